@@ -75,7 +75,7 @@ const PROCESS = schemaFor<ProcessRecord>(
       list(
         schemaFor<NonNullable<ProcessRecord["dependsOn"]>[number]>({
           process: string({ description: "Id." }),
-          condition: enumeration(["started", "ready", "finished"]),
+          condition: enumeration(["started", "ready", "finished", "completed"]),
         }),
         { description: "Processes that it waits for before it starts." },
       ),

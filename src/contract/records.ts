@@ -56,7 +56,7 @@ export type ProcessRecord = {
   /** Number from 1, for an instance of a cluster. */
   readonly instance?: number;
   readonly cluster?: string;
-  readonly dependsOn?: readonly { readonly process: string; readonly condition: "started" | "ready" | "finished" }[];
+  readonly dependsOn?: readonly { readonly process: string; readonly condition: "started" | "ready" | "finished" | "completed" }[];
   /** The dependencies it waits for before it starts, such as `db (ready)`. */
   readonly waitsFor?: string;
   readonly instances?: readonly ProcessRecord[];

@@ -49,8 +49,8 @@ export type ReadyConfiguration = {
 export type DependencyConfiguration = {
   /** Id of a process or a cluster. */
   readonly id: string;
-  /** The required state: it was started, it is ready, or it has finished with code 0. Default: "ready". */
-  readonly condition?: "started" | "ready" | "finished" | undefined;
+  /** The required state: it was started, it is ready, it has finished with code 0, or it has completed, with any code. Default: "ready". */
+  readonly condition?: "started" | "ready" | "finished" | "completed" | undefined;
   /** Restart the dependent when this process was restarted. Default: false. */
   readonly restart?: boolean | undefined;
 };
@@ -134,11 +134,7 @@ export type ProcessConfiguration = {
   /** Extra environment variables. They override those of procman, except PATH, which is appended. In a value ${NAME} and ${NAME:-default} stand for variables of procman's own environment and of envFile. A secret is read when a run starts: { "file": path } from a file, { "env": name } from such a variable. */
   readonly env?: Readonly<Record<string, string | number | boolean | { readonly file: string } | { readonly env: string }>> | undefined;
   /** File or files with further variables, as NAME=value lines; read whenever a run starts. { "path": file, "optional": true }: it may be absent. */
-  readonly envFile?:
-    | string
-    | { readonly path: string; readonly optional?: boolean | undefined }
-    | readonly (string | { readonly path: string; readonly optional?: boolean | undefined })[]
-    | undefined;
+  readonly envFile?: string | { readonly path: string; readonly optional?: boolean | undefined } | readonly (string | { readonly path: string; readonly optional?: boolean | undefined })[] | undefined;
   /** Whether it inherits procman's own environment: false: only PATH, LANG, LANGUAGE, LC_*, TZ and TERM; a list of names: these, too, with * at the end for all that begin like it; true: all of it. Default: without `user` all but the secrets that other processes and plugins name, with `user` false. */
   readonly inheritEnv?: boolean | readonly string[] | undefined;
   /** Folder or folders to append to PATH. */
@@ -181,7 +177,7 @@ export type ProcessConfiguration = {
   readonly killMode?: "group" | "leader" | undefined;
   /** How a run becomes ready: exactly one of port, http, log, exec, fd and message. Omitted: it is ready at once. */
   readonly ready?: ReadyConfiguration | undefined;
-  /** Processes that must come up before it starts, and that are stopped after it: ids, or objects with id, condition (ready, the default; started; finished) and restart (true: restart it when the other was restarted). */
+  /** Processes that must come up before it starts, and that are stopped after it: ids, or objects with id, condition (ready, the default; started; finished; completed) and restart (true: restart it when the other was restarted). */
   readonly dependsOn?: readonly (string | DependencyConfiguration)[] | undefined;
   /** Whether a ready run stays healthy: checked at intervals by exactly one of port, http and exec. */
   readonly health?: HealthConfiguration | undefined;
@@ -273,11 +269,7 @@ export type Configuration = {
   /** Environment variables of all processes; `env` of a process overrides them. */
   readonly env?: Readonly<Record<string, string | number | boolean | { readonly file: string } | { readonly env: string }>> | undefined;
   /** Env files of all processes, read before those of a process. */
-  readonly envFile?:
-    | string
-    | { readonly path: string; readonly optional?: boolean | undefined }
-    | readonly (string | { readonly path: string; readonly optional?: boolean | undefined })[]
-    | undefined;
+  readonly envFile?: string | { readonly path: string; readonly optional?: boolean | undefined } | readonly (string | { readonly path: string; readonly optional?: boolean | undefined })[] | undefined;
   /** Settings of the file watcher, for all processes. */
   readonly watcher?: WatcherConfiguration | undefined;
   /** Parts of a configuration by name; `--profile NAME` merges one over the rest: objects key by key, processes by their id, all else is replaced. */

@@ -3,9 +3,12 @@ import type { Policy } from "./restart-policy.ts";
 import type { RunOutcome, SlotState } from "./states.ts";
 import type { Patterns } from "./timetable.ts";
 
-export const CONDITIONS = ["started", "ready", "finished"] as const;
+export const CONDITIONS = ["started", "ready", "finished", "completed"] as const;
 
-/** `started`: it is running. `ready`: it is running and ready. `finished`: it has exited by itself with code 0. */
+/**
+ * `started`: it is running, or has finished. `ready`: it is running and ready. `finished`: it has exited by itself with code 0;
+ * `completed`: with any code, or by a signal, and its policy doesn't restart it.
+ */
 export type Condition = (typeof CONDITIONS)[number];
 
 export type Dependency = {
@@ -13,7 +16,7 @@ export type Dependency = {
   readonly condition: Condition;
   /** Whether the dependent process is restarted after this dependency was restarted. */
   readonly restart: boolean;
-  /** The dependency's slots; of a cluster, all instances. One running instance is enough; for `finished`, all must have finished. */
+  /** The dependency's slots; of a cluster, all instances. One running instance is enough; for `finished` and `completed`, all must have ended. */
   readonly members: readonly string[];
 };
 
@@ -28,6 +31,11 @@ export type ProcessDefinition = {
   readonly terminate?: string;
   readonly dependsOn?: readonly Dependency[];
 };
+
+/** Whether the condition is about the end of runs: of a cluster, all instances must meet it. */
+export function isAboutEnd(condition: Condition): boolean {
+  return condition === "finished" || condition === "completed";
+}
 
 export function patternsOf({ cron, terminate }: ProcessDefinition): Patterns {
   return { ...(cron === undefined ? {} : { start: cron }), ...(terminate === undefined ? {} : { terminate }) };

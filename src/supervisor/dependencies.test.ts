@@ -336,6 +336,40 @@ test('the condition "started" holds for a job that has finished, but not for one
   }
 });
 
+test('the condition "completed" holds for a job that has ended with any code, once nothing restarts it; not for one that can\'t start or was stopped', () => {
+  const once = { policy: { restart: "never" } as never };
+  const dependent = definition("web", [on("job", { condition: "completed" })]);
+  for (const code of [0, 1]) {
+    const world = new World(definition("job", [], once), dependent);
+    world.spawner.up("job");
+    assert.equal(world.state("web").status, "waiting");
+    world.spawner.exit("job", code);
+    assert.equal(world.state("web").status, "starting", `code ${code}`);
+    world.kill();
+    assert.equal(world.state("web").status, "starting");
+  }
+  const restarted = new World(definition("job"), dependent);
+  restarted.spawner.up("job");
+  restarted.spawner.exit("job", 1);
+  assert.equal(restarted.state("web").status, "waiting", "it is restarted");
+  const stopped = new World(definition("job", [], once), dependent);
+  stopped.spawner.up("job");
+  stopped.supervisor.find("job").stop();
+  stopped.spawner.exit("job", 0);
+  assert.equal(stopped.state("web").status, "waiting", "it was stopped");
+  assert.equal(stopped.supervisor.isSkipped("web"), false);
+  const group = new World(
+    definition("a", [], once),
+    definition("b", [], once),
+    definition("web", [on("ab", { condition: "completed", members: ["a", "b"] })]),
+  );
+  for (const id of ["a", "b"]) group.spawner.up(id);
+  group.spawner.exit("a", 1);
+  assert.equal(group.state("web").status, "waiting", "one instance runs");
+  group.spawner.exit("b", 0);
+  assert.equal(group.state("web").status, "starting");
+});
+
 test("what waits for a process that has failed for good is skipped, and so is what waits for that, until it is started again", () => {
   const job = definition("job", [], { policy: { restart: "never" } as never });
   const next = definition("next", [on("job", { condition: "finished" })]);

@@ -1,5 +1,5 @@
 /** Dependencies between processes: which may start, which stop must wait, which follow a restart. */
-import type { Dependency, ProcessDefinition } from "./definition.ts";
+import { type Dependency, isAboutEnd, type ProcessDefinition } from "./definition.ts";
 import type { Process } from "./process.ts";
 import type { SlotState } from "./states.ts";
 
@@ -12,6 +12,7 @@ function unmet({ dependsOn = [] }: ProcessDefinition, find: FindProcess): readon
 
 function isMet({ condition, members }: Dependency, find: FindProcess): boolean {
   if (condition === "finished") return members.every((id) => hasFinished(find(id)?.states[0]));
+  if (condition === "completed") return members.every((id) => hasCompleted(find(id)?.states[0]));
   const isUp = (state: SlotState): boolean => state.status === "running" && (condition === "started" || state.ready);
   // A job that has done its work was started, too.
   return members.some((id) => find(id)?.states.some((state) => isUp(state) || (condition === "started" && hasFinished(state))));
@@ -19,6 +20,15 @@ function isMet({ condition, members }: Dependency, find: FindProcess): boolean {
 
 function hasFinished(state: SlotState | undefined): boolean {
   return state?.status === "idle" && state.outcome.kind === "finished";
+}
+
+/** Its last run has ended by itself, and nothing restarts it. A run that couldn't be started hasn't ended. */
+function hasCompleted(state: SlotState | undefined): boolean {
+  if (state?.status !== "idle") return false;
+  const { outcome } = state;
+  return (
+    outcome.kind === "finished" || ((outcome.kind === "failed" || outcome.kind === "exhausted") && outcome.ending.kind !== "unstartable")
+  );
 }
 
 export class Dependencies {
@@ -56,7 +66,7 @@ export class Dependencies {
     known.set(id, false);
     const isLost = (member: string): boolean => hasFailedForGood(this.#find(member)) || this.isSkipped(member, known);
     const isInVain = ({ condition, members }: Dependency): boolean =>
-      condition === "finished" ? members.some(isLost) : members.every(isLost);
+      isAboutEnd(condition) ? members.some(isLost) : members.every(isLost);
     const isWaiting = this.#find(id)?.states.some(({ status }) => status === "waiting") ?? false;
     known.set(id, isWaiting && this.unmetBy(id).some(isInVain));
     return known.get(id) ?? false;

@@ -59,7 +59,7 @@ const processPart = (number: number) => {
       fc.oneof(
         fc.constant(`p${other}`),
         fc.record(
-          { id: fc.constant(`p${other}`), condition: fc.constantFrom("started", "ready", "finished"), restart: fc.boolean() },
+          { id: fc.constant(`p${other}`), condition: fc.constantFrom("started", "ready", "finished", "completed"), restart: fc.boolean() },
           { requiredKeys: ["id"] },
         ),
       ),

@@ -1,6 +1,6 @@
 /** `dependsOn`: its checks, and the specification made from it. */
 import { didYouMean } from "../../base/suggest.ts";
-import type { Dependency } from "../../supervisor/definition.ts";
+import { type Dependency, isAboutEnd } from "../../supervisor/definition.ts";
 import type { RawConfig, RawProcess } from "../config-schema.ts";
 import type { JsonPath } from "../document.ts";
 import { DEFAULT_NAME } from "../find-config.ts";
@@ -59,8 +59,8 @@ function entryErrors(entry: DependencyEntry, ids: readonly string[], entries: re
   const isTwice = entries.find((other) => other.index === index && other.id === id) !== entry;
   return [
     ...(isTwice ? [{ path, message: `Found ${show(id)} twice; allowed: each process once.` }] : []),
-    ...(restart === true && condition === "finished"
-      ? [{ path: [...path, "restart"], message: 'Found true with the condition "finished"; allowed: with "started" or "ready".' }]
+    ...(restart === true && condition !== undefined && isAboutEnd(condition)
+      ? [{ path: [...path, "restart"], message: `Found true with the condition ${show(condition)}; allowed: with "started" or "ready".` }]
       : []),
   ];
 }

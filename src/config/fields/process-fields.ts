@@ -97,7 +97,7 @@ export const DEPENDENCY = {
   id: { type: name, description: "Id of a process or a cluster." },
   condition: {
     type: optional(enumeration(CONDITIONS)),
-    description: "The required state: it was started, it is ready, or it has finished with code 0.",
+    description: "The required state: it was started, it is ready, it has finished with code 0, or it has completed, with any code.",
     default: "ready",
   },
   restart: { type: flag, description: "Restart the dependent when this process was restarted.", default: false },
@@ -260,7 +260,7 @@ export const PROCESS = {
   dependsOn: {
     type: optional(listOf(dependencyType, "a list of ids")),
     description:
-      "Processes that must come up before it starts, and that are stopped after it: ids, or objects with id, condition (ready, the default; started; finished) and restart (true: restart it when the other was restarted).",
+      "Processes that must come up before it starts, and that are stopped after it: ids, or objects with id, condition (ready, the default; started; finished; completed) and restart (true: restart it when the other was restarted).",
     onChange: "live",
     spec: kept(list(dependency)),
   },

@@ -3,6 +3,7 @@ import { constants } from "node:os";
 import { EXIT } from "../../base/errors.ts";
 import { isNamed, type RunSelection } from "../../config/run-selection.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
+import { isAboutEnd } from "../../supervisor/definition.ts";
 import type { Process } from "../../supervisor/process.ts";
 import type { ExitInfo, SlotState } from "../../supervisor/states.ts";
 
@@ -40,7 +41,7 @@ export class ExitWith {
     if (this.#id !== undefined) return new Set();
     const needed = members.flatMap(({ id }) => this.#specOf(id).dependsOn ?? []);
     const idsOf = (mayRun: boolean): readonly string[] =>
-      needed.filter(({ condition }) => (condition !== "finished") === mayRun).flatMap((dependency) => dependency.members);
+      needed.filter(({ condition }) => isAboutEnd(condition) !== mayRun).flatMap((dependency) => dependency.members);
     const jobs = new Set(idsOf(false));
     return new Set(idsOf(true).filter((id) => !jobs.has(id)));
   }
