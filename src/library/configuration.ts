@@ -2,6 +2,14 @@
 
 // made by scripts/schema.ts
 
+/** An env file. */
+export type EnvFileConfiguration = {
+  /** Path of the file. */
+  readonly path: string;
+  /** Whether the file may be absent. Default: false. */
+  readonly optional?: boolean | undefined;
+};
+
 export type RotationConfiguration = {
   /** A file is rotated before it would grow beyond this: bytes, or a text such as 500MB (powers of 1000) or 500MiB (powers of 1024). Default: "500MB". */
   readonly size?: string | number | undefined;
@@ -134,7 +142,7 @@ export type ProcessConfiguration = {
   /** Extra environment variables. They override those of procman, except PATH, which is appended. In a value ${NAME} and ${NAME:-default} stand for variables of procman's own environment and of envFile. A secret is read when a run starts: { "file": path } from a file, { "env": name } from such a variable. */
   readonly env?: Readonly<Record<string, string | number | boolean | { readonly file: string } | { readonly env: string }>> | undefined;
   /** File or files with further variables, as NAME=value lines; read whenever a run starts. { "path": file, "optional": true }: it may be absent. */
-  readonly envFile?: string | { readonly path: string; readonly optional?: boolean | undefined } | readonly (string | { readonly path: string; readonly optional?: boolean | undefined })[] | undefined;
+  readonly envFile?: string | EnvFileConfiguration | readonly (string | EnvFileConfiguration)[] | undefined;
   /** Whether it inherits procman's own environment: false: only PATH, LANG, LANGUAGE, LC_*, TZ and TERM; a list of names: these, too, with * at the end for all that begin like it; true: all of it. Default: without `user` all but the secrets that other processes and plugins name, with `user` false. */
   readonly inheritEnv?: boolean | readonly string[] | undefined;
   /** Folder or folders to append to PATH. */
@@ -269,7 +277,7 @@ export type Configuration = {
   /** Environment variables of all processes; `env` of a process overrides them. */
   readonly env?: Readonly<Record<string, string | number | boolean | { readonly file: string } | { readonly env: string }>> | undefined;
   /** Env files of all processes, read before those of a process. */
-  readonly envFile?: string | { readonly path: string; readonly optional?: boolean | undefined } | readonly (string | { readonly path: string; readonly optional?: boolean | undefined })[] | undefined;
+  readonly envFile?: string | EnvFileConfiguration | readonly (string | EnvFileConfiguration)[] | undefined;
   /** Settings of the file watcher, for all processes. */
   readonly watcher?: WatcherConfiguration | undefined;
   /** Parts of a configuration by name; `--profile NAME` merges one over the rest: objects key by key, processes by their id, all else is replaced. */

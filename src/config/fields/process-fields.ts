@@ -64,7 +64,7 @@ const environment = map(
 );
 const ENV_FILE = {
   path: { type: notEmpty("a file path"), description: "Path of the file." },
-  optional: { type: flag, description: "Whether the file may be absent.", default: false },
+  optional: { type: flag, description: "Whether the file may be absent. Default: false." },
 } as const satisfies Fields;
 const INHERITED = "true, false or a list of names of variables";
 const ENV_FILES = 'a file path, { "path", "optional": true }, or a list of them';
