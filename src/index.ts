@@ -30,6 +30,7 @@ export {
   type ClusterConfiguration,
   type Configuration,
   type DependencyConfiguration,
+  type EnvFileConfiguration,
   defineConfig,
   type GlobalLoggerConfiguration,
   type HealthConfiguration,
