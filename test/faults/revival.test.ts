@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { kill } from "../../examples/kill-the-manager/processes.mjs";
 import { checkDiary } from "../../examples/kill-the-manager/run-check.mjs";
 import { eventually, processExit } from "../support/procman-process.ts";
-import { type FaultRig, folderFor, program, startRig, successor, waitForGrowth } from "./fault-rig.ts";
+import { type FaultRig, folderFor, program, startRig, successor, waitForGrowth, waitForOutput } from "./fault-rig.ts";
 
 const printer = (folder: string) => ({
   id: "print",
@@ -93,7 +93,7 @@ test("an adopted process that leaves no child behind is not reported to have lef
   const { pid = 0 } = await rig.until("print", ({ status }) => status === "running");
   kill(pid);
   await rig.until("print", (now) => now.status === "running" && (now.run ?? 0) > 1);
-  assert.ok(rig.output().some((line) => /print .*its exit code is not known/.test(line)));
+  await waitForOutput(rig, /print .*its exit code is not known/);
   assert.ok(!rig.output().some((line) => line.includes("left processes behind")));
   assert.deepEqual(await rig.verdict(), []);
 });

@@ -67,6 +67,12 @@ export class JournalTail {
     const { t, record, id, note } = entry;
     if (t === "run") this.runs.set(`${record.slot}#${record.run}`, record);
     else if (t === "end") this.ends.set(`${record.slot}#${record.run}`, record);
-    else if (t === "note" && note !== "") this.notes.set(id, [...(this.notes.get(id) ?? []), JSON.parse(note)]);
+    else if (t === "note" && note === "") this.#forget(id);
+    else if (t === "note") this.notes.set(id, [...(this.notes.get(id) ?? []), JSON.parse(note)]);
+  }
+
+  /** The process was removed: the runs of one that gets its id later are numbered from 1 again. */
+  #forget(id) {
+    for (const [key, { slot }] of this.runs) if (slot.replace(/:\d+$/, "") === id) this.runs.delete(key);
   }
 }
