@@ -366,6 +366,22 @@ test("a schedule that was missed while procman was down is reported once, and no
   assert.deepEqual(setup({ web: idle }, [web]).takeNotices(), [], "a process that wasn't running has missed no termination");
 });
 
+test("2.2 cron: a job that a service started is not started again by the next one after a small step of the clock back", () => {
+  const job = definition("job", { autostart: false, cron: "* * * * * *" }, { restart: "never" });
+  const first = setup();
+  first.supervisor.apply([job]);
+  first.clock.advance(1_010);
+  assert.deepEqual(first.spawner.takeRequests(), ["spawn job 1"]);
+  first.spawner.up("job");
+  end(first, "job");
+  const snapshot = JSON.parse(JSON.stringify(first.spawner.snapshots.get("job"))) as ProcessSnapshot;
+  const next = setup();
+  next.clock.advance(1_020);
+  next.clock.jump(-500);
+  next.supervisor.resume([job], new Map([["job", snapshot]]), new Set());
+  assert.equal(next.supervisor.find("job").next("start"), next.start + 2_000);
+});
+
 test("the next scheduled time is stored after a skipped run and after the clock was set back", () => {
   const all = running(definition("web", { cron: "0 * * * *" }));
   const remembered = (): number => ((all.spawner.snapshots.get("web") as ProcessSnapshot).planned?.start ?? Number.NaN) - all.start;

@@ -6,7 +6,7 @@ import { missedNotices } from "./missed-runs.ts";
 import type { ProcessPorts } from "./process-ports.ts";
 import { Slot, type Transition } from "./slot.ts";
 import { type ProcessSnapshot, snapshotOf } from "./snapshot.ts";
-import { initial, type Report, type SlotState, type StopCause } from "./states.ts";
+import { initial, type Report, type ScheduledAction, type SlotState, type StopCause } from "./states.ts";
 import { isSame, Timetable } from "./timetable.ts";
 
 export class Process {
@@ -33,10 +33,8 @@ export class Process {
     // What was requested and lost is requested again in this order.
     for (const [id, state] of Object.entries(slots).sort(([, one], [, other]) => one.run - other.run)) this.#addSlot(id, state);
     this.#slots.sort((one, other) => slotNumber(one) - slotNumber(other));
-    this.#timetable = new Timetable(ports.clock, {
-      due: (kind, planned) => (kind === "start" ? this.#onCron(planned) : this.#onTerminate(planned)),
-      moved: () => this.#remember(),
-    });
+    const due = (kind: ScheduledAction, planned: number): void => (kind === "start" ? this.#onCron(planned) : this.#onTerminate(planned));
+    this.#timetable = new Timetable(ports.clock, { due, moved: () => this.#remember() }, snapshot?.met);
     this.#timetable.set(patternsOf(definition));
     for (const notice of missedNotices(snapshot?.planned, definition, { wall: ports.clock.wall(), isIdle: this.isIdle }))
       ports.notice(definition.id, notice);
@@ -304,10 +302,9 @@ export class Process {
   #remember(): void {
     const held = this.#held.size === 0 ? {} : { held: [...this.#held] };
     const declared = this.#declared.size === 0 ? {} : { declared: Object.fromEntries(this.#declared) };
-    this.#ports.spawner.remember(
-      this.id,
-      snapshotOf({ blocked: this.#blocked, ...held, slots: this.#slots, planned: this.#timetable.planned, ...declared }),
-    );
+    const { planned, met } = this.#timetable;
+    const times = Object.keys(met).length === 0 ? { planned } : { planned, met };
+    this.#ports.spawner.remember(this.id, snapshotOf({ blocked: this.#blocked, ...held, slots: this.#slots, ...times, ...declared }));
   }
 }
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { FakeClock } from "../../test/support/fakes.ts";
-import { CronTimer, missedTimes, nextTime } from "./schedule.ts";
+import { CronTimer, type MetTime, missedTimes, nextTime } from "./schedule.ts";
 
 /** All times of a pattern between two moments, in the host's time zone. */
 function times(pattern: string, from: string, to: string): readonly string[] {
@@ -143,7 +143,8 @@ const STEPS = fc.array(
   fc.oneof(
     fc.record({ kind: fc.constant("advance" as const), ms: fc.integer({ min: 1, max: 5_000 }) }),
     fc.record({ kind: fc.constant("jump" as const), ms: fc.integer({ min: -5 * HOUR, max: 5 * HOUR }) }),
-    fc.record({ kind: fc.constant("restart" as const), ms: fc.constant(0) }),
+    fc.record({ kind: fc.constant("restart" as const), ms: fc.integer({ min: 0, max: 3_000 }) }),
+    fc.record({ kind: fc.constant("step" as const), ms: fc.integer({ min: -1_500, max: 1_500 }) }),
   ),
   { maxLength: 40 },
 );
@@ -153,22 +154,26 @@ test("2.2 cron: a schedule never starts twice for one second, over jumps of the 
     fc.property(STEPS, fc.constantFrom("* * * * * *", "*/5 * * * * *"), (steps, pattern) => {
       const clock = new FakeClock();
       const calls: { readonly planned: number; readonly at: number }[] = [];
-      const begin = (): CronTimer =>
-        new CronTimer(pattern, clock, { due: (planned) => calls.push({ planned, at: clock.now() }), moved: () => undefined });
+      const begin = (met?: MetTime): CronTimer =>
+        new CronTimer(pattern, clock, { due: (planned) => calls.push({ planned, at: clock.now() }), moved: () => undefined }, met);
       let timer = begin();
       for (const { kind, ms } of steps) {
-        if (kind === "jump") clock.jump(ms);
-        // A service that starts later than half a second after the one before, with the clock of then.
-        if (kind === "restart") timer.stop();
-        clock.advance(kind === "advance" ? ms : 1_000);
-        if (kind === "restart") timer = begin();
+        if (kind === "jump" || kind === "step") clock.jump(ms);
+        if (kind === "advance") clock.advance(ms);
+        if (kind === "jump") clock.advance(1_000);
+        if (kind !== "restart") continue;
+        // The next service has what the one before has noted.
+        const { met } = timer;
+        timer.stop();
+        clock.advance(ms);
+        timer = begin(met);
       }
       timer.stop();
       for (const [index, { planned, at }] of calls.entries()) {
         const again = calls.slice(0, index).findLast((each) => each.planned === planned);
-        // The clock has shown that second twice: then half an interval has really passed.
+        // The clock has shown that second twice: then a second, and half an interval, has really passed.
         assert.ok(
-          again === undefined || at - again.at >= 500,
+          again === undefined || at - again.at >= 1_000,
           `${new Date(planned).toISOString()} twice within ${at - (again?.at ?? 0)} ms`,
         );
       }
@@ -176,6 +181,27 @@ test("2.2 cron: a schedule never starts twice for one second, over jumps of the 
     }),
     { numRuns: 300 },
   );
+});
+
+test("2.2 cron: a clock set back by less than an interval between two services doesn't repeat a time", () => {
+  const { clock, seen, schedule } = watched("* * * * * *");
+  clock.advance(1_010);
+  schedule.stop();
+  clock.jump(-500);
+  const again: number[] = [];
+  const start = clock.wall() - 510;
+  const next = new CronTimer("* * * * * *", clock, { due: (planned) => again.push(planned - start), moved: () => undefined }, schedule.met);
+  clock.advance(2_000);
+  assert.deepEqual([seen.length, again], [1, [2_000]]);
+  next.stop();
+});
+
+test("2.2 cron: a noted time of another boot, later than the monotonic clock, holds up nothing", () => {
+  const clock = new FakeClock();
+  const met = { planned: clock.wall() + HOUR, at: clock.now() + HOUR };
+  const timer = new CronTimer("* * * * * *", clock, { due: () => undefined, moved: () => undefined }, met);
+  assert.equal(timer.next, clock.wall() + 1_000);
+  timer.stop();
 });
 
 test("2.2 cron: without a jump back each planned second comes once and in order, also over daylight saving", () => {

@@ -46,6 +46,9 @@ export function missedTimes(pattern: string, first: number, until: number, limit
   return missed;
 }
 
+/** A scheduled time that was called: when it was planned (milliseconds since 1970), and when it was called (monotonic milliseconds). */
+export type MetTime = { readonly planned: number; readonly at: number };
+
 /** Calls back at each time of a pattern until it is stopped. */
 export class CronTimer {
   readonly #pattern: Cron;
@@ -54,22 +57,29 @@ export class CronTimer {
   #next: number | undefined;
   /** The wall clock at the last check. */
   #checkedAt: number;
-  /** The latest scheduled time that was called, and when by the monotonic clock. */
-  #met: { readonly planned: number; readonly at: number } | undefined;
+  /** The latest scheduled time that was called. */
+  #met: MetTime | undefined;
   #drop: (() => void) | undefined;
 
-  constructor(pattern: string, clock: Clock, on: ScheduleEvents) {
+  /** `met`: the latest time that an earlier timer of the same boot has called; the clock may have been set back since. */
+  constructor(pattern: string, clock: Clock, on: ScheduleEvents, met?: MetTime) {
     this.#pattern = new Cron(pattern, { paused: true });
     this.#clock = clock;
     this.#on = on;
     this.#checkedAt = clock.wall();
-    this.#next = this.#after(this.#checkedAt);
+    this.#met = met === undefined || met.at > clock.now() ? undefined : met;
+    this.#next = this.#afterStepBack(this.#checkedAt);
     this.#sleep();
   }
 
   /** Milliseconds since 1970. */
   get next(): number | undefined {
     return this.#next;
+  }
+
+  /** The latest scheduled time that was called; undefined: none yet. */
+  get met(): MetTime | undefined {
+    return this.#met;
   }
 
   stop(): void {
@@ -84,7 +94,7 @@ export class CronTimer {
 
   /**
    * The next time after the clock was set back. A time is called a second time only if the monotonic clock has advanced by half
-   * of the interval: a daily job isn't run twice when the clock is corrected by an hour, but a job of every minute doesn't pause
+   * of the interval, and by a second: a daily job isn't run twice when the clock is corrected by an hour, but a job of every minute doesn't pause
    * for that hour.
    */
   #afterStepBack(wall: number): number | undefined {
@@ -92,7 +102,7 @@ export class CronTimer {
     while (next !== undefined && this.#met !== undefined && next <= this.#met.planned) {
       const following = this.#after(next);
       const really = this.#clock.now() - this.#met.at + next - wall;
-      if (following === undefined || really >= (following - next) / 2) break;
+      if (following === undefined || really >= Math.max((following - next) / 2, STEP_BACK_MS)) break;
       next = following;
     }
     return next;

@@ -14,10 +14,14 @@ import {
   union,
 } from "../base/schema.ts";
 import { matches } from "../base/schema-check.ts";
+import type { MetTime } from "./schedule.ts";
 import type { RunFault, ScheduledAction, SlotState } from "./states.ts";
 
 /** The next scheduled times, in milliseconds since 1970. */
 export type PlannedTime = Readonly<Partial<Record<ScheduledAction, number>>>;
+
+/** The latest scheduled times that were called. */
+export type MetTimes = Readonly<Partial<Record<ScheduledAction, MetTime>>>;
 
 export type ProcessSnapshot = {
   readonly blocked: boolean;
@@ -27,11 +31,13 @@ export type ProcessSnapshot = {
   readonly slots: Readonly<Record<string, SlotState>>;
   /** The next times of its schedules, in milliseconds since 1970. */
   readonly planned?: PlannedTime;
+  /** The latest times of its schedules that were called: the next service doesn't call one again when the clock is set back a little. */
+  readonly met?: MetTimes;
   /** When each dependency with `restart: true` was declared, if that was after its first definition. Monotonic milliseconds. */
   readonly declared?: Readonly<Record<string, number>>;
 };
 
-type SnapshotParts = Pick<ProcessSnapshot, "blocked" | "held" | "planned" | "declared"> & {
+type SnapshotParts = Pick<ProcessSnapshot, "blocked" | "held" | "planned" | "met" | "declared"> & {
   readonly slots: readonly { readonly id: string; readonly state: SlotState }[];
 };
 
@@ -117,10 +123,12 @@ const slotState = union([
   openObject({ ...base, status: literal("backoff"), until: monotonicMs, ending, fault }),
 ]);
 
+const metTime = optional(openObject({ planned: count, at: monotonicMs }));
 const processSnapshot = openObject({
   blocked: boolean(),
   held: optional(list(string())),
   slots: map(slotState),
   planned: optional(openObject({ start: optional(count), terminate: optional(count) })),
+  met: optional(openObject({ start: metTime, terminate: metTime })),
   declared: optional(map(monotonicMs)),
 });

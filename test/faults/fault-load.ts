@@ -12,6 +12,8 @@ export const CLUSTER = "pool";
 /** Only the profile by which the schedule runs procman has this process. */
 export const PROFILED = "profiled";
 export const PROFILE = "faults";
+/** Started by its schedule each second, and by nothing else. */
+export const JOB = "job";
 /** Processes with numbered lines. */
 export const PRINTERS = ["print", "print-rotated", "print-errors", ...OPERATED] as const;
 
@@ -59,7 +61,7 @@ export function loadIn(folder: string): readonly object[] {
     crasher("crash-slow", 500, 3_000),
     crasher("crash-error", 50, 1_000, { restart: "error", restartDelayMs: 120 }),
     crasher("crash-family", 300, 1_500, { cmd: `sleep 1000 & ${program("crasher", "crash-family", 300, 1_500)}; exit $?` }),
-    { id: "job", cmd: program("crasher", "job", 10, 300), cron: "* * * * * *", logger: log("job") },
+    { id: JOB, cmd: program("crasher", JOB, 10, 300), cron: "* * * * * *", logger: log(JOB) },
     { id: "overrun", cmd: "sleep 2.5", cron: "* * * * * *", overrun: true },
     { id: "timeout", cmd: "sleep 1000", ...always, restartDelayMs: 10, timeout: 0.7 },
     operated("toy-plain", { autostart: true, restart: "always" }),

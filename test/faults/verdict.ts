@@ -7,8 +7,9 @@ import { isAlive } from "../../examples/kill-the-manager/processes.mjs";
 import { checkDiary, type Run } from "../../examples/kill-the-manager/run-check.mjs";
 import type { ProcessRecord } from "../../src/contract/records.ts";
 import { processOf } from "../../src/service/spec-registry.ts";
+import type { ProcessSnapshot } from "../../src/supervisor/snapshot.ts";
 import type { SlotState } from "../../src/supervisor/states.ts";
-import { CRASHERS, PRINTERS } from "./fault-load.ts";
+import { CRASHERS, JOB, PRINTERS } from "./fault-load.ts";
 import type { Kill, Scenario } from "./kill-schedule.ts";
 
 /** On a busy machine an exit is in the journal within this time. Milliseconds. */
@@ -36,6 +37,7 @@ export function assess(
     ...logs.findings,
     ...exits(diary.runs, ends, kills),
     ...numbering(started, ends),
+    ...repeatedSeconds(JOB, diary.runs, notes),
     ...CRASHERS.flatMap((id) => [...restarts(id, notes), ...decisions(id, diary.runs, { notes, ends })]),
     ...disagreements(settled),
     ...operatorReports.flatMap((each) => each.findings),
@@ -68,7 +70,7 @@ type Ends = ReadonlyMap<string, EndRecord>;
 type Notes = ReadonlyMap<string, readonly { readonly slots: Readonly<Record<string, SlotState>> }[]>;
 
 /** The run `web.3@mark` has the key `web#3` in procman. */
-function keyOf({ managed }: Run): string {
+function keyOf({ managed }: Pick<Run, "managed">): string {
   return managed.replace(/\.(\d+)@.*$/, "#$1");
 }
 
@@ -77,7 +79,7 @@ const wasKilled = (kills: readonly Kill[], what: string, from: number, to: numbe
 
 function checkLogs(folder: string, runs: readonly Run[], { kills, ends }: { readonly kills: readonly Kill[]; readonly ends: Ends }) {
   const totals = { findings: [] as string[], lines: 0, bytes: 0, marks: 0, excusedBytes: 0 };
-  for (const id of [...PRINTERS, ...CRASHERS, "job"]) {
+  for (const id of [...PRINTERS, ...CRASHERS, JOB]) {
     const own = runs.filter((run) => run.id === id);
     const endOf = (run: Run): number => run.to ?? ends.get(keyOf(run))?.at ?? Number.POSITIVE_INFINITY;
     const known = own.map((run) => ({
@@ -144,6 +146,36 @@ export function numbering(started: Started, ends: Ends): readonly string[] {
       ...late.map(({ key }) => `run numbers: ${key} was started before the run with the number below`),
       ...(open.length > 0 ? [`lost exit: ${open.join(", ")} never ended in the journal`] : []),
     ];
+  });
+}
+
+type TimeNote = { readonly slots: Readonly<Record<string, { readonly run: number; readonly status: string }>> } & Pick<
+  ProcessSnapshot,
+  "met"
+>;
+
+/** Only its schedule starts the job: each run of its diary has a second of its schedule that no other run has. */
+export function repeatedSeconds(
+  id: string,
+  runs: readonly Pick<Run, "id" | "managed">[],
+  notes: ReadonlyMap<string, readonly TimeNote[]>,
+): readonly string[] {
+  const times = new Map<string, number>();
+  for (const { slots, met } of notes.get(id) ?? []) {
+    const [state, time] = [slots[id], met?.start?.planned];
+    const key = `${id}#${state?.run}`;
+    // Later notes of the run may have a time that was skipped because of it.
+    if (state !== undefined && state.status !== "idle" && time !== undefined && !times.has(key)) times.set(key, time);
+  }
+  const own = runs.filter((run) => run.id === id).map(keyOf);
+  const known = own.filter((key) => times.has(key));
+  if (known.length < own.length / 2) return [`schedule: of ${own.length} runs of ${id} the times of ${known.length} are noted`];
+  const taken = new Map<number, string>();
+  return known.flatMap((key) => {
+    const time = times.get(key) as number;
+    const other = taken.get(time);
+    taken.set(time, key);
+    return other === undefined ? [] : [`schedule: ${other} and ${key} were both started for ${new Date(time).toISOString()}`];
   });
 }
 
