@@ -1,19 +1,23 @@
 /** Compresses closed segments in the background, block by block, so that a reader decompresses only what it needs. */
 import { closeSync, openSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync, writeSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
+import { hasEnded } from "../os/process-stat.ts";
+import { randomHex } from "../os/random-key.ts";
 import { type Block, readBlocks, writeBlock } from "./block.ts";
 import { pack } from "./codec.ts";
-import { indexFile, segmentFile, segmentsIn, unfinishedFile } from "./segment-files.ts";
+import { indexFile, segmentFile, segmentsIn, unfinishedFile, unfinishedFiles } from "./segment-files.ts";
 import { readPart, release } from "./segment-reader.ts";
 
 /** After each block the compressor pauses for this multiple of the time it took. */
 const PAUSE_FACTOR = 3;
-/** Age after which an unfinished file belongs to a killed logger instead of another running one. Milliseconds. */
+/** Age after which an unfinished file of a procman 0.1.0, without a pid, belongs to a killed logger. Milliseconds. */
 const STALE_MS = 600_000;
 const WAIT_MS = 1_000;
 
 export class SegmentCompressor {
   readonly #isBusy: () => boolean;
+  /** In the names of its unfinished files: two loggers, also with one pid in two containers, never write to one file. */
+  readonly #owner = `${process.pid}-${randomHex(4)}`;
   #folder: string | undefined;
   #running: Promise<void> | undefined;
   #isRequested = false;
@@ -57,7 +61,7 @@ export class SegmentCompressor {
         await this.#pack(folder, number);
       } catch {
         // No space, or the segment was deleted meanwhile: it stays as it was and is tried again in the next run.
-        rmSync(unfinishedFile(folder, number), { force: true });
+        this.#discard(folder, number);
       }
     }
   }
@@ -69,10 +73,13 @@ export class SegmentCompressor {
     const last = blocks.at(-1);
     // Without a complete index the segment stays uncompressed; readers can handle that.
     if (last === undefined || last.at + last.bytes !== size) return;
-    const file = unfinishedFile(folder, number);
-    if (!isFree(file)) return;
-    const packed = await this.#packBlocks(plain, file, blocks);
-    if (packed === undefined) return rmSync(file, { force: true });
+    const file = unfinishedFile(folder, number, this.#owner);
+    for (const other of unfinishedFiles(folder, number)) if (isLeftover(other)) rmSync(other, { force: true });
+    closeSync(openSync(file, "wx", 0o600));
+    // Looked at after its own file is there: of two loggers that begin at once, at least one sees the other.
+    const isAlone = unfinishedFiles(folder, number).every((each) => each === file);
+    const packed = isAlone ? await this.#packBlocks(plain, file, blocks) : undefined;
+    if (packed === undefined) return this.#discard(folder, number);
     const index = `${file}.index`;
     writeFileSync(index, packed.map(writeBlock).join(""), { mode: 0o600 });
     utimesSync(file, atime, mtime);
@@ -82,11 +89,16 @@ export class SegmentCompressor {
     rmSync(plain, { force: true });
   }
 
+  #discard(folder: string, number: number): void {
+    const file = unfinishedFile(folder, number, this.#owner);
+    for (const each of [file, `${file}.index`]) rmSync(each, { force: true });
+  }
+
   /** undefined: cancelled. */
   async #packBlocks(from: string, to: string, blocks: readonly Block[]): Promise<readonly Block[] | undefined> {
     const done: Block[] = [];
     const source = openSync(from, "r");
-    const target = openSync(to, "wx", 0o600);
+    const target = openSync(to, "r+");
     try {
       let end = 0;
       for (const block of blocks) {
@@ -111,10 +123,10 @@ export class SegmentCompressor {
   }
 }
 
-/** Whether no other logger is compressing the segment. */
-function isFree(file: string): boolean {
-  const { mtimeMs } = statSync(file, { throwIfNoEntry: false }) ?? { mtimeMs: 0 };
-  if (Date.now() - mtimeMs < STALE_MS) return false;
-  rmSync(file, { force: true });
-  return true;
+/** Whether the logger that was writing the unfinished file was killed. */
+function isLeftover(file: string): boolean {
+  const pid = Number(/\.gz\.(\d+)-[0-9a-f]+\.tmp(\.index)?$/.exec(file)?.[1] ?? Number.NaN);
+  // This logger compresses one segment at a time, and is between two.
+  if (!Number.isNaN(pid)) return pid === process.pid || hasEnded(pid);
+  return Date.now() - (statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0) >= STALE_MS;
 }

@@ -25,9 +25,15 @@ export function segmentFile(folder: string, { number, stage }: SegmentFile): str
   return join(folder, `${number}.${stage}`);
 }
 
-/** File of a compression in progress. */
-export function unfinishedFile(folder: string, number: number): string {
-  return `${segmentFile(folder, { number, stage: "log.gz" })}.tmp`;
+/** File of a compression in progress by `owner`. */
+export function unfinishedFile(folder: string, number: number, owner: string): string {
+  return `${segmentFile(folder, { number, stage: "log.gz" })}.${owner}.tmp`;
+}
+
+/** Files of all compressions of a segment that are in progress or were interrupted, with their indexes. */
+export function unfinishedFiles(folder: string, number: number): readonly string[] {
+  const names = namesIn(folder).filter((name) => name.startsWith(`${number}.log.gz.`) && /\.tmp(\.index)?$/.test(name));
+  return names.map((name) => join(folder, name));
 }
 
 export function indexFile(folder: string, number: number): string {
@@ -77,7 +83,7 @@ export function weighOwn(folder: string, number: number): number {
 /** Deletes a segment up to procman's own entries. */
 export function removeOutput(folder: string, number: number): void {
   for (const stage of STAGES) if (stage !== "own") rmSync(segmentFile(folder, { number, stage }), { force: true });
-  for (const file of [indexFile(folder, number), unfinishedFile(folder, number)]) rmSync(file, { force: true });
+  for (const file of [indexFile(folder, number), ...unfinishedFiles(folder, number)]) rmSync(file, { force: true });
 }
 
 export function remove(folder: string, number: number): void {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
 import {
   existsSync,
   mkdirSync,
@@ -23,7 +24,7 @@ import { SegmentCompressor } from "./compressor.ts";
 import { readLogs } from "./log-pages.ts";
 import { repair, retire } from "./maintenance.ts";
 import type { RecordSource } from "./record.ts";
-import { logsFolder, remove, segmentFile, segmentsIn } from "./segment-files.ts";
+import { logsFolder, remove, segmentFile, segmentsIn, unfinishedFile } from "./segment-files.ts";
 
 const packer = (): SegmentCompressor => new SegmentCompressor(() => false);
 
@@ -164,6 +165,28 @@ test("segments that are too old are deleted, then the oldest that exceed the siz
   assert.deepEqual(await short(), ["thr"]);
   assert.deepEqual(await short({ order: "asc", cursor: next }), ["thr"]);
   assert.deepEqual(readdirSync(folder).length, 3);
+});
+
+test("a segment that another running logger compresses is left to it, however old its file looks; that of a killed logger is replaced", async (context) => {
+  const dir = stateDir(context);
+  const { store } = new TestStore(dir);
+  store.addMessage({ category: "service", severity: "info", at: Date.now(), text: "kept" });
+  store.end();
+  const folder = logsFolder(dir);
+  const number = segmentsIn(folder)[0]?.number ?? 0;
+  const other = spawn("sleep", ["1000"]);
+  context.after(() => other.kill("SIGKILL"));
+  const half = unfinishedFile(folder, number, `${other.pid}-0a0b`);
+  writeFileSync(half, "half");
+  utimesSync(half, 1, 1);
+  await packer().run(folder);
+  assert.deepEqual([segmentsIn(folder)[0]?.stage, readFileSync(half, "utf8")], ["log", "half"]);
+  const ended = once(other, "exit");
+  other.kill("SIGKILL");
+  await ended;
+  await packer().run(folder);
+  assert.deepEqual([segmentsIn(folder)[0]?.stage, existsSync(half)], ["log.gz", false]);
+  assert.deepEqual(await texts(dir), ["kept"]);
 });
 
 test("with 0 hours nothing is written, and existing segments are deleted", async (context) => {

@@ -8,6 +8,7 @@ import { SegmentCompressor } from "./compressor.ts";
 import { repairAll, retire } from "./maintenance.ts";
 import { RecordHeader, type RecordSource, recordAt } from "./record.ts";
 import { SegmentWriter } from "./segment-writer.ts";
+import { SteadyClock } from "./steady-clock.ts";
 
 const HOUR_MS = 3_600_000;
 const LARGEST_SEGMENT = 64 * 1024 * 1024;
@@ -39,6 +40,7 @@ export type StoreMessage = RecordSource & { readonly at: number; readonly text: 
 export class LogStore {
   readonly #report: StoreReport;
   readonly #packer = new SegmentCompressor(() => this.#isFlooded);
+  readonly #clock = new SteadyClock();
   /** Bytes of the second that began at `#since`, and of the previous one. */
   #bytes = 0;
   #bytesBefore = 0;
@@ -215,7 +217,7 @@ export class LogStore {
     if (this.#writer !== undefined && hourOf(Date.now()) !== this.#hour) this.#closeWriter();
     try {
       repairAll(folder, this.#writer?.number);
-      retire(folder, settings, Date.now());
+      retire(folder, this.#clock.believed(settings, Date.now(), monotonicMs()), Date.now());
       this.#maintenanceProblem = undefined;
     } catch (error) {
       const { message } = error as Error;
