@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { FakeClock } from "../../test/support/fakes.ts";
-import { CronTimer, type MetTime, missedTimes, nextTime } from "./schedule.ts";
+import { CronTimer, missedTimes, nextTime } from "./schedule.ts";
+import type { MetTime } from "./snapshot.ts";
 
 /** All times of a pattern between two moments, in the host's time zone. */
 function times(pattern: string, from: string, to: string): readonly string[] {

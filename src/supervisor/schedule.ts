@@ -1,6 +1,7 @@
 /** Cron schedules: the next time, and a timer that survives jumps of the wall clock. */
 import { Cron } from "croner";
 import type { Clock } from "./ports.ts";
+import type { MetTime } from "./snapshot.ts";
 
 /** Longest sleep, after which a clock that was set or a machine that was suspended is noticed. Milliseconds. */
 const LONGEST_SLEEP_MS = 30_000;
@@ -45,9 +46,6 @@ export function missedTimes(pattern: string, first: number, until: number, limit
   }
   return missed;
 }
-
-/** A scheduled time that was called: when it was planned (milliseconds since 1970), and when it was called (monotonic milliseconds). */
-export type MetTime = { readonly planned: number; readonly at: number };
 
 /** Calls back at each time of a pattern until it is stopped. */
 export class CronTimer {

@@ -14,11 +14,13 @@ import {
   union,
 } from "../base/schema.ts";
 import { matches } from "../base/schema-check.ts";
-import type { MetTime } from "./schedule.ts";
 import type { RunFault, ScheduledAction, SlotState } from "./states.ts";
 
 /** The next scheduled times, in milliseconds since 1970. */
 export type PlannedTime = Readonly<Partial<Record<ScheduledAction, number>>>;
+
+/** A scheduled time that was called: when it was planned (milliseconds since 1970), and when it was called (monotonic milliseconds). */
+export type MetTime = { readonly planned: number; readonly at: number };
 
 /** The latest scheduled times that were called. */
 export type MetTimes = Readonly<Partial<Record<ScheduledAction, MetTime>>>;
