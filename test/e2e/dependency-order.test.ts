@@ -76,3 +76,17 @@ test("a process whose dependency has failed for good is skipped: --exit-with and
   assert.equal(started.code, 1);
   assert.match(started.err, /Cannot start "work": it is skipped: it can't start any more, as it waits for prepare \(finished\)/);
 });
+
+test("the condition completed: a process starts when its dependency has ended, with whatever code; the one that needs code 0 is skipped", async (context) => {
+  const processes = [
+    { id: "prepare", cmd: "exit 3", autostart: true, restart: "never" },
+    { id: "after", cmd: "exec sleep 1000", autostart: true, dependsOn: [{ id: "prepare", condition: "completed" }] },
+    { id: "strict", cmd: "echo done", autostart: true, dependsOn: [{ id: "prepare", condition: "finished" }] },
+  ];
+  const home = homeOf(context, processes);
+  await procman(home.folder, ["run", "--detach"]);
+  await waitForLine(home, /after +\| started/);
+  const [after, strict] = [await record(home, "after"), await record(home, "strict")];
+  assert.deepEqual(after.dependsOn, [{ process: "prepare", condition: "completed" }]);
+  assert.deepEqual([after.status, strict.status], ["running", "skipped"]);
+});
