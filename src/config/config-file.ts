@@ -1,14 +1,10 @@
 /** Finds and reads the configuration file, without parsing it. */
-import { lstatSync } from "node:fs";
-import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import { ProcmanError } from "../base/errors.ts";
 import { readWhole } from "../os/careful-files.ts";
 import { statIfSeen } from "../os/files.ts";
-import { userName } from "../os/user-names.ts";
+import { FILE_NAMES, nearestFolder } from "./nearest-folder.ts";
 import { ConfigurationError } from "./problems.ts";
-
-/** Looked up in this order. */
-export const FILE_NAMES = ["procman.jsonc", "procman.json"] as const;
 
 /** A configuration file that was read. */
 export type ConfigText = {
@@ -27,11 +23,23 @@ export type ConfigText = {
  * @throws {ProcmanError} `configuration-missing`: no such file, it can't be read, or another user could have put it above `cwd`.
  */
 export function read(path: string | undefined, cwd: string): ConfigText {
+  const folder = path === undefined && !process.env.PROCMAN_CONFIG ? nearestFolder(cwd) : undefined;
+  return readHere(folder === undefined || folder === cwd ? path : folder, cwd);
+}
+
+/** The same for a running procman, which doesn't look above `cwd`: if its file is missing for a moment, no other one may count. */
+export function readHere(path: string | undefined, cwd: string): ConfigText {
   if (path !== undefined) return readNamed(path, cwd);
   const fromEnvironment = process.env.PROCMAN_CONFIG;
-  if (!fromEnvironment) return readNearest(cwd);
+  if (fromEnvironment) return readFromEnvironment(fromEnvironment, cwd);
+  const found = readIn(cwd, cwd);
+  if (found === undefined) throw new ProcmanError("configuration-missing", missingMessage(cwd));
+  return found;
+}
+
+function readFromEnvironment(path: string, cwd: string): ConfigText {
   try {
-    return readNamed(fromEnvironment, cwd);
+    return readNamed(path, cwd);
   } catch (cause) {
     if (!(cause instanceof ProcmanError) || cause.code !== "configuration-missing") throw cause;
     throw new ProcmanError("configuration-missing", `${cause.message} (named by PROCMAN_CONFIG)`, { cause });
@@ -48,25 +56,6 @@ function readNamed(path: string, cwd: string): ConfigText {
     isFolder
       ? `Cannot read ${path}: the folder has neither ${FILE_NAMES.join(" nor ")}; name another file.`
       : `Cannot read ${path}: no such file. \`procman init --config ${path}\` makes one.`,
-  );
-}
-
-function readNearest(cwd: string): ConfigText {
-  for (let folder = cwd; ; folder = dirname(folder)) {
-    if (folder !== cwd) for (const name of FILE_NAMES) checkOwner(join(folder, name));
-    const found = readIn(folder, cwd);
-    if (found !== undefined) return found;
-    if (folder === dirname(folder)) throw new ProcmanError("configuration-missing", missingMessage(cwd));
-  }
-}
-
-/** In a folder above, such as /tmp, another user may have put a file or a link: what it names would run with the rights of this user. */
-function checkOwner(file: string): void {
-  const [own, owner] = [process.geteuid?.(), lstatSync(file, { throwIfNoEntry: false })?.uid];
-  if (own === undefined || owner === undefined || owner === own || owner === 0) return;
-  throw new ProcmanError(
-    "configuration-missing",
-    `Cannot use ${file}, which lies above this folder: it belongs to ${userName(owner)}; if it is the right one, name it with --config`,
   );
 }
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { homeOf, procman } from "../support/cli.ts";
 import { otherUser, sharedFolder } from "../support/other-user.ts";
-import { folderWith } from "../support/procman-process.ts";
+import { folderWith, Procman } from "../support/procman-process.ts";
 
 const web = { id: "web", cmd: "sleep 1000", autostart: true };
 
@@ -20,6 +20,33 @@ test("a command in a sub-folder uses the file of the nearest folder above", asyn
   assert.match((await procman(below, ["status"])).err, /none is running for .*src\/\.procman\/nearer/);
   rmSync(join(folder, "src/procman.json"));
   assert.equal((await procman(below, ["terminate"])).code, 0);
+});
+
+test("a running procman keeps to its file, also killed: another one above or nearer doesn't count while it is away", async (context) => {
+  const { folder: above } = homeOf(context, [{ ...web, id: "foreign" }]);
+  const folder = join(above, "shop");
+  const below = join(folder, "src");
+  mkdirSync(below, { recursive: true });
+  const file = join(folder, "procman.json");
+  writeFileSync(file, JSON.stringify({ name: "shop", processes: [{ ...web, logger: { console: true } }] }));
+  for (const start of [below, folder]) {
+    const running = new Procman(start);
+    context.after(() => running.close());
+    await running.line(/^web +\| started/);
+    renameSync(file, join(folder, "away.json"));
+    const reload = await procman(folder, ["reload", "-c", "away.json"]);
+    assert.equal(reload.code, 78);
+    assert.match(reload.err, /has neither procman\.jsonc|neither procman\.jsonc nor procman\.json in/);
+    process.kill(running.helper("service"), "SIGKILL");
+    const processes = JSON.parse((await procman(folder, ["status", "--json", "-c", "away.json"])).out) as { readonly id: string }[];
+    assert.deepEqual(
+      processes.map(({ id }) => id),
+      ["web"],
+    );
+    renameSync(join(folder, "away.json"), file);
+    assert.equal((await procman(folder, ["terminate"])).code, 0);
+    await running.exit();
+  }
 });
 
 test("without a file in any folder above, the message names the folder that was searched first", async (context) => {
@@ -44,8 +71,9 @@ test("a file or link of another user in a folder above is refused, unless --conf
   chownSync(file, user.uid, user.gid);
   const refused = await procman(below, ["validate"]);
   assert.equal(refused.code, 78);
-  assert.match(refused.err, /Cannot use .*procman\.json, which lies above this folder: it belongs to nobody; .*--config/);
+  assert.match(refused.err, /Cannot use the configuration in .*, which lies above this folder: it belongs to nobody; .*--config/);
   assert.equal((await procman(below, ["validate", "--config", ".."])).code, 0);
+  assert.deepEqual(await procman(below, ["run"]), refused);
   chownSync(file, 0, 0);
   assert.equal((await procman(below, ["validate"])).code, 0);
   renameSync(file, join(folder, "real.json"));

@@ -22,9 +22,10 @@ export function define(parent: Command): void {
 type Options = ProcessOptions & { readonly name?: string; readonly config?: string; readonly force?: boolean };
 
 async function init(given: Options): Promise<void> {
-  const [{ FILE_NAMES, displayPath: shown }, { check }, { appendProcess }, { createFile, replaceFile }, { printWarnings }] =
+  const [{ displayPath: shown }, { FILE_NAMES }, { check }, { appendProcess }, { createFile, replaceFile }, { printWarnings }] =
     await Promise.all([
       import("../../config/config-file.ts"),
+      import("../../config/nearest-folder.ts"),
       import("../../config/load.ts"),
       import("../../config/edit/edit.ts"),
       import("../edit-file.ts"),

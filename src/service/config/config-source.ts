@@ -1,7 +1,8 @@
 /** Reads the configuration file, by the options of `procman run`. */
 import { join } from "node:path";
+import { readHere } from "../../config/config-file.ts";
 import type { Scale } from "../../config/instance-overrides.ts";
-import { load } from "../../config/load.ts";
+import { check } from "../../config/load.ts";
 import { type RunSelection, withSelection } from "../../config/run-selection.ts";
 import type { Config } from "../../config/spec.ts";
 
@@ -17,7 +18,10 @@ export type ConfigSourceOptions = RunSelection & {
 };
 
 export function configSource(options: ConfigSourceOptions): ConfigSource {
-  return (scale, profile = options.profile) => withOptions(load(options.config, process.cwd(), profile, scale), options);
+  return (scale, profile = options.profile) => {
+    const given = { ...(profile !== undefined && { profile }), ...(scale !== undefined && { scale }) };
+    return withOptions(check(readHere(options.config, process.cwd()), given), options);
+  };
 }
 
 /** The state folder can't change while procman runs. */
