@@ -80,7 +80,8 @@ test("init, append, validate, run and Ctrl-C work with the installed package", a
       text += String(data);
     });
   await eventually(() => (/tick-tock/.test(text) ? true : undefined));
-  const status = await eventually(() => (isAnnounced() ? procman("status") : undefined));
+  await eventually(() => isAnnounced() || undefined);
+  const status = await procman("status");
   assert.match(status.out, /web\s+running\s+\d+/);
   assert.match(status.out, /job\s+created.*next run/);
   const web = Number(/web\s+running\s+(\d+)/.exec(status.out)?.[1]);

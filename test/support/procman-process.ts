@@ -239,7 +239,10 @@ type Bound = {
 };
 
 /** Polls `look` until it returns a result; for changes without an event, as of files. */
-export async function eventually<T>(look: () => T | undefined, { what = `${look}`, ms = TIMEOUT_MS }: Bound = {}): Promise<T> {
+export async function eventually<T>(
+  look: () => (T extends PromiseLike<unknown> ? never : T) | undefined,
+  { what = `${look}`, ms = TIMEOUT_MS }: Bound = {},
+): Promise<T> {
   for (const end = performance.now() + ms; performance.now() < end; await new Promise((resolve) => setTimeout(resolve, 10))) {
     const result = look();
     if (result !== undefined) return result;
