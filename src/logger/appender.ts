@@ -132,6 +132,8 @@ export class Appender {
       if (this.#tornIn !== open.identity) this.#endTornLine(open, found);
     } catch (error) {
       this.close();
+      // Another logger has renamed it since: now there is another one, or none.
+      if (errnoOf(error) === "ENOENT") return this.#opened();
       throw error;
     }
     if (this.#archive.rotation) this.#archive.tidy(this.path);
