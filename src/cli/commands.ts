@@ -21,6 +21,7 @@ export const COMMANDS: Readonly<Record<CommandName, () => Promise<CommandModule>
   plan: () => import("./commands/plan-command.ts"),
   reload: () => import("./commands/reload-command.ts"),
   init: () => import("./commands/init-command.ts"),
+  add: () => import("./commands/add-command.ts"),
   append: () => import("./commands/append-command.ts"),
   remove: () => import("./commands/remove-command.ts"),
   validate: () => import("./commands/validate-command.ts"),

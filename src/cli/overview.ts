@@ -38,6 +38,7 @@ const GROUPS = [
     title: "Configure",
     commands: {
       init: "Create a configuration file",
+      add: "Add a program to the configuration file, and start it",
       append: "Add a process to the configuration file",
       remove: "Remove a process from the configuration file",
       validate: "Check the configuration file and show all problems",

@@ -1,8 +1,12 @@
 /** What a user who comes from pm2, supervisord, systemd or compose types first: docs/cli.md. */
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
+import { promisify } from "node:util";
 import { SUMMARIES } from "../../src/cli/overview.ts";
-import { homeOf, procman } from "../support/cli.ts";
+import { homeOf, keeperIn, procman } from "../support/cli.ts";
 
 test("commands of other process managers are answered with procman's word, and -v prints the version", async (context) => {
   const { folder } = homeOf(context, []);
@@ -10,7 +14,7 @@ test("commands of other process managers are answered with procman's word, and -
     ["ls", /"procman status" shows the processes/],
     ["ps", /"procman status" shows the processes/],
     ["kill", /"procman stop ID" .*"procman signal KILL ID" .*"procman terminate"/],
-    ["delete", /"procman remove ID"/],
+    ["delete", /"procman remove ID --apply"/],
     ["top", /"procman status" shows CPU and memory/],
     ["monit", /"procman status" shows CPU and memory/],
     ["startup", /docs\/reliability\.md has a unit for systemd/],
@@ -49,5 +53,81 @@ test("an unknown id is answered with the cluster that is meant", async (context)
     const { code, err } = await procman(folder, [command, "wbe"]);
     assert.equal(code, 1, command);
     assert.match(err, /Did you mean "web"\?/, command);
+  }
+});
+
+test("add: file, process and procman with one command; then into the running procman; an id that is taken is refused", async (context) => {
+  let started = "";
+  // Before the hook of `homeOf`, which removes the folder.
+  context.after(async () => void (started === "" || (await procman(started, ["terminate"]))));
+  const { folder } = homeOf(context, []);
+  started = folder;
+  rmSync(join(folder, "procman.json"));
+  const name =
+    folder
+      .split("/")
+      .at(-1)
+      ?.toLowerCase()
+      .replace(/[^a-z0-9._-]+/g, "-") ?? "";
+  for (const file of ["server.js", "mail.cjs"])
+    writeFileSync(join(folder, file), "console.log(process.argv[2]); setInterval(() => {}, 1000);");
+
+  const first = await procman(folder, ["add", "--", "node", "server.js", "it's $HOME"]);
+  assert.deepEqual([first.code, first.err], [0, ""], first.out);
+  assert.match(first.out, /^procman\.jsonc: created with "server"\nID .*\nserver +running /);
+  assert.ok(keeperIn(join(folder, ".procman", name)) > 0);
+  assert.match((await procman(folder, ["logs", "server"])).out, /it's \$HOME$/m);
+
+  const second = await procman(folder, ["add", "node mail.cjs"]);
+  assert.deepEqual([second.code, second.err], [0, ""]);
+  assert.match(second.out, /^procman\.jsonc: added "mail"\n(.*\n)*mail +start /);
+  assert.equal((await procman(folder, ["status", "server", "mail"])).code, 0);
+
+  const text = readFileSync(join(folder, "procman.jsonc"), "utf8");
+  const taken = await procman(folder, ["add", "--", "node", "server.js"]);
+  assert.equal(taken.code, 64);
+  assert.match(taken.err, /Cannot add "server": procman\.jsonc has another process with this id; choose one by --id/);
+  assert.equal(readFileSync(join(folder, "procman.jsonc"), "utf8"), text);
+  const again = await procman(folder, ["add", "node mail.cjs"]);
+  assert.match(again.out, /^procman\.jsonc: has this "mail" already; it stays unchanged\nNothing has changed/);
+});
+
+test("append and remove with a running procman say that reload applies it, or apply it; so do commands with such an id", async (context) => {
+  const { folder } = homeOf(context, [{ id: "web", cmd: "sleep 1000", autostart: true }]);
+  const append = ["append", "--id", "mail", "--cmd", "sleep 1001"];
+  assert.equal((await procman(folder, ["run", "--detach"])).code, 0);
+  const said = await procman(folder, append);
+  assert.match(said.out, /added "mail"\nprocman is running without this change; "procman reload" applies it\n$/);
+  for (const command of ["start", "logs", "status", "why"]) {
+    const { code, err } = await procman(folder, [command, "mail"]);
+    assert.equal(code, 1, command);
+    assert.match(
+      err,
+      /Cannot find process "mail": the configuration file has it, but procman runs without it; "procman reload" applies the file\n$/,
+      command,
+    );
+  }
+  assert.match((await procman(folder, ["start", "mial"])).err, /no process has this id/);
+
+  const applied = await procman(folder, [...append, "--apply"]);
+  assert.match(applied.out, /has this "mail" already; it stays unchanged\n(.*\n)*mail +start /);
+  assert.equal((await procman(folder, ["status", "mail"])).code, 0);
+  const removed = await procman(folder, ["remove", "mail", "--apply"]);
+  assert.match(removed.out, /removed "mail"\n(.*\n)*mail +stop /);
+  assert.match((await procman(folder, ["remove", "web"])).out, /removed "web"\nprocman is running without this change/);
+  const replaced = await procman(folder, ["init", "--force", "--name", "test", "--id", "web", "--cmd", "sleep 1000"]);
+  assert.match(replaced.out, /created\nprocman is running without this change; "procman reload" applies it\n$/);
+});
+
+test("an npm package has nothing of .procman, whatever its own ignore files say", async (context) => {
+  const { folder } = homeOf(context, [{ id: "web", cmd: "sleep 1000", autostart: true }]);
+  writeFileSync(join(folder, "package.json"), '{ "name": "shop", "version": "1.0.0" }');
+  assert.equal((await procman(folder, ["run", "--detach"])).code, 0);
+  assert.ok(existsSync(join(folder, ".procman/test/secret")));
+  for (const ignored of [undefined, ".gitignore", ".npmignore"]) {
+    if (ignored !== undefined) writeFileSync(join(folder, ignored), "node_modules\n");
+    const { stdout } = await promisify(execFile)("npm", ["pack", "--dry-run", "--json", "--offline"], { cwd: folder });
+    assert.match(stdout, /procman\.json/);
+    assert.doesNotMatch(stdout, /\.procman\//, ignored);
   }
 });

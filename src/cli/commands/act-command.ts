@@ -11,6 +11,7 @@ import { outcomeOf } from "../format.ts";
 import { secondsTo, withConfig } from "../options.ts";
 import { withProgress } from "../progress.ts";
 import { lastLinesOf } from "../settled-start.ts";
+import { unappliedId } from "../unapplied.ts";
 
 /** A stop may take 30 s until SIGKILL. Seconds. */
 const DEFAULT_TIMEOUT_SECONDS = 60;
@@ -101,7 +102,7 @@ async function act(
   const open = new Set(targets);
   const since = Date.now();
   const one = async (id: string): Promise<Result> => {
-    const result = await ask(client, { id, action, options: { ...(wait && { waitSeconds: timeout }), ...(hard && { hard }) } });
+    const result = await ask(client, { id, action, config, options: { ...(wait && { waitSeconds: timeout }), ...(hard && { hard }) } });
     open.delete(id);
     return result;
   };
@@ -139,14 +140,15 @@ function defaultTimeout(action: Action): number {
   return action === "restart" ? ROLL_SECONDS : DEFAULT_TIMEOUT_SECONDS;
 }
 
-type ActionQuestion = { readonly id: string; readonly action: Action; readonly options: ActOptions };
+type ActionQuestion = { readonly id: string; readonly action: Action; readonly config: string | undefined; readonly options: ActOptions };
 
 /** An error of one process must not hide the results of the others. */
-async function ask(client: Client, { id, action, options }: ActionQuestion): Promise<Result> {
+async function ask(client: Client, { id, action, config, options }: ActionQuestion): Promise<Result> {
   try {
     return { record: await client.act(id, action, options) };
   } catch (error) {
-    if (error instanceof ProcmanError && error.exitCode === EXIT.refused) return { problem: error };
+    if (error instanceof ProcmanError && error.exitCode === EXIT.refused)
+      return { problem: (error.code === "process-unknown" ? unappliedId(id, config) : undefined) ?? error };
     throw error;
   }
 }

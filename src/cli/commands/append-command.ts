@@ -11,13 +11,25 @@ export function define(parent: Command): void {
     .description(
       "Adds a process at the end of the list. Keeps comments and layout; nothing is written if the result would be invalid, or if the file has this process already.",
     );
-  withProcessOptions(command).option("-c, --config <path>", CONFIG_HELP).action(append);
+  withProcessOptions(command)
+    .option("-c, --config <path>", CONFIG_HELP)
+    .option("--apply", "apply it to the running procman, like `procman reload`")
+    .action(append);
 }
 
-type Options = ProcessOptions & { readonly config?: string };
+type Options = ProcessOptions & { readonly config?: string; readonly apply?: boolean };
 
 async function append(options: Options): Promise<void> {
-  const added = processOf(options, "append a process");
+  await appendToFile(processOf(options, "append a process"), options.config);
+  await (await import("../unapplied.ts")).afterEdit(options.config, options.apply);
+}
+
+/**
+ * Adds a process at the end of the list; unchanged if the file has it already, with the same fields.
+ *
+ * @throws {ProcmanError} `configuration-missing`, `configuration-invalid`
+ */
+export async function appendToFile(added: Readonly<Record<string, unknown>>, path: string | undefined): Promise<void> {
   const [{ read }, { check }, { appendProcess, processIn }, { checkEdited }, { replaceFile }, { printWarnings }] = await Promise.all([
     import("../../config/config-file.ts"),
     import("../../config/load.ts"),
@@ -26,7 +38,7 @@ async function append(options: Options): Promise<void> {
     import("../edit-file.ts"),
     import("../edit-file.ts"),
   ]);
-  const source = read(options.config, process.cwd());
+  const source = read(path, process.cwd());
   // Existing problems are reported with their places in the current file.
   check(source);
   const id = String(added.id);

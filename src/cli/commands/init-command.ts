@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import type { Command } from "commander";
 import { ProcmanError } from "../../base/errors.ts";
+import { FILE_NAMES } from "../../config/nearest-folder.ts";
 import { type ProcessOptions, processOf, withProcessOptions } from "../process-options.ts";
 
 export function define(parent: Command): void {
@@ -16,24 +17,22 @@ export function define(parent: Command): void {
   withProcessOptions(command)
     .option("-c, --config <path>", "file to create (default: procman.jsonc in this folder)")
     .option("--force", "overwrite an existing file")
+    .option("--apply", "with --force: apply it to the running procman, like `procman reload`")
     .action(init);
 }
 
-type Options = ProcessOptions & { readonly name?: string; readonly config?: string; readonly force?: boolean };
+type Options = ProcessOptions & { readonly name?: string; readonly config?: string; readonly force?: boolean; readonly apply?: boolean };
 
 async function init(given: Options): Promise<void> {
-  const [{ displayPath: shown }, { FILE_NAMES }, { check }, { appendProcess }, { createFile, replaceFile }, { printWarnings }] =
-    await Promise.all([
-      import("../../config/config-file.ts"),
-      import("../../config/nearest-folder.ts"),
-      import("../../config/load.ts"),
-      import("../../config/edit/edit.ts"),
-      import("../edit-file.ts"),
-      import("../edit-file.ts"),
-    ]);
+  const [{ displayPath: shown }, { check }, { appendProcess }, { createFile, replaceFile }, { printWarnings }] = await Promise.all([
+    import("../../config/config-file.ts"),
+    import("../../config/load.ts"),
+    import("../../config/edit/edit.ts"),
+    import("../edit-file.ts"),
+    import("../edit-file.ts"),
+  ]);
   const cwd = process.cwd();
-  const found = FILE_NAMES.map((name) => join(cwd, name)).find((file) => existsSync(file));
-  const file = given.config === undefined ? (found ?? join(cwd, FILE_NAMES[0])) : resolve(cwd, given.config);
+  const file = fileToCreate(given.config, cwd);
   const shownAs = shown(file, cwd);
   const exists = existsSync(file);
   if (exists && given.force !== true)
@@ -45,8 +44,11 @@ async function init(given: Options): Promise<void> {
   const text = appendProcess(starter(options.name ?? nameOf(dirname(file))), processOf(options, "create a configuration"));
   const config = check({ file, shownAs, text });
   await (exists ? replaceFile : createFile)(file, text);
-  process.stdout.write(`${shownAs}: created; \`procman run\` starts it\n`);
+  const { afterEdit, isRunning } = await import("../unapplied.ts");
+  const remedy = isRunning(file) ? "" : "; `procman run` starts it";
+  process.stdout.write(`${shownAs}: created${remedy}\n`);
   printWarnings(config, text);
+  await afterEdit(given.config, given.apply);
 }
 
 /** The options, with missing ones asked at the terminal. */
@@ -75,8 +77,8 @@ async function completed(options: Options, folder: string): Promise<Options> {
   return { ...options, name, id, ...(needsCommand && { cmd }), autostart: /^y/i.test(answers.at(-1) ?? "") };
 }
 
-/** The folder's name, reduced to the characters that a name may have. */
-function nameOf(folder: string): string {
+/** The folder's name, or the name of a program, reduced to the characters that a name may have. */
+export function nameOf(folder: string): string {
   const name = basename(folder)
     .toLowerCase()
     .replace(/[^a-z0-9._-]+/g, "-")
@@ -85,7 +87,15 @@ function nameOf(folder: string): string {
   return name === "" ? "procman" : name;
 }
 
-function starter(name: string): string {
+/** The file of the path; without a path the one that commands find in the folder, or the first that they look for. */
+export function fileToCreate(path: string | undefined, cwd: string): string {
+  if (path !== undefined) return resolve(cwd, path);
+  const candidates = FILE_NAMES.map((name) => join(cwd, name));
+  return candidates.find((file) => existsSync(file)) ?? join(cwd, FILE_NAMES[0]);
+}
+
+/** A configuration without processes. */
+export function starter(name: string): string {
   return `{
   // What procman runs here. Start it with \`procman run\`, check this file with \`procman validate\`.
   // \`procman schema > procman.schema.json\`, and "$schema": "./procman.schema.json" here, let editors complete.

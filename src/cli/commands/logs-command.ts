@@ -121,7 +121,7 @@ async function printStored(
 async function checkIds(location: Location, ids: readonly string[], config: string | undefined): Promise<void> {
   if (ids.length === 0) return;
   try {
-    selected(await (await connectTo(location)).processes(), ids);
+    selected(await (await connectTo(location)).processes(), ids, config);
   } catch (error) {
     if (!(error instanceof ProcmanError) || error.exitCode !== EXIT.noDaemon) throw error;
     const { membersOf } = await import("../../connection/history.ts");

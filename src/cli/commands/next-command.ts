@@ -19,7 +19,7 @@ export function define(parent: Command): void {
   withConfig(command)
     .option("--json", "print process, action and time (ISO 8601) of each")
     .action(async (ids: readonly string[], { config, json }: Options) => {
-      const planned = plannedOf(selected(await (await connect(config)).processes(), ids));
+      const planned = plannedOf(selected(await (await connect(config)).processes(), ids, config));
       if (json) return void process.stdout.write(`${JSON.stringify(planned, undefined, 2)}\n`);
       if (planned.length === 0) return void process.stderr.write("procman: nothing is scheduled\n");
       process.stdout.write(`${nextTable(planned, process.stdout.columns)}\n`);

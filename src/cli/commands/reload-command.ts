@@ -16,7 +16,7 @@ const DEFAULT_TIMEOUT_SECONDS = 300;
 /** The limit of the API. */
 const LONGEST_SECONDS = 3_600;
 
-type Options = { readonly config?: string; readonly wait: boolean; readonly timeout?: number; readonly json?: boolean };
+type Options = { readonly config?: string | undefined; readonly wait: boolean; readonly timeout?: number; readonly json?: boolean };
 
 export function define(parent: Command): void {
   withConfig(
@@ -37,7 +37,8 @@ export function define(parent: Command): void {
     .action(reload);
 }
 
-async function reload({ config, wait, timeout = DEFAULT_TIMEOUT_SECONDS, json }: Options): Promise<void> {
+/** @throws {ProcmanError} those of a reload */
+export async function reload({ config, wait, timeout = DEFAULT_TIMEOUT_SECONDS, json }: Options): Promise<void> {
   const client = await connect(config);
   const since = Date.now();
   const plan = await withProgress(() => "reloading", client.reload(wait ? { waitSeconds: timeout } : {}));

@@ -11,10 +11,11 @@ export function define(parent: Command): void {
     .argument("[id]", "id of the process")
     .option("--id <id>", "the same as a flag")
     .option("-c, --config <path>", CONFIG_HELP)
+    .option("--apply", "apply it to the running procman, like `procman reload`")
     .action(remove);
 }
 
-type Options = { readonly id?: string; readonly config?: string };
+type Options = { readonly id?: string; readonly config?: string; readonly apply?: boolean };
 
 async function remove(argument: string | undefined, options: Options): Promise<void> {
   const id = argument ?? options.id;
@@ -35,4 +36,5 @@ async function remove(argument: string | undefined, options: Options): Promise<v
   if (isValid(source)) checkEdited(`remove ${JSON.stringify(id)}`, source, text);
   await replaceFile(source.file, text);
   process.stdout.write(`${source.shownAs}: removed ${JSON.stringify(id)}\n`);
+  await (await import("../unapplied.ts")).afterEdit(options.config, options.apply);
 }

@@ -28,7 +28,7 @@ export function define(parent: Command): void {
     .action(async (ids: readonly string[], { config, json, check = false }: Options) => {
       const control = await connect(config);
       const [all, { plugins = [] }] = await Promise.all([control.processes(), json || ids.length > 0 ? NO_STATE : control.state()]);
-      const records = selected(all, ids);
+      const records = selected(all, ids, config);
       process.stdout.write(json ? `${JSON.stringify(records, undefined, 2)}\n` : `${statusTable(records, process.stdout)}\n`);
       const named = ids.length > 0 && !ids.includes("all");
       if (!allRun(records, { named, checks: check })) process.exitCode = EXIT.notRunning;

@@ -11,6 +11,7 @@ import { connect } from "../../connection/connect.ts";
 import type { Incident, ProcessRecord } from "../../contract/records.ts";
 import { explain, explainPastRuns } from "../../contract/why.ts";
 import { integerTo, withConfig } from "../options.ts";
+import { unappliedId } from "../unapplied.ts";
 
 const ENDS = 5;
 const MAX_ENDS = 1_000;
@@ -39,7 +40,9 @@ async function why(id: string, options: Options): Promise<void> {
   try {
     print(await present(await connect(options.config), id, options), options);
   } catch (error) {
-    if (!(error instanceof ProcmanError) || error.exitCode !== EXIT.noDaemon) throw error;
+    if (!(error instanceof ProcmanError)) throw error;
+    if (error.code === "process-unknown") throw unappliedId(id, options.config) ?? error;
+    if (error.exitCode !== EXIT.noDaemon) throw error;
     // If the folder isn't readable (the error has a cause), neither is its history.
     const answers = error.cause === undefined ? await past(id, options, error.code === "service-down") : undefined;
     if (answers !== undefined) print(answers, options);

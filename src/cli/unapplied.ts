@@ -1,0 +1,43 @@
+/** What the configuration file has, and the running procman does not have yet. */
+import { ProcmanError } from "../base/errors.ts";
+import { locate } from "../config/find-config.ts";
+import { holderOf } from "../os/lock.ts";
+import { idsInFile } from "./completion-candidates.ts";
+
+/** Whether a procman runs this configuration file. */
+export function isRunning(config: string | undefined): boolean {
+  return holderOf(locate(config, process.cwd()).stateDir) !== undefined;
+}
+
+/** The command that applies the file, as one would type it. */
+function reloadCommand(config: string | undefined): string {
+  return `procman reload${config === undefined ? "" : ` --config ${config}`}`;
+}
+
+/** The error for an id that the running procman does not know; undefined if the file does not have it either. */
+export function unappliedId(id: string, config: string | undefined): ProcmanError | undefined {
+  const isInFile = idsInFile(config).some(
+    ({ value }) => value === id || (id.startsWith(`${value}-`) && /^\d+$/.test(id.slice(value.length + 1))),
+  );
+  if (!isInFile) return undefined;
+  const reason = `the configuration file has it, but procman runs without it; "${reloadCommand(config)}" applies the file`;
+  return new ProcmanError("process-unknown", `Cannot find process ${JSON.stringify(id)}: ${reason}`);
+}
+
+/**
+ * After an edit of the file: applies it, or says how, if a procman runs it.
+ *
+ * @throws {ProcmanError} those of a reload
+ */
+export async function afterEdit(config: string | undefined, apply = false): Promise<void> {
+  if (!isRunning(config)) {
+    if (apply) process.stderr.write('procman: nothing to apply, because procman is not running; "procman run" starts it\n');
+    return;
+  }
+  if (!apply) {
+    process.stdout.write(`procman is running without this change; "${reloadCommand(config)}" applies it\n`);
+    return;
+  }
+  const { reload } = await import("./commands/reload-command.ts");
+  await reload({ config, wait: true });
+}
