@@ -10,7 +10,7 @@ export function isRunning(config: string | undefined): boolean {
 }
 
 /** The command that applies the file, as one would type it. */
-function reloadCommand(config: string | undefined): string {
+export function reloadCommand(config: string | undefined): string {
   return `procman reload${config === undefined ? "" : ` --config ${config}`}`;
 }
 
@@ -22,22 +22,4 @@ export function unappliedId(id: string, config: string | undefined): ProcmanErro
   if (!isInFile) return undefined;
   const reason = `the configuration file has it, but procman runs without it; "${reloadCommand(config)}" applies the file`;
   return new ProcmanError("process-unknown", `Cannot find process ${JSON.stringify(id)}: ${reason}`);
-}
-
-/**
- * After an edit of the file: applies it, or says how, if a procman runs it.
- *
- * @throws {ProcmanError} those of a reload
- */
-export async function afterEdit(config: string | undefined, apply = false): Promise<void> {
-  if (!isRunning(config)) {
-    if (apply) process.stderr.write('procman: nothing to apply, because procman is not running; "procman run" starts it\n');
-    return;
-  }
-  if (!apply) {
-    process.stdout.write(`procman is running without this change; "${reloadCommand(config)}" applies it\n`);
-    return;
-  }
-  const { reload } = await import("./commands/reload-command.ts");
-  await reload({ config, wait: true });
 }

@@ -21,7 +21,7 @@ type Options = ProcessOptions & { readonly config?: string; readonly apply?: boo
 
 async function append(options: Options): Promise<void> {
   await appendToFile(processOf(options, "append a process"), options.config);
-  await (await import("../unapplied.ts")).afterEdit(options.config, options.apply);
+  await (await import("../after-edit.ts")).afterEdit(options.config, options.apply);
 }
 
 /**

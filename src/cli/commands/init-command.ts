@@ -44,7 +44,7 @@ async function init(given: Options): Promise<void> {
   const text = appendProcess(starter(options.name ?? nameOf(dirname(file))), processOf(options, "create a configuration"));
   const config = check({ file, shownAs, text });
   await (exists ? replaceFile : createFile)(file, text);
-  const { afterEdit, isRunning } = await import("../unapplied.ts");
+  const [{ afterEdit }, { isRunning }] = await Promise.all([import("../after-edit.ts"), import("../unapplied.ts")]);
   const remedy = isRunning(file) ? "" : "; `procman run` starts it";
   process.stdout.write(`${shownAs}: created${remedy}\n`);
   printWarnings(config, text);

@@ -36,5 +36,5 @@ async function remove(argument: string | undefined, options: Options): Promise<v
   if (isValid(source)) checkEdited(`remove ${JSON.stringify(id)}`, source, text);
   await replaceFile(source.file, text);
   process.stdout.write(`${source.shownAs}: removed ${JSON.stringify(id)}\n`);
-  await (await import("../unapplied.ts")).afterEdit(options.config, options.apply);
+  await (await import("../after-edit.ts")).afterEdit(options.config, options.apply);
 }

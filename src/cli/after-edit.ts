@@ -1,0 +1,20 @@
+/** What follows an edit of the configuration file that a procman runs. */
+import { isRunning, reloadCommand } from "./unapplied.ts";
+
+/**
+ * After an edit of the file: applies it, or says how, if a procman runs it.
+ *
+ * @throws {ProcmanError} those of a reload
+ */
+export async function afterEdit(config: string | undefined, apply = false): Promise<void> {
+  if (!isRunning(config)) {
+    if (apply) process.stderr.write('procman: nothing to apply, because procman is not running; "procman run" starts it\n');
+    return;
+  }
+  if (!apply) {
+    process.stdout.write(`procman is running without this change; "${reloadCommand(config)}" applies it\n`);
+    return;
+  }
+  const { reload } = await import("./commands/reload-command.ts");
+  await reload({ config, wait: true });
+}
