@@ -52,7 +52,27 @@ function openOrInherit(found: FoundFile): { readonly fd: number; readonly stat: 
 function openForAppend(found: FoundFile, path: string): OpenFile {
   const { fd, stat } = openOrInherit(found);
   const since = stat.birthtimeMs > 0 ? stat.birthtimeMs : Date.now();
-  return { fd, identity: `${stat.dev}:${stat.ino}`, regular: stat.isFile() && !isForeign(path), size: stat.size, since };
+  return { fd, identity: identityOf(stat), regular: stat.isFile() && !isForeign(path), size: stat.size, since };
+}
+
+/** undefined: the file has another name now. */
+function lastByteOf({ identity, size }: OpenFile, found: FoundFile): number | undefined {
+  try {
+    const { fd, stat } = openFound(found, constants.O_RDONLY | constants.O_NONBLOCK);
+    try {
+      const last = Buffer.alloc(1);
+      return identityOf(stat) === identity && readSync(fd, last, 0, 1, size - 1) === 1 ? last[0] : undefined;
+    } finally {
+      closeSync(fd);
+    }
+  } catch (error) {
+    if (errnoOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+function identityOf({ dev, ino }: Stats): string {
+  return `${dev}:${ino}`;
 }
 
 /** Start of the line that contains byte `at` of `bytes`. */
@@ -128,13 +148,16 @@ export class Appender {
     this.#checkAt = monotonicMs() + CHECK_MS;
     if (!open.regular) return open;
     this.#size = open.size;
+    let isThere = true;
     try {
-      if (this.#tornIn !== open.identity) this.#endTornLine(open, found);
+      if (this.#tornIn !== open.identity) isThere = this.#endTornLine(open, found);
     } catch (error) {
       this.close();
-      // Another logger has renamed it since: now there is another one, or none.
-      if (errnoOf(error) === "ENOENT") return this.#opened();
       throw error;
+    }
+    if (!isThere) {
+      this.close();
+      return this.#opened();
     }
     if (this.#archive.rotation) this.#archive.tidy(this.path);
     return open;
@@ -156,22 +179,17 @@ export class Appender {
     if (now < this.#checkAt) return;
     this.#checkAt = now + CHECK_MS;
     const stat = statSync(this.path, { throwIfNoEntry: false });
-    if (stat && `${stat.dev}:${stat.ino}` === this.#open.identity) this.#size = stat.size;
+    if (stat && identityOf(stat) === this.#open.identity) this.#size = stat.size;
     else this.close();
   }
 
-  /** A logger that was killed while writing left a partial line: ends it with a newline. */
-  #endTornLine(open: OpenFile, found: FoundFile): void {
-    if (this.#size === 0) return;
-    const last = Buffer.alloc(1);
-    const { fd } = openFound(found, constants.O_RDONLY | constants.O_NONBLOCK);
-    try {
-      readSync(fd, last, 0, 1, this.#size - 1);
-    } finally {
-      closeSync(fd);
-    }
-    if (last[0] === NEWLINE) return;
-    this.#size += writeSync(open.fd, "\n");
+  /** A logger that was killed while writing left a partial line: ends it with a newline. False: another logger has renamed the file since. */
+  #endTornLine(open: OpenFile, found: FoundFile): boolean {
+    if (this.#size === 0) return true;
+    const last = lastByteOf(open, found);
+    if (last === undefined) return false;
+    if (last !== NEWLINE) this.#size += writeSync(open.fd, "\n");
+    return true;
   }
 
   /** The end of the bytes that may be written to the current file; rotates if necessary. */

@@ -67,9 +67,10 @@ function isSame(packed: Stats | undefined, now: Stats | undefined): boolean {
   return packed !== undefined && now !== undefined && packed.ino === now.ino && packed.size === now.size;
 }
 
-/** The change of its name is that of the inode, too. */
+/** The change of its name is that of the inode, too. `Date.now()` lacks the fraction of a millisecond that `ctimeMs` has. */
 async function settle({ ctimeMs }: Stats, signal: AbortSignal): Promise<void> {
-  const age = Date.now() - ctimeMs;
+  const age = Date.now() - Math.floor(ctimeMs);
+  // After a clock was set back, the change may lie in the future.
   if (age >= 0 && age < SETTLE_MS) await sleep(SETTLE_MS - age, undefined, { signal });
 }
 
