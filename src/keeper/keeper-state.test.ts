@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -59,4 +59,15 @@ test("held runs are started as soon as the logger answers, and the time limit th
   context.mock.timers.tick(LIMIT_MS);
   await turns(5);
   assert.deepEqual(failed, ["web"]);
+});
+
+test("the end removes the sockets of the API, also those of services that were killed before they could name them", (context) => {
+  const { state } = holding(context);
+  const run = join(state.folder, "run");
+  for (const name of ["api.sock", "api.4711", "api.notes"]) writeFileSync(join(run, name), "");
+  state.remove();
+  assert.deepEqual(
+    readdirSync(run).filter((name) => name.startsWith("api.")),
+    ["api.notes"],
+  );
 });

@@ -9,7 +9,7 @@ import { type FromLogger, keyOf, type ToLogger } from "../ipc/logger-protocol.ts
 import { removeUnfinished } from "../os/careful-files.ts";
 import { monotonicMs } from "../os/clock.ts";
 import { failpoint } from "../os/failpoint.ts";
-import { removeIfAllowed } from "../os/files.ts";
+import { namesIfSeen, removeIfAllowed } from "../os/files.ts";
 import { endedInOrder, endingFile } from "../os/keeper-failover.ts";
 import { type Lock, takeLock } from "../os/lock.ts";
 import { signalIfThere } from "../os/process-signal.ts";
@@ -213,13 +213,19 @@ export class KeeperState {
   remove(): void {
     this.#sayEnding();
     this.captures.remove();
-    removeIfAllowed(join(this.folder, "run", "api.sock"));
+    this.#removeApiSockets();
     this.#cgroups.remove();
     this.journal.remove();
     failpoint("keeper.removed");
     this.serviceIsUp();
     this.#lock.release();
     removeIfAllowed(endingFile(this.folder));
+  }
+
+  /** The service leaves the socket, and if it was killed right after it began to listen there, one with the temporary name `api.PID`. */
+  #removeApiSockets(): void {
+    const run = join(this.folder, "run");
+    for (const name of namesIfSeen(run)) if (/^api\.(?:sock|\d+)$/.test(name)) removeIfAllowed(join(run, name));
   }
 
   /** Without it, a kill within the next moments would count as one amid the work, and everything would be started again. */

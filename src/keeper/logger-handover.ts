@@ -1,9 +1,9 @@
 /** Hand-overs of ended loggers to the current one. */
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { errnoOf } from "../base/errors.ts";
 import { type BegunRun, type HandoverRecord, handoverFile, handoverOf } from "../ipc/logger-protocol.ts";
-import { removeIfAllowed } from "../os/files.ts";
+import { namesIfSeen, removeIfAllowed } from "../os/files.ts";
 import { signalIfThere } from "../os/process-signal.ts";
 import { allProcesses, isAlive } from "../os/process-stat.ts";
 import { fifosHeldBy } from "./fifo-pool.ts";
@@ -31,19 +31,9 @@ export function readHandover(runFolder: string, pids: readonly number[]): Logger
 /** Removes hand-over files, complete or partly written, but not those of `kept`, which may be read again. */
 export function clearHandovers(runFolder: string, kept: Iterable<number>): void {
   const pids = new Set(kept);
-  for (const name of namesIn(runFolder)) {
+  for (const name of namesIfSeen(runFolder)) {
     const pid = handoverOf(name);
     if (pid !== undefined && !pids.has(pid)) removeIfAllowed(join(runFolder, name));
-  }
-}
-
-/** Empty if the state folder was removed, or has lost its rights. */
-function namesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder);
-  } catch (error) {
-    if (isUnseen(error)) return [];
-    throw error;
   }
 }
 

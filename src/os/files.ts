@@ -1,5 +1,5 @@
 /** Folders, links to them, and free disk space. */
-import { existsSync, mkdirSync, realpathSync, rmSync, type Stats, statfsSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, realpathSync, rmSync, type Stats, statfsSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 
 /** Creates a folder and its parents. (`mkdir` with `recursive` never returns for a path like /proc/none/x: nodejs/node, seen on 20.20.) */
@@ -21,6 +21,16 @@ export function statIfSeen(path: string): Stats | undefined {
     return statSync(path, { throwIfNoEntry: false });
   } catch {
     return undefined;
+  }
+}
+
+/** Names in the folder; none if there is no such folder, or it has lost its rights. */
+export function namesIfSeen(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if (["ENOENT", "EACCES"].includes((error as NodeJS.ErrnoException).code ?? "")) return [];
+    throw error;
   }
 }
 
