@@ -129,7 +129,10 @@ test("with detached: false the processes end with the program, also when the pro
   const first = keeperIn(state);
   assert.ok(first > 1);
   process.kill(first, "SIGKILL");
-  const keeper = await eventually(() => (keeperIn(state) > 1 && keeperIn(state) !== first ? keeperIn(state) : undefined));
+  const keeper = await eventually(() => {
+    const now = keeperIn(state);
+    return now > 1 && now !== first ? now : undefined;
+  });
   assert.ok(isAlive(web));
   child.kill("SIGKILL");
   await processExit(keeper);
