@@ -1,7 +1,7 @@
 /**
  * `PROCMAN_RUN_ID` names one run of one slot of one state folder: `web.3@FOLDER.PROOF`. Every descendant that keeps its environment
- * carries it, also one that left the process group. The proof is a keyed hash, so that no other program can make a marker. A
- * marker of 0.1.0 has none.
+ * carries the marker, even after it has left the process group. The proof is a keyed hash, so no other program can make a marker.
+ * Markers of 0.1.0 have no proof.
  */
 import { fingerprint } from "./hash.ts";
 import { sipHash } from "./sip-hash.ts";

@@ -1,7 +1,7 @@
 /** What a user who comes from pm2, supervisord, systemd or compose types first: docs/cli.md. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
@@ -90,6 +90,25 @@ test("add: file, process and procman with one command; then into the running pro
   assert.equal(readFileSync(join(folder, "procman.jsonc"), "utf8"), text);
   const again = await procman(folder, ["add", "node mail.cjs"]);
   assert.match(again.out, /^procman\.jsonc: has this "mail" already; it stays unchanged\nNothing has changed/);
+});
+
+test("init and add create the file that --config or PROCMAN_CONFIG names, or one in the folder that they name", async (context) => {
+  // Before the hook of `homeOf`, which removes the folder.
+  const folders: string[] = [];
+  context.after(async () => {
+    for (const folder of folders) await procman(folder, ["terminate"]);
+  });
+  const { folder } = homeOf(context, [{ id: "other", cmd: "true", autostart: true }]);
+  for (const name of ["one", "two", "three"]) mkdirSync(join(folder, name));
+  const init = ["init", "--id", "web", "--cmd", "true", "--autostart"];
+  assert.equal((await procman(folder, init, { PROCMAN_CONFIG: "one/mine.json" })).code, 0);
+  assert.ok(existsSync(join(folder, "one/mine.json")));
+  assert.equal((await procman(folder, [...init, "--config", "two"])).code, 0);
+  assert.ok(existsSync(join(folder, "two/procman.jsonc")));
+  folders.push(join(folder, "three"));
+  const added = await procman(folder, ["add", "--", "sleep", "1000"], { PROCMAN_CONFIG: join(folder, "three") });
+  assert.deepEqual([added.code, added.err], [0, ""], added.out);
+  assert.ok(existsSync(join(folder, "three/procman.jsonc")));
 });
 
 test("append and remove with a running procman say that reload applies it, or apply it; so do commands with such an id", async (context) => {

@@ -40,6 +40,21 @@ export function program(folder: string, name: "printer" | "crasher", id: string,
   return [process.execPath, `${PROGRAMS}${name}.mjs`, folder, id, ...args].join(" ");
 }
 
+/** A process that prints all the time, and one that crashes again and again: each into a file in `logs`. */
+export function printerAndCrasher(folder: string): readonly { readonly id: string; readonly [field: string]: unknown }[] {
+  const always = { autostart: true, restart: "always" };
+  return [
+    { id: "print", cmd: program(folder, "printer", "print", 20_000, 20), ...always, logger: { stdout: "logs/print.log" } },
+    {
+      id: "crash",
+      cmd: program(folder, "crasher", "crash", 100, 400),
+      ...always,
+      restartDelayMs: 100,
+      logger: { stdout: "logs/crash.log" },
+    },
+  ];
+}
+
 export function folderFor(context: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), "procman-fault-"));
   mkdirSync(join(folder, "progress"));

@@ -2,27 +2,16 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test } from "node:test";
-import { folderFor, program, startRig, successor, waitForGrowth, waitForOutput } from "../faults/fault-rig.ts";
+import { folderFor, printerAndCrasher, startRig, successor, waitForGrowth, waitForOutput } from "../faults/fault-rig.ts";
 import { skip } from "../support/skip.ts";
 
 const isUp = ({ status }: { readonly status: string }): boolean => status === "running";
-const always = { autostart: true, restart: "always" };
 
 test("the state folder becomes read-only, and service, logger and keeper are killed: each says why, nothing crashes, no line is lost", async (context) => {
   if (process.getuid?.() !== 0) return skip(context, "a mount namespace needs root");
   const folder = folderFor(context);
-  const processes = [
-    { id: "print", cmd: program(folder, "printer", "print", 20_000, 20), ...always, logger: { stdout: "logs/print.log" } },
-    {
-      id: "crash",
-      cmd: program(folder, "crasher", "crash", 100, 400),
-      ...always,
-      restartDelayMs: 100,
-      logger: { stdout: "logs/crash.log" },
-    },
-  ];
   const launcher = ["unshare", "--mount", "--propagation", "private", "--"];
-  const rig = await startRig(context, folder, processes, { launcher });
+  const rig = await startRig(context, folder, printerAndCrasher(folder), { launcher });
   const { procman } = rig;
   const { pid } = await rig.until("print", isUp);
   await waitForGrowth(rig, "print", 50_000);

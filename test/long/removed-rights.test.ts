@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { type FaultRig, folderFor, program, startRig, successor, waitForGrowth } from "../faults/fault-rig.ts";
+import { type FaultRig, folderFor, printerAndCrasher, startRig, successor, waitForGrowth } from "../faults/fault-rig.ts";
 import { type OtherUser, otherUser, runAs } from "../support/other-user.ts";
 import { eventually } from "../support/procman-process.ts";
 import { BIN } from "../support/product.ts";
@@ -44,18 +44,7 @@ async function started(context: TestContext, user: OtherUser): Promise<{ readonl
   mkdirSync(join(folder, "logs"));
   execFileSync("chown", ["-R", user.name, folder]);
   const launcher = ["setpriv", "--reuid", `${user.uid}`, "--regid", `${user.gid}`, "--clear-groups", "--"];
-  const always = { autostart: true, restart: "always" };
-  const processes = [
-    { id: "print", cmd: program(folder, "printer", "print", 20_000, 20), ...always, logger: { stdout: "logs/print.log" } },
-    {
-      id: "crash",
-      cmd: program(folder, "crasher", "crash", 100, 400),
-      ...always,
-      restartDelayMs: 100,
-      logger: { stdout: "logs/crash.log" },
-    },
-  ];
-  const rig = await startRig(context, folder, processes, { launcher });
+  const rig = await startRig(context, folder, printerAndCrasher(folder), { launcher });
   execFileSync("chown", [user.name, join(folder, "procman.json")]);
   return { rig, folder };
 }

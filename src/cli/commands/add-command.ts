@@ -57,7 +57,7 @@ async function add(words: readonly string[], { id: given, config: path }: Option
   return (await import("../detach.ts")).runDetached({ config: file });
 }
 
-/** undefined if there is no file, or none that can be read: then its creation says why. */
+/** undefined: there is no file, or it can't be used; then the attempt to create it reports the reason. */
 function existing<T>(read: () => T): T | undefined {
   try {
     return read();

@@ -4,6 +4,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import type { Command } from "commander";
 import { ProcmanError } from "../../base/errors.ts";
 import { FILE_NAMES } from "../../config/nearest-folder.ts";
+import { statIfSeen } from "../../os/files.ts";
 import { type ProcessOptions, processOf, withProcessOptions } from "../process-options.ts";
 
 export function define(parent: Command): void {
@@ -87,11 +88,13 @@ export function nameOf(folder: string): string {
   return name === "" ? "procman" : name;
 }
 
-/** The file of the path; without a path the one that commands find in the folder, or the first that they look for. */
+/** The file that `--config` or PROCMAN_CONFIG names, or the usual one in the folder that they name, or in `cwd`. It may not exist. */
 export function fileToCreate(path: string | undefined, cwd: string): string {
-  if (path !== undefined) return resolve(cwd, path);
-  const candidates = FILE_NAMES.map((name) => join(cwd, name));
-  return candidates.find((file) => existsSync(file)) ?? join(cwd, FILE_NAMES[0]);
+  const named = path ?? (process.env.PROCMAN_CONFIG || undefined);
+  const place = resolve(cwd, named ?? "");
+  if (named !== undefined && statIfSeen(place)?.isDirectory() !== true) return place;
+  const candidates = FILE_NAMES.map((name) => join(place, name));
+  return candidates.find((file) => existsSync(file)) ?? join(place, FILE_NAMES[0]);
 }
 
 /** A configuration without processes. */
