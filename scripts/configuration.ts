@@ -19,7 +19,7 @@ export function fieldsOf(schema: JsonSchema = configuration, path = ""): readonl
 
 /** What `schema.json` holds: the schema, and where exactly one of several fields must be there. */
 export function schemaJson(): object {
-  const schema = standardSchema(configuration) as { readonly properties: Readonly<Record<string, JsonSchema>> };
+  const schema = withReferences(standardSchema(configuration)) as { readonly properties: Readonly<Record<string, JsonSchema>> };
   const { processes } = schema.properties;
   const { items: process = {} } = processes ?? {};
   const { ready = {}, health = {} } = process.properties ?? {};
@@ -28,6 +28,41 @@ export function schemaJson(): object {
   // `allowTrailingCommas` is not of the standard: VS Code asks for it, comments it accepts in .jsonc anyway.
   const head = { $schema: "http://json-schema.org/draft-07/schema#", title: "procman configuration", allowTrailingCommas: true };
   return { ...head, ...schema, properties: { ...schema.properties, processes: { ...processes, items } } };
+}
+
+const REFERENCE: JsonSchema = {
+  type: "string",
+  pattern: "\\$\\{[A-Za-z_]\\w*(:?-[^}]*)?\\}",
+};
+
+/** Numbers and booleans may be written as `"${NAME:-2}"`. */
+function withReferences(schema: JsonSchema): JsonSchema {
+  const { properties, items, additionalProperties, anyOf } = schema;
+  const { description, default: defaultValue, ...bare } = schema;
+  const isTyped = ({ type }: JsonSchema): boolean => type === "number" || type === "integer" || type === "boolean";
+  if (isTyped(schema))
+    return {
+      ...(description !== undefined && { description }),
+      ...(defaultValue !== undefined && { default: defaultValue }),
+      anyOf: [bare, REFERENCE],
+    };
+  const takesAll = anyOf?.some(
+    ({ type, pattern, const: only, enum: words }) => type === "string" && [pattern, only, words].every((part) => part === undefined),
+  );
+  return {
+    ...schema,
+    ...(properties && {
+      properties: Object.fromEntries(Object.entries(properties).map(([name, member]) => [name, withReferences(member)])),
+    }),
+    ...(items && { items: withReferences(items) }),
+    ...(typeof additionalProperties === "object" && { additionalProperties: withReferences(additionalProperties) }),
+    ...(anyOf && {
+      anyOf: [
+        ...anyOf.map((branch) => (isTyped(branch) ? branch : withReferences(branch))),
+        ...(anyOf.some(isTyped) && takesAll !== true ? [REFERENCE] : []),
+      ],
+    }),
+  };
 }
 
 /** Each branch has the property itself, as the strict mode of ajv demands. */

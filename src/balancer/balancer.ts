@@ -27,7 +27,8 @@ export class Balancer {
   readonly #rebalancer: Rebalancer;
   readonly #listeners = new Map<string, PortListener>();
   #fronts: readonly Front[] = [];
-  #held: HeldConnections = {};
+  /** undefined: there is no predecessor. */
+  #held: HeldConnections | undefined;
   #gathering: NodeJS.Timeout | undefined;
   /** Gets the idle timeouts that are set here: they apply to the connections that a predecessor still has, too. */
   passIdleTimeouts: ((timeouts: IdleTimeouts) => void) | undefined;
@@ -41,8 +42,8 @@ export class Balancer {
     this.#rebalancer = new Rebalancer(worker, others);
   }
 
-  /** Connections of the predecessor, which ends with them. */
-  setHeld(held: HeldConnections): void {
+  /** Connections of the predecessor, which ends with them; undefined: it has ended. */
+  setHeld(held: HeldConnections | undefined): void {
     this.#held = held;
     this.#countElsewhere();
     this.#changed();
@@ -79,7 +80,7 @@ export class Balancer {
   get report(): readonly FrontReport[] {
     const reports = [this.#worker.reports, ...this.#others.filter(({ isGone }) => !isGone).map((other) => other.reports)];
     return mergeReports(reports).map((own) => {
-      const front = withHeld(own, this.#held[own.id] ?? {});
+      const front = withHeld(own, this.#held?.[own.id] ?? {});
       const problem = this.#listeners.get(front.id)?.problem;
       return problem === undefined ? front : { ...front, problem };
     });
@@ -114,11 +115,15 @@ export class Balancer {
 
   /** Closes the ports. Resolves when the last connection has ended, or after `CLOSE_MS`. */
   async close(): Promise<void> {
+    this.#held = undefined;
     await this.#stop("close");
     await this.#drained(() => true);
   }
 
-  /** The successor accepts clients now. Resolves when the last connection here has ended; once `isOver`, at most `CLOSE_MS` later. */
+  /**
+   * The successor accepts clients now. Resolves when the last connection here and in the predecessor, of which the successor knows
+   * only by this balancer, has ended; once `isOver`, at most `CLOSE_MS` later.
+   */
   async retire(isOver: () => boolean): Promise<void> {
     await this.#stop("retire");
     await this.#drained(isOver);
@@ -133,7 +138,7 @@ export class Balancer {
 
   async #drained(isOver: () => boolean): Promise<void> {
     let end = Number.POSITIVE_INFINITY;
-    for (; this.#clients > 0 && performance.now() < end; await sleep(CLOSE_POLL_MS))
+    for (; (this.#clients > 0 || this.#held !== undefined) && performance.now() < end; await sleep(CLOSE_POLL_MS))
       if (end === Number.POSITIVE_INFINITY && isOver()) end = performance.now() + CLOSE_MS;
     await Promise.all(this.#others.map((other) => other.end()));
   }
@@ -182,14 +187,14 @@ export class Balancer {
    */
   #shareHeld(id: string): void {
     const processes = [this.#worker, ...this.#others];
-    const held = Object.entries(this.#held[id] ?? {}).filter(([, count]) => count > 0);
+    const held = Object.entries(this.#held?.[id] ?? {}).filter(([, count]) => count > 0);
     const part = Object.fromEntries(held.map(([backend, count]) => [backend, count / processes.length]));
     for (const each of processes) each.setElsewhere(id, part);
   }
 
   /** Only the first process accepts clients of a front with a limit; others may still have connections from before. */
   #countedElsewhere(id: string): ConnectionCounts {
-    const counts: Record<string, number> = { ...this.#held[id] };
+    const counts: Record<string, number> = { ...this.#held?.[id] };
     for (const { reports } of this.#others)
       for (const { id: backend, connections } of reports.find((report) => report.id === id)?.backends ?? [])
         counts[backend] = (counts[backend] ?? 0) + connections;

@@ -1,6 +1,6 @@
 /** Hands the ports over to another balancer program: the listening sockets are passed on open, so that no client is refused. */
 import { spawn } from "node:child_process";
-import { once } from "node:events";
+import { on, once } from "node:events";
 import type { BalancerIdentity, Front } from "../ipc/balancer-protocol.ts";
 import type { Balancer, HeldConnections } from "./balancer.ts";
 import type { Tcp, TcpServer } from "./tcp-handle.ts";
@@ -62,7 +62,8 @@ export async function handOver({ argv, env }: HandoffRequest, balancer: Balancer
 
 /** The successor's part. Resolves when it accepts clients; ends the process when the predecessor ends before that. */
 export async function takeOver(tcp: Tcp, balancer: Balancer, serve: () => Promise<BalancerIdentity>): Promise<void> {
-  const send = (message: FromSuccessor): void => void process.send?.(message);
+  // Without the callback a predecessor that ends at this moment would be an uncaught error here.
+  const send = (message: FromSuccessor): void => void process.send?.(message, undefined, {}, () => undefined);
   const lost = (): never => process.exit(0);
   const servers = new Map<string, TcpServer>();
   process.once("disconnect", lost);
@@ -82,7 +83,7 @@ export async function takeOver(tcp: Tcp, balancer: Balancer, serve: () => Promis
   process.off("disconnect", lost);
   balancer.passIdleTimeouts = (timeouts) => process.connected && send({ t: "idle", timeouts });
   // The predecessor has ended with its last connection.
-  process.once("disconnect", () => balancer.setHeld({}));
+  process.once("disconnect", () => balancer.setHeld(undefined));
   send({ t: "serving", ...(await serve()) });
 }
 
@@ -91,8 +92,7 @@ async function messageOf<T extends FromSuccessor["t"]>(
   type: T,
   signal: AbortSignal,
 ): Promise<Extract<FromSuccessor, { readonly t: T }>> {
-  for (;;) {
-    const [message] = (await once(successor, "message", { signal })) as [FromSuccessor];
+  for await (const [message] of on(successor, "message", { signal }) as AsyncIterable<[FromSuccessor]>)
     if (message.t === type) return message as Extract<FromSuccessor, { readonly t: T }>;
-  }
+  throw new Error("its messages ended");
 }

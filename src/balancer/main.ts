@@ -1,6 +1,6 @@
 /**
  * Entry of the balancer, which outlives keeper and service. The keeper starts it with `--socket=PATH`; at an upgrade the previous
- * balancer starts it, with `--successor` as well. `--worker=NUMBER --tcp=NAME`: one of its further processes.
+ * balancer starts it, with `--successor` as well. `--worker=NUMBER --tcp=NAME --socket=PATH`: one of its further processes.
  */
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
@@ -9,8 +9,10 @@ import { parseArgs } from "node:util";
 import { VERSION } from "../base/version.ts";
 import type { BalancerIdentity, FromBalancer } from "../ipc/balancer-protocol.ts";
 import type { BalancerReportMessage } from "../ipc/keeper-protocol.ts";
+import { stateDirBy } from "../os/balancer-socket.ts";
 import { takeFailoverOrder } from "../os/keeper-failover.ts";
 import { holdYoungGeneration } from "../os/node-tuning.ts";
+import { setTitle } from "../os/part-title.ts";
 import { processStat } from "../os/process-stat.ts";
 import { Balancer } from "./balancer.ts";
 import { ControlServer, probeExisting } from "./control-socket.ts";
@@ -35,7 +37,7 @@ const { values: options } = parseArgs({
   },
 });
 const file = typeof __filename === "undefined" ? fileURLToPath(import.meta.url) : __filename;
-process.title = "procman: balancer";
+setTitle("balancer", stateDirBy(options.socket));
 // Not used here: a killed keeper is replaced by service or logger.
 takeFailoverOrder();
 holdYoungGeneration();
@@ -59,7 +61,7 @@ async function runFirst(): Promise<void> {
   const count = Number(options.processes ?? Math.min(MAX_PROCESSES, availableParallelism()));
   const others = Array.from(
     { length: count - 1 },
-    (_, index) => new WorkerProcess({ file, number: index + 1, tcp: tcp.name }, changed, () => record()),
+    (_, index) => new WorkerProcess({ file, number: index + 1, tcp: tcp.name, socket: options.socket }, changed, () => record()),
   );
   const record = (): void =>
     recordWorkers(
@@ -129,7 +131,8 @@ function exitWith(message: BalancerReportMessage): void {
 }
 
 function runWorker(number: number, tcp: Tcp): void {
-  const send = (message: FromWorker): void => void process.send?.(message);
+  // The first process may end at any moment; `disconnect` follows.
+  const send = (message: FromWorker): void => void process.send?.(message, undefined, {}, () => undefined);
   const report = (): void => send({ t: "report", reports: worker.reports, clients: worker.clients, load: worker.load });
   const worker = new Worker(tcp, number, report);
   const receiver = new MigrationReceiver();

@@ -35,8 +35,8 @@ const RESEND_MS = 1_000;
 /** Time to end after the channel is closed, then SIGKILL. */
 const END_MS = 500;
 
-/** `number`: 1 and up; the first process is 0. `tcp`: name of the implementation. */
-export type WorkerCommand = { readonly file: string; readonly number: number; readonly tcp: string };
+/** `number`: 1 and up; the first process is 0. `tcp`: name of the implementation. `socket`: that of the first process, for the title. */
+export type WorkerCommand = { readonly file: string; readonly number: number; readonly tcp: string; readonly socket?: string };
 
 export class WorkerProcess {
   readonly #command: WorkerCommand;
@@ -142,8 +142,8 @@ export class WorkerProcess {
   }
 
   #start(): ChildProcess {
-    const { file, number, tcp } = this.#command;
-    const child = fork(file, [`--worker=${number}`, `--tcp=${tcp}`], {
+    const { file, number, tcp, socket = "" } = this.#command;
+    const child = fork(file, [`--worker=${number}`, `--tcp=${tcp}`, `--socket=${socket}`], {
       detached: leadsSession(),
       stdio: ["ignore", "inherit", "inherit", "ipc"],
     });

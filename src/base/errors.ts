@@ -44,6 +44,7 @@ export const ERRORS = {
   /** Some instances were restarted; the others keep running as before. */
   "roll-failed": { status: 409, exit: EXIT.refused },
   /** The cluster can't be scaled to this size, or not now. */
+  "reload-unsupported": { status: 409, exit: EXIT.refused },
   "scale-refused": { status: 409, exit: EXIT.refused },
   "process-foreign": { status: 403, exit: EXIT.refused },
   "wait-timeout": { status: 504, exit: EXIT.refused },

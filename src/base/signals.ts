@@ -1,6 +1,14 @@
 /** Signals that may be configured to stop a process. */
 export const STOP_SIGNALS = ["SIGTERM", "SIGINT", "SIGQUIT", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGWINCH"] as const;
 
+/** Signals that end programs from outside: an end by one of them may count as success. */
+export const SUCCESS_SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGPIPE", "SIGKILL"] as const;
+
+/** Signals by which programs take up a changed configuration. */
+export const RELOAD_SIGNALS = ["SIGHUP", "SIGUSR1", "SIGUSR2", "SIGWINCH"] as const;
+
+export type ReloadSignal = (typeof RELOAD_SIGNALS)[number];
+
 /** Signals that can be sent by hand: those that both Linux and macOS have. */
 export const SIGNALS = [
   ...STOP_SIGNALS,

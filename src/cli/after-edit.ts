@@ -1,5 +1,6 @@
 /** What follows an edit of the configuration file that a procman runs. */
-import { isRunning, reloadCommand } from "./unapplied.ts";
+import { asTyped } from "./config-option.ts";
+import { isRunning } from "./unapplied.ts";
 
 /**
  * After an edit of the file: applies it, or says how, if a procman runs it.
@@ -12,7 +13,7 @@ export async function afterEdit(config: string | undefined, apply = false): Prom
     return;
   }
   if (!apply) {
-    process.stdout.write(`procman is running without this change; "${reloadCommand(config)}" applies it\n`);
+    process.stdout.write(`procman is running without this change; "${asTyped("reload", config)}" applies it\n`);
     return;
   }
   const { reload } = await import("./commands/reload-command.ts");

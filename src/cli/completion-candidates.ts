@@ -3,21 +3,28 @@ import { isObject } from "../base/schema-check.ts";
 import { read } from "../config/config-file.ts";
 import { type Document, parseDocument } from "../config/document.ts";
 import { locate } from "../config/find-config.ts";
+import { dataOf, load } from "../config/load.ts";
 import { profileNames } from "../config/profile.ts";
 import { connectTo } from "../connection/connect.ts";
+import { groupsIn } from "../connection/history.ts";
+import { selectorOf, selectorsIn } from "../contract/groups.ts";
 import { holderOf } from "../os/lock.ts";
 
 export type Completion = { readonly value: string; readonly text?: string };
 
-type CachedCandidates = Completion & { readonly isCluster: boolean };
+type CachedCandidates = Completion & { readonly isCluster: boolean; readonly groups: readonly string[] };
 
 /** Limit of the time for one completion. Milliseconds. */
 const TIMEOUT_MS = 1_000;
 
-/** Ids of the running procman; without one, those of the file. */
+/** Ids and groups of the running procman; without one, those of the file. */
 export async function ids(config: string | undefined): Promise<readonly Completion[]> {
   const found = await known(config);
-  return found.length === 0 ? [] : [...found, { value: "all", text: "all processes" }];
+  return found.length === 0 ? [] : [...found, ...groupsOf(found), { value: "all", text: "all processes" }];
+}
+
+function groupsOf(found: readonly CachedCandidates[]): readonly Completion[] {
+  return selectorsIn(found).map((value) => ({ value, text: "group" }));
 }
 
 export async function clusters(config: string | undefined): Promise<readonly Completion[]> {
@@ -40,26 +47,57 @@ async function running(location: Parameters<typeof connectTo>[0]): Promise<reado
   const records = await (await connectTo(location)).processes();
   return records
     .flatMap((record) => [record, ...(record.instances ?? [])])
-    .map(({ id, status, type }) => ({ value: id, text: status, isCluster: type === "cluster" }));
+    .map(({ id, status, type, groups = [] }) => ({ value: id, text: status, isCluster: type === "cluster", groups }));
 }
 
 async function configured(config: string | undefined): Promise<readonly CachedCandidates[]> {
-  const { load } = await import("../config/load.ts");
   const { processes } = load(config, process.cwd());
   const clusters = new Set(processes.flatMap(({ cluster }) => cluster?.id ?? []));
-  return [...[...clusters].map((id) => ({ value: id, isCluster: true })), ...processes.map(({ id }) => ({ value: id, isCluster: false }))];
+  return [
+    ...[...clusters].map((id) => ({ value: id, isCluster: true, groups: [] })),
+    ...processes.map(({ id, groups = [] }) => ({ value: id, isCluster: false, groups })),
+  ];
+}
+
+/** Names of the groups in the file. */
+export function groupNamesInFile(config: string | undefined): readonly string[] {
+  return groupsIn(dataIn(config));
+}
+
+/** `group:NAME` of each group in the file. */
+export function groupsInFile(config: string | undefined): readonly Completion[] {
+  return groupNamesInFile(config).map((name) => ({ value: selectorOf(name), text: "group" }));
 }
 
 /** Ids in the file, a cluster having one. The file may be invalid: removing a process can repair it. */
 export function idsInFile(config: string | undefined): readonly Completion[] {
-  const data = documentOf(config)?.data;
+  const data = dataIn(config);
   const processes = isObject(data) && Array.isArray(data.processes) ? data.processes : [];
   return processes.flatMap((each: unknown) => (isObject(each) && typeof each.id === "string" ? [{ value: each.id }] : []));
+}
+
+/** Ids of all processes and instances in the file; of a cluster the last, which is the longest. */
+export function printedIdsInFile(config: string | undefined): readonly string[] {
+  const data = documentOf(config)?.data;
+  const processes = isObject(data) && Array.isArray(data.processes) ? data.processes : [];
+  return processes.flatMap((each: unknown) => {
+    if (!isObject(each) || typeof each.id !== "string") return [];
+    return isObject(each.cluster) ? [`${each.id}-${each.cluster.instances}`] : [each.id];
+  });
 }
 
 export function profilesInFile(config: string | undefined): readonly Completion[] {
   const document = documentOf(config);
   return document === undefined ? [] : profileNames(document).map((value) => ({ value }));
+}
+
+/** With the files that it includes. */
+function dataIn(config: string | undefined): unknown {
+  try {
+    return dataOf(read(config, process.cwd()));
+  } catch {
+    return undefined;
+  }
 }
 
 function documentOf(config: string | undefined): Document | undefined {

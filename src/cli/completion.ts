@@ -4,7 +4,7 @@ import { SIGNALS } from "../base/signals.ts";
 import { CATEGORIES } from "../contract/records.ts";
 import { SCOPES } from "../contract/token-claims.ts";
 import { COMMANDS, isCommand } from "./commands.ts";
-import { type Completion, clusters, ids, idsInFile, profilesInFile } from "./completion-candidates.ts";
+import { type Completion, clusters, groupNamesInFile, groupsInFile, ids, idsInFile, profilesInFile } from "./completion-candidates.ts";
 import { SUMMARIES } from "./overview.ts";
 
 const MAX: readonly Completion[] = [{ value: "max", text: "one per processor" }];
@@ -16,18 +16,27 @@ const VALUES: Readonly<Record<string, readonly string[]>> = { "--restart": ["alw
 
 /** Candidates for the last of these words (those after `procman`), one a line, with a summary after a tab. */
 export async function complete(words: readonly string[]): Promise<string> {
-  const last = words.at(-1) ?? "";
-  const parts = words.flatMap(partsOf);
+  const { whole, cut } = withoutSplitSelector(words);
+  const last = whole.at(-1) ?? "";
+  const parts = whole.flatMap(partsOf);
   const typed = parts.at(-1) ?? "";
   const before = parts.slice(0, -1);
   // In a list, the last item is completed; the previous ones stay.
   const current = LISTS[before.at(-1) ?? ""] === undefined ? typed : typed.slice(typed.lastIndexOf(",") + 1);
-  const kept = last === "=" ? "" : last.slice(0, last.length - current.length);
+  const kept = last === "=" || cut > 0 ? "" : last.slice(0, last.length - current.length);
   const candidates = await candidatesFor(before, current);
   return candidates
     .filter(({ value }) => value.startsWith(current))
-    .map(({ value, text }) => `${kept}${value}${text === undefined ? "" : `\t${text}`}\n`)
+    .map(({ value, text }) => `${kept}${value.slice(cut)}${text === undefined ? "" : `\t${text}`}\n`)
     .join("");
+}
+
+/** bash splits `group:NAME` into three words and replaces only the last one; `cut`: characters that it keeps. */
+function withoutSplitSelector(words: readonly string[]): { readonly whole: readonly string[]; readonly cut: number } {
+  const at = words.lastIndexOf(":");
+  if (at < 1 || at < words.length - 2) return { whole: words, cut: 0 };
+  const [kept, typed = ""] = [`${words[at - 1]}:`, words[at + 1]];
+  return { whole: [...words.slice(0, at - 1), `${kept}${typed}`], cut: kept.length };
 }
 
 /** `--name=value` counts as two words; bash splits it into three. */
@@ -52,7 +61,8 @@ async function candidatesFor([name, ...before]: readonly string[], current: stri
   if (name === "completion") return ["bash", "zsh", "fish"].map((value) => ({ value }));
   const words = ARGUMENTS[name];
   if (words !== undefined) return words(argumentsIn(before, options).length, configIn(before));
-  if (name === "remove" || name === "run") return idsInFile(configIn(before));
+  if (name === "run") return [...idsInFile(configIn(before)), ...groupsInFile(configIn(before))];
+  if (name === "remove") return idsInFile(configIn(before));
   return argument?.name() === "id" ? ids(configIn(before)) : [];
 }
 
@@ -69,8 +79,9 @@ async function scaleWords(position: number, config: string | undefined): Promise
 
 /** Values of an option; empty for files, which the shell completes itself. */
 function valuesOf({ long, argChoices = [] }: Option, before: readonly string[]): readonly Completion[] {
-  if (long === "--exit-with") return idsInFile(configIn(before));
+  if (long === "--exit-with" || long === "--process") return idsInFile(configIn(before));
   if (long === "--profile") return profilesInFile(configIn(before));
+  if (long === "--group") return groupNamesInFile(configIn(before)).map((value) => ({ value }));
   return (LISTS[long ?? ""] ?? VALUES[long ?? ""] ?? argChoices).map((value) => ({ value }));
 }
 

@@ -1,14 +1,13 @@
 /** `procman run --detach`: starts procman in the background and returns when its processes have started, or have failed. */
 
 import { readFileSync } from "node:fs";
-import { constants as os } from "node:os";
 import { join } from "node:path";
 import { EXIT, ProcmanError } from "../base/errors.ts";
 import { printableLine, printableOutput } from "../base/printable.ts";
 import type { Client } from "../client/client.ts";
-import { displayPath, readConfigBytes } from "../config/config-file.ts";
-import { load } from "../config/load.ts";
-import { checkSelection, withSelection } from "../config/run-selection.ts";
+import { displayPath, read } from "../config/config-file.ts";
+import { check } from "../config/load.ts";
+import { checkSelection, namesProcesses, withSelection } from "../config/run-selection.ts";
 import type { Config } from "../config/spec.ts";
 import { type Daemon, type DaemonEnd, outputOf, START_TIMEOUT_MS, startDaemon, waitForStart } from "../connection/daemon.ts";
 import { packageRoot } from "../connection/package-root.ts";
@@ -17,8 +16,8 @@ import { wantsColors } from "../os/colors.ts";
 import { holderOf } from "../os/lock.ts";
 import { checkStateFolder } from "../os/state-folder.ts";
 import { printWarnings } from "./edit-file.ts";
-import { printAbove, withProgress } from "./progress.ts";
-import { lastLinesOf, settledStart } from "./settled-start.ts";
+import { printAbove, waitFor } from "./progress.ts";
+import { lastLinesOf, type SettledStart, settledStart } from "./settled-start.ts";
 import { statusTable } from "./status-table.ts";
 
 export type DetachOptions = {
@@ -43,7 +42,7 @@ export async function runDetached(
   timeoutMs = START_TIMEOUT_MS,
 ): Promise<void> {
   const selection = { ids, once, exitWith };
-  const found = load(path, process.cwd(), profile);
+  const found = check(read(path, process.cwd()), { startsNamed: namesProcesses(selection), ...(profile !== undefined && { profile }) });
   checkSelection(selection, found);
   const config = withSelection(found, selection);
   checkStateFolder(config.stateDir);
@@ -59,30 +58,15 @@ export async function runDetached(
   ];
   const since = Date.now();
   const daemon = startDaemon(config, join(packageRoot(), "dist/procman.cjs"), args);
-  const stopWaiting = stopWaitingOnSignal(daemon);
+  const continues = (): string => `the start continues in the background (pid ${daemon.child.pid}), "procman terminate" stops it`;
   try {
-    const end = await waitForStart(config, daemon, timeoutMs);
-    if (end !== undefined) return reportEnd(end, outputOf(daemon, end));
-    await reportStart(config, daemon, { since, ...waiting });
+    const outcome = await waitFor({ doing: () => "starting", continues }, comeUp(config, daemon, { since, timeoutMs, ...waiting }));
+    if ("end" in outcome) reportEnd(outcome.end, outputOf(daemon, outcome.end));
+    else if ("settled" in outcome) reportStart(config, daemon, outcome.settled, waiting);
+    else await reportEarlyEnd(config, daemon);
   } finally {
-    stopWaiting();
+    daemon.child.unref();
   }
-}
-
-/** Ctrl-C and closing the terminal end only the waiting. */
-function stopWaitingOnSignal({ child }: Daemon): () => void {
-  const leave = (signal: NodeJS.Signals): void => {
-    process.stderr.write(
-      `procman: stopped waiting; the start continues in the background (pid ${child.pid}), "procman terminate" stops it\n`,
-    );
-    process.exit(128 + os.signals[signal]);
-  };
-  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
-  for (const signal of signals) process.once(signal, leave);
-  return () => {
-    child.unref();
-    for (const signal of signals) process.off(signal, leave);
-  };
 }
 
 function reportEnd([code, signal]: DaemonEnd, output: string): void {
@@ -102,24 +86,37 @@ function consoleOf({ stateDir }: Config): string {
   return displayPath(join(stateDir, "logs/console.log"), process.cwd());
 }
 
-type Waiting = Pick<DetachOptions, "wait" | "timeout"> & { readonly since: number };
+type Waiting = Pick<DetachOptions, "wait" | "timeout">;
 
-async function reportStart(config: Config, daemon: Daemon, waiting: Waiting): Promise<void> {
-  const { since, wait = false, timeout = DEFAULT_WAIT_SECONDS } = waiting;
-  const settling = settledStart(config, {
-    since,
-    untilReady: wait,
-    timeoutMs: wait ? timeout * 1_000 : START_TIMEOUT_MS,
-    onFailed: (record, client) => printProblem(client, record, since),
-  });
-  const settled = await withProgress(() => "starting", settling).catch(async (error: unknown) => {
-    // It has ended: with --exit-with or --once, or because it was stopped.
-    if (error instanceof ProcmanError && error.exitCode === EXIT.noDaemon && holderOf(config.stateDir) === undefined) return undefined;
+/** It ended before it had come up, has ended since, or runs. */
+type StartOutcome = { readonly end: DaemonEnd } | { readonly hasEnded: true } | { readonly settled: SettledStart };
+
+async function comeUp(
+  config: Config,
+  daemon: Daemon,
+  { since, timeoutMs, wait = false, timeout = DEFAULT_WAIT_SECONDS }: Waiting & { readonly since: number; readonly timeoutMs: number },
+): Promise<StartOutcome> {
+  const end = await waitForStart(config, daemon, timeoutMs);
+  if (end !== undefined) return { end };
+  try {
+    const settled = await settledStart(config, {
+      since,
+      untilReady: wait,
+      timeoutMs: wait ? timeout * 1_000 : START_TIMEOUT_MS,
+      onFailed: (record, client) => printProblem(client, record, since),
+    });
+    return { settled };
+  } catch (error) {
+    // With --exit-with or --once, or because it was stopped.
+    if (error instanceof ProcmanError && error.exitCode === EXIT.noDaemon && holderOf(config.stateDir) === undefined)
+      return { hasEnded: true };
     throw error;
-  });
-  if (settled === undefined) return reportEarlyEnd(config, daemon);
-  const { records, failed, late } = settled;
-  printWarnings(config, readConfigBytes(config.file).toString("utf8"));
+  }
+}
+
+function reportStart(config: Config, daemon: Daemon, { records, failed, late }: SettledStart, waiting: Waiting): void {
+  const { timeout = DEFAULT_WAIT_SECONDS } = waiting;
+  printWarnings(config);
   process.stdout.write(
     `${statusTable(records, process.stdout)}\n\n${config.name} is running in the background (pid ${daemon.child.pid}), "procman terminate" stops it. Its log: ${consoleOf(config)}\n`,
   );

@@ -1,10 +1,11 @@
 /** Edits configuration files: atomic writes, validation before writing, warnings, and questions at the terminal. */
 import { promises as fs } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { ProcmanError } from "../base/errors.ts";
-import type { ConfigText } from "../config/config-file.ts";
+import { type ConfigText, readFound } from "../config/config-file.ts";
+import type { Sources } from "../config/document.ts";
 import { check } from "../config/load.ts";
-import { ConfigurationError, renderProblems } from "../config/problems.ts";
+import { ConfigurationError, filesOf, renderProblems } from "../config/problems.ts";
 import type { Config } from "../config/spec.ts";
 import { wantsColors } from "../os/colors.ts";
 
@@ -67,18 +68,18 @@ async function withFileErrors(file: string, work: () => Promise<void>): Promise<
 }
 
 /**
- * Validates the edited text before it is written. The error shows the edited text, which is not stored anywhere.
+ * Validates the edited text, of the main file or one that it includes, before it is written. The error shows the edited text, which is not stored anywhere.
  *
  * @throws {ProcmanError} `configuration-invalid`
  */
-export function checkEdited(what: string, source: ConfigText, text: string): Config {
+export function checkEdited(what: string, main: ConfigText, edited: ConfigText): Config {
   try {
-    return check({ ...source, text });
+    return edited.file === main.file ? check(edited) : check(main, { edited });
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
-    const { problems, source: outcome } = error;
-    const reason = `${source.shownAs} would become invalid, so it stays unchanged`;
-    throw new ProcmanError("configuration-invalid", `Cannot ${what}: ${reason}\n\n${renderProblems(problems, outcome)}`);
+    const { problems, sources } = error;
+    const reason = `${edited.shownAs} would become invalid, so it stays unchanged`;
+    throw new ProcmanError("configuration-invalid", `Cannot ${what}: ${reason}\n\n${renderProblems(problems, sources)}`);
   }
 }
 
@@ -92,12 +93,18 @@ export function isValid(source: ConfigText): boolean {
   }
 }
 
-/** Prints the warnings of a configuration to standard error, if there are any. */
-export function printWarnings({ warnings }: Config, source: string): void {
+/** Prints the warnings of a configuration to standard error, if there are any. `main`: its file, if that was read already. */
+export function printWarnings({ warnings }: Config, main?: ConfigText): void {
   if (warnings.length === 0) return;
   const colors = wantsColors(process.stderr);
   const count = warnings.length === 1 ? "1 warning" : `${warnings.length} warnings`;
-  process.stderr.write(`${warnings[0]?.file}: ${count}\n\n${renderProblems(warnings, source, { colors })}\n`);
+  process.stderr.write(`${filesOf(warnings)}: ${count}\n\n${renderProblems(warnings, sourcesOf(warnings, main), { colors })}\n`);
+}
+
+function sourcesOf(warnings: Config["warnings"], main: ConfigText | undefined): Sources {
+  const texts = new Map(main === undefined ? [] : [[main.shownAs, main.text]]);
+  for (const { file } of warnings) if (!texts.has(file)) texts.set(file, readFound(resolve(file), file)?.text ?? "");
+  return texts;
 }
 
 export type YesNoQuestion = {

@@ -2,6 +2,7 @@
 
 import { ProcmanError } from "../base/errors.ts";
 import { printableLine } from "../base/printable.ts";
+import { clockIn, hostTime } from "../base/time-stamp.ts";
 import type { ProcessRecord, Status } from "../contract/records.ts";
 import { type OutputStream, wantsColors } from "../os/colors.ts";
 
@@ -113,9 +114,9 @@ export function size(bytes: number): string {
   return `${value < 99.95 && unit > 0 ? value.toFixed(1) : Math.round(value)} ${UNITS[unit]}`;
 }
 
-/** `2026-11-22 03:00:00` in the host's time zone. (`toLocaleString` takes some ms the first time.) */
-export function local(time: Date): string {
-  const two = (value: number): string => String(value).padStart(2, "0");
-  const day = `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())}`;
-  return `${day} ${two(time.getHours())}:${two(time.getMinutes())}:${two(time.getSeconds())}`;
+/** Host time, followed by the time in `timeZone` if the clock there shows another: `2026-11-22T21:00:00-05:00 (03:00:00 in Europe/Berlin)`. */
+export function inZones(time: Date, timeZone: string | undefined): string {
+  const here = hostTime(time.getTime());
+  const clock = timeZone === undefined ? undefined : clockIn(timeZone, time.getTime());
+  return clock === undefined || here.includes(`T${clock}`) ? here : `${here} (${clock} in ${timeZone})`;
 }

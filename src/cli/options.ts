@@ -1,7 +1,7 @@
 /** Options and arguments shared by commands. */
 import { type Command, InvalidArgumentError } from "commander";
-import { ProcmanError } from "../base/errors.ts";
-import { didYouMean } from "../base/suggest.ts";
+import type { PlanOptions } from "../contract/control.ts";
+import { selectorOf, selectorsIn, unknownProcess } from "../contract/groups.ts";
 import type { ProcessRecord } from "../contract/records.ts";
 import { CONFIG_HELP } from "./config-option.ts";
 import { unappliedId } from "./unapplied.ts";
@@ -26,8 +26,11 @@ function parser(isAllowed: (value: number) => boolean, allowed: string): (text: 
   };
 }
 
+/** What most commands take as ids. */
+export const IDS_HELP = "ids of processes, instances (web-2), clusters or groups (group:backend)";
+
 /**
- * The records of these ids (processes, instances or clusters; all records for no id or `all`), in order.
+ * The records of these ids (processes, instances, clusters or groups; all records for no id or `all`), in order.
  *
  * @param config path of the configuration file, which may have an id that is not applied yet
  * @throws {ProcmanError} `process-unknown`
@@ -36,17 +39,18 @@ export function selected(records: readonly ProcessRecord[], ids: readonly string
   const wanted = new Set(ids);
   if (wanted.size === 0 || wanted.has("all")) return records;
   const flat = records.flatMap((record) => [record, ...(record.instances ?? [])]);
-  for (const id of wanted)
-    if (!flat.some((record) => record.id === id))
-      throw (
-        unappliedId(id, config) ??
-        new ProcmanError(
-          "process-unknown",
-          `Cannot find process "${id}": no process has this id.${didYouMean(
-            id,
-            flat.map((record) => record.id),
-          )}`,
-        )
-      );
-  return records.flatMap((record) => (wanted.has(record.id) ? [record] : (record.instances ?? []).filter(({ id }) => wanted.has(id))));
+  const isWanted = ({ id, groups = [] }: ProcessRecord): boolean => wanted.has(id) || groups.some((group) => wanted.has(selectorOf(group)));
+  for (const id of wanted) {
+    const selectors = selectorsIn(flat);
+    if (!selectors.includes(id) && !flat.some((record) => record.id === id)) {
+      const known = flat.map((record) => record.id);
+      throw unappliedId(id, config) ?? unknownProcess(id, known, selectors);
+    }
+  }
+  return records.flatMap((record) => (isWanted(record) ? [record] : (record.instances ?? []).filter(isWanted)));
+}
+
+/** Of `--profile NAME` and `--no-profile`. */
+export function profileOption(profile: string | false | undefined): PlanOptions {
+  return profile === undefined ? {} : { profile: profile === false ? null : profile };
 }

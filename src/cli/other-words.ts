@@ -2,13 +2,13 @@
 
 /** What to type instead; the end of a sentence. */
 const OTHER_WORDS: Readonly<Record<string, string>> = {
-  ls: '"procman status" shows the processes',
-  ps: '"procman status" shows the processes',
+  ls: '"procman status" shows the processes, "procman list" all procmans of this user',
+  ps: '"procman status" shows the processes, "procman list" all procmans of this user',
   top: '"procman status" shows CPU and memory; "watch -n1 procman status" goes on doing so',
   monit: '"procman status" shows CPU and memory; "watch -n1 procman status" goes on doing so',
   tail: '"procman logs -f" follows the output',
-  describe: '"procman why ID" explains the state of a process, "procman status ID --json" has all that is known of it',
-  info: '"procman why ID" explains the state of a process, "procman status ID --json" has all that is known of it',
+  describe: '"procman show ID" shows how a process is run, "procman why ID" explains its state',
+  info: '"procman show ID" shows how a process is run, "procman why ID" explains its state',
   kill: '"procman stop ID" stops a process, "procman signal KILL ID" sends a signal, "procman terminate" ends procman with all processes',
   delete: '"procman remove ID --apply" takes a process out of the configuration file and stops it',
   del: '"procman remove ID --apply" takes a process out of the configuration file and stops it',

@@ -17,6 +17,8 @@ const GROUPS = [
       status: "Show processes with their states",
       logs: "Show stored output and lifecycle messages; -f follows",
       why: "Explain the state of a process, and how its runs ended",
+      list: "Show the procmans that are running, wherever their files are",
+      show: "Show how a process is run: command, folder, user, files, environment",
       next: "Show the next scheduled starts and stops",
     },
   },
@@ -31,7 +33,7 @@ const GROUPS = [
       scale: "Give a cluster more or fewer instances while it is running",
       signal: "Send a signal to processes",
       plan: "Show what a changed configuration file would do to each process",
-      reload: "Apply a changed configuration file; only affected processes restart",
+      reload: "Apply a changed configuration file; with ids: let processes reload theirs",
     },
   },
   {

@@ -1,9 +1,12 @@
-/** An animated line on the terminal while a command waits; nothing on other outputs. */
+/** While a command waits: an animated line on the terminal (nothing on other outputs), and what a Ctrl-C says. */
+import { constants as os } from "node:os";
 
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"] as const;
 const FRAME_MS = 80;
 /** Shorter waits show nothing. Milliseconds. */
 const QUIET_MS = 250;
+/** Ctrl-C, and the end of the terminal or its session. */
+const LEAVING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 type ProgressScreen = { readonly isTTY?: boolean; readonly columns?: number; readonly write: (text: string) => unknown };
 
@@ -22,7 +25,7 @@ export async function withProgress<T>(text: () => string, work: Promise<T>, scre
     const ms = performance.now() - began;
     if (ms < QUIET_MS) return;
     const line = `${FRAMES[Math.floor(ms / FRAME_MS) % FRAMES.length]} ${text()} … ${Math.floor(ms / 1_000)} s`;
-    screen.write(`${clear}${line.slice(0, (screen.columns ?? 80) - 1)}`);
+    screen.write(`${clear}${line.slice(0, (screen.columns || 80) - 1)}`);
     isShown = true;
   }, FRAME_MS);
   try {
@@ -30,5 +33,26 @@ export async function withProgress<T>(text: () => string, work: Promise<T>, scre
   } finally {
     clearInterval(timer);
     if (isShown) screen.write(clear);
+  }
+}
+
+type WaitTexts = {
+  /** Shown on the terminal. */
+  readonly doing: () => string;
+  /** What a signal says after "stopped waiting; ": that the action continues, and how to see or end it. */
+  readonly continues: () => string;
+};
+
+/** Waits for something that procman does anyway: a signal ends only the waiting. */
+export async function waitFor<T>({ doing, continues }: WaitTexts, work: Promise<T>): Promise<T> {
+  const leave = (signal: (typeof LEAVING)[number]): void => {
+    printAbove(`procman: stopped waiting; ${continues()}\n`);
+    process.exit(128 + os.signals[signal]);
+  };
+  for (const signal of LEAVING) process.once(signal, leave);
+  try {
+    return await withProgress(doing, work);
+  } finally {
+    for (const signal of LEAVING) process.off(signal, leave);
   }
 }

@@ -3,7 +3,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { printableLine, printableOutput } from "../base/printable.ts";
 import type { Client } from "../client/client.ts";
 import { PROCESS } from "../config/fields/process-fields.ts";
-import { isNamed } from "../config/run-selection.ts";
 import type { Config, ProcessSpec } from "../config/spec.ts";
 import { connectTo } from "../connection/connect.ts";
 import type { Incident, ProcessRecord } from "../contract/records.ts";
@@ -24,7 +23,7 @@ type SettleOptions = {
   readonly onFailed: (record: ProcessRecord, client: Client) => Promise<void>;
 };
 
-type SettledStart = {
+export type SettledStart = {
   readonly records: readonly ProcessRecord[];
   readonly failed: readonly ProcessRecord[];
   /** With `untilReady`: not up when the time was over. */
@@ -51,10 +50,12 @@ export async function settledStart(config: Config, { since, untilReady, timeoutM
   for (;;) {
     const records = await client.processes();
     const found = foundIn(records, specs, since);
-    const lost = untilReady ? waitingInVain(found, specs) : new Set<string>();
     const of = (...kinds: readonly StartProgress[]): readonly ProcessRecord[] =>
-      found.flatMap(({ record, progress }) => (kinds.includes(lost.has(record.id) ? "failed" : progress) ? [record] : []));
-    const [failed, late] = [of("failed"), untilReady ? of("coming", "slow") : of("coming")];
+      found.flatMap(({ record, progress }) => (kinds.includes(progress) ? [record] : []));
+    const pending = untilReady ? of("coming", "slow") : of("coming");
+    // Nothing else is on its way: they wait for those that have failed.
+    const isInVain = of("failed").length > 0 && pending.every(({ status }) => status === "waiting");
+    const [failed, late] = isInVain ? [[...of("failed"), ...pending], []] : [of("failed"), pending];
     failed.forEach(report);
     if (late.length === 0 || monotonicMs() >= deadline) {
       await Promise.all(reports.values());
@@ -73,24 +74,6 @@ function foundIn(records: readonly ProcessRecord[], specs: readonly ProcessSpec[
 }
 
 type FoundProcess = { readonly record: ProcessRecord; readonly progress: StartProgress };
-
-/** Those that wait for a process that has failed, or for one that waits so itself. */
-function waitingInVain(found: readonly FoundProcess[], specs: readonly ProcessSpec[]): ReadonlySet<string> {
-  const failed = new Set(found.flatMap(({ record, progress }) => (progress === "failed" ? [record.id] : [])));
-  const waiting = new Map(found.flatMap(({ record }) => (record.status === "waiting" ? [[record.id, record] as const] : [])));
-  const isLost = ({ process, condition }: DependencyRecord): boolean => {
-    const members = specs.filter((spec) => isNamed(process, spec));
-    const hasFailed = ({ id }: ProcessSpec): boolean => failed.has(id);
-    return condition === "finished" ? members.some(hasFailed) : members.length > 0 && members.every(hasFailed);
-  };
-  for (let known = -1; known < failed.size; ) {
-    known = failed.size;
-    for (const [id, { dependsOn = [] }] of waiting) if (dependsOn.some(isLost)) failed.add(id);
-  }
-  return new Set([...failed].filter((id) => waiting.has(id)));
-}
-
-type DependencyRecord = NonNullable<ProcessRecord["dependsOn"]>[number];
 
 /** `slow`: it waits for others, or to be ready, and shows no sign of failure. */
 function progressOf(record: ProcessRecord, { policy }: ProcessSpec, since: number): StartProgress {

@@ -6,6 +6,37 @@ import { age, size } from "./format.ts";
 import { selected } from "./options.ts";
 import { statusTable } from "./status-table.ts";
 
+test("groups have a column in a wide terminal and in a pipe, not at 80 columns, nor without groups", () => {
+  const grouped = [
+    { ...WEB, groups: ["backend", "public"] },
+    { ...API, groups: ["public"] },
+  ];
+  for (const columns of [undefined, 200]) {
+    const [head = "", web = "", api = "", instance = ""] = statusTable(grouped, columns === undefined ? {} : { columns }, NOW).split("\n");
+    assert.match(head, /GROUPS +WHY$/);
+    assert.match(web, / backend, public( |$)/);
+    assert.match(api, / public( |$)/);
+    assert.doesNotMatch(instance, /public/);
+  }
+  assert.doesNotMatch(statusTable(grouped, { columns: 80 }, NOW), /GROUPS|backend/);
+  assert.doesNotMatch(statusTable([WEB], {}, NOW), /GROUPS/);
+});
+
+test("selected takes groups, whose clusters come with their instances", () => {
+  const records = [{ ...WEB, groups: ["a"] }, JOB, { ...API, groups: ["a", "b"] }];
+  const ids = (...wanted: readonly string[]): readonly string[] => selected(records, wanted).map(({ id }) => id);
+  assert.deepEqual(
+    [ids("group:a"), ids("group:b", "job"), ids("group:b", "all")],
+    [
+      ["web", "api"],
+      ["job", "api"],
+      ["web", "job", "api"],
+    ],
+  );
+  assert.throws(() => ids("group:c"), /Cannot find group "c": no process is in it\./);
+  assert.throws(() => ids("a"), /Did you mean the group, "group:a"\?/);
+});
+
 const NOW = Date.parse("2026-11-21T12:00:00Z");
 const WEB: ProcessRecord = {
   id: "web",
@@ -44,11 +75,11 @@ test("numbers are right-aligned, instances are below their cluster, and stopped 
   assert.equal(
     statusTable([WEB, { ...API, instances: API.instances?.slice(0, 1) ?? [] }, JOB], {}, NOW).replace(/for reasons.*/g, "…"),
     [
-      "ID       STATUS            PID   UP        CPU   MEMORY  RESTARTS  WHY",
-      "web      running           4711  2 min  12.3 %  48.1 MB  2         runs, restarted 2 times, …",
-      "api      mixed                                           0         was stopped",
-      "  api-1  running           4711  2 min  12.3 %  48.1 MB  2         runs, restarted 2 times, …",
-      "job      stopped, blocked                                0         was stopped",
+      "ID       STATUS             PID     UP     CPU   MEMORY  RESTARTS  WHY",
+      "web      running           4711  2 min  12.3 %  48.1 MB         2  runs, restarted 2 times, …",
+      "api      mixed                                                  0  was stopped",
+      "  api-1  running           4711  2 min  12.3 %  48.1 MB         2  runs, restarted 2 times, …",
+      "job      stopped, blocked                                       0  was stopped",
     ].join("\n"),
   );
 });
@@ -78,17 +109,45 @@ for (const width of [32, 40, 60, 80, 100, 140])
     );
   });
 
-test("in a narrow terminal the least important columns are left out, to make room for WHY", () => {
+test("a reason that doesn't fit in its row is wrapped below it, and the columns that are left out are named", () => {
   assert.deepEqual(statusTable([{ ...WEB, backend: BACKEND }, JOB], { columns: 76 }, NOW).split("\n"), [
-    "ID   STATUS            PID   UP        CPU   MEMORY  WHY",
-    "web  running           4711  2 min  12.3 %  48.1 MB  runs, restarted 2 time…",
-    "job  stopped, blocked                                was stopped",
+    "ID   STATUS             PID     UP     CPU   MEMORY  RESTARTS  WHY",
+    "web  running           4711  2 min  12.3 %  48.1 MB         2",
+    "     runs, restarted 2 times, for reasons that take a while to tell",
+    "job  stopped, blocked                                       0  was stopped",
+    "(no room for CONNECTIONS)",
   ]);
   assert.deepEqual(statusTable([WEB, JOB], { columns: 40 }, NOW).split("\n"), [
-    "ID   STATUS            WHY",
-    "web  running           runs, restarted …",
-    "job  stopped, blocked  was stopped",
+    "ID   STATUS             PID  WHY",
+    "web  running           4711",
+    "     runs, restarted 2 times, for",
+    "     reasons that take a while to tell",
+    "job  stopped, blocked        was stopped",
+    "(no room for UP, CPU, MEMORY, RESTARTS)",
   ]);
+});
+
+test("a long id is shortened in the middle before columns are left out", () => {
+  const id = "payments-reconciliation-service-production-for-europe-and-asia";
+  assert.deepEqual(statusTable([WEB, { ...WEB, id, reason: "runs" }], { columns: 80 }, NOW).split("\n"), [
+    "ID                     STATUS    PID     UP     CPU   MEMORY  RESTARTS  WHY",
+    "web                    running  4711  2 min  12.3 %  48.1 MB         2",
+    "                    runs, restarted 2 times, for reasons that take a while to",
+    "                    tell",
+    "payments-r…e-and-asia  running  4711  2 min  12.3 %  48.1 MB         2  runs",
+  ]);
+});
+
+test("a word that is longer than the terminal is broken", () => {
+  const reason = `cannot read ${"/very/long/path".repeat(5)}`;
+  const lines = statusTable([{ ...WEB, reason }], { columns: 60 }, NOW).split("\n");
+  assert.equal(
+    lines
+      .slice(2, -1)
+      .map((line) => line.trim())
+      .join(""),
+    reason.replace(" /", "/"),
+  );
 });
 
 test("a terminal of unknown width gets all columns", () => {
@@ -152,4 +211,16 @@ test("what runs is green only when it is ready and healthy", () => {
   assert.equal(colors({ ready: false }), "33");
   assert.equal(colors({ healthy: false }), "33");
   assert.equal(colors({ type: "cluster", ready: false }), "33");
+});
+
+test("a time is that of the host; if the schedule's zone has another one, that is shown, too", () => {
+  const before = process.env.TZ;
+  process.env.TZ = "UTC";
+  const at = "2026-11-22T02:00:00Z";
+  const job = (timeZone: string): ProcessRecord => ({ ...JOB, nextRun: at, timeZone });
+  assert.match(statusTable([job("Europe/Berlin")], {}, NOW), /next run 2026-11-22T02:00:00Z \(03:00:00 in Europe\/Berlin\)$/);
+  assert.match(statusTable([job("Africa/Abidjan")], {}, NOW), /next run 2026-11-22T02:00:00Z$/);
+  assert.deepEqual(plannedOf([job("Europe/Berlin")]), [{ process: "job", action: "start", time: at, timeZone: "Europe/Berlin" }]);
+  if (before === undefined) delete process.env.TZ;
+  else process.env.TZ = before;
 });

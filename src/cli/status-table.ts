@@ -1,28 +1,17 @@
 /** The states of processes as a table that fits the terminal. */
 import type { ProcessRecord } from "../contract/records.ts";
-import { age, colorOf, local, painterFor, size } from "./format.ts";
-import { table } from "./table.ts";
+import { type Column, columnTable, type TableScreen } from "./columns.ts";
+import { age, colorOf, inZones, painterFor, size } from "./format.ts";
 
-type TableScreen = { readonly isTTY?: boolean; readonly columns?: number };
-
-type Column = {
-  readonly title: string;
-  /** In a narrow terminal, columns with the lowest rank are dropped first; columns without a rank stay. */
-  readonly rank?: number;
-  readonly cell: (record: ProcessRecord, now: number) => string;
-  readonly isRight?: boolean;
-  /** Left out if all its cells are empty. */
-  readonly isOptional?: boolean;
-};
-
-const COLUMNS: readonly Column[] = [
+const COLUMNS: readonly Column<ProcessRecord>[] = [
   { title: "ID", cell: ({ id, cluster }) => (cluster === undefined ? id : `  ${id}`) },
   { title: "STATUS", cell: (record) => [record.status, ...remarks(record)].join(", ") },
-  { title: "PID", rank: 6, cell: ({ pid }) => (pid === undefined ? "" : String(pid)) },
+  { title: "PID", rank: 6, cell: ({ pid }) => (pid === undefined ? "" : String(pid)), isRight: true },
   {
     title: "UP",
     rank: 5,
     cell: ({ pid, started }, now) => (pid === undefined || started === undefined ? "" : age(now - Date.parse(started))),
+    isRight: true,
   },
   {
     title: "CPU",
@@ -38,11 +27,26 @@ const COLUMNS: readonly Column[] = [
     isRight: true,
     isOptional: true,
   },
+  {
+    title: "RSS",
+    rank: 0,
+    cell: ({ residentBytes }) => (residentBytes === undefined ? "" : size(residentBytes)),
+    isRight: true,
+    isOptional: true,
+  },
   { title: "CONNECTIONS", rank: 1, cell: connections, isRight: true, isOptional: true },
-  { title: "RESTARTS", rank: 2, cell: ({ restarts }) => String(restarts) },
+  { title: "RESTARTS", rank: 2, cell: ({ restarts }) => String(restarts), isRight: true },
+  {
+    title: "GROUPS",
+    rank: 0,
+    cell: ({ groups = [], cluster }) => (cluster === undefined ? groups.join(", ") : ""),
+    isOptional: true,
+    least: 100,
+  },
   {
     title: "WHY",
-    cell: ({ reason, nextRun }) => (nextRun === undefined ? reason : `${reason}; next run ${local(new Date(nextRun))}`),
+    cell: ({ reason, nextRun, timeZone }) =>
+      nextRun === undefined ? reason : `${reason}; next run ${inZones(new Date(nextRun), timeZone)}`,
   },
 ];
 
@@ -64,24 +68,9 @@ function connections({ backend, instances = [] }: ProcessRecord): string {
 
 export function statusTable(records: readonly ProcessRecord[], screen: TableScreen, now = Date.now()): string {
   const shown = records.flatMap((record) => [record, ...(record.instances ?? [])]);
-  const rows = shown.map((record) => COLUMNS.map(({ cell }) => cell(record, now)));
-  const isUsed = ({ isOptional }: Column, index: number): boolean => isOptional !== true || rows.some((row) => row[index] !== "");
-  const columns = COLUMNS.filter(isUsed);
   const paint = painterFor(screen);
-  return table(
-    columns.map(({ title }) => title),
-    rows.map((row) => row.filter((_, index) => isUsed(COLUMNS[index] as Column, index))),
-    {
-      ...(screen.columns === undefined ? {} : { width: screen.columns }),
-      spare: spareOf(columns),
-      right: columns.flatMap(({ isRight }, index) => (isRight === true ? [index] : [])),
-      paint: (cell, { row, column }) => (column === 1 ? paint(colorOf(shown[row] ?? { status: "created" }), cell) : cell),
-    },
+  const columns = COLUMNS.map((each) =>
+    each.title === "STATUS" ? { ...each, paint: (text: string, record: ProcessRecord) => paint(colorOf(record), text) } : each,
   );
-}
-
-/** Indexes of the columns in the order in which they are dropped. */
-function spareOf(columns: readonly Column[]): readonly number[] {
-  const ranked = columns.flatMap(({ rank }, index) => (rank === undefined ? [] : [{ rank, index }]));
-  return ranked.sort((one, two) => one.rank - two.rank).map(({ index }) => index);
+  return columnTable(columns, shown, screen, now);
 }

@@ -2,16 +2,12 @@
 import { ProcmanError } from "../base/errors.ts";
 import { locate } from "../config/find-config.ts";
 import { holderOf } from "../os/lock.ts";
-import { idsInFile } from "./completion-candidates.ts";
+import { groupsInFile, idsInFile } from "./completion-candidates.ts";
+import { asTyped } from "./config-option.ts";
 
 /** Whether a procman runs this configuration file. */
 export function isRunning(config: string | undefined): boolean {
   return holderOf(locate(config, process.cwd()).stateDir) !== undefined;
-}
-
-/** The command that applies the file, as one would type it. */
-export function reloadCommand(config: string | undefined): string {
-  return `procman reload${config === undefined ? "" : ` --config ${config}`}`;
 }
 
 /** The error for an id that the running procman does not know; undefined if the file does not have it either. */
@@ -19,7 +15,8 @@ export function unappliedId(id: string, config: string | undefined): ProcmanErro
   const isInFile = idsInFile(config).some(
     ({ value }) => value === id || (id.startsWith(`${value}-`) && /^\d+$/.test(id.slice(value.length + 1))),
   );
-  if (!isInFile) return undefined;
-  const reason = `the configuration file has it, but procman runs without it; "${reloadCommand(config)}" applies the file`;
-  return new ProcmanError("process-unknown", `Cannot find process ${JSON.stringify(id)}: ${reason}`);
+  const isGroup = groupsInFile(config).some(({ value }) => value === id);
+  if (!isInFile && !isGroup) return undefined;
+  const reason = `the configuration file has it, but procman runs without it; "${asTyped("reload", config)}" applies the file`;
+  return new ProcmanError("process-unknown", `Cannot find ${isGroup ? "" : "process "}${JSON.stringify(id)}: ${reason}`);
 }

@@ -1,5 +1,6 @@
 /** `Control` over HTTP. */
 import type { Action, ActOptions, Control, PlanOptions, Scaling, Signalling } from "../contract/control.ts";
+import type { DefinitionRecord } from "../contract/definition-record.ts";
 import type { EventRecord, EventType } from "../contract/event-record.ts";
 import type { PlanRecord } from "../contract/plan.ts";
 import { writeQuery } from "../contract/query.ts";
@@ -48,6 +49,10 @@ export class Client implements Control {
     return (await this.#ask("process", { id })) as ProcessRecord;
   }
 
+  async definitions(id: string): Promise<readonly DefinitionRecord[]> {
+    return (await this.#ask("definitions", { id })) as readonly DefinitionRecord[];
+  }
+
   async state(): Promise<StateRecord> {
     return (await this.#ask("state")) as StateRecord;
   }
@@ -68,12 +73,12 @@ export class Client implements Control {
     return (await this.#ask("signal", { id, body: signalling })) as ProcessRecord;
   }
 
-  async plan({ profile }: PlanOptions = {}): Promise<PlanRecord> {
-    return (await this.#ask("plan", { query: { profile } })) as PlanRecord;
+  async plan(options: PlanOptions = {}): Promise<PlanRecord> {
+    return (await this.#ask("plan", { query: profileQuery(options) })) as PlanRecord;
   }
 
-  async reload(options: ActOptions = {}): Promise<PlanRecord> {
-    return (await this.#ask("reload", { query: { wait: options.waitSeconds }, options })) as PlanRecord;
+  async reload(options: ActOptions & PlanOptions = {}): Promise<PlanRecord> {
+    return (await this.#ask("reload", { query: { wait: options.waitSeconds, ...profileQuery(options) }, options })) as PlanRecord;
   }
 
   async terminate(): Promise<void> {
@@ -137,6 +142,11 @@ export class Client implements Control {
     if (reply.status < 400) return reply;
     throw errorOf(reply.status, await reply.text());
   }
+}
+
+/** Empty: no profile. */
+function profileQuery({ profile }: PlanOptions): Query {
+  return { profile: profile === null ? "" : profile };
 }
 
 function logQuery({ processes, categories, ...rest }: LogQuery): Query {

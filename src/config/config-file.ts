@@ -67,6 +67,12 @@ function readIn(folder: string, cwd: string): ConfigText | undefined {
   return undefined;
 }
 
+/** A file that is not the main one: undefined if it doesn't exist. It is never a pipe. @throws {ProcmanError} @throws {ConfigurationError} */
+export function readFound(file: string, shownAs: string): ConfigText | undefined {
+  const bytes = bytesOf(file, shownAs, { waitsForPipe: false });
+  return bytes === undefined ? undefined : { file, shownAs, text: textOf(bytes, shownAs) };
+}
+
 function readIfThere(file: string, cwd: string): ConfigText | undefined {
   const shownAs = displayPath(file, cwd);
   const bytes = bytesOf(file, shownAs);
@@ -87,8 +93,8 @@ function missingMessage(cwd: string): string {
 const MAX_SIZE = 16 * 1024 * 1024;
 
 /** Follows links, also as root: the owner of the file decides what root runs. */
-export function readConfigBytes(file: string): Buffer {
-  return readWhole(file, { maxBytes: MAX_SIZE, isCareful: false, waitsForPipe: true });
+export function readConfigBytes(file: string, { waitsForPipe = true }: { readonly waitsForPipe?: boolean } = {}): Buffer {
+  return readWhole(file, { maxBytes: MAX_SIZE, isCareful: false, waitsForPipe });
 }
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -99,9 +105,9 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOTDIR: "a part of the path is not a folder",
 };
 
-function bytesOf(file: string, name: string): Buffer | undefined {
+function bytesOf(file: string, name: string, how?: { readonly waitsForPipe: boolean }): Buffer | undefined {
   try {
-    return readConfigBytes(file);
+    return readConfigBytes(file, how);
   } catch (cause) {
     const { code = "", message } = cause as NodeJS.ErrnoException;
     if (code === "ENOENT") return undefined;

@@ -19,7 +19,7 @@ import {
   text,
 } from "./fields/field.ts";
 import { LOGGER } from "./fields/logger-fields.ts";
-import { ENVIRONMENT, PROCESS } from "./fields/process-fields.ts";
+import { ENVIRONMENT, PROCESS, TIME_ZONE } from "./fields/process-fields.ts";
 import { DEFAULT_NAME } from "./find-config.ts";
 import { MAX_MS } from "./units.ts";
 
@@ -94,9 +94,14 @@ export const TOP = {
     ),
     description: "The processes.",
   },
+  include: {
+    type: optional(listOf(notEmpty("a file or a pattern"), "a list of files and patterns")),
+    description: "Further files with processes: paths from the folder of this file, with * ? [ab] {a,b} in names, as conf.d/*.jsonc.",
+  },
   logger: { type: optional(objectOf(LOGGER)), description: "Global logger settings, and the defaults for each process." },
   env: { ...ENVIRONMENT.env, description: "Environment variables of all processes; `env` of a process overrides them." },
   envFile: { ...ENVIRONMENT.envFile, description: "Env files of all processes, read before those of a process." },
+  timeZone: { type: TIME_ZONE.type, description: "Time zone of all schedules, as Europe/Berlin. Default: that of the host." },
   watcher: { type: optional(objectOf(WATCHER)), description: "Settings of the file watcher, for all processes.", onChange: "live" },
   profiles: {
     type: optional(

@@ -40,6 +40,9 @@ const concernsRun: readonly [string, Partial<RawProcess>, Partial<RawProcess>][]
   ["ulimits", {}, { ulimits: { nofile: 100 } }],
   ["umask", { umask: "022" }, { umask: "027" }],
   ["nice", {}, { nice: 1 }],
+  ["cpuQuota", {}, { cpuQuota: 50 }],
+  ["oomScoreAdjust", {}, { oomScoreAdjust: 100 }],
+  ["ioNice", { ioNice: { class: "best-effort" } }, { ioNice: { class: "best-effort", level: 7 } }],
   ["memoryMax", {}, { memoryMax: "1GB" }],
   ["user", {}, { user: 65_534 }],
   ["group", {}, { group: 65_534 }],
@@ -79,9 +82,11 @@ test("3 policy, schedules and start policy are applied without a restart", () =>
     ["restartLimit", { restartLimit: 5 }],
     ["restartResetMs", { restartResetMs: 5 }],
     ["minUptimeMs", { minUptimeMs: 5 }],
+    ["successExitCodes", { successExitCodes: [3] }],
     ["terminateGracePeriod", { terminateGracePeriod: 5 }],
     ["terminateTimeout", { terminateTimeout: 5 }],
     ["stopSignal", { stopSignal: "SIGQUIT" }],
+    ["reloadSignal", { reloadSignal: "SIGHUP" }],
     ["killMode", { killMode: "leader" }],
     ["timeout", { timeout: 5 }],
     ["cron", { cron: "0 0 * * *" }],
@@ -90,6 +95,7 @@ test("3 policy, schedules and start policy are applied without a restart", () =>
     ["ready", { ready: { port: 80 } }],
     ["health", { health: { port: 80 } }],
     ["memoryLimit", { memoryLimit: "1GB" }],
+    ["groups", { groups: "backend" }],
   ];
   for (const [name, other] of others)
     assert.deepEqual(change({}, other), { id: "web", fields: [name], restart: false, route: false }, name);

@@ -52,7 +52,9 @@ const POLICY_NAMES: Readonly<Record<keyof Policy, string>> = {
   timeoutMs: "timeout",
   readyMs: "ready",
   waits: "dependsOn",
+  successExitCodes: "successExitCodes",
   stopSignal: "stopSignal",
+  reloadSignal: "reloadSignal",
   killMode: "killMode",
 };
 
@@ -72,7 +74,7 @@ function changeOf(before: ProcessSpec, now: ProcessSpec): readonly ChangedProces
   const isOther = (name: keyof ProcessSpec): boolean => !isDeepStrictEqual(before[name], now[name]);
   const command = isOther("command") ? [now.command.kind === "worker" ? "worker" : "cmd"] : [];
   const plain = namesOf(RESTARTS).filter(isOther);
-  const policy = namesOf(POLICY_NAMES).filter((name) => before.policy[name] !== now.policy[name]);
+  const policy = namesOf(POLICY_NAMES).filter((name) => !isDeepStrictEqual(before.policy[name], now.policy[name]));
   const logger = isOther("log") ? ["logger"] : [];
   const named = new Set(plain.map((name) => (name in CLUSTER_PARTS ? "cluster" : name)));
   const fields = [...new Set([...command, ...named, ...policy.map((name) => POLICY_NAMES[name]), ...logger])];
@@ -120,6 +122,8 @@ const SETTINGS: SettingsOf<typeof TOP, ""> & SettingsOf<typeof API, "api."> & Se
   plugins: ({ plugins }) => plugins,
   "logger.decorate": ({ console }) => console.decorate,
   "logger.colors": ({ console }) => console.colors,
+  "logger.format": ({ console }) => console.format,
+  "logger.prefix": ({ console }) => console.prefix,
   "logger.internalLogHours": ({ internalLogHours }) => internalLogHours,
   "logger.internalLogSize": ({ internalLogBytes }) => internalLogBytes,
 };

@@ -8,59 +8,65 @@ export type JsonPath = readonly (string | number)[];
 /** Lines and columns count from 1, columns in UTF-16 units; both are 0 where there is no text. */
 export type TextPlace = { readonly line: number; readonly column: number };
 
-export type SyntaxFault = TextPlace & { readonly path: string; readonly message: string };
+/** Where a value was written: the name of the file in messages, empty without a file, and its path in that text. */
+export type ValuePlace = TextPlace & { readonly file: string; readonly path: JsonPath };
+
+export type SyntaxFault = TextPlace & { readonly file: string; readonly path: string; readonly message: string };
+
+/** Texts by the names of their files in messages, in the order in which their problems are shown. */
+export type Sources = ReadonlyMap<string, string>;
 
 export type Document = {
   readonly data: unknown;
   /** Syntax errors; while there are any, nothing else is checked. */
   readonly syntax: readonly SyntaxFault[];
-  /** Duplicate keys of one object. */
-  readonly duplicates: readonly SyntaxFault[];
-  /** Place of a value, or of its key; for a missing value the place of the nearest enclosing one. */
-  readonly place: (path: JsonPath, of?: "value" | "key") => TextPlace;
-  /** The path in the text of merged data: a value may come from a profile. */
-  readonly origin?: (path: JsonPath) => JsonPath;
+  /** Other problems of a text alone, as duplicate keys of one object. */
+  readonly faults: readonly SyntaxFault[];
+  readonly sources: Sources;
+  /** Place of a value, or of its key; for a missing value the place of the nearest enclosing one. A value may come from a profile or another file. */
+  readonly place: (path: JsonPath, of?: "value" | "key") => ValuePlace;
 };
 
 /** Data without a text: all places are 0. */
 export function dataDocument(data: unknown): Document {
-  return { data, syntax: [], duplicates: [], place: () => ({ line: 0, column: 0 }) };
+  return { data, syntax: [], faults: [], sources: new Map(), place: (path) => ({ file: "", line: 0, column: 0, path }) };
 }
 
-/** Reads JSON with comments and trailing commas. Never throws: errors are in `syntax` and `duplicates`. */
-export function parseDocument(source: string): Document {
+/** Reads JSON with comments and trailing commas. `file`: its name in messages. Never throws: errors are in `syntax` and `faults`. */
+export function parseDocument(source: string, file = ""): Document {
   const read = fastParse(source);
-  if (read === undefined) return placedDocument(source);
+  if (read === undefined) return placedDocument(source, file);
   let placed: Document | undefined;
   // Places are rarely needed, so they are computed on demand.
   const place: Document["place"] = (path, of) => {
-    placed ??= placedDocument(source);
+    placed ??= placedDocument(source, file);
     return placed.place(path, of);
   };
-  return { ...read, syntax: [], duplicates: [], place };
+  return { ...read, syntax: [], faults: [], sources: new Map([[file, source]]), place };
 }
 
 /** The same, slower, with all places; it finds all errors. */
-export function placedDocument(source: string): Document {
+export function placedDocument(source: string, file = ""): Document {
   const locate = locator(source);
-  const { root, faults } = treeOf(source);
+  const { root, faults: errors } = treeOf(source);
   // Something missing at the end of the file is shown at the end of the last line with text.
   const end = source.trimEnd().length;
-  const syntax = faults.map((fault) => ({ ...locate(Math.min(fault.offset, end)), path: "", message: fault.message }));
-  const duplicates: SyntaxFault[] = [];
+  const syntax = errors.map((error) => ({ file, ...locate(Math.min(error.offset, end)), path: "", message: error.message }));
+  const faults: SyntaxFault[] = [];
   const data =
     root === undefined
       ? undefined
       : dataOf(root, (key, path) => {
           const name = showPath(path);
-          duplicates.push({
+          faults.push({
+            file,
             ...locate(key.offset),
             path: name,
             message: `Found ${JSON.stringify(key.value)} a second time in the same object; allowed: once. Remove one of the two.`,
           });
         });
-  const place: Document["place"] = (path, of = "value") => locate(offsetOf(root, path, of));
-  return { data, syntax, duplicates, place };
+  const place: Document["place"] = (path, of = "value") => ({ file, ...locate(offsetOf(root, path, of)), path });
+  return { data, syntax, faults, sources: new Map([[file, source]]), place };
 }
 
 /** Removes the byte order mark, which is no part of line 1. */

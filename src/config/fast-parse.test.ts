@@ -50,8 +50,8 @@ test("2.1: a text that the fast parser accepts has no error for the slow one eit
       }
       const quick = fastParse(source);
       if (quick === undefined) return;
-      const { data, syntax, duplicates } = placedDocument(source);
-      assert.deepEqual({ data, syntax, duplicates }, { data: quick.data, syntax: [], duplicates: [] });
+      const { data, syntax, faults } = placedDocument(source);
+      assert.deepEqual({ data, syntax, faults }, { data: quick.data, syntax: [], faults: [] });
     }),
     { numRuns: 3_000 },
   );
@@ -74,14 +74,14 @@ test("2.1: it accepts no text with an error: duplicate keys, too many commas, un
   ];
   for (const source of faulty) {
     assert.equal(fastParse(source), undefined, source.slice(0, 20));
-    const { syntax, duplicates } = parseDocument(source);
-    assert.ok(syntax.length + duplicates.length > 0, source.slice(0, 20));
+    const { syntax, faults } = parseDocument(source);
+    assert.ok(syntax.length + faults.length > 0, source.slice(0, 20));
   }
 });
 
 test("2.1: places are available afterwards, too", () => {
-  const { data, place } = parseDocument('{\n  // c\n  "a": [1, "//",],\n}');
+  const { data, place } = parseDocument('{\n  // c\n  "a": [1, "//",],\n}', "x.json");
   assert.deepEqual(data, { a: [1, "//"] });
-  assert.deepEqual(place(["a", 1]), { line: 3, column: 12 });
-  assert.deepEqual(place(["a"], "key"), { line: 3, column: 3 });
+  assert.deepEqual(place(["a", 1]), { file: "x.json", line: 3, column: 12, path: ["a", 1] });
+  assert.deepEqual(place(["a"], "key"), { file: "x.json", line: 3, column: 3, path: ["a"] });
 });

@@ -1,7 +1,10 @@
 /** Reads and checks the configuration file. */
 
-import { type ConfigText, read } from "./config-file.ts";
+import { dirname } from "node:path";
+import { isObject } from "../base/schema-check.ts";
+import { type ConfigText, displayPath, read, readFound } from "./config-file.ts";
 import { parseDocument, withoutBom } from "./document.ts";
+import { withIncluded } from "./include.ts";
 import type { Scale } from "./instance-overrides.ts";
 import { ConfigurationError } from "./problems.ts";
 import type { Config } from "./spec.ts";
@@ -24,7 +27,7 @@ export function load(path: string | undefined, cwd: string, profile?: string, sc
 /** Validates a file that was read. */
 export function check(
   { file, shownAs, text }: ConfigText,
-  options: Pick<CheckOptions, "profile" | "allProfiles" | "looksAtFiles" | "scale"> = {},
+  options: Pick<CheckOptions, "profile" | "allProfiles" | "looksAtFiles" | "startsNamed" | "scale" | "edited"> = {},
 ): Config {
   return resolveConfiguration(text, { file, shownAs, ...options });
 }
@@ -35,7 +38,26 @@ export function check(
  * @throws {ConfigurationError}
  */
 export function checkSyntax({ shownAs, text }: ConfigText): void {
-  const source = withoutBom(text);
-  const faults = parseDocument(source).syntax.map((fault) => ({ file: shownAs, ...fault }));
-  if (faults.length > 0) throw new ConfigurationError(faults, source);
+  const { syntax, sources } = parseDocument(withoutBom(text), shownAs);
+  if (syntax.length > 0) throw new ConfigurationError(syntax, sources);
+}
+
+/** The content of a configuration with that of the files that it includes, valid or not. */
+export function dataOf({ file, shownAs, text }: ConfigText): unknown {
+  const context = { file, folder: dirname(file), cwd: process.cwd() };
+  return withIncluded(parseDocument(withoutBom(text), shownAs), context).document.data;
+}
+
+/** The file of a configuration in which the process is written: the main one, or one that it includes. undefined: none has it. */
+export function fileWith(id: string, main: ConfigText): ConfigText | undefined {
+  const context = { file: main.file, folder: dirname(main.file), cwd: process.cwd() };
+  const { files } = withIncluded(parseDocument(withoutBom(main.text), main.shownAs), context);
+  const included = files.flatMap((file) => readFound(file, displayPath(file, context.cwd)) ?? []);
+  return [main, ...included].find(({ text }) => hasProcess(text, id));
+}
+
+function hasProcess(text: string, id: string): boolean {
+  const { data } = parseDocument(withoutBom(text));
+  const processes: readonly unknown[] = isObject(data) && Array.isArray(data.processes) ? data.processes : [];
+  return processes.some((process) => isObject(process) && process.id === id);
 }

@@ -308,3 +308,12 @@ test("2.2 cluster: portVariable is part of the specification only if it is confi
   const cluster = { instances: 1, startPort: 3000, portVariable: "HTTP_PORT" };
   assert.deepEqual(spec({ cluster }).cluster, { id: "web", index: 0, port: 3000, portVariable: "HTTP_PORT" });
 });
+
+test("2.2 schedules: the time zone is that of the process, else that of all; without a schedule there is none", () => {
+  const top = { timeZone: "Europe/Berlin" };
+  assert.equal(spec({ cron: "0 3 * * *" }, top).timeZone, "Europe/Berlin");
+  assert.equal(spec({ terminate: "0 3 * * *", timeZone: "Asia/Tokyo" }, top).timeZone, "Asia/Tokyo");
+  assert.equal("timeZone" in spec({}, top), false);
+  const { catchUp, jitter } = spec({ cron: "0 3 * * *", catchUp: true, jitter: 1.5 });
+  assert.deepEqual([catchUp, jitter], [true, 1_500]);
+});

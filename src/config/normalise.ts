@@ -43,7 +43,12 @@ export function normalise(raw: RawConfig, context: CheckContext): Omit<Config, "
         specOf(process, instance, { raw, folder: context.folder, parallelism: context.parallelism }),
       ),
     ),
-    console: { decorate: logger?.decorate ?? LOGGER.decorate.default, colors: logger?.colors ?? LOGGER.colors.default },
+    console: {
+      decorate: logger?.decorate ?? LOGGER.decorate.default,
+      colors: logger?.colors ?? LOGGER.colors.default,
+      ...(logger?.format === "json" && { format: "json" }),
+      ...(logger?.prefix === false && { prefix: false }),
+    },
     internalLogHours: logger?.internalLogHours ?? LOGGER.internalLogHours.default,
     internalLogBytes: parseSize(logger?.internalLogSize ?? LOGGER.internalLogSize.default),
     api: {
@@ -90,7 +95,7 @@ function specOf(process: RawProcess, instance: ClusterInstance, { raw, folder, p
   const own = (text: string): string => fillInstance(text, cluster);
   const absolute = (path: string): string => pathIn(folder, path, process.user);
   const pathOf = (path: string): string => absolute(filledIn(own(path)));
-  const { cron, terminate, pidFile } = process;
+  const { pidFile } = process;
   return {
     id: instance.id,
     ...programOf(process, absolute, own),
@@ -102,13 +107,28 @@ function specOf(process: RawProcess, instance: ClusterInstance, { raw, folder, p
     policy: policyOf(process, raw),
     log: logSpec(process.logger, raw.logger, { names: instance, absolute }),
     ...(pidFile !== undefined && { pidFile: absolute(fill(pidFile, instance)) }),
-    ...(cron !== undefined && { cron }),
-    ...(terminate !== undefined && { terminate }),
+    ...schedulesOf(process, raw),
     ...(process.dependsOn?.length && { dependsOn: process.dependsOn.map((entry) => dependencyOf(entry, raw, parallelism)) }),
     ...(process.ready !== undefined && { ready: readyProbe(process.ready, cluster?.port) }),
     ...limitsOf(process),
     ...(process.health !== undefined && { health: healthSpec(process.health, cluster?.port) }),
+    ...(process.groups?.length && { groups: [...new Set([process.groups].flat())] }),
     ...(cluster !== undefined && { cluster, ...frontOf(process) }),
+  };
+}
+
+/** Without a schedule there is nothing that a time zone could change. */
+function schedulesOf(
+  { cron, terminate, timeZone, catchUp, jitter = 0 }: RawProcess,
+  common: RawConfig,
+): Pick<ProcessSpec, "cron" | "terminate" | "timeZone" | "catchUp" | "jitter"> {
+  const zone = timeZone ?? common.timeZone;
+  return {
+    ...(cron !== undefined && { cron }),
+    ...(terminate !== undefined && { terminate }),
+    ...(zone !== undefined && (cron ?? terminate) !== undefined && { timeZone: zone }),
+    ...(cron !== undefined && catchUp === true && { catchUp }),
+    ...(cron !== undefined && jitter > 0 && { jitter: milliseconds(PROCESS.jitter, jitter) }),
   };
 }
 
@@ -161,7 +181,7 @@ function folders(path: string | readonly string[] | undefined): readonly string[
 
 function policyOf(process: RawProcess, raw: RawConfig): Policy {
   const startsByItself = process.autostart === true || (process.watch?.length ?? 0) > 0;
-  const { restartDelayMs, ready, stopSignal, killMode, minUptimeMs } = process;
+  const { restartDelayMs, ready, stopSignal, killMode, minUptimeMs, successExitCodes, reloadSignal } = process;
   return {
     restart: process.restart ?? (startsByItself ? "error" : "never"),
     restartLimit: process.restartLimit ?? Infinity,
@@ -172,7 +192,9 @@ function policyOf(process: RawProcess, raw: RawConfig): Policy {
     waits: (process.dependsOn?.length ?? 0) > 0,
     ...(restartDelayMs !== undefined && { restartDelayMs }),
     ...(minUptimeMs !== undefined && minUptimeMs !== PROCESS.minUptimeMs.default && { minUptimeMs }),
+    ...(successExitCodes?.length && { successExitCodes }),
     ...(stopSignal !== undefined && stopSignal !== PROCESS.stopSignal.default && { stopSignal }),
+    ...(reloadSignal !== undefined && { reloadSignal }),
     ...(killMode === "leader" && { killMode }),
     ...(ready !== undefined && { readyMs: milliseconds(READY.timeout, ready.timeout) }),
   };

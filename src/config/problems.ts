@@ -1,7 +1,7 @@
 /** Problems of a configuration: the error that carries them, and how they are shown. */
 import { ProcmanError } from "../base/errors.ts";
 import { codeFrame } from "./code-frame.ts";
-import { type Document, type JsonPath, showPath } from "./document.ts";
+import { type Document, type JsonPath, type Sources, showPath } from "./document.ts";
 import type { ConfigProblem } from "./spec.ts";
 
 export type RenderOptions = { readonly colors?: boolean };
@@ -18,32 +18,37 @@ export type RenderOptions = { readonly colors?: boolean };
  */
 export class ConfigurationError extends ProcmanError {
   readonly problems: readonly ConfigProblem[];
-  /** Text of the file, to render the problems again (in colours, say). Empty when there was no text. */
-  readonly source: string;
+  /** Texts of the files, to render the problems again (in colours, say). Empty when there was no text. */
+  readonly sources: Sources;
 
-  constructor(problems: readonly ConfigProblem[], source = "") {
+  constructor(problems: readonly ConfigProblem[], sources: Sources = new Map()) {
     const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
-    const file = problems[0]?.file || "the configuration";
     const faults = problems.map(({ file: name, line, column, path, message }) => ({
       place: line === 0 ? path : `${name}:${line}:${column} ${path}`.trimEnd(),
       message,
     }));
-    super("configuration-invalid", `Cannot use ${file}: ${count}\n\n${renderProblems(problems, source)}`, { faults });
+    super("configuration-invalid", `Cannot use ${filesOf(problems)}: ${count}\n\n${renderProblems(problems, sources)}`, { faults });
     this.name = "ConfigurationError";
     this.problems = problems;
-    this.source = source;
+    this.sources = sources;
   }
+}
+
+/** The file of the problems, if they are all in one. */
+export function filesOf(problems: readonly ConfigProblem[]): string {
+  const [file, ...others] = new Set(problems.map((problem) => problem.file));
+  return others.length === 0 && file ? file : "the configuration";
 }
 
 /**
  * Each problem with its place, the line of the source with carets, and what to do; a blank line between two.
  *
  * @example
- * console.error(renderProblems(error.problems, error.source, { colors: process.stderr.isTTY }));
+ * console.error(renderProblems(error.problems, error.sources, { colors: process.stderr.isTTY }));
  */
-export function renderProblems(problems: readonly ConfigProblem[], source: string, options: RenderOptions = {}): string {
+export function renderProblems(problems: readonly ConfigProblem[], sources: Sources, options: RenderOptions = {}): string {
   const paint: ProblemPainter = options.colors ? (code, text) => `\u001b[${code}m${text}\u001b[0m` : (_, text) => text;
-  return problems.map((problem) => render(problem, source, paint)).join("\n\n");
+  return problems.map((problem) => render(problem, sources.get(problem.file) ?? "", paint)).join("\n\n");
 }
 
 type ProblemPainter = (code: number, text: string) => string;
@@ -79,13 +84,27 @@ export function show(value: unknown): string {
   return JSON.stringify(value.length > 60 ? `${value.slice(0, 59)}…` : value);
 }
 
-/** Findings as problems with file, line and column, in the order of the file. */
-export function placed(findings: readonly Finding[], document: Document, file: string): readonly ConfigProblem[] {
-  const problems = findings.map(({ path, message, at }) => ({
-    file,
-    ...document.place(path, at),
-    path: showPath(document.origin?.(path) ?? path),
-    message,
-  }));
-  return problems.sort((a, b) => a.line - b.line || a.column - b.column);
+/** Findings as problems with file, line and column. */
+export function placed(findings: readonly Finding[], document: Document): readonly ConfigProblem[] {
+  const problems = findings.map(({ path, message, at }) => {
+    const place = document.place(path, at);
+    return { ...place, path: showPath(place.path), message };
+  });
+  return inOrder(problems, document.sources);
+}
+
+/** In the order of the files and of their lines. */
+export function inOrder(problems: readonly ConfigProblem[], sources: Sources): readonly ConfigProblem[] {
+  const files = [...sources.keys()];
+  return problems.toSorted((a, b) => files.indexOf(a.file) - files.indexOf(b.file) || a.line - b.line || a.column - b.column);
+}
+
+/** How messages name the place of another value: its path, with file and line if there are several files. */
+export type NameOf = (path: JsonPath) => string;
+
+export function namesOf({ sources, place }: Document): NameOf {
+  return (path) => {
+    const { file, line, column, path: own } = place(path);
+    return sources.size > 1 ? `${file}:${line}:${column} ${showPath(own)}` : showPath(own);
+  };
 }

@@ -5,8 +5,8 @@ import { type Finding, show } from "./problems.ts";
 
 type Data = Readonly<Record<string, unknown>>;
 
-/** A profile can't change these: clients find a running procman by them, without reading profiles. */
-const FIXED = ["$schema", "name", "profiles"] as const;
+/** A profile can't change these: commands read them without profiles. */
+const FIXED = ["$schema", "name", "profiles", "include"] as const;
 
 /** Names of all profiles, valid or not. */
 export function profileNames({ data }: Document): readonly string[] {
@@ -35,7 +35,7 @@ export function withProfile(document: Document, name: string): Document {
   const profile = profileIn(document, name);
   const rest: Data = Object.fromEntries(Object.entries(profile).filter(([key]) => !FIXED.some((fixed) => fixed === key)));
   const origin = (path: JsonPath): JsonPath => originOf(path, { base, profile: rest, name });
-  return { ...document, data: mergeTop(base, rest), origin, place: (path, of) => document.place(origin(path), of) };
+  return { ...document, data: mergeTop(base, rest), place: (path, of) => document.place(origin(path), of) };
 }
 
 function profileIn({ data }: Document, name: string): Data {

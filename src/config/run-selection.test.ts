@@ -8,10 +8,17 @@ import type { Config } from "./spec.ts";
 
 const PROCESSES: readonly RawProcess[] = [
   { id: "db", cmd: "x" },
-  { id: "migrate", cmd: "x", dependsOn: ["db"] },
-  { id: "web", cmd: "x", autostart: true, dependsOn: [{ id: "migrate", condition: "finished" }], cluster: { instances: 2 } },
+  { id: "migrate", cmd: "x", dependsOn: ["db"], groups: "nightly" },
+  {
+    id: "web",
+    cmd: "x",
+    autostart: true,
+    dependsOn: [{ id: "migrate", condition: "finished" }],
+    cluster: { instances: 2 },
+    groups: "front",
+  },
   { id: "build", cmd: "x", watch: ["src"] },
-  { id: "report", cmd: "x", cron: "0 3 * * *" },
+  { id: "report", cmd: "x", cron: "0 3 * * *", groups: ["nightly", "all"] },
   { id: "retried", cmd: "x", autostart: true, restartLimit: 3 },
   { id: "kept", cmd: "x", autostart: true, restart: "always" },
 ];
@@ -42,6 +49,22 @@ test("run ID starts these with all that they depend on; the others start by hand
     ["report"],
     "it keeps its schedule",
   );
+});
+
+test("run group:NAME starts the members with all that they depend on; an unknown group is refused with the nearest", () => {
+  assert.deepEqual(starting({ ids: ["group:nightly"] }), ["db", "migrate", "report"]);
+  assert.deepEqual(starting({ ids: ["group:front", "report"] }), ["db", "migrate", "web-1", "web-2", "report"]);
+  const refused = (selection: RunSelection): string => {
+    try {
+      checkSelection(selection, config());
+      return "";
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+  assert.equal(refused({ ids: ["group:nightly"] }), "");
+  assert.match(refused({ ids: ["group:nigtly"] }), /no process of the configuration is in this group\. Did you mean "group:nightly"\?/);
+  assert.match(refused({ exitWith: "group:front" }), /Cannot exit with process "group:front"/);
 });
 
 test("once: everything that starts with procman, with all that it depends on, without restarts, schedules and watchers", () => {

@@ -1,10 +1,11 @@
 /** What the arguments of `procman run` (ids, `--once`, `--exit-with`) change in the configuration. */
 import { ProcmanError } from "../base/errors.ts";
 import { didYouMean } from "../base/suggest.ts";
+import { groupNamed, selectorsIn } from "../contract/groups.ts";
 import type { Config, ProcessSpec } from "./spec.ts";
 
 export type RunSelection = {
-  /** Processes, instances or clusters that start, with what they depend on; empty or absent: all that start with procman. */
+  /** Processes, instances, clusters or groups that start, with what they depend on; empty or absent: all that start with procman. */
   readonly ids?: readonly string[] | undefined;
   /** Each runs once: nothing restarts, schedules and watchers are off. */
   readonly once?: boolean | undefined;
@@ -14,35 +15,42 @@ export type RunSelection = {
 
 type Processes = Pick<Config, "processes">;
 
-/** Whether the id is that of the process, or of the cluster of the instance. */
-export function isNamed(id: string, { id: own, cluster }: Pick<ProcessSpec, "id" | "cluster">): boolean {
-  return id === own || id === cluster?.id;
+/** Whether the id is that of the process, of the cluster of the instance, or stands for a group that it is in. */
+export function isNamed(id: string, { id: own, cluster, groups = [] }: Pick<ProcessSpec, "id" | "cluster" | "groups">): boolean {
+  const group = groupNamed(id);
+  return group === undefined ? id === own || id === cluster?.id : groups.includes(group);
 }
 
 /** @throws {ProcmanError} `usage` */
 export function checkSelection(selection: RunSelection, { processes }: Processes): void {
   const known = processes.flatMap((spec) => [spec.id, ...(spec.cluster === undefined ? [] : [spec.cluster.id])]);
   const { once = false, exitWith } = selection;
-  for (const id of namedIn(selection))
-    if (!known.includes(id)) {
-      const hint = /[/]|\.jsonc?$/.test(id) ? ' A file is given by "--config".' : "";
-      throw new ProcmanError("usage", `Cannot run "${id}": the configuration has no process with this id.${didYouMean(id, known)}${hint}`);
-    }
+  checkNames(selection, known, selectorsIn(processes));
   const problem = (why: string): ProcmanError => new ProcmanError("usage", `Cannot exit with process "${exitWith}": ${why}`);
   if (exitWith !== undefined && !known.includes(exitWith))
     throw problem(`the configuration has no process with this id.${didYouMean(exitWith, known)} Correct "--exit-with"`);
   const isStarting = startingBy(selection, processes);
-  const isLimited = once || namedIn(selection).length > 0;
+  const isLimited = once || namesProcesses(selection);
   if (exitWith !== undefined && isLimited && !processes.some((spec) => isNamed(exitWith, spec) && isStarting(spec)))
     throw problem(`it is not started; name it, too: "procman run ${[...namedIn(selection), exitWith].join(" ")}"`);
   if (once && !processes.some(isStarting))
     throw new ProcmanError("usage", 'Cannot run once: no process starts with procman; name those that are to run: "procman run --once ID"');
 }
 
+function checkNames(selection: RunSelection, known: readonly string[], selectors: readonly string[]): void {
+  for (const id of namedIn(selection)) {
+    if (selectors.includes(id) || known.includes(id)) continue;
+    const isGroup = groupNamed(id) !== undefined;
+    const why = isGroup ? "no process of the configuration is in this group" : "the configuration has no process with this id";
+    const hint = /[/]|\.jsonc?$/.test(id) ? ' A file is given by "--config".' : "";
+    throw new ProcmanError("usage", `Cannot run "${id}": ${why}.${didYouMean(id, [...known, ...selectors])}${hint}`);
+  }
+}
+
 /** The configuration for this run. */
 export function withSelection(config: Config, selection: RunSelection): Config {
   const { once = false, exitWith } = selection;
-  const isLimited = once || namedIn(selection).length > 0;
+  const isLimited = once || namesProcesses(selection);
   if (!isLimited && exitWith === undefined) return config;
   const isStarting = startingBy(selection, config.processes);
   const processes = config.processes.map((spec) => {
@@ -51,10 +59,23 @@ export function withSelection(config: Config, selection: RunSelection): Config {
       : isStarting(spec)
         ? { ...(once ? withoutTriggers(spec) : spec), autostart: true }
         : withoutTriggers(spec);
-    const endsAtOnce = once || (exitWith !== undefined && isNamed(exitWith, spec) && spec.policy.restartLimit === Number.POSITIVE_INFINITY);
-    return endsAtOnce ? { ...selected, policy: { ...selected.policy, restart: "never" as const } } : selected;
+    return noRestartBy(selection, spec) !== undefined
+      ? { ...selected, policy: { ...selected.policy, restart: "never" as const } }
+      : selected;
   });
   return { ...config, processes };
+}
+
+/** The option because of which a process isn't restarted, whatever its policy says. */
+export function noRestartBy({ once = false, exitWith }: Pick<RunSelection, "once" | "exitWith">, spec: ProcessSpec): string | undefined {
+  if (once) return "--once";
+  const isLast = exitWith !== undefined && isNamed(exitWith, spec) && spec.policy.restartLimit === Number.POSITIVE_INFINITY;
+  return isLast ? "--exit-with" : undefined;
+}
+
+/** Whether it names the processes that start. */
+export function namesProcesses(selection: RunSelection): boolean {
+  return namedIn(selection).length > 0;
 }
 
 /** `all` names none in particular. */

@@ -15,8 +15,8 @@ import {
   string,
   union,
 } from "../base/schema.ts";
-import { STOP_SIGNALS } from "../base/signals.ts";
-import { ULIMITS, type Ulimits, type UserAccount } from "../contract/limits.ts";
+import { RELOAD_SIGNALS, STOP_SIGNALS } from "../base/signals.ts";
+import { IO_CLASSES, type IoPriority, ULIMITS, type Ulimits, type UserAccount } from "../contract/limits.ts";
 import type { HealthSpec, Probe, ReadyProbe } from "../contract/probe-spec.ts";
 import { type FrontSpec, STRATEGIES } from "../ipc/balancer-protocol.ts";
 import type { ConsoleStyle, Rotation } from "../ipc/logger-protocol.ts";
@@ -43,7 +43,9 @@ export const policy: Schema<Policy> = schemaFor<Policy>({
   timeoutMs: number(),
   readyMs: optional(number()),
   waits: boolean(),
+  successExitCodes: optional(list(union([count, string()]))),
   stopSignal: optional(enumeration(STOP_SIGNALS)),
+  reloadSignal: optional(enumeration(RELOAD_SIGNALS)),
   killMode: optional(literal("leader")),
 });
 
@@ -77,6 +79,8 @@ export const dependency: Schema<Dependency> = schemaFor<Dependency>({
 
 export const ulimits: Schema<Ulimits> = openObject(Object.fromEntries(ULIMITS.map((name) => [name, optional(number())])));
 
+export const ioNice: Schema<IoPriority> = schemaFor<IoPriority>({ class: enumeration(IO_CLASSES), level: optional(count) });
+
 export const account: Schema<UserAccount> = schemaFor<UserAccount>({ name: string(), uid: count, gid: count, home: optional(string()) });
 
 export const rotation: Schema<Rotation> = schemaFor<Rotation>({
@@ -89,6 +93,8 @@ export const rotation: Schema<Rotation> = schemaFor<Rotation>({
 export const consoleStyle: Schema<ConsoleStyle> = schemaFor<ConsoleStyle>({
   decorate: boolean(),
   colors: boolean(),
+  format: optional(literal("json")),
+  prefix: optional(literal(false)),
   file: optional(string()),
 });
 

@@ -103,6 +103,8 @@ export type Config = {
   readonly file: string;
   /** Name of the profile that was merged. */
   readonly profile?: string;
+  /** Absolute paths of the files that it includes. */
+  readonly included?: readonly string[];
   /** `name` of the file, or "procman". */
   readonly name: string;
   /** The state folder: `.procman/NAME` beside the file, or below `$PROCMAN_STATE_DIR`. */
@@ -167,6 +169,7 @@ export const snapshotSchema: Schema<{ readonly config: StoredConfig; readonly le
   config: schemaFor<StoredConfig>({
     file: string(),
     profile: optional(string()),
+    included: optional(list(string())),
     name: string(),
     stateDir: string(),
     processes,

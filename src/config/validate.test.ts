@@ -23,6 +23,18 @@ function about(fields: object, more: object = {}): string {
   return problemsOf({ processes: [{ id: "web", cmd: "x", ...fields }], ...more }).join("\n");
 }
 
+test("groups are names, or a list of names; a Unix group that doesn't exist is told the right field", () => {
+  for (const groups of ["backend", ["a", "b-1"], "web"]) assert.equal(about({ groups }), "");
+  const [{ groups } = {}] = resolveConfiguration({ processes: [{ id: "web", cmd: "x", groups: ["a", "b", "a"] }] }, OPTIONS).processes;
+  assert.deepEqual(groups, ["a", "b"]);
+  for (const wrong of ["", "Big", "a b", [], [7], "group:a", { a: 1 }])
+    assert.match(about({ groups: wrong }), /processes\[0\]\.groups/, String(wrong));
+  assert.match(
+    about({ group: "no-such-group" }),
+    /no such group\. Create it, or correct the name; a group of processes is set by "groups"/,
+  );
+});
+
 const warningsOf = (fields: object, more: object = {}) =>
   resolveConfiguration({ processes: [{ id: "web", cmd: "x", autostart: true, ...fields }], ...more }, OPTIONS).warnings.map(
     ({ path, message }) => `${path} ${message}`,
@@ -194,6 +206,12 @@ test("stopSignal takes only signals that end a process", () => {
     assert.match(about({ stopSignal: bad }), /stopSignal Found .*"SIGTERM", .*"SIGQUIT"/, `${bad}`);
   assert.match(about({ stopSignal: "SIGQIT" }), /Did you mean "SIGQUIT"\?/);
   assert.match(about({ killMode: "leaders" }), /killMode Found "leaders".*Did you mean "leader"\?/);
+});
+
+test("successExitCodes takes exit codes and names of signals", () => {
+  for (const bad of [3, [256], [-1], [1.5], ["TERM"], ["143"]])
+    assert.match(about({ successExitCodes: bad }), /successExitCodes\S* Found .*; allowed: .*SIGTERM/, JSON.stringify(bad));
+  assert.equal(about({ successExitCodes: [0, 255, "SIGTERM"] }), "");
 });
 
 test("bounds: delays are not negative, counts are whole, ports are 1-65535", () => {
@@ -395,6 +413,7 @@ test("a shell that stays is a warning where a setting is meant for the program",
     new RegExp(`^processes\\[0\\]\\.cmd Found .* as its last command is a pipeline: .* so ${what} will not reach`);
   assert.match(warningsOf({ cmd, ...share })[0] ?? "", about("the shared socket"));
   assert.match(warningsOf({ cmd, pidFile: "a.pid", stopSignal: "SIGINT" })[0] ?? "", about('"pidFile" and "stopSignal"'));
+  assert.match(warningsOf({ cmd, reloadSignal: "SIGHUP" })[0] ?? "", about('"reloadSignal"'));
   assert.match(warningsOf({ cmd, killMode: "leader" })[0] ?? "", about('"killMode"'));
   assert.match(warningsOf({ cmd: "for i in 1 2; do node x.js; done", pidFile: "a.pid" })[0] ?? "", /as for is part of the shell's grammar/);
   assert.match(
@@ -412,4 +431,77 @@ test("a missing working directory is reported by the start, not by the validatio
 
 test("a byte order mark in front of the text is no part of line 1", () => {
   assert.deepEqual(problemsOf('\uFEFF{ "processes": 5 }'), ["1:16 processes Found 5; allowed: a list of processes."]);
+});
+
+test("2.2 the time zone of schedules, of a process and of all, is checked with its place", () => {
+  const message =
+    'Found "Europe/Belin"; allowed: the name of a time zone, as "Europe/Berlin" or "UTC". There is no such time zone. Did you mean "Europe/Berlin"?';
+  assert.match(
+    about({ cron: "0 3 * * *", timeZone: "Europe/Belin" }),
+    new RegExp(`processes\\[0\\]\\.timeZone ${message.replaceAll("?", "\\?")}$`),
+  );
+  assert.match(about({}, { timeZone: "Europe/Belin" }), / timeZone Found "Europe\/Belin"/);
+  assert.equal(about({ terminate: "0 3 * * *", timeZone: "America/New_York" }, { timeZone: "UTC" }), "");
+});
+
+test("2.2 what only schedules have is pointless without one", () => {
+  const without = (key: string, others: string): string =>
+    `processes[0].${key} Found "${key}" without ${others}: there is no schedule that it could apply to.`;
+  assert.deepEqual(warningsOf({ timeZone: "UTC", catchUp: true, jitter: 5 }), [
+    without("timeZone", '"cron" or "terminate"'),
+    without("catchUp", '"cron"'),
+    without("jitter", '"cron"'),
+  ]);
+  assert.deepEqual(warningsOf({ terminate: "0 3 * * *", timeZone: "UTC", catchUp: false, jitter: 0 }), []);
+});
+
+test("numbers and booleans may be references: converted, then checked as if written so; a number of instances may be max", (context) => {
+  const set = (name: string, value: string | undefined): void => {
+    const before = process.env[name];
+    context.after(() => {
+      if (before === undefined) delete process.env[name];
+      else process.env[name] = before;
+    });
+    if (value === undefined) delete process.env[name];
+    else process.env[name] = value;
+  };
+  set("P_PORT", "4001");
+  set("P_ON", "true");
+  set("P_EMPTY", "");
+  set("P_BAD", "many");
+  set("P_NONE", undefined);
+  const text = (fields: string, top = ""): string => `{ "processes": [{ "id": "web", "cmd": "x", ${fields} }]${top} }`;
+  const config = resolveConfiguration(
+    text(
+      `"autostart": "\${P_ON}", "timeout": "\${P_NONE:-2}\${P_EMPTY:-.5}", "memoryLimit": "\${P_NONE:-5}00MB", "env": { "N": "\${P_PORT}" },
+       "cluster": { "instances": "\${P_NONE:-2}", "startPort": "\${P_PORT:-3000}" }`,
+      ', "api": { "port": "${P_EMPTY:-9000}" }, "logger": { "rotate": "${P_NONE:-false}" }',
+    ),
+  );
+  const [first, second] = config.processes;
+  assert.deepEqual([first?.autostart, first?.policy.timeoutMs, first?.cluster?.port, second?.cluster?.port], [true, 2_500, 4_001, 4_002]);
+  assert.deepEqual([first?.memoryLimit, first?.env.N, config.api.port, first?.log.rotation], [500_000_000, "${P_PORT}", 9_000, undefined]);
+  const all = resolveConfiguration(text('"cluster": { "instances": "${P_NONE:-max}" }'), { parallelism: 3 });
+  assert.equal(all.processes.length, 3);
+  const refusal = (fields: string): string => {
+    try {
+      resolveConfiguration(text(fields), { file: "procman.json" });
+    } catch (error) {
+      return (error as Error).message;
+    }
+    return "";
+  };
+  assert.match(
+    refusal('"timeout": "${P_BAD:-2}"'),
+    /procman\.json:1:55 processes\[0\]\.timeout\n[\s\S]*Found "many"; allowed: a number of seconds .*\. It is written as "\$\{P_BAD:-2\}"; P_BAD is "many"\.$/,
+  );
+  assert.match(
+    refusal('"timeout": "${P_NONE}"'),
+    /Found "\$\{P_NONE\}"; allowed: .* P_NONE is not set: set it where procman is started, or write a default, as "\$\{P_NONE:-1\}"\.$/,
+  );
+  assert.match(
+    refusal('"cluster": { "instances": "${P_NONE:-0}" }'),
+    /Found 0; allowed: .* It is written as "\$\{P_NONE:-0\}"; P_NONE is not set\.$/,
+  );
+  assert.match(refusal('"autostart": "${P_PORT}"'), /Found 4001; allowed: true or false\. .*P_PORT is "4001"\.$/);
 });

@@ -4,13 +4,16 @@ import { dirname, resolve } from "node:path";
 import { matches, violations } from "../base/schema-check.ts";
 import { type CheckContext, checkMeaning } from "./checks/checks.ts";
 import { stripsTypes, typeScriptFlags } from "./checks/command-checks.ts";
+import type { ConfigText } from "./config-file.ts";
 import { configuration, type RawConfig } from "./config-schema.ts";
 import { type Document, dataDocument, parseDocument, withoutBom } from "./document.ts";
 import { explain } from "./explain.ts";
+import { withVariables } from "./field-variables.ts";
+import { withIncluded } from "./include.ts";
 import { type Scale, scaled } from "./instance-overrides.ts";
 import { deepCopy, deepFreeze, normalise } from "./normalise.ts";
 import { dropInvalid } from "./partial.ts";
-import { ConfigurationError, placed } from "./problems.ts";
+import { ConfigurationError, inOrder, namesOf, placed } from "./problems.ts";
 import { profileErrors, profileNames, withProfile } from "./profile.ts";
 import type { Config, ConfigProblem } from "./spec.ts";
 
@@ -27,6 +30,10 @@ export type CheckOptions = {
   readonly allProfiles?: boolean;
   /** Reads the files that it names: env files, workers, plugins. A missing or malformed one is a warning. */
   readonly looksAtFiles?: boolean;
+  /** The processes that start are named in the command: none needs a start policy. */
+  readonly startsNamed?: boolean;
+  /** The text of an included file as it would be after an edit. */
+  readonly edited?: ConfigText;
   /** The number of instances that "max" means. Default: one for each processor. */
   readonly parallelism?: number;
   /** Overrides the numbers of instances, by cluster. */
@@ -38,6 +45,8 @@ type CheckedConfiguration = {
   /** As it was given, with the profile merged. */
   readonly raw: RawConfig;
   readonly warnings: Config["warnings"];
+  /** Absolute paths of the files that it includes, whose processes are in it. */
+  readonly included: readonly string[];
 };
 
 /**
@@ -58,35 +67,42 @@ export function checkConfiguration(input: unknown, options: CheckOptions = {}): 
 export function resolveConfiguration(input: unknown, options: CheckOptions = {}): Config {
   const { file = "", cwd = process.cwd(), profile } = options;
   const checkContext = checkContextOf(options);
-  const { raw, warnings } = checked(input, options, checkContext);
+  const { raw, warnings, included } = checked(input, options, checkContext);
   const specifications = normalise(raw, checkContext);
   return deepFreeze({
     file: file === "" ? "" : resolve(cwd, file),
     ...(profile !== undefined && { profile }),
+    ...(included.length > 0 && { included }),
     ...specifications,
     warnings,
   });
 }
 
 function checked(input: unknown, options: CheckOptions, checkContext: CheckContext): CheckedConfiguration {
-  const { file = "", shownAs = file, profile, allProfiles = false, scale } = options;
-  const source = typeof input === "string" ? withoutBom(input) : undefined;
-  const document = source === undefined ? dataDocument(deepCopy(input)) : parseDocument(source);
+  const { file = "", shownAs = file, cwd = process.cwd(), profile, allProfiles = false, scale, edited } = options;
+  const main = typeof input === "string" ? parseDocument(withoutBom(input), shownAs) : dataDocument(deepCopy(input));
+  const folder = file === "" ? options.cwd : checkContext.folder;
+  const path = file === "" ? "" : resolve(cwd, file);
+  const { document, files } = withIncluded(main, { file: path, folder, cwd: namedFrom(path, shownAs), edited });
   const others = allProfiles ? profileNames(document).filter((name) => name !== profile) : [];
-  return checkAll(document, [profile, ...others], { checkContext, shownAs, source, scale });
+  return checkAll(document, [profile, ...others], { checkContext, included: files, scale });
+}
+
+/** The folder from which the name of the main file in messages counts: those of included files count from there, too. */
+function namedFrom(file: string, shownAs: string): string {
+  return shownAs !== file && file.endsWith(`/${shownAs}`) ? file.slice(0, -shownAs.length) : process.cwd();
 }
 
 function checkContextOf(options: CheckOptions): CheckContext {
-  const { file = "", cwd = process.cwd(), parallelism = availableParallelism(), looksAtFiles = false } = options;
+  const { file = "", cwd = process.cwd(), parallelism = availableParallelism(), looksAtFiles = false, startsNamed = false } = options;
   // Called for few configurations: listing all flags of this Node takes a millisecond.
   const node = { stripsTypes: stripsTypes(), isStrippable: () => typeScriptFlags() !== undefined };
-  return { folder: file === "" ? cwd : dirname(resolve(cwd, file)), parallelism, now: new Date(), ...node, looksAtFiles };
+  return { folder: file === "" ? cwd : dirname(resolve(cwd, file)), parallelism, now: new Date(), ...node, looksAtFiles, startsNamed };
 }
 
 type ValidationContext = {
   readonly checkContext: CheckContext;
-  readonly shownAs: string;
-  readonly source: string | undefined;
+  readonly included: readonly string[];
   readonly scale: Scale | undefined;
 };
 
@@ -108,32 +124,33 @@ function checkAll(
   };
   const [outcome] = [first, ...others].map(attempt);
   if (outcome !== undefined && found.length === 0) return outcome;
-  const unique = [...new Map(found.map((problem) => [JSON.stringify([problem.line, problem.column, problem.message]), problem])).values()];
-  throw new ConfigurationError(
-    unique.sort((a, b) => a.line - b.line || a.column - b.column),
-    context.source,
-  );
+  const unique = [
+    ...new Map(found.map((problem) => [JSON.stringify([problem.file, problem.line, problem.column, problem.message]), problem])).values(),
+  ];
+  throw new ConfigurationError(inOrder(unique, document.sources), document.sources);
 }
 
 function checkOne(
   original: Document,
   profile: string | undefined,
-  { checkContext, shownAs, source, scale }: ValidationContext,
+  { checkContext, included, scale }: ValidationContext,
 ): CheckedConfiguration {
   const refuse = (problems: Config["warnings"]): never => {
-    throw new ConfigurationError(problems, source);
+    throw new ConfigurationError(problems, original.sources);
   };
-  if (original.syntax.length > 0) refuse(original.syntax.map((fault) => ({ file: shownAs, ...fault })));
+  if (original.syntax.length > 0) refuse(inOrder(original.syntax, original.sources));
   const profileProblems = profile === undefined ? [] : profileErrors(original, profile);
   const merged = profile === undefined ? original : withProfile(original, profile);
-  const document = scale === undefined ? merged : { ...merged, data: scaled(merged.data, scale) };
+  const substituted = withVariables(merged.data, configuration, process.env);
+  const document = { ...merged, data: scale === undefined ? substituted.data : scaled(substituted.data, scale) };
   const { data } = document;
   const config = matches(data, configuration) ? data : undefined;
   const schemaProblems = config === undefined ? explain(violations(data, configuration)) : [];
-  const meaning = checkMeaning(dropInvalid(data, schemaProblems) ?? {}, checkContext);
-  const errors = placed([...profileProblems, ...schemaProblems, ...meaning.errors], document, shownAs);
-  const duplicates = document.duplicates.map((fault) => ({ file: shownAs, ...fault }));
-  if (config === undefined || errors.length + duplicates.length > 0)
-    return refuse([...errors, ...duplicates].sort((a, b) => a.line - b.line || a.column - b.column));
-  return { raw: config, warnings: placed(meaning.warnings, document, shownAs) };
+  const meaning = checkMeaning(dropInvalid(data, schemaProblems) ?? {}, { ...checkContext, nameOf: namesOf(document) });
+  const errors = [
+    ...placed([...profileProblems, ...[...schemaProblems, ...meaning.errors].map(substituted.withOrigin)], document),
+    ...document.faults,
+  ];
+  if (config === undefined || errors.length > 0) return refuse(inOrder(errors, document.sources));
+  return { raw: config, warnings: placed(meaning.warnings, document), included };
 }

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ProcmanError } from "../base/errors.ts";
 import { Client } from "../client/client.ts";
 import type { Request, SendRequest } from "../client/transport.ts";
-import { type Location, locate } from "../config/find-config.ts";
+import type { Location } from "../config/find-config.ts";
 import { expiresIn, payloadOf } from "../contract/token-claims.ts";
 import { monotonicMs } from "../os/clock.ts";
 import { signJwt } from "../os/jwt.ts";
@@ -19,22 +19,27 @@ const TOKEN_SECONDS = 60;
 /** The same of a stream; a longer one reconnects. */
 const STREAM_SECONDS = 3_600;
 
-/** @throws {ProcmanError} `no-daemon`, `service-down` */
-export function connect(config: string | undefined): Promise<Client> {
-  return connectTo(locate(config, process.cwd()));
-}
+/** How long to wait, in milliseconds. */
+type Patience = {
+  /** For a service that is being restarted. */
+  readonly connectMs: number;
+  /** Without data, until a request fails. */
+  readonly silenceMs: number;
+};
+
+const PATIENCE: Patience = { connectMs: CONNECT_TIMEOUT_MS, silenceMs: SILENCE_MS };
 
 /** @throws {ProcmanError} `no-daemon`, `service-down` */
-export async function connectTo(location: Location, consumer = "cli"): Promise<Client> {
-  await reach(location.stateDir, monotonicMs() + CONNECT_TIMEOUT_MS);
-  return new Client(sender(location, consumer));
+export async function connectTo(location: Location, consumer = "cli", patience = PATIENCE): Promise<Client> {
+  await reach(location.stateDir, monotonicMs() + patience.connectMs);
+  return new Client(sender(location, consumer, patience));
 }
 
 /** Sends requests to the current address, which changes when the service restarts. */
-function sender(location: Location, consumer: string): SendRequest {
+function sender(location: Location, consumer: string, patience: Patience): SendRequest {
   const { stateDir } = location;
   return async (request) => {
-    for (const deadline = monotonicMs() + CONNECT_TIMEOUT_MS; ; await sleep(POLL_MS)) {
+    for (const deadline = monotonicMs() + patience.connectMs; ; await sleep(POLL_MS)) {
       const { hostname, port, socket } = await reach(stateDir, deadline);
       const secret = await secretOf(stateDir, deadline);
       const headers = {
@@ -42,7 +47,7 @@ function sender(location: Location, consumer: string): SendRequest {
         authorization: `Bearer ${tokenOf({ audience: location.name, consumer, seconds: validityOf(request) }, secret)}`,
       };
       try {
-        const silenceMs = SILENCE_MS + (request.patienceSeconds ?? 0) * 1_000;
+        const silenceMs = patience.silenceMs + (request.patienceSeconds ?? 0) * 1_000;
         return await exchange({ ...request, headers, hostname, port, socket, silenceMs });
       } catch (error) {
         if (request.signal?.aborted) throw error;
@@ -62,7 +67,9 @@ type TokenOrder = { readonly audience: string; readonly consumer: string; readon
 
 /** A user who may read the secret may do everything. The secret can be replaced at any time. */
 function tokenOf({ seconds, ...claims }: TokenOrder, secret: Uint8Array): string {
-  return signJwt(payloadOf({ ...claims, scopes: ["admin"], expires: expiresIn(seconds) }), secret);
+  // An administrator often becomes the user of procman.
+  const { SUDO_USER: user } = process.env;
+  return signJwt(payloadOf({ ...claims, scopes: ["admin"], expires: expiresIn(seconds), ...(user && { user }) }), secret);
 }
 
 function validityOf({ headers, patienceSeconds = 0 }: Request): number {

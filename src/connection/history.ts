@@ -2,10 +2,9 @@
 import { existsSync, readdirSync } from "node:fs";
 import { uptime } from "node:os";
 import { join } from "node:path";
-import { ProcmanError } from "../base/errors.ts";
 import { fingerprint } from "../base/hash.ts";
 import { isObject } from "../base/schema-check.ts";
-import { didYouMean } from "../base/suggest.ts";
+import { groupNamed, selectorOf, unknownProcess } from "../contract/groups.ts";
 import type { Incident } from "../contract/records.ts";
 import type { PastRuns, UnendedRun } from "../contract/why.ts";
 import { IncidentLog, type IncidentLogEntry } from "../incidents/incident-log.ts";
@@ -23,14 +22,17 @@ const LATE_MS = 1_000;
 const STARTED = /^started \(pid (\d+)\)/;
 
 /**
- * The processes that an id stands for: the process itself, the instances of a cluster, or `all`.
+ * The processes that an id stands for: the process itself, the instances of a cluster, the members of a group, or `all`.
  *
  * @param config content of the configuration file, valid or not
  * @throws {ProcmanError} `process-unknown` if neither the file nor the disk has it
  */
 export function membersOf(config: unknown, stateDir: string, id: string): readonly string[] {
-  const configured = processesIn(config);
-  if (id === "all") return [...configured.keys()].flatMap((each) => membersOf(config, stateDir, each));
+  const entries = processesIn(config);
+  const configured = new Map(entries.map((entry) => [entry.id, entry.instances]));
+  const group = groupNamed(id);
+  const inGroup = entries.filter(({ groups }) => group !== undefined && groups.includes(group));
+  if (id === "all" || inGroup.length > 0) return (id === "all" ? entries : inGroup).flatMap((each) => membersOf(config, stateDir, each.id));
   const recorded = recordedIn(stateDir);
   const count = configured.get(id);
   if (count !== undefined && count > 0) {
@@ -43,10 +45,7 @@ export function membersOf(config: unknown, stateDir: string, id: string): readon
     ...Array.from({ length: instances }, (_, index) => `${name}-${index + 1}`),
   ]);
   if (known.includes(id) || recorded.includes(id)) return [id];
-  throw new ProcmanError(
-    "process-unknown",
-    `Cannot find process "${id}": no process has this id.${didYouMean(id, [...known, ...recorded])}`,
-  );
+  throw unknownProcess(id, [...known, ...recorded], groupsIn(config).map(selectorOf));
 }
 
 /** All recorded ends; `count`: how many of the latest get their lines. */
@@ -96,16 +95,23 @@ function isStillThere(stateDir: string, id: string, pid: number): boolean {
   return environment.includes(`PROCMAN_PROCESS_ID=${id}`) && environment.includes(`@${fingerprint(stateDir)}`);
 }
 
-/** Number of instances by id; 0: not a cluster. For "max", only instances on disk are known. */
-function processesIn(config: unknown): ReadonlyMap<string, number> {
+/** Names of the groups in the content of a configuration file, valid or not. */
+export function groupsIn(config: unknown): readonly string[] {
+  return [...new Set(processesIn(config).flatMap(({ groups }) => groups))];
+}
+
+/** `instances`: 0 for a process that is not a cluster. */
+type FileEntry = { readonly id: string; readonly instances: number; readonly groups: readonly string[] };
+
+/** The processes of the file. For "max", only instances on disk are known. */
+function processesIn(config: unknown): readonly FileEntry[] {
   const processes = isObject(config) && Array.isArray(config.processes) ? config.processes : [];
-  return new Map(
-    processes.flatMap((each: unknown) => {
-      if (!isObject(each) || typeof each.id !== "string") return [];
-      const instances = isObject(each.cluster) ? each.cluster.instances : 0;
-      return [[each.id, typeof instances === "number" ? instances : 1] as const];
-    }),
-  );
+  return processes.flatMap((each: unknown) => {
+    if (!isObject(each) || typeof each.id !== "string") return [];
+    const instances = isObject(each.cluster) ? each.cluster.instances : 0;
+    const groups = [each.groups ?? []].flat().filter((group) => typeof group === "string");
+    return [{ id: each.id, instances: typeof instances === "number" ? instances : 1, groups }];
+  });
 }
 
 /** Ids of the processes with incidents. */

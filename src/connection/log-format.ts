@@ -1,5 +1,6 @@
 /** Formats log entries like the console: time, process and text. */
 import { printable, printableOutput } from "../base/printable.ts";
+import { hostStamp } from "../base/time-stamp.ts";
 import type { LogEntry } from "../contract/records.ts";
 
 /** Cyan, green, blue, magenta and their bright variants; yellow and red are for warnings and errors. */
@@ -10,29 +11,26 @@ const MAX_PAD = 20;
 
 export class LogFormatter {
   readonly #colors: boolean;
-  readonly #isRaw: boolean;
   #width: number = OWN_ID.length;
 
-  /** `isRaw`: control characters are written as they are. */
-  constructor(colors: boolean, isRaw = false) {
+  constructor(colors: boolean) {
     this.#colors = colors;
-    this.#isRaw = isRaw;
   }
 
-  /** Reserves room for the ids in front of the lines. */
-  reserve(entries: readonly LogEntry[]): void {
-    for (const { process: id = OWN_ID } of entries) this.#width = Math.min(MAX_PAD, Math.max(this.#width, id.length));
+  /** Reserves room for these ids in front of the lines. */
+  reserve(ids: readonly string[]): void {
+    for (const id of ids) this.#width = Math.min(MAX_PAD, Math.max(this.#width, id.length));
   }
 
-  /** The formatted entry, with a line end. */
-  line(entry: LogEntry): string {
-    this.reserve([entry]);
-    const { process: id = OWN_ID, time, text, category, severity } = entry;
-    const head = `${time} ${id.padEnd(this.#width)} | `;
+  /** The formatted entry, with a line end; standard error is marked as in log files. */
+  line({ process: id = OWN_ID, time, text, category, severity }: LogEntry): string {
+    this.reserve([id]);
+    const head = `${hostStamp(Date.parse(time))} ${id.padEnd(this.#width)} `;
     const isOutput = category === "stdout" || category === "stderr";
     const color = isOutput ? colorOf(id) : SEVERITY[severity];
-    const shown = this.#isRaw ? text : this.#printable(text, isOutput, head.length - 2);
-    return `${this.#paint(color, head)}${isOutput ? this.#closed(shown) : this.#paint(color, shown)}\n`;
+    const mark = category === "stderr" ? this.#paint(SEVERITY.error, "! ") : this.#paint(color, "| ");
+    const shown = this.#printable(text, isOutput, head.length);
+    return `${this.#paint(color, head)}${mark}${isOutput ? this.#closed(shown) : this.#paint(color, shown)}\n`;
   }
 
   /** A gap in the output, if the reader was too slow. */

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ProcmanError } from "../base/errors.ts";
 import type { Client } from "../client/client.ts";
 import type { Location } from "../config/find-config.ts";
+import { groupNamed } from "../contract/groups.ts";
 import type { LogEntry, LogItem, LogPage, LogQuery } from "../contract/records.ts";
 import { connectTo } from "./connect.ts";
 import { POLL_MS } from "./endpoint-file.ts";
@@ -11,24 +12,27 @@ const PAGE = 10_000;
 /** The default of the API. */
 const LINES = 100;
 
+/** `membersOf`: the processes that an id stands for, while procman doesn't answer. Absent: groups are not known then. */
+type LogLocation = Location & { readonly membersOf?: (id: string) => Promise<readonly string[]> };
+
 export class LogReader {
-  readonly #location: Location;
+  readonly #location: LogLocation;
   readonly #consumer: string;
   /** A follower also waits for a service that is down. */
   readonly #isPatient: boolean;
   #client: Promise<Client> | undefined;
 
-  constructor(location: Location, consumer: string, isPatient = false) {
+  constructor(location: LogLocation, consumer: string, isPatient = false) {
     this.#location = location;
     this.#consumer = consumer;
     this.#isPatient = isPatient;
   }
 
-  /** The last `count` entries, oldest first. */
-  async last(query: LogQuery, count: number): Promise<readonly LogEntry[]> {
+  /** The last `count` entries that `includes` accepts, oldest first. */
+  async last(query: LogQuery, count: number, includes: (entry: LogEntry) => boolean = () => true): Promise<readonly LogEntry[]> {
     const entries: LogEntry[] = [];
     for await (const page of this.#pages({ ...query, order: "desc", limit: Math.min(PAGE, count) })) {
-      entries.push(...page.entries.slice(0, count - entries.length));
+      entries.push(...page.entries.filter(includes).slice(0, count - entries.length));
       if (entries.length >= count) break;
     }
     return entries.reverse();
@@ -37,6 +41,11 @@ export class LogReader {
   /** All entries in pages, oldest first. */
   all(query: LogQuery): AsyncIterable<LogPage> {
     return this.#pages({ ...query, order: "asc", limit: PAGE });
+  }
+
+  /** The same, newest first. */
+  newestFirst(query: LogQuery): AsyncIterable<LogPage> {
+    return this.#pages({ ...query, order: "desc", limit: PAGE });
   }
 
   /** Ends when procman has ended, after its last entries, or when the signal is aborted. */
@@ -81,8 +90,16 @@ export class LogReader {
       // If the endpoint is not readable, neither are the log files.
       if (!isAway || error.cause !== undefined) throw error;
       const { readLogs } = await import("../log-store/log-pages.ts");
-      return (query) => readLogs(this.#location.stateDir, query);
+      return async (query) => readLogs(this.#location.stateDir, await this.#withMembers(query));
     }
+  }
+
+  /** Members in place of groups. */
+  async #withMembers({ processes, ...query }: LogQuery): Promise<LogQuery> {
+    if (processes === undefined) return query;
+    const { membersOf = async (id) => [id] } = this.#location;
+    const members = processes.map(async (id) => (groupNamed(id) === undefined ? [id] : membersOf(id)));
+    return { ...query, processes: (await Promise.all(members)).flat() };
   }
 
   #connected(): Promise<Client> {

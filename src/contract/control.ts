@@ -1,6 +1,7 @@
 /** The commands of a running procman: one interface, implemented in process and over HTTP. */
 
 import type { KillMode } from "../base/signals.ts";
+import type { DefinitionRecord } from "./definition-record.ts";
 import type { EventRecord, EventType } from "./event-record.ts";
 import type { PlanRecord } from "./plan.ts";
 import type {
@@ -16,6 +17,7 @@ import type {
   TelemetryReport,
 } from "./records.ts";
 import type { StateRecord } from "./state-record.ts";
+import type { TokenLimits } from "./token-claims.ts";
 
 export const ACTIONS = ["start", "stop", "restart", "block", "unblock"] as const;
 
@@ -27,6 +29,10 @@ export type Caller = {
   readonly consumer: string;
   /** Present for the token of a process: it is valid for that process only. */
   readonly process?: string;
+  /** Of a limited token: the processes and groups that it sees and acts on. */
+  readonly limits?: TokenLimits;
+  /** The Unix user behind a command, if procman runs as another one. */
+  readonly user?: string;
 };
 
 /** The sender of a request that needs no token; it doesn't make procman take samples more often. */
@@ -37,7 +43,7 @@ export type Scaling = { readonly instances?: number | "max"; readonly by?: numbe
 
 /** A signal, and who gets it. */
 export type Signalling = {
-  /** Name or number: `"HUP"`, `"SIGHUP"`, `1`. */
+  /** Name or number: `"HUP"`, `"SIGHUP"`, `1`. `"reload"`: the `reloadSignal` of the process, to its main process. */
   readonly signal: string | number;
   /** The process group of each run, or its main process alone. Absent: as the `killMode` of the process says. */
   readonly to?: KillMode;
@@ -53,25 +59,27 @@ export type ActOptions = {
 };
 
 export type PlanOptions = {
-  /** Name of a profile of the file; absent: the one that procman was run with, if any. */
-  readonly profile?: string;
+  /** Name of a profile of the file; `null`: none; absent: the active one. */
+  readonly profile?: string | null;
 };
 
 export interface Control {
   processes(): Promise<readonly ProcessRecord[]>;
   /** Rejects with `process-unknown`. */
   process(id: string): Promise<ProcessRecord>;
+  /** How a process is run, without secrets: of a cluster, a group or `all` each. Rejects with `process-unknown`. */
+  definitions(id: string): Promise<readonly DefinitionRecord[]>;
   state(): Promise<StateRecord>;
-  /** A process, an instance, a cluster or `all`. Rejects with `process-unknown`, `process-blocked`, `process-running`, `process-leaving`, `roll-running`; while it waits, `process-failed`, `roll-failed`, `wait-timeout`. */
+  /** A process, an instance, a cluster, a group (`group:NAME`) or `all`. Rejects with `process-unknown`, `process-blocked`, `process-running`, `process-leaving`, `roll-running`; while it waits, `process-failed`, `roll-failed`, `wait-timeout`. */
   act(id: string, action: Action, options?: ActOptions): Promise<ProcessRecord>;
   /** Gives a cluster another number of instances, until the next reload. Rejects with `process-unknown`, `scale-refused`, `process-blocked`, `reload-running`, `roll-running`, `configuration-invalid`; while it waits, `process-failed`, `wait-timeout`. */
   scale(id: string, scaling: Scaling, options?: ActOptions): Promise<ProcessRecord>;
-  /** Signals the runs of a process, an instance, a cluster or `all`. Rejects with `process-unknown`, `process-not-running`, `input-invalid`. */
+  /** Signals the runs of a process, an instance, a cluster, a group or `all`. Rejects with `process-unknown`, `process-not-running`, `reload-unsupported`, `input-invalid`. */
   signal(id: string, signalling: Signalling): Promise<ProcessRecord>;
-  /** What a reload would do, or a run with another profile. Rejects with `configuration-invalid` (all its problems), `configuration-missing`. */
+  /** What a reload would do, also with another profile. Rejects with `configuration-invalid` (all its problems), `configuration-missing`. */
   plan(options?: PlanOptions): Promise<PlanRecord>;
-  /** Applies the changed configuration file. Rejects as `plan`, with `reload-running`; while it waits, `reload-failed`, `wait-timeout`. */
-  reload(options?: ActOptions): Promise<PlanRecord>;
+  /** Applies the changed configuration file, or another profile of it, which stays active. Rejects as `plan`, with `reload-running`; while it waits, `reload-failed`, `wait-timeout`. */
+  reload(options?: ActOptions & PlanOptions): Promise<PlanRecord>;
   /** Begins the shutdown of everything. */
   terminate(): Promise<void>;
 

@@ -35,7 +35,7 @@ export const SCALING: Schema<Scaling> = schemaFor<Scaling>(
 
 const signal: Schema<string | number> = {
   oneOf: [string({ minLength: 1, maxLength: 40 }), integer({ minimum: 1, maximum: 64 })],
-  description: "Name, with or without SIG, or number.",
+  description: "Name, with or without SIG, or number; `reload`: the `reloadSignal` of the process, to its main process.",
 };
 
 export const SIGNALLING: Schema<Signalling> = schemaFor<Signalling>(

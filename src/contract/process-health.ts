@@ -1,4 +1,5 @@
 /** Whether processes are up: for the exit code of `status`, and for `GET /health?process=ID`. */
+import { groupNamed, membersOfGroup } from "./groups.ts";
 import type { ProcessRecord, Status } from "./records.ts";
 
 /** It was asked for, by its start policy or an operator, and doesn't run. */
@@ -29,10 +30,16 @@ export function allRun(records: readonly ProcessRecord[], { named, checks }: Hea
   });
 }
 
-/** Whether the process, or one instance of the cluster, is up; of `all`, each that was asked for. */
+/** Whether the process, or one instance of the cluster, is up; of `all` or a group, each that was asked for. */
 export function serves(records: readonly ProcessRecord[], id: string): boolean {
   const hasOneUp = (record: ProcessRecord): boolean => membersOf(record).some(isUp);
-  if (id === "all") return records.every((record) => hasOneUp(record) || allRun([record], { named: false, checks: true }));
+  const isServed = (record: ProcessRecord): boolean => hasOneUp(record) || allRun([record], { named: false, checks: true });
+  if (id === "all") return records.every(isServed);
+  const group = groupNamed(id);
+  if (group !== undefined) {
+    const members = membersOfGroup(records, group);
+    return members.length > 0 && members.every(isServed);
+  }
   const found = records.flatMap((record) => [record, ...(record.instances ?? [])]).find((record) => record.id === id);
   return found !== undefined && hasOneUp(found);
 }

@@ -102,10 +102,12 @@ export const WAIT = {
 export const PLAN = {
   profile: {
     kind: "text",
-    description: "Show the effect of this profile of the file. Default: the profile that procman was run with, if any.",
-    schema: { type: "string", minLength: 1, maxLength: 200 },
+    description: "A profile of the file; empty: none. Default: the active one.",
+    schema: { type: "string", maxLength: 200 },
   },
 } as const satisfies Parameters;
+
+export const RELOAD = { ...WAIT, ...PLAN } as const satisfies Parameters;
 
 export const RESTART = {
   ...WAIT,

@@ -7,6 +7,7 @@ import {
   integer,
   type JsonSchema,
   list,
+  literal,
   number,
   optional,
   reference,
@@ -14,6 +15,7 @@ import {
   string,
   time,
 } from "../base/schema.ts";
+import { DEFINITION } from "./definition-record.ts";
 import type { EventRecord } from "./event-record.ts";
 import { LOG_SUBMISSION, SCALING, SIGNALLING, TELEMETRY_REPORT } from "./input-schemas.ts";
 import { PLAN } from "./plan.ts";
@@ -26,6 +28,7 @@ import {
   type Incident,
   type LogEntry,
   type MetricPoint,
+  type MissedRecord,
   type ProblemRecord,
   type ProcessRecord,
   type RunRecord,
@@ -39,7 +42,7 @@ import { STATE, type StateRecord } from "./state-record.ts";
 const PROCESS = schemaFor<ProcessRecord>(
   {
     id: string({ description: "Id in the configuration; of an instance `ID-1` … `ID-n`." }),
-    type: enumeration(["process", "worker", "cluster"]),
+    type: enumeration(["process", "worker", "cluster", "group"], { description: "`group`: the answer for `group:NAME`." }),
     status: enumeration(STATUSES, { description: "`mixed`: the instances of a cluster have different statuses." }),
     blocked: boolean({ description: "Nothing starts it until it is unblocked." }),
     pid: optional(integer({ description: "While it runs." })),
@@ -63,14 +66,32 @@ const PROCESS = schemaFor<ProcessRecord>(
     nextRun: optional(time({ description: "Next start by its schedule." })),
     nextTerminate: optional(time({ description: "Next termination by its schedule." })),
     nextRestart: optional(time({ description: "Next attempt, after a failure." })),
+    timeZone: optional(string({ description: "Of its schedules, if it is configured." })),
+    missed: optional(
+      schemaFor<MissedRecord>(
+        {
+          times: integer({ description: "Number, counted up to 1000." }),
+          first: time({ description: "The first of them." }),
+          last: time({ description: "The last of them." }),
+          madeUpFor: boolean({ description: "Whether the process is started once for them (`catchUp`)." }),
+        },
+        { description: "Scheduled starts that were missed while procman was away, until the next one comes." },
+      ),
+    ),
     ready: optional(boolean({ description: "While it runs: whether it is ready; of a cluster: whether any of its instances is." })),
     healthy: optional(boolean({ description: "While it runs: the result of its health checks, if it has any." })),
     reason: string({ description: "Why it is in this state, in one sentence." }),
     cpuPercent: optional(number({ description: "Of the process and all its descendants; 100 is one core." })),
-    memoryBytes: optional(number({ description: "Of the process and all its descendants." })),
+    memoryBytes: optional(
+      number({ description: "Private memory of the process and all its descendants; `memoryLimit` is compared with it." }),
+    ),
+    residentBytes: optional(
+      number({ description: "Their resident memory (RSS), in which shared memory counts for each process that has it. Linux." }),
+    ),
     telemetry: optional(reference<TelemetryReport>("TelemetryReport", { description: "The last report that it sent." })),
     instance: optional(integer({ description: "Number from 1, for an instance of a cluster." })),
     cluster: optional(string({ description: "Id of its cluster." })),
+    groups: optional(list(string(), { description: "Groups that it is in." })),
     dependsOn: optional(
       list(
         schemaFor<NonNullable<ProcessRecord["dependsOn"]>[number]>({
@@ -82,6 +103,9 @@ const PROCESS = schemaFor<ProcessRecord>(
     ),
     waitsFor: optional(
       string({ description: "The dependencies it waits for before it starts, such as `db (ready)`; only while it waits." }),
+    ),
+    skippedBy: optional(
+      list(string(), { description: "While it is skipped: the ids from its dependency to the one that has failed for good." }),
     ),
     instances: optional(list(reference<ProcessRecord>("ProcessRecord"), { description: "Of a cluster." })),
     backend: optional(
@@ -138,7 +162,7 @@ const METRIC_POINT = schemaFor<MetricPoint>(
   {
     time: time({ description: "When it was measured." }),
     cpuPercent: number({ description: "100 is one core." }),
-    memoryBytes: number({ description: "Resident memory." }),
+    memoryBytes: number({ description: "Private memory." }),
     processes: integer({ description: "Number of the processes." }),
   },
   { description: "CPU and memory of a process and all its descendants at one time." },
@@ -153,6 +177,7 @@ const INCIDENT = schemaFor<Incident>(
     reason: string({ description: "In one sentence." }),
     code: optional(integer({ description: "Exit code." })),
     signal: optional(string({ description: "Signal that ended it." })),
+    success: optional(literal(true, { description: "Its code or signal counts as success, by `successExitCodes`." })),
     pid: optional(integer({ description: "Its pid." })),
     started: optional(time({ description: "Start of the run." })),
     by: optional(string({ description: "Consumer of the token that requested it." })),
@@ -237,6 +262,7 @@ const LOG_ITEM: JsonSchema = {
 
 export const SCHEMAS = {
   ProcessRecord: PROCESS,
+  DefinitionRecord: DEFINITION,
   StateRecord: STATE,
   LogEntry: LOG_ENTRY,
   LogItem: LOG_ITEM,

@@ -21,7 +21,8 @@ export type Status = (typeof STATUSES)[number];
 
 export type ProcessRecord = {
   readonly id: string;
-  readonly type: "process" | "worker" | "cluster";
+  /** `group`: what answers for `group:NAME`. */
+  readonly type: "process" | "worker" | "cluster" | "group";
   readonly status: Status;
   readonly blocked: boolean;
   readonly pid?: number;
@@ -42,6 +43,10 @@ export type ProcessRecord = {
   readonly nextRun?: string;
   readonly nextTerminate?: string;
   readonly nextRestart?: string;
+  /** Of its schedules, if it is configured. */
+  readonly timeZone?: string;
+  /** Scheduled starts that were missed while procman was away, until the next one comes. */
+  readonly missed?: MissedRecord;
   /** While it runs: whether it is ready; of a cluster: whether any of its instances is. */
   readonly ready?: boolean;
   /** While it runs and has health checks. */
@@ -50,15 +55,22 @@ export type ProcessRecord = {
   readonly reason: string;
   /** Of the process and all its descendants, as last sampled. 100 is one core. */
   readonly cpuPercent?: number;
+  /** Private memory: without memory that may be shared. */
   readonly memoryBytes?: number;
+  /** With shared memory (RSS); Linux. */
+  readonly residentBytes?: number;
   /** The last report that it sent. */
   readonly telemetry?: TelemetryReport;
   /** Number from 1, for an instance of a cluster. */
   readonly instance?: number;
   readonly cluster?: string;
+  /** Groups that it is in. */
+  readonly groups?: readonly string[];
   readonly dependsOn?: readonly { readonly process: string; readonly condition: "started" | "ready" | "finished" | "completed" }[];
   /** The dependencies it waits for before it starts, such as `db (ready)`. */
   readonly waitsFor?: string;
+  /** While it is skipped: the ids from its dependency to the one that has failed for good. */
+  readonly skippedBy?: readonly string[];
   readonly instances?: readonly ProcessRecord[];
   /** Of an instance behind the load balancer. */
   readonly backend?: BackendRecord;
@@ -67,6 +79,9 @@ export type ProcessRecord = {
   /** Of a cluster whose instances share a listening socket. */
   readonly socket?: SocketRecord;
 };
+
+/** `madeUpFor`: the process is started once for them. */
+export type MissedRecord = { readonly times: number; readonly first: string; readonly last: string; readonly madeUpFor: boolean };
 
 /** A run that is not over. `pid` and `started` are absent until it has a process. */
 export type RunRecord = { readonly run: number; readonly pid?: number; readonly started?: string };
@@ -240,6 +255,8 @@ export type Incident = {
   readonly reason: string;
   readonly code?: number;
   readonly signal?: string;
+  /** Its code or signal counts as success, by `successExitCodes`. */
+  readonly success?: true;
   readonly pid?: number;
   readonly started?: string;
   /** Consumer of the token that requested it. */

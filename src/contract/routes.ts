@@ -1,10 +1,10 @@
 /** The table of routes, from which server, client, OpenAPI document and `docs/api.md` are made. */
 import { ProcmanError } from "../base/errors.ts";
-import { ACTIONS, type Action, type ActOptions, type Scaling, type Signalling } from "./control.ts";
+import { ACTIONS, type Action, type ActOptions, type PlanOptions, type Scaling, type Signalling } from "./control.ts";
 import type { EventType } from "./event-record.ts";
 import { LOG_SUBMISSION, SCALING, SIGNALLING, TELEMETRY_REPORT } from "./input-schemas.ts";
 import { serves } from "./process-health.ts";
-import { EVENTS, HEALTH, INCIDENTS, LOGS, METRICS, type Parameters, type ParameterValues, PLAN, RESTART, WAIT } from "./query.ts";
+import { EVENTS, HEALTH, INCIDENTS, LOGS, METRICS, type Parameters, type ParameterValues, PLAN, RELOAD, RESTART, WAIT } from "./query.ts";
 import type { LogQuery, LogSubmission, TelemetryReport } from "./records.ts";
 import { Page, type Route } from "./route.ts";
 
@@ -63,6 +63,17 @@ export const ROUTES = {
     output: processOutput,
     errors: [404],
     answer: (control, { id }) => control.process(id),
+  },
+  definitions: {
+    method: "GET",
+    path: "/processes/{id}/definition",
+    scope: "admin",
+    summary: "How the process is run, without secrets: command, folder, user, files, environment",
+    parameters: noParameters,
+    status: 200,
+    output: { kind: "json", schema: "DefinitionRecord", list: true },
+    errors: [404],
+    answer: (control, { id }) => control.definitions(id),
   },
   ...actions,
   scale: {
@@ -193,20 +204,20 @@ export const ROUTES = {
     status: 200,
     output: { kind: "json", schema: "PlanRecord" },
     errors: [409],
-    answer: (control, { query }) => control.plan(query as ParameterValues<typeof PLAN>),
+    answer: (control, { query }) => control.plan(profileIn(query)),
   },
   reload: {
     method: "POST",
     path: "/reload",
     scope: "admin",
-    summary: "Apply the changed configuration file",
+    summary: "Apply the changed configuration file, or another profile of it",
     description:
       "All or nothing: an invalid file (400) changes nothing, and if an instance of a cluster doesn't come up (409), everything is rolled back.",
-    parameters: WAIT,
+    parameters: RELOAD,
     status: 200,
     output: { kind: "json", schema: "PlanRecord" },
     errors: [409, 504],
-    answer: (control, { query, signal }) => control.reload(waitOptions(query, signal)),
+    answer: (control, { query, signal }) => control.reload({ ...waitOptions(query, signal), ...profileIn(query) }),
   },
   terminate: {
     method: "POST",
@@ -262,6 +273,11 @@ export type RouteName = keyof typeof ROUTES;
 function waitOptions(query: Readonly<Record<string, unknown>>, signal: AbortSignal): ActOptions {
   const { wait } = query as ParameterValues<typeof WAIT>;
   return wait === undefined ? {} : { waitSeconds: wait, signal };
+}
+
+function profileIn(query: Readonly<Record<string, unknown>>): PlanOptions {
+  const { profile } = query as ParameterValues<typeof PLAN>;
+  return profile === undefined ? {} : { profile: profile === "" ? null : profile };
 }
 
 function logQuery(query: Readonly<Record<string, unknown>>): LogQuery {

@@ -30,6 +30,8 @@ export type StateRecord = {
   readonly updated: string;
   readonly uptimeSeconds: number;
   readonly configFile: string;
+  /** The profile that is merged over the rest of the file, if any. */
+  readonly profile?: string;
   /** Absent: no API is reachable. */
   readonly api?: { readonly hostname: string; readonly port: number };
   /** Of the service. Bytes. */
@@ -78,6 +80,7 @@ export const STATE = schemaFor<StateRecord>(
     updated: time({ description: "Time of this record." }),
     uptimeSeconds: number({ description: "Time between the two." }),
     configFile: string({ description: "Absolute path of the configuration." }),
+    profile: optional(string({ description: "The profile that is merged over the rest of the file; absent: none." })),
     api: optional(
       schemaFor<NonNullable<StateRecord["api"]>>(
         { hostname: string({ description: "Address." }), port: integer({ description: "Port." }) },

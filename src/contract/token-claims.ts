@@ -10,6 +10,9 @@ export type TokenScope = (typeof SCOPES)[number];
 /** Characters of process names, and upper case. */
 export const CONSUMER = /^[A-Za-z0-9._-]{1,64}$/;
 
+/** The processes (also instances and clusters) and groups to which a token is limited. */
+export type TokenLimits = { readonly processes: readonly string[]; readonly groups: readonly string[] };
+
 export type Claims = {
   /** Name of the procman instance. */
   readonly audience: string;
@@ -19,18 +22,25 @@ export type Claims = {
   readonly expires?: number;
   /** The token is valid for this process only. */
   readonly process?: string;
+  /** It sees and acts on these only; without the scope `admin`. */
+  readonly limits?: TokenLimits;
+  /** Of a command: the Unix user behind it, by its own account. A program that can sign tokens may do everything. */
+  readonly user?: string;
 };
 
 /** The payload to sign (RFC 7519, 4.1). */
-export function payloadOf({ audience, consumer, scopes, process, expires }: Claims): object {
+export function payloadOf({ audience, consumer, scopes, process, expires, limits, user }: Claims): object {
+  const scope = scopes.join(" ");
   return {
     iss: ISSUER,
     aud: audience,
     sub: consumer,
     iat: Math.floor(Date.now() / 1_000),
     ...(expires === undefined ? {} : { exp: expires }),
-    scope: scopes.join(" "),
+    // A version that doesn't know limits must find no scope.
+    ...(limits === undefined ? { scope } : { limited: { scope, ...limits } }),
     ...(process === undefined ? {} : { process }),
+    ...(user === undefined ? {} : { user }),
   };
 }
 

@@ -1,9 +1,13 @@
 /** Checks the tokens of the API: JWT, HS256 and nothing else (RFC 7519, RFC 8725). */
 import { jwtVerify } from "jose";
-import { type Claims, ISSUER, SCOPES } from "./token-claims.ts";
+import { isObject } from "../base/schema-check.ts";
+import { type Claims, ISSUER, SCOPES, type TokenLimits, type TokenScope } from "./token-claims.ts";
 
 /** Allowed difference between clocks. Seconds. */
 export const LEEWAY_SECONDS = 5;
+
+/** It is shown in log lines. */
+const USER = /^[\w.@$-]{1,64}$/;
 
 /** Rejects when the token is not one of this instance's, is not valid yet, or has expired. */
 export async function verifyToken(token: string, audience: string, secret: Uint8Array): Promise<Claims> {
@@ -17,12 +21,32 @@ export async function verifyToken(token: string, audience: string, secret: Uint8
   // A date in the future comes from a wrong clock, or is forged.
   if (Number(payload.iat) > Date.now() / 1_000 + LEEWAY_SECONDS) throw new Error("it was issued in the future");
   if (typeof payload.sub !== "string" || payload.sub === "") throw new Error("it names no consumer");
-  const granted = typeof payload.scope === "string" ? payload.scope.split(" ") : [];
   return {
     audience,
     consumer: payload.sub,
-    scopes: SCOPES.filter((scope) => granted.includes(scope)),
+    ...powersOf(payload.scope, payload.limited),
     ...(payload.exp === undefined ? {} : { expires: payload.exp }),
     ...(typeof payload.process === "string" ? { process: payload.process } : {}),
+    ...(typeof payload.user === "string" && USER.test(payload.user) ? { user: payload.user } : {}),
   };
+}
+
+/** The scopes, and the processes to which they are limited. A limited token has never the scope `admin`. */
+function powersOf(scope: unknown, limited: unknown): Pick<Claims, "scopes" | "limits"> {
+  if (limited === undefined) return { scopes: scopesIn(scope) };
+  if (!isObject(limited)) throw new Error("its limits can't be read");
+  return { scopes: scopesIn(limited.scope).filter((each) => each !== "admin"), limits: limitsIn(limited) };
+}
+
+function scopesIn(text: unknown): readonly TokenScope[] {
+  const granted = typeof text === "string" ? text.split(" ") : [];
+  return SCOPES.filter((scope) => granted.includes(scope));
+}
+
+function limitsIn({ processes, groups }: Readonly<Record<string, unknown>>): TokenLimits {
+  const names = (list: unknown): readonly string[] => {
+    if (Array.isArray(list) && list.every((name) => typeof name === "string")) return list;
+    throw new Error("its limits can't be read");
+  };
+  return { processes: names(processes), groups: names(groups) };
 }

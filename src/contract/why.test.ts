@@ -4,6 +4,8 @@ import { test } from "node:test";
 import type { Incident, ProcessRecord } from "./records.ts";
 import { explain, explainPastRuns } from "./why.ts";
 
+// The sentences have host time.
+process.env.TZ = "UTC";
 const NOW = Date.UTC(2026, 5, 1, 12);
 const at = (secondsAgo: number): string => new Date(NOW - secondsAgo * 1_000).toISOString();
 const record: ProcessRecord = {
@@ -35,7 +37,7 @@ function incident(more: Partial<Incident> = {}): Incident {
 
 test("why: a process without incidents", () => {
   assert.deepEqual(explain(record, [], NOW), [
-    "web runs (pid 12) since 2026-06-01 11:59:00 UTC.",
+    "web runs (pid 12) since 2026-06-01T11:59:00Z.",
     "No run has ended yet, as far as is known.",
   ]);
 });
@@ -44,7 +46,7 @@ test("why: overlapping runs are named one by one", () => {
   const runs = [{ run: 4, pid: 11, started: at(90) }, { run: 5, pid: 12, started: at(60) }, { run: 6 }];
   assert.deepEqual(
     explain({ ...record, run: 6, runs }, [], NOW)[0],
-    "web has 3 runs: run 4 (pid 11) since 2026-06-01 11:58:30 UTC, run 5 (pid 12) since 2026-06-01 11:59:00 UTC, run 6.",
+    "web has 3 runs: run 4 (pid 11) since 2026-06-01T11:58:30Z, run 5 (pid 12) since 2026-06-01T11:59:00Z, run 6.",
   );
 });
 
@@ -53,9 +55,9 @@ test("why: what has happened, how often, the last lines, and what to do", () => 
   const metrics = [{ time: at(65), cpuPercent: 20.4, memoryBytes: 52_428_800, processes: 1 }];
   const story = explain(record, [incident({ lines, metrics, leftOut: 4 }), incident({ run: 2 }), incident({ run: 1 })], NOW);
   assert.deepEqual(story, [
-    "web runs (pid 12) since 2026-06-01 11:59:00 UTC.",
+    "web runs (pid 12) since 2026-06-01T11:59:00Z.",
     "Runs that ended in the last 24 hours: 7 (7 × ended by itself).",
-    "At 2026-06-01 11:58:59 UTC run 3 of web (pid 11) exited with code 3 after 5 s. What followed: restart 3 of 5 in 400 ms.",
+    "At 2026-06-01T11:58:59Z run 3 of web (pid 11) exited with code 3 after 5 s. What followed: restart 3 of 5 in 400 ms.",
     "4 ends just before this one came too fast to be recorded.",
     "In the minutes before, it used up to 52.4 MB of memory and 20 % of a core.",
     "Its last lines:",
@@ -138,6 +140,7 @@ test("why: each cause has its own advice, requested ends have none", () => {
   assert.match(explain({ ...record, status: "errored" }, [incident({ cause: "unstartable" })], NOW)[2] ?? "", /^Correct the problem above/);
   for (const cause of ["operator", "shutdown", "terminate", "watch"] as const) assert.equal(advice({ cause, code: 0 }), undefined);
   assert.equal(advice({ code: 0 }), undefined, "it has finished");
+  assert.equal(advice({ code: 3, success: true }), undefined, "code 3 counts as success");
 });
 
 test("why: an old incident is shown once, but not counted", () => {
@@ -149,8 +152,8 @@ test("why: an old incident is shown once, but not counted", () => {
 test("why: while procman isn't running, the story comes from disk, without the advice to start the process", () => {
   const story = explainPastRuns({ id: "web", incidents: [incident({ code: 127 })], until: at(5) }, false, NOW);
   assert.deepEqual(story, [
-    "procman is not running; its state folder has this about web, until 2026-06-01 11:59:55 UTC.",
-    "At 2026-06-01 11:58:59 UTC run 3 of web (pid 11) exited with code 3 after 5 s. What followed: restart 3 of 5 in 400 ms.",
+    "procman is not running; its state folder has this about web, until 2026-06-01T11:59:55Z.",
+    "At 2026-06-01T11:58:59Z run 3 of web (pid 11) exited with code 3 after 5 s. What followed: restart 3 of 5 in 400 ms.",
     'The shell found no such command: look at "cmd" and PATH.',
   ]);
   assert.equal(
@@ -163,8 +166,8 @@ test("why: a run without a recorded end is shown with the reason", () => {
   const lines = [{ time: at(9), severity: "info", category: "stdout", text: "working" } as const];
   const explained = (how: "machine" | "procman" | "runs") =>
     explainPastRuns({ id: "web", incidents: [], unended: { started: at(30), pid: 12, lines, how, booted: at(3) } }, false, NOW).slice(1);
-  const start = "The run started at 2026-06-01 11:59:30 UTC (pid 12) has no recorded end:";
-  assert.deepEqual(explained("machine"), [`${start} the machine was rebooted at 2026-06-01 11:59:57 UTC.`, "Its last lines:", "  working"]);
+  const start = "The run started at 2026-06-01T11:59:30Z (pid 12) has no recorded end:";
+  assert.deepEqual(explained("machine"), [`${start} the machine was rebooted at 2026-06-01T11:59:57Z.`, "Its last lines:", "  working"]);
   assert.equal(explained("procman")[0], `${start} procman itself ended during the run.`);
   assert.equal(explained("runs")[0], `${start} it is still running.`);
 });

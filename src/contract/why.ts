@@ -1,4 +1,5 @@
 /** Explains a process in sentences, from its record and its incidents: what has happened, and what to do. */
+import { clockIn, hostTime } from "../base/time-stamp.ts";
 import type { Incident, LogEntry, ProcessRecord, RunRecord } from "./records.ts";
 
 /** Incidents older than this aren't counted. Milliseconds. */
@@ -36,11 +37,17 @@ export function explain(record: ProcessRecord, incidents: readonly Incident[], n
   return [
     currentState(record),
     ...(record.blocked ? [`It is blocked: nothing starts it. Lift the block with "procman unblock ${record.id}".`] : []),
+    ...missedStarts(record),
     ...causeCounts(recent, incidents),
     ...(last === undefined ? ["No run has ended yet, as far as is known."] : lastEnd(last)),
     ...repetition(recent),
-    ...adviceOf(record, last),
+    ...(record.skippedBy === undefined ? adviceOf(record, last) : [skipAdvice(record.id, record.skippedBy)]),
   ];
+}
+
+function skipAdvice(id: string, skippedBy: readonly string[]): string {
+  const failed = skippedBy.at(-1);
+  return `"procman why ${failed}" shows how ${failed} ended. When the cause is fixed, "procman start ${failed}" starts it, and ${id} follows.`;
 }
 
 /** The same from the state folder, while procman doesn't answer. `isRunning`: its keeper runs. */
@@ -70,13 +77,29 @@ function unendedRun({ started, pid, lines, how, booted }: UnendedRun): string[] 
   ];
 }
 
-function currentState({ id, status, pid, started, reason, instances, nextRun, runs = [] }: ProcessRecord): string {
+function currentState({ id, status, pid, started, reason, instances, nextRun, timeZone, runs = [] }: ProcessRecord): string {
   if (instances !== undefined) return `${id} is a cluster: ${reason}.`;
   const since = started === undefined ? "" : ` since ${timeText(started)}`;
   if (runs.length > 1) return `${id} has ${runs.length} runs: ${runs.map(runText).join(", ")}.`;
   if (status === "running") return `${id} runs${pid === undefined ? "" : ` (pid ${pid})`}${since}.`;
-  const next = nextRun === undefined ? "" : ` The next start is at ${timeText(nextRun)}.`;
+  if (status === "skipped") return `${id} ${reason}.`;
+  const next = nextRun === undefined ? "" : ` The next start is at ${timeText(nextRun)}${zoneText(nextRun, timeZone)}.`;
   return `${id} does not run (${status}): it ${reason}.${next}`;
+}
+
+function zoneText(time: string, timeZone: string | undefined): string {
+  const clock = timeZone === undefined ? undefined : clockIn(timeZone, Date.parse(time));
+  return clock === undefined ? "" : ` (${clock} in ${timeZone})`;
+}
+
+function missedStarts({ missed }: ProcessRecord): string[] {
+  if (missed === undefined) return [];
+  const { times, first, last, madeUpFor } = missed;
+  const when = times === 1 ? `at ${timeText(first)}` : `${times} times from ${timeText(first)} to ${timeText(last)}`;
+  const followed = madeUpFor
+    ? "This was made up for once, when procman was back."
+    : 'This is not made up for; "catchUp": true would do that.';
+  return [`Its schedule was missed ${when}, because procman was away. ${followed}`];
 }
 
 function runText({ run, pid, started }: RunRecord): string {
@@ -194,7 +217,8 @@ const ADVICE: Advice = {
   shutdown: () => undefined,
 };
 
-function isFailure({ cause, code }: Incident): boolean {
+function isFailure({ cause, code, success }: Incident): boolean {
+  if (success === true) return false;
   if (cause === "exit") return code !== 0;
   return ["signal", "out-of-memory", "unstartable", "timeout", "unready", "unhealthy", "memory", "unknown"].includes(cause);
 }
@@ -204,5 +228,5 @@ function megabytes(bytes: number): string {
 }
 
 function timeText(time: string): string {
-  return time.slice(0, 19).replace("T", " ").concat(" UTC");
+  return hostTime(Date.parse(time));
 }

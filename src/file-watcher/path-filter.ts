@@ -1,6 +1,6 @@
 /** Decides which files below a watched path are reported, by patterns and extensions. */
 import { statSync } from "node:fs";
-import { globTest, isPattern } from "./glob.ts";
+import { globTest, isPattern } from "../base/glob.ts";
 
 const SLASH = 47;
 

@@ -161,7 +161,7 @@ test("data that isn't HTTP is 400, long headers are 431", async (context) => {
 });
 
 test("headers and bodies that come too slowly are 408, and others are served meanwhile", async (context) => {
-  const api = await startApi(context, { headersMs: 100, requestMs: 200 });
+  const api = await startApi(context, { headersMs: 1_000, requestMs: 2_000 });
   const slow = Array.from({ length: 50 }, () => api.raw("GET /state HTTP/1.1\r\nHost: localhost\r\nX-Slow: "));
   const body = api.raw(
     `POST /log HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${api.token()}\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{`,

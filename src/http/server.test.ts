@@ -4,12 +4,15 @@ import { createHmac, generateKeyPairSync, sign } from "node:crypto";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { test } from "node:test";
+import { TIME } from "../../test/support/control-fakes.ts";
 import { type ApiRig, startApi } from "../../test/support/control-rig.ts";
 import { eventually } from "../../test/support/procman-process.ts";
-import type { ProblemRecord } from "../contract/records.ts";
+import type { ProblemRecord, TelemetryReport } from "../contract/records.ts";
 import type { Route } from "../contract/route.ts";
 import { ROUTES } from "../contract/routes.ts";
-import { expiresIn, SCOPES } from "../contract/token-claims.ts";
+import type { StateRecord } from "../contract/state-record.ts";
+import { verifyToken } from "../contract/token.ts";
+import { expiresIn, payloadOf, SCOPES } from "../contract/token-claims.ts";
 import { signJwt } from "../os/jwt.ts";
 
 type Problem = Partial<ProblemRecord>;
@@ -28,8 +31,12 @@ const BODIES: Readonly<Record<string, string>> = {
   }),
 };
 
-function ask(api: ApiRig, { method, path }: Pick<Route, "method" | "path">, token: string | undefined): Promise<Response> {
-  const body = BODIES[path];
+function ask(
+  api: ApiRig,
+  { method, path }: Pick<Route, "method" | "path">,
+  token: string | undefined,
+  body = BODIES[path],
+): Promise<Response> {
   return fetch(`${api.url}${path.replace("{id}", "web")}`, {
     method,
     headers: {
@@ -120,6 +127,132 @@ test("5 every route answers 403 and names the missing scope; with it, or with ad
     assert.equal((await ask(api, route, `bearer ${api.token({ scopes: [route.scope ?? "read"] })}`)).status, status(route), at);
     const again = { ...route, path: route.path.replace(/\/start$/, "/restart") };
     assert.equal((await ask(api, again, `Bearer ${api.token()}`)).status, status(again), at);
+  }
+});
+
+/** What a limited token gets of each route; a new route fails until it is here. */
+const LIMITED: Readonly<Record<string, "own" | "admin" | "list" | "own-body" | "stream" | "anything">> = {
+  processes: "list",
+  process: "own",
+  ...Object.fromEntries(["start", "stop", "restart", "block", "unblock", "scale", "signal"].map((name) => [name, "own"])),
+  ...{ incidents: "own", metrics: "own", telemetry: "own-body", log: "own-body", logs: "list", prometheus: "list", state: "list" },
+  ...{
+    events: "stream",
+    plan: "admin",
+    definitions: "admin",
+    reload: "admin",
+    terminate: "admin",
+    openapi: "anything",
+    health: "anything",
+  },
+};
+
+test("5 a limited token sees and acts on its processes only, on every route; others are as unknown as those that don't exist", async (context) => {
+  assert.deepEqual(Object.keys(ROUTES).sort(), Object.keys(LIMITED).sort());
+  for (const limits of [
+    { processes: ["web"], groups: [] },
+    { processes: [], groups: ["front"] },
+  ]) {
+    const api = await startApi(context);
+    const token = `Bearer ${api.token({ scopes: SCOPES, limits })}`;
+    const { log } = api.rig.spawner;
+    for (const [name, route] of Object.entries(ROUTES as Readonly<Record<string, Route>>)) {
+      if (LIMITED[name] === "admin") assert.equal((await ask(api, route, token)).status, 403, name);
+      if (LIMITED[name] === "own") {
+        const answers = ["job", "pair", "pair-1", "group:back", "nobody", "group:none"].map(async (id) => {
+          const response = await ask(api, { ...route, path: route.path.replace("{id}", id) }, token, BODIES[route.path]);
+          return `${response.status} ${(await response.text()).replaceAll(id.replace("group:", ""), "?")}`;
+        });
+        const [job = "", ...others] = (await Promise.all(answers)).map((text) => text.replace('group \\"', 'process \\"'));
+        assert.match(job, /^404 .*process-unknown/, name);
+        assert.equal(others[3], job, `${name}: a hidden process is like none`);
+        for (const text of others) assert.match(text, /^404 /, name);
+        assert.ok(![job, ...others].some((text) => /job|pair|back/.test(text)), `${name}: no suggestion`);
+      }
+    }
+    assert.deepEqual([log.filter((line) => !/ web /.test(line)), api.rig.terminations, api.rig.reloads, api.rig.scales], [[], [], [], []]);
+    for (const path of ["/processes", "/state", "/metrics", "/logs", "/processes/all"]) {
+      const text = await (await api.fetch(path, { headers: { authorization: token } })).text();
+      assert.ok(!/job|pair|back/.test(text), `${path}: ${text}`);
+    }
+    assert.deepEqual(
+      (JSON.parse(await (await api.fetch("/state", { headers: { authorization: token } })).text()) as StateRecord).processes,
+      {
+        total: 1,
+        running: 1,
+      },
+    );
+    await api.fetch("/processes/all/stop", { method: "POST", headers: { authorization: token } });
+    assert.deepEqual(
+      log.filter((line) => line.startsWith("SIGTERM")),
+      ["SIGTERM web 1"],
+    );
+  }
+});
+
+test("5 a limited token submits for its processes only, and can't log without naming one", async (context) => {
+  const api = await startApi(context);
+  const token = api.token({ scopes: SCOPES, limits: { processes: [], groups: ["front"] } });
+  const client = api.client(token);
+  await client.log({ text: "mine", process: "web" });
+  await assert.rejects(client.signal("web", { signal: "job" }), (error: Error) => error.message.includes('"job"'), "not replaced");
+  assert.ok(!api.rig.auditLines.some((line) => line.includes("job")), "an audit line would be read with another text");
+  for (const process of ["job", "nobody"]) {
+    await assert.rejects(client.log({ text: "not mine", process }), { code: "process-unknown" });
+    const report = JSON.parse(BODIES["/telemetry"] ?? "") as TelemetryReport;
+    await assert.rejects(client.telemetry({ ...report, process }), { code: "process-unknown" });
+  }
+  await assert.rejects(client.log({ text: "no name" }), { code: "process-foreign" });
+  assert.deepEqual(
+    api.rig.logAccess.feed.items.map(({ text }) => text),
+    ["mine"],
+  );
+  assert.equal(api.rig.reporting.reports.length, 0);
+});
+
+test("5 streams of a limited token have the events and lines of its processes only", async (context) => {
+  const api = await startApi(context);
+  const stop = new AbortController();
+  context.after(() => stop.abort());
+  const client = api.client(api.token({ scopes: ["read"], limits: { processes: [], groups: ["front"] } }));
+  const types = ["process.scheduled", "process.state", "plugin.state", "service.state", "log"] as const;
+  const events = client.events("0", stop.signal, types)[Symbol.asyncIterator]();
+  const lines = client.follow({}, stop.signal)[Symbol.asyncIterator]();
+  const [event, line] = [events.next(), lines.next()];
+  await eventually(() => (api.rig.reporting.feed.listeners > 0 && api.rig.logAccess.feed.listeners > 1 ? true : undefined));
+  const { feed } = api.rig.reporting;
+  const common = { id: "1", time: TIME };
+  feed.push({ ...common, type: "process.scheduled", process: "job", text: "starts" });
+  feed.push({ ...common, type: "process.state", process: await api.client().process("pair-1") });
+  feed.push({ ...common, type: "plugin.state", plugin: { id: "p", status: "running" } as never });
+  api.rig.logAccess.feed.push({ time: TIME, process: "job", severity: "info", category: "stdout", text: "hidden" });
+  api.rig.logAccess.feed.push({ time: TIME, severity: "info", category: "service", text: "of procman" });
+  feed.push({ ...common, type: "service.state", state: { ...(await api.client().state()), plugins: [] } });
+  const { state } = (await event).value as { readonly state?: StateRecord };
+  assert.deepEqual([state?.processes, state?.plugins], [{ total: 1, running: 1 }, undefined]);
+  api.rig.logAccess.feed.push({ time: TIME, process: "web", severity: "info", category: "stdout", text: "seen" });
+  for (const { value } of [await line, await events.next()])
+    assert.equal((value as { readonly entry: { readonly text: string } }).entry.text, "seen");
+});
+
+test("5 a limited token has no scope for a version that doesn't know limits, and never admin", async (context) => {
+  const api = await startApi(context);
+  const payload = payloadOf({ audience: "test", consumer: "ci", scopes: SCOPES, limits: { processes: ["web"], groups: [] } });
+  assert.ok(!("scope" in payload) && !("process" in payload));
+  const secret = api.secrets.now;
+  const { scopes, limits } = await verifyToken(signJwt(payload, secret), "test", secret);
+  assert.deepEqual([scopes, limits], [["read", "control", "log", "telemetry"], { processes: ["web"], groups: [] }]);
+  for (const limited of [
+    7,
+    null,
+    [],
+    {},
+    { scope: "read", processes: "web", groups: [] },
+    { scope: "read", processes: [7], groups: [] },
+    { scope: "read", processes: [] },
+  ]) {
+    const token = signJwt({ ...payload, limited, scope: "admin" }, secret);
+    assert.equal((await api.fetch("/processes", { token })).status, 401, JSON.stringify(limited));
   }
 });
 

@@ -164,8 +164,7 @@ export class Api {
     const lasts = streams || (typeof query.wait === "number" && query.wait > 0);
     const signal = lasts ? this.#streams.admit(response, grant) : NEVER;
     const input: RouteInput = { id, query, body, signal, ...lastEventId(request) };
-    const { consumer, process } = grant.claims;
-    const control = this.#control({ consumer, ...(process === undefined ? {} : { process }) });
+    const control = this.#control(callerOf(grant));
     if (streams) return this.#streams.write(response, (follow ?? route).answer(control, input) as AsyncIterable<unknown>);
     const result = await route.answer(control, input);
     if (result instanceof Page) sendPage(asked, result);
@@ -179,6 +178,10 @@ type ApiRequest = RouteMatch & {
   readonly query: string;
   readonly grant: TokenGrant;
 };
+
+function callerOf({ claims: { consumer, process, limits, user } }: TokenGrant): Caller {
+  return { consumer, ...(process === undefined ? {} : { process }), ...(limits && { limits }), ...(user && { user }) };
+}
 
 function sendResult(response: ServerResponse, { status, output }: Route, result: unknown): void {
   if (output.kind === "text") sendText(response, status, String(result), output.type);

@@ -19,7 +19,7 @@ export type Listening = { readonly hostname: string; readonly port: number };
 /** To service and logger: hold the listening socket that comes with this message for a later keeper, or close it again. */
 export type ListeningSocket = { readonly t: "keep" | "drop"; readonly address: string };
 
-/** About the first run with `memoryMax`: which folder holds its cgroup, or why there is none. */
+/** About the first run with `memoryMax` or `cpuQuota`: which folder holds its cgroup, or why there is none. */
 export type CgroupReport = { readonly t: "cgroups"; readonly folder?: string; readonly problem?: string };
 
 export type SpawnRequest = RunKey & {
@@ -39,6 +39,8 @@ export type SpawnRequest = RunKey & {
   readonly listen?: Listening;
   /** Memory limit of the run and its descendants, enforced by the kernel where cgroups are available. Bytes. */
   readonly memoryMax?: number;
+  /** CPU limit, likewise. 100 is one core. */
+  readonly cpuQuota?: number;
   /** It is a Node process with a channel, which gets the message "drain". */
   readonly channel?: true;
   /** It gets this message instead. */
@@ -55,6 +57,8 @@ export type ToKeeper =
       readonly protocol: number;
       readonly version: string;
       readonly stateDir: string;
+      /** The configuration file; absent: it can't be read now, or a service of 0.1.0. */
+      readonly file?: string;
       readonly captures: number;
       readonly uids?: Readonly<Record<string, number>>;
     }

@@ -39,7 +39,11 @@ export type StoreSettings = { readonly hours: number; readonly bytes: number };
 export type ConsoleStyle = {
   readonly decorate: boolean;
   readonly colors: boolean;
-  /** Absolute path: all console lines go there instead, always with time stamps and never coloured (a detached procman has no console). */
+  /** Each line is a JSON object, as of `procman logs --json`. Absent: text. */
+  readonly format?: "json";
+  /** Lines of processes are written as they are. Absent: with the id in front. */
+  readonly prefix?: false;
+  /** Absolute path: all console lines go there instead, with time and id and without colours (a detached procman has no console). */
   readonly file?: string;
 };
 
@@ -118,6 +122,8 @@ export type ToLogger =
       readonly t: "style";
       readonly style: ConsoleStyle;
       readonly store?: StoreSettings;
+      /** Length of the longest id of the configuration. */
+      readonly idWidth?: number;
       /** The service sends `release` for each run that has begun. Absent: a service of 0.1.0. */
       readonly releases?: true;
     }

@@ -39,6 +39,7 @@ export type PluginEvent = Exclude<EventRecord, { readonly type: "log" }> | { rea
 const QUESTIONS = {
   processes: true,
   process: true,
+  definitions: true,
   state: true,
   act: true,
   scale: true,

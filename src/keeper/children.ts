@@ -23,8 +23,8 @@ import type { DeferredQueue } from "./deferred-queue.ts";
 import { type FifoPair, type FifoPool, openForRun } from "./fifo-pool.ts";
 import type { ListeningSockets } from "./listening-sockets.ts";
 import { warn } from "./log.ts";
-import type { MemoryCgroups } from "./memory-cgroups.ts";
 import { RestartOrders } from "./restart-orders.ts";
+import type { RunCgroups } from "./run-cgroups.ts";
 import { fork, newRun, recreateFile } from "./spawn.ts";
 import type { WorkerChannel } from "./worker-channel.ts";
 
@@ -45,7 +45,7 @@ export type ChildReports = {
 
 type ChildrenOptions = {
   readonly fifos: FifoPool;
-  readonly cgroups: MemoryCgroups;
+  readonly cgroups: RunCgroups;
   readonly sockets: ListeningSockets;
   readonly deferred: DeferredQueue;
 };
@@ -54,7 +54,7 @@ type Child = { readonly running: RunningRun; readonly adopted: boolean; readonly
 
 export class Children {
   readonly #fifos: FifoPool;
-  readonly #cgroups: MemoryCgroups;
+  readonly #cgroups: RunCgroups;
   readonly #reports: ChildReports;
   readonly #environment = withoutFailpoints(process.env);
   readonly #children = new Map<string, Child>();

@@ -45,8 +45,7 @@ export class KeeperShutdown {
 
   /** SIGTERM or SIGINT came. A second one kills. */
   ask(signal: string): void {
-    if (this.#phase === "finishing") return this.#options.state()?.signalAll("SIGKILL");
-    if (this.#phase !== "none") return this.#killAll();
+    if (this.#phase !== "none") return this.#killAll(signal);
     if (!this.#options.service.isUp) return this.#finishWithoutService();
     this.#phase = "asked";
     this.#options.service.send({ t: "stop", signal });
@@ -123,9 +122,12 @@ export class KeeperShutdown {
     void this.finish(this.#options.unorderlyCode);
   }
 
-  #killAll(): void {
+  #killAll(signal: string): void {
+    const state = this.#options.state();
+    if (state?.isEmpty === false) warn(`${signal} while everything is being stopped: killing what still runs`);
+    state?.signalAll("SIGKILL");
+    if (this.#phase === "finishing") return;
     this.#options.service.kill();
-    this.#options.state()?.signalAll("SIGKILL");
     void this.finish(this.#options.unorderlyCode);
   }
 }

@@ -11,7 +11,7 @@ import { monotonicMs } from "../os/clock.ts";
 import { failpoint } from "../os/failpoint.ts";
 import { namesIfSeen, removeIfAllowed } from "../os/files.ts";
 import { endedInOrder, endingFile } from "../os/keeper-failover.ts";
-import { type Lock, takeLock } from "../os/lock.ts";
+import { type Lock, type LockOptions, takeLock } from "../os/lock.ts";
 import { signalIfThere } from "../os/process-signal.ts";
 import { type MarkedProcess, markedProcesses, type UidOfSlot } from "../os/process-tree.ts";
 import { randomHex } from "../os/random-key.ts";
@@ -23,12 +23,14 @@ import type { DeferredQueue } from "./deferred-queue.ts";
 import { Journal, type JournalEntry } from "./journal.ts";
 import type { ListeningSockets } from "./listening-sockets.ts";
 import { warn } from "./log.ts";
-import { MemoryCgroups } from "./memory-cgroups.ts";
 import type { RestartingProcess } from "./restarting-process.ts";
+import { RunCgroups } from "./run-cgroups.ts";
 import { spawnedReport } from "./spawn.ts";
 
 export type KeeperStateOptions = {
   readonly stateDir: string;
+  /** The configuration file. */
+  readonly file: string | undefined;
   /** The user of a slot, where the configuration names one. */
   readonly uidOf: UidOfSlot;
   /** It was started by failover, not by a user. */
@@ -51,7 +53,7 @@ export class KeeperState {
   #lock: Lock;
   readonly journal: Journal;
   readonly #markers: RunMarkers;
-  readonly #cgroups: MemoryCgroups;
+  readonly #cgroups: RunCgroups;
   readonly #children: Children;
   readonly captures: Captures;
   /** Number of processes of an earlier keeper that were adopted. */
@@ -65,7 +67,7 @@ export class KeeperState {
     // Before it has a lock itself.
     const isClean = endedInOrder(stateDir);
     for (const folder of ["", "run", "incidents", "logs"]) removeUnfinished(join(stateDir, folder));
-    this.#lock = lockOf(stateDir);
+    this.#lock = lockOf(stateDir, { file: options.file });
     failpoint("keeper.locked");
     const run = join(stateDir, "run");
     if (isClean && options.isFailover) {
@@ -80,7 +82,7 @@ export class KeeperState {
     if (this.journal.state.marker.key === undefined) this.journal.add({ t: "marker-key", key: randomHex(MARKER_KEY_BYTES) });
     this.#markers = new RunMarkers(stateDir, this.journal.state.marker.key);
     this.captures = new Captures(run, this.journal, options.logger);
-    this.#cgroups = new MemoryCgroups(`procman-${fingerprint(stateDir)}`, (report) => options.service.send(report));
+    this.#cgroups = new RunCgroups(`procman-${fingerprint(stateDir)}`, (report) => options.service.send(report));
     this.#children = this.#newChildren();
     if (!isClean) this.#adopt();
     failpoint("keeper.adopted");
@@ -101,7 +103,7 @@ export class KeeperState {
   /** Recreates what was removed. @throws ProcmanError `already-running` */
   recreate(): void {
     makeStateFolder(this.folder);
-    if (!this.#lock.holds()) this.#lock = lockOf(this.folder, true);
+    if (!this.#lock.holds()) this.#lock = lockOf(this.folder, { file: this.#options.file, isAgain: true });
     this.captures.recreate();
     this.journal.recreate();
   }
@@ -329,9 +331,9 @@ export class KeeperState {
   }
 }
 
-/** One keeper for each state folder. `isAgain`: its own earlier lock may be there. @throws {ProcmanError} `already-running` */
-function lockOf(stateDir: string, isAgain = false): Lock {
-  const lock = takeLock(stateDir, isAgain);
+/** One keeper for each state folder. @throws {ProcmanError} `already-running` */
+function lockOf(stateDir: string, options: LockOptions): Lock {
+  const lock = takeLock(stateDir, options);
   if ("release" in lock) return lock;
   throw new ProcmanError(
     "already-running",

@@ -5,6 +5,7 @@ import { type FromKeeper, PROTOCOL, type ToKeeper } from "../ipc/keeper-protocol
 import type { FromLogger, ToLogger } from "../ipc/logger-protocol.ts";
 import type { UpgradeStep } from "../ipc/upgrade-protocol.ts";
 import { failpoint } from "../os/failpoint.ts";
+import { setTitle } from "../os/part-title.ts";
 import { isAlive } from "../os/process-stat.ts";
 import { BalancerProcessKeeper } from "./balancer-process.ts";
 import { upgradeStepOf } from "./balancer-upgrade.ts";
@@ -14,7 +15,7 @@ import type { ParentOptions } from "./keeper-options.ts";
 import { KeeperShutdown } from "./keeper-shutdown.ts";
 import { KeeperState } from "./keeper-state.ts";
 import { ListeningSockets } from "./listening-sockets.ts";
-import { logAdopted, unusableStateDir, warn } from "./log.ts";
+import { logAdopted, unusableStateDir, warn, warnInStyle } from "./log.ts";
 import { balancerProgram, type Installation, loggerProgram, ownEnvironment, type ProgramStart, serviceProgram } from "./programs.ts";
 import { RestartingProcess } from "./restarting-process.ts";
 import { StateDirWatch } from "./state-dir.ts";
@@ -132,7 +133,10 @@ export class Keeper {
       case "open":
         return this.#open(message);
       case "logger": {
-        if (message.message.t === "style") this.#loggerStyle = message.message;
+        if (message.message.t === "style") {
+          this.#loggerStyle = message.message;
+          warnInStyle(message.message.style);
+        }
         if (message.message.t === "say" && !this.#logger.hasAnswered) this.#unreadLines.add(message.message);
         return this.#logger.send(message.message, "deferred");
       }
@@ -160,13 +164,13 @@ export class Keeper {
   }
 
   /** The service has read the configuration and names the state folder. */
-  #open({ stateDir, captures, protocol, version, uids = {} }: ToKeeper & { readonly t: "open" }): void {
+  #open({ stateDir, file, captures, protocol, version, uids = {} }: ToKeeper & { readonly t: "open" }): void {
     this.#versions.service = version;
     if (protocol !== PROTOCOL)
       return this.#refuse(`the running keeper speaks protocol ${PROTOCOL}, the service ${protocol}; stop procman and start it again`);
     this.#uids = uids;
     const isFirst = this.#state === undefined;
-    if (isFirst && !this.#openState(stateDir)) return;
+    if (isFirst && !this.#openState(stateDir, file)) return;
     this.#sendSnapshot();
     // Done while the service decides what to start.
     if (isFirst) this.#state?.prepareFifos(captures);
@@ -178,12 +182,13 @@ export class Keeper {
     void this.#service.flush();
   }
 
-  #openState(stateDir: string): boolean {
+  #openState(stateDir: string, file: string | undefined): boolean {
+    setTitle("keeper", stateDir);
     try {
       const isFailover = this.#start.failovers > 0;
       const uidOf = (slot: string): number | undefined => this.#uids[slot.replace(/:\d+$/, "")];
       const parts = { service: this.#service, logger: this.#logger, sockets: this.#sockets, deferred: this.#deferred };
-      this.#state = new KeeperState({ stateDir, uidOf, isFailover, ...parts });
+      this.#state = new KeeperState({ stateDir, file, uidOf, isFailover, ...parts });
     } catch (error) {
       // Service and logger of a killed keeper have both started a keeper; the other one holds the lock.
       if (this.#start.failovers > 0 && error instanceof ProcmanError) void this.#shutdown.finish(EXIT.done);

@@ -1,9 +1,18 @@
 /** The keeper's own messages, on standard error. */
 import { existsSync } from "node:fs";
-import { printError } from "../os/error-output.ts";
+import type { ConsoleStyle } from "../ipc/logger-protocol.ts";
+import { printError, printErrorLine } from "../os/error-output.ts";
+
+let isJson = false;
+
+/** As the console; `daemon.log`, which a detached procman has instead, is for people. */
+export function warnInStyle({ format, file }: ConsoleStyle): void {
+  isJson = format === "json" && file === undefined;
+}
 
 export function warn(problem: string): void {
-  printError(problem);
+  if (!isJson) return printError(problem);
+  printErrorLine(JSON.stringify({ time: new Date().toISOString(), severity: "warn", category: "service", text: problem }));
 }
 
 export function logAdopted(count: number, isFailover: boolean): void {

@@ -4,6 +4,7 @@ import { ProcmanError } from "../base/errors.ts";
 import { takeSockets } from "../os/inherited-sockets.ts";
 import { takeFailedOver } from "../os/keeper-failover.ts";
 import { stayCompactLater } from "../os/node-tuning.ts";
+import { setTitle } from "../os/part-title.ts";
 import { reserveDescriptor } from "../os/shortage.ts";
 import { Keeper } from "./keeper.ts";
 import { runOptions } from "./keeper-options.ts";
@@ -13,7 +14,7 @@ main(process.argv.slice(3));
 
 /** `args` follow the word `run`. */
 function main(args: readonly string[]): void {
-  process.title = "procman: keeper";
+  setTitle("keeper");
   // An `--inspect` in NODE_OPTIONS is meant for the processes that procman starts.
   if (process.env.NODE_OPTIONS?.includes("--inspect")) process.getBuiltinModule("node:inspector").close();
   stayCompactLater();

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { withAbsolutePaths } from "../config/absolute-paths.ts";
 import type { RawConfig } from "../config/config-schema.ts";
 import { resolveConfiguration } from "../config/validate.ts";
-import { withAbsolutePaths } from "./absolute-paths.ts";
 import { type Configuration, defineConfig } from "./configuration.ts";
 
 const CONFIG = defineConfig({
@@ -60,6 +60,7 @@ test("the type of a configuration allows what the schema allows", () => {
     $schema: true,
     name: true,
     processes: true,
+    include: true,
     logger: true,
     watcher: true,
     profiles: true,
@@ -69,8 +70,9 @@ test("the type of a configuration allows what the schema allows", () => {
     api: true,
     terminateGracePeriod: true,
     terminateTimeout: true,
+    timeZone: true,
   };
   const process: Record<keyof RawConfig["processes"][number], true> = {} as Record<keyof Configuration["processes"][number], true>;
   const back: Record<keyof Configuration["processes"][number], true> = process;
-  assert.deepEqual([asWritten, Object.keys(keys).length, back], [{ processes: [] }, 12, {}]);
+  assert.deepEqual([asWritten, Object.keys(keys).length, back], [{ processes: [] }, 14, {}]);
 });

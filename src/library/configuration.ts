@@ -57,7 +57,7 @@ export type ReadyConfiguration = {
 export type DependencyConfiguration = {
   /** Id of a process or a cluster. */
   readonly id: string;
-  /** The required state: it was started, it is ready, it has finished with code 0, or it has completed, with any code. Default: "ready". */
+  /** The required state: it was started, it is ready, it has finished successfully, or it has completed, with any code. Default: "ready". */
   readonly condition?: "started" | "ready" | "finished" | "completed" | undefined;
   /** Restart the dependent when this process was restarted. Default: false. */
   readonly restart?: boolean | undefined;
@@ -161,17 +161,25 @@ export type ProcessConfiguration = {
   readonly autostart?: boolean | undefined;
   /** Schedule of starts: minute, hour, day of the month, month, day of the week; with seconds in front if there are six fields. */
   readonly cron?: string | undefined;
+  /** Time zone of cron and terminate, as Europe/Berlin. Default: the top level's. */
+  readonly timeZone?: string | undefined;
+  /** A scheduled start that was missed while procman was away is made up for when procman is back: once, however many were missed. Default: false. */
+  readonly catchUp?: boolean | undefined;
+  /** Each scheduled start comes up to this many seconds later: always the same delay for a process on a host, another one for other processes and hosts. Default: 0. */
+  readonly jitter?: number | undefined;
   /** Files and folders to watch, or patterns of them, such as src/**\/*.html: the process starts with procman, and again whenever one of them changes. */
   readonly watch?: readonly string[] | undefined;
   /** When an ended process starts again: after every end, after an error, or never. Omitted: error with autostart or watch, else never. */
   readonly restart?: "always" | "error" | "never" | undefined;
+  /** Exit codes that count as success like 0, and signals by which an end does: then the process has finished, and restart error doesn't restart it. */
+  readonly successExitCodes?: readonly (number | "SIGTERM" | "SIGINT" | "SIGHUP" | "SIGQUIT" | "SIGPIPE" | "SIGKILL")[] | undefined;
   /** Milliseconds before each restart. Omitted: the first at once, then 100 doubling to 30000. */
   readonly restartDelayMs?: number | undefined;
   /** How many restarts are allowed in a row; no limit when omitted. */
   readonly restartLimit?: number | undefined;
   /** A run that lasts this many milliseconds resets the count of restarts and the delay. Default: 60000. */
   readonly restartResetMs?: number | undefined;
-  /** A start counts as successful when the run is ready or, without ready, has lasted this many milliseconds, or has finished with code 0. Default: 1000. */
+  /** A start counts as successful when the run is ready or, without ready, has lasted this many milliseconds, or has finished successfully. Default: 1000. */
   readonly minUptimeMs?: number | undefined;
   /** Schedule of stops, written like cron. With restart set to always, the process restarts at these times. */
   readonly terminate?: string | undefined;
@@ -181,6 +189,8 @@ export type ProcessConfiguration = {
   readonly terminateTimeout?: number | undefined;
   /** The signal that asks the process group to end. Default: "SIGTERM". */
   readonly stopSignal?: "SIGTERM" | "SIGINT" | "SIGQUIT" | "SIGHUP" | "SIGUSR1" | "SIGUSR2" | "SIGWINCH" | undefined;
+  /** The signal by which the program takes up its own changed configuration; procman reload ID sends it to the main process. */
+  readonly reloadSignal?: "SIGHUP" | "SIGUSR1" | "SIGUSR2" | "SIGWINCH" | undefined;
   /** Which processes get stopSignal: the whole process group, or the leader alone, for programs that stop their children themselves; what is left when the leader has ended is ended then. Default: "group". */
   readonly killMode?: "group" | "leader" | undefined;
   /** How a run becomes ready: exactly one of port, http, log, exec, fd and message. Omitted: it is ready at once. */
@@ -193,6 +203,8 @@ export type ProcessConfiguration = {
   readonly memoryLimit?: string | number | undefined;
   /** The kernel kills a run that needs more memory than this, together with its descendants. This needs a cgroup v2 that procman may divide; elsewhere it works like memoryLimit. */
   readonly memoryMax?: string | number | undefined;
+  /** The most CPU time that a run gets, together with its descendants: percent of one core, so 200 is two cores. This needs a cgroup v2 that procman may divide; elsewhere there is no limit. */
+  readonly cpuQuota?: number | undefined;
   /** Limits of the process, soft and hard, like the shell's ulimit; unlimited: none. */
   readonly ulimits?: UlimitsConfiguration | undefined;
   /** User that it runs as, by name or number; needs root. */
@@ -201,8 +213,14 @@ export type ProcessConfiguration = {
   readonly group?: string | number | undefined;
   /** Niceness: -20 is the highest priority, 19 the lowest; below 0 needs root. */
   readonly nice?: number | undefined;
+  /** Priority at the disk, where its scheduler knows priorities. Linux. */
+  readonly ioNice?: { readonly class: "realtime" | "best-effort" | "idle"; readonly level?: number | undefined } | undefined;
+  /** When memory runs out, the kernel kills processes with a higher value first; below 0 needs root. Linux. */
+  readonly oomScoreAdjust?: number | undefined;
   /** Permissions that new files don't get: three octal digits. */
   readonly umask?: string | undefined;
+  /** Groups of processes that it is in: group:NAME stands for all members. The Unix group is the field group. */
+  readonly groups?: string | readonly string[] | undefined;
   /** Several instances of the process, with the ids ID-1, ID-2 and so on. */
   readonly cluster?: ClusterConfiguration | undefined;
 };
@@ -223,6 +241,10 @@ export type GlobalLoggerConfiguration = {
   readonly decorate?: boolean | undefined;
   /** Colours on the console. Default: false. */
   readonly colors?: boolean | undefined;
+  /** json: each line of the console is a JSON object with time (UTC), process, severity, category (stdout, stderr, lifecycle, …) and text, as of `procman logs --json`; for log collectors. Default: "text". */
+  readonly format?: "text" | "json" | undefined;
+  /** false: the lines of the processes are printed on the console as they wrote them, without id and in no format. Default: true. */
+  readonly prefix?: boolean | undefined;
   /** Hours for which procman keeps its own logs and metrics, for `procman logs`; 0 keeps none. Default: 24. */
   readonly internalLogHours?: number | undefined;
   /** Limit for these logs; the oldest are removed first. Written like rotate.size. Default: "1GB". */
@@ -272,12 +294,16 @@ export type Configuration = {
   readonly name?: string | undefined;
   /** The processes. */
   readonly processes: readonly ProcessConfiguration[];
+  /** Further files with processes: paths from the folder of this file, with * ? [ab] {a,b} in names, as conf.d/*.jsonc. */
+  readonly include?: readonly string[] | undefined;
   /** Global logger settings, and the defaults for each process. */
   readonly logger?: GlobalLoggerConfiguration | undefined;
   /** Environment variables of all processes; `env` of a process overrides them. */
   readonly env?: Readonly<Record<string, string | number | boolean | { readonly file: string } | { readonly env: string }>> | undefined;
   /** Env files of all processes, read before those of a process. */
   readonly envFile?: string | EnvFileConfiguration | readonly (string | EnvFileConfiguration)[] | undefined;
+  /** Time zone of all schedules, as Europe/Berlin. Default: that of the host. */
+  readonly timeZone?: string | undefined;
   /** Settings of the file watcher, for all processes. */
   readonly watcher?: WatcherConfiguration | undefined;
   /** Parts of a configuration by name; `--profile NAME` merges one over the rest: objects key by key, processes by their id, all else is replaced. */

@@ -6,6 +6,7 @@ import { connectTo } from "../connection/connect.ts";
 import { LogReader } from "../connection/log-reader.ts";
 import { waitForEnd } from "../connection/terminate.ts";
 import type { Action, PlanOptions, Scaling, Signalling } from "../contract/control.ts";
+import type { DefinitionRecord } from "../contract/definition-record.ts";
 import type { PlanRecord } from "../contract/plan.ts";
 import type { LogItem, LogPage, LogQuery, ProcessRecord } from "../contract/records.ts";
 import type { StateRecord } from "../contract/state-record.ts";
@@ -117,6 +118,11 @@ export class Procman {
     return (await this.#control()).process(id);
   }
 
+  /** How a process is run, without secrets: of a cluster, a group or `all` each. */
+  async definitions(id: string): Promise<readonly DefinitionRecord[]> {
+    return (await this.#control()).definitions(id);
+  }
+
   /** procman itself: version, pid, uptime, number of processes by state. */
   async state(): Promise<StateRecord> {
     return (await this.#control()).state();
@@ -167,7 +173,9 @@ export class Procman {
    * Sends a signal to a process, an instance, all running instances of a cluster, or `all`: to the process group of each, or as its
    * `killMode` says to its main process alone.
    *
-   * @throws {ProcmanError} `process-not-running`, `input-invalid` for a signal that doesn't exist
+   * `"reload"` stands for the `reloadSignal` of the process, which its main process gets.
+   *
+   * @throws {ProcmanError} `process-not-running`, `reload-unsupported`, `input-invalid` for a signal that doesn't exist
    *
    * @example
    * await procman.signal("nginx", "HUP");
@@ -177,14 +185,17 @@ export class Procman {
     return (await this.#control()).signal(id, { signal, ...(to && { to }) });
   }
 
-  /** What `reload` would do, or a run with another profile. Rejects with `configuration-invalid` and all problems if the file is not valid. */
+  /** What `reload` would do, also with another profile. Rejects with `configuration-invalid` and all problems if the file is not valid. */
   async plan(options: PlanOptions = {}): Promise<PlanRecord> {
     return (await this.#control()).plan(options);
   }
 
-  /** Applies the configuration file as a whole, or not at all (`configuration-invalid`, `reload-failed`). Only what has changed is restarted. */
-  async reload({ waitSeconds = WAIT_SECONDS }: WaitOptions = {}): Promise<PlanRecord> {
-    return (await this.#control()).reload(waitSeconds === 0 ? {} : { waitSeconds });
+  /**
+   * Applies the configuration file as a whole, or not at all (`configuration-invalid`, `reload-failed`). Only what has changed is
+   * restarted. A `profile` stays active until a reload names another one, or none (`null`).
+   */
+  async reload({ waitSeconds = WAIT_SECONDS, ...options }: WaitOptions & PlanOptions = {}): Promise<PlanRecord> {
+    return (await this.#control()).reload({ ...(waitSeconds !== 0 && { waitSeconds }), ...options });
   }
 
   /** One page of the stored log. */

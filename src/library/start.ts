@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ProcmanError } from "../base/errors.ts";
+import { withAbsolutePaths } from "../config/absolute-paths.ts";
 import { stateDirOf } from "../config/find-config.ts";
 import type { Config } from "../config/spec.ts";
 import { resolveConfiguration } from "../config/validate.ts";
@@ -15,7 +16,7 @@ import { wantsColors } from "../os/colors.ts";
 import { holderOf } from "../os/lock.ts";
 import { processStat } from "../os/process-stat.ts";
 import { makeStateFolder } from "../os/state-folder.ts";
-import { withAbsolutePaths } from "./absolute-paths.ts";
+
 import type { Configuration } from "./configuration.ts";
 import { throwLater } from "./events.ts";
 

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { anyConfiguration } from "../../test/support/arbitrary-configuration.ts";
+import { withAbsolutePaths } from "../config/absolute-paths.ts";
 import { API, type RawConfig, TOP, WATCHER } from "../config/config-schema.ts";
 import { CLUSTER } from "../config/fields/cluster-fields.ts";
 import type { Fields } from "../config/fields/field.ts";
@@ -11,7 +12,6 @@ import { HEALTH, READY } from "../config/fields/probe-fields.ts";
 import { PROCESS } from "../config/fields/process-fields.ts";
 import { ConfigurationError } from "../config/problems.ts";
 import { type CheckOptions, resolveConfiguration } from "../config/validate.ts";
-import { withAbsolutePaths } from "./absolute-paths.ts";
 import type { Configuration } from "./configuration.ts";
 import { type CompleteConfiguration, validateConfiguration } from "./validate-configuration.ts";
 

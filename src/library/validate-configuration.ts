@@ -20,7 +20,10 @@ type Filled<Part, Fields extends keyof Part> = Omit<Part, Fields> & { readonly [
 
 /** A process with its defaults filled in. What it inherits from the top level is there alone. */
 export type CompleteProcess = Omit<
-  Filled<ProcessConfiguration, "node" | "timeout" | "overrun" | "autostart" | "restartResetMs" | "minUptimeMs" | "stopSignal" | "killMode">,
+  Filled<
+    ProcessConfiguration,
+    ("node" | "timeout" | "overrun" | "autostart" | "catchUp" | "jitter") | ("restartResetMs" | "minUptimeMs" | "stopSignal" | "killMode")
+  >,
   "ready" | "health" | "cluster"
 > & {
   readonly ready?: Filled<ReadyConfiguration, "timeout"> | undefined;
@@ -35,14 +38,17 @@ export type CompleteConfiguration = Omit<
 > & {
   readonly processes: readonly CompleteProcess[];
   readonly logger: Omit<
-    Filled<GlobalLoggerConfiguration, "console" | "decorateFiles" | "decorate" | "colors" | "internalLogHours" | "internalLogSize">,
+    Filled<
+      GlobalLoggerConfiguration,
+      "console" | "decorateFiles" | "decorate" | "colors" | "format" | "prefix" | "internalLogHours" | "internalLogSize"
+    >,
     "rotate"
   > & { readonly rotate: false | Filled<RotationConfiguration, "size" | "hours" | "total" | "gzip"> };
   readonly watcher: Filled<WatcherConfiguration, "interval" | "exts" | "match" | "skip">;
   readonly api: false | Filled<ApiConfiguration, "hostname" | "revoked" | "hosts" | "cors">;
 };
 
-export type ValidateOptions = Omit<CheckOptions, "scale"> & {
+export type ValidateOptions = Omit<CheckOptions, "scale" | "edited"> & {
   /** Called with each warning. Warnings concern what is valid, but hardly meant. */
   readonly onWarning?: (warning: ConfigProblem) => void;
 };

@@ -1,22 +1,43 @@
 /** Filters of a query, applied to a block, a record and a text, so that most data is never parsed. */
-import { CATEGORIES, type LogQuery, SEVERITIES } from "../contract/records.ts";
+import { CATEGORIES, type LogEntry, type LogQuery, SEVERITIES } from "../contract/records.ts";
 import type { Block } from "./block.ts";
 import { type FoundRecord, idOf, isEntry, maskOf } from "./record.ts";
 
+/** What a reader may see. It may change while it reads. */
+export type LogView = {
+  /** Whether entries of this process are seen. `id` is empty for procman's own; `instance` is 0 for a process without cluster. */
+  readonly allows: (id: string, instance: number) => boolean;
+  /** The entry as the reader sees it; a search looks at this. */
+  readonly shown: (entry: LogEntry) => LogEntry;
+};
+
+export type ViewedQuery = LogQuery & {
+  /** Also entries of these processes and clusters. */
+  readonly isNamed?: (id: string) => boolean;
+  /** Absent: all is seen. */
+  readonly view?: LogView;
+};
+
 /** `run`: only entries of this run. */
-export type LogFilter = Pick<LogQuery, "processes" | "severity" | "categories" | "from" | "to" | "search"> & { readonly run?: number };
+export type LogFilter = Pick<ViewedQuery, "processes" | "severity" | "categories" | "from" | "to" | "search" | "isNamed" | "view"> & {
+  readonly run?: number;
+};
 
 export class LogMatcher {
   readonly textMatcher: TextMatcher | undefined;
-  readonly #names: ReadonlySet<string> | undefined;
+  readonly #search: string;
+  readonly #view: LogView | undefined;
+  readonly #names: { readonly has: (id: string) => boolean } | undefined;
   readonly #mask: number;
   readonly #from: number;
   readonly #to: number;
   readonly #run: number | undefined;
 
-  constructor({ processes = [], severity, categories, from, to, search, run }: LogFilter) {
-    this.textMatcher = search === undefined || search === "" ? undefined : new TextMatcher(search);
-    this.#names = processes.length === 0 ? undefined : new Set(processes);
+  constructor({ processes = [], isNamed, severity, categories, from, to, search = "", run, view }: LogFilter) {
+    this.textMatcher = search === "" ? undefined : new TextMatcher(search);
+    this.#search = search.toLowerCase();
+    this.#view = view;
+    this.#names = namesOf(new Set(processes), isNamed);
     this.#mask = masksOf(severity, categories);
     this.#from = from ?? Number.NEGATIVE_INFINITY;
     this.#to = to ?? Number.POSITIVE_INFINITY;
@@ -34,7 +55,20 @@ export class LogMatcher {
     const { at, severity, category, run, instance } = record;
     if (!isEntry(record) || (maskOf(severity, category) & this.#mask) === 0) return false;
     if (at < this.#from || at >= this.#to || (this.#run !== undefined && run !== this.#run)) return false;
-    return this.#names === undefined || this.#isNamed(idOf(bytes, record), instance > 0);
+    if (this.#names === undefined && this.#view === undefined) return true;
+    const id = idOf(bytes, record);
+    return this.#isNamed(id, instance > 0) && this.#view?.allows(id, instance) !== false;
+  }
+
+  /** Whether the reader sees entries otherwise than they are stored. */
+  get isViewed(): boolean {
+    return this.#view !== undefined;
+  }
+
+  /** The entry as the reader sees it; undefined if the search doesn't find it there. */
+  shown(entry: LogEntry): LogEntry | undefined {
+    const seen = this.#view?.shown(entry) ?? entry;
+    return seen === entry || seen.text.toLowerCase().includes(this.#search) ? seen : undefined;
   }
 
   /** Matches its own id or, for an instance `web-2`, the id of its cluster. */
@@ -43,6 +77,11 @@ export class LogMatcher {
     if (names === undefined || names.has(id)) return true;
     return mayBeInstance && names.has(id.replace(/-\d+$/, ""));
   }
+}
+
+function namesOf(ids: ReadonlySet<string>, isNamed: LogFilter["isNamed"]): { readonly has: (id: string) => boolean } | undefined {
+  if (isNamed !== undefined) return { has: (id) => ids.has(id) || isNamed(id) };
+  return ids.size === 0 ? undefined : ids;
 }
 
 function masksOf(severity: LogQuery["severity"], categories: LogQuery["categories"]): number {

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ProcmanError } from "../base/errors.ts";
 import type { LogItem, LogQuery } from "../contract/records.ts";
 import { encodeCursor, StoreCursor } from "./cursor.ts";
-import { LogMatcher } from "./filter.ts";
+import { LogMatcher, type ViewedQuery } from "./filter.ts";
 import { DEFAULT_LIMIT } from "./log-pages.ts";
 import { backwards, forwards, type Scan } from "./scan.ts";
 import { logsFolder, segmentsIn, weigh } from "./segment-files.ts";
@@ -13,7 +13,7 @@ import { SegmentSet } from "./segment-set.ts";
 const SOON_MS = 20;
 const REST_MS = 200;
 
-export async function* followLogs(stateDir: string, query: LogQuery, signal: AbortSignal): AsyncGenerator<LogItem> {
+export async function* followLogs(stateDir: string, query: ViewedQuery, signal: AbortSignal): AsyncGenerator<LogItem> {
   const segments = new SegmentSet(logsFolder(stateDir));
   const gaps = new PollGaps(segments);
   try {

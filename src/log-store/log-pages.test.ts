@@ -2,6 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { allPages, stateDir, TestStore, texts, WEB } from "../../test/support/store-rig.ts";
 import { ProcmanError } from "../base/errors.ts";
+import type { LogItem } from "../contract/records.ts";
+import type { LogView } from "./filter.ts";
+import { followLogs } from "./follow.ts";
 import { lastLines, readLogs } from "./log-pages.ts";
 
 test("a page has the newest entries first by default, with all their fields", async (context) => {
@@ -46,6 +49,46 @@ test("filters: process, cluster, minimum severity, category, time", async (conte
   assert.deepEqual(await found({ categories: ["service", "stderr"] }), ["web err", "later"]);
   assert.deepEqual(await found({ from: later, to: later + 1 }), ["later"]);
   assert.deepEqual(await found({ from: later + 1, to: later + 1_000 }), []);
+});
+
+test("a view leaves out entries, and shows and searches texts as its reader sees them; a page tells nothing of what is hidden", async (context) => {
+  const dir = stateDir(context);
+  const writing = new TestStore(dir);
+  writing.lines(WEB, "out of db");
+  writing.lines({ ...WEB, process: "db" }, "secret");
+  for (const text of ["waits for db", "started", "waits for db"])
+    writing.store.addMessage({ ...WEB, category: "lifecycle", at: Date.now(), text });
+  writing.store.addMessage({ category: "service", severity: "warn", at: Date.now(), text: "own" });
+  writing.store.end();
+  const view: LogView = {
+    allows: (id) => id === "web",
+    shown: (entry) => (entry.category === "lifecycle" ? { ...entry, text: entry.text.replace("db", "?") } : entry),
+  };
+  const found = async (query: object): Promise<readonly string[]> =>
+    (await readLogs(dir, { order: "asc", view, ...query })).entries.map(({ text }) => text);
+  assert.deepEqual(await found({}), ["out of db", "waits for ?", "started", "waits for ?"]);
+  assert.deepEqual(await found({ search: "DB" }), ["out of db"], "not by what it doesn't see");
+  assert.deepEqual(await found({ search: "WAITS" }), ["waits for ?", "waits for ?"]);
+  assert.deepEqual(await found({ processes: ["db"] }), []);
+  for (const search of ["for db", "secret", "own", "nothing"])
+    assert.deepEqual(await readLogs(dir, { view, search, limit: 1 }), { entries: [] }, "and no next page");
+  const stop = new AbortController();
+  const last = await followLogs(dir, { view, search: "db", limit: 1 }, stop.signal).next();
+  stop.abort();
+  assert.equal((last.value as LogItem & { readonly type: "entry" }).entry.text, "out of db");
+});
+
+test("isNamed selects processes and clusters beside the ids", async (context) => {
+  const dir = stateDir(context);
+  const writing = new TestStore(dir);
+  writing.lines(WEB, "web");
+  writing.lines({ ...WEB, process: "pool-1", instance: 1 }, "pool 1");
+  writing.lines({ ...WEB, process: "db" }, "db");
+  writing.store.end();
+  const found = (query: object): Promise<readonly string[]> => texts(dir, { order: "asc", ...query });
+  assert.deepEqual(await found({ isNamed: (id: string) => id === "pool" }), ["pool 1"]);
+  assert.deepEqual(await found({ processes: ["db"], isNamed: (id: string) => id === "pool" }), ["pool 1", "db"]);
+  assert.deepEqual(await found({ processes: [], isNamed: () => false }), []);
 });
 
 test("search finds a substring in any case, also in other alphabets, and never across two lines", async (context) => {

@@ -1,7 +1,7 @@
 /** Pages of the stored log, read from the files by the service, or by the command line while no service is running. */
-import { CATEGORIES, type LogEntry, type LogPage, type LogQuery } from "../contract/records.ts";
+import { CATEGORIES, type LogEntry, type LogPage } from "../contract/records.ts";
 import { cursorBefore, StoreCursor } from "./cursor.ts";
-import { LogMatcher } from "./filter.ts";
+import { LogMatcher, type ViewedQuery } from "./filter.ts";
 import type { EntryMatch } from "./matches.ts";
 import { backwards, type EntryBatch, forwards } from "./scan.ts";
 import { logsFolder } from "./segment-files.ts";
@@ -13,7 +13,7 @@ const PAGE_BYTES = 4 * 1024 * 1024;
 /** Number of further blocks that a full page is searched for another match; after that, a next page is assumed. */
 const LOOK_AHEAD = 8;
 
-export async function readLogs(stateDir: string, query: LogQuery): Promise<LogPage> {
+export async function readLogs(stateDir: string, query: ViewedQuery): Promise<LogPage> {
   const segments = new SegmentSet(logsFolder(stateDir));
   try {
     const position = query.cursor === undefined ? new StoreCursor() : StoreCursor.read(query.cursor);

@@ -39,8 +39,7 @@ export function matchesIn(
     if (matches.length >= limit) break;
     const spans = spansOf(bytes, record, filter).filter(({ start }) => at + start >= from && at + start < to);
     if (order === "desc") spans.reverse();
-    for (const span of spans.slice(0, limit - matches.length))
-      matches.push({ start: at + span.start, end: at + span.end, entry: entryOf(bytes, span, characters) });
+    matches.push(...entriesOf(spans, bytes, { at, filter, characters, limit: limit - matches.length }));
   }
   return matches;
 }
@@ -87,6 +86,25 @@ function linesWith(bytes: Buffer, record: FoundRecord, textMatcher: TextMatcher)
 function lineEnd(bytes: Buffer, from: number, end: number): number {
   const newline = bytes.indexOf(NEWLINE, from);
   return newline === -1 ? end : Math.min(newline + 1, end);
+}
+
+type EntryOptions = Pick<TextRange, "limit" | "characters"> & { readonly at: number; readonly filter: LogMatcher };
+
+function entriesOf(spans: readonly Span[], bytes: Buffer, { at, filter, characters, limit }: EntryOptions): readonly EntryMatch[] {
+  const match = ({ start, end }: Span, entry: LogEntry): EntryMatch => ({ start: at + start, end: at + end, entry });
+  if (!filter.isViewed) return spans.slice(0, limit).map((span) => match(span, entryOf(bytes, span, characters)));
+  const matches: EntryMatch[] = [];
+  for (const span of spans) {
+    const entry = matches.length < limit ? viewedEntry(bytes, span, filter, characters) : undefined;
+    if (entry !== undefined) matches.push(match(span, entry));
+  }
+  return matches;
+}
+
+/** What is shown instead of a text depends on all of it, so it is cut afterwards. */
+function viewedEntry(bytes: Buffer, span: Span, filter: LogMatcher, characters: number | undefined): LogEntry | undefined {
+  const entry = filter.shown(entryOf(bytes, span, undefined));
+  return entry === undefined || characters === undefined ? entry : { ...entry, text: entry.text.slice(0, characters) };
 }
 
 function entryOf(bytes: Buffer, { record, start, end }: Span, characters: number | undefined): LogEntry {

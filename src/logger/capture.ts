@@ -5,7 +5,7 @@ import type { BegunRun, CaptureSpec, FromLogger, ToLogger } from "../ipc/logger-
 import { RecordHeader } from "../log-store/record.ts";
 import type { LogStore } from "../log-store/store.ts";
 import type { Backpressure } from "./backpressure.ts";
-import type { ConsoleWriter } from "./console.ts";
+import type { ConsoleWriter, OutputSource } from "./console.ts";
 import type { HeldFifos } from "./held-fifos.ts";
 import type { LogFiles } from "./log-files.ts";
 import type { LineSink, StreamReaderEvents } from "./stream-reader.ts";
@@ -38,15 +38,16 @@ function fileSink(spec: CaptureSpec, which: StreamName, files: LogFiles, killing
 
 /** `killing`: see `LogFile.markRestart`; absent if no logger was killed. */
 function sinksOf(spec: CaptureSpec, which: StreamName, { files, console, store }: CaptureContext, killing?: unknown): readonly LineSink[] {
-  const stored = spec.store === undefined ? undefined : inStore(store, labelOf(spec, which));
+  const source = sourceOf(spec, which);
+  const stored = spec.store === undefined ? undefined : inStore(store, new RecordHeader(source, false));
   const file = fileSink(spec, which, files, killing);
-  const consoleSink = spec.console ? onConsole(console, spec.id, which === "out" ? 1 : 2) : undefined;
+  const consoleSink = spec.console ? onConsole(console, source) : undefined;
   return [stored, file, consoleSink].filter((sink) => sink !== undefined);
 }
 
-function labelOf({ id, store }: CaptureSpec, which: StreamName): RecordHeader {
+function sourceOf({ id, store }: CaptureSpec, which: StreamName): OutputSource {
   const what = which === "out" ? ({ category: "stdout", severity: "info" } as const) : ({ category: "stderr", severity: "error" } as const);
-  return new RecordHeader({ ...what, ...store, process: id }, false);
+  return { ...what, ...store, process: id };
 }
 
 /** Like `LogFile.markRestart` for files. */

@@ -9,6 +9,9 @@ import { assertWithin } from "../../test/support/machine-pace.ts";
 
 const STAMP = "\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z";
 
+// The logger inherits it; its console has host time.
+process.env.TZ = "UTC";
+
 let rig: LoggerRig;
 
 describe("console of the logger", () => {
@@ -17,7 +20,7 @@ describe("console of the logger", () => {
   });
   afterEach(() => rig.end());
 
-  it("writes lines with their id to the console, errors to standard error, and procman's own messages between them", async () => {
+  it("writes lines with their id to the console; standard error, marked, and procman's own messages to standard error", async () => {
     const { stdout, stderr } = rig.start("pipe");
     const run = rig.run("web");
     rig.send(
@@ -31,13 +34,79 @@ describe("console of the logger", () => {
     rig.send({ t: "style", style: { decorate: false, colors: true } }, { t: "say", at: 0, severity: "error", text: "bad" });
     const [out, err] = await Promise.all([stdout?.toArray(), stderr?.toArray(), rig.close()]);
     const epoch = "1970-01-01T00:00:00.000Z";
+    assert.match((out ?? []).join(""), new RegExp(`^${STAMP} web     \\| out\n$`));
     assert.match(
-      (out ?? []).join(""),
+      (err ?? []).join(""),
       new RegExp(
-        `^${epoch} procman \\| hello\n${epoch} web     \\| web waits\n${STAMP} web     \\| out\n\u001b\\[31mprocman \\| \u001b\\[0m\u001b\\[31mbad\u001b\\[0m\n$`,
+        `^${epoch} procman \\| hello\n${epoch} web     \\| web waits\n${STAMP} web     ! err\n\u001b\\[31mprocman \\| \u001b\\[0m\u001b\\[31mbad\u001b\\[0m\n$`,
       ),
     );
-    assert.match((err ?? []).join(""), new RegExp(`^${STAMP} web     \\| err\n$`));
+  });
+
+  it("writes each line as a JSON object, whatever is in it; the time is in UTC", async () => {
+    const { stdout, stderr } = rig.start("pipe");
+    const run = rig.run("web");
+    rig.send(
+      { t: "style", style: { decorate: false, colors: true, format: "json" } },
+      { t: "say", at: 1, severity: "warn", id: "web", run: 3, text: "web\nwaits" },
+      rig.open(run, { console: true, store: { run: 3, instance: 2 } }),
+    );
+    await once(rig.child(run, String.raw`printf 'a\r"b"\177\377\n{"level":"info"}\n'; echo oops >&2`), "exit");
+    await rig.drained(run);
+    const [out, err] = await Promise.all([stdout?.toArray(), stderr?.toArray(), rig.close()]);
+    const parsed = (chunks: readonly unknown[] = []): readonly object[] =>
+      chunks
+        .join("")
+        .trimEnd()
+        .split("\n")
+        .map((line) => ({ ...JSON.parse(line), time: new RegExp(`^${STAMP}$`).test(JSON.parse(line).time) }));
+    const web = { time: true, process: "web", instance: 2, run: 3 };
+    assert.deepEqual(parsed(out), [
+      { ...web, severity: "info", category: "stdout", text: 'a\r"b"\u007f\ufffd' },
+      { ...web, severity: "info", category: "stdout", text: '{"level":"info"}' },
+    ]);
+    assert.ok(!(out ?? []).join("").includes("\u007f"));
+    assert.deepEqual(parsed(err), [
+      { time: true, process: "web", run: 3, severity: "warn", category: "lifecycle", text: "web\nwaits" },
+      { ...web, severity: "error", category: "stderr", text: "oops" },
+    ]);
+  });
+
+  it("writes lines as they are without a prefix; procman's own messages keep theirs", async () => {
+    const { stdout, stderr } = rig.start("pipe");
+    const run = rig.run("web");
+    rig.send(
+      { t: "style", style: { decorate: true, colors: false, format: "json", prefix: false } },
+      { t: "say", at: 1, severity: "info", text: "hello" },
+      rig.open(run, { console: true }),
+    );
+    await once(rig.child(run, String.raw`printf '{"level":"info"}\n\377\r\n'`), "exit");
+    await rig.drained(run);
+    rig.send({ t: "style", style: { decorate: false, colors: false, prefix: false } }, { t: "say", at: 1, severity: "info", text: "bye" });
+    const [out, err] = await Promise.all([stdout?.toArray(), stderr?.toArray(), rig.close()]);
+    assert.equal(Buffer.concat((out ?? []) as Buffer[]).toString("latin1"), '{"level":"info"}\n\xff\r\n');
+    assert.match((err ?? []).join(""), /^\{"time":.*,"text":"hello"\}\nprocman \| bye\n$/);
+  });
+
+  it("has room for the longest id of the configuration from the first line on", async () => {
+    const { stderr } = rig.start("pipe");
+    rig.send(
+      { t: "style", style: { decorate: false, colors: false }, idWidth: 12 },
+      { t: "say", at: 0, severity: "info", id: "web", text: "started" },
+    );
+    const [err] = await Promise.all([stderr?.toArray(), rig.close()]);
+    assert.equal((err ?? []).join(""), "web          | started\n");
+  });
+
+  it("goes on with standard error when the reader of standard output is gone", async () => {
+    const { stdout, stderr } = rig.start("pipe");
+    const run = rig.run("web");
+    stdout?.destroy();
+    rig.send(rig.open(run, { console: true }));
+    await once(rig.child(run, "seq 1 100000; echo end >&2"), "exit");
+    await rig.drained(run);
+    const [err] = await Promise.all([stderr?.toArray(), rig.close()]);
+    assert.equal((err ?? []).join(""), "web     ! end\n");
   });
 
   it("is not blocked by a console without a reader: only streams shown there wait", async () => {

@@ -3,8 +3,10 @@
 import { dirname } from "node:path";
 import { isatty } from "node:tty";
 import { printable, printableBytes } from "../base/printable.ts";
-import { entryTime, stamp } from "../base/time-stamp.ts";
+import { entryTime, hostStamp, stamp } from "../base/time-stamp.ts";
+import type { Category } from "../contract/records.ts";
 import type { ConsoleStyle, LoggerMessage, Rotation } from "../ipc/logger-protocol.ts";
+import type { RecordSource } from "../log-store/record.ts";
 import { makeFolder } from "../os/files.ts";
 import { Backpressure } from "./backpressure.ts";
 import type { LineDecoration } from "./line-splitter.ts";
@@ -12,10 +14,15 @@ import { binary, decorate } from "./line-splitter.ts";
 import type { LogFiles } from "./log-files.ts";
 import { TerminalWriter } from "./terminal.ts";
 
+/** The stream of a run that lines come from. */
+export type OutputSource = RecordSource & { readonly process: string };
+
+type LinePlace = { readonly at: number; readonly fd: number; readonly mark: "|" | "!" };
+
 /** Destination of the lines. */
 type ConsoleOutlet = {
   readonly backpressure: Backpressure;
-  readonly isDead: boolean;
+  readonly isDead: (fd: number) => boolean;
   readonly isOverfull: boolean;
   readonly write: (fd: number, lines: Buffer) => void;
   readonly release?: () => void;
@@ -25,6 +32,9 @@ type ConsoleOutlet = {
 const ROTATION: Rotation = { sizeBytes: 10e6, ageMs: 0, totalBytes: 40e6, gzip: true };
 const MAX_PAD = 20;
 
+/** procman's own messages. */
+const MESSAGES = 2;
+const RED = 31;
 const RESET = "\u001b[0m";
 /** Cyan, green, blue, magenta and their bright variants; yellow and red are for warnings and errors. */
 const PALETTE = [36, 32, 34, 35, 96, 92, 94, 95] as const;
@@ -49,6 +59,23 @@ function paint(text: string, color: number): string {
   return `\u001b[${color}m${text}${RESET}`;
 }
 
+export function categoryOf({ category, id }: LoggerMessage): Category {
+  return category ?? (id === undefined ? "service" : "lifecycle");
+}
+
+/** Text that acts on a terminal and that JSON doesn't escape. */
+const UNESCAPED = /[\x7f-\x9f]/g;
+
+function json(value: unknown): string {
+  return JSON.stringify(value).replace(UNESCAPED, (found) => `\\u00${found.charCodeAt(0).toString(16)}`);
+}
+
+/** One line, in the shape of a `LogEntry`. */
+function jsonLine(time: number, { process, instance, run, severity, category }: RecordSource, texts: readonly string[]): Buffer {
+  const head = json({ time: stamp(time), process, instance, run, severity, category }).slice(0, -1);
+  return Buffer.from(texts.map((text) => `${head},"text":${json(text)}}\n`).join(""));
+}
+
 export class ConsoleWriter {
   /** Closed while the terminal or file can take no more. */
   readonly backpressure = new Backpressure();
@@ -68,7 +95,8 @@ export class ConsoleWriter {
 
   set style(style: ConsoleStyle) {
     if (style.file !== this.#style.file) this.#move(style.file);
-    this.#style = style.file === undefined ? style : { file: style.file, decorate: true, colors: false };
+    const { file, format } = style;
+    this.#style = file === undefined ? style : { file, decorate: true, colors: false, ...(format && { format }) };
   }
 
   /** Whether a write to the terminal is in progress. */
@@ -76,29 +104,46 @@ export class ConsoleWriter {
     return this.#terminal.isBusy;
   }
 
-  /** Reserves room for the id in front of the lines. */
-  know(id: string): void {
-    this.#width = Math.min(MAX_PAD, Math.max(this.#width, id.length));
+  /** Reserves room for ids of this length in front of the lines. */
+  reserve(length: number): void {
+    this.#width = Math.min(MAX_PAD, Math.max(this.#width, length));
   }
 
-  /** Whole lines of a process, for `fd` 1 or 2. */
-  lines(id: string, fd: number, lines: Buffer): void {
-    if (this.#outlet.isDead) return;
-    const before = this.#prefix(id, colorOf(id), Date.now());
-    const decoration: LineDecoration = { before, after: this.#style.colors ? RESET : "" };
-    this.#outlet.write(fd, decorate(this.#isTerminal(fd) ? this.#printable(lines) : lines, decoration));
+  /** Whole lines of a process. */
+  lines(source: OutputSource, lines: Buffer): void {
+    const fd = source.category === "stderr" ? 2 : 1;
+    if (!this.#outlet.isDead(fd)) this.#outlet.write(fd, this.#formatted(source, fd, lines));
+  }
+
+  #formatted(source: OutputSource, fd: number, lines: Buffer): Buffer {
+    const { format, prefix } = this.#style;
+    const colors = this.#hasColors(fd);
+    if (format === "json" && prefix !== false)
+      return jsonLine(this.#time(Date.now()), source, lines.toString("utf8", 0, lines.length - 1).split("\n"));
+    const text = this.#isTerminal(fd) ? this.#printable(lines, colors) : lines;
+    const before =
+      prefix === false ? "" : this.#prefix(source.process, colorOf(source.process), { at: Date.now(), fd, mark: fd === 2 ? "!" : "|" });
+    const decoration: LineDecoration = { before, after: colors ? RESET : "" };
+    return before === "" && !colors ? text : decorate(text, decoration);
   }
 
   print(message: LoggerMessage): void {
-    if (this.#outlet.isDead) return;
-    if (this.#outlet.isOverfull) {
-      this.#dropped += 1;
-      return;
-    }
-    const color = SEVERITY[message.severity];
-    const before = this.#prefix(message.id ?? "procman", color, message.at);
-    const decoration = this.#style.colors ? { before: `${before}\u001b[${color}m`, after: RESET } : { before, after: "" };
-    this.#outlet.write(1, decorate(Buffer.from(`${printable(message.text)}\n`), decoration));
+    if (this.#outlet.isDead(MESSAGES)) return;
+    if (this.#outlet.isOverfull) this.#dropped += 1;
+    else this.#outlet.write(MESSAGES, this.#style.format === "json" ? this.#jsonMessage(message) : this.#textMessage(message));
+  }
+
+  #jsonMessage(message: LoggerMessage): Buffer {
+    const { at, id, instance, run, severity, text } = message;
+    const source = { ...(id !== undefined && { process: id }), ...(instance && { instance }), ...(run && { run }) };
+    return jsonLine(this.#time(at), { ...source, severity, category: categoryOf(message) }, [text]);
+  }
+
+  #textMessage({ severity, id = "procman", at, text }: LoggerMessage): Buffer {
+    const color = SEVERITY[severity];
+    const before = this.#prefix(id, color, { at, fd: MESSAGES, mark: "|" });
+    const decoration = this.#hasColors(MESSAGES) ? { before: `${before}\u001b[${color}m`, after: RESET } : { before, after: "" };
+    return decorate(Buffer.from(`${printable(text)}\n`), decoration);
   }
 
   /** Resolves when the terminal has taken everything, or after `ms`. (Files are flushed by `LogFiles`.) */
@@ -106,20 +151,33 @@ export class ConsoleWriter {
     return this.#terminal.flush(ms);
   }
 
+  /** Where one of the two is a terminal, the other one, such as a file, gets none. */
+  #hasColors(fd: number): boolean {
+    return this.#style.colors && (isatty(fd) || !isatty(fd === 1 ? 2 : 1));
+  }
+
   #isTerminal(fd: number): boolean {
     return this.#outlet === this.#terminal && isatty(fd);
   }
 
-  #printable(lines: Buffer): Buffer {
+  #printable(lines: Buffer, colors: boolean): Buffer {
     const text = lines.toString("latin1");
-    const shown = printableBytes(text, this.#style.colors);
+    const shown = printableBytes(text, colors);
     return shown === text ? lines : Buffer.from(shown, "latin1");
   }
 
-  #prefix(id: string, color: number, time: number): string {
-    this.#last = entryTime(time, this.#last, Date.now());
-    const head = `${this.#style.decorate ? `${stamp(this.#last)} ` : ""}${binary(id.padEnd(this.#width))} | `;
-    return this.#style.colors ? paint(head, color) : head;
+  /** Of an entry about `at`. */
+  #time(at: number): number {
+    this.#last = entryTime(at, this.#last, Date.now());
+    return this.#last;
+  }
+
+  /** `mark`: "!" for standard error, as in log files. */
+  #prefix(id: string, color: number, { at, fd, mark }: LinePlace): string {
+    const time = hostStamp(this.#time(at));
+    const head = `${this.#style.decorate ? `${time} ` : ""}${binary(id.padEnd(this.#width))} `;
+    if (!this.#hasColors(fd)) return `${head}${mark} `;
+    return mark === "!" ? `${paint(head, color)}${paint("! ", RED)}` : paint(`${head}| `, color);
   }
 
   #move(file: string | undefined): void {
@@ -132,7 +190,7 @@ export class ConsoleWriter {
   #fileOutlet(path: string): ConsoleOutlet {
     makePrivate(dirname(path));
     const { file, release } = this.#files.share(path, "procman", ROTATION);
-    return { backpressure: file.backpressure, isDead: false, isOverfull: false, write: (_fd, lines) => file.write(lines), release };
+    return { backpressure: file.backpressure, isDead: () => false, isOverfull: false, write: (_fd, lines) => file.write(lines), release };
   }
 
   #watch(): () => void {

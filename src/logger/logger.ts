@@ -9,7 +9,7 @@ import { Backpressure } from "./backpressure.ts";
 import type { OpenStreams } from "./capture.ts";
 import { Capture } from "./capture.ts";
 import { CaptureHandover } from "./capture-handover.ts";
-import { ConsoleWriter } from "./console.ts";
+import { ConsoleWriter, categoryOf } from "./console.ts";
 import { FileCompressor } from "./file-compressor.ts";
 import { HeldFifos } from "./held-fifos.ts";
 import { HOLD_MS } from "./log-file.ts";
@@ -134,6 +134,7 @@ export class Logger {
         return this.#captures.get(message.key)?.ended();
       case "style":
         this.#console.style = message.style;
+        this.#console.reserve(message.idWidth ?? 0);
         if (message.store !== undefined) this.#store.settings = message.store;
         this.#unread.isReporting = message.releases === true;
         return;
@@ -157,7 +158,8 @@ export class Logger {
   }
 
   #print(message: LoggerMessage): void {
-    const { at, text, severity, id, run, instance, isQuiet, category = id === undefined ? "service" : "lifecycle" } = message;
+    const { at, text, severity, id, run, instance, isQuiet } = message;
+    const category = categoryOf(message);
     if (isQuiet !== true) this.#console.print(message);
     const origin = { ...(id === undefined ? {} : { process: id }), ...(run === undefined ? {} : { run }) };
     this.#store.addMessage({ at, text, severity, category, ...origin, ...(instance === undefined ? {} : { instance }) });

@@ -1,14 +1,16 @@
 /** The logger process: started by the keeper, controlled by IPC messages. */
+import { dirname } from "node:path";
 import { VERSION } from "../base/version.ts";
 import type { ListeningSocket } from "../ipc/keeper-protocol.ts";
 import type { FromLogger, ToLogger } from "../ipc/logger-protocol.ts";
 import { isForKeeping, keepSockets, releaseApi } from "../os/inherited-sockets.ts";
 import { takeFailoverOrder } from "../os/keeper-failover.ts";
 import { holdYoungGeneration, makeThreads } from "../os/node-tuning.ts";
+import { setTitle } from "../os/part-title.ts";
 import { callForKeeper } from "./failover.ts";
 import { Logger } from "./logger.ts";
 
-process.title = "procman: logger";
+setTitle("logger");
 const revival = takeFailoverOrder();
 const sockets = keepSockets();
 // Time stamps create megabytes of short-lived strings.
@@ -55,6 +57,12 @@ async function onAlone(): Promise<void> {
   leaveIfAlone();
 }
 
+/** The run folder. */
+function setHome(folder: string): void {
+  if (home === undefined) setTitle("logger", dirname(folder));
+  home = folder;
+}
+
 async function close(): Promise<void> {
   if (closing) return;
   closing = true;
@@ -74,7 +82,7 @@ async function leave(): Promise<void> {
 
 process.on("message", (messages: readonly (ToLogger | ListeningSocket)[]) => {
   const batch = messages.filter((message): message is ToLogger => !isForKeeping(message));
-  for (const message of batch) if (message.t === "home") home = message.folder;
+  for (const message of batch) if (message.t === "home") setHome(message.folder);
   logger.receive(batch);
 });
 process.on("disconnect", () => void onAlone());

@@ -5,7 +5,7 @@ import type { RecordHeader } from "../log-store/record.ts";
 import type { LogStore } from "../log-store/store.ts";
 import { failpoint } from "../os/failpoint.ts";
 import { Backpressure } from "./backpressure.ts";
-import type { ConsoleWriter } from "./console.ts";
+import type { ConsoleWriter, OutputSource } from "./console.ts";
 import { FifoReader } from "./fifo-reader.ts";
 import { decorate, fileId, HEAD_ROOM, LineSplitter } from "./line-splitter.ts";
 import type { FileShare } from "./log-files.ts";
@@ -31,9 +31,9 @@ export function decoratedFile(share: FileShare, id: string, mark: string): LineS
   return { backpressure: file.backpressure, write: (lines) => file.write(decorate(lines, { before: before(), after: "" })), release };
 }
 
-export function onConsole(console: ConsoleWriter, id: string, fd: number): LineSink {
-  console.know(id);
-  return { backpressure: console.backpressure, write: (lines) => console.lines(id, fd, lines), release: () => undefined };
+export function onConsole(console: ConsoleWriter, source: OutputSource): LineSink {
+  console.reserve(source.process.length);
+  return { backpressure: console.backpressure, write: (lines) => console.lines(source, lines), release: () => undefined };
 }
 
 /** The store never makes a writer wait. */

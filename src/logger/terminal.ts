@@ -17,16 +17,16 @@ export class TerminalWriter {
   readonly #queue: OutputPiece[] = [];
   #queued = 0;
   #writing = false;
-  /** Whether the other end was closed. */
-  #dead = false;
+  /** Descriptors whose other end was closed. */
+  readonly #dead = new Set<number>();
   #whenEmpty: (() => void) | undefined;
 
   get isBusy(): boolean {
     return this.#writing;
   }
 
-  get isDead(): boolean {
-    return this.#dead;
+  isDead(fd: number): boolean {
+    return this.#dead.has(fd);
   }
 
   /** Whether there is no room for procman's own messages either. */
@@ -35,7 +35,7 @@ export class TerminalWriter {
   }
 
   write(fd: number, lines: Buffer): void {
-    if (this.#dead) return;
+    if (this.#dead.has(fd)) return;
     this.#queue.push({ fd, bytes: Buffer.from(lines) });
     this.#queued += lines.length;
     if (this.#queued > FULL_BYTES) this.backpressure.set(true);
@@ -66,7 +66,7 @@ export class TerminalWriter {
     write(fd, bytes, 0, bytes.length, null, (error, written) => {
       if (!error) this.#wrote({ fd, bytes }, written);
       else if (errnoOf(error) === "EAGAIN") setTimeout(() => this.#write({ fd, bytes }), BUSY_MS);
-      else this.#die();
+      else this.#drop(fd, bytes.length);
     });
   }
 
@@ -80,12 +80,13 @@ export class TerminalWriter {
     if (this.#queued <= FULL_BYTES / 2) this.backpressure.set(false);
   }
 
-  /** The terminal is gone (EPIPE, EIO): drops the queue, so that nothing else waits. */
-  #die(): void {
-    this.#dead = true;
-    this.#queue.length = 0;
-    this.#queued = 0;
+  /** The reader is gone (EPIPE, EIO): drops what is queued for it, so that nothing else waits. */
+  #drop(fd: number, rest: number): void {
+    this.#dead.add(fd);
+    const kept = this.#queue.filter((piece) => piece.fd !== fd);
+    this.#queued -= rest + this.#queue.reduce((sum, piece) => sum + (piece.fd === fd ? piece.bytes.length : 0), 0);
+    this.#queue.splice(0, this.#queue.length, ...kept);
     this.#next();
-    this.backpressure.set(false);
+    if (this.#queued <= FULL_BYTES / 2) this.backpressure.set(false);
   }
 }

@@ -3,12 +3,15 @@
 import type { RunMarkers } from "../base/run-marker.ts";
 import { monotonicMs } from "../os/clock.ts";
 import { ownersOf, ProcessMarkers, type UidOfSlot } from "../os/process-tree.ts";
-import { ownMemory, type ProcessUsage, processUsages } from "../os/process-usage.ts";
+import { ownMemory, type ProcessUsage, processUsages, residentMemory } from "../os/process-usage.ts";
 
 export type Sample = {
   /** undefined in the first sample. 100 is one core. */
   readonly cpuPercent: number | undefined;
+  /** Private memory. */
   readonly memoryBytes: number;
+  /** With memory that may be shared (RSS), where that is another figure. */
+  readonly residentBytes?: number;
   readonly processes: number;
   /** Total CPU time that was sampled. */
   readonly cpuSeconds: number;
@@ -159,6 +162,7 @@ export class Sampler {
       samples.set(id, {
         cpuPercent: before === undefined || elapsed === undefined ? undefined : (100 * used) / Math.max(elapsed, 0.001),
         memoryBytes: tree.reduce((sum, { ownBytes = 0 }) => sum + ownBytes, 0),
+        ...residentOf(tree),
         processes: tree.length,
         cpuSeconds: (this.#samples.get(id)?.cpuSeconds ?? 0) + used,
       });
@@ -166,6 +170,11 @@ export class Sampler {
     [this.#trees, this.#samples, this.#last] = [trees, samples, at];
     this.#ports.sampled(samples, Date.now());
   }
+}
+
+function residentOf(tree: ProcessTreeUse): Pick<Sample, "residentBytes"> {
+  const sizes = tree.flatMap((usage) => residentMemory(usage) ?? []);
+  return sizes.length === 0 ? {} : { residentBytes: sizes.reduce((sum, bytes) => sum + bytes, 0) };
 }
 
 /** If CPU time and resident size are unchanged, so is private memory: this saves half of a sample when most processes are idle. */

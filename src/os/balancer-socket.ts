@@ -5,9 +5,11 @@ import { join } from "node:path";
 import { fingerprint } from "../base/hash.ts";
 import { isShort } from "./unix-socket.ts";
 
+const IN_STATE = "/run/balancer.sock";
+
 /** Where a new balancer listens: in the run folder. Without /proc, and if that path is too long for a socket, in the folder for temporary files. */
 export function balancerSocket(stateDir: string): string {
-  const path = join(stateDir, "run", "balancer.sock");
+  const path = join(stateDir, IN_STATE);
   return isShort(path) || process.platform === "linux" ? path : temporarySocket(stateDir);
 }
 
@@ -15,6 +17,11 @@ export function balancerSocket(stateDir: string): string {
 export function runningBalancerSocket(stateDir: string): string {
   const [path, earlier] = [balancerSocket(stateDir), temporarySocket(stateDir)];
   return !isShort(path) && !isOwnSocket(path) && isOwnSocket(earlier) ? earlier : path;
+}
+
+/** The state folder of a balancer, for its title; undefined: the path doesn't tell. */
+export function stateDirBy(socket: string): string | undefined {
+  return socket.endsWith(IN_STATE) ? socket.slice(0, -IN_STATE.length) : undefined;
 }
 
 function temporarySocket(stateDir: string): string {

@@ -7,10 +7,11 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { type TestContext, test } from "node:test";
 import {
+  capCpu,
   capMemory,
   cgroupMembers,
   currentCgroup,
-  divideMemory,
+  divide,
   isGiven,
   killCgroup,
   moveAll,
@@ -40,7 +41,7 @@ function text(folder: string, file: string): string {
 test("the root cgroup of a machine delegates its memory controller without moving its members", (context) => {
   const root = fake(context, { "cgroup.controllers": "cpu memory pids\n", "cgroup.procs": "1\n2\n", "cgroup.subtree_control": "" });
   const folder = filled(join(root, "procman-1"), { "cgroup.subtree_control": "" });
-  divideMemory(root, folder);
+  divide(root, folder, "memory");
   assert.deepEqual([text(root, "cgroup.subtree_control"), text(folder, "cgroup.subtree_control")], ["+memory", "+memory"]);
   assert.equal(text(root, "cgroup.procs"), "1\n2\n");
   assert.ok(!existsSync(join(root, "procman")));
@@ -48,11 +49,11 @@ test("the root cgroup of a machine delegates its memory controller without movin
 
 test("a cgroup without a memory controller, or that can't be divided, is an error", (context) => {
   const without = fake(context, { "cgroup.controllers": "cpu pids\n" });
-  assert.throws(() => divideMemory(without, join(without, "procman-1")), /^Error: the cgroup .* has no memory controller to delegate$/);
+  assert.throws(() => divide(without, join(without, "procman-1"), "memory"), /^Error: the cgroup .* has no memory controller to delegate$/);
   assert.ok(!existsSync(join(without, "procman-1")), "nothing was made or moved");
   const strange = fake(context, { "cgroup.controllers": "memory\n" });
   assert.throws(
-    () => divideMemory(strange, join(strange, "procman-1")),
+    () => divide(strange, join(strange, "procman-1"), "memory"),
     /"\+memory" can't be written to .*\/cgroup\.subtree_control \(ENOENT\)/,
   );
 });
@@ -71,8 +72,27 @@ test("a memory limit kills all members at once, disables swap, and creates no fi
   assert.ok(!existsSync(join(none, "memory.oom.group")));
 });
 
+test("a CPU limit is a part of each tenth of a second, never less than the kernel takes", (context) => {
+  const folder = fake(context, { "cpu.max": "" });
+  const limited = (percent: number): string => {
+    writeFileSync(join(folder, "cpu.max"), "");
+    capCpu(folder, percent);
+    return text(folder, "cpu.max");
+  };
+  assert.deepEqual([50, 250, 33.33, 0.1].map(limited), ["50000 100000", "250000 100000", "33330 100000", "1000 100000"]);
+});
+
+test("the CPU controller is delegated beside that of memory", (context) => {
+  const root = fake(context, { "cgroup.controllers": "cpuset cpu memory\n", "cgroup.subtree_control": "" });
+  const folder = filled(join(root, "procman-1"), { "cgroup.subtree_control": "" });
+  divide(root, folder, "cpu");
+  assert.deepEqual([text(root, "cgroup.subtree_control"), text(folder, "cgroup.subtree_control")], ["+cpu", "+cpu"]);
+  const without = fake(context, { "cgroup.controllers": "cpuset memory\n" });
+  assert.throws(() => divide(without, folder, "cpu"), /has no cpu controller to delegate$/);
+});
+
 test("a reused cgroup has no limit", (context) => {
-  const folder = fake(context, { "cgroup.procs": "4711\n", "memory.max": "100\n" });
+  const folder = fake(context, { "cgroup.procs": "4711\n", "memory.max": "100\n", "cpu.max": "max" });
   renewCgroup(folder);
   assert.equal(text(folder, "memory.max"), "max\n");
 });

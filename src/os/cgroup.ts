@@ -31,17 +31,23 @@ export function isGiven(current: string): boolean {
   return basename(current) === HOME || /^0::\/$/m.test(readOr("/proc/self/cgroup"));
 }
 
+export type Controller = "memory" | "cpu";
+
+/** The period in which a CPU limit counts, the kernel's default, and its smallest part. Microseconds. */
+const CPU_PERIOD = 100_000;
+const MIN_QUOTA = 1_000;
+
 /**
- * Enables memory limits for the cgroups in `folder`, which lies directly below `root`. The kernel allows these only below
+ * Enables limits of a kind for the cgroups in `folder`, which lies directly below `root`. The kernel allows these only below
  * cgroups without members, so the members of `root` are moved, except in the root cgroup of the machine, which has no type.
  * @throws Error with the reason if the kernel or the permissions don't allow it
  */
-export function divideMemory(root: string, folder: string): void {
-  if (!/\bmemory\b/.test(readOr(join(root, "cgroup.controllers"))))
-    throw new Error(`the cgroup ${root} has no memory controller to delegate`);
+export function divide(root: string, folder: string, controller: Controller): void {
+  if (!readOr(join(root, "cgroup.controllers")).split(/\s/).includes(controller))
+    throw new Error(`the cgroup ${root} has no ${controller} controller to delegate`);
   mkdirSync(folder, { recursive: true });
   if (existsSync(join(root, "cgroup.type"))) moveAll(root, join(root, HOME));
-  for (const each of [root, folder]) set(each, "cgroup.subtree_control", "+memory");
+  for (const each of [root, folder]) set(each, "cgroup.subtree_control", `+${controller}`);
 }
 
 /** Moves all members of one cgroup to another, which is created if necessary. */
@@ -62,6 +68,11 @@ export function capMemory(folder: string, bytes: number): void {
   set(folder, "memory.max", String(bytes));
 }
 
+/** Limits the CPU time of all members together. 100 percent is one core. @throws Error */
+export function capCpu(folder: string, percent: number): void {
+  set(folder, "cpu.max", `${Math.max(MIN_QUOTA, Math.round((percent * CPU_PERIOD) / 100))} ${CPU_PERIOD}`);
+}
+
 /** Pids in a cgroup; empty if the cgroup doesn't exist. */
 export function cgroupMembers(folder: string): readonly number[] {
   return readOr(join(folder, "cgroup.procs")).split("\n").filter(Boolean).map(Number);
@@ -80,7 +91,7 @@ export function renewCgroup(folder: string): void {
     if ((error as NodeJS.ErrnoException).code !== "EBUSY") throw error;
   }
   mkdirSync(folder, { recursive: true });
-  if (existsSync(join(folder, "memory.max"))) set(folder, "memory.max", "max");
+  for (const file of ["memory.max", "cpu.max"]) if (existsSync(join(folder, file))) set(folder, file, "max");
 }
 
 /** Kills all members at once, even if they fork continuously. Linux 5.14 and later. */

@@ -13,7 +13,11 @@ let retry: NodeJS.Timeout | undefined;
 
 /** Writes `procman: TEXT` and a newline. */
 export function printError(text: string): void {
-  waiting.push(Buffer.from(`procman: ${text}\n`));
+  printErrorLine(`procman: ${text}`);
+}
+
+export function printErrorLine(line: string): void {
+  waiting.push(Buffer.from(`${line}\n`));
   if (waiting.length > MOST_WAITING) waiting.shift();
   writeWaiting();
 }

@@ -5,11 +5,20 @@
 import { existsSync, linkSync, readdirSync, readFileSync, rmSync, statSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import { isNotThere } from "../base/errors.ts";
-import { writeBeside } from "./careful-files.ts";
+import { readWhole, writeBeside } from "./careful-files.ts";
 import { removeIfAllowed } from "./files.ts";
 import { bootId, isAlive, processStat } from "./process-stat.ts";
 
-type LockClaim = { readonly pid: number; readonly startTime: string; readonly bootId: string };
+type LockClaim = {
+  readonly pid: number;
+  readonly startTime: string;
+  readonly bootId: string;
+  /** The configuration file of the holder; 0.1.0 doesn't name it. */
+  readonly file?: string;
+};
+
+/** Of a lock of another user. */
+const MAX_BYTES = 64 * 1024;
 
 /** `number`: 1, or one more than that of the dead holder that it replaced. */
 export type Holder = LockClaim & { readonly number: number };
@@ -20,18 +29,22 @@ export type Lock = {
   readonly release: () => void;
 };
 
-/**
- * Takes the lock, or returns its holder. `isAgain`: a lock of this process counts as left by an earlier holder, because the folder was
- * replaced by a copy, or lies behind a link that was switched back.
- */
-export function takeLock(stateDir: string, isAgain = false): Lock | Holder {
+export type LockOptions = {
+  /** The configuration file, for the claim; default: that of the dead holder. */
+  readonly file?: string | undefined;
+  /** A lock of this process counts as left by an earlier holder: the folder was replaced by a copy, or lies behind a link that was switched back. */
+  readonly isAgain?: boolean;
+};
+
+/** Takes the lock, or returns its holder. */
+export function takeLock(stateDir: string, { file, isAgain = false }: LockOptions = {}): Lock | Holder {
   for (;;) {
     const existing = numbers(stateDir);
     const last = existing.at(-1) ?? 0;
     const holder = holderOf(stateDir);
     if (holder !== undefined && !(isAgain && holder.pid === process.pid)) return holder;
     const ownFile = join(stateDir, `lock.${last + 1}`);
-    if (!create(stateDir, ownFile)) continue;
+    if (!create(stateDir, ownFile, file ?? lastIn(stateDir)?.file)) continue;
     // Another process that was two steps ahead may have removed the file that would have stopped us.
     if (numbers(stateDir).at(-1) !== last + 1) {
       rmSync(ownFile, { force: true });
@@ -49,7 +62,7 @@ export function takeLock(stateDir: string, isAgain = false): Lock | Holder {
 /** The living holder of the lock, or undefined. */
 export function holderOf(stateDir: string): Holder | undefined {
   const holder = lastIn(stateDir);
-  return holder !== undefined && holder.bootId === bootId() && isAlive(holder.pid, holder.startTime) ? holder : undefined;
+  return holder !== undefined && isLiving(holder) ? holder : undefined;
 }
 
 /** True if the holder was killed since the last boot; an orderly end releases the lock. */
@@ -62,9 +75,19 @@ export function hasLock(stateDir: string): boolean {
   return lastIn(stateDir)?.bootId === bootId();
 }
 
-function lastIn(stateDir: string): Holder | undefined {
+/** The living holder in a folder of another user, for root: read with care, and only to be shown. */
+export function seenHolderOf(stateDir: string): Holder | undefined {
+  const holder = lastIn(stateDir, (path) => readWhole(path, { maxBytes: MAX_BYTES }).toString("utf8"));
+  return holder !== undefined && isLiving(holder) ? holder : undefined;
+}
+
+function isLiving({ bootId: boot, pid, startTime }: Holder): boolean {
+  return boot === bootId() && isAlive(pid, startTime);
+}
+
+function lastIn(stateDir: string, textOf = (path: string): string => readFileSync(path, "utf8")): Holder | undefined {
   const last = numbers(stateDir).at(-1);
-  const claim = last === undefined ? undefined : read(join(stateDir, `lock.${last}`));
+  const claim = last === undefined ? undefined : read(join(stateDir, `lock.${last}`), textOf);
   return last === undefined || claim === undefined ? undefined : { ...claim, number: last };
 }
 
@@ -84,8 +107,9 @@ function namesIn(folder: string): readonly string[] {
   }
 }
 
-function create(stateDir: string, path: string): boolean {
-  const claim: LockClaim = { pid: process.pid, startTime: processStat(process.pid)?.startTime ?? "", bootId: bootId() };
+function create(stateDir: string, path: string, file: string | undefined): boolean {
+  const startTime = processStat(process.pid)?.startTime ?? "";
+  const claim: LockClaim = { pid: process.pid, startTime, bootId: bootId(), ...(file !== undefined && { file }) };
   const temporary = writeBeside(join(stateDir, "lock"), JSON.stringify(claim));
   try {
     linkSync(temporary, path);
@@ -99,9 +123,9 @@ function create(stateDir: string, path: string): boolean {
 }
 
 /** An unreadable lock has no holder: its writer died before it was complete, or it was released just now. */
-function read(path: string): LockClaim | undefined {
+function read(path: string, textOf: (path: string) => string): LockClaim | undefined {
   try {
-    return JSON.parse(readFileSync(path, "utf8")) as LockClaim;
+    return JSON.parse(textOf(path)) as LockClaim;
   } catch {
     return undefined;
   }

@@ -2,13 +2,12 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { printableLine } from "../base/printable.ts";
 import { allListeners, type ListeningPort, listenerText } from "./listening-ports.ts";
+import { partOf } from "./part-title.ts";
 import { allProcesses, processStat } from "./process-stat.ts";
+import { stateFolderOf } from "./running-keepers.ts";
 import { isShortage, unlessShort } from "./shortage.ts";
 
 const KERNEL_LETTERS = 15;
-/** How the titles of procman's own processes begin, and where a keeper has its journal in the state folder. */
-const PROCMAN = "procman: ";
-const JOURNAL = "/run/journal";
 /** Name of the main thread, and so of the process, in Node 24; Node 26 has `node-` before it. */
 const THREAD = "MainThread";
 
@@ -84,14 +83,9 @@ export function holds(pid: number, sockets: ReadonlySet<string>): boolean {
 /** `name (pid 12)`; of a part of procman with its state folder. */
 export function named(pid: number): string {
   const name = printableLine(nameOf(pid));
-  const stateDir = name.startsWith(PROCMAN) ? (stateDirOf(pid) ?? stateDirOf(processStat(pid)?.parent ?? 0)) : undefined;
+  const isPart = partOf(name) !== undefined;
+  const stateDir = isPart ? (stateFolderOf(pid) ?? stateFolderOf(processStat(pid)?.parent ?? 0)) : undefined;
   return `${name} (pid ${pid}${stateDir === undefined ? "" : `, ${printableLine(stateDir)}`})`;
-}
-
-/** Of a keeper, which has its journal open. */
-function stateDirOf(pid: number): string | undefined {
-  const links = entries(`/proc/${pid}/fd`).map((fd) => target(`/proc/${pid}/fd/${fd}`));
-  return links.find((link) => link.endsWith(JOURNAL))?.slice(0, -JOURNAL.length);
 }
 
 /** The kernel truncates a name to 15 characters; the full one, also of a Node whose thread has a name, is in the command line. */
@@ -99,9 +93,10 @@ function nameOf(pid: number): string {
   const name = commOf(pid) || "a process";
   const [first = ""] = textOf(`/proc/${pid}/cmdline`).split("\0");
   const programName = first.slice(first.lastIndexOf("/") + 1);
-  return programName !== "" && (name.endsWith(THREAD) || (name.length === KERNEL_LETTERS && programName.startsWith(name)))
-    ? programName
-    : name;
+  if (programName === "") return name;
+  const isSame = name.length === KERNEL_LETTERS && programName.startsWith(name);
+  const isPart = partOf(name) !== undefined && partOf(first) !== undefined;
+  return isPart ? first : isSame || name.endsWith(THREAD) ? programName : name;
 }
 
 /** Name of the program, at most 15 characters. */

@@ -79,6 +79,13 @@ export function parseStat(pid: number, text: string): ProcessUsage | undefined {
   };
 }
 
+/** Resident memory in bytes, with pages that may be shared; undefined where `ownMemory` is that already. */
+export function residentMemory({ residentPages }: ProcessUsage): number | undefined {
+  if (residentPages === undefined) return undefined;
+  page ??= pageSize();
+  return residentPages * page;
+}
+
 /** A line of `ps -o pid=,ppid=,pgid=,time=,rss=,lstart=`. */
 export function parsePs(line: string): ProcessUsage | undefined {
   const [pid, parent, group, time, resident, ...start] = line.trim().split(/\s+/);

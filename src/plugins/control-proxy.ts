@@ -1,7 +1,8 @@
 /** `Control` in the thread of a plugin: sends requests to the service, and reads the log store itself. */
 import type { ErrorCode } from "../base/errors.ts";
 import { ERRORS, ProcmanError } from "../base/errors.ts";
-import type { LogItem, LogPage, LogQuery } from "../contract/records.ts";
+import { groupNamed, membersOfGroup, selectorsIn, unknownProcess } from "../contract/groups.ts";
+import type { LogItem, LogPage, LogQuery, ProcessRecord } from "../contract/records.ts";
 import { ASKED, type AskedError, type FromPlugin, type PluginQuestion, type ToPlugin } from "../ipc/plugin-protocol.ts";
 import type { PluginControl } from "./plugin.ts";
 
@@ -22,7 +23,8 @@ export class ControlProxy {
   /** The `control` of the plugin's context. */
   control(stateDir: string): PluginControl {
     const remote = Object.fromEntries(ASKED.map((method) => [method, (...args: unknown[]) => this.#call(method, args)]));
-    return { ...remote, ...storedLog(stateDir) } as PluginControl;
+    const processes = async (): Promise<readonly ProcessRecord[]> => (await this.#call("processes", [])) as readonly ProcessRecord[];
+    return { ...remote, ...storedLog(stateDir, processes) } as PluginControl;
   }
 
   answer({ number, value, error }: ToPlugin & { readonly t: "answer" }): void {
@@ -47,14 +49,32 @@ export class ControlProxy {
   }
 }
 
-function storedLog(stateDir: string): Pick<PluginControl, "logs" | "follow"> {
+function storedLog(stateDir: string, records: () => Promise<readonly ProcessRecord[]>): Pick<PluginControl, "logs" | "follow"> {
   return {
-    logs: async (query: LogQuery): Promise<LogPage> => (await import("../log-store/log-pages.ts")).readLogs(stateDir, query),
+    logs: async (query: LogQuery): Promise<LogPage> => {
+      const { readLogs } = await import("../log-store/log-pages.ts");
+      return readLogs(stateDir, await withMembers(query, records));
+    },
     async *follow(query: LogQuery, signal: AbortSignal): AsyncGenerator<LogItem> {
       const { followLogs } = await import("../log-store/follow.ts");
-      yield* followLogs(stateDir, query, signal);
+      yield* followLogs(stateDir, await withMembers(query, records), signal);
     },
   };
+}
+
+/** Members in place of groups. @throws {ProcmanError} `process-unknown` */
+async function withMembers({ processes, ...query }: LogQuery, records: () => Promise<readonly ProcessRecord[]>): Promise<LogQuery> {
+  if (processes === undefined || processes.every((id) => groupNamed(id) === undefined))
+    return { ...query, ...(processes && { processes }) };
+  const all = await records();
+  const members = processes.flatMap((id) => {
+    const group = groupNamed(id);
+    if (group === undefined) return [id];
+    const found = membersOfGroup(all, group).map((record) => record.id);
+    if (found.length === 0) throw unknownProcess(id, [], selectorsIn(all));
+    return found;
+  });
+  return { ...query, processes: members };
 }
 
 /** The signal of `act`, which can't be sent to the service. */

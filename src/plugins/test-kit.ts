@@ -110,6 +110,7 @@ function answering(processes: readonly ProcessRecord[], lines: TestLines): Plugi
     process: find,
     state: async () => STATE,
     act: find,
+    definitions: async () => [],
     scale: find,
     signal: find,
     plan: async () => PLAN,

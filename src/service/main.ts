@@ -10,16 +10,18 @@ import { printError } from "../os/error-output.ts";
 import { isForKeeping, keepSockets } from "../os/inherited-sockets.ts";
 import { fromInstallationOf, startKeeper, takeFailoverOrder } from "../os/keeper-failover.ts";
 import { holdYoungGenerationLater, makeThreads } from "../os/node-tuning.ts";
+import { setTitle } from "../os/part-title.ts";
 import { reserveDescriptor } from "../os/shortage.ts";
 import { checkStateFolder } from "../os/state-folder.ts";
 import { configSource, withStateDir } from "./config/config-source.ts";
 import { KeeperChannel } from "./keeper-channel.ts";
 import { readConfigSnapshot } from "./recovery/config-snapshot.ts";
+import { readNote } from "./recovery/notes.ts";
 import { ProcmanService } from "./service.ts";
 import { parseArgs } from "./service-arguments.ts";
 import { definitionOf } from "./spec-registry.ts";
 
-process.title = "procman: service";
+setTitle("service");
 holdYoungGenerationLater();
 reserveDescriptor();
 const failoverOrder = takeFailoverOrder();
@@ -29,7 +31,8 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal
 const args = parseArgs(process.argv.slice(2));
 const { stateDir: previousStateDir } = args;
 const source = configSource(args);
-const config = loadConfig();
+let loadError: ProcmanError | undefined;
+const config = loadConfig(args.profile);
 // An invalid file must not end supervision: a restarted service continues with the last valid configuration.
 if (config === undefined && previousStateDir === undefined) process.disconnect();
 else startService();
@@ -56,6 +59,7 @@ function startService(batch: readonly FromKeeper[] = []): void {
   const isQuick = batch.length === 0 && (config === undefined || isIP(config.api.hostname) !== 0);
   if (isQuick) open();
   makeThreads();
+  setTitle("service", stateDir);
   service = newService(config, link);
   for (const message of batch) receive(message);
   if (batch.length > 0) return;
@@ -78,9 +82,9 @@ async function standBy(service: ProcmanService | undefined): Promise<void> {
   process.send?.([{ t: "aside" }], undefined, undefined, () => undefined);
 }
 
-function loadConfig(): Config | undefined {
+function loadConfig(profile: string | undefined): Config | undefined {
   try {
-    const found = source();
+    const found = source(undefined, profile);
     checkStateFolder(previousStateDir ?? found.stateDir);
     for (const { file, line, column, message } of found.warnings) printError(`${file}:${line}:${column}: ${message}`);
     // Only at the first start: later a process may be removed from the file.
@@ -88,9 +92,9 @@ function loadConfig(): Config | undefined {
     return withPreviousStateDir(found);
   } catch (error) {
     if (!(error instanceof ProcmanError)) throw error;
-    // Whole, if this service ends with it; later, supervision must not wait for a reader.
+    // Later it continues with the previous configuration.
     if (previousStateDir === undefined) process.stderr.write(`procman: ${error.message}\n`);
-    else printError(error.message);
+    loadError = error;
     process.exitCode = error.exitCode;
     return undefined;
   }
@@ -106,11 +110,20 @@ function withPreviousStateDir(found: Config): Config {
 }
 
 function newService(found: Config | undefined, link: KeeperChannel): ProcmanService | undefined {
-  return found === undefined ? undefined : new ProcmanService(found, link, { ends: args, source, watchFile: args.watchConfig, sockets });
+  return found === undefined
+    ? undefined
+    : new ProcmanService(found, link, { ends: args, source, profile: args.profile, watchFile: args.watchConfig, sockets });
 }
 
-/** The configuration of the previous service. */
+/** With the profile that a reload has asked the previous service for; else the configuration of that service. */
 function notedConfig({ notes }: FromKeeper & { readonly t: "snapshot" }): Config | undefined {
+  const noted = readNote(":profile", notes, "");
+  const found = noted === undefined || noted.ofRun !== args.profile ? undefined : loadConfig(noted.profile);
+  if (found !== undefined) {
+    process.exitCode = undefined;
+    return found;
+  }
+  if (loadError !== undefined) printError(loadError.message);
   const snapshot = readConfigSnapshot(notes[":config"]);
   if (snapshot === undefined) process.disconnect();
   else {
@@ -135,8 +148,8 @@ function exitRefused(reason: string): void {
 }
 
 /** The first message of a service to its keeper. `captures`: how many processes start at once with output to capture. */
-function openMessage({ stateDir, processes }: Pick<Config, "stateDir" | "processes">): ToKeeper {
+function openMessage({ stateDir, file, processes }: Pick<Config, "stateDir" | "processes"> & Partial<Pick<Config, "file">>): ToKeeper {
   const captures = processes.filter((spec) => definitionOf(spec).autostart && isCaptured(spec.log)).length;
   const uids = Object.fromEntries(processes.flatMap(({ id, user }) => (user === undefined ? [] : [[id, user.uid]])));
-  return { t: "open", protocol: PROTOCOL, version: VERSION, stateDir, captures, uids };
+  return { t: "open", protocol: PROTOCOL, version: VERSION, stateDir, ...(file !== undefined && { file }), captures, uids };
 }

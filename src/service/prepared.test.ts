@@ -18,6 +18,7 @@ test("2.2 a run is prepared unless parts of it are read at its start: env files,
     secret: { env: { PASSWORD: { file: join(stateDir, "secret.txt") } } },
     own: { env: { PASSWORD: { env: "PATH" } } },
     capped: { memoryMax: "1GB" },
+    slowed: { cpuQuota: 50 },
   };
   const processes = Object.entries(others).map(([id, more]) => ({ ...web, id, ...more }));
   const { tell, channel } = startService(context, configOf(stateDir, [...processes, web]));

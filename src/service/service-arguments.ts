@@ -3,6 +3,8 @@ import { parseArgs as parse } from "node:util";
 import type { ConfigSourceOptions } from "./config/config-source.ts";
 
 export type ServiceArguments = ConfigSourceOptions & {
+  /** The profile that procman was run with. */
+  readonly profile?: string | undefined;
   /** The service reloads the configuration file when it changes. */
   readonly watchConfig: boolean;
   /** The state folder of the service before this one, whose processes may still run. */

@@ -49,6 +49,41 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     assert.equal((await control.process("pair")).instances?.length, 2);
     assert.equal((await control.process("all")).instances?.length, 4);
   },
+  "a group stands for its members, wherever an id is taken": async ({ control, rig }) => {
+    const { type, groups, instances = [], reason } = await control.process("group:back");
+    assert.deepEqual([type, groups, reason], ["group", undefined, "2 of 2 processes are running"]);
+    assert.deepEqual(
+      instances.map(({ id }) => id),
+      ["pair-1", "pair-2"],
+    );
+    const [web, job, pair] = await control.processes();
+    assert.deepEqual([web?.groups, job?.groups, pair?.groups], [["front"], undefined, ["back", "both"]]);
+    assert.equal((await control.metrics("group:front", {})).length, 1);
+    assert.equal((await control.incidents("group:front", 1))[0]?.process, "web");
+    await control.signal("group:both", { signal: "HUP" });
+    assert.deepEqual(rig.spawner.takeRequests(), ["SIGHUP pair-1 1", "SIGHUP pair-2 1"]);
+    await control.act("group:both", "stop");
+    assert.deepEqual(rig.spawner.takeRequests(), ["SIGTERM pair-2 1", "SIGTERM pair-1 1"]);
+    assert.equal(rig.auditLines.at(-1), 'stop of group:both for "ci"');
+    assert.equal((await control.process("web")).status, "running");
+    rig.logAccess.feed.push({ time: TIME, process: "web", severity: "info", category: "stdout", text: "a" });
+    rig.logAccess.feed.push({ time: TIME, process: "pair-2", instance: 2, severity: "info", category: "stdout", text: "b" });
+    assert.deepEqual(
+      (await control.logs({ processes: ["group:both"] })).entries.map(({ text }) => text),
+      ["b"],
+    );
+  },
+  "an unknown group is refused with the nearest one; a group without its prefix is named": async ({ control }) => {
+    await refused(
+      control.act("group:bak", "stop"),
+      "process-unknown",
+      /^Cannot find group "bak": no process is in it\. Did you mean "group:back"\?$/,
+    );
+    await refused(control.process("both"), "process-unknown", /Did you mean the group, "group:both"\?$/);
+    await refused(control.logs({ processes: ["group:no"] }), "process-unknown", /^Cannot find group "no"/);
+    for (const id of ["group:", "group:web", "group:all", "group:group:back"])
+      await refused(control.act(id, "stop"), "process-unknown", /group/);
+  },
   "an unknown id is refused with the nearest name": async ({ control }) => {
     await refused(control.process("wbe"), "process-unknown", /^Cannot find process "wbe": .* Did you mean "web"\?$/);
     for (const id of ["../web", "a/b", "w%", "ü\0", "x".repeat(3_000), "__proto__"])
@@ -133,7 +168,21 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     rig.spawner.exit("pair-1", 0);
     await control.signal("pair", { signal: "WINCH" });
     assert.deepEqual(rig.spawner.takeRequests(), ["SIGWINCH pair-2 1"]);
-    assert.equal(rig.auditLines[0], 'web: signal hup for "ci"');
+    assert.equal(rig.auditLines[0], 'web: signal SIGHUP for "ci"');
+  },
+  "a reload is the reloadSignal, to the main process of each running instance; without one it is refused": async ({ control, rig }) => {
+    await control.signal("pair", { signal: "reload" });
+    assert.deepEqual(rig.spawner.takeRequests(), ["SIGUSR2 pair-1 1 to the leader", "SIGUSR2 pair-2 1 to the leader"]);
+    assert.equal(rig.auditLines[0], 'pair: reload for "ci"');
+    await refused(
+      control.signal("web", { signal: "reload" }),
+      "reload-unsupported",
+      /^Cannot reload "web": it has no "reloadSignal"; .* "procman restart web" restarts it$/,
+    );
+    await refused(control.signal("all", { signal: "reload" }), "reload-unsupported", /^Cannot reload "all": "web" has no "reloadSignal"/);
+    rig.spawner.exit("pair-1", 0);
+    rig.spawner.exit("pair-2", 0);
+    await refused(control.signal("pair", { signal: "reload" }), "process-not-running", /^Cannot reload "pair": none of its instances is/);
   },
   "a signal that doesn't exist, or to a process that doesn't run, is refused": async ({ control, rig }) => {
     await refused(control.signal("web", { signal: "SIGHPU" }), "input-invalid", /there is no signal "SIGHPU".* Did you mean "SIGHUP"\?$/);
@@ -245,7 +294,7 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     assert.deepEqual(rig.reporting.queries, [{ from: 1, to: 2, stepSeconds: 60 }]);
     assert.equal((await control.incidents("web", 5)).length, 5);
     assert.equal((await control.incidents("web")).length, 2);
-    assert.equal(await control.prometheus(), "procman_up 1\n");
+    assert.equal(await control.prometheus(), "procman_up web,job,pair-1,pair-2\n");
   },
   "events: from now on, or from an event on": async ({ control, rig }) => {
     rig.reporting.addEvent();

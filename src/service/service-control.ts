@@ -1,6 +1,6 @@
 /** `Control` in process: what API and plugins call. */
 import { ProcmanError } from "../base/errors.ts";
-import { didYouMean } from "../base/suggest.ts";
+import { isNamed } from "../config/run-selection.ts";
 import type { ProcessSpec } from "../config/spec.ts";
 import {
   type Action,
@@ -12,7 +12,9 @@ import {
   type Scaling,
   type Signalling,
 } from "../contract/control.ts";
+import type { DefinitionRecord } from "../contract/definition-record.ts";
 import type { EventRecord, EventType } from "../contract/event-record.ts";
+import { groupNamed, isCollective, selectorsIn, unknownProcess } from "../contract/groups.ts";
 import type { PlanRecord } from "../contract/plan.ts";
 import type {
   Incident,
@@ -27,8 +29,12 @@ import type {
   TelemetryReport,
 } from "../contract/records.ts";
 import type { StateRecord } from "../contract/state-record.ts";
+import type { ViewedQuery } from "../log-store/filter.ts";
+import { signalOf } from "../os/signal-name.ts";
 import type { Process } from "../supervisor/process.ts";
 import type { Supervisor } from "../supervisor/supervisor.ts";
+import { definitionRecordOf, unappliedBy } from "./definitions.ts";
+import { LimitedControl } from "./limited-control.ts";
 import type { AcceptedRequest, Actions } from "./operations/action.ts";
 import type { Reloads } from "./operations/reload.ts";
 import type { Scaler } from "./operations/scale.ts";
@@ -39,24 +45,33 @@ import { info, type LogLine, warn } from "./reporting/lifecycle-messages.ts";
 import type { RecordCache } from "./reporting/record-cache.ts";
 import type { ServiceEvents } from "./reporting/service-events.ts";
 import type { ServiceMetrics } from "./reporting/service-metrics.ts";
+import { View } from "./view.ts";
 
 /** Makes the `Control` of a caller. */
 export function controlFactory(ports: ControlPorts): (caller: Caller) => Control {
-  return (caller) => new ServiceControl(ports, caller);
+  return (caller) => {
+    if (caller.limits === undefined) return new ServiceControl(ports, caller);
+    const view = new View(caller.limits, ports.specs);
+    return new LimitedControl(new ServiceControl(ports, caller, view), view);
+  };
 }
 
 class ServiceControl implements Control {
   readonly #ports: ControlPorts;
   readonly #caller: Caller;
+  readonly #view: View | undefined;
 
-  constructor(ports: ControlPorts, caller: Caller) {
+  /** `view`: of a limited token. Absent: all processes are found. */
+  constructor(ports: ControlPorts, caller: Caller, view?: View) {
     this.#ports = ports;
     this.#caller = caller;
+    this.#view = view;
   }
 
   async processes(): Promise<readonly ProcessRecord[]> {
     if (this.#caller !== ANONYMOUS) this.#ports.metrics.watch();
-    return this.#ports.records.records;
+    const { records } = this.#ports;
+    return this.#view === undefined ? records.records : records.withClusters(this.#processes.map((process) => records.of(process)));
   }
 
   async process(id: string): Promise<ProcessRecord> {
@@ -64,8 +79,17 @@ class ServiceControl implements Control {
     return this.#ports.records.group(id, this.#find(id));
   }
 
+  async definitions(id: string): Promise<readonly DefinitionRecord[]> {
+    const found = this.#find(id);
+    const unapplied = unappliedBy(
+      () => this.#ports.reloads.plan({}),
+      found.map((process) => process.id),
+    );
+    return found.map((process) => definitionRecordOf(this.#ports.spec(process.id), unapplied));
+  }
+
   async state(): Promise<StateRecord> {
-    return this.#ports.status();
+    return this.#ports.status(this.#processes);
   }
 
   async act(id: string, action: Action, options: ActOptions = {}): Promise<ProcessRecord> {
@@ -93,7 +117,10 @@ class ServiceControl implements Control {
   async signal(id: string, signalling: Signalling): Promise<ProcessRecord> {
     const { records, sendSignal } = this.#ports;
     const ports = { send: sendSignal, reason: (process: Process) => records.of(process).reason };
-    this.#runAudited(`signal ${signalling.signal}`, id, () => signalRuns(this.#find(id), id, signalling, ports));
+    // Checked first: an audit line repeats nothing that could be any text.
+    const signal = signalling.signal === "reload" ? "reload" : signalOf(signalling.signal, "body.signal");
+    const what = signal === "reload" ? signal : `signal ${signal}`;
+    this.#runAudited(what, id, () => signalRuns(this.#find(id), id, { ...signalling, signal }, ports));
     const record = this.process(id);
     await this.#ports.commit();
     return record;
@@ -103,14 +130,14 @@ class ServiceControl implements Control {
     return this.#ports.reloads.plan(options);
   }
 
-  async reload(options: ActOptions = {}): Promise<PlanRecord> {
-    this.#ports.log.audit(info(`reload for "${this.#caller.consumer}"`));
+  async reload(options: ActOptions & PlanOptions = {}): Promise<PlanRecord> {
+    const what = `reload${profileText(options)} for ${callerText(this.#caller)}`;
+    this.#ports.log.audit(info(what));
     try {
       return await this.#ports.reloads.reload(`asked by ${this.#caller.consumer}`, options);
     } catch (error) {
       // The audit line has the first line of the message; the caller gets all of it.
-      if (error instanceof ProcmanError)
-        this.#ports.log.audit(warn(`reload for "${this.#caller.consumer}": ${error.message.split("\n")[0]}`));
+      if (error instanceof ProcmanError) this.#ports.log.audit(warn(`${what}: ${error.message.split("\n")[0]}`));
       throw error;
     } finally {
       this.#ports.records.invalidate();
@@ -118,17 +145,17 @@ class ServiceControl implements Control {
   }
 
   async terminate(): Promise<void> {
-    this.#ports.log.audit(info(`terminate for "${this.#caller.consumer}"`));
+    this.#ports.log.audit(info(`terminate for ${callerText(this.#caller)}`));
     void this.#ports.terminate(`asked by ${this.#caller.consumer}`);
     await this.#ports.commit();
   }
 
-  logs(query: LogQuery): Promise<LogPage> {
-    return this.#ports.logAccess.logs(query);
+  async logs(query: LogQuery): Promise<LogPage> {
+    return this.#ports.logAccess.logs(this.#viewed(query));
   }
 
-  follow(query: LogQuery, signal: AbortSignal): AsyncIterable<LogItem> {
-    return this.#ports.logAccess.follow(query, signal);
+  async *follow(query: LogQuery, signal: AbortSignal): AsyncGenerator<LogItem> {
+    yield* this.#ports.logAccess.follow(this.#viewed(query), signal);
   }
 
   async log(submission: LogSubmission): Promise<LogEntry> {
@@ -154,11 +181,12 @@ class ServiceControl implements Control {
 
   async prometheus(): Promise<string> {
     const { metrics, records, status } = this.#ports;
-    return metrics.prometheus(records, status());
+    return metrics.prometheus(records, status(this.#processes), this.#processes);
   }
 
   events(after: string | undefined, signal: AbortSignal, types?: readonly EventType[]): AsyncIterable<EventRecord> {
-    return eventStream(this.#ports, { after, types }, signal);
+    const logAccess = { follow: (query: LogQuery, stop: AbortSignal): AsyncIterable<LogItem> => this.follow(query, stop) };
+    return eventStream({ events: this.#ports.events, logAccess }, { after, types }, signal);
   }
 
   /** Checks that the process exists, and that a process's token is used for that process only. */
@@ -184,15 +212,15 @@ class ServiceControl implements Control {
 
   /** Carries out the request, with an audit line: who requested what, and whether it was refused. */
   #runAudited<T>(what: string, id: string, carryOut: () => T): T {
-    const { consumer } = this.#caller;
-    const subject = id === "all" ? undefined : id;
+    const caller = callerText(this.#caller);
+    const subject = isCollective(id) ? undefined : id;
     try {
       const outcome = carryOut();
-      this.#ports.log.audit(info(`${what}${subject === undefined ? " of all" : ""} for "${consumer}"`), subject);
+      this.#ports.log.audit(info(`${what}${subject === undefined ? ` of ${id}` : ""} for ${caller}`), subject);
       return outcome;
     } catch (error) {
       if (error instanceof ProcmanError) {
-        const line = warn(`${what} of "${id}" for "${consumer}": refused: ${error.message}`);
+        const line = warn(`${what} of "${id}" for ${caller}: refused: ${error.message}`);
         this.#ports.log.audit(line, error.code === "process-unknown" ? undefined : subject);
       }
       throw error;
@@ -201,14 +229,56 @@ class ServiceControl implements Control {
     }
   }
 
-  /** `id`: a process, an instance, a cluster, or `all`. */
-  #find(id: string): readonly Process[] {
+  /** Those that the caller may see and act on. */
+  get #processes(): readonly Process[] {
     const { processes } = this.#ports.supervisor;
-    const found = processes.filter((process) => id === "all" || process.id === id || this.#ports.spec(process.id).cluster?.id === id);
-    if (found.length > 0) return found;
-    const clusters = processes.flatMap((process) => this.#ports.spec(process.id).cluster?.id ?? []);
-    throw unknownProcess(id, new Set([...clusters, ...processes.map((process) => process.id)]));
+    return this.#view === undefined ? processes : processes.filter(({ id }) => this.#view?.allows(id));
   }
+
+  /** `id`: a process, an instance, a cluster, a group, or `all`. */
+  #find(id: string): readonly Process[] {
+    const { spec } = this.#ports;
+    const found = this.#processes.filter((process) => id === "all" || isNamed(id, spec(process.id)));
+    if (found.length > 0) return found;
+    const specs = this.#processes.map((process) => spec(process.id));
+    throw unknownProcess(id, new Set(specs.flatMap((each) => [each.cluster?.id ?? each.id, each.id])), selectorsIn(specs));
+  }
+
+  /** The query with what the caller may see. The members of a group are those of the present configuration, also while it is followed. */
+  #viewed(query: LogQuery): ViewedQuery {
+    const { processes = [], ...rest } = query;
+    const groups = processes.filter((id) => groupNamed(id) !== undefined);
+    for (const group of groups) this.#find(group);
+    return {
+      ...rest,
+      ...(processes.length === 0 ? {} : { processes: processes.filter((id) => !groups.includes(id)) }),
+      ...(groups.length === 0 ? {} : { isNamed: this.#membership(groups) }),
+      ...(this.#view === undefined ? {} : { view: this.#view }),
+    };
+  }
+
+  /** Whether a process, an instance or a cluster is in one of the groups. */
+  #membership(groups: readonly string[]): (id: string) => boolean {
+    let [known, members]: [readonly ProcessSpec[], ReadonlySet<string>] = [[], new Set()];
+    return (id) => {
+      const specs = this.#ports.specs();
+      if (specs !== known) {
+        const found = specs.filter((each) => groups.some((group) => isNamed(group, each)));
+        [known, members] = [specs, new Set(found.flatMap((each) => [each.id, each.cluster?.id ?? each.id]))];
+      }
+      return members.has(id);
+    };
+  }
+}
+
+function profileText({ profile }: PlanOptions): string {
+  if (profile === undefined) return "";
+  return profile === null ? " without a profile" : ` with the profile ${JSON.stringify(profile)}`;
+}
+
+/** `"cli" (alice)` */
+function callerText({ consumer, user }: Caller): string {
+  return `"${consumer}"${user === undefined ? "" : ` (${user})`}`;
 }
 
 function scalingText({ instances, by }: Scaling): string {
@@ -217,15 +287,20 @@ function scalingText({ instances, by }: Scaling): string {
 }
 
 /** The stored log. */
-export type LogAccess = Pick<Control, "logs" | "follow"> & {
+export type LogAccess = {
+  readonly logs: (query: ViewedQuery) => Promise<LogPage>;
+  readonly follow: (query: ViewedQuery, signal: AbortSignal) => AsyncIterable<LogItem>;
   readonly log: (submission: LogSubmission, caller: Caller) => Promise<LogEntry>;
 };
 
 export type ControlPorts = {
   readonly supervisor: Supervisor;
   readonly spec: (id: string) => ProcessSpec;
+  /** Of all processes; the same array until one changes. */
+  readonly specs: () => readonly ProcessSpec[];
   readonly records: RecordCache;
-  readonly status: () => StateRecord;
+  /** Counts these processes. */
+  readonly status: (processes: readonly Process[]) => StateRecord;
   readonly logAccess: LogAccess;
   readonly events: Pick<ServiceEvents, "follow" | "telemetry">;
   readonly metrics: Pick<ServiceMetrics, "watch" | "read" | "prometheus">;
@@ -239,12 +314,3 @@ export type ControlPorts = {
   readonly commit: () => Promise<void>;
   readonly log: { readonly audit: (line: LogLine, id?: string) => void };
 };
-
-/** `ids`: the known ids. */
-function unknownProcess(id: string, ids: Iterable<string>): ProcmanError {
-  return new ProcmanError("process-unknown", `Cannot find process ${shortened(id)}: no process has this id.${didYouMean(id, ids)}`);
-}
-
-function shortened(id: string): string {
-  return JSON.stringify(id.length > 80 ? `${id.slice(0, 80)}…` : id);
-}

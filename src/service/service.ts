@@ -1,6 +1,7 @@
 /** The composition root of the service: configuration in, supervised processes out. */
 import { RunMarkers } from "../base/run-marker.ts";
 import { inheritanceOf } from "../config/inheritance.ts";
+import { noRestartBy } from "../config/run-selection.ts";
 import type { Config, ProcessSpec } from "../config/spec.ts";
 import type { Caller, Control } from "../contract/control.ts";
 import type { StateRecord } from "../contract/state-record.ts";
@@ -25,6 +26,8 @@ import { RollingRestarts } from "./operations/rolling-restart.ts";
 import { Scaler } from "./operations/scale.ts";
 import { Shutdown } from "./operations/shutdown.ts";
 import { ServicePlugins } from "./plugins.ts";
+import { withGoneFiles } from "./recovery/gone-files.ts";
+import { LastingState } from "./recovery/lasting-state.ts";
 import { NoteStore } from "./recovery/notes.ts";
 import { reconcile } from "./recovery/reconcile.ts";
 import { restore } from "./recovery/restore.ts";
@@ -63,6 +66,7 @@ export class ProcmanService {
   readonly #link: KeeperChannel;
   readonly #notes: NoteStore;
   readonly #log: ServiceLog;
+  readonly #lasting: LastingState;
   readonly #storedLog: StoredLog;
   readonly #activeConfig: ActiveConfig;
   readonly #reporting: Reporting;
@@ -83,10 +87,10 @@ export class ProcmanService {
     const log = new ServiceLog(link, (slot) => this.#activeConfig.instanceOf(slot));
     const notes = new NoteStore(link);
     const supervisor = (): Supervisor => this.supervisor;
-    const activeConfig = new ActiveConfig(config, { link, notes, supervisor, apply: () => this.#apply() });
+    const activeConfig = new ActiveConfig(config, { link, notes, supervisor, apply: () => this.#apply(), profileOfRun: options.profile });
     [this.#link, this.#notes, this.#log, this.#storedLog] = [link, notes, log, this.#newStoredLog(config.stateDir, log)];
-    this.#activeConfig = activeConfig;
-    this.#reporting = this.#newReporting();
+    [this.#activeConfig, this.#lasting] = [activeConfig, new LastingState(config.stateDir, (problem) => log.warn(problem))];
+    this.#reporting = this.#newReporting(options.ends);
     const { bus, stats, events, metrics, incidents } = this.#reporting;
     const ports = {
       ...{ link, notes, log, bus, events, supervisor, activeConfig, stateDir: config.stateDir, markers: this.#markers },
@@ -117,7 +121,7 @@ export class ProcmanService {
     this.#subsystems = [
       ...[new PidFiles(ports), new Probes(ports), new ReadyFiles(ports), new MemoryLimitWatch(ports), new EarlierKeeper(ports)],
       ...[this.#balancing, this.#sockets, new FileWatching({ ...ports, rollingRestarts }), this.#plugins],
-      ...[this.#shutdown, rollingRestarts, this.reloads, metrics, incidents, this.#api, new IdleReport(ports)],
+      ...[this.#shutdown, rollingRestarts, this.reloads, metrics, incidents, this.#lasting, this.#api, new IdleReport({ ...ports, stats })],
     ];
   }
 
@@ -189,9 +193,12 @@ export class ProcmanService {
     const { notes, running, lineage, keepsApi = false } = snapshot;
     const { metrics, incidents, events } = this.#reporting;
     this.#notes.load(notes, lineage);
-    const config = this.scaler.resume(this.config);
+    const { config, gone } = withGoneFiles(this.scaler.resume(this.reloads.withNotedProfile(this.config)), snapshot);
+    for (const file of gone)
+      this.#log.warn(`${file} is gone, which the configuration includes; its processes go on until "procman reload"`);
     this.#activeConfig.sendStyle();
     this.#spawner.load(snapshot);
+    this.#lasting.load(config.processes.map(({ id }) => id));
     const recovered = reconcile(snapshot, config);
     this.#activeConfig.resume(recovered.previous);
     restore(recovered, config, {
@@ -226,7 +233,7 @@ export class ProcmanService {
     this.#spawner.refreshOrders();
   }
 
-  #newReporting(): Reporting {
+  #newReporting(ends: EndOptions = {}): Reporting {
     const { stateDir } = this.config;
     return newReporting({
       config: () => this.config,
@@ -236,6 +243,7 @@ export class ProcmanService {
       notes: this.#notes,
       log: this.#log,
       report: (problem) => this.#log.warn(problem),
+      noRestartBy: (spec) => noRestartBy(ends, spec),
       logProblemOf: (spec) => this.#log.problemOf(spec),
       lastLines: (query) => lastLines(stateDir, query),
       withBalancer: (record) => this.#balancing.decorate(record),
@@ -273,6 +281,7 @@ export class ProcmanService {
     return new Supervisor({
       clock: systemClock,
       spawner: this.#balancing.withDrain(this.#spawner),
+      lasting: this.#lasting,
       publish: (transition) => {
         const spec = this.spec(transition.slot);
         bus.transitions.publish({ id: spec.id, spec, transition, line: messageFor(transition, stats.messageContext(spec.id)) });
@@ -281,6 +290,7 @@ export class ProcmanService {
       notice: (id, notice) => bus.events.publish({ id, event: notice, line: messageForEvent(notice), endReason: endReasonOf(notice) }),
       removed: (id) => {
         bus.removed.publish(id);
+        this.#lasting.forget(id);
         this.#activeConfig.drop(id);
       },
       hasPendingRestart: (id) => this.operations.isPending(id),
@@ -291,7 +301,8 @@ export class ProcmanService {
     const [control, log, link] = [this.control, this.#log, this.#link];
     const onAddressChanged = (): void => this.#spawner.refreshOrders();
     const hasProcess = (id: string): boolean => this.#activeConfig.has(id);
-    return new ApiService({ config, control, log, link, sockets, hasProcess, keeper: process.ppid, onAddressChanged });
+    const profile = (): string | undefined => this.config.profile;
+    return new ApiService({ config, profile, control, log, link, sockets, hasProcess, keeper: process.ppid, onAddressChanged });
   }
 
   #newShutdown(ends: EndOptions = {}): Shutdown {
@@ -319,7 +330,8 @@ export class ProcmanService {
       sendSignal: ({ slot, run }, signal, to) => this.#spawner.signal(slot, run, signal, to),
       logAccess: this.#storedLog,
       spec: (id) => this.spec(id),
-      status: () => this.#status(),
+      specs: () => this.#activeConfig.specs,
+      status: (processes) => this.#status(processes),
       terminate: (why) => this.terminate(why),
       commit: () => this.#link.commit(),
     });
@@ -344,10 +356,10 @@ export class ProcmanService {
     } as const;
   }
 
-  #status(): StateRecord {
+  #status(processes = this.supervisor.processes): StateRecord {
     return serviceStatus({
       config: this.config,
-      processes: this.supervisor.processes,
+      processes,
       isSkipped: (id) => this.supervisor.isSkipped(id),
       isTerminating: this.#shutdown.isUnderWay,
       startedAt: this.#startedAt,

@@ -1,5 +1,6 @@
 /** The specifications of all processes: those of the configuration, and removed ones that are still being stopped. */
 import type { Config, ProcessSpec } from "../config/spec.ts";
+import { shareOf } from "../os/host-share.ts";
 import type { ProcessDefinition } from "../supervisor/definition.ts";
 import type { ConfigSnapshot } from "./recovery/config-snapshot.ts";
 
@@ -7,6 +8,7 @@ export class SpecRegistry {
   #config: Config;
   #present: ReadonlyMap<string, ProcessSpec>;
   readonly #removing: Map<string, ProcessSpec>;
+  #all: readonly ProcessSpec[] | undefined;
 
   constructor({ config, removing }: ConfigSnapshot) {
     this.#config = config;
@@ -20,6 +22,12 @@ export class SpecRegistry {
 
   get removing(): readonly ProcessSpec[] {
     return [...this.#removing.values()];
+  }
+
+  /** With those that are being removed; the same array until one of them changes. */
+  get all(): readonly ProcessSpec[] {
+    this.#all ??= [...this.#config.processes, ...this.#removing.values()];
+    return this.#all;
   }
 
   has(id: string): boolean {
@@ -45,11 +53,13 @@ export class SpecRegistry {
     for (const [id, spec] of this.#present) if (!present.has(id)) this.#removing.set(id, spec);
     for (const id of present.keys()) this.#removing.delete(id);
     this.#config = config;
+    this.#all = undefined;
     this.#present = present;
   }
 
   drop(id: string): void {
     this.#removing.delete(id);
+    this.#all = undefined;
   }
 
   #find(slot: string): ProcessSpec | undefined {
@@ -68,7 +78,8 @@ function byId(specs: readonly ProcessSpec[]): ReadonlyMap<string, ProcessSpec> {
 }
 
 /** The part of a specification that the supervisor needs. */
-export function definitionOf({ id, policy, autostart, overrun, cron, terminate, watch, dependsOn }: ProcessSpec): ProcessDefinition {
+export function definitionOf(spec: ProcessSpec): ProcessDefinition {
+  const { id, policy, autostart, overrun, cron, terminate, timeZone, catchUp, jitter, watch, dependsOn } = spec;
   return {
     id,
     policy,
@@ -77,5 +88,8 @@ export function definitionOf({ id, policy, autostart, overrun, cron, terminate, 
     ...(dependsOn === undefined ? {} : { dependsOn }),
     ...(cron === undefined ? {} : { cron }),
     ...(terminate === undefined ? {} : { terminate }),
+    ...(timeZone === undefined ? {} : { timeZone }),
+    ...(catchUp ? { catchUp } : {}),
+    ...(jitter === undefined ? {} : { startDelayMs: Math.round(shareOf(id) * jitter) }),
   };
 }

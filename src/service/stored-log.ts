@@ -2,8 +2,9 @@
 import { ProcmanError } from "../base/errors.ts";
 import type { ProcessSpec } from "../config/spec.ts";
 import type { Caller } from "../contract/control.ts";
-import type { LogEntry, LogItem, LogPage, LogQuery, LogSubmission } from "../contract/records.ts";
+import type { LogEntry, LogItem, LogPage, LogSubmission } from "../contract/records.ts";
 import type { FromLogger } from "../ipc/logger-protocol.ts";
+import type { ViewedQuery } from "../log-store/filter.ts";
 import { followLogs } from "../log-store/follow.ts";
 import { readLogs } from "../log-store/log-pages.ts";
 import { LogSubmissions, type Submission } from "./log-submissions.ts";
@@ -37,11 +38,11 @@ export class StoredLog implements LogAccess {
   }
 
   /** Also of processes that are no longer in the configuration. */
-  logs(query: LogQuery): Promise<LogPage> {
+  logs(query: ViewedQuery): Promise<LogPage> {
     return readLogs(this.#options.stateDir, query);
   }
 
-  follow(query: LogQuery, signal: AbortSignal): AsyncIterable<LogItem> {
+  follow(query: ViewedQuery, signal: AbortSignal): AsyncIterable<LogItem> {
     return followLogs(this.#options.stateDir, query, signal);
   }
 

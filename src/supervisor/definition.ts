@@ -1,7 +1,7 @@
 /** What the supervisor needs to know about a process, and what a changed definition means for it. */
 import type { Policy } from "./restart-policy.ts";
 import type { RunOutcome, SlotState } from "./states.ts";
-import type { Patterns } from "./timetable.ts";
+import type { Schedules } from "./timetable.ts";
 
 export const CONDITIONS = ["started", "ready", "finished", "completed"] as const;
 
@@ -29,6 +29,12 @@ export type ProcessDefinition = {
   readonly cron?: string;
   /** Cron pattern of the times at which its runs are terminated. */
   readonly terminate?: string;
+  /** Of both patterns; absent: that of the host. */
+  readonly timeZone?: string;
+  /** Each scheduled start comes this much later. */
+  readonly startDelayMs?: number;
+  /** A start that was missed while procman was away is made up for, once. */
+  readonly catchUp?: true;
   readonly dependsOn?: readonly Dependency[];
 };
 
@@ -37,8 +43,13 @@ export function isAboutEnd(condition: Condition): boolean {
   return condition === "finished" || condition === "completed";
 }
 
-export function patternsOf({ cron, terminate }: ProcessDefinition): Patterns {
-  return { ...(cron === undefined ? {} : { start: cron }), ...(terminate === undefined ? {} : { terminate }) };
+export function schedulesOf({ cron, terminate, timeZone, startDelayMs }: ProcessDefinition): Schedules {
+  const zone = timeZone === undefined ? {} : { timeZone };
+  const delay = startDelayMs === undefined ? {} : { delayMs: startDelayMs };
+  return {
+    ...(cron === undefined ? {} : { start: { pattern: cron, ...zone, ...delay } }),
+    ...(terminate === undefined ? {} : { terminate: { pattern: terminate, ...zone } }),
+  };
 }
 
 /** Ids of the dependencies whose restart restarts it. */

@@ -381,6 +381,7 @@ test("what waits for a process that has failed for good is skipped, and so is wh
   assert.deepEqual(skipped(), []);
   world.spawner.exit("job", 1);
   assert.deepEqual(skipped(), ["next", "last"]);
+  assert.deepEqual(world.supervisor.lossOf("last"), { path: ["next", "job"], members: ["job"] });
   world.kill();
   assert.deepEqual(skipped(), ["next", "last"]);
   world.supervisor.find("job").start();
@@ -408,4 +409,5 @@ test("one lost instance of a cluster skips nothing while another may come, unles
   world.spawner.exit("job", 1);
   const skipped = (): readonly boolean[] => ["ready", "finished", "web"].map((id) => world.supervisor.isSkipped(id));
   assert.deepEqual(skipped(), [false, true, false]);
+  assert.deepEqual(world.supervisor.lossOf("finished"), { path: ["db"], members: ["db-1"] });
 });

@@ -5,6 +5,9 @@ import type { SlotState } from "./states.ts";
 
 type FindProcess = (id: string) => Process | undefined;
 
+/** Why a process can't start: `path` leads from its dependency to the one in the way, of which these members are. */
+export type Obstacle = { readonly path: readonly string[]; readonly members: readonly string[] };
+
 /** Dependencies that are not fulfilled yet. */
 function unmet({ dependsOn = [] }: ProcessDefinition, find: FindProcess): readonly Dependency[] {
   return dependsOn.filter((dependency) => !isMet(dependency, find));
@@ -59,17 +62,41 @@ export class Dependencies {
     return definition === undefined ? [] : unmet(definition, this.#find);
   }
 
-  /** Whether a process that waits can't start any more by itself: a dependency has failed for good, or is skipped, too. */
-  isSkipped(id: string, known = new Map<string, boolean>()): boolean {
-    const answer = known.get(id);
-    if (answer !== undefined) return answer;
-    known.set(id, false);
-    const isLost = (member: string): boolean => hasFailedForGood(this.#find(member)) || this.isSkipped(member, known);
-    const isInVain = ({ condition, members }: Dependency): boolean =>
-      isAboutEnd(condition) ? members.some(isLost) : members.every(isLost);
+  /** Why a process that waits can't start any more by itself: a dependency has failed for good, or can't start for such a reason, too. */
+  lossOf(id: string): Obstacle | undefined {
+    return this.#obstacleOf(id, hasFailedForGood, new Map());
+  }
+
+  /** The dependency for which a process waits although nothing starts it by itself. */
+  restOf(id: string): Obstacle | undefined {
+    return this.#obstacleOf(id, isAtRest, new Map());
+  }
+
+  #obstacleOf(
+    id: string,
+    isOut: (process: Process | undefined) => boolean,
+    known: Map<string, Obstacle | undefined>,
+  ): Obstacle | undefined {
+    if (known.has(id)) return known.get(id);
+    known.set(id, undefined);
     const isWaiting = this.#find(id)?.states.some(({ status }) => status === "waiting") ?? false;
-    known.set(id, isWaiting && this.unmetBy(id).some(isInVain));
-    return known.get(id) ?? false;
+    const through = ({ id: dependency, condition, members }: Dependency): Obstacle | undefined => {
+      const out = members.filter((member) => isOut(this.#find(member)));
+      const obstacles = new Map(members.map((member) => [member, this.#obstacleOf(member, isOut, known)]));
+      const isBlocked = (member: string): boolean => out.includes(member) || obstacles.get(member) !== undefined;
+      if (!(isAboutEnd(condition) ? members.some(isBlocked) : members.every(isBlocked))) return undefined;
+      if (out.length > 0) return { path: [dependency], members: out };
+      const further = [...obstacles.values()].find((obstacle) => obstacle !== undefined);
+      return further === undefined ? undefined : { path: [dependency, ...further.path], members: further.members };
+    };
+    if (isWaiting)
+      known.set(
+        id,
+        this.unmetBy(id)
+          .map(through)
+          .find((obstacle) => obstacle !== undefined),
+      );
+    return known.get(id);
   }
 
   /** Whether its run will be restarted because a dependency is being restarted, or the dependency's own dependency. */
@@ -169,8 +196,13 @@ export function areYounger(states: readonly SlotState[], since: number): boolean
 
 /** Its policy has given up, and no schedule starts it again. */
 function hasFailedForGood(process: Process | undefined): boolean {
-  if (process === undefined || process.isBlocked || process.next("start") !== undefined) return false;
-  return process.states.every(({ status }) => status === "idle") && process.states.some(hasFailed);
+  return process !== undefined && !process.isBlocked && isAtRest(process) && process.states.some(hasFailed);
+}
+
+/** It doesn't run, and neither policy nor schedule starts it. */
+function isAtRest(process: Process | undefined): boolean {
+  if (process === undefined) return false;
+  return process.states.every(({ status }) => status === "idle") && (process.isBlocked || process.next("start") === undefined);
 }
 
 function hasFailed(state: SlotState): boolean {

@@ -4,7 +4,7 @@
  * `step` computes the next state; `timers.ts` derives the deadlines of a state. Nothing here reads a clock, starts a process or
  * logs: time arrives with inputs, work leaves as effects.
  */
-import { type Policy, restartDelay, stopSignalOf, wantsRestart } from "./restart-policy.ts";
+import { isSuccess, type Policy, restartDelay, stopSignalOf, wantsRestart } from "./restart-policy.ts";
 import type {
   Base,
   ExitInfo,
@@ -27,7 +27,7 @@ export function step(state: SlotState, input: MachineInput, policy: Policy): Mac
     case "stop":
       return onStop(state, input, policy);
     case "cancel-restart":
-      return onCancelRestart(state);
+      return onCancelRestart(state, policy);
     case "unblocked":
       return onUnblocked(state, input, policy);
     case "dependencies-ready":
@@ -94,8 +94,8 @@ function onStop(state: SlotState, input: MachineInput & { readonly type: "stop" 
   }
 }
 
-function onCancelRestart(state: SlotState): MachineStep {
-  return stay(state.status === "backoff" ? idle(state, outcomeOf(state)) : state);
+function onCancelRestart(state: SlotState, policy: Policy): MachineStep {
+  return stay(state.status === "backoff" ? idle(state, outcomeOf(state, policy)) : state);
 }
 
 /** The block has cancelled its wait, or the policy's decision about its last run. */
@@ -216,10 +216,10 @@ function decide(
   { input, policy }: { readonly input: MachineInput; readonly policy: Policy },
 ): MachineStep {
   const fault = faultOf(end.cause);
-  const failed = fault !== undefined || (end.cause === "itself" && !isSuccess(end.ending));
+  const failed = fault !== undefined || (end.cause === "itself" && !isSuccess(end.ending, policy));
   const failure = { ending: end.ending, ...(fault && { fault }) };
   const permanent = end.ending.kind === "unstartable" && end.ending.permanent;
-  if (permanent || !wantsRestart(policy, failed)) return stay(idle(state, failed ? { kind: "failed", ...failure } : ended(end)));
+  if (permanent || !wantsRestart(policy, failed)) return stay(idle(state, failed ? { kind: "failed", ...failure } : ended(end, policy)));
   // A scheduled restart is not counted or delayed.
   if (end.cause === "terminate")
     return policy.waits ? onStart(idle(state, { kind: "stopped", ending: end.ending }), input, policy) : launch(state, input);
@@ -231,8 +231,8 @@ function decide(
   return stay({ status: "backoff", run: state.run, restarts, until: input.at + delay, ...failure });
 }
 
-function ended({ ending, cause }: { readonly ending: ExitInfo; readonly cause: StopCause }): RunOutcome {
-  return cause === "itself" ? outcomeOf({ ending }) : { kind: "stopped", ending };
+function ended({ ending, cause }: { readonly ending: ExitInfo; readonly cause: StopCause }, policy: Policy): RunOutcome {
+  return cause === "itself" ? outcomeOf({ ending }, policy) : { kind: "stopped", ending };
 }
 
 function stopRun(state: RunningState, intent: StopIntent, when: { readonly at: number; readonly policy: Policy }): MachineStep {
@@ -288,17 +288,12 @@ function stay(state: SlotState): MachineStep {
   return { state, effects: [] };
 }
 
-/** How the exit of a run counts. */
-export function isSuccess(ending: ExitInfo): boolean {
-  return ending.kind === "exited" && ending.code === 0;
-}
-
 export function faultOf(cause: StopCause): RunFault | undefined {
   return cause === "operator" || cause === "terminate" || cause === "watch" || cause === "itself" ? undefined : cause;
 }
 
 /** The outcome of a run that was not asked to stop, or was stopped because of a fault. */
-function outcomeOf({ ending, fault }: { readonly ending: ExitInfo; readonly fault?: RunFault }): RunOutcome {
+function outcomeOf({ ending, fault }: { readonly ending: ExitInfo; readonly fault?: RunFault }, policy: Policy): RunOutcome {
   if (fault !== undefined) return { kind: "failed", ending, fault };
-  return isSuccess(ending) ? { kind: "finished", ending } : { kind: "failed", ending };
+  return isSuccess(ending, policy) ? { kind: "finished", ending } : { kind: "failed", ending };
 }

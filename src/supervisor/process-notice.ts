@@ -1,14 +1,14 @@
 /** Events of a process other than the transitions of its slots. */
 import type { ChangeEffect } from "./definition.ts";
 import type { FileEffect } from "./file-change.ts";
-import type { Missed } from "./schedule.ts";
+import type { MissedSchedule } from "./snapshot.ts";
 import type { ScheduledAction } from "./states.ts";
 
 export type ProcessEvent =
   | { readonly type: "blocked" | "unblocked" }
   | { readonly type: "scheduled" | "skipped" | "terminated"; readonly planned: number; readonly reason?: string }
-  /** procman was not running at these times. `isCapped`: there are more than were counted. */
-  | ({ readonly type: "missed"; readonly kind: ScheduledAction; readonly isCapped: boolean } & Missed)
+  /** procman was not running at these times. */
+  | ({ readonly type: "missed"; readonly kind: ScheduledAction } & MissedSchedule)
   | { readonly type: "changed"; readonly fields: readonly string[]; readonly effect: ChangeEffect }
   /** It is restarted because its dependency `id` was. */
   | { readonly type: "follows"; readonly id: string }

@@ -1,5 +1,6 @@
 /** What a process needs from the outside world and from the other processes. */
 
+import type { ProcessDefinition } from "./definition.ts";
 import type { Clock, Spawner } from "./ports.ts";
 import type { ProcessEvent } from "./process-notice.ts";
 import type { Transition } from "./slot.ts";
@@ -11,4 +12,13 @@ export type ProcessPorts = {
   readonly notice: (id: string, notice: ProcessEvent) => void;
   /** Whether a dependent is being stopped and must exit first. */
   readonly hasRunningDependents: (id: string) => boolean;
+  /** Absent: nothing outlives a reboot. */
+  readonly lasting?: LastingPlans;
 };
+
+/** The next starts of schedules whose missed times are made up for. They outlive a shutdown and a reboot, unlike a snapshot. */
+export interface LastingPlans {
+  /** Milliseconds since 1970; undefined: none is stored, or it was that of another schedule. */
+  plannedStart(definition: ProcessDefinition): number | undefined;
+  planStart(definition: ProcessDefinition, planned: number): void;
+}

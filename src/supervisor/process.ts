@@ -1,13 +1,13 @@
 /** A process of the configuration: its slots, block and schedules. */
 import { ProcmanError } from "../base/errors.ts";
-import { type Change, effectOf, followedIn, hasRun, isUnderWay, type ProcessDefinition, patternsOf } from "./definition.ts";
+import { type Change, effectOf, followedIn, hasRun, isUnderWay, type ProcessDefinition, schedulesOf } from "./definition.ts";
 import { effectOn, type FileChange, type FileEffect } from "./file-change.ts";
-import { missedNotices } from "./missed-runs.ts";
+import { missedSchedules } from "./missed-runs.ts";
 import type { ProcessPorts } from "./process-ports.ts";
 import { Slot, type Transition } from "./slot.ts";
-import { type ProcessSnapshot, snapshotOf } from "./snapshot.ts";
+import { type MissedSchedule, type ProcessSnapshot, snapshotOf } from "./snapshot.ts";
 import { initial, type Report, type ScheduledAction, type SlotState, type StopCause } from "./states.ts";
-import { isSame, Timetable } from "./timetable.ts";
+import { type EarlierTimetable, isSame, Timetable } from "./timetable.ts";
 
 export class Process {
   #definition: ProcessDefinition;
@@ -19,6 +19,8 @@ export class Process {
   readonly #held: Set<string>;
   /** When dependencies with `restart: true` were declared by a reload. Monotonic milliseconds. */
   readonly #declared: Map<string, number>;
+  /** Its scheduled starts that were missed last, until the next one comes. */
+  #missed: MissedSchedule | undefined;
   #retired = false;
   /** When its latest run ended; monotonic milliseconds. */
   #endedAt = Number.NEGATIVE_INFINITY;
@@ -34,10 +36,9 @@ export class Process {
     for (const [id, state] of Object.entries(slots).sort(([, one], [, other]) => one.run - other.run)) this.#addSlot(id, state);
     this.#slots.sort((one, other) => slotNumber(one) - slotNumber(other));
     const due = (kind: ScheduledAction, planned: number): void => (kind === "start" ? this.#onCron(planned) : this.#onTerminate(planned));
-    this.#timetable = new Timetable(ports.clock, { due, moved: () => this.#remember() }, snapshot?.met);
-    this.#timetable.set(patternsOf(definition));
-    for (const notice of missedNotices(snapshot?.planned, definition, { wall: ports.clock.wall(), isIdle: this.isIdle }))
-      ports.notice(definition.id, notice);
+    const before = this.#missedBefore(snapshot);
+    this.#timetable = new Timetable(ports.clock, { due, moved: () => this.#remember() }, before);
+    this.#timetable.set(schedulesOf(definition));
     if (!isSame(snapshot?.planned ?? {}, this.#timetable.planned)) this.#remember();
   }
 
@@ -82,6 +83,11 @@ export class Process {
   /** The next scheduled time; milliseconds since 1970. */
   next(kind: "start" | "terminate"): number | undefined {
     return this.#timetable.next(kind);
+  }
+
+  /** Scheduled starts that procman missed; undefined once another has come. */
+  get missed(): MissedSchedule | undefined {
+    return this.#missed;
   }
 
   /** @throws ProcmanError `process-blocked`, `process-leaving`, or `process-running` if it is running and `overrun` is off. */
@@ -172,7 +178,7 @@ export class Process {
     this.#definition = definition;
     this.#declare(before, definition);
     this.#retired = false;
-    this.#timetable.set(patternsOf(definition));
+    this.#timetable.set(schedulesOf(definition));
     const effect = change === undefined ? "none" : effectOf(change, before, { definition, blocked: this.#blocked, states: this.states });
     if (change !== undefined) this.#ports.notice(this.id, { type: "changed", fields: change.fields, effect });
     for (const slot of this.#slots) {
@@ -194,6 +200,18 @@ export class Process {
   dispose(): void {
     this.retire();
     for (const slot of this.#slots) slot.dispose();
+  }
+
+  /** Reports what was missed while procman was away. Returns what the timetable continues from. */
+  #missedBefore(snapshot: ProcessSnapshot | undefined): EarlierTimetable {
+    const { clock, lasting, notice } = this.#ports;
+    const stored = snapshot?.planned === undefined ? lasting?.plannedStart(this.#definition) : undefined;
+    const planned = stored === undefined ? snapshot?.planned : { start: stored };
+    const missed = missedSchedules(planned ?? {}, this.#definition, { wall: clock.wall(), isIdle: this.isIdle });
+    for (const [kind, times] of missed) notice(this.id, { type: "missed", kind, ...times });
+    const starts = missed.get("start");
+    this.#missed = starts ?? snapshot?.missed;
+    return { met: snapshot?.met, ...(starts?.isMadeUpFor && { due: { start: starts.last } }) };
   }
 
   /** Runs that a dependency had before it was declared are no restarts of it. */
@@ -246,6 +264,7 @@ export class Process {
   }
 
   #onCron(planned: number): void {
+    if (this.#missed !== undefined && planned > this.#missed.last) this.#missed = undefined;
     this.#remember();
     const reason = this.#blocked
       ? "it is blocked"
@@ -303,7 +322,8 @@ export class Process {
     const held = this.#held.size === 0 ? {} : { held: [...this.#held] };
     const declared = this.#declared.size === 0 ? {} : { declared: Object.fromEntries(this.#declared) };
     const { planned, met } = this.#timetable;
-    const times = Object.keys(met).length === 0 ? { planned } : { planned, met };
+    if (this.#definition.catchUp && planned.start !== undefined) this.#ports.lasting?.planStart(this.#definition, planned.start);
+    const times = { planned, ...(Object.keys(met).length > 0 && { met }), ...(this.#missed && { missed: this.#missed }) };
     this.#ports.spawner.remember(this.id, snapshotOf({ blocked: this.#blocked, ...held, slots: this.#slots, ...times, ...declared }));
   }
 }

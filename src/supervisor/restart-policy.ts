@@ -1,5 +1,6 @@
 /** When an ended process is restarted, and after which delay. */
-import type { StopSignal } from "../base/signals.ts";
+import type { ReloadSignal, StopSignal } from "../base/signals.ts";
+import type { ExitInfo } from "./states.ts";
 
 /** The policy of a process; times in milliseconds. */
 export type Policy = {
@@ -14,9 +15,13 @@ export type Policy = {
   readonly minUptimeMs?: number;
   readonly graceMs: number;
   readonly terminateMs: number;
+  /** Exit codes that count as success like 0, and names of signals by which an end does. */
+  readonly successExitCodes?: readonly (number | string)[];
   /** Signal that asks a run to stop; absent: SIGTERM. */
   readonly stopSignal?: StopSignal;
-  /** The leader alone gets that signal; absent: the whole process group. */
+  /** Signal by which a run reloads its configuration; absent: it can't. */
+  readonly reloadSignal?: ReloadSignal;
+  /** The leader alone gets the stop signal; absent: the whole process group. */
   readonly killMode?: "leader";
   /** Maximum run time; 0: no limit. */
   readonly timeoutMs: number;
@@ -34,6 +39,13 @@ const DEFAULT_MIN_UPTIME_MS = 1_000;
 
 export function minUptimeOf({ minUptimeMs = DEFAULT_MIN_UPTIME_MS }: Policy): number {
   return minUptimeMs;
+}
+
+/** Whether an end by itself counts as success. */
+export function isSuccess(ending: ExitInfo, { successExitCodes = [] }: Pick<Policy, "successExitCodes">): boolean {
+  if (ending.kind !== "exited") return false;
+  const { code, signal, outOfMemory = false } = ending;
+  return code === 0 || (!outOfMemory && successExitCodes.some((exit) => exit === code || exit === signal));
 }
 
 const FIRST_DELAY_MS = 100;
@@ -62,6 +74,8 @@ export function restartDelay(policy: Policy, restarts: number, chance: number): 
  */
 export function restartsAtOnceFrom({ since, restarts }: { readonly since: number; readonly restarts: number }, policy: Policy): number {
   if (policy.restart === "never" || policy.waits) return Number.POSITIVE_INFINITY;
+  // The keeper knows only code 0 as success.
+  if (policy.restart === "error" && policy.successExitCodes !== undefined) return Number.POSITIVE_INFINITY;
   const restartsAtOnce = (count: number): boolean => count < policy.restartLimit && restartDelay(policy, count, 0) === 0;
   if (restartsAtOnce(restarts)) return since + SETTLED_MS;
   return restartsAtOnce(0) ? since + Math.max(SETTLED_MS, policy.restartResetMs) : Number.POSITIVE_INFINITY;

@@ -5,10 +5,13 @@ import { FakeClock } from "../../test/support/fakes.ts";
 import { CronTimer, missedTimes, nextTime } from "./schedule.ts";
 import type { MetTime } from "./snapshot.ts";
 
-/** All times of a pattern between two moments, in the host's time zone. */
-function times(pattern: string, from: string, to: string): readonly string[] {
+const HOUR = 3_600_000;
+
+/** All times of a pattern between two moments, in a time zone (default: the host's). */
+function times(pattern: string, from: string, to: string, timeZone?: string): readonly string[] {
+  const schedule = { pattern, ...(timeZone === undefined ? {} : { timeZone }) };
   const found: string[] = [];
-  for (let next = nextTime(pattern, Date.parse(from)); next !== undefined && next < Date.parse(to); next = nextTime(pattern, next))
+  for (let next = nextTime(schedule, Date.parse(from)); next !== undefined && next < Date.parse(to); next = nextTime(schedule, next))
     found.push(new Date(next).toISOString());
   return found;
 }
@@ -42,15 +45,65 @@ test("2.2 cron: a time that daylight saving skips or repeats is met once that da
   });
 });
 
+test("2.2 cron: in its own time zone a schedule has the hours of that zone, whatever that of the host is", () => {
+  for (const host of ["UTC", "Asia/Tokyo", "America/New_York"])
+    inZone(host, () => {
+      const winter = times("0 3 * * *", "2026-01-10T00:00:00Z", "2026-01-12T00:00:00Z", "Europe/Berlin");
+      assert.deepEqual(winter, ["2026-01-10T02:00:00.000Z", "2026-01-11T02:00:00.000Z"], host);
+      const india = times("30 9 * * *", "2026-07-10T00:00:00Z", "2026-07-11T00:00:00Z", "Asia/Kolkata");
+      assert.deepEqual(india, ["2026-07-10T04:00:00.000Z"], host);
+    });
+});
+
+test("2.2 cron: in its own time zone an hour that is skipped is met when it is over, one that is repeated the first time", () => {
+  const days = (pattern: string, from: string): readonly string[] =>
+    times(pattern, `${from}T12:00:00Z`, new Date(Date.parse(`${from}T12:00:00Z`) + 3 * 24 * HOUR).toISOString(), "Europe/Berlin");
+  inZone("America/New_York", () => {
+    // 2026-03-29: 02:00 is followed by 03:00, at 01:00 UTC.
+    assert.deepEqual(days("30 2 * * *", "2026-03-27"), [
+      "2026-03-28T01:30:00.000Z",
+      "2026-03-29T01:00:00.000Z",
+      "2026-03-30T00:30:00.000Z",
+    ]);
+    // 2026-10-25: 03:00 is followed by 02:00, at 01:00 UTC.
+    assert.deepEqual(days("30 2 * * *", "2026-10-23"), [
+      "2026-10-24T00:30:00.000Z",
+      "2026-10-25T00:30:00.000Z",
+      "2026-10-26T01:30:00.000Z",
+    ]);
+  });
+  const hourly = times("0 * * * *", "2026-10-24T23:30:00Z", "2026-10-25T03:30:00Z", "Europe/Berlin");
+  assert.deepEqual(
+    hourly.map((time) => time.slice(11, 16)),
+    ["00:00", "01:00", "02:00", "03:00"],
+    "each real hour, also the repeated one",
+  );
+});
+
+test("jitter: each time of a schedule is called later by its delay, once, and named by its pattern's time", () => {
+  const clock = new FakeClock();
+  const start = clock.wall();
+  const calls: (readonly number[])[] = [];
+  const due = (planned: number): void => void calls.push([planned - start, clock.wall() - start]);
+  const timer = new CronTimer({ pattern: "0 * * * *", delayMs: 600_000 }, clock, { due, moved: () => undefined });
+  assert.deepEqual([(timer.next ?? 0) - start, (timer.planned ?? 0) - start], [600_000, 0], "midnight was ten minutes before");
+  clock.advance(2 * HOUR);
+  timer.stop();
+  assert.deepEqual(calls, [
+    [0, 600_000],
+    [HOUR, HOUR + 600_000],
+  ]);
+});
+
 test("2.2 cron: six fields begin with seconds; a pattern without future times has no next time", () => {
   assert.equal(times("*/20 * * * * *", "2026-06-01T00:00:00Z", "2026-06-01T00:01:01Z").length, 3);
-  assert.equal(nextTime("0 0 30 2 *", Date.parse("2026-01-01")), undefined);
+  assert.equal(nextTime({ pattern: "0 0 30 2 *" }, Date.parse("2026-01-01")), undefined);
 });
 
 test("a stopped schedule makes no calls and holds no timer", () => {
   const clock = new FakeClock();
   const seen: number[] = [];
-  const schedule = new CronTimer("* * * * *", clock, { due: (planned) => seen.push(planned), moved: () => undefined });
+  const schedule = new CronTimer({ pattern: "* * * * *" }, clock, { due: (planned) => seen.push(planned), moved: () => undefined });
   clock.advance(60_000);
   assert.equal(seen.length, 1);
   schedule.stop();
@@ -59,7 +112,6 @@ test("a stopped schedule makes no calls and holds no timer", () => {
   assert.equal(clock.armed, 0);
 });
 
-const HOUR = 3_600_000;
 // The fake clock starts at midnight in this zone.
 process.env.TZ = "UTC";
 
@@ -69,7 +121,7 @@ function watched(pattern: string) {
   const start = clock.wall();
   const seen: number[] = [];
   const moves: number[] = [];
-  const schedule = new CronTimer(pattern, clock, {
+  const schedule = new CronTimer({ pattern }, clock, {
     due: (planned) => seen.push((planned - start) / HOUR),
     moved: () => moves.push((schedule.next ?? Number.NaN) - start),
   });
@@ -116,7 +168,7 @@ test("2.2 cron: a clock set back doesn't repeat a time that was just met", () =>
 test("2.2 cron: with a clock that jumps back and forth, a job of every minute never pauses longer than two minutes", () => {
   const clock = new FakeClock();
   const calls: number[] = [];
-  const schedule = new CronTimer("* * * * *", clock, { due: () => calls.push(clock.now()), moved: () => undefined });
+  const schedule = new CronTimer({ pattern: "* * * * *" }, clock, { due: () => calls.push(clock.now()), moved: () => undefined });
   const start = clock.now();
   for (const jump of [3 * HOUR, -2 * HOUR, -90_000, 40_000, -30_000, -24 * HOUR, 24 * HOUR]) {
     clock.jump(jump);
@@ -133,10 +185,10 @@ test("2.2 cron: with a clock that jumps back and forth, a job of every minute ne
 test("missed times are counted up to a limit", () => {
   const at = (time: string): number => Date.parse(`2026-06-01T${time}Z`);
   inZone("UTC", () => {
-    const hourly = missedTimes("0 * * * *", at("10:00:00"), at("14:30:00"), 1_000);
+    const hourly = missedTimes({ pattern: "0 * * * *" }, at("10:00:00"), at("14:30:00"), 1_000);
     assert.deepEqual(hourly, { first: at("10:00:00"), last: at("14:00:00"), times: 5 });
-    assert.deepEqual(missedTimes("0 * * * *", at("10:00:00"), at("10:00:00"), 1_000).times, 1);
-    assert.deepEqual(missedTimes("* * * * * *", at("10:00:00"), at("20:00:00"), 1_000).times, 1_000);
+    assert.deepEqual(missedTimes({ pattern: "0 * * * *" }, at("10:00:00"), at("10:00:00"), 1_000).times, 1);
+    assert.deepEqual(missedTimes({ pattern: "* * * * * *" }, at("10:00:00"), at("20:00:00"), 1_000).times, 1_000);
   });
 });
 
@@ -156,7 +208,7 @@ test("2.2 cron: a schedule never starts twice for one second, over jumps of the 
       const clock = new FakeClock();
       const calls: { readonly planned: number; readonly at: number }[] = [];
       const begin = (met?: MetTime): CronTimer =>
-        new CronTimer(pattern, clock, { due: (planned) => calls.push({ planned, at: clock.now() }), moved: () => undefined }, met);
+        new CronTimer({ pattern }, clock, { due: (planned) => calls.push({ planned, at: clock.now() }), moved: () => undefined }, { met });
       let timer = begin();
       for (const { kind, ms } of steps) {
         if (kind === "jump" || kind === "step") clock.jump(ms);
@@ -191,7 +243,12 @@ test("2.2 cron: a clock set back by less than an interval between two services d
   clock.jump(-500);
   const again: number[] = [];
   const start = clock.wall() - 510;
-  const next = new CronTimer("* * * * * *", clock, { due: (planned) => again.push(planned - start), moved: () => undefined }, schedule.met);
+  const next = new CronTimer(
+    { pattern: "* * * * * *" },
+    clock,
+    { due: (planned) => again.push(planned - start), moved: () => undefined },
+    schedule,
+  );
   clock.advance(2_000);
   assert.deepEqual([seen.length, again], [1, [2_000]]);
   next.stop();
@@ -200,7 +257,7 @@ test("2.2 cron: a clock set back by less than an interval between two services d
 test("2.2 cron: a noted time of another boot, later than the monotonic clock, holds up nothing", () => {
   const clock = new FakeClock();
   const met = { planned: clock.wall() + HOUR, at: clock.now() + HOUR };
-  const timer = new CronTimer("* * * * * *", clock, { due: () => undefined, moved: () => undefined }, met);
+  const timer = new CronTimer({ pattern: "* * * * * *" }, clock, { due: () => undefined, moved: () => undefined }, { met });
   assert.equal(timer.next, clock.wall() + 1_000);
   timer.stop();
 });

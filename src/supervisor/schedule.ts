@@ -1,7 +1,7 @@
 /** Cron schedules: the next time, and a timer that survives jumps of the wall clock. */
 import { Cron } from "croner";
 import type { Clock } from "./ports.ts";
-import type { MetTime } from "./snapshot.ts";
+import type { MetTime, MissedTimes } from "./snapshot.ts";
 
 /** Longest sleep, after which a clock that was set or a machine that was suspended is noticed. Milliseconds. */
 const LONGEST_SLEEP_MS = 30_000;
@@ -16,29 +16,51 @@ export type ScheduleEvents = {
   readonly moved: () => void;
 };
 
-/**
- * The next time of a cron pattern after `from` (milliseconds since 1970), in the time zone of the host; undefined if there is
- * none. A pattern has five fields, six with seconds first, or seven with the year last.
- */
-export function nextTime(pattern: string, from: number): number | undefined {
-  return new Cron(pattern, { paused: true }).nextRun(new Date(from))?.getTime();
+export type Schedule = {
+  /** A cron pattern of five fields, six with seconds first, or seven with the year last. */
+  readonly pattern: string;
+  /** Its name, such as `Europe/Berlin`; absent: that of the host. */
+  readonly timeZone?: string;
+  /** Each time is called this much later. Milliseconds. */
+  readonly delayMs?: number;
+};
+
+function cronOf({ pattern, timeZone }: Schedule): Cron {
+  return new Cron(pattern, { paused: true, ...(timeZone === undefined ? {} : { timezone: timeZone }) });
 }
 
-export function isPattern(pattern: string): boolean {
+/** The next time of a schedule after `from` (milliseconds since 1970), without its delay; undefined if there is none. */
+export function nextTime(schedule: Schedule, from: number): number | undefined {
+  return cronOf(schedule).nextRun(new Date(from))?.getTime();
+}
+
+/** Whether its pattern and its time zone are valid. */
+export function isSchedule(schedule: Schedule): boolean {
+  return succeeds(() => cronOf(schedule)) && (schedule.timeZone === undefined || isTimeZone(schedule.timeZone));
+}
+
+export function isTimeZone(name: string): boolean {
+  return succeeds(() => new Intl.DateTimeFormat("en", { timeZone: name }));
+}
+
+function succeeds(attempt: () => unknown): boolean {
   try {
-    return new Cron(pattern, { paused: true }) !== undefined;
+    attempt();
+    return true;
   } catch {
     return false;
   }
 }
 
-/** Scheduled times that were missed, in milliseconds since 1970. */
-export type Missed = { readonly first: number; readonly last: number; readonly times: number };
+/** Whether both have the same times, apart from their delays. */
+export function hasSameTimes(one: Schedule, other: Schedule | undefined): boolean {
+  return one.pattern === other?.pattern && one.timeZone === other.timeZone;
+}
 
-/** All times of a pattern from `first`, which is such a time, until `until`; counts up to `limit`. */
-export function missedTimes(pattern: string, first: number, until: number, limit: number): Missed {
-  const cron = new Cron(pattern, { paused: true });
-  let missed: Missed = { first, last: first, times: 1 };
+/** All times of a schedule from `first`, which is such a time, until `until`; counts up to `limit`. */
+export function missedTimes(schedule: Schedule, first: number, until: number, limit: number): MissedTimes {
+  const cron = cronOf(schedule);
+  let missed: MissedTimes = { first, last: first, times: 1 };
   while (missed.times < limit) {
     const next = cron.nextRun(new Date(missed.last))?.getTime();
     if (next === undefined || next > until) break;
@@ -47,9 +69,18 @@ export function missedTimes(pattern: string, first: number, until: number, limit
   return missed;
 }
 
-/** Calls back at each time of a pattern until it is stopped. */
+/** What an earlier timer of the same times leaves to the next one. */
+export type EarlierTimer = {
+  /** The latest time that it has called, in the same boot; the clock may have been set back since. */
+  readonly met?: MetTime | undefined;
+  /** A time that it has not called, and that is called at once if it has passed. */
+  readonly due?: number | undefined;
+};
+
+/** Calls back at each time of a schedule until it is stopped. Inside, the times are those of the pattern: the wall clock is read as if it were behind by the delay. */
 export class CronTimer {
   readonly #pattern: Cron;
+  readonly #delayMs: number;
   readonly #clock: Clock;
   readonly #on: ScheduleEvents;
   #next: number | undefined;
@@ -59,19 +90,24 @@ export class CronTimer {
   #met: MetTime | undefined;
   #drop: (() => void) | undefined;
 
-  /** `met`: the latest time that an earlier timer of the same boot has called; the clock may have been set back since. */
-  constructor(pattern: string, clock: Clock, on: ScheduleEvents, met?: MetTime) {
-    this.#pattern = new Cron(pattern, { paused: true });
+  constructor(schedule: Schedule, clock: Clock, on: ScheduleEvents, { met, due }: EarlierTimer = {}) {
+    this.#pattern = cronOf(schedule);
+    this.#delayMs = schedule.delayMs ?? 0;
     this.#clock = clock;
     this.#on = on;
-    this.#checkedAt = clock.wall();
+    this.#checkedAt = this.#wall;
     this.#met = met === undefined || met.at > clock.now() ? undefined : met;
-    this.#next = this.#afterStepBack(this.#checkedAt);
+    this.#next = due !== undefined && due <= this.#checkedAt ? due : this.#afterStepBack(this.#checkedAt);
     this.#sleep();
   }
 
-  /** Milliseconds since 1970. */
+  /** When it calls next; milliseconds since 1970. */
   get next(): number | undefined {
+    return this.#next === undefined ? undefined : this.#next + this.#delayMs;
+  }
+
+  /** The time of the pattern for that call. */
+  get planned(): number | undefined {
     return this.#next;
   }
 
@@ -84,6 +120,10 @@ export class CronTimer {
     this.#drop?.();
     this.#drop = undefined;
     this.#next = undefined;
+  }
+
+  get #wall(): number {
+    return this.#clock.wall() - this.#delayMs;
   }
 
   #after(from: number): number | undefined {
@@ -108,12 +148,12 @@ export class CronTimer {
 
   #sleep(): void {
     if (this.#next === undefined) return;
-    const wait = Math.min(LONGEST_SLEEP_MS, Math.max(0, this.#next - this.#clock.wall()));
+    const wait = Math.min(LONGEST_SLEEP_MS, Math.max(0, this.#next - this.#wall));
     this.#drop = this.#clock.at(this.#clock.now() + wait, () => this.#wake());
   }
 
   #wake(): void {
-    const wall = this.#clock.wall();
+    const wall = this.#wall;
     const [planned, checkedAt] = [this.#next, this.#checkedAt];
     this.#checkedAt = wall;
     if (wall < checkedAt - STEP_BACK_MS) {

@@ -34,6 +34,8 @@ test("2.2 the keeper gets a restart order once a run is settled, for the exits a
     [{ restartDelayMs: 0 }, "2 after any-end"],
     [{ restart: "error" }, "2 after failure"],
     [{ restart: "never" }, undefined],
+    [{ successExitCodes: [3] }, "2 after any-end"],
+    [{ restart: "error", successExitCodes: [3] }, undefined],
     [{ restartDelayMs: 1 }, undefined],
     [{ restartLimit: 0 }, undefined],
   ] as const) {

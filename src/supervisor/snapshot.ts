@@ -25,6 +25,12 @@ export type MetTime = { readonly planned: number; readonly at: number };
 /** The latest scheduled times that were called. */
 export type MetTimes = Readonly<Partial<Record<ScheduledAction, MetTime>>>;
 
+/** Scheduled times that procman was away for, in milliseconds since 1970. */
+export type MissedTimes = { readonly first: number; readonly last: number; readonly times: number };
+
+/** `isCapped`: there are more times than were counted. `isMadeUpFor`: it is started once for them. */
+export type MissedSchedule = MissedTimes & { readonly isCapped: boolean; readonly isMadeUpFor: boolean };
+
 export type ProcessSnapshot = {
   readonly blocked: boolean;
   /** Slots whose start or restart the block has prevented. */
@@ -35,11 +41,13 @@ export type ProcessSnapshot = {
   readonly planned?: PlannedTime;
   /** The latest times of its schedules that were called: the next service doesn't call one again when the clock is set back a little. */
   readonly met?: MetTimes;
+  /** The scheduled starts that were missed last, until the next one comes. */
+  readonly missed?: MissedSchedule;
   /** When each dependency with `restart: true` was declared, if that was after its first definition. Monotonic milliseconds. */
   readonly declared?: Readonly<Record<string, number>>;
 };
 
-type SnapshotParts = Pick<ProcessSnapshot, "blocked" | "held" | "planned" | "met" | "declared"> & {
+type SnapshotParts = Pick<ProcessSnapshot, "blocked" | "held" | "planned" | "met" | "missed" | "declared"> & {
   readonly slots: readonly { readonly id: string; readonly state: SlotState }[];
 };
 
@@ -132,5 +140,6 @@ const processSnapshot = openObject({
   slots: map(slotState),
   planned: optional(openObject({ start: optional(count), terminate: optional(count) })),
   met: optional(openObject({ start: metTime, terminate: metTime })),
+  missed: optional(openObject({ first: count, last: count, times: count, isCapped: boolean(), isMadeUpFor: boolean() })),
   declared: optional(map(monotonicMs)),
 });

@@ -107,6 +107,28 @@ test("2.2 restart error: code 0 is no error; a signal is one", () => {
   assert.equal(killed.state()?.status, "starting");
 });
 
+test("2.2 restart error: an exit code or signal of successExitCodes is no error, unless memory ran out; changed ones apply to the present run", () => {
+  const killed = { kind: "exited", code: null, signal: "SIGTERM" } as const;
+  for (const [ending, outcome] of [
+    [{ kind: "exited", code: 3, signal: null }, "finished"],
+    [killed, "finished"],
+    [{ ...killed, outOfMemory: true }, undefined],
+    [{ kind: "exited", code: 4, signal: null }, undefined],
+    [{ kind: "exited", code: 0, signal: null }, "finished"],
+    [{ kind: "unknown" }, undefined],
+  ] as const) {
+    const { spawner, state, supervisor } = setup();
+    spawner.up("web");
+    supervisor.apply(
+      [{ id: "web", policy: { ...POLICY, successExitCodes: [3, "SIGTERM"] }, autostart: true, overrun: false }],
+      new Map([["web", { fields: ["successExitCodes"], restart: false }]]),
+    );
+    spawner.end("web", ending);
+    const after = state();
+    assert.equal(after?.status === "idle" ? after.outcome.kind : undefined, outcome, JSON.stringify(ending));
+  }
+});
+
 test("2.2 restart always: restarts after code 0, but not after an operator's stop", () => {
   const { spawner, process, state } = setup({ rules: { restart: "always", restartDelayMs: 0 } });
   spawner.up("web");

@@ -1,7 +1,7 @@
 /** The registry of all processes: takes commands by id, starts in order, stops in reverse order. */
 import { ProcmanError } from "../base/errors.ts";
 import type { Change, Dependency, ProcessDefinition } from "./definition.ts";
-import { Dependencies, inStartOrder } from "./dependencies.ts";
+import { Dependencies, inStartOrder, type Obstacle } from "./dependencies.ts";
 import { Process } from "./process.ts";
 import type { ProcessPorts } from "./process-ports.ts";
 import type { ProcessSnapshot } from "./snapshot.ts";
@@ -127,7 +127,12 @@ export class Supervisor {
 
   /** Whether the process waits for one that has failed for good. A later start of that one makes it wait again. */
   isSkipped(id: string): boolean {
-    return this.#dependencies.isSkipped(id);
+    return this.lossOf(id) !== undefined;
+  }
+
+  /** Why the process is skipped; undefined: it isn't. */
+  lossOf(id: string): Obstacle | undefined {
+    return this.#dependencies.lossOf(id);
   }
 
   /** Whether its run will be restarted because of a dependency that is being restarted. */

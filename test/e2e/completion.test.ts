@@ -79,6 +79,24 @@ test("values after an equals sign and after commas are completed, too", async (c
   assert.deepEqual(await tab(folder, "stop", "--config=procman.json", "w"), ["web"]);
 });
 
+test("groups are completed, also as bash splits them at the colon", async (context) => {
+  const { folder } = homeOf(context, [
+    { id: "web", cmd: "sleep 1000", autostart: true, groups: ["backend", "public"] },
+    { id: "mail", cmd: "sleep 1000", autostart: true, groups: "backend" },
+  ]);
+  for (const isRunning of [false, true]) {
+    if (isRunning) await procman(folder, ["run", "--detach"]);
+    assert.deepEqual(await tab(folder, "stop", ""), ["web", "mail", "group:backend", "group:public", "all"]);
+    assert.deepEqual(await tab(folder, "logs", "group:b"), ["group:backend"], "zsh and fish");
+    assert.deepEqual(await tab(folder, "logs", "web", "group", ":"), ["backend", "public"]);
+    assert.deepEqual(await tab(folder, "signal", "HUP", "group", ":", "p"), ["public"]);
+  }
+  assert.deepEqual(await tab(folder, "run", "group", ":", "b"), ["backend"]);
+  assert.deepEqual(await tab(folder, "token", "--group", ""), ["backend", "public"]);
+  assert.deepEqual(await tab(folder, "token", "--process", "m"), ["mail"]);
+  assert.deepEqual(await tab(folder, "remove", "g"), []);
+});
+
 test("without any candidate the completion is empty and prints no message", async (context) => {
   const { folder } = homeOf(context, []);
   writeFileSync(join(folder, "procman.json"), "{ no JSON");

@@ -46,6 +46,15 @@ test("each action waits for its result and reports it in one line", async (conte
   assert.equal((await procman(folder, ["stop", "all"])).out.match(/: stopped/g)?.length, 2);
 });
 
+test("the line of an action names the user behind sudo", async (context) => {
+  const { folder } = homeOf(context, [{ id: "web", ...SLEEPER }]);
+  await procman(folder, ["run", "--detach"]);
+  assert.equal((await procman(folder, ["stop", "web"], { SUDO_USER: "alice" })).code, 0);
+  assert.equal((await procman(folder, ["start", "web"], { SUDO_USER: "no name\n" })).code, 0);
+  const { out } = await procman(folder, ["logs", "--category", "api"]);
+  assert.match(out, /stop for "cli" \(alice\)\n.*start for "cli"\n/);
+});
+
 test("a blocked process is not started until it is unblocked", async (context) => {
   const { folder } = homeOf(context, [{ id: "web", ...SLEEPER }]);
   await procman(folder, ["run", "--detach"]);
@@ -110,6 +119,8 @@ test("restart: what fails is told with its last lines and code 1, for one proces
   const all = await procman(folder, ["restart", "all"]);
   assert.equal(all.code, 1);
   assert.match(all.err, /\| bad bad$/m);
+  const named = [...all.err.matchAll(/^procman: Cannot restart .*?"(bad|unready|pair)(?:-\d)?"/gm)].map(([, id]) => id);
+  assert.deepEqual([...new Set(named)].sort(), ["bad", "pair", "unready"], all.err);
 });
 
 test("status ends with 3 if something that was asked for isn't running; --check also if it is not ready or not healthy", async (context) => {
@@ -202,7 +213,7 @@ test("next shows the scheduled starts and ends", async (context) => {
   const { out } = await procman(folder, ["next"]);
   assert.match(
     out,
-    /^TIME +ACTION +ID\n\d{4}-01-01 03:00:00 {2}in \d+ [hd] +start +backup\n\d{4}-01-02 03:00:00 {2}in \d+ [hd] +terminate {2}web\n$/,
+    /^TIME +ACTION +ID\n\d{4}-01-01T03:00:00(?:Z|[+-]\d\d:\d\d) {2}in \d+ [hd] +start +backup\n\d{4}-01-02T03:00:00\S+ {2}in \d+ [hd] +terminate {2}web\n$/,
   );
   const planned = JSON.parse((await procman(folder, ["next", "web", "--json"])).out) as readonly { readonly process: string }[];
   assert.deepEqual(

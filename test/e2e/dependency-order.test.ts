@@ -69,12 +69,17 @@ test("a process whose dependency has failed for good is skipped: --exit-with and
   assert.equal(over.code, 1);
   const home = homeOf(context, processes);
   assert.equal((await procman(home.folder, ["run", "--detach"])).code, 1);
-  const { status, reason } = await record(home, "report");
-  assert.deepEqual([status, reason], ["skipped", "is skipped: it can't start any more, as it waits for work (finished)"]);
+  const failed = "prepare, which has failed for good: exited with code 3; no restart is allowed";
+  const chain = `it depends on work, which depends on ${failed}`;
+  const { status, reason, skippedBy } = await record(home, "report");
+  assert.deepEqual([status, reason, skippedBy], ["skipped", `is skipped: ${chain}`, ["work", "prepare"]]);
+  await waitForLine(home, new RegExp(`report +\\| skipped: ${chain}$`, "m"));
+  const { out } = await procman(home.folder, ["why", "report"]);
+  assert.match(out, new RegExp(`^report is skipped: ${chain}\\.\n[\\s\\S]*"procman start prepare" starts it, and report follows\\.\n$`));
   assert.equal((await procman(home.folder, ["stop", "work"])).code, 0);
   const started = await procman(home.folder, ["start", "work"]);
   assert.equal(started.code, 1);
-  assert.match(started.err, /Cannot start "work": it is skipped: it can't start any more, as it waits for prepare \(finished\)/);
+  assert.match(started.err, new RegExp(`Cannot start "work": it is skipped: it depends on ${failed}`));
 });
 
 test("the condition completed: a process starts when its dependency has ended, with whatever code; the one that needs code 0 is skipped", async (context) => {

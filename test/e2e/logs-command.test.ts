@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { LogEntry } from "../../src/contract/records.ts";
@@ -29,8 +29,8 @@ test("4 logs prints the last lines, also by id, severity, category and text; the
   const ask = async (...args: readonly string[]): Promise<string> => (await procman(folder, ["logs", ...args])).out;
   for (let all = ""; !/Hello[\s\S]*oops|oops[\s\S]*Hello/.test(all) || !all.includes("mail here"); ) all = await ask();
   const check = async (): Promise<void> => {
-    assert.match(await ask("web", "--category", "stdout"), /^\d{4}-\d\d-\d\dT[\d:.]+Z web +\| Hello\n$/);
-    assert.match(await ask("web", "--severity", "error"), /^\S+ web +\| oops\n$/);
+    assert.match(await ask("web", "--category", "stdout"), /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d) web +\| Hello\n$/);
+    assert.match(await ask("web", "--severity", "error"), /^\S+ web +! oops\n$/);
     assert.match(await ask("--search", "HELLO"), /^\S+ web +\| Hello\n$/);
     assert.match(await ask("mail", "--category", "stdout,stderr", "--since", "1h"), /^\S+ mail +\| mail here\n$/);
     assert.deepEqual(await procman(folder, ["logs", "web", "--until", "yesterday"]), {
@@ -192,4 +192,53 @@ test("the id of a cluster selects the log entries of its instances", async (cont
     (await entries("--category", "api")).map(({ process, instance, text }) => ({ process, instance, text })),
     [{ process: "pool-2", instance: 2, text: 'stop for "cli"' }],
   );
+});
+
+test("logs has host time with its offset, and --since takes what it prints; --json has UTC, --raw the lines as they were written", async (context) => {
+  const env = { TZ: "Asia/Kolkata" };
+  const { folder } = homeOf(context, [
+    { id: "web", cmd: "echo one; while [ ! -e go ]; do sleep 0.05; done; echo two; exec sleep 1000", autostart: true },
+  ]);
+  await procman(folder, ["run", "--detach"], env);
+  const ask = async (...args: readonly string[]): Promise<string> =>
+    (await procman(folder, ["logs", "web", "--category", "stdout", ...args], env)).out;
+  let shown = "";
+  while (!shown.includes("one")) shown = await ask();
+  writeFileSync(join(folder, "go"), "");
+  while (!shown.includes("two")) shown = await ask();
+  const [first = "", second = ""] = shown.split("\n").map((line) => line.split(" ")[0]);
+  assert.match(second, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+05:30$/);
+  assert.match(await ask("--since", second), /^\S+ web +\| two\n$/);
+  assert.equal((JSON.parse(await ask("--search", "one", "--json")) as LogEntry).time, new Date(first).toISOString());
+  assert.equal(await ask("--raw"), "one\ntwo\n");
+  const { out: why } = await procman(folder, ["why", "web"], env);
+  assert.match(why, /^web runs \(pid \d+\) since \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+05:30\.$/m);
+});
+
+test("logs --runs has the last runs of each process, --run one of them, also when their numbers began anew", async (context) => {
+  const { folder } = homeOf(context, [
+    { id: "web", cmd: "echo web $PROCMAN_RUN; exec sleep 1000", autostart: true, env: { PROCMAN_RUN: "x" } },
+    { id: "job", cmd: "echo job; exec sleep 1000", autostart: true },
+  ]);
+  const starts = async (count: number): Promise<void> => {
+    for (let text = ""; text.split("web x").length <= count; ) text = (await procman(folder, ["logs", "web"])).out;
+  };
+  const textsOf = async (...args: readonly string[]): Promise<readonly string[]> =>
+    (await procman(folder, ["logs", ...args, "--json"])).out
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as LogEntry)
+      .map(({ process = "", run = "", text }) => `${process}#${run} ${text.replace(/ \(.*/, "")}`);
+  await procman(folder, ["run", "--detach"]);
+  await procman(folder, ["restart", "web"]);
+  await starts(2);
+  await procman(folder, ["terminate"]);
+  await procman(folder, ["run", "--detach"]);
+  await starts(3);
+  assert.deepEqual(await textsOf("web", "--runs", "1"), ["web#1 started", "web#1 web x"]);
+  assert.deepEqual(await textsOf("web", "--runs", "2", "--category", "stdout"), ["web#2 web x", "web#1 web x"]);
+  assert.deepEqual(await textsOf("--runs", "1", "--category", "stdout").then((texts) => texts.toSorted()), ["job#1 job", "web#1 web x"]);
+  assert.deepEqual(await textsOf("web", "--run", "2", "--category", "stdout"), ["web#2 web x"]);
+  assert.deepEqual(await textsOf("web", "--run", "1", "-n", "1"), ["web#1 web x"]);
+  assert.match((await procman(folder, ["logs", "web", "--run", "9"])).err, /no matching log entries/);
 });

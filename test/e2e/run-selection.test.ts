@@ -1,6 +1,6 @@
 /** `procman run ID…`, `--once`, `--exit-with`, `"restart": "never"`, and what procman says when nothing is left to do: docs/cli.md. */
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { ProcessRecord } from "../../src/contract/records.ts";
@@ -22,7 +22,8 @@ async function statusesIn(folder: string): Promise<Readonly<Record<string, strin
 
 test("run ID starts these and what they depend on, also after a reload; the others start by hand", async (context) => {
   const { folder } = homeOf(context, STACK);
-  assert.equal((await procman(folder, ["run", "--detach", "--wait", "web"])).code, 0);
+  const started = await procman(folder, ["run", "--detach", "--wait", "web"]);
+  assert.deepEqual([started.code, started.err], [0, ""], "what starts is named: no start policy is missed");
   const selected = { db: "running", migrate: "finished", web: "running", mail: "created", watched: "created" };
   assert.deepEqual(await statusesIn(folder), selected);
   assert.match((await procman(folder, ["plan"])).out, /^Nothing has changed/);
@@ -55,16 +56,46 @@ test("run --once runs everything once, ends when all have ended, and its exit co
   writeFileSync(join(folder, "code"), "0");
   const good = await procman(folder, ["run", "--once"]);
   assert.deepEqual([good.code, ranIn()], [0, "lint,report,test"], good.out);
-  assert.match(good.out, /stopping everything \(everything has run once\)\n[\s\S]*db .*stopped\n/);
+  assert.match(good.err, /stopping everything \(everything has run once\)\n[\s\S]*db .*stopped\n/);
   writeFileSync(join(folder, "code"), "7");
   writeFileSync(join(folder, "ran"), "");
   const bad = await procman(folder, ["run", "--once"]);
   assert.deepEqual([bad.code, ranIn().replace(/^,/, "")], [7, "lint,test"], bad.out);
+  assert.match(bad.out, /test +\| exited with code 7.*; not restarted, because of --once\n/);
+  assert.match(
+    bad.out,
+    /report +\| skipped: it depends on test, which has failed for good: exited with code 7; not restarted, because of --once\n/,
+  );
   writeFileSync(join(folder, "ran"), "");
   const named = await procman(folder, ["run", "--once", "lint", "nightly"]);
   assert.deepEqual([named.code, ranIn().replace(/^,/, "")], [0, "lint,nightly"], named.out);
   const detached = await procman(folder, ["run", "--once", "--detach", "test"]);
   assert.notEqual(detached.code, 0, detached.out);
+});
+
+test("successExitCodes: a job that ends so has finished, with its real code; what depends on it runs, also after a kill of the service", async (context) => {
+  const jobs = [
+    { id: "sync", cmd: "while [ ! -e go ]; do sleep 0.02; done; exit 24", autostart: true, restart: "error", successExitCodes: [24] },
+    { id: "report", cmd: "touch reported", autostart: true, dependsOn: [{ id: "sync", condition: "finished" }] },
+  ];
+  const once = new Procman(folderWith(context, { processes: jobs }), { args: ["--once"] });
+  await once.line(/sync .*started/);
+  const service = once.helper("service");
+  process.kill(service, "SIGKILL");
+  await processExit(service);
+  writeFileSync(join(once.folder, "go"), "");
+  assert.equal((await once.exit()).code, 0);
+  await once.line(/sync +\| finished with code 24 after/);
+  assert.ok(existsSync(join(once.folder, "reported")));
+  const one = folderWith(context, { processes: jobs });
+  writeFileSync(join(one, "go"), "");
+  assert.equal((await procman(one, ["run", "--exit-with", "sync"])).code, 24);
+  const { folder } = homeOf(context, jobs);
+  writeFileSync(join(folder, "go"), "");
+  assert.equal((await procman(folder, ["run", "--detach", "--wait"])).code, 0);
+  const [sync] = JSON.parse((await procman(folder, ["status", "--json"])).out) as readonly ProcessRecord[];
+  assert.deepEqual([sync?.status, sync?.code, sync?.reason, sync?.restarts], ["finished", 24, "finished by itself with code 24", 0]);
+  assert.match((await procman(folder, ["why", "sync"])).out, /exited with code 24 .*none: it has finished\.\n$/);
 });
 
 test("run --once continues when the service is killed", async (context) => {
@@ -90,9 +121,9 @@ test('"restart": "never" and --exit-with: a process that would be restarted ends
       { id: "job", cmd: "exit 7", autostart: true, ...restart },
       { id: "web", cmd: "sleep 1000", autostart: true },
     ];
-    const { code, out } = await procman(folderWith(context, { processes }), ["run", "--exit-with", "job"]);
-    assert.equal(code, 7, out);
-    assert.equal(out.match(/job +\| started/g)?.length, 1, out);
+    const { code, err } = await procman(folderWith(context, { processes }), ["run", "--exit-with", "job"]);
+    assert.equal(code, 7, err);
+    assert.equal(err.match(/job +\| started/g)?.length, 1, err);
   }
   const never = await startProcman(context, [
     { id: "job", cmd: "exit 7", autostart: true, restart: "never" },

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import type { ProcessRecord } from "../../src/contract/records.ts";
 import { homeOf, procman } from "../support/cli.ts";
 import { freePort, freeRange } from "../support/free-ports.ts";
-import { Procman } from "../support/procman-process.ts";
+import { Procman, processExit } from "../support/procman-process.ts";
 
 /** A program and its child, which both print the signals that they get. */
 const FAMILY = `
@@ -48,6 +48,37 @@ test("signal goes to the group or the leader, and to all instances of a cluster;
   await running.line(/^leader +\| child got SIGWINCH$/);
   assert.ok(!running.lines.some((line) => /^leader .*child got SIGHUP|all-of-it .*child got SIGUSR2/.test(line)));
   await running.line(/^web +\| signal SIGHUP for "cli"$/);
+});
+
+test("reload ID sends the reloadSignal to the main process alone, which keeps its pid; also after a kill of the service, and set by a reload", async (context) => {
+  const { folder } = homeOf(context, [
+    { id: "web", ...common, reloadSignal: "SIGHUP" },
+    { id: "plain", cmd: "sleep 1000", autostart: true },
+  ]);
+  writeFileSync(join(folder, "family.cjs"), FAMILY);
+  const running = new Procman(folder);
+  context.after(() => running.close());
+  await running.line(/\| up$/);
+  const sent = await procman(folder, ["reload", "web"]);
+  assert.deepEqual([sent.out.replace(/\d+/, "N"), sent.err, sent.code], ["web: was asked to reload (pid N)\n", "", 0]);
+  await running.line(/^web +\| leader got SIGHUP$/);
+  await running.line(/^web +\| reload for "cli"$/);
+  const service = running.helper("service");
+  process.kill(service, "SIGKILL");
+  await processExit(service);
+  assert.equal((await procman(folder, ["reload", "web"])).out, sent.out);
+  await running.count(/^web +\| leader got SIGHUP$/, 2);
+  assert.ok(!running.lines.some((line) => line.includes("child got SIGHUP")));
+
+  const refused = await procman(folder, ["reload", "plain", "web"]);
+  assert.match(refused.err, /^procman: Cannot reload "plain": it has no "reloadSignal"; .* "procman restart plain" restarts it\n$/);
+  assert.deepEqual([refused.code, refused.out], [1, sent.out]);
+  assert.equal((await procman(folder, ["reload", "web", "--no-wait"])).code, 64);
+  const processes = [{ id: "web", ...common, reloadSignal: "SIGUSR2" }];
+  writeFileSync(join(folder, "procman.json"), JSON.stringify({ name: "test", processes }));
+  assert.match((await procman(folder, ["reload"])).out, /web +in-place +its reloadSignal has changed/);
+  assert.equal((await procman(folder, ["reload", "web"])).out, sent.out);
+  await running.line(/^web +\| leader got SIGUSR2$/);
 });
 
 test("signal is refused, with the reason, for what doesn't run and for wrong names; the others get it", async (context) => {

@@ -8,7 +8,7 @@ import { homeOf, procman } from "../support/cli.ts";
 import { eventually, isAlive, processExit, startProcman } from "../support/procman-process.ts";
 
 const NONE = /^procman: Cannot reach procman: none is running for .*Start it with "procman run"\n$/;
-const INTRO = /^procman is not running; its state folder has this about web, until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC\.$/m;
+const INTRO = /^procman is not running; its state folder has this about web, until \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)\.$/m;
 
 test("after an orderly end `why` shows the last run with its lines, its problem, exit code 69 and how to start procman", async (context) => {
   const web = { id: "web", cmd: "echo 'Error: no database' >&2; exit 3", autostart: true, restartLimit: 0 };

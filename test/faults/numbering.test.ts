@@ -17,6 +17,10 @@ test("2.7 run numbers: those of overlapping runs rise in the order of their star
   assert.deepEqual(foundIn("job#1@10", "job:2#2@11", "job:3#3@11", "job#4@12", "web#1@5"), []);
 });
 
+test("2.7 run numbers: a run that ended before its start time could be read is in no wrong order", () => {
+  assert.deepEqual(foundIn("job#1@10", "job#2", "job#3@11"), []);
+});
+
 test("2.7 run numbers: a repeat, a gap and a wrong order are found", () => {
   assert.deepEqual(foundIn("job#1@10", "job:2#1@11"), ["run numbers: job:2#1 has the number of another run of job"]);
   assert.deepEqual(foundIn("job#1@10", "job:2#4@11"), ["run numbers: job lacks 2, 3"]);

@@ -4,7 +4,7 @@ import type { Procman } from "../../examples/kill-the-manager/managers/procman.m
 import { monotonicMs } from "../../examples/kill-the-manager/programs/instance.mjs";
 import type { Action } from "../../src/contract/control.ts";
 import type { ProcessRecord } from "../../src/contract/records.ts";
-import { CLUSTER, PROFILED } from "./fault-load.ts";
+import { CLUSTER, PROFILE, PROFILED } from "./fault-load.ts";
 import { isDone, Requested } from "./requested.ts";
 import type { SeededRandom } from "./seeded-random.ts";
 
@@ -32,16 +32,17 @@ export async function runOperator(id: string, options: OperatorOptions): Promise
   return operator.end();
 }
 
-/** Also changes the number of instances, at run time and in the file. `write`: a file with so many instances. */
+/** Also changes the number of instances, at run time and in the file, and the profile. `write`: a file with so many instances. */
 export async function runClusterOperator(
   options: OperatorOptions & { readonly instances: number; readonly write: (instances: number) => void },
 ): Promise<OperatorReport> {
   const { random, isOver, instances } = options;
   const operator = new ClusterOperator(CLUSTER, options, new Requested(instances), instances);
   while (!isOver()) {
-    const action = random.weighted({ scale: 6, reload: 3, plan: 2, start: 2, stop: 1, restart: 2, block: 1, unblock: 2 });
+    const action = random.weighted({ scale: 6, reload: 3, profile: 2, plan: 2, start: 2, stop: 1, restart: 2, block: 1, unblock: 2 });
     if (action === "scale") await operator.scale();
     else if (action === "reload") await operator.reload(options.write);
+    else if (action === "profile") await operator.changeProfile();
     else if (action === "plan") await operator.plan();
     else await operator.act(action);
   }
@@ -100,7 +101,8 @@ class Operator {
     const record = answer.body.find(({ id }) => id === this.id);
     const found = record === undefined ? "it is gone" : this.requested.contradictionOf(record);
     if (found !== undefined) this.#find(`${this.id}: ${found}; ${JSON.stringify(record)}`);
-    if (!answer.body.some(({ id }) => id === PROFILED)) this.#find("the profile is lost");
+    const contradiction = this.requested.profileContradiction(answer.body, PROFILED);
+    if (contradiction !== undefined) this.#find(contradiction);
     return record;
   }
 
@@ -148,6 +150,7 @@ class ClusterOperator extends Operator {
   constructor(id: string, options: OperatorOptions, requested: Requested, configured: number) {
     super(id, options, requested);
     this.#configured = configured;
+    requested.hasProfile(true);
   }
 
   async scale(): Promise<void> {
@@ -165,10 +168,24 @@ class ClusterOperator extends Operator {
   async reload(write: (instances: number) => void): Promise<void> {
     await this.pause();
     this.#configured = this.#count();
+    write(this.#configured);
+    await this.#applyFile("/reload");
+  }
+
+  /** Another profile, or none, from now on. */
+  async changeProfile(): Promise<void> {
+    await this.pause();
+    const isActive = this.random.weighted({ on: 1, off: 1 }) === "on";
+    this.requested.askingForProfile(isActive);
+    await this.#applyFile(`/reload?profile=${isActive ? PROFILE : ""}`);
+    this.requested.hasProfile(isActive);
+  }
+
+  /** The number of instances is that of the file then. */
+  async #applyFile(path: string): Promise<void> {
     this.requested.askingFor(this.#configured);
     this.requested.mayBeUnblocked();
-    write(this.#configured);
-    for (const end = monotonicMs() + TIMEOUT_MS; !this.count(await this.ask("/reload")); await sleep(POLL_MS))
+    for (const end = monotonicMs() + TIMEOUT_MS; !this.count(await this.ask(path)); await sleep(POLL_MS))
       if (monotonicMs() > end) throw new Error("the changed configuration is refused");
     this.requested.has(this.#configured);
   }

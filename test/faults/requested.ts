@@ -10,6 +10,8 @@ export class Requested {
   #isUp: boolean | undefined;
   /** Numbers of instances that are right: two while a request for another one is unanswered. */
   #instances: readonly number[] | undefined;
+  /** Whether the profile is active: both are right while a request for another one is unanswered. undefined: not asked about. */
+  #profile: readonly boolean[] | undefined;
 
   constructor(instances?: number) {
     this.#instances = instances === undefined ? undefined : [instances];
@@ -40,6 +42,23 @@ export class Requested {
 
   has(instances: number): void {
     this.#instances = [instances];
+  }
+
+  askingForProfile(isActive: boolean): void {
+    this.#profile = [...(this.#profile ?? []), isActive];
+  }
+
+  hasProfile(isActive: boolean): void {
+    this.#profile = [isActive];
+  }
+
+  /** What the records contradict. `profiled`: the process that only the profile has. */
+  profileContradiction(records: readonly ProcessRecord[], profiled: string): string | undefined {
+    if (this.#profile === undefined || this.#profile.length > 1) return undefined;
+    const record = records.find(({ id }) => id === profiled);
+    // A removed process is shown until it has ended.
+    const isRight = this.#profile[0] === true ? record !== undefined : record === undefined || record.status === "stopping";
+    return isRight ? undefined : `the profile is ${this.#profile[0] ? "lost" : "active again"}`;
   }
 
   /** A new instance isn't blocked. */
@@ -78,6 +97,7 @@ export class Requested {
     this.#blocked = other.#blocked;
     this.#isUp = other.#isUp;
     this.#instances = other.#instances;
+    this.#profile = other.#profile;
   }
 }
 

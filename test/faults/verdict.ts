@@ -137,7 +137,8 @@ export function numbering(started: Started, ends: Ends): readonly string[] {
     const numbers = keys.map((key) => runs.get(key) ?? 0);
     const missing = Array.from({ length: numbers.at(-1) ?? 0 }, (_, index) => index + 1).filter((run) => !numbers.includes(run));
     const repeated = keys.filter((_, index) => numbers[index] === numbers[index - 1]);
-    const known = keys.flatMap((key) => ({ key, time: Number(started.get(key)?.startTime) })).filter(({ time }) => !Number.isNaN(time));
+    // "": a run that ended before the keeper could read it.
+    const known = keys.map((key) => ({ key, time: Number(started.get(key)?.startTime) })).filter(({ time }) => time > 0);
     const late = known.filter(({ time }, index) => time < (known[index - 1]?.time ?? 0));
     const open = keys.filter((key) => !ends.has(key));
     return [

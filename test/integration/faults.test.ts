@@ -44,7 +44,7 @@ async function nextService(keeper: number, before: number | undefined): Promise<
 }
 
 function isService(pid: number): boolean {
-  return /service\.cjs|procman: service/.test(commandLineOf(pid)) && isAlive(pid);
+  return /service\.cjs|^procman.*: service/.test(commandLineOf(pid)) && isAlive(pid);
 }
 
 test("EMFILE at start: processes that can't be started report the reason, the others run, and everything ends in order", async (context) => {

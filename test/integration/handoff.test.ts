@@ -93,6 +93,23 @@ testBoth("an idle timeout that is set after two handoffs applies to the connecti
   await eventually(() => (balancer.backend("a")?.connections === 0 ? true : undefined));
 });
 
+testBoth("a balancer without clients stays between its successor and a predecessor that has some, and ends with that", async (context) => {
+  const balancer = await TestBalancer.start(context, {}, 2);
+  const backend = await TestBackend.start(context, "a");
+  await balancer.serveUp([backend]);
+  const olds = await Promise.all(Array.from({ length: 6 }, () => balancer.client()));
+  await Promise.all(olds.map(received));
+  const second = await balancer.succeed();
+  await balancer.serviceComes();
+  assert.equal((await balancer.succeed()).t, "succeeded");
+  await balancer.serviceComes();
+  await eventually(() => (balancer.backend("a")?.connections === 6 ? true : undefined));
+  await balancer.serve([backend.spec], { idleMs: 200 });
+  await eventually(() => (olds.every(({ readableEnded }) => readableEnded) ? true : undefined));
+  assert.ok(second.t === "succeeded");
+  await processExit(second.pid);
+});
+
 testBoth("least-connections counts connections that stay with old balancers", async (context) => {
   const balancer = await TestBalancer.start(context, { strategy: "least-connections" }, 2);
   const backends = [];

@@ -1,5 +1,6 @@
 /** Limits and users of real programs. */
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -24,14 +25,48 @@ test("ulimits, umask and nice apply to the process, whose pid is the program's",
   assert.match(limits, /Max core file size +0 +0/);
 });
 
-test("a limit that can't be set ends the run, and the log says why", async (context) => {
-  const procman = await startProcman(
-    context,
-    [{ id: "web", cmd: "echo never", autostart: true, restart: "error", restartLimit: 0, ulimits: { nofile: 2 ** 52 } }],
-    { config: { logger: { console: true } } },
-  );
-  await procman.line(/web +\| Cannot start: the limit nofile cannot be 4503599627370496/);
-  await procman.line(/web +\| exited with code 78/);
+test("oomScoreAdjust and ioNice apply to the process, whose pid is the program's, and to each restart of it", {
+  skip: process.platform !== "linux" && "only Linux has them",
+}, async (context) => {
+  const procman = await startProcman(context, [
+    {
+      id: "web",
+      cmd: "sleep 1000",
+      autostart: true,
+      restart: "always",
+      oomScoreAdjust: 300,
+      ioNice: { class: "best-effort", level: 6 },
+    },
+  ]);
+  const started = (count: number): Promise<number> =>
+    eventually(() => {
+      const line = procman.lines.filter((each) => /web +\| started/.test(each))[count - 1];
+      return line === undefined ? undefined : Number(/pid (\d+)/.exec(line)?.[1]);
+    });
+  const assertApplied = (pid: number): Promise<true> =>
+    eventually(() => {
+      const io = execFileSync("ionice", ["-p", String(pid)], { encoding: "utf8" }).trim();
+      return readFileSync(`/proc/${pid}/oom_score_adj`, "utf8") === "300\n" && io === "best-effort: prio 6" ? true : undefined;
+    });
+  const first = await started(1);
+  await assertApplied(first);
+  assert.equal(readFileSync(`/proc/${first}/comm`, "utf8").trim(), "sleep");
+  process.kill(first, "SIGKILL");
+  await assertApplied(await started(2));
+});
+
+test("a CPU limit holds in a cgroup; without one the run starts, and the reason is logged once", async (context) => {
+  const procman = await startProcman(context, [
+    { id: "web", cmd: "sleep 1000", autostart: true, cpuQuota: 50 },
+    { id: "small", cmd: "sleep 1000", autostart: true, cpuQuota: 50 },
+  ]);
+  await procman.line(/web +\| started/);
+  const pid = Number(/pid (\d+)/.exec(await procman.line(/small +\| started/))?.[1]);
+  const path = /^0::(.*)$/m.exec(readFileSync(`/proc/${pid}/cgroup`, "utf8"))?.[1] ?? "";
+  const limit = join("/sys/fs/cgroup", path, "cpu.max");
+  if (path.endsWith("/small") && existsSync(limit)) assert.equal(readFileSync(limit, "utf8").trim(), "50000 100000");
+  else await procman.line(/Cannot enforce "cpuQuota": .*; processes run without this limit/);
+  assert.ok(procman.lines.filter((line) => line.includes('Cannot enforce "cpuQuota"')).length <= 1);
 });
 
 test("a process and its probes run as the configured user", {
@@ -52,7 +87,7 @@ test("a run that exceeds its memory limit is restarted by its policy, with the c
     { id: "web", cmd: `node -e '${program}'`, autostart: true, restart: "error", restartLimit: 1, memoryLimit: "100MB" },
     { id: "small", cmd: "sleep 1000", autostart: true, memoryLimit: "100MB" },
   ]);
-  await procman.line(/web +\| used too much memory \(\d+(\.\d)? MB, more than its 100 MB\); stopping/);
+  await procman.line(/web +\| used too much memory \(\d+(\.\d)? MB, more than its 100 MB(; RSS: \d+(\.\d)? MB)?\); stopping/);
   await procman.line(/web +\| was ended by SIGTERM .*its one restart is used up/);
   assert.ok(!procman.lines.some((line) => /small +\| had too much/.test(line)));
 });
@@ -63,7 +98,7 @@ test("a run that exceeds the kernel's memory limit is killed at once in a cgroup
     { id: "web", cmd: `node -e '${program}'`, autostart: true, restart: "error", restartLimit: 1, memoryMax: "100MB" },
     { id: "small", cmd: "sleep 1000", autostart: true, memoryMax: "100MB" },
   ]);
-  const end = await procman.line(/web +\| (used too much memory \(.* more than its 100 MB\)|was ended by SIGKILL \(out of memory\))/);
+  const end = await procman.line(/web +\| (used too much memory \(.* more than its 100 MB.*\)|was ended by SIGKILL \(out of memory\))/);
   await procman.line(/web +\| was ended by SIG.*its one restart is used up/);
   const warnings = procman.lines.filter((line) => line.includes('Cannot enforce "memoryMax" by the kernel: '));
   assert.equal(warnings.length, end.includes("(out of memory)") ? 0 : 1);

@@ -226,7 +226,7 @@ test("2.3 decorateFiles: an ISO time before each line, a mark at errors among ou
   assert.deepEqual(read("plain.log"), ["plain"]);
 });
 
-test("2.3 console: each line of both streams with the id before it, no time and no colours without a terminal", async (context) => {
+test("2.3 console: each line of both streams with the id before it, standard error marked, no time and no colours without a terminal", async (context) => {
   const procman = await startProcman(context, [
     { id: "web", cmd: "echo out; echo err >&2; printf last", autostart: true, logger: { console: true } },
     { id: "quiet", cmd: "echo unshown", autostart: true },
@@ -235,10 +235,10 @@ test("2.3 console: each line of both streams with the id before it, no time and 
   assert.equal(await procman.stop(), 0);
   assert.deepEqual(
     procman.lines
-      .filter((line) => /^web +\| (?:out|err|last)$/.test(line))
-      .map((line) => line.replace(/^web +\| /, ""))
+      .filter((line) => /^web +[|!] (?:out|err|last)$/.test(line))
+      .map((line) => line.replace(/^web +/, ""))
       .sort(),
-    ["err", "last", "out"],
+    ["! err", "| last", "| out"],
     procman.lines.join("\n"),
   );
   assert.ok(!procman.lines.some((line) => line.includes("\u001b")), "no colours");
@@ -248,9 +248,9 @@ test("2.3 console: each line of both streams with the id before it, no time and 
 test("2.3 console: decorate adds the time, colors colours each line and ends the colour", async (context) => {
   const web = { id: "web", cmd: "echo hello", autostart: true, logger: { console: true } };
   const config = { logger: { decorate: true, colors: true } };
-  const plain = await startProcman(context, [web], { config });
+  const plain = await startProcman(context, [web], { config, env: { TZ: "UTC" } });
   assert.match(await plain.line(/hello/), /^\d{4}-\d\d-\d\dT[\d:.]+Z web +\| hello$/, "without a terminal");
-  const procman = await startProcman(context, [web], { config, env: { FORCE_COLOR: "1" } });
+  const procman = await startProcman(context, [web], { config, env: { TZ: "UTC", FORCE_COLOR: "1" } });
   const line = await procman.line(/hello/);
   assert.match(line, /^\u001b\[\d+m\d{4}-\d\d-\d\dT[\d:.]+Z web +\| \u001b\[0m.*hello/);
   assert.ok(line.endsWith("\u001b[0m"));

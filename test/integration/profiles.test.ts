@@ -43,7 +43,7 @@ test("plan names its profile and shows the effect of another one; a reload keeps
   const { out } = await cli(folder, ["plan", "--profile", "production"]);
   assert.match(out, /^web +restart +its cmd has changed$/m);
   assert.match(out, /^extra +start +is new$/m);
-  assert.match(out, /^With the profile "production"\.\n"procman reload" uses the profile that procman was run with/m);
+  assert.match(out, /^With the profile "production"\.\n"procman reload --profile production" applies this; "procman reload" keeps/m);
   const unknown = await cli(folder, ["plan", "--profile", "prod"]);
   assert.equal(unknown.code, 78);
   assert.match(unknown.err, /Found no profile "prod"; allowed: "staging", "production"/);
@@ -56,4 +56,75 @@ test("an unknown profile ends `run` before any process starts", async (context) 
   const procman = new Procman(folder, { args: ["--profile=prodution"] });
   assert.equal((await procman.exit()).code, 78);
   assert.match(procman.lines.join("\n"), /procman\.json:1:\d+ profiles(?:\n.*)*Did you mean "production"\?/);
+});
+
+/** The table of `status` once it is so. */
+async function statusWhen(folder: string, isSo: (table: string) => boolean): Promise<string> {
+  for (const end = performance.now() + 60_000; ; ) {
+    const { out } = await cli(folder, ["status"]);
+    if (isSo(out)) return out;
+    assert.ok(performance.now() < end, out);
+  }
+}
+
+/** The service after this one. */
+async function nextService(procman: Procman, killed: number): Promise<void> {
+  process.kill(killed, "SIGKILL");
+  await processExit(killed);
+  await eventually(() => (serviceOf(procman) === killed ? undefined : true), { what: "the next service" });
+}
+
+function serviceOf({ stateDir }: Procman): number {
+  return Number(/"pid":(\d+)/.exec(readFileSync(join(stateDir, "endpoint.json"), "utf8"))?.[1]);
+}
+
+test("reload --profile and --no-profile: it outlives kills of service and keeper, an upgrade and further reloads; a failed reload keeps it", async (context) => {
+  const only = (id: string, cmd = "sleep 1001") => ({ id, cmd, autostart: true });
+  const config = (...more: readonly object[]) => ({
+    processes: [{ ...only("base"), cluster: { instances: 2 } }],
+    profiles: {
+      blue: { processes: [only("blue")] },
+      green: { processes: [only("green"), ...more] },
+      broken: { processes: [{ id: "base", cmd: "exit 3", restartLimit: 0 }] },
+    },
+  });
+  const folder = folderWith(context, config());
+  const procman = new Procman(folder, { args: ["--profile", "blue", "--watch-config"] });
+  await procman.line(/blue +\| started/);
+  const isGreen = (table: string): boolean => /^green +running[\s\S]*^With the profile "green"\.$/m.test(table) && !/^blue /m.test(table);
+  const switched = await cli(folder, ["reload", "--profile", "green"]);
+  assert.deepEqual([switched.code, switched.err], [0, ""]);
+  assert.match(switched.out, /^green +start +is new$[\s\S]*^With the profile "green"\.$/m);
+  await statusWhen(folder, isGreen);
+  assert.equal((await cli(folder, ["reload", "--profile", "broken"])).code, 1);
+  const green = /^green +running +(\d+) /m.exec(await statusWhen(folder, isGreen))?.[1];
+  for (const _ of [1, 2]) await nextService(procman, serviceOf(procman));
+  await statusWhen(folder, isGreen);
+  assert.equal((await cli(folder, ["upgrade"])).code, 0);
+  process.kill(procman.pid, "SIGKILL");
+  await procman.successor();
+  assert.match(await statusWhen(folder, isGreen), new RegExp(`^green +running +${green} `, "m"), "it was never restarted");
+  assert.match((await cli(folder, ["plan"])).out, /^Nothing has changed .*\nWith the profile "green"\.\n$/);
+  writeFileSync(join(folder, "procman.json"), JSON.stringify(config(only("late", "touch late; exec sleep 1001"))));
+  await eventually(() => existsSync(join(folder, "late")) || undefined, { what: "--watch-config" });
+  await statusWhen(folder, isGreen);
+  assert.equal((await cli(folder, ["reload", "--no-profile"])).code, 0);
+  const isPlain = (table: string): boolean => /^base +running/m.test(table) && !/^(?:green|late|blue) |profile/m.test(table);
+  await statusWhen(folder, isPlain);
+  await nextService(procman, serviceOf(procman));
+  await statusWhen(folder, isPlain);
+  await procman.stopHolder();
+});
+
+test("the profile of a reload ends with procman: the next run has its own", async (context) => {
+  const profileWith = (id: string) => ({ processes: [{ id, cmd: "sleep 1001", autostart: true }] });
+  const folder = folderWith(context, { processes: [], profiles: { blue: profileWith("blue"), green: profileWith("green") } });
+  const first = new Procman(folder, { args: ["--profile", "blue"] });
+  await first.line(/blue +\| started/);
+  assert.equal((await cli(folder, ["reload", "--profile", "green"])).code, 0);
+  await first.stop();
+  const second = new Procman(folder, { args: ["--profile", "blue"] });
+  await second.line(/blue +\| started/);
+  assert.match((await cli(folder, ["status"])).out, /^With the profile "blue"\.$/m);
+  await second.stop();
 });

@@ -68,7 +68,7 @@ test("service, balancer and its further processes outlive SIGUSR1 and SIGUSR2, a
   const [before, logger] = [parts(), procman.helper("logger")];
   assert.equal(before.length, 2 + Math.min(4, availableParallelism()) - 1);
   // Each ignores the signals from its first statement on.
-  await eventually(() => before.every((pid) => commandLineOf(pid).startsWith("procman: ")) || undefined);
+  await eventually(() => before.every((pid) => /^procman[:[]/.test(commandLineOf(pid))) || undefined);
   for (const signal of ["SIGUSR1", "SIGUSR2"] as const) for (const pid of before) process.kill(pid, signal);
   process.kill(logger, "SIGUSR2");
   // The keeper reopens the log files, and upgrades all parts to what they are.

@@ -1,5 +1,6 @@
 /** The documentation agrees with commands, files and errors; its configurations are valid. */
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { test } from "node:test";
@@ -38,6 +39,22 @@ test("each link between pages leads to a file, and to a heading in it", () => {
       const file = path === "" ? page : join(dirname(page), path);
       assert.ok(existsSync(join(ROOT, file)), `${page} links to ${target}, which does not exist`);
       if (anchor !== undefined) assert.ok(anchorsOf(file).includes(anchor), `${page} links to ${target}, which has no such heading`);
+    }
+});
+
+test("in the npm package, too, each link leads to a file", () => {
+  const [packed] = JSON.parse(
+    execFileSync("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], { cwd: ROOT, encoding: "utf8" }),
+  ) as [{ readonly files: readonly { readonly path: string }[] }];
+  const files = packed.files.map(({ path }) => path);
+  assert.ok(files.length > 40);
+  for (const page of files.filter((path) => path.endsWith(".md")))
+    for (const [, target = ""] of textOf(page).matchAll(/\]\((?!\w+:|#)([^)\s#]+)/g)) {
+      const path = join(dirname(page), target).replace(/\/$/, "");
+      assert.ok(
+        files.some((file) => file === path || file.startsWith(`${path}/`)),
+        `${page} links to ${target}, which is not in the package`,
+      );
     }
 });
 
@@ -118,6 +135,30 @@ test("each code of an error, each event and each cause of an incident is on its 
       page,
     );
 });
+
+/** Of the second column of the tables for users of other tools. */
+function fieldsIn(page: string): readonly string[] {
+  return textOf(page)
+    .split("\n")
+    .flatMap(
+      (line) =>
+        /^`(".*")`$|^`(".*[}\]\w])`$/
+          .exec(line.split(" | ")[1] ?? "")
+          ?.slice(1)
+          .find(Boolean) ?? [],
+    );
+}
+
+for (const page of PAGES.filter((name) => name.startsWith("docs/from-")))
+  test(`${page}: the fields of its tables are valid`, () => {
+    const all = fieldsIn(page);
+    assert.ok(all.length > 10, `${all.length}`);
+    for (const fields of all) {
+      const others = ['"cmd": "true",', '"autostart": true,'].filter((each) => !fields.startsWith(each.split(":")[0] ?? "")).join(" ");
+      const text = `{ "processes": [{ "id": "web", ${others} ${fields} }, { "id": "db", "cmd": "true", "autostart": true }] }`;
+      check({ file: join(ROOT, "docs", "procman.jsonc"), shownAs: page, text });
+    }
+  });
 
 /** Code blocks with a complete configuration; their programs need not exist here. */
 const EXAMPLES = PAGES.flatMap((page) =>

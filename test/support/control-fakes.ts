@@ -6,12 +6,12 @@ import type {
   LogEntry,
   LogItem,
   LogPage,
-  LogQuery,
   LogSubmission,
   MetricPoint,
   MetricQuery,
   TelemetryReport,
 } from "../../src/contract/records.ts";
+import type { ViewedQuery } from "../../src/log-store/filter.ts";
 import type { ProcessObservation } from "../../src/service/reporting/process-records.ts";
 import type { LogAccess } from "../../src/service/service-control.ts";
 
@@ -55,23 +55,32 @@ class Feed<T> {
   }
 }
 
+/** By the view and the groups of the query; its other members are not applied. */
+function isSeen({ process = "", instance = 0 }: LogEntry, { view, isNamed }: ViewedQuery): boolean {
+  return view?.allows(process, instance) !== false && isNamed?.(process) !== false;
+}
+
 export class FakeLogAccess implements LogAccess {
   readonly feed = new Feed<LogEntry>();
-  readonly queries: LogQuery[] = [];
+  readonly queries: ViewedQuery[] = [];
   readonly callers: Caller[] = [];
 
-  async logs(query: LogQuery): Promise<LogPage> {
+  async logs(query: ViewedQuery): Promise<LogPage> {
     this.queries.push(query);
     const start = Number(query.cursor ?? 0);
     const end = start + (query.limit ?? 100);
-    const entries = this.feed.items.slice(start, end);
-    return end < this.feed.items.length ? { entries, next: String(end) } : { entries };
+    const seen = this.feed.items.filter((entry) => isSeen(entry, query));
+    const entries = seen.slice(start, end);
+    return end < seen.length ? { entries, next: String(end) } : { entries };
   }
 
-  async *follow(query: LogQuery, signal: AbortSignal): AsyncGenerator<LogItem, void, undefined> {
+  async *follow(query: ViewedQuery, signal: AbortSignal): AsyncGenerator<LogItem, void, undefined> {
     this.queries.push(query);
     let cursor = Number(query.cursor ?? 0);
-    for await (const entry of this.feed.from(cursor, signal)) yield { type: "entry", entry, cursor: String(++cursor) };
+    for await (const entry of this.feed.from(cursor, signal)) {
+      cursor += 1;
+      if (isSeen(entry, query)) yield { type: "entry", entry, cursor: String(cursor) };
+    }
   }
 
   async log({ text, severity = "info", process }: LogSubmission, caller: Caller): Promise<LogEntry> {
@@ -129,9 +138,9 @@ export class FakeReporting {
     return Array.from({ length: limit }, () => incident);
   }
 
-  prometheus(): string {
+  prometheus(_records: unknown, _state: unknown, shown: readonly { readonly id: string }[]): string {
     if (this.bug !== undefined) throw this.bug;
-    return "procman_up 1\n";
+    return `procman_up ${shown.map(({ id }) => id).join()}\n`;
   }
 
   follow(after: string | undefined, signal: AbortSignal): AsyncIterable<EventRecord> {

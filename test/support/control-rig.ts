@@ -26,9 +26,12 @@ import { FakeClock, FakeSpawner } from "./fakes.ts";
 type After = { readonly after: (call: () => void | Promise<void>) => void };
 
 const PROCESSES: readonly RawProcess[] = [
-  { id: "web", cmd: "web", autostart: true, restart: "always", restartLimit: 0, minUptimeMs: 0 },
+  { id: "web", cmd: "web", autostart: true, restart: "always", restartLimit: 0, minUptimeMs: 0, groups: "front" },
   { id: "job", cmd: "job", autostart: true, restart: "error", restartLimit: 0, killMode: "leader", minUptimeMs: 0 },
-  { id: "pair", cmd: "pair", autostart: true, minUptimeMs: 0, cluster: { instances: 2 } },
+  {
+    ...{ id: "pair", cmd: "pair", autostart: true, minUptimeMs: 0, reloadSignal: "SIGUSR2", cluster: { instances: 2 } },
+    groups: ["back", "both"],
+  },
 ];
 
 export const PLANNED: PlanRecord = {
@@ -80,10 +83,10 @@ export function controlRig() {
     reason: (process) => records.of(process).reason,
     lastEnd: () => undefined,
   });
-  const status = () =>
+  const status = (processes = supervisor.processes) =>
     serviceStatus({
       config,
-      processes: supervisor.processes,
+      processes,
       isSkipped: () => false,
       isTerminating: false,
       startedAt: 0,
@@ -91,7 +94,17 @@ export function controlRig() {
       plugins: undefined,
     });
   const control = controlFactory({
-    ...{ supervisor, spec, records, status, logAccess, events: reporting, metrics: reporting, incidents: reporting },
+    ...{
+      supervisor,
+      spec,
+      specs: () => config.processes,
+      records,
+      status,
+      logAccess,
+      events: reporting,
+      metrics: reporting,
+      incidents: reporting,
+    },
     sendSignal: ({ slot, run }, signal, to) => spawner.log.push(`${signal} ${slot} ${run}${to === undefined ? "" : ` to the ${to}`}`),
     terminate: async (why) => void terminations.push(why),
     commit: async () => undefined,

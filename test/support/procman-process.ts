@@ -20,6 +20,7 @@ export function cleanEnvironment(extra: NodeJS.ProcessEnv = {}): NodeJS.ProcessE
   const {
     NODE_OPTIONS: _options,
     PROCMAN_CONFIG: _config,
+    SUDO_USER: _user,
     NODE_EXTRA_CA_CERTS: _certificates,
     NODE_TEST_CONTEXT: _context,
     ...env

@@ -94,7 +94,9 @@ export class Procman {
   parts() {
     const all = marked(this.mark);
     const of = (name) =>
-      all.filter(({ command }) => command.startsWith(`procman: ${name}`) || command.includes(`/${name}.cjs`)).map(({ pid }) => pid);
+      all
+        .filter(({ command }) => new RegExp(`^procman(?:\\[.*\\])?: ${name}`).test(command) || command.includes(`/${name}.cjs`))
+        .map(({ pid }) => pid);
     return { keeper: of("keeper"), service: of("service"), logger: of("logger") };
   }
 

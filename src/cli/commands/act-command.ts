@@ -4,12 +4,13 @@ import type { Command } from "commander";
 import { EXIT, ProcmanError } from "../../base/errors.ts";
 import { printable, printableLine } from "../../base/printable.ts";
 import type { Client } from "../../client/client.ts";
-import { connect } from "../../connection/connect.ts";
 import type { Action, ActOptions } from "../../contract/control.ts";
 import type { ProcessRecord, Status } from "../../contract/records.ts";
+import { asTyped } from "../config-option.ts";
+import { connect } from "../connected.ts";
 import { outcomeOf } from "../format.ts";
-import { secondsTo, withConfig } from "../options.ts";
-import { withProgress } from "../progress.ts";
+import { IDS_HELP, secondsTo, withConfig } from "../options.ts";
+import { waitFor } from "../progress.ts";
 import { lastLinesOf } from "../settled-start.ts";
 import { unappliedId } from "../unapplied.ts";
 
@@ -33,7 +34,7 @@ const VERBS: Readonly<Record<Action, Verb>> = {
   start: {
     summary: "start processes",
     description:
-      "Starts processes and waits until they are up: ready or, without `ready`, running for minUptimeMs (1 s), or finished with code 0. Refused for processes that are running or blocked.",
+      "Starts processes and waits until they are up: ready or, without `ready`, running for minUptimeMs (1 s), or finished. Refused for processes that are running or blocked.",
     doing: "starting",
     missed: ["errored", "exhausted", "backoff"],
   },
@@ -78,7 +79,7 @@ export function actionCommand(action: Action): { readonly define: (parent: Comma
   const { summary, description } = VERBS[action];
   const define = (parent: Command): void => {
     const command = withConfig(parent.command(action).summary(summary).description(description))
-      .argument("<id...>", 'ids of processes, instances (web-2) or clusters; "all" for all')
+      .argument("<id...>", `${IDS_HELP}; "all" for all`)
       .option("--no-wait", "return immediately instead of waiting")
       .option(
         "--timeout <seconds>",
@@ -106,7 +107,13 @@ async function act(
     open.delete(id);
     return result;
   };
-  const results = await withProgress(() => `${VERBS[action].doing} ${[...open].join(", ")}`, Promise.all(targets.map(one)));
+  const results = await waitFor(
+    {
+      doing: () => `${VERBS[action].doing} ${[...open].join(", ")}`,
+      continues: () => `procman continues ${VERBS[action].doing} ${[...open].join(", ")}, "${asTyped("status", config)}" shows the states`,
+    },
+    Promise.all(targets.map(one)),
+  );
   const records = results.flatMap((result) => ("record" in result ? [result.record] : []));
   if (json === true) process.stdout.write(`${JSON.stringify(records, undefined, 2)}\n`);
   for (const [index, result] of results.entries()) {
@@ -156,7 +163,8 @@ async function ask(client: Client, { id, action, config, options }: ActionQuesti
 /** Prints a result; false if the action failed. */
 function print(result: Result, action: Action, quiet: boolean): boolean {
   if ("problem" in result) {
-    process.stderr.write(`procman: ${printable(result.problem.message)}\n`);
+    // One line for each process that has failed.
+    for (const line of result.problem.message.split("\n")) process.stderr.write(`procman: ${printable(line)}\n`);
     return false;
   }
   const members = result.record.instances ?? [result.record];

@@ -30,25 +30,27 @@ async function append(options: Options): Promise<void> {
  * @throws {ProcmanError} `configuration-missing`, `configuration-invalid`
  */
 export async function appendToFile(added: Readonly<Record<string, unknown>>, path: string | undefined): Promise<void> {
-  const [{ read }, { check }, { appendProcess, processIn }, { checkEdited }, { replaceFile }, { printWarnings }] = await Promise.all([
-    import("../../config/config-file.ts"),
-    import("../../config/load.ts"),
-    import("../../config/edit/edit.ts"),
-    import("../edit-file.ts"),
-    import("../edit-file.ts"),
-    import("../edit-file.ts"),
-  ]);
+  const [{ read }, { check, fileWith }, { appendProcess, processIn }, { checkEdited }, { replaceFile }, { printWarnings }] =
+    await Promise.all([
+      import("../../config/config-file.ts"),
+      import("../../config/load.ts"),
+      import("../../config/edit/edit.ts"),
+      import("../edit-file.ts"),
+      import("../edit-file.ts"),
+      import("../edit-file.ts"),
+    ]);
   const source = read(path, process.cwd());
   // Existing problems are reported with their places in the current file.
   check(source);
   const id = String(added.id);
-  if (isDeepStrictEqual(processIn(source.text, id), added)) {
-    process.stdout.write(`${source.shownAs}: has this ${JSON.stringify(id)} already; it stays unchanged\n`);
+  const known = fileWith(id, source);
+  if (known !== undefined && isDeepStrictEqual(processIn(known.text, id), added)) {
+    process.stdout.write(`${known.shownAs}: has this ${JSON.stringify(id)} already; it stays unchanged\n`);
     return;
   }
   const text = appendProcess(source.text, added);
-  const config = checkEdited(`append ${JSON.stringify(id)}`, source, text);
+  const config = checkEdited(`append ${JSON.stringify(id)}`, source, { ...source, text });
   await replaceFile(source.file, text);
   process.stdout.write(`${source.shownAs}: added ${JSON.stringify(id)}\n`);
-  printWarnings(config, text);
+  printWarnings(config, { ...source, text });
 }

@@ -360,7 +360,10 @@ test("validate: the count, the next cron runs on stdout, warnings on stderr", as
   const { run } = desk(t, { "procman.jsonc": FILE.replace('"autostart": true', '"cluster": { "instances": 3 }') });
   const { stdout, stderr, error } = await run("validate");
   assert.equal(error, undefined);
-  assert.match(stdout, /^procman\.jsonc: valid, 2 processes\n {2}report: next run \d{4}-\d\d-\d\d 03:00:00 \(0 3 \* \* \*\)\n$/);
+  assert.match(
+    stdout,
+    /^procman\.jsonc: valid, 2 processes\n {2}report: next run \d{4}-\d\d-\d\dT03:00:00(?:Z|[+-]\d\d:\d\d) \(0 3 \* \* \*\)\n$/,
+  );
   assert.match(stderr, /^procman\.jsonc: 1 warning\n\nprocman\.jsonc:4:5 processes\[0\]/);
 });
 

@@ -48,7 +48,7 @@ async function init(given: Options): Promise<void> {
   const [{ afterEdit }, { isRunning }] = await Promise.all([import("../after-edit.ts"), import("../unapplied.ts")]);
   const remedy = isRunning(file) ? "" : "; `procman run` starts it";
   process.stdout.write(`${shownAs}: created${remedy}\n`);
-  printWarnings(config, text);
+  printWarnings(config, { file, shownAs, text });
   await afterEdit(given.config, given.apply);
 }
 

@@ -4,18 +4,22 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { EXIT, ProcmanError } from "../../base/errors.ts";
 import { isObject } from "../../base/schema-check.ts";
 import { read } from "../../config/config-file.ts";
-import { parseDocument } from "../../config/document.ts";
 import { type Location, locate } from "../../config/find-config.ts";
+import { dataOf } from "../../config/load.ts";
 import { connectTo } from "../../connection/connect.ts";
 import { LogFormatter } from "../../connection/log-format.ts";
 import { LogReader } from "../../connection/log-reader.ts";
 import { CATEGORIES, type Category, type LogEntry, type LogQuery, SEVERITIES, type Severity } from "../../contract/records.ts";
 import { wantsColors } from "../../os/colors.ts";
+import { printedIdsInFile } from "../completion-candidates.ts";
 import { timeOf } from "../format.ts";
-import { integerTo, selected, withConfig } from "../options.ts";
+import { IDS_HELP, integerTo, selected, withConfig } from "../options.ts";
+import { withProgress } from "../progress.ts";
+import { type RunChoice, type RunFilter, runFilter } from "../shown-runs.ts";
 
 const LINES = 100;
 const MAX_LINES = 1_000_000;
+const MAX_RUNS = 1_000;
 const OFF = 'nothing is stored, because "logger.internalLogHours" is 0';
 
 type Options = {
@@ -30,7 +34,7 @@ type Options = {
   readonly json?: boolean;
   readonly color: boolean;
   readonly raw?: boolean;
-};
+} & RunChoice;
 
 export function define(parent: Command): void {
   const command = parent
@@ -39,7 +43,7 @@ export function define(parent: Command): void {
     .description(
       "Shows the stored output of processes, their lifecycle messages, and procman's own messages, oldest first. Times are in the host's time zone unless they have a zone: 10m, yesterday, 14:30, 2026-01-31, ISO 8601.",
     )
-    .argument("[id...]", "ids of processes, instances (web-2) or clusters (default: all)")
+    .argument("[id...]", `${IDS_HELP} (default: all)`)
     .option("-f, --follow", "follow new entries until Ctrl-C or the end of procman")
     .option(
       "-n, --lines <count>",
@@ -52,7 +56,9 @@ export function define(parent: Command): void {
     .option("--until <time>", "entries before this time")
     .option("--search <text>", "only lines with this text, ignoring case")
     .option("--no-color", "without colours, also on a terminal")
-    .option("--raw", "write control characters of the output as they are, not like \\x1b");
+    .option("--runs <count>", "entries of the last runs of each process; 1: since its last start", integerTo(MAX_RUNS))
+    .option("--run <number>", "entries of the latest run with this number", integerTo(Number.MAX_SAFE_INTEGER))
+    .option("--raw", "write lines as the processes wrote them: without time and id, control characters as they are");
   withConfig(command).option("--json", "print entries as JSON, one a line").action(logs);
 }
 
@@ -66,25 +72,33 @@ function categories(text: string, before: readonly Category[] = []): readonly Ca
 async function logs(ids: readonly string[], options: Options): Promise<void> {
   if (options.follow === true && options.until !== undefined)
     throw new ProcmanError("usage", "Cannot show logs: --follow has no end and excludes --until; leave one of them out");
-  const query = queryOf(ids, options, Date.now());
   const location = locate(options.config, process.cwd());
-  const reader = new LogReader(location, "cli");
+  const reader = new LogReader({ ...location, membersOf: (id) => storedMembersOf(location, id, options.config) }, "cli");
+  const query = queryOf(ids, options, Date.now());
+  const chosen = options.runs === undefined && options.run === undefined ? undefined : await runFilter(reader, query, options);
   const print = printer(options);
+  const includes = chosen?.includes ?? ((): boolean => true);
   if (options.follow === true) {
     await checkIds(location, ids, options.config);
     if (isOff(options.config)) printNote(OFF);
-    const beginning = options.lines === 0 ? { from: Date.now() } : { limit: Math.min(options.lines ?? LINES, 10_000) };
-    return follow(reader, { ...query, ...beginning }, print);
+    return follow(reader, { ...query, ...beginningOf(options, chosen) }, { print, includes });
   }
   if (options.lines === 0) return checkIds(location, ids, options.config);
-  if ((await printStored(reader, query, { print, lines: options.lines })) > 0) return;
+  const shown = { ...query, ...(chosen && { from: Math.max(query.from ?? 0, chosen.from ?? 0) }) };
+  if ((await printStored(reader, shown, { print, includes, lines: options.lines })) > 0) return;
   await checkIds(location, ids, options.config);
   printNote(isOff(options.config) ? OFF : "no matching log entries");
 }
 
+/** Where a follower begins. */
+function beginningOf({ lines = LINES }: Options, chosen: RunFilter | undefined): LogQuery {
+  if (chosen !== undefined) return { from: chosen.from ?? Date.now() };
+  return lines === 0 ? { from: Date.now() } : { limit: Math.min(lines, 10_000) };
+}
+
 /** The content of the configuration file, valid or not. */
 function dataIn(config: string | undefined): unknown {
-  return parseDocument(read(config, process.cwd()).text).data;
+  return dataOf(read(config, process.cwd()));
 }
 
 /** Whether the configuration turns off storing logs. */
@@ -97,24 +111,33 @@ function printNote(text: string): void {
   process.stderr.write(`procman: ${text}\n`);
 }
 
+type ShownEntries = { readonly print: Printer; readonly includes: RunFilter["includes"] };
+
 /** Returns the number of entries. */
 async function printStored(
   reader: LogReader,
   query: LogQuery,
-  { print, lines }: { readonly print: Printer; readonly lines: number | undefined },
+  { print, includes, lines }: ShownEntries & { readonly lines: number | undefined },
 ): Promise<number> {
   const isRange = query.from !== undefined || query.to !== undefined || query.search !== undefined;
   if (lines !== undefined || !isRange) {
-    const last = await reader.last(query, lines ?? LINES);
+    const last = await searching(reader.last(query, lines ?? LINES, includes));
     await print.entries(last);
     return last.length;
   }
+  const pages = reader.all(query)[Symbol.asyncIterator]();
   let count = 0;
-  for await (const { entries } of reader.all(query)) {
+  for (let next = await searching(pages.next()); next.done !== true; next = await searching(pages.next())) {
+    const entries = next.value.entries.filter(includes);
     await print.entries(entries);
     count += entries.length;
   }
   return count;
+}
+
+/** No progress beside the output of another program, such as a pager. */
+function searching<T>(work: Promise<T>): Promise<T> {
+  return process.stdout.isTTY ? withProgress(() => "searching the log", work) : work;
 }
 
 /** Checks ids without entries: a removed process may have stored lines, an unknown id is a typing error. @throws {ProcmanError} `process-unknown` */
@@ -124,17 +147,22 @@ async function checkIds(location: Location, ids: readonly string[], config: stri
     selected(await (await connectTo(location)).processes(), ids, config);
   } catch (error) {
     if (!(error instanceof ProcmanError) || error.exitCode !== EXIT.noDaemon) throw error;
-    const { membersOf } = await import("../../connection/history.ts");
-    for (const id of ids) membersOf(dataIn(config), location.stateDir, id);
+    for (const id of ids) await storedMembersOf(location, id, config);
   }
 }
 
-async function follow(reader: LogReader, query: LogQuery, print: Printer): Promise<void> {
+/** The processes that an id stands for, by file and disk. */
+async function storedMembersOf({ stateDir }: Location, id: string, config: string | undefined): Promise<readonly string[]> {
+  const { membersOf } = await import("../../connection/history.ts");
+  return membersOf(dataIn(config), stateDir, id);
+}
+
+async function follow(reader: LogReader, query: LogQuery, { print, includes }: ShownEntries): Promise<void> {
   const stop = new AbortController();
   // A second Ctrl-C kills the command.
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
   for await (const item of reader.follow(query, stop.signal))
-    await (item.type === "entry" ? print.entries([item.entry]) : print.gap(item.bytes));
+    await (item.type === "entry" ? print.entries([item.entry].filter(includes)) : print.gap(item.bytes));
   if (!stop.signal.aborted) printNote("procman is not running; end of log");
 }
 
@@ -155,12 +183,14 @@ type Printer = {
   readonly gap: (bytes: number) => Promise<void>;
 };
 
-function printer({ json, color, raw }: Options): Printer {
-  const lines = new LogFormatter(color && wantsColors(process.stdout), raw);
-  const line = json === true ? (entry: LogEntry): string => `${JSON.stringify(entry)}\n` : (entry: LogEntry): string => lines.line(entry);
+function printer({ json, color, raw, config }: Options): Printer {
+  const lines = new LogFormatter(color && wantsColors(process.stdout));
+  if (json !== true && raw !== true) lines.reserve(printedIdsInFile(config));
+  const line = (entry: LogEntry): string =>
+    json === true ? `${JSON.stringify(entry)}\n` : raw === true ? `${entry.text}\n` : lines.line(entry);
   return {
     entries: (entries) => {
-      lines.reserve(entries);
+      lines.reserve(entries.flatMap(({ process: id }) => id ?? []));
       return out(entries.map(line).join(""));
     },
     // With --json, standard output has only entries.

@@ -1,23 +1,29 @@
 /** `procman next`: shows the next scheduled starts and stops, soonest first. */
+
 import type { Command } from "commander";
-import { connect } from "../../connection/connect.ts";
 import type { ProcessRecord } from "../../contract/records.ts";
-import { age, local } from "../format.ts";
-import { selected, withConfig } from "../options.ts";
+import { connect } from "../connected.ts";
+import { age, inZones } from "../format.ts";
+import { IDS_HELP, selected, withConfig } from "../options.ts";
 import { table } from "../table.ts";
 
 type Options = { readonly config?: string; readonly json?: boolean };
 
-type PlannedRun = { readonly process: string; readonly action: "start" | "terminate" | "restart"; readonly time: string };
+type PlannedRun = {
+  readonly process: string;
+  readonly action: "start" | "terminate" | "restart";
+  readonly time: string;
+  readonly timeZone?: string;
+};
 
 export function define(parent: Command): void {
   const command = parent
     .command("next")
     .summary("show the next scheduled starts and stops")
     .description("Shows the next scheduled starts (cron), stops (terminate) and restarts after failures, soonest first.")
-    .argument("[id...]", "ids of processes, instances (web-2) or clusters (default: all)");
+    .argument("[id...]", `${IDS_HELP} (default: all)`);
   withConfig(command)
-    .option("--json", "print process, action and time (ISO 8601) of each")
+    .option("--json", "print process, action, time (ISO 8601) and timeZone of each")
     .action(async (ids: readonly string[], { config, json }: Options) => {
       const planned = plannedOf(selected(await (await connect(config)).processes(), ids, config));
       if (json) return void process.stdout.write(`${JSON.stringify(planned, undefined, 2)}\n`);
@@ -29,17 +35,20 @@ export function define(parent: Command): void {
 export function plannedOf(records: readonly ProcessRecord[]): readonly PlannedRun[] {
   return records
     .flatMap((record) => record.instances ?? [record])
-    .flatMap(({ id, nextRun, nextTerminate, nextRestart }) => [
-      ...(nextRun === undefined ? [] : [{ process: id, action: "start", time: nextRun } as const]),
-      ...(nextTerminate === undefined ? [] : [{ process: id, action: "terminate", time: nextTerminate } as const]),
-      ...(nextRestart === undefined ? [] : [{ process: id, action: "restart", time: nextRestart } as const]),
-    ])
+    .flatMap(({ id, nextRun, nextTerminate, nextRestart, timeZone }) => {
+      const zone = timeZone === undefined ? {} : { timeZone };
+      return [
+        ...(nextRun === undefined ? [] : [{ process: id, action: "start", time: nextRun, ...zone } as const]),
+        ...(nextTerminate === undefined ? [] : [{ process: id, action: "terminate", time: nextTerminate, ...zone } as const]),
+        ...(nextRestart === undefined ? [] : [{ process: id, action: "restart", time: nextRestart } as const]),
+      ];
+    })
     .sort((a, b) => Date.parse(a.time) - Date.parse(b.time));
 }
 
 function nextTable(planned: readonly PlannedRun[], width = Number.POSITIVE_INFINITY, now = Date.now()): string {
-  const rows = planned.map(({ process: id, action, time }) => [
-    local(new Date(time)),
+  const rows = planned.map(({ process: id, action, time, timeZone }) => [
+    inZones(new Date(time), timeZone),
     `in ${age(Math.max(0, Date.parse(time) - now))}`,
     action,
     id,

@@ -1,32 +1,44 @@
 /** `procman reload`: applies a changed configuration file, and shows its effect. */
 
 import type { Command } from "commander";
-import { EXIT } from "../../base/errors.ts";
+import { EXIT, ProcmanError } from "../../base/errors.ts";
 import { printable, printableLine } from "../../base/printable.ts";
 import type { Client } from "../../client/client.ts";
-import { connect } from "../../connection/connect.ts";
 import type { PlanRecord } from "../../contract/plan.ts";
-import { secondsTo, withConfig } from "../options.ts";
+import { asTyped } from "../config-option.ts";
+import { connect } from "../connected.ts";
+import { IDS_HELP, profileOption, secondsTo, withConfig } from "../options.ts";
 import { planTable } from "../plan-table.ts";
-import { withProgress } from "../progress.ts";
+import { waitFor } from "../progress.ts";
 import { lastLinesOf } from "../settled-start.ts";
+import { signalEach } from "./signal-command.ts";
 
 /** A rollout takes its time for each instance. Seconds. */
 const DEFAULT_TIMEOUT_SECONDS = 300;
 /** The limit of the API. */
 const LONGEST_SECONDS = 3_600;
 
-type Options = { readonly config?: string | undefined; readonly wait: boolean; readonly timeout?: number; readonly json?: boolean };
+type Options = {
+  readonly config?: string | undefined;
+  readonly wait: boolean;
+  readonly timeout?: number;
+  readonly json?: boolean;
+  /** `false`: none. */
+  readonly profile?: string | false;
+};
 
 export function define(parent: Command): void {
   withConfig(
     parent
       .command("reload")
-      .summary("apply a changed configuration file")
+      .summary("apply a changed configuration file, or let processes reload theirs")
       .description(
-        "Applies the changed configuration file and waits until this is done: new processes start, removed ones stop, changed ones restart (instances of a cluster one after another), and all others keep running untouched. The profile is that of `procman run`. If the file is invalid (exit code 78), or an instance of a cluster fails to start (1), everything stays as it was.",
+        "Applies the changed configuration file and waits until this is done: new processes start, removed ones stop, changed ones restart (instances of a cluster one after another), and all others keep running untouched. The profile stays that of `procman run`, or of the last reload that named one. If the file is invalid (exit code 78), or an instance of a cluster fails to start (1), everything stays as it was.\nWith ids: asks these processes to take up their own configuration, by the reloadSignal of each.",
       ),
   )
+    .argument("[id...]", `${IDS_HELP} with a reloadSignal`)
+    .option("--profile <name>", "merge this profile over the rest of the file from now on, instead of the active one")
+    .option("--no-profile", "use no profile from now on")
     .option("--no-wait", "return immediately instead of waiting")
     .option(
       "--timeout <seconds>",
@@ -34,14 +46,26 @@ export function define(parent: Command): void {
       secondsTo(LONGEST_SECONDS),
     )
     .option("--json", "print the record of the API: all processes, settings, warnings")
-    .action(reload);
+    .action((ids: readonly string[], options: Options) => (ids.length === 0 ? reload(options) : reloadProcesses(ids, options)));
+}
+
+/** @throws {ProcmanError} `usage`; if procman can't be asked */
+async function reloadProcesses(ids: readonly string[], { config, wait, timeout, json, profile }: Options): Promise<void> {
+  if (profile !== undefined)
+    throw new ProcmanError("usage", "Cannot reload processes with a profile: that is of the whole file, without ids");
+  if (!wait || timeout !== undefined)
+    throw new ProcmanError("usage", "Cannot wait for the reload of a process: procman sends it a signal, and does not see when it is done");
+  await signalEach(ids, { signal: "reload" }, { config, json, done: "was asked to reload" });
 }
 
 /** @throws {ProcmanError} those of a reload */
-export async function reload({ config, wait, timeout = DEFAULT_TIMEOUT_SECONDS, json }: Options): Promise<void> {
+export async function reload({ config, wait, timeout = DEFAULT_TIMEOUT_SECONDS, json, profile }: Options): Promise<void> {
   const client = await connect(config);
   const since = Date.now();
-  const plan = await withProgress(() => "reloading", client.reload(wait ? { waitSeconds: timeout } : {}));
+  const plan = await waitFor(
+    { doing: () => "reloading", continues: () => `the reload continues, "${asTyped("status", config)}" shows the processes` },
+    client.reload({ ...(wait && { waitSeconds: timeout }), ...profileOption(profile) }),
+  );
   for (const warning of plan.warnings) process.stderr.write(`procman: ${printable(warning)}\n`);
   process.stdout.write(json === true ? `${JSON.stringify(plan, undefined, 2)}\n` : `${planTable(plan, process.stdout.columns)}\n`);
   await reportProblems(client, plan, since);

@@ -22,7 +22,7 @@ async function remove(argument: string | undefined, options: Options): Promise<v
   if (id === undefined) throw new ProcmanError("usage", "Cannot remove a process: its id must be given");
   if (options.id !== undefined && options.id !== id)
     throw new ProcmanError("usage", `Cannot remove a process: both ${JSON.stringify(id)} and ${JSON.stringify(options.id)} are given`);
-  const [{ read }, { checkSyntax }, { removeProcess }, { checkEdited, isValid }, { replaceFile }] = await Promise.all([
+  const [{ read }, { checkSyntax, fileWith }, { removeProcess }, { checkEdited, isValid }, { replaceFile }] = await Promise.all([
     import("../../config/config-file.ts"),
     import("../../config/load.ts"),
     import("../../config/edit/edit.ts"),
@@ -32,9 +32,10 @@ async function remove(argument: string | undefined, options: Options): Promise<v
   const source = read(options.config, process.cwd());
   // A file with other problems may be edited, since removing a process can repair it.
   checkSyntax(source);
-  const text = removeProcess(source.text, id);
-  if (isValid(source)) checkEdited(`remove ${JSON.stringify(id)}`, source, text);
-  await replaceFile(source.file, text);
-  process.stdout.write(`${source.shownAs}: removed ${JSON.stringify(id)}\n`);
+  const home = fileWith(id, source) ?? source;
+  const text = removeProcess(home.text, id);
+  if (isValid(source)) checkEdited(`remove ${JSON.stringify(id)}`, source, { ...home, text });
+  await replaceFile(home.file, text);
+  process.stdout.write(`${home.shownAs}: removed ${JSON.stringify(id)}\n`);
   await (await import("../after-edit.ts")).afterEdit(options.config, options.apply);
 }

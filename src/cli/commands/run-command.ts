@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { ProcmanError } from "../../base/errors.ts";
 import { CONFIG_HELP } from "../config-option.ts";
 import type { DetachOptions } from "../detach.ts";
-import { secondsTo } from "../options.ts";
+import { IDS_HELP, secondsTo } from "../options.ts";
 
 /** Seconds. */
 const DEFAULT_WAIT_SECONDS = 60;
@@ -16,7 +16,7 @@ export function define(parent: Command): void {
     .description(
       "Starts and supervises the processes of the configuration; with ids only these, and what they depend on: the others are started by hand. SIGTERM or SIGINT (Ctrl-C) stops everything in order, a second one kills.\nSIGHUP applies the changed configuration file, SIGUSR2 reopens the log files. Exit codes: 0 stopped in order, 1 refused (for example, already running), 78 invalid configuration.",
     )
-    .argument("[id...]", "processes, instances (web-2) or clusters to start (default: all that start with procman)")
+    .argument("[id...]", `${IDS_HELP} to start (default: all that start with procman)`)
     .option("-c, --config <path>", CONFIG_HELP)
     .option("--profile <name>", "merge this part of `profiles` over the rest of the configuration")
     .option("--console", "print the output of all processes here, regardless of the configuration")

@@ -1,13 +1,15 @@
 /** `procman scale`: changes the number of instances of a running cluster. */
+
 import type { Command } from "commander";
 import { EXIT, ProcmanError } from "../../base/errors.ts";
-import { connect } from "../../connection/connect.ts";
 import type { Scaling } from "../../contract/control.ts";
 import { MAX_INSTANCES } from "../../contract/input-schemas.ts";
 import type { ProcessRecord, Status } from "../../contract/records.ts";
+import { asTyped } from "../config-option.ts";
+import { connect } from "../connected.ts";
 import { outcomeOf } from "../format.ts";
 import { secondsTo, withConfig } from "../options.ts";
-import { withProgress } from "../progress.ts";
+import { waitFor } from "../progress.ts";
 
 /** A stop may take 30 s until SIGKILL. Seconds. */
 const DEFAULT_TIMEOUT_SECONDS = 60;
@@ -43,7 +45,10 @@ async function scale(id: string, count: string, { config, wait, timeout = DEFAUL
   const scaling = scalingOf(id, count);
   const client = await connect(config);
   const { instances: before = [] } = await client.process(id);
-  const record = await withProgress(() => `scaling ${id}`, client.scale(id, scaling, wait ? { waitSeconds: timeout } : {}));
+  const record = await waitFor(
+    { doing: () => `scaling ${id}`, continues: () => `scaling continues, "${asTyped(`status ${id}`, config)}" shows the instances` },
+    client.scale(id, scaling, wait ? { waitSeconds: timeout } : {}),
+  );
   if (json === true) process.stdout.write(`${JSON.stringify(record, undefined, 2)}\n`);
   else print(record, before);
   const previousIds = new Set(before.map((each) => each.id));

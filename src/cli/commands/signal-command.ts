@@ -1,14 +1,16 @@
 /** `procman signal`: sends a signal to processes. */
+
 import { type Command, Option } from "commander";
 import { EXIT, ProcmanError } from "../../base/errors.ts";
 import { printable, printableLine } from "../../base/printable.ts";
 import { type AnySignal, KILL_MODES, type KillMode } from "../../base/signals.ts";
-import { connect } from "../../connection/connect.ts";
+import type { Signalling } from "../../contract/control.ts";
 import type { ProcessRecord } from "../../contract/records.ts";
 import { signalNamed, signalOf } from "../../os/signal-name.ts";
-import { withConfig } from "../options.ts";
+import { connect } from "../connected.ts";
+import { IDS_HELP, withConfig } from "../options.ts";
 
-type Options = { readonly config?: string; readonly to?: KillMode; readonly json?: boolean };
+type Options = { readonly config?: string | undefined; readonly to?: KillMode; readonly json?: boolean | undefined };
 
 export function define(parent: Command): void {
   withConfig(
@@ -20,7 +22,7 @@ export function define(parent: Command): void {
       ),
   )
     .argument("<signal>", "name or number: HUP, SIGHUP, 1")
-    .argument("<id...>", 'ids of processes, instances (web-2) or clusters; "all" for all')
+    .argument("<id...>", `${IDS_HELP}; "all" for all`)
     .addOption(new Option("--to <whom>", "the process group, or the main process alone (default: by killMode)").choices(KILL_MODES))
     .option("--json", "print the records of the API")
     .action(send);
@@ -28,12 +30,19 @@ export function define(parent: Command): void {
 
 async function send(written: string, ids: readonly string[], { config, to, json }: Options): Promise<void> {
   const signal = signalAtItsPlace(written, ids);
+  await signalEach(ids, { signal, ...(to && { to }) }, { config, json, done: `got ${signal}` });
+}
+
+type SignalOutput = Pick<Options, "config" | "json"> & { /** What has happened to a process, to follow its id. */ readonly done: string };
+
+/** @throws {ProcmanError} if procman can't be asked */
+export async function signalEach(ids: readonly string[], signalling: Signalling, { config, json, done }: SignalOutput): Promise<void> {
   const client = await connect(config);
   const targets = ids.includes("all") ? ["all"] : [...new Set(ids)];
   const records: ProcessRecord[] = [];
   for (const id of targets) {
     try {
-      records.push(await client.signal(id, { signal, ...(to && { to }) }));
+      records.push(await client.signal(id, signalling));
     } catch (error) {
       // A refusal of one process must not hide the others.
       if (!(error instanceof ProcmanError) || error.exitCode !== EXIT.refused) throw error;
@@ -42,11 +51,11 @@ async function send(written: string, ids: readonly string[], { config, to, json 
     }
   }
   if (json === true) process.stdout.write(`${JSON.stringify(records, undefined, 2)}\n`);
-  else for (const member of records.flatMap((record) => record.instances ?? [record])) print(member, signal);
+  else for (const member of records.flatMap((record) => record.instances ?? [record])) print(member, done);
 }
 
-function print({ id, pid, reason }: ProcessRecord, signal: AnySignal): void {
-  process.stdout.write(pid === undefined ? `${id}: not signalled; it ${printableLine(reason)}\n` : `${id}: got ${signal} (pid ${pid})\n`);
+function print({ id, pid, reason }: ProcessRecord, done: string): void {
+  process.stdout.write(pid === undefined ? `${id}: not signalled; it ${printableLine(reason)}\n` : `${id}: ${done} (pid ${pid})\n`);
 }
 
 /** @throws {ProcmanError} `usage` */

@@ -3,11 +3,13 @@
 import type { Command } from "commander";
 import { EXIT } from "../../base/errors.ts";
 import { printableLine } from "../../base/printable.ts";
-import { connect } from "../../connection/connect.ts";
+import { isCollective } from "../../contract/groups.ts";
 import type { PluginRecord } from "../../contract/plugin-record.ts";
 import { allRun } from "../../contract/process-health.ts";
+import type { ProcessRecord } from "../../contract/records.ts";
 import type { StateRecord } from "../../contract/state-record.ts";
-import { selected, withConfig } from "../options.ts";
+import { connect } from "../connected.ts";
+import { IDS_HELP, selected, withConfig } from "../options.ts";
 import { statusTable } from "../status-table.ts";
 
 type Options = { readonly config?: string; readonly json?: boolean; readonly check?: boolean };
@@ -19,21 +21,32 @@ export function define(parent: Command): void {
     .command("status")
     .summary("show processes with their states")
     .description(
-      "Shows processes with their states. CPU and memory are those of the process with all its descendants; 100 % is one core.\nExit code 3 if one that is named isn't running; without an id, if one that was asked for isn't running, and hasn't finished with code 0 or been stopped.",
+      "Shows processes with their states. CPU and memory are those of the process with all its descendants; 100 % is one core.\nExit code 3 if one that is named isn't running; without an id, if one that was asked for isn't running, and hasn't finished or been stopped.",
     )
-    .argument("[id...]", "ids of processes, instances (web-2) or clusters (default: all)");
+    .argument("[id...]", `${IDS_HELP} (default: all)`);
   withConfig(command)
     .option("--check", "exit code 3 also if one of them is not ready, or not healthy")
     .option("--json", "print the records of the API")
     .action(async (ids: readonly string[], { config, json, check = false }: Options) => {
       const control = await connect(config);
-      const [all, { plugins = [] }] = await Promise.all([control.processes(), json || ids.length > 0 ? NO_STATE : control.state()]);
+      const [all, { plugins = [], profile }] = await Promise.all([
+        control.processes(),
+        json || ids.length > 0 ? NO_STATE : control.state(),
+      ]);
       const records = selected(all, ids, config);
       process.stdout.write(json ? `${JSON.stringify(records, undefined, 2)}\n` : `${statusTable(records, process.stdout)}\n`);
-      const named = ids.length > 0 && !ids.includes("all");
-      if (!allRun(records, { named, checks: check })) process.exitCode = EXIT.notRunning;
+      if (profile !== undefined) process.stdout.write(`With the profile "${profile}".\n`);
+      if (!doAllRun(all, ids, check)) process.exitCode = EXIT.notRunning;
       for (const line of pluginLines(plugins)) process.stdout.write(`${printableLine(line)}\n`);
     });
+}
+
+/** Of `all` and of groups, those that were asked for. */
+function doAllRun(records: readonly ProcessRecord[], ids: readonly string[], checks: boolean): boolean {
+  const collective = ids.filter(isCollective);
+  const named = ids.filter((id) => !isCollective(id));
+  const areNamedUp = named.length === 0 || allRun(selected(records, named), { named: true, checks });
+  return areNamedUp && ((ids.length > 0 && collective.length === 0) || allRun(selected(records, collective), { named: false, checks }));
 }
 
 /** Only plugins with problems are listed. */

@@ -7,7 +7,8 @@ import { keeperOf } from "../../connection/endpoint-file.ts";
 import { waitForEnd } from "../../connection/terminate.ts";
 import type { Holder } from "../../os/lock.ts";
 import { signalIfThere } from "../../os/process-signal.ts";
-import { CONFIG_HELP } from "../config-option.ts";
+import { asTyped, CONFIG_HELP } from "../config-option.ts";
+import { waitFor } from "../progress.ts";
 
 export function define(parent: Command): void {
   parent
@@ -22,7 +23,8 @@ export function define(parent: Command): void {
       const ask = async (keeper: Holder): Promise<void> => {
         processes = await askToEnd(location, keeper);
       };
-      if (wait) await waitForEnd(location.stateDir, ask);
+      const continues = (): string => `the end of ${location.name} continues, "${asTyped("status", config)}" shows what is left`;
+      if (wait) await waitFor({ doing: () => `ending ${location.name}`, continues }, waitForEnd(location.stateDir, ask));
       else await ask(await keeperOf(location.stateDir));
       process.stdout.write(wait ? `${location.name} has ended, with ${processes}\n` : `${location.name} is ending\n`);
     });

@@ -5,12 +5,14 @@ import { didYouMean } from "../../base/suggest.ts";
 import { locate } from "../../config/find-config.ts";
 import { secretOf } from "../../connection/connect.ts";
 import { CONNECT_TIMEOUT_MS } from "../../connection/endpoint-file.ts";
-import { CONSUMER, expiresIn, payloadOf, SCOPES, type TokenScope } from "../../contract/token-claims.ts";
+import { groupNamed, selectorOf, unknownProcess } from "../../contract/groups.ts";
+import { type Claims, CONSUMER, expiresIn, payloadOf, SCOPES, type TokenLimits, type TokenScope } from "../../contract/token-claims.ts";
 import { monotonicMs } from "../../os/clock.ts";
 import { signJwt } from "../../os/jwt.ts";
 import { holderOf } from "../../os/lock.ts";
 import { replaceSecret, secretIn } from "../../os/secret.ts";
 import { makeStateFolder } from "../../os/state-folder.ts";
+import { groupNamesInFile, idsInFile } from "../completion-candidates.ts";
 import { CONFIG_HELP } from "../config-option.ts";
 
 /** 100 years. */
@@ -21,6 +23,8 @@ type Options = {
   readonly consumer?: string;
   readonly expireIn?: string;
   readonly scope?: string;
+  readonly process?: readonly string[];
+  readonly group?: readonly string[];
   readonly rotate?: boolean;
   readonly json?: boolean;
 };
@@ -36,6 +40,8 @@ export function define(parent: Command): void {
     .option("--consumer <name>", "name of its user: 1 to 64 of a-z A-Z 0-9 . _ -")
     .option("--expire-in <seconds>", "validity in seconds (default: until it is revoked)")
     .option("--scope <scopes>", `its scopes, of ${SCOPES.join(",")} (default: all)`)
+    .option("--process <ids>", "limit it to these processes, instances or clusters, separated by commas", listed)
+    .option("--group <names>", "limit it to these groups, separated by commas", listed)
     .option("--rotate", "replace the secret; without --consumer no token is created")
     .option("--json", "print token, consumer, scopes and expiry")
     .action(async (options: Options) => {
@@ -51,13 +57,37 @@ export function define(parent: Command): void {
     });
 }
 
-type TokenAnswer = { readonly consumer: string; readonly scopes: readonly TokenScope[]; readonly expires?: number };
+type TokenAnswer = Pick<Claims, "consumer" | "scopes" | "expires" | "limits">;
 
-function claimsOf({ consumer, expireIn, scope }: Options): TokenAnswer {
+function listed(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, ...text.split(",").filter((name) => name !== "")];
+}
+
+function claimsOf({ consumer, expireIn, scope, ...options }: Options): TokenAnswer {
   if (consumer === undefined) throw usage('no consumer is given; add "--consumer NAME", the name of its user');
   if (!CONSUMER.test(consumer)) throw usage(`the consumer ${JSON.stringify(consumer)} must be 1 to 64 of a-z A-Z 0-9 . _ -`);
-  const scopes = scope === undefined ? SCOPES : scopesIn(scope);
-  return { consumer, scopes, ...(expireIn === undefined ? {} : { expires: expiresIn(secondsIn(expireIn)) }) };
+  const limits = limitsIn(options);
+  const scopes = scope !== undefined ? scopesIn(scope) : limits === undefined ? SCOPES : SCOPES.filter((each) => each !== "admin");
+  if (limits !== undefined && scopes.includes("admin"))
+    throw usage('the scope "admin" is for all of procman, so a token with --process or --group can\'t have it; leave it out');
+  return { consumer, scopes, ...(limits && { limits }), ...(expireIn === undefined ? {} : { expires: expiresIn(secondsIn(expireIn)) }) };
+}
+
+/** @throws {ProcmanError} `process-unknown`: the token would see nothing */
+function limitsIn({ process: ids, group: names, config }: Options): TokenLimits | undefined {
+  if (ids === undefined && names === undefined) return undefined;
+  const [known, groups] = [idsInFile(config).map(({ value }) => value), groupNamesInFile(config)];
+  const named = [...(ids ?? []), ...(names ?? []).map((name) => (groupNamed(name) === undefined ? selectorOf(name) : name))];
+  if (named.length === 0) throw usage("--process and --group need at least one name");
+  for (const id of named) {
+    const isInstance = known.includes(id.replace(/-\d+$/, ""));
+    if (!known.includes(id) && !isInstance && !groups.includes(groupNamed(id) ?? ""))
+      throw unknownProcess(id, known, groups.map(selectorOf));
+  }
+  return {
+    processes: named.filter((id) => groupNamed(id) === undefined),
+    groups: named.flatMap((id) => groupNamed(id) ?? []),
+  };
 }
 
 function scopesIn(text: string): readonly TokenScope[] {
@@ -90,18 +120,20 @@ async function secretFor(stateDir: string, rotate: boolean): Promise<Uint8Array>
 }
 
 /** What a token may do that was asked for without limits. */
-function powerOf({ scope, expireIn, consumer }: Options): string {
-  const powers = [
-    ...(scope === undefined ? ["may do everything (see --scope)"] : []),
-    ...(expireIn === undefined ? ["doesn't expire (see --expire-in)"] : []),
-  ];
+function powerOf({ scope, expireIn, consumer, process, group }: Options): string {
+  const isLimited = process !== undefined || group !== undefined;
+  const all = isLimited ? "may see, control and write for these processes (see --scope)" : "may do everything (see --scope)";
+  const powers = [...(scope === undefined ? [all] : []), ...(expireIn === undefined ? ["doesn't expire (see --expire-in)"] : [])];
   return powers.length === 0 ? "" : `procman: this token ${powers.join(" and ")}; "${consumer}" in "api.revoked" revokes it\n`;
 }
 
-function formatted({ token, consumer, scopes, expires }: TokenAnswer & { readonly token: string }, { json = false }: Options): string {
+function formatted(
+  { token, consumer, scopes, limits, expires }: TokenAnswer & { readonly token: string },
+  { json = false }: Options,
+): string {
   if (!json) return token;
   const end = expires === undefined ? {} : { expires: new Date(expires * 1_000).toISOString() };
-  return JSON.stringify({ token, consumer, scopes, ...end }, undefined, 2);
+  return JSON.stringify({ token, consumer, scopes, ...limits, ...end }, undefined, 2);
 }
 
 function revokedConsumer(consumer: string, file: string): ProcmanError {

@@ -14,6 +14,7 @@ import { monotonicMs } from "../../os/clock.ts";
 import type { Holder } from "../../os/lock.ts";
 import { isAlive } from "../../os/process-stat.ts";
 import { CONFIG_HELP } from "../config-option.ts";
+import { waitFor } from "../progress.ts";
 
 /** Time for each part to become ready, or for the old one to come back. Milliseconds. */
 const TIMEOUT_MS = 60_000;
@@ -30,7 +31,13 @@ export function define(parent: Command): void {
     .option("--json", "print the keeper's report")
     .action(async ({ config, json = false }: { readonly config?: string; readonly json?: boolean }) => {
       const { stateDir } = locate(config, process.cwd());
-      const report = await upgrade(stateDir, await keeperOf(stateDir));
+      const report = await waitFor(
+        {
+          doing: () => "upgrading",
+          continues: () => "the upgrade continues; procman writes its steps to standard error, or to daemon.log in the state folder",
+        },
+        upgrade(stateDir, await keeperOf(stateDir)),
+      );
       process.stdout.write(json ? `${JSON.stringify(report, undefined, 2)}\n` : table(report));
       if (report.notice !== undefined) process.stderr.write(`procman: ${report.notice}\n`);
       if (!report.ok) throw failed(report);

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { ProcmanError } from "../../base/errors.ts";
 import type { Config, ConfigProblem, ProcessSpec } from "../../config/spec.ts";
 import { CONFIG_HELP } from "../config-option.ts";
-import { local } from "../format.ts";
+import { inZones } from "../format.ts";
 
 export function define(parent: Command): void {
   parent
@@ -33,15 +33,15 @@ async function validate({ config: path, profile, json = false }: Options): Promi
     const source = read(path, process.cwd());
     file = source.file;
     const config = check(source, { allProfiles: true, looksAtFiles: true, ...(profile !== undefined && { profile }) });
-    const next = schedules(config).map((schedule) => ({ ...schedule, next: nextRun(schedule.pattern, new Date()) }));
+    const next = schedules(config).map((schedule) => ({ ...schedule, next: nextRun(schedule, new Date()) }));
     const processes = eachOnce(config).length;
     if (json) return printJson({ file: source.file, valid: true, processes, next, problems: [], warnings: config.warnings });
     const lines = next.map(
-      ({ process: id, action, pattern, next: time }) =>
-        `  ${id}: next ${action === "start" ? "run" : action} ${time === undefined ? "never" : local(time)} (${pattern})\n`,
+      ({ process: id, action, pattern, timeZone, next: time }) =>
+        `  ${id}: next ${action === "start" ? "run" : action} ${time === undefined ? "never" : inZones(time, timeZone)} (${pattern})\n`,
     );
     process.stdout.write(`${source.shownAs}: valid, ${processes === 1 ? "1 process" : `${processes} processes`}\n${lines.join("")}`);
-    printWarnings(config, source.text);
+    printWarnings(config, source);
   } catch (error) {
     if (json && error instanceof ConfigurationError) printJson({ file, valid: false, problems: error.problems, warnings: [] });
     else if (json && error instanceof ProcmanError) printJson({ file, valid: false, problems: [unreadable(file, error)], warnings: [] });
@@ -54,14 +54,20 @@ function unreadable(file: string | undefined, { message }: ProcmanError): Config
   return { file: file ?? "", line: 0, column: 0, path: "", message };
 }
 
-type ShownSchedule = { readonly process: string; readonly action: "start" | "terminate"; readonly pattern: string };
+type ShownSchedule = {
+  readonly process: string;
+  readonly action: "start" | "terminate";
+  readonly pattern: string;
+  readonly timeZone?: string;
+};
 
 function schedules(config: Config): readonly ShownSchedule[] {
-  return eachOnce(config).flatMap(({ id, cluster, cron, terminate }) => {
+  return eachOnce(config).flatMap(({ id, cluster, cron, terminate, timeZone }) => {
     const process = cluster?.id ?? id;
+    const zone = timeZone === undefined ? {} : { timeZone };
     return [
-      ...(cron === undefined ? [] : [{ process, action: "start" as const, pattern: cron }]),
-      ...(terminate === undefined ? [] : [{ process, action: "terminate" as const, pattern: terminate }]),
+      ...(cron === undefined ? [] : [{ process, action: "start" as const, pattern: cron, ...zone }]),
+      ...(terminate === undefined ? [] : [{ process, action: "terminate" as const, pattern: terminate, ...zone }]),
     ];
   });
 }

@@ -5,11 +5,11 @@ import { EXIT, ProcmanError } from "../../base/errors.ts";
 import { printableLine } from "../../base/printable.ts";
 import type { Client } from "../../client/client.ts";
 import { read } from "../../config/config-file.ts";
-import { parseDocument } from "../../config/document.ts";
 import { locate } from "../../config/find-config.ts";
-import { connect } from "../../connection/connect.ts";
+import { dataOf } from "../../config/load.ts";
 import type { Incident, ProcessRecord } from "../../contract/records.ts";
 import { explain, explainPastRuns } from "../../contract/why.ts";
+import { connect } from "../connected.ts";
 import { integerTo, withConfig } from "../options.ts";
 import { unappliedId } from "../unapplied.ts";
 
@@ -31,7 +31,7 @@ export function define(parent: Command): void {
     .description(
       "Explains the state of a process and how its last runs ended: cause, consequence, and last output. If procman isn't running, shows what it has stored on disk, with exit code 69.",
     )
-    .argument("<id>", "id of a process, an instance (web-2) or a cluster")
+    .argument("<id>", "id of a process, an instance (web-2), a cluster or a group (group:backend)")
     .option("-n, --lines <count>", "number of its last ends", integerTo(MAX_ENDS), ENDS);
   withConfig(command).option("--json", "print process, incidents (newest first) and the sentences").action(why);
 }
@@ -70,7 +70,7 @@ async function answerOf(client: Client, record: ProcessRecord, count: number): P
 async function past(id: string, { config, lines }: Options, isRunning: boolean): Promise<Answers | undefined> {
   const { stateDir } = locate(config, process.cwd());
   const { membersOf, historyOf: pastOf } = await import("../../connection/history.ts");
-  const members = membersOf(parseDocument(read(config, process.cwd()).text).data, stateDir, id);
+  const members = membersOf(dataOf(read(config, process.cwd())), stateDir, id);
   const pasts = await Promise.all(members.map((member) => pastOf(stateDir, member, lines)));
   if (pasts.every(({ incidents, unended }) => incidents.length === 0 && unended === undefined)) return undefined;
   const answers = pasts.map((each) => ({ id: each.id, incidents: each.incidents.slice(0, lines), why: explainPastRuns(each, isRunning) }));

@@ -34,7 +34,10 @@ export function accountErrors(
   if (user !== undefined && account === undefined)
     refuse("user", `Found ${show(user)}; this machine has no such user. Create it, or correct the name.`);
   if (group !== undefined && groupOf(group) === undefined)
-    refuse("group", `Found ${show(group)}; this machine has no such group. Create it, or correct the name.`);
+    refuse(
+      "group",
+      `Found ${show(group)}; this machine has no such group. Create it, or correct the name; a group of processes is set by "groups".`,
+    );
   const isOther = account !== undefined && account.uid !== uid;
   if (uid !== 0 && findings.length === 0 && (isOther || group !== undefined))
     refuse(

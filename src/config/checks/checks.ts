@@ -2,7 +2,7 @@
 
 import type { JsonPath } from "../document.ts";
 import type { PartialConfig, PartialProcess } from "../partial.ts";
-import { type Finding, show } from "../problems.ts";
+import { type Finding, type NameOf, show } from "../problems.ts";
 import { accountErrors } from "./accounts.ts";
 import { idCollisions, pidFileCollisions, portCollisions, refusedPortWarnings } from "./collisions.ts";
 import {
@@ -13,9 +13,9 @@ import {
   variableWarnings,
   workerProblem,
 } from "./command-checks.ts";
-import { cronProblem } from "./cron.ts";
+import { cronProblem, timeZoneProblem } from "./cron.ts";
 import { dependencyErrors, dependencyWarnings } from "./dependency-checks.ts";
-import { memoryErrors } from "./limit-checks.ts";
+import { memoryErrors, rightErrors } from "./limit-checks.ts";
 import { pluginErrors, pluginWarnings } from "./plugin-checks.ts";
 import { probeFieldErrors } from "./probe-checks.ts";
 import { fileWarnings } from "./referenced-files.ts";
@@ -33,6 +33,10 @@ export type CheckContext = {
   readonly isStrippable?: () => boolean;
   /** Whether to read the files that the configuration names. */
   readonly looksAtFiles?: boolean;
+  /** The processes that start are named in the command: none needs a start policy. */
+  readonly startsNamed?: boolean;
+  /** Default: paths in the data. */
+  readonly nameOf?: NameOf;
 };
 
 export type CheckResult = { readonly errors: readonly Finding[]; readonly warnings: readonly Finding[] };
@@ -48,19 +52,21 @@ export function checkMeaning(config: PartialConfig, context: CheckContext): Chec
       ...probeFieldErrors(process, path, config),
       ...accountErrors(process, path),
       ...memoryErrors(process, path),
+      ...rightErrors(process, path),
     ]),
     ...variableErrors(common, []),
+    ...timeZoneErrors(config.timeZone, ["timeZone"]),
     ...plugins.flatMap(({ plugin, path }) => pluginErrors(plugin, path, context.stripsTypes)),
     ...filePatterns(config.logger, ["logger"]),
-    ...idCollisions(config, context.parallelism),
-    ...portCollisions(config, context.parallelism),
+    ...idCollisions(config, context),
+    ...portCollisions(config, context),
     ...pidFileCollisions(config, context),
     ...dependencyErrors(config),
   ];
   const warnings = [
     ...environmentWarnings(common, []),
-    ...processes.flatMap(({ process, path }) => processWarnings(process, path)),
-    ...dependencyWarnings(config),
+    ...processes.flatMap(({ process, path }) => processWarnings(process, path, context)),
+    ...(context.startsNamed === true ? [] : dependencyWarnings(config)),
   ];
   if (config.processes?.length === 0)
     warnings.push({ path: ["processes"], message: "There is no process yet. `procman append` adds one." });
@@ -80,6 +86,7 @@ function processErrors(
     ...commandErrors(process, path),
     ...(script === undefined ? [] : [{ ...script, path: [...path, "worker", ...(Array.isArray(process.worker) ? [0] : [])] }]),
     ...(["cron", "terminate"] as const).flatMap((key) => cronErrors(process[key], [...path, key], now)),
+    ...timeZoneErrors(process.timeZone, [...path, "timeZone"]),
     ...variableErrors(process, path),
     ...filePatterns(process.logger, [...path, "logger"]),
     ...patternError(process.pidFile, [...path, "pidFile"]),
@@ -99,6 +106,13 @@ function cronErrors(pattern: string | undefined, path: JsonPath, now: Date): rea
   return reason === undefined ? [] : [{ path, message: `Found ${show(pattern)}; allowed: a cron pattern. ${reason}` }];
 }
 
+function timeZoneErrors(name: string | undefined, path: JsonPath): readonly Finding[] {
+  const reason = name === undefined ? undefined : timeZoneProblem(name);
+  return reason === undefined
+    ? []
+    : [{ path, message: `Found ${show(name)}; allowed: the name of a time zone, as "Europe/Berlin" or "UTC". ${reason}` }];
+}
+
 function filePatterns(logger: PartialProcess["logger"], path: JsonPath): readonly Finding[] {
   return (["stdout", "stderr"] as const).flatMap((key) => patternError(logger?.[key], [...path, key]));
 }
@@ -108,11 +122,12 @@ function patternError(pattern: string | undefined, path: JsonPath): readonly Fin
   return message === undefined ? [] : [{ path, message }];
 }
 
-function processWarnings(process: PartialProcess, path: JsonPath): Finding[] {
+function processWarnings(process: PartialProcess, path: JsonPath, { startsNamed = false }: CheckContext): Finding[] {
   const warnings: Finding[] = [];
-  const starts = process.autostart === true || "cron" in process || (process.watch?.length ?? 0) > 0;
+  const starts = startsNamed || process.autostart === true || "cron" in process || (process.watch?.length ?? 0) > 0;
   if (!starts && "id" in process)
     warnings.push({ path, message: `No start policy: ${show(process.id)} is only started manually. Set "autostart", "cron" or "watch".` });
+  warnings.push(...scheduleWarnings(process, path));
   for (const key of ["strategy", "hostname", "proxyProtocol", "idleTimeout", "maxConnections"] as const)
     if (process.cluster !== undefined && key in process.cluster && !("commonPort" in process.cluster))
       warnings.push({
@@ -121,6 +136,17 @@ function processWarnings(process: PartialProcess, path: JsonPath): Finding[] {
         message: `Found ${show(key)} without "commonPort": there is no load balancer that it could apply to.`,
       });
   return [...warnings, ...placeholderWarnings(process, path), ...shellWarnings(process, path), ...environmentWarnings(process, path)];
+}
+
+function scheduleWarnings(process: PartialProcess, path: JsonPath): readonly Finding[] {
+  const needs = { timeZone: ["cron", "terminate"], catchUp: ["cron"], jitter: ["cron"] } as const;
+  return (["timeZone", "catchUp", "jitter"] as const)
+    .filter((key) => Boolean(process[key]) && needs[key].every((other) => !(other in process)))
+    .map((key) => ({
+      path: [...path, key],
+      at: "key",
+      message: `Found ${show(key)} without ${needs[key].map(show).join(" or ")}: there is no schedule that it could apply to.`,
+    }));
 }
 
 function environmentWarnings(process: PartialProcess, path: JsonPath): readonly Finding[] {

@@ -3,7 +3,7 @@ import { type JsonPath, showPath } from "../document.ts";
 import { DEFAULT_NAME } from "../find-config.ts";
 import { count, instances } from "../instances.ts";
 import type { PartialConfig, PartialProcess } from "../partial.ts";
-import { type Finding, show } from "../problems.ts";
+import { type Finding, type NameOf, show } from "../problems.ts";
 import { fill, tellsInstancesApart, unknownPlaceholder } from "./command-checks.ts";
 import { pathIn } from "./home-paths.ts";
 
@@ -16,7 +16,9 @@ type IdClaim = { readonly id: string; readonly what: string };
 const LAST_PORT = 65_535;
 
 /** Duplicate ids, and ids that an instance of a cluster has too. */
-export function idCollisions(config: PartialConfig, parallelism: number): readonly Finding[] {
+type CollisionContext = { readonly parallelism: number; readonly nameOf?: NameOf };
+
+export function idCollisions(config: PartialConfig, { parallelism, nameOf = showPath }: CollisionContext): readonly Finding[] {
   const owners = new Map<string, IdClaim & { readonly path: JsonPath }>();
   const findings: Finding[] = [];
   for (const { process, path } of named(config)) {
@@ -25,7 +27,7 @@ export function idCollisions(config: PartialConfig, parallelism: number): readon
     if (id === "all") findings.push({ path: at, message: 'Found "all", which stands for all processes in commands; allowed: another id.' });
     const own = [{ id, what: `the process ${show(id)}` }, ...clusterIds(process, parallelism)];
     const taken = own.flatMap((claim) => owners.get(claim.id) ?? [])[0];
-    if (taken !== undefined) findings.push({ path: at, message: collision(id, taken) });
+    if (taken !== undefined) findings.push({ path: at, message: collision(id, taken, nameOf) });
     for (const claim of own) if (!owners.has(claim.id)) owners.set(claim.id, { ...claim, path: at });
   }
   return findings;
@@ -39,21 +41,21 @@ function clusterIds(process: PartialProcess, parallelism: number): readonly IdCl
   }));
 }
 
-function collision(id: string, { id: taken, path, what }: IdClaim & { readonly path: JsonPath }): string {
+function collision(id: string, { id: taken, path, what }: IdClaim & { readonly path: JsonPath }, nameOf: NameOf): string {
   const found = id === taken ? `Found ${show(id)}` : `Found ${show(id)}, which has an instance ${show(taken)}`;
-  return `${found}; ${showPath(path)} has the same id already, for ${what}. Allowed: unique ids.`;
+  return `${found}; ${nameOf(path)} has the same id already, for ${what}. Allowed: unique ids.`;
 }
 
 type Ports = { readonly from: number; readonly to: number; readonly path: JsonPath };
 
 /** Overlapping ports, ranges beyond the last port, and common ports without instance ports. */
-export function portCollisions(config: PartialConfig, parallelism: number): readonly Finding[] {
+export function portCollisions(config: PartialConfig, { parallelism, nameOf = showPath }: CollisionContext): readonly Finding[] {
   const clusters = entries(config).flatMap(({ process, path }) => clusterPorts(process, path, parallelism));
   const port = portOfApi(config);
   const all = [...clusters, ...(port === undefined ? [] : [single(port, ["api", "port"])])];
   const overlaps = all.flatMap((ports, index) => {
     const earlier = all.slice(0, index).find((other) => other.from <= ports.to && ports.from <= other.to);
-    return earlier === undefined ? [] : [{ path: ports.path, message: overlap(ports, earlier) }];
+    return earlier === undefined ? [] : [{ path: ports.path, message: overlap(ports, earlier, nameOf) }];
   });
   return [...entries(config).flatMap(({ process, path }) => clusterErrors(process, path, parallelism)), ...overlaps];
 }
@@ -126,16 +128,16 @@ function single(port: number, path: JsonPath): Ports {
   return { from: port, to: port, path };
 }
 
-function overlap(ports: Ports, earlier: Ports): string {
+function overlap(ports: Ports, earlier: Ports, nameOf: NameOf): string {
   const range = ({ from, to }: Ports): string => (from === to ? `${from}` : `${from}-${to}`);
   const first = Math.max(ports.from, earlier.from);
-  return `Found ${range(ports)}; port ${first} belongs to ${showPath(earlier.path)} (${range(earlier)}) already. Allowed: ports that don't overlap.`;
+  return `Found ${range(ports)}; port ${first} belongs to ${nameOf(earlier.path)} (${range(earlier)}) already. Allowed: ports that don't overlap.`;
 }
 
 /** Processes that would write the same pid file. */
 export function pidFileCollisions(
   config: PartialConfig,
-  context: { readonly folder: string; readonly parallelism: number },
+  { folder, parallelism, nameOf = showPath }: CollisionContext & { readonly folder: string },
 ): readonly Finding[] {
   const owners = new Map<string, string>();
   const findings: Finding[] = [];
@@ -143,15 +145,15 @@ export function pidFileCollisions(
     const pattern = process.pidFile;
     if (pattern === undefined || unknownPlaceholder(pattern) !== undefined) continue;
     const at = [...path, "pidFile"];
-    if (count(process, context.parallelism) > 1 && !tellsInstancesApart(pattern)) {
+    if (count(process, parallelism) > 1 && !tellsInstancesApart(pattern)) {
       findings.push({
         path: at,
         message: `Found ${show(pattern)} for a cluster; allowed: a path with {id} or {instance}, so that each instance has a separate file.`,
       });
       continue;
     }
-    const files = instances(process, config.name ?? DEFAULT_NAME, context.parallelism).map((names) =>
-      pathIn(context.folder, fill(pattern, names), process.user),
+    const files = instances(process, config.name ?? DEFAULT_NAME, parallelism).map((names) =>
+      pathIn(folder, fill(pattern, names), process.user),
     );
     const taken = files.find((file) => owners.has(file));
     if (taken !== undefined)
@@ -159,7 +161,7 @@ export function pidFileCollisions(
         path: at,
         message: `Found ${show(pattern)}, which ${owners.get(taken)} has already; allowed: a separate pid file for each process.`,
       });
-    for (const file of files) owners.set(file, owners.get(file) ?? showPath(at));
+    for (const file of files) owners.set(file, owners.get(file) ?? nameOf(at));
   }
   return findings;
 }

@@ -44,11 +44,15 @@ export function workerProblem({ worker, env }: PartialProcess, strips: () => boo
 }
 
 /** A shell that stays for the whole run, where a setting is meant for the program. */
-export function shellWarnings({ cmd, cluster, pidFile, stopSignal, killMode }: PartialProcess, path: JsonPath): readonly Finding[] {
+export function shellWarnings(
+  { cmd, cluster, pidFile, stopSignal, reloadSignal, killMode }: PartialProcess,
+  path: JsonPath,
+): readonly Finding[] {
   const settings = [
     ...(cluster?.mode === "share" ? ["the shared socket"] : []),
     ...(pidFile === undefined ? [] : ['"pidFile"']),
     ...(stopSignal === undefined || stopSignal === "SIGTERM" ? [] : ['"stopSignal"']),
+    ...(reloadSignal === undefined ? [] : ['"reloadSignal"']),
     ...(killMode === "leader" ? ['"killMode"'] : []),
   ];
   if (cmd === undefined || settings.length === 0) return [];

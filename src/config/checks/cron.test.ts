@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { cronProblem, nextRun } from "./cron.ts";
+import { cronProblem, nextRun, timeZoneProblem } from "./cron.ts";
 
 const NOW = new Date(2026, 0, 15, 12, 0, 0);
 
@@ -39,5 +39,19 @@ for (const [pattern, reason] of Object.entries(REFUSED)) {
 }
 
 test("the next run is in the time zone of the host", () => {
-  assert.deepEqual(nextRun("0 3 * * *", NOW), new Date(2026, 0, 16, 3, 0, 0));
+  assert.deepEqual(nextRun({ pattern: "0 3 * * *" }, NOW), new Date(2026, 0, 16, 3, 0, 0));
+});
+
+test("the next run is in the time zone of the schedule", () => {
+  assert.deepEqual(
+    nextRun({ pattern: "0 3 * * *", timeZone: "Asia/Tokyo" }, new Date("2026-01-15T12:00:00Z")),
+    new Date("2026-01-15T18:00:00Z"),
+  );
+});
+
+test("a time zone is known by its name; a wrong one is answered with a near one", () => {
+  for (const name of ["Europe/Berlin", "UTC", "Etc/GMT-2", "Asia/Kolkata"]) assert.equal(timeZoneProblem(name), undefined, name);
+  assert.equal(timeZoneProblem("Europe/Belin"), 'There is no such time zone. Did you mean "Europe/Berlin"?');
+  assert.equal(timeZoneProblem("New York"), 'There is no such time zone. Did you mean "America/New_York"?');
+  for (const name of ["+02:00", "Nowhere/At/All/Really"]) assert.equal(timeZoneProblem(name), "There is no such time zone.", name);
 });

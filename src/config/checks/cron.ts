@@ -1,5 +1,6 @@
 /** Cron patterns: croner's errors as messages. */
-import { nextTime } from "../../supervisor/schedule.ts";
+import { suggest } from "../../base/suggest.ts";
+import { isTimeZone, nextTime, type Schedule } from "../../supervisor/schedule.ts";
 
 /** Name and range of each field; `shift`: how far the value in croner's messages lies below the value in the pattern. */
 const FIELDS: Readonly<Record<string, { readonly words: string; readonly range: string; readonly shift: number }>> = {
@@ -17,16 +18,26 @@ export function cronProblem(pattern: string, now: Date): string | undefined {
   if (/^\s*\d{4}-\d\d/.test(pattern))
     return "This is a date; a cron pattern has five fields, six with seconds in front, or seven with the year behind them.";
   try {
-    return nextTime(pattern, now.getTime()) === undefined ? "It has no time in the future: such a day never comes." : undefined;
+    return nextTime({ pattern }, now.getTime()) === undefined ? "It has no time in the future: such a day never comes." : undefined;
   } catch (error) {
     return describe(error instanceof Error ? error.message : String(error));
   }
 }
 
-/** The next time of a pattern after `from`, in the time zone of the host. */
-export function nextRun(pattern: string, from: Date): Date | undefined {
-  const next = nextTime(pattern, from.getTime());
+/** The next time of a schedule after `from`. */
+export function nextRun(schedule: Schedule, from: Date): Date | undefined {
+  const next = nextTime(schedule, from.getTime());
   return next === undefined ? undefined : new Date(next);
+}
+
+/** Why there is no such time zone; undefined: there is. Sentences without "Found". */
+export function timeZoneProblem(name: string): string | undefined {
+  // Offsets are understood by Node 22 and later only, and know no daylight saving.
+  if (!/^[+-]/.test(name) && isTimeZone(name)) return undefined;
+  const zones: readonly string[] = ["UTC", ...Intl.supportedValuesOf("timeZone")];
+  const word = name.toLowerCase().replaceAll(" ", "_");
+  const near = zones.find((zone) => zone.toLowerCase().endsWith(`/${word}`)) ?? suggest(word, zones);
+  return `There is no such time zone.${near === undefined ? "" : ` Did you mean ${JSON.stringify(near)}?`}`;
 }
 
 function describe(message: string): string {

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { ProcessRights } from "../../os/process-rights.ts";
 import { ConfigurationError } from "../problems.ts";
 import { resolveConfiguration } from "../validate.ts";
 import { accountErrors } from "./accounts.ts";
+import { limitsOf, rightErrors } from "./limit-checks.ts";
 
 function spec(fields: object) {
   return resolveConfiguration({ processes: [{ id: "web", cmd: "x", autostart: true, ...fields }] }).processes[0];
@@ -22,14 +24,10 @@ function about(fields: object): string {
 test("sizes become bytes, unlimited becomes a number, omitted fields stay absent", () => {
   assert.equal(spec({ memoryLimit: "512MB" })?.memoryLimit, 512_000_000);
   assert.equal(spec({ memoryLimit: "512MB", memoryMax: "600 MiB" })?.memoryMax, 629_145_600);
-  assert.deepEqual(spec({ ulimits: { nofile: 100, core: "1MiB", stack: "unlimited", cpu: 60 } })?.ulimits, {
-    nofile: 100,
-    core: 1_048_576,
-    stack: -1,
-    cpu: 60,
-  });
-  assert.deepEqual([spec({ nice: -5 })?.nice, spec({ umask: "027" })?.umask], [-5, "027"]);
-  assert.ok(!["memoryLimit", "memoryMax", "ulimits", "user", "group", "nice", "umask"].some((key) => key in (spec({}) ?? {})));
+  assert.deepEqual(spec({ ulimits: { nofile: 100, core: "0 MiB", cpu: 60 } })?.ulimits, { nofile: 100, core: 0, cpu: 60 });
+  assert.deepEqual([spec({ nice: -5 })?.nice, spec({ umask: "027" })?.umask, spec({ cpuQuota: 12.5 })?.cpuQuota], [-5, "027", 12.5]);
+  assert.deepEqual(limitsOf({ ulimits: { core: "1MiB", stack: "unlimited" } } as never).ulimits, { core: 1_048_576, stack: -1 });
+  assert.ok(!["memoryLimit", "memoryMax", "ulimits", "user", "group", "nice", "umask", "cpuQuota"].some((key) => key in (spec({}) ?? {})));
 });
 
 test("invalid limits are refused with place and allowed values", () => {
@@ -66,4 +64,67 @@ test("users and groups are those of the machine, and only root may use another u
     problems({ user: "root" }, 1_234)[0] ?? "",
     /user Found "root"; only root may start processes as another user\. Run procman as root, or/,
   );
+});
+
+const LIMITED: ProcessRights = {
+  isLinux: true,
+  hardLimits: { "Max open files": 4_096, "Max core file size": Number.POSITIVE_INFINITY, "Max stack size": 8_388_608 },
+  mostOpenFiles: 1_000_000,
+  oomScoreAdjust: 0,
+  can: () => false,
+  has: () => true,
+};
+const ROOT: ProcessRights = { ...LIMITED, can: () => true };
+
+function refusals(process: object, rights: ProcessRights): readonly string[] {
+  return rightErrors(process, ["processes", 0], rights).map(({ path, message }) => `${path.slice(2).join(".")} ${message}`);
+}
+
+test("a ulimit over the hard limit is refused, as each start would fail", () => {
+  assert.deepEqual(refusals({ ulimits: { nofile: 4_096, core: "unlimited", stack: "8MB", nproc: 9 } }, LIMITED), []);
+  assert.deepEqual(refusals({ ulimits: { nofile: 65_536, stack: "unlimited" } }, LIMITED), [
+    "ulimits.nofile Found 65536; allowed: at most 4096, the hard limit with which procman was started. Raise that, or lower this value.",
+    'ulimits.stack Found "unlimited"; allowed: at most 8388608, the hard limit with which procman was started. Raise that, or lower this value.',
+  ]);
+  assert.deepEqual(refusals({ ulimits: { nofile: 65_536, stack: "unlimited" } }, ROOT), []);
+  assert.match(refusals({ ulimits: { nofile: 1_000_001 } }, ROOT)[0] ?? "", /at most 1000000, the kernel's fs\.nr_open/);
+});
+
+test("a process with another user has no rights of root, so the hard limit counts for it", () => {
+  assert.equal(refusals({ ulimits: { nofile: 65_536 }, user: 1_234 }, ROOT).length, 1);
+  assert.deepEqual(refusals({ ulimits: { nofile: 65_536 }, user: 0 }, ROOT), []);
+  assert.equal(refusals({ oomScoreAdjust: -1, user: 1_234 }, ROOT).length, 1);
+  assert.equal(refusals({ ioNice: { class: "realtime" }, user: 1_234 }, ROOT).length, 1);
+});
+
+test("a ulimit over the hard limit is an error of the configuration, also for a cluster", () => {
+  const fields = { ulimits: { nofile: 2 ** 52 }, cluster: { instances: 2 } };
+  if (process.platform === "linux")
+    assert.match(about(fields), /^processes\[0\]\.ulimits\.nofile Found 4503599627370496; allowed: at most \d+, /);
+});
+
+test("priorities that the kernel would refuse are errors", () => {
+  assert.deepEqual(refusals({ oomScoreAdjust: 500, ioNice: { class: "best-effort", level: 7 } }, LIMITED), []);
+  assert.deepEqual(refusals({ oomScoreAdjust: -500, ioNice: { class: "realtime", level: 0 } }, ROOT), []);
+  assert.match(refusals({ oomScoreAdjust: -1 }, LIMITED)[0] ?? "", /^oomScoreAdjust Found -1; allowed: 0 or more\. Only root/);
+  assert.deepEqual(refusals({ oomScoreAdjust: -1 }, { ...LIMITED, oomScoreAdjust: -500 }), []);
+  assert.deepEqual(refusals({ oomScoreAdjust: 0 }, { ...LIMITED, oomScoreAdjust: 200 }), []);
+  assert.match(
+    refusals({ ioNice: { class: "realtime" } }, LIMITED)[0] ?? "",
+    /^ioNice\.class Found "realtime"; allowed: "best-effort" or "idle"/,
+  );
+  assert.match(
+    refusals({ ioNice: { class: "idle", level: 3 } }, LIMITED)[0] ?? "",
+    /^ioNice\.level Found 3; the class "idle" has no levels/,
+  );
+  assert.match(refusals({ ioNice: { class: "idle" } }, { ...ROOT, has: () => false })[0] ?? "", /^ioNice It needs the program "ionice"/);
+});
+
+test("what only Linux has is refused elsewhere", () => {
+  assert.deepEqual(refusals({ oomScoreAdjust: 5, ioNice: { class: "idle" } }, { ...ROOT, isLinux: false }), [
+    "oomScoreAdjust Found 5; only Linux has this setting. Leave it out here.",
+    "ioNice Found an object; only Linux has this setting. Leave it out here.",
+  ]);
+  assert.match(about({ cpuQuota: 0 }), /cpuQuota Found 0; allowed: a number of percent of one core from 1 to 102400/);
+  assert.match(about({ ioNice: { class: "fast" } }), /ioNice\.class Found "fast"; allowed: "realtime", "best-effort" or "idle"/);
 });

@@ -1,5 +1,6 @@
 /** Resource limits and account of a process: the checks, and the specification made from them. */
 import type { Ulimits } from "../../contract/limits.ts";
+import { type Capability, currentRights, type ProcessRights } from "../../os/process-rights.ts";
 import type { RawProcess } from "../config-schema.ts";
 import type { JsonPath } from "../document.ts";
 import type { PartialProcess } from "../partial.ts";
@@ -8,9 +9,27 @@ import type { ProcessSpec } from "../spec.ts";
 import { parseSize } from "../units.ts";
 import { accountOf, groupOf } from "./accounts.ts";
 
-type LimitFields = Pick<ProcessSpec, "memoryLimit" | "memoryMax" | "ulimits" | "user" | "group" | "nice" | "umask">;
+type LimitFields = Pick<ProcessSpec, "memoryLimit" | "memoryMax" | "ulimits" | "user" | "group" | KeptLimit>;
 
-export function limitsOf({ memoryLimit, memoryMax, ulimits, user, group, nice, umask }: RawProcess): LimitFields {
+/** They are the same in the specification. */
+const KEPT = ["cpuQuota", "nice", "ioNice", "oomScoreAdjust", "umask"] as const;
+type KeptLimit = (typeof KEPT)[number];
+
+/** Rows of /proc/self/limits. */
+const KERNEL_NAMES: Readonly<Record<keyof Ulimits, string>> = {
+  as: "Max address space",
+  core: "Max core file size",
+  cpu: "Max cpu time",
+  data: "Max data size",
+  fsize: "Max file size",
+  memlock: "Max locked memory",
+  nofile: "Max open files",
+  nproc: "Max processes",
+  stack: "Max stack size",
+};
+
+export function limitsOf(process: RawProcess): LimitFields {
+  const { memoryLimit, memoryMax, ulimits, user, group } = process;
   const account = user === undefined ? undefined : accountOf(user);
   const gid = group === undefined ? undefined : groupOf(group);
   return {
@@ -19,8 +38,7 @@ export function limitsOf({ memoryLimit, memoryMax, ulimits, user, group, nice, u
     ...(ulimits !== undefined && { ulimits: ulimitsOf(ulimits) }),
     ...(account !== undefined && { user: account }),
     ...(gid !== undefined && { group: gid }),
-    ...(nice !== undefined && { nice }),
-    ...(umask !== undefined && { umask }),
+    ...Object.fromEntries(KEPT.flatMap((key) => (process[key] === undefined ? [] : [[key, process[key]]]))),
   };
 }
 
@@ -30,6 +48,50 @@ export function memoryErrors({ memoryLimit, memoryMax }: PartialProcess, path: J
   return [
     { path: [...path, "memoryMax"], message: `Found ${show(memoryMax)}; allowed: more than "memoryLimit", which is ${show(memoryLimit)}.` },
   ];
+}
+
+/** What the kernel would refuse at each start. `rights`: those of procman; another user than root has none of them. */
+export function rightErrors(process: PartialProcess, path: JsonPath, rights: ProcessRights = currentRights()): readonly Finding[] {
+  const account = process.user === undefined ? undefined : accountOf(process.user);
+  const can = (capability: Capability): boolean => (account === undefined || account.uid === 0) && rights.can(capability);
+  return [...ulimitErrors(process, path, { rights, can }), ...priorityErrors(process, path, { rights, can })];
+}
+
+type Allowed = { readonly rights: ProcessRights; readonly can: (capability: Capability) => boolean };
+
+function ulimitErrors({ ulimits }: PartialProcess, path: JsonPath, { rights, can }: Allowed): readonly Finding[] {
+  if (ulimits === undefined) return [];
+  return Object.entries(ulimitsOf(ulimits)).flatMap(([name, value]) => {
+    const [most, what] = mostOf(name as keyof Ulimits, { rights, can });
+    if ((value < 0 ? Infinity : value) <= most) return [];
+    const message = `Found ${show(ulimits[name as keyof Ulimits])}; allowed: at most ${most}, ${what}. Raise that, or lower this value.`;
+    return [{ path: [...path, "ulimits", name], message }];
+  });
+}
+
+/** The highest value of a limit, and what it is. */
+function mostOf(name: keyof Ulimits, { rights, can }: Allowed): readonly [number, string] {
+  if (!can("resource")) return [rights.hardLimits[KERNEL_NAMES[name]] ?? Infinity, "the hard limit with which procman was started"];
+  return name === "nofile" ? [rights.mostOpenFiles, "the kernel's fs.nr_open"] : [Infinity, ""];
+}
+
+function priorityErrors({ oomScoreAdjust, ioNice }: PartialProcess, path: JsonPath, { rights, can }: Allowed): readonly Finding[] {
+  const findings: Finding[] = [];
+  const refuse = (steps: JsonPath, message: string): void => void findings.push({ path: [...path, ...steps], message });
+  for (const [key, value] of Object.entries({ oomScoreAdjust, ioNice }))
+    if (value !== undefined && !rights.isLinux) refuse([key], `Found ${show(value)}; only Linux has this setting. Leave it out here.`);
+  if (findings.length > 0) return findings;
+  const lowest = Math.min(0, rights.oomScoreAdjust);
+  if (oomScoreAdjust !== undefined && oomScoreAdjust < lowest && !can("resource"))
+    refuse(["oomScoreAdjust"], `Found ${oomScoreAdjust}; allowed: ${lowest} or more. Only root (with CAP_SYS_RESOURCE) may set less.`);
+  if (ioNice === undefined) return findings;
+  if (!rights.has("ionice"))
+    refuse(["ioNice"], 'It needs the program "ionice", which is not in PATH. Install util-linux, or leave it out.');
+  if (ioNice.class === "realtime" && !can("admin") && !can("nice"))
+    refuse(["ioNice", "class"], 'Found "realtime"; allowed: "best-effort" or "idle". Only root may use "realtime".');
+  if (ioNice.class === "idle" && ioNice.level !== undefined)
+    refuse(["ioNice", "level"], `Found ${ioNice.level}; the class "idle" has no levels. Leave it out.`);
+  return findings;
 }
 
 function ulimitsOf(raw: NonNullable<RawProcess["ulimits"]>): Ulimits {

@@ -76,6 +76,8 @@ export function sizeAs(allowed: string): Optional<string | number | undefined> {
 export const NAME_PATTERN: RegExp = /^(?!\.\.?$)[a-z0-9._-]{1,64}$/;
 
 export const name: Schema<string> = matching(NAME_PATTERN, '1 to 64 characters from a-z, 0-9, ".", "_" and "-"');
+export const nameOrNames = (allowed: string): Optional<string | readonly string[] | undefined> =>
+  optional(union([name, { minItems: 1, ...listOf(name, allowed) }], { allowed }));
 export const text: Schema<string> = string({ allowed: "a string" });
 export const strings: Optional<readonly string[] | undefined> = optional(listOf(text, "a list of strings"));
 export const flag: Optional<boolean | undefined> = optional(boolean({ allowed: "true or false" }));

@@ -1,5 +1,5 @@
 /** Fields of `logger`, of a process and of the top level. */
-import { literal, union } from "../../base/schema.ts";
+import { enumeration, literal, union } from "../../base/schema.ts";
 import { amount, type Fields, file, flag, objectOf, optional, size } from "./field.ts";
 
 export const ROTATION = {
@@ -42,6 +42,19 @@ export const LOGGER = {
   ...PROCESS_LOGGER,
   decorate: { type: flag, description: "Write time and id in front of each line on the console.", default: false, onChange: "live" },
   colors: { type: flag, description: "Colours on the console.", default: false, onChange: "live" },
+  format: {
+    type: optional(enumeration(["text", "json"])),
+    description:
+      "json: each line of the console is a JSON object with time (UTC), process, severity, category (stdout, stderr, lifecycle, …) and text, as of `procman logs --json`; for log collectors.",
+    default: "text",
+    onChange: "live",
+  },
+  prefix: {
+    type: flag,
+    description: "false: the lines of the processes are printed on the console as they wrote them, without id and in no format.",
+    default: true,
+    onChange: "live",
+  },
   internalLogHours: {
     type: optional(amount(0, 366, "hours")),
     unit: "h",

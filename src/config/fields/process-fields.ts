@@ -1,12 +1,12 @@
 /** Fields of a process. */
 import { boolean, enumeration, integer, optional as kept, list, literal, map, number, object, string, union } from "../../base/schema.ts";
-import { KILL_MODES, STOP_SIGNALS } from "../../base/signals.ts";
-import type { ULIMITS as ULIMIT_NAMES } from "../../contract/limits.ts";
+import { KILL_MODES, RELOAD_SIGNALS, STOP_SIGNALS, SUCCESS_SIGNALS } from "../../base/signals.ts";
+import { IO_CLASSES } from "../../contract/limits.ts";
 import { CONDITIONS } from "../../supervisor/definition.ts";
-import { account, dependency, envFile, envValue, health, ready, ulimits } from "../spec-parts.ts";
-import { SIZE_PATTERN } from "../units.ts";
+import { account, dependency, envFile, envValue, health, ioNice, ready, ulimits } from "../spec-parts.ts";
 import { CLUSTER } from "./cluster-fields.ts";
 import {
+  amount,
   cron,
   type Field,
   type Fields,
@@ -16,6 +16,7 @@ import {
   matching,
   millisecondsType,
   name,
+  nameOrNames,
   notEmpty,
   objectOf,
   oneOrMore,
@@ -26,27 +27,20 @@ import {
 } from "./field.ts";
 import { PROCESS_LOGGER } from "./logger-fields.ts";
 import { HEALTH, READY } from "./probe-fields.ts";
+import { ULIMITS } from "./ulimit-fields.ts";
 
-const LIMIT_SIZE = 'a size such as "64MB", a whole number of bytes, or "unlimited"';
-const LIMIT_COUNT = 'a whole number from 0, or "unlimited"';
-const bytes = optional(
-  union([matching(SIZE_PATTERN, LIMIT_SIZE), wholeNumber(0, Number.MAX_SAFE_INTEGER, LIMIT_SIZE), literal("unlimited")], {
-    allowed: LIMIT_SIZE,
-  }),
-);
-const count = optional(union([wholeNumber(0, Number.MAX_SAFE_INTEGER, LIMIT_COUNT), literal("unlimited")], { allowed: LIMIT_COUNT }));
-
-const ULIMITS = {
-  as: { type: bytes, description: "Address space. Bytes, or a text such as 2GB." },
-  core: { type: bytes, description: "Size of a core file. Bytes, or a text." },
-  cpu: { type: count, description: "Seconds of CPU time." },
-  data: { type: bytes, description: "Data segment. Bytes, or a text." },
-  fsize: { type: bytes, description: "Size of a file that it writes. Bytes, or a text." },
-  memlock: { type: bytes, description: "Memory locked in RAM. Bytes, or a text." },
-  nofile: { type: count, description: "Open files." },
-  nproc: { type: count, description: "Processes of its user." },
-  stack: { type: bytes, description: "Stack. Bytes, or a text." },
-} as const satisfies Fields & Readonly<Record<(typeof ULIMIT_NAMES)[number], Field>>;
+const CLASSES = '"realtime", "best-effort" or "idle"';
+const IO_NICE = {
+  class: {
+    type: enumeration(IO_CLASSES, { allowed: CLASSES }),
+    description:
+      "realtime (needs root): before all others; best-effort: by level, as without ioNice; idle: only when no other process needs the disk.",
+  },
+  level: {
+    type: optional(wholeNumber(0, 7, "a whole number from 0 (first) to 7 (last)")),
+    description: "0 is the highest priority, 7 the lowest. Not for idle.",
+  },
+} as const satisfies Fields;
 
 const VALUE = 'a string, a number, true or false, { "file": path } or { "env": name }';
 const environment = map(
@@ -93,11 +87,18 @@ export const ENVIRONMENT = {
   },
 } as const satisfies Fields;
 
+/** Of the schedules of a process; at the top level: of all processes. */
+export const TIME_ZONE = {
+  type: optional(notEmpty("the name of a time zone")),
+  description: "Time zone of cron and terminate, as Europe/Berlin. Default: the top level's.",
+  onChange: "live",
+} as const satisfies Field;
+
 export const DEPENDENCY = {
   id: { type: name, description: "Id of a process or a cluster." },
   condition: {
     type: optional(enumeration(CONDITIONS)),
-    description: "The required state: it was started, it is ready, it has finished with code 0, or it has completed, with any code.",
+    description: "The required state: it was started, it is ready, it has finished successfully, or it has completed, with any code.",
     default: "ready",
   },
   restart: { type: flag, description: "Restart the dependent when this process was restarted.", default: false },
@@ -106,6 +107,9 @@ const dependencyType = union([name, objectOf(DEPENDENCY, { description: "A proce
   allowed: "an id, or an object with id, condition and restart",
 });
 const memory = sizeAs('a size such as "500MB" or "2GiB", or a whole number of bytes, more than 0; leave it out where there is no limit');
+const EXIT_CODES = 'a list of exit codes from 0 to 255 and names of signals, as [75, "SIGTERM"]';
+const EXIT_CODE = "an exit code from 0 to 255, or one of SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE and SIGKILL";
+const exitCode = union([wholeNumber(0, 255, EXIT_CODE), enumeration(SUCCESS_SIGNALS, { allowed: EXIT_CODE })], { allowed: EXIT_CODE });
 const accountType = (what: string) =>
   optional(union([notEmpty(what), wholeNumber(0, 2 ** 32 - 2, what)], { allowed: `${what}, by name or number` }));
 
@@ -181,6 +185,24 @@ export const PROCESS = {
     onChange: "live",
     spec: kept(string()),
   },
+  timeZone: { ...TIME_ZONE, spec: kept(string()) },
+  catchUp: {
+    type: flag,
+    description:
+      "A scheduled start that was missed while procman was away is made up for when procman is back: once, however many were missed.",
+    default: false,
+    onChange: "live",
+    spec: kept(literal(true)),
+  },
+  jitter: {
+    type: secondsType,
+    unit: "s",
+    description:
+      "Each scheduled start comes up to this many seconds later: always the same delay for a process on a host, another one for other processes and hosts.",
+    default: 0,
+    onChange: "live",
+    spec: kept(number()),
+  },
   watch: {
     type: optional(listOf(notEmpty("a path"), 'a list of paths, as ["src"]')),
     description:
@@ -192,6 +214,12 @@ export const PROCESS = {
     type: optional(enumeration(["always", "error", "never"])),
     description:
       "When an ended process starts again: after every end, after an error, or never. Omitted: error with autostart or watch, else never.",
+    onChange: "live",
+  },
+  successExitCodes: {
+    type: optional(listOf(exitCode, EXIT_CODES)),
+    description:
+      "Exit codes that count as success like 0, and signals by which an end does: then the process has finished, and restart error doesn't restart it.",
     onChange: "live",
   },
   restartDelayMs: {
@@ -216,7 +244,7 @@ export const PROCESS = {
     type: millisecondsType,
     unit: "ms",
     description:
-      "A start counts as successful when the run is ready or, without ready, has lasted this many milliseconds, or has finished with code 0.",
+      "A start counts as successful when the run is ready or, without ready, has lasted this many milliseconds, or has finished successfully.",
     default: 1000,
     onChange: "live",
   },
@@ -242,6 +270,11 @@ export const PROCESS = {
     type: optional(enumeration(STOP_SIGNALS)),
     description: "The signal that asks the process group to end.",
     default: "SIGTERM",
+    onChange: "live",
+  },
+  reloadSignal: {
+    type: optional(enumeration(RELOAD_SIGNALS)),
+    description: "The signal by which the program takes up its own changed configuration; procman reload ID sends it to the main process.",
     onChange: "live",
   },
   killMode: {
@@ -284,6 +317,13 @@ export const PROCESS = {
     onChange: "restart",
     spec: kept(number()),
   },
+  cpuQuota: {
+    type: optional(amount(1, 100 * 1_024, "percent of one core")),
+    description:
+      "The most CPU time that a run gets, together with its descendants: percent of one core, so 200 is two cores. This needs a cgroup v2 that procman may divide; elsewhere there is no limit.",
+    onChange: "restart",
+    spec: kept(number()),
+  },
   ulimits: {
     type: optional(objectOf(ULIMITS)),
     description: "Limits of the process, soft and hard, like the shell's ulimit; unlimited: none.",
@@ -308,11 +348,29 @@ export const PROCESS = {
     onChange: "restart",
     spec: kept(number()),
   },
+  ioNice: {
+    type: optional(objectOf(IO_NICE)),
+    description: "Priority at the disk, where its scheduler knows priorities. Linux.",
+    onChange: "restart",
+    spec: kept(ioNice),
+  },
+  oomScoreAdjust: {
+    type: optional(wholeNumber(-1_000, 1_000, "a whole number from -1000 (never killed) to 1000 (killed first)")),
+    description: "When memory runs out, the kernel kills processes with a higher value first; below 0 needs root. Linux.",
+    onChange: "restart",
+    spec: kept(number()),
+  },
   umask: {
     type: optional(matching(/^0?[0-7]{3}$/, 'three octal digits in quotes, as "027"')),
     description: "Permissions that new files don't get: three octal digits.",
     onChange: "restart",
     spec: kept(string({ pattern: "^[0-7]{3,4}$" })),
+  },
+  groups: {
+    type: nameOrNames("the name of a group, or a list of them"),
+    description: "Groups of processes that it is in: group:NAME stands for all members. The Unix group is the field group.",
+    onChange: "live",
+    spec: kept(list(string())),
   },
   cluster: {
     type: optional(objectOf(CLUSTER)),

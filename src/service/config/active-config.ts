@@ -16,6 +16,8 @@ export type ActiveConfigPorts = {
   readonly supervisor: () => Supervisor;
   /** Calls `apply` of all subsystems. */
   readonly apply: () => void;
+  /** That procman was run with. */
+  readonly profileOfRun: string | undefined;
 };
 
 export class ActiveConfig {
@@ -35,6 +37,11 @@ export class ActiveConfig {
   /** Processes that are no longer in the configuration but still being stopped. */
   get removing(): readonly ProcessSpec[] {
     return this.#specs.removing;
+  }
+
+  /** All of them; the same array until one changes. */
+  get specs(): readonly ProcessSpec[] {
+    return this.#specs.all;
   }
 
   /** Whether a process or instance of this id is in the configuration, or still being stopped. */
@@ -88,7 +95,9 @@ export class ActiveConfig {
 
   /** Sends the console style and the retention of the log store, if they have changed. */
   sendStyle(): void {
-    const message = { t: "style", style: consoleStyle(this.config), store: storeSettings(this.config), releases: true } as const;
+    const { config } = this;
+    const idWidth = Math.max(0, ...config.processes.map(({ id }) => id.length));
+    const message = { t: "style", style: consoleStyle(config), store: storeSettings(config), idWidth, releases: true } as const;
     const text = JSON.stringify(message);
     if (text !== this.#style) this.#ports.link.send({ t: "logger", message });
     this.#style = text;
@@ -96,6 +105,10 @@ export class ActiveConfig {
 
   /** For the next service; sent with the commands of the same turn. */
   #note(): void {
-    this.#ports.notes.write(":config", { config: this.config, removing: this.removing });
+    const { notes, profileOfRun: ofRun } = this.#ports;
+    const { profile } = this.config;
+    notes.write(":config", { config: this.config, removing: this.removing });
+    if (profile === ofRun) notes.remove(":profile");
+    else notes.write(":profile", { profile, ofRun });
   }
 }

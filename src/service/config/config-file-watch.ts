@@ -1,4 +1,9 @@
-/** `--watch-config`: checks four times a second whether the configuration file has changed. For development. */
+/** `--watch-config`: checks four times a second whether the configuration has changed: its file, or one that it includes. For development. */
+import { readFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { parseDocument, withoutBom } from "../../config/document.ts";
+import { includesOf } from "../../config/include.ts";
+import { includedPaths } from "../../config/include-patterns.ts";
 import { stampOf } from "../../os/file-identity.ts";
 
 const POLL_MS = 250;
@@ -6,15 +11,18 @@ const POLL_MS = 250;
 export class ConfigFileWatch {
   readonly #file: string;
   readonly #onChange: () => void;
+  /** `include` of the file, as last read, and the stamp of that file. */
+  #patterns: readonly string[] = [];
+  #patternsOf: string | undefined;
   #stamp: string;
-  /** A changed stamp from the last check. The change is reported when the next check finds the same: the file is no longer being written. */
+  /** A changed stamp from the last check. The change is reported when the next check finds the same: no file is being written any more. */
   #unsettledStamp: string | undefined;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(file: string, changed: () => void) {
     this.#file = file;
     this.#onChange = changed;
-    this.#stamp = stampOf(file);
+    this.#stamp = this.#stampOfAll();
   }
 
   start(): void {
@@ -27,7 +35,7 @@ export class ConfigFileWatch {
 
   /** A missing file is ignored: an editor may be replacing it. */
   check(): void {
-    const stamp = stampOf(this.#file);
+    const stamp = this.#stampOfAll();
     if (stamp === "" || stamp === this.#stamp) {
       this.#unsettledStamp = undefined;
       return;
@@ -37,5 +45,23 @@ export class ConfigFileWatch {
     if (!isWritten) return;
     this.#stamp = stamp;
     this.#onChange();
+  }
+
+  /** Of the file and all that it includes, with their names; empty while the file is missing. */
+  #stampOfAll(): string {
+    const stamp = stampOf(this.#file);
+    if (stamp === "") return "";
+    if (stamp !== this.#patternsOf) [this.#patterns, this.#patternsOf] = [this.#patternsNow(), stamp];
+    const included = includedPaths(this.#patterns, dirname(this.#file), this.#file);
+    return [stamp, ...included.map(({ file }) => `${file} ${stampOf(file)}`)].join("\n");
+  }
+
+  #patternsNow(): readonly string[] {
+    try {
+      return includesOf(parseDocument(withoutBom(readFileSync(this.#file, "utf8"))).data);
+    } catch {
+      // It was removed meanwhile; the next check finds that.
+      return this.#patterns;
+    }
   }
 }

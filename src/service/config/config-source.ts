@@ -3,23 +3,26 @@ import { join } from "node:path";
 import { readHere } from "../../config/config-file.ts";
 import type { Scale } from "../../config/instance-overrides.ts";
 import { check } from "../../config/load.ts";
-import { type RunSelection, withSelection } from "../../config/run-selection.ts";
+import { namesProcesses, type RunSelection, withSelection } from "../../config/run-selection.ts";
 import type { Config } from "../../config/spec.ts";
 
-/** Reads the file at each call. `scale` replaces instance counts, `profile` the profile of the options. @throws {ProcmanError} `configuration-missing`, `configuration-invalid` */
+/** Reads the file at each call. `scale` replaces instance counts, `profile` is merged; absent: none. @throws {ProcmanError} `configuration-missing`, `configuration-invalid` */
 export type ConfigSource = (scale?: Scale, profile?: string) => Config;
 
 export type ConfigSourceOptions = RunSelection & {
   /** Path of the file. */
   readonly config?: string | undefined;
-  readonly profile?: string | undefined;
   readonly console: boolean;
   readonly detached: boolean;
 };
 
 export function configSource(options: ConfigSourceOptions): ConfigSource {
-  return (scale, profile = options.profile) => {
-    const given = { ...(profile !== undefined && { profile }), ...(scale !== undefined && { scale }) };
+  return (scale, profile) => {
+    const given = {
+      startsNamed: namesProcesses(options),
+      ...(profile !== undefined && { profile }),
+      ...(scale !== undefined && { scale }),
+    };
     return withOptions(check(readHere(options.config, process.cwd()), given), options);
   };
 }

@@ -22,6 +22,8 @@ const DELAY_MS = 300;
 
 export type ApiServicePorts = KeptSocketPorts & {
   readonly config: Config;
+  /** The active one. */
+  readonly profile: () => string | undefined;
   readonly control: (caller: Caller) => Control;
   readonly log: Pick<ServiceLog, "audit" | "info" | "error">;
   readonly keeper: number;
@@ -69,7 +71,7 @@ export class ApiService implements Subsystem {
     this.#kept = new KeptSocket(ports);
     this.hadProblem = lastEndpoint(ports.config.stateDir)?.problem !== undefined;
     this.#previousPort = previous === undefined || reserved.has(previous) ? undefined : previous;
-    this.#credentials = new Credentials(ports.config, {
+    this.#credentials = new Credentials(ports.config, ports.profile, {
       onChanged: () => {
         this.#tokens.clear();
         ports.onAddressChanged();

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { load } from "../../config/load.ts";
 import { replaceSecret, secretFile } from "../../os/secret.ts";
-import { Credentials } from "./credentials.ts";
+import { type CredentialEvents, Credentials } from "./credentials.ts";
 
 function rig(context: TestContext) {
   const folder = mkdtempSync(join(tmpdir(), "procman-credentials-"));
@@ -15,22 +15,40 @@ function rig(context: TestContext) {
   const write = (revoked: unknown): void =>
     writeFileSync(
       join(folder, "procman.json"),
-      JSON.stringify({ api: { revoked }, processes: [{ id: "web", cmd: "x", autostart: true }] }),
+      JSON.stringify({
+        api: { revoked },
+        processes: [{ id: "web", cmd: "x", autostart: true }],
+        profiles: { other: { api: { revoked: ["fourth"] } } },
+      }),
     );
   write(["first"]);
   const config = { ...load(join(folder, "procman.json"), folder), stateDir: join(folder, "state") };
   mkdirSync(config.stateDir);
   let changes = 0;
   const unsaved: (string | undefined)[] = [];
-  const credentials = new Credentials(config, { onChanged: () => changes++, onUnsaved: (why) => unsaved.push(why) });
+  const active: { profile?: string } = {};
+  const events: CredentialEvents = { onChanged: () => changes++, onUnsaved: (why) => unsaved.push(why) };
+  const credentials = new Credentials(config, () => active.profile, events);
   /** How many changes a check has reported. */
   const look = (): number => {
     const before = changes;
     credentials.check();
     return changes - before;
   };
-  return { folder, config, write, credentials, look, unsaved };
+  return { folder, config, write, credentials, look, unsaved, active };
 }
+
+test("when another profile is active, its revoked consumers count", (context) => {
+  const { credentials, look, active } = rig(context);
+  look();
+  active.profile = "other";
+  assert.equal(look(), 1);
+  assert.deepEqual([credentials.isRevoked("first"), credentials.isRevoked("fourth")], [false, true]);
+  assert.equal(look(), 0);
+  delete active.profile;
+  assert.equal(look(), 1);
+  assert.deepEqual([credentials.isRevoked("first"), credentials.isRevoked("fourth")], [true, false]);
+});
 
 test("a revocation in the file is in force at the next check; an invalid or missing file changes nothing", (context) => {
   const { folder, write, credentials, look } = rig(context);

@@ -20,19 +20,25 @@ const RECENT_MS = 10_000;
 
 export class Credentials {
   readonly #config: Config;
+  readonly #profile: () => string | undefined;
   readonly #events: CredentialEvents;
   #secret: Uint8Array | undefined;
   #revoked: ReadonlySet<string>;
   #secretStamp = "";
   #isUnsaved = false;
   #configStamp: string;
+  /** The profile that the revoked consumers are those of. */
+  #revokedBy: string | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(config: Config, events: CredentialEvents) {
+  /** `profile`: the active one. */
+  constructor(config: Config, profile: () => string | undefined, events: CredentialEvents) {
     this.#config = config;
+    this.#profile = profile;
     this.#events = events;
     this.#revoked = new Set(config.api.revoked);
     this.#configStamp = stampOf(config.file, RECENT_MS);
+    this.#revokedBy = config.profile;
   }
 
   /** Works without room in the state folder, so that processes still get tokens. A changed secret is another array. */
@@ -111,10 +117,11 @@ export class Credentials {
 
   /** An invalid or missing file changes nothing. */
   #checkConfig(): boolean {
-    const { file, profile } = this.#config;
-    const stamp = stampOf(file);
-    if (stamp === "" || stamp === this.#configStamp) return false;
+    const { file } = this.#config;
+    const [stamp, profile] = [stampOf(file), this.#profile()];
+    if (stamp === "" || (stamp === this.#configStamp && profile === this.#revokedBy)) return false;
     this.#configStamp = stamp;
+    this.#revokedBy = profile;
     try {
       this.#revoked = new Set(load(file, dirname(file), profile).api.revoked);
       return true;

@@ -7,7 +7,7 @@ import type { Supervisor } from "../../supervisor/supervisor.ts";
 import type { Operations } from "./operations.ts";
 import type { RollingRestarts } from "./rolling-restart.ts";
 import { rolloutOrder } from "./rollout-order.ts";
-import { type Target, waitForRestarts, waitForTarget, watchTarget } from "./wait.ts";
+import { type Target, waitForAll, waitForRestarts, waitForTarget, watchTarget } from "./wait.ts";
 
 export type ActionPorts = {
   readonly supervisor: Supervisor;
@@ -48,12 +48,17 @@ export class Actions {
     const isRolling = action === "restart" && !isHard && found[0]?.id !== id;
     const { processes, restarts } = isRolling ? this.#restart(found, request) : this.#atOnce(found, request);
     const { supervisor, spec, reason, lastEnd } = this.#ports;
-    const target = watchTarget({ action, processes, reason, lastEnd }, (process) => isRolling && spec(process.id).cluster !== undefined);
+    const isRolled = ({ id: each }: Process): boolean => isRolling && spec(each).cluster !== undefined;
+    const target = watchTarget({ action, processes, reason, lastEnd }, isRolled);
+    const [rolled, others] = [processes.filter(isRolled), processes.filter((process) => !isRolled(process))];
+    const waitFor = (part: readonly Process[], options: ActOptions): Promise<void> =>
+      waitForTarget(supervisor, { ...target, processes: part }, options);
     return {
       done: async (options) => {
         if (options.waitSeconds === undefined) return;
-        await waitForRestarts(restarts, options);
-        await waitForTarget(supervisor, target, options);
+        // If a rolling restart has failed, its error names the instance.
+        const clusters = waitForRestarts(restarts, options).then(() => waitFor(rolled, options));
+        await waitForAll([clusters, waitFor(others, options)]);
       },
     };
   }

@@ -48,6 +48,18 @@ test("the exit code is that of the process; a signal counts as 128 plus its numb
   for (const [state, code] of codes) assert.equal(over([state]), code, JSON.stringify(state));
 });
 
+test("an exit code that counts as success is the code of one process, and 0 for all together", () => {
+  const finished = (code: number): SlotState => idle({ kind: "finished", ending: { kind: "exited", code, signal: null } });
+  assert.equal(over([finished(3)]), 3);
+  const all = new ExitWith(undefined, specOf);
+  const of = (job: SlotState, web: SlotState) => [
+    { id: "job", states: [job] },
+    { id: "web-1", states: [web] },
+  ];
+  assert.equal(all.finalCode(of(finished(3), finished(0))), 0);
+  assert.equal(all.finalCode(of(finished(3), exited(4))), 4);
+});
+
 test("a process is over when its policy doesn't start it again: not while it runs, restarts, or has never run", () => {
   for (const states of [[runs], [backoff], [never], [exited(1), runs]]) assert.equal(over(states), undefined, JSON.stringify(states));
   assert.equal(over([idle({ kind: "stopped" }, 0)]), 0, "it was stopped while it waited");

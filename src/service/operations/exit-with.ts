@@ -60,12 +60,17 @@ export class ExitWith {
     const helpers = this.#helpersOf(members);
     const isDone = (member: WatchedProcess): boolean => isOver(member) || isSkipped(member.id);
     if (members.length === 0 || !members.every((member) => isDone(member) || helpers.has(member.id))) return undefined;
-    return exitCodeOf(members.filter(isDone));
+    return exitCodeOf(members.filter(isDone), this.#codeOf);
   }
 
   /** The exit code by the present states, also while it runs. */
   currentCode(processes: readonly WatchedProcess[]): number {
-    return exitCodeOf(this.#membersIn(processes));
+    return exitCodeOf(this.#membersIn(processes), this.#codeOf);
+  }
+
+  /** Of one process its code as it is; of all, a code that counts as success is 0. */
+  get #codeOf(): (state: SlotState) => number {
+    return this.#id === undefined ? (state) => (isFinished(state) ? 0 : exitCodeOfState(state)) : exitCodeOfState;
   }
 }
 
@@ -79,9 +84,13 @@ function hasEnded(state: SlotState): boolean {
 }
 
 /** Of several: the first code of a run that is not 0. One that never ran counts as 0, one that can't run any more as 1. */
-function exitCodeOf(processes: readonly WatchedProcess[]): number {
+function exitCodeOf(processes: readonly WatchedProcess[], codeOf: (state: SlotState) => number): number {
   const states = processes.flatMap((process) => process.states).toSorted((one, other) => Number(isIdle(other)) - Number(isIdle(one)));
-  return states.map(exitCodeOfState).find((code) => code !== 0) ?? 0;
+  return states.map(codeOf).find((code) => code !== 0) ?? 0;
+}
+
+function isFinished(state: SlotState): boolean {
+  return state.status === "idle" && state.outcome.kind === "finished";
 }
 
 function isIdle({ status }: SlotState): boolean {

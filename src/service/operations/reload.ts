@@ -29,6 +29,8 @@ const DEFAULT_STEADY_MS = 1_000;
 export type ReloadOptions = {
   /** Reads the configuration. */
   readonly source?: ConfigSource | undefined;
+  /** The profile that procman was run with. */
+  readonly profile?: string | undefined;
   /** Reload whenever the file changes. */
   readonly watchFile?: boolean | undefined;
   /** A process without `minUptimeMs`, readiness check and load balancer counts as up after this time. Milliseconds, default 1000. */
@@ -87,6 +89,20 @@ export class Reloads implements Subsystem {
     this.#abort.abort();
   }
 
+  /** The configuration with the profile that a reload has asked an earlier service for. */
+  withNotedProfile(config: Config): Config {
+    const { notes, log, source, profile: ofRun } = this.#ports;
+    const noted = notes.read(":profile");
+    if (source === undefined || noted === undefined || noted.ofRun !== ofRun || noted.profile === config.profile) return config;
+    try {
+      return withFixedSettings(source(undefined, noted.profile), config);
+    } catch (error) {
+      if (!(error instanceof ProcmanError)) throw error;
+      log.error(`${error.message}\ncontinuing with the previous configuration`);
+      return notes.read(":config")?.config ?? config;
+    }
+  }
+
   /** At the start of a service: applies changes of the file that the one before had not applied, unless a rollout is resumed. */
   recover(to: Config): void {
     const { activeConfig, log, operations } = this.#ports;
@@ -97,9 +113,9 @@ export class Reloads implements Subsystem {
   }
 
   /** @throws {ProcmanError} `configuration-missing`, `configuration-invalid`, `reload-failed` */
-  plan({ profile }: PlanOptions = {}): PlanRecord {
+  plan(options: PlanOptions = {}): PlanRecord {
     this.#ports.operations.check({ kind: "plan", targets: [] }, "reload");
-    return this.#planFor(this.#read(profile));
+    return this.#planFor(this.#read(options));
   }
 
   /**
@@ -107,10 +123,10 @@ export class Reloads implements Subsystem {
    *
    * @throws {ProcmanError} those of `plan`; `reload-running`, `roll-running`; with `waitSeconds` also `reload-failed`, `wait-timeout`
    */
-  async reload(why: string, { waitSeconds, signal }: ActOptions = {}): Promise<PlanRecord> {
+  async reload(why: string, { waitSeconds, signal, ...options }: ActOptions & PlanOptions = {}): Promise<PlanRecord> {
     const { operations, supervisor, commit, steadyMs = DEFAULT_STEADY_MS } = this.#ports;
     operations.check({ kind: "reload", targets: [] }, "reload");
-    const config = this.#read();
+    const config = this.#read(options);
     const fronts = this.#addedFronts(config);
     if (fronts.length > 0) await checkPorts(fronts);
     const plan = this.#planFor(config);
@@ -163,10 +179,10 @@ export class Reloads implements Subsystem {
     if (!this.#abort.signal.aborted) await this.reloadWhenFree(why);
   }
 
-  #read(profile?: string): Config {
+  #read({ profile = this.#ports.activeConfig.config.profile }: PlanOptions = {}): Config {
     const { source } = this.#ports;
     if (source === undefined) throw new ProcmanError("reload-failed", "Cannot reload: there is no configuration file");
-    return source(undefined, profile);
+    return source(undefined, profile ?? undefined);
   }
 
   #planFor(config: Config): PlanRecord {
@@ -175,7 +191,7 @@ export class Reloads implements Subsystem {
 
   #start(why: string, config: Config, plan: PlanRecord): Promise<string | undefined> {
     const { activeConfig, log } = this.#ports;
-    log.info(`reload (${why}): ${summary(plan)}`);
+    log.info(`reload (${[why, ...profileChange(activeConfig.config, config)].join("; ")}): ${summary(plan)}`);
     return this.#begin({ to: withFixedSettings(config, activeConfig.config), from: activeConfig.config });
   }
 
@@ -272,6 +288,11 @@ export class Reloads implements Subsystem {
     const causes = { connectionProblem: connectionProblem(id), lastEnd: lastEnd(id)?.reason };
     return whyNotUp(supervisor.find(id), messageContext(id), causes);
   }
+}
+
+function profileChange({ profile: before }: Config, { profile }: Config): readonly string[] {
+  if (profile === before) return [];
+  return [profile === undefined ? "without a profile" : `with the profile "${profile}"`];
 }
 
 /** Clusters whose instances are restarted one after another. */

@@ -37,6 +37,8 @@ export type ScalerPorts = {
   readonly lastEnd: Target["lastEnd"];
 };
 
+type CountsReading = { readonly description: string; readonly profile: string | undefined };
+
 /** `added`: new instances that were started. `removed`: instances that are being stopped for good. */
 export type ScaleResult = AcceptedRequest & { readonly added: readonly Process[]; readonly removed: readonly Process[] };
 
@@ -65,7 +67,7 @@ export class Scaler {
           if (known?.configured === configured) valid.set(cluster, known);
           return valid.get(cluster)?.desired;
         },
-        "keep the numbers of instances",
+        { description: "keep the numbers of instances", profile: config.profile },
       );
     } catch (error) {
       if (!(error instanceof ProcmanError)) throw error;
@@ -137,7 +139,7 @@ export class Scaler {
 
   /** The instances by the file with this count, and the count that the file has. */
   #readInstances(id: string, to: number): { readonly found: readonly ProcessSpec[]; readonly configured: number | "max" } {
-    const { source } = this.#ports;
+    const { source, activeConfig } = this.#ports;
     if (source === undefined) throw scaleRefused(id, to, "there is no configuration file");
     let configured: number | "max" | undefined;
     const config = this.#read(
@@ -148,7 +150,7 @@ export class Scaler {
         if (cluster === id) return to;
         return known?.configured === count ? known.desired : undefined;
       },
-      `scale "${id}" to ${to} instances`,
+      { description: `scale "${id}" to ${to} instances`, profile: activeConfig.config.profile },
     );
     if (configured === undefined)
       throw scaleRefused(id, to, `it is no longer a cluster in ${basename(config.file)}; reload that first ("procman reload")`);
@@ -156,12 +158,12 @@ export class Scaler {
   }
 
   /** @throws {ProcmanError} `scale-refused`: invalid because of the count; `configuration-invalid`: the file is invalid anyway */
-  #read(source: ConfigSource, scale: Scale, description: string): Config {
+  #read(source: ConfigSource, scale: Scale, { description, profile }: CountsReading): Config {
     try {
-      return source(scale);
+      return source(scale, profile);
     } catch (error) {
       if (!(error instanceof ConfigurationError)) throw error;
-      source();
+      source(undefined, profile);
       const [first] = error.problems;
       const at = first === undefined || first.line === 0 ? "" : ` (${first.file}:${first.line}:${first.column} ${first.path})`;
       const why = first === undefined ? "" : `${first.message.charAt(0).toLowerCase()}${first.message.slice(1)}`;

@@ -61,6 +61,24 @@ test("a job that has finished before the first check counts as started; a failed
   }
 });
 
+test("a wait for several processes names each that has failed, also when the time is over", async () => {
+  const { supervisor, spawner } = controlRig();
+  const processes = ["web", "job", "pair-1"].map((id) => supervisor.find(id));
+  for (const process of processes) process.restart();
+  for (const id of ["web", "job"]) {
+    spawner.exit(id, 0);
+    spawner.swept(id);
+    spawner.up(id);
+    spawner.exit(id, 3);
+    spawner.swept(id);
+  }
+  const target = watchTarget({ action: "restart", processes, reason: ({ id }) => `${id} failed`, lastEnd: () => undefined });
+  const done = waitForTarget(supervisor, target, { waitSeconds: 0.05 });
+  const message =
+    /^Cannot restart "web": it web failed\nCannot restart "job": it job failed\nCannot wait for the restart of "pair-1": timed out/;
+  await assert.rejects(done, { code: "process-failed", message });
+});
+
 test("the wait for an instance behind the load balancer ends when the balancer reports that it sends connections", async () => {
   const { supervisor, spawner } = controlRig();
   const watchers = new Set<() => void>();

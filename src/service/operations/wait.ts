@@ -182,32 +182,50 @@ export function watchTarget(target: Target, isRolled: (process: Process) => bool
   return { ...target, verdict };
 }
 
-/** Waits until all processes have reached the action's state. @throws {ProcmanError} `process-failed`: one can't any more; `wait-timeout` */
+/** Waits until all processes have reached the action's state, or can't any more. @throws {ProcmanError} `process-failed`: these can't; `wait-timeout` */
 export async function waitForTarget(supervisor: Supervisor, target: WatchedTarget, { waitSeconds, signal }: ActOptions): Promise<void> {
   if (waitSeconds === undefined) return;
-  const { action, reason } = target;
   const waiting = new Set(target.processes);
+  const failures: ProcmanError[] = [];
   const stop = new AbortController();
-  const work = waitUntil(
-    [supervisor],
-    (checkAgainIn) => {
-      // Reached once is enough: a run may end right after.
-      for (const process of waiting) {
-        const verdict = target.verdict(process);
-        const isSkipped = verdict === "pending" && supervisor.isSkipped(process.id);
-        if (verdict === "failed" || isSkipped) throw actionFailed(process, target);
-        if (verdict === "up") waiting.delete(process);
-        if (typeof verdict === "number") checkAgainIn(verdict);
-      }
-      return waiting.size === 0 ? true : undefined;
-    },
-    stop.signal,
-  );
+  // Reached once is enough: a run may end right after.
+  const settle = (process: Process): number => {
+    const verdict = target.verdict(process);
+    if (typeof verdict === "number") return verdict;
+    const hasFailed = verdict === "failed" || (verdict === "pending" && supervisor.isSkipped(process.id));
+    if (hasFailed) failures.push(actionFailed(process, target));
+    if (verdict === "up" || hasFailed) waiting.delete(process);
+    return Number.POSITIVE_INFINITY;
+  };
+  const check = (checkAgainIn: (ms: number) => void): true | undefined => {
+    for (const process of waiting) checkAgainIn(settle(process));
+    return waiting.size === 0 ? true : undefined;
+  };
+  const work = waitUntil([supervisor], check, stop.signal);
+  const timedOut = (): ProcmanError => together([...failures, timeoutError(target, [...waiting], waitSeconds)]);
   try {
-    await withTimeout(work, { waitSeconds, ...(signal && { signal }) }, () => timeoutError(action, [...waiting], { waitSeconds, reason }));
+    await withTimeout(work, { waitSeconds, ...(signal && { signal }) }, timedOut);
   } finally {
     stop.abort();
   }
+  if (failures.length > 0) throw together(failures);
+}
+
+/** One error that names all. */
+function together([first, ...others]: readonly ProcmanError[]): ProcmanError {
+  if (first === undefined || others.length === 0) return first as ProcmanError;
+  return new ProcmanError(first.code, [first, ...others].map(({ message }) => message).join("\n"));
+}
+
+/** All that was asked for at once. @throws {ProcmanError} one that names all failures */
+export async function waitForAll(waits: readonly Promise<void>[]): Promise<void> {
+  const failures: ProcmanError[] = [];
+  for (const result of await Promise.allSettled(waits)) {
+    if (result.status === "fulfilled") continue;
+    if (!(result.reason instanceof ProcmanError)) throw result.reason;
+    failures.push(result.reason);
+  }
+  if (failures.length > 0) throw together(failures);
 }
 
 /** `problems`: of each rolling restart, the reason of its failure, or undefined. @throws {ProcmanError} `roll-failed`, `wait-timeout` */
@@ -225,8 +243,8 @@ export async function waitForRestarts(
         `Cannot wait for the rolling restart: timed out after ${options.waitSeconds ?? 0} s; it continues in the background`,
       ),
   );
-  const problem = all.find((each) => each !== undefined);
-  if (problem !== undefined) throw new ProcmanError("roll-failed", problem);
+  const failures = all.flatMap((problem) => (problem === undefined ? [] : [new ProcmanError("roll-failed", problem)]));
+  if (failures.length > 0) throw together(failures);
 }
 
 export type RunningReload = {
@@ -368,9 +386,7 @@ function actionFailed(process: Process, { action, reason, lastEnd }: Target): Pr
   return new ProcmanError("process-failed", `Cannot ${action} "${id}": it ${why}`);
 }
 
-type TimeoutDetails = { readonly waitSeconds: number; readonly reason: (process: Process) => string };
-
-function timeoutError(action: Action, [first, ...others]: readonly Process[], { waitSeconds, reason }: TimeoutDetails): ProcmanError {
+function timeoutError({ action, reason }: Target, [first, ...others]: readonly Process[], waitSeconds: number): ProcmanError {
   const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
   const [subject, state] = first === undefined ? ["", ""] : [` of "${first.id}"${more}`, `; it ${reason(first)}`];
   const problem = `timed out after ${waitSeconds} s${state}; the ${action} continues in the background`;

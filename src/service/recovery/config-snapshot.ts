@@ -1,7 +1,7 @@
 /** The note about the configuration that the current runs were started by, for the next service. */
 import { matches } from "../../base/schema-check.ts";
 import { type Config, type ProcessSpec, snapshotSchema } from "../../config/spec.ts";
-import { isPattern } from "../../supervisor/schedule.ts";
+import { isSchedule } from "../../supervisor/schedule.ts";
 
 export type ConfigSnapshot = {
   readonly config: Config;
@@ -32,8 +32,9 @@ export function readConfigSnapshot(note: string | undefined): ConfigSnapshot | u
   };
 }
 
-function hasSchedules({ cron, terminate }: ProcessSpec): boolean {
-  return [cron, terminate].every((pattern) => pattern === undefined || isPattern(pattern));
+function hasSchedules({ cron, terminate, timeZone }: ProcessSpec): boolean {
+  const zone = timeZone === undefined ? {} : { timeZone };
+  return [cron, terminate].every((pattern) => pattern === undefined || isSchedule({ pattern, ...zone }));
 }
 
 /** JSON writes infinity as null. */

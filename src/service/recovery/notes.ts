@@ -58,6 +58,9 @@ export type RolloutState = {
 /** `desired` is valid as long as the configuration file has the count `configured`. */
 export type InstanceCount = { readonly desired: number; readonly configured: number | "max" };
 
+/** The active profile, which a reload has asked for instead of that of `procman run`; valid as long as that is `ofRun`. Absent: none. */
+export type ProfileState = { readonly profile?: string | undefined; readonly ofRun?: string | undefined };
+
 /** A stop signal, or with `drain` the message to a worker, that is sent once the balancer sends no new connections. */
 export type PendingStop = {
   readonly slot: string;
@@ -81,6 +84,7 @@ type Contents = {
   readonly ":reload": RolloutState;
   /** Instance counts that were requested at run time, by cluster. */
   readonly ":scale": ReadonlyMap<string, InstanceCount>;
+  readonly ":profile": ProfileState;
   readonly ":terminating": ShutdownState;
   readonly ":owed": readonly PendingStop[];
   /** By fingerprint of what is watched. */
@@ -118,6 +122,7 @@ const storedRollout = openObject({
   keepsCounts: optional(boolean()),
 });
 const storedScales = openObject({ scales: map(openObject({ to: count, of: union([count, literal("max")]) })) });
+const profileState = openObject({ profile: optional(string()), ofRun: optional(string()) });
 const shutdown = openObject({ why: string(), code: optional(count) });
 const pendingStop = openObject({
   slot: string(),
@@ -154,6 +159,10 @@ const CODECS: { readonly [Name in NoteName]: Codec<Contents[Name]> } = {
       if (!matches(value, storedScales)) return undefined;
       return new Map(Object.entries(value.scales).map(([id, { to, of }]) => [id, { desired: to, configured: of }]));
     },
+  }),
+  ":profile": forAnySession({
+    encode: (content) => content,
+    decode: (value) => (matches(value, profileState) ? { profile: value.profile, ofRun: value.ofRun } : undefined),
   }),
   ":terminating": perSession({
     encode: (content) => content,

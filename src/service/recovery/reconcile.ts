@@ -20,7 +20,7 @@ export type RecoveredState = {
   readonly outdatedRuns: readonly RunningRun[];
 };
 
-type KeeperSnapshot = Omit<FromKeeper & { readonly t: "snapshot" }, "t" | "lineage">;
+export type KeeperSnapshot = Omit<FromKeeper & { readonly t: "snapshot" }, "t" | "lineage">;
 
 export function reconcile({ notes, running, ended }: KeeperSnapshot, config: Config): RecoveredState {
   const snapshots = new Map<string, ProcessSnapshot>();

@@ -11,13 +11,13 @@ export function messageForEvent(event: ProcessEvent): LogLine {
     case "unblocked":
       return info("unblocked");
     case "scheduled":
-      return info(`starts by its schedule (${time(event.planned)})`);
+      return info(`starts by its schedule (${timeText(event.planned)})`);
     case "terminated":
-      return info(`is terminated by its schedule (${time(event.planned)})`);
+      return info(`is terminated by its schedule (${timeText(event.planned)})`);
     case "skipped":
-      return warn(`not started by its schedule (${time(event.planned)}): ${event.reason}`);
+      return warn(`not started by its schedule (${timeText(event.planned)}): ${event.reason}`);
     case "missed":
-      return warn(`not ${event.kind === "start" ? "started" : "terminated"} by its schedule ${timesOf(event)}: procman was away then`);
+      return missedMessage(event);
     case "changed":
       return changeMessage(fieldsText(event.fields), event.effect);
     case "follows":
@@ -29,6 +29,12 @@ export function messageForEvent(event: ProcessEvent): LogLine {
     default:
       return event satisfies never;
   }
+}
+
+function missedMessage(event: ProcessEvent & { readonly type: "missed" }): LogLine {
+  const times = timesOf(event);
+  if (event.isMadeUpFor) return warn(`its schedule was missed ${times}: procman was away then; this is made up for once`);
+  return warn(`not ${event.kind === "start" ? "started" : "terminated"} by its schedule ${times}: procman was away then`);
 }
 
 function timesOf({ first, last, times, isCapped }: ProcessEvent & { readonly type: "missed" }): string {

@@ -3,9 +3,9 @@ import type { ProcessSpec } from "../../config/spec.ts";
 import type { Process } from "../../supervisor/process.ts";
 import type { Supervisor } from "../../supervisor/supervisor.ts";
 import type { Subsystem } from "../subsystem.ts";
-import { withDependencyStatus } from "./dependency-status.ts";
 import { timeText } from "./event-messages.ts";
 import type { ProcessBus } from "./process-bus.ts";
+import type { ProcessStatsCache } from "./process-stats-cache.ts";
 import type { ServiceLog } from "./service-log.ts";
 
 const NOTHING = 'nothing is running, and nothing starts by itself: "procman start ID" starts a process, "procman terminate" ends procman';
@@ -14,6 +14,7 @@ export type IdleReportPorts = {
   readonly bus: ProcessBus;
   readonly supervisor: () => Supervisor;
   readonly spec: (id: string) => ProcessSpec;
+  readonly stats: Pick<ProcessStatsCache, "dependencyStatus">;
   readonly log: Pick<ServiceLog, "info">;
 };
 
@@ -76,8 +77,9 @@ export class IdleReport implements Subsystem {
 
   #waiting(processes: readonly Process[]): readonly Expectation[] {
     return processes.flatMap(({ id }) => {
-      const { waitsFor } = withDependencyStatus({}, this.#ports.supervisor(), id);
-      return waitsFor === undefined ? [] : [{ key: `${id} ${waitsFor}`, text: `${id} waits for ${waitsFor}` }];
+      const { waitsFor, skip } = this.#ports.stats.dependencyStatus(id);
+      const text = skip === undefined ? `waits for ${waitsFor}` : `is ${skip.text}`;
+      return waitsFor === undefined ? [] : [{ key: `${id} ${text}`, text: `${id} ${text}` }];
     });
   }
 }

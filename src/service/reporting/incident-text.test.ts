@@ -64,6 +64,16 @@ test("a run that ends by itself: its code, how long it ran, and the decision", (
   assert.match(decision, /^restart 2 of 3 in \d+ ms$/);
 });
 
+test("an exit code or a signal that counts as success is marked", () => {
+  const used = { restart: "error", successExitCodes: [3, "SIGTERM"] } as const;
+  const { reason, decision, success } = only([ended(exited(3))], {}, used);
+  assert.deepEqual([reason, decision, success], ["exited with code 3 after 1 s", "none: it has finished", true]);
+  assert.equal(only([ended(exited(null, "SIGTERM"))], {}, used).success, true);
+  assert.equal(only([ended(exited(0))], {}, used).success, undefined);
+  assert.equal(only([ended(exited(4))], {}, used).success, undefined);
+  assert.equal(only([stop(), ended(exited(null, "SIGTERM")), swept], {}, used).success, undefined, "it was asked to end");
+});
+
 test("each decision has its text", () => {
   const decision = (inputs: readonly (MachineCommand | Report)[], used: Partial<Policy>): string => only(inputs, {}, used).decision;
   assert.equal(decision([ended(exited(3))], { restartDelayMs: 0 }), "restart 2 of 3 at once");

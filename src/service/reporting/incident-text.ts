@@ -1,6 +1,6 @@
 /** Makes the incident of a run from the transition that ended it: cause, reason, decision. */
 import type { Incident } from "../../contract/records.ts";
-import { isSuccess } from "../../supervisor/machine.ts";
+import { isSuccess } from "../../supervisor/restart-policy.ts";
 import type { Transition } from "../../supervisor/slot.ts";
 import type { ExitInfo, SlotState } from "../../supervisor/states.ts";
 import { processOf } from "../spec-registry.ts";
@@ -55,12 +55,18 @@ export function incidentOf(transition: Transition, ending: ExitInfo, context: In
     reason: reasonOf(cause, describeEnd(from, ending, input.at), context),
     ...(ending.kind === "exited" && ending.code !== null ? { code: ending.code } : {}),
     ...(ending.kind === "exited" && ending.signal !== null ? { signal: ending.signal } : {}),
+    ...(countsAsSuccess(cause, ending, context) && { success: true as const }),
     ...("pid" in from ? { pid: from.pid } : {}),
     ...(started === undefined ? {} : { started: toIsoTime(started) }),
     ...(by === undefined ? {} : { by }),
     decision: decisionOf(transition, ending, context.messageContext),
     lines: [],
   };
+}
+
+/** Although its code isn't 0. */
+function countsAsSuccess(cause: Incident["cause"], ending: ExitInfo, { messageContext: { policy } }: IncidentContext): boolean {
+  return (cause === "exit" || cause === "signal") && !isSuccess(ending, {}) && isSuccess(ending, policy);
 }
 
 function causeOf(from: EndedRun, ending: ExitInfo, { shutdownReason, requestedBy, claimOomKill }: IncidentContext): Incident["cause"] {
@@ -108,7 +114,8 @@ function reasonOf(cause: Incident["cause"], end: string, { messageContext, reque
   }
 }
 
-function decisionOf({ from, to, input }: Transition, ending: ExitInfo, { policy, blocked }: MessageContext): string {
+function decisionOf({ from, to, input }: Transition, ending: ExitInfo, subject: MessageContext): string {
+  const { policy } = subject;
   switch (to.status) {
     case "backoff":
       return `restart ${to.restarts + 1}${ofLimit(policy)} in ${duration(Math.max(0, to.until - input.at))}`;
@@ -117,7 +124,7 @@ function decisionOf({ from, to, input }: Transition, ending: ExitInfo, { policy,
     case "waiting":
       return "starts again when its dependencies are up";
     case "idle":
-      return `none: ${whyIdle(to, ending, { policy, blocked })}`;
+      return `none: ${whyIdle(to, ending, subject)}`;
     case "stopping":
       return isRestartUndone(to, from) ? RESTART_UNDONE : "none";
     case "running":
@@ -127,10 +134,10 @@ function decisionOf({ from, to, input }: Transition, ending: ExitInfo, { policy,
   }
 }
 
-function whyIdle({ outcome }: SlotState & { readonly status: "idle" }, ending: ExitInfo, { policy, blocked }: MessageContext): string {
-  if (outcome.kind === "exhausted") return restartsUsedUp(policy);
-  if (outcome.kind === "failed") return whyNotRestarted(ending, policy, blocked);
-  return outcome.kind === "finished" || isSuccess(ending) ? "it has finished" : "it was stopped";
+function whyIdle({ outcome }: SlotState & { readonly status: "idle" }, ending: ExitInfo, subject: MessageContext): string {
+  if (outcome.kind === "exhausted") return restartsUsedUp(subject.policy);
+  if (outcome.kind === "failed") return whyNotRestarted(ending, subject);
+  return outcome.kind === "finished" || isSuccess(ending, subject.policy) ? "it has finished" : "it was stopped";
 }
 
 function isRestartRequested(from: SlotState): boolean {

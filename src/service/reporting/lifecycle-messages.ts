@@ -1,8 +1,8 @@
 /** The lifecycle line of a transition: what happened and why, in one sentence. */
 
 import { hasRun } from "../../supervisor/definition.ts";
-import { faultOf, isSuccess } from "../../supervisor/machine.ts";
-import { type Policy, stopSignalOf } from "../../supervisor/restart-policy.ts";
+import { faultOf } from "../../supervisor/machine.ts";
+import { isSuccess, type Policy, stopSignalOf } from "../../supervisor/restart-policy.ts";
 import type { Transition } from "../../supervisor/slot.ts";
 import type { ExitInfo, Occupied, RunFault, RunningState, SlotState } from "../../supervisor/states.ts";
 import type { DependencyStatus } from "./dependency-status.ts";
@@ -12,6 +12,8 @@ export type LogLine = { readonly severity: "info" | "warn" | "error"; readonly t
 export type MessageContext = DependencyStatus & {
   readonly policy: Policy;
   readonly blocked: boolean;
+  /** The option of `procman run` because of which it isn't restarted. */
+  readonly noRestartBy?: string;
   /** The last problem found with its run. */
   readonly trouble?: string | undefined;
   /** Why its log files can't be written now. */
@@ -41,9 +43,9 @@ export function messageFor({ from, to, input }: Transition, subject: MessageCont
           ? info(`started (pid ${to.pid})`)
           : undefined;
     case "starting":
-      return input.type === "ended" || input.type === "swept" ? restartMessage(from, to, input) : undefined;
+      return input.type === "ended" || input.type === "swept" ? restartMessage({ from, input }, to.restarts, subject.policy) : undefined;
     case "waiting":
-      return subject.waitsFor ? info(`waits for ${subject.waitsFor}`) : undefined;
+      return waitingMessage(subject);
     case "backoff":
       return warn(
         `${describeEnd(from, to.ending, input.at)}; restart ${to.restarts + 1}${ofLimit(subject.policy)} ${delayText(to.until - input.at)}`,
@@ -57,6 +59,11 @@ export function messageFor({ from, to, input }: Transition, subject: MessageCont
     default:
       return to satisfies never;
   }
+}
+
+function waitingMessage({ skip, waitsFor }: DependencyStatus): LogLine | undefined {
+  if (skip !== undefined) return warn(skip.text);
+  return waitsFor ? info(`waits for ${waitsFor}`) : undefined;
 }
 
 export function describe(ending: ExitInfo): string {
@@ -95,11 +102,17 @@ export function delayText(ms: number): string {
 }
 
 /** A probe or health check has changed the state of a run. */
-function probeMessage(from: RunningState, to: RunningState, at: number, { blocked, trouble }: MessageContext): LogLine | undefined {
+function probeMessage(from: RunningState, to: RunningState, at: number, subject: MessageContext): LogLine | undefined {
+  const { trouble } = subject;
   if (to.ready && !from.ready) return info(`ready after ${duration(at - to.since)}`);
   if (to.healthy === from.healthy) return undefined;
   if (to.healthy === true) return from.healthy === undefined ? undefined : info("is healthy again");
-  return warn(`is not healthy${inParentheses(trouble)}; not restarted, as ${blocked ? "it is blocked" : "it has no restart policy"}`);
+  return warn(`is not healthy${inParentheses(trouble)}; not restarted, ${whyNoRestart(subject)}`);
+}
+
+function whyNoRestart({ blocked, noRestartBy }: MessageContext): string {
+  if (blocked) return "as it is blocked";
+  return noRestartBy === undefined ? "as it has no restart policy" : `because of ${noRestartBy}`;
 }
 
 /** Why a run was stopped, to follow "it". */
@@ -129,11 +142,11 @@ export function inParentheses(trouble: string | undefined): string {
   return trouble === undefined ? "" : ` (${trouble})`;
 }
 
-function restartMessage(from: SlotState, to: SlotState & { readonly status: "starting" }, input: Transition["input"]): LogLine | undefined {
+function restartMessage({ from, input }: Pick<Transition, "from" | "input">, restarts: number, policy: Policy): LogLine | undefined {
   const ending = endingOf(from, input);
-  if (ending === undefined || to.restarts === 0) return info("stopped; starts again");
-  const line = `${describeEnd(from, ending, input.at)}; restart ${to.restarts} at once`;
-  return isSuccess(ending) ? info(line) : warn(line);
+  if (ending === undefined || restarts === 0) return info("stopped; starts again");
+  const line = `${describeEnd(from, ending, input.at)}; restart ${restarts} at once`;
+  return isSuccess(ending, policy) ? info(line) : warn(line);
 }
 
 function stoppingMessage(from: SlotState, to: SlotState & { readonly status: "stopping" }, subject: MessageContext): LogLine | undefined {
@@ -156,18 +169,19 @@ function stoppingMessage(from: SlotState, to: SlotState & { readonly status: "st
 function idleMessage(
   from: SlotState,
   to: SlotState & { readonly status: "idle" },
-  { policy, blocked, at }: MessageContext & { readonly at: number },
+  subject: MessageContext & { readonly at: number },
 ): LogLine {
   const { outcome } = to;
+  const { policy, at } = subject;
   switch (outcome.kind) {
     case "never-started":
       return info("is ready to be started");
     case "stopped":
       return info("stopped");
     case "finished":
-      return info(`finished${runtimeText(from, at)}`);
+      return info(`finished${finishText(outcome.ending)}${runtimeText(from, at)}`);
     case "failed":
-      return error(`${describeEnd(from, outcome.ending, at)}; ${whyNotRestarted(outcome.ending, policy, blocked)}`);
+      return error(`${describeEnd(from, outcome.ending, at)}; ${whyNotRestarted(outcome.ending, subject)}`);
     case "exhausted":
       return error(`${describeEnd(from, outcome.ending, at)}; ${restartsUsedUp(policy)}, start it again when the cause is fixed`);
     default:
@@ -175,9 +189,16 @@ function idleMessage(
   }
 }
 
-export function whyNotRestarted(ending: ExitInfo, policy: Policy, blocked: boolean): string {
+/** How a run ended that counts as success. */
+export function finishText(ending: ExitInfo): string {
+  if (ending.kind !== "exited" || ending.code === 0) return "";
+  return ending.signal === null ? ` with code ${ending.code}` : ` by ${ending.signal}`;
+}
+
+export function whyNotRestarted(ending: ExitInfo, { policy, blocked, noRestartBy }: MessageContext): string {
   if (blocked) return "not restarted, as it is blocked";
   if (ending.kind === "unstartable" && ending.permanent) return "not tried again";
+  if (noRestartBy !== undefined) return `not restarted, because of ${noRestartBy}`;
   return policy.restart === "never" ? "not restarted (it has no restart policy)" : "not restarted";
 }
 

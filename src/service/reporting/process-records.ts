@@ -1,10 +1,12 @@
 /** The records of processes, as API and command line show them. */
 
 import type { ProcessSpec } from "../../config/spec.ts";
-import type { ProcessRecord, RunRecord, Status, TelemetryReport } from "../../contract/records.ts";
+import { groupNamed, isCollective } from "../../contract/groups.ts";
+import type { MissedRecord, ProcessRecord, RunRecord, Status, TelemetryReport } from "../../contract/records.ts";
 import type { Sample } from "../../metrics/sampler.ts";
 import { hasRun } from "../../supervisor/definition.ts";
 import type { Process } from "../../supervisor/process.ts";
+import type { MissedSchedule } from "../../supervisor/snapshot.ts";
 import type { ExitInfo, SlotState } from "../../supervisor/states.ts";
 import { systemClock } from "../system-clock.ts";
 import type { DependencyStatus } from "./dependency-status.ts";
@@ -13,7 +15,7 @@ import { toIsoTime } from "./wall-clock.ts";
 
 /** What is known of a process beside its state: its usage, and the telemetry that it reports. */
 export type ProcessObservation = DependencyStatus & {
-  readonly usage: Pick<ProcessRecord, "cpuPercent" | "memoryBytes">;
+  readonly usage: Pick<ProcessRecord, "cpuPercent" | "memoryBytes" | "residentBytes">;
   readonly reported: Pick<ProcessRecord, "telemetry">;
   /** The last problem found with its run. */
   readonly trouble?: string | undefined;
@@ -29,6 +31,7 @@ export function observationOf(
     usage: {
       ...(sample?.cpuPercent === undefined ? {} : { cpuPercent: Math.round(sample.cpuPercent * 10) / 10 }),
       ...(sample === undefined ? {} : { memoryBytes: sample.memoryBytes }),
+      ...(sample?.residentBytes === undefined ? {} : { residentBytes: sample.residentBytes }),
     },
     reported: telemetry === undefined ? {} : { telemetry },
   };
@@ -41,6 +44,7 @@ type RecordParts = readonly [
   blocked: boolean,
   nextRun: number | undefined,
   nextTerminate: number | undefined,
+  missed: MissedSchedule | undefined,
   ProcessSpec,
   ProcessObservation,
 ];
@@ -50,7 +54,7 @@ const cachedRecords = new WeakMap<Process, RecordWithParts>();
 /** The same record as before as long as nothing has changed, so frequent reads are cheap. */
 export function recordOf(process: Process, spec: ProcessSpec, observation: ProcessObservation): ProcessRecord {
   const { states } = process;
-  const parts: RecordParts = [process.isBlocked, process.next("start"), process.next("terminate"), spec, observation];
+  const parts: RecordParts = [process.isBlocked, process.next("start"), process.next("terminate"), process.missed, spec, observation];
   const before = cachedRecords.get(process);
   const isSame = before !== undefined && sameItems(states, before.states) && sameItems(parts, before.parts);
   // The text of a back-off has the remaining time, which always changes.
@@ -64,18 +68,15 @@ function sameItems(items: readonly unknown[], before: readonly unknown[]): boole
   return items.length === before.length && items.every((item, index) => item === before[index]);
 }
 
-function newRecord(
-  process: Process,
-  states: readonly SlotState[],
-  [blocked, nextRun, nextTerminate, spec, observation]: RecordParts,
-): ProcessRecord {
+function newRecord(process: Process, states: readonly SlotState[], parts: RecordParts): ProcessRecord {
+  const [blocked, , , , spec, observation] = parts;
   const state = representativeState(states);
   const ending = endingOf(state);
   const { usage, reported } = observation;
   return {
     id: process.id,
     type: spec.command.kind === "worker" ? "worker" : "process",
-    status: statusOf(state, observation.isSkipped),
+    status: statusOf(state, observation.skip !== undefined),
     blocked,
     ...pidOf(state),
     ...(state.run === 0 ? {} : { run: state.run }),
@@ -85,15 +86,29 @@ function newRecord(
     ...(ending?.kind === "exited" && ending.signal !== null ? { signal: ending.signal } : {}),
     ...timesOf(state),
     ...conditionOf(state),
-    ...(nextRun === undefined ? {} : { nextRun: new Date(nextRun).toISOString() }),
-    ...(nextTerminate === undefined ? {} : { nextTerminate: new Date(nextTerminate).toISOString() }),
+    ...schedulesOf(parts),
     reason: statusText(state, { ...observation, policy: spec.policy, blocked }, systemClock.now()),
     ...("pid" in state && !("ending" in state) ? usage : {}),
     ...reported,
     ...(spec.dependsOn === undefined ? {} : { dependsOn: spec.dependsOn.map(({ id, condition }) => ({ process: id, condition })) }),
     ...(observation.waitsFor ? { waitsFor: observation.waitsFor } : {}),
+    ...(observation.skip === undefined ? {} : { skippedBy: observation.skip.path }),
+    ...(spec.groups === undefined ? {} : { groups: spec.groups }),
     ...(spec.cluster === undefined ? {} : { instance: spec.cluster.index + 1, cluster: spec.cluster.id }),
   };
+}
+
+function schedulesOf([, nextRun, nextTerminate, missed, { timeZone }]: RecordParts): Partial<ProcessRecord> {
+  return {
+    ...(nextRun === undefined ? {} : { nextRun: new Date(nextRun).toISOString() }),
+    ...(nextTerminate === undefined ? {} : { nextTerminate: new Date(nextTerminate).toISOString() }),
+    ...(timeZone === undefined ? {} : { timeZone }),
+    ...(missed === undefined ? {} : { missed: missedOf(missed) }),
+  };
+}
+
+function missedOf({ times, first, last, isMadeUpFor }: MissedSchedule): MissedRecord {
+  return { times, first: new Date(first).toISOString(), last: new Date(last).toISOString(), madeUpFor: isMadeUpFor };
 }
 
 /** Replaces the instances of each cluster by a record of the cluster that contains them. */
@@ -102,7 +117,9 @@ export function withClusters(records: readonly ProcessRecord[]): readonly Proces
   return [...clusters].map(([id, members]) => (members[0]?.cluster === undefined ? (members[0] as ProcessRecord) : clusterOf(id, members)));
 }
 
+/** The record of a cluster, a group or `all`. */
 export function clusterOf(id: string, instances: readonly ProcessRecord[]): ProcessRecord {
+  const group = groupNamed(id);
   const [first, ...others] = instances.map(({ status }) => status);
   const status = first !== undefined && others.every((other) => other === first) ? first : "mixed";
   const running = instances.filter((instance) => instance.status === "running");
@@ -110,19 +127,25 @@ export function clusterOf(id: string, instances: readonly ProcessRecord[]): Proc
   const notReady = ready === running.length ? "" : `, ${ready === 0 ? "none" : ready} of them ready`;
   return {
     id,
-    type: "cluster",
+    type: group === undefined ? "cluster" : "group",
     status,
     blocked: instances.every(({ blocked }) => blocked),
     restarts: instances.reduce((sum, { restarts }) => sum + restarts, 0),
     ...(running.length === 0 ? {} : { ready: ready > 0 }),
     ...sumOf(instances, "cpuPercent"),
     ...sumOf(instances, "memoryBytes"),
-    reason: `${running.length} of ${instances.length} instances are running${notReady}`,
+    ...sumOf(instances, "residentBytes"),
+    reason: `${running.length} of ${instances.length} ${isCollective(id) ? "processes" : "instances"} are running${notReady}`,
+    ...(group === undefined ? groupsOfCluster(id, instances) : {}),
     instances,
   };
 }
 
-function sumOf(instances: readonly ProcessRecord[], member: "cpuPercent" | "memoryBytes"): Partial<ProcessRecord> {
+function groupsOfCluster(id: string, [first]: readonly ProcessRecord[]): Pick<ProcessRecord, "groups"> {
+  return first?.groups === undefined || first.cluster !== id ? {} : { groups: first.groups };
+}
+
+function sumOf(instances: readonly ProcessRecord[], member: "cpuPercent" | "memoryBytes" | "residentBytes"): Partial<ProcessRecord> {
   const values = instances.flatMap((instance) => instance[member] ?? []);
   return values.length === 0 ? {} : { [member]: values.reduce((sum, value) => sum + value, 0) };
 }

@@ -3,10 +3,12 @@ import type { ProcessSpec } from "../../config/spec.ts";
 import type { TelemetryReport } from "../../contract/records.ts";
 import type { Sample } from "../../metrics/sampler.ts";
 import type { Supervisor } from "../../supervisor/supervisor.ts";
-import { withDependencyStatus } from "./dependency-status.ts";
+import { systemClock } from "../system-clock.ts";
+import { type DependencyStatus, withDependencyStatus } from "./dependency-status.ts";
 import type { MessageContext } from "./lifecycle-messages.ts";
 import type { ProcessBus } from "./process-bus.ts";
-import { observationOf, type ProcessObservation } from "./process-records.ts";
+import { observationOf, type ProcessObservation, representativeState } from "./process-records.ts";
+import { statusText } from "./status-text.ts";
 
 type StatsSources = { readonly report?: TelemetryReport; readonly trouble?: string | undefined };
 
@@ -20,6 +22,8 @@ export type ProcessStatsPorts = {
   readonly sampleOf: (id: string) => Sample | undefined;
   /** Why the log files of the process can't be written now. */
   readonly logProblemOf: (spec: ProcessSpec) => string | undefined;
+  /** The option of `procman run` because of which it isn't restarted. */
+  readonly noRestartBy: (spec: ProcessSpec) => string | undefined;
 };
 
 export class ProcessStatsCache {
@@ -33,14 +37,29 @@ export class ProcessStatsCache {
   }
 
   of(id: string): ProcessObservation {
-    return withDependencyStatus(this.#observationOf(id), this.#ports.supervisor(), id);
+    return this.#withDependencies(this.#observationOf(id), id);
   }
 
   /** Context of the lifecycle lines of a process. */
   messageContext(id: string): MessageContext {
+    const { supervisor, spec, noRestartBy } = this.#ports;
+    const own = spec(id);
+    const option = noRestartBy(own);
+    const { isBlocked: blocked } = supervisor().find(id);
+    const context = { policy: own.policy, blocked, trouble: this.#observationOf(id).trouble, ...(option && { noRestartBy: option }) };
+    return this.#withDependencies(context, id);
+  }
+
+  /** What it waits for. */
+  dependencyStatus(id: string): DependencyStatus {
+    return this.#withDependencies({}, id);
+  }
+
+  #withDependencies<T extends object>(subject: T, id: string): T & DependencyStatus {
     const supervisor = this.#ports.supervisor();
-    const [{ policy }, { isBlocked: blocked }] = [this.#ports.spec(id), supervisor.find(id)];
-    return withDependencyStatus({ policy, blocked, trouble: this.#observationOf(id).trouble }, supervisor, id);
+    const reasonOf = (other: string): string =>
+      statusText(representativeState(supervisor.find(other).states), this.messageContext(other), systemClock.now());
+    return withDependencyStatus(subject, { supervisor, reasonOf }, id);
   }
 
   setReport(id: string, report: TelemetryReport): void {

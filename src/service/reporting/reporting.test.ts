@@ -113,7 +113,16 @@ function watched(
     lastEnd: (id) => incidents.lastEnd(id),
   });
   const controls = controlFactory({
-    ...{ ...reporting, supervisor, spec, status, actions, reloads: { plan: notAsked, reload: notAsked }, scaler: { scale: notAsked } },
+    ...{
+      ...reporting,
+      supervisor,
+      spec,
+      specs: () => config.processes,
+      status,
+      actions,
+      reloads: { plan: notAsked, reload: notAsked },
+      scaler: { scale: notAsked },
+    },
     logAccess: new StoredLog({ stateDir, log, find: () => undefined }),
     sendSignal: notAsked,
     terminate: async () => undefined,

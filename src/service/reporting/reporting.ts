@@ -12,6 +12,7 @@ import { ProcessStatsCache } from "./process-stats-cache.ts";
 import { RecordCache } from "./record-cache.ts";
 import { ServiceEvents } from "./service-events.ts";
 import { ServiceMetrics } from "./service-metrics.ts";
+import { reportSkips } from "./skip-report.ts";
 
 export type ReportingPorts = {
   readonly config: () => Config;
@@ -23,6 +24,8 @@ export type ReportingPorts = {
   readonly log: { readonly write: (slot: string, line: LogLine, run?: number) => void };
   /** Why the log files of the process can't be written now. */
   readonly logProblemOf: (spec: ProcessSpec) => string | undefined;
+  /** The option of `procman run` because of which the process isn't restarted. */
+  readonly noRestartBy?: (spec: ProcessSpec) => string | undefined;
   readonly report: (problem: string) => void;
   readonly lastLines: ReadLastLines;
   /** Adds the data of the load balancer. */
@@ -44,7 +47,8 @@ export function newReporting(ports: ReportingPorts) {
   bus.events.listen(({ id, line }) => log.write(id, line));
   const shared = { ...ports, bus, stateDir };
   const metrics = new ServiceMetrics({ ...shared, hours: () => config().internalLogHours, specs: () => config().processes });
-  const stats = new ProcessStatsCache({ ...shared, sampleOf: (id) => metrics.sampleOf(id) });
+  const { noRestartBy = () => undefined } = ports;
+  const stats = new ProcessStatsCache({ ...shared, noRestartBy, sampleOf: (id) => metrics.sampleOf(id) });
   const records = new RecordCache({ ...shared, observe: (id) => stats.of(id) });
   const incidents = new ServiceIncidents({
     ...shared,
@@ -53,5 +57,6 @@ export function newReporting(ports: ReportingPorts) {
     onWritten: (incident) => events.onIncident(incident),
   });
   const events = new ServiceEvents({ ...shared, records, stats });
+  reportSkips({ ...shared, stats, write: (id, line) => log.write(id, line), publishState: (id, text) => events.publishState(id, text) });
   return { bus, metrics, stats, records, incidents, events } as const;
 }

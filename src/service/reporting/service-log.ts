@@ -83,7 +83,7 @@ export class ServiceLog {
 
 /** Colours are for terminals (https://no-color.org, https://force-color.org). */
 export function consoleStyle({ console }: Config): ConsoleStyle {
-  return { ...console, colors: console.colors && wantsColors({ isTTY: isatty(1) || !!process.env.FORCE_COLOR }) };
+  return { ...console, colors: console.colors && wantsColors({ isTTY: isatty(1) || isatty(2) || !!process.env.FORCE_COLOR }) };
 }
 
 export function storeSettings({ internalLogHours, internalLogBytes }: Config): StoreSettings {

@@ -27,7 +27,6 @@ export type ServiceMetricsPorts = {
 };
 
 export class ServiceMetrics implements Subsystem {
-  readonly #ports: ServiceMetricsPorts;
   readonly #sampler: Sampler;
   readonly #series: MetricSeries;
   readonly #gauges = new ServiceGauges();
@@ -35,7 +34,6 @@ export class ServiceMetrics implements Subsystem {
 
   constructor(ports: ServiceMetricsPorts) {
     const { bus, markers, stateDir, hours, report } = ports;
-    this.#ports = ports;
     this.#series = new MetricSeries({ stateDir, hours, report });
     this.#sampler = new Sampler({
       markers,
@@ -87,9 +85,9 @@ export class ServiceMetrics implements Subsystem {
     return this.#series.read(ids, query);
   }
 
-  prometheus(records: RecordCache, state: StateRecord): string {
+  prometheus(records: RecordCache, state: StateRecord, shown: readonly Process[]): string {
     this.watch();
-    const processes = this.#ports.supervisor().processes.map((process) => ({
+    const processes = shown.map((process) => ({
       record: records.of(process),
       states: process.states,
       restarts: this.#restarts.get(process.id) ?? 0,

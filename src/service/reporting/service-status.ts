@@ -45,6 +45,7 @@ export function serviceStatus({
     updated: new Date(now).toISOString(),
     uptimeSeconds: Math.round((now - startedAt) / 1_000),
     configFile: config.file,
+    ...(config.profile === undefined ? {} : { profile: config.profile }),
     ...(port === undefined || hostname === undefined || problem !== undefined ? {} : { api: { hostname, port } }),
     memory: { rss, heapTotal, heapUsed, external },
     // Microseconds of CPU per milliseconds of uptime, as percent of a core.

@@ -8,6 +8,7 @@ import {
   delayText,
   describe,
   describeFailure,
+  finishText,
   inParentheses,
   type MessageContext,
   ofLimit,
@@ -37,7 +38,7 @@ export function statusText(state: SlotState, subject: MessageContext, now: numbe
     case "idle":
       return idleReason(state, subject);
     case "waiting":
-      return `${subject.isSkipped ? "is skipped: it can't start any more, as it waits for" : "waits for"} ${subject.waitsFor || "what it depends on"}`;
+      return subject.skip === undefined ? `waits for ${subject.waitsFor || "what it depends on"}` : `is ${subject.skip.text}`;
     case "starting":
       return "is being started";
     case "running":
@@ -63,16 +64,16 @@ function conditionReason({ restarts, ready, healthy }: RunningState, trouble: st
 }
 
 function idleReason({ outcome }: SlotState & { readonly status: "idle" }, subject: MessageContext): string {
-  const { policy, blocked } = subject;
+  const { policy } = subject;
   switch (outcome.kind) {
     case "never-started":
       return "was not started yet";
     case "stopped":
       return outcome.ending === undefined ? "was stopped" : `was stopped; it ${describe(outcome.ending)}`;
     case "finished":
-      return "finished by itself with code 0";
+      return `finished by itself${finishText(outcome.ending) || " with code 0"}`;
     case "failed":
-      return `${describeFailure(outcome, subject)}; ${whyNotRestarted(outcome.ending, policy, blocked)}`;
+      return `${describeFailure(outcome, subject)}; ${whyNotRestarted(outcome.ending, subject)}`;
     case "exhausted":
       return `${describeFailure(outcome, subject)}; ${restartsUsedUp(policy)}`;
     default:

@@ -74,6 +74,14 @@ function instanceVariables(cluster: ProcessSpec["cluster"]): Record<string, stri
   return { PROCMAN_CLUSTER_INSTANCE: String(index), ...(port !== undefined && { [PORT_OF_INSTANCE]: String(port) }) };
 }
 
+/** Number and port of an instance. `isSet`: whether the configuration may set the variable, so that it has no default. */
+export function clusterVariables(cluster: ProcessSpec["cluster"], isSet: (name: string) => boolean): Record<string, string> {
+  const { port, portVariable } = cluster ?? {};
+  const name = portVariable ?? DEFAULT_PORT_VARIABLE;
+  const own = port === undefined || (portVariable === undefined && isSet(name)) ? {} : { [name]: String(port) };
+  return { ...own, ...instanceVariables(cluster) };
+}
+
 function accessVariables({ address, socket, token }: ApiAccess): Record<string, string> {
   return {
     ...(address === undefined ? {} : { PROCMAN_API_HOSTNAME: address.hostname, PROCMAN_API_PORT: String(address.port) }),

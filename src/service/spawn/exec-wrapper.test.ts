@@ -22,9 +22,21 @@ test("limits, umask and niceness apply to the program, which replaces the shell 
   );
   assert.equal(said({ umask: "027" }, ...sh("umask")), "0027");
   assert.equal(said({ nice: 5 }, "nice"), "5");
-  const result = spawnSync("sh", ["-c", 'echo $$; exec "$@"', "x", ...wrapWithLimits(["sh", "-c", "echo $$"], { umask: "022", nice: 1 })], {
-    encoding: "utf8",
-  });
+  assert.equal(said({ oomScoreAdjust: 300 }, "cat", "/proc/self/oom_score_adj"), "300");
+  assert.equal(said({ ioNice: { class: "best-effort", level: 6 }, nice: 5 }, "sh", "-c", "ionice -p $$; nice"), "best-effort: prio 6\n5");
+  assert.equal(said({ ioNice: { class: "idle" } }, "sh", "-c", "ionice -p $$"), "idle");
+  const result = spawnSync(
+    "sh",
+    [
+      "-c",
+      'echo $$; exec "$@"',
+      "x",
+      ...wrapWithLimits(["sh", "-c", "echo $$"], { umask: "022", nice: 1, ioNice: { class: "idle" }, oomScoreAdjust: 300 }),
+    ],
+    {
+      encoding: "utf8",
+    },
+  );
   const [first, second] = result.stdout.trim().split("\n");
   assert.equal(first, second);
 });

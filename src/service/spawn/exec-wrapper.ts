@@ -1,11 +1,13 @@
-/** Starts a program by a shell that sets limits, umask and niceness and then becomes the program. Used only where it is needed. */
+/** Starts a program by a shell that sets limits, umask and priorities and then becomes the program. Used only where it is needed. */
 import { parseCommandLine } from "../../base/command-line.ts";
-import type { Ulimits } from "../../contract/limits.ts";
+import type { IoPriority, Ulimits } from "../../contract/limits.ts";
 
 export type InheritedLimits = {
   readonly ulimits?: Ulimits;
   readonly umask?: string;
   readonly nice?: number;
+  readonly oomScoreAdjust?: number;
+  readonly ioNice?: IoPriority;
   readonly share?: object;
   /** Module that Node loads before the program. */
   readonly preload?: string | undefined;
@@ -25,6 +27,8 @@ const FLAGS: Readonly<Record<keyof Ulimits, { readonly flag: string; readonly un
   nproc: { flag: "-u", unit: 1 },
   stack: { flag: "-s", unit: 1_024 },
 };
+/** ionice(1) of util-linux and busybox. */
+const CLASS_NUMBERS: Readonly<Record<IoPriority["class"], number>> = { realtime: 1, "best-effort": 2, idle: 3 };
 /** What dash calls `-u`. */
 const OTHER_NPROC = "-p";
 /** sd_listen_fds(3): a passed socket is valid for one pid, which only the shell knows before it becomes the program. */
@@ -32,17 +36,36 @@ const SET_LISTEN_PID = "export LISTEN_PID=$$";
 /** Of sysexits.h; 126 would mean a command that may not be executed. */
 const EX_CONFIG = 78;
 
-export function wrapWithLimits(argv: readonly string[], { ulimits = {}, umask, nice, share, preload }: InheritedLimits): readonly string[] {
+export function wrapWithLimits(argv: readonly string[], inherited: InheritedLimits): readonly string[] {
+  const { ulimits = {}, umask, oomScoreAdjust, share, preload } = inherited;
   const limits = Object.entries(ulimits).map(([name, value]) => limitOf(name as keyof Ulimits, value));
   const steps = [
     ...limits,
     ...(umask === undefined ? [] : [`umask ${umask}`]),
+    ...(oomScoreAdjust === undefined ? [] : [adjustOomScore(oomScoreAdjust)]),
     ...(share === undefined ? [] : [SET_LISTEN_PID]),
     ...(preload === undefined ? [] : [requireFirst(preload)]),
   ];
-  if (steps.length === 0 && nice === undefined) return argv;
-  const last = nice === undefined ? 'exec "$@"' : `exec nice -n ${nice} "$@"`;
-  return [SHELL, "-c", [...steps, last].join("\n"), "procman", ...argv];
+  const wrappers = wrappersOf(inherited);
+  if (steps.length === 0 && wrappers.length === 0) return argv;
+  return [SHELL, "-c", [...steps, ["exec", ...wrappers, '"$@"'].join(" ")].join("\n"), "procman", ...argv];
+}
+
+/** Programs that set a priority and become the next program. */
+function wrappersOf({ nice, ioNice }: InheritedLimits): readonly string[] {
+  return [
+    ...(nice === undefined ? [] : [`nice -n ${nice}`]),
+    ...(ioNice === undefined ? [] : [`ionice -c ${CLASS_NUMBERS[ioNice.class]}${ioNice.level === undefined ? "" : ` -n ${ioNice.level}`}`]),
+  ];
+}
+
+/** A builtin writes it, so /proc/self is the shell, which becomes the program. */
+function adjustOomScore(value: number): string {
+  return `{ echo ${value} > /proc/self/oom_score_adj; } 2>/dev/null || ${refusal(`oomScoreAdjust cannot be ${value}; this user may not lower it`)}`;
+}
+
+function refusal(problem: string): string {
+  return `{ echo 'Cannot start: ${problem}' >&2; exit ${EX_CONFIG}; }`;
 }
 
 /** Adds to the NODE_OPTIONS of the run, which it inherits from the keeper. */
@@ -57,8 +80,7 @@ function limitOf(name: keyof Ulimits, value: number): string {
   const amount = value < 0 ? "unlimited" : Math.floor(value / unit);
   const flags = name === "nproc" ? [flag, OTHER_NPROC] : [flag];
   const tries = flags.map((each) => `ulimit ${each} ${amount} 2>/dev/null`).join(" || ");
-  const problem = `Cannot start: the limit ${name} cannot be ${value < 0 ? "unlimited" : value}; this user may not go beyond the hard limit`;
-  return `${tries} || { echo '${problem}' >&2; exit ${EX_CONFIG}; }`;
+  return `${tries} || ${refusal(`the limit ${name} cannot be ${value < 0 ? "unlimited" : value}; this user may not go beyond the hard limit`)}`;
 }
 
 /**

@@ -7,7 +7,7 @@ import type { Subsystem } from "../subsystem.ts";
 /** One sample may be a short peak. */
 const SAMPLES_OVER_LIMIT = 3;
 
-type Samples = ReadonlyMap<string, { readonly memoryBytes: number }>;
+type Samples = ReadonlyMap<string, { readonly memoryBytes: number; readonly residentBytes?: number }>;
 
 export type MemoryLimitPorts = {
   readonly bus: ProcessBus;
@@ -34,13 +34,13 @@ export class MemoryLimitWatch implements Subsystem {
     for (const process of this.#ports.processes()) {
       const { id } = process;
       const limit = limitOf(this.#ports.spec(id)) ?? Number.POSITIVE_INFINITY;
-      const memoryBytes = samples.get(id)?.memoryBytes ?? 0;
+      const { memoryBytes, residentBytes } = samples.get(id) ?? { memoryBytes: 0 };
       const samplesOver = memoryBytes > limit ? (this.#over.get(id) ?? 0) + 1 : 0;
       if (samplesOver === 0) this.#over.delete(id);
       else this.#over.set(id, samplesOver);
       if (samplesOver < SAMPLES_OVER_LIMIT) continue;
       this.#over.delete(id);
-      this.#ports.setProblem(id, `${megabytes(memoryBytes)} MB, more than its ${megabytes(limit)} MB`);
+      this.#ports.setProblem(id, excess(limit, memoryBytes, residentBytes));
       for (const { slot, run } of process.runs) process.report(slot, { type: "fault", run, fault: "memory" });
     }
   }
@@ -49,6 +49,12 @@ export class MemoryLimitWatch implements Subsystem {
 /** `memoryMax` is watched too, as there may be no cgroup to enforce it. */
 export function limitOf({ memoryLimit, memoryMax }: Pick<ProcessSpec, "memoryLimit" | "memoryMax">): number | undefined {
   return memoryLimit ?? memoryMax;
+}
+
+/** Both figures: other programs show RSS, which counts shared memory too. */
+export function excess(limit: number, memoryBytes: number, residentBytes: number | undefined): string {
+  const found = `${megabytes(memoryBytes)} MB, more than its ${megabytes(limit)} MB`;
+  return residentBytes === undefined ? found : `${found}; RSS: ${megabytes(residentBytes)} MB`;
 }
 
 function megabytes(bytes: number): number {

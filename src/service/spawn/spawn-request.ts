@@ -34,7 +34,7 @@ export function spawnRequestOf(
   spec: ProcessSpec,
   { stateDir, marker, slot, run, api, inheritance, onFaults }: SpawnRequestContext,
 ): Omit<SpawnRequest, keyof RunKey> {
-  const { id, path, pathFirst, cwd, cluster, share, memoryMax } = spec;
+  const { id, path, pathFirst, cwd, cluster, share, memoryMax, cpuQuota } = spec;
   const env = { ...userVariables(spec), ...variablesOf(spec, onFaults === undefined ? {} : { onFaults }) };
   const as = credentialsOf(spec);
   const [access, inherit] = [accessAs(as, api(id)), inheritance(spec)];
@@ -63,6 +63,7 @@ export function spawnRequestOf(
     ...(inherit && { inherit }),
     ...(share && { listen: share }),
     ...(memoryMax === undefined ? {} : { memoryMax }),
+    ...(cpuQuota === undefined ? {} : { cpuQuota }),
     ...(capture === undefined ? {} : { capture }),
     ...node.request,
     ...(notifyFd === undefined ? {} : { notify: { fd: notifyFd, file: notifyFile(stateDir, slot) } }),
@@ -130,7 +131,7 @@ export function exitCodeOf({ step, errno }: FailedReport): number {
   return errno === "ENOENT" ? 127 : ["EACCES", "ENOEXEC"].includes(errno) ? 126 : EXIT.refused;
 }
 
-function argvOf({ command }: ProcessSpec): readonly string[] {
+export function argvOf({ command }: ProcessSpec): readonly string[] {
   if (command.kind === "shell") return shellArgv(command.line);
   // A missing script: starting it fails with a clear error, while Node would start and exit again and again.
   if (!existsSync(command.script)) return [command.script];

@@ -277,6 +277,7 @@ export function spawnerOf(link: KeeperChannel, sweeper: Sweeper, context: Spawne
 }
 
 /** False if the request may differ at the time of the start: env files and secrets are read then, a cgroup is made for each run. */
-function isKnownInAdvance({ envFile = [], env, memoryMax }: ProcessSpec): boolean {
-  return envFile.length === 0 && Object.values(env).every((value) => typeof value === "string") && memoryMax === undefined;
+function isKnownInAdvance({ envFile = [], env, memoryMax, cpuQuota }: ProcessSpec): boolean {
+  const hasCgroup = memoryMax !== undefined || cpuQuota !== undefined;
+  return envFile.length === 0 && Object.values(env).every((value) => typeof value === "string") && !hasCgroup;
 }

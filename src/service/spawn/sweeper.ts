@@ -2,6 +2,7 @@
 import type { RunMarkers } from "../../base/run-marker.ts";
 import type { RunKey } from "../../ipc/keeper-protocol.ts";
 import { cgroupMembers, killCgroup } from "../../os/cgroup.ts";
+import { isPartName } from "../../os/part-title.ts";
 import { signalIfThere } from "../../os/process-signal.ts";
 import { allEnvironments, allProcesses, type ProcessStat, processName, processStat } from "../../os/process-stat.ts";
 import { isGenuine } from "../../os/process-tree.ts";
@@ -151,7 +152,7 @@ function keyOf({ slot, run }: RunKey): string {
 
 /** The keeper and its parts are no leftovers, even if a run started this procman, so that they carry its marker. */
 function isOwnPart({ pid, parent }: Pick<ProcessStat, "pid"> & Partial<ProcessStat>): boolean {
-  return pid === process.pid || pid === process.ppid || (parent === process.ppid && processName(pid).startsWith("procman: "));
+  return pid === process.pid || pid === process.ppid || (parent === process.ppid && isPartName(processName(pid)));
 }
 
 /** A stopped process makes no more children. */

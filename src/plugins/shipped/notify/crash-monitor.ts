@@ -102,11 +102,11 @@ export class CrashMonitor {
     for (const id of [...this.#waiting.keys()]) this.#release(id);
   }
 
-  #report({ process, run, cause, code, reason, decision, time, leftOut = 0 }: Incident): void {
+  #report({ process, run, cause, code, success, reason, decision, time, leftOut = 0 }: Incident): void {
     // Already reported: an incident may come both as an event and from the stored incidents.
     if (time <= (this.#latest.get(process) ?? this.#options.state.since)) return;
     this.#latest.set(process, time);
-    if (!CRASHES.has(cause) || (cause === "exit" && code === 0) || !this.#isWanted(process)) return;
+    if (!CRASHES.has(cause) || success === true || (cause === "exit" && code === 0) || !this.#isWanted(process)) return;
     this.#down.add(process);
     // An incident is recorded one second after the end of its run, which was reported as exhaustion already.
     if (this.#lastRuns.get(process) === run && this.#options.kinds.has("exhausted")) return;

@@ -94,6 +94,7 @@ test("each crash that was not requested is reported once, as are exhaustion and 
   const first = incident({});
   monitor.begin([record({ status: "backoff" })], [first, incident({ time: "2025-12-31T00:00:00.000Z" })]);
   for (const each of [first, incident({ process: "a", code: 0 }), incident({ process: "b", cause: "operator" })]) monitor.onIncident(each);
+  monitor.onIncident(incident({ process: "c", code: 3, success: true }));
   assert.deepEqual(messages.splice(0), ["web crash: exited with code 1; restart 1 at once"]);
   monitor.onState(record({}));
   mock.timers.tick(4_000);

@@ -1,19 +1,19 @@
 /** Makes every path of a configuration absolute, also those of its profiles, so that its file can lie anywhere. */
 import { delimiter, resolve } from "node:path";
 import { expand, ownMember } from "../base/interpolate.ts";
-import { withHome } from "../config/checks/home-paths.ts";
-import { sourceOf } from "../config/checks/plugin-checks.ts";
-import type { Configuration } from "./configuration.ts";
+import { withHome } from "./checks/home-paths.ts";
+import { sourceOf } from "./checks/plugin-checks.ts";
+import type { RawConfig } from "./config-schema.ts";
 
 /** A part of a configuration. Those of profiles may be invalid: what isn't understood stays as it is. */
 type ConfigPart = Readonly<Record<string, unknown>>;
 
 /** `folder`: what relative paths resolve from. The configuration must be valid. */
-export function withAbsolutePaths(config: Configuration, folder: string): Configuration {
+export function withAbsolutePaths(config: RawConfig, folder: string): RawConfig {
   const { profiles = {}, processes } = config;
   const known = new Set<unknown>(processes.map(({ id }) => id));
   const absolute = Object.entries(profiles).map(([name, part]) => [name, absolutePart(part, { folder, known })] as const);
-  const base = absolutePart(config, { folder, known: new Set() }) as Configuration;
+  const base = absolutePart(config, { folder, known: new Set() }) as RawConfig;
   return absolute.length === 0 ? base : { ...base, profiles: Object.fromEntries(absolute) };
 }
 
@@ -21,9 +21,10 @@ export function withAbsolutePaths(config: Configuration, folder: string): Config
 type Origin = { readonly folder: string; readonly known: ReadonlySet<unknown> };
 
 function absolutePart(part: ConfigPart, { folder, known }: Origin): ConfigPart {
-  const { logger, plugins, processes } = part;
+  const { logger, plugins, processes, include } = part;
   return {
     ...part,
+    ...(include !== undefined && { include: eachText(include, (pattern) => absolutePath(pattern, folder)) }),
     ...absoluteEnvironment(part, folder),
     ...withLogger(logger, folder),
     ...(Array.isArray(plugins) && { plugins: plugins.map((plugin) => absolutePlugin(plugin, folder)) }),
@@ -37,7 +38,8 @@ function absolutePlugin(plugin: unknown, folder: string): unknown {
   return source.kind === "file" ? { ...plugin, url: source.path } : plugin;
 }
 
-function absoluteProcess(process: unknown, { folder, known }: Origin): unknown {
+/** A process that may be invalid. */
+export function absoluteProcess(process: unknown, { folder, known }: Origin): unknown {
   if (!isPart(process)) return process;
   const { id, worker, logger } = process;
   const absolute = (entry: string): string => absolutePath(entry, folder);

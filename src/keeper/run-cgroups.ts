@@ -1,21 +1,38 @@
 /**
- * A cgroup for a slot: no descendant of a run can leave it, so a stop reaches all of them, and their memory can be limited together.
- * Only for runs with `memoryMax`, and for all with `PROCMAN_CGROUPS=1` (procman may divide its cgroup), as a spawn takes a third longer.
+ * A cgroup for a slot: no descendant of a run can leave it, so a stop reaches all of them, and their memory and CPU time can be limited together.
+ * Only for runs with `memoryMax` or `cpuQuota`, and for all with `PROCMAN_CGROUPS=1` (procman may divide its cgroup), as a spawn takes a third longer.
  */
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { CgroupReport, SpawnRequest } from "../ipc/keeper-protocol.ts";
-import { capMemory, currentCgroup, divideMemory, enterCgroup, isGiven, ownCgroup, removeCgroup, renewCgroup } from "../os/cgroup.ts";
+import {
+  type Controller,
+  capCpu,
+  capMemory,
+  currentCgroup,
+  divide,
+  enterCgroup,
+  isGiven,
+  ownCgroup,
+  removeCgroup,
+  renewCgroup,
+} from "../os/cgroup.ts";
 import { hadOomKill } from "../os/oom.ts";
 import { warn } from "./log.ts";
 
-export class MemoryCgroups {
+const UNLIMITED: Readonly<Record<Controller, (problem: string) => string>> = {
+  memory: (problem) =>
+    `Cannot enforce "memoryMax" by the kernel: ${problem}; instead memory is checked every second, as with "memoryLimit"`,
+  cpu: (problem) => `Cannot enforce "cpuQuota": ${problem}; processes run without this limit`,
+};
+
+export class RunCgroups {
   readonly #name: string;
   readonly #report: (report: CgroupReport) => void;
   readonly #isForAll = process.env.PROCMAN_CGROUPS === "1";
   #folder: string | undefined;
-  /** Whether memory can be limited; undefined: not tried yet. */
-  #isDivided: boolean | undefined;
+  /** Whether this can be limited, once tried. */
+  readonly #isDivided = new Map<Controller, boolean>();
   /** Slots whose problem was reported. */
   readonly #reported = new Set<string>();
 
@@ -39,17 +56,19 @@ export class MemoryCgroups {
   }
 
   /** Calls `spawn` inside the cgroup of the slot, if it gets one. */
-  within<T>({ slot, memoryMax }: SpawnRequest, spawn: () => T): T {
-    const isCapped = memoryMax !== undefined && this.#canCap();
-    const home = isCapped || this.#isForAll ? currentCgroup() : undefined;
+  within<T>({ slot, memoryMax, cpuQuota }: SpawnRequest, spawn: () => T): T {
+    const caps: ((folder: string) => void)[] = [];
+    if (memoryMax !== undefined && this.#canCap("memory")) caps.push((folder) => capMemory(folder, memoryMax));
+    if (cpuQuota !== undefined && this.#canCap("cpu")) caps.push((folder) => capCpu(folder, cpuQuota));
+    const home = caps.length > 0 || this.#isForAll ? currentCgroup() : undefined;
     if (this.#folder === undefined || home === undefined) return spawn();
     const folder = join(this.#folder, slot);
     if (!this.#attempt(slot, () => renewCgroup(folder)) || !this.#attempt(slot, () => enterCgroup(folder))) return spawn();
     try {
       return spawn();
     } finally {
-      // The limit is set after the keeper has left: else the kernel might kill the keeper.
-      if (this.#attempt(slot, () => enterCgroup(home)) && isCapped) this.#attempt(slot, () => capMemory(folder, memoryMax));
+      // The limits are set after the keeper has left: else the kernel might kill the keeper.
+      if (this.#attempt(slot, () => enterCgroup(home))) for (const cap of caps) this.#attempt(slot, () => cap(folder));
     }
   }
 
@@ -65,26 +84,23 @@ export class MemoryCgroups {
   }
 
   /** Tried for the first run that needs it. */
-  #canCap(): boolean {
-    this.#isDivided ??= this.#divide();
-    return this.#isDivided;
+  #canCap(controller: Controller): boolean {
+    const known = this.#isDivided.get(controller) ?? this.#divide(controller);
+    this.#isDivided.set(controller, known);
+    return known;
   }
 
-  #divide(): boolean {
-    const problem = this.#problemOfDivision();
+  #divide(controller: Controller): boolean {
+    const problem = this.#problemOfDivision(controller);
     this.#report({
       t: "cgroups",
       ...(this.#folder === undefined ? {} : { folder: this.#folder }),
-      ...(problem === undefined
-        ? {}
-        : {
-            problem: `Cannot enforce "memoryMax" by the kernel: ${problem}; instead memory is checked every second, as with "memoryLimit"`,
-          }),
+      ...(problem === undefined ? {} : { problem: UNLIMITED[controller](problem) }),
     });
     return problem === undefined;
   }
 
-  #problemOfDivision(): string | undefined {
+  #problemOfDivision(controller: Controller): string | undefined {
     const current = currentCgroup();
     if (current === undefined) return "this machine has no cgroup v2";
     const own = ownCgroup(current);
@@ -93,7 +109,7 @@ export class MemoryCgroups {
       return `the cgroup ${current} may be shared with other programs (PROCMAN_CGROUPS=1 says that it isn't)`;
     const folder = join(own, this.#name);
     try {
-      divideMemory(own, folder);
+      divide(own, folder, controller);
     } catch (error) {
       return (error as Error).message;
     }

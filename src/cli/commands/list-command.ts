@@ -1,0 +1,71 @@
+/** `procman list`: shows the procmans that run on this machine. */
+import type { Command } from "commander";
+import { type ListedProcman, listProcmans } from "../../connection/procman-list.ts";
+import { userName } from "../../os/user-names.ts";
+import { type Column, columnTable, type TableScreen } from "../columns.ts";
+import { age, painterFor } from "../format.ts";
+
+export function define(parent: Command): void {
+  parent
+    .command("list")
+    .summary("show the procmans that are running")
+    .description(
+      "Shows all procmans of this user, as root of all users, wherever their configuration files and state folders are. ATTENTION counts processes that are not up although they were asked for, not ready, or not healthy.",
+    )
+    .option("--json", "print the procmans as JSON")
+    .action(async ({ json = false }: { readonly json?: boolean }) => {
+      const found = await listProcmans();
+      if (json) process.stdout.write(`${JSON.stringify(found, undefined, 2)}\n`);
+      else if (found.length === 0) process.stderr.write("procman: no procman of this user is running\n");
+      else process.stdout.write(`${listTable(found, process.stdout)}\n`);
+      if (!json) for (const { name, problem } of found) if (problem !== undefined) process.stderr.write(`procman: ${name}: ${problem}\n`);
+    });
+}
+
+const WORDS: Readonly<Record<ListedProcman["status"], string>> = {
+  running: "running",
+  terminating: "ending",
+  "service-down": "service down",
+  "no-keeper": "no keeper",
+};
+
+const [GREEN, YELLOW, RED] = [32, 33, 31];
+
+const COLUMNS: readonly Column<ListedProcman>[] = [
+  { title: "NAME", cell: ({ name }) => name },
+  { title: "STATUS", cell: ({ status }) => WORDS[status] },
+  { title: "USER", rank: 5, cell: ({ user }) => user, isOptional: true },
+  { title: "PID", rank: 6, cell: ({ keeper = "" }) => String(keeper), isRight: true },
+  { title: "SERVICE", rank: 1, cell: ({ service = "" }) => String(service), isRight: true },
+  { title: "UP", rank: 4, cell: ({ uptimeSeconds }) => (uptimeSeconds === undefined ? "" : age(uptimeSeconds * 1_000)) },
+  { title: "PROCESSES", rank: 7, cell: ({ processes }) => String(processes?.total ?? ""), isRight: true },
+  { title: "ATTENTION", rank: 8, cell: ({ processes }) => String(processes?.attention || ""), isRight: true, isOptional: true },
+  { title: "API", rank: 3, cell: ({ api }) => (api === undefined ? "" : addressOf(api)), isOptional: true },
+  { title: "STATE FOLDER", rank: 2, cell: farStateFolder, isOptional: true },
+  { title: "FILE", cell: ({ configFile = "" }) => configFile },
+];
+
+function addressOf({ hostname, port }: NonNullable<ListedProcman["api"]>): string {
+  return hostname.includes(":") ? `[${hostname}]:${port}` : `${hostname}:${port}`;
+}
+
+/** Only if it isn't beside the configuration file. */
+function farStateFolder({ configFile, stateDir, name }: ListedProcman): string {
+  const folder = configFile?.slice(0, configFile.lastIndexOf("/"));
+  return stateDir === `${folder}/.procman/${name}` ? "" : stateDir;
+}
+
+function listTable(procmans: readonly ListedProcman[], screen: TableScreen): string {
+  const paint = painterFor(screen);
+  const own = userName(process.geteuid?.() ?? -1);
+  const isShared = procmans.some(({ user }) => user !== own);
+  const columns = COLUMNS.filter(({ title }) => title !== "USER" || isShared).map((each) =>
+    each.title === "STATUS" ? { ...each, paint: (text: string, procman: ListedProcman) => paint(colorOf(procman), text) } : each,
+  );
+  return columnTable(columns, procmans, screen);
+}
+
+function colorOf({ status, processes }: ListedProcman): number {
+  if (status !== "running") return status === "terminating" ? YELLOW : RED;
+  return processes !== undefined && processes.attention > 0 ? YELLOW : GREEN;
+}

@@ -1,0 +1,155 @@
+/** `include`: further files whose processes belong to the configuration, one for each program or team. */
+import { lstatSync } from "node:fs";
+import { dirname } from "node:path";
+import { isObject } from "../base/schema-check.ts";
+import { didYouMean } from "../base/suggest.ts";
+import { userName } from "../os/user-names.ts";
+import { absoluteProcess } from "./absolute-paths.ts";
+import { type ConfigText, displayPath, readFound } from "./config-file.ts";
+import { TOP } from "./config-schema.ts";
+import { type Document, type JsonPath, parseDocument, type SyntaxFault, showPath, withoutBom } from "./document.ts";
+import { type IncludedPath, includedPaths, MAX_FILES } from "./include-patterns.ts";
+import { show } from "./problems.ts";
+
+export type IncludeContext = {
+  /** Absolute path of the main file; empty for data. */
+  readonly file: string;
+  /** Patterns resolve from here; undefined: nothing says from where. */
+  readonly folder: string | undefined;
+  /** Names of files in messages are relative to it. */
+  readonly cwd: string;
+  /** The text of one of the files, as it would be after an edit. */
+  readonly edited?: ConfigText | undefined;
+};
+
+type WithIncluded = {
+  readonly document: Document;
+  /** Absolute. */
+  readonly files: readonly string[];
+};
+
+/**
+ * The document with the processes of all files that it includes, behind its own. Their relative paths are made absolute: they resolve
+ * from the folder of their file. Without a valid `include` and a list of processes it stays as it is.
+ */
+export function withIncluded(main: Document, context: IncludeContext): WithIncluded {
+  const { data } = main;
+  if (!isObject(data) || !isIncludeList(data.include) || !Array.isArray(data.processes)) return { document: main, files: [] };
+  const { include, ...rest } = data;
+  const { texts, faults } = readAll(main, include, context);
+  const parts = texts.map(({ file, shownAs, text }) => partOf(parseDocument(withoutBom(text), shownAs), dirname(file)));
+  const own: readonly unknown[] = data.processes;
+  const document: Document = {
+    data: { ...rest, processes: [...own, ...parts.flatMap(({ processes }) => processes)] },
+    syntax: [...main.syntax, ...faults, ...parts.flatMap(({ document }) => document.syntax)],
+    faults: [...main.faults, ...parts.flatMap((part) => [...part.document.faults, ...part.faults])],
+    sources: new Map([...main.sources, ...parts.flatMap((part) => [...part.document.sources])]),
+    place: (path, of) => placeIn({ main, parts, count: own.length }, path, of),
+  };
+  return { document, files: texts.map(({ file }) => file) };
+}
+
+/** The patterns of a configuration that may be invalid. */
+export function includesOf(data: unknown): readonly string[] {
+  return isObject(data) && isIncludeList(data.include) ? data.include : [];
+}
+
+function isIncludeList(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((entry) => typeof entry === "string" && entry !== "");
+}
+
+type Reading = { readonly texts: readonly ConfigText[]; readonly faults: readonly SyntaxFault[] };
+
+function readAll(main: Document, include: readonly string[], { file, folder, cwd, edited }: IncludeContext): Reading {
+  const faultAt = (path: JsonPath, message: string): SyntaxFault => {
+    const place = main.place(path);
+    return { ...place, path: showPath(place.path), message };
+  };
+  if (include.length === 0) return { texts: [], faults: [] };
+  if (folder === undefined)
+    return {
+      texts: [],
+      faults: [faultAt(["include"], "Found files to include, but no folder from which they resolve; give `file` or `cwd`.")],
+    };
+  const paths = includedPaths(include, folder, file);
+  if (paths.length > MAX_FILES)
+    return { texts: [], faults: [faultAt(["include"], `Found ${paths.length} files; allowed: at most ${MAX_FILES}.`)] };
+  const texts: ConfigText[] = [];
+  const faults: SyntaxFault[] = [];
+  for (const path of paths) {
+    try {
+      const found = path.file === edited?.file ? edited : readOne(path, { file, cwd });
+      if (found !== undefined) texts.push(found);
+    } catch (error) {
+      faults.push(faultAt(["include", path.entry], (error as Error).message));
+    }
+  }
+  return { texts, faults };
+}
+
+/** undefined: removed since the pattern found it. @throws Error with the problem */
+function readOne({ file, isFound }: IncludedPath, main: { readonly file: string; readonly cwd: string }): ConfigText | undefined {
+  if (file === main.file) throw new Error("Found the name of this file itself; allowed: other files.");
+  if (isFound) checkOwner(file, main);
+  const shownAs = displayPath(file, main.cwd);
+  const text = readFound(file, shownAs);
+  if (text === undefined && !isFound)
+    throw new Error(`Found the name of a file that doesn't exist (${shownAs}). Create it, or correct the name.`);
+  return text;
+}
+
+/** Another user may have put it where the pattern finds it: what it names would run with the rights of this user. */
+function checkOwner(file: string, main: { readonly file: string; readonly cwd: string }): void {
+  const own = process.geteuid?.();
+  const owner = lstatSync(file, { throwIfNoEntry: false })?.uid;
+  const trusted = [own, 0, lstatSync(main.file, { throwIfNoEntry: false })?.uid];
+  if (own === undefined || owner === undefined || trusted.includes(owner)) return;
+  throw new Error(
+    `Cannot include ${displayPath(file, main.cwd)}, which the pattern finds: it belongs to ${userName(owner)}. If it is meant, name it without a pattern.`,
+  );
+}
+
+type IncludedPart = { readonly document: Document; readonly processes: readonly unknown[]; readonly faults: readonly SyntaxFault[] };
+
+function partOf(document: Document, folder: string): IncludedPart {
+  const { data } = document;
+  const processes = isObject(data) && Array.isArray(data.processes) ? data.processes : [];
+  const known = new Set<unknown>();
+  return {
+    document,
+    processes: processes.map((process: unknown) => absoluteProcess(process, { folder, known })),
+    faults: document.syntax.length > 0 ? [] : partFaults(document),
+  };
+}
+
+/** What an included file may have: `processes`, and `$schema` for editors. */
+function partFaults({ data, place }: Document): readonly SyntaxFault[] {
+  const fault = (path: JsonPath, message: string): SyntaxFault => {
+    const { path: own, ...at } = place(path, "key");
+    return { ...at, path: showPath(own), message };
+  };
+  if (!isObject(data)) return [fault([], `Found ${show(data)}; allowed: an object with "processes".`)];
+  const others = Object.keys(data).filter((key) => key !== "processes" && key !== "$schema");
+  const faults = others.map((key) =>
+    Object.hasOwn(TOP, key)
+      ? fault([key], `Found ${show(key)} in an included file; allowed: only in the main file.`)
+      : fault([key], `Found the unknown key ${show(key)}; allowed: "processes".${didYouMean(key, ["processes"])}`),
+  );
+  if (Array.isArray(data.processes)) return faults;
+  const found = data.processes === undefined ? 'Missing key "processes"' : `Found ${show(data.processes)}`;
+  return [...faults, fault(["processes"], `${found}; allowed: a list of processes.`)];
+}
+
+type Parts = { readonly main: Document; readonly parts: readonly IncludedPart[]; readonly count: number };
+
+/** A process behind those of the main file is one of an included file. */
+function placeIn({ main, parts, count }: Parts, path: JsonPath, of?: "value" | "key"): ReturnType<Document["place"]> {
+  const [first, index, ...rest] = path;
+  if (first !== "processes" || typeof index !== "number" || index < count) return main.place(path, of);
+  let at = index - count;
+  for (const { document, processes } of parts) {
+    if (at < processes.length) return document.place(["processes", at, ...rest], of);
+    at -= processes.length;
+  }
+  return main.place(["processes"], of);
+}

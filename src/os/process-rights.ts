@@ -1,0 +1,68 @@
+/** Limits of this process, and what the kernel allows it. */
+import { accessSync, constants, readFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
+
+/** Numbers of capabilities(7). */
+const CAPABILITIES = { admin: 21, nice: 23, resource: 24 } as const;
+
+export type Capability = keyof typeof CAPABILITIES;
+
+export type ProcessRights = {
+  readonly isLinux: boolean;
+  /** By their names in /proc/self/limits; none where the system doesn't tell them. */
+  readonly hardLimits: Readonly<Record<string, number>>;
+  /** What root may set as its limit of open files. */
+  readonly mostOpenFiles: number;
+  readonly oomScoreAdjust: number;
+  readonly can: (capability: Capability) => boolean;
+  /** Whether this program is in PATH. */
+  readonly has: (program: string) => boolean;
+};
+
+/** Reads nothing until it is asked. */
+export function currentRights(): ProcessRights {
+  return {
+    isLinux: process.platform === "linux",
+    get hardLimits() {
+      return hardLimitsIn(readOr("/proc/self/limits"));
+    },
+    get mostOpenFiles() {
+      return Number(readOr("/proc/sys/fs/nr_open")) || Infinity;
+    },
+    get oomScoreAdjust() {
+      return Number(readOr("/proc/self/oom_score_adj"));
+    },
+    can: (capability) => isCapable(readOr("/proc/self/status"), capability, process.getuid?.()),
+    has: (program) => (process.env.PATH ?? "").split(delimiter).some((folder) => isExecutable(join(folder, program))),
+  };
+}
+
+/** Of the text of /proc/PID/limits: name, soft limit, hard limit, unit. */
+export function hardLimitsIn(text: string): Readonly<Record<string, number>> {
+  const rows = text.matchAll(/^(Max .+?) {2,}\S+ +(\S+)/gm);
+  return Object.fromEntries([...rows].map(([, name, hard]) => [name, hard === "unlimited" ? Infinity : Number(hard)]));
+}
+
+/** Of the text of /proc/PID/status; without it, only root may do it. */
+export function isCapable(status: string, capability: Capability, uid: number | undefined): boolean {
+  const effective = /^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1];
+  if (effective === undefined) return uid === 0;
+  return ((BigInt(`0x${effective}`) >> BigInt(CAPABILITIES[capability])) & 1n) === 1n;
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function readOr(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,118 @@
+/** Makes the records of `procman show`: how processes are run, without secrets. */
+import { ProcmanError } from "../base/errors.ts";
+import type { EnvFileSpec, EnvValue, ProcessSpec } from "../config/spec.ts";
+import type { DefinitionRecord, VariableRecord } from "../contract/definition-record.ts";
+import type { PlanRecord } from "../contract/plan.ts";
+import { userName } from "../os/user-names.ts";
+import { minUptimeOf, type Policy, stopSignalOf } from "../supervisor/restart-policy.ts";
+import { clusterVariables } from "./spawn/environment.ts";
+import { argvOf } from "./spawn/spawn-request.ts";
+
+/** Names of variables whose values are hidden wherever they come from. */
+const SECRET_NAME = /secret|token|pass|credential|private|auth|cookie|session|dsn|salt|(?:^|_)(?:key|pwd|pin)(?:_|$)|key$/i;
+/** User and password in an address. */
+const IN_ADDRESS = /([a-z][a-z0-9+.-]*:\/\/)[^/@\s]+@/gi;
+const HIDDEN = "***";
+
+/** `unapplied`: what a reload would do to each process, by id. */
+export function definitionRecordOf(spec: ProcessSpec, unapplied: ReadonlyMap<string, string>): DefinitionRecord {
+  const { id, cluster, groups, cwd, command, dependsOn = [], envFile = [] } = spec;
+  const argv = argvOf(spec);
+  const change = unapplied.get(id);
+  return {
+    process: id,
+    ...(cluster === undefined ? {} : { cluster: cluster.id }),
+    ...(groups === undefined ? {} : { groups }),
+    argv,
+    shell: command.kind === "shell" && argv[0] === "/bin/sh" && argv[1] === "-c",
+    cwd,
+    ...placesOf(spec),
+    env: variablesOf(spec),
+    envFiles: envFile.map(fileText),
+    dependsOn: dependsOn.map(({ id: other, condition }) => `${other} (${condition})`),
+    start: startText(spec),
+    restart: restartText(spec.policy),
+    stop: stopText(spec.policy),
+    ...(change === undefined ? {} : { unapplied: change }),
+  };
+}
+
+type Places = Pick<DefinitionRecord, "user" | "group" | "stdout" | "stderr" | "pidFile" | "port" | "commonPort">;
+
+function placesOf({ user, group, log, pidFile, cluster, front, share }: ProcessSpec): Places {
+  const [stderr, commonPort] = [log.stderr ?? log.stdout, front?.port ?? share?.port];
+  return {
+    user: user?.name ?? userName(process.getuid?.() ?? 0),
+    ...(group === undefined ? {} : { group: String(group) }),
+    ...(log.stdout === undefined ? {} : { stdout: log.stdout }),
+    ...(stderr === undefined ? {} : { stderr }),
+    ...(pidFile === undefined ? {} : { pidFile }),
+    ...(cluster?.port === undefined ? {} : { port: cluster.port }),
+    ...(commonPort === undefined ? {} : { commonPort }),
+  };
+}
+
+/** By id: what a reload would do. `plan` throws if the file is not valid; then this is the answer for all. */
+export function unappliedBy(plan: () => PlanRecord, ids: readonly string[]): ReadonlyMap<string, string> {
+  try {
+    const changes = plan().processes.filter(({ action, fields }) => action !== "none" || fields.length > 0);
+    return new Map(changes.map(({ process, action, reason, rolling }) => [process, `${action}${rolling ? ", rolling" : ""}: ${reason}`]));
+  } catch (error) {
+    if (!(error instanceof ProcmanError)) throw error;
+    const why = error.code === "configuration-invalid" ? 'the file is not valid; "procman validate" shows why' : error.message;
+    return new Map(ids.map((id) => [id, why]));
+  }
+}
+
+function variablesOf({ env, envFile = [], cluster, path, pathFirst = [] }: ProcessSpec): readonly VariableRecord[] {
+  const folders = [...pathFirst, "$PATH", ...path];
+  const own = Object.entries(clusterVariables(cluster, (name) => name in env || envFile.length > 0)).map(
+    ([name, value]): VariableRecord => ({ name, source: "procman", value }),
+  );
+  return [
+    ...Object.entries(env).map(([name, value]) => variableOf(name, value)),
+    ...(folders.length > 1 ? [{ name: "PATH", source: "env", value: folders.join(":") } as const] : []),
+    ...own,
+  ];
+}
+
+function variableOf(name: string, value: EnvValue): VariableRecord {
+  if (typeof value === "object") {
+    return "file" in value ? { name, source: "file", from: value.file } : { name, source: "variable", from: value.env };
+  }
+  return SECRET_NAME.test(name) ? { name, source: "env" } : { name, source: "env", value: value.replace(IN_ADDRESS, `$1${HIDDEN}@`) };
+}
+
+function fileText(entry: EnvFileSpec): string {
+  return typeof entry === "string" ? entry : `${entry.path}${entry.optional === true ? " (optional)" : ""}`;
+}
+
+function startText({ autostart, cron, watch }: ProcessSpec): string {
+  const ways = [
+    ...(autostart ? ["with procman"] : []),
+    ...(cron === undefined ? [] : [`by its schedule, ${cron}`]),
+    ...(watch.length === 0 ? [] : [`${autostart ? "again " : "with procman, and again "}when one of these changes: ${watch.join(", ")}`]),
+  ];
+  return ways.length === 0 ? "by hand" : ways.join("; ");
+}
+
+function restartText(policy: Policy): string {
+  const { restart, restartDelayMs, restartLimit, restartResetMs } = policy;
+  if (restart === "never") return "never";
+  const when = restart === "always" ? "after every end" : "after an error";
+  const delay = restartDelayMs === undefined ? "at once, then with growing delays up to 30 s" : `${seconds(restartDelayMs)} later`;
+  const limit = restartLimit === Number.POSITIVE_INFINITY ? "without a limit" : `at most ${restartLimit} in a row`;
+  return `${when}, ${delay}, ${limit}; a run of ${seconds(restartResetMs)} resets the count, one of ${seconds(minUptimeOf(policy))} counts as up`;
+}
+
+function stopText(policy: Policy): string {
+  const { graceMs, terminateMs, timeoutMs, killMode } = policy;
+  const grace = graceMs === 0 ? "" : `after ${seconds(graceMs)} `;
+  const whom = killMode === "leader" ? "the main process" : "the process group";
+  const longest = timeoutMs === 0 ? "" : `; a run lasts at most ${seconds(timeoutMs)}`;
+  return `${grace}${stopSignalOf(policy)} to ${whom}, SIGKILL ${seconds(terminateMs)} later${longest}`;
+}
+
+function seconds(ms: number): string {
+  return `${ms / 1_000} s`;
+}

@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { POLICY } from "../../../test/support/fakes.ts";
+import { folder } from "../../../test/support/service-rig.ts";
+import type { ProcessDefinition } from "../../supervisor/definition.ts";
+import { LastingState } from "./lasting-state.ts";
+
+const job = (more: Partial<ProcessDefinition> = {}): ProcessDefinition => ({
+  ...{ id: "job", policy: POLICY, autostart: false, overrun: false, cron: "0 3 * * *", catchUp: true },
+  ...more,
+});
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+function stateIn(context: TestContext) {
+  const stateDir = folder(context);
+  const problems: string[] = [];
+  const load = (ids: readonly string[] = ["job"]): LastingState => {
+    const state = new LastingState(stateDir, (problem) => problems.push(problem.replace(stateDir, "STATE")));
+    state.load(ids);
+    return state;
+  };
+  return { stateDir, load, problems, file: join(stateDir, "lasting.json") };
+}
+
+test("the next start of a schedule is stored for the next procman, as long as the schedule is the same", async (context) => {
+  const { load, file } = stateIn(context);
+  load().planStart(job({ timeZone: "UTC" }), 7_000);
+  await turn();
+  assert.deepEqual(JSON.parse(readFileSync(file, "utf8")), { plans: { job: { cron: "0 3 * * *", timeZone: "UTC", planned: 7_000 } } });
+  assert.equal(load().plannedStart(job({ timeZone: "UTC" })), 7_000);
+  const { catchUp: _, ...plain } = job({ timeZone: "UTC" });
+  for (const other of [job(), job({ timeZone: "UTC", cron: "0 4 * * *" }), job({ id: "__proto__" }), plain])
+    assert.equal(load().plannedStart(other), undefined);
+});
+
+test("what a removed process has left is forgotten: at once, or by the next procman", async (context) => {
+  const { load } = stateIn(context);
+  const state = load();
+  for (const id of ["job", "__proto__", "gone"]) state.planStart(job({ id }), 7_000);
+  state.forget("gone");
+  await turn();
+  assert.equal(load(["job", "__proto__", "gone"]).plannedStart(job({ id: "__proto__" })), 7_000);
+  assert.equal(load(["job", "gone"]).plannedStart(job({ id: "gone" })), undefined);
+  await turn();
+  assert.equal(load(["job", "__proto__"]).plannedStart(job({ id: "__proto__" })), undefined);
+});
+
+test("a file that is torn or strange is reported and ignored", (context) => {
+  const { load, file, problems } = stateIn(context);
+  for (const content of ["", '{"plans":', "[]", '{"plans":{"job":{"cron":1}}}']) {
+    writeFileSync(file, content);
+    assert.equal(load().plannedStart(job()), undefined);
+  }
+  assert.equal(problems.length, 4);
+  for (const problem of problems) assert.match(problem, /^Cannot use STATE\/lasting.json: .*; ignoring it$/);
+});
+
+test("a file that can't be written is reported once, and written later", async (context) => {
+  const { load, file, problems } = stateIn(context);
+  const state = load();
+  mkdirSync(file);
+  for (const planned of [1, 2]) {
+    state.planStart(job(), planned);
+    await turn();
+  }
+  assert.equal(problems.length, 1);
+  assert.match(problems[0] ?? "", /^Cannot write STATE\/lasting.json: /);
+  rmSync(file, { recursive: true });
+  state.stopped();
+  assert.equal(load().plannedStart(job()), 2);
+});

@@ -1,0 +1,134 @@
+/** What a limited token sees: the processes of its limits, and procman's texts without the names of others. */
+import { ProcmanError } from "../base/errors.ts";
+import type { ProcessSpec } from "../config/spec.ts";
+import type { EventRecord } from "../contract/event-record.ts";
+import type { Category, Incident, LogEntry, ProcessRecord } from "../contract/records.ts";
+import type { TokenLimits } from "../contract/token-claims.ts";
+import type { LogView } from "../log-store/filter.ts";
+
+/** In place of the name of a process that is not seen. */
+const HIDDEN = "another process";
+
+/** Written by the processes themselves, so procman names no other in it. */
+const OWN_TEXT: ReadonlySet<Category> = new Set(["stdout", "stderr", "log"]);
+
+/** Texts that repeat the request, and name only what is seen: a replaced word would prove that it is the id of another process. */
+const REPEATS_REQUEST: ReadonlySet<string> = new Set(["process-unknown", "process-foreign", "input-invalid", "usage"]);
+
+export class View implements LogView {
+  readonly #limits: TokenLimits;
+  readonly #specs: () => readonly ProcessSpec[];
+  #index = newIndex([]);
+
+  /** `specs`: of the present configuration, and of removed processes that are still being stopped; the same array until one changes. */
+  constructor(limits: TokenLimits, specs: () => readonly ProcessSpec[]) {
+    this.#limits = limits;
+    this.#specs = specs;
+  }
+
+  /** A removed process is seen if the limits name it, or its cluster. */
+  readonly allows = (id: string, instance = 0): boolean => {
+    const { byId, byCluster } = this.#present;
+    const spec = byId.get(id);
+    const cluster = spec === undefined && instance > 0 ? clusterIn(id) : spec?.cluster?.id;
+    const { groups = [] } = spec ?? byCluster.get(cluster ?? "")?.[0] ?? {};
+    const { processes, groups: allowed } = this.#limits;
+    return processes.some((each) => each === id || each === cluster) || groups.some((group) => allowed.includes(group));
+  };
+
+  readonly shown = (entry: LogEntry): LogEntry => (OWN_TEXT.has(entry.category) ? entry : { ...entry, text: this.text(entry.text) });
+
+  /** Words that are ids of others are replaced. A path is no id. */
+  text(text: string): string {
+    return text.replace(/[\w./-]+/g, (word) => {
+      if (this.#isHidden(word)) return HIDDEN;
+      const name = word.replace(/\.+$/, "");
+      return name !== word && this.#isHidden(name) ? `${HIDDEN}${word.slice(name.length)}` : word;
+    });
+  }
+
+  record(record: ProcessRecord): ProcessRecord {
+    const { dependsOn, instances, waitsFor, skippedBy = [], ...rest } = record;
+    const skipping = skippedBy.filter((id) => !this.#isHidden(id));
+    return {
+      ...rest,
+      reason: this.text(record.reason),
+      ...(waitsFor === undefined ? {} : { waitsFor: this.text(waitsFor) }),
+      ...(dependsOn === undefined ? {} : { dependsOn: dependsOn.filter(({ process }) => !this.#isHidden(process)) }),
+      ...(skipping.length === 0 ? {} : { skippedBy: skipping }),
+      ...(instances === undefined ? {} : { instances: instances.map((instance) => this.record(instance)) }),
+    };
+  }
+
+  incident(incident: Incident): Incident {
+    const { reason, decision, lines } = incident;
+    return { ...incident, reason: this.text(reason), decision: this.text(decision), lines: lines.map(this.shown) };
+  }
+
+  /** undefined for what it doesn't see. `service.state` counts all processes: the caller replaces it. */
+  event(event: EventRecord): EventRecord | undefined {
+    switch (event.type) {
+      case "process.state":
+        return this.allows(event.process.id, event.process.instance)
+          ? { ...event, process: this.record(event.process), ...(event.text === undefined ? {} : { text: this.text(event.text) }) }
+          : undefined;
+      case "process.scheduled":
+        return this.allows(event.process) ? { ...event, text: this.text(event.text) } : undefined;
+      case "process.watch":
+        return this.allows(event.process) ? event : undefined;
+      case "process.telemetry":
+        return this.allows(event.report.process) ? event : undefined;
+      case "process.incident":
+        return this.allows(event.incident.process) ? { ...event, incident: this.incident(event.incident) } : undefined;
+      case "log":
+        // The log is read through this view.
+        return event;
+      case "plugin.state":
+        return undefined;
+      case "service.state":
+        return event;
+      default:
+        return event satisfies never;
+    }
+  }
+
+  error(error: unknown): unknown {
+    if (!(error instanceof ProcmanError)) return error;
+    const { code, message, faults, cause } = error;
+    if (REPEATS_REQUEST.has(code)) return error;
+    // It quotes the configuration file, in which other processes are, too.
+    const isOfFile = faults.length > 0 || cause !== undefined || code.startsWith("configuration");
+    const refused = "Cannot do it: the configuration file doesn't allow it; a token without limits gets the reason";
+    return new ProcmanError(code, isOfFile ? refused : this.text(message));
+  }
+
+  /** Whether this is the id of a process, an instance (also a former one) or a cluster that is not seen. */
+  #isHidden(id: string): boolean {
+    const { byId, byCluster } = this.#present;
+    const known = byId.has(id) ? [byId.get(id) as ProcessSpec] : (byCluster.get(id) ?? byCluster.get(clusterIn(id)) ?? []);
+    return known.length > 0 && !known.some((spec) => this.allows(spec.id));
+  }
+
+  get #present(): SpecIndex {
+    const specs = this.#specs();
+    if (specs !== this.#index.specs) this.#index = newIndex(specs);
+    return this.#index;
+  }
+}
+
+type SpecIndex = {
+  readonly specs: readonly ProcessSpec[];
+  readonly byId: ReadonlyMap<string, ProcessSpec>;
+  readonly byCluster: ReadonlyMap<string, readonly ProcessSpec[]>;
+};
+
+function newIndex(specs: readonly ProcessSpec[]): SpecIndex {
+  const byCluster = new Map<string, ProcessSpec[]>();
+  for (const spec of specs)
+    if (spec.cluster !== undefined) byCluster.set(spec.cluster.id, [...(byCluster.get(spec.cluster.id) ?? []), spec]);
+  return { specs, byId: new Map(specs.map((spec) => [spec.id, spec])), byCluster };
+}
+
+function clusterIn(instance: string): string {
+  return instance.replace(/-\d+$/, "");
+}

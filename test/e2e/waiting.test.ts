@@ -1,0 +1,91 @@
+/** What a command says while it waits, and when its waiting is interrupted. */
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { homeOf, keeperIn, procman } from "../support/cli.ts";
+import { cleanEnvironment, inTime, processExit, startProcman } from "../support/procman-process.ts";
+import { BIN } from "../support/product.ts";
+
+/** Ends a second after its SIGTERM at the earliest, and only when the file `go` is there. */
+const SLOW = {
+  id: "slow",
+  cmd: "trap 'while [ ! -e go ]; do sleep 0.1; done; exit 0' TERM; echo up; while :; do sleep 0.1; done",
+  autostart: true,
+  restart: "never",
+  terminateTimeout: 60,
+};
+const TERMINAL = ["python3", "-c", "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))"];
+
+class RunningCommand {
+  readonly child: ChildProcess;
+  out = "";
+  readonly #waiting = new Set<() => void>();
+
+  constructor(folder: string, args: readonly string[], launcher: readonly string[] = []) {
+    const [program = "", ...rest] = [...launcher, process.execPath, BIN, ...args];
+    this.child = spawn(program, rest, { cwd: folder, env: cleanEnvironment({ TERM: "xterm" }), stdio: ["pipe", "pipe", "pipe"] });
+    for (const stream of [this.child.stdout, this.child.stderr])
+      stream?.setEncoding("utf8").on("data", (text: string) => {
+        this.out += text;
+        for (const call of this.#waiting) call();
+      });
+  }
+
+  shows(pattern: RegExp): Promise<void> {
+    const found = new Promise<void>((resolve) => {
+      const look = (): void => {
+        if (pattern.test(this.out)) resolve();
+      };
+      this.#waiting.add(look);
+      look();
+    });
+    return inTime(found, { what: `${pattern} in the output of the command` });
+  }
+
+  async exitCode(): Promise<number | null> {
+    if (this.child.exitCode !== null) return this.child.exitCode;
+    const [code] = (await inTime(once(this.child, "close"), { what: "the end of the command" })) as [number | null];
+    return code;
+  }
+}
+
+test("Ctrl-C while restart waits says that the restart continues, and it does", async (context) => {
+  const { folder } = homeOf(context, [SLOW]);
+  await procman(folder, ["run", "--detach"]);
+  const command = new RunningCommand(folder, ["restart", "slow"], TERMINAL);
+  await command.shows(/restarting slow … \d+ s/);
+  command.child.stdin?.write("\u0003");
+  assert.equal(await command.exitCode(), 130);
+  assert.match(command.out, /procman: stopped waiting; procman continues restarting slow, "procman status" shows the states\r\n$/);
+  assert.match((await procman(folder, ["status"])).out, /slow +stopping .* starts again then/);
+  writeFileSync(join(folder, "go"), "");
+  const logs = new RunningCommand(folder, ["logs", "slow", "--category", "stdout", "-f"]);
+  await logs.shows(/\| up\n.*\| up\n/);
+  logs.child.kill();
+});
+
+test("terminate shows on a terminal that it waits; an interrupted one says that the end continues", async (context) => {
+  const { folder, state } = homeOf(context, [SLOW]);
+  await procman(folder, ["run", "--detach"]);
+  const command = new RunningCommand(folder, ["terminate"], TERMINAL);
+  await command.shows(/ending test … \d+ s/);
+  command.child.stdin?.write("\u0003");
+  assert.equal(await command.exitCode(), 130);
+  assert.match(command.out, /procman: stopped waiting; the end of test continues, "procman status" shows what is left\r\n$/);
+  writeFileSync(join(folder, "go"), "");
+  await processExit(keeperIn(state));
+});
+
+test("run says what the first and the second Ctrl-C do, before they do it", async (context) => {
+  const run = await startProcman(context, [SLOW], { config: { logger: { console: true } } });
+  await run.line(/slow +\| up/);
+  run.child.kill("SIGINT");
+  await run.line(/\| stopping everything \(SIGINT\); the next SIGINT or SIGTERM kills what still runs$/);
+  await run.line(/slow +\| stopping /);
+  run.child.kill("SIGINT");
+  await run.line(/^procman: SIGINT while everything is being stopped: killing what still runs$/);
+  assert.deepEqual(await run.exit(), { code: 0, signal: null });
+});

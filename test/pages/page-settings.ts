@@ -1,0 +1,299 @@
+/** What a reader has before an example: given only where it isn't the project of `project/` with the page's last configuration. */
+
+export type Setting = {
+  /** The text that the block begins with. */
+  readonly block: string;
+  /** The configuration; `null`: there is none yet. */
+  readonly config?: object | null;
+  /** Lines of a shell before the block, between its lines, and after it. All must succeed. */
+  readonly before?: string;
+  readonly between?: string;
+  readonly after?: string;
+  /** How a text for another program is tried: lines of a shell, with the text in the file `block`. */
+  readonly uses?: string;
+  /** Of a program: source in front of it and behind it. */
+  readonly prelude?: string;
+  readonly postlude?: string;
+  /** Its commands run in a terminal of 100 columns. */
+  readonly inTerminal?: boolean;
+  /** It needs this program, or `root`. */
+  readonly needs?: string;
+};
+
+const web = { id: "web", cmd: "node server.js", autostart: true };
+const mail = { id: "mail", cmd: "node mail.js", autostart: true };
+const sleeper = { id: "web", cmd: "sleep 1000", autostart: true };
+const cluster = { ...web, cluster: { instances: 2, startPort: 3001, commonPort: 3000 } };
+const withApi = { processes: [web], api: { port: 9000 } };
+
+const API_MD: readonly Setting[] = [
+  { block: "TOKEN=", config: withApi, before: "procman run --detach" },
+  { block: "curl --unix-socket", before: "procman run --detach\nTOKEN=$(procman token --consumer me)" },
+  {
+    block: '{\n  "type": "about:blank"',
+    config: withApi,
+    before: "procman run --detach",
+    uses: `curl -s -H "Authorization: Bearer $(procman token --consumer me)" 'http://127.0.0.1:9000/logs?limt=1' > answer
+node -e 'const [a, b] = ["answer", "block"].map((f) => JSON.parse(require("fs").readFileSync(f))); require("assert").deepEqual(a, b)'`,
+  },
+  { block: "curl -f http", config: withApi },
+  {
+    block: "location / {",
+    needs: "nginx",
+    uses: `printf 'events {}\\npid nginx.pid;\\nerror_log stderr;\\nhttp { access_log off; server { listen 127.0.0.1:8080; include block; } }\\n' > nginx.conf
+PATH=$PATH:/usr/sbin nginx -t -q -p . -c nginx.conf`,
+  },
+  {
+    block: "import { connect }",
+    config: withApi,
+    before: "procman run --detach",
+    prelude: `import { execSync } from "node:child_process";
+const token = execSync("procman token --consumer me 2>/dev/null", { encoding: "utf8" }).trim();
+console.log = () => process.exit(0);`,
+  },
+];
+
+const CLI_MD: readonly Setting[] = [
+  { block: 'procman init --id web --cmd "node server.js"    # creates', config: null },
+  {
+    block: "procman status -c ../shop",
+    config: { processes: [sleeper] },
+    before: `mkdir -p work shop /srv/shop
+cp procman.jsonc shop
+cp procman.jsonc /srv/shop
+cd work
+procman run --detach -c ../shop
+procman run --detach -c /srv/shop`,
+  },
+  {
+    block: "$ procman status\nID",
+    config: { processes: [cluster, { id: "backup", cmd: "./backup.sh", cron: "0 3 * * *" }] },
+    before: "procman run --detach --wait\nuntil procman status | grep -q CPU; do sleep 0.2; done",
+    inTerminal: true,
+  },
+  { block: "procman status web mail", config: { processes: [web, mail] } },
+  { block: "$ procman restart web mail", config: { processes: [cluster, mail] } },
+  {
+    block: "$ procman start api",
+    config: {
+      processes: [
+        web,
+        {
+          id: "api",
+          cmd: "echo 'Error: connect ECONNREFUSED 127.0.0.1:5432' >&2; exit 3",
+          cron: "0 3 * * *",
+          restart: "error",
+          restartDelayMs: 5_000,
+        },
+      ],
+    },
+  },
+  {
+    block: "$ procman signal HUP nginx",
+    config: { processes: [{ id: "nginx", cmd: "trap : HUP; while :; do sleep 1; done", autostart: true }] },
+  },
+  { block: "procman init --force --name shop", config: null, before: "procman init --id web --cmd true" },
+  { block: 'eval "$(procman', before: 'mkdir -p zsh ~/.config/fish/completions\nfpath=(none "$PWD/zsh")', config: null },
+  {
+    block: "procman run web ",
+    config: {
+      processes: [
+        web,
+        { id: "test", cmd: "./report.sh", autostart: true, dependsOn: ["web"] },
+        { id: "lint", cmd: "./mail.sh", autostart: true },
+      ],
+    },
+    between: "procman terminate || [ $? = 69 ]",
+  },
+  { block: "$ procman run --detach", config: { name: "shop", processes: [web] } },
+  { block: "$ npm install procman@latest", before: "procman run --detach" },
+];
+
+const INCIDENTS_MD: readonly Setting[] = [
+  {
+    block: "$ procman why web\nweb runs",
+    config: {
+      processes: [
+        {
+          ...sleeper,
+          cmd: "echo x >> runs; echo 'Error: no database' >&2; sleep 6; [ $(wc -l < runs) -gt 3 ] || exit 3; sleep 1000",
+          restartLimit: 5,
+        },
+      ],
+    },
+    before:
+      "procman run\nuntil [ \"$(wc -l < runs)\" -gt 3 ]; do sleep 0.2; done\nuntil procman status | grep -q ' 3 .*runs'; do sleep 0.2; done",
+  },
+];
+
+const LIBRARY_MD: readonly Setting[] = [
+  {
+    block: "try {",
+    prelude: 'import { Procman } from "procman"; const procman = await Procman.run("procman.jsonc");',
+    postlude: "await procman.terminate();",
+  },
+  {
+    block: "procman\n  .on",
+    prelude: 'import { Procman } from "procman"; const procman = await Procman.run("procman.jsonc"); const alert = console.error;',
+    postlude: "await procman.terminate();",
+  },
+  {
+    block: 'await Procman.run("procman.jsonc", {',
+    prelude: 'import { Procman } from "procman"; const mine = { log: () => undefined };',
+    postlude: 'await (await Procman.connect("procman.jsonc")).terminate();',
+  },
+];
+
+const METRICS_MD: readonly Setting[] = [
+  {
+    block: "$ procman status --json",
+    config: withApi,
+    before: "procman run --detach\nuntil procman status --json | grep -q cpuPercent; do sleep 0.2; done",
+  },
+  { block: "import { reportTelemetry }", prelude: "const jobs = [], served = 0;" },
+  {
+    block: '{ "process": "web", "memory"',
+    config: withApi,
+    before: "procman run --detach",
+    uses: `curl -sSf -H "Authorization: Bearer $(procman token --consumer me)" -H 'Content-Type: application/json' -d @block http://127.0.0.1:9000/telemetry`,
+  },
+  { block: "scrape_configs:", needs: "promtool", uses: "promtool check config --syntax-only block" },
+];
+
+const RELIABILITY_MD: readonly Setting[] = [
+  { block: "npm install -g procman", before: "procman run --detach" },
+  {
+    block: "procman run --detach --config /srv/app",
+    config: { processes: [sleeper] },
+    before: `mkdir -p /srv/app/releases/7 /srv/app/releases/8
+cp procman.jsonc /srv/app/releases/7/procman.json
+cp procman.jsonc /srv/app/releases/8/procman.json
+ln -s releases/7 /srv/app/current
+before=$(pwd); cd /srv/app`,
+    after: 'cd "$before"\nprocman terminate --config /srv/app/current/procman.json',
+  },
+];
+
+/** By page. */
+export const SETTINGS: { readonly [page: string]: readonly Setting[] } = {
+  "README.md": [{ block: "npm install procman", config: null }],
+  "docs/api.md": API_MD,
+  "docs/cli.md": CLI_MD,
+  "docs/clusters.md": [
+    { block: '{\n  "processes": [\n    {\n      "id": "api"', before: "mkdir -p data/1 data/2" },
+    { block: "$ procman scale web 6", config: { processes: [{ ...cluster, cluster: { ...cluster.cluster, instances: 4 } }] } },
+    { block: "procman restart web", config: { processes: [cluster] } },
+    {
+      block: "// draining-server.mjs",
+      uses: `PORT=3001 node draining-server.mjs & pid=$!
+until curl -sf http://127.0.0.1:3001; do sleep 0.1; done
+kill $pid; wait $pid`,
+    },
+  ],
+  "docs/configuration.md": [{ block: "procman init", config: null }],
+  "docs/containers.md": [
+    {
+      block: "FROM",
+      before: "npm install procman",
+      uses: `rm -r node_modules
+sed -n 's/^RUN npm ci/npm ci --offline/p' block | sh
+test -x "$(sed -n 's/^CMD ."\\([^"]*\\)".*/\\1/p' block)"`,
+    },
+    { block: "procman run --exit-with job", config: { processes: [web, { id: "job", cmd: "./backup.sh", autostart: true }] } },
+    { block: "HEALTHCHECK", before: "procman run --detach", uses: `sh -c "$(sed 's/HEALTHCHECK CMD //' block)"` },
+  ],
+  "docs/dependencies.md": [
+    { block: "{", needs: "redis-server" },
+    {
+      block: "$ procman status",
+      config: {
+        processes: [
+          { ...sleeper, id: "db" },
+          { ...sleeper, id: "migrate", dependsOn: ["db"] },
+          { ...web, dependsOn: [{ id: "migrate", condition: "finished" }] },
+        ],
+      },
+      before: "procman run\nuntil procman status | grep -q 'migrate  running'; do sleep 0.1; done",
+    },
+  ],
+  "docs/environment.md": [
+    { block: "// procman.jsonc", before: "echo key > /run/secrets/api-key" },
+    { block: "$ procman validate", before: "echo key > /run/secrets/api-key\nprintf 'A=1\\n# and\\nB: 2\\n' > .env" },
+  ],
+  "docs/from-compose.md": [{ block: "// procman.jsonc", needs: "redis-server" }],
+  "docs/groups.md": [
+    { block: "$ procman status group:backend", before: "procman run --detach" },
+    { block: "procman restart group:backend", before: "procman run --detach" },
+  ],
+  "docs/health.md": [
+    {
+      block: '{\n  "processes": [\n    {\n      "id": "web",\n      "cmd": "node server.js",\n      "autostart": true,\n      "ready"',
+      needs: "redis-server",
+    },
+  ],
+  "docs/incidents.md": INCIDENTS_MD,
+  "docs/library.md": LIBRARY_MD,
+  "docs/limits.md": [{ block: '{\n  "processes": [{', needs: "root" }],
+  "docs/log-store.md": [
+    { block: "$ procman logs", config: { name: "shop", processes: [web] }, uses: "procman run --detach\nls .procman/shop/logs/*.open" },
+  ],
+  "docs/metrics.md": METRICS_MD,
+  "docs/plugins.md": [
+    {
+      block: "$ procman status",
+      config: { processes: [web], plugins: [{ url: "./slack.mjs", options: {} }] },
+      before: `echo 'export default { name: "slack", version: "1.0.0", schema: { type: "object", required: ["channel"] }, setup() {} };' > slack.mjs
+procman run --detach
+until procman status | grep -q slack; do sleep 0.1; done`,
+    },
+  ],
+  "docs/reliability.md": [
+    ...RELIABILITY_MD,
+    { block: "[Service]", needs: "systemd-analyze", uses: "cp block procman.service\nsystemd-analyze verify --man=no ./procman.service" },
+  ],
+  "docs/reload.md": [
+    {
+      block: "$ procman run --detach",
+      config: { processes: [web, ...Array.from({ length: 11 }, (_, index) => ({ ...sleeper, id: `other-${index}` }))] },
+    },
+    {
+      block: "$ procman plan --profile production",
+      config: { processes: [web], profiles: { production: { processes: [{ id: "web", env: { NODE_ENV: "production" } }] } } },
+      before: "procman run",
+    },
+  ],
+  "docs/supervision.md": [
+    {
+      block: '{ "id": "nginx"',
+      needs: "nginx",
+      before: `mkdir -p /srv/www/logs
+printf 'events {}\\npid nginx.pid;\\nerror_log stderr;\\nhttp { access_log off; server { listen 127.0.0.1:8080; } }\\n' > /srv/www/nginx.conf
+PATH=$PATH:/usr/sbin`,
+    },
+    {
+      block: "$ procman reload nginx",
+      config: { processes: [{ id: "nginx", cmd: "trap : HUP; while :; do sleep 1; done", autostart: true, reloadSignal: "SIGHUP" }] },
+    },
+    { block: '{ "id": "jobs"', needs: "python3" },
+  ],
+  "docs/tokens.md": [
+    { block: "procman token --consumer team-b", config: { processes: [web, { ...mail, groups: "backend" }] } },
+    { block: "curl -H", config: withApi, before: "procman run --detach" },
+    {
+      block: "curl -X POST",
+      config: withApi,
+      before: "procman run --detach\nPROCMAN_API_TOKEN=$(procman token --consumer me) PROCMAN_API_HOSTNAME=127.0.0.1 PROCMAN_API_PORT=9000",
+    },
+  ],
+  "examples/plugins/README.md": [
+    { block: "npx procman run", between: "until [ -s messages.txt ] && [ -s received.log ]; do sleep 0.2; done" },
+  ],
+  "examples/quickstart/README.md": [
+    { block: "npx procman status", before: "npx procman run\nuntil [ -s logs/web.log ]; do sleep 0.1; done" },
+  ],
+  "examples/shared-socket/README.md": [
+    { block: "npx procman run", needs: "python3" },
+    { block: "curl http", needs: "python3", before: "npx procman run\nuntil procman status --check; do sleep 0.1; done" },
+  ],
+  "examples/worker/README.md": [{ block: "npx procman restart", before: "npx procman run" }],
+};

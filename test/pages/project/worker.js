@@ -1,0 +1,2 @@
+console.log("waits for mail");
+setInterval(() => undefined, 60_000);

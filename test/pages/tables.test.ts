@@ -1,0 +1,43 @@
+/** The tables for users of other tools: each command of the second column works with the configuration of its page. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { ROOT } from "../support/product.ts";
+import { isMissing } from "../support/system-programs.ts";
+import { blocksOf, PAGES } from "./page-blocks.ts";
+import { PageRig } from "./page-rig.ts";
+
+/** Time limit of a page. Milliseconds. */
+const PAGE_MS = 300_000;
+
+/** `status` says so while a process doesn't run. */
+const STATE = 3;
+
+const tables = PAGES.filter((page) => page.startsWith("docs/from-") && (process.env.PROCMAN_TEST_PAGES?.split(",").includes(page) ?? true));
+
+for (const page of tables) test(`${page}: each command of its tables works`, { timeout: PAGE_MS }, (context) => tryCommands(context, page));
+
+function commandsIn(page: string): readonly string[] {
+  const rows = readFileSync(join(ROOT, page), "utf8").split("\n");
+  const commands = rows.flatMap((row) => /^`(procman [^`]*)`$/.exec(row.split(" | ")[1] ?? "")?.[1] ?? []);
+  return commands.filter((command) => !/\b[A-Z]{2,}$/.test(command));
+}
+
+async function tryCommands(context: TestContext, page: string): Promise<void> {
+  if (page.endsWith("compose.md") && isMissing(context, "redis-server")) return;
+  const rig = await PageRig.create(context);
+  rig.write("procman.jsonc", blocksOf(page).find(({ language }) => language === "jsonc")?.text ?? "");
+  const commands = commandsIn(page);
+  assert.ok(commands.length > 10);
+  let isUp = false;
+  for (const command of commands) {
+    const isStart = /^procman run\b/.test(command);
+    if (isStart) await rig.must("procman terminate || [ $? = 69 ]");
+    else if (!isUp) await rig.must("procman terminate || [ $? = 69 ]\nprocman run --detach --wait");
+    const { code, out } = await rig.shell.run(rig.adapt(command));
+    assert.ok(code === 0 || (code === STATE && command.startsWith("procman status")), `"${command}" ended with ${code}:\n${out}`);
+    isUp = !isStart && !/^procman terminate\b/.test(command);
+  }
+  assert.deepEqual(await rig.shell.end(), []);
+}
