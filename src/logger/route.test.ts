@@ -60,7 +60,7 @@ describe("route of a run's output", () => {
     assert.match(read(second), /^\S+Z half line\n$/);
     assert.deepEqual(
       (await shown).map((chunks) => chunks?.join("")),
-      ["", "web     | half line\n"],
+      ["", "web     ! half line\n"],
     );
   });
 

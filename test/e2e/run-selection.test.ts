@@ -60,10 +60,10 @@ test("run --once runs everything once, ends when all have ended, and its exit co
   writeFileSync(join(folder, "code"), "7");
   writeFileSync(join(folder, "ran"), "");
   const bad = await procman(folder, ["run", "--once"]);
-  assert.deepEqual([bad.code, ranIn().replace(/^,/, "")], [7, "lint,test"], bad.out);
-  assert.match(bad.out, /test +\| exited with code 7.*; not restarted, because of --once\n/);
+  assert.deepEqual([bad.code, ranIn().replace(/^,/, "")], [7, "lint,test"], bad.err);
+  assert.match(bad.err, /test +\| exited with code 7.*; not restarted, because of --once\n/);
   assert.match(
-    bad.out,
+    bad.err,
     /report +\| skipped: it depends on test, which has failed for good: exited with code 7; not restarted, because of --once\n/,
   );
   writeFileSync(join(folder, "ran"), "");

@@ -53,7 +53,7 @@ test("of two procmans with the same port the second is controlled by its socket;
   await endpointOf(join(first.folder, ".procman/procman"));
   const second = await startProcman(context, [sleeper], { config: { api: { port } } });
   const line = await second.line(/Cannot serve the API/);
-  assert.ok(line.includes(`, by procman: `) && line.includes(first.stateDir), line);
+  assert.ok(line.includes(", by procman[procman]: ") && line.includes(first.stateDir), line);
   const { code, out } = await command(second.folder, ["restart", "sleeper"]);
   assert.equal(code, 0, out);
   assert.match((await command(second.folder, ["status"])).out, /sleeper +running/);
@@ -69,7 +69,7 @@ test("run --detach says that the port is taken; commands work", async (context) 
   const { folder } = homeOf(context, [sleeper], { api: { port } });
   const { code, err } = await command(folder, ["run", "--detach"]);
   assert.equal(code, 69);
-  assert.match(err, /has no API at 127\.0\.0\.1:\d+: .*EADDRINUSE.*by procman: .*; commands reach it nevertheless/);
+  assert.match(err, /has no API at 127\.0\.0\.1:\d+: .*EADDRINUSE.*by procman\[procman\]: .*; commands reach it nevertheless/);
   assert.match((await command(folder, ["status"])).out, /sleeper +running/);
 });
 
