@@ -11,7 +11,7 @@ const EXAMPLES: Readonly<Record<CommandName, readonly string[]>> = {
   list: ["list", "list --json"],
   show: ["show web", "show web --json"],
   next: ["next", "next backup"],
-  start: ["start web", "start web mail", "start all"],
+  start: ["start web", "start web mail", "start web --with-dependencies", "start all"],
   stop: ["stop web", "stop web-2", "stop all --no-wait"],
   restart: ["restart web", "restart group:backend", "restart all --timeout 30"],
   block: ["block backup"],

@@ -60,7 +60,11 @@ export class Client implements Control {
   async act(id: string, action: Action, options: ActOptions = {}): Promise<ProcessRecord> {
     return (await this.#ask(action, {
       id,
-      query: { wait: options.waitSeconds, ...(options.hard && { hard: true }) },
+      query: {
+        wait: options.waitSeconds,
+        ...(options.hard && { hard: true }),
+        ...(options.withDependencies && { withDependencies: true }),
+      },
       options,
     })) as ProcessRecord;
   }

@@ -54,6 +54,8 @@ export type ActOptions = {
   readonly waitSeconds?: number;
   /** A restart of a cluster: all instances at once, instead of one after another. */
   readonly hard?: boolean;
+  /** A start: first what the process depends on, as far as it doesn't run, also indirectly. */
+  readonly withDependencies?: boolean;
   /** Ends the waiting; the action continues. */
   readonly signal?: AbortSignal;
 };
@@ -70,7 +72,7 @@ export interface Control {
   /** How a process is run, without secrets: of a cluster, a group or `all` each. Rejects with `process-unknown`. */
   definitions(id: string): Promise<readonly DefinitionRecord[]>;
   state(): Promise<StateRecord>;
-  /** A process, an instance, a cluster, a group (`group:NAME`) or `all`. Rejects with `process-unknown`, `process-blocked`, `process-running`, `process-leaving`, `roll-running`; while it waits, `process-failed`, `roll-failed`, `wait-timeout`. */
+  /** A process, an instance, a cluster, a group (`group:NAME`) or `all`. Rejects with `process-unknown`, `process-blocked`, `process-running`, `process-leaving`, `process-foreign`, `roll-running`; while it waits, `process-failed`, `roll-failed`, `wait-timeout`. */
   act(id: string, action: Action, options?: ActOptions): Promise<ProcessRecord>;
   /** Gives a cluster another number of instances, until the next reload. Rejects with `process-unknown`, `scale-refused`, `process-blocked`, `reload-running`, `roll-running`, `configuration-invalid`; while it waits, `process-failed`, `wait-timeout`. */
   scale(id: string, scaling: Scaling, options?: ActOptions): Promise<ProcessRecord>;

@@ -109,6 +109,15 @@ export const PLAN = {
 
 export const RELOAD = { ...WAIT, ...PLAN } as const satisfies Parameters;
 
+export const START = {
+  ...WAIT,
+  withDependencies: {
+    kind: "flag",
+    description: "`1`: first what the process depends on, as far as it doesn't run.",
+    schema: { type: "boolean" },
+  },
+} as const satisfies Parameters;
+
 export const RESTART = {
   ...WAIT,
   hard: {

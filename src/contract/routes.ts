@@ -4,7 +4,20 @@ import { ACTIONS, type Action, type ActOptions, type PlanOptions, type Scaling, 
 import type { EventType } from "./event-record.ts";
 import { LOG_SUBMISSION, SCALING, SIGNALLING, TELEMETRY_REPORT } from "./input-schemas.ts";
 import { serves } from "./process-health.ts";
-import { EVENTS, HEALTH, INCIDENTS, LOGS, METRICS, type Parameters, type ParameterValues, PLAN, RELOAD, RESTART, WAIT } from "./query.ts";
+import {
+  EVENTS,
+  HEALTH,
+  INCIDENTS,
+  LOGS,
+  METRICS,
+  type Parameters,
+  type ParameterValues,
+  PLAN,
+  RELOAD,
+  RESTART,
+  START,
+  WAIT,
+} from "./query.ts";
 import type { LogQuery, LogSubmission, TelemetryReport } from "./records.ts";
 import { Page, type Route } from "./route.ts";
 
@@ -28,13 +41,13 @@ function action(name: Action): Route {
     path: `/processes/{id}/${name}`,
     scope: "control",
     summary: VERBS[name],
-    parameters: name === "restart" ? RESTART : WAIT,
+    parameters: name === "start" ? START : name === "restart" ? RESTART : WAIT,
     status: 200,
     output: processOutput,
     errors: [404, 409, 504],
     answer: (control, { id, query, signal }) => {
-      const { hard = false } = query as ParameterValues<typeof RESTART>;
-      return control.act(id, name, { ...waitOptions(query, signal), ...(hard && { hard }) });
+      const { hard = false, withDependencies = false } = query as ParameterValues<typeof RESTART & typeof START>;
+      return control.act(id, name, { ...waitOptions(query, signal), ...(hard && { hard }), ...(withDependencies && { withDependencies }) });
     },
   };
 }

@@ -95,8 +95,10 @@ class ServiceControl implements Control {
   async act(id: string, action: Action, options: ActOptions = {}): Promise<ProcessRecord> {
     const { actions, commit } = this.#ports;
     const caller = this.#caller;
-    const requested = this.#runAudited(action, id, () =>
-      actions.act(this.#find(id), { id, action, isHard: options.hard === true, caller }),
+    const { hard = false, withDependencies = false } = options;
+    const mayStart = withDependencies ? (dependency: Process) => this.#view?.allows(dependency.id) ?? true : undefined;
+    const requested = this.#runAudited(`${action}${withDependencies ? " with dependencies" : ""}`, id, () =>
+      actions.act(this.#find(id), { id, action, isHard: hard, mayStart, caller }),
     );
     const record = this.process(id);
     // Before the answer: what was accepted is carried out even if the service is killed right after.

@@ -62,6 +62,22 @@ export class Dependencies {
     return definition === undefined ? [] : unmet(definition, this.#find);
   }
 
+  /** What must be started so that these can start: of their unmet dependencies, also indirect ones, those that don't run. */
+  toStartFor(ids: readonly string[]): readonly Process[] {
+    const needed = new Set<string>();
+    const pending = [...ids];
+    for (const id of pending)
+      for (const member of this.unmetBy(id).flatMap(({ members }) => members)) {
+        if (needed.has(member)) continue;
+        needed.add(member);
+        pending.push(member);
+      }
+    return [...needed].flatMap((id) => {
+      const process = this.#find(id);
+      return process?.states.every(({ status }) => status === "idle" || status === "backoff") ? [process] : [];
+    });
+  }
+
   /** Why a process that waits can't start any more by itself: a dependency has failed for good, or can't start for such a reason, too. */
   lossOf(id: string): Obstacle | undefined {
     return this.#obstacleOf(id, hasFailedForGood, new Map());

@@ -125,6 +125,11 @@ export class Supervisor {
     return this.#dependencies.unmetBy(id);
   }
 
+  /** What must be started so that these processes can start: unmet dependencies that don't run, also indirect ones. */
+  toStartFor(processes: readonly Process[]): readonly Process[] {
+    return this.#dependencies.toStartFor(processes.map(({ id }) => id));
+  }
+
   /** Whether the process waits for one that has failed for good. A later start of that one makes it wait again. */
   isSkipped(id: string): boolean {
     return this.lossOf(id) !== undefined;

@@ -95,3 +95,44 @@ test("the condition completed: a process starts when its dependency has ended, w
   assert.deepEqual(after.dependsOn, [{ process: "prepare", condition: "completed" }]);
   assert.deepEqual([after.status, strict.status], ["running", "skipped"]);
 });
+
+test("start --with-dependencies starts first what does not run, also indirectly; a blocked dependency refuses it, a failed one is named", async (context) => {
+  const home = homeOf(context, [
+    {
+      id: "db",
+      cmd: "trap 'exit 0' TERM; [ ! -e broken ] || exit 3; touch up; while :; do sleep 0.05; done",
+      ready: { exec: "test -e up" },
+    },
+    { id: "migrate", cmd: "echo ran >> migrated", dependsOn: ["db"] },
+    { id: "cache", cmd: "sleep 1000", autostart: true },
+    { id: "web", cmd: "sleep 1000", dependsOn: ["cache", { id: "migrate", condition: "finished" }] },
+  ]);
+  const ask = (...args: readonly string[]): ReturnType<typeof procman> => procman(home.folder, args);
+  assert.equal((await ask("run", "--detach")).code, 0);
+  const cache = (await record(home, "cache")).pid;
+  assert.equal((await ask("start", "web", "--no-wait")).code, 0);
+  assert.equal((await record(home, "web")).status, "waiting");
+  await ask("block", "db");
+  const blocked = await ask("start", "web", "--with-dependencies");
+  assert.deepEqual(
+    [blocked.code, blocked.err],
+    [1, 'procman: Cannot start "web" with its dependencies: "db" is blocked; unblock it first\n'],
+  );
+  await ask("unblock", "db");
+  const started = await ask("start", "web", "--with-dependencies");
+  assert.equal(started.code, 0, started.err);
+  assert.match(started.out, /^web: running/);
+  assert.equal((await record(home, "cache")).pid, cache);
+  // What is done already isn't done again.
+  await ask("stop", "web", "db");
+  assert.equal((await ask("start", "web", "--with-dependencies")).code, 0);
+  assert.deepEqual([(await record(home, "db")).status, readFileSync(join(home.folder, "migrated"), "utf8")], ["stopped", "ran\n"]);
+  // A dependency that fails is named, with the process that waits for it.
+  await ask("stop", "web");
+  writeFileSync(join(home.folder, "broken"), "");
+  const failed = await ask("start", "migrate", "--with-dependencies");
+  assert.equal(failed.code, 1);
+  assert.match(failed.err, /Cannot start "db": it exited with code 3/);
+  assert.match(failed.err, /"migrate": it is skipped: it depends on db, which has failed for good: exited with code 3/);
+  assert.equal((await ask("terminate")).code, 0);
+});

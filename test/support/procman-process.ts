@@ -50,10 +50,10 @@ export class Procman {
     this.folder = folder;
     this.#isGuarded = options.args?.includes("--guarded") ?? false;
     started.set(folder, [...(started.get(folder) ?? []), this]);
-    const [program, ...args] = [...(options.launcher ?? []), process.execPath, BIN, "run", ...(options.args ?? [])];
-    this.child = spawn(program ?? "", args, { cwd: folder, env: cleanEnvironment(options.env), stdio: ["ignore", "pipe", "pipe"] });
-    for (const stream of [this.child.stdout, this.child.stderr])
-      stream?.setEncoding("utf8").on("data", (text: string) => this.#onText(text));
+    // One pipe for both, as on a terminal: of two, the order is unknown.
+    const command = ["-c", 'exec "$@" 2>&1', "sh", ...(options.launcher ?? []), process.execPath, BIN, "run", ...(options.args ?? [])];
+    this.child = spawn("/bin/sh", command, { cwd: folder, env: cleanEnvironment(options.env), stdio: ["ignore", "pipe", "inherit"] });
+    this.child.stdout?.setEncoding("utf8").on("data", (text: string) => this.#onText(text));
     this.child.once("exit", (code, signal) => {
       this.#exit = { code, signal };
       this.#wake();

@@ -71,6 +71,7 @@ type Options = {
   readonly timeout?: number;
   readonly json?: boolean;
   readonly hard?: boolean;
+  readonly withDependencies?: boolean;
 };
 
 type Result = { readonly record: ProcessRecord } | { readonly problem: ProcmanError };
@@ -88,6 +89,7 @@ export function actionCommand(action: Action): { readonly define: (parent: Comma
       )
       .option("--json", "print the records of the API")
       .action((ids: readonly string[], options: Options) => act(action, ids, options));
+    if (action === "start") command.option("--with-dependencies", "start first what they depend on, as far as it isn't running");
     if (action === "restart") command.option("--hard", "restart all instances of a cluster at once instead of one after another");
   };
   return { define };
@@ -96,14 +98,15 @@ export function actionCommand(action: Action): { readonly define: (parent: Comma
 async function act(
   action: Action,
   ids: readonly string[],
-  { config, wait, timeout = defaultTimeout(action), json, hard }: Options,
+  { config, wait, timeout = defaultTimeout(action), json, hard, withDependencies }: Options,
 ): Promise<void> {
   const targets = ids.includes("all") ? ["all"] : [...new Set(ids)];
   const client = await connect(config);
   const open = new Set(targets);
   const since = Date.now();
   const one = async (id: string): Promise<Result> => {
-    const result = await ask(client, { id, action, config, options: { ...(wait && { waitSeconds: timeout }), ...(hard && { hard }) } });
+    const acting = { ...(wait && { waitSeconds: timeout }), ...(hard && { hard }), ...(withDependencies && { withDependencies }) };
+    const result = await ask(client, { id, action, config, options: acting });
     open.delete(id);
     return result;
   };

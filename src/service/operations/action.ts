@@ -24,8 +24,16 @@ export type ActionPorts = {
   readonly lastEnd: Target["lastEnd"];
 };
 
-/** `id`: a process, an instance, a cluster, or `all`. `isHard`: all instances of a cluster together. */
-export type ActionRequest = { readonly id: string; readonly action: Action; readonly isHard?: boolean; readonly caller: Caller };
+/** `id`: a process, an instance, a cluster, or `all`. */
+export type ActionRequest = {
+  readonly id: string;
+  readonly action: Action;
+  /** All instances of a cluster together. */
+  readonly isHard?: boolean;
+  /** Of a start: also what it depends on, as far as this is true for it. */
+  readonly mayStart?: ((dependency: Process) => boolean) | undefined;
+  readonly caller: Caller;
+};
 
 /** `done`: resolves when the requested state is reached. */
 export type AcceptedRequest = { readonly done: (options: ActOptions) => Promise<void> };
@@ -40,7 +48,7 @@ export class Actions {
   }
 
   /**
-   * @throws {ProcmanError} `process-running`, `process-blocked`, `process-leaving`, `roll-running`; `done` rejects with
+   * @throws {ProcmanError} `process-running`, `process-blocked`, `process-leaving`, `process-foreign`, `roll-running`; `done` rejects with
    * `process-failed`, `roll-failed`, `wait-timeout`
    */
   act(found: readonly Process[], request: ActionRequest): AcceptedRequest {
@@ -63,9 +71,12 @@ export class Actions {
     };
   }
 
-  #atOnce(found: readonly Process[], { id, action, caller }: ActionRequest): StartedAction {
+  #atOnce(found: readonly Process[], request: ActionRequest): StartedAction {
+    const { id, action, caller } = request;
     const { supervisor, operations, spec, recordRequester } = this.#ports;
-    const processes = applyAction(action === "stop" ? supervisor.inStopOrder(found) : supervisor.inStartOrder(found), id, action);
+    const ordered =
+      action === "stop" ? supervisor.inStopOrder(found) : supervisor.inStartOrder([...this.#neededBy(found, request), ...found]);
+    const processes = applyAction(ordered, id, action);
     const endsRuns = action === "stop" || action === "restart";
     // Only for accepted requests: a refused one ends no run.
     if (endsRuns) for (const process of processes) recordRequester(process.id, caller);
@@ -74,6 +85,18 @@ export class Actions {
       operations.cancel({ kind: action === "restart" ? "restart-at-once" : action, targets }, `${action} was requested`);
     }
     return { processes, restarts: [] };
+  }
+
+  /** The dependencies that a start starts, too. */
+  #neededBy(found: readonly Process[], { id, action, mayStart }: ActionRequest): readonly Process[] {
+    if (action !== "start" || mayStart === undefined) return [];
+    const asked = new Set(found);
+    const needed = this.#ports.supervisor.toStartFor(found.filter(({ isBlocked }) => !isBlocked)).filter((each) => !asked.has(each));
+    const cannot = `Cannot start "${id}" with its dependencies:`;
+    if (!needed.every(mayStart)) throw new ProcmanError("process-foreign", `${cannot} the token is not valid for all of them`);
+    const blocked = needed.find(({ isBlocked }) => isBlocked);
+    if (blocked !== undefined) throw new ProcmanError("process-blocked", `${cannot} "${blocked.id}" is blocked; unblock it first`);
+    return needed;
   }
 
   /** Restarts clusters instance by instance and everything else at once. Dependents with `restart: true` follow the cluster they depend on. */
