@@ -106,6 +106,10 @@ test("5 a limited token learns of no other process, on a real procman, and acts 
   assert.doesNotMatch(text, /hidden|web|public-/);
   assert.match(text, /another process/, "the dependent of api was stopped first");
   for (const id of ["web", "hidden-one"]) await assert.rejects(team.act(id, "stop"), { code: "process-unknown" });
+  await own.act("all", "stop", { waitSeconds: 30 });
+  const one = await clientOf(folder, state, "--process", "api");
+  await assert.rejects(one.act("api", "start", { withDependencies: true }), { code: "process-foreign" });
+  await own.act("all", "start", { waitSeconds: 30 });
   assert.deepEqual(
     (await team.process("group:public")).instances?.map(({ id }) => id),
     ["api"],

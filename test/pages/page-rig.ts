@@ -155,7 +155,10 @@ function environmentIn(folder: string): NodeJS.ProcessEnv {
   const own = join(folder, "bin");
   mkdirSync(own, { recursive: true });
   for (const name of ["pgrep", "pkill"]) copyFileSync(join(import.meta.dirname, "pgrep.sh"), join(own, name));
+  // The configuration that npm has here, and that it warns of.
+  const npm = Object.keys(process.env).filter((name) => /^npm_/i.test(name));
   return cleanEnvironment({
+    ...Object.fromEntries(npm.map((name) => [name, undefined])),
     HOME: folder,
     PATH: `${own}:${join(folder, "node_modules/.bin")}:${process.env.PATH ?? ""}`,
     CI_TOKEN: "token of CI",
