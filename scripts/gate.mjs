@@ -22,7 +22,7 @@ const STEPS = [
   { name: "format and lint", argv: tool("@biomejs/biome/bin/biome", "check", "--error-on-warnings", "--max-diagnostics=30", ".") },
 ];
 
-/** Runs every step, also after one has failed: one look shows all there is to do. */
+/** Runs every step, also after one has failed: one look shows all there is to do. `failures` says of each step how it failed. */
 export async function runGate() {
   const waiting = STEPS.filter(({ onlyWith }) => onlyWith === undefined || existsSync(join(ROOT, onlyWith)));
   const results = [];
@@ -33,6 +33,7 @@ export async function runGate() {
   return {
     passed: results.reduce((sum, { passed }) => sum + passed, 0),
     failed: results.reduce((sum, { failed }) => sum + failed, 0),
+    failures: results.flatMap(({ failures }) => failures ?? []),
   };
 }
 
@@ -42,8 +43,9 @@ async function run({ name, tests, argv }) {
   const { ok, ms, why, output, passed = Number(ok), failed = Number(!ok) } = result;
   const counts = tests ? `  ${passed} passed, ${failed} failed` : "";
   console.log(`${ok ? "ok  " : "FAIL"} ${name.padEnd(16)} ${(ms / 1000).toFixed(1).padStart(5)} s${counts}${ok ? "" : `  (${why})`}`);
-  if (!ok) console.log(indent(output));
-  return { passed, failed };
+  if (ok) return { passed, failed };
+  console.log(indent(output));
+  return { passed, failed, failures: `${name}: ${why}\n${result.failures ?? output}` };
 }
 
 function indent(text) {

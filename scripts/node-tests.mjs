@@ -57,7 +57,7 @@ export function runTogether(places, options) {
 /**
  * @param {readonly string[]} places
  * @param {{ timeoutMs: number, concurrency?: number, node?: string, env?: Record<string, string>, show?: boolean }} options
- * @returns {Promise<{ ok: boolean, output: string, ms: number, why: string, passed: number, failed: number }>}
+ * @returns {Promise<{ ok: boolean, output: string, ms: number, why: string, passed: number, failed: number, failures?: string }>}
  */
 export function runTests(places, options) {
   return runFiles(findTests(places), places, options);
@@ -75,7 +75,13 @@ function withTotals(result) {
   const passed = total(result.output, "pass");
   const failed = total(result.output, "fail") + total(result.output, "cancelled");
   const ok = result.ok && failed === 0 && passed > 0;
-  return { ...result, ok, passed, failed: ok ? 0 : Math.max(failed, 1) };
+  return { ...result, ok, passed, failed: ok ? 0 : Math.max(failed, 1), failures: failures(result.output) };
+}
+
+/** The runner's last section, which says how each failed test failed; the last lines of a run that did not come so far. */
+function failures(output) {
+  const section = output.lastIndexOf("✖ failing tests:");
+  return section === -1 ? output.trimEnd().split("\n").slice(-20).join("\n") : output.slice(section);
 }
 
 /** Only the last one counts: a test may print another runner's summary. */

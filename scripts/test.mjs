@@ -19,11 +19,12 @@ const PHASES = [
   { folder: "test/faults", timeoutMs: 15 * MINUTE, concurrency: 1 },
 ];
 
-const totals = { passed: 0, failed: 0 };
+const totals = { passed: 0, failed: 0, failures: [] };
 
-function count({ passed, failed }) {
+function count({ passed, failed, failures = [] }) {
   totals.passed += passed;
   totals.failed += failed;
+  totals.failures.push(...failures);
 }
 
 function heading(text) {
@@ -44,14 +45,16 @@ async function prepare() {
 async function checkPackage() {
   const { ok, output } = await runCommand([process.execPath, "node_modules/publint/src/cli.js", "--strict"], { timeoutMs: MINUTE });
   console.log(ok ? "ok   package" : `FAIL package\n${output}`);
-  count({ passed: Number(ok), failed: Number(!ok) });
+  count({ passed: Number(ok), failed: Number(!ok), failures: ok ? [] : [output] });
 }
 
 async function runPhase({ folder, ...options }, env) {
   heading(folder);
   const result = await runTests([folder], { ...options, show: true, env });
-  if (!result.ok) console.log(`FAIL ${folder}: ${result.why}`);
-  count(result);
+  if (result.ok) return count(result);
+  const verdict = `FAIL ${folder}: ${result.why}`;
+  console.log(verdict);
+  count({ ...result, failures: [`${verdict}\n${result.failures}`] });
 }
 
 async function main() {
@@ -68,5 +71,7 @@ await main().catch((error) => {
   console.error(error);
   count({ passed: 0, failed: 1 });
 });
+// Again at the end: who reads only the last lines of a long log sees what failed.
+if (totals.failures.length > 0) console.log(`\n=== what failed\n${totals.failures.join("\n\n")}`);
 console.log(`\n${totals.passed} passed, ${totals.failed} failed`);
 process.exitCode = totals.failed === 0 ? 0 : 1;
