@@ -10,10 +10,10 @@ function echo(context: TestContext): { readonly child: IpcProcess<string, readon
   const child = new IpcProcess<string, readonly string[]>([process.execPath, "-e", ECHO], process.env);
   context.after(() => child.kill());
   const [received, waiting]: [unknown[], ((messages: unknown) => void)[]] = [[], []];
-  child.events = {
+  child.listen({
     messages: ([messages]) => (waiting.length > 0 ? waiting.shift()?.(messages) : received.push(messages)),
     exit: ({ code, signal }) => assert.equal(signal, "SIGKILL", `exit code ${code}`),
-  };
+  });
   return {
     child,
     next: () => (received.length > 0 ? Promise.resolve(received.shift()) : new Promise((resolve) => waiting.push(resolve))),

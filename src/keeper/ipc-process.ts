@@ -24,15 +24,14 @@ export type Urgency = "now" | "turn" | "deferred";
 const BURST_MS = 1;
 
 export class IpcProcess<Sent, Received> {
-  /** Replaceable: an upgrade listens to a candidate before it is promoted. */
-  events: IpcProcessEvents<Received> = { messages: () => undefined, exit: () => undefined };
+  #events: IpcProcessEvents<Received> = { messages: () => undefined, exit: () => undefined };
   readonly #process: ChildProcess;
   #outbox: Sent[] = [];
   #flushing = false;
   #flushedAt = 0;
   readonly #deferred: DeferredQueue;
   #cancelDeferred: (() => void) | undefined;
-  #hasExited = false;
+  #exit: ProcessExit | undefined;
   #hasAnswered = false;
 
   /** `sockets`: inherited by the process. */
@@ -48,7 +47,7 @@ export class IpcProcess<Sent, Received> {
     this.#process = child;
     child.on("message", (messages, socket: unknown) => {
       this.#hasAnswered = true;
-      this.events.messages(messages as Received[], socket);
+      this.#events.messages(messages as Received[], socket);
     });
     child.once("error", (error: NodeJS.ErrnoException) => this.#onExit({ code: null, signal: error.code ?? "error" }));
     child.once("exit", (code, signal) => this.#onExit({ code, signal }));
@@ -58,9 +57,16 @@ export class IpcProcess<Sent, Received> {
     return this.#process.pid;
   }
 
+  /** Replaces the listener: an upgrade listens to a candidate before it is promoted. An exit that was seen before is reported again. */
+  listen(events: IpcProcessEvents<Received>): void {
+    this.#events = events;
+    const exit = this.#exit;
+    if (exit !== undefined) queueMicrotask(() => events.exit(exit));
+  }
+
   /** Its exit has not been seen yet. */
   get isRunning(): boolean {
-    return !this.#hasExited;
+    return this.#exit === undefined;
   }
 
   /** It has sent a message, so it reads what is sent to it. */
@@ -108,8 +114,8 @@ export class IpcProcess<Sent, Received> {
   }
 
   #onExit(how: ProcessExit): void {
-    if (this.#hasExited) return;
-    this.#hasExited = true;
-    this.events.exit(how);
+    if (this.#exit !== undefined) return;
+    this.#exit = how;
+    this.#events.exit(how);
   }
 }

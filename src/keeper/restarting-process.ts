@@ -80,10 +80,10 @@ export class RestartingProcess<Sent, Received> {
     clearTimeout(this.#timer);
     this.#current = candidate;
     this.#startedAt = monotonicMs();
-    candidate.events = {
+    candidate.listen({
       messages: (messages, socket) => this.#current === candidate && this.#options.onMessages(messages, socket),
       exit: (how) => this.#current === candidate && this.#onExit(how),
-    };
+    });
     this.#options.onStart();
   }
 

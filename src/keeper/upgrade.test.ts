@@ -12,12 +12,15 @@ import { UpgradeRun } from "./upgrade.ts";
 /** A stand-in for a service or a logger; the first argument says how it behaves. */
 const PROGRAM = `
 const [, , how, version] = process.argv;
-const say = (message) => process.send([message]);
+const say = (message) => process.send([message], () => how.endsWith("brief") && process.exit(6));
 process.on("disconnect", () => process.exit());
 const isLogger = how.startsWith("logger");
 if (how === "exits") process.exit(3);
 if (how !== "mute") say(isLogger ? { t: "ready", version } : { t: "open", protocol: how === "foreign" ? 99 : 1, version, stateDir: "", captures: 0 });
-process.on("SIGUSR1", () => how !== "logger-stuck" && process.exit(0));
+process.on("SIGUSR1", () => {
+  if (how === "logger-slow") setTimeout(() => process.exit(0), 200);
+  else if (how !== "logger-stuck") process.exit(0);
+});
 process.on("message", (messages) => {
   for (const { t } of messages) {
     if (t === "snapshot" && how === "dies") process.exit(4);
@@ -146,6 +149,21 @@ for (const [how, why] of [
     assert.ok(old?.isUp);
     assert.equal(briefed(), 2);
   });
+
+test("a service that ends while the old one steps aside is not promoted for good: one that runs follows", async (context) => {
+  const { service, upgrade, argv, briefed } = await office(context, "stubborn");
+  assert.match(problemOf(await upgrade.service(argv("brief", "2"), "1")), /it ended before it took over/);
+  while (!service.hasAnswered) await new Promise((resolve) => setTimeout(resolve, 5));
+  assert.ok(service.isUp);
+  assert.ok(briefed() > 0);
+});
+
+test("a logger that ends while the old one hands over: another one follows", async (context) => {
+  const { logger, upgrade, argv } = await office(context, "good", "logger-slow");
+  assert.match(problemOf(await upgrade.logger(argv("logger-brief", "2"), "1")), /it ended before it took over/);
+  while (!logger.hasAnswered) await new Promise((resolve) => setTimeout(resolve, 5));
+  assert.ok(logger.isUp);
+});
 
 test("an old service that doesn't step aside is killed and replaced", async (context) => {
   const { service, upgrade, argv } = await office(context, "stubborn");

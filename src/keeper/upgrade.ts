@@ -78,7 +78,8 @@ export class UpgradeRun {
   loggerExited(): void {
     const handover = this.#loggerHandover;
     this.#loggerHandover = undefined;
-    if (handover === undefined || !handover.candidate.isUp) return;
+    if (handover === undefined) return;
+    if (!handover.candidate.isUp) return handover.done.reject("it ended before it took over");
     this.#parts.logger.promote(handover.candidate);
     handover.done.resolve();
   }
@@ -155,10 +156,10 @@ function firstMessage<To, From extends { readonly t: string }, T extends From["t
   ms: number,
 ): Promise<Extract<From, { readonly t: T }>> {
   const deferred = new Deferred<Extract<From, { readonly t: T }>>(ms, "it did not load in time");
-  candidate.events = {
+  candidate.listen({
     messages: ([first]) => first?.t === type && deferred.resolve(first as Extract<From, { readonly t: T }>),
     exit: ({ code, signal }) => deferred.reject(`it ended at once (${signal ?? `exit code ${code}`})`),
-  };
+  });
   return deferred.promise().catch((error: Error) => {
     if (candidate.isRunning) candidate.kill();
     throw error;
