@@ -13,7 +13,7 @@ export async function afterEdit(config: string | undefined, apply = false): Prom
     return;
   }
   if (!apply) {
-    process.stdout.write(`procman is running without this change; "${asTyped("reload", config)}" applies it\n`);
+    process.stdout.write(`procman is running without this change; "${asTyped("reload", { config })}" applies it\n`);
     return;
   }
   const { reload } = await import("./commands/reload-command.ts");

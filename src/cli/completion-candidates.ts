@@ -2,13 +2,13 @@
 import { isObject } from "../base/schema-check.ts";
 import { read } from "../config/config-file.ts";
 import { type Document, parseDocument } from "../config/document.ts";
-import { locate } from "../config/find-config.ts";
 import { dataOf, load } from "../config/load.ts";
 import { profileNames } from "../config/profile.ts";
 import { connectTo } from "../connection/connect.ts";
 import { groupsIn } from "../connection/history.ts";
 import { selectorOf, selectorsIn } from "../contract/groups.ts";
 import { holderOf } from "../os/lock.ts";
+import { type Target, targetLocation } from "./target.ts";
 
 export type Completion = { readonly value: string; readonly text?: string };
 
@@ -18,8 +18,8 @@ type CachedCandidates = Completion & { readonly isCluster: boolean; readonly gro
 const TIMEOUT_MS = 1_000;
 
 /** Ids and groups of the running procman; without one, those of the file. */
-export async function ids(config: string | undefined): Promise<readonly Completion[]> {
-  const found = await known(config);
+export async function ids(target: Target): Promise<readonly Completion[]> {
+  const found = await known(target);
   return found.length === 0 ? [] : [...found, ...groupsOf(found), { value: "all", text: "all processes" }];
 }
 
@@ -27,15 +27,15 @@ function groupsOf(found: readonly CachedCandidates[]): readonly Completion[] {
   return selectorsIn(found).map((value) => ({ value, text: "group" }));
 }
 
-export async function clusters(config: string | undefined): Promise<readonly Completion[]> {
-  return (await known(config)).filter(({ isCluster }) => isCluster);
+export async function clusters(target: Target): Promise<readonly Completion[]> {
+  return (await known(target)).filter(({ isCluster }) => isCluster);
 }
 
-async function known(config: string | undefined): Promise<readonly CachedCandidates[]> {
+async function known(target: Target): Promise<readonly CachedCandidates[]> {
   const timer = setTimeout(() => process.exit(), TIMEOUT_MS);
   try {
-    const location = locate(config, process.cwd());
-    return holderOf(location.stateDir) === undefined ? await configured(config) : await running(location);
+    const location = targetLocation(target);
+    return holderOf(location.stateDir) === undefined ? await configured(target.config) : await running(location);
   } catch {
     return [];
   } finally {

@@ -5,7 +5,9 @@ import { CATEGORIES } from "../contract/records.ts";
 import { SCOPES } from "../contract/token-claims.ts";
 import { COMMANDS, isCommand } from "./commands.ts";
 import { type Completion, clusters, groupNamesInFile, groupsInFile, ids, idsInFile, profilesInFile } from "./completion-candidates.ts";
+import { NAME_HELP } from "./config-option.ts";
 import { SUMMARIES } from "./overview.ts";
+import { runningNames, type Target } from "./target.ts";
 
 const MAX: readonly Completion[] = [{ value: "max", text: "one per processor" }];
 /** Options whose values are separated by commas. */
@@ -60,26 +62,27 @@ async function candidatesFor([name, ...before]: readonly string[], current: stri
     return options.flatMap(({ long, description }) => (typeof long === "string" ? [{ value: long, text: description }] : []));
   if (name === "completion") return ["bash", "zsh", "fish"].map((value) => ({ value }));
   const words = ARGUMENTS[name];
-  if (words !== undefined) return words(argumentsIn(before, options).length, configIn(before));
+  if (words !== undefined) return words(argumentsIn(before, options).length, targetIn(before));
   if (name === "run") return [...idsInFile(configIn(before)), ...groupsInFile(configIn(before))];
   if (name === "remove") return idsInFile(configIn(before));
-  return argument?.name() === "id" ? ids(configIn(before)) : [];
+  return argument?.name() === "id" ? ids(targetIn(before)) : [];
 }
 
 /** Commands whose arguments differ. */
-const ARGUMENTS: Readonly<Record<string, (position: number, config: string | undefined) => Promise<readonly Completion[]>>> = {
+const ARGUMENTS: Readonly<Record<string, (position: number, target: Target) => Promise<readonly Completion[]>>> = {
   scale: scaleWords,
-  signal: async (position, config) => (position === 0 ? SIGNALS.map((name) => ({ value: name.slice("SIG".length) })) : ids(config)),
+  signal: async (position, target) => (position === 0 ? SIGNALS.map((name) => ({ value: name.slice("SIG".length) })) : ids(target)),
 };
 
 /** The first argument is a cluster, the second a number or `max`. */
-async function scaleWords(position: number, config: string | undefined): Promise<readonly Completion[]> {
-  return position === 0 ? clusters(config) : position === 1 ? MAX : [];
+async function scaleWords(position: number, target: Target): Promise<readonly Completion[]> {
+  return position === 0 ? clusters(target) : position === 1 ? MAX : [];
 }
 
 /** Values of an option; empty for files, which the shell completes itself. */
-function valuesOf({ long, argChoices = [] }: Option, before: readonly string[]): readonly Completion[] {
+function valuesOf({ long, description, argChoices = [] }: Option, before: readonly string[]): readonly Completion[] {
   if (long === "--exit-with" || long === "--process") return idsInFile(configIn(before));
+  if (description === NAME_HELP) return runningNames().map((value) => ({ value }));
   if (long === "--profile") return profilesInFile(configIn(before));
   if (long === "--group") return groupNamesInFile(configIn(before)).map((value) => ({ value }));
   return (LISTS[long ?? ""] ?? VALUES[long ?? ""] ?? argChoices).map((value) => ({ value }));
@@ -99,6 +102,14 @@ function isOneOf({ short, long }: CompletionFlag, word: string): boolean {
 }
 
 function configIn(before: readonly string[]): string | undefined {
-  const option = before.findIndex((word) => word === "-c" || word === "--config");
+  return valueIn(before, ["-c", "--config"]);
+}
+
+function targetIn(before: readonly string[]): Target {
+  return { config: configIn(before), name: valueIn(before, ["--name"]) };
+}
+
+function valueIn(before: readonly string[], flags: readonly string[]): string | undefined {
+  const option = before.findIndex((word) => flags.includes(word));
   return option >= 0 ? before[option + 1] : undefined;
 }

@@ -1,8 +1,13 @@
-/** The option that all commands with a configuration have. */
+/** The options that say which procman a command is for. */
+import type { Target } from "./target.ts";
+
 export const CONFIG_HELP =
   "configuration file, or its folder (default: PROCMAN_CONFIG, else procman.jsonc or procman.json in this folder or the nearest above)";
 
-/** A command as one would type it, for the same configuration file. */
-export function asTyped(command: string, config: string | undefined): string {
+export const NAME_HELP = "name of a running procman, as `procman list` shows it; its configuration file isn't needed";
+
+/** A command as one would type it, for the same procman. */
+export function asTyped(command: string, { config, name }: Target): string {
+  if (name !== undefined) return `procman ${command} --name ${name}`;
   return `procman ${command}${config === undefined ? "" : ` --config ${config}`}`;
 }

@@ -3,9 +3,9 @@ import type { CommandName } from "./overview.ts";
 
 const EXAMPLES: Readonly<Record<CommandName, readonly string[]>> = {
   run: ["run", "run --detach --wait", "run web --console", "run --once test lint"],
-  terminate: ["terminate"],
+  terminate: ["terminate", "terminate --name shop"],
   upgrade: ["upgrade"],
-  status: ["status", "status web", "status --check web", "status group:backend"],
+  status: ["status", "status web", "status --name shop", "status --check web", "status group:backend"],
   logs: ["logs -f", "logs web -n 20", "logs --severity error --since 10m", "logs web --search timeout --since yesterday"],
   why: ["why web", "why web -n 3"],
   list: ["list", "list --json"],

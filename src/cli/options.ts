@@ -3,11 +3,17 @@ import { type Command, InvalidArgumentError } from "commander";
 import type { PlanOptions } from "../contract/control.ts";
 import { selectorOf, selectorsIn, unknownProcess } from "../contract/groups.ts";
 import type { ProcessRecord } from "../contract/records.ts";
-import { CONFIG_HELP } from "./config-option.ts";
+import { CONFIG_HELP, NAME_HELP } from "./config-option.ts";
+import type { Target } from "./target.ts";
 import { unappliedId } from "./unapplied.ts";
 
 export function withConfig(command: Command): Command {
   return command.option("-c, --config <path>", CONFIG_HELP);
+}
+
+/** Of commands that talk to a running procman. */
+export function withTarget(command: Command): Command {
+  return withConfig(command).option("--name <name>", NAME_HELP);
 }
 
 export function secondsTo(max: number): (text: string) => number {
@@ -32,10 +38,10 @@ export const IDS_HELP = "ids of processes, instances (web-2), clusters or groups
 /**
  * The records of these ids (processes, instances, clusters or groups; all records for no id or `all`), in order.
  *
- * @param config path of the configuration file, which may have an id that is not applied yet
+ * @param target whose configuration file may have an id that is not applied yet
  * @throws {ProcmanError} `process-unknown`
  */
-export function selected(records: readonly ProcessRecord[], ids: readonly string[], config?: string): readonly ProcessRecord[] {
+export function selected(records: readonly ProcessRecord[], ids: readonly string[], target: Target = {}): readonly ProcessRecord[] {
   const wanted = new Set(ids);
   if (wanted.size === 0 || wanted.has("all")) return records;
   const flat = records.flatMap((record) => [record, ...(record.instances ?? [])]);
@@ -44,7 +50,7 @@ export function selected(records: readonly ProcessRecord[], ids: readonly string
     const selectors = selectorsIn(flat);
     if (!selectors.includes(id) && !flat.some((record) => record.id === id)) {
       const known = flat.map((record) => record.id);
-      throw unappliedId(id, config) ?? unknownProcess(id, known, selectors);
+      throw unappliedId(id, target) ?? unknownProcess(id, known, selectors);
     }
   }
   return records.flatMap((record) => (isWanted(record) ? [record] : (record.instances ?? []).filter(isWanted)));

@@ -1,22 +1,24 @@
 /** What the configuration file has, and the running procman does not have yet. */
 import { ProcmanError } from "../base/errors.ts";
-import { locate } from "../config/find-config.ts";
 import { holderOf } from "../os/lock.ts";
 import { groupsInFile, idsInFile } from "./completion-candidates.ts";
 import { asTyped } from "./config-option.ts";
+import { type Target, targetFile, targetLocation } from "./target.ts";
 
 /** Whether a procman runs this configuration file. */
 export function isRunning(config: string | undefined): boolean {
-  return holderOf(locate(config, process.cwd()).stateDir) !== undefined;
+  return holderOf(targetLocation({ config }).stateDir) !== undefined;
 }
 
 /** The error for an id that the running procman does not know; undefined if the file does not have it either. */
-export function unappliedId(id: string, config: string | undefined): ProcmanError | undefined {
+export function unappliedId(id: string, target: Target): ProcmanError | undefined {
+  const config = targetFile(target);
+  if (target.name !== undefined && config === undefined) return undefined;
   const isInFile = idsInFile(config).some(
     ({ value }) => value === id || (id.startsWith(`${value}-`) && /^\d+$/.test(id.slice(value.length + 1))),
   );
   const isGroup = groupsInFile(config).some(({ value }) => value === id);
   if (!isInFile && !isGroup) return undefined;
-  const reason = `the configuration file has it, but procman runs without it; "${asTyped("reload", config)}" applies the file`;
+  const reason = `the configuration file has it, but procman runs without it; "${asTyped("reload", target)}" applies the file`;
   return new ProcmanError("process-unknown", `Cannot find ${isGroup ? "" : "process "}${JSON.stringify(id)}: ${reason}`);
 }

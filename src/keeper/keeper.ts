@@ -7,6 +7,7 @@ import type { UpgradeStep } from "../ipc/upgrade-protocol.ts";
 import { failpoint } from "../os/failpoint.ts";
 import { setTitle } from "../os/part-title.ts";
 import { isAlive } from "../os/process-stat.ts";
+import { runningKeepers } from "../os/running-keepers.ts";
 import { BalancerProcessKeeper } from "./balancer-process.ts";
 import { upgradeStepOf } from "./balancer-upgrade.ts";
 import { DeferredQueue } from "./deferred-queue.ts";
@@ -186,6 +187,7 @@ export class Keeper {
     setTitle("keeper", stateDir);
     try {
       const isFailover = this.#start.failovers > 0;
+      if (!isFailover) refuseSecond(stateDir, file);
       const uidOf = (slot: string): number | undefined => this.#uids[slot.replace(/:\d+$/, "")];
       const parts = { service: this.#service, logger: this.#logger, sockets: this.#sockets, deferred: this.#deferred };
       this.#state = new KeeperState({ stateDir, file, uidOf, isFailover, ...parts });
@@ -278,6 +280,17 @@ export class Keeper {
     this.#logger.current?.kill("SIGUSR1");
     process.exit(EXIT.refused);
   }
+}
+
+/** The processes of a file run once, unless another state folder is asked for. @throws {ProcmanError} `already-running` */
+function refuseSecond(stateDir: string, file: string | undefined): void {
+  if (file === undefined || process.env.PROCMAN_STATE_DIR) return;
+  const first = runningKeepers().find((each) => each.pid !== undefined && each.file === file && each.stateDir !== stateDir);
+  if (first === undefined) return;
+  throw new ProcmanError(
+    "already-running",
+    `procman is already running with ${file} (pid ${first.pid}, state folder ${first.stateDir}); stop it with "procman terminate --name ${first.name}" first. To run the file twice, set PROCMAN_STATE_DIR`,
+  );
 }
 
 /** Without /proc, each check starts a program. Milliseconds. */

@@ -9,9 +9,10 @@ import type { ProcessRecord, Status } from "../../contract/records.ts";
 import { asTyped } from "../config-option.ts";
 import { connect } from "../connected.ts";
 import { outcomeOf } from "../format.ts";
-import { IDS_HELP, secondsTo, withConfig } from "../options.ts";
+import { IDS_HELP, secondsTo, withTarget } from "../options.ts";
 import { waitFor } from "../progress.ts";
 import { lastLinesOf } from "../settled-start.ts";
+import type { Target } from "../target.ts";
 import { unappliedId } from "../unapplied.ts";
 
 /** A stop may take 30 s until SIGKILL. Seconds. */
@@ -67,6 +68,7 @@ const VERBS: Readonly<Record<Action, Verb>> = {
 
 type Options = {
   readonly config?: string;
+  readonly name?: string;
   readonly wait: boolean;
   readonly timeout?: number;
   readonly json?: boolean;
@@ -79,7 +81,7 @@ type Result = { readonly record: ProcessRecord } | { readonly problem: ProcmanEr
 export function actionCommand(action: Action): { readonly define: (parent: Command) => void } {
   const { summary, description } = VERBS[action];
   const define = (parent: Command): void => {
-    const command = withConfig(parent.command(action).summary(summary).description(description))
+    const command = withTarget(parent.command(action).summary(summary).description(description))
       .argument("<id...>", `${IDS_HELP}; "all" for all`)
       .option("--no-wait", "return immediately instead of waiting")
       .option(
@@ -98,22 +100,22 @@ export function actionCommand(action: Action): { readonly define: (parent: Comma
 async function act(
   action: Action,
   ids: readonly string[],
-  { config, wait, timeout = defaultTimeout(action), json, hard, withDependencies }: Options,
+  { wait, timeout = defaultTimeout(action), json, hard, withDependencies, ...target }: Options,
 ): Promise<void> {
   const targets = ids.includes("all") ? ["all"] : [...new Set(ids)];
-  const client = await connect(config);
+  const client = await connect(target);
   const open = new Set(targets);
   const since = Date.now();
   const one = async (id: string): Promise<Result> => {
     const acting = { ...(wait && { waitSeconds: timeout }), ...(hard && { hard }), ...(withDependencies && { withDependencies }) };
-    const result = await ask(client, { id, action, config, options: acting });
+    const result = await ask(client, { id, action, target, options: acting });
     open.delete(id);
     return result;
   };
   const results = await waitFor(
     {
       doing: () => `${VERBS[action].doing} ${[...open].join(", ")}`,
-      continues: () => `procman continues ${VERBS[action].doing} ${[...open].join(", ")}, "${asTyped("status", config)}" shows the states`,
+      continues: () => `procman continues ${VERBS[action].doing} ${[...open].join(", ")}, "${asTyped("status", target)}" shows the states`,
     },
     Promise.all(targets.map(one)),
   );
@@ -150,15 +152,15 @@ function defaultTimeout(action: Action): number {
   return action === "restart" ? ROLL_SECONDS : DEFAULT_TIMEOUT_SECONDS;
 }
 
-type ActionQuestion = { readonly id: string; readonly action: Action; readonly config: string | undefined; readonly options: ActOptions };
+type ActionQuestion = { readonly id: string; readonly action: Action; readonly target: Target; readonly options: ActOptions };
 
 /** An error of one process must not hide the results of the others. */
-async function ask(client: Client, { id, action, config, options }: ActionQuestion): Promise<Result> {
+async function ask(client: Client, { id, action, target, options }: ActionQuestion): Promise<Result> {
   try {
     return { record: await client.act(id, action, options) };
   } catch (error) {
     if (error instanceof ProcmanError && error.exitCode === EXIT.refused)
-      return { problem: (error.code === "process-unknown" ? unappliedId(id, config) : undefined) ?? error };
+      return { problem: (error.code === "process-unknown" ? unappliedId(id, target) : undefined) ?? error };
     throw error;
   }
 }

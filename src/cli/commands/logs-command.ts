@@ -3,9 +3,7 @@ import { once } from "node:events";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { EXIT, ProcmanError } from "../../base/errors.ts";
 import { isObject } from "../../base/schema-check.ts";
-import { read } from "../../config/config-file.ts";
-import { type Location, locate } from "../../config/find-config.ts";
-import { dataOf } from "../../config/load.ts";
+import type { Location } from "../../config/find-config.ts";
 import { connectTo } from "../../connection/connect.ts";
 import { LogFormatter } from "../../connection/log-format.ts";
 import { LogReader } from "../../connection/log-reader.ts";
@@ -13,9 +11,10 @@ import { CATEGORIES, type Category, type LogEntry, type LogQuery, SEVERITIES, ty
 import { wantsColors } from "../../os/colors.ts";
 import { printedIdsInFile } from "../completion-candidates.ts";
 import { timeOf } from "../format.ts";
-import { IDS_HELP, integerTo, selected, withConfig } from "../options.ts";
+import { IDS_HELP, integerTo, selected, withTarget } from "../options.ts";
 import { withProgress } from "../progress.ts";
 import { type RunChoice, type RunFilter, runFilter } from "../shown-runs.ts";
+import { dataOfTarget, type Target, targetFile, targetLocation } from "../target.ts";
 
 const LINES = 100;
 const MAX_LINES = 1_000_000;
@@ -24,6 +23,7 @@ const OFF = 'nothing is stored, because "logger.internalLogHours" is 0';
 
 type Options = {
   readonly config?: string;
+  readonly name?: string;
   readonly follow?: boolean;
   readonly severity?: Severity;
   readonly category?: readonly Category[];
@@ -59,7 +59,7 @@ export function define(parent: Command): void {
     .option("--runs <count>", "entries of the last runs of each process; 1: since its last start", integerTo(MAX_RUNS))
     .option("--run <number>", "entries of the latest run with this number", integerTo(Number.MAX_SAFE_INTEGER))
     .option("--raw", "write lines as the processes wrote them: without time and id, control characters as they are");
-  withConfig(command).option("--json", "print entries as JSON, one a line").action(logs);
+  withTarget(command).option("--json", "print entries as JSON, one a line").action(logs);
 }
 
 function categories(text: string, before: readonly Category[] = []): readonly Category[] {
@@ -72,22 +72,22 @@ function categories(text: string, before: readonly Category[] = []): readonly Ca
 async function logs(ids: readonly string[], options: Options): Promise<void> {
   if (options.follow === true && options.until !== undefined)
     throw new ProcmanError("usage", "Cannot show logs: --follow has no end and excludes --until; leave one of them out");
-  const location = locate(options.config, process.cwd());
-  const reader = new LogReader({ ...location, membersOf: (id) => storedMembersOf(location, id, options.config) }, "cli");
+  const location = targetLocation(options);
+  const reader = new LogReader({ ...location, membersOf: (id) => storedMembersOf(location, id, options) }, "cli");
   const query = queryOf(ids, options, Date.now());
   const chosen = options.runs === undefined && options.run === undefined ? undefined : await runFilter(reader, query, options);
   const print = printer(options);
   const includes = chosen?.includes ?? ((): boolean => true);
   if (options.follow === true) {
-    await checkIds(location, ids, options.config);
-    if (isOff(options.config)) printNote(OFF);
+    await checkIds(location, ids, options);
+    if (isOff(options)) printNote(OFF);
     return follow(reader, { ...query, ...beginningOf(options, chosen) }, { print, includes });
   }
-  if (options.lines === 0) return checkIds(location, ids, options.config);
+  if (options.lines === 0) return checkIds(location, ids, options);
   const shown = { ...query, ...(chosen && { from: Math.max(query.from ?? 0, chosen.from ?? 0) }) };
   if ((await printStored(reader, shown, { print, includes, lines: options.lines })) > 0) return;
-  await checkIds(location, ids, options.config);
-  printNote(isOff(options.config) ? OFF : "no matching log entries");
+  await checkIds(location, ids, options);
+  printNote(isOff(options) ? OFF : "no matching log entries");
 }
 
 /** Where a follower begins. */
@@ -96,14 +96,9 @@ function beginningOf({ lines = LINES }: Options, chosen: RunFilter | undefined):
   return lines === 0 ? { from: Date.now() } : { limit: Math.min(lines, 10_000) };
 }
 
-/** The content of the configuration file, valid or not. */
-function dataIn(config: string | undefined): unknown {
-  return dataOf(read(config, process.cwd()));
-}
-
 /** Whether the configuration turns off storing logs. */
-function isOff(config: string | undefined): boolean {
-  const data = dataIn(config);
+function isOff(target: Target): boolean {
+  const data = dataOfTarget(target);
   return isObject(data) && isObject(data.logger) && data.logger.internalLogHours === 0;
 }
 
@@ -141,20 +136,20 @@ function searching<T>(work: Promise<T>): Promise<T> {
 }
 
 /** Checks ids without entries: a removed process may have stored lines, an unknown id is a typing error. @throws {ProcmanError} `process-unknown` */
-async function checkIds(location: Location, ids: readonly string[], config: string | undefined): Promise<void> {
+async function checkIds(location: Location, ids: readonly string[], target: Target): Promise<void> {
   if (ids.length === 0) return;
   try {
-    selected(await (await connectTo(location)).processes(), ids, config);
+    selected(await (await connectTo(location)).processes(), ids, target);
   } catch (error) {
     if (!(error instanceof ProcmanError) || error.exitCode !== EXIT.noDaemon) throw error;
-    for (const id of ids) await storedMembersOf(location, id, config);
+    for (const id of ids) await storedMembersOf(location, id, target);
   }
 }
 
 /** The processes that an id stands for, by file and disk. */
-async function storedMembersOf({ stateDir }: Location, id: string, config: string | undefined): Promise<readonly string[]> {
+async function storedMembersOf({ stateDir }: Location, id: string, target: Target): Promise<readonly string[]> {
   const { membersOf } = await import("../../connection/history.ts");
-  return membersOf(dataIn(config), stateDir, id);
+  return membersOf(dataOfTarget(target), stateDir, id);
 }
 
 async function follow(reader: LogReader, query: LogQuery, { print, includes }: ShownEntries): Promise<void> {
@@ -183,9 +178,9 @@ type Printer = {
   readonly gap: (bytes: number) => Promise<void>;
 };
 
-function printer({ json, color, raw, config }: Options): Printer {
+function printer({ json, color, raw, ...target }: Options): Printer {
   const lines = new LogFormatter(color && wantsColors(process.stdout));
-  if (json !== true && raw !== true) lines.reserve(printedIdsInFile(config));
+  if (json !== true && raw !== true) lines.reserve(printedIdsInFile(targetFile(target)));
   const line = (entry: LogEntry): string =>
     json === true ? `${JSON.stringify(entry)}\n` : raw === true ? `${entry.text}\n` : lines.line(entry);
   return {

@@ -4,10 +4,10 @@ import type { Command } from "commander";
 import type { ProcessRecord } from "../../contract/records.ts";
 import { connect } from "../connected.ts";
 import { age, inZones } from "../format.ts";
-import { IDS_HELP, selected, withConfig } from "../options.ts";
+import { IDS_HELP, selected, withTarget } from "../options.ts";
 import { table } from "../table.ts";
 
-type Options = { readonly config?: string; readonly json?: boolean };
+type Options = { readonly config?: string; readonly name?: string; readonly json?: boolean };
 
 type PlannedRun = {
   readonly process: string;
@@ -22,10 +22,10 @@ export function define(parent: Command): void {
     .summary("show the next scheduled starts and stops")
     .description("Shows the next scheduled starts (cron), stops (terminate) and restarts after failures, soonest first.")
     .argument("[id...]", `${IDS_HELP} (default: all)`);
-  withConfig(command)
+  withTarget(command)
     .option("--json", "print process, action, time (ISO 8601) and timeZone of each")
-    .action(async (ids: readonly string[], { config, json }: Options) => {
-      const planned = plannedOf(selected(await (await connect(config)).processes(), ids, config));
+    .action(async (ids: readonly string[], { json, ...target }: Options) => {
+      const planned = plannedOf(selected(await (await connect(target)).processes(), ids, target));
       if (json) return void process.stdout.write(`${JSON.stringify(planned, undefined, 2)}\n`);
       if (planned.length === 0) return void process.stderr.write("procman: nothing is scheduled\n");
       process.stdout.write(`${nextTable(planned, process.stdout.columns)}\n`);

@@ -4,11 +4,12 @@ import type { Command } from "commander";
 import { EXIT } from "../../base/errors.ts";
 import { printable } from "../../base/printable.ts";
 import { connect } from "../connected.ts";
-import { profileOption, withConfig } from "../options.ts";
+import { profileOption, withTarget } from "../options.ts";
 import { hasChanges, planTable } from "../plan-table.ts";
 
 type Options = {
   readonly config?: string;
+  readonly name?: string;
   readonly json?: boolean;
   readonly exitCode?: boolean;
   /** `false`: none. */
@@ -16,7 +17,7 @@ type Options = {
 };
 
 export function define(parent: Command): void {
-  withConfig(
+  withTarget(
     parent
       .command("plan")
       .summary("show what a changed configuration file would do")
@@ -28,8 +29,8 @@ export function define(parent: Command): void {
     .option("--no-profile", "show the effect of the file without a profile")
     .option("--exit-code", "end with 2 if the file changes anything, with 0 if not")
     .option("--json", "print the record of the API: all processes, settings, warnings")
-    .action(async ({ config, json, exitCode = false, profile }: Options) => {
-      const plan = await (await connect(config)).plan(profileOption(profile));
+    .action(async ({ json, exitCode = false, profile, ...target }: Options) => {
+      const plan = await (await connect(target)).plan(profileOption(profile));
       for (const warning of plan.warnings) process.stderr.write(`procman: ${printable(warning)}\n`);
       process.stdout.write(json === true ? `${JSON.stringify(plan, undefined, 2)}\n` : `${planTable(plan, process.stdout.columns)}\n`);
       const option = profile === false ? "--no-profile" : `--profile ${profile}`;

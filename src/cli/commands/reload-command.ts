@@ -7,7 +7,7 @@ import type { Client } from "../../client/client.ts";
 import type { PlanRecord } from "../../contract/plan.ts";
 import { asTyped } from "../config-option.ts";
 import { connect } from "../connected.ts";
-import { IDS_HELP, profileOption, secondsTo, withConfig } from "../options.ts";
+import { IDS_HELP, profileOption, secondsTo, withTarget } from "../options.ts";
 import { planTable } from "../plan-table.ts";
 import { waitFor } from "../progress.ts";
 import { lastLinesOf } from "../settled-start.ts";
@@ -20,6 +20,7 @@ const LONGEST_SECONDS = 3_600;
 
 type Options = {
   readonly config?: string | undefined;
+  readonly name?: string;
   readonly wait: boolean;
   readonly timeout?: number;
   readonly json?: boolean;
@@ -28,7 +29,7 @@ type Options = {
 };
 
 export function define(parent: Command): void {
-  withConfig(
+  withTarget(
     parent
       .command("reload")
       .summary("apply a changed configuration file, or let processes reload theirs")
@@ -50,20 +51,20 @@ export function define(parent: Command): void {
 }
 
 /** @throws {ProcmanError} `usage`; if procman can't be asked */
-async function reloadProcesses(ids: readonly string[], { config, wait, timeout, json, profile }: Options): Promise<void> {
+async function reloadProcesses(ids: readonly string[], { config, name, wait, timeout, json, profile }: Options): Promise<void> {
   if (profile !== undefined)
     throw new ProcmanError("usage", "Cannot reload processes with a profile: that is of the whole file, without ids");
   if (!wait || timeout !== undefined)
     throw new ProcmanError("usage", "Cannot wait for the reload of a process: procman sends it a signal, and does not see when it is done");
-  await signalEach(ids, { signal: "reload" }, { config, json, done: "was asked to reload" });
+  await signalEach(ids, { signal: "reload" }, { config, name, json, done: "was asked to reload" });
 }
 
 /** @throws {ProcmanError} those of a reload */
-export async function reload({ config, wait, timeout = DEFAULT_TIMEOUT_SECONDS, json, profile }: Options): Promise<void> {
-  const client = await connect(config);
+export async function reload({ wait, timeout = DEFAULT_TIMEOUT_SECONDS, json, profile, ...target }: Options): Promise<void> {
+  const client = await connect(target);
   const since = Date.now();
   const plan = await waitFor(
-    { doing: () => "reloading", continues: () => `the reload continues, "${asTyped("status", config)}" shows the processes` },
+    { doing: () => "reloading", continues: () => `the reload continues, "${asTyped("status", target)}" shows the processes` },
     client.reload({ ...(wait && { waitSeconds: timeout }), ...profileOption(profile) }),
   );
   for (const warning of plan.warnings) process.stderr.write(`procman: ${printable(warning)}\n`);

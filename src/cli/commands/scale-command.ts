@@ -8,7 +8,7 @@ import type { ProcessRecord, Status } from "../../contract/records.ts";
 import { asTyped } from "../config-option.ts";
 import { connect } from "../connected.ts";
 import { outcomeOf } from "../format.ts";
-import { secondsTo, withConfig } from "../options.ts";
+import { secondsTo, withTarget } from "../options.ts";
 import { waitFor } from "../progress.ts";
 
 /** A stop may take 30 s until SIGKILL. Seconds. */
@@ -18,10 +18,16 @@ const LONGEST_SECONDS = 3_600;
 /** A new instance in one of these states has failed. */
 const FAILED: readonly Status[] = ["errored", "exhausted", "backoff"];
 
-type Options = { readonly config?: string; readonly wait: boolean; readonly timeout?: number; readonly json?: boolean };
+type Options = {
+  readonly config?: string;
+  readonly name?: string;
+  readonly wait: boolean;
+  readonly timeout?: number;
+  readonly json?: boolean;
+};
 
 export function define(parent: Command): void {
-  withConfig(
+  withTarget(
     parent
       .command("scale")
       .summary("give a cluster more or fewer instances while it is running")
@@ -41,12 +47,12 @@ export function define(parent: Command): void {
     .action(scale);
 }
 
-async function scale(id: string, count: string, { config, wait, timeout = DEFAULT_TIMEOUT_SECONDS, json }: Options): Promise<void> {
+async function scale(id: string, count: string, { wait, timeout = DEFAULT_TIMEOUT_SECONDS, json, ...target }: Options): Promise<void> {
   const scaling = scalingOf(id, count);
-  const client = await connect(config);
+  const client = await connect(target);
   const { instances: before = [] } = await client.process(id);
   const record = await waitFor(
-    { doing: () => `scaling ${id}`, continues: () => `scaling continues, "${asTyped(`status ${id}`, config)}" shows the instances` },
+    { doing: () => `scaling ${id}`, continues: () => `scaling continues, "${asTyped(`status ${id}`, target)}" shows the instances` },
     client.scale(id, scaling, wait ? { waitSeconds: timeout } : {}),
   );
   if (json === true) process.stdout.write(`${JSON.stringify(record, undefined, 2)}\n`);

@@ -4,10 +4,10 @@ import { ProcmanError } from "../../base/errors.ts";
 import { printableLine } from "../../base/printable.ts";
 import type { DefinitionRecord, VariableRecord } from "../../contract/definition-record.ts";
 import { connect } from "../connected.ts";
-import { withConfig } from "../options.ts";
+import { withTarget } from "../options.ts";
 import { unappliedId } from "../unapplied.ts";
 
-type Options = { readonly config?: string; readonly json?: boolean };
+type Options = { readonly config?: string; readonly name?: string; readonly json?: boolean };
 
 export function define(parent: Command): void {
   const command = parent
@@ -17,12 +17,12 @@ export function define(parent: Command): void {
       "Shows how a process is run: command line, folder, user, files, ports, environment, policies, and what of the configuration file is not applied yet. Values that may be secret are hidden: those from files and variables, and those of variables named like a secret.",
     )
     .argument("<id>", "id of a process, an instance (web-2), a cluster or a group (group:backend)");
-  withConfig(command).option("--json", "print the records of the API").action(show);
+  withTarget(command).option("--json", "print the records of the API").action(show);
 }
 
-async function show(id: string, { config, json }: Options): Promise<void> {
-  const definitions = await (await connect(config)).definitions(id).catch((error: unknown) => {
-    if (error instanceof ProcmanError && error.code === "process-unknown") throw unappliedId(id, config) ?? error;
+async function show(id: string, { json, ...target }: Options): Promise<void> {
+  const definitions = await (await connect(target)).definitions(id).catch((error: unknown) => {
+    if (error instanceof ProcmanError && error.code === "process-unknown") throw unappliedId(id, target) ?? error;
     throw error;
   });
   const text = json === true ? JSON.stringify(definitions, undefined, 2) : definitions.map(definitionText).join("\n\n");

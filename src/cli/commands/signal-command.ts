@@ -8,12 +8,13 @@ import type { Signalling } from "../../contract/control.ts";
 import type { ProcessRecord } from "../../contract/records.ts";
 import { signalNamed, signalOf } from "../../os/signal-name.ts";
 import { connect } from "../connected.ts";
-import { IDS_HELP, withConfig } from "../options.ts";
+import { IDS_HELP, withTarget } from "../options.ts";
+import type { Target } from "../target.ts";
 
-type Options = { readonly config?: string | undefined; readonly to?: KillMode; readonly json?: boolean | undefined };
+type Options = Target & { readonly to?: KillMode; readonly json?: boolean | undefined };
 
 export function define(parent: Command): void {
-  withConfig(
+  withTarget(
     parent
       .command("signal")
       .summary("send a signal to processes")
@@ -28,16 +29,18 @@ export function define(parent: Command): void {
     .action(send);
 }
 
-async function send(written: string, ids: readonly string[], { config, to, json }: Options): Promise<void> {
+async function send(written: string, ids: readonly string[], { to, json, ...target }: Options): Promise<void> {
   const signal = signalAtItsPlace(written, ids);
-  await signalEach(ids, { signal, ...(to && { to }) }, { config, json, done: `got ${signal}` });
+  await signalEach(ids, { signal, ...(to && { to }) }, { ...target, json, done: `got ${signal}` });
 }
 
-type SignalOutput = Pick<Options, "config" | "json"> & { /** What has happened to a process, to follow its id. */ readonly done: string };
+type SignalOutput = Pick<Options, "config" | "name" | "json"> & {
+  /** What has happened to a process, to follow its id. */ readonly done: string;
+};
 
 /** @throws {ProcmanError} if procman can't be asked */
-export async function signalEach(ids: readonly string[], signalling: Signalling, { config, json, done }: SignalOutput): Promise<void> {
-  const client = await connect(config);
+export async function signalEach(ids: readonly string[], signalling: Signalling, { json, done, ...target }: SignalOutput): Promise<void> {
+  const client = await connect(target);
   const targets = ids.includes("all") ? ["all"] : [...new Set(ids)];
   const records: ProcessRecord[] = [];
   for (const id of targets) {

@@ -9,10 +9,10 @@ import { allRun } from "../../contract/process-health.ts";
 import type { ProcessRecord } from "../../contract/records.ts";
 import type { StateRecord } from "../../contract/state-record.ts";
 import { connect } from "../connected.ts";
-import { IDS_HELP, selected, withConfig } from "../options.ts";
+import { IDS_HELP, selected, withTarget } from "../options.ts";
 import { statusTable } from "../status-table.ts";
 
-type Options = { readonly config?: string; readonly json?: boolean; readonly check?: boolean };
+type Options = { readonly config?: string; readonly name?: string; readonly json?: boolean; readonly check?: boolean };
 
 const NO_STATE: Partial<StateRecord> = {};
 
@@ -24,16 +24,16 @@ export function define(parent: Command): void {
       "Shows processes with their states. CPU and memory are those of the process with all its descendants; 100 % is one core.\nExit code 3 if one that is named isn't running; without an id, if one that was asked for isn't running, and hasn't finished or been stopped.",
     )
     .argument("[id...]", `${IDS_HELP} (default: all)`);
-  withConfig(command)
+  withTarget(command)
     .option("--check", "exit code 3 also if one of them is not ready, or not healthy")
     .option("--json", "print the records of the API")
-    .action(async (ids: readonly string[], { config, json, check = false }: Options) => {
-      const control = await connect(config);
+    .action(async (ids: readonly string[], { json, check = false, ...target }: Options) => {
+      const control = await connect(target);
       const [all, { plugins = [], profile }] = await Promise.all([
         control.processes(),
         json || ids.length > 0 ? NO_STATE : control.state(),
       ]);
-      const records = selected(all, ids, config);
+      const records = selected(all, ids, target);
       process.stdout.write(json ? `${JSON.stringify(records, undefined, 2)}\n` : `${statusTable(records, process.stdout)}\n`);
       if (profile !== undefined) process.stdout.write(`With the profile "${profile}".\n`);
       if (!doAllRun(all, ids, check)) process.exitCode = EXIT.notRunning;

@@ -1,29 +1,31 @@
 /** `procman terminate`: stops all processes and ends procman. */
 import type { Command } from "commander";
 import { ProcmanError } from "../../base/errors.ts";
-import { type Location, locate } from "../../config/find-config.ts";
+import type { Location } from "../../config/find-config.ts";
 import { connectTo } from "../../connection/connect.ts";
 import { keeperOf } from "../../connection/endpoint-file.ts";
 import { waitForEnd } from "../../connection/terminate.ts";
 import type { Holder } from "../../os/lock.ts";
 import { signalIfThere } from "../../os/process-signal.ts";
-import { asTyped, CONFIG_HELP } from "../config-option.ts";
+import { asTyped } from "../config-option.ts";
+import { withTarget } from "../options.ts";
 import { waitFor } from "../progress.ts";
+import { type Target, targetLocation } from "../target.ts";
 
 export function define(parent: Command): void {
-  parent
+  const command = parent
     .command("terminate")
     .summary("stop all processes and end procman")
-    .description("Stops all processes in reverse order and ends procman; waits until this is done.")
-    .option("-c, --config <path>", CONFIG_HELP)
+    .description("Stops all processes in reverse order and ends procman; waits until this is done.");
+  withTarget(command)
     .option("--no-wait", "return immediately")
-    .action(async ({ config, wait }: { readonly config?: string; readonly wait: boolean }) => {
-      const location = locate(config, process.cwd());
+    .action(async ({ wait, ...target }: Target & { readonly wait: boolean }) => {
+      const location = targetLocation(target);
       let processes = "";
       const ask = async (keeper: Holder): Promise<void> => {
         processes = await askToEnd(location, keeper);
       };
-      const continues = (): string => `the end of ${location.name} continues, "${asTyped("status", config)}" shows what is left`;
+      const continues = (): string => `the end of ${location.name} continues, "${asTyped("status", target)}" shows what is left`;
       if (wait) await waitFor({ doing: () => `ending ${location.name}`, continues }, waitForEnd(location.stateDir, ask));
       else await ask(await keeperOf(location.stateDir));
       process.stdout.write(wait ? `${location.name} has ended, with ${processes}\n` : `${location.name} is ending\n`);

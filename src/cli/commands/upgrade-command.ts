@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Command } from "commander";
 import { ProcmanError } from "../../base/errors.ts";
-import { locate } from "../../config/find-config.ts";
 import { keeperOf } from "../../connection/endpoint-file.ts";
 import { packageRoot } from "../../connection/package-root.ts";
 import type { UpgradeReport, UpgradeRequest, UpgradeStep } from "../../ipc/upgrade-protocol.ts";
@@ -13,24 +12,25 @@ import { writeWhole } from "../../os/careful-files.ts";
 import { monotonicMs } from "../../os/clock.ts";
 import type { Holder } from "../../os/lock.ts";
 import { isAlive } from "../../os/process-stat.ts";
-import { CONFIG_HELP } from "../config-option.ts";
+import { withTarget } from "../options.ts";
 import { waitFor } from "../progress.ts";
+import { type Target, targetLocation } from "../target.ts";
 
 /** Time for each part to become ready, or for the old one to come back. Milliseconds. */
 const TIMEOUT_MS = 60_000;
 const POLL_MS = 20;
 
 export function define(parent: Command): void {
-  parent
+  const command = parent
     .command("upgrade")
     .summary("replace the running procman with this version, without restarting processes")
     .description(
       "Replaces service, logger and load balancer of the running procman with those of this version, one by one; if a new one isn't ready in time, the old one comes back. No process is restarted, and no line or connection is lost. Also restarts a service that is down.",
-    )
-    .option("-c, --config <path>", CONFIG_HELP)
+    );
+  withTarget(command)
     .option("--json", "print the keeper's report")
-    .action(async ({ config, json = false }: { readonly config?: string; readonly json?: boolean }) => {
-      const { stateDir } = locate(config, process.cwd());
+    .action(async ({ json = false, ...target }: Target & { readonly json?: boolean }) => {
+      const { stateDir } = targetLocation(target);
       const report = await waitFor(
         {
           doing: () => "upgrading",

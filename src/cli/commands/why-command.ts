@@ -4,19 +4,17 @@ import type { Command } from "commander";
 import { EXIT, ProcmanError } from "../../base/errors.ts";
 import { printableLine } from "../../base/printable.ts";
 import type { Client } from "../../client/client.ts";
-import { read } from "../../config/config-file.ts";
-import { locate } from "../../config/find-config.ts";
-import { dataOf } from "../../config/load.ts";
 import type { Incident, ProcessRecord } from "../../contract/records.ts";
 import { explain, explainPastRuns } from "../../contract/why.ts";
 import { connect } from "../connected.ts";
-import { integerTo, withConfig } from "../options.ts";
+import { integerTo, withTarget } from "../options.ts";
+import { dataOfTarget, targetLocation } from "../target.ts";
 import { unappliedId } from "../unapplied.ts";
 
 const ENDS = 5;
 const MAX_ENDS = 1_000;
 
-type Options = { readonly config?: string; readonly lines: number; readonly json?: boolean };
+type Options = { readonly config?: string; readonly name?: string; readonly lines: number; readonly json?: boolean };
 
 type Answer = { readonly incidents: readonly Incident[]; readonly why: readonly string[] } & (
   | { readonly process: ProcessRecord }
@@ -33,15 +31,15 @@ export function define(parent: Command): void {
     )
     .argument("<id>", "id of a process, an instance (web-2), a cluster or a group (group:backend)")
     .option("-n, --lines <count>", "number of its last ends", integerTo(MAX_ENDS), ENDS);
-  withConfig(command).option("--json", "print process, incidents (newest first) and the sentences").action(why);
+  withTarget(command).option("--json", "print process, incidents (newest first) and the sentences").action(why);
 }
 
 async function why(id: string, options: Options): Promise<void> {
   try {
-    print(await present(await connect(options.config), id, options), options);
+    print(await present(await connect(options), id, options), options);
   } catch (error) {
     if (!(error instanceof ProcmanError)) throw error;
-    if (error.code === "process-unknown") throw unappliedId(id, options.config) ?? error;
+    if (error.code === "process-unknown") throw unappliedId(id, options) ?? error;
     if (error.exitCode !== EXIT.noDaemon) throw error;
     // If the folder isn't readable (the error has a cause), neither is its history.
     const answers = error.cause === undefined ? await past(id, options, error.code === "service-down") : undefined;
@@ -67,10 +65,10 @@ async function answerOf(client: Client, record: ProcessRecord, count: number): P
 }
 
 /** undefined if there is no history. */
-async function past(id: string, { config, lines }: Options, isRunning: boolean): Promise<Answers | undefined> {
-  const { stateDir } = locate(config, process.cwd());
+async function past(id: string, { lines, ...target }: Options, isRunning: boolean): Promise<Answers | undefined> {
+  const { stateDir } = targetLocation(target);
   const { membersOf, historyOf: pastOf } = await import("../../connection/history.ts");
-  const members = membersOf(dataOf(read(config, process.cwd())), stateDir, id);
+  const members = membersOf(dataOfTarget(target), stateDir, id);
   const pasts = await Promise.all(members.map((member) => pastOf(stateDir, member, lines)));
   if (pasts.every(({ incidents, unended }) => incidents.length === 0 && unended === undefined)) return undefined;
   const answers = pasts.map((each) => ({ id: each.id, incidents: each.incidents.slice(0, lines), why: explainPastRuns(each, isRunning) }));

@@ -1,0 +1,112 @@
+/** Which procman a command is for: the one of a configuration file, or one that is running, by its name. */
+import { existsSync } from "node:fs";
+import { dirname, resolve, sep } from "node:path";
+import { ProcmanError } from "../base/errors.ts";
+import { didYouMean } from "../base/suggest.ts";
+import { read } from "../config/config-file.ts";
+import { type Location, locate } from "../config/find-config.ts";
+import { dataOf } from "../config/load.ts";
+import { holderOf, isAbandoned } from "../os/lock.ts";
+import { type RunningKeeper, runningKeepers } from "../os/running-keepers.ts";
+import { userName } from "../os/user-names.ts";
+
+export type Target = {
+  /** Path of the configuration file. */
+  readonly config?: string | undefined;
+  /** Of a procman that is running: its configuration file may have been moved or deleted. */
+  readonly name?: string | undefined;
+};
+
+/** `file`: undefined for a procman by name that doesn't tell. */
+export type TargetLocation = Location & { readonly file: string | undefined };
+
+/**
+ * The state folder of the procman that is meant. Without `PROCMAN_STATE_DIR` it is found in another one, too.
+ *
+ * @throws {ProcmanError} those of `locate`; `no-daemon` for an unknown name, `usage` for an ambiguous one
+ */
+export function targetLocation({ config, name }: Target): TargetLocation {
+  if (name !== undefined) return byName(name, config);
+  const location = byFile(config);
+  if (process.env.PROCMAN_STATE_DIR || holderOf(location.stateDir) !== undefined || isAbandoned(location.stateDir)) return location;
+  const elsewhere = runningKeepers().filter((keeper) => keeper.file === location.file && keeper.name === location.name);
+  return elsewhere[0] === undefined || elsewhere.length > 1 ? location : found(elsewhere[0]);
+}
+
+/** The configuration file of the target, for what is read from it. */
+export function targetFile({ config, name }: Target): string | undefined {
+  return name === undefined ? config : targetLocation({ name }).file;
+}
+
+/** The content of its configuration file, valid or not. undefined: it was found by name, and the file is gone. */
+export function dataOfTarget(target: Target): unknown {
+  const file = targetFile(target);
+  if (target.name !== undefined && (file === undefined || !existsSync(file))) return undefined;
+  return dataOf(read(file, process.cwd()));
+}
+
+/** Names of this user's running procmans. */
+export function runningNames(): readonly string[] {
+  return [...new Set(runningKeepers().map(({ name }) => name))];
+}
+
+function byName(name: string, config: string | undefined): TargetLocation {
+  if (config !== undefined) throw new ProcmanError("usage", "Cannot use --config and --name together: each names a procman; leave one out");
+  const own = process.geteuid?.();
+  const running = runningKeepers(own !== 0);
+  const named = running.filter((keeper) => keeper.name === name);
+  const [first, ...others] = named.filter(({ uid }) => uid === own || own === undefined);
+  if (first === undefined) throw named[0] === undefined ? unknownName(name, running) : ofOtherUser(named[0]);
+  if (others.length > 0) throw ambiguousName(name, [first, ...others]);
+  return found(first);
+}
+
+function found({ name, stateDir, file }: RunningKeeper): TargetLocation {
+  return { name, stateDir, file };
+}
+
+function unknownName(name: string, running: readonly RunningKeeper[]): ProcmanError {
+  const names = [...new Set(running.map((keeper) => keeper.name))];
+  const which = names.length === 0 ? "none is running." : `running: ${names.join(", ")}.${didYouMean(name, names)}`;
+  return new ProcmanError(
+    "no-daemon",
+    `Cannot find a running procman named ${JSON.stringify(name)}: ${which} "procman list" shows them all`,
+  );
+}
+
+function ofOtherUser({ name, uid }: RunningKeeper): ProcmanError {
+  const user = userName(uid);
+  const remedy = `ask as ${user}: "sudo -u ${user} procman … --name ${name}"`;
+  return new ProcmanError("no-daemon", `Cannot reach the procman ${JSON.stringify(name)}: it belongs to ${user}; ${remedy}`);
+}
+
+function ambiguousName(name: string, keepers: readonly RunningKeeper[]): ProcmanError {
+  const places = keepers.map(({ stateDir, file }) => `\n  ${file === undefined ? "" : `--config ${file}  `}(state folder ${stateDir})`);
+  return new ProcmanError(
+    "usage",
+    `Cannot choose: ${keepers.length} procmans are named ${JSON.stringify(name)}; name the file:${places.join("")}`,
+  );
+}
+
+/** A missing file may have been moved, and its procman still be running. */
+function byFile(config: string | undefined): TargetLocation {
+  const cwd = process.cwd();
+  try {
+    return locate(config, cwd);
+  } catch (error) {
+    if (!(error instanceof ProcmanError) || error.code !== "configuration-missing") throw error;
+    const left = runningKeepers().filter(({ file }) => file !== undefined && !existsSync(file) && isMeant(file, config, cwd));
+    if (left.length === 0) throw error;
+    const names = left.map(
+      ({ name, file }) => `\n${JSON.stringify(name)} was started with ${file} and is running: --name ${name} reaches it.`,
+    );
+    throw new ProcmanError("configuration-missing", `${error.message}${names.join("")}`, { cause: error });
+  }
+}
+
+function isMeant(file: string, config: string | undefined, cwd: string): boolean {
+  const folder = dirname(file);
+  const given = config ?? process.env.PROCMAN_CONFIG;
+  if (given) return [file, folder].includes(resolve(cwd, given));
+  return cwd === folder || cwd.startsWith(folder === sep ? sep : `${folder}${sep}`);
+}

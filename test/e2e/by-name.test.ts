@@ -1,0 +1,114 @@
+/** Finding a running procman: docs/cli.md, "Which file" and "By its name". */
+import assert from "node:assert/strict";
+import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { homeOf, procman } from "../support/cli.ts";
+import { folderWith } from "../support/procman-process.ts";
+
+const web = { id: "web", cmd: "echo up; exec sleep 1000", autostart: true };
+
+/** Other tests run procmans, too. */
+let count = 0;
+function uniqueName(): string {
+  count += 1;
+  return `by-name-${process.pid}-${count}`;
+}
+
+/** A procman that runs in the background, ended after the test. */
+async function running(
+  context: TestContext,
+  name: string,
+  env: NodeJS.ProcessEnv = {},
+): Promise<{ readonly folder: string; readonly file: string }> {
+  const folder = folderWith(context, { name, processes: [web] });
+  const file = join(folder, "procman.json");
+  context.after(async () => void (await procman("/", ["terminate", "--name", name])));
+  const { code, err } = await procman(folder, ["run", "--detach"], env);
+  assert.equal(code, 0, err);
+  return { folder, file };
+}
+
+test("--name reaches a running procman from any folder, also when its file was deleted", async (context) => {
+  const name = uniqueName();
+  const { file } = await running(context, name);
+  rmSync(file);
+  const status = await procman("/", ["status", "--name", name]);
+  assert.deepEqual([status.code, /^web +running/m.test(status.out)], [0, true], status.err);
+  assert.match((await procman("/", ["logs", "web", "--name", name])).out, /web +\| up$/m);
+  assert.match((await procman("/", ["why", "web", "--name", name])).out, /^web runs/m);
+  assert.equal((await procman("/", ["stop", "web", "--name", name])).code, 0);
+  assert.equal((await procman("/", ["status", "web", "--name", name])).code, 3);
+  const unknown = await procman("/", ["start", "wbe", "--name", name]);
+  assert.deepEqual([unknown.code, /Cannot find process "wbe"/.test(unknown.err)], [1, true], unknown.err);
+  const ended = await procman("/", ["terminate", "--name", name]);
+  assert.deepEqual([ended.code, ended.out], [0, `${name} has ended, with its process\n`]);
+});
+
+test("a command that misses its file names the procman that was started with it", async (context) => {
+  const name = uniqueName();
+  const { folder, file } = await running(context, name);
+  renameSync(file, join(folder, "moved.json"));
+  mkdirSync(join(folder, "sub"));
+  const hint = `"${name}" was started with ${file} and is running: --name ${name} reaches it.`;
+  for (const [cwd, args] of [
+    [folder, ["status"]],
+    [join(folder, "sub"), ["status"]],
+    ["/", ["terminate", "-c", file]],
+    ["/", ["logs", "-c", folder]],
+  ] as const) {
+    const { code, err } = await procman(cwd, args);
+    assert.equal(code, 78, err);
+    assert.ok(err.includes(hint), err);
+  }
+  const elsewhere = await procman("/", ["status"]);
+  assert.ok(!elsewhere.err.includes(hint), elsewhere.err);
+});
+
+test("a name that nothing has, or two have, is answered with the names, or the files", async (context) => {
+  const name = uniqueName();
+  const [one, other] = [await running(context, name), await running(context, uniqueName())];
+  const unknown = await procman("/", ["status", "--name", `${name}x`]);
+  assert.equal(unknown.code, 69);
+  assert.match(unknown.err, new RegExp(`Cannot find a running procman named "${name}x": running: .*${name}.* Did you mean "${name}"\\?`));
+  const both = await procman(one.folder, ["status", "-c", one.file, "--name", name]);
+  assert.deepEqual([both.code, /Cannot use --config and --name together/.test(both.err)], [64, true], both.err);
+  const twin = folderWith(context, { name, processes: [web] });
+  context.after(async () => void (await procman(twin, ["terminate"])));
+  context.after(async () => void (await procman(one.folder, ["terminate"])));
+  assert.equal((await procman(twin, ["run", "--detach"])).code, 0);
+  const ambiguous = await procman(other.folder, ["terminate", "--name", name]);
+  assert.equal(ambiguous.code, 64, ambiguous.err);
+  assert.match(ambiguous.err, new RegExp(`2 procmans are named "${name}"`));
+  for (const file of [one.file, join(twin, "procman.json")]) assert.ok(ambiguous.err.includes(`--config ${file} `), ambiguous.err);
+});
+
+test("a procman with another state folder is found without it, and its file is not run a second time", async (context) => {
+  const name = uniqueName();
+  const elsewhere = folderWith(context, { processes: [] });
+  const { folder, file } = await running(context, name, { PROCMAN_STATE_DIR: elsewhere });
+  const status = await procman(folder, ["status"]);
+  assert.deepEqual([status.code, /^web +running/m.test(status.out)], [0, true], status.err);
+  for (const args of [["run"], ["run", "--detach"]]) {
+    const second = await procman(folder, args);
+    assert.equal(second.code, 1, second.err);
+    assert.ok(second.err.includes(`procman is already running with ${file} (pid `), second.err);
+    assert.ok(
+      second.err.includes(`state folder ${join(elsewhere, name)}); stop it with "procman terminate --name ${name}" first`),
+      second.err,
+    );
+  }
+  // A file with another name in it has the same processes.
+  writeFileSync(file, JSON.stringify({ name: uniqueName(), processes: [web] }));
+  assert.equal((await procman(folder, ["run", "--detach"])).code, 1);
+});
+
+test("completion of --name: the procmans that run, and their ids", async (context) => {
+  const name = uniqueName();
+  await running(context, name);
+  const names = await procman("/", ["__complete", "status", "--name", name.slice(0, -1)]);
+  assert.ok(names.out.split("\n").includes(name), names.out);
+  assert.match((await procman("/", ["__complete", "stop", "--name", name, "w"])).out, /^web\trunning$/m);
+  const { folder } = homeOf(context, []);
+  assert.equal((await procman(folder, ["__complete", "init", "--name", ""])).out, "");
+});
