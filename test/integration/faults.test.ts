@@ -80,6 +80,11 @@ test("without inodes in the state folder a process whose output can't be capture
   assert.ok(idsOf(procman, /could not be started: its output can't be captured: .*(no space|ENOSPC)/i).length > 0);
   await procman.line(/^procman: the output of silent\d is not stored: /);
   assert.ok(!procman.lines.some((line) => /the service ended/.test(line)), "the service stays alive");
+  // Whether it still had room for its address depends on who was first. The next one has none.
+  assert.throws(() => {
+    for (let number = 1; ; number += 1) writeFileSync(join(disk, `full-${number}`), "", { flag: "wx" });
+  }, /ENOSPC/);
+  process.kill(procman.helper("service"), "SIGKILL");
   const { code, err } = await cli(procman.folder, ["status"], { PROCMAN_STATE_DIR: disk });
   assert.equal(code, 69);
   assert.match(
