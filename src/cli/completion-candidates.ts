@@ -8,7 +8,7 @@ import { connectTo } from "../connection/connect.ts";
 import { groupsIn } from "../connection/history.ts";
 import { selectorOf, selectorsIn } from "../contract/groups.ts";
 import { holderOf } from "../os/lock.ts";
-import { type Target, targetLocation } from "./target.ts";
+import { type TargetOptions, targetLocation } from "./target.ts";
 
 export type Completion = { readonly value: string; readonly text?: string };
 
@@ -18,7 +18,7 @@ type CachedCandidates = Completion & { readonly isCluster: boolean; readonly gro
 const TIMEOUT_MS = 1_000;
 
 /** Ids and groups of the running procman; without one, those of the file. */
-export async function ids(target: Target): Promise<readonly Completion[]> {
+export async function ids(target: TargetOptions): Promise<readonly Completion[]> {
   const found = await known(target);
   return found.length === 0 ? [] : [...found, ...groupsOf(found), { value: "all", text: "all processes" }];
 }
@@ -27,11 +27,11 @@ function groupsOf(found: readonly CachedCandidates[]): readonly Completion[] {
   return selectorsIn(found).map((value) => ({ value, text: "group" }));
 }
 
-export async function clusters(target: Target): Promise<readonly Completion[]> {
+export async function clusters(target: TargetOptions): Promise<readonly Completion[]> {
   return (await known(target)).filter(({ isCluster }) => isCluster);
 }
 
-async function known(target: Target): Promise<readonly CachedCandidates[]> {
+async function known(target: TargetOptions): Promise<readonly CachedCandidates[]> {
   const timer = setTimeout(() => process.exit(), TIMEOUT_MS);
   try {
     const location = targetLocation(target);

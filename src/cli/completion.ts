@@ -7,7 +7,7 @@ import { COMMANDS, isCommand } from "./commands.ts";
 import { type Completion, clusters, groupNamesInFile, groupsInFile, ids, idsInFile, profilesInFile } from "./completion-candidates.ts";
 import { NAME_HELP } from "./config-option.ts";
 import { SUMMARIES } from "./overview.ts";
-import { runningNames, type Target } from "./target.ts";
+import { runningNames, type TargetOptions } from "./target.ts";
 
 const MAX: readonly Completion[] = [{ value: "max", text: "one per processor" }];
 /** Options whose values are separated by commas. */
@@ -69,13 +69,13 @@ async function candidatesFor([name, ...before]: readonly string[], current: stri
 }
 
 /** Commands whose arguments differ. */
-const ARGUMENTS: Readonly<Record<string, (position: number, target: Target) => Promise<readonly Completion[]>>> = {
+const ARGUMENTS: Readonly<Record<string, (position: number, target: TargetOptions) => Promise<readonly Completion[]>>> = {
   scale: scaleWords,
   signal: async (position, target) => (position === 0 ? SIGNALS.map((name) => ({ value: name.slice("SIG".length) })) : ids(target)),
 };
 
 /** The first argument is a cluster, the second a number or `max`. */
-async function scaleWords(position: number, target: Target): Promise<readonly Completion[]> {
+async function scaleWords(position: number, target: TargetOptions): Promise<readonly Completion[]> {
   return position === 0 ? clusters(target) : position === 1 ? MAX : [];
 }
 
@@ -105,7 +105,7 @@ function configIn(before: readonly string[]): string | undefined {
   return valueIn(before, ["-c", "--config"]);
 }
 
-function targetIn(before: readonly string[]): Target {
+function targetIn(before: readonly string[]): TargetOptions {
   return { config: configIn(before), name: valueIn(before, ["--name"]) };
 }
 

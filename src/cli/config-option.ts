@@ -1,5 +1,5 @@
 /** The options that say which procman a command is for. */
-import type { Target } from "./target.ts";
+import type { TargetOptions } from "./target.ts";
 
 export const CONFIG_HELP =
   "configuration file, or its folder (default: PROCMAN_CONFIG, else procman.jsonc or procman.json in this folder or the nearest above)";
@@ -7,7 +7,7 @@ export const CONFIG_HELP =
 export const NAME_HELP = "name of a running procman, as `procman list` shows it; its configuration file isn't needed";
 
 /** A command as one would type it, for the same procman. */
-export function asTyped(command: string, { config, name }: Target): string {
+export function asTyped(command: string, { config, name }: TargetOptions): string {
   if (name !== undefined) return `procman ${command} --name ${name}`;
   return `procman ${command}${config === undefined ? "" : ` --config ${config}`}`;
 }

@@ -2,9 +2,9 @@
 import type { Client } from "../client/client.ts";
 import { connectTo } from "../connection/connect.ts";
 import { withProgress } from "./progress.ts";
-import { type Target, targetLocation } from "./target.ts";
+import { type TargetOptions, targetLocation } from "./target.ts";
 
 /** @throws {ProcmanError} those of `targetLocation`; `no-daemon`, `service-down` */
-export function connect(target: Target): Promise<Client> {
+export function connect(target: TargetOptions): Promise<Client> {
   return withProgress(() => "waiting for the service of procman", connectTo(targetLocation(target)));
 }

@@ -4,7 +4,7 @@ import type { PlanOptions } from "../contract/control.ts";
 import { selectorOf, selectorsIn, unknownProcess } from "../contract/groups.ts";
 import type { ProcessRecord } from "../contract/records.ts";
 import { CONFIG_HELP, NAME_HELP } from "./config-option.ts";
-import type { Target } from "./target.ts";
+import type { TargetOptions } from "./target.ts";
 import { unappliedId } from "./unapplied.ts";
 
 export function withConfig(command: Command): Command {
@@ -41,7 +41,7 @@ export const IDS_HELP = "ids of processes, instances (web-2), clusters or groups
  * @param target whose configuration file may have an id that is not applied yet
  * @throws {ProcmanError} `process-unknown`
  */
-export function selected(records: readonly ProcessRecord[], ids: readonly string[], target: Target = {}): readonly ProcessRecord[] {
+export function selected(records: readonly ProcessRecord[], ids: readonly string[], target: TargetOptions = {}): readonly ProcessRecord[] {
   const wanted = new Set(ids);
   if (wanted.size === 0 || wanted.has("all")) return records;
   const flat = records.flatMap((record) => [record, ...(record.instances ?? [])]);

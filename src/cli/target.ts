@@ -10,7 +10,7 @@ import { holderOf, isAbandoned } from "../os/lock.ts";
 import { type RunningKeeper, runningKeepers } from "../os/running-keepers.ts";
 import { userName } from "../os/user-names.ts";
 
-export type Target = {
+export type TargetOptions = {
   /** Path of the configuration file. */
   readonly config?: string | undefined;
   /** Of a procman that is running: its configuration file may have been moved or deleted. */
@@ -25,7 +25,7 @@ export type TargetLocation = Location & { readonly file: string | undefined };
  *
  * @throws {ProcmanError} those of `locate`; `no-daemon` for an unknown name, `usage` for an ambiguous one
  */
-export function targetLocation({ config, name }: Target): TargetLocation {
+export function targetLocation({ config, name }: TargetOptions): TargetLocation {
   if (name !== undefined) return byName(name, config);
   const location = byFile(config);
   if (process.env.PROCMAN_STATE_DIR || holderOf(location.stateDir) !== undefined || isAbandoned(location.stateDir)) return location;
@@ -34,12 +34,12 @@ export function targetLocation({ config, name }: Target): TargetLocation {
 }
 
 /** The configuration file of the target, for what is read from it. */
-export function targetFile({ config, name }: Target): string | undefined {
+export function targetFile({ config, name }: TargetOptions): string | undefined {
   return name === undefined ? config : targetLocation({ name }).file;
 }
 
 /** The content of its configuration file, valid or not. undefined: it was found by name, and the file is gone. */
-export function dataOfTarget(target: Target): unknown {
+export function dataOfTarget(target: TargetOptions): unknown {
   const file = targetFile(target);
   if (target.name !== undefined && (file === undefined || !existsSync(file))) return undefined;
   return dataOf(read(file, process.cwd()));

@@ -3,7 +3,7 @@ import { ProcmanError } from "../base/errors.ts";
 import { holderOf } from "../os/lock.ts";
 import { groupsInFile, idsInFile } from "./completion-candidates.ts";
 import { asTyped } from "./config-option.ts";
-import { type Target, targetFile, targetLocation } from "./target.ts";
+import { type TargetOptions, targetFile, targetLocation } from "./target.ts";
 
 /** Whether a procman runs this configuration file. */
 export function isRunning(config: string | undefined): boolean {
@@ -11,7 +11,7 @@ export function isRunning(config: string | undefined): boolean {
 }
 
 /** The error for an id that the running procman does not know; undefined if the file does not have it either. */
-export function unappliedId(id: string, target: Target): ProcmanError | undefined {
+export function unappliedId(id: string, target: TargetOptions): ProcmanError | undefined {
   const config = targetFile(target);
   if (target.name !== undefined && config === undefined) return undefined;
   const isInFile = idsInFile(config).some(

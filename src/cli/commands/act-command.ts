@@ -12,7 +12,7 @@ import { outcomeOf } from "../format.ts";
 import { IDS_HELP, secondsTo, withTarget } from "../options.ts";
 import { waitFor } from "../progress.ts";
 import { lastLinesOf } from "../settled-start.ts";
-import type { Target } from "../target.ts";
+import type { TargetOptions } from "../target.ts";
 import { unappliedId } from "../unapplied.ts";
 
 /** A stop may take 30 s until SIGKILL. Seconds. */
@@ -152,7 +152,7 @@ function defaultTimeout(action: Action): number {
   return action === "restart" ? ROLL_SECONDS : DEFAULT_TIMEOUT_SECONDS;
 }
 
-type ActionQuestion = { readonly id: string; readonly action: Action; readonly target: Target; readonly options: ActOptions };
+type ActionQuestion = { readonly id: string; readonly action: Action; readonly target: TargetOptions; readonly options: ActOptions };
 
 /** An error of one process must not hide the results of the others. */
 async function ask(client: Client, { id, action, target, options }: ActionQuestion): Promise<Result> {

@@ -14,7 +14,7 @@ import { timeOf } from "../format.ts";
 import { IDS_HELP, integerTo, selected, withTarget } from "../options.ts";
 import { withProgress } from "../progress.ts";
 import { type RunChoice, type RunFilter, runFilter } from "../shown-runs.ts";
-import { dataOfTarget, type Target, targetFile, targetLocation } from "../target.ts";
+import { dataOfTarget, type TargetOptions, targetFile, targetLocation } from "../target.ts";
 
 const LINES = 100;
 const MAX_LINES = 1_000_000;
@@ -97,7 +97,7 @@ function beginningOf({ lines = LINES }: Options, chosen: RunFilter | undefined):
 }
 
 /** Whether the configuration turns off storing logs. */
-function isOff(target: Target): boolean {
+function isOff(target: TargetOptions): boolean {
   const data = dataOfTarget(target);
   return isObject(data) && isObject(data.logger) && data.logger.internalLogHours === 0;
 }
@@ -136,7 +136,7 @@ function searching<T>(work: Promise<T>): Promise<T> {
 }
 
 /** Checks ids without entries: a removed process may have stored lines, an unknown id is a typing error. @throws {ProcmanError} `process-unknown` */
-async function checkIds(location: Location, ids: readonly string[], target: Target): Promise<void> {
+async function checkIds(location: Location, ids: readonly string[], target: TargetOptions): Promise<void> {
   if (ids.length === 0) return;
   try {
     selected(await (await connectTo(location)).processes(), ids, target);
@@ -147,7 +147,7 @@ async function checkIds(location: Location, ids: readonly string[], target: Targ
 }
 
 /** The processes that an id stands for, by file and disk. */
-async function storedMembersOf({ stateDir }: Location, id: string, target: Target): Promise<readonly string[]> {
+async function storedMembersOf({ stateDir }: Location, id: string, target: TargetOptions): Promise<readonly string[]> {
   const { membersOf } = await import("../../connection/history.ts");
   return membersOf(dataOfTarget(target), stateDir, id);
 }

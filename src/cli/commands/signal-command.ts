@@ -9,9 +9,9 @@ import type { ProcessRecord } from "../../contract/records.ts";
 import { signalNamed, signalOf } from "../../os/signal-name.ts";
 import { connect } from "../connected.ts";
 import { IDS_HELP, withTarget } from "../options.ts";
-import type { Target } from "../target.ts";
+import type { TargetOptions } from "../target.ts";
 
-type Options = Target & { readonly to?: KillMode; readonly json?: boolean | undefined };
+type Options = TargetOptions & { readonly to?: KillMode; readonly json?: boolean | undefined };
 
 export function define(parent: Command): void {
   withTarget(

@@ -10,7 +10,7 @@ import { signalIfThere } from "../../os/process-signal.ts";
 import { asTyped } from "../config-option.ts";
 import { withTarget } from "../options.ts";
 import { waitFor } from "../progress.ts";
-import { type Target, targetLocation } from "../target.ts";
+import { type TargetOptions, targetLocation } from "../target.ts";
 
 export function define(parent: Command): void {
   const command = parent
@@ -19,7 +19,7 @@ export function define(parent: Command): void {
     .description("Stops all processes in reverse order and ends procman; waits until this is done.");
   withTarget(command)
     .option("--no-wait", "return immediately")
-    .action(async ({ wait, ...target }: Target & { readonly wait: boolean }) => {
+    .action(async ({ wait, ...target }: TargetOptions & { readonly wait: boolean }) => {
       const location = targetLocation(target);
       let processes = "";
       const ask = async (keeper: Holder): Promise<void> => {

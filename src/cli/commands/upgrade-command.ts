@@ -14,7 +14,7 @@ import type { Holder } from "../../os/lock.ts";
 import { isAlive } from "../../os/process-stat.ts";
 import { withTarget } from "../options.ts";
 import { waitFor } from "../progress.ts";
-import { type Target, targetLocation } from "../target.ts";
+import { type TargetOptions, targetLocation } from "../target.ts";
 
 /** Time for each part to become ready, or for the old one to come back. Milliseconds. */
 const TIMEOUT_MS = 60_000;
@@ -29,7 +29,7 @@ export function define(parent: Command): void {
     );
   withTarget(command)
     .option("--json", "print the keeper's report")
-    .action(async ({ json = false, ...target }: Target & { readonly json?: boolean }) => {
+    .action(async ({ json = false, ...target }: TargetOptions & { readonly json?: boolean }) => {
       const { stateDir } = targetLocation(target);
       const report = await waitFor(
         {
