@@ -35,8 +35,8 @@ export function colorOf({ status, ready, healthy }: Pick<ProcessRecord, "status"
 }
 
 /** The resulting state of a process, in one line. */
-export function outcomeOf({ status, blocked, pid, reason }: ProcessRecord): string {
-  const state = blocked ? `${status}, blocked` : status;
+export function outcomeOf({ status, blocked, disabled, pid, reason }: ProcessRecord): string {
+  const state = [status, ...(blocked ? ["blocked"] : []), ...(disabled ? ["disabled"] : [])].join(", ");
   return pid === undefined ? `${state} (${printableLine(reason)})` : `${state} (pid ${pid})`;
 }
 

@@ -30,6 +30,8 @@ const GROUPS = [
       restart: "Restart processes; start those that aren't running",
       block: "Prevent processes from starting, also by policy or schedule",
       unblock: "Allow blocked processes to start again",
+      disable: "Let processes start only by hand, also after a reboot; --now stops them, too",
+      enable: "Let disabled processes start by themselves again; --now starts them, too",
       scale: "Give a cluster more or fewer instances while it is running",
       signal: "Send a signal to processes",
       plan: "Show what a changed configuration file would do to each process",

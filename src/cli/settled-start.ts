@@ -75,13 +75,18 @@ function foundIn(records: readonly ProcessRecord[], specs: readonly ProcessSpec[
 
 type FoundProcess = { readonly record: ProcessRecord; readonly progress: StartProgress };
 
+/** It doesn't start, as was asked for. */
+function isHeldBack({ status, blocked, disabled }: ProcessRecord): boolean {
+  return blocked || (disabled === true && status === "created");
+}
+
 /** `slow`: it waits for others, or to be ready, and shows no sign of failure. */
 function progressOf(record: ProcessRecord, { policy }: ProcessSpec, since: number): StartProgress {
-  const { status, ready, blocked, restarts, started = "", updated = "" } = record;
+  const { status, ready, restarts, started = "", updated = "" } = record;
   const isNew = Date.parse(updated) >= since;
   if (status === "skipped" || (isNew && FAILED.has(status))) return "failed";
   if (restarts > 0 && Date.parse(started) >= since) return "failed";
-  if (blocked) return "up";
+  if (isHeldBack(record)) return "up";
   if (status === "waiting") return "slow";
   if (status === "created" || status === "starting") return "coming";
   if (status !== "running") return "up";

@@ -50,11 +50,12 @@ const COLUMNS: readonly Column<ProcessRecord>[] = [
   },
 ];
 
-function remarks({ blocked, ready, healthy, runs = [] }: ProcessRecord): readonly string[] {
+function remarks({ blocked, disabled, ready, healthy, runs = [] }: ProcessRecord): readonly string[] {
   const overlap = runs.length > 1 ? [`${runs.length} runs`] : [];
   return [
     ...overlap,
     ...(blocked ? ["blocked"] : []),
+    ...(disabled ? ["disabled"] : []),
     ...(ready === false ? ["not ready"] : []),
     ...(healthy === false ? ["unhealthy"] : []),
   ];

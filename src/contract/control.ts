@@ -19,7 +19,7 @@ import type {
 import type { StateRecord } from "./state-record.ts";
 import type { TokenLimits } from "./token-claims.ts";
 
-export const ACTIONS = ["start", "stop", "restart", "block", "unblock"] as const;
+export const ACTIONS = ["start", "stop", "restart", "block", "unblock", "enable", "disable"] as const;
 
 export type Action = (typeof ACTIONS)[number];
 

@@ -45,6 +45,7 @@ const PROCESS = schemaFor<ProcessRecord>(
     type: enumeration(["process", "worker", "cluster", "group"], { description: "`group`: the answer for `group:NAME`." }),
     status: enumeration(STATUSES, { description: "`mixed`: the instances of a cluster have different statuses." }),
     blocked: boolean({ description: "Nothing starts it until it is unblocked." }),
+    disabled: optional(literal(true, { description: "It starts only by request, also after a shutdown or a reboot." })),
     pid: optional(integer({ description: "While it runs." })),
     run: optional(integer({ description: "Number of its latest run, from 1; while runs overlap, of the latest that isn't over." })),
     runs: optional(

@@ -25,6 +25,8 @@ export type ProcessRecord = {
   readonly type: "process" | "worker" | "cluster" | "group";
   readonly status: Status;
   readonly blocked: boolean;
+  /** It starts only by request, also after a shutdown or a reboot. Of a cluster: all instances. */
+  readonly disabled?: true;
   readonly pid?: number;
   /** Number of its latest run, from 1; while runs overlap, of the latest that isn't over. */
   readonly run?: number;

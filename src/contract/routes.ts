@@ -27,6 +27,8 @@ const VERBS: Readonly<Record<Action, string>> = {
   restart: "Restart the process, a cluster instance by instance; start it if it isn't running",
   block: "Block the process: neither policy, schedule nor `start` starts it",
   unblock: "Lift a block",
+  enable: "Let the process start by itself again: with procman, by schedule, and when watched files change",
+  disable: "From now on, and when procman is started again, the process starts only by request; a running process keeps running",
 };
 
 /** It doesn't repeat the id, and is the same for an unknown one: it is for clients without a token. */

@@ -37,6 +37,7 @@ export function explain(record: ProcessRecord, incidents: readonly Incident[], n
   return [
     currentState(record),
     ...(record.blocked ? [`It is blocked: nothing starts it. Lift the block with "procman unblock ${record.id}".`] : []),
+    ...(record.disabled ? [`It is disabled: it starts only by hand. "procman enable ${record.id}" lets it start by itself again.`] : []),
     ...missedStarts(record),
     ...causeCounts(recent, incidents),
     ...(last === undefined ? ["No run has ended yet, as far as is known."] : lastEnd(last)),

@@ -134,7 +134,9 @@ test("5 every route answers 403 and names the missing scope; with it, or with ad
 const LIMITED: Readonly<Record<string, "own" | "admin" | "list" | "own-body" | "stream" | "anything">> = {
   processes: "list",
   process: "own",
-  ...Object.fromEntries(["start", "stop", "restart", "block", "unblock", "scale", "signal"].map((name) => [name, "own"])),
+  ...Object.fromEntries(
+    ["start", "stop", "restart", "block", "unblock", "enable", "disable", "scale", "signal"].map((name) => [name, "own"]),
+  ),
   ...{ incidents: "own", metrics: "own", telemetry: "own-body", log: "own-body", logs: "list", prometheus: "list", state: "list" },
   ...{
     events: "stream",

@@ -154,6 +154,19 @@ export class Procman {
   }
 
   /**
+   * From now on it starts only by request: not with procman, by schedule, or when watched files change. This outlives a shutdown and a
+   * reboot. A running process keeps running.
+   */
+  disable(id: string): Promise<ProcessRecord> {
+    return this.#act(id, "disable");
+  }
+
+  /** Lets a disabled process start by itself again. */
+  enable(id: string): Promise<ProcessRecord> {
+    return this.#act(id, "enable");
+  }
+
+  /**
    * Changes the number of instances of a cluster. Resolves when the new ones run and the others have ended. The number applies until
    * the configuration is reloaded, or procman is started again.
    *

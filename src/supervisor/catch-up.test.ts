@@ -4,7 +4,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { FakeClock, FakeSpawner, POLICY } from "../../test/support/fakes.ts";
 import type { ProcessDefinition } from "./definition.ts";
-import type { LastingPlans } from "./process-ports.ts";
+import type { LastingRequests } from "./process-ports.ts";
 import type { ProcessSnapshot } from "./snapshot.ts";
 import { Supervisor } from "./supervisor.ts";
 
@@ -21,7 +21,9 @@ function machine(definition = JOB) {
   const spawner = new FakeSpawner();
   const start = clock.wall();
   const stored = new Map<string, number>();
-  const lasting: LastingPlans = {
+  const lasting: LastingRequests = {
+    isDisabled: () => false,
+    setDisabled: () => undefined,
     plannedStart: ({ id }) => stored.get(id),
     planStart: ({ id }, planned) => void stored.set(id, planned),
   };

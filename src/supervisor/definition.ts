@@ -67,10 +67,19 @@ export type Change = {
 /** `blocked`: it would restart if it weren't blocked. `runs on`: its runs continue under the new definition. */
 export type ChangeEffect = "restarts" | "starts" | "blocked" | "runs on" | "none";
 
-export type ChangedFields = { readonly definition: ProcessDefinition; readonly blocked: boolean; readonly states: readonly SlotState[] };
+export type ChangedFields = {
+  readonly definition: ProcessDefinition;
+  readonly blocked: boolean;
+  readonly disabled: boolean;
+  readonly states: readonly SlotState[];
+};
 
-export function effectOf({ restart }: Change, before: ProcessDefinition, { definition, blocked, states }: ChangedFields): ChangeEffect {
-  const mayStart = definition.autostart && !blocked;
+export function effectOf(
+  { restart }: Change,
+  before: ProcessDefinition,
+  { definition, blocked, disabled, states }: ChangedFields,
+): ChangeEffect {
+  const mayStart = definition.autostart && !blocked && !disabled;
   if (restart && states.some(isUnderWay)) return blocked ? "blocked" : "restarts";
   // The change may have fixed the cause of the failure.
   if (restart && mayStart && states[0]?.status === "idle" && isFailure(states[0].outcome)) return "starts";

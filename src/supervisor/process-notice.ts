@@ -5,7 +5,7 @@ import type { MissedSchedule } from "./snapshot.ts";
 import type { ScheduledAction } from "./states.ts";
 
 export type ProcessEvent =
-  | { readonly type: "blocked" | "unblocked" }
+  | { readonly type: "blocked" | "unblocked" | "disabled" | "enabled" }
   | { readonly type: "scheduled" | "skipped" | "terminated"; readonly planned: number; readonly reason?: string }
   /** procman was not running at these times. */
   | ({ readonly type: "missed"; readonly kind: ScheduledAction } & MissedSchedule)

@@ -13,11 +13,13 @@ export type ProcessPorts = {
   /** Whether a dependent is being stopped and must exit first. */
   readonly hasRunningDependents: (id: string) => boolean;
   /** Absent: nothing outlives a reboot. */
-  readonly lasting?: LastingPlans;
+  readonly lasting?: LastingRequests;
 };
 
-/** The next starts of schedules whose missed times are made up for. They outlive a shutdown and a reboot, unlike a snapshot. */
-export interface LastingPlans {
+/** What outlives a shutdown and a reboot, unlike a snapshot: which processes are disabled, and the next starts that are made up for. */
+export interface LastingRequests {
+  isDisabled(id: string): boolean;
+  setDisabled(id: string, isDisabled: boolean): void;
   /** Milliseconds since 1970; undefined: none is stored, or it was that of another schedule. */
   plannedStart(definition: ProcessDefinition): number | undefined;
   planStart(definition: ProcessDefinition, planned: number): void;

@@ -54,6 +54,11 @@ export class Process {
     return this.#blocked;
   }
 
+  /** Whether it starts only by request, also after a shutdown or a reboot. */
+  get isDisabled(): boolean {
+    return this.#ports.lasting?.isDisabled(this.id) === true;
+  }
+
   /** The states of all slots; the first slot has the process's id, the others are for overlapping runs. */
   get states(): readonly SlotState[] {
     return this.#slots.map(({ state }) => state);
@@ -132,7 +137,8 @@ export class Process {
 
   /** The effect that changed files would have; undefined: none. */
   effectOf({ at }: FileChange): FileEffect | undefined {
-    return this.#retired ? undefined : effectOn(this.states[0], { at, endedAt: this.#endedAt, blocked: this.#blocked });
+    if (this.#retired || (this.isDisabled && this.isIdle)) return undefined;
+    return effectOn(this.states[0], { at, endedAt: this.#endedAt, blocked: this.#blocked });
   }
 
   /** Starts or restarts it, unless its run is younger than the change. */
@@ -168,6 +174,22 @@ export class Process {
     this.#remember();
   }
 
+  /** From now on it starts only by request; what is running keeps running, by its policy. */
+  disable(): void {
+    this.#setDisabled(true);
+  }
+
+  /** It starts by itself again, from the next occasion on. */
+  enable(): void {
+    this.#setDisabled(false);
+  }
+
+  #setDisabled(isDisabled: boolean): void {
+    if (isDisabled === this.isDisabled) return;
+    this.#ports.lasting?.setDisabled(this.id, isDisabled);
+    this.#ports.notice(this.id, { type: isDisabled ? "disabled" : "enabled" });
+  }
+
   /**
    * Applies another definition: policy and schedules take effect immediately, also for present runs. With `restart` the
    * command has changed, so slots that run or wait for a restart are restarted and a failed process is started. Without `change`
@@ -179,7 +201,10 @@ export class Process {
     this.#declare(before, definition);
     this.#retired = false;
     this.#timetable.set(schedulesOf(definition));
-    const effect = change === undefined ? "none" : effectOf(change, before, { definition, blocked: this.#blocked, states: this.states });
+    const effect =
+      change === undefined
+        ? "none"
+        : effectOf(change, before, { definition, blocked: this.#blocked, disabled: this.isDisabled, states: this.states });
     if (change !== undefined) this.#ports.notice(this.id, { type: "changed", fields: change.fields, effect });
     for (const slot of this.#slots) {
       slot.rearm();
@@ -268,9 +293,11 @@ export class Process {
     this.#remember();
     const reason = this.#blocked
       ? "it is blocked"
-      : this.#slotForStart() === undefined
-        ? "its previous run is still under way and overrun is off"
-        : undefined;
+      : this.isDisabled
+        ? "it is disabled"
+        : this.#slotForStart() === undefined
+          ? "its previous run is still under way and overrun is off"
+          : undefined;
     if (reason !== undefined) return this.#ports.notice(this.id, { type: "skipped", planned, reason });
     this.#ports.notice(this.id, { type: "scheduled", planned });
     this.#begin();

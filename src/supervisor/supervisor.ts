@@ -80,7 +80,10 @@ export class Supervisor {
     this.#dependencies.set([...definitions, ...removed.map(({ definition }) => definition)]);
     const present = new Map(definitions.map((definition) => [definition.id, definition]));
     for (const definition of inStartOrder(definitions, (id) => present.get(id))) this.#update(definition, changes.get(definition.id));
-    for (const { id, autostart } of fresh) if (autostart) this.#processes.get(id)?.startIfAllowed();
+    for (const { id, autostart } of fresh) {
+      const process = this.#processes.get(id);
+      if (autostart && process?.isDisabled === false) process.startIfAllowed();
+    }
     this.#dependencies.reevaluate();
   }
 

@@ -28,7 +28,8 @@ type Answer = { readonly status: number; readonly body: ProcessRecord };
 /** Resolves when the kills are over, procman has settled, and the last command is completed. */
 export async function runOperator(id: string, options: OperatorOptions): Promise<OperatorReport> {
   const operator = new Operator(id, options, new Requested());
-  while (!options.isOver()) await operator.act(options.random.weighted({ start: 3, stop: 3, restart: 3, block: 1, unblock: 2 }));
+  while (!options.isOver())
+    await operator.act(options.random.weighted({ start: 3, stop: 3, restart: 3, block: 1, unblock: 2, disable: 2, enable: 2 }));
   return operator.end();
 }
 

@@ -7,6 +7,7 @@ const STOPPED = ["stopped", "created", "finished", "errored", "exhausted"];
 /** undefined: either is right, as after a request without an answer. */
 export class Requested {
   #blocked: boolean | undefined = false;
+  #disabled: boolean | undefined = false;
   #isUp: boolean | undefined;
   /** Numbers of instances that are right: two while a request for another one is unanswered. */
   #instances: readonly number[] | undefined;
@@ -20,13 +21,16 @@ export class Requested {
   /** A request is sent: until its answer, its effect and that of the requests before are right. */
   asking(action: Action): void {
     if (action === "block" || action === "unblock") this.#blocked = undefined;
-    this.#isUp = undefined;
+    if (isAboutDisabling(action)) this.#disabled = undefined;
+    else this.#isUp = undefined;
   }
 
   /** `before`: what is right if the request was refused. */
   answered(action: Action, isAccepted: boolean, before: Requested): void {
     if (!isAccepted) return this.#restore(before);
     this.#blocked = { block: true, unblock: false }[action as string] ?? before.#blocked;
+    this.#disabled = isAboutDisabling(action) ? action === "disable" : before.#disabled;
+    if (isAboutDisabling(action)) this.#isUp = before.#isUp;
   }
 
   /** An accepted command was completed. */
@@ -73,8 +77,9 @@ export class Requested {
   }
 
   /** What a record contradicts. */
-  contradictionOf({ status, blocked, instances }: ProcessRecord): string | undefined {
+  contradictionOf({ status, blocked, disabled, instances }: ProcessRecord): string | undefined {
     if (this.#blocked !== undefined && blocked !== this.#blocked) return `blocked is ${blocked}`;
+    if (this.#disabled !== undefined && (disabled === true) !== this.#disabled) return `disabled is ${disabled}`;
     if (this.#isUp === false && !STOPPED.includes(status)) return `it is ${status}, though it was stopped`;
     if (this.#isUp === true && this.#blocked === false && STOPPED.includes(status)) return `it is ${status}, though it was started`;
     if (this.#instances === undefined || instances === undefined) return undefined;
@@ -95,10 +100,16 @@ export class Requested {
 
   #restore(other: Requested): void {
     this.#blocked = other.#blocked;
+    this.#disabled = other.#disabled;
     this.#isUp = other.#isUp;
     this.#instances = other.#instances;
     this.#profile = other.#profile;
   }
+}
+
+/** They neither start nor stop it. */
+function isAboutDisabling(action: Action): boolean {
+  return action === "enable" || action === "disable";
 }
 
 /** Whether the record `now` shows the effect of a command that was answered with `after`. */
@@ -121,6 +132,10 @@ export function isDone(action: Action, after: ProcessRecord, now: ProcessRecord)
       return now.blocked;
     case "unblock":
       return !now.blocked;
+    case "enable":
+      return now.disabled === undefined;
+    case "disable":
+      return now.disabled === true;
     default:
       return action satisfies never;
   }

@@ -108,7 +108,7 @@ test("4 each answer of the API conforms to GET /openapi.json, also of clusters, 
   });
   await holds("get", "/processes/{id}", "/processes/after");
   await holds("post", "/log", "/log", { text: "a line", severity: "warn" });
-  for (const action of ["stop", "block", "start", "unblock", "restart"])
+  for (const action of ["stop", "block", "start", "unblock", "disable", "enable", "restart"])
     await holds("post", `/processes/{id}/${action}`, `/processes/after/${action}?wait=10`);
   await holds("post", "/processes/{id}/stop", "/processes/web/stop");
   await holds("post", "/processes/{id}/scale", "/processes/web/scale", { instances: 3 });

@@ -88,6 +88,7 @@ procman run --detach -c /srv/shop`,
       ],
     },
   },
+  { block: "$ procman disable backup", config: { processes: [web, { id: "backup", cmd: "./backup.sh", cron: "0 3 * * *" }] } },
   {
     block: "$ procman signal HUP nginx",
     config: { processes: [{ id: "nginx", cmd: "trap : HUP; while :; do sleep 1; done", autostart: true }] },

@@ -1,4 +1,4 @@
-/** `procman start`, `stop`, `restart`, `block`, `unblock`: carries out the action and prints the result. */
+/** `procman start`, `stop`, `restart`, `block`, `unblock`, `enable`, `disable`: carries out the action and prints the result. */
 
 import type { Command } from "commander";
 import { EXIT, ProcmanError } from "../../base/errors.ts";
@@ -64,6 +64,19 @@ const VERBS: Readonly<Record<Action, Verb>> = {
     doing: "unblocking",
     missed: [],
   },
+  disable: {
+    summary: "let processes start only by hand, also after a reboot",
+    description:
+      "Disables processes: they no longer start with procman, by schedule, or when watched files change, until they are enabled; also after `procman terminate` and a reboot. `procman start` starts them. Running processes keep running.",
+    doing: "disabling",
+    missed: [],
+  },
+  enable: {
+    summary: "let disabled processes start by themselves again",
+    description: "Lets disabled processes start by themselves again: with procman, by schedule, and when watched files change.",
+    doing: "enabling",
+    missed: [],
+  },
 };
 
 type Options = {
@@ -73,6 +86,10 @@ type Options = {
   readonly timeout?: number;
   readonly json?: boolean;
   readonly hard?: boolean;
+  /** Of `enable` and `disable`. */
+  readonly now?: boolean;
+  /** Of `stop`. */
+  readonly keep?: boolean;
   readonly withDependencies?: boolean;
 };
 
@@ -90,17 +107,26 @@ export function actionCommand(action: Action): { readonly define: (parent: Comma
         secondsTo(LONGEST_SECONDS),
       )
       .option("--json", "print the records of the API")
-      .action((ids: readonly string[], options: Options) => act(action, ids, options));
+      .action((ids: readonly string[], options: Options) => actAll(action, ids, options));
     if (action === "start") command.option("--with-dependencies", "start first what they depend on, as far as it isn't running");
+    if (action === "stop") command.option("--keep", "disable them, too: they stay stopped after a reboot, until `procman enable`");
+    if (action === "enable") command.option("--now", "start them, too, as far as they aren't running");
+    if (action === "disable") command.option("--now", "stop them, too");
     if (action === "restart") command.option("--hard", "restart all instances of a cluster at once instead of one after another");
   };
   return { define };
 }
 
+/** `disable --now` is `stop --keep`. */
+async function actAll(action: Action, ids: readonly string[], { now = false, keep = false, ...options }: Options): Promise<void> {
+  if (!now && !keep) return act(action, ids, options);
+  return action === "enable" ? act("start", ids, { ...options, first: "enable" }) : act("stop", ids, { ...options, first: "disable" });
+}
+
 async function act(
   action: Action,
   ids: readonly string[],
-  { wait, timeout = defaultTimeout(action), json, hard, withDependencies, ...target }: Options,
+  { wait, timeout = defaultTimeout(action), json, hard, withDependencies, first, ...target }: Options & Pick<ActionQuestion, "first">,
 ): Promise<void> {
   const targets = ids.includes("all") ? ["all"] : [...new Set(ids)];
   const client = await connect(target);
@@ -108,7 +134,7 @@ async function act(
   const since = Date.now();
   const one = async (id: string): Promise<Result> => {
     const acting = { ...(wait && { waitSeconds: timeout }), ...(hard && { hard }), ...(withDependencies && { withDependencies }) };
-    const result = await ask(client, { id, action, target, options: acting });
+    const result = await ask(client, { id, action, target, first, options: acting });
     open.delete(id);
     return result;
   };
@@ -152,13 +178,23 @@ function defaultTimeout(action: Action): number {
   return action === "restart" ? ROLL_SECONDS : DEFAULT_TIMEOUT_SECONDS;
 }
 
-type ActionQuestion = { readonly id: string; readonly action: Action; readonly target: TargetOptions; readonly options: ActOptions };
+type ActionQuestion = {
+  readonly id: string;
+  readonly action: Action;
+  /** Done before. */
+  readonly first?: "enable" | "disable" | undefined;
+  readonly target: TargetOptions;
+  readonly options: ActOptions;
+};
 
 /** An error of one process must not hide the results of the others. */
-async function ask(client: Client, { id, action, target, options }: ActionQuestion): Promise<Result> {
+async function ask(client: Client, { id, action, first, target, options }: ActionQuestion): Promise<Result> {
   try {
+    if (first !== undefined) await client.act(id, first);
     return { record: await client.act(id, action, options) };
   } catch (error) {
+    if (first === "enable" && error instanceof ProcmanError && error.code === "process-running")
+      return { record: await client.process(id) };
     if (error instanceof ProcmanError && error.exitCode === EXIT.refused)
       return { problem: (error.code === "process-unknown" ? unappliedId(id, target) : undefined) ?? error };
     throw error;

@@ -1,4 +1,4 @@
-/** Start, stop, restart, block, unblock: of one process, of a cluster, or of all. */
+/** Start, stop, restart, block, unblock, enable, disable: of one process, of a cluster, or of all. */
 import { ProcmanError } from "../../base/errors.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { Action, ActOptions, Caller } from "../../contract/control.ts";

@@ -19,7 +19,7 @@ export function exitWithOf({ exitWith, once = false }: EndOptions, specOf: SpecO
 
 type SpecOf = (id: string) => ProcessSpec;
 
-type WatchedProcess = Pick<Process, "id" | "states">;
+type WatchedProcess = Pick<Process, "id" | "states"> & Partial<Pick<Process, "isDisabled">>;
 
 export class ExitWith {
   readonly #id: string | undefined;
@@ -50,7 +50,7 @@ export class ExitWith {
     const id = this.#id;
     return processes.filter((process) => {
       const spec = this.#specOf(process.id);
-      return id === undefined ? spec.autostart : isNamed(id, spec);
+      return id === undefined ? spec.autostart && process.isDisabled !== true : isNamed(id, spec);
     });
   }
 

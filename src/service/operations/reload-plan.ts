@@ -81,6 +81,7 @@ function planChanged(
   const effect = effectOf(change, definitionOf(old), {
     definition: definitionOf(spec),
     blocked: process.isBlocked,
+    disabled: process.isDisabled,
     states: process.states,
   });
   const note = effect === "blocked" ? "; not restarted, as it is blocked" : process.states.some(hasRun) ? "" : "; it doesn't run";

@@ -369,7 +369,7 @@ function startVerdict(process: Process | undefined): Verdict {
 }
 
 function endVerdict({ states, isIdle }: Process, action: Action): StartVerdict {
-  if (action === "block" || action === "unblock" || isIdle) return "up";
+  if ((action !== "stop" && action !== "restart") || isIdle) return "up";
   return states.every(isEnding) ? "pending" : "failed";
 }
 

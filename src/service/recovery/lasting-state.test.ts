@@ -71,3 +71,21 @@ test("a file that can't be written is reported once, and written later", async (
   state.stopped();
   assert.equal(load().plannedStart(job()), 2);
 });
+
+test("a disabled process stays so for the next procman, until it is enabled or the configuration no longer has it", async (context) => {
+  const { stateDir, load } = stateIn(context);
+  const state = load(["job", "web"]);
+  for (const id of ["job", "web", "gone"]) state.setDisabled(id, true);
+  state.setDisabled("web", true);
+  state.planStart(job(), 7_000);
+  await turn();
+  const next = load(["job", "web"]);
+  assert.deepEqual(
+    ["job", "web", "gone", "__proto__"].map((id) => next.isDisabled(id)),
+    [true, true, false, false],
+  );
+  next.setDisabled("web", false);
+  next.forget("job");
+  await turn();
+  assert.deepEqual(JSON.parse(readFileSync(join(stateDir, "lasting.json"), "utf8")), { plans: {}, disabled: [] });
+});

@@ -1,21 +1,23 @@
 /** What outlives a shutdown, a reboot and a kill of every part: one file in the state folder, replaced as a whole. */
 import { join } from "node:path";
 import { isNotThere } from "../../base/errors.ts";
-import { integer, map, openObject, optional, string, type TypeOf } from "../../base/schema.ts";
+import { integer, list, map, openObject, optional, string, type TypeOf } from "../../base/schema.ts";
 import { matches } from "../../base/schema-check.ts";
 import { readWhole, writeWhole } from "../../os/careful-files.ts";
 import type { ProcessDefinition } from "../../supervisor/definition.ts";
-import type { LastingPlans } from "../../supervisor/process-ports.ts";
+import type { LastingRequests } from "../../supervisor/process-ports.ts";
 import type { Subsystem } from "../subsystem.ts";
 
 const schema = openObject({
   /** By process, the next start of a schedule whose missed times are made up for. */
   plans: map(openObject({ cron: string(), timeZone: optional(string()), planned: integer({ minimum: 0 }) })),
+  /** Ids of the processes that start only by request. */
+  disabled: optional(list(string())),
 });
 
 type Content = TypeOf<typeof schema>;
 
-export class LastingState implements LastingPlans, Subsystem {
+export class LastingState implements LastingRequests, Subsystem {
   readonly #path: string;
   readonly #report: (problem: string) => void;
   #content: Content = { plans: {} };
@@ -38,7 +40,20 @@ export class LastingState implements LastingPlans, Subsystem {
       if (!isNotThere(error)) this.#report(`Cannot use ${this.#path}: ${(error as Error).message}; ignoring it`);
     }
     const known = new Set(ids);
-    for (const id of Object.keys(this.#content.plans)) if (!known.has(id)) this.forget(id);
+    for (const id of [...Object.keys(this.#content.plans), ...this.#disabled]) if (!known.has(id)) this.forget(id);
+  }
+
+  get #disabled(): readonly string[] {
+    return this.#content.disabled ?? [];
+  }
+
+  isDisabled(id: string): boolean {
+    return this.#disabled.includes(id);
+  }
+
+  setDisabled(id: string, isDisabled: boolean): void {
+    const others = this.#disabled.filter((each) => each !== id);
+    this.#change({ ...this.#content, disabled: isDisabled ? [...others, id] : others });
   }
 
   plannedStart({ id, cron, timeZone, catchUp }: ProcessDefinition): number | undefined {
@@ -54,6 +69,7 @@ export class LastingState implements LastingPlans, Subsystem {
   }
 
   forget(id: string): void {
+    if (this.isDisabled(id)) this.setDisabled(id, false);
     if (!Object.hasOwn(this.#content.plans, id)) return;
     const { [id]: _, ...plans } = this.#content.plans;
     this.#change({ ...this.#content, plans });

@@ -10,6 +10,10 @@ export function messageForEvent(event: ProcessEvent): LogLine {
       return info("blocked: no restart, no scheduled start until it is unblocked");
     case "unblocked":
       return info("unblocked");
+    case "disabled":
+      return info("disabled: from now on it starts only by request, also when procman is started again");
+    case "enabled":
+      return info("enabled");
     case "scheduled":
       return info(`starts by its schedule (${timeText(event.planned)})`);
     case "terminated":

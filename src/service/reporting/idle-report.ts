@@ -70,7 +70,9 @@ export class IdleReport implements Subsystem {
   }
 
   #watched(processes: readonly Process[]): readonly Expectation[] {
-    const ids = processes.filter(({ id, isBlocked }) => !isBlocked && this.#ports.spec(id).watch.length > 0).map(({ id }) => id);
+    const ids = processes
+      .filter(({ id, isBlocked, isDisabled }) => !isBlocked && !isDisabled && this.#ports.spec(id).watch.length > 0)
+      .map(({ id }) => id);
     if (ids.length === 0) return [];
     return [{ key: `watch ${ids.join(" ")}`, text: `a changed file starts ${ids.join(", ")}` }];
   }
@@ -87,7 +89,7 @@ export class IdleReport implements Subsystem {
 /** The next start of a schedule. */
 function scheduled(processes: readonly Process[]): readonly Expectation[] {
   const starts = processes.flatMap((process) => {
-    const at = process.isBlocked ? undefined : process.next("start");
+    const at = process.isBlocked || process.isDisabled ? undefined : process.next("start");
     return at === undefined ? [] : [{ id: process.id, at }];
   });
   const [first] = starts.toSorted((one, other) => one.at - other.at);

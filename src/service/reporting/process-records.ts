@@ -42,6 +42,7 @@ type RecordWithParts = { readonly states: readonly SlotState[]; readonly parts: 
 
 type RecordParts = readonly [
   blocked: boolean,
+  disabled: boolean,
   nextRun: number | undefined,
   nextTerminate: number | undefined,
   missed: MissedSchedule | undefined,
@@ -54,7 +55,8 @@ const cachedRecords = new WeakMap<Process, RecordWithParts>();
 /** The same record as before as long as nothing has changed, so frequent reads are cheap. */
 export function recordOf(process: Process, spec: ProcessSpec, observation: ProcessObservation): ProcessRecord {
   const { states } = process;
-  const parts: RecordParts = [process.isBlocked, process.next("start"), process.next("terminate"), process.missed, spec, observation];
+  const { isBlocked, isDisabled, missed } = process;
+  const parts: RecordParts = [isBlocked, isDisabled, process.next("start"), process.next("terminate"), missed, spec, observation];
   const before = cachedRecords.get(process);
   const isSame = before !== undefined && sameItems(states, before.states) && sameItems(parts, before.parts);
   // The text of a back-off has the remaining time, which always changes.
@@ -69,7 +71,7 @@ function sameItems(items: readonly unknown[], before: readonly unknown[]): boole
 }
 
 function newRecord(process: Process, states: readonly SlotState[], parts: RecordParts): ProcessRecord {
-  const [blocked, , , , spec, observation] = parts;
+  const [blocked, disabled, , , , spec, observation] = parts;
   const state = representativeState(states);
   const ending = endingOf(state);
   const { usage, reported } = observation;
@@ -78,6 +80,7 @@ function newRecord(process: Process, states: readonly SlotState[], parts: Record
     type: spec.command.kind === "worker" ? "worker" : "process",
     status: statusOf(state, observation.skip !== undefined),
     blocked,
+    ...(disabled && { disabled }),
     ...pidOf(state),
     ...(state.run === 0 ? {} : { run: state.run }),
     ...runsOf(states, spec),
@@ -98,7 +101,7 @@ function newRecord(process: Process, states: readonly SlotState[], parts: Record
   };
 }
 
-function schedulesOf([, nextRun, nextTerminate, missed, { timeZone }]: RecordParts): Partial<ProcessRecord> {
+function schedulesOf([, , nextRun, nextTerminate, missed, { timeZone }]: RecordParts): Partial<ProcessRecord> {
   return {
     ...(nextRun === undefined ? {} : { nextRun: new Date(nextRun).toISOString() }),
     ...(nextTerminate === undefined ? {} : { nextTerminate: new Date(nextTerminate).toISOString() }),
@@ -130,6 +133,7 @@ export function clusterOf(id: string, instances: readonly ProcessRecord[]): Proc
     type: group === undefined ? "cluster" : "group",
     status,
     blocked: instances.every(({ blocked }) => blocked),
+    ...(instances.every(({ disabled }) => disabled) && { disabled: true }),
     restarts: instances.reduce((sum, { restarts }) => sum + restarts, 0),
     ...(running.length === 0 ? {} : { ready: ready > 0 }),
     ...sumOf(instances, "cpuPercent"),

@@ -1,0 +1,84 @@
+/** Processes that start only by hand: docs/cli.md, "For good". */
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { lastEndpoint } from "../../src/connection/endpoint-file.ts";
+import type { ProcessRecord } from "../../src/contract/records.ts";
+import { homeOf, keeperIn, procman } from "../support/cli.ts";
+import { processExit } from "../support/procman-process.ts";
+
+const PROCESSES = [
+  { id: "web", cmd: "sleep 1000", autostart: true },
+  { id: "mail", cmd: "sleep 1000", autostart: true },
+  { id: "tick", cmd: "true", cron: "* * * * * *" },
+];
+
+/** Asks by commands until it is so. */
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  for (const end = performance.now() + 20_000; !(await isSo()); ) assert.ok(performance.now() < end, `timed out waiting for ${isSo}`);
+}
+
+async function statesIn(folder: string): Promise<Readonly<Record<string, string>>> {
+  const { out, err } = await procman(folder, ["status", "--json"]);
+  assert.equal(err, "");
+  const records = JSON.parse(out) as readonly ProcessRecord[];
+  return Object.fromEntries(records.map(({ id, status, disabled }) => [id, disabled ? `${status}, disabled` : status]));
+}
+
+test("a disabled process starts neither with procman, by schedule nor by reload, after terminate and any kill; by hand it does", async (context) => {
+  const { folder, state } = homeOf(context, PROCESSES);
+  const ok = async (...args: string[]): Promise<string> => {
+    const { code, out, err } = await procman(folder, args);
+    assert.equal(code, 0, `${args}: ${err}`);
+    return out;
+  };
+  await ok("run", "--detach");
+  assert.equal(await ok("stop", "web", "--keep"), "web: stopped, disabled (was stopped; it was ended by SIGTERM)\n");
+  await ok("disable", "tick");
+  assert.match(await ok("logs", "tick"), /tick +\| disabled: from now on it starts only by request/);
+  await ok("terminate");
+  await ok("run", "--detach");
+  const after = { web: "created, disabled", mail: "running", tick: "created, disabled" };
+  assert.deepEqual(await statesIn(folder), after);
+  // Past the next second of its schedule.
+  const skipped = async (): Promise<string> => ok("logs", "tick", "--runs", "1", "--search", "it is disabled");
+  await until(async () => (await skipped()) !== "");
+  assert.match(await ok("why", "web"), /^It is disabled: it starts only by hand\. "procman enable web" lets it start by itself again\.$/m);
+  assert.match(await ok("status"), /^web +created, disabled /m);
+  // Changed in the file; then service and keeper are killed.
+  const config = { name: "test", processes: PROCESSES.map((each) => (each.id === "web" ? { ...each, cmd: "sleep 2000" } : each)) };
+  writeFileSync(join(folder, "procman.json"), JSON.stringify(config));
+  await ok("reload");
+  for (const pid of [lastEndpoint(state)?.pid ?? 0, keeperIn(state)]) {
+    process.kill(pid, "SIGKILL");
+    await processExit(pid);
+    assert.deepEqual(await statesIn(folder), after);
+  }
+  assert.match(await ok("start", "web"), /^web: running, disabled \(pid \d+\)$/m);
+  await ok("restart", "web");
+  await ok("terminate");
+  await ok("run", "--detach");
+  assert.deepEqual(await statesIn(folder), after);
+  assert.match(await ok("enable", "web", "mail", "--now"), /^web: running \(pid \d+\)\nmail: running \(pid \d+\)$/m);
+  await ok("enable", "tick");
+  await until(async () => (await statesIn(folder)).tick === "finished");
+  await ok("terminate");
+});
+
+test("disable takes clusters and groups; what leaves the configuration is forgotten; an unknown id is refused, the others are disabled", async (context) => {
+  const api = { id: "api", cmd: "sleep 1000", autostart: true };
+  const { folder } = homeOf(context, [
+    { ...api, cluster: { instances: 2 } },
+    { id: "db", cmd: "sleep 1000", autostart: true, groups: ["data"] },
+  ]);
+  assert.equal((await procman(folder, ["run", "--detach"])).code, 0);
+  const refused = await procman(folder, ["disable", "api", "wbe", "group:data", "--now"]);
+  assert.equal(refused.code, 1);
+  assert.match(refused.err, /Cannot find process "wbe"/);
+  assert.deepEqual(await statesIn(folder), { api: "stopped, disabled", db: "stopped, disabled" });
+  writeFileSync(join(folder, "procman.json"), JSON.stringify({ name: "test", processes: [api] }));
+  assert.equal((await procman(folder, ["reload"])).code, 0);
+  assert.deepEqual(await statesIn(folder), { api: "running" });
+  assert.equal((await procman(folder, ["terminate"])).code, 0);
+});
