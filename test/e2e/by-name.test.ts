@@ -19,11 +19,13 @@ function uniqueName(): string {
 async function running(
   context: TestContext,
   name: string,
-  env: NodeJS.ProcessEnv = {},
+  stateFolder?: string,
 ): Promise<{ readonly folder: string; readonly file: string }> {
+  // Registered first, so called first: before the folder is removed.
+  context.after(async () => void (await procman("/", ["terminate", "--name", name])));
   const folder = folderWith(context, { name, processes: [web] });
   const file = join(folder, "procman.json");
-  context.after(async () => void (await procman("/", ["terminate", "--name", name])));
+  const env = stateFolder === undefined ? {} : { PROCMAN_STATE_DIR: join(folder, stateFolder) };
   const { code, err } = await procman(folder, ["run", "--detach"], env);
   assert.equal(code, 0, err);
   return { folder, file };
@@ -74,19 +76,18 @@ test("a name that nothing has, or two have, is answered with the names, or the f
   const both = await procman(one.folder, ["status", "-c", one.file, "--name", name]);
   assert.deepEqual([both.code, /Cannot use --config and --name together/.test(both.err)], [64, true], both.err);
   const twin = folderWith(context, { name, processes: [web] });
-  context.after(async () => void (await procman(twin, ["terminate"])));
-  context.after(async () => void (await procman(one.folder, ["terminate"])));
   assert.equal((await procman(twin, ["run", "--detach"])).code, 0);
   const ambiguous = await procman(other.folder, ["terminate", "--name", name]);
   assert.equal(ambiguous.code, 64, ambiguous.err);
   assert.match(ambiguous.err, new RegExp(`2 procmans are named "${name}"`));
   for (const file of [one.file, join(twin, "procman.json")]) assert.ok(ambiguous.err.includes(`--config ${file} `), ambiguous.err);
+  assert.equal((await procman(twin, ["terminate"])).code, 0);
 });
 
 test("a procman with another state folder is found without it, and its file is not run a second time", async (context) => {
   const name = uniqueName();
-  const elsewhere = folderWith(context, { processes: [] });
-  const { folder, file } = await running(context, name, { PROCMAN_STATE_DIR: elsewhere });
+  const { folder, file } = await running(context, name, "elsewhere");
+  const elsewhere = join(folder, "elsewhere");
   const status = await procman(folder, ["status"]);
   assert.deepEqual([status.code, /^web +running/m.test(status.out)], [0, true], status.err);
   for (const args of [["run"], ["run", "--detach"]]) {
