@@ -42,6 +42,14 @@ test("why: a process without incidents", () => {
   ]);
 });
 
+test("why: trouble of a running process is in its first sentence", () => {
+  const reason = "runs, restarted once; Cannot write /srv/web.log: permission denied";
+  assert.equal(
+    explain({ ...record, restarts: 1, reason }, [], NOW)[0],
+    "web runs (pid 12) since 2026-06-01T11:59:00Z; Cannot write /srv/web.log: permission denied.",
+  );
+});
+
 test("why: overlapping runs are named one by one", () => {
   const runs = [{ run: 4, pid: 11, started: at(90) }, { run: 5, pid: 12, started: at(60) }, { run: 6 }];
   assert.deepEqual(

@@ -82,7 +82,9 @@ function currentState({ id, status, pid, started, reason, instances, nextRun, ti
   if (instances !== undefined) return `${id} is a cluster: ${reason}.`;
   const since = started === undefined ? "" : ` since ${timeText(started)}`;
   if (runs.length > 1) return `${id} has ${runs.length} runs: ${runs.map(runText).join(", ")}.`;
-  if (status === "running") return `${id} runs${pid === undefined ? "" : ` (pid ${pid})`}${since}.`;
+  // For example: "runs, restarted once; Cannot write /srv/web.log: permission denied".
+  const [, trouble = ""] = /^runs[^;]*(;.*)$/s.exec(reason) ?? [];
+  if (status === "running") return `${id} runs${pid === undefined ? "" : ` (pid ${pid})`}${since}${trouble}.`;
   if (status === "skipped") return `${id} ${reason}.`;
   const next = nextRun === undefined ? "" : ` The next start is at ${timeText(nextRun)}${zoneText(nextRun, timeZone)}.`;
   return `${id} does not run (${status}): it ${reason}.${next}`;
