@@ -43,11 +43,12 @@ test("why: a process without incidents", () => {
 });
 
 test("why: trouble of a running process is in its first sentence", () => {
-  const reason = "runs, restarted once; Cannot write /srv/web.log: permission denied";
-  assert.equal(
-    explain({ ...record, restarts: 1, reason }, [], NOW)[0],
-    "web runs (pid 12) since 2026-06-01T11:59:00Z; Cannot write /srv/web.log: permission denied.",
-  );
+  for (const [reason, rest] of [
+    ["runs, restarted once; Cannot write /srv/web.log: permission denied", "; Cannot write /srv/web.log: permission denied"],
+    ["runs, but is not healthy (HTTP 500)", ", but is not healthy (HTTP 500)"],
+    ["runs, restarted 3 times, is not ready yet", ", is not ready yet"],
+  ] as const)
+    assert.equal(explain({ ...record, restarts: 1, reason }, [], NOW)[0], `web runs (pid 12) since 2026-06-01T11:59:00Z${rest}.`);
 });
 
 test("why: overlapping runs are named one by one", () => {

@@ -82,8 +82,8 @@ function currentState({ id, status, pid, started, reason, instances, nextRun, ti
   if (instances !== undefined) return `${id} is a cluster: ${reason}.`;
   const since = started === undefined ? "" : ` since ${timeText(started)}`;
   if (runs.length > 1) return `${id} has ${runs.length} runs: ${runs.map(runText).join(", ")}.`;
-  // For example: "runs, restarted once; Cannot write /srv/web.log: permission denied".
-  const [, trouble = ""] = /^runs[^;]*(;.*)$/s.exec(reason) ?? [];
+  // "runs, restarted once, is not ready yet; Cannot write /srv/web.log: permission denied"
+  const [, trouble = ""] = /^runs(?:, restarted (?:once|\d+ times))?(.*)$/s.exec(reason) ?? [];
   if (status === "running") return `${id} runs${pid === undefined ? "" : ` (pid ${pid})`}${since}${trouble}.`;
   if (status === "skipped") return `${id} ${reason}.`;
   const next = nextRun === undefined ? "" : ` The next start is at ${timeText(nextRun)}${zoneText(nextRun, timeZone)}.`;
