@@ -16,7 +16,8 @@ import {
 import { dirname, join } from "node:path";
 import type { TestContext } from "node:test";
 import { installProduct } from "../../scripts/packed-product.mjs";
-import { keeperIn } from "../support/cli.ts";
+import { ProcmanError } from "../../src/base/errors.ts";
+import { keeperOf } from "../../src/connection/endpoint-file.ts";
 import { isFree } from "../support/free-ports.ts";
 import { cleanEnvironment, isAlive, processExit } from "../support/procman-process.ts";
 import { ROOT } from "../support/product.ts";
@@ -141,8 +142,13 @@ function statesBelow(folder: string): readonly string[] {
     .map((name) => dirname(join(folder, name)));
 }
 
+/** Some examples kill the keeper: its replacement, which may still be starting, has the processes. */
 async function endKeeper(state: string): Promise<void> {
-  const keeper = existsSync(state) ? keeperIn(state) : 0;
+  if (!existsSync(state)) return;
+  const { pid: keeper } = await keeperOf(state).catch((error: unknown) => {
+    if (error instanceof ProcmanError && error.code === "no-daemon") return { pid: 0 };
+    throw error;
+  });
   if (keeper === 0) return;
   process.kill(keeper, "SIGTERM");
   const second = setTimeout(() => isAlive(keeper) && process.kill(keeper, "SIGTERM"), 3_000);
