@@ -7,7 +7,7 @@ import { read } from "../config/config-file.ts";
 import { type Location, locate } from "../config/find-config.ts";
 import { dataOf } from "../config/load.ts";
 import { leadsThroughLink } from "../os/files.ts";
-import { holderOf, isAbandoned } from "../os/lock.ts";
+import { hasLock } from "../os/lock.ts";
 import { type RunningKeeper, runningKeepers } from "../os/running-keepers.ts";
 import { userName } from "../os/user-names.ts";
 
@@ -30,9 +30,8 @@ export function targetLocation({ config, name }: TargetOptions): TargetLocation 
   if (name !== undefined) return byName(name, config);
   const location = byFile(config);
   const { stateDir } = location;
-  // A keeper that was killed, or that follows a link, comes back here.
-  const mayComeBack = isAbandoned(stateDir) || leadsThroughLink(stateDir);
-  if (process.env.PROCMAN_STATE_DIR || holderOf(stateDir) !== undefined || mayComeBack) return location;
+  // A keeper that runs, was killed, or follows a link is or will be here.
+  if (process.env.PROCMAN_STATE_DIR || hasLock(stateDir) || leadsThroughLink(stateDir)) return location;
   const elsewhere = runningKeepers().filter((keeper) => keeper.file === location.file && keeper.name === location.name);
   return elsewhere[0] === undefined || elsewhere.length > 1 ? location : found(elsewhere[0]);
 }

@@ -8,7 +8,7 @@ import { namesIn } from "../log-store/segment-files.ts";
 import { writeWhole } from "../os/careful-files.ts";
 import { monotonicMs } from "../os/clock.ts";
 import { isFull, leadsThroughLink } from "../os/files.ts";
-import { type Holder, holderOf, isAbandoned, runningIn } from "../os/lock.ts";
+import { type Holder, hasLock, holderOf, isAbandoned, runningIn } from "../os/lock.ts";
 import { isAlive, uidsOf } from "../os/process-stat.ts";
 import { checkStateFolder } from "../os/state-folder.ts";
 import { userName } from "../os/user-names.ts";
@@ -35,7 +35,8 @@ export async function keeperOf(stateDir: string): Promise<Holder> {
     if (holder !== undefined) return ofOwnUser(holder);
     // A folder that can't be read may have a keeper.
     readable(stateDir, () => namesIn(stateDir));
-    if (monotonicMs() > late || !(isAbandoned(stateDir) || leadsThroughLink(stateDir))) throw noDaemon(stateDir);
+    // A lock may have got its next holder since.
+    if (monotonicMs() > late || !(hasLock(stateDir) || leadsThroughLink(stateDir))) throw noDaemon(stateDir);
   }
 }
 

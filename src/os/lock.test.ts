@@ -5,7 +5,7 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { isAbandoned, takeLock } from "./lock.ts";
+import { hasLock, isAbandoned, takeLock } from "./lock.ts";
 import { bootId, processStat } from "./process-stat.ts";
 
 function folder(context: TestContext): string {
@@ -72,5 +72,19 @@ test("a lock is abandoned if its holder was killed since boot, but not if it was
   for (const [text, abandoned] of stale) {
     writeFileSync(join(path, "lock.7"), text);
     assert.equal(isAbandoned(path), abandoned, text);
+  }
+});
+
+test("a lock that passes from holder to holder is never seen as none", async (context) => {
+  const path = folder(context);
+  const program = `import { takeLock } from ${JSON.stringify(new URL("./lock.ts", import.meta.url).href)};
+    for (;;) takeLock(${JSON.stringify(path)}, { isAgain: true });`;
+  const child = spawn(process.execPath, ["--import", "tsx", "--input-type=module", "-e", program], { stdio: "ignore" });
+  try {
+    while (!hasLock(path)) await new Promise((resolve) => setTimeout(resolve, 5));
+    for (let look = 0; look < 5_000; look += 1) assert.equal(hasLock(path), true, `look ${look}`);
+  } finally {
+    child.kill("SIGKILL");
+    await once(child, "exit");
   }
 });

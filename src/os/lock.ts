@@ -86,9 +86,14 @@ function isLiving({ bootId: boot, pid, startTime }: Holder): boolean {
 }
 
 function lastIn(stateDir: string, textOf = (path: string): string => readFileSync(path, "utf8")): Holder | undefined {
-  const last = numbers(stateDir).at(-1);
-  const claim = last === undefined ? undefined : read(join(stateDir, `lock.${last}`), textOf);
-  return last === undefined || claim === undefined ? undefined : { ...claim, number: last };
+  for (;;) {
+    const last = numbers(stateDir).at(-1);
+    if (last === undefined) return undefined;
+    const claim = read(join(stateDir, `lock.${last}`), textOf);
+    if (claim !== undefined) return { ...claim, number: last };
+    // Unless the next holder has replaced it just now.
+    if (numbers(stateDir).at(-1) === last) return undefined;
+  }
 }
 
 function numbers(stateDir: string): readonly number[] {
