@@ -102,6 +102,7 @@ export type RunningRun = RunKey & { readonly pid: number; readonly startTime: st
 export type SpawnedReport = Omit<RunningRun, "startTime"> & { readonly t: "spawned" };
 
 export type ExitedReport = RunKey & {
+  /** 0: an earlier keeper was killed while it started the run, and no process of it was found. */
   readonly pid: number;
   readonly code: number | null;
   readonly signal: string | null;

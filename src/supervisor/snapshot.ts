@@ -105,7 +105,7 @@ const ending = union([
     exitCode: optional(count),
     at: optional(monotonicMs),
   }),
-  openObject({ kind: literal("unknown"), ...details }),
+  openObject({ kind: literal("unknown"), unseen: optional(literal(true)), ...details }),
 ]);
 const FAULTS = ["timeout", "unready", "unhealthy", "memory"] as const satisfies readonly RunFault[];
 const fault = optional(enumeration(FAULTS));

@@ -12,8 +12,8 @@ export type ExitInfo = { /** Monotonic milliseconds. */ readonly at?: number } &
       /** The exit code of a shell in this case. */
       readonly exitCode?: number;
     }
-  /** It exited while no keeper was its parent. */
-  | ({ readonly kind: "unknown" } & EndDetails)
+  /** It exited while no keeper was its parent. `unseen`: the keeper was killed while it started the run, which may never have begun. */
+  | ({ readonly kind: "unknown"; readonly unseen?: true } & EndDetails)
 );
 
 /** `outOfMemory`: the kernel killed it to free memory. `occupied`: another program had its port. */

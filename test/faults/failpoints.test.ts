@@ -220,6 +220,20 @@ describe("procman is killed at each step of", { concurrency: 3 }, () => {
       if (overrun) assert.ok(runs().some((run) => run.startsWith("job:2.")));
     });
 
+  test("a start without a restart policy, right before the fork: status says that it may not have run, and it is not started twice", async (context) => {
+    const folder = folderFor(context as TestContext);
+    const { env, arm, reached } = pointsIn(folder, ["keeper.asked"]);
+    const once = { id: "once", cmd: "echo $PROCMAN_RUN_ID >> runs" };
+    const rig = await startRig(context as TestContext, folder, [once], { env });
+    arm("keeper.asked");
+    await rig.act("once", "start");
+    await reached("keeper.asked");
+    const { reason } = await rig.until("once", ({ status }) => status === "errored");
+    assert.match(reason ?? "", /^was being started when procman was killed; whether it has run is not known; not restarted/);
+    assert.ok(!existsSync(join(folder, "runs")));
+    assert.deepEqual(await rig.procman.end(), []);
+  });
+
   test("a kill of the keeper in the middle of a line: the next keeper finds the rest of the logger", async (context) => {
     const folder = folderFor(context as TestContext);
     const points = ["keeper.took", "keeper.retold"] as const;

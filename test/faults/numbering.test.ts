@@ -1,7 +1,7 @@
 /** The checks of run numbers and of scheduled times find what they are for. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { numbering, repeatedSeconds } from "./verdict.ts";
+import { numbering, repeatedSeconds, unseenStarts } from "./verdict.ts";
 
 /** Runs such as `job:2#3@17`: slot, number, and start time in ticks. */
 function foundIn(...runs: readonly string[]): readonly string[] {
@@ -25,6 +25,14 @@ test("2.7 run numbers: a repeat, a gap and a wrong order are found", () => {
   assert.deepEqual(foundIn("job#1@10", "job:2#1@11"), ["run numbers: job:2#1 has the number of another run of job"]);
   assert.deepEqual(foundIn("job#1@10", "job:2#4@11"), ["run numbers: job lacks 2, 3"]);
   assert.deepEqual(foundIn("job#1@12", "job:2#2@11"), ["run numbers: job:2#2 was started before the run with the number below"]);
+});
+
+test("2.7 a start without a known outcome is found, unless its keeper was killed right before", () => {
+  const ends = new Map([["toy#15", { slot: "toy", run: 15, at: 20_000, pid: 0, unknown: true }]]);
+  const killed = (what: string, at: number) => [{ what, at, pids: [] }];
+  assert.deepEqual(unseenStarts(ends, killed("keeper service", 19_000)), []);
+  for (const kills of [[], killed("service", 19_000), killed("keeper", 21_000), killed("keeper", 5_000)])
+    assert.equal(unseenStarts(ends, kills).length, 1);
 });
 
 test("2.2 cron: two runs for one second are found, times that were skipped during a run are not", () => {

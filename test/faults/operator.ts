@@ -75,11 +75,11 @@ class Operator {
     if (isAccepted || !answer.isRepeated) this.requested.answered(action, isAccepted, before);
     if (!isAccepted) return;
     const last = await this.#waitUntilDone(action, answer.body);
-    if (last !== undefined)
+    if (last === undefined) this.requested.completed(action);
+    else if (!this.#isUnseenStart(last))
       this.report.findings.push(
         `${action} of ${this.id}, accepted with ${JSON.stringify(answer.body)}, was not completed: ${JSON.stringify(last)}`,
       );
-    else this.requested.completed(action);
   }
 
   /** The last comparison. */
@@ -130,14 +130,21 @@ class Operator {
     if (!findings.some((known) => known.slice(0, 60) === what.slice(0, 60))) findings.push(what);
   }
 
+  /** The keeper was killed between its record of the start and the fork: the run is not started again, as it may have run. */
+  #isUnseenStart({ run, status, reason }: Partial<ProcessRecord>): boolean {
+    const end = this.procman.journal.ends.get(`${this.id}#${run}`);
+    return status === "errored" && end?.unknown === true && end.pid === 0 && /was being started when procman was killed/.test(reason ?? "");
+  }
+
   /** The last record seen, if it was not completed. */
-  async #waitUntilDone(action: Action, after: ProcessRecord): Promise<object | undefined> {
+  async #waitUntilDone(action: Action, after: ProcessRecord): Promise<Partial<ProcessRecord> | undefined> {
     let last: ProcessRecord | undefined;
     for (const end = monotonicMs() + TIMEOUT_MS; monotonicMs() < end; await sleep(POLL_MS)) {
       const answer = (await this.procman.api.ask("GET", `/processes/${this.id}`)) as Answer | undefined;
       if (answer?.status !== 200) continue;
       last = answer.body;
       if (isDone(action, after, last)) return undefined;
+      if (this.#isUnseenStart(last)) return last;
     }
     return last ?? {};
   }

@@ -16,6 +16,8 @@ import type { Kill, Scenario } from "./kill-schedule.ts";
 const UNNOTED_MS = 400;
 /** From the spawn of a run to its first note in the diary. Milliseconds. */
 const BIRTH_MS = 1_500;
+/** From the kill of a keeper until its successor has taken over, on a busy machine; longest when the test has to start it. Milliseconds. */
+const TAKEOVER_MS = 10_000;
 /** From the end of a program to that of the shell around it. */
 const SHELL_MS = 200;
 /** Output may be read this long after the end of its run. Milliseconds. */
@@ -36,6 +38,7 @@ export function assess(
     ...diary.findings,
     ...logs.findings,
     ...exits(diary.runs, ends, kills),
+    ...unseenStarts(ends, kills),
     ...numbering(started, ends),
     ...repeatedSeconds(JOB, diary.runs, notes),
     ...CRASHERS.flatMap((id) => [...restarts(id, notes), ...decisions(id, diary.runs, { notes, ends })]),
@@ -121,6 +124,14 @@ export function exits(runs: readonly Run[], ends: Ends, kills: readonly Kill[]):
       ? []
       : [`wrong exit: ${key} ended with code ${run.code}, procman says ${end.code} ${end.signal}`];
   });
+}
+
+/** A start that no keeper knows the outcome of has a kill of its keeper right before. */
+export function unseenStarts(ends: Ends, kills: readonly Kill[]): readonly string[] {
+  const unseen = [...ends].filter(([, { unknown, pid }]) => unknown === true && pid === 0);
+  return unseen
+    .filter(([, { at }]) => !wasKilled(kills, "keeper", at - TAKEOVER_MS, at))
+    .map(([key]) => `lost start: it is not known whether ${key} has run, though its keeper wasn't killed`);
 }
 
 type Started = ReadonlyMap<string, { readonly slot: string; readonly run: number; readonly startTime?: string }>;

@@ -73,7 +73,9 @@ export function describe(ending: ExitInfo): string {
     case "unstartable":
       return `could not be started: ${ending.message}`;
     case "unknown":
-      return `ended${memoryNote(ending)}, and its exit code is not known (procman was killed during its run)`;
+      return ending.unseen === true
+        ? "was being started when procman was killed; whether it has run is not known"
+        : `ended${memoryNote(ending)}, and its exit code is not known (procman was killed during its run)`;
     default:
       return ending satisfies never;
   }

@@ -216,7 +216,8 @@ export class KeeperSpawner implements Spawner {
     if (report.t === "exited") {
       const occupied = report.code === 0 || report.code === null || report.followed ? undefined : this.#options.occupied(report);
       const how = { ...(report.outOfMemory === true && { outOfMemory: true as const }), ...(occupied && { occupied }), at };
-      return report.unknown ? { kind: "unknown", ...how } : { kind: "exited", code: report.code, signal: report.signal, ...how };
+      const unseen = report.pid === 0 && { unseen: true as const };
+      return report.unknown ? { kind: "unknown", ...unseen, ...how } : { kind: "exited", code: report.code, signal: report.signal, ...how };
     }
     return {
       kind: "unstartable",
