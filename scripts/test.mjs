@@ -50,11 +50,11 @@ async function checkPackage() {
 
 async function runPhase({ folder, ...options }, env) {
   heading(folder);
-  const result = await runTests([folder], { ...options, show: true, env });
-  if (result.ok) return count(result);
-  const verdict = `FAIL ${folder}: ${result.why}`;
+  const { ok, passed, failed, why, failures } = await runTests([folder], { ...options, show: true, env });
+  if (ok) return count({ passed, failed });
+  const verdict = `FAIL ${folder}: ${why}`;
   console.log(verdict);
-  count({ ...result, failures: [`${verdict}\n${result.failures}`] });
+  count({ passed, failed, failures: [`${verdict}\n${failures}`] });
 }
 
 async function main() {

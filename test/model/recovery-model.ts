@@ -1,5 +1,6 @@
 /** A service on the model of a machine, where service and keeper may die at every step. */
 import assert from "node:assert/strict";
+import { test } from "node:test";
 import type { Dependency, ProcessDefinition } from "../../src/supervisor/definition.ts";
 import type { Process } from "../../src/supervisor/process.ts";
 import type { Policy } from "../../src/supervisor/restart-policy.ts";
@@ -280,17 +281,35 @@ export function chained(
   return [makeDefinition({ id: "db" }, rules), makeDefinition({ dependsOn }, { ...rules, waits: true })];
 }
 
-/** Visits all reachable states, and checks that each settles well. Returns their number. `machine`: a faulty one, for the check itself. */
+type Case = {
+  readonly definitions: ProcessDefinition | readonly ProcessDefinition[];
+  readonly bounds: Partial<Bounds>;
+  /** Fewer states would mean that the check misses some. */
+  readonly least: number;
+};
+
+/** A test for each case. */
+export function checkKills(cases: Readonly<Record<string, Case>>): void {
+  for (const [title, { definitions, bounds, least }] of Object.entries(cases))
+    test(`3 a kill at any step (${title}) leads to no second live run, no lost exit, no lost command and no repeated run number`, (context) => {
+      const states = walk(definitions, bounds);
+      context.diagnostic(`${states} states`);
+      assert.ok(states >= least, `${states} states, at least ${least}`);
+    });
+}
+
+/** Visits all reachable states, and checks that each settles well. Returns their number. `bounds`: absent ones are 0. `machine`: a faulty one, for the check itself. */
 export function walk(
   definitions: ProcessDefinition | readonly ProcessDefinition[],
-  bounds: Bounds,
+  bounds: Partial<Bounds>,
   machine: () => Machine = () => new Machine(),
 ): number {
+  const budget = { commands: 0, exits: 0, failures: 0, services: 0, keepers: 0, ...bounds };
   const seen = new Set<string>();
   const paths: (readonly string[])[] = [[]];
   for (let path = paths.pop(); path !== undefined; path = paths.pop()) {
     const here = path;
-    const world = new World([definitions].flat(), bounds, machine());
+    const world = new World([definitions].flat(), budget, machine());
     for (const move of here) world.do(move);
     const trail = (): string => here.join(", ");
     assert.equal(world.problem(), undefined, trail());

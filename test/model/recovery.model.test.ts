@@ -3,12 +3,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ProcessDefinition } from "../../src/supervisor/definition.ts";
 import { Machine } from "./machine-model.ts";
-import { chained, makeDefinition, walk } from "./recovery-model.ts";
+import { chained, checkKills, makeDefinition, walk } from "./recovery-model.ts";
 
-const NONE = { commands: 0, exits: 0, failures: 0, services: 0, keepers: 0 };
-
-/** `least`: fewer states would mean that the check misses some. */
-const CASES = {
+checkKills({
   "the service, around crashes and their restarts": { definitions: makeDefinition({}), bounds: { exits: 1, services: 1 }, least: 300 },
   "the service, around starts that fail": { definitions: makeDefinition({}), bounds: { failures: 1, services: 1 }, least: 100 },
   "the service with a process and its dependency, around failed starts": {
@@ -31,14 +28,7 @@ const CASES = {
     bounds: { commands: 1, keepers: 1 },
     least: 2_500,
   },
-} as const;
-
-for (const [title, { definitions, bounds, least }] of Object.entries(CASES))
-  test(`3 a kill at any step (${title}) leads to no second live run, no lost exit, no lost command and no repeated run number`, (context) => {
-    const states = walk(definitions, { ...NONE, ...bounds });
-    context.diagnostic(`${states} states`);
-    assert.ok(states >= least, `${states} states, at least ${least}`);
-  });
+});
 
 /** A faulty keeper. */
 class Faulty extends Machine {
@@ -62,13 +52,13 @@ for (const [drops, bounds] of [
   ["spawn", { commands: 1 }],
 ] as const)
   test(`the check itself finds a keeper that loses each ${drops}`, () => {
-    assert.throws(() => walk(makeDefinition({}), { ...NONE, ...bounds }, () => new Faulty(drops)), assert.AssertionError);
+    assert.throws(() => walk(makeDefinition({}), bounds, () => new Faulty(drops)), assert.AssertionError);
   });
 
 test("the check itself finds a process that is started without its dependency", () => {
   const [db, web] = chained() as [ProcessDefinition, ProcessDefinition];
   const hasty = { ...web, policy: { ...web.policy, waits: false } };
-  assert.throws(() => walk([db, hasty], NONE), /web#1 was started without what it depends on/);
+  assert.throws(() => walk([db, hasty], {}), /web#1 was started without what it depends on/);
 });
 
 test("the check itself finds a keeper that forgets ends before the service has processed them", () => {
@@ -80,7 +70,7 @@ test("the check itself finds a keeper that forgets ends before the service has p
       this.toKeeper.unshift({ messages: [{ t: "ack", slot, run: Number(run) }], issued: undefined });
     }
   }
-  assert.throws(() => walk(makeDefinition({}), { ...NONE, exits: 1, services: 1 }, () => new Forgetful()), assert.AssertionError);
+  assert.throws(() => walk(makeDefinition({}), { exits: 1, services: 1 }, () => new Forgetful()), assert.AssertionError);
 });
 
 test("the check itself finds a service that numbers the overlapping runs of each slot alone", () => {
@@ -91,5 +81,5 @@ test("the check itself finds a service that numbers the overlapping runs of each
     }
   }
   const overlapping = makeDefinition({ overrun: true });
-  assert.throws(() => walk(overlapping, { ...NONE, commands: 1 }, () => new SlotNumbers()), /was started after run \d+ of the process/);
+  assert.throws(() => walk(overlapping, { commands: 1 }, () => new SlotNumbers()), /was started after run \d+ of the process/);
 });

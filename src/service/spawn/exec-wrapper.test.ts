@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
+import { getPriority } from "node:os";
 import { test } from "node:test";
 import { type InheritedLimits, wrapWithLimits } from "./exec-wrapper.ts";
 
@@ -21,9 +22,14 @@ test("limits, umask and niceness apply to the program, which replaces the shell 
     "123 0 4096 60 8388608 a  b '$HOME'",
   );
   assert.equal(said({ umask: "027" }, ...sh("umask")), "0027");
-  assert.equal(said({ nice: 5 }, "nice"), "5");
+  // The tests may run with a niceness themselves.
+  const nicer = String(Math.min(19, getPriority() + 5));
+  assert.equal(said({ nice: 5 }, "nice"), nicer);
   assert.equal(said({ oomScoreAdjust: 300 }, "cat", "/proc/self/oom_score_adj"), "300");
-  assert.equal(said({ ioNice: { class: "best-effort", level: 6 }, nice: 5 }, "sh", "-c", "ionice -p $$; nice"), "best-effort: prio 6\n5");
+  assert.equal(
+    said({ ioNice: { class: "best-effort", level: 6 }, nice: 5 }, "sh", "-c", "ionice -p $$; nice"),
+    `best-effort: prio 6\n${nicer}`,
+  );
   assert.equal(said({ ioNice: { class: "idle" } }, "sh", "-c", "ionice -p $$"), "idle");
   const result = spawnSync(
     "sh",

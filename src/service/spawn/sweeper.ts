@@ -2,6 +2,7 @@
 import type { RunMarkers } from "../../base/run-marker.ts";
 import type { RunKey } from "../../ipc/keeper-protocol.ts";
 import { cgroupMembers, killCgroup } from "../../os/cgroup.ts";
+import { monotonicMs } from "../../os/clock.ts";
 import { isPartName } from "../../os/part-title.ts";
 import { signalIfThere } from "../../os/process-signal.ts";
 import { allEnvironments, allProcesses, type ProcessStat, processName, processStat } from "../../os/process-stat.ts";
@@ -29,13 +30,15 @@ type SweepRun = LeftoverProcesses & {
   emptyLooks: number;
   /** How often its members were stopped. */
   stops: number;
+  /** When SIGKILL was asked for, or a new member was found since. Monotonic milliseconds. */
+  newest: number;
   readonly done: () => void;
 };
 
 /** Intervals between checks grow from the first to the second. Milliseconds. */
 const FIRST_POLL_MS = 5;
 const MAX_POLL_MS = 250;
-/** Wait after SIGKILL: a process that is still there then hangs in the kernel. Milliseconds. */
+/** Wait after SIGKILL, and after the last new member: a process that is still there then hangs in the kernel. Milliseconds. */
 const GIVE_UP_MS = 5_000;
 /** While the table is read, a process may make a child that isn't in it, and end. */
 const EMPTY_LOOKS = 2;
@@ -56,17 +59,27 @@ export class Sweeper {
 
   /** One read of the process table serves all sweeps under way. */
   sweep(target: LeftoverProcesses, signal: SignalName, done: () => void): void {
-    const [key, { cgroup }] = [keyOf(target), target];
+    const key = keyOf(target);
     const known = this.#sweeps.get(key);
-    if (known === undefined)
-      this.#sweeps.set(key, { ...target, signal, signalled: new Set(), halted: new Set(), emptyLooks: 0, stops: 0, done });
+    const sweep = known ?? { ...target, signal, signalled: new Set(), halted: new Set(), emptyLooks: 0, stops: 0, newest: 0, done };
+    if (known === undefined) this.#sweeps.set(key, sweep);
     else if (known.signal !== signal) Object.assign(known, { signal, emptyLooks: 0 }).signalled.clear();
     if (signal === "SIGKILL") {
-      if (cgroup !== undefined) killCgroup(cgroup);
-      setTimeout(() => this.#finish(key), GIVE_UP_MS).unref();
+      if (target.cgroup !== undefined) killCgroup(target.cgroup);
+      sweep.newest = monotonicMs();
+      this.#giveUpAfter(key, GIVE_UP_MS);
     }
     this.#delay = FIRST_POLL_MS;
     if (this.#timer === undefined) this.#timer = setImmediate(() => this.#poll());
+  }
+
+  #giveUpAfter(key: string, ms: number): void {
+    setTimeout(() => {
+      const { newest } = this.#sweeps.get(key) ?? {};
+      const left = (newest ?? 0) + GIVE_UP_MS - monotonicMs();
+      if (left <= 0) this.#finish(key);
+      else this.#giveUpAfter(key, left);
+    }, ms).unref();
   }
 
   stop(): void {
@@ -156,9 +169,10 @@ function isOwnPart({ pid, parent }: Pick<ProcessStat, "pid"> & Partial<ProcessSt
 }
 
 /** A stopped process makes no more children. */
-function halt({ halted }: SweepRun, pid: number): void {
-  if (halted.has(pid)) return;
-  halted.add(pid);
+function halt(sweep: SweepRun, pid: number): void {
+  if (sweep.halted.has(pid)) return;
+  sweep.halted.add(pid);
+  sweep.newest = monotonicMs();
   signalIfThere(pid, "SIGSTOP");
 }
 
