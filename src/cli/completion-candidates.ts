@@ -1,13 +1,14 @@
 /** Candidates for completion: ids of running processes, and names in the configuration file. Errors are silent. */
+
 import { isObject } from "../base/schema-check.ts";
 import { read } from "../config/config-file.ts";
 import { type Document, parseDocument } from "../config/document.ts";
 import { dataOf, load } from "../config/load.ts";
 import { profileNames } from "../config/profile.ts";
 import { connectTo } from "../connection/connect.ts";
+import { livingHolder } from "../connection/endpoint-file.ts";
 import { groupsIn } from "../connection/history.ts";
 import { selectorOf, selectorsIn } from "../contract/groups.ts";
-import { holderOf } from "../os/lock.ts";
 import { type TargetOptions, targetLocation } from "./target.ts";
 
 export type Completion = { readonly value: string; readonly text?: string };
@@ -35,7 +36,7 @@ async function known(target: TargetOptions): Promise<readonly CachedCandidates[]
   const timer = setTimeout(() => process.exit(), TIMEOUT_MS);
   try {
     const location = targetLocation(target);
-    return holderOf(location.stateDir) === undefined ? await configured(target.config) : await running(location);
+    return livingHolder(location.stateDir) === undefined ? await configured(target.config) : await running(location);
   } catch {
     return [];
   } finally {

@@ -10,10 +10,10 @@ import { check } from "../config/load.ts";
 import { checkSelection, namesProcesses, withSelection } from "../config/run-selection.ts";
 import type { Config } from "../config/spec.ts";
 import { type Daemon, type DaemonEnd, outputOf, START_TIMEOUT_MS, startDaemon, waitForStart } from "../connection/daemon.ts";
+import { livingHolder } from "../connection/endpoint-file.ts";
 import { packageRoot } from "../connection/package-root.ts";
 import type { ProcessRecord } from "../contract/records.ts";
 import { wantsColors } from "../os/colors.ts";
-import { holderOf } from "../os/lock.ts";
 import { checkStateFolder } from "../os/state-folder.ts";
 import { printWarnings } from "./edit-file.ts";
 import { printAbove, waitFor } from "./progress.ts";
@@ -46,7 +46,7 @@ export async function runDetached(
   checkSelection(selection, found);
   const config = withSelection(found, selection);
   checkStateFolder(config.stateDir);
-  const first = holderOf(config.stateDir);
+  const first = livingHolder(config.stateDir);
   if (first !== undefined) throw alreadyRunning(first.pid, config.stateDir);
   const args = [
     ...(console ? ["--console"] : []),
@@ -108,7 +108,7 @@ async function comeUp(
     return { settled };
   } catch (error) {
     // With --exit-with or --once, or because it was stopped.
-    if (error instanceof ProcmanError && error.exitCode === EXIT.noDaemon && holderOf(config.stateDir) === undefined)
+    if (error instanceof ProcmanError && error.exitCode === EXIT.noDaemon && livingHolder(config.stateDir) === undefined)
       return { hasEnded: true };
     throw error;
   }

@@ -6,6 +6,7 @@ import { didYouMean } from "../base/suggest.ts";
 import { read } from "../config/config-file.ts";
 import { type Location, locate } from "../config/find-config.ts";
 import { dataOf } from "../config/load.ts";
+import { readable } from "../connection/endpoint-file.ts";
 import { leadsThroughLink } from "../os/files.ts";
 import { hasLock } from "../os/lock.ts";
 import { type RunningKeeper, runningKeepers } from "../os/running-keepers.ts";
@@ -31,7 +32,7 @@ export function targetLocation({ config, name }: TargetOptions): TargetLocation 
   const location = byFile(config);
   const { stateDir } = location;
   // A keeper that runs, was killed, or follows a link is or will be here.
-  if (process.env.PROCMAN_STATE_DIR || hasLock(stateDir) || leadsThroughLink(stateDir)) return location;
+  if (process.env.PROCMAN_STATE_DIR || readable(stateDir, () => hasLock(stateDir)) || leadsThroughLink(stateDir)) return location;
   const elsewhere = runningKeepers().filter((keeper) => keeper.file === location.file && keeper.name === location.name);
   return elsewhere[0] === undefined || elsewhere.length > 1 ? location : found(elsewhere[0]);
 }

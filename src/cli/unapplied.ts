@@ -1,13 +1,14 @@
 /** What the configuration file has, and the running procman does not have yet. */
+
 import { ProcmanError } from "../base/errors.ts";
-import { holderOf } from "../os/lock.ts";
+import { livingHolder } from "../connection/endpoint-file.ts";
 import { groupsInFile, idsInFile } from "./completion-candidates.ts";
 import { asTyped } from "./config-option.ts";
 import { type TargetOptions, targetFile, targetLocation } from "./target.ts";
 
 /** Whether a procman runs this configuration file. */
 export function isRunning(config: string | undefined): boolean {
-  return holderOf(targetLocation({ config }).stateDir) !== undefined;
+  return livingHolder(targetLocation({ config }).stateDir) !== undefined;
 }
 
 /** The error for an id that the running procman does not know; undefined if the file does not have it either. */

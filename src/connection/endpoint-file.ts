@@ -31,13 +31,18 @@ const COMEBACK_MS = 1_500;
 export async function keeperOf(stateDir: string): Promise<Holder> {
   checkStateFolder(stateDir);
   for (const late = monotonicMs() + COMEBACK_MS; ; await sleep(POLL_MS)) {
-    const holder = readable(stateDir, () => holderOf(stateDir));
+    const holder = livingHolder(stateDir);
     if (holder !== undefined) return ofOwnUser(holder);
     // A folder that can't be read may have a keeper.
     readable(stateDir, () => namesIn(stateDir));
     // A lock may have got its next holder since.
     if (monotonicMs() > late || !(hasLock(stateDir) || leadsThroughLink(stateDir))) throw noDaemon(stateDir);
   }
+}
+
+/** The living holder of the lock. @throws {ProcmanError} `no-daemon`: this user may not read the folder. */
+export function livingHolder(stateDir: string): Holder | undefined {
+  return readable(stateDir, () => holderOf(stateDir));
 }
 
 /** Nothing is signalled or asked for another user, whatever the lock says. */
@@ -158,7 +163,8 @@ function textIn(path: string): string | undefined {
   });
 }
 
-function readable<T>(path: string, read: () => T): T {
+/** @throws {ProcmanError} `no-daemon`: this user may not read it. */
+export function readable<T>(path: string, read: () => T): T {
   try {
     return read();
   } catch (cause) {

@@ -4,12 +4,11 @@ import { ProcmanError } from "../../base/errors.ts";
 import { didYouMean } from "../../base/suggest.ts";
 import { locate } from "../../config/find-config.ts";
 import { secretOf } from "../../connection/connect.ts";
-import { CONNECT_TIMEOUT_MS } from "../../connection/endpoint-file.ts";
+import { CONNECT_TIMEOUT_MS, livingHolder } from "../../connection/endpoint-file.ts";
 import { groupNamed, selectorOf, unknownProcess } from "../../contract/groups.ts";
 import { type Claims, CONSUMER, expiresIn, payloadOf, SCOPES, type TokenLimits, type TokenScope } from "../../contract/token-claims.ts";
 import { monotonicMs } from "../../os/clock.ts";
 import { signJwt } from "../../os/jwt.ts";
-import { holderOf } from "../../os/lock.ts";
 import { replaceSecret, secretIn } from "../../os/secret.ts";
 import { makeStateFolder } from "../../os/state-folder.ts";
 import { groupNamesInFile, idsInFile } from "../completion-candidates.ts";
@@ -110,7 +109,7 @@ async function secretFor(stateDir: string, rotate: boolean): Promise<Uint8Array>
   try {
     makeStateFolder(stateDir);
     if (rotate) return replaceSecret(stateDir);
-    return holderOf(stateDir) === undefined ? secretIn(stateDir) : await secretOf(stateDir, monotonicMs() + CONNECT_TIMEOUT_MS);
+    return livingHolder(stateDir) === undefined ? secretIn(stateDir) : await secretOf(stateDir, monotonicMs() + CONNECT_TIMEOUT_MS);
   } catch (cause) {
     if (cause instanceof ProcmanError) throw cause;
     const { code, message } = cause as NodeJS.ErrnoException;
