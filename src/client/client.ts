@@ -14,6 +14,9 @@ import type {
   MetricPoint,
   MetricQuery,
   ProcessRecord,
+  RunPage,
+  RunQuery,
+  RunSummary,
   TelemetryReport,
 } from "../contract/records.ts";
 import { ROUTES, type RouteName } from "../contract/routes.ts";
@@ -114,6 +117,13 @@ export class Client implements Control {
 
   async incidents(id: string, limit?: number): Promise<readonly Incident[]> {
     return (await this.#ask("incidents", { id, query: { limit } })) as readonly Incident[];
+  }
+
+  async runs(id: string, query: RunQuery = {}): Promise<RunPage> {
+    const reply = await this.#reply("runs", { id, query });
+    const next = nextOf(reply.headers.get("link"));
+    const runs = JSON.parse(await reply.text()) as readonly RunSummary[];
+    return next === undefined ? { runs } : { runs, next };
   }
 
   async prometheus(): Promise<string> {

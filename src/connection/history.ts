@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { fingerprint } from "../base/hash.ts";
 import { isObject } from "../base/schema-check.ts";
 import { groupNamed, selectorOf, unknownProcess } from "../contract/groups.ts";
-import type { Incident } from "../contract/records.ts";
+import type { Incident, RunPage, RunSummary } from "../contract/records.ts";
+import { endedRun, runPage, runUnderWay } from "../contract/run-history.ts";
 import type { PastRuns, UnendedRun } from "../contract/why.ts";
 import { IncidentLog, type IncidentLogEntry } from "../incidents/incident-log.ts";
 import { lastLines, readLogs } from "../log-store/log-pages.ts";
@@ -49,13 +50,20 @@ export function membersOf(config: unknown, stateDir: string, id: string): readon
 }
 
 /** All recorded ends; `count`: how many of the latest get their lines. */
-export async function historyOf(stateDir: string, id: string, count: number): Promise<PastRuns> {
+export async function historyOf(stateDir: string, id: string, count: number): Promise<PastRuns & Pick<RunPage, "runs">> {
   const log = new IncidentLog(stateDir, (problem) => void process.stderr.write(`procman: ${problem}\n`));
   const all = (await log.read(id)).toReversed();
   const incidents = await Promise.all(all.map((entry, index) => (index < count ? complete(stateDir, entry) : entry.incident)));
   const unended = await unendedOf(stateDir, id, incidents);
   const { entries } = await readLogs(stateDir, { limit: 1 });
-  return { id, incidents, ...(unended && { unended }), ...(entries[0] && { until: entries[0].time }) };
+  const ended = all.map(({ incident, slot }) => endedRun(incident, slot));
+  const { runs } = runPage([...(unended ? [unendedRun(id, unended)] : []), ...ended], { limit: count });
+  return { id, incidents, runs, ...(unended && { unended }), ...(entries[0] && { until: entries[0].time }) };
+}
+
+function unendedRun(id: string, { started, pid, run = 0, how }: UnendedRun): RunSummary {
+  const known = { process: id, run, pid, started };
+  return how === "runs" ? runUnderWay(known) : { ...known, reason: "has no recorded end" };
 }
 
 async function complete(stateDir: string, { open, incident }: IncidentLogEntry): Promise<Incident> {
@@ -80,7 +88,14 @@ async function unendedOf(stateDir: string, id: string, incidents: readonly Incid
   const lines = run === undefined ? [] : await lastLines(stateDir, { process: id, run, from, count: LINES });
   const booted = Math.round(Date.now() - uptime() * 1_000);
   const how = isStillThere(stateDir, id, pid) ? "runs" : booted > Date.parse(entry.time) ? "machine" : "procman";
-  return { started: entry.time, pid, lines, how, ...(how === "machine" && { booted: new Date(booted).toISOString() }) };
+  return {
+    started: entry.time,
+    pid,
+    ...(run && { run }),
+    lines,
+    how,
+    ...(how === "machine" && { booted: new Date(booted).toISOString() }),
+  };
 }
 
 /** By the output, for entries of 0.1.0: they don't name the run. */

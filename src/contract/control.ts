@@ -14,6 +14,8 @@ import type {
   MetricPoint,
   MetricQuery,
   ProcessRecord,
+  RunPage,
+  RunQuery,
   TelemetryReport,
 } from "./records.ts";
 import type { StateRecord } from "./state-record.ts";
@@ -97,6 +99,8 @@ export interface Control {
   metrics(id: string, query: MetricQuery): Promise<readonly MetricPoint[]>;
   /** Newest first. Rejects with `process-unknown`. */
   incidents(id: string, limit?: number): Promise<readonly Incident[]>;
+  /** One page of its runs, newest first: those that are not over, and those whose ends are recorded. Rejects with `process-unknown`, `input-invalid`. */
+  runs(id: string, query?: RunQuery): Promise<RunPage>;
   /** All numbers in the Prometheus text format. */
   prometheus(): Promise<string>;
   /** Events from now on; with `after` (id of an event) also those since then that are still known. `types` absent: all but `log`. */

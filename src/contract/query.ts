@@ -186,6 +186,15 @@ export const INCIDENTS = {
   limit: { kind: "number", description: "Maximum number. Default: 20.", schema: { type: "integer", minimum: 1, maximum: 1_000 } },
 } as const satisfies Parameters;
 
+export const RUNS = {
+  limit: {
+    kind: "number",
+    description: "Maximum number of runs.",
+    schema: { type: "integer", minimum: 1, maximum: 1_000, default: 20 },
+  },
+  cursor: LOGS.cursor,
+} as const satisfies Parameters;
+
 export const HEALTH = {
   process: {
     kind: "text",

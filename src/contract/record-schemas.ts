@@ -32,6 +32,7 @@ import {
   type ProblemRecord,
   type ProcessRecord,
   type RunRecord,
+  type RunSummary,
   SEVERITIES,
   type SocketRecord,
   STATUSES,
@@ -190,6 +191,26 @@ const INCIDENT = schemaFor<Incident>(
   { description: "The end of a run." },
 );
 
+const RUN = schemaFor<RunSummary>(
+  {
+    process: string({ description: "Id of the process or instance." }),
+    slot: optional(string({ description: "Of a run that overlapped others: its place, such as `web:2`." })),
+    run: integer({ description: "Number of the run." }),
+    pid: optional(integer({ description: "Its pid." })),
+    started: optional(time({ description: "Its start. Absent: it could not be started." })),
+    ended: optional(time({ description: "Its end. Absent: it is not over." })),
+    durationMs: optional(integer({ description: "From its start to its end or, while it is not over, until now." })),
+    cause: optional(enumeration(CAUSES, { description: "Why it ended." })),
+    reason: string({ description: "How it ended, in one sentence." }),
+    code: optional(integer({ description: "Exit code." })),
+    signal: optional(string({ description: "Signal that ended it." })),
+    success: optional(literal(true, { description: "Its code or signal counts as success, by `successExitCodes`." })),
+    by: optional(string({ description: "Consumer of the token that requested its end." })),
+    leftOut: optional(integer({ description: "Number of runs just before it that ended too fast to be recorded one by one." })),
+  },
+  { description: "A run of a process, under way or ended." },
+);
+
 const PROBLEM = schemaFor<ProblemRecord>(
   {
     type: string({ description: "Always `about:blank`." }),
@@ -273,6 +294,7 @@ export const SCHEMAS = {
   Signalling: SIGNALLING,
   MetricPoint: METRIC_POINT,
   Incident: INCIDENT,
+  RunSummary: RUN,
   PluginRecord: PLUGIN,
   EventRecord: EVENT,
   PlanRecord: PLAN,

@@ -88,6 +88,30 @@ export type MissedRecord = { readonly times: number; readonly first: string; rea
 /** A run that is not over. `pid` and `started` are absent until it has a process. */
 export type RunRecord = { readonly run: number; readonly pid?: number; readonly started?: string };
 
+/** A run of a process: one that is not over (without `ended`), or one whose end is recorded. */
+export type RunSummary = Pick<
+  Incident,
+  "process" | "run" | "reason" | "pid" | "started" | "code" | "signal" | "success" | "by" | "leftOut"
+> & {
+  /** Of a run that overlapped others (`overrun`): its place, such as `web:2`. */
+  readonly slot?: string;
+  readonly ended?: string;
+  /** Until its end or, while it is not over, until now. Absent: it could not be started. */
+  readonly durationMs?: number;
+  /** Why it ended. */
+  readonly cause?: Incident["cause"];
+};
+
+export type RunQuery = {
+  /** 1 to 1000, default 20. */
+  readonly limit?: number;
+  /** Cursor of the previous page: continues after it without gap or repeat. */
+  readonly cursor?: string;
+};
+
+/** `next`: cursor of the next page; absent: there is none. */
+export type RunPage = { readonly runs: readonly RunSummary[]; readonly next?: string };
+
 /** The load balancer's view of an instance; counted since the balancer was started. */
 export type BackendRecord = {
   readonly port: number;

@@ -15,6 +15,7 @@ import {
   PLAN,
   RELOAD,
   RESTART,
+  RUNS,
   START,
   WAIT,
 } from "./query.ts";
@@ -125,6 +126,21 @@ export const ROUTES = {
     output: { kind: "json", schema: "Incident", list: true },
     errors: [404],
     answer: (control, { id, query }) => control.incidents(id, (query as ParameterValues<typeof INCIDENTS>).limit),
+  },
+  runs: {
+    method: "GET",
+    path: "/processes/{id}/runs",
+    scope: "read",
+    summary: "Its runs, newest first: those that are not over, and the last 100 that have ended",
+    description: 'The next page is in the header `Link: <…>; rel="next"`.',
+    parameters: RUNS,
+    status: 200,
+    output: { kind: "json", schema: "RunSummary", list: true },
+    errors: [404],
+    answer: async (control, { id, query }) => {
+      const { runs, next } = await control.runs(id, query as ParameterValues<typeof RUNS>);
+      return new Page(runs, next);
+    },
   },
   metrics: {
     method: "GET",

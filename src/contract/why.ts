@@ -20,6 +20,7 @@ export type PastRuns = {
 export type UnendedRun = {
   readonly started: string;
   readonly pid: number;
+  readonly run?: number;
   /** Its last lines. */
   readonly lines: readonly LogEntry[];
   /** Why there is no end: the machine was rebooted, procman ended, or the run is still alive. */

@@ -77,6 +77,7 @@ const CASES: readonly Case[] = [
   query("/processes?limit=1", "query.limit"),
   query("/processes/web/metrics?step=0", "query.step"),
   query("/processes/web/incidents?limit=-1", "query.limit"),
+  query("/processes/web/runs?cursor=x", "query.cursor"),
   { ...query("/processes/web/stop?wait=forever", "query.wait"), method: "POST" },
   { ...query("/processes/web/stop?wait=3601", "query.wait"), method: "POST" },
   path("/processes/..%2f..%2fetc", 404, "process-unknown"),

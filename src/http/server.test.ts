@@ -137,7 +137,16 @@ const LIMITED: Readonly<Record<string, "own" | "admin" | "list" | "own-body" | "
   ...Object.fromEntries(
     ["start", "stop", "restart", "block", "unblock", "enable", "disable", "scale", "signal"].map((name) => [name, "own"]),
   ),
-  ...{ incidents: "own", metrics: "own", telemetry: "own-body", log: "own-body", logs: "list", prometheus: "list", state: "list" },
+  ...{
+    incidents: "own",
+    runs: "own",
+    metrics: "own",
+    telemetry: "own-body",
+    log: "own-body",
+    logs: "list",
+    prometheus: "list",
+    state: "list",
+  },
   ...{
     events: "stream",
     plan: "admin",

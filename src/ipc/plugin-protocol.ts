@@ -51,6 +51,7 @@ const QUESTIONS = {
   telemetry: true,
   metrics: true,
   incidents: true,
+  runs: true,
   prometheus: true,
 } as const satisfies Readonly<Record<Exclude<keyof Control, "logs" | "follow" | "events">, true>>;
 

@@ -8,7 +8,7 @@ import { waitForEnd } from "../connection/terminate.ts";
 import type { Action, PlanOptions, Scaling, Signalling } from "../contract/control.ts";
 import type { DefinitionRecord } from "../contract/definition-record.ts";
 import type { PlanRecord } from "../contract/plan.ts";
-import type { LogItem, LogPage, LogQuery, ProcessRecord } from "../contract/records.ts";
+import type { LogItem, LogPage, LogQuery, ProcessRecord, RunPage, RunQuery } from "../contract/records.ts";
 import type { StateRecord } from "../contract/state-record.ts";
 import { holderOf } from "../os/lock.ts";
 import { checkStateFolder } from "../os/state-folder.ts";
@@ -209,6 +209,18 @@ export class Procman {
    */
   async reload({ waitSeconds = WAIT_SECONDS, ...options }: WaitOptions & PlanOptions = {}): Promise<PlanRecord> {
     return (await this.#control()).reload({ ...(waitSeconds !== 0 && { waitSeconds }), ...options });
+  }
+
+  /**
+   * One page of the runs of a process, an instance, a cluster or `all`, newest first: those that are not over, and of each process the
+   * last 100 that have ended.
+   *
+   * @example
+   * const { runs } = await procman.runs("backup", { limit: 10 });
+   * for (const { run, started, durationMs, reason } of runs) console.log(run, started, durationMs, reason);
+   */
+  async runs(id: string, query: RunQuery = {}): Promise<RunPage> {
+    return (await this.#control()).runs(id, query);
   }
 
   /** One page of the stored log. */

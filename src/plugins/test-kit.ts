@@ -122,6 +122,7 @@ function answering(processes: readonly ProcessRecord[], lines: TestLines): Plugi
     telemetry: async () => undefined,
     metrics: none,
     incidents: none,
+    runs: async () => ({ runs: [] }),
     prometheus: async () => "",
   };
 }

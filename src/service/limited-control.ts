@@ -12,6 +12,8 @@ import type {
   MetricPoint,
   MetricQuery,
   ProcessRecord,
+  RunPage,
+  RunQuery,
   TelemetryReport,
 } from "../contract/records.ts";
 import type { StateRecord } from "../contract/state-record.ts";
@@ -100,6 +102,11 @@ export class LimitedControl implements Control {
   async incidents(id: string, limit?: number): Promise<readonly Incident[]> {
     const incidents = await this.#ask((control) => control.incidents(id, limit));
     return incidents.map((incident) => this.#view.incident(incident));
+  }
+
+  async runs(id: string, query?: RunQuery): Promise<RunPage> {
+    const page = await this.#ask((control) => control.runs(id, query));
+    return { ...page, runs: page.runs.map((run) => ({ ...run, reason: this.#view.text(run.reason) })) };
   }
 
   prometheus(): Promise<string> {

@@ -90,6 +90,7 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
       await refused(control.act(id, "stop"), "process-unknown", /^Cannot find process/);
     await refused(control.metrics("no", {}), "process-unknown", /"no"/);
     await refused(control.incidents("no"), "process-unknown", /"no"/);
+    await refused(control.runs("no"), "process-unknown", /"no"/);
   },
   "the state counts processes": async ({ control }) => {
     const { name, pid, processes, status } = await control.state();
@@ -295,6 +296,15 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     assert.equal((await control.incidents("web", 5)).length, 5);
     assert.equal((await control.incidents("web")).length, 2);
     assert.equal(await control.prometheus(), "procman_up web,job,pair-1,pair-2\n");
+  },
+  "runs: the present one, then those that have ended, page by page": async ({ control }) => {
+    const { runs, next = "" } = await control.runs("web", { limit: 2 });
+    const [present, last] = runs;
+    assert.deepEqual([present?.run, present?.pid, present?.ended, present?.reason], [1, 101, undefined, "is running"]);
+    assert.deepEqual([last?.run, last?.ended, last?.cause, last?.code], [2, TIME, "exit", 3]);
+    const rest = await control.runs("web", { limit: 2, cursor: next });
+    assert.deepEqual([rest.runs.map(({ run }) => run), rest.next], [[1], undefined]);
+    await refused(control.runs("web", { cursor: "x" }), "input-invalid", /"query.cursor" is no cursor of this list/);
   },
   "events: from now on, or from an event on": async ({ control, rig }) => {
     rig.reporting.addEvent();

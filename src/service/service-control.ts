@@ -26,8 +26,11 @@ import type {
   MetricPoint,
   MetricQuery,
   ProcessRecord,
+  RunPage,
+  RunQuery,
   TelemetryReport,
 } from "../contract/records.ts";
+import { runPage } from "../contract/run-history.ts";
 import type { StateRecord } from "../contract/state-record.ts";
 import type { ViewedQuery } from "../log-store/filter.ts";
 import { signalOf } from "../os/signal-name.ts";
@@ -42,6 +45,7 @@ import { type SignallingPorts, signalRuns } from "./operations/signalling.ts";
 import { eventStream } from "./reporting/event-stream.ts";
 import type { ServiceIncidents } from "./reporting/incidents.ts";
 import { info, type LogLine, warn } from "./reporting/lifecycle-messages.ts";
+import { runsUnderWay } from "./reporting/process-records.ts";
 import type { RecordCache } from "./reporting/record-cache.ts";
 import type { ServiceEvents } from "./reporting/service-events.ts";
 import type { ServiceMetrics } from "./reporting/service-metrics.ts";
@@ -181,6 +185,12 @@ class ServiceControl implements Control {
     return this.#ports.incidents.of(ids, limit);
   }
 
+  async runs(id: string, query: RunQuery = {}): Promise<RunPage> {
+    const found = this.#find(id);
+    const present = found.flatMap(runsUnderWay);
+    return runPage([...present, ...(await this.#ports.incidents.ended(found.map((process) => process.id)))], query);
+  }
+
   async prometheus(): Promise<string> {
     const { metrics, records, status } = this.#ports;
     return metrics.prometheus(records, status(this.#processes), this.#processes);
@@ -306,7 +316,7 @@ export type ControlPorts = {
   readonly logAccess: LogAccess;
   readonly events: Pick<ServiceEvents, "follow" | "telemetry">;
   readonly metrics: Pick<ServiceMetrics, "watch" | "read" | "prometheus">;
-  readonly incidents: Pick<ServiceIncidents, "of">;
+  readonly incidents: Pick<ServiceIncidents, "of" | "ended">;
   readonly actions: Pick<Actions, "act">;
   readonly reloads: Pick<Reloads, "plan" | "reload">;
   readonly sendSignal: SignallingPorts["send"];

@@ -81,7 +81,10 @@ test("after a kill of procman `why` shows that the end of the run is unknown, an
   assert.match(alive.err, /none is running for .*It was killed, and its processes may still be running: "procman run" adopts them\n$/);
   assert.match(alive.out, INTRO);
   const start = `\\(pid ${pid}\\) has no recorded end`;
-  assert.match(alive.out, new RegExp(`${start}: it is still running\\.\\nIts last lines:\\n {2}at work\\n$`));
+  assert.match(
+    alive.out,
+    new RegExp(`${start}: it is still running\\.\\nIts last lines:\\n {2}at work\\n\\nRUN .*\\n +1 .* is running\\n$`),
+  );
   process.kill(pid, "SIGKILL");
   // The logger reads as long as the process has its FIFO open.
   for (const each of [pid, logger]) await processExit(each);

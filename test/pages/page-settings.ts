@@ -125,6 +125,7 @@ const INCIDENTS_MD: readonly Setting[] = [
     before:
       "procman run\nuntil [ \"$(wc -l < runs)\" -gt 3 ]; do sleep 0.2; done\nuntil procman status | grep -q ' 3 .*runs'; do sleep 0.2; done",
   },
+  { block: "TOKEN=", config: withApi, before: "procman run --detach" },
 ];
 
 const LIBRARY_MD: readonly Setting[] = [

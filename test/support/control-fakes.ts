@@ -9,8 +9,10 @@ import type {
   LogSubmission,
   MetricPoint,
   MetricQuery,
+  RunSummary,
   TelemetryReport,
 } from "../../src/contract/records.ts";
+import { endedRun } from "../../src/contract/run-history.ts";
 import type { ViewedQuery } from "../../src/log-store/filter.ts";
 import type { ProcessObservation } from "../../src/service/reporting/process-records.ts";
 import type { LogAccess } from "../../src/service/service-control.ts";
@@ -136,6 +138,10 @@ export class FakeReporting {
       metrics: [],
     };
     return Array.from({ length: limit }, () => incident);
+  }
+
+  async ended(ids: readonly string[]): Promise<readonly RunSummary[]> {
+    return (await this.of(ids)).map((incident, index) => endedRun({ ...incident, run: index + 1 }));
   }
 
   prometheus(_records: unknown, _state: unknown, shown: readonly { readonly id: string }[]): string {

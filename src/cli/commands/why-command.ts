@@ -3,10 +3,14 @@
 import type { Command } from "commander";
 import { EXIT, ProcmanError } from "../../base/errors.ts";
 import { printableLine } from "../../base/printable.ts";
+import { hostTime } from "../../base/time-stamp.ts";
 import type { Client } from "../../client/client.ts";
-import type { Incident, ProcessRecord } from "../../contract/records.ts";
+import type { Incident, ProcessRecord, RunSummary } from "../../contract/records.ts";
+import { lastRuns } from "../../contract/run-history.ts";
 import { explain, explainPastRuns } from "../../contract/why.ts";
+import { type Column, columnTable, type TableScreen } from "../columns.ts";
 import { connect } from "../connected.ts";
+import { age } from "../format.ts";
 import { integerTo, withTarget } from "../options.ts";
 import { dataOfTarget, targetLocation } from "../target.ts";
 import { unappliedId } from "../unapplied.ts";
@@ -16,7 +20,7 @@ const MAX_ENDS = 1_000;
 
 type Options = { readonly config?: string; readonly name?: string; readonly lines: number; readonly json?: boolean };
 
-type Answer = { readonly incidents: readonly Incident[]; readonly why: readonly string[] } & (
+type Answer = { readonly incidents: readonly Incident[]; readonly runs: readonly RunSummary[]; readonly why: readonly string[] } & (
   | { readonly process: ProcessRecord }
   /** procman doesn't answer: the disk has no current state. */
   | { readonly id: string }
@@ -27,11 +31,11 @@ export function define(parent: Command): void {
     .command("why")
     .summary("explain the state of a process, and how its runs ended")
     .description(
-      "Explains the state of a process and how its last runs ended: cause, consequence, and last output. If procman isn't running, shows what it has stored on disk, with exit code 69.",
+      "Explains the state of a process and how its last runs ended: cause, consequence, last output, and a table of the runs. If procman isn't running, shows what it has stored on disk, with exit code 69.",
     )
     .argument("<id>", "id of a process, an instance (web-2), a cluster or a group (group:backend)")
-    .option("-n, --lines <count>", "number of its last ends", integerTo(MAX_ENDS), ENDS);
-  withTarget(command).option("--json", "print process, incidents (newest first) and the sentences").action(why);
+    .option("-n, --lines <count>", "number of its last runs", integerTo(MAX_ENDS), ENDS);
+  withTarget(command).option("--json", "print process, incidents and runs (newest first) and the sentences").action(why);
 }
 
 async function why(id: string, options: Options): Promise<void> {
@@ -61,7 +65,8 @@ async function present(client: Client, id: string, { lines }: Options): Promise<
 async function answerOf(client: Client, record: ProcessRecord, count: number): Promise<Answer> {
   // All of them: the sentences count them.
   const incidents = await client.incidents(record.id, MAX_ENDS);
-  return { process: record, incidents: incidents.slice(0, count), why: explain(record, incidents) };
+  const runs = lastRuns(record, incidents, count);
+  return { process: record, incidents: incidents.slice(0, count), runs, why: explain(record, incidents) };
 }
 
 /** undefined if there is no history. */
@@ -71,7 +76,10 @@ async function past(id: string, { lines, ...target }: Options, isRunning: boolea
   const members = membersOf(dataOfTarget(target), stateDir, id);
   const pasts = await Promise.all(members.map((member) => pastOf(stateDir, member, lines)));
   if (pasts.every(({ incidents, unended }) => incidents.length === 0 && unended === undefined)) return undefined;
-  const answers = pasts.map((each) => ({ id: each.id, incidents: each.incidents.slice(0, lines), why: explainPastRuns(each, isRunning) }));
+  const answers = pasts.map((each) => {
+    const { incidents, runs } = each;
+    return { id: each.id, incidents: incidents.slice(0, lines), runs, why: explainPastRuns(each, isRunning) };
+  });
   return members[0] === id ? answers[0] : answers;
 }
 
@@ -81,7 +89,28 @@ function print(answers: Answers, { json }: Options): void {
       ? JSON.stringify(answers, undefined, 2)
       : [answers]
           .flat()
-          .map((each) => each.why.map(printableLine).join("\n"))
+          .map((each) => `${each.why.map(printableLine).join("\n")}${runTable(each.runs, process.stdout)}`)
           .join("\n\n");
   process.stdout.write(`${text}\n`);
+}
+
+const COLUMNS: readonly Column<RunSummary>[] = [
+  { title: "RUN", cell: ({ run }) => (run === 0 ? "" : String(run)), isRight: true },
+  { title: "STARTED", cell: ({ started, ended = "" }) => hostTime(Date.parse(started ?? ended)) },
+  { title: "LASTED", cell: ({ durationMs }) => (durationMs === undefined ? "" : lasted(durationMs)), isRight: true },
+  { title: "HOW IT ENDED", cell: howItEnded },
+];
+
+/** With a blank line above it; empty without runs. */
+function runTable(runs: readonly RunSummary[], screen: TableScreen): string {
+  return runs.length === 0 ? "" : `\n\n${columnTable(COLUMNS, runs, screen)}`;
+}
+
+function howItEnded({ slot, reason, leftOut }: RunSummary): string {
+  const before = leftOut === undefined ? "" : `; before it, ${leftOut} runs ended too fast to be recorded`;
+  return `${slot === undefined ? "" : `(${slot}) `}${reason}${before}`;
+}
+
+function lasted(ms: number): string {
+  return ms < 1_000 ? `${ms} ms` : age(ms);
 }

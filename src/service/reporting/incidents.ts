@@ -1,6 +1,7 @@
 /** Records each end of a run with lines and metrics from before it. Decisions are sent first; until the incident is written, a note at the keeper holds it. */
 import type { Caller } from "../../contract/control.ts";
-import type { Incident, LogEntry, MetricPoint } from "../../contract/records.ts";
+import type { Incident, LogEntry, MetricPoint, RunSummary } from "../../contract/records.ts";
+import { endedRun } from "../../contract/run-history.ts";
 import { type AdmittedIncident, IncidentLimit } from "../../incidents/incident-limit.ts";
 import { IncidentLog, type IncidentLogEntry } from "../../incidents/incident-log.ts";
 import { OomKills } from "../../os/oom.ts";
@@ -136,6 +137,13 @@ export class ServiceIncidents implements Subsystem {
       .sort((one, other) => Date.parse(other.incident.time) - Date.parse(one.incident.time))
       .slice(0, limit);
     return Promise.all(latest.map(async (entry) => (entry.open ? this.#complete(entry, isDrainedByNow(entry)) : entry.incident)));
+  }
+
+  /** All recorded ends as runs. */
+  async ended(ids: readonly string[]): Promise<readonly RunSummary[]> {
+    this.#write();
+    const lists = await Promise.all(ids.map((id) => this.#incidentLog.read(id)));
+    return lists.flat().map(({ incident, slot }) => endedRun(incident, slot));
   }
 
   stopped(): void {

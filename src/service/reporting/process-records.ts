@@ -2,7 +2,8 @@
 
 import type { ProcessSpec } from "../../config/spec.ts";
 import { groupNamed, isCollective } from "../../contract/groups.ts";
-import type { MissedRecord, ProcessRecord, RunRecord, Status, TelemetryReport } from "../../contract/records.ts";
+import type { MissedRecord, ProcessRecord, RunRecord, RunSummary, Status, TelemetryReport } from "../../contract/records.ts";
+import { runUnderWay } from "../../contract/run-history.ts";
 import type { Sample } from "../../metrics/sampler.ts";
 import { hasRun } from "../../supervisor/definition.ts";
 import type { Process } from "../../supervisor/process.ts";
@@ -174,6 +175,16 @@ function runsOf(states: readonly SlotState[], { overrun }: ProcessSpec): { reado
   return {
     runs: present.sort((one, other) => one.run - other.run).map((state) => ({ run: state.run, ...pidOf(state), ...startOf(state) })),
   };
+}
+
+/** The runs of a process that are not over and have begun. */
+export function runsUnderWay(process: Process): readonly RunSummary[] {
+  const now = Date.now();
+  return process.runs.flatMap(({ slot, run, state }) => {
+    const { started } = startOf(state);
+    const place = slot === process.id ? {} : { slot };
+    return started === undefined ? [] : [runUnderWay({ process: process.id, ...place, run, ...pidOf(state), started }, now)];
+  });
 }
 
 function pidOf(state: SlotState): { readonly pid?: number } {
