@@ -46,6 +46,8 @@ export const ERRORS = {
   /** The cluster can't be scaled to this size, or not now. */
   "reload-unsupported": { status: 409, exit: EXIT.refused },
   "scale-refused": { status: 409, exit: EXIT.refused },
+  /** Nothing of these processes alone can be emptied. */
+  "flush-refused": { status: 409, exit: EXIT.refused },
   "process-foreign": { status: 403, exit: EXIT.refused },
   "wait-timeout": { status: 504, exit: EXIT.refused },
   "input-invalid": { status: 400, exit: EXIT.usage },

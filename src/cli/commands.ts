@@ -22,6 +22,7 @@ export const COMMANDS: Readonly<Record<CommandName, () => Promise<CommandModule>
   enable: () => action("enable"),
   scale: () => import("./commands/scale-command.ts"),
   signal: () => import("./commands/signal-command.ts"),
+  flush: () => import("./commands/flush-command.ts"),
   plan: () => import("./commands/plan-command.ts"),
   reload: () => import("./commands/reload-command.ts"),
   init: () => import("./commands/init-command.ts"),

@@ -20,6 +20,7 @@ const EXAMPLES: Readonly<Record<CommandName, readonly string[]>> = {
   enable: ["enable backup", "enable web --now"],
   scale: ["scale web 4", "scale web +1", "scale web max"],
   signal: ["signal HUP nginx", "signal USR2 web --to leader"],
+  flush: ["flush", "flush web", "flush --yes"],
   plan: ["plan", "plan --exit-code"],
   reload: ["reload", "reload --profile production", "reload nginx"],
   init: ["init", 'init --id web --cmd "node server.js"', 'init --name shop --id web --cmd "node server.js" --env PORT=3000'],

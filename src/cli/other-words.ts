@@ -7,6 +7,7 @@ const OTHER_WORDS: Readonly<Record<string, string>> = {
   top: '"procman status" shows CPU and memory; "watch -n1 procman status" goes on doing so',
   monit: '"procman status" shows CPU and memory; "watch -n1 procman status" goes on doing so',
   tail: '"procman logs -f" follows the output',
+  clear: '"procman flush" empties the logs',
   describe: '"procman show ID" shows how a process is run, "procman why ID" explains its state',
   info: '"procman show ID" shows how a process is run, "procman why ID" explains its state',
   kill: '"procman stop ID" stops a process, "procman signal KILL ID" sends a signal, "procman terminate" ends procman with all processes',

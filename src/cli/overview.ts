@@ -34,6 +34,7 @@ const GROUPS = [
       enable: "Let disabled processes start by themselves again; --now starts them, too",
       scale: "Give a cluster more or fewer instances while it is running",
       signal: "Send a signal to processes",
+      flush: "Empty the stored log and the log files",
       plan: "Show what a changed configuration file would do to each process",
       reload: "Apply a changed configuration file; with ids: let processes reload theirs",
     },

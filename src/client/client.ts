@@ -5,6 +5,7 @@ import type { EventRecord, EventType } from "../contract/event-record.ts";
 import type { PlanRecord } from "../contract/plan.ts";
 import { writeQuery } from "../contract/query.ts";
 import type {
+  FlushRecord,
   Incident,
   LogEntry,
   LogItem,
@@ -101,6 +102,10 @@ export class Client implements Control {
 
   follow(query: LogQuery, signal: AbortSignal): AsyncIterable<LogItem> {
     return this.#subscribe("logs", { ...logQuery(query), follow: true }, signal) as AsyncIterable<LogItem>;
+  }
+
+  async flush(ids?: readonly string[]): Promise<FlushRecord> {
+    return (await this.#ask("flush", { query: { process: ids } })) as FlushRecord;
   }
 
   async log(submission: LogSubmission): Promise<LogEntry> {

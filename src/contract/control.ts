@@ -5,6 +5,7 @@ import type { DefinitionRecord } from "./definition-record.ts";
 import type { EventRecord, EventType } from "./event-record.ts";
 import type { PlanRecord } from "./plan.ts";
 import type {
+  FlushRecord,
   Incident,
   LogEntry,
   LogItem,
@@ -91,6 +92,8 @@ export interface Control {
   logs(query: LogQuery): Promise<LogPage>;
   /** The stored entries from `query.cursor` or `query.from` on (absent: the last `query.limit`), then new ones, without a gap; oldest first. */
   follow(query: LogQuery, signal: AbortSignal): AsyncIterable<LogItem>;
+  /** Empties the log files of these processes (also instances, clusters, groups); without ids, or with `all`, also the stored log. Rejects with `process-unknown`, `flush-refused`, `log-unavailable`. */
+  flush(ids?: readonly string[]): Promise<FlushRecord>;
   /** Adds an entry to the log. */
   log(submission: LogSubmission): Promise<LogEntry>;
 

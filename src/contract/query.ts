@@ -173,6 +173,13 @@ export const LOGS = {
   },
 } as const satisfies Parameters;
 
+export const FLUSH = {
+  process: {
+    ...LOGS.process,
+    description: "Processes, instances, clusters or groups, separated by commas: their log files alone. Default: all, with the stored log.",
+  },
+} as const satisfies Parameters;
+
 export const METRICS = {
   ...TIMES,
   step: {

@@ -25,6 +25,7 @@ import {
   type BalancerRecord,
   CATEGORIES,
   CAUSES,
+  type FlushRecord,
   type Incident,
   type LogEntry,
   type MetricPoint,
@@ -191,6 +192,22 @@ const INCIDENT = schemaFor<Incident>(
   { description: "The end of a run." },
 );
 
+const FLUSHED = schemaFor<FlushRecord>(
+  {
+    processes: list(string(), { description: "Ids." }),
+    store: boolean({ description: "Whether the stored output of all processes was deleted." }),
+    files: list(string(), { description: "Log files that were emptied." }),
+    kept: list(
+      schemaFor<FlushRecord["kept"][number]>({
+        file: string({ description: "A log file, or the folder of the stored log." }),
+        reason: string({ description: "Why it was not emptied." }),
+      }),
+      { description: "What was not emptied." },
+    ),
+  },
+  { description: "What a flush of the logs has done." },
+);
+
 const RUN = schemaFor<RunSummary>(
   {
     process: string({ description: "Id of the process or instance." }),
@@ -288,6 +305,7 @@ export const SCHEMAS = {
   StateRecord: STATE,
   LogEntry: LOG_ENTRY,
   LogItem: LOG_ITEM,
+  FlushRecord: FLUSHED,
   LogSubmission: LOG_SUBMISSION,
   TelemetryReport: TELEMETRY_REPORT,
   Scaling: { ...SCALING, oneOf: [{ required: ["instances"] }, { required: ["by"] }] },

@@ -221,6 +221,17 @@ export type LogItem =
   | { readonly type: "entry"; readonly entry: LogEntry; readonly cursor: string }
   | { readonly type: "gap"; readonly bytes: number; readonly cursor: string };
 
+/** What a flush of the logs has done. */
+export type FlushRecord = {
+  readonly processes: readonly string[];
+  /** Whether the stored output of all processes was deleted. */
+  readonly store: boolean;
+  /** Log files that were emptied. */
+  readonly files: readonly string[];
+  /** What was not emptied, and why. */
+  readonly kept: readonly { readonly file: string; readonly reason: string }[];
+};
+
 /** Body of `POST /log`. */
 export type LogSubmission = { readonly text: string; readonly severity?: Severity; readonly process?: string };
 

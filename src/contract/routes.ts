@@ -6,6 +6,7 @@ import { LOG_SUBMISSION, SCALING, SIGNALLING, TELEMETRY_REPORT } from "./input-s
 import { serves } from "./process-health.ts";
 import {
   EVENTS,
+  FLUSH,
   HEALTH,
   INCIDENTS,
   LOGS,
@@ -213,6 +214,17 @@ export const ROUTES = {
       answer: (control, { query, lastEventId, signal }) =>
         control.follow({ ...logQuery(query), ...(lastEventId === undefined ? {} : { cursor: lastEventId }) }, signal),
     },
+  },
+  flush: {
+    method: "POST",
+    path: "/logs/flush",
+    scope: "admin",
+    summary: "Empty the log files of processes, and without `process` the stored log of all",
+    parameters: FLUSH,
+    status: 200,
+    output: { kind: "json", schema: "FlushRecord" },
+    errors: [404, 409, 503],
+    answer: (control, { query }) => control.flush((query as ParameterValues<typeof FLUSH>).process),
   },
   events: {
     method: "GET",

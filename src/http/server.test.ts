@@ -151,6 +151,7 @@ const LIMITED: Readonly<Record<string, "own" | "admin" | "list" | "own-body" | "
     events: "stream",
     plan: "admin",
     definitions: "admin",
+    flush: "admin",
     reload: "admin",
     terminate: "admin",
     openapi: "anything",

@@ -88,6 +88,13 @@ export function keyOf({ slot, run }: { readonly slot: string; readonly run: numb
   return `${slot}#${run}`;
 }
 
+/** `files`: those that were emptied; a file that doesn't exist, or is none of procman's, is in neither list. */
+export type FlushOutcome = {
+  readonly files: readonly string[];
+  readonly store: boolean;
+  readonly problems: readonly { readonly file: string; readonly reason: string }[];
+};
+
 export type ToLogger =
   /** The run folder, for the hand-over: sent before any `open`. The log store is the folder `logs` beside it. */
   | { readonly t: "home"; readonly folder: string }
@@ -128,6 +135,8 @@ export type ToLogger =
       readonly releases?: true;
     }
   | LoggerMessage
+  /** Empty these log files, and with `store` delete the stored output; `flushed` with this number follows. */
+  | { readonly t: "flush"; readonly receipt: number; readonly files: readonly string[]; readonly store: boolean }
   /** Close and open all log files (SIGUSR2, after an external logrotate). */
   | { readonly t: "reopen" }
   /** All runs are over: write the rest (last lines without newline too), answer `closed`, exit. */
@@ -149,4 +158,6 @@ export type FromLogger =
   | { readonly t: "recovered"; readonly file: string; readonly lostLines: number; readonly lostBytes: number }
   /** The entries with these receipts are stored, unless there is a problem: the reason. */
   | { readonly t: "stored"; readonly receipts: readonly number[]; readonly problem?: string }
+  /** The `flush` with this receipt is carried out. `problems`: why a file, or the folder of the log store, could not be emptied. */
+  | ({ readonly t: "flushed"; readonly receipt: number } & FlushOutcome)
   | { readonly t: "closed" };

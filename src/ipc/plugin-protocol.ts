@@ -47,6 +47,7 @@ const QUESTIONS = {
   plan: true,
   reload: true,
   terminate: true,
+  flush: true,
   log: true,
   telemetry: true,
   metrics: true,

@@ -8,7 +8,7 @@ import { waitForEnd } from "../connection/terminate.ts";
 import type { Action, PlanOptions, Scaling, Signalling } from "../contract/control.ts";
 import type { DefinitionRecord } from "../contract/definition-record.ts";
 import type { PlanRecord } from "../contract/plan.ts";
-import type { LogItem, LogPage, LogQuery, ProcessRecord, RunPage, RunQuery } from "../contract/records.ts";
+import type { FlushRecord, LogItem, LogPage, LogQuery, ProcessRecord, RunPage, RunQuery } from "../contract/records.ts";
 import type { StateRecord } from "../contract/state-record.ts";
 import { holderOf } from "../os/lock.ts";
 import { checkStateFolder } from "../os/state-folder.ts";
@@ -226,6 +226,19 @@ export class Procman {
   /** One page of the stored log. */
   async logs(query: LogQuery = {}): Promise<LogPage> {
     return (await this.#control()).logs(query);
+  }
+
+  /**
+   * Empties the log files of these processes (instances, clusters, groups); without ids also the stored log of all, up to procman's own
+   * entries. What is written from then on stays, and no line is damaged. Rotated files stay.
+   *
+   * @throws {ProcmanError} `flush-refused` if none of these processes has a log file, `log-unavailable` if the logger doesn't answer
+   *
+   * @example
+   * const { files, kept } = await procman.flush(["web"]);
+   */
+  async flush(ids?: readonly string[]): Promise<FlushRecord> {
+    return (await this.#control()).flush(ids);
   }
 
   /**

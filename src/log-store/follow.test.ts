@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { stateDir, TestStore, WEB } from "../../test/support/store-rig.ts";
+import { stateDir, TestStore, texts, WEB } from "../../test/support/store-rig.ts";
 import type { LogItem, LogQuery } from "../contract/records.ts";
 import { SegmentCompressor } from "./compressor.ts";
 import { followLogs } from "./follow.ts";
 import { retire } from "./maintenance.ts";
+import { RecordHeader } from "./record.ts";
 import { segmentsIn } from "./segment-files.ts";
 
 /** A follower whose items are taken one by one. It ends with the test. */
@@ -175,4 +176,24 @@ test("a follower so slow that the next entries were deleted gets the size of the
   assert.equal(await text(), "d".repeat(1000));
   const after = following(context, dir, { cursor: first.cursor });
   assert.equal(await after.text(), "d".repeat(1000));
+});
+
+test("the store is emptied up to procman's own entries, while lines are written; a follower misses nothing, and pages have what came after", async (context) => {
+  const dir = stateDir(context);
+  const { store, ...writing } = new TestStore(dir);
+  const say = (text: string): void => store.addMessage({ category: "lifecycle", severity: "info", at: Date.now(), text });
+  say("started");
+  store.add(new RecordHeader(WEB, false), Buffer.from("old 1\n"));
+  const { text } = following(context, dir, { from: 0 });
+  assert.deepEqual([await text(), await text()], ["started", "old 1"]);
+  for (let round = 1; round <= 3; round += 1) {
+    store.add(new RecordHeader(WEB, false), Buffer.from(`before ${round}\n`));
+    assert.equal(store.empty(), true);
+    store.add(new RecordHeader(WEB, false), Buffer.from(`after ${round}\n`));
+    say(`said ${round}`);
+    assert.deepEqual([await text(), await text(), await text()], [`before ${round}`, `after ${round}`, `said ${round}`]);
+  }
+  assert.deepEqual(await texts(dir), ["started", "said 1", "said 2", "after 3", "said 3"]);
+  store.end();
+  assert.deepEqual(writing.reports, []);
 });

@@ -117,6 +117,12 @@ export function retire(folder: string, { hours, bytes }: StoreSettings, now: num
   removeOrphans(folder, now);
 }
 
+/** Deletes the output in all segments that nobody writes; `own` is the caller's current segment. procman's own entries stay. */
+export function deleteOutput(folder: string, own: number | undefined): void {
+  repairAll(folder, own);
+  for (const { number, stage } of segmentsIn(folder)) if (stage !== "open") removeOutput(folder, number);
+}
+
 /** The newest segments whose own entries fit into the share. */
 function ownEntriesToKeep(folder: string, newestFirst: readonly SegmentFile[], share: number): readonly number[] {
   let sum = 0;

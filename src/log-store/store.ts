@@ -5,7 +5,7 @@ import type { StoreSettings } from "../ipc/logger-protocol.ts";
 import { monotonicMs } from "../os/clock.ts";
 import { makeFolder } from "../os/files.ts";
 import { SegmentCompressor } from "./compressor.ts";
-import { repairAll, retire } from "./maintenance.ts";
+import { deleteOutput, repairAll, retire } from "./maintenance.ts";
 import { RecordHeader, type RecordSource, recordAt } from "./record.ts";
 import { SegmentWriter } from "./segment-writer.ts";
 import { SteadyClock } from "./steady-clock.ts";
@@ -70,6 +70,10 @@ export class LogStore {
     this.#last = Date.now();
   }
 
+  get folder(): string | undefined {
+    return this.#folder;
+  }
+
   set settings(settings: StoreSettings) {
     this.#settings = settings;
     if (settings.hours === 0) this.#closeWriter();
@@ -88,6 +92,23 @@ export class LogStore {
   addMessage({ at, text, ...origin }: StoreMessage): void {
     // Only the configuration tells whether procman's own lines are wanted.
     if (this.#settings !== undefined) this.#add(new RecordHeader(origin, true), at, Buffer.from(`${text}\n`));
+  }
+
+  /** Deletes the output of all processes; procman's own entries stay. False if there is no store. Throws errors of the file system. */
+  empty(): boolean {
+    const folder = this.#folder;
+    if (folder === undefined || this.#isEnded) return false;
+    this.#closeWriter();
+    try {
+      // A reader that is at the end goes on in this segment, and misses nothing.
+      if (this.#settings?.hours !== 0) this.#openWriter(folder, Date.now());
+    } catch (error) {
+      this.#fail(error);
+    }
+    deleteOutput(folder, this.#writer?.number);
+    // There is room now.
+    if (this.#trouble !== undefined) this.#trouble.retryAt = 0;
+    return true;
   }
 
   /** The logger is about to end; the next one writes another segment. */

@@ -1,6 +1,6 @@
 /** Appends whole lines to the file at a path: follows its deletion and renaming, and rotates it before it grows too big. */
-import { closeSync, constants, fstatSync, readSync, type Stats, statSync, writeSync } from "node:fs";
-import { errnoOf } from "../base/errors.ts";
+import { closeSync, constants, fstatSync, ftruncateSync, readSync, type Stats, statSync, writeSync } from "node:fs";
+import { errnoOf, isNotThere } from "../base/errors.ts";
 import { openFound } from "../os/careful-files.ts";
 import { monotonicMs } from "../os/clock.ts";
 import { failpoint } from "../os/failpoint.ts";
@@ -13,6 +13,8 @@ const CHECK_MS = 100;
 /** After a failed rotation the file keeps growing for this long. */
 const ROTATE_AGAIN_MS = 1000;
 const FOLDER_MODE = 0o750;
+/** No file has this identity. */
+const NOWHERE = "";
 
 type OpenFile = {
   readonly fd: number;
@@ -32,6 +34,29 @@ export type AppendProgress = { readonly done: number; readonly error?: unknown }
 /** `/dev/stdout` may be a link to a regular file, which is not procman's. */
 function isForeign(path: string): boolean {
   return path.startsWith("/dev/") || path.startsWith("/proc/");
+}
+
+/** Empties a log file, whoever writes to it at its end. False if there is none, or it is not one of procman's. */
+export function emptyFile(path: string): boolean {
+  if (isForeign(path)) return false;
+  try {
+    const found = walkTo(path);
+    try {
+      const { fd, stat } = openFound(found, constants.O_WRONLY | constants.O_NONBLOCK);
+      try {
+        if (stat.isFile()) ftruncateSync(fd, 0);
+        return stat.isFile();
+      } finally {
+        closeSync(fd);
+      }
+    } finally {
+      found.close();
+    }
+  } catch (error) {
+    // A FIFO that nobody reads, or no file.
+    if (isNotThere(error) || errnoOf(error) === "ENXIO") return false;
+    throw error;
+  }
 }
 
 /** If standard output is a socket (journald), it can't be opened by path; then the inherited descriptor is used. */
@@ -122,6 +147,14 @@ export class Appender {
     const { fd } = this.#open;
     this.#open = undefined;
     if (fd > 2) closeSync(fd);
+  }
+
+  /** Empties the file; a line that was begun in it is written again as a whole. Returns and throws as `emptyFile`. */
+  empty(): boolean {
+    const isEmptied = emptyFile(this.path);
+    if (isEmptied && this.#tornIn !== undefined) this.#tornIn = NOWHERE;
+    if (isEmptied) this.#size = 0;
+    return isEmptied;
   }
 
   #write(bytes: Buffer, at: number, end: number): number {

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
-import { createReadStream, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createReadStream, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { folder, lines, root, setUp } from "../../test/support/file-rig.ts";
 import { smallDisk } from "../../test/support/skip.ts";
+import { emptyFile } from "./appender.ts";
 
 describe("log file", () => {
   it("creates file and folder without access for others", () => {
@@ -16,6 +17,28 @@ describe("log file", () => {
     assert.equal(statSync(path).mode & 0o007, 0);
     assert.equal(statSync(join(root, "new")).mode & 0o007, 0);
     file.end();
+  });
+
+  it("is emptied while it is open; later lines are in it, and rotated files stay", () => {
+    const path = join(folder("emptied"), "a.log");
+    const { file } = setUp(path);
+    file.rotation = { sizeBytes: 12, ageMs: 0, totalBytes: 1_000, gzip: false };
+    for (const text of ["first\n", "second\n"]) file.write(Buffer.from(text));
+    assert.deepEqual([file.empty(), readFileSync(path, "utf8")], [true, ""]);
+    file.write(Buffer.from("new\n"));
+    file.write(Buffer.from("longer\n"));
+    assert.equal(readFileSync(path, "utf8"), "new\nlonger\n", "its size counts from the beginning again");
+    assert.equal(readdirSync(join(root, "emptied")).length, 2);
+    file.end();
+  });
+
+  it("is not created, nor is anything but a log file emptied", () => {
+    const path = join(folder("none"), "a.log");
+    const fifo = join(root, "none", "fifo");
+    execFileSync("mkfifo", [fifo]);
+    for (const other of [path, fifo, join(path, "b.log"), "/dev/stdout"]) assert.equal(emptyFile(other), false, other);
+    assert.equal(existsSync(path), false);
+    assert.throws(() => emptyFile(join(root, "none")), /EISDIR/);
   });
 
   it("starts a new line after a torn one", () => {
@@ -121,6 +144,22 @@ describe("log file", () => {
     assert.deepEqual(await once(events, "recovered"), [path, 0, 0]);
     assert.equal(readFileSync(path, "utf8"), lines(0, at + 100));
     assert.equal(problems.length, 1);
+    file.end();
+  });
+
+  it("is emptied on a full disk; what waits for it is then written, with the line that was cut off as a whole", async (context) => {
+    const disk = smallDisk(context, "size=256k");
+    if (disk === undefined) return;
+    const path = join(disk, "a.log");
+    const { file } = setUp(path);
+    writeFileSync(join(disk, "filler"), Buffer.alloc(150_000));
+    let at = 0;
+    for (; !file.backpressure.closed; at += 100) file.write(Buffer.from(lines(at, at + 100)));
+    file.write(Buffer.from(lines(at, at + 100)));
+    const whole = readFileSync(path, "utf8").split("\n").length - 1;
+    assert.equal(file.empty(), true);
+    assert.equal(file.backpressure.closed, false);
+    assert.equal(readFileSync(path, "utf8"), lines(whole, at + 100));
     file.end();
   });
 

@@ -113,6 +113,13 @@ export class LogFile {
     else this.prepare();
   }
 
+  /** Empties the file; lines that wait for it are written to it after that. Returns and throws as `emptyFile`. */
+  empty(): boolean {
+    const isEmptied = this.#appender.empty();
+    if (this.#trouble) this.#retry();
+    return isEmptied;
+  }
+
   /** The last writer has released the file. `done` is called when no line is waiting. */
   release(done: () => void): void {
     this.#whenIdle = done;

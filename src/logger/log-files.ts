@@ -1,5 +1,6 @@
 /** All open log files, one for each path. */
 import type { Rotation } from "../ipc/logger-protocol.ts";
+import { emptyFile } from "./appender.ts";
 import type { FileOptions } from "./log-file.ts";
 import { LogFile } from "./log-file.ts";
 
@@ -50,6 +51,11 @@ export class LogFiles {
 
   reopen(): void {
     for (const { file } of this.#entries.values()) file.reopen();
+  }
+
+  /** Empties a file, also one that is not open. */
+  empty(path: string): boolean {
+    return this.#entries.get(path)?.file.empty() ?? emptyFile(path);
   }
 
   stopHolding(): void {

@@ -140,6 +140,8 @@ export class Logger {
         return;
       case "say":
         return this.#print(message);
+      case "flush":
+        return this.#flush(message);
       case "reopen":
         return this.#files.reopen();
       case "close":
@@ -155,6 +157,21 @@ export class Logger {
     if (receipts.length === 0 || this.#isEnded) return;
     const problem = this.#store.flush();
     this.#events.send({ t: "stored", receipts, ...(problem === undefined ? {} : { problem }) });
+  }
+
+  #flush({ receipt, files, store }: ToLogger & { readonly t: "flush" }): void {
+    const problems: { file: string; reason: string }[] = [];
+    const attempt = (file: string, empty: () => boolean): boolean => {
+      try {
+        return empty();
+      } catch (error) {
+        problems.push({ file, reason: reasonOf(error) });
+        return false;
+      }
+    };
+    const emptied = files.filter((file) => attempt(file, () => this.#files.empty(file)));
+    const isStoreEmpty = store && attempt(this.#store.folder ?? "", () => this.#store.empty());
+    this.#events.send({ t: "flushed", receipt, files: emptied, store: isStoreEmpty, problems });
   }
 
   #print(message: LoggerMessage): void {

@@ -118,6 +118,7 @@ function answering(processes: readonly ProcessRecord[], lines: TestLines): Plugi
     terminate: async () => undefined,
     logs: async (): Promise<LogPage> => ({ entries: [] }),
     follow: ({ cursor }, signal) => lines.follow(cursor, signal),
+    flush: async () => ({ processes: [], store: true, files: [], kept: [] }),
     log: async ({ text, severity = "info" }) => ({ time: new Date().toISOString(), severity, category: "log", text }),
     telemetry: async () => undefined,
     metrics: none,

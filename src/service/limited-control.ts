@@ -73,6 +73,10 @@ export class LimitedControl implements Control {
     return refused("terminate");
   }
 
+  flush(): Promise<never> {
+    return refused("flush the logs");
+  }
+
   logs(query: LogQuery): Promise<LogPage> {
     return this.#ask((control) => control.logs(query));
   }

@@ -266,6 +266,21 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     assert.deepEqual(texts, ["before 1", "after\r\n\n: data: ü 2"]);
     await until(() => rig.logAccess.feed.listeners === 0);
   },
+  "a flush of the logs: of all with the store, or of some processes; it is audited, and unknown ids change nothing": async ({
+    control,
+    rig,
+  }) => {
+    for (const ids of [undefined, ["all", "web"], ["pair", "web"]]) await control.flush(ids);
+    assert.deepEqual(rig.logAccess.flushes, [...Array(2).fill("web,job,pair-1,pair-2 and the store"), "pair-1,pair-2,web"]);
+    assert.deepEqual(rig.auditLines, [
+      'flush of the logs of all for "ci"',
+      'flush of the logs of all for "ci"',
+      'pair: flush of the log files for "ci"',
+      'web: flush of the log files for "ci"',
+    ]);
+    await refused(control.flush(["web", "wbe"]), "process-unknown", /Did you mean "web"/);
+    assert.equal(rig.logAccess.flushes.length, 3);
+  },
   "a line is put into the log": async ({ control, rig }) => {
     assert.deepEqual(await control.log({ text: "deployed", severity: "warn", process: "web" }), {
       time: TIME,

@@ -17,6 +17,7 @@ import type { EventRecord, EventType } from "../contract/event-record.ts";
 import { groupNamed, isCollective, selectorsIn, unknownProcess } from "../contract/groups.ts";
 import type { PlanRecord } from "../contract/plan.ts";
 import type {
+  FlushRecord,
   Incident,
   LogEntry,
   LogItem,
@@ -38,6 +39,7 @@ import type { Process } from "../supervisor/process.ts";
 import type { Supervisor } from "../supervisor/supervisor.ts";
 import { definitionRecordOf, unappliedBy } from "./definitions.ts";
 import { LimitedControl } from "./limited-control.ts";
+import type { FlushRequest } from "./log-flushes.ts";
 import type { AcceptedRequest, Actions } from "./operations/action.ts";
 import type { Reloads } from "./operations/reload.ts";
 import type { Scaler } from "./operations/scale.ts";
@@ -162,6 +164,14 @@ class ServiceControl implements Control {
 
   async *follow(query: LogQuery, signal: AbortSignal): AsyncGenerator<LogItem> {
     yield* this.#ports.logAccess.follow(this.#viewed(query), signal);
+  }
+
+  async flush(ids: readonly string[] = []): Promise<FlushRecord> {
+    const names = ids.length === 0 || ids.includes("all") ? ["all"] : ids;
+    // An unknown id refuses the whole request, and each audit line says so.
+    const find = (): readonly string[] => [...new Set(names.flatMap((name) => this.#find(name).map((process) => process.id)))];
+    const [processes = []] = names.map((id) => this.#runAudited(id === "all" ? "flush of the logs" : "flush of the log files", id, find));
+    return this.#ports.logAccess.flush({ processes, all: this.#ports.specs(), store: names.includes("all") });
   }
 
   async log(submission: LogSubmission): Promise<LogEntry> {
@@ -303,6 +313,7 @@ export type LogAccess = {
   readonly logs: (query: ViewedQuery) => Promise<LogPage>;
   readonly follow: (query: ViewedQuery, signal: AbortSignal) => AsyncIterable<LogItem>;
   readonly log: (submission: LogSubmission, caller: Caller) => Promise<LogEntry>;
+  readonly flush: (request: FlushRequest) => Promise<FlushRecord>;
 };
 
 export type ControlPorts = {

@@ -186,6 +186,7 @@ export class ProcmanService {
 
   #onLogger(message: FromLogger): void {
     if (message.t === "stored") this.#storedLog.onStored(message);
+    else if (message.t === "flushed") this.#storedLog.onFlushed(message);
     else this.#log.relay(message);
   }
 

@@ -4,8 +4,11 @@ import { type TestContext, test } from "node:test";
 import { stateDir } from "../../test/support/store-rig.ts";
 import { ProcmanError } from "../base/errors.ts";
 import type { ProcessSpec } from "../config/spec.ts";
+import type { FlushRecord } from "../contract/records.ts";
 import type { ToKeeper } from "../ipc/keeper-protocol.ts";
+import type { ToLogger } from "../ipc/logger-protocol.ts";
 import { KeeperChannel } from "./keeper-channel.ts";
+import { LogFlushes } from "./log-flushes.ts";
 import { ServiceLog } from "./reporting/service-log.ts";
 import { StoredLog } from "./stored-log.ts";
 
@@ -64,4 +67,32 @@ test("an unknown process, and a text that is too long, are refused and not logge
   await assert.rejects(book.log({ text: "ä".repeat(32_769) }, CI), isCode("usage"));
   await book.log({ text: "ä".repeat(32_768) }, CI);
   assert.equal(sent.length, 1);
+});
+
+test("a flush empties the files that no other process writes to; the stored log only for all, and a silent logger is no success", async () => {
+  const spec = (id: string, log: object): ProcessSpec => ({ id, log }) as ProcessSpec;
+  const all = [
+    spec("web-1", { stdout: "/logs/web.log", stderr: "/logs/errors" }),
+    spec("web-2", { stdout: "/logs/web.log", stderr: "/logs/errors" }),
+    spec("mail", { stdout: "/logs/mail.log", stderr: "/logs/errors" }),
+    spec("quiet", {}),
+  ];
+  const sent: (ToLogger & { readonly t: "flush" })[] = [];
+  const flushes = new LogFlushes({ answerMs: 1, send: (message) => void sent.push(message) });
+  const flush = (processes: readonly string[], store = false): Promise<FlushRecord> => {
+    const flushed = flushes.flush({ processes, all, store });
+    const { receipt = 0, files = [] } = sent.at(-1) ?? {};
+    flushes.onFlushed({ t: "flushed", receipt: receipt - 1, files: [], store: false, problems: [] });
+    flushes.onFlushed({ t: "flushed", receipt, files, store, problems: [] });
+    return flushed;
+  };
+  const shared = { file: "/logs/errors", reason: "it has lines of mail, too" };
+  const processes = ["web-1", "web-2"];
+  assert.deepEqual(await flush(processes), { processes, files: ["/logs/web.log"], store: false, kept: [shared] });
+  assert.deepEqual((await flush(["web-1"])).kept[0], { file: "/logs/web.log", reason: "it has lines of web-2, too" });
+  const ids = all.map(({ id }) => id);
+  const files = ["/logs/web.log", "/logs/errors", "/logs/mail.log"];
+  assert.deepEqual(await flush(ids, true), { processes: ids, files, store: true, kept: [] });
+  await assert.rejects(flushes.flush({ processes: ["quiet"], all, store: false }), /^ProcmanError: Cannot flush quiet alone: no log file/);
+  await assert.rejects(flushes.flush({ processes: ids, all, store: true }), /^ProcmanError: Cannot tell whether the logs were emptied/);
 });

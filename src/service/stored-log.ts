@@ -2,11 +2,12 @@
 import { ProcmanError } from "../base/errors.ts";
 import type { ProcessSpec } from "../config/spec.ts";
 import type { Caller } from "../contract/control.ts";
-import type { LogEntry, LogItem, LogPage, LogSubmission } from "../contract/records.ts";
+import type { FlushRecord, LogEntry, LogItem, LogPage, LogSubmission } from "../contract/records.ts";
 import type { FromLogger } from "../ipc/logger-protocol.ts";
 import type { ViewedQuery } from "../log-store/filter.ts";
 import { followLogs } from "../log-store/follow.ts";
 import { readLogs } from "../log-store/log-pages.ts";
+import { type FlushRequest, LogFlushes } from "./log-flushes.ts";
 import { LogSubmissions, type Submission } from "./log-submissions.ts";
 import type { ServiceLog } from "./reporting/service-log.ts";
 import type { LogAccess } from "./service-control.ts";
@@ -23,9 +24,11 @@ export type StoredLogOptions = {
 export class StoredLog implements LogAccess {
   readonly #options: StoredLogOptions;
   readonly #submissions: LogSubmissions;
+  readonly #flushes: LogFlushes;
 
   constructor(options: StoredLogOptions) {
     this.#options = options;
+    this.#flushes = new LogFlushes({ send: (message) => options.log.command(message) });
     this.#submissions = new LogSubmissions({
       send: (entry) => options.log.addNow(entry),
       isStored: (entry) => this.#isStored(entry),
@@ -35,6 +38,15 @@ export class StoredLog implements LogAccess {
   /** The logger has handled entries. */
   onStored(message: FromLogger & { readonly t: "stored" }): void {
     this.#submissions.onStored(message);
+  }
+
+  /** The logger has carried out a flush. */
+  onFlushed(message: FromLogger & { readonly t: "flushed" }): void {
+    this.#flushes.onFlushed(message);
+  }
+
+  flush(request: FlushRequest): Promise<FlushRecord> {
+    return this.#flushes.flush(request);
   }
 
   /** Also of processes that are no longer in the configuration. */

@@ -236,6 +236,13 @@ test -x "$(sed -n 's/^CMD ."\\([^"]*\\)".*/\\1/p' block)"`,
   "docs/incidents.md": INCIDENTS_MD,
   "docs/library.md": LIBRARY_MD,
   "docs/limits.md": [{ block: '{\n  "processes": [{', needs: "root" }],
+  "docs/logging.md": [
+    {
+      block: "procman flush --yes",
+      config: { processes: [web, { id: "worker", cmd: "echo done; sleep 1000", autostart: true, logger: { stdout: "worker.log" } }] },
+      before: "procman run --detach",
+    },
+  ],
   "docs/log-store.md": [
     { block: "$ procman logs", config: { name: "shop", processes: [web] }, uses: "procman run --detach\nls .procman/shop/logs/*.open" },
   ],

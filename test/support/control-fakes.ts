@@ -2,6 +2,7 @@
 import type { Caller } from "../../src/contract/control.ts";
 import type { EventRecord } from "../../src/contract/event-record.ts";
 import type {
+  FlushRecord,
   Incident,
   LogEntry,
   LogItem,
@@ -14,6 +15,7 @@ import type {
 } from "../../src/contract/records.ts";
 import { endedRun } from "../../src/contract/run-history.ts";
 import type { ViewedQuery } from "../../src/log-store/filter.ts";
+import type { FlushRequest } from "../../src/service/log-flushes.ts";
 import type { ProcessObservation } from "../../src/service/reporting/process-records.ts";
 import type { LogAccess } from "../../src/service/service-control.ts";
 
@@ -66,6 +68,7 @@ export class FakeLogAccess implements LogAccess {
   readonly feed = new Feed<LogEntry>();
   readonly queries: ViewedQuery[] = [];
   readonly callers: Caller[] = [];
+  readonly flushes: string[] = [];
 
   async logs(query: ViewedQuery): Promise<LogPage> {
     this.queries.push(query);
@@ -83,6 +86,11 @@ export class FakeLogAccess implements LogAccess {
       cursor += 1;
       if (isSeen(entry, query)) yield { type: "entry", entry, cursor: String(cursor) };
     }
+  }
+
+  async flush({ processes, store }: FlushRequest): Promise<FlushRecord> {
+    this.flushes.push(`${processes.join()}${store ? " and the store" : ""}`);
+    return { processes, store, files: [], kept: [] };
   }
 
   async log({ text, severity = "info", process }: LogSubmission, caller: Caller): Promise<LogEntry> {

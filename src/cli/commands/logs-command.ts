@@ -73,6 +73,7 @@ async function logs(ids: readonly string[], options: Options): Promise<void> {
   if (options.follow === true && options.until !== undefined)
     throw new ProcmanError("usage", "Cannot show logs: --follow has no end and excludes --until; leave one of them out");
   const location = targetLocation(options);
+  if (ids[0] === "flush") await checkIds(location, ["flush"], options).catch(explainFlush);
   const reader = new LogReader({ ...location, membersOf: (id) => storedMembersOf(location, id, options) }, "cli");
   const query = queryOf(ids, options, Date.now());
   const chosen = options.runs === undefined && options.run === undefined ? undefined : await runFilter(reader, query, options);
@@ -144,6 +145,12 @@ async function checkIds(location: Location, ids: readonly string[], target: Targ
     if (!(error instanceof ProcmanError) || error.exitCode !== EXIT.noDaemon) throw error;
     for (const id of ids) await storedMembersOf(location, id, target);
   }
+}
+
+/** `logs flush`, as in other tools: no process has this name. */
+function explainFlush(error: unknown): never {
+  if (!(error instanceof ProcmanError) || error.code !== "process-unknown") throw error;
+  throw new ProcmanError(error.code, `${error.message} "procman flush" empties the logs`);
 }
 
 /** The processes that an id stands for, by file and disk. */

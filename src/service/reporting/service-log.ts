@@ -4,7 +4,7 @@ import { isatty } from "node:tty";
 import { printable, printableLine } from "../../base/printable.ts";
 import type { Config, ProcessSpec } from "../../config/spec.ts";
 import type { ToKeeper } from "../../ipc/keeper-protocol.ts";
-import type { ConsoleStyle, FromLogger, LoggerMessage, StoreSettings } from "../../ipc/logger-protocol.ts";
+import type { ConsoleStyle, FromLogger, LoggerMessage, StoreSettings, ToLogger } from "../../ipc/logger-protocol.ts";
 import { wantsColors } from "../../os/colors.ts";
 import type { KeeperChannel } from "../keeper-channel.ts";
 import { processOf } from "../spec-registry.ts";
@@ -36,6 +36,11 @@ export class ServiceLog {
   /** The same, without a delay. */
   addNow(entry: Omit<LoggerMessage, "t">): void {
     this.#link.sendInOrder(this.#messageOf(entry));
+  }
+
+  /** Sends the logger a command, behind the lines before it. */
+  command(message: Exclude<ToLogger, LoggerMessage>): void {
+    this.#link.sendInOrder({ t: "logger", message });
   }
 
   /** Records a request: who asked for what, and its outcome. */
