@@ -266,6 +266,16 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     assert.deepEqual(texts, ["before 1", "after\r\n\n: data: ü 2"]);
     await until(() => rig.logAccess.feed.listeners === 0);
   },
+  "disable and enable take a cluster as a whole if it is named with all its instances": async ({ control, rig }) => {
+    await control.act("pair-1", "disable");
+    assert.deepEqual(rig.clusters, []);
+    for (const id of ["pair", "group:both", "all"]) await control.act(id, "disable");
+    await control.act("pair", "enable");
+    assert.deepEqual(rig.clusters, [...Array(3).fill("pair disabled"), "pair enabled"]);
+    const own = rig.control({ consumer: "ci", limits: { processes: ["pair-2"], groups: [] } });
+    await own.act("pair", "disable");
+    assert.equal(rig.clusters.length, 4, "the token doesn't see the other instance");
+  },
   "a flush of the logs: of all with the store, or of some processes; it is audited, and unknown ids change nothing": async ({
     control,
     rig,

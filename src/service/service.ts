@@ -89,7 +89,7 @@ export class ProcmanService {
     const supervisor = (): Supervisor => this.supervisor;
     const activeConfig = new ActiveConfig(config, { link, notes, supervisor, apply: () => this.#apply(), profileOfRun: options.profile });
     [this.#link, this.#notes, this.#log, this.#storedLog] = [link, notes, log, this.#newStoredLog(config.stateDir, log)];
-    [this.#activeConfig, this.#lasting] = [activeConfig, new LastingState(config.stateDir, (problem) => log.warn(problem))];
+    [this.#activeConfig, this.#lasting] = [activeConfig, this.#newLasting(config.stateDir, log)];
     this.#reporting = this.#newReporting(options.ends);
     const { bus, stats, events, metrics, incidents } = this.#reporting;
     const ports = {
@@ -199,7 +199,7 @@ export class ProcmanService {
       this.#log.warn(`${file} is gone, which the configuration includes; its processes go on until "procman reload"`);
     this.#activeConfig.sendStyle();
     this.#spawner.load(snapshot);
-    this.#lasting.load(config.processes.map(({ id }) => id));
+    this.#lasting.load(config.processes);
     const recovered = reconcile(snapshot, config);
     this.#activeConfig.resume(recovered.previous);
     restore(recovered, config, {
@@ -255,6 +255,14 @@ export class ProcmanService {
 
   #newStoredLog(stateDir: string, log: ServiceLog): StoredLog {
     return new StoredLog({ stateDir, log, find: (id) => this.config.processes.find((spec) => spec.id === id) });
+  }
+
+  #newLasting(stateDir: string, log: ServiceLog): LastingState {
+    return new LastingState(stateDir, {
+      report: (problem) => log.warn(problem),
+      clusterOf: (id) => (this.#activeConfig.has(id) ? this.spec(id).cluster?.id : undefined),
+      specs: () => this.config.processes,
+    });
   }
 
   #runningInstances(cluster: string): readonly InstancePort[] {
@@ -352,6 +360,7 @@ export class ProcmanService {
       publishState: (id: string, text: string) => events.publishState(id, text),
       reason: (process: Process) => records.of(process).reason,
       lastEnd: (id: string) => incidents.lastEnd(id),
+      setClusterDisabled: (cluster: string, isDisabled: boolean) => this.#lasting.setClusterDisabled(cluster, isDisabled),
       connectionProblem: (id: string) => balancing.connectionProblem(id),
       checkSocket: (spec: ProcessSpec) => this.#sockets.checkRestart(spec),
     } as const;

@@ -82,3 +82,42 @@ test("disable takes clusters and groups; what leaves the configuration is forgot
   assert.deepEqual(await statesIn(folder), { api: "running" });
   assert.equal((await procman(folder, ["terminate"])).code, 0);
 });
+
+test("a disabled cluster is disabled for instances that scale, reload and the next procman add, until it is enabled; one instance may be enabled alone", async (context) => {
+  const api = (instances: number): object => ({ id: "api", cmd: "sleep 1000", autostart: true, cluster: { instances } });
+  const { folder, state } = homeOf(context, [api(2) as never]);
+  const ok = async (...args: string[]): Promise<string> => {
+    const { code, out, err } = await procman(folder, args);
+    assert.equal(code, 0, `${args}: ${err}`);
+    return out;
+  };
+  const instances = async (): Promise<readonly string[]> => {
+    const [record] = JSON.parse(await ok("status", "--json")) as readonly ProcessRecord[];
+    return (record?.instances ?? []).map(({ status, disabled }) => (disabled ? `${status}, disabled` : status));
+  };
+  await ok("run", "--detach");
+  await ok("disable", "api", "--now");
+  await ok("scale", "api", "3");
+  assert.deepEqual(await instances(), ["stopped, disabled", "stopped, disabled", "created, disabled"]);
+  assert.match(await ok("status"), /^api +mixed, disabled /m);
+  assert.match(await ok("why", "api-3"), /^It is disabled: it starts only by hand\./m);
+  await ok("enable", "api-2");
+  for (const pid of [lastEndpoint(state)?.pid ?? 0, keeperIn(state)]) {
+    process.kill(pid, "SIGKILL");
+    await processExit(pid);
+    await ok("scale", "api", "2");
+    await ok("scale", "api", "4");
+    assert.deepEqual(await instances(), ["stopped, disabled", "stopped", "created, disabled", "created, disabled"]);
+  }
+  writeFileSync(join(folder, "procman.json"), JSON.stringify({ name: "test", processes: [api(5)] }));
+  await ok("reload");
+  assert.equal((await instances())[4], "created, disabled");
+  await ok("terminate");
+  writeFileSync(join(folder, "procman.json"), JSON.stringify({ name: "test", processes: [api(6)] }));
+  await ok("run", "--detach");
+  assert.deepEqual(await instances(), ["created, disabled", "running", ...Array(4).fill("created, disabled")]);
+  await ok("enable", "api");
+  await ok("scale", "api", "7");
+  assert.equal((await instances())[6], "running", "others run, and the cluster is enabled");
+  await ok("terminate");
+});

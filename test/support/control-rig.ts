@@ -68,6 +68,7 @@ export function controlRig() {
   const terminations: string[] = [];
   const reloads: string[] = [];
   const scales: string[] = [];
+  const clusters: string[] = [];
   // All instances at once.
   const rollingRestarts: Pick<RollingRestarts, "check" | "begin"> = {
     check: () => undefined,
@@ -82,6 +83,7 @@ export function controlRig() {
     recordRequester: (id, caller) => reporting.recordRequester(id, caller),
     reason: (process) => records.of(process).reason,
     lastEnd: () => undefined,
+    setClusterDisabled: (cluster, isDisabled) => clusters.push(`${cluster} ${isDisabled ? "disabled" : "enabled"}`),
   });
   const status = (processes = supervisor.processes) =>
     serviceStatus({
@@ -127,7 +129,7 @@ export function controlRig() {
   supervisor.apply(config.processes.map(definitionOf));
   for (const { id } of config.processes) spawner.up(id);
   spawner.takeRequests();
-  return { clock, spawner, logAccess, reporting, supervisor, auditLines, terminations, reloads, scales, control };
+  return { clock, spawner, logAccess, reporting, supervisor, auditLines, terminations, reloads, scales, clusters, control };
 }
 
 export type ControlRig = ReturnType<typeof controlRig>;

@@ -22,6 +22,8 @@ export type ActionPorts = {
   readonly reason: (process: Process) => string;
   /** How its latest run has ended. */
   readonly lastEnd: Target["lastEnd"];
+  /** Also of the instances that the cluster gets later. */
+  readonly setClusterDisabled: (cluster: string, isDisabled: boolean) => void;
 };
 
 /** `id`: a process, an instance, a cluster, or `all`. */
@@ -77,6 +79,8 @@ export class Actions {
     const ordered =
       action === "stop" ? supervisor.inStopOrder(found) : supervisor.inStartOrder([...this.#neededBy(found, request), ...found]);
     const processes = applyAction(ordered, id, action);
+    if (action === "disable" || action === "enable")
+      for (const cluster of this.#wholeClusters(found, id)) this.#ports.setClusterDisabled(cluster, action === "disable");
     const endsRuns = action === "stop" || action === "restart";
     // Only for accepted requests: a refused one ends no run.
     if (endsRuns) for (const process of processes) recordRequester(process.id, caller);
@@ -85,6 +89,14 @@ export class Actions {
       operations.cancel({ kind: action === "restart" ? "restart-at-once" : action, targets }, `${action} was requested`);
     }
     return { processes, restarts: [] };
+  }
+
+  /** The clusters that `id` stands for, as far as all their instances are found. */
+  #wholeClusters(found: readonly Process[], id: string): readonly string[] {
+    const { supervisor, spec } = this.#ports;
+    const named = new Set(found.flatMap((process) => (process.id === id ? [] : (spec(process.id).cluster?.id ?? []))));
+    for (const process of supervisor.processes) if (!found.includes(process)) named.delete(spec(process.id).cluster?.id ?? "");
+    return [...named];
   }
 
   /** The dependencies that a start starts, too. */

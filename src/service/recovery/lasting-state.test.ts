@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { POLICY } from "../../../test/support/fakes.ts";
 import { folder } from "../../../test/support/service-rig.ts";
+import type { ProcessSpec } from "../../config/spec.ts";
 import type { ProcessDefinition } from "../../supervisor/definition.ts";
 import { LastingState } from "./lasting-state.ts";
 
@@ -16,12 +17,22 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 function stateIn(context: TestContext) {
   const stateDir = folder(context);
   const problems: string[] = [];
+  /** `web-1` is an instance of the cluster `web`. */
+  const specOf = (id: string): Pick<ProcessSpec, "id" | "cluster"> => {
+    const [, cluster] = /^(.+)-\d+$/.exec(id) ?? [];
+    return { id, ...(cluster !== undefined && { cluster: { id: cluster, index: 0, size: 1 } as never }) };
+  };
   const load = (ids: readonly string[] = ["job"]): LastingState => {
-    const state = new LastingState(stateDir, (problem) => problems.push(problem.replace(stateDir, "STATE")));
-    state.load(ids);
+    const state = new LastingState(stateDir, {
+      report: (problem) => problems.push(problem.replace(stateDir, "STATE")),
+      clusterOf: (id) => specOf(id).cluster?.id,
+      specs: () => present.map(specOf),
+    });
+    state.load(ids.map(specOf));
     return state;
   };
-  return { stateDir, load, problems, file: join(stateDir, "lasting.json") };
+  const present: string[] = [];
+  return { stateDir, load, problems, present, file: join(stateDir, "lasting.json") };
 }
 
 test("the next start of a schedule is stored for the next procman, as long as the schedule is the same", async (context) => {
@@ -88,4 +99,34 @@ test("a disabled process stays so for the next procman, until it is enabled or t
   next.forget("job");
   await turn();
   assert.deepEqual(JSON.parse(readFileSync(join(stateDir, "lasting.json"), "utf8")), { plans: {}, disabled: [] });
+});
+
+test("a disabled cluster stays so for instances that it gets later, but for those enabled one by one; also for the next procman", async (context) => {
+  const { load, present } = stateIn(context);
+  const all = ["web-1", "web-2", "web-3", "api-1"];
+  const shown = (state: LastingState): readonly boolean[] => all.map((id) => state.isDisabled(id));
+  const state = load(["web-1", "web-2", "api-1"]);
+  for (const id of ["web-1", "web-2"]) state.setDisabled(id, true);
+  state.setClusterDisabled("web", true);
+  assert.deepEqual(shown(state), [true, true, true, false]);
+  state.setDisabled("web-2", false);
+  state.setDisabled("web-1", false);
+  state.setDisabled("web-1", true);
+  await turn();
+  assert.deepEqual(shown(load(all)), [true, false, true, false]);
+  // An instance that is scaled away and comes back is a new one.
+  state.forget("web-2");
+  assert.deepEqual(shown(state), [true, true, true, false]);
+  present.push("web-1", "web-2", "web-3");
+  state.apply();
+  assert.equal(state.isDisabled("web-3"), true);
+  for (const id of ["web-1", "web-2", "web-3"]) state.setDisabled(id, false);
+  state.setClusterDisabled("web", false);
+  assert.deepEqual(shown(state), [false, false, false, false]);
+  state.setClusterDisabled("web", true);
+  await turn();
+  assert.equal(load(["web", "api-1"]).isDisabled("web-3"), false, "the file has no cluster of this name any more");
+  present.splice(0, 3, "api-1");
+  state.apply();
+  assert.equal(state.isDisabled("web-3"), false, "nor has a reloaded one");
 });

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { isNotThere } from "../../base/errors.ts";
 import { integer, list, map, openObject, optional, string, type TypeOf } from "../../base/schema.ts";
 import { matches } from "../../base/schema-check.ts";
+import type { ProcessSpec } from "../../config/spec.ts";
 import { readWhole, writeWhole } from "../../os/careful-files.ts";
 import type { ProcessDefinition } from "../../supervisor/definition.ts";
 import type { LastingRequests } from "../../supervisor/process-ports.ts";
@@ -13,47 +14,93 @@ const schema = openObject({
   plans: map(openObject({ cron: string(), timeZone: optional(string()), planned: integer({ minimum: 0 }) })),
   /** Ids of the processes that start only by request. */
   disabled: optional(list(string())),
+  /** By disabled cluster, whose later instances are disabled from the start: ids of the instances that were enabled one by one. */
+  disabledClusters: optional(map(list(string()))),
 });
 
 type Content = TypeOf<typeof schema>;
 
+export type LastingPorts = {
+  readonly report: (problem: string) => void;
+  /** The cluster that an instance is in. */
+  readonly clusterOf: (id: string) => string | undefined;
+  /** The processes of the present configuration. */
+  readonly specs: () => readonly Pick<ProcessSpec, "id" | "cluster">[];
+};
+
 export class LastingState implements LastingRequests, Subsystem {
   readonly #path: string;
-  readonly #report: (problem: string) => void;
+  readonly #ports: LastingPorts;
   #content: Content = { plans: {} };
   #written = this.#content;
   #isQueued = false;
   #hasFailed = false;
 
-  constructor(stateDir: string, report: (problem: string) => void) {
+  constructor(stateDir: string, ports: LastingPorts) {
     this.#path = join(stateDir, "lasting.json");
-    this.#report = report;
+    this.#ports = ports;
   }
 
-  /** Reads the file, once the state folder is locked. `ids`: all processes of the configuration; others are forgotten. */
-  load(ids: readonly string[]): void {
+  /** Reads the file, once the state folder is locked. What is about other processes than these of the configuration is forgotten. */
+  load(specs: ReturnType<LastingPorts["specs"]>): void {
     try {
       const value: unknown = JSON.parse(readWhole(this.#path).toString());
       if (matches(value, schema)) this.#content = this.#written = value;
-      else this.#report(`Cannot use ${this.#path}: it is damaged or of another version; ignoring it`);
+      else this.#ports.report(`Cannot use ${this.#path}: it is damaged or of another version; ignoring it`);
     } catch (error) {
-      if (!isNotThere(error)) this.#report(`Cannot use ${this.#path}: ${(error as Error).message}; ignoring it`);
+      if (!isNotThere(error)) this.#ports.report(`Cannot use ${this.#path}: ${(error as Error).message}; ignoring it`);
     }
-    const known = new Set(ids);
-    for (const id of [...Object.keys(this.#content.plans), ...this.#disabled]) if (!known.has(id)) this.forget(id);
+    const known = new Set(specs.map(({ id }) => id));
+    const exceptions = Object.values(this.#clusters).flat();
+    for (const id of [...Object.keys(this.#content.plans), ...this.#disabled, ...exceptions]) if (!known.has(id)) this.forget(id);
+    this.#forgetClusters(specs);
+  }
+
+  /** Another configuration was applied. */
+  apply(): void {
+    this.#forgetClusters(this.#ports.specs());
   }
 
   get #disabled(): readonly string[] {
     return this.#content.disabled ?? [];
   }
 
+  get #clusters(): NonNullable<Content["disabledClusters"]> {
+    return this.#content.disabledClusters ?? {};
+  }
+
+  /** The instances of its cluster that were enabled one by one; undefined: its cluster is not disabled. */
+  #exceptions(id: string): readonly string[] | undefined {
+    const cluster = this.#ports.clusterOf(id) ?? "";
+    return Object.hasOwn(this.#clusters, cluster) ? this.#clusters[cluster] : undefined;
+  }
+
   isDisabled(id: string): boolean {
-    return this.#disabled.includes(id);
+    return this.#disabled.includes(id) || this.#exceptions(id)?.includes(id) === false;
   }
 
   setDisabled(id: string, isDisabled: boolean): void {
     const others = this.#disabled.filter((each) => each !== id);
     this.#change({ ...this.#content, disabled: isDisabled ? [...others, id] : others });
+    const exceptions = this.#exceptions(id);
+    const enabled = exceptions?.filter((each) => each !== id) ?? [];
+    if (exceptions !== undefined) this.#setCluster(this.#ports.clusterOf(id) ?? "", isDisabled ? enabled : [...enabled, id]);
+  }
+
+  /** Also of the instances that it gets later. Those that it has are disabled or enabled one by one. */
+  setClusterDisabled(cluster: string, isDisabled: boolean): void {
+    this.#setCluster(cluster, isDisabled ? [] : undefined);
+  }
+
+  /** `exceptions` undefined: it is not disabled. */
+  #setCluster(cluster: string, exceptions: readonly string[] | undefined): void {
+    const { [cluster]: _, ...others } = this.#clusters;
+    this.#change({ ...this.#content, disabledClusters: exceptions === undefined ? others : { ...others, [cluster]: exceptions } });
+  }
+
+  #forgetClusters(specs: ReturnType<LastingPorts["specs"]>): void {
+    const present = new Set(specs.map(({ cluster }) => cluster?.id));
+    for (const cluster of Object.keys(this.#clusters)) if (!present.has(cluster)) this.#setCluster(cluster, undefined);
   }
 
   plannedStart({ id, cron, timeZone, catchUp }: ProcessDefinition): number | undefined {
@@ -69,7 +116,13 @@ export class LastingState implements LastingRequests, Subsystem {
   }
 
   forget(id: string): void {
-    if (this.isDisabled(id)) this.setDisabled(id, false);
+    if (this.#disabled.includes(id)) this.#change({ ...this.#content, disabled: this.#disabled.filter((each) => each !== id) });
+    for (const [cluster, exceptions] of Object.entries(this.#clusters))
+      if (exceptions.includes(id))
+        this.#setCluster(
+          cluster,
+          exceptions.filter((each) => each !== id),
+        );
     if (!Object.hasOwn(this.#content.plans, id)) return;
     const { [id]: _, ...plans } = this.#content.plans;
     this.#change({ ...this.#content, plans });
@@ -95,7 +148,8 @@ export class LastingState implements LastingRequests, Subsystem {
       this.#written = this.#content;
       this.#hasFailed = false;
     } catch (error) {
-      if (!this.#hasFailed) this.#report(`Cannot write ${this.#path}: ${(error as Error).message}; it is tried again with the next change`);
+      if (!this.#hasFailed)
+        this.#ports.report(`Cannot write ${this.#path}: ${(error as Error).message}; it is tried again with the next change`);
       this.#hasFailed = true;
     }
   }

@@ -111,6 +111,7 @@ function watched(
     recordRequester: (id, caller) => incidents.recordRequester(id, caller),
     reason: (process) => records.of(process).reason,
     lastEnd: (id) => incidents.lastEnd(id),
+    setClusterDisabled: notAsked,
   });
   const controls = controlFactory({
     ...{
