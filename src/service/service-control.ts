@@ -1,5 +1,6 @@
 /** `Control` in process: what API and plugins call. */
 import { ProcmanError } from "../base/errors.ts";
+import { definitionRecordOf, unappliedBy } from "../config/definitions.ts";
 import { isNamed } from "../config/run-selection.ts";
 import type { ProcessSpec } from "../config/spec.ts";
 import {
@@ -37,7 +38,6 @@ import type { ViewedQuery } from "../log-store/filter.ts";
 import { signalOf } from "../os/signal-name.ts";
 import type { Process } from "../supervisor/process.ts";
 import type { Supervisor } from "../supervisor/supervisor.ts";
-import { definitionRecordOf, unappliedBy } from "./definitions.ts";
 import { LimitedControl } from "./limited-control.ts";
 import type { FlushRequest } from "./log-flushes.ts";
 import type { AcceptedRequest, Actions } from "./operations/action.ts";

@@ -1,10 +1,13 @@
 /** `procman show`: how a process is run. */
 import type { Command } from "commander";
-import { ProcmanError } from "../../base/errors.ts";
+import { EXIT, ProcmanError } from "../../base/errors.ts";
 import { printableLine } from "../../base/printable.ts";
 import type { DefinitionRecord, VariableRecord } from "../../contract/definition-record.ts";
+import { selectorsIn, unknownProcess } from "../../contract/groups.ts";
+import { hasLock } from "../../os/lock.ts";
 import { connect } from "../connected.ts";
 import { withTarget } from "../options.ts";
+import { type TargetLocation, type TargetOptions, targetLocation } from "../target.ts";
 import { unappliedId } from "../unapplied.ts";
 
 type Options = { readonly config?: string; readonly name?: string; readonly json?: boolean };
@@ -14,19 +17,61 @@ export function define(parent: Command): void {
     .command("show")
     .summary("show how a process is run: command, folder, user, files, environment")
     .description(
-      "Shows how a process is run: command line, folder, user, files, ports, environment, policies, and what of the configuration file is not applied yet. Values that may be secret are hidden: those from files and variables, and those of variables named like a secret.",
+      "Shows how a process is run: command line, folder, user, files, ports, environment, policies, and what of the configuration file is not applied yet. If procman isn't running, shows what the file says, with exit code 69. Values that may be secret are hidden: those from files and variables, and those of variables named like a secret.",
     )
     .argument("<id>", "id of a process, an instance (web-2), a cluster or a group (group:backend)");
   withTarget(command).option("--json", "print the records of the API").action(show);
 }
 
 async function show(id: string, { json, ...target }: Options): Promise<void> {
-  const definitions = await (await connect(target)).definitions(id).catch((error: unknown) => {
-    if (error instanceof ProcmanError && error.code === "process-unknown") throw unappliedId(id, target) ?? error;
+  try {
+    print(await (await connect(target)).definitions(id), json);
+  } catch (error) {
+    if (!(error instanceof ProcmanError)) throw error;
+    if (error.code === "process-unknown") throw unappliedId(id, target) ?? error;
+    if (error.exitCode !== EXIT.noDaemon) throw error;
+    const location = locationOf(target);
+    if (location?.file === undefined) throw error;
+    const { file, stateDir } = location;
+    const definitions = await configured(id, file);
+    // What a killed keeper has left may still be running, as the error says.
+    const nothing = hasLock(stateDir) ? "" : ", and nothing of it runs";
+    const state = error.code === "service-down" ? "procman does not answer" : `procman is not running${nothing}`;
+    print(definitions, json, `${state}; ${file} says this about ${id}.`);
     throw error;
-  });
-  const text = json === true ? JSON.stringify(definitions, undefined, 2) : definitions.map(definitionText).join("\n\n");
-  process.stdout.write(`${text}\n`);
+  }
+}
+
+/** undefined: no procman of this name is running. */
+function locationOf(target: TargetOptions): TargetLocation | undefined {
+  try {
+    return targetLocation(target);
+  } catch (error) {
+    if (error instanceof ProcmanError && error.exitCode === EXIT.noDaemon) return undefined;
+    throw error;
+  }
+}
+
+/** @throws {ProcmanError} `process-unknown`; {ConfigurationError} the file is not valid */
+async function configured(id: string, file: string): Promise<readonly DefinitionRecord[]> {
+  const [{ load }, { definitionRecordOf }, { isNamed }] = await Promise.all([
+    import("../../config/load.ts"),
+    import("../../config/definitions.ts"),
+    import("../../config/run-selection.ts"),
+  ]);
+  const { processes } = load(file, process.cwd());
+  const found = processes.filter((spec) => id === "all" || isNamed(id, spec));
+  if (found.length === 0) {
+    const known = processes.flatMap((spec) => [spec.id, spec.cluster?.id ?? []].flat());
+    throw unknownProcess(id, new Set(known), selectorsIn(processes));
+  }
+  return found.map((spec) => definitionRecordOf(spec, new Map()));
+}
+
+/** With --json, standard output has only the records. */
+function print(definitions: readonly DefinitionRecord[], json: boolean | undefined, intro?: string): void {
+  const texts = [...(intro === undefined ? [] : [printableLine(intro)]), ...definitions.map(definitionText)];
+  process.stdout.write(`${json === true ? JSON.stringify(definitions, undefined, 2) : texts.join("\n\n")}\n`);
 }
 
 export function definitionText(definition: DefinitionRecord): string {

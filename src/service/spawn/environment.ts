@@ -3,14 +3,11 @@
 import { delimiter } from "node:path";
 import { type EnvFault, readEnvFile } from "../../base/env-file.ts";
 import { expand, ownMember } from "../../base/interpolate.ts";
+import { DEFAULT_PORT_VARIABLE, instanceVariables, PORT_OF_INSTANCE } from "../../config/cluster-variables.ts";
 import type { EnvFileSpec, ProcessSpec } from "../../config/spec.ts";
 import { readWhole } from "../../os/careful-files.ts";
 import { warn } from "../reporting/lifecycle-messages.ts";
 import type { ServiceLog } from "../reporting/service-log.ts";
-
-const PORT_OF_INSTANCE = "PROCMAN_CLUSTER_PORT";
-/** Where most programs look for their port. Set unless the configuration does. */
-const DEFAULT_PORT_VARIABLE = "PORT";
 
 /** Address and token with which a process reaches the API. */
 export type ApiAccess = {
@@ -66,20 +63,6 @@ export function environmentOf({
     ...instanceVariables(cluster),
     ...(isChosen ? port : {}),
   };
-}
-
-function instanceVariables(cluster: ProcessSpec["cluster"]): Record<string, string> {
-  if (cluster === undefined) return {};
-  const { index, port } = cluster;
-  return { PROCMAN_CLUSTER_INSTANCE: String(index), ...(port !== undefined && { [PORT_OF_INSTANCE]: String(port) }) };
-}
-
-/** Number and port of an instance. `isSet`: whether the configuration may set the variable, so that it has no default. */
-export function clusterVariables(cluster: ProcessSpec["cluster"], isSet: (name: string) => boolean): Record<string, string> {
-  const { port, portVariable } = cluster ?? {};
-  const name = portVariable ?? DEFAULT_PORT_VARIABLE;
-  const own = port === undefined || (portVariable === undefined && isSet(name)) ? {} : { [name]: String(port) };
-  return { ...own, ...instanceVariables(cluster) };
 }
 
 function accessVariables({ address, socket, token }: ApiAccess): Record<string, string> {

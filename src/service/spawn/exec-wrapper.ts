@@ -1,5 +1,4 @@
 /** Starts a program by a shell that sets limits, umask and priorities and then becomes the program. Used only where it is needed. */
-import { parseCommandLine } from "../../base/command-line.ts";
 import type { IoPriority, Ulimits } from "../../contract/limits.ts";
 
 export type InheritedLimits = {
@@ -81,19 +80,4 @@ function limitOf(name: keyof Ulimits, value: number): string {
   const flags = name === "nproc" ? [flag, OTHER_NPROC] : [flag];
   const tries = flags.map((each) => `ulimit ${each} ${amount} 2>/dev/null`).join(" || ");
   return `${tries} || ${refusal(`the limit ${name} cannot be ${value < 0 ? "unlimited" : value}; this user may not go beyond the hard limit`)}`;
-}
-
-/**
- * How a `cmd` is executed: without a shell, or by a shell that becomes the program (in both cases the pid is the program's),
- * or by a shell that stays.
- *
- * @example
- * shellArgv("redis-server --port 7000")   // ["redis-server", "--port", "7000"]
- * shellArgv("cd app && node app.js")      // ["/bin/sh", "-c", "cd app && exec node app.js"]
- * shellArgv("make | tee log")             // ["/bin/sh", "-c", "make | tee log"]
- */
-export function shellArgv(line: string): readonly string[] {
-  const command = parseCommandLine(line);
-  if (command.kind === "words") return command.words;
-  return [SHELL, "-c", command.kind === "exec" ? command.line : line];
 }

@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { type Inheritance, inheritedVariables } from "../../base/inherited-variables.ts";
+import { shellArgv } from "../../config/executed-command.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { HealthSpec, ReadyProbe } from "../../contract/probe-spec.ts";
 import { followLogs } from "../../log-store/follow.ts";
@@ -14,7 +15,6 @@ import type { ProcessBus } from "../reporting/process-bus.ts";
 import type { Subsystem } from "../subsystem.ts";
 import { systemClock } from "../system-clock.ts";
 import { environmentOf, MissingVariableError, variablesOf } from "./environment.ts";
-import { shellArgv } from "./exec-wrapper.ts";
 import { objectionTo } from "./port-conflicts.ts";
 import { credentialsOf, userVariables } from "./run-identity.ts";
 

@@ -4,14 +4,14 @@ import { join, resolve } from "node:path";
 import type { EnvFault } from "../../base/env-file.ts";
 import { EXIT } from "../../base/errors.ts";
 import type { Inheritance } from "../../base/inherited-variables.ts";
-import { isTypeScript, typeScriptFlags } from "../../config/checks/command-checks.ts";
 import { readyDescriptor } from "../../config/checks/probe-checks.ts";
+import { argvOf } from "../../config/executed-command.ts";
 import { isCaptured } from "../../config/normalise.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { FailedReport, RunKey, SpawnRequest } from "../../ipc/keeper-protocol.ts";
 import type { CaptureSpec } from "../../ipc/logger-protocol.ts";
 import { type ApiAccess, environmentOf, variablesOf } from "./environment.ts";
-import { shellArgv, wrapWithLimits } from "./exec-wrapper.ts";
+import { wrapWithLimits } from "./exec-wrapper.ts";
 import { notifyFile } from "./probing.ts";
 import { credentialsOf, userVariables } from "./run-identity.ts";
 
@@ -129,11 +129,4 @@ export function whyUnstartable(spec: ProcessSpec, { step, errno, message }: Fail
 export function exitCodeOf({ step, errno }: FailedReport): number {
   if (step !== "program") return EXIT.refused;
   return errno === "ENOENT" ? 127 : ["EACCES", "ENOEXEC"].includes(errno) ? 126 : EXIT.refused;
-}
-
-export function argvOf({ command }: ProcessSpec): readonly string[] {
-  if (command.kind === "shell") return shellArgv(command.line);
-  // A missing script: starting it fails with a clear error, while Node would start and exit again and again.
-  if (!existsSync(command.script)) return [command.script];
-  return [process.execPath, ...(isTypeScript(command.script) ? (typeScriptFlags() ?? []) : []), command.script, ...command.args];
 }

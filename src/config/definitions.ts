@@ -1,12 +1,12 @@
 /** Makes the records of `procman show`: how processes are run, without secrets. */
 import { ProcmanError } from "../base/errors.ts";
-import type { EnvFileSpec, EnvValue, ProcessSpec } from "../config/spec.ts";
 import type { DefinitionRecord, VariableRecord } from "../contract/definition-record.ts";
 import type { PlanRecord } from "../contract/plan.ts";
 import { userName } from "../os/user-names.ts";
 import { minUptimeOf, type Policy, stopSignalOf } from "../supervisor/restart-policy.ts";
-import { clusterVariables } from "./spawn/environment.ts";
-import { argvOf } from "./spawn/spawn-request.ts";
+import { clusterVariables } from "./cluster-variables.ts";
+import { argvOf } from "./executed-command.ts";
+import type { EnvFileSpec, EnvValue, ProcessSpec } from "./spec.ts";
 
 /** Names of variables whose values are hidden wherever they come from. */
 const SECRET_NAME = /secret|token|pass|credential|private|auth|cookie|session|dsn|salt|(?:^|_)(?:key|pwd|pin)(?:_|$)|key$/i;

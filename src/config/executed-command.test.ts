@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { shellArgv } from "./exec-wrapper.ts";
+import { shellArgv } from "./executed-command.ts";
 
 test("2.2 cmd: a plain program with plain arguments needs no shell", () => {
   for (const line of ["redis-server --port 7000", "node app.js", "  ./run   --dir=/a/b,c@1 ", "/usr/bin/env -S x:y"])

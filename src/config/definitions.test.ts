@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ProcmanError } from "../base/errors.ts";
-import type { RawProcess } from "../config/config-schema.ts";
-import { normalise } from "../config/normalise.ts";
 import type { DefinitionRecord } from "../contract/definition-record.ts";
+import type { RawProcess } from "./config-schema.ts";
 import { definitionRecordOf, unappliedBy } from "./definitions.ts";
+import { normalise } from "./normalise.ts";
 
 function recordOf(process: RawProcess): DefinitionRecord {
   const context = { folder: "/srv", parallelism: 1, now: new Date(0), stripsTypes: false };
