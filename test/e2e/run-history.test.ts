@@ -1,10 +1,13 @@
 /** The runs of a process, by `procman why`, API and client: docs/incidents.md. */
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { test } from "node:test";
 import { type Location, locate } from "../../src/config/find-config.ts";
 import { connectTo } from "../../src/connection/connect.ts";
 import type { RunSummary } from "../../src/contract/records.ts";
 import { homeOf, procman } from "../support/cli.ts";
+import { cleanEnvironment } from "../support/procman-process.ts";
+import { BIN } from "../support/product.ts";
 
 const SETTLE = { restart: "always", restartDelayMs: 0, restartLimit: 3 };
 const TIME = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:Z|[+-]\d\d:\d\d)`;
@@ -51,6 +54,14 @@ test("why has a table of the last runs, the present one first, also when procman
   assert.match(
     past.out,
     /\n\nRUN .*\n {2}2 .* was stopped with procman \(.*\); it was ended by SIGTERM after .*\n {2}1 .* was stopped by cli; .*\n$/,
+  );
+  const line = `stty cols 80; "${process.execPath}" "${BIN}" why web; true`;
+  const narrow = execFileSync("script", ["-qec", line, "/dev/null"], { cwd: folder, env: cleanEnvironment({}), encoding: "utf8" });
+  const [, table = ""] = narrow.replaceAll("\r", "").split(/(?=^RUN )/m);
+  assert.match(table, new RegExp(String.raw`^RUN  STARTED +LASTED  HOW IT ENDED\n  2  ${TIME} +\d+ m?s\n     was stopped with procman`));
+  assert.ok(
+    table.split("\n").every((row) => row.startsWith("procman: ") || row.length <= 80),
+    table,
   );
   const stored = JSON.parse((await procman(folder, ["why", "crash", "-n", "9", "--json"])).out) as { readonly runs: readonly RunSummary[] };
   assert.deepEqual(stored.runs, runs, "and so has the state folder");
