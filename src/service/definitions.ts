@@ -4,7 +4,7 @@ import type { EnvFileSpec, EnvValue, ProcessSpec } from "../config/spec.ts";
 import type { DefinitionRecord, VariableRecord } from "../contract/definition-record.ts";
 import type { PlanRecord } from "../contract/plan.ts";
 import { userName } from "../os/user-names.ts";
-import { minUptimeOf, type Policy, stopSignalOf } from "../supervisor/restart-policy.ts";
+import { HOOK_NAMES, minUptimeOf, type Policy, stopSignalOf } from "../supervisor/restart-policy.ts";
 import { clusterVariables } from "./spawn/environment.ts";
 import { argvOf } from "./spawn/spawn-request.ts";
 
@@ -33,6 +33,7 @@ export function definitionRecordOf(spec: ProcessSpec, unapplied: ReadonlyMap<str
     start: startText(spec),
     restart: restartText(spec.policy),
     stop: stopText(spec.policy),
+    ...hooksOf(spec.policy),
     ...(change === undefined ? {} : { unapplied: change }),
   };
 }
@@ -94,6 +95,15 @@ function startText({ autostart, cron, watch }: ProcessSpec): string {
     ...(watch.length === 0 ? [] : [`${autostart ? "again " : "with procman, and again "}when one of these changes: ${watch.join(", ")}`]),
   ];
   return ways.length === 0 ? "by hand" : ways.join("; ");
+}
+
+function hooksOf(policy: Policy): Pick<DefinitionRecord, "hooks"> {
+  const hooks = HOOK_NAMES.flatMap((name) => {
+    const { [name]: hook } = policy;
+    if (hook === undefined) return [];
+    return [`${name}: ${hook.line} (${hook.timeoutMs === 0 ? "no time limit" : `at most ${seconds(hook.timeoutMs)}`})`];
+  });
+  return hooks.length === 0 ? {} : { hooks };
 }
 
 function restartText(policy: Policy): string {

@@ -7,6 +7,7 @@ import { processOf } from "../spec-registry.ts";
 import {
   describeEnd,
   duration,
+  endTimeOf,
   faultText,
   isRestartUndone,
   type MessageContext,
@@ -38,6 +39,8 @@ type EndedRun = SlotState & { readonly status: "starting" | "running" | "stoppin
 /** How the run has ended; undefined: it has not. */
 export function endOf({ from, to, input }: Transition): ExitInfo | undefined {
   if (!hasRun(from) || (hasRun(to) && to.run === from.run)) return undefined;
+  // A stop has ended the hook, before anything was started.
+  if (from.status === "stopping" && from.phase === "spawning" && from.hookSince !== undefined) return undefined;
   return input.type === "ended" ? input.ending : "ending" in from ? from.ending : undefined;
 }
 
@@ -48,7 +51,7 @@ export function incidentOf(transition: Transition, ending: ExitInfo, context: In
   const { by } = cause === "operator" ? (context.requestedBy ?? {}) : {};
   const started = from.status === "running" ? from.since : from.status === "stopping" && "started" in from ? from.started : undefined;
   return {
-    time: toIsoTime(input.at),
+    time: toIsoTime(endTimeOf(from, input.at)),
     process: processOf(slot),
     run: from.run,
     cause,
