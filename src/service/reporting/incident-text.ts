@@ -49,7 +49,7 @@ export function incidentOf(transition: Transition, ending: ExitInfo, context: In
   const from = transition.from as EndedRun;
   const cause = causeOf(from, ending, context);
   const { by } = cause === "operator" ? (context.requestedBy ?? {}) : {};
-  const started = from.status === "running" ? from.since : from.status === "stopping" && "started" in from ? from.started : undefined;
+  const started = startOf(from);
   return {
     time: toIsoTime(endTimeOf(from, input.at)),
     process: processOf(slot),
@@ -65,6 +65,13 @@ export function incidentOf(transition: Transition, ending: ExitInfo, context: In
     decision: decisionOf(transition, ending, context.messageContext),
     lines: [],
   };
+}
+
+/** A start begins with its hook. Monotonic milliseconds. */
+function startOf(from: EndedRun): number | undefined {
+  if (from.status === "running") return from.since;
+  if (from.status === "starting") return from.hookSince;
+  return "started" in from ? from.started : undefined;
 }
 
 /** Although its code isn't 0. */
