@@ -71,6 +71,15 @@ describe("a hook while parts of procman are killed", { concurrency: 2 }, () => {
       });
 });
 
+for (const hook of HOOKS)
+  test(`an upgrade during ${hook}: the new service ends the hook and runs it again`, async (context) => {
+    const rig = await rigFor(context as TestContext, hook);
+    await begin(rig, hook);
+    await eventually(() => count(rig.folder, "begins") === 1 || undefined);
+    assert.equal(await rig.procman.upgrade(), 0);
+    await continues(rig, hook);
+  });
+
 test("a stop during beforeStart outlives a kill of the service: the hook is ended, and nothing is started", async (context) => {
   const rig = await rigFor(context as TestContext, "beforeStart");
   await begin(rig, "beforeStart");
