@@ -101,7 +101,9 @@ test("a hook past its time limit is ended with all that it has started, and has 
   const folder = folderWith(context, { processes: [web] });
   const procman = new Procman(folder);
   await procman.line(/web +\| its hook beforeStart did not end within 400 ms; ending it$/);
-  await procman.line(/web +\| could not be started: its hook beforeStart did not end within its time limit and was ended after .*; not restarted/);
+  await procman.line(
+    /web +\| could not be started: its hook beforeStart did not end within its time limit and was ended after .*; not restarted/,
+  );
   const pids = linesIn(folder, "pids").map(Number);
   assert.equal(pids.length, 2);
   assert.deepEqual(pids.filter(isAlive), []);
@@ -224,7 +226,9 @@ test("all lines of a hook that prints a lot are stored, in order, before the fir
 
 test("beforeStart may write the env file of its process", async (context) => {
   const hooks = { beforeStart: "echo NAME=made > .env" };
-  const folder = folderWith(context, { processes: [{ id: "web", cmd: `echo name=$NAME; exec ${SLEEP}`, envFile: ".env", hooks, ...loud }] });
+  const folder = folderWith(context, {
+    processes: [{ id: "web", cmd: `echo name=$NAME; exec ${SLEEP}`, envFile: ".env", hooks, ...loud }],
+  });
   const procman = new Procman(folder);
   await procman.line(/web +\| name=made$/);
 });

@@ -186,6 +186,15 @@ function stops(world: World, policy: Policy): void {
   holds(now_.os.leader === "none" && !now_.os.others && now_.os.hook === "none", () => `stopped with a live process: ${show(world)}`);
 }
 
+const FURTHER_PARTS: readonly Partial<Policy>[] = [
+  {},
+  { restartDelayMs: 10 },
+  { readyMs: 20 },
+  { beforeStart: HOOK },
+  { afterStop: HOOK },
+  { beforeStart: HOOK, afterStop: HOOK, readyMs: 20 },
+];
+
 /** All combinations of the parts that change what the machine does. */
 export function allPolicies(): readonly Policy[] {
   const policies: Policy[] = [];
@@ -195,8 +204,7 @@ export function allPolicies(): readonly Policy[] {
         for (const timeoutMs of [0, 50])
           for (const waits of [false, true])
             for (const restartResetMs of [0, 1000])
-              for (const delay of [{}, { restartDelayMs: 10 }, { readyMs: 20 }])
-                for (const hooks of [{}, { beforeStart: HOOK }, { afterStop: HOOK }, { beforeStart: HOOK, afterStop: HOOK }])
-                  policies.push({ restart, restartLimit, graceMs, timeoutMs, waits, restartResetMs, terminateMs: 10, ...delay, ...hooks });
+              for (const more of FURTHER_PARTS)
+                policies.push({ restart, restartLimit, graceMs, timeoutMs, waits, restartResetMs, terminateMs: 10, ...more });
   return policies;
 }
