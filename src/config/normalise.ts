@@ -1,7 +1,8 @@
 /** From a checked file to specifications: defaults filled in, units converted, paths absolute. */
 import { delimiter } from "node:path";
 import type { Rotation } from "../ipc/logger-protocol.ts";
-import { HOOK_NAMES, type HookName, type Policy } from "../supervisor/restart-policy.ts";
+import type { Policy } from "../supervisor/restart-policy.ts";
+import { HOOK_NAMES, type HookName } from "../supervisor/states.ts";
 import type { CheckContext } from "./checks/checks.ts";
 import { fill, filledIn, fillInstance, type Names, placeOf } from "./checks/command-checks.ts";
 import { dependencyOf } from "./checks/dependency-checks.ts";

@@ -313,13 +313,17 @@ export class KeeperState {
 
   /** The processes of runs, by their markers. */
   get #marked(): readonly MarkedProcess[] {
-    const parts = this.#partPids();
-    return markedProcesses(this.#markers, this.#options.uidOf).filter(({ pid }) => !parts.has(pid));
+    return this.#markedBy(this.#markers);
   }
 
   /** Also those of hooks, which the service runs. */
   get #strays(): readonly MarkedProcess[] {
-    return [...this.#marked, ...markedProcesses(this.#hookMarkers, this.#options.uidOf)];
+    return [...this.#marked, ...this.#markedBy(this.#hookMarkers)];
+  }
+
+  #markedBy(markers: RunMarkers): readonly MarkedProcess[] {
+    const parts = this.#partPids();
+    return markedProcesses(markers, this.#options.uidOf).filter(({ pid }) => !parts.has(pid));
   }
 
   /** procman's own processes: a run may have started this procman, so that they carry its marker. */

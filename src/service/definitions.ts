@@ -4,7 +4,8 @@ import type { EnvFileSpec, EnvValue, ProcessSpec } from "../config/spec.ts";
 import type { DefinitionRecord, VariableRecord } from "../contract/definition-record.ts";
 import type { PlanRecord } from "../contract/plan.ts";
 import { userName } from "../os/user-names.ts";
-import { HOOK_NAMES, minUptimeOf, type Policy, stopSignalOf } from "../supervisor/restart-policy.ts";
+import { minUptimeOf, type Policy, stopSignalOf } from "../supervisor/restart-policy.ts";
+import { HOOK_NAMES } from "../supervisor/states.ts";
 import { clusterVariables } from "./spawn/environment.ts";
 import { argvOf } from "./spawn/spawn-request.ts";
 

@@ -225,10 +225,10 @@ function afterRun(state: Omit<Sweeping, "phase">, input: MachineInput, policy: P
 }
 
 /** `ended`: absent: now. */
-type EndedRun = { readonly ending: ExitInfo; readonly cause: StopCause; readonly started: number; readonly ended?: number };
+type RunEnd = { readonly ending: ExitInfo; readonly cause: StopCause; readonly started: number; readonly ended?: number };
 
 /** The slot is empty now: carries out what was requested for it. */
-function conclude(state: Base & StopIntent & EndedRun & { readonly hookSince?: number }, input: MachineInput, policy: Policy): MachineStep {
+function conclude(state: Base & StopIntent & RunEnd & { readonly hookSince?: number }, input: MachineInput, policy: Policy): MachineStep {
   if (state.next === "policy") return decide(state, state, { input, policy });
   // A stop during the hook before the start has ended no run.
   const stopped = idle(state, { kind: "stopped", ...(state.hookSince === undefined && { ending: state.ending }) });
@@ -236,7 +236,7 @@ function conclude(state: Base & StopIntent & EndedRun & { readonly hookSince?: n
 }
 
 /** The only place that decides whether an ended run is restarted. */
-function decide(state: Base, end: EndedRun, { input, policy }: StepContext): MachineStep {
+function decide(state: Base, end: RunEnd, { input, policy }: StepContext): MachineStep {
   const fault = faultOf(end.cause);
   const failed = fault !== undefined || (end.cause === "itself" && !isSuccess(end.ending, policy));
   const failure = { ending: end.ending, ...(fault && { fault }) };
@@ -252,7 +252,7 @@ function decide(state: Base, end: EndedRun, { input, policy }: StepContext): Mac
   return stay({ status: "backoff", run: state.run, restarts, until: input.at + delay, ...failure });
 }
 
-function isStable({ started, ended }: EndedRun, at: number, { restartResetMs }: Policy): boolean {
+function isStable({ started, ended }: RunEnd, at: number, { restartResetMs }: Policy): boolean {
   return (ended ?? at) - started >= restartResetMs;
 }
 

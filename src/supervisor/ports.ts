@@ -1,7 +1,6 @@
 /** What the supervisor needs from the outside world: implemented in `service/`, faked in tests. */
-import type { HookName } from "./restart-policy.ts";
 import type { ProcessSnapshot } from "./snapshot.ts";
-import type { ExitInfo, SignalName } from "./states.ts";
+import type { ExitInfo, HookName, SignalName } from "./states.ts";
 
 export interface Clock {
   /** Monotonic milliseconds, on one scale for all processes until the machine reboots. */

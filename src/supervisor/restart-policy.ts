@@ -2,11 +2,7 @@
 import type { ReloadSignal, StopSignal } from "../base/signals.ts";
 import type { ExitInfo } from "./states.ts";
 
-/** Commands that are run before each start of the process, and after the end of each run. */
-export const HOOK_NAMES = ["beforeStart", "afterStop"] as const;
-export type HookName = (typeof HOOK_NAMES)[number];
-
-/** `timeoutMs`: after this time it is ended; 0: no limit. */
+/** A command with a time limit. `timeoutMs`: after this time it is ended; 0: no limit. */
 export type Hook = { readonly line: string; readonly timeoutMs: number };
 
 /** The policy of a process; times in milliseconds. */

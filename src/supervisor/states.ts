@@ -1,6 +1,9 @@
 /** The states, inputs and effects of the machine in `machine.ts`. */
 import type { StopSignal } from "../base/signals.ts";
-import type { HookName } from "./restart-policy.ts";
+
+/** Commands that are run before each start of a process, and after the end of each run. */
+export const HOOK_NAMES = ["beforeStart", "afterStop"] as const;
+export type HookName = (typeof HOOK_NAMES)[number];
 
 /** How a run ended. */
 export type ExitInfo = { /** Monotonic milliseconds. */ readonly at?: number } & (

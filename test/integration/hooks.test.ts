@@ -97,13 +97,19 @@ test("a start whose hook fails has failed: commands say so with the last lines, 
 test("a hook past its time limit is ended with all that it has started, and has failed", async (context) => {
   const stubborn = "trap '' TERM; (trap '' TERM; echo $$ >> pids; setsid sh -c 'echo $$ >> pids; exec sleep 1000' & exec sleep 1000)";
   const hooks = { beforeStart: { cmd: stubborn, timeout: 0.4 } };
-  const web = { id: "web", cmd: SLEEP, hooks, restart: "never", terminateTimeout: 0.3, ...loud };
-  const folder = folderWith(context, { processes: [web] });
+  const polite = { beforeStart: { cmd: "trap 'exit 0' TERM; sleep 1000 & wait", timeout: 0.4 } };
+  const rules = { restart: "never", terminateTimeout: 0.3, ...loud };
+  const processes = [
+    { id: "web", cmd: SLEEP, hooks, ...rules },
+    { id: "polite", cmd: SLEEP, hooks: polite, ...rules },
+  ];
+  const folder = folderWith(context, { processes });
   const procman = new Procman(folder);
   await procman.line(/web +\| its hook beforeStart did not end within 400 ms; ending it$/);
   await procman.line(
     /web +\| could not be started: its hook beforeStart did not end within its time limit and was ended after .*; not restarted/,
   );
+  await procman.line(/polite +\| could not be started: its hook beforeStart did not end within its time limit/);
   const pids = linesIn(folder, "pids").map(Number);
   assert.equal(pids.length, 2);
   assert.deepEqual(pids.filter(isAlive), []);

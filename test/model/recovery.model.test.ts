@@ -6,7 +6,7 @@ import { Machine } from "./machine-model.ts";
 import { chained, checkKills, makeDefinition, walk } from "./recovery-model.ts";
 
 const HOOK = { line: "true", timeoutMs: 1_000 };
-const HOOKS = { process: {}, rules: { restart: "error", restartDelayMs: 0, beforeStart: HOOK, afterStop: HOOK } } as const;
+const hooked = makeDefinition({}, { restart: "error", restartDelayMs: 0, beforeStart: HOOK, afterStop: HOOK });
 
 checkKills({
   "the service, around crashes and their restarts": { definitions: makeDefinition({}), bounds: { exits: 1, services: 1 }, least: 300 },
@@ -32,17 +32,17 @@ checkKills({
     least: 2_500,
   },
   "the service, around hooks and a stop": {
-    definitions: makeDefinition(HOOKS.process, HOOKS.rules),
+    definitions: hooked,
     bounds: { commands: 1, services: 1 },
     least: 2_500,
   },
   "the service, around a crash with hooks": {
-    definitions: makeDefinition(HOOKS.process, HOOKS.rules),
+    definitions: hooked,
     bounds: { exits: 1, failures: 1, services: 1 },
     least: 2_500,
   },
   "the keeper, around a crash with hooks": {
-    definitions: makeDefinition(HOOKS.process, HOOKS.rules),
+    definitions: hooked,
     bounds: { exits: 1, keepers: 1 },
     least: 1_000,
   },

@@ -3,7 +3,7 @@
 import { parseCommandLine } from "../../base/command-line.ts";
 import { expand, ownMember, strayIn } from "../../base/interpolate.ts";
 import { suggest } from "../../base/suggest.ts";
-import { HOOK_NAMES } from "../../supervisor/restart-policy.ts";
+import { HOOK_NAMES } from "../../supervisor/states.ts";
 import type { JsonPath } from "../document.ts";
 import type { PartialProcess } from "../partial.ts";
 import { type Finding, show } from "../problems.ts";

@@ -1,8 +1,8 @@
 /** Status text: why a process is in its state, in one sentence. */
 
 import type { Process } from "../../supervisor/process.ts";
-import { type HookName, stopSignalOf } from "../../supervisor/restart-policy.ts";
-import type { RunningState, SlotState } from "../../supervisor/states.ts";
+import { stopSignalOf } from "../../supervisor/restart-policy.ts";
+import type { HookName, RunningState, SlotState } from "../../supervisor/states.ts";
 import { systemClock } from "../system-clock.ts";
 import {
   delayText,

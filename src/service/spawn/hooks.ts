@@ -49,6 +49,10 @@ type RunningHook = RunKey & {
   cut?: "limit" | "stop";
 };
 
+type HookExit = { readonly code: number | null; readonly signal: string | null };
+
+type StartedHook = { readonly hook: RunningHook; readonly child: HookProcess; readonly pid: number; readonly exit: Promise<HookExit> };
+
 /** `problem`: absent: it has succeeded. */
 type HookResult = { readonly problem?: string; readonly code?: number };
 
@@ -118,43 +122,41 @@ export class HookRunner {
       this.#say(hook, info(`its hook ${name} was ended ${after}`));
       return { problem: `its hook ${name} was ended` };
     }
-    if (problem === undefined) {
+    const failure = hook.cut === "limit" ? "did not end within its time limit and was ended" : problem;
+    if (failure === undefined) {
       if (ms >= LONG_MS) this.#say(hook, info(`its hook ${name} took ${duration(ms)}`));
       return {};
     }
-    const what = `its hook ${name} ${hook.cut === "limit" ? "did not end within its time limit and was ended" : problem} ${after}`;
+    const what = `its hook ${name} ${failure} ${after}`;
     if (name === "afterStop") this.#say(hook, warn(what));
     return { problem: what, ...(code !== undefined && { code }) };
   }
 
   async #execute(hook: RunningHook, command: Hook): Promise<HookResult> {
-    let child: HookProcess;
     try {
-      child = this.#spawn(hook, command);
+      const child = this.#spawn(hook, command);
+      const exit = exitOf(child);
+      const { code, signal } = child.pid === undefined ? await exit : await this.#follow({ hook, child, pid: child.pid, exit }, command);
+      return code === 0 ? {} : { problem: describe({ kind: "exited", code, signal }), ...(code !== null && { code }) };
     } catch (error) {
       return { problem: `can't be executed: ${(error as Error).message}` };
     }
-    const exit = exitOf(child);
-    const { pid } = child;
-    if (pid === undefined)
-      return {
-        problem: `can't be executed: ${await exit.then(
-          () => "",
-          (error: Error) => error.message,
-        )}`,
-      };
+  }
+
+  /** Resolves when nothing of it is left. */
+  async #follow({ hook, child, pid, exit }: StartedHook, { timeoutMs }: Hook): Promise<HookExit> {
     hook.child = child;
     failpoint("service.hook-begun");
     const closed = once(child, "close");
     const flush = this.#capture(hook, child);
-    const limit = command.timeoutMs === 0 ? undefined : setTimeout(() => this.#cut(hook, "limit"), command.timeoutMs);
+    const limit = timeoutMs === 0 ? undefined : setTimeout(() => this.#cut(hook, "limit"), timeoutMs);
     const end = await exit;
     clearTimeout(limit);
     delete hook.child;
     await this.#sweep({ ...hook, pid });
     await Promise.race([closed, sleep(CLOSED_MS, undefined, { ref: false })]);
     flush();
-    return end.code === 0 ? {} : { problem: describe({ kind: "exited", ...end }), ...(end.code !== null && { code: end.code }) };
+    return end;
   }
 
   #spawn(hook: RunningHook, { line }: Hook): HookProcess {
@@ -233,8 +235,6 @@ export class HookRunner {
     this.#ports.log.write(slot, line, run);
   }
 }
-
-type HookExit = { readonly code: number | null; readonly signal: string | null };
 
 function exitOf(child: HookProcess): Promise<HookExit> {
   return new Promise((resolve, reject) => {
