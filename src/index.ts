@@ -34,6 +34,8 @@ export {
   type EnvFileConfiguration,
   type GlobalLoggerConfiguration,
   type HealthConfiguration,
+  type HookConfiguration,
+  type HooksConfiguration,
   type LoggerConfiguration,
   type PluginConfiguration,
   type ProcessConfiguration,

@@ -2,6 +2,7 @@
 import { API, type RawConfig, type RawProcess, TOP, WATCHER } from "./config-schema.ts";
 import { CLUSTER } from "./fields/cluster-fields.ts";
 import type { Fields } from "./fields/field.ts";
+import { HOOK } from "./fields/hook-fields.ts";
 import { LOGGER, ROTATION } from "./fields/logger-fields.ts";
 import { HEALTH, READY } from "./fields/probe-fields.ts";
 import { DEPENDENCY, PROCESS } from "./fields/process-fields.ts";
@@ -24,14 +25,19 @@ export function withDefaults(raw: RawConfig): RawConfig {
 }
 
 function processWithDefaults(process: RawProcess, hasProfiles: boolean): RawProcess {
-  const { ready, health, cluster, dependsOn } = process;
+  const { ready, health, cluster, dependsOn, hooks } = process;
   return {
     ...filled(process, PROCESS),
     ...(ready && { ready: filled(ready, READY) }),
     ...(health && { health: filled(health, HEALTH) }),
+    ...(hooks && { hooks: hooksWithDefaults(hooks) }),
     ...(cluster && { cluster: filled(cluster, clusterFields(cluster, hasProfiles)) }),
     ...(dependsOn && { dependsOn: dependsOn.map((entry) => (typeof entry === "string" ? entry : filled(entry, DEPENDENCY))) }),
   };
+}
+
+function hooksWithDefaults(hooks: NonNullable<RawProcess["hooks"]>): NonNullable<RawProcess["hooks"]> {
+  return Object.fromEntries(Object.entries(hooks).map(([name, hook]) => [name, typeof hook === "object" ? filled(hook, HOOK) : hook]));
 }
 
 /** The fields that mean something in this cluster: those of the load balancer only if it has one, and no profile can remove it. */

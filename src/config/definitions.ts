@@ -4,6 +4,7 @@ import type { DefinitionRecord, VariableRecord } from "../contract/definition-re
 import type { PlanRecord } from "../contract/plan.ts";
 import { userName } from "../os/user-names.ts";
 import { minUptimeOf, type Policy, stopSignalOf } from "../supervisor/restart-policy.ts";
+import { HOOK_NAMES } from "../supervisor/states.ts";
 import { clusterVariables } from "./cluster-variables.ts";
 import { argvOf } from "./executed-command.ts";
 import type { EnvFileSpec, EnvValue, ProcessSpec } from "./spec.ts";
@@ -33,6 +34,7 @@ export function definitionRecordOf(spec: ProcessSpec, unapplied: ReadonlyMap<str
     start: startText(spec),
     restart: restartText(spec.policy),
     stop: stopText(spec.policy),
+    ...hooksOf(spec.policy),
     ...(change === undefined ? {} : { unapplied: change }),
   };
 }
@@ -94,6 +96,15 @@ function startText({ autostart, cron, watch }: ProcessSpec): string {
     ...(watch.length === 0 ? [] : [`${autostart ? "again " : "with procman, and again "}when one of these changes: ${watch.join(", ")}`]),
   ];
   return ways.length === 0 ? "by hand" : ways.join("; ");
+}
+
+function hooksOf(policy: Policy): Pick<DefinitionRecord, "hooks"> {
+  const hooks = HOOK_NAMES.flatMap((name) => {
+    const { [name]: hook } = policy;
+    if (hook === undefined) return [];
+    return [`${name}: ${hook.line} (${hook.timeoutMs === 0 ? "no time limit" : `at most ${seconds(hook.timeoutMs)}`})`];
+  });
+  return hooks.length === 0 ? {} : { hooks };
 }
 
 function restartText(policy: Policy): string {

@@ -88,6 +88,7 @@ test("3 policy, schedules and start policy are applied without a restart", () =>
     ["stopSignal", { stopSignal: "SIGQUIT" }],
     ["reloadSignal", { reloadSignal: "SIGHUP" }],
     ["killMode", { killMode: "leader" }],
+    ["hooks", { hooks: { beforeStart: "true" } }],
     ["timeout", { timeout: 5 }],
     ["cron", { cron: "0 0 * * *" }],
     ["terminate", { terminate: "0 0 * * *" }],

@@ -56,6 +56,8 @@ const POLICY_NAMES: Readonly<Record<keyof Policy, string>> = {
   stopSignal: "stopSignal",
   reloadSignal: "reloadSignal",
   killMode: "killMode",
+  beforeStart: "hooks",
+  afterStop: "hooks",
 };
 
 /** Processes are compared by id; ids are unique within a configuration. */

@@ -46,6 +46,8 @@ const OTHER_KEYS: Readonly<Record<string, string>> = {
   command: "cmd",
   exec: "cmd",
   execstart: "cmd",
+  execstartpre: "hooks",
+  execstoppost: "hooks",
   environment: "env",
   environmentfile: "envFile",
   directory: "cwd",

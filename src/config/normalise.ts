@@ -2,6 +2,7 @@
 import { delimiter } from "node:path";
 import type { Rotation } from "../ipc/logger-protocol.ts";
 import type { Policy } from "../supervisor/restart-policy.ts";
+import { HOOK_NAMES, type HookName } from "../supervisor/states.ts";
 import type { CheckContext } from "./checks/checks.ts";
 import { fill, filledIn, fillInstance, type Names, placeOf } from "./checks/command-checks.ts";
 import { dependencyOf } from "./checks/dependency-checks.ts";
@@ -23,6 +24,7 @@ import {
 } from "./config-schema.ts";
 import { CLUSTER } from "./fields/cluster-fields.ts";
 import { milliseconds } from "./fields/field.ts";
+import { HOOK } from "./fields/hook-fields.ts";
 import { LOGGER, ROTATION } from "./fields/logger-fields.ts";
 import { READY } from "./fields/probe-fields.ts";
 import { PROCESS } from "./fields/process-fields.ts";
@@ -104,7 +106,7 @@ function specOf(process: RawProcess, instance: ClusterInstance, { raw, folder, p
     overrun: process.overrun ?? PROCESS.overrun.default,
     autostart: process.autostart ?? PROCESS.autostart.default,
     watch: (process.watch ?? []).map(absolute),
-    policy: policyOf(process, raw),
+    policy: { ...policyOf(process, raw), ...hooksOf(process, own) },
     log: logSpec(process.logger, raw.logger, { names: instance, absolute }),
     ...(pidFile !== undefined && { pidFile: absolute(fill(pidFile, instance)) }),
     ...schedulesOf(process, raw),
@@ -198,6 +200,16 @@ function policyOf(process: RawProcess, raw: RawConfig): Policy {
     ...(killMode === "leader" && { killMode }),
     ...(ready !== undefined && { readyMs: milliseconds(READY.timeout, ready.timeout) }),
   };
+}
+
+function hooksOf({ hooks = {} }: RawProcess, own: Filling): Pick<Policy, HookName> {
+  const hookOf = (name: HookName): Pick<Policy, HookName> => {
+    const hook = hooks[name];
+    if (hook === undefined) return {};
+    const { cmd, timeout = undefined } = typeof hook === "string" ? { cmd: hook } : hook;
+    return { [name]: { line: own(cmd), timeoutMs: milliseconds(HOOK.timeout, timeout) } };
+  };
+  return Object.assign({}, ...HOOK_NAMES.map(hookOf));
 }
 
 function clusterOf({ id, cluster }: RawProcess, { index }: ClusterInstance): ProcessSpec["cluster"] {

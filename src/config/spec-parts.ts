@@ -23,13 +23,15 @@ import type { ConsoleStyle, Rotation } from "../ipc/logger-protocol.ts";
 import type { PluginSpec } from "../ipc/plugin-protocol.ts";
 import { SHIPPED } from "../plugins/shipped/shipped-plugins.ts";
 import { CONDITIONS, type Dependency } from "../supervisor/definition.ts";
-import type { Policy } from "../supervisor/restart-policy.ts";
+import type { Hook, Policy } from "../supervisor/restart-policy.ts";
 
 const count = integer({ minimum: 0 });
 
 export const envValue = union([string(), openObject({ file: string() }), openObject({ env: string() })]);
 /** Absolute path of an env file; as an object if it may be absent. */
 export const envFile = union([string(), openObject({ path: string(), optional: literal(true) })]);
+
+const hook: Schema<Hook> = schemaFor<Hook>({ line: string(), timeoutMs: number() });
 
 export const policy: Schema<Policy> = schemaFor<Policy>({
   restart: enumeration(["never", "error", "always"]),
@@ -47,6 +49,8 @@ export const policy: Schema<Policy> = schemaFor<Policy>({
   stopSignal: optional(enumeration(STOP_SIGNALS)),
   reloadSignal: optional(enumeration(RELOAD_SIGNALS)),
   killMode: optional(literal("leader")),
+  beforeStart: optional(hook),
+  afterStop: optional(hook),
 });
 
 const probes = [

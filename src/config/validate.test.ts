@@ -208,6 +208,20 @@ test("stopSignal takes only signals that end a process", () => {
   assert.match(about({ killMode: "leaders" }), /killMode Found "leaders".*Did you mean "leader"\?/);
 });
 
+test("hooks are command lines, or objects with cmd and timeout; the default time limit is 60 s", () => {
+  assert.match(
+    about({ hooks: { beforeStart: 5 } }),
+    /hooks\.beforeStart Found 5; allowed: a command line, or an object with cmd and timeout/,
+  );
+  assert.match(about({ hooks: { afterStop: { timeout: 5 } } }), /hooks\.afterStop\.cmd Missing key "cmd"/);
+  assert.match(about({ hooks: { afterStop: { cmd: "x", timeout: -1 } } }), /hooks\.afterStop\.timeout Found -1; allowed: .*seconds/);
+  assert.match(about({ hooks: { beforStart: "x" } }), /"beforStart".*Did you mean "beforeStart"\?/);
+  const hooks = { beforeStart: "echo {port}", afterStop: { cmd: "x", timeout: 0.5 } };
+  const { processes } = resolveConfiguration({ processes: [{ id: "a", cmd: "b", hooks, cluster: { instances: 1, startPort: 3000 } }] });
+  assert.deepEqual(processes[0]?.policy.beforeStart, { line: "echo 3000", timeoutMs: 60_000 });
+  assert.deepEqual(processes[0]?.policy.afterStop, { line: "x", timeoutMs: 500 });
+});
+
 test("successExitCodes takes exit codes and names of signals", () => {
   for (const bad of [3, [256], [-1], [1.5], ["TERM"], ["143"]])
     assert.match(about({ successExitCodes: bad }), /successExitCodes\S* Found .*; allowed: .*SIGTERM/, JSON.stringify(bad));
@@ -399,7 +413,13 @@ test("2.2 cluster.portVariable: the name of a variable that nothing else sets, f
 
 test("2.2 cluster: {port} without ports of the instances is a warning", () => {
   const cluster = { instances: 2 };
-  for (const fields of [{ cmd: "x {port}" }, { cwd: "{port}" }, { envFile: ["{port}"] }, { env: { A: "{port}" } }]) {
+  for (const fields of [
+    { cmd: "x {port}" },
+    { hooks: { afterStop: { cmd: "x {port}" } } },
+    { cwd: "{port}" },
+    { envFile: ["{port}"] },
+    { env: { A: "{port}" } },
+  ]) {
     assert.match(warningsOf({ ...fields, cluster })[0] ?? "", /Found "\{port\}", the port of an instance, without "cluster.startPort"/);
     assert.deepEqual(warningsOf({ ...fields, cluster: { ...cluster, startPort: 3000 } }), []);
     assert.deepEqual(warningsOf(fields), []);

@@ -38,6 +38,8 @@ export type DefinitionRecord = {
   readonly start: string;
   readonly restart: string;
   readonly stop: string;
+  /** Its hooks, such as `beforeStart: npm run migrate (at most 60 s)`. */
+  readonly hooks?: readonly string[];
   /** What a reload of the configuration file would do to it; absent: nothing. */
   readonly unapplied?: string;
 };
@@ -72,6 +74,7 @@ export const DEFINITION = schemaFor<DefinitionRecord>(
     start: string({ description: "When it starts." }),
     restart: string({ description: "When it is restarted." }),
     stop: string({ description: "How it is stopped." }),
+    hooks: optional(list(string(), { description: "Such as `beforeStart: npm run migrate (at most 60 s)`." })),
     unapplied: optional(string({ description: "What a reload of the configuration file would do to it." })),
   },
   { description: "How a process is run, without secrets." },

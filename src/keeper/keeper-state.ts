@@ -53,6 +53,7 @@ export class KeeperState {
   #lock: Lock;
   readonly journal: Journal;
   readonly #markers: RunMarkers;
+  readonly #hookMarkers: RunMarkers;
   readonly #cgroups: RunCgroups;
   readonly #children: Children;
   readonly captures: Captures;
@@ -81,6 +82,7 @@ export class KeeperState {
     this.journal = new Journal(join(run, "journal"), warn, options.deferred);
     if (this.journal.state.marker.key === undefined) this.journal.add({ t: "marker-key", key: randomHex(MARKER_KEY_BYTES) });
     this.#markers = new RunMarkers(stateDir, this.journal.state.marker.key);
+    this.#hookMarkers = new RunMarkers(stateDir, this.journal.state.marker.key, "PROCMAN_HOOK_ID");
     this.captures = new Captures(run, this.journal, options.logger);
     this.#cgroups = new RunCgroups(`procman-${fingerprint(stateDir)}`, (report) => options.service.send(report));
     this.#children = this.#newChildren();
@@ -108,10 +110,10 @@ export class KeeperState {
     this.journal.recreate();
   }
 
-  /** No run and no process left behind by one. */
+  /** No run, no hook and no process left behind by one. */
   get isEmpty(): boolean {
     // Twice: while the process table is read, a process may make a child that isn't in it, and end.
-    const hasStrays = (): boolean => unlessShort(() => this.#marked.length > 0) ?? true;
+    const hasStrays = (): boolean => unlessShort(() => this.#strays.length > 0) ?? true;
     return this.#children.running.length === 0 && !hasStrays() && !hasStrays();
   }
 
@@ -176,7 +178,7 @@ export class KeeperState {
   signalAll(signal: Signal): void {
     const groups = this.#children.signalAll(signal);
     if (signal === "SIGKILL") this.#haltAll();
-    for (const { pid, group } of unlessShort(() => this.#marked) ?? []) if (!groups.has(group)) signalIfThere(pid, signal);
+    for (const { pid, group } of unlessShort(() => this.#strays) ?? []) if (!groups.has(group)) signalIfThere(pid, signal);
   }
 
   /** Stops all, until none is new: a stopped process makes no more children. */
@@ -189,7 +191,7 @@ export class KeeperState {
         if (!halted.has(pid)) signalIfThere(pid, "SIGSTOP");
         halted.add(pid);
       };
-      unlessShort(() => markedProcesses(this.#markers, this.#options.uidOf, halt));
+      unlessShort(() => [this.#markers, this.#hookMarkers].map((markers) => markedProcesses(markers, this.#options.uidOf, halt)));
     }
   }
 
@@ -311,8 +313,17 @@ export class KeeperState {
 
   /** The processes of runs, by their markers. */
   get #marked(): readonly MarkedProcess[] {
+    return this.#markedBy(this.#markers);
+  }
+
+  /** Also those of hooks, which the service runs. */
+  get #strays(): readonly MarkedProcess[] {
+    return [...this.#marked, ...this.#markedBy(this.#hookMarkers)];
+  }
+
+  #markedBy(markers: RunMarkers): readonly MarkedProcess[] {
     const parts = this.#partPids();
-    return markedProcesses(this.#markers, this.#options.uidOf).filter(({ pid }) => !parts.has(pid));
+    return markedProcesses(markers, this.#options.uidOf).filter(({ pid }) => !parts.has(pid));
   }
 
   /** procman's own processes: a run may have started this procman, so that they carry its marker. */

@@ -35,6 +35,22 @@ export type LoggerConfiguration = {
   readonly rotate?: false | RotationConfiguration | undefined;
 };
 
+/** A command with a time limit. */
+export type HookConfiguration = {
+  /** Command line, run by /bin/sh with the folder, user and environment of the process. */
+  readonly cmd: string;
+  /** Seconds after which it is ended, which counts as a failure; 0: no limit. Default: 60. */
+  readonly timeout?: number | undefined;
+};
+
+/** Commands that run before each start and after the end of each run: beforeStart and afterStop, each a command line or an object with cmd and timeout. */
+export type HooksConfiguration = {
+  /** Runs before each start of the process, which starts only if this ends with code 0. */
+  readonly beforeStart?: string | HookConfiguration | undefined;
+  /** Runs after the end of each run, before anything else happens with the process. */
+  readonly afterStop?: string | HookConfiguration | undefined;
+};
+
 /** How a run becomes ready: exactly one of port, http, log, exec, fd and message. Omitted: it is ready at once. */
 export type ReadyConfiguration = {
   /** It accepts connections on this port of the loopback address; {port}: the port of the instance. */
@@ -193,6 +209,8 @@ export type ProcessConfiguration = {
   readonly reloadSignal?: "SIGHUP" | "SIGUSR1" | "SIGUSR2" | "SIGWINCH" | undefined;
   /** Which processes get stopSignal: the whole process group, or the leader alone, for programs that stop their children themselves; what is left when the leader has ended is ended then. Default: "group". */
   readonly killMode?: "group" | "leader" | undefined;
+  /** Commands that run before each start and after the end of each run: beforeStart and afterStop, each a command line or an object with cmd and timeout. */
+  readonly hooks?: HooksConfiguration | undefined;
   /** How a run becomes ready: exactly one of port, http, log, exec, fd and message. Omitted: it is ready at once. */
   readonly ready?: ReadyConfiguration | undefined;
   /** Processes that must come up before it starts, and that are stopped after it: ids, or objects with id, condition (ready, the default; started; finished; completed) and restart (true: restart it when the other was restarted). */

@@ -38,6 +38,7 @@ import { newReporting, type Reporting } from "./reporting/reporting.ts";
 import { ServiceLog } from "./reporting/service-log.ts";
 import { serviceStatus } from "./reporting/service-status.ts";
 import { controlFactory } from "./service-control.ts";
+import { type HookPorts, HookRunner } from "./spawn/hooks.ts";
 import { limitOf, MemoryLimitWatch } from "./spawn/memory-limit.ts";
 import { PidFiles } from "./spawn/pid-file.ts";
 import type { InstancePort } from "./spawn/port-conflicts.ts";
@@ -72,6 +73,7 @@ export class ProcmanService {
   readonly #reporting: Reporting;
   readonly #markers: RunMarkers;
   readonly #sweeper: Sweeper;
+  readonly #hooks: HookRunner;
   readonly #spawner: KeeperSpawner;
   readonly #sockets: SharedSockets;
   readonly #balancing: Balancing;
@@ -104,7 +106,7 @@ export class ProcmanService {
       inheritance: (spec: ProcessSpec) => inheritanceOf(spec, activeConfig.config),
     };
     this.#sockets = new SharedSockets({ ...ports, sockets: options.sockets });
-    this.#spawner = this.#newSpawner();
+    [this.#hooks, this.#spawner] = this.#newSpawner(ports);
     this.#balancing = new Balancing({ ...ports, publishState: (id, text) => events.publishState(id, text), sockets: options.sockets });
     this.supervisor = this.#newSupervisor();
     const operating = this.#operationPorts();
@@ -174,6 +176,7 @@ export class ProcmanService {
   async retire(): Promise<void> {
     this.supervisor.dispose();
     this.#sweeper.stop();
+    this.#hooks.retire();
     const retired = this.#subsystems.map((subsystem) => subsystem.retire?.());
     this.#link.close();
     await Promise.all(retired);
@@ -272,17 +275,15 @@ export class ProcmanService {
     });
   }
 
-  #newSpawner(): KeeperSpawner {
-    return spawnerOf(this.#link, this.#sweeper, {
-      stateDir: this.config.stateDir,
-      markers: this.#markers,
-      spec: (slot) => this.spec(slot),
+  #newSpawner(ports: Omit<HookPorts, "commit" | "api">): readonly [HookRunner, KeeperSpawner] {
+    const api: HookPorts["api"] = (id) => this.#api.accessOf(id);
+    const hooks = new HookRunner({ ...ports, commit: () => this.#link.commit(), api });
+    const spawner = spawnerOf(this.#link, this.#sweeper, {
+      ...{ ...ports, hooks, markers: this.#markers, api },
       siblings: ({ id, cluster }) => (cluster === undefined ? [] : this.#runningInstances(cluster.id).filter(({ spec }) => spec.id !== id)),
-      api: (id) => this.#api.accessOf(id),
-      inheritance: (spec) => inheritanceOf(spec, this.config),
       remedy: this.#sockets.remedy,
-      log: this.#log,
     });
+    return [hooks, spawner];
   }
 
   #newSupervisor(): Supervisor {

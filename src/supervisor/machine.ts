@@ -19,6 +19,9 @@ import type {
   Sweeping,
 } from "./states.ts";
 
+/** Nothing was spawned yet when its hook beforeStart was ended. */
+const UNSPAWNED: ExitInfo = { kind: "unstartable", message: "its hook beforeStart was ended", permanent: false };
+
 export function step(state: SlotState, input: MachineInput, policy: Policy): MachineStep {
   if ("run" in input && input.run !== state.run) return stay(state);
   switch (input.type) {
@@ -31,7 +34,7 @@ export function step(state: SlotState, input: MachineInput, policy: Policy): Mac
     case "unblocked":
       return onUnblocked(state, input, policy);
     case "dependencies-ready":
-      return state.status === "waiting" ? launch(state, input) : stay(state);
+      return state.status === "waiting" ? launch(state, { input, policy }) : stay(state);
     case "dependents-gone":
       return state.status === "stopping" && state.phase === "waiting-dependents"
         ? beginStop(state, state, { at: input.at, policy })
@@ -45,7 +48,11 @@ export function step(state: SlotState, input: MachineInput, policy: Policy): Mac
     case "ended":
       return onEnded(state, input, policy);
     case "swept":
-      return state.status === "stopping" && "ending" in state ? conclude(state, input, policy) : stay(state);
+      return state.status === "stopping" && (state.phase === "cleanup" || state.phase === "cleanup-kill")
+        ? afterRun(state, input, policy)
+        : stay(state);
+    case "hook-ended":
+      return onHookEnded(state, input, policy);
     case "timer":
       return onTimer(state, input, policy);
     default:
@@ -53,11 +60,11 @@ export function step(state: SlotState, input: MachineInput, policy: Policy): Mac
   }
 }
 
-function onStart(state: SlotState, { nextRun }: Pick<MachineInput, "nextRun">, policy: Policy): MachineStep {
+function onStart(state: SlotState, input: MachineInput, policy: Policy): MachineStep {
   switch (state.status) {
     case "idle":
     case "backoff":
-      return policy.waits ? stay({ run: state.run, restarts: 0, status: "waiting" }) : launch({ ...state, restarts: 0 }, { nextRun });
+      return policy.waits ? stay({ run: state.run, restarts: 0, status: "waiting" }) : launch({ ...state, restarts: 0 }, { input, policy });
     case "stopping":
       return stay({ ...state, next: "start" });
     case "waiting":
@@ -81,7 +88,7 @@ function onStop(state: SlotState, input: MachineInput & { readonly type: "stop" 
       return next === "idle" ? stay(idle(state, { kind: "stopped", ending: state.ending })) : stay(state);
     }
     case "starting":
-      return stay({ ...base(state), status: "stopping", phase: "spawning", next, cause, ...(held && { held }) });
+      return stopStart(state, input);
     case "running":
       if (held) return hold(state, { pid: state.pid, started: state.since, next, cause }, { at });
       return stopRun(state, { next, cause }, { at, policy });
@@ -92,6 +99,16 @@ function onStop(state: SlotState, input: MachineInput & { readonly type: "stop" 
     default:
       return state satisfies never;
   }
+}
+
+/** What depends on a process whose hook runs has nothing to wait for: the process doesn't run. */
+function stopStart(
+  state: SlotState & { readonly status: "starting" },
+  { next, cause, held = false }: MachineInput & { readonly type: "stop" },
+): MachineStep {
+  const stopping = { ...base(state), status: "stopping", phase: "spawning", next, cause } as const;
+  if (state.hookSince === undefined) return stay({ ...stopping, ...(held && { held }) });
+  return { state: { ...stopping, hookSince: state.hookSince }, effects: [{ type: "end-hook", run: state.run }] };
 }
 
 function onCancelRestart(state: SlotState, policy: Policy): MachineStep {
@@ -134,18 +151,9 @@ function onEnded(state: SlotState, input: MachineInput & { readonly type: "ended
     case "starting":
       return decide(state, { ending, cause: "itself", started: at }, { input, policy });
     case "running": {
-      if (!survivors) return decide(state, { ending, cause: "itself", started: state.since }, { input, policy });
-      return sweep({
-        ...base(state),
-        status: "stopping",
-        phase: "cleanup",
-        next: "policy",
-        cause: "itself",
-        pid: state.pid,
-        started: state.since,
-        since: at,
-        ending,
-      });
+      const { pid, since: started } = state;
+      const over = { ...base(state), status: "stopping", next: "policy", cause: "itself", pid, started, since: at, ending } as const;
+      return survivors ? sweep({ ...over, phase: "cleanup" }) : afterRun(over, input, policy);
     }
     case "stopping": {
       if (state.phase === "spawning") return conclude({ ...state, started: at, ending }, input, policy);
@@ -171,7 +179,8 @@ function onEndedAndRestarted(state: SlotState, input: MachineInput & { readonly 
   const adoptNext = { type: "adopt-restarted", run: state.run + 1 } as const;
   const end = { ending: input.ending, cause: intent.cause, started };
   const { state: next } = decide(state, end, { input: { ...input, nextRun: adoptNext.run }, policy });
-  if (intent.next === "policy" && next.status === "starting") return { state: next, effects: [adoptNext] };
+  // A hook that was configured just before is run at the next start.
+  if (intent.next === "policy" && next.status === "starting") return { state: { ...base(next), status: "starting" }, effects: [adoptNext] };
   const held = state.status === "stopping" && state.phase === "waiting-dependents";
   const { cause } = intent;
   const unwanted = { next: intent.next, cause: cause === "itself" ? "operator" : cause, ...(held && { held }) } as const;
@@ -182,7 +191,7 @@ function onTimer(state: SlotState, input: MachineInput & { readonly type: "timer
   const { name, at } = input;
   if (name === "restart" && state.status === "backoff") {
     const next = { run: state.run, restarts: state.restarts + 1 };
-    return policy.waits ? stay({ ...next, status: "waiting" }) : launch(next, input);
+    return policy.waits ? stay({ ...next, status: "waiting" }) : launch(next, { input, policy });
   }
   if (state.status === "running") return onRunTimer(state, input, policy);
   if (name === "escalate" && state.status === "stopping") {
@@ -198,23 +207,36 @@ function onRunTimer(state: RunningState, { name, at }: MachineInput & { readonly
   return cause === undefined ? stay(state) : stopRun(state, { next: "policy", cause }, { at, policy });
 }
 
+function onHookEnded(state: SlotState, input: MachineInput, policy: Policy): MachineStep {
+  if (state.status === "starting" && state.hookSince !== undefined) return spawn(base(state));
+  if (state.status !== "stopping") return stay(state);
+  if (state.phase === "after-stop") return conclude({ ...state, ended: state.since }, input, policy);
+  // It was over when it should be ended.
+  return state.phase === "spawning" && state.hookSince !== undefined
+    ? conclude({ ...state, started: input.at, ending: UNSPAWNED }, input, policy)
+    : stay(state);
+}
+
+/** Nothing of the run is left: its hook runs before anything else happens. */
+function afterRun(state: Omit<Sweeping, "phase">, input: MachineInput, policy: Policy): MachineStep {
+  if (policy.afterStop === undefined) return conclude(state, input, policy);
+  const { run, ending } = state;
+  return { state: { ...state, phase: "after-stop", since: input.at }, effects: [{ type: "run-hook", run, hook: "afterStop", ending }] };
+}
+
+/** `ended`: absent: now. */
+type RunEnd = { readonly ending: ExitInfo; readonly cause: StopCause; readonly started: number; readonly ended?: number };
+
 /** The slot is empty now: carries out what was requested for it. */
-function conclude(
-  state: Base & StopIntent & { readonly ending: ExitInfo; readonly started: number },
-  input: MachineInput,
-  policy: Policy,
-): MachineStep {
-  if (state.next === "idle") return stay(idle(state, { kind: "stopped", ending: state.ending }));
-  if (state.next === "start") return onStart(idle(state, { kind: "stopped", ending: state.ending }), input, policy);
-  return decide(state, state, { input, policy });
+function conclude(state: Base & StopIntent & RunEnd & { readonly hookSince?: number }, input: MachineInput, policy: Policy): MachineStep {
+  if (state.next === "policy") return decide(state, state, { input, policy });
+  // A stop during the hook before the start has ended no run.
+  const stopped = idle(state, { kind: "stopped", ...(state.hookSince === undefined && { ending: state.ending }) });
+  return state.next === "idle" ? stay(stopped) : onStart(stopped, input, policy);
 }
 
 /** The only place that decides whether an ended run is restarted. */
-function decide(
-  state: Base,
-  end: { readonly ending: ExitInfo; readonly cause: StopCause; readonly started: number },
-  { input, policy }: { readonly input: MachineInput; readonly policy: Policy },
-): MachineStep {
+function decide(state: Base, end: RunEnd, { input, policy }: StepContext): MachineStep {
   const fault = faultOf(end.cause);
   const failed = fault !== undefined || (end.cause === "itself" && !isSuccess(end.ending, policy));
   const failure = { ending: end.ending, ...(fault && { fault }) };
@@ -222,13 +244,16 @@ function decide(
   if (permanent || !wantsRestart(policy, failed)) return stay(idle(state, failed ? { kind: "failed", ...failure } : ended(end, policy)));
   // A scheduled restart is not counted or delayed.
   if (end.cause === "terminate")
-    return policy.waits ? onStart(idle(state, { kind: "stopped", ending: end.ending }), input, policy) : launch(state, input);
-  const stable = input.at - end.started >= policy.restartResetMs;
-  const restarts = stable ? 0 : state.restarts;
+    return policy.waits ? onStart(idle(state, { kind: "stopped", ending: end.ending }), input, policy) : launch(state, { input, policy });
+  const restarts = isStable(end, input.at, policy) ? 0 : state.restarts;
   if (restarts >= policy.restartLimit) return stay(idle({ run: state.run, restarts }, { kind: "exhausted", ...failure }));
   const delay = restartDelay(policy, restarts, input.chance);
-  if (delay === 0 && !policy.waits) return launch({ run: state.run, restarts: restarts + 1 }, input);
+  if (delay === 0 && !policy.waits) return launch({ run: state.run, restarts: restarts + 1 }, { input, policy });
   return stay({ status: "backoff", run: state.run, restarts, until: input.at + delay, ...failure });
+}
+
+function isStable({ started, ended }: RunEnd, at: number, { restartResetMs }: Policy): boolean {
+  return (ended ?? at) - started >= restartResetMs;
 }
 
 function ended({ ending, cause }: { readonly ending: ExitInfo; readonly cause: StopCause }, policy: Policy): RunOutcome {
@@ -259,7 +284,14 @@ function beginStop(
   return askToEnd({ ...stopping, phase: "terminate" }, child.pid, policy);
 }
 
-function launch({ restarts }: Base, { nextRun: run }: Pick<MachineInput, "nextRun">): MachineStep {
+type StepContext = { readonly input: MachineInput; readonly policy: Policy };
+
+function launch({ restarts }: Base, { input: { nextRun: run, at }, policy }: StepContext): MachineStep {
+  if (policy.beforeStart === undefined) return spawn({ run, restarts });
+  return { state: { status: "starting", run, restarts, hookSince: at }, effects: [{ type: "run-hook", run, hook: "beforeStart" }] };
+}
+
+function spawn({ run, restarts }: Base): MachineStep {
   return { state: { status: "starting", run, restarts }, effects: [{ type: "spawn", run }] };
 }
 

@@ -1,6 +1,6 @@
 /** What the supervisor needs from the outside world: implemented in `service/`, faked in tests. */
 import type { ProcessSnapshot } from "./snapshot.ts";
-import type { ExitInfo, SignalName } from "./states.ts";
+import type { ExitInfo, HookName, SignalName } from "./states.ts";
 
 export interface Clock {
   /** Monotonic milliseconds, on one scale for all processes until the machine reboots. */
@@ -20,9 +20,14 @@ export interface RunReports {
   /** The run has ended, and the keeper is starting the next run by its restart order. */
   endedAndRestarted(ending: ExitInfo, at?: number): void;
   swept(): void;
+  /** Its hook is over; a hook beforeStart that has failed or was ended is reported as the end of a run that can't be started. */
+  hookEnded(): void;
   /** The run was requested, but never started. */
   lost(): void;
 }
+
+/** `ending`: of the run, for afterStop. `isRepeated`: an earlier service has begun to run it, and what is left of that is ended first. */
+export type HookCall = { readonly hook: HookName; readonly ending?: ExitInfo; readonly isRepeated?: true };
 
 /** The exits after which the keeper starts the next run by a restart order. */
 export type RestartOrderCondition = "any-end" | "failure";
@@ -42,6 +47,10 @@ export interface Spawner {
   drain(slot: string, run: number): void;
   /** Signals all processes of the run (its group, and those with its marker); `swept` follows when none is left. */
   sweep(slot: string, run: number, pid: number, signal: SignalName): void;
+  /** Runs a hook of the run; `hookEnded` or `ended` follows. */
+  runHook(slot: string, run: number, call: HookCall, on: RunReports): void;
+  /** Ends the hook beforeStart, also that of an earlier service; `ended` follows. */
+  endHook(slot: string, run: number, on: RunReports): void;
   /** Receives the reports of a run that a previous service requested, saw alive, or saw end. */
   adopt(slot: string, run: number, known: "asked" | "alive" | "ended", on: RunReports): void;
   /** Stores the snapshot from which the next service continues. */

@@ -2,6 +2,9 @@
 import type { ReloadSignal, StopSignal } from "../base/signals.ts";
 import type { ExitInfo } from "./states.ts";
 
+/** A command with a time limit. `timeoutMs`: after this time it is ended; 0: no limit. */
+export type Hook = { readonly line: string; readonly timeoutMs: number };
+
 /** The policy of a process; times in milliseconds. */
 export type Policy = {
   readonly restart: "never" | "error" | "always";
@@ -29,6 +32,10 @@ export type Policy = {
   readonly readyMs?: number;
   /** Whether dependencies must be ready before the child starts. */
   readonly waits: boolean;
+  /** Must succeed before the child is spawned. */
+  readonly beforeStart?: Hook;
+  /** Must be over before the slot is empty. */
+  readonly afterStop?: Hook;
 };
 
 export function stopSignalOf({ stopSignal = "SIGTERM" }: Policy): StopSignal {
@@ -73,7 +80,8 @@ export function restartDelay(policy: Policy, restarts: number, chance: number): 
  * `since`. Disregards exits after which the policy doesn't restart, such as successful ones.
  */
 export function restartsAtOnceFrom({ since, restarts }: { readonly since: number; readonly restarts: number }, policy: Policy): number {
-  if (policy.restart === "never" || policy.waits) return Number.POSITIVE_INFINITY;
+  const hasHook = policy.beforeStart !== undefined || policy.afterStop !== undefined;
+  if (policy.restart === "never" || policy.waits || hasHook) return Number.POSITIVE_INFINITY;
   // The keeper knows only code 0 as success.
   if (policy.restart === "error" && policy.successExitCodes !== undefined) return Number.POSITIVE_INFINITY;
   const restartsAtOnce = (count: number): boolean => count < policy.restartLimit && restartDelay(policy, count, 0) === 0;

@@ -3,7 +3,15 @@
 import { step } from "./machine.ts";
 import type { Clock, RunReports, Spawner } from "./ports.ts";
 import { type Policy, restartsAtOnceFrom } from "./restart-policy.ts";
-import { initial, type MachineCommand, type MachineInput, type Report, type SlotState, type TimerName } from "./states.ts";
+import {
+  initial,
+  type MachineCommand,
+  type MachineEffect,
+  type MachineInput,
+  type Report,
+  type SlotState,
+  type TimerName,
+} from "./states.ts";
 import { timers } from "./timers.ts";
 
 export type Transition = { readonly slot: string; readonly from: SlotState; readonly to: SlotState; readonly input: MachineInput };
@@ -104,16 +112,31 @@ export class Slot {
       this.#restartOrder = undefined;
       this.#wasOrdered = false;
     } else if (to.status !== "running") this.#cancelRestartOrder();
-    for (const effect of effects) {
-      const { spawner } = this.#ports;
-      if (effect.type === "spawn") spawner.spawn(this.id, effect.run, this.#reports(effect.run));
-      else if (effect.type === "adopt-restarted") spawner.adoptRestarted(this.id, effect.run, this.#reports(effect.run));
-      else if (effect.type === "signal") spawner.signal(this.id, effect.run, effect.signal, effect.to);
-      else if (effect.type === "drain") spawner.drain(this.id, effect.run);
-      else spawner.sweep(this.id, effect.run, effect.pid, effect.signal);
-    }
+    for (const effect of effects) this.#carryOut(effect);
     this.#arm();
     this.#ports.publish({ slot: this.id, from, to, input });
+  }
+
+  #carryOut(effect: MachineEffect): void {
+    const [{ spawner }, on] = [this.#ports, this.#reports(effect.run)];
+    switch (effect.type) {
+      case "spawn":
+        return spawner.spawn(this.id, effect.run, on);
+      case "adopt-restarted":
+        return spawner.adoptRestarted(this.id, effect.run, on);
+      case "signal":
+        return spawner.signal(this.id, effect.run, effect.signal, effect.to);
+      case "drain":
+        return spawner.drain(this.id, effect.run);
+      case "sweep":
+        return spawner.sweep(this.id, effect.run, effect.pid, effect.signal);
+      case "run-hook":
+        return spawner.runHook(this.id, effect.run, effect, on);
+      case "end-hook":
+        return spawner.endHook(this.id, effect.run, on);
+      default:
+        return effect satisfies never;
+    }
   }
 
   #reports(run: number): RunReports {
@@ -122,6 +145,7 @@ export class Slot {
       ended: (ending, survivors, at) => this.post({ type: "ended", run, ending, survivors }, at),
       endedAndRestarted: (ending, at) => this.post({ type: "ended", run, ending, survivors: false, restarted: true }, at),
       swept: () => this.post({ type: "swept", run }),
+      hookEnded: () => this.post({ type: "hook-ended", run }),
       lost: () => this.#onLost(run),
     };
   }
@@ -144,10 +168,10 @@ export class Slot {
     this.#restartOrder = undefined;
   }
 
-  /** Continues from the state of a previous service: arms its deadlines again and repeats an unfinished sweep. */
+  /** Continues from the state of a previous service: arms its deadlines again and repeats an unfinished sweep or hook. */
   #resume(): void {
     const state = this.#state;
-    if (state.status === "idle" || state.status === "waiting" || state.status === "backoff") return this.#arm();
+    if (state.status === "idle" || state.status === "waiting" || state.status === "backoff" || this.#resumeHook()) return this.#arm();
     const { spawner } = this.#ports;
     const swept = state.status === "stopping" && "ending" in state;
     spawner.adopt(this.id, state.run, swept ? "ended" : "pid" in state ? "alive" : "asked", this.#reports(state.run));
@@ -155,6 +179,20 @@ export class Slot {
     // The keeper may have died after recording this and before sending the signal; no deadline would repeat it.
     else if (state.status === "stopping" && state.phase === "kill") spawner.signal(this.id, state.run, "SIGKILL");
     this.#arm();
+  }
+
+  /** Returns whether a hook was running. */
+  #resumeHook(): boolean {
+    const [state, { spawner }] = [this.#state, this.#ports];
+    const on = this.#reports(state.run);
+    if ("hookSince" in state && state.hookSince !== undefined) {
+      if (state.status === "starting") spawner.runHook(this.id, state.run, { hook: "beforeStart", isRepeated: true }, on);
+      else spawner.endHook(this.id, state.run, on);
+      return true;
+    }
+    if (state.status !== "stopping" || state.phase !== "after-stop") return false;
+    spawner.runHook(this.id, state.run, { hook: "afterStop", ending: state.ending, isRepeated: true }, on);
+    return true;
   }
 
   /** Arms the deadlines of the state and drops all others. */

@@ -28,13 +28,16 @@ const states: readonly SlotState[] = [
   },
   { status: "waiting", run: 1, restarts: 0 },
   { status: "starting", run: 1, restarts: 0 },
+  { status: "starting", run: 1, restarts: 0, hookSince: 5.5 },
   { status: "running", run: 7, restarts: 2, pid: 50, since: 10.25, ready: true },
   { ...stop, phase: "spawning" },
+  { ...stop, phase: "spawning", hookSince: 5.5 },
   { ...stop, ...child, phase: "waiting-dependents" },
   { ...stop, ...child, phase: "grace" },
   { ...stop, ...child, phase: "kill" },
   { ...stop, ...child, phase: "cleanup", ending: exited },
   { ...stop, ...child, phase: "cleanup-kill", ending: exited },
+  { ...stop, ...child, phase: "after-stop", ending: exited },
   { status: "backoff", run: 3, restarts: 1, until: 99.5, ending: exited },
 ];
 const running = states.find(({ status }) => status === "running") as SlotState;
@@ -56,6 +59,11 @@ test("the note has the names that 0.1.0 gave to the phases", () => {
   assert.deepEqual(noted("waiting-dependents"), webWith({ ...stop, ...child, phase: "held" }));
   assert.deepEqual(noted("cleanup"), webWith({ ...stop, ...child, phase: "sweep", ending: exited }));
   assert.deepEqual(noted("cleanup-kill"), webWith({ ...stop, ...child, phase: "sweep-kill", ending: exited }));
+});
+
+test("a version without hooks reads the note of a run whose hook afterStop runs as that of a sweep", () => {
+  const noted = encodeSnapshot(webWith({ ...stop, ...child, phase: "after-stop", ending: exited }) as ProcessSnapshot);
+  assert.deepEqual(noted, webWith({ ...stop, ...child, phase: "sweep", isSwept: true, ending: exited }));
 });
 
 test("invalid snapshots are detected: other shapes, other ids, and pids with a special meaning", () => {

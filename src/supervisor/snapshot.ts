@@ -62,24 +62,30 @@ const PHASES = new Map<string, NotedPhase>(Object.entries(NOTED_PHASES).map(([ph
 
 /** What is noted of a snapshot; `decodeSnapshot` reads it. */
 export function encodeSnapshot(snapshot: ProcessSnapshot): unknown {
-  return withPhases(snapshot, (phase) => NOTED_PHASES[phase as NotedPhase]);
+  return withStates(snapshot, (state) => {
+    // A version without hooks takes it for a sweep, after which it goes on in the same way.
+    if (state.phase === "after-stop") return { ...state, phase: NOTED_PHASES.cleanup, isSwept: true };
+    const phase = NOTED_PHASES[state.phase as NotedPhase];
+    return phase === undefined ? state : { ...state, phase };
+  });
 }
 
 /** The snapshot of the process `id` from its note; undefined: it isn't one. */
 export function decodeSnapshot(note: unknown, id: string): ProcessSnapshot | undefined {
   if (!matches(note, processSnapshot) || !Object.keys(note.slots).every((slot) => slot === id || isFurtherSlot(slot, id))) return undefined;
-  return withPhases(note, (phase) => PHASES.get(phase)) as ProcessSnapshot;
+  return withStates(note, ({ isSwept, ...state }) => {
+    const phase = isSwept === true ? "after-stop" : PHASES.get(state.phase ?? "");
+    return phase === undefined ? state : { ...state, phase };
+  }) as ProcessSnapshot;
 }
 
-type WithSlots = { readonly slots: Readonly<Record<string, { readonly status: string; readonly phase?: string }>> };
+type NotedState = { readonly status: string; readonly phase?: string; readonly isSwept?: boolean };
+type WithSlots = { readonly slots: Readonly<Record<string, NotedState>> };
 
-/** Most processes are in none of these phases: then it is the same object. */
-function withPhases<Snapshot extends WithSlots>(snapshot: Snapshot, rename: (phase: string) => string | undefined): unknown {
+/** Most processes are in no phase: then it is the same object. */
+function withStates<Snapshot extends WithSlots>(snapshot: Snapshot, convert: (state: NotedState) => NotedState): unknown {
   let slots: WithSlots["slots"] = snapshot.slots;
-  for (const [id, state] of Object.entries(snapshot.slots)) {
-    const phase = state.phase === undefined ? undefined : rename(state.phase);
-    if (phase !== undefined) slots = { ...slots, [id]: { ...state, phase } };
-  }
+  for (const [id, state] of Object.entries(snapshot.slots)) if (state.phase !== undefined) slots = { ...slots, [id]: convert(state) };
   return slots === snapshot.slots ? snapshot : { ...snapshot, slots };
 }
 
@@ -125,11 +131,12 @@ const stopping = { ...base, ...stopIntent, status: literal("stopping") };
 
 const slotState = union([
   openObject({ ...base, status: literal("idle"), outcome }),
-  openObject({ ...base, status: enumeration(["waiting", "starting"]) }),
+  openObject({ ...base, status: literal("waiting") }),
+  openObject({ ...base, status: literal("starting"), hookSince: optional(monotonicMs) }),
   openObject({ ...base, status: literal("running"), pid, since: monotonicMs, ready: boolean(), healthy: optional(boolean()) }),
-  openObject({ ...stopping, phase: literal("spawning"), held: optional(boolean()) }),
+  openObject({ ...stopping, phase: literal("spawning"), held: optional(boolean()), hookSince: optional(monotonicMs) }),
   openObject({ ...stopping, ...child, phase: enumeration(["held", "grace", "terminate", "kill"]) }),
-  openObject({ ...stopping, ...child, phase: enumeration(["sweep", "sweep-kill"]), ending }),
+  openObject({ ...stopping, ...child, phase: enumeration(["sweep", "sweep-kill"]), isSwept: optional(boolean()), ending }),
   openObject({ ...base, status: literal("backoff"), until: monotonicMs, ending, fault }),
 ]);
 

@@ -1,6 +1,10 @@
 /** The states, inputs and effects of the machine in `machine.ts`. */
 import type { StopSignal } from "../base/signals.ts";
 
+/** Commands that are run before each start of a process, and after the end of each run. */
+export const HOOK_NAMES = ["beforeStart", "afterStop"] as const;
+export type HookName = (typeof HOOK_NAMES)[number];
+
 /** How a run ended. */
 export type ExitInfo = { /** Monotonic milliseconds. */ readonly at?: number } & (
   | ({ readonly kind: "exited"; readonly code: number | null; readonly signal: string | null } & EndDetails)
@@ -51,11 +55,14 @@ export type Base = { readonly run: number; readonly restarts: number };
 
 export type StopIntent = { readonly next: NextStep; readonly cause: StopCause };
 
-/** The leader has exited; the processes it left behind get SIGTERM (`cleanup`), then SIGKILL (`cleanup-kill`). */
+/**
+ * The leader has exited; the processes it left behind get SIGTERM (`cleanup`), then SIGKILL (`cleanup-kill`). When none is left,
+ * the hook afterStop runs (`after-stop`).
+ */
 export type Sweeping = Base &
   StopIntent & {
     readonly status: "stopping";
-    readonly phase: "cleanup" | "cleanup-kill";
+    readonly phase: "cleanup" | "cleanup-kill" | "after-stop";
     readonly pid: number;
     readonly started: number;
     readonly since: number;
@@ -72,13 +79,16 @@ export type RunningState = Base & {
   readonly healthy?: boolean;
 };
 
+/** Present: its hook beforeStart runs since then (monotonic milliseconds), and the spawn of the child was not requested yet. */
+type BeforeStart = { readonly hookSince?: number };
+
 export type SlotState =
   | (Base & { readonly status: "idle"; readonly outcome: RunOutcome })
   | (Base & { readonly status: "waiting" })
-  | (Base & { readonly status: "starting" })
+  | (Base & { readonly status: "starting" } & BeforeStart)
   | RunningState
   /** The stop was requested before the child was spawned. */
-  | (Base & StopIntent & { readonly status: "stopping"; readonly phase: "spawning"; readonly held?: boolean })
+  | (Base & StopIntent & BeforeStart & { readonly status: "stopping"; readonly phase: "spawning"; readonly held?: boolean })
   | (Base &
       StopIntent & {
         readonly status: "stopping";
@@ -112,6 +122,8 @@ export type Report =
       readonly restarted?: true;
     }
   | { readonly type: "swept"; readonly run: number }
+  /** A hook is over. That beforeStart has failed is an `ended` instead. */
+  | { readonly type: "hook-ended"; readonly run: number }
   | { readonly type: "timer"; readonly run: number; readonly name: TimerName };
 
 /** `at`: monotonic milliseconds. `chance`: a number in [0, 1) for jitter. `nextRun`: the number of a run that begins now. */
@@ -131,7 +143,11 @@ export type MachineEffect =
   /** To a worker, at the start of its grace period. */
   | { readonly type: "drain"; readonly run: number }
   /** To all processes that belong to the run; `swept` follows when none is left. */
-  | { readonly type: "sweep"; readonly run: number; readonly pid: number; readonly signal: SignalName };
+  | { readonly type: "sweep"; readonly run: number; readonly pid: number; readonly signal: SignalName }
+  /** `ending`: of the run, for afterStop. */
+  | { readonly type: "run-hook"; readonly run: number; readonly hook: HookName; readonly ending?: ExitInfo }
+  /** Ends the hook beforeStart; `ended` follows. */
+  | { readonly type: "end-hook"; readonly run: number };
 
 export type MachineStep = { readonly state: SlotState; readonly effects: readonly MachineEffect[] };
 

@@ -7,5 +7,5 @@ test("3 the machine of a slot reaches no state with two children, without a targ
   const policies = allPolicies();
   const states = policies.reduce((sum, policy) => sum + checkSlot(policy).states, 0);
   // Fewer states would mean that the check misses a part of the machine.
-  assert.ok(policies.length === 432 && states > 10_000, `${policies.length} policies, ${states} states`);
+  assert.ok(policies.length === 864 && states > 10_000, `${policies.length} policies, ${states} states`);
 });

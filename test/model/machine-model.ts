@@ -45,6 +45,12 @@ export class Machine {
   /** Monotonic milliseconds. */
   now = 1_000;
   readonly children: Child[] = [];
+  /** Hooks that run, by slot: the numbers of their runs. They outlive the service that has begun them. */
+  readonly hooks = new Map<string, number>();
+  /** Runs whose hook beforeStart has succeeded, and those whose hook afterStop is over. */
+  readonly hooksOver = { beforeStart: new Set<string>(), afterStop: new Set<string>() };
+  /** A hook that was begun beside another one of the same slot. */
+  doubledHook: string | undefined;
   /** Runs whose leader ended and left processes behind. */
   readonly leftBehind = new Set<string>();
   /** Ended children that their parent, the keeper, has not waited for yet. */
@@ -179,6 +185,12 @@ export class Machine {
     if (follows) this.#queue.push({ t: "spawn", ...next });
   }
 
+  /** `isRepeated`: what an earlier service has left of it is ended first. */
+  hookBegins({ slot, run, isRepeated }: RunKey & { readonly isRepeated: boolean }): void {
+    if (this.hooks.has(slot) && !isRepeated) this.doubledHook ??= keyOf({ slot, run });
+    this.hooks.set(slot, run);
+  }
+
   /** The service dies; the next one has a new channel and will send `open`. */
   serviceDies(): void {
     this.toKeeper.length = 0;
@@ -264,6 +276,9 @@ export class Machine {
       [...this.#prepared.values()],
       [...this.#adopted],
       this.isOpen,
+      [...this.hooks],
+      [...this.hooksOver.beforeStart],
+      [...this.hooksOver.afterStop],
     ];
   }
 }

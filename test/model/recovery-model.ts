@@ -72,6 +72,12 @@ class World {
     if (machine.zombies.length > 0) found.push("look");
     if (service.sweeps.size > 0) found.push("swept");
     if (service.timers.length > 0) found.push("tick");
+    for (const { slot, isBegun } of service.hooks.values()) {
+      // The keeper has everything before it begins.
+      if (!isBegun && service.turn.length + machine.toKeeper.length === 0) found.push(`hook ${slot} begins`);
+      if (isBegun) found.push(`hook ${slot} ends`);
+      if (isBegun && budget.failures > 0) found.push(`hook ${slot} fails`);
+    }
     if (budget.services > 0) for (let kept = 0; kept <= machine.toKeeper.length; kept += 1) found.push(`kill-service ${kept}`);
     if (budget.keepers > 0) found.push("kill keeper");
     if (budget.keepers > 0 && machine.toKeeper.length > 0) found.push("kill keeper taking");
@@ -83,9 +89,9 @@ class World {
   /** The next move without operator, exits and kills: the first possible one of these. */
   settlingMove(): string | undefined {
     const moves = this.moves();
-    for (const next of ["turn", "toKeeper", "toService", "fork", "look", "die", "swept", "tick"]) {
+    for (const next of ["turn", "toKeeper", "toService", "fork", "look", "die", "swept", "hook", "tick"]) {
       const move = moves.find((each) => each.split(" ")[0] === next);
-      if (move !== undefined && move !== "fork fails") return move;
+      if (move !== undefined && !move.endsWith(" fails")) return move;
     }
     return undefined;
   }
@@ -135,11 +141,30 @@ class World {
         machine.now = Math.max(machine.now, timer?.due ?? 0);
         return this.#inTurn(() => timer?.call());
       }
+      case "hook":
+        return this.#onHook(whom, how);
       case "kill-service":
         return this.#killService(Number(whom));
       default:
         return this.#killKeeper(move);
     }
+  }
+
+  #onHook(slot: string, how: string): void {
+    const { machine, service, budget } = this;
+    const hook = service.hooks.get(slot);
+    if (hook === undefined) return;
+    const { call, on, isEnding } = hook;
+    if (how === "begins") {
+      hook.isBegun = true;
+      return machine.hookBegins({ ...hook, isRepeated: call.isRepeated === true });
+    }
+    service.hooks.delete(slot);
+    machine.hooks.delete(slot);
+    if (how === "fails") budget.failures -= 1;
+    const isUnstartable = call.hook === "beforeStart" && (isEnding || how === "fails");
+    if (!isUnstartable) machine.hooksOver[call.hook].add(keyOf(hook));
+    this.#inTurn(() => (isUnstartable ? on.ended({ kind: "unstartable", message: "", permanent: false }, false) : on.hookEnded()));
   }
 
   /** `kept`: how many of its last messages arrive. */
@@ -186,12 +211,13 @@ class World {
       service.turn.length,
       [...service.sweeps.keys()],
       service.accepted,
+      [...service.hooks.values()].map(({ slot, run, call, isBegun, isEnding }) => [slot, run, call.isRepeated, isBegun, isEnding]),
       budget,
       [...seen],
     ];
     return JSON.stringify(whole, (key, value) => {
       // Times are relative to now; notes are JSON texts with times.
-      if (["at", "since", "until", "started"].includes(key)) return Math.max(-50, value - machine.now);
+      if (["at", "since", "until", "started", "hookSince"].includes(key)) return Math.max(-50, value - machine.now);
       return typeof value === "string" && value.startsWith('{"') ? JSON.parse(value) : value;
     });
   }
@@ -200,7 +226,13 @@ class World {
   problem(): string | undefined {
     const { children, leftBehind, misnumbered } = this.machine;
     if (misnumbered !== undefined) return misnumbered;
-    for (const { slot } of children) {
+    if (this.machine.doubledHook !== undefined) return `two hooks at once: ${this.machine.doubledHook}`;
+    for (const child of children) {
+      const { slot } = child;
+      const { beforeStart } = this.#policyOf(slot);
+      if (this.machine.hooks.has(slot)) return `${slot} runs beside its hook`;
+      if (beforeStart !== undefined && !this.machine.hooksOver.beforeStart.has(keyOf(child)))
+        return `${keyOf(child)} runs without its hook`;
       if (children.filter((each) => each.slot === slot).length > 1) return `two live runs: ${children.map(keyOf).join(", ")}`;
       const left = [...leftBehind].find((key) => key.startsWith(`${slot}#`));
       if (left !== undefined) return `${slot} was started beside those that ${left} left behind`;
@@ -222,9 +254,16 @@ class World {
         : code === null
           ? /^SIG/.test(known ?? "")
           : known === String(code);
+      const isMissed = known !== "unknown" && this.#policyOf(key).afterStop !== undefined && !machine.hooksOver.afterStop.has(key);
+      if (isMissed) return `the hook after ${key} was not run`;
       if (!isRight) return `${key} ended with ${code}${isOrphan ? " as an orphan" : ""}, the service took it for ${known}`;
     }
     return this.#lostCommand();
+  }
+
+  #policyOf(slot: string): Partial<Policy> {
+    const id = processOf(slot.split("#", 1)[0] as string);
+    return this.#definitions.find((definition) => definition.id === id)?.policy ?? {};
   }
 
   /** Its state contradicts the machine. */
@@ -233,7 +272,7 @@ class World {
     const running = runs.filter(({ state }) => state.status === "running").map(keyOf);
     const isWaiting = this.service.supervisor.unmetBy(id).length > 0;
     const isSettled = states.every(({ status }) => status === "running" || status === "idle" || (status === "waiting" && isWaiting));
-    if (isSettled && alive.sort().join() === running.sort().join()) return undefined;
+    if (isSettled && this.machine.hooks.size === 0 && alive.sort().join() === running.sort().join()) return undefined;
     return `of ${id} ${alive.join(", ") || "nothing"} lives, the states are ${JSON.stringify(states)}`;
   }
 

@@ -5,6 +5,9 @@ import type { ProcessDefinition } from "../../src/supervisor/definition.ts";
 import { Machine } from "./machine-model.ts";
 import { chained, checkKills, makeDefinition, walk } from "./recovery-model.ts";
 
+const HOOK = { line: "true", timeoutMs: 1_000 };
+const hooked = makeDefinition({}, { restart: "error", restartDelayMs: 0, beforeStart: HOOK, afterStop: HOOK });
+
 checkKills({
   "the service, around crashes and their restarts": { definitions: makeDefinition({}), bounds: { exits: 1, services: 1 }, least: 300 },
   "the service, around starts that fail": { definitions: makeDefinition({}), bounds: { failures: 1, services: 1 }, least: 100 },
@@ -27,6 +30,21 @@ checkKills({
     definitions: makeDefinition({ overrun: true }, { restart: "never" }),
     bounds: { commands: 1, keepers: 1 },
     least: 2_500,
+  },
+  "the service, around hooks and a stop": {
+    definitions: hooked,
+    bounds: { commands: 1, services: 1 },
+    least: 2_500,
+  },
+  "the service, around a crash with hooks": {
+    definitions: hooked,
+    bounds: { exits: 1, failures: 1, services: 1 },
+    least: 2_500,
+  },
+  "the keeper, around a crash with hooks": {
+    definitions: hooked,
+    bounds: { exits: 1, keepers: 1 },
+    least: 1_000,
   },
 });
 

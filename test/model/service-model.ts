@@ -6,15 +6,23 @@ import { KeeperChannel } from "../../src/service/keeper-channel.ts";
 import { KeeperSpawner } from "../../src/service/spawn/spawner.ts";
 import type { Sweeper } from "../../src/service/spawn/sweeper.ts";
 import type { ProcessDefinition } from "../../src/supervisor/definition.ts";
-import type { Clock } from "../../src/supervisor/ports.ts";
+import type { Clock, HookCall, RunReports } from "../../src/supervisor/ports.ts";
 import type { Process } from "../../src/supervisor/process.ts";
 import type { Transition } from "../../src/supervisor/slot.ts";
 import { decodeSnapshot, type ProcessSnapshot } from "../../src/supervisor/snapshot.ts";
 import { Supervisor } from "../../src/supervisor/supervisor.ts";
-import { type Command, type IssuedCommand, keyOf, type Machine } from "./machine-model.ts";
+import { type Command, type IssuedCommand, keyOf, type Machine, processOf } from "./machine-model.ts";
 
 /** Collects the `setImmediate` calls of the code under test. */
 export type Turn = (() => void)[];
+
+/** A hook on its way: requested, then begun. */
+export type PendingHook = RunKey & {
+  readonly call: HookCall;
+  readonly on: RunReports;
+  isBegun: boolean;
+  isEnding: boolean;
+};
 
 /** One service with its timers and turns; those of a dead service never run. */
 export class Service {
@@ -22,6 +30,8 @@ export class Service {
   readonly turn: Turn = [];
   readonly timers: { readonly due: number; readonly call: () => void }[] = [];
   readonly sweeps = new Map<string, () => void>();
+  /** By slot. */
+  readonly hooks = new Map<string, PendingHook>();
   readonly supervisor: Supervisor;
   isStarted = false;
   /** The command that was accepted and is not sent yet. */
@@ -53,6 +63,12 @@ export class Service {
     this.#spawner = new KeeperSpawner({
       link: this.#link,
       sweeper: sweeper as unknown as Sweeper,
+      hooks: {
+        load: () => undefined,
+        run: (slot, run, call, on) => void this.hooks.set(slot, { slot, run, call, on, isBegun: false, isEnding: false }),
+        end: (slot, run, on) => this.#endHook(slot, run, on),
+      },
+      hasAfterStop: (slot) => this.supervisor.find(processOf(slot)).definition.policy.afterStop !== undefined,
       request: (): Omit<SpawnRequest, "slot" | "run"> => ({ argv: [], cwd: "/", env: {} }),
       isKnownInAdvance: () => true,
       markers: new RunMarkers("/model"),
@@ -82,6 +98,13 @@ export class Service {
 
   receive(messages: readonly FromKeeper[]): void {
     this.#receive(messages);
+  }
+
+  /** Without a hook of this service, what is left of that of an earlier one is ended. */
+  #endHook(slot: string, run: number, on: RunReports): void {
+    const hook = this.hooks.get(slot);
+    if (hook?.run === run) hook.isEnding = true;
+    else this.hooks.set(slot, { slot, run, call: { hook: "beforeStart", isRepeated: true }, on, isBegun: false, isEnding: true });
   }
 
   /** As `ProcmanService` does. */

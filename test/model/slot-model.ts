@@ -1,7 +1,7 @@
 /** A small model of the operating system, in which all states that the machine of a slot can reach are visited. */
 import assert from "node:assert/strict";
 import { step } from "../../src/supervisor/machine.ts";
-import type { Policy } from "../../src/supervisor/restart-policy.ts";
+import type { Hook, Policy } from "../../src/supervisor/restart-policy.ts";
 import { type ExitInfo, initial, type MachineInput, type SlotState } from "../../src/supervisor/states.ts";
 import { timers } from "../../src/supervisor/timers.ts";
 
@@ -12,15 +12,20 @@ type Os = {
   /** A sweep was requested and not yet reported. */
   readonly sweeping: boolean;
   readonly sigkill: boolean;
+  /** The hook that runs; `ending`: it is being ended. */
+  readonly hook: "none" | "beforeStart" | "afterStop" | "ending";
+  /** Its hook has succeeded, and the child may start. */
+  readonly isPrepared: boolean;
 };
 type World = { readonly state: SlotState; readonly os: Os };
 type Move = { readonly name: string; readonly input: MachineInput; readonly os: Os };
 
 const PID = 7;
+const HOOK: Hook = { line: "true", timeoutMs: 1_000 };
 /** Numbers of other runs may lie between those of a slot. */
 const NEXT_RUN = 4;
 const now = { at: 0, chance: 0.5, nextRun: NEXT_RUN };
-const noProcess: Os = { leader: "none", others: false, sweeping: false, sigkill: false };
+const noProcess: Os = { leader: "none", others: false, sweeping: false, sigkill: false, hook: "none", isPrepared: false };
 const exit = (code: number | null, signal: string | null = null): ExitInfo => ({ kind: "exited", code, signal });
 
 /** All possible next moves; without `free`, only those of timers and forced ends: no operator, and processes ignore SIGTERM. */
@@ -41,6 +46,7 @@ function moves({ state, os }: World, policy: Policy, free: boolean): Move[] {
       { type: "health", good: false },
       { type: "ended", ending: exit(1), survivors: true },
       { type: "swept" },
+      { type: "hook-ended" },
       { type: "timer", name: "escalate" },
       { type: "timer", name: "restart" },
     ])
@@ -48,14 +54,14 @@ function moves({ state, os }: World, policy: Policy, free: boolean): Move[] {
   }
   if (state.status === "waiting") add("dependencies-ready", { type: "dependencies-ready" });
   if (state.status === "stopping" && state.phase === "waiting-dependents") add("dependents-gone", { type: "dependents-gone" });
+  // A hook ends at any time, at the latest by its time limit. One that is over when it should be ended may report both.
+  if (os.hook === "beforeStart" || os.hook === "afterStop")
+    add("hook ends", { type: "hook-ended", run } as MachineInput, { ...noProcess, isPrepared: os.hook === "beforeStart" });
+  if (os.hook === "ending") add("hook ends late", { type: "hook-ended", run } as MachineInput, noProcess);
+  if (os.hook === "beforeStart" || os.hook === "ending") add("hook fails", unstartable(run, false), noProcess);
   if (os.leader === "spawning") {
     add("spawned", { type: "spawned", run, pid: PID } as MachineInput, { ...os, leader: "alive" });
-    for (const permanent of [false, true])
-      add(
-        "unstartable",
-        { type: "ended", run, ending: { kind: "unstartable", message: "", permanent }, survivors: false } as MachineInput,
-        noProcess,
-      );
+    for (const permanent of [false, true]) add("unstartable", unstartable(run, permanent), noProcess);
   }
   if (os.leader === "alive") {
     const ended = (name: string, ending: ExitInfo, others: boolean): void =>
@@ -81,6 +87,10 @@ function moves({ state, os }: World, policy: Policy, free: boolean): Move[] {
   return found;
 }
 
+function unstartable(run: number, permanent: boolean): MachineInput {
+  return { type: "ended", run, ending: { kind: "unstartable", message: "", permanent }, survivors: false } as unknown as MachineInput;
+}
+
 function apply({ state, os }: World, { name, input }: Pick<Move, "name" | "input">, policy: Policy, after: Os = os): World {
   const next = step(state, input, policy);
   let result = after;
@@ -89,7 +99,10 @@ function apply({ state, os }: World, { name, input }: Pick<Move, "name" | "input
     if (effect.type === "spawn") {
       holds(result.leader === "none", () => `two children: ${where()}`);
       holds(!result.others, () => `a start beside processes left behind: ${where()}`);
-      holds(effect.run === NEXT_RUN && next.state.run === NEXT_RUN, () => `another number than the next: ${where()}`);
+      holds(result.hook === "none", () => `a start beside a hook: ${where()}`);
+      const expected = policy.beforeStart === undefined ? NEXT_RUN : state.run;
+      holds(policy.beforeStart === undefined || result.isPrepared, () => `a start without its hook: ${where()}`);
+      holds(effect.run === expected && next.state.run === expected, () => `another number than the next: ${where()}`);
       result = { ...noProcess, leader: "spawning" };
     } else if (effect.type === "signal") {
       holds(result.leader === "alive" && effect.pid === PID, () => `a signal without a child: ${where()}`);
@@ -99,6 +112,14 @@ function apply({ state, os }: World, { name, input }: Pick<Move, "name" | "input
       holds(result.leader === "spawning" && isNext, () => `no next run: ${where()}`);
     } else if (effect.type === "drain") {
       holds(result.leader === "alive", () => `a message without a child: ${where()}`);
+    } else if (effect.type === "run-hook") {
+      const isEmpty = result.leader === "none" && !result.others && result.hook === "none";
+      holds(isEmpty, () => `a hook beside processes: ${where()}`);
+      holds(effect.run === next.state.run, () => `a hook of another run: ${where()}`);
+      result = { ...noProcess, hook: effect.hook };
+    } else if (effect.type === "end-hook") {
+      holds(result.hook === "beforeStart", () => `no hook to end: ${where()}`);
+      result = { ...result, hook: "ending" };
     } else {
       holds(result.leader === "none", () => `sweep beside a live leader: ${where()}`);
       result = { ...result, sweeping: true, sigkill: effect.signal === "SIGKILL" };
@@ -149,7 +170,7 @@ export function checkSlot(policy: Policy): { readonly states: number; readonly s
 
 /** A slot that is idle, waiting or in backoff has no process; every other status has one. */
 function agrees(world: World): void {
-  const hasProcess = world.os.leader !== "none" || world.os.sweeping;
+  const hasProcess = world.os.leader !== "none" || world.os.sweeping || world.os.hook !== "none";
   const expected = !["idle", "waiting", "backoff"].includes(world.state.status);
   holds(hasProcess === expected, () => `state and OS disagree: ${show(world)}`);
 }
@@ -162,8 +183,17 @@ function stops(world: World, policy: Policy): void {
     if (move === undefined || turn === 12) return assert.fail(`stop does not end: ${show(world)} -> ${show(now_)}`);
     now_ = apply(now_, move, policy, move.os);
   }
-  holds(now_.os.leader === "none" && !now_.os.others, () => `stopped with a live process: ${show(world)}`);
+  holds(now_.os.leader === "none" && !now_.os.others && now_.os.hook === "none", () => `stopped with a live process: ${show(world)}`);
 }
+
+const FURTHER_PARTS: readonly Partial<Policy>[] = [
+  {},
+  { restartDelayMs: 10 },
+  { readyMs: 20 },
+  { beforeStart: HOOK },
+  { afterStop: HOOK },
+  { beforeStart: HOOK, afterStop: HOOK, readyMs: 20 },
+];
 
 /** All combinations of the parts that change what the machine does. */
 export function allPolicies(): readonly Policy[] {
@@ -174,7 +204,7 @@ export function allPolicies(): readonly Policy[] {
         for (const timeoutMs of [0, 50])
           for (const waits of [false, true])
             for (const restartResetMs of [0, 1000])
-              for (const delay of [{}, { restartDelayMs: 10 }, { readyMs: 20 }])
-                policies.push({ restart, restartLimit, graceMs, timeoutMs, waits, restartResetMs, terminateMs: 10, ...delay });
+              for (const more of FURTHER_PARTS)
+                policies.push({ restart, restartLimit, graceMs, timeoutMs, waits, restartResetMs, terminateMs: 10, ...more });
   return policies;
 }

@@ -1,6 +1,6 @@
 /** A clock and a spawner that the test controls. */
 import assert from "node:assert/strict";
-import type { Clock, RunReports, Spawner } from "../../src/supervisor/ports.ts";
+import type { Clock, HookCall, RunReports, Spawner } from "../../src/supervisor/ports.ts";
 import type { Policy } from "../../src/supervisor/restart-policy.ts";
 import { decodeSnapshot, encodeSnapshot, type ProcessSnapshot } from "../../src/supervisor/snapshot.ts";
 import type { ExitInfo, SignalName } from "../../src/supervisor/states.ts";
@@ -103,6 +103,17 @@ export class FakeSpawner implements Spawner {
     this.log.push(`sweep ${signal} ${slot} ${run}`);
   }
 
+  runHook(slot: string, run: number, { hook, ending, isRepeated }: HookCall, on: RunReports): void {
+    const code = ending?.kind === "exited" ? ` with code ${ending.code}` : "";
+    this.log.push(`${isRepeated ? "repeat " : ""}${hook} ${slot} ${run}${code}`);
+    this.#reports.set(slot, on);
+  }
+
+  endHook(slot: string, run: number, on: RunReports): void {
+    this.log.push(`end beforeStart ${slot} ${run}`);
+    this.#reports.set(slot, on);
+  }
+
   adopt(slot: string, run: number, seen: string, on: RunReports): void {
     this.log.push(`adopt ${seen} ${slot} ${run}`);
     this.#reports.set(slot, on);
@@ -141,6 +152,10 @@ export class FakeSpawner implements Spawner {
 
   swept(slot: string): void {
     this.#reports.get(slot)?.swept();
+  }
+
+  hookEnded(slot: string): void {
+    this.#reports.get(slot)?.hookEnded();
   }
 
   /** The requests since the last call. */

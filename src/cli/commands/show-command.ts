@@ -84,7 +84,7 @@ type ShownRow = readonly [title: string, text: string | undefined];
 
 function rowsOf(definition: DefinitionRecord): readonly ShownRow[] {
   const { process: id, cluster, groups = [], argv, shell, cwd, user, group, stdout, stderr, pidFile } = definition;
-  const { port, commonPort, env, envFiles, dependsOn, start, restart, stop, unapplied } = definition;
+  const { port, commonPort, env, envFiles, dependsOn, start, restart, stop, hooks = [], unapplied } = definition;
   return [
     ["process", cluster === undefined ? id : `${id}, of the cluster ${cluster}`],
     ["groups", groups.join(", ")],
@@ -102,6 +102,7 @@ function rowsOf(definition: DefinitionRecord): readonly ShownRow[] {
     ["starts", start],
     ["restarts", restart],
     ["stops", stop],
+    ...hooks.map((hook): ShownRow => ["hook", hook]),
     ...envFiles.map((file): ShownRow => ["env file", file]),
     ...env.map((variable): ShownRow => ["variable", variableText(variable)]),
     ["not applied", unapplied],

@@ -3,6 +3,7 @@
 import { parseCommandLine } from "../../base/command-line.ts";
 import { expand, ownMember, strayIn } from "../../base/interpolate.ts";
 import { suggest } from "../../base/suggest.ts";
+import { HOOK_NAMES } from "../../supervisor/states.ts";
 import type { JsonPath } from "../document.ts";
 import type { PartialProcess } from "../partial.ts";
 import { type Finding, show } from "../problems.ts";
@@ -182,10 +183,15 @@ export function fillInstance(text: string, place: InstancePlace | undefined): st
 
 /** `{port}` in a cluster without ports. */
 export function placeholderWarnings(process: PartialProcess, path: JsonPath): readonly Finding[] {
-  const { cmd, cluster, env = {} } = process;
+  const { cmd, cluster, env = {}, hooks = {} } = process;
   if (cluster === undefined || cluster.startPort !== undefined) return [];
   const values = Object.entries(env).map(([name, value]) => [value, [...path, "env", name]] as const);
-  return [[cmd, [...path, "cmd"]] as const, ...fixedTexts(process, path), ...values].flatMap(([text, place]) =>
+  const commands = HOOK_NAMES.map((name) => {
+    const hook = hooks[name];
+    const place = [...path, "hooks", name];
+    return typeof hook === "object" ? ([hook.cmd, [...place, "cmd"]] as const) : ([hook, place] as const);
+  });
+  return [[cmd, [...path, "cmd"]] as const, ...commands, ...fixedTexts(process, path), ...values].flatMap(([text, place]) =>
     typeof text === "string" && fillInstance(text, { index: 0, port: 0 }) !== fillInstance(text, { index: 0 })
       ? [{ path: place, message: 'Found "{port}", the port of an instance, without "cluster.startPort": it stays as it is.' }]
       : [],

@@ -25,6 +25,7 @@ import {
   sizeAs,
   wholeNumber,
 } from "./field.ts";
+import { HOOKS } from "./hook-fields.ts";
 import { PROCESS_LOGGER } from "./logger-fields.ts";
 import { HEALTH, READY } from "./probe-fields.ts";
 import { ULIMITS } from "./ulimit-fields.ts";
@@ -282,6 +283,12 @@ export const PROCESS = {
     description:
       "Which processes get stopSignal: the whole process group, or the leader alone, for programs that stop their children themselves; what is left when the leader has ended is ended then.",
     default: "group",
+    onChange: "live",
+  },
+  hooks: {
+    type: optional(objectOf(HOOKS)),
+    description:
+      "Commands that run before each start and after the end of each run: beforeStart and afterStop, each a command line or an object with cmd and timeout.",
     onChange: "live",
   },
   ready: {

@@ -108,6 +108,8 @@ export class Balancing implements Subsystem {
           : spawner.signal(slot, run, signal, to),
       drain: (slot, run) => (this.#isServed(slot) ? this.#drain.add({ slot, run, drain: true }) : spawner.drain(slot, run)),
       sweep: (slot, run, pid, signal) => spawner.sweep(slot, run, pid, signal),
+      runHook: (slot, run, call, on) => spawner.runHook(slot, run, call, on),
+      endHook: (slot, run, on) => spawner.endHook(slot, run, on),
       adopt: (slot, run, seen, on) => spawner.adopt(slot, run, seen, on),
       remember: (id, snapshot) => spawner.remember(id, snapshot),
       forget: (id) => spawner.forget(id),

@@ -7,6 +7,7 @@ import { processOf } from "../spec-registry.ts";
 import {
   describeEnd,
   duration,
+  endTimeOf,
   faultText,
   isRestartUndone,
   type MessageContext,
@@ -38,6 +39,8 @@ type EndedRun = SlotState & { readonly status: "starting" | "running" | "stoppin
 /** How the run has ended; undefined: it has not. */
 export function endOf({ from, to, input }: Transition): ExitInfo | undefined {
   if (!hasRun(from) || (hasRun(to) && to.run === from.run)) return undefined;
+  // A stop has ended the hook, before anything was started.
+  if (from.status === "stopping" && from.phase === "spawning" && from.hookSince !== undefined) return undefined;
   return input.type === "ended" ? input.ending : "ending" in from ? from.ending : undefined;
 }
 
@@ -46,9 +49,9 @@ export function incidentOf(transition: Transition, ending: ExitInfo, context: In
   const from = transition.from as EndedRun;
   const cause = causeOf(from, ending, context);
   const { by } = cause === "operator" ? (context.requestedBy ?? {}) : {};
-  const started = from.status === "running" ? from.since : from.status === "stopping" && "started" in from ? from.started : undefined;
+  const started = startOf(from);
   return {
-    time: toIsoTime(input.at),
+    time: toIsoTime(endTimeOf(from, input.at)),
     process: processOf(slot),
     run: from.run,
     cause,
@@ -62,6 +65,13 @@ export function incidentOf(transition: Transition, ending: ExitInfo, context: In
     decision: decisionOf(transition, ending, context.messageContext),
     lines: [],
   };
+}
+
+/** A start begins with its hook. Monotonic milliseconds. */
+function startOf(from: EndedRun): number | undefined {
+  if (from.status === "running") return from.since;
+  if (from.status === "starting") return from.hookSince;
+  return "started" in from ? from.started : undefined;
 }
 
 /** Although its code isn't 0. */

@@ -4,7 +4,7 @@ import { hasRun } from "../../supervisor/definition.ts";
 import { faultOf } from "../../supervisor/machine.ts";
 import { isSuccess, type Policy, stopSignalOf } from "../../supervisor/restart-policy.ts";
 import type { Transition } from "../../supervisor/slot.ts";
-import type { ExitInfo, Occupied, RunFault, RunningState, SlotState } from "../../supervisor/states.ts";
+import type { ExitInfo, Occupied, RunFault, RunningState, SlotState, Sweeping } from "../../supervisor/states.ts";
 import type { DependencyStatus } from "./dependency-status.ts";
 
 export type LogLine = { readonly severity: "info" | "warn" | "error"; readonly text: string };
@@ -43,7 +43,9 @@ export function messageFor({ from, to, input }: Transition, subject: MessageCont
           ? info(`started (pid ${to.pid})`)
           : undefined;
     case "starting":
-      return input.type === "ended" || input.type === "swept" ? restartMessage({ from, input }, to.restarts, subject.policy) : undefined;
+      return input.type === "ended" || input.type === "swept" || (input.type === "hook-ended" && from.status === "stopping")
+        ? restartMessage({ from, input }, to.restarts, subject.policy)
+        : undefined;
     case "waiting":
       return waitingMessage(subject);
     case "backoff":
@@ -151,12 +153,18 @@ function restartMessage({ from, input }: Pick<Transition, "from" | "input">, res
   return isSuccess(ending, policy) ? info(line) : warn(line);
 }
 
-function stoppingMessage(from: SlotState, to: SlotState & { readonly status: "stopping" }, subject: MessageContext): LogLine | undefined {
-  const { policy } = subject;
+/** Its leader has ended. */
+function sweepingMessage(from: SlotState, to: Sweeping): LogLine | undefined {
+  if (to.phase === "after-stop")
+    return from.status === "running" ? info(`${describeEnd(from, to.ending, to.since)}; runs its hook afterStop`) : undefined;
   if (to.phase === "cleanup")
     return to.cause === "itself" ? warn(`${describe(to.ending)}, but left processes behind; they are being ended`) : undefined;
-  if (to.phase === "cleanup-kill")
-    return from.status === "stopping" && from.phase !== "cleanup" ? undefined : warn("left processes behind that don't end; killing them");
+  return from.status === "stopping" && from.phase !== "cleanup" ? undefined : warn("left processes behind that don't end; killing them");
+}
+
+function stoppingMessage(from: SlotState, to: SlotState & { readonly status: "stopping" }, subject: MessageContext): LogLine | undefined {
+  const { policy } = subject;
+  if ("ending" in to) return sweepingMessage(from, to);
   if (to.phase === "kill") return warn(`did not end within ${duration(policy.terminateMs)} of ${stopSignalOf(policy)}; killing it`);
   if (to.phase === "waiting-dependents") return info(`is stopped when ${subject.holding || "what depends on it"} has stopped`);
   if (from.status !== "running" && !(from.status === "stopping" && from.phase === "waiting-dependents")) return undefined;
@@ -216,7 +224,13 @@ export function describeEnd(from: SlotState, ending: ExitInfo, at: number): stri
 
 function runtimeText(from: SlotState, at: number): string {
   const started = from.status === "running" ? from.since : from.status === "stopping" && "started" in from ? from.started : undefined;
-  return started === undefined || at < started ? "" : ` after ${duration(at - started)}`;
+  const ended = endTimeOf(from, at);
+  return started === undefined || ended < started ? "" : ` after ${duration(ended - started)}`;
+}
+
+/** Monotonic milliseconds. A run has ended before its hook afterStop. `at`: when that became known. */
+export function endTimeOf(from: SlotState, at: number): number {
+  return from.status === "stopping" && from.phase === "after-stop" ? from.since : at;
 }
 
 export function restartsUsedUp({ restartLimit }: Policy): string {

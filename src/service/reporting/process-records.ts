@@ -60,11 +60,15 @@ export function recordOf(process: Process, spec: ProcessSpec, observation: Proce
   const parts: RecordParts = [isBlocked, isDisabled, process.next("start"), process.next("terminate"), missed, spec, observation];
   const before = cachedRecords.get(process);
   const isSame = before !== undefined && sameItems(states, before.states) && sameItems(parts, before.parts);
-  // The text of a back-off has the remaining time, which always changes.
-  if (isSame && before.record.status !== "backoff") return before.record;
+  if (isSame && !states.some(hasTimeInText)) return before.record;
   const record = newRecord(process, states, parts);
   cachedRecords.set(process, { states, parts, record });
   return record;
+}
+
+/** The text has the remaining time of a back-off, or the present time of a hook. */
+function hasTimeInText(state: SlotState): boolean {
+  return state.status === "backoff" || "hookSince" in state || ("phase" in state && state.phase === "after-stop");
 }
 
 function sameItems(items: readonly unknown[], before: readonly unknown[]): boolean {

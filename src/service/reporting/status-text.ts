@@ -2,12 +2,13 @@
 
 import type { Process } from "../../supervisor/process.ts";
 import { stopSignalOf } from "../../supervisor/restart-policy.ts";
-import type { RunningState, SlotState } from "../../supervisor/states.ts";
+import type { HookName, RunningState, SlotState } from "../../supervisor/states.ts";
 import { systemClock } from "../system-clock.ts";
 import {
   delayText,
   describe,
   describeFailure,
+  duration,
   finishText,
   inParentheses,
   type MessageContext,
@@ -40,11 +41,11 @@ export function statusText(state: SlotState, subject: MessageContext, now: numbe
     case "waiting":
       return subject.skip === undefined ? `waits for ${subject.waitsFor || "what it depends on"}` : `is ${subject.skip.text}`;
     case "starting":
-      return "is being started";
+      return state.hookSince === undefined ? "is being started" : hookText("beforeStart", now - state.hookSince);
     case "running":
       return runningReason(state, subject);
     case "stopping":
-      return stoppingReason(state, subject);
+      return stoppingReason(state, subject, now);
     case "backoff":
       return `${describeFailure(state, subject)}, restart ${state.restarts + 1}${ofLimit(policy)} ${delayText(Math.round(state.until - now))}`;
     default:
@@ -81,7 +82,13 @@ function idleReason({ outcome }: SlotState & { readonly status: "idle" }, subjec
   }
 }
 
-function stoppingReason(state: SlotState & { readonly status: "stopping" }, { holding, policy }: MessageContext): string {
+function hookText(hook: HookName, ms: number): string {
+  return `runs its hook ${hook} (for ${duration(ms)})`;
+}
+
+function stoppingReason(state: SlotState & { readonly status: "stopping" }, { holding, policy }: MessageContext, now: number): string {
+  const after = state.next === "start" ? ", and starts again then" : "";
+  if (state.phase === "after-stop") return `${describe(state.ending)}; ${hookText("afterStop", now - state.since)}${after}`;
   const causes = {
     operator: "is being stopped",
     terminate: "is being stopped by its schedule",
@@ -93,7 +100,7 @@ function stoppingReason(state: SlotState & { readonly status: "stopping" }, { ho
     itself: "has ended; what it left behind is being ended",
   } as const;
   const phases = {
-    spawning: "",
+    spawning: "hookSince" in state ? ", with its hook beforeStart" : "",
     "waiting-dependents": `, when ${holding || "what depends on it"} has stopped`,
     grace: ", has time to finish by itself",
     terminate: `, was sent ${stopSignalOf(policy)}`,
@@ -101,5 +108,5 @@ function stoppingReason(state: SlotState & { readonly status: "stopping" }, { ho
     cleanup: "",
     "cleanup-kill": "",
   } as const;
-  return `${causes[state.cause]}${phases[state.phase]}${state.next === "start" ? ", and starts again then" : ""}`;
+  return `${causes[state.cause]}${phases[state.phase]}${after}`;
 }

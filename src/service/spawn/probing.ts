@@ -14,7 +14,7 @@ import type { Supervisor } from "../../supervisor/supervisor.ts";
 import type { ProcessBus } from "../reporting/process-bus.ts";
 import type { Subsystem } from "../subsystem.ts";
 import { systemClock } from "../system-clock.ts";
-import { environmentOf, MissingVariableError, variablesOf } from "./environment.ts";
+import { type ApiAccess, environmentOf, MissingVariableError, variablesOf } from "./environment.ts";
 import { objectionTo } from "./port-conflicts.ts";
 import { credentialsOf, userVariables } from "./run-identity.ts";
 
@@ -81,7 +81,7 @@ export class Probes implements Subsystem {
       {
         probe,
         timeoutMs: policy.readyMs ?? 0,
-        context: execContextOf(spec, stateDir, this.#ports.inheritance(spec)),
+        context: execContextOf(spec, { stateDir, inherit: this.#ports.inheritance(spec) }),
         file: notifyFile(stateDir, slot),
         objection: objectionTo(probe, spec, state.pid),
         lines: (signal) => linesOf(stateDir, { id, run, from: systemClock.wall() - Math.ceil(systemClock.now() - since) }, signal),
@@ -104,7 +104,7 @@ export class Probes implements Subsystem {
       {
         spec: health,
         objection: objectionTo(health.probe, spec, pid),
-        context: execContextOf(spec, stateDir, this.#ports.inheritance(spec)),
+        context: execContextOf(spec, { stateDir, inherit: this.#ports.inheritance(spec) }),
         // No start time if an earlier service has probed it.
         startMs: healthy === undefined ? since + health.startMs - systemClock.now() : 0,
         phase: systemClock.chance(),
@@ -135,8 +135,15 @@ export function notifyFile(stateDir: string, slot: string): string {
   return join(stateDir, "run", `ready-${slot}`);
 }
 
+/** Without `api`, the command can't reach the API. */
+export type ExecSource = {
+  readonly stateDir: string;
+  readonly inherit: Inheritance | undefined;
+  readonly api?: ApiAccess | undefined;
+};
+
 /** Context of the process itself, but without the run's marker, by which the sweep finds its processes. */
-function execContextOf(spec: ProcessSpec, stateDir: string, inherit: Inheritance | undefined): ExecContext {
+export function execContextOf(spec: ProcessSpec, { stateDir, inherit, api }: ExecSource): ExecContext {
   const { cwd, path, pathFirst = [], id, cluster } = spec;
   const env = { ...userVariables(spec), ...variablesIfThere(spec) };
   const { PROCMAN_RUN_ID: _none, ...own } = environmentOf({
@@ -148,6 +155,7 @@ function execContextOf(spec: ProcessSpec, stateDir: string, inherit: Inheritance
     marker: "",
     stateDir,
     ...(cluster && { cluster }),
+    ...(api && { api }),
   });
   return { cwd, env: { ...inheritedVariables(process.env, inherit), ...own }, argv: shellArgv, as: credentialsOf(spec) };
 }
@@ -159,7 +167,7 @@ async function* linesOf(stateDir: string, { id, run, from }: ProbeSubject, signa
   for await (const item of followLogs(stateDir, query, signal)) if (item.type === "entry" && item.entry.run === run) yield item.entry.text;
 }
 
-/** If a file is missing by now, the probe runs without the configured variables. */
+/** If a file is missing by now, the command runs without the configured variables. */
 function variablesIfThere(spec: ProcessSpec): Record<string, string> {
   try {
     return variablesOf(spec);

@@ -71,7 +71,7 @@ export function spawnRequestOf(
 }
 
 /** Only procman's own user can open the Unix socket. */
-function accessAs({ uid = process.getuid?.() }: { readonly uid?: number }, access: ApiAccess | undefined): ApiAccess | undefined {
+export function accessAs({ uid = process.getuid?.() }: { readonly uid?: number }, access: ApiAccess | undefined): ApiAccess | undefined {
   if (access === undefined || uid === process.getuid?.()) return access;
   const { socket: _, ...rest } = access;
   return rest;

@@ -19,13 +19,14 @@ import { keyOf } from "../../ipc/logger-protocol.ts";
 import { monotonicMs } from "../../os/clock.ts";
 import { failpoint } from "../../os/failpoint.ts";
 import type { UidOfSlot } from "../../os/process-tree.ts";
-import type { RestartOrderCondition, RunReports, Spawner } from "../../supervisor/ports.ts";
+import type { HookCall, RestartOrderCondition, RunReports, Spawner } from "../../supervisor/ports.ts";
 import { stopSignalOf } from "../../supervisor/restart-policy.ts";
 import { encodeSnapshot, type ProcessSnapshot } from "../../supervisor/snapshot.ts";
 import type { ExitInfo, Occupied, SignalName } from "../../supervisor/states.ts";
 import type { KeeperChannel } from "../keeper-channel.ts";
 import type { ServiceLog } from "../reporting/service-log.ts";
 import { type ApiAccess, EnvFileWarnings, MissingVariableError } from "./environment.ts";
+import type { HookRunner } from "./hooks.ts";
 import { type InstancePort, occupiedPortOf } from "./port-conflicts.ts";
 import { exitCodeOf, hasChannel, type SpawnRequestContext, spawnRequestOf, whyUnstartable } from "./spawn-request.ts";
 import type { Sweeper } from "./sweeper.ts";
@@ -36,6 +37,7 @@ const RELEASE_MS = 5_000;
 export type KeeperSpawnerOptions = {
   readonly link: KeeperChannel;
   readonly sweeper: Sweeper;
+  readonly hooks: Pick<HookRunner, "load" | "run" | "end">;
   /** Makes the spawn request of a run. */
   readonly request: (slot: string, run: number) => Omit<SpawnRequest, keyof RunKey>;
   /** Whether the request can be made before the start: secrets and env files are read at the start. */
@@ -46,6 +48,7 @@ export type KeeperSpawnerOptions = {
   /** For workers, which get a message: the signal if it can't be sent, and to which processes. undefined: the process gets signals only. */
   readonly drains: (slot: string) => { readonly signal: StopSignal; readonly to?: "leader" } | undefined;
   readonly whyUnstartable: (failed: FailedReport) => { readonly message: string; readonly exitCode: number };
+  readonly hasAfterStop: (slot: string) => boolean;
   /** The program that holds the port of a run that has failed. */
   readonly occupied: (exited: ExitedReport) => Occupied | undefined;
 };
@@ -72,6 +75,7 @@ export class KeeperSpawner implements Spawner {
   /** Takes the keeper's snapshot, before the supervisor adopts runs. */
   load({ running, ended, cgroups, markerKey }: FromKeeper & { readonly t: "snapshot" }): void {
     this.#options.markers.key = markerKey;
+    this.#options.hooks.load(markerKey);
     this.#cgroups = cgroups;
     this.#isLoaded = true;
     for (const run of running) this.#running.set(keyOf(run), run);
@@ -143,6 +147,14 @@ export class KeeperSpawner implements Spawner {
     });
   }
 
+  runHook(slot: string, run: number, call: HookCall, on: RunReports): void {
+    this.#options.hooks.run(slot, run, call, on);
+  }
+
+  endHook(slot: string, run: number, on: RunReports): void {
+    this.#options.hooks.end(slot, run, on);
+  }
+
   adopt(slot: string, run: number, seen: "asked" | "alive" | "ended", on: RunReports): void {
     const deliver = this.#adoptRun(slot, run, { seen, on });
     if (seen !== "ended") this.#buffered.push(deliver);
@@ -158,8 +170,8 @@ export class KeeperSpawner implements Spawner {
       if (running !== undefined) return on.spawned(running.pid, running.since);
       // The keeper has no report of the run: its request was lost or is still queued, or the run ended unseen.
       if (ended === undefined) return seen === "asked" ? on.lost() : on.ended({ kind: "unknown" }, false);
-      // Processes that it left behind are found by its pid, which the previous service may not have known.
-      if (ended.t === "exited" && ended.survivors) on.spawned(ended.pid, ended.at);
+      // What it left behind is found by its pid, which the previous service may not have known; and a hook follows only a run that was seen.
+      if (ended.t === "exited" && (ended.survivors || (ended.pid > 0 && this.#options.hasAfterStop(slot)))) on.spawned(ended.pid, ended.at);
       this.#end(ended);
     };
   }
@@ -234,6 +246,7 @@ function isFresh(at: number): boolean {
 }
 
 export type SpawnerContext = {
+  readonly hooks: HookRunner;
   readonly stateDir: string;
   readonly markers: RunMarkers;
   /** Of a process or one of its slots. */
@@ -249,13 +262,15 @@ export type SpawnerContext = {
 
 /** Its spawn requests are made from the specification at the time of the start. */
 export function spawnerOf(link: KeeperChannel, sweeper: Sweeper, context: SpawnerContext): KeeperSpawner {
-  const { stateDir, markers, spec, siblings, api, inheritance, remedy, log } = context;
+  const { hooks, stateDir, markers, spec, siblings, api, inheritance, remedy, log } = context;
   const faults = new EnvFileWarnings(log);
   return new KeeperSpawner({
     link,
     sweeper,
+    hooks,
     markers,
     uidOf: (slot) => spec(slot).user?.uid,
+    hasAfterStop: (slot) => spec(slot).policy.afterStop !== undefined,
     isKnownInAdvance: (slot) => isKnownInAdvance(spec(slot)),
     request: (slot, run) => {
       const onFaults: SpawnRequestContext["onFaults"] = (file, found) => faults.report(slot, file, found);
