@@ -58,7 +58,7 @@ async function completed(options: Options, folder: string): Promise<Options> {
   if (complete || !process.stdin.isTTY || !process.stdout.isTTY) return options;
   const [{ ask }, { NAME_PATTERN }] = await Promise.all([import("../edit-file.ts"), import("../../config/fields/field.ts")]);
   const refuse = (answer: string): string | undefined =>
-    NAME_PATTERN.test(answer) ? undefined : 'Allowed are 1 to 64 characters from a-z, 0-9, ".", "_" and "-", but not "." or ".." alone';
+    NAME_PATTERN.test(answer) ? undefined : 'Use 1 to 64 characters from a-z, 0-9, ".", "_" and "-", but not "." or ".." alone';
   const needsCommand = options.cmd === undefined && options.worker === undefined;
   const answers = await ask(
     [
@@ -66,7 +66,7 @@ async function completed(options: Options, folder: string): Promise<Options> {
       { text: "Id of the first process", default: options.id ?? "app", refuse },
       ...(needsCommand ? [{ text: "Its command line" }] : []),
       {
-        text: "Start it with procman",
+        text: "Start it whenever procman starts, y or n",
         default: options.autostart === false ? "n" : "y",
         refuse: (answer: string) => (/^(y|yes|n|no)$/i.test(answer) ? undefined : "Answer y or n"),
       },
@@ -104,7 +104,7 @@ export function starter(name: string): string {
   // \`procman schema > procman.schema.json\`, and "$schema": "./procman.schema.json" here, let editors complete.
   "name": ${JSON.stringify(name)},
 
-  // For every process; each may have a "logger" of its own. Files: "stdout": "logs/{id}.log"
+  // For every process; each may have its own "logger". Files: "stdout": "logs/{id}.log"
   "logger": { "console": true },
 
   // Each has an "id", "cmd" or "worker", and what starts it: "autostart" or "cron".
