@@ -142,7 +142,7 @@ test("why: a process whose restarts are used up is to be started once the cause 
   assert.match(story[1] ?? "", /^It is blocked: .*"procman unblock web"/);
   assert.deepEqual(story.slice(-2), [
     'The shell found no such command: look at "cmd" and PATH.',
-    'When that is done: "procman start web".',
+    'When the cause is fixed: "procman start web".',
   ]);
 });
 

@@ -192,7 +192,7 @@ function adviceOf(record: ProcessRecord, last: Incident | undefined): string[] {
   // It has been started since.
   if (last.cause === "unstartable" && record.status === "running") return [];
   const advice = ADVICE[last.cause](last);
-  const startAgain = ["errored", "exhausted"].includes(record.status) ? [`When that is done: "procman start ${record.id}".`] : [];
+  const startAgain = ["errored", "exhausted"].includes(record.status) ? [`When the cause is fixed: "procman start ${record.id}".`] : [];
   return [...(advice === undefined ? [] : [advice]), ...startAgain];
 }
 

@@ -47,6 +47,17 @@ test("limits, umask and niceness apply to the program, which replaces the shell 
   assert.equal(first, second);
 });
 
+test("the niceness is that of the configuration, whatever procman's own is", () => {
+  const script = `import { execFileSync } from "node:child_process";
+    import { getPriority } from "node:os";
+    import { wrapWithLimits } from ${JSON.stringify(new URL("./exec-wrapper.ts", import.meta.url).href)};
+    const wanted = getPriority() + 1;
+    const [program, ...args] = wrapWithLimits(["nice"], { nice: wanted });
+    console.log(wanted - execFileSync(program, args));`;
+  const argv = ["-n", "2", process.execPath, "--import", "tsx", "--input-type=module", "-e", script];
+  assert.equal(execFileSync("nice", argv, { encoding: "utf8" }), "0\n");
+});
+
 test("LISTEN_PID of a shared socket is the program's own pid", () => {
   assert.match(said({ share: {} }, "sh", "-c", "echo $$ $LISTEN_PID"), /^(\d+) \1$/);
   assert.match(said({ share: {}, nice: 1, umask: "022" }, "sh", "-c", "echo $$ $LISTEN_PID"), /^(\d+) \1$/);
