@@ -89,7 +89,7 @@ export class IdleReport implements Subsystem {
 /** The next start of a schedule. */
 function scheduled(processes: readonly Process[]): readonly Expectation[] {
   const starts = processes.flatMap((process) => {
-    const at = process.isBlocked || process.isDisabled ? undefined : process.next("start");
+    const at = process.next("start");
     return at === undefined ? [] : [{ id: process.id, at }];
   });
   const [first] = starts.toSorted((one, other) => one.at - other.at);
