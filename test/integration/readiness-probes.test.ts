@@ -174,7 +174,9 @@ test("a run that listens on another port than that of `ready` is told so, with i
   const [port, other] = [await freePort(), await freePort()];
   const cmd = `PORT=${other} node ${DRAINING_SERVER}`;
   const procman = await start(context, { id: "web", cmd, autostart: true, restart: "never", ready: { port, timeout: 2 } });
-  await procman.line(new RegExp(`web +\\| was not ready within 2 s \\(127\\.0\\.0\\.1:${port} refuses connections; it listens on ${other}\\)`));
+  await procman.line(
+    new RegExp(`web +\\| was not ready within 2 s \\(127\\.0\\.0\\.1:${port} refuses connections; it listens on ${other}\\)`),
+  );
 });
 
 test("the load balancer sends no client to an instance that isn't ready", async (context) => {

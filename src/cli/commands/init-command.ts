@@ -5,8 +5,8 @@ import type { Command } from "commander";
 import { ProcmanError } from "../../base/errors.ts";
 import { FILE_NAMES } from "../../config/nearest-folder.ts";
 import { statIfSeen } from "../../os/files.ts";
-import type { YesNoQuestion } from "../edit-file.ts";
 import { ignoreState, STATE_IS_COPIED, wouldCopyState } from "../docker-ignore.ts";
+import type { YesNoQuestion } from "../edit-file.ts";
 import { type ProcessOptions, processOf, withProcessOptions } from "../process-options.ts";
 
 export function define(parent: Command): void {
