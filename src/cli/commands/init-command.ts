@@ -27,7 +27,7 @@ export function define(parent: Command): void {
 type Options = ProcessOptions & { readonly name?: string; readonly config?: string; readonly force?: boolean; readonly apply?: boolean };
 
 /** `ignoresState`: whether `.procman` is to be added to `.dockerignore`; absent: not asked. */
-type Answers = Options & { readonly ignoresState?: boolean };
+type InitAnswers = Options & { readonly ignoresState?: boolean };
 
 async function init(given: Options): Promise<void> {
   const [{ displayPath: shown }, { check }, { appendProcess }, { createFile, replaceFile }, { printWarnings }] = await Promise.all([
@@ -60,7 +60,7 @@ async function init(given: Options): Promise<void> {
 }
 
 /** The options, with missing ones asked at the terminal. */
-async function completed(options: Options, folder: string): Promise<Answers> {
+async function completed(options: Options, folder: string): Promise<InitAnswers> {
   const complete = options.id !== undefined && (options.cmd !== undefined || options.worker !== undefined);
   if (complete || !process.stdin.isTTY || !process.stdout.isTTY) return options;
   const [{ ask }, { NAME_PATTERN }] = await Promise.all([import("../edit-file.ts"), import("../../config/fields/field.ts")]);
