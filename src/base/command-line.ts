@@ -119,7 +119,7 @@ function withProgram(line: string, commands: readonly SimpleCommand[]): CommandL
 function requireProgram({ raw, text }: ShellWord): void {
   if (isPath(raw, text)) return;
   if (text === undefined) throw new Unclear(`only the shell knows which program ${raw} is`, "exec");
-  if (KEYWORDS.has(raw)) throw new Unclear(`${raw} is part of the shell's grammar`);
+  if (KEYWORDS.has(raw)) throw new Unclear(`"${raw}" is part of the shell's grammar`);
   if (BUILTINS.has(text)) throw new Unclear(`the shell itself runs its last command, ${text}`);
   // For `exec`, a word with a hyphen is an option; for some shells, one with a percent sign is a job.
   if (/^(?:[-%]|$)/.test(text)) throw new Unclear(`${raw} may be no program`);
@@ -136,7 +136,7 @@ function requireHarmless({ words: [first, ...args] }: SimpleCommand): void {
   if (first === undefined || isPath(first.raw, first.text)) return;
   const { raw, text } = first;
   if (text === undefined) throw new Unclear(`only the shell knows what ${raw} does`, "exec");
-  if (KEYWORDS.has(raw)) throw new Unclear(`${raw} is part of the shell's grammar`);
+  if (KEYWORDS.has(raw)) throw new Unclear(`"${raw}" is part of the shell's grammar`);
   const isHarmless = !BUILTINS.has(text) || HARMLESS.has(text) || (text === "set" && args.every((arg) => QUIET_OPTIONS.test(arg.raw)));
   if (!isHarmless) throw new Unclear(`the shell may be needed after ${raw}`, "exec");
 }

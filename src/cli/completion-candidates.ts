@@ -77,13 +77,15 @@ export function idsInFile(config: string | undefined): readonly Completion[] {
   return processes.flatMap((each: unknown) => (isObject(each) && typeof each.id === "string" ? [{ value: each.id }] : []));
 }
 
-/** Ids of all processes and instances in the file; of a cluster the last, which is the longest. */
+/** Ids of all processes and instances in the file; of a cluster the last, which is the longest (the first, if their number is not in the file). */
 export function printedIdsInFile(config: string | undefined): readonly string[] {
-  const data = documentOf(config)?.data;
+  const data = dataIn(config);
   const processes = isObject(data) && Array.isArray(data.processes) ? data.processes : [];
   return processes.flatMap((each: unknown) => {
     if (!isObject(each) || typeof each.id !== "string") return [];
-    return isObject(each.cluster) ? [`${each.id}-${each.cluster.instances}`] : [each.id];
+    if (!isObject(each.cluster)) return [each.id];
+    const { instances } = each.cluster;
+    return [`${each.id}-${typeof instances === "number" ? instances : 1}`];
   });
 }
 

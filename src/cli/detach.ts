@@ -135,6 +135,6 @@ async function printProblem(client: Client, { id, status, reason }: ProcessRecor
 function alreadyRunning(pid: number, stateDir: string): ProcmanError {
   return new ProcmanError(
     "already-running",
-    `Cannot run: procman is already running with this state folder (pid ${pid}, ${stateDir}); stop it with "procman terminate" first`,
+    `Cannot run: procman is already running with this state folder (pid ${pid}, ${stateDir}); "procman reload" applies a changed configuration file, "procman terminate" stops everything`,
   );
 }

@@ -6,12 +6,12 @@ import { PROCESS } from "../config/fields/process-fields.ts";
 import type { Config, ProcessSpec } from "../config/spec.ts";
 import { connectTo } from "../connection/connect.ts";
 import type { Incident, ProcessRecord } from "../contract/records.ts";
+import { excerpt } from "../contract/why.ts";
 import { monotonicMs } from "../os/clock.ts";
 
 const POLL_MS = 25;
 /** Lines of a run arrive in the log store this long after its end, if the machine is busy. Milliseconds. */
 const LINES_MS = 500;
-const SHOWN_LINES = 10;
 
 type SettleOptions = {
   /** The start of the command; milliseconds since 1970. What happened earlier doesn't count. */
@@ -101,6 +101,6 @@ export async function lastLinesOf(client: Client, id: string, since: number): Pr
     const [last]: readonly Incident[] = await client.incidents(id, 1);
     const lines = last === undefined || Date.parse(last.time) < since ? [] : last.lines;
     if (lines.length > 0 || monotonicMs() > deadline)
-      return lines.slice(-SHOWN_LINES).map(({ text }) => `  ${last?.process} | ${printableLine(printableOutput(text, false))}`);
+      return excerpt(lines).map((text) => `  ${last?.process} | ${printableLine(printableOutput(text, false))}`);
   }
 }

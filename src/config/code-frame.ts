@@ -1,10 +1,10 @@
 /** A line of the source with carets under the place, for a terminal. */
 
-/** Longer lines are cut around the place. Characters. */
-const MAX_WIDTH = 100;
+/** Longer lines are cut around the place: so they fit into 80 columns, with line number and ellipses. Characters. */
+const MAX_WIDTH = 70;
 
 /** Characters of a cut line that stay in front of the place. */
-const CONTEXT_BEFORE = 40;
+const CONTEXT_BEFORE = 30;
 
 const LINE_BREAK = /\r\n|\r|\n/;
 

@@ -101,6 +101,15 @@ test("2.1 processes is needed, and a list", () => {
 test("unknown keys are errors everywhere, with the similar key or the section where it belongs", () => {
   assert.match(about({ restrat: "always" }), /unknown key "restrat"\. Did you mean "restart"\?/);
   assert.match(about({ instances: 4 }), /unknown key "instances"\. It belongs in "cluster"\./);
+  for (const [key, meant] of [
+    ["autorestart", 'Did you mean "restart"?'],
+    ["name", 'Did you mean "id"?'],
+    ["numprocs", 'It belongs in "cluster" as "instances".'],
+    ["startsecs", 'Did you mean "minUptimeMs"?'],
+    ["stdout_logfile", 'It belongs in "logger" as "stdout".'],
+    ["healthcheck", 'Did you mean "health"?'],
+  ] as const)
+    assert.ok(about({ [key]: 1 }).includes(`unknown key "${key}". ${meant}`), key);
   assert.match(about({ logger: { colors: true } }), /logger\.colors Found the unknown key/);
   assert.match(about({ logger: { rotate: { hour: 1 } } }), /logger\.rotate\.hour .*Did you mean "hours"/);
   assert.match(about({ cluster: { instances: 1, way: "shared" } }), /cluster\.way Found the unknown key/);
@@ -430,12 +439,17 @@ test("a shell that stays is a warning where a setting is meant for the program",
   const share = { cluster: { instances: 2, mode: "share", commonPort: 3000 } };
   const cmd = "node x.js | tee log";
   const about = (what: string) =>
-    new RegExp(`^processes\\[0\\]\\.cmd Found .* as its last command is a pipeline: .* so ${what} will not reach`);
-  assert.match(warningsOf({ cmd, ...share })[0] ?? "", about("the shared socket"));
-  assert.match(warningsOf({ cmd, pidFile: "a.pid", stopSignal: "SIGINT" })[0] ?? "", about('"pidFile" and "stopSignal"'));
-  assert.match(warningsOf({ cmd, reloadSignal: "SIGHUP" })[0] ?? "", about('"reloadSignal"'));
-  assert.match(warningsOf({ cmd, killMode: "leader" })[0] ?? "", about('"killMode"'));
-  assert.match(warningsOf({ cmd: "for i in 1 2; do node x.js; done", pidFile: "a.pid" })[0] ?? "", /as for is part of the shell's grammar/);
+    new RegExp(
+      `^processes\\[0\\]\\.cmd Found .* as its last command is a pipeline: the pid is that of the shell, and ${what} the shell, not the program\\.`,
+    );
+  assert.match(warningsOf({ cmd, ...share })[0] ?? "", about("the shared socket concerns"));
+  assert.match(warningsOf({ cmd, pidFile: "a.pid", stopSignal: "SIGINT" })[0] ?? "", about('"pidFile" and "stopSignal" concern'));
+  assert.match(warningsOf({ cmd, reloadSignal: "SIGHUP" })[0] ?? "", about('"reloadSignal" concerns'));
+  assert.match(warningsOf({ cmd, killMode: "leader" })[0] ?? "", about('"killMode" concerns'));
+  assert.match(
+    warningsOf({ cmd: "for i in 1 2; do node x.js; done", pidFile: "a.pid" })[0] ?? "",
+    /as "for" is part of the shell's grammar/,
+  );
   assert.match(
     warningsOf({ cmd: ". ./env && node x.js", pidFile: "a.pid" })[0] ?? "",
     /needed after \.: .* Write exec before the program\.$/,

@@ -49,7 +49,7 @@ export type ProcessRecord = {
   readonly timeZone?: string;
   /** Scheduled starts that were missed while procman was away, until the next one comes. */
   readonly missed?: MissedRecord;
-  /** While it runs: whether it is ready; of a cluster: whether any of its instances is. */
+  /** While it runs: whether it is ready; of a cluster: whether any of its instances is, and gets connections. */
   readonly ready?: boolean;
   /** While it runs and has health checks. */
   readonly healthy?: boolean;

@@ -36,10 +36,23 @@ function incident(more: Partial<Incident> = {}): Incident {
 }
 
 test("why: a process without incidents", () => {
-  assert.deepEqual(explain(record, [], NOW), [
-    "web runs (pid 12) since 2026-06-01T11:59:00Z.",
-    "No run has ended yet, as far as is known.",
-  ]);
+  assert.deepEqual(explain(record, [], NOW), ["web runs (pid 12) since 2026-06-01T11:59:00Z.", "It has not ended so far."]);
+});
+
+test("why: what followed an end is a sentence, also if nothing did", () => {
+  for (const [decision, sentence] of [
+    ["restart 1 at once", "What followed: restart 1 at once."],
+    ["none", "It was not restarted."],
+    ["none: it was stopped", "It was not restarted."],
+    ["none: it has finished", "It was not restarted."],
+    ["none: not tried again", "It was not restarted."],
+    ["none: not restarted (it has no restart policy)", "It was not restarted (it has no restart policy)."],
+    ["none: its one restart is used up", "It was not restarted: its one restart is used up."],
+  ] as const)
+    assert.equal(
+      explain(record, [incident({ decision })], NOW)[1],
+      `At 2026-06-01T11:58:59Z run 3 of web (pid 11) exited with code 3 after 5 s. ${sentence}`,
+    );
 });
 
 test("why: trouble of a running process is in its first sentence", () => {
@@ -129,7 +142,7 @@ test("why: a process whose restarts are used up is to be started once the cause 
   assert.match(story[1] ?? "", /^It is blocked: .*"procman unblock web"/);
   assert.deepEqual(story.slice(-2), [
     'The shell found no such command: look at "cmd" and PATH.',
-    'When that is done: "procman start web".',
+    'When the cause is fixed: "procman start web".',
   ]);
 });
 

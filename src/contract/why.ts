@@ -41,7 +41,7 @@ export function explain(record: ProcessRecord, incidents: readonly Incident[], n
     ...(record.disabled ? [`It is disabled: it starts only by hand. "procman enable ${record.id}" lets it start by itself again.`] : []),
     ...missedStarts(record),
     ...causeCounts(recent, incidents),
-    ...(last === undefined ? ["No run has ended yet, as far as is known."] : lastEnd(last)),
+    ...(last === undefined ? ["It has not ended so far."] : lastEnd(last)),
     ...repetition(recent),
     ...(record.skippedBy === undefined ? adviceOf(record, last) : [skipAdvice(record.id, record.skippedBy)]),
   ];
@@ -143,15 +143,26 @@ function lastEnd({ time, run, pid, reason, decision, lines, metrics, process, le
   const peak = metrics.reduce((most, { memoryBytes }) => Math.max(most, memoryBytes), 0);
   const cpu = metrics.reduce((most, { cpuPercent }) => Math.max(most, cpuPercent), 0);
   return [
-    `At ${timeText(time)} run ${run} of ${process}${pid === undefined ? "" : ` (pid ${pid})`} ${reason}. What followed: ${decision}.`,
+    `At ${timeText(time)} run ${run} of ${process}${pid === undefined ? "" : ` (pid ${pid})`} ${reason}. ${whatFollowed(decision)}`,
     ...(leftOut === undefined ? [] : [`${leftOut} ends just before this one came too fast to be recorded.`]),
     ...(peak === 0 ? [] : [`In the minutes before, it used up to ${megabytes(peak)} of memory and ${Math.round(cpu)} % of a core.`]),
     ...(lines.length === 0 ? [] : ["Its last lines:", ...excerpt(lines).map((text) => `  ${text}`)]),
   ];
 }
 
+/** `decision`: `restart 3 of 5 in 400 ms`, `none: its one restart is used up`, `none: it was stopped`. */
+function whatFollowed(decision: string): string {
+  const [none, why] = /^none(?:: (.+))?$/.exec(decision) ?? [];
+  if (none === undefined) return `What followed: ${decision}.`;
+  if (why?.startsWith("not restarted") === true) return `It was ${why}.`;
+  return why === undefined || SAID_ALREADY.has(why) ? "It was not restarted." : `It was not restarted: ${why}.`;
+}
+
+/** Why nothing followed, where the reason of the end says it. */
+const SAID_ALREADY: ReadonlySet<string> = new Set(["it was stopped", "it has finished", "not tried again"]);
+
 /** The last lines, and before them an earlier error line, in case they are only its stack trace. */
-function excerpt(lines: Incident["lines"]): readonly string[] {
+export function excerpt(lines: Incident["lines"]): readonly string[] {
   const texts = lines.map(({ text }) => text);
   const earlier = texts.slice(0, -SHOWN_LINES);
   const errorLine = earlier.findLast(isHeapFull) ?? (texts.slice(-SHOWN_LINES).some(isError) ? undefined : earlier.findLast(isError));
@@ -181,7 +192,7 @@ function adviceOf(record: ProcessRecord, last: Incident | undefined): string[] {
   // It has been started since.
   if (last.cause === "unstartable" && record.status === "running") return [];
   const advice = ADVICE[last.cause](last);
-  const startAgain = ["errored", "exhausted"].includes(record.status) ? [`When that is done: "procman start ${record.id}".`] : [];
+  const startAgain = ["errored", "exhausted"].includes(record.status) ? [`When the cause is fixed: "procman start ${record.id}".`] : [];
   return [...(advice === undefined ? [] : [advice]), ...startAgain];
 }
 

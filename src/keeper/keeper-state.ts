@@ -348,6 +348,6 @@ function lockOf(stateDir: string, options: LockOptions): Lock {
   if ("release" in lock) return lock;
   throw new ProcmanError(
     "already-running",
-    `procman is already running with this state folder (pid ${lock.pid}, ${stateDir}); stop it with "procman terminate" first`,
+    `procman is already running with this state folder (pid ${lock.pid}, ${stateDir}); "procman reload" applies a changed configuration file, "procman terminate" stops everything`,
   );
 }

@@ -218,7 +218,7 @@ function hasFailedForGood(process: Process | undefined): boolean {
 /** It doesn't run, and neither policy nor schedule starts it. */
 function isAtRest(process: Process | undefined): boolean {
   if (process === undefined) return false;
-  return process.states.every(({ status }) => status === "idle") && (process.isBlocked || process.next("start") === undefined);
+  return process.states.every(({ status }) => status === "idle") && process.next("start") === undefined;
 }
 
 function hasFailed(state: SlotState): boolean {

@@ -85,8 +85,9 @@ export class Process {
     return state?.status === "running" ? Math.max(state.since, this.#declared.get(id) ?? state.since) : undefined;
   }
 
-  /** The next scheduled time; milliseconds since 1970. */
+  /** The next scheduled time; milliseconds since 1970. None for the start of a blocked or disabled process. */
   next(kind: "start" | "terminate"): number | undefined {
+    if (kind === "start" && (this.isBlocked || this.isDisabled)) return undefined;
     return this.#timetable.next(kind);
   }
 

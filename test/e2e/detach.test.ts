@@ -122,7 +122,10 @@ test("a second run is refused in every form and names the first one, which keeps
   ];
   for (const { code, out, err } of seconds) {
     assert.deepEqual({ code, out }, { code: 1, out: "" });
-    assert.match(err, new RegExp(`^procman: Cannot run: procman is already running .*\\(pid ${keeper}, ${state}\\)`));
+    assert.match(
+      err,
+      new RegExp(`^procman: Cannot run: procman is already running .*\\(pid ${keeper}, ${state}\\); "procman reload" applies`),
+    );
   }
   assert.equal(pidOf("web", (await procman(folder, ["status"])).out), pidOf("web", first.out));
   assert.match(readFileSync(join(state, "daemon.log"), "utf8"), /of the first\n$/);
@@ -321,12 +324,19 @@ test("run --detach ends with 1 and the last lines of what fails at once; --wait 
     SLEEPER,
     slow,
     { id: "after", cmd: "sleep 1000", autostart: true, dependsOn: ["slow"] },
-    { id: "broken", cmd: "echo 'no such database'; exit 3", autostart: true, restartDelayMs: 60_000 },
+    { id: "broken", cmd: "echo 'Error: no such database'; seq 12; exit 3", autostart: true, restartDelayMs: 60_000 },
     { id: "nightly", cmd: "exit 4", cron: "0 3 * * *" },
   ]);
   const failed = await procman(folder, ["run", "--detach"]);
   assert.equal(failed.code, 1);
-  assert.match(failed.err, /^procman: Cannot start "broken": it exited with code 3[^\n]*\n {2}broken \| no such database\n$/);
+  const lines = ["Error: no such database", "…", ...Array.from({ length: 10 }, (_, index) => index + 3)];
+  const [first, ...others] = failed.err.trimEnd().split("\n");
+  assert.match(first ?? "", /^procman: Cannot start "broken": it exited with code 3/);
+  assert.deepEqual(
+    others,
+    lines.map((line) => `  broken | ${line}`),
+    "the error itself, too, where it is above the last lines",
+  );
   assert.match(failed.out, /^web +running(?:.*\n)+test is running in the background/m);
   assert.match(failed.out, /^slow +running, not ready/m, "it doesn't wait for readiness");
   await procman(folder, ["terminate"]);

@@ -36,6 +36,8 @@ test("a disabled process starts neither with procman, by schedule nor by reload,
   await ok("run", "--detach");
   assert.equal(await ok("stop", "web", "--keep"), "web: stopped, disabled (was stopped; it was ended by SIGTERM)\n");
   await ok("disable", "tick");
+  assert.equal((await procman(folder, ["next"])).err, "procman: nothing is scheduled\n");
+  assert.doesNotMatch(await ok("why", "tick"), /next start/);
   assert.match(await ok("logs", "tick"), /tick +\| disabled: from now on it starts only by request/);
   await ok("terminate");
   await ok("run", "--detach");

@@ -21,6 +21,13 @@ test("commands of other process managers are answered with procman's word, and -
     ["save", /nothing needs saving/],
     ["up", /"procman run --detach" .*"procman reload"/],
     ["down", /"procman terminate" stops all processes/],
+    ["jlist", /"procman status --json"/],
+    ["maintail", /"procman logs --category lifecycle,service"/],
+    ["daemon-reload", /"procman reload" applies/],
+    ["is-active", /ends with 0 if the process is running, else with 3/],
+    ["mask", /"procman block ID" .*"procman disable ID"/],
+    ["sendSignal", /"procman signal HUP ID"/],
+    ["exec", /not needed: the programs run on this host/],
   ] as const;
   for (const [word, answer] of answers) {
     const { code, out, err } = await procman(folder, [word, "web"]);

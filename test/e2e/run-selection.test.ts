@@ -95,7 +95,7 @@ test("successExitCodes: a job that ends so has finished, with its real code; wha
   assert.equal((await procman(folder, ["run", "--detach", "--wait"])).code, 0);
   const [sync] = JSON.parse((await procman(folder, ["status", "--json"])).out) as readonly ProcessRecord[];
   assert.deepEqual([sync?.status, sync?.code, sync?.reason, sync?.restarts], ["finished", 24, "finished by itself with code 24", 0]);
-  assert.match((await procman(folder, ["why", "sync"])).out, /exited with code 24 .*none: it has finished\.\n$/);
+  assert.match((await procman(folder, ["why", "sync"])).out, /exited with code 24 .*It was not restarted\.\n$/);
 });
 
 test("run --once continues when the service is killed", async (context) => {
@@ -141,7 +141,9 @@ test("run says when nothing is left to do, and what it waits for", async (contex
     { id: "db", cmd: "true" },
     { id: "web", cmd: "true", autostart: true, dependsOn: ["db"] },
   ]);
-  await waiting.line(/nothing is running; the next start is job, at .*; a changed file starts build; web waits for db \(ready\)/);
+  await waiting.line(
+    /nothing is running; the next start is job, at \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:Z|[+-]\d\d:\d\d); a changed file starts build; web waits for db \(ready\)/,
+  );
   await eventually(() => (waiting.lines.filter((line) => /job .*finished/.test(line)).length > 2 ? true : undefined));
   assert.equal(waiting.lines.filter((line) => line.includes("nothing is running")).length, 1, "once, though the job runs every second");
 });

@@ -59,7 +59,7 @@ test("an impossible number of instances is refused with the reason and the remed
     [["web", "-2"], 1, /^procman: Cannot scale "web" to 0 instances: allowed are 1 to 1024.*"procman stop web" stops all of them/],
     [["web", "many"], 64, /allowed are a whole number such as 4, or \+1, -1, or max/],
     [["web"], 64, /missing required argument 'count'/],
-    [["mail", "2"], 1, /^procman: Cannot scale "mail": it is no cluster; give it a "cluster"/],
+    [["mail", "2"], 1, /^procman: Cannot scale "mail": it is not a cluster; give it a "cluster"/],
     [["web-1", "2"], 1, /it is one instance of the cluster "web"; scale that/],
     [["wbe", "2"], 1, /no process has this id/],
   ] as const) {

@@ -1,13 +1,11 @@
 /** What a command says while it waits, and when its waiting is interrupted. */
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { homeOf, keeperIn, procman } from "../support/cli.ts";
-import { cleanEnvironment, inTime, processExit, startProcman } from "../support/procman-process.ts";
-import { BIN } from "../support/product.ts";
+import { processExit, startProcman } from "../support/procman-process.ts";
+import { RunningCommand, TERMINAL } from "../support/running-command.ts";
 
 /** Ends a second after its SIGTERM at the earliest, and only when the file `go` is there. */
 const SLOW = {
@@ -17,40 +15,6 @@ const SLOW = {
   restart: "never",
   terminateTimeout: 60,
 };
-const TERMINAL = ["python3", "-c", "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))"];
-
-class RunningCommand {
-  readonly child: ChildProcess;
-  out = "";
-  readonly #waiting = new Set<() => void>();
-
-  constructor(folder: string, args: readonly string[], launcher: readonly string[] = []) {
-    const [program = "", ...rest] = [...launcher, process.execPath, BIN, ...args];
-    this.child = spawn(program, rest, { cwd: folder, env: cleanEnvironment({ TERM: "xterm" }), stdio: ["pipe", "pipe", "pipe"] });
-    for (const stream of [this.child.stdout, this.child.stderr])
-      stream?.setEncoding("utf8").on("data", (text: string) => {
-        this.out += text;
-        for (const call of this.#waiting) call();
-      });
-  }
-
-  shows(pattern: RegExp): Promise<void> {
-    const found = new Promise<void>((resolve) => {
-      const look = (): void => {
-        if (pattern.test(this.out)) resolve();
-      };
-      this.#waiting.add(look);
-      look();
-    });
-    return inTime(found, { what: `${pattern} in the output of the command` });
-  }
-
-  async exitCode(): Promise<number | null> {
-    if (this.child.exitCode !== null) return this.child.exitCode;
-    const [code] = (await inTime(once(this.child, "close"), { what: "the end of the command" })) as [number | null];
-    return code;
-  }
-}
 
 test("Ctrl-C while restart waits says that the restart continues, and it does", async (context) => {
   const { folder } = homeOf(context, [SLOW]);

@@ -191,6 +191,7 @@ testBoth("the status of an instance that runs but doesn't listen on its port say
   const text = `accepts no connections on its port 127\\.0\\.0\\.1:${startPort + 1} \\(PROCMAN_CLUSTER_PORT\\); it listens on ${startPort + 101}$`;
   await procman.line(new RegExp(`web-2 +\\| runs, but ${text}`));
   assert.match((await client.process("web-2")).reason, new RegExp(`^runs, but ${text}`));
+  assert.equal((await client.process("web")).ready, true);
 });
 
 testBoth(

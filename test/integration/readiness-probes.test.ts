@@ -170,6 +170,15 @@ test("a run that isn't ready in time is stopped and restarted by its policy; rec
   );
 });
 
+test("a run that listens on another port than that of `ready` is told so, with its port", async (context) => {
+  const [port, other] = [await freePort(), await freePort()];
+  const cmd = `PORT=${other} node ${DRAINING_SERVER}`;
+  const procman = await start(context, { id: "web", cmd, autostart: true, restart: "never", ready: { port, timeout: 2 } });
+  await procman.line(
+    new RegExp(`web +\\| was not ready within 2 s \\(127\\.0\\.0\\.1:${port} refuses connections; it listens on ${other}\\)`),
+  );
+});
+
 test("the load balancer sends no client to an instance that isn't ready", async (context) => {
   const [commonPort, startPort] = [await freePort(), await freeRange()];
   const server = `exec node -e 'require("http").createServer((q,s)=>s.end(process.env.PROCMAN_CLUSTER_INSTANCE)).listen(process.env.PROCMAN_CLUSTER_PORT,"127.0.0.1")'`;

@@ -78,6 +78,8 @@ test("instances that accept nothing from the shared socket are named, with their
     assert.ok((await web.procman.line(new RegExp(`web-${number} .*shared socket`))).includes(text));
     assert.equal((await web.client.process(`web-${number}`)).reason, text);
   }
+  const { ready, reason } = await waitForRecord(web.client, "web", (cluster) => cluster.ready === false);
+  assert.deepEqual([ready, reason.split("; ")[0]], [false, "2 of 2 instances are running, none of them accepts connections"]);
   assert.equal(await stranded, "ECONNRESET");
   await web.procman.line(/web .*have waited on 127\.0\.0\.1:\d+ for 10 s, and no instance accepts .*: they are turned away/);
 });

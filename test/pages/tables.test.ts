@@ -1,4 +1,4 @@
-/** The tables for users of other tools: each command of the second column works with the configuration of its page. */
+/** The tables for users of other tools: each command of procman works with the configuration of its page, and the keys are counted. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,9 +18,34 @@ const tables = PAGES.filter((page) => page.startsWith("docs/from-") && (process.
 
 for (const page of tables) test(`${page}: each command of its tables works`, { timeout: PAGE_MS }, (context) => tryCommands(context, page));
 
-function commandsIn(page: string): readonly string[] {
+for (const page of tables.filter((each) => rowsOf(each).some((cells) => cells[1] === "keys")))
+  test(`${page}: keys are those of the first command of a cell; a longer command has its reason beside it`, () => {
+    const rows = rowsOf(page).filter((cells) => cells.length === 5 && /^\d+$/.test(cells[1] ?? ""));
+    assert.ok(rows.length > 10);
+    for (const [theirs = "", keys, ours = "", ownKeys, reason] of rows) {
+      const [their, own] = [theirs, ours].map((cell) => /`([^`]+)`/.exec(cell)?.[1] ?? "") as [string, string];
+      assert.deepEqual([keys, ownKeys], [String(their.length), own === "" ? "" : String(own.length)], theirs);
+      // The page itself says why procman's name is longer.
+      const more = own.length - their.length - Math.max(0, "procman".length - (their.split(/[ -]/)[0] ?? "").length);
+      if (own !== "" && more > 0) assert.notEqual(reason, "", `${own} is longer than ${their}`);
+    }
+  });
+
+/** The cells of all rows of tables. */
+function rowsOf(page: string): readonly (readonly string[])[] {
   const rows = readFileSync(join(ROOT, page), "utf8").split("\n");
-  const commands = rows.flatMap((row) => /^`(procman [^`]*)`$/.exec(row.split(" | ")[1] ?? "")?.[1] ?? []);
+  return rows
+    .filter((row) => row.startsWith("|"))
+    .map((row) =>
+      row
+        .split("|")
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    );
+}
+
+function commandsIn(page: string): readonly string[] {
+  const commands = rowsOf(page).flatMap((cells) => cells.slice(1).flatMap((cell) => /^`(procman [^`]*)`$/.exec(cell)?.[1] ?? []));
   return commands.filter((command) => !/\b[A-Z]{2,}$/.test(command));
 }
 

@@ -5,6 +5,8 @@ import type { Command } from "commander";
 import { ProcmanError } from "../../base/errors.ts";
 import { FILE_NAMES } from "../../config/nearest-folder.ts";
 import { statIfSeen } from "../../os/files.ts";
+import { ignoreState, STATE_IS_COPIED, wouldCopyState } from "../docker-ignore.ts";
+import type { YesNoQuestion } from "../edit-file.ts";
 import { type ProcessOptions, processOf, withProcessOptions } from "../process-options.ts";
 
 export function define(parent: Command): void {
@@ -23,6 +25,9 @@ export function define(parent: Command): void {
 }
 
 type Options = ProcessOptions & { readonly name?: string; readonly config?: string; readonly force?: boolean; readonly apply?: boolean };
+
+/** `ignoresState`: whether `.procman` is to be added to `.dockerignore`; absent: not asked. */
+type InitAnswers = Options & { readonly ignoresState?: boolean };
 
 async function init(given: Options): Promise<void> {
   const [{ displayPath: shown }, { check }, { appendProcess }, { createFile, replaceFile }, { printWarnings }] = await Promise.all([
@@ -49,33 +54,49 @@ async function init(given: Options): Promise<void> {
   const remedy = isRunning(file) ? "" : "; `procman run` starts it";
   process.stdout.write(`${shownAs}: created${remedy}\n`);
   printWarnings(config, { file, shownAs, text });
+  if (options.ignoresState === true) ignoreState(dirname(file));
+  else if (options.ignoresState === undefined && wouldCopyState(dirname(file))) process.stderr.write(`procman: ${STATE_IS_COPIED}\n`);
   await afterEdit(given.config, given.apply);
 }
 
 /** The options, with missing ones asked at the terminal. */
-async function completed(options: Options, folder: string): Promise<Options> {
+async function completed(options: Options, folder: string): Promise<InitAnswers> {
   const complete = options.id !== undefined && (options.cmd !== undefined || options.worker !== undefined);
   if (complete || !process.stdin.isTTY || !process.stdout.isTTY) return options;
   const [{ ask }, { NAME_PATTERN }] = await Promise.all([import("../edit-file.ts"), import("../../config/fields/field.ts")]);
   const refuse = (answer: string): string | undefined =>
-    NAME_PATTERN.test(answer) ? undefined : 'Allowed are 1 to 64 characters from a-z, 0-9, ".", "_" and "-", but not "." or ".." alone';
+    NAME_PATTERN.test(answer) ? undefined : 'Use 1 to 64 characters from a-z, 0-9, ".", "_" and "-", but not "." or ".." alone';
   const needsCommand = options.cmd === undefined && options.worker === undefined;
+  const asksForImages = wouldCopyState(folder);
   const answers = await ask(
     [
       { text: "Name of this procman", default: options.name ?? nameOf(folder), refuse },
       { text: "Id of the first process", default: options.id ?? "app", refuse },
       ...(needsCommand ? [{ text: "Its command line" }] : []),
-      {
-        text: "Start it with procman",
-        default: options.autostart === false ? "n" : "y",
-        refuse: (answer: string) => (/^(y|yes|n|no)$/i.test(answer) ? undefined : "Answer y or n"),
-      },
+      yesOrNo("Start it whenever procman starts", options.autostart !== false),
+      ...(asksForImages ? [yesOrNo("Keep .procman (a secret, stored output) out of images by .dockerignore", true)] : []),
     ],
     { input: process.stdin, output: process.stdout },
   );
   if (answers === undefined) throw new ProcmanError("usage", "Cannot create a configuration: the input ended early");
   const [name = "", id = "", cmd = ""] = answers;
-  return { ...options, name, id, ...(needsCommand && { cmd }), autostart: /^y/i.test(answers.at(-1) ?? "") };
+  const [autostart, ignoresState] = answers.slice(needsCommand ? 3 : 2).map((answer) => /^y/i.test(answer));
+  return {
+    ...options,
+    name,
+    id,
+    ...(needsCommand && { cmd }),
+    ...(autostart !== undefined && { autostart }),
+    ...(ignoresState !== undefined && { ignoresState }),
+  };
+}
+
+function yesOrNo(question: string, isDefault: boolean): YesNoQuestion {
+  return {
+    text: `${question}, y or n`,
+    default: isDefault ? "y" : "n",
+    refuse: (answer) => (/^(y|yes|n|no)$/i.test(answer) ? undefined : "Answer y or n"),
+  };
 }
 
 /** The folder's name, or the name of a program, reduced to the characters that a name may have. */
@@ -104,7 +125,7 @@ export function starter(name: string): string {
   // \`procman schema > procman.schema.json\`, and "$schema": "./procman.schema.json" here, let editors complete.
   "name": ${JSON.stringify(name)},
 
-  // For every process; each may have a "logger" of its own. Files: "stdout": "logs/{id}.log"
+  // For every process; each may have its own "logger". Files: "stdout": "logs/{id}.log"
   "logger": { "console": true },
 
   // Each has an "id", "cmd" or "worker", and what starts it: "autostart" or "cron".

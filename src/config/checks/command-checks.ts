@@ -61,9 +61,10 @@ export function shellWarnings(
   // With exec in it, the user has decided which program takes the place of the shell.
   if (command.kind !== "shell" || /\bexec\s/.test(cmd)) return [];
   const what = settings.length === 1 ? settings[0] : `${settings.slice(0, -1).join(", ")} and ${settings.at(-1)}`;
+  const verb = settings.length === 1 ? "concerns" : "concern";
   const remedy =
     command.remedy === "exec" ? "Write exec before the program" : 'End it with a single program, as in "cd app && node server.js"';
-  const message = `Found ${show(cmd)}, during which a shell stays, as ${command.why}: the pid is that of the shell, and so ${what} will not reach the program itself. ${remedy}.`;
+  const message = `Found ${show(cmd)}, during which a shell stays, as ${command.why}: the pid is that of the shell, and ${what} ${verb} the shell, not the program. ${remedy}.`;
   return [{ path: [...path, "cmd"], message }];
 }
 

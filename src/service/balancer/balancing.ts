@@ -183,6 +183,18 @@ export class Balancing implements Subsystem {
 
   /** The record with the data of the load balancer. */
   decorate(record: ProcessRecord): ProcessRecord {
+    return this.#withAddress(record.type === "cluster" ? this.#withoutClients(record) : record);
+  }
+
+  /** A cluster is not ready when each instance that runs gets no connections. */
+  #withoutClients(record: ProcessRecord): ProcessRecord {
+    const running = (record.instances ?? []).filter(({ status }) => status === "running");
+    const isServed = running.some(({ id }) => this.connectionProblem(id) === undefined);
+    if (record.ready !== true || isServed) return record;
+    return { ...record, ready: false, reason: `${record.reason}, none of them accepts connections` };
+  }
+
+  #withAddress(record: ProcessRecord): ProcessRecord {
     const isCluster = record.type === "cluster";
     const share = this.#specs.find(({ id, cluster }) => (isCluster ? cluster?.id : id) === record.id)?.share;
     if (share !== undefined) return isCluster ? withSharedSocket(record, share) : withProblem(record, this.#unreachable.of(record.id));

@@ -264,9 +264,9 @@ test("bad counts, and ids that are no cluster, are refused", async (context) => 
     assert.throws(() => rig.scale(to), { code: "scale-refused", message: /allowed are 1 to 1024, and it has 2/ });
   assert.throws(() => rig.scale(0), { message: /"procman stop web" stops all of them/ });
   assert.throws(() => rig.service.scaler.scale("web", {}, CALLER), { code: "input-invalid" });
-  assert.throws(() => rig.scale(2, "db"), { code: "scale-refused", message: /it is no cluster; give it a "cluster" in the file/ });
+  assert.throws(() => rig.scale(2, "db"), { code: "scale-refused", message: /it is not a cluster; give it a "cluster" in the file/ });
   assert.throws(() => rig.scale(2, "web-1"), { message: /it is one instance of the cluster "web"; scale that/ });
-  assert.throws(() => rig.scale(2, "all"), { message: /name one/ });
+  for (const id of ["all", "group:backend"]) assert.throws(() => rig.scale(2, id), { message: /it is not one process; name a cluster$/ });
   const { added, removed } = rig.scale(2);
   assert.deepEqual([added, removed], [[], []]);
   for (const process of rig.service.supervisor.processes) process.block();

@@ -7,6 +7,7 @@ import type { Scale } from "../../config/instance-overrides.ts";
 import { ConfigurationError } from "../../config/problems.ts";
 import type { Config, ProcessSpec } from "../../config/spec.ts";
 import type { Caller, Scaling } from "../../contract/control.ts";
+import { groupNamed } from "../../contract/groups.ts";
 import { MAX_INSTANCES } from "../../contract/input-schemas.ts";
 import { isUnderWay } from "../../supervisor/definition.ts";
 import type { Process } from "../../supervisor/process.ts";
@@ -224,11 +225,11 @@ function notScalable(id: string, { processes }: Config): ProcmanError {
   const why =
     spec?.cluster !== undefined
       ? `it is one instance of the cluster "${spec.cluster.id}"; scale that`
-      : id === "all"
-        ? "it is no cluster; name one"
+      : id === "all" || groupNamed(id) !== undefined
+        ? "it is not one process; name a cluster"
         : spec === undefined
           ? "it is being stopped for good"
-          : `it is no cluster; ${remedy}`;
+          : `it is not a cluster; ${remedy}`;
   return new ProcmanError("scale-refused", `Cannot scale "${id}": ${why}`);
 }
 

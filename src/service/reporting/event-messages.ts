@@ -1,4 +1,5 @@
 /** Log lines of what happens to a process beside the transitions of its slots, in one sentence each. */
+import { hostTime } from "../../base/time-stamp.ts";
 import type { ChangeEffect } from "../../supervisor/definition.ts";
 import type { FileChange } from "../../supervisor/file-change.ts";
 import type { ProcessEvent } from "../../supervisor/process-notice.ts";
@@ -15,11 +16,11 @@ export function messageForEvent(event: ProcessEvent): LogLine {
     case "enabled":
       return info("enabled");
     case "scheduled":
-      return info(`starts by its schedule (${timeText(event.planned)})`);
+      return info(`starts by its schedule (${hostTime(event.planned)})`);
     case "terminated":
-      return info(`is terminated by its schedule (${timeText(event.planned)})`);
+      return info(`is terminated by its schedule (${hostTime(event.planned)})`);
     case "skipped":
-      return warn(`not started by its schedule (${timeText(event.planned)}): ${event.reason}`);
+      return warn(`not started by its schedule (${hostTime(event.planned)}): ${event.reason}`);
     case "missed":
       return missedMessage(event);
     case "changed":
@@ -42,8 +43,8 @@ function missedMessage(event: ProcessEvent & { readonly type: "missed" }): LogLi
 }
 
 function timesOf({ first, last, times, isCapped }: ProcessEvent & { readonly type: "missed" }): string {
-  if (times === 1) return `(${timeText(first)})`;
-  return isCapped ? `more than ${times - 1} times (since ${timeText(first)})` : `${times} times (${timeText(first)} to ${timeText(last)})`;
+  if (times === 1) return `(${hostTime(first)})`;
+  return isCapped ? `more than ${times - 1} times (since ${hostTime(first)})` : `${times} times (${hostTime(first)} to ${hostTime(last)})`;
 }
 
 function changeMessage(what: string, effect: ChangeEffect): LogLine {
@@ -86,16 +87,4 @@ export function filesText({ files: [file = ""], count }: Pick<FileChange, "files
 export function fieldsText(fields: readonly string[]): string {
   const [last = "", ...others] = fields.toReversed();
   return others.length === 0 ? `its ${last} has changed` : `its ${others.toReversed().join(", ")} and ${last} have changed`;
-}
-
-/** The time; for another day with the date. */
-export function timeText(at: number): string {
-  const date = new Date(at);
-  const isToday = date.toDateString() === new Date().toDateString();
-  const two = (number: number): string => String(number).padStart(2, "0");
-  return isToday ? time(at) : `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${time(at)}`;
-}
-
-function time(at: number): string {
-  return new Date(at).toTimeString().slice(0, 8);
 }

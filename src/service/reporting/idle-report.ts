@@ -1,9 +1,9 @@
 /** Says when nothing is running any more, and what procman waits for. */
+import { hostTime } from "../../base/time-stamp.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { Process } from "../../supervisor/process.ts";
 import type { Supervisor } from "../../supervisor/supervisor.ts";
 import type { Subsystem } from "../subsystem.ts";
-import { timeText } from "./event-messages.ts";
 import type { ProcessBus } from "./process-bus.ts";
 import type { ProcessStatsCache } from "./process-stats-cache.ts";
 import type { ServiceLog } from "./service-log.ts";
@@ -89,10 +89,10 @@ export class IdleReport implements Subsystem {
 /** The next start of a schedule. */
 function scheduled(processes: readonly Process[]): readonly Expectation[] {
   const starts = processes.flatMap((process) => {
-    const at = process.isBlocked || process.isDisabled ? undefined : process.next("start");
+    const at = process.next("start");
     return at === undefined ? [] : [{ id: process.id, at }];
   });
   const [first] = starts.toSorted((one, other) => one.at - other.at);
   if (first === undefined) return [];
-  return [{ key: `schedule ${starts.map(({ id }) => id).join(" ")}`, text: `the next start is ${first.id}, at ${timeText(first.at)}` }];
+  return [{ key: `schedule ${starts.map(({ id }) => id).join(" ")}`, text: `the next start is ${first.id}, at ${hostTime(first.at)}` }];
 }

@@ -22,13 +22,13 @@ test("limits, umask and niceness apply to the program, which replaces the shell 
     "123 0 4096 60 8388608 a  b '$HOME'",
   );
   assert.equal(said({ umask: "027" }, ...sh("umask")), "0027");
-  // The tests may run with a niceness themselves.
-  const nicer = String(Math.min(19, getPriority() + 5));
-  assert.equal(said({ nice: 5 }, "nice"), nicer);
+  // The tests may run with a niceness themselves; a lower one needs root.
+  const nice = Math.min(19, getPriority() + 5);
+  assert.equal(said({ nice }, "nice"), String(nice));
   assert.equal(said({ oomScoreAdjust: 300 }, "cat", "/proc/self/oom_score_adj"), "300");
   assert.equal(
-    said({ ioNice: { class: "best-effort", level: 6 }, nice: 5 }, "sh", "-c", "ionice -p $$; nice"),
-    `best-effort: prio 6\n${nicer}`,
+    said({ ioNice: { class: "best-effort", level: 6 }, nice }, "sh", "-c", "ionice -p $$; nice"),
+    `best-effort: prio 6\n${nice}`,
   );
   assert.equal(said({ ioNice: { class: "idle" } }, "sh", "-c", "ionice -p $$"), "idle");
   const result = spawnSync(
@@ -37,7 +37,7 @@ test("limits, umask and niceness apply to the program, which replaces the shell 
       "-c",
       'echo $$; exec "$@"',
       "x",
-      ...wrapWithLimits(["sh", "-c", "echo $$"], { umask: "022", nice: 1, ioNice: { class: "idle" }, oomScoreAdjust: 300 }),
+      ...wrapWithLimits(["sh", "-c", "echo $$"], { umask: "022", nice, ioNice: { class: "idle" }, oomScoreAdjust: 300 }),
     ],
     {
       encoding: "utf8",
@@ -45,6 +45,17 @@ test("limits, umask and niceness apply to the program, which replaces the shell 
   );
   const [first, second] = result.stdout.trim().split("\n");
   assert.equal(first, second);
+});
+
+test("the niceness is that of the configuration, whatever procman's own is", () => {
+  const script = `import { execFileSync } from "node:child_process";
+    import { getPriority } from "node:os";
+    import { wrapWithLimits } from ${JSON.stringify(new URL("./exec-wrapper.ts", import.meta.url).href)};
+    const wanted = getPriority() + 1;
+    const [program, ...args] = wrapWithLimits(["nice"], { nice: wanted });
+    console.log(wanted - execFileSync(program, args));`;
+  const argv = ["-n", "2", process.execPath, "--import", "tsx", "--input-type=module", "-e", script];
+  assert.equal(execFileSync("nice", argv, { encoding: "utf8" }), "0\n");
 });
 
 test("LISTEN_PID of a shared socket is the program's own pid", () => {

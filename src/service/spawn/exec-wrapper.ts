@@ -1,4 +1,5 @@
 /** Starts a program by a shell that sets limits, umask and priorities and then becomes the program. Used only where it is needed. */
+import { getPriority } from "node:os";
 import type { IoPriority, Ulimits } from "../../contract/limits.ts";
 
 export type InheritedLimits = {
@@ -50,10 +51,10 @@ export function wrapWithLimits(argv: readonly string[], inherited: InheritedLimi
   return [SHELL, "-c", [...steps, ["exec", ...wrappers, '"$@"'].join(" ")].join("\n"), "procman", ...argv];
 }
 
-/** Programs that set a priority and become the next program. */
+/** Programs that set a priority and become the next program. nice(1) adds to the niceness that the run inherits from procman. */
 function wrappersOf({ nice, ioNice }: InheritedLimits): readonly string[] {
   return [
-    ...(nice === undefined ? [] : [`nice -n ${nice}`]),
+    ...(nice === undefined ? [] : [`nice -n ${nice - getPriority()}`]),
     ...(ioNice === undefined ? [] : [`ionice -c ${CLASS_NUMBERS[ioNice.class]}${ioNice.level === undefined ? "" : ` -n ${ioNice.level}`}`]),
   ];
 }

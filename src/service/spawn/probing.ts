@@ -6,6 +6,7 @@ import { shellArgv } from "../../config/executed-command.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { HealthSpec, ReadyProbe } from "../../contract/probe-spec.ts";
 import { followLogs } from "../../log-store/follow.ts";
+import { listensOn } from "../../os/port-owner.ts";
 import type { ExecContext } from "../../probes/exec-probe.ts";
 import { Health } from "../../probes/health.ts";
 import { Readiness } from "../../probes/readiness.ts";
@@ -30,6 +31,9 @@ export type ProbePorts = {
   /** Sets the problem of its run; undefined: none any more. */
   readonly setProblem: (id: string, problem: string | undefined) => void;
 };
+
+/** Time that a run may take to listen before its other ports are of interest. Milliseconds. */
+const PORTS_MS = 500;
 
 type ProbeQuestion = { readonly ready: ReadyProbe } | { readonly health: HealthSpec };
 
@@ -77,6 +81,7 @@ export class Probes implements Subsystem {
     const { stateDir, supervisor, setProblem } = this.#ports;
     const { id, policy } = spec;
     const { run, since } = state;
+    const withPorts = portHint(state.pid);
     return new Readiness(
       {
         probe,
@@ -91,7 +96,7 @@ export class Probes implements Subsystem {
           setProblem(id, undefined);
           supervisor().find(id).report(slot, { type: "ready", run });
         },
-        waits: (problem) => setProblem(id, problem),
+        waits: (problem) => setProblem(id, withPorts(problem)),
       },
     );
   }
@@ -121,6 +126,19 @@ export class Probes implements Subsystem {
       },
     );
   }
+}
+
+/** Adds the ports on which the run listens to the problem that its port refuses connections. Looks from time to time, as that takes some milliseconds. */
+function portHint(pid: number): (problem: string) => string {
+  let [next, text] = [systemClock.now() + PORTS_MS, ""];
+  return (problem) => {
+    if (!problem.endsWith(" refuses connections")) return problem;
+    if (systemClock.now() >= next) {
+      const ports = listensOn(pid);
+      [next, text] = [systemClock.now() + 10 * PORTS_MS, ports.length === 0 ? "" : `; it listens on ${ports.join(", ")}`];
+    }
+    return `${problem}${text}`;
+  };
 }
 
 /** The probe that the run needs now. */
