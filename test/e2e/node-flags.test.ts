@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { cleanEnvironment, eventually, isAlive, type Procman, processExit, startProcman } from "../support/procman-process.ts";
+import { cleanEnvironment, eventually, type Procman, processExit, startProcman } from "../support/procman-process.ts";
 import { BIN } from "../support/product.ts";
 
 /** Newer versions have another name for it, and one more flag. */
@@ -76,7 +76,7 @@ for (const [name, flags] of FLAGS) {
     });
     assert.match(report, /"ok":true/);
     for (const pid of former) await processExit(pid);
-    for (const part of ["service", "logger"] as const) assert.ok(isAlive(procman.helper(part)));
+    for (const part of ["service", "logger"] as const) await eventually(() => procman.helperIfUp(part));
     await worksUnder(procman, []);
     assert.doesNotMatch(procman.lines.join("\n"), /DeprecationWarning|at .*\.cjs:\d/);
   });
