@@ -80,6 +80,8 @@ test("a process whose dependency has failed for good is skipped: --exit-with and
   const started = await procman(home.folder, ["start", "work"]);
   assert.equal(started.code, 1);
   assert.match(started.err, new RegExp(`Cannot start "work": it is skipped: it depends on ${failed}`));
+  const again = await procman(home.folder, ["start", "report"]);
+  assert.deepEqual([again.code, again.err], [1, `procman: Cannot start "report": it is skipped: ${chain}\n`]);
 });
 
 test("the condition completed: a process starts when its dependency has ended, with whatever code; the one that needs code 0 is skipped", async (context) => {

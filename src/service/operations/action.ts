@@ -78,7 +78,7 @@ export class Actions {
     const { supervisor, operations, spec, recordRequester } = this.#ports;
     const ordered =
       action === "stop" ? supervisor.inStopOrder(found) : supervisor.inStartOrder([...this.#neededBy(found, request), ...found]);
-    const processes = applyAction(ordered, id, action);
+    const processes = this.#apply(ordered, id, action);
     if (action === "disable" || action === "enable")
       for (const cluster of this.#wholeClusters(found, id)) this.#ports.setClusterDisabled(cluster, action === "disable");
     const endsRuns = action === "stop" || action === "restart";
@@ -89,6 +89,17 @@ export class Actions {
       operations.cancel({ kind: action === "restart" ? "restart-at-once" : action, targets }, `${action} was requested`);
     }
     return { processes, restarts: [] };
+  }
+
+  /** A process that waits already says for what, or why it waits for nothing that can come. */
+  #apply(processes: readonly Process[], id: string, action: Action): readonly Process[] {
+    try {
+      return applyAction(processes, id, action);
+    } catch (error) {
+      const waiting = processes.find((process) => process.id === id && process.states.some(({ status }) => status === "waiting"));
+      if (!(error instanceof ProcmanError) || error.code !== "process-running" || waiting === undefined) throw error;
+      throw new ProcmanError(error.code, `Cannot start "${id}": it ${this.#ports.reason(waiting)}`, { cause: error });
+    }
   }
 
   /** The clusters that `id` stands for, as far as all their instances are found. */
