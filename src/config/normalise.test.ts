@@ -112,6 +112,10 @@ test("terminateGracePeriod and terminateTimeout of the top level are defaults fo
   assert.equal(spec({ terminateGracePeriod: 0 }, top).policy.graceMs, 0);
 });
 
+test("a variable may be called __proto__ like any other", () => {
+  assert.deepEqual(Object.entries(spec({ env: JSON.parse('{ "__proto__": "x" }') as object }).env), [["__proto__", "x"]]);
+});
+
 test("relative paths resolve from the folder of the file", () => {
   const { cwd, pidFile, log, watch } = spec({
     cwd: "app",

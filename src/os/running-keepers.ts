@@ -6,7 +6,7 @@ import { readdirSync, readlinkSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { type Holder, holderOf, isAbandoned, seenHolderOf } from "./lock.ts";
 import { partOf } from "./part-title.ts";
-import { processName, uidsOf } from "./process-stat.ts";
+import { processName, processStat, uidsOf } from "./process-stat.ts";
 import { isShortage } from "./shortage.ts";
 import { checkStateFolder } from "./state-folder.ts";
 
@@ -37,8 +37,11 @@ export function runningKeepers(isOwn = true): readonly RunningKeeper[] {
   const parts = seenParts((uid) => !isOwn || uid === own);
   const keepers = parts.flatMap((part) => (part.part === "keeper" ? (verified(part, own) ?? []) : []));
   const folders = new Set(keepers.map(({ stateDir }) => stateDir));
-  for (const { part, stateDir, uid } of parts) {
+  const pids = new Set(keepers.map(({ pid }) => pid));
+  for (const { pid, part, stateDir, uid } of parts) {
     if (part !== "logger" || uid !== own || folders.has(stateDir)) continue;
+    // After a move of the project folder the logger of a running keeper has files in the new place open.
+    if (pids.has(processStat(pid)?.parent ?? 0)) continue;
     if (trusted(stateDir, uid, () => isAbandoned(stateDir)) !== true) continue;
     folders.add(stateDir);
     keepers.push({ name: basename(stateDir), stateDir, uid, pid: undefined, file: undefined, since: undefined });

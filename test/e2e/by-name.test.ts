@@ -3,8 +3,9 @@ import assert from "node:assert/strict";
 import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { homeOf, procman } from "../support/cli.ts";
-import { folderWith } from "../support/procman-process.ts";
+import type { ProcessRecord } from "../../src/contract/records.ts";
+import { homeOf, keeperIn, procman } from "../support/cli.ts";
+import { eventually, folderWith, isAlive } from "../support/procman-process.ts";
 
 const web = { id: "web", cmd: "echo up; exec sleep 1000", autostart: true };
 
@@ -65,6 +66,26 @@ test("a command that misses its file names the procman that was started with it"
   }
   const elsewhere = await procman("/", ["status"]);
   assert.ok(!elsewhere.err.includes(hint), elsewhere.err);
+});
+
+test("a project folder that is moved: its procman continues for the old place, also after a kill, and --name reaches it", async (context) => {
+  const name = uniqueName();
+  const { folder } = await running(context, name);
+  const moved = `${folder}-moved`;
+  context.after(() => rmSync(moved, { recursive: true, force: true }));
+  const pidOf = async (): Promise<number | undefined> => {
+    const { code, out } = await procman("/", ["status", "web", "--json", "--name", name]);
+    return code === 0 ? [JSON.parse(out) as ProcessRecord].flat()[0]?.pid : undefined;
+  };
+  const pid = await pidOf();
+  assert.ok(pid !== undefined);
+  renameSync(folder, moved);
+  process.kill(await eventually(() => keeperIn(join(folder, ".procman", name)) || undefined), "SIGKILL");
+  let now: number | undefined;
+  while (now === undefined) now = await pidOf();
+  assert.equal(now, pid);
+  const ended = await procman(moved, ["terminate", "--name", name]);
+  assert.deepEqual([ended.code, isAlive(pid)], [0, false], ended.err);
 });
 
 test("a name that nothing has, or two have, is answered with the names, or the files", async (context) => {

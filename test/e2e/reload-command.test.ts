@@ -1,7 +1,8 @@
 /** `procman plan` and `procman reload`, SIGHUP and `--watch-config`. */
 
 import assert from "node:assert/strict";
-import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { PlanRecord } from "../../src/contract/plan.ts";
@@ -186,6 +187,21 @@ test("SIGHUP and --watch-config reload the file", async (context) => {
   process.kill(keeperIn(home.state), "SIGHUP");
   await allRun(home, ["web"], "sleep 3000");
   assert.equal((await pids(home)).same, same);
+});
+
+test("--watch-config: a configuration that becomes a FIFO is reported as such, and the service goes on", async (context) => {
+  const home = homeOf(context, [sleeper("web")]);
+  await procman(home.folder, ["run", "--detach", "--watch-config"]);
+  const before = await pids(home);
+  const [file, service] = [join(home.folder, "procman.json"), endpointPid(home)];
+  rmSync(file);
+  execFileSync("mkfifo", [file]);
+  await eventually(() => /Cannot read \S*procman\.json: it is a FIFO, no regular file/.test(logOf(home)) || undefined);
+  rmSync(file);
+  write(home, [sleeper("web"), sleeper("more")]);
+  await allRun(home, ["more"], "sleep 1000");
+  assert.equal((await pids(home)).web, before.web);
+  assert.equal(endpointPid(home), service);
 });
 
 test("a cluster is reloaded instance by instance; if one doesn't come up, everything is as before", async (context) => {

@@ -76,7 +76,7 @@ function homeWithPrinters(context: TestContext, ids: readonly string[]): { reado
 const pidsIn = async (installed: Version, folder: string): Promise<readonly number[]> =>
   (JSON.parse((await run(installed, folder, "status", "--json")).out) as readonly { readonly pid: number }[]).map(({ pid }) => pid);
 
-test("service and logger are replaced under a flood of lines: same pids, every line once and complete, the API away for under a second", async (context) => {
+test("service and logger are replaced under a flood of lines: same pids, every line once and complete, the API away for under a second; then the old version again", async (context) => {
   const { folder, state } = homeWithPrinters(context, ["a", "b"]);
   const [old, next] = [version(folder, "1.0.0"), version(folder, "1.1.0")];
   assert.equal((await run(old, folder, "run", "--detach")).code, 0);
@@ -102,7 +102,11 @@ test("service and logger are replaced under a flood of lines: same pids, every l
   await processExit(before.pid);
   await waitForGrowth(join(folder, "a.log"), 1_000_000);
   assert.deepEqual(await pidsIn(next, folder), pids);
-  assert.equal((await run(next, folder, "terminate")).code, 0);
+  const back = await run(old, folder, "upgrade");
+  assert.deepEqual([back.code, endpointIn(state).version], [0, "1.0.0"], back.err);
+  await waitForGrowth(join(folder, "a.log"), 1_000_000);
+  assert.deepEqual(await pidsIn(old, folder), pids);
+  assert.equal((await run(old, folder, "terminate")).code, 0);
   for (const id of ["a", "b"]) assert.ok(checkLines(join(folder, `${id}.log`), id) > 10_000);
 });
 

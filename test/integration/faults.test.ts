@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import type { ProcessRecord } from "../../src/contract/records.ts";
 import { procman as cli } from "../support/cli.ts";
 import { childrenOf, commandLineOf } from "../support/proc-files.ts";
 import { eventually, folderWith, isAlive, Procman, processExit, startProcman } from "../support/procman-process.ts";
@@ -65,6 +66,30 @@ test("EMFILE at start: processes that can't be started report the reason, the ot
   const pids = startedPids(procman);
   assert.equal(await procman.stop(), 0);
   for (const pid of pids) await processExit(pid);
+});
+
+test("EMFILE: the keeper is killed while its processes use up all descriptors: those that run keep their pids, the others say why", async (context) => {
+  const processes = many(60, (id) => ({ cmd: "sleep 1000", autostart: true, restart: "always", logger: { stdout: `${id}.log` } }));
+  const procman = await startProcman(context, processes, { launcher: limited("-n 110") });
+  await allReported(procman, 60);
+  const running = async (): Promise<readonly string[]> => {
+    const { out } = await cli(procman.folder, ["status", "--json"]);
+    const records = JSON.parse(out) as readonly ProcessRecord[];
+    assert.equal(records.length, 60);
+    const others = records.filter(({ status }) => status !== "running");
+    for (const { status, reason } of others) assert.match(`${status}: ${reason}`, /^(backoff|starting|errored): .*(EMFILE|start)/);
+    return records.flatMap(({ id, status, pid }) => (status === "running" ? [`${id} ${pid}`] : []));
+  };
+  const before = await running();
+  assert.ok(before.length >= 5 && before.length < 60, `${before.length} run`);
+  process.kill(procman.pid, "SIGKILL");
+  await procman.successor();
+  const after = await running();
+  assert.deepEqual(
+    before.filter((each) => !after.includes(each)),
+    [],
+  );
+  await procman.stopHolder();
 });
 
 test("without inodes in the state folder a process whose output can't be captured reports the reason, the others run", async (context) => {

@@ -1,6 +1,6 @@
 /** `--watch-config`: checks four times a second whether the configuration has changed: its file, or one that it includes. For development. */
-import { readFileSync } from "node:fs";
 import { dirname } from "node:path";
+import { readConfigBytes } from "../../config/config-file.ts";
 import { parseDocument, withoutBom } from "../../config/document.ts";
 import { includesOf } from "../../config/include.ts";
 import { includedPaths } from "../../config/include-patterns.ts";
@@ -58,9 +58,9 @@ export class ConfigFileWatch {
 
   #patternsNow(): readonly string[] {
     try {
-      return includesOf(parseDocument(withoutBom(readFileSync(this.#file, "utf8"))).data);
+      return includesOf(parseDocument(withoutBom(readConfigBytes(this.#file, { waitsForPipe: false }).toString("utf8"))).data);
     } catch {
-      // It was removed meanwhile; the next check finds that.
+      // It was removed meanwhile, which the next check finds, or is no regular file, which the reload reports.
       return this.#patterns;
     }
   }

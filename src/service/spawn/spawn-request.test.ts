@@ -32,6 +32,13 @@ test("only a process of procman's own user gets PROCMAN_API_SOCKET; each gets th
   assert.deepEqual(apiOf(other), shared);
 });
 
+test("a user without an entry in /etc/passwd has no home: never that of procman's user", () => {
+  const spec = specOf({ id: "web", cmd: "true" });
+  const homeOf = (home?: string): string | undefined =>
+    variablesFor({ ...spec, user: { name: "12345", uid: 12_345, gid: 12_345, ...(home !== undefined && { home }) } }).HOME;
+  assert.deepEqual([homeOf(), homeOf("/home/deploy")], ["/", "/home/deploy"]);
+});
+
 test("2.2 cluster: an instance finds its port in PORT, unless the configuration sets that, or in the variable that it names", (context) => {
   const folder = mkdtempSync(join(tmpdir(), "procman-port-"));
   context.after(() => rmSync(folder, { recursive: true }));
