@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Machine } from "../model/machine-model.ts";
-import { chained, checkKills, makeDefinition, walk } from "../model/recovery-model.ts";
+import { checkKills, makeDefinition, walk } from "../model/recovery-model.ts";
 
 checkKills({
   "the service, twice": {
@@ -54,27 +54,6 @@ checkKills({
     definitions: makeDefinition({}, { restart: "error", restartDelayMs: 0 }),
     bounds: { exits: 1, services: 1, keepers: 1 },
     least: 7_000,
-  },
-  "the service with a process that restarts with its dependency, around a crash": {
-    definitions: chained(true, { restartDelayMs: 0 }),
-    bounds: { exits: 1, services: 1 },
-    least: 5_000,
-  },
-  "the service with a process that restarts with its dependency, around a command": {
-    definitions: chained(true),
-    bounds: { commands: 1, services: 1 },
-    least: 15_000,
-  },
-  "the service with a process that waits for the end of its dependency": {
-    definitions: chained(false, { restart: "error", condition: "finished" }),
-    bounds: { exits: 2, services: 1 },
-    least: 1_000,
-  },
-  // With a crash as well it is 124 000 states, which takes minutes.
-  "the keeper with a process that restarts with its dependency": {
-    definitions: chained(true),
-    bounds: { keepers: 1 },
-    least: 1_000,
   },
 });
 

@@ -1,0 +1,26 @@
+/** As `recovery-wide.model.test.ts`, with a process and its dependency. */
+import { chained, checkKills } from "../model/recovery-model.ts";
+
+checkKills({
+  "the service with a process that restarts with its dependency, around a crash": {
+    definitions: chained(true, { restartDelayMs: 0 }),
+    bounds: { exits: 1, services: 1 },
+    least: 5_000,
+  },
+  "the service with a process that restarts with its dependency, around a command": {
+    definitions: chained(true),
+    bounds: { commands: 1, services: 1 },
+    least: 15_000,
+  },
+  "the service with a process that waits for the end of its dependency": {
+    definitions: chained(false, { restart: "error", condition: "finished" }),
+    bounds: { exits: 2, services: 1 },
+    least: 1_000,
+  },
+  // With a crash as well it is 124 000 states, which takes minutes.
+  "the keeper with a process that restarts with its dependency": {
+    definitions: chained(true),
+    bounds: { keepers: 1 },
+    least: 1_000,
+  },
+});
