@@ -7,7 +7,7 @@ export type ScreenSize = { readonly columns: number; readonly rows: number };
 export type CellStyle = string;
 
 /** Where a text begins, and the columns that it may take (default: to the end of the row). */
-export type TextPlace = { readonly column: number; readonly row: number; readonly room?: number };
+export type CellPlace = { readonly column: number; readonly row: number; readonly room?: number };
 
 export class CellBuffer {
   readonly columns: number;
@@ -24,7 +24,7 @@ export class CellBuffer {
   }
 
   /** Writes text; what has no room ends with `…`. Returns the column behind it. */
-  put(text: string, { column, row, room = this.columns - column }: TextPlace, style: CellStyle = ""): number {
+  put(text: string, { column, row, room = this.columns - column }: CellPlace, style: CellStyle = ""): number {
     const end = Math.min(this.columns, column + room);
     if (row < 0 || row >= this.rows || column < 0 || column >= end) return column;
     // A character has at least one column: of a long line, no more needs to be looked at. Marks may belong to one.
@@ -43,7 +43,7 @@ export class CellBuffer {
   }
 
   /** Gives all cells of a row, or a part of it, another style. */
-  restyle({ column, row, room = this.columns - column }: TextPlace, style: (before: CellStyle) => CellStyle): void {
+  restyle({ column, row, room = this.columns - column }: CellPlace, style: (before: CellStyle) => CellStyle): void {
     const end = Math.min(this.columns, column + room);
     for (let at = column; at < end; at += 1) this.styles[row * this.columns + at] = style(this.styles[row * this.columns + at] ?? "");
   }

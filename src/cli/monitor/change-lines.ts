@@ -54,7 +54,7 @@ function timeText(time = new Date().toISOString()): string {
 }
 
 /** Without its end. */
-export function changeLine(event: EventRecord): string {
+function changeLine(event: EventRecord): string {
   return `${timeText(event.time)} ${whatOf(event)}`;
 }
 

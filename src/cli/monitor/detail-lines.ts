@@ -85,17 +85,15 @@ function clock(time = ""): string {
   return hostTime(Date.parse(time)).slice(11, 16);
 }
 
-/** The first of them is explained above. */
 function endsOf(incidents: readonly Incident[]): readonly DetailLine[] {
   if (incidents.length === 0) return [];
   return [...heading(`Ends of its runs (${incidents.length})`), ...incidents.flatMap(endLines)];
 }
 
-function endLines({ time, process, run, reason, decision, by, lines }: Incident): readonly DetailLine[] {
-  const asked = by === undefined ? "" : `, asked by ${by}`;
+function endLines({ time, process, run, reason, decision, lines }: Incident): readonly DetailLine[] {
   const last = lines.at(-1)?.text;
   return [
-    { text: `${INDENT}${hostTime(Date.parse(time))} run ${run} of ${process} ${reason}${asked}; ${decision}`, kind: "text" },
+    { text: `${INDENT}${hostTime(Date.parse(time))} run ${run} of ${process} ${reason}; ${decision}`, kind: "text" },
     ...(last === undefined ? [] : [{ text: `${INDENT}${INDENT}| ${last}`, kind: "dim" as const }]),
   ];
 }

@@ -2,7 +2,7 @@
 import type { Mode } from "./monitor-model.ts";
 
 const LINES: Readonly<Record<Mode["name"], string>> = {
-  list: "q quit  ? help  Enter detail  s start  x stop  r restart  f filter  o sort  / search  l log",
+  list: "q quit  ? help  Enter detail  s start  x stop  r restart  f filter  / search",
   input: "Enter keep  Escape undo  Ctrl-U empty",
   confirm: "y yes  any other key: no",
   help: "any key: back",

@@ -36,7 +36,7 @@ function stateOf({ log, focus }: MonitorModel): string {
   return `${found} following `;
 }
 
-type LinePlace = {
+type LogRow = {
   readonly cells: CellBuffer;
   readonly row: number;
   readonly line: ShownLine;
@@ -44,7 +44,7 @@ type LinePlace = {
   readonly palette: Palette;
 };
 
-function drawLine({ cells, row, line, model, palette }: LinePlace): void {
+function drawLine({ cells, row, line, model, palette }: LogRow): void {
   const { time, process, isOutput, isError, severity, number } = line;
   const { log } = model;
   const clock = time === "" ? "" : hostStamp(Date.parse(time)).slice(11, 19);

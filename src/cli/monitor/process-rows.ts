@@ -1,5 +1,5 @@
 /** The rows of the table: which processes are shown, in which order. */
-import type { ProcessRecord } from "../../contract/records.ts";
+import type { ProcessRecord, Status } from "../../contract/records.ts";
 
 export const SORTS = ["file", "state", "cpu", "memory", "restarts", "id"] as const;
 
@@ -7,8 +7,6 @@ export const SORTS = ["file", "state", "cpu", "memory", "restarts", "id"] as con
 export type SortOrder = (typeof SORTS)[number];
 
 export type RowChoice = { readonly sort: SortOrder; readonly isReversed: boolean; readonly filter: string };
-
-type Status = ProcessRecord["status"];
 
 /** What is wrong comes first. */
 const BY_STATE: readonly Status[] = [

@@ -18,7 +18,7 @@ const ESCAPE_MS = 40;
 /** Of a terminal that doesn't tell, as on a serial line. */
 const USUAL: ScreenSize = { columns: 80, rows: 24 };
 
-export type TerminalStreams = { readonly input: ReadStream; readonly output: WriteStream };
+export type ScreenStreams = { readonly input: ReadStream; readonly output: WriteStream };
 
 export class TerminalScreen {
   readonly #input: ReadStream;
@@ -29,7 +29,7 @@ export class TerminalScreen {
   #isEntered = false;
   #shown: CellBuffer | undefined;
 
-  constructor({ input, output }: TerminalStreams, isMouse: boolean) {
+  constructor({ input, output }: ScreenStreams, isMouse: boolean) {
     this.#input = input;
     this.#output = output;
     this.#isMouse = isMouse;
