@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { widthOf } from "../../src/cli/monitor/text-clusters.ts";
 import type { Endpoint } from "../../src/contract/records.ts";
-import { homeOf, procman } from "../support/cli.ts";
+import { homeOf, keeperIn, procman } from "../support/cli.ts";
 import { cleanEnvironment, eventually } from "../support/procman-process.ts";
 import { BIN } from "../support/product.ts";
 import { isMissing } from "../support/system-programs.ts";
@@ -117,12 +117,12 @@ describe("monitor", { concurrency: true }, () => {
       assert.equal(long.slice(status, status + 8).trim(), "running");
       await useKeys(terminal);
       killService(state);
-      await terminal.see(/^procman test .*connection lost/);
       await terminal.see(/^Connected again, after \d+\.\d s$/);
       terminal.resize(columns - 20, rows - 2);
       const small = await terminal.until((all) => all.length === rows - 2 && /^q quit/.test(all.at(-1) ?? ""));
       checkStructure(small, columns - 20, rows - 2);
       terminal.resize(columns, rows);
+      await terminal.until((all) => all.length === rows && /^q quit/.test(all.at(-1) ?? ""));
       terminal.keys("q");
       await terminal.prompt();
       assert.equal(terminal.flags, "0 1 1 0");
@@ -181,6 +181,28 @@ describe("monitor", { concurrency: true }, () => {
     terminal.keys("q");
     await terminal.prompt();
     assert.equal(terminal.flags, "0 1 1 0");
+  });
+
+  test("while the service can't come back, the screen says when it is tried again, and why; then that it is connected again", async (context) => {
+    if (isMissing(context, "tmux")) return;
+    const { folder, state } = homeOf(context, PROCESSES);
+    await procman(folder, ["run", "--detach"]);
+    const terminal = new TmuxTerminal(context, { columns: 80, rows: 24, cwd: folder });
+    terminal.type(MONITOR);
+    await terminal.see(/^procman test /);
+    const keeper = keeperIn(state);
+    context.after(() => process.kill(keeper, "SIGCONT"));
+    process.kill(keeper, "SIGSTOP");
+    killService(state);
+    await terminal.see(/^procman test .* connection lost, connecting$/);
+    await terminal.see(/^procman test .* connection lost, again in \d s$/);
+    await terminal.see(/^Cannot reach procman: its keeper \(pid \d+\) and the processes are running, but/);
+    terminal.keys("x");
+    await terminal.see(/^Cannot act: the connection to procman is lost$/);
+    process.kill(keeper, "SIGCONT");
+    await terminal.see(/^Connected again, after \d+\.\d s$/);
+    terminal.keys("q");
+    await terminal.prompt();
   });
 
   test("an empty configuration, and a store that is switched off, are said on the screen", async (context) => {

@@ -14,8 +14,8 @@ import { historyStart } from "./usage-history.ts";
 const POLL_MS = 2_000;
 /** After an event; others often follow at once. Milliseconds. */
 const SOON_MS = 30;
-/** Pauses between refreshes are at least this many times as long as a refresh, so that many processes don't keep the service busy. */
-const REST = { quiet: 50, changing: 10 };
+/** Pauses between refreshes are this many times as long as a refresh, so that many processes don't keep the service busy, and at most this long. */
+const REST = { quiet: { times: 50, mostMs: 10_000 }, changing: { times: 10, mostMs: 2_000 } };
 /** Pauses before the next attempts to connect; the last one repeats. Milliseconds. */
 const RETRY_MS = [1_000, 2_000, 3_000] as const;
 /** How long results are shown. Milliseconds. */
@@ -176,11 +176,11 @@ export class LiveFeed {
         signal.removeEventListener("abort", due);
         resolve();
       };
-      let timer = setTimeout(due, Math.max(POLL_MS, took * REST.quiet));
+      let timer = setTimeout(due, Math.max(POLL_MS, restAfter(took, REST.quiet)));
       this.#onChange = () => {
         this.#onChange = () => undefined;
         clearTimeout(timer);
-        timer = setTimeout(due, Math.max(SOON_MS, took * REST.changing));
+        timer = setTimeout(due, Math.max(SOON_MS, restAfter(took, REST.changing)));
       };
       if (this.#isChanged) this.#onChange();
       signal.addEventListener("abort", due, { once: true });
@@ -256,6 +256,11 @@ export class LiveFeed {
     const shown = text.split("\n").join("; ");
     this.#ports.dispatch({ type: "notice", notice: { text: shown, isProblem, ...(!isProblem && { until: Date.now() + NOTICE_MS }) } });
   }
+}
+
+/** Milliseconds. */
+function restAfter(took: number, { times, mostMs }: (typeof REST)["quiet"]): number {
+  return Math.min(took * times, mostMs);
 }
 
 /** Whether the connection is lost, or procman refuses: another attempt may succeed. */
