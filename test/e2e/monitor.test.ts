@@ -228,12 +228,12 @@ describe("monitor", { concurrency: true }, () => {
     await printed(/^\d{4}-\S+ web-2 running \(pid \d+\)$/m);
     const states = lines.out().length;
     await procman(folder, ["restart", "text"]);
-    await printed(/^\d{4}-\S+ text running: started \(pid \d+\)$/m, states);
+    await printed(/^\d{4}-\S+ text started \(pid \d+\)$/m, states);
     killService(state);
     await eventually(() => /^procman: connection lost, connecting again$/m.test(lines.err()) || undefined);
     const after = lines.out().length;
     await procman(folder, ["stop", "text"]);
-    await printed(/^\d{4}-\S+ text stopped: /m, after);
+    await printed(/^\d{4}-\S+ text stopped/m, after);
     assert.doesNotMatch(lines.out(), /\x1b/);
     await procman(folder, ["terminate"]);
     assert.equal(await lines.end, 0);

@@ -102,7 +102,12 @@ test("in a terminal that thinks otherwise about the widths of emoji, all other c
       let before: CellBuffer | undefined;
       for (const after of all) {
         terminal.write(difference(before, after));
-        for (const [at, each] of after.texts.entries()) if (each.length === 1) assert.equal(terminal.cells.texts[at], each, `cell ${at}`);
+        for (const [at, each] of after.texts.entries()) {
+          const shown = terminal.cells.texts[at] ?? "";
+          // An emoji that is wider there is damaged; behind one that is narrower, nothing is left of what was there before.
+          if (each === "") assert.ok(["", " ", "?"].includes(shown), `cell ${at}`);
+          else if (each.length === 1) assert.equal(shown, each, `cell ${at}`);
+        }
         before = after;
       }
     }),

@@ -7,7 +7,7 @@ import { connectTo } from "../../connection/connect.ts";
 import { reconnectError } from "../../connection/log-reader.ts";
 import type { Control } from "../../contract/control.ts";
 import type { EventRecord, EventType } from "../../contract/event-record.ts";
-import type { ProcessRecord } from "../../contract/records.ts";
+import type { ProcessRecord, Status } from "../../contract/records.ts";
 import { outcomeOf } from "../format.ts";
 import { type TargetOptions, targetLocation } from "../target.ts";
 import { CONSUMER } from "./monitor-model.ts";
@@ -21,7 +21,7 @@ export async function printChanges(target: TargetOptions): Promise<void> {
   const stop = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
   // Ids of events are times in microseconds: nothing is missed after the states.
-  const events: EventPosition = { after: String(Date.now() * 1_000) };
+  const events: EventPosition = { after: String(Date.now() * 1_000), statuses: new Map() };
   const control = await connectTo(location, CONSUMER, undefined, { lost: () => note("connection lost, connecting again") });
   for (const record of await control.processes()) await print(stateLines(record));
   while (!stop.signal.aborted) {
@@ -30,13 +30,22 @@ export async function printChanges(target: TargetOptions): Promise<void> {
   }
 }
 
-type EventPosition = { after: string };
+type EventPosition = { after: string; readonly statuses: Map<string, Status> };
+
+/** A state is also published when only its reason or its record has changed. */
+function isNews(event: EventRecord, statuses: Map<string, Status>): boolean {
+  if (event.type !== "process.state") return true;
+  const { id, status } = event.process;
+  const before = statuses.get(id);
+  statuses.set(id, status);
+  return event.text !== undefined || status !== before;
+}
 
 async function printEvents(control: Control, events: EventPosition, signal: AbortSignal): Promise<string> {
   try {
     for await (const event of control.events(events.after, signal, TYPES)) {
       events.after = event.id;
-      await print([changeLine(event)]);
+      if (isNews(event, events.statuses)) await print([changeLine(event)]);
     }
     return "stopped";
   } catch (error) {
@@ -61,7 +70,7 @@ function changeLine(event: EventRecord): string {
 function whatOf(event: EventRecord): string {
   switch (event.type) {
     case "process.state":
-      return `${event.process.id} ${event.process.status}: ${event.text ?? event.process.reason}`;
+      return `${event.process.id} ${event.text ?? outcomeOf(event.process)}`;
     case "process.scheduled":
       return `${event.process} ${event.text}`;
     case "process.watch":
