@@ -15,7 +15,7 @@ export type DetailLine = { readonly text: string; readonly kind: "heading" | "te
 type DetailMode = Mode & { readonly name: "detail" };
 
 const INDENT = "  ";
-const LEAST_ROOM = 10;
+const LEAST_ROOM = 12;
 
 /** All lines of the page, as long as the screen is wide. */
 export function detailLines({ size: screen, records, now }: MonitorModel, { id, answer, problem }: DetailMode): readonly DetailLine[] {
@@ -49,7 +49,7 @@ function wrapped(lines: readonly DetailLine[], room: number): readonly DetailLin
   return lines.flatMap(({ text: raw, kind }) => {
     // Last lines of a program may have colours.
     const text = printableOutput(raw, false);
-    const indent = /^ */.exec(text)?.[0] ?? "";
+    const indent = /^ {0,8}/.exec(text)?.[0] ?? "";
     return wrappedTo(text.slice(indent.length), room - indent.length).map((part) => ({ text: `${indent}${part}`, kind }));
   });
 }

@@ -40,6 +40,7 @@ class Monitor {
   #model: MonitorModel;
   #frame: NodeJS.Timeout | undefined;
   #drawn = 0;
+  #resuming: NodeJS.Timeout | undefined;
   #onQuit = (): void => undefined;
 
   constructor(terminal: TerminalScreen, target: TargetOptions) {
@@ -110,10 +111,11 @@ class Monitor {
     process.off("SIGTSTP", this.#suspend);
     // The whole job, as the terminal does it: a shell waits for npx, not for this process.
     process.kill(0, "SIGTSTP");
-    setTimeout(this.#resume, RESUME_MS);
+    this.#resuming = setTimeout(this.#resume, RESUME_MS);
   };
 
   readonly #resume = (): void => {
+    clearTimeout(this.#resuming);
     process.off("SIGTSTP", this.#suspend).on("SIGTSTP", this.#suspend);
     this.#terminal.enter();
     this.#dispatch({ type: "resize", size: this.#terminal.size });

@@ -9,20 +9,20 @@ export type SortOrder = (typeof SORTS)[number];
 export type RowChoice = { readonly sort: SortOrder; readonly isReversed: boolean; readonly filter: string };
 
 /** What is wrong comes first. */
-const BY_STATE: readonly Status[] = [
-  "errored",
-  "exhausted",
-  "backoff",
-  "skipped",
-  "mixed",
-  "waiting",
-  "starting",
-  "stopping",
-  "running",
-  "stopped",
-  "created",
-  "finished",
-];
+const BY_STATE = Object.keys({
+  errored: 0,
+  exhausted: 0,
+  backoff: 0,
+  skipped: 0,
+  mixed: 0,
+  waiting: 0,
+  starting: 0,
+  stopping: 0,
+  running: 0,
+  stopped: 0,
+  created: 0,
+  finished: 0,
+} satisfies Record<Status, number>) as readonly Status[];
 
 const COMPARE: Readonly<Record<SortOrder, (one: ProcessRecord, other: ProcessRecord) => number>> = {
   file: () => 0,

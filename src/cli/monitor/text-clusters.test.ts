@@ -58,6 +58,7 @@ test("lines are broken between words; words that are too long within them", () =
   assert.deepEqual(wrappedTo("one two three", 8), ["one two ", "three"]);
   assert.deepEqual(wrappedTo("abcdefgh", 3), ["abc", "def", "gh"]);
   assert.deepEqual(wrappedTo("日本語 text", 6), ["日本語", "text"]);
+  assert.deepEqual(wrappedTo(" 👍日本", 5), [" ", "👍日", "本"]);
   assert.deepEqual(wrappedTo("", 6), [""]);
 });
 
@@ -69,5 +70,6 @@ test("wrapped lines fit, and have all characters but blanks", () => {
       for (const line of lines) assert.ok(widthOf(line) <= room, JSON.stringify(lines));
       assert.equal(lines.join("").replaceAll(" ", ""), given.replaceAll(" ", ""));
     }),
+    { numRuns: 1_000 },
   );
 });

@@ -68,7 +68,8 @@ export function wrappedTo(text: string, room: number): readonly string[] {
   const lines: string[] = [];
   let [line, width, gap] = ["", 0, 0];
   for (const { text: shown, width: needed } of clustersOf(text)) {
-    if (width + needed > room && line !== "") {
+    // What moves to the next line may be too long for it, too.
+    while (width + needed > room && line !== "") {
       const end = gap > 0 && shown !== " " ? gap : line.length;
       lines.push(line.slice(0, end));
       line = line.slice(end).trimStart();
