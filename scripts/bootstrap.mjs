@@ -15,6 +15,7 @@ const PROGRAMS = {
   faketime: "faketime",
   zsh: "zsh",
   fish: "fish",
+  tmux: "tmux",
 };
 
 /** Where system programs live though a user's PATH may not say so. */

@@ -77,6 +77,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   "jsonc-parser": ["config/*"],
   croner: ["supervisor/schedule.ts", "config/checks/*"],
   commander: ["cli/*"],
+  "string-width": ["cli/monitor/*"],
   jose: ["contract/token.ts"],
 };
 

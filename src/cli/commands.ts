@@ -8,6 +8,7 @@ export const COMMANDS: Readonly<Record<CommandName, () => Promise<CommandModule>
   terminate: () => import("./commands/terminate-command.ts"),
   upgrade: () => import("./commands/upgrade-command.ts"),
   status: () => import("./commands/status-command.ts"),
+  monitor: () => import("./commands/monitor-command.ts"),
   logs: () => import("./commands/logs-command.ts"),
   why: () => import("./commands/why-command.ts"),
   list: () => import("./commands/list-command.ts"),

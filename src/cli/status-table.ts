@@ -3,7 +3,8 @@ import type { ProcessRecord } from "../contract/records.ts";
 import { type Column, columnTable, type TableScreen } from "./columns.ts";
 import { age, colorOf, inZones, painterFor, size } from "./format.ts";
 
-const COLUMNS: readonly Column<ProcessRecord>[] = [
+/** Also those of the monitor. */
+export const STATUS_COLUMNS: readonly Column<ProcessRecord>[] = [
   { title: "ID", cell: ({ id, cluster }) => (cluster === undefined ? id : `  ${id}`) },
   { title: "STATUS", cell: (record) => [record.status, ...remarks(record)].join(", ") },
   { title: "PID", rank: 6, cell: ({ pid }) => (pid === undefined ? "" : String(pid)), isRight: true },
@@ -70,7 +71,7 @@ function connections({ backend, instances = [] }: ProcessRecord): string {
 export function statusTable(records: readonly ProcessRecord[], screen: TableScreen, now = Date.now()): string {
   const shown = records.flatMap((record) => [record, ...(record.instances ?? [])]);
   const paint = painterFor(screen);
-  const columns = COLUMNS.map((each) =>
+  const columns = STATUS_COLUMNS.map((each) =>
     each.title === "STATUS" ? { ...each, paint: (text: string, record: ProcessRecord) => paint(colorOf(record), text) } : each,
   );
   return columnTable(columns, shown, screen, now);

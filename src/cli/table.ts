@@ -61,7 +61,7 @@ export function table(head: readonly string[], given: readonly (readonly string[
 }
 
 /** The middle is left out: beginnings and ends of ids tell them apart. */
-function shortened(text: string, width: number): string {
+export function shortened(text: string, width: number): string {
   if (text.length <= width) return text;
   const end = Math.floor((width - 1) / 2);
   return `${text.slice(0, width - 1 - end)}…${text.slice(text.length - end)}`;

@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { dirname, resolve, sep } from "node:path";
 import { ProcmanError } from "../base/errors.ts";
+import { isObject } from "../base/schema-check.ts";
 import { didYouMean } from "../base/suggest.ts";
 import { read } from "../config/config-file.ts";
 import { type Location, locate } from "../config/find-config.ts";
@@ -47,6 +48,15 @@ export function dataOfTarget(target: TargetOptions): unknown {
   const file = targetFile(target);
   if (target.name !== undefined && (file === undefined || !existsSync(file))) return undefined;
   return dataOf(read(file, process.cwd()));
+}
+
+/** What a command says then. */
+export const NO_LOGS = 'nothing is stored, because "logger.internalLogHours" is 0';
+
+/** Whether the configuration turns off storing logs. */
+export function storesNoLogs(target: TargetOptions): boolean {
+  const data = dataOfTarget(target);
+  return isObject(data) && isObject(data.logger) && data.logger.internalLogHours === 0;
 }
 
 /** Names of this user's running procmans. */

@@ -22,7 +22,7 @@ import type {
 } from "../contract/records.ts";
 import { ROUTES, type RouteName } from "../contract/routes.ts";
 import type { StateRecord } from "../contract/state-record.ts";
-import { subscribe } from "./subscription.ts";
+import { type StreamObserver, subscribe } from "./subscription.ts";
 import { errorOf, type Reply, type SendRequest } from "./transport.ts";
 
 type Query = Parameters<typeof writeQuery>[0];
@@ -40,9 +40,12 @@ type Details = { readonly id?: string; readonly query?: Query; readonly body?: o
  */
 export class Client implements Control {
   readonly #send: SendRequest;
+  readonly #observer: StreamObserver | undefined;
 
-  constructor(send: SendRequest) {
+  /** `observer`: of the stream of events. */
+  constructor(send: SendRequest, observer?: StreamObserver) {
     this.#send = send;
+    this.#observer = observer;
   }
 
   async processes(): Promise<readonly ProcessRecord[]> {
@@ -140,7 +143,8 @@ export class Client implements Control {
   }
 
   #subscribe(name: RouteName, query: Query, signal: AbortSignal): AsyncIterable<unknown> {
-    return subscribe({ send: this.#send, path: `${ROUTES[name].path}${writeQuery(query)}`, signal });
+    const observer = name === "events" ? this.#observer : undefined;
+    return subscribe({ send: this.#send, path: `${ROUTES[name].path}${writeQuery(query)}`, signal, observer });
   }
 
   async #ask(name: RouteName, details: Details = {}): Promise<unknown> {

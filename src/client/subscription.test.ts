@@ -84,3 +84,23 @@ test("a consumer that stops early ends the request", async () => {
   }
   assert.equal(asked.length, 1);
 });
+
+test("an observer is told of each connection and each loss of the stream of events, none of other streams", async () => {
+  const seen: string[] = [];
+  const script = [reply(200, "retry: 1\n\n", event("1"), "break"), new TypeError("no answer"), reply(200, event("2"))];
+  const send = async (): Promise<Reply> => {
+    const next = script.shift();
+    if (!(next instanceof Error) && next !== undefined) return next;
+    throw next ?? new TypeError("no answer");
+  };
+  const client = new Client(send, { opened: () => seen.push("opened"), lost: (ms) => seen.push(`lost, again in ${ms} ms`) });
+  const stop = new AbortController();
+  for await (const { id } of client.events(undefined, stop.signal)) if (id === "2") stop.abort();
+  assert.deepEqual(seen, ["opened", "lost, again in 200 ms", "lost, again in 400 ms", "opened"]);
+  script.push(reply(200, event("3"), "break"));
+  await assert.rejects(async () => {
+    for await (const _ of client.follow({}, AbortSignal.abort())) assert.fail("nothing is read");
+    throw new Error("over");
+  }, /over/);
+  assert.equal(seen.length, 4);
+});

@@ -7,10 +7,18 @@ import { chunksOf, errorOf, NoAnswerError, type Reply, type SendRequest } from "
 const FIRST_MS = 200;
 const LONGEST_MS = 10_000;
 
-type SubscriptionOptions = { readonly send: SendRequest; readonly path: string; readonly signal: AbortSignal };
+/** Told when a stream is connected, and when its connection was lost and is tried again after `pauseMs`. */
+export type StreamObserver = { readonly opened?: () => void; readonly lost?: (pauseMs: number) => void };
+
+type SubscriptionOptions = {
+  readonly send: SendRequest;
+  readonly path: string;
+  readonly signal: AbortSignal;
+  readonly observer?: StreamObserver | undefined;
+};
 
 /** Ends when the signal is aborted. Throws any error of the first attempt, and later only errors that a retry can't resolve. */
-export async function* subscribe({ send, path, signal }: SubscriptionOptions): AsyncGenerator<unknown, void, undefined> {
+export async function* subscribe({ send, path, signal, observer }: SubscriptionOptions): AsyncGenerator<unknown, void, undefined> {
   const parser = new EventParser();
   let isFirst = true;
   let pauseMs = FIRST_MS;
@@ -18,6 +26,7 @@ export async function* subscribe({ send, path, signal }: SubscriptionOptions): A
     try {
       const reply = await open({ send, path, signal }, parser.lastEventId);
       isFirst = false;
+      observer?.opened?.();
       for await (const item of itemsOf(reply, parser)) {
         pauseMs = FIRST_MS;
         yield item;
@@ -26,8 +35,11 @@ export async function* subscribe({ send, path, signal }: SubscriptionOptions): A
       if (signal.aborted) return;
       if (isFirst || !isPassing(error)) throw error;
     }
+    if (signal.aborted) return;
     parser.reset();
-    await pause(Math.min(LONGEST_MS, Math.max(pauseMs, parser.retryMs ?? 0)), signal);
+    const waitMs = Math.min(LONGEST_MS, Math.max(pauseMs, parser.retryMs ?? 0));
+    observer?.lost?.(waitMs);
+    await pause(waitMs, signal);
     pauseMs = Math.min(LONGEST_MS, pauseMs * 2);
   }
 }

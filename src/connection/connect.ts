@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ProcmanError } from "../base/errors.ts";
 import { Client } from "../client/client.ts";
+import type { StreamObserver } from "../client/subscription.ts";
 import type { Request, SendRequest } from "../client/transport.ts";
 import type { Location } from "../config/find-config.ts";
 import { expiresIn, payloadOf } from "../contract/token-claims.ts";
@@ -29,10 +30,14 @@ type Patience = {
 
 const PATIENCE: Patience = { connectMs: CONNECT_TIMEOUT_MS, silenceMs: SILENCE_MS };
 
-/** @throws {ProcmanError} `no-daemon`, `service-down` */
-export async function connectTo(location: Location, consumer = "cli", patience = PATIENCE): Promise<Client> {
+/**
+ * `observer`: of the stream of events.
+ *
+ * @throws {ProcmanError} `no-daemon`, `service-down`
+ */
+export async function connectTo(location: Location, consumer = "cli", patience = PATIENCE, observer?: StreamObserver): Promise<Client> {
   await reach(location.stateDir, monotonicMs() + patience.connectMs);
-  return new Client(sender(location, consumer, patience));
+  return new Client(sender(location, consumer, patience), observer);
 }
 
 /** Sends requests to the current address, which changes when the service restarts. */

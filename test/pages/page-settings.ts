@@ -128,6 +128,8 @@ const INCIDENTS_MD: readonly Setting[] = [
   { block: "TOKEN=", config: withApi, before: "procman run --detach" },
 ];
 
+const MONITOR_MD: readonly Setting[] = [{ block: "procman monitor ", config: { name: "shop", processes: [web] } }];
+
 const LIBRARY_MD: readonly Setting[] = [
   {
     block: "try {",
@@ -247,6 +249,7 @@ test -x "$(sed -n 's/^CMD ."\\([^"]*\\)".*/\\1/p' block)"`,
     { block: "$ procman logs", config: { name: "shop", processes: [web] }, uses: "procman run --detach\nls .procman/shop/logs/*.open" },
   ],
   "docs/metrics.md": METRICS_MD,
+  "docs/monitor.md": MONITOR_MD,
   "docs/plugins.md": [
     {
       block: "$ procman status",

@@ -13,7 +13,7 @@ type Foreground = { readonly line: string; readonly pid: number; readonly log: s
 /** Time limit of one line. Milliseconds. */
 const LINE_MS = 40_000;
 
-const STAYS = /\bprocman (.* )?run(?!.*(--detach|-d\b|--once|--exit-with))\b|\bprocman .*\blogs\b.* -f\b|\bcurl .*-N\b/;
+const STAYS = /\bprocman (.* )?run(?!.*(--detach|-d\b|--once|--exit-with))\b|\bprocman .*\blogs\b.* -f\b|\bprocman monitor\b|\bcurl .*-N\b/;
 
 /** 3: it answers, and a process doesn't run. Ends, too, when procman has ended. */
 const UNTIL_IT_ANSWERS = "until procman status >/dev/null 2>&1 || [ $? = 3 ] || ! kill -0 $!; do sleep 0.1; done";

@@ -174,7 +174,8 @@ async function printFailures(client: Client, { message }: ProcmanError, { id, ac
   for (const line of (await Promise.all(parts)).flat()) process.stderr.write(`${line}\n`);
 }
 
-function defaultTimeout(action: Action): number {
+/** Seconds. */
+export function defaultTimeout(action: Action): number {
   return action === "restart" ? ROLL_SECONDS : DEFAULT_TIMEOUT_SECONDS;
 }
 

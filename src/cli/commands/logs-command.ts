@@ -2,7 +2,6 @@
 import { once } from "node:events";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { EXIT, ProcmanError } from "../../base/errors.ts";
-import { isObject } from "../../base/schema-check.ts";
 import type { Location } from "../../config/find-config.ts";
 import { connectTo } from "../../connection/connect.ts";
 import { LogFormatter } from "../../connection/log-format.ts";
@@ -14,12 +13,11 @@ import { timeOf } from "../format.ts";
 import { IDS_HELP, integerTo, selected, withTarget } from "../options.ts";
 import { withProgress } from "../progress.ts";
 import { type RunChoice, type RunFilter, runFilter } from "../shown-runs.ts";
-import { dataOfTarget, type TargetOptions, targetFile, targetLocation } from "../target.ts";
+import { dataOfTarget, NO_LOGS, storesNoLogs, type TargetOptions, targetFile, targetLocation } from "../target.ts";
 
 const LINES = 100;
 const MAX_LINES = 1_000_000;
 const MAX_RUNS = 1_000;
-const OFF = 'nothing is stored, because "logger.internalLogHours" is 0';
 
 type Options = {
   readonly config?: string;
@@ -81,26 +79,20 @@ async function logs(ids: readonly string[], options: Options): Promise<void> {
   const includes = chosen?.includes ?? ((): boolean => true);
   if (options.follow === true) {
     await checkIds(location, ids, options);
-    if (isOff(options)) printNote(OFF);
+    if (storesNoLogs(options)) printNote(NO_LOGS);
     return follow(reader, { ...query, ...beginningOf(options, chosen) }, { print, includes });
   }
   if (options.lines === 0) return checkIds(location, ids, options);
   const shown = { ...query, ...(chosen && { from: Math.max(query.from ?? 0, chosen.from ?? 0) }) };
   if ((await printStored(reader, shown, { print, includes, lines: options.lines })) > 0) return;
   await checkIds(location, ids, options);
-  printNote(isOff(options) ? OFF : "no matching log entries");
+  printNote(storesNoLogs(options) ? NO_LOGS : "no matching log entries");
 }
 
 /** Where a follower begins. */
 function beginningOf({ lines = LINES }: Options, chosen: RunFilter | undefined): LogQuery {
   if (chosen !== undefined) return { from: chosen.from ?? Date.now() };
   return lines === 0 ? { from: Date.now() } : { limit: Math.min(lines, 10_000) };
-}
-
-/** Whether the configuration turns off storing logs. */
-function isOff(target: TargetOptions): boolean {
-  const data = dataOfTarget(target);
-  return isObject(data) && isObject(data.logger) && data.logger.internalLogHours === 0;
 }
 
 function printNote(text: string): void {

@@ -1,0 +1,26 @@
+/** `procman monitor`: processes with their states and their output, live. */
+import type { Command } from "commander";
+import { withTarget } from "../options.ts";
+import type { TargetOptions } from "../target.ts";
+
+type Options = TargetOptions & { readonly mouse?: boolean };
+
+export function define(parent: Command): void {
+  const command = parent
+    .command("monitor")
+    .summary("watch processes and their output, and control them, full screen")
+    .description(
+      "Shows processes with states, CPU, memory and output, full screen and live, and controls them; ? shows the keys. Without a terminal, or with TERM=dumb, prints one line for each change until Ctrl-C or the end of procman.",
+    );
+  withTarget(command).option("--mouse", "select and scroll with the mouse; to copy text, most terminals then need Shift").action(monitor);
+}
+
+async function monitor({ mouse = false, ...target }: Options): Promise<void> {
+  const { stdin, stdout, env } = process;
+  if (stdin.isTTY && stdout.isTTY && env.TERM !== "dumb") {
+    const { runMonitor } = await import("../monitor/monitor.ts");
+    return runMonitor(target, mouse);
+  }
+  const { printChanges } = await import("../monitor/change-lines.ts");
+  return printChanges(target);
+}
