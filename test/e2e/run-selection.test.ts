@@ -95,7 +95,7 @@ test("successExitCodes: a job that ends so has finished, with its real code; wha
   assert.equal((await procman(folder, ["run", "--detach", "--wait"])).code, 0);
   const [sync] = JSON.parse((await procman(folder, ["status", "--json"])).out) as readonly ProcessRecord[];
   assert.deepEqual([sync?.status, sync?.code, sync?.reason, sync?.restarts], ["finished", 24, "finished by itself with code 24", 0]);
-  assert.match((await procman(folder, ["why", "sync"])).out, /exited with code 24 .*It was not restarted\.\n$/);
+  assert.match((await procman(folder, ["why", "sync"])).out, /exited with code 24 .*It was not restarted\.\n/);
 });
 
 test("run --once continues when the service is killed", async (context) => {

@@ -377,7 +377,7 @@ test("scheduled runs that were missed while procman was down are reported once, 
   await eventually(() => (Date.now() > before + 2_100 ? true : undefined));
   const ran = readFileSync(join(procman.folder, "runs"), "utf8").length;
   const next = nextRun(context, procman);
-  await next.line(/job .*not started by its schedule \d+ times \(\d\d:\d\d:\d\d to \d\d:\d\d:\d\d\): procman was away then/);
+  await next.line(/job .*not started by its schedule \d+ times \(\S+T\d\d:\d\d:\d\d\S* to \S+T\d\d:\d\d:\d\d\S*\): procman was away then/);
   assert.ok(readFileSync(join(procman.folder, "runs"), "utf8").length <= ran + 8, "at most one run may have started since");
   await next.line(/job .*starts by its schedule/);
   assert.equal(next.lines.filter((line) => /procman was away/.test(line)).length, 1);
