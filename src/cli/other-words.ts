@@ -14,6 +14,8 @@ const OTHER_WORDS: Readonly<Record<string, string>> = {
   prettylist: '"procman status --json" prints the processes as JSON',
   top: '"procman monitor" shows CPU and memory, live',
   monit: '"procman monitor" shows processes, CPU and memory, and their output, live',
+  top: '"procman status" shows CPU and memory; "watch -n1 procman status" goes on doing so, "procman dashboard" in the browser',
+  monit: '"procman status" shows CPU and memory; "watch -n1 procman status" goes on doing so, "procman dashboard" in the browser',
   tail: '"procman logs -f" follows the output',
   clear: '"procman flush" empties the logs',
   maintail: '"procman logs --category lifecycle,service" shows what procman itself says',

@@ -128,10 +128,10 @@ export class DashboardRig {
       .waitFor();
   }
 
-  /** Violations of WCAG 2.2 AA that axe finds. */
-  async axe(page: Page): Promise<readonly string[]> {
-    await page.evaluate(AXE);
-    const { violations }: AxeResults = await page.evaluate(`axe.run({ runOnly: ${JSON.stringify(RULES)} })`);
+  /** Violations of WCAG 2.2 AA that axe finds. `rules`: names or tags. Default: all. */
+  async axe(page: Page, rules: readonly string[] = RULES): Promise<readonly string[]> {
+    if (await page.evaluate("globalThis.axe === undefined")) await page.evaluate(AXE);
+    const { violations }: AxeResults = await page.evaluate(`axe.run({ runOnly: ${JSON.stringify(rules)} })`);
     return violations.map(
       ({ id, nodes }) =>
         `${id}: ${nodes

@@ -74,12 +74,11 @@ test("earlier lines are loaded while scrolling up, to the first one, without gap
   await page.getByText("No line passes the filter so far.").waitFor();
   await page.getByLabel("Severity").selectOption("");
   await page.locator(".line").filter({ hasText: "line 2000" }).waitFor();
-  const first = page.locator(".line").filter({ hasText: /line 1$/ });
-  for (let tries = 0; tries < 60 && (await first.count()) === 0; tries += 1) {
+  const first = (): Promise<string | null> => page.locator(".line .text").first().textContent();
+  for (let top = await first(); !/^line 1$|^started/.test(top ?? ""); top = await first()) {
     await scrollToTop(page);
-    await page.waitForTimeout(50);
+    await page.waitForFunction(`document.querySelector(".line .text").textContent !== ${JSON.stringify(top)}`);
   }
-  await first.waitFor();
   const numbers = (await lines(page)).flatMap((text) => /^line (\d+)$/.exec(text)?.[1] ?? []).map(Number);
   assert.deepEqual(
     numbers,
@@ -94,12 +93,10 @@ test("hits are marked and stepped through, beyond the loaded lines too; only lin
   const find = page.getByLabel(/^Find in the log/);
   await find.fill("LINE 7");
   await page.getByRole("button", { name: "Hit before" }).click();
-  await page.locator(".line mark").first().waitFor();
-  const current = page.locator(".line.current");
-  for (let tries = 0; tries < 40 && !/line 7/.test((await current.allTextContents()).join()); tries += 1) {
-    await page.getByRole("button", { name: "Hit before" }).click();
-    await page.waitForTimeout(50);
-  }
+  await page
+    .locator(".line.current")
+    .filter({ hasText: /line 7/ })
+    .waitFor();
   assert.equal(await page.locator(".line mark").first().textContent(), "line 7");
   await page.getByRole("button", { name: "Only hits" }).click();
   await page
@@ -107,6 +104,7 @@ test("hits are marked and stepped through, beyond the loaded lines too; only lin
     .filter({ hasNotText: /line 7/ })
     .first()
     .waitFor({ state: "detached" });
+  await page.locator(".line mark").first().waitFor();
   const shown = await lines(page);
   assert.ok(shown.length > 0 && shown.every((text) => /line 7/.test(text)));
   assert.deepEqual(rig.faults, []);
@@ -169,6 +167,10 @@ test("hostile lines are only text: no markup, no control, no other direction, no
     .getByText(/more characters/)
     .first()
     .waitFor();
+  const end = page.locator(".line").filter({ hasText: /^.*last$/ });
+  await end.waitFor();
+  const { y = 0 } = (await end.boundingBox()) ?? {};
+  assert.ok(y > 100 && y < 800, `the end is in view, at ${y}`);
   assert.deepEqual(await rig.axe(page), []);
   await rig.picture(page, "logs-hostile");
   assert.deepEqual(rig.faults, []);

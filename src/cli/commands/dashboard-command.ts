@@ -35,7 +35,9 @@ async function dashboard({ scope, open, ...target }: Options): Promise<void> {
   const client = await connect(target);
   const endpoint = await reach(stateDir, monotonicMs() + CONNECT_TIMEOUT_MS);
   const url = addressOf(endpoint);
-  const { code, expiresInSeconds } = await client.dashboardCode(order);
+  const { code, expiresInSeconds } = await client.dashboardCode(order).catch((error: unknown) => {
+    throw error instanceof ProcmanError && error.code === "path-unknown" ? tooOld(endpoint) : error;
+  });
   const link = `${url}#code=${code}`;
   const { SSH_CONNECTION: ssh, SUDO_USER: sudo } = process.env;
   // A browser of root would be one without the user's desktop and settings.
@@ -44,6 +46,13 @@ async function dashboard({ scope, open, ...target }: Options): Promise<void> {
     ? [`Opening ${url} in the browser. If nothing opens, this link works once, within ${expiresInSeconds} s:`, link]
     : [`This link works once, within ${expiresInSeconds} s; "${asTyped("dashboard", target)}" makes another:`, link];
   process.stdout.write(`${[...lines, ...(ssh ? forwarding(ssh, endpoint) : [])].join("\n")}\n`);
+}
+
+function tooOld({ version }: Endpoint): ProcmanError {
+  return new ProcmanError(
+    "service-down",
+    `Cannot open the dashboard: the running procman (${version}) has none; "procman upgrade" replaces it, without restarting a process`,
+  );
 }
 
 /** @throws {ProcmanError} `service-down` */

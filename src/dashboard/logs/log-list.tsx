@@ -2,7 +2,7 @@
 import type { JSX, RefObject } from "preact";
 import { useCallback, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useObserved } from "../parts/app-context.ts";
-import { jsonLines } from "./line-pieces.ts";
+import { jsonLines, OPEN_CHARACTERS, SHOWN_CHARACTERS } from "./line-pieces.ts";
 import { LogLine } from "./log-line.tsx";
 import type { LogPager } from "./log-pager.ts";
 import { linesOf, type WindowLine } from "./log-window.ts";
@@ -17,6 +17,8 @@ const BEFORE_TEXT = 262;
 const MARGIN = 20;
 /** Of a time that was jumped to, below the upper edge. Pixels. */
 const JUMP_OFFSET = 120;
+/** Heights of wrapped lines are estimates: at the end, the last line is where the end is. */
+const AT_END = { top: "auto", bottom: "0" } as const;
 /** So near to an end, more is loaded. Pixels. */
 const NEAR = 1_500;
 
@@ -67,7 +69,7 @@ export function LogList({ pager, search, isWrapped, current, control, startsAtTi
       aria-label="Lines of the log"
     >
       <div class="log-room" style={{ height: `${heights.total}px` }}>
-        <div class="log-slice" style={{ transform: `translateY(${heights.top(from)}px)` }}>
+        <div class="log-slice" style={to === lines.length ? AT_END : { top: `${heights.top(from)}px`, bottom: "auto" }}>
           {lines.slice(from, to).map(({ key, entry }) => (
             <LogLine
               key={key}
@@ -101,14 +103,15 @@ function columnsIn(width: number): number {
   return Math.max(20, Math.floor((width - BEFORE_TEXT) / CHARACTER));
 }
 
-function heightsOf(
-  lines: readonly WindowLine[],
-  { open, columns }: { readonly open: ReadonlySet<number>; readonly columns: number },
-): RowHeights {
+type HeightsParts = { readonly open: ReadonlySet<number>; readonly columns: number };
+
+function heightsOf(lines: readonly WindowLine[], { open, columns }: HeightsParts): RowHeights {
   const rows = new Float64Array(lines.length).fill(ROW);
-  if (columns !== Infinity)
-    for (let index = 0; index < lines.length; index += 1) rows[index] = ROW * wrappedRows(lines[index]?.entry.text ?? "", columns);
   const first = lines[0]?.key ?? 0;
+  if (columns !== Infinity)
+    lines.forEach(({ key, entry }, index) => {
+      rows[index] = ROW * wrappedRows(entry.text, columns, open.has(key) ? OPEN_CHARACTERS : SHOWN_CHARACTERS);
+    });
   for (const key of open) {
     const json = jsonLines(lines[key - first]?.entry.text ?? "");
     if (json !== undefined) rows[key - first] = (rows[key - first] ?? ROW) + json.length * ROW;

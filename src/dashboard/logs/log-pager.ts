@@ -179,6 +179,7 @@ export class LogPager {
   #pause(): void {
     this.#end.abort();
     this.#end = new AbortController();
+    this.#isBusy = false;
     this.state.set({ isLoading: false, isFollowing: false });
   }
 }

@@ -56,6 +56,7 @@ test("rows of different heights are found by their position", () => {
   assert.deepEqual([heights.top(1), heights.top(9), heights.total], [10, 60, 60]);
   assert.deepEqual([new RowHeights([]).at(5), new RowHeights([]).total], [0, 0]);
   assert.deepEqual([wrappedRows("", 10), wrappedRows("a".repeat(21), 10), wrappedRows("漢".repeat(10), 10)], [1, 3, 2]);
+  assert.equal(wrappedRows("a".repeat(1_000), 10, 95), 10);
 });
 
 test("hits are found in both directions", () => {

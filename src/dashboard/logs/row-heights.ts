@@ -29,11 +29,12 @@ export class RowHeights {
   }
 }
 
-/** Rows that a text takes when it is wrapped after so many characters; wide characters take two places. */
-export function wrappedRows(text: string, columns: number): number {
-  if (text.length * 2 <= columns) return 1;
+/** Rows that a text of at most `limit` characters takes when it is wrapped after so many; wide characters take two places. */
+export function wrappedRows(text: string, columns: number, limit = Infinity): number {
+  const length = Math.min(text.length, limit);
+  if (length * 2 <= columns) return 1;
   let places = 0;
-  for (let index = 0; index < text.length; index += 1) {
+  for (let index = 0; index < length; index += 1) {
     const code = text.charCodeAt(index);
     places += code === 9 ? 8 : code >= 0x1100 && code < 0xd800 ? 2 : 1;
   }

@@ -11,6 +11,8 @@ import { withRecord } from "./record-lists.ts";
 
 /** Interval of requests for CPU and memory. Milliseconds. */
 const POLL_MS = 5_000;
+/** With thousands of processes, a request takes at most this part of the time. */
+const POLL_SHARE = 20;
 /** Events that come within this time are shown together. Milliseconds. */
 const BATCH_MS = 30;
 /** Of the first attempts to connect, doubled up to the longest. Milliseconds. */
@@ -35,6 +37,8 @@ export class LiveModel {
   readonly connection = new Observable<LiveConnection>({ kind: "connecting" });
   /** When the processes were last heard of. Milliseconds since 1970. */
   readonly updated = new Observable(0);
+  /** For the stream of events, whose connection is shown. */
+  readonly #watched: Client;
   readonly #end = new AbortController();
   readonly #refused: (why: string) => void;
   readonly #changed = new Map<string, ProcessRecord>();
@@ -48,8 +52,9 @@ export class LiveModel {
   /** `refused`: the token isn't valid any more. */
   constructor(send: SendRequest, refused: (why: string) => void) {
     this.#refused = refused;
-    this.client = new Client(send, { opened: () => this.#opened(), lost: (pauseMs, error) => this.#lost(pauseMs, error) });
-    this.history = new MetricHistory((id, query) => new Client(send).metrics(id, query));
+    this.client = new Client(send);
+    this.#watched = new Client(send, { opened: () => this.#opened(), lost: (pauseMs, error) => this.#lost(pauseMs, error) });
+    this.history = new MetricHistory((id, query) => this.client.metrics(id, query));
   }
 
   start(): void {
@@ -74,6 +79,7 @@ export class LiveModel {
     if (this.#isAsking || this.#end.signal.aborted) return;
     clearTimeout(this.#poll);
     this.#isAsking = true;
+    const begun = performance.now();
     try {
       const [processes, state] = await Promise.all([this.client.processes(), this.client.state()]);
       this.processes.set(processes);
@@ -86,7 +92,8 @@ export class LiveModel {
     } finally {
       this.#isAsking = false;
       // A page that nobody sees asks for nothing.
-      if (!document.hidden && !this.#end.signal.aborted) this.#poll = setTimeout(() => void this.refresh(), POLL_MS);
+      if (!document.hidden && !this.#end.signal.aborted)
+        this.#poll = setTimeout(() => void this.refresh(), Math.max(POLL_MS, (performance.now() - begun) * POLL_SHARE));
     }
   }
 
@@ -109,7 +116,7 @@ export class LiveModel {
     const { signal } = this.#end;
     for (let pauseMs = FIRST_PAUSE_MS; !signal.aborted; pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2)) {
       try {
-        for await (const event of this.client.events(this.#lastEvent, signal, TYPES)) this.#take(event);
+        for await (const event of this.#watched.events(this.#lastEvent, signal, TYPES)) this.#take(event);
       } catch (error) {
         if (this.#failed(error)) return;
         this.#lost(pauseMs, error);

@@ -37,7 +37,7 @@ function DefinitionFacts({ definition }: { readonly definition: DefinitionRecord
       </dl>
       {definition.env.length > 0 && (
         <details>
-          <summary>Environment: {definition.env.length} variables</summary>
+          <summary>Environment ({definition.env.length})</summary>
           <ul class="variables">
             {definition.env.map((variable) => (
               <li key={variable.name}>
