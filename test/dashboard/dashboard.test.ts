@@ -304,6 +304,30 @@ test("a service that is killed is found again by itself, and what happened meanw
   assert.deepEqual(faults, []);
 });
 
+test("a tab that is hidden for a while gives up its connection, and shows what happened meanwhile when it is visible again", async (context) => {
+  const rig = await started(context, [{ id: "web", cmd: "sleep 1000", autostart: true }]);
+  if (rig === undefined) return;
+  const page = await rig.open();
+  await page.clock.install();
+  await page.reload();
+  await states(page, { web: "running" });
+  const hide = (isHidden: boolean): Promise<unknown> =>
+    page.evaluate(
+      `Object.defineProperty(document, "hidden", { value: ${isHidden}, configurable: true }); document.dispatchEvent(new Event("visibilitychange"))`,
+    );
+  const ended = page.waitForEvent("requestfailed", (request) => request.url().includes("/events"));
+  await hide(true);
+  await page.clock.fastForward(31_000);
+  await ended;
+  await rig.command(["stop", "web"]);
+  const again = page.waitForRequest((request) => request.url().includes("/events"));
+  await hide(false);
+  await again;
+  await states(page, { web: "stopped" });
+  await rig.command(["start", "web"]);
+  await states(page, { web: "running" });
+});
+
 test("after procman has ended the page keeps the last values and says how old they are", async (context) => {
   const rig = await started(context, [{ id: "web", cmd: "sleep 1000", autostart: true }]);
   if (rig === undefined) return;

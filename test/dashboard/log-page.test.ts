@@ -36,6 +36,9 @@ async function opened(context: TestContext, count: number): Promise<{ readonly r
   return { rig, page };
 }
 
+/** What a function that runs in the page finds; this program has no types of browsers. */
+type PageGlobals = { readonly document: { readonly querySelector: (selector: string) => { readonly textContent: string } | null } };
+
 const lines = (page: Page): Promise<readonly string[]> => page.locator(".line .text").allTextContents();
 
 async function scrollToTop(page: Page): Promise<void> {
@@ -77,7 +80,10 @@ test("earlier lines are loaded while scrolling up, to the first one, without gap
   const first = (): Promise<string | null> => page.locator(".line .text").first().textContent();
   for (let top = await first(); !/^line 1$|^started/.test(top ?? ""); top = await first()) {
     await scrollToTop(page);
-    await page.waitForFunction(`document.querySelector(".line .text").textContent !== ${JSON.stringify(top)}`);
+    await page.waitForFunction(
+      (before) => (globalThis as unknown as PageGlobals).document.querySelector(".line .text")?.textContent !== before,
+      top,
+    );
   }
   const numbers = (await lines(page)).flatMap((text) => /^line (\d+)$/.exec(text)?.[1] ?? []).map(Number);
   assert.deepEqual(

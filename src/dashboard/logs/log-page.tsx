@@ -1,6 +1,7 @@
 /** The log of one, several or all processes. */
 import type { JSX, RefObject } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { watchVisibility } from "../model/visibility.ts";
 import { type AppParts, useApp, useObserved } from "../parts/app-context.ts";
 import { plainText } from "./ansi.ts";
 import { download, EXPORT_LIMIT, exportedLog, textOfLine } from "./log-export.ts";
@@ -59,7 +60,11 @@ function usePager(view: LogPageView): LogPager {
   const { at } = view;
   useEffect(() => {
     void (at === undefined ? pager.openEnd() : pager.openAt(at));
-    return () => pager.stop();
+    const unwatch = watchVisibility({ rest: () => pager.rest(), wake: (hasRested) => hasRested && pager.wake() });
+    return () => {
+      unwatch();
+      pager.stop();
+    };
   }, [pager, at]);
   return pager;
 }

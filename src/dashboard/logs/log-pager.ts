@@ -70,6 +70,16 @@ export class LogPager {
     this.#end.abort();
   }
 
+  /** Gives up its stream, if it has one, until `wake`. */
+  rest(): void {
+    if (this.state.value.isFollowing) this.#pause();
+  }
+
+  /** Follows again, if the end was in view. */
+  wake(): void {
+    if (this.#isPinned && !this.state.value.isFollowing) void this.openEnd();
+  }
+
   /** Whether the end is in view: if not, the window doesn't lose the lines that are. */
   pin(isPinned: boolean): void {
     this.#isPinned = isPinned;

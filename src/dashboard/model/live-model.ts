@@ -8,6 +8,7 @@ import type { StateRecord } from "../../contract/state-record.ts";
 import { MetricHistory } from "./metric-history.ts";
 import { Observable } from "./observable.ts";
 import { withRecord } from "./record-lists.ts";
+import { watchVisibility } from "./visibility.ts";
 
 /** Interval of requests for CPU and memory. Milliseconds. */
 const POLL_MS = 5_000;
@@ -39,7 +40,10 @@ export class LiveModel {
   readonly updated = new Observable(0);
   /** For the stream of events, whose connection is shown. */
   readonly #watched: Client;
-  readonly #end = new AbortController();
+  /** Of the stream. */
+  #end = new AbortController();
+  #unwatch: () => void = () => undefined;
+  #isStopped = false;
   readonly #refused: (why: string) => void;
   readonly #changed = new Map<string, ProcessRecord>();
   #lastEvent: string | undefined;
@@ -58,12 +62,19 @@ export class LiveModel {
   }
 
   start(): void {
-    document.addEventListener("visibilitychange", this.#onVisible);
+    this.#unwatch = watchVisibility({
+      rest: () => this.#end.abort(),
+      wake: (hasRested) => {
+        void this.refresh();
+        if (hasRested) void this.#follow();
+      },
+    });
     void this.#follow();
   }
 
   stop(): void {
-    document.removeEventListener("visibilitychange", this.#onVisible);
+    this.#isStopped = true;
+    this.#unwatch();
     this.#end.abort();
     clearTimeout(this.#batch);
     clearTimeout(this.#poll);
@@ -76,7 +87,7 @@ export class LiveModel {
 
   /** Asks for all processes now. */
   async refresh(): Promise<void> {
-    if (this.#isAsking || this.#end.signal.aborted) return;
+    if (this.#isAsking || this.#isStopped) return;
     clearTimeout(this.#poll);
     this.#isAsking = true;
     const begun = performance.now();
@@ -92,7 +103,7 @@ export class LiveModel {
     } finally {
       this.#isAsking = false;
       // A page that nobody sees asks for nothing.
-      if (!document.hidden && !this.#end.signal.aborted)
+      if (!document.hidden && !this.#isStopped)
         this.#poll = setTimeout(() => void this.refresh(), Math.max(POLL_MS, (performance.now() - begun) * POLL_SHARE));
     }
   }
@@ -107,12 +118,9 @@ export class LiveModel {
     this.incidents.set(incidents);
   }
 
-  readonly #onVisible = (): void => {
-    if (!document.hidden) void this.refresh();
-  };
-
   /** Reconnects by itself, also if procman doesn't answer at first. */
   async #follow(): Promise<void> {
+    this.#end = new AbortController();
     const { signal } = this.#end;
     for (let pauseMs = FIRST_PAUSE_MS; !signal.aborted; pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2)) {
       try {
