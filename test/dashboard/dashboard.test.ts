@@ -254,16 +254,23 @@ test("the plan shows what the edited file would do, problems with their places, 
   if (rig === undefined) return;
   const page = await rig.open();
   await go(page, "Plan");
+  // The page looks at the file every few seconds, and when it is opened.
+  const again = async (): Promise<void> => {
+    await go(page, "Overview");
+    await go(page, "Plan");
+  };
   await page.getByText("a reload would change nothing").waitFor();
   const file = join(rig.folder, "procman.json");
   const config = JSON.parse(readFileSync(file, "utf8")) as { processes: ProcessConfig[] };
   writeFileSync(file, JSON.stringify({ ...config, processes: [{ id: "web", cdm: "sleep 1" }] }, undefined, 2));
+  await again();
   await page.getByText("procman.json:5:7 processes[0].cdm").waitFor();
   assert.deepEqual(await rig.axe(page), []);
   writeFileSync(
     file,
     JSON.stringify({ ...config, processes: [...config.processes.slice(1), { id: "added", cmd: "sleep 1000", autostart: true }] }),
   );
+  await again();
   await page.getByRole("row").filter({ hasText: "added" }).filter({ hasText: "start" }).waitFor();
   await page.getByRole("row").filter({ hasText: "web-1" }).filter({ hasText: "stop" }).waitFor();
   await page.getByRole("button", { name: "Reload" }).click();

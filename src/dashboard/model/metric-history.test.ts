@@ -76,6 +76,10 @@ test("present values continue the curve, which moves once a minute and holds an 
     history.of("web")?.map(({ cpuPercent }) => cpuPercent),
     [5, 7, 7],
   );
+  const { cpuPercent: _, memoryBytes: __, ...stopped } = record;
+  now = NOW + 2 * 60_000;
+  history.add([stopped]);
+  assert.equal(history.of("web")?.length, 3, "no value, no point");
   now = NOW + (HISTORY_MINUTES + 5) * 60_000;
   history.add([record]);
   assert.equal(history.of("web")?.length, 1);

@@ -45,9 +45,10 @@ export class MetricHistory {
   /** Present values, as the newest point of each known curve. */
   add(records: readonly ProcessRecord[]): void {
     const minute = Math.floor(this.#now() / MINUTE_MS);
-    for (const { id, cpuPercent = 0, memoryBytes = 0 } of allOf(records)) {
+    for (const { id, cpuPercent, memoryBytes } of allOf(records)) {
       const before = this.#points.get(id);
-      if (before === undefined) continue;
+      // Without values it doesn't run, and its curve has a gap.
+      if (before === undefined || cpuPercent === undefined || memoryBytes === undefined) continue;
       // The average of a minute is the service's to make: here the last value stands for it.
       const kept = before.filter((point) => point.minute > minute - HISTORY_MINUTES && point.minute !== minute);
       this.#points.set(id, [...kept, { minute, cpuPercent, memoryBytes }]);
