@@ -17,7 +17,7 @@ export function ConnectionLine(): JSX.Element {
   if (connection.kind === "lost") {
     const seconds = Math.max(0, Math.ceil((connection.retryAt - now) / 1_000));
     return (
-      <span class="connection lost" title={connection.why}>
+      <span class="connection lost">
         <span role="status">Connection lost</span>, again in {seconds} s{old}
       </span>
     );

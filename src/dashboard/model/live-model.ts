@@ -26,7 +26,7 @@ const TYPES: readonly EventType[] = ["process.state", "process.incident", "plugi
 export type LiveConnection =
   | { readonly kind: "connecting" | "live" }
   /** `retryAt`: milliseconds since 1970. */
-  | { readonly kind: "lost"; readonly retryAt: number; readonly why: string };
+  | { readonly kind: "lost"; readonly retryAt: number };
 
 export class LiveModel {
   readonly client: Client;
@@ -38,8 +38,6 @@ export class LiveModel {
   readonly connection = new Observable<LiveConnection>({ kind: "connecting" });
   /** When the processes were last heard of. Milliseconds since 1970. */
   readonly updated = new Observable(0);
-  /** For the stream of events, whose connection is shown. */
-  readonly #watched: Client;
   /** Of the stream. */
   #end = new AbortController();
   #unwatch: () => void = () => undefined;
@@ -56,8 +54,7 @@ export class LiveModel {
   /** `refused`: the token isn't valid any more. */
   constructor(send: SendRequest, refused: (why: string) => void) {
     this.#refused = refused;
-    this.client = new Client(send);
-    this.#watched = new Client(send, { opened: () => this.#opened(), lost: (pauseMs, error) => this.#lost(pauseMs, error) });
+    this.client = new Client(send, { opened: () => this.#opened(), lost: (pauseMs) => this.#lost(pauseMs) });
     this.history = new MetricHistory((id, query) => this.client.metrics(id, query));
   }
 
@@ -124,10 +121,10 @@ export class LiveModel {
     const { signal } = this.#end;
     for (let pauseMs = FIRST_PAUSE_MS; !signal.aborted; pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2)) {
       try {
-        for await (const event of this.#watched.events(this.#lastEvent, signal, TYPES)) this.#take(event);
+        for await (const event of this.client.events(this.#lastEvent, signal, TYPES)) this.#take(event);
       } catch (error) {
         if (this.#failed(error)) return;
-        this.#lost(pauseMs, error);
+        this.#lost(pauseMs);
         await new Promise((resolve) => setTimeout(resolve, pauseMs));
       }
     }
@@ -146,9 +143,8 @@ export class LiveModel {
     void this.refresh();
   }
 
-  #lost(pauseMs: number, error: unknown): void {
-    const why = error instanceof Error ? error.message : "procman has closed the connection";
-    this.connection.set({ kind: "lost", retryAt: Date.now() + pauseMs, why });
+  #lost(pauseMs: number): void {
+    this.connection.set({ kind: "lost", retryAt: Date.now() + pauseMs });
   }
 
   #take(event: EventRecord): void {
