@@ -5,10 +5,10 @@ import { Observable } from "./observable.ts";
 const SHOWN_MS = 6_000;
 const LIMIT = 4;
 
-export type Notice = { readonly key: number; readonly text: string; readonly isBad: boolean };
+export type ShownNotice = { readonly key: number; readonly text: string; readonly isBad: boolean };
 
 export class Notices {
-  readonly list = new Observable<readonly Notice[]>([]);
+  readonly list = new Observable<readonly ShownNotice[]>([]);
   #lastKey = 0;
 
   say(text: string): void {
