@@ -6,7 +6,7 @@ const WAITED_FOR = { from: "package", package: "node:test", name: ["test", "it",
 
 export default [
   {
-    files: ["src/**/*.ts", "scripts/**/*.ts", "test/**/*.ts"],
+    files: ["src/**/*.{ts,tsx}", "scripts/**/*.ts", "test/**/*.ts"],
     languageOptions: { parser, parserOptions: { project: "./tsconfig.json" } },
     plugins: { "@typescript-eslint": plugin },
     rules: { "@typescript-eslint/no-floating-promises": ["error", { allowForKnownSafeCalls: [WAITED_FOR] }] },

@@ -71,7 +71,23 @@ function inThread(name: string, file: string): UserConfig[] {
   return program(name, file).map((build) => ({ ...build, format: "esm", fixedExtension: false }));
 }
 
+/** For browsers; `scripts/dashboard-files.mjs` names and compresses it. */
+const BROWSER: UserConfig = {
+  ...shared,
+  entry: { app: "src/dashboard/main.tsx" },
+  outDir: ".cache/dashboard",
+  platform: "browser",
+  target: "es2022",
+  format: "esm",
+  minify: true,
+  dts: false,
+  tsconfig: "src/dashboard/tsconfig.json",
+  inputOptions: { transform: { jsx: { runtime: "automatic", importSource: "preact" } } },
+  outputOptions: { codeSplitting: false, entryFileNames: "app.js" },
+};
+
 export default defineConfig([
+  BROWSER,
   ...program("procman", "src/bin.ts", `#!/usr/bin/env node\n${IGNORE_SIGNALS}`),
   ...program("keeper", "src/keeper/keeper-boot.ts"),
   ...cachedProgram("keeper-main", "src/keeper/main.ts"),

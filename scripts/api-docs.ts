@@ -29,7 +29,7 @@ function tables(): string {
 
 function answerOf(output: Route["output"]): string {
   if (output.kind === "stream") return `stream of \`${output.schema}\``;
-  if (output.kind === "text") return "text";
+  if (output.kind === "text" || output.kind === "file") return output.kind;
   return output.schema === undefined ? "" : `\`${output.schema}\`${output.list ? "s" : ""}`;
 }
 

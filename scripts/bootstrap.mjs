@@ -16,6 +16,7 @@ const PROGRAMS = {
   zsh: "zsh",
   fish: "fish",
   tmux: "tmux",
+  chromium: "chromium",
 };
 
 /** Where system programs live though a user's PATH may not say so. */

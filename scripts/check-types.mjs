@@ -11,16 +11,19 @@ const host = {
   getNewLine: () => "\n",
 };
 
-function readProgram() {
+/** procman, and its dashboard for browsers. */
+const CONFIGURATIONS = ["tsconfig.json", "src/dashboard/tsconfig.json"];
+
+function readProgram(file) {
   const onUnRecoverableConfigFileDiagnostic = (problem) => {
     throw new Error(ts.formatDiagnostic(problem, host));
   };
-  const config = ts.getParsedCommandLineOfConfigFile(join(ROOT, "tsconfig.json"), {}, { ...ts.sys, onUnRecoverableConfigFileDiagnostic });
+  const config = ts.getParsedCommandLineOfConfigFile(join(ROOT, file), {}, { ...ts.sys, onUnRecoverableConfigFileDiagnostic });
   return ts.createProgram({ rootNames: config.fileNames, options: config.options, configFileParsingDiagnostics: config.errors });
 }
 
-async function floatingPromises(program) {
-  const overrideConfig = { files: ["**/*.ts"], languageOptions: { parserOptions: { programs: [program] } } };
+async function floatingPromises(programs) {
+  const overrideConfig = { files: ["**/*.{ts,tsx}"], languageOptions: { parserOptions: { programs } } };
   const eslint = new ESLint({ cwd: ROOT, overrideConfig });
   const results = await eslint.lintFiles(["src", "scripts", "test"]);
   const formatter = await eslint.loadFormatter("stylish");
@@ -28,10 +31,10 @@ async function floatingPromises(program) {
   return { files: results.length, problems, text: await formatter.format(results) };
 }
 
-const program = readProgram();
-const types = ts.getPreEmitDiagnostics(program);
+const programs = CONFIGURATIONS.map(readProgram);
+const types = programs.flatMap((program) => ts.getPreEmitDiagnostics(program));
 if (types.length > 0) console.error(ts.formatDiagnostics(types, host));
-const promises = await floatingPromises(program);
+const promises = await floatingPromises(programs);
 if (promises.problems > 0) console.error(promises.text);
 console.log(`${promises.files} files, ${types.length + promises.problems} problems`);
 process.exitCode = types.length + promises.problems === 0 && promises.files > 0 ? 0 : 1;

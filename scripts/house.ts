@@ -21,7 +21,7 @@ export function exitCodeOf({ folders, problems }: Pick<Report, "folders" | "prob
 export function checkHouse(root: string): Report {
   const files = readdirSync(root, { recursive: true, encoding: "utf8" })
     .map((file) => file.replaceAll("\\", "/"))
-    .filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts"))
+    .filter((file) => /\.tsx?$/.test(file) && !/\.test\.tsx?$/.test(file))
     .sort();
   const folders = [...new Set(files.map(dirname))].filter((folder) => folder !== ".");
   return {
@@ -52,7 +52,7 @@ function sameTypeNames(root: string, files: readonly string[]): string[] {
 
 /** The names of the types, interfaces and classes that the file declares. */
 function typesIn(source: string): string[] {
-  const { statements } = ts.createSourceFile("file.ts", source, ts.ScriptTarget.Latest);
+  const { statements } = ts.createSourceFile("file.tsx", source, ts.ScriptTarget.Latest);
   const declarations = statements.filter(
     (node) => ts.isTypeAliasDeclaration(node) || ts.isInterfaceDeclaration(node) || ts.isClassDeclaration(node),
   );

@@ -9,6 +9,7 @@ export const COMMANDS: Readonly<Record<CommandName, () => Promise<CommandModule>
   upgrade: () => import("./commands/upgrade-command.ts"),
   status: () => import("./commands/status-command.ts"),
   monitor: () => import("./commands/monitor-command.ts"),
+  dashboard: () => import("./commands/dashboard-command.ts"),
   logs: () => import("./commands/logs-command.ts"),
   why: () => import("./commands/why-command.ts"),
   list: () => import("./commands/list-command.ts"),

@@ -7,6 +7,7 @@ const EXAMPLES: Readonly<Record<CommandName, readonly string[]>> = {
   upgrade: ["upgrade"],
   status: ["status", "status web", "status --name shop", "status --check web", "status group:backend"],
   monitor: ["monitor", "monitor --name shop", "monitor | tee changes"],
+  dashboard: ["dashboard", "dashboard --scope read", "dashboard --no-open"],
   logs: ["logs -f", "logs web -n 20", "logs --severity error --since 10m", "logs web --search timeout --since yesterday"],
   why: ["why web", "why web -n 3"],
   list: ["list", "list --json"],

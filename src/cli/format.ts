@@ -97,23 +97,6 @@ function dateOf(text: string): number | undefined {
   return Date.parse(`${year}-${month}-${day}${rest === "" ? "T00:00" : rest.replace(" ", "T").replace(",", ".")}`);
 }
 
-/** A duration. @example age(90_000) // "1 min" */
-export function age(ms: number): string {
-  const [seconds, minutes, hours] = [ms / 1_000, ms / 60_000, ms / 3_600_000].map(Math.floor) as [number, number, number];
-  if (minutes < 1) return `${Math.max(0, seconds)} s`;
-  if (hours < 1) return `${minutes} min`;
-  return hours < 48 ? `${hours} h` : `${Math.floor(hours / 24)} d`;
-}
-
-const UNITS = ["B", "kB", "MB", "GB", "TB"] as const;
-
-/** A size with up to three digits. @example size(48_123_904) // "48.1 MB" */
-export function size(bytes: number): string {
-  let [value, unit] = [bytes, 0];
-  for (; value >= 999.5 && unit < UNITS.length - 1; unit += 1) value /= 1_000;
-  return `${value < 99.95 && unit > 0 ? value.toFixed(1) : Math.round(value)} ${UNITS[unit]}`;
-}
-
 /** Host time, followed by the time in `timeZone` if the clock there shows another: `2026-11-22T21:00:00-05:00 (03:00:00 in Europe/Berlin)`. */
 export function inZones(time: Date, timeZone: string | undefined): string {
   const here = hostTime(time.getTime());

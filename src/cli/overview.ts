@@ -16,6 +16,7 @@ const GROUPS = [
     commands: {
       status: "Show processes with their states",
       monitor: "Watch processes and their output, and control them, full screen",
+      dashboard: "Show processes, logs and incidents in the browser",
       logs: "Show stored output and lifecycle messages; -f follows",
       why: "Explain the state of a process, and how its runs ended",
       list: "Show the procmans that are running, wherever their files are",

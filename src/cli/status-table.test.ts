@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { age, size } from "../base/quantity.ts";
 import type { ProcessRecord } from "../contract/records.ts";
 import { plannedOf } from "./commands/next-command.ts";
-import { age, size } from "./format.ts";
 import { selected } from "./options.ts";
 import { statusTable } from "./status-table.ts";
 

@@ -1,7 +1,9 @@
 /** The states of processes as a table that fits the terminal. */
+
+import { age, size } from "../base/quantity.ts";
 import type { ProcessRecord } from "../contract/records.ts";
 import { type Column, columnTable, type TableScreen } from "./columns.ts";
-import { age, colorOf, inZones, painterFor, size } from "./format.ts";
+import { colorOf, inZones, painterFor } from "./format.ts";
 
 /** Also those of the monitor. */
 export const STATUS_COLUMNS: readonly Column<ProcessRecord>[] = [

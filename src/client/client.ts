@@ -1,5 +1,6 @@
 /** `Control` over HTTP. */
 import type { Action, ActOptions, Control, PlanOptions, Scaling, Signalling } from "../contract/control.ts";
+import type { SignInCode, SignInOrder } from "../contract/dashboard-access.ts";
 import type { DefinitionRecord } from "../contract/definition-record.ts";
 import type { EventRecord, EventType } from "../contract/event-record.ts";
 import type { PlanRecord } from "../contract/plan.ts";
@@ -140,6 +141,11 @@ export class Client implements Control {
 
   events(after: string | undefined, signal: AbortSignal, types?: readonly EventType[]): AsyncIterable<EventRecord> {
     return this.#subscribe("events", { after, types }, signal) as AsyncIterable<EventRecord>;
+  }
+
+  /** A one-time code for a link to the dashboard: `URL/#code=CODE`. */
+  async dashboardCode(order: SignInOrder = {}): Promise<SignInCode> {
+    return (await this.#ask("code", { body: order })) as SignInCode;
   }
 
   #subscribe(name: RouteName, query: Query, signal: AbortSignal): AsyncIterable<unknown> {

@@ -1,8 +1,10 @@
 /** Schemas of request bodies. The compiler reports a member that the type has and the schema hasn't. */
-import { enumeration, integer, map, number, optional, type Schema, schemaFor, string, time } from "../base/schema.ts";
+import { enumeration, integer, list, map, number, optional, type Schema, schemaFor, string, time } from "../base/schema.ts";
 import { KILL_MODES } from "../base/signals.ts";
 import type { Scaling, Signalling } from "./control.ts";
+import type { SignInExchange, SignInOrder } from "./dashboard-access.ts";
 import { type LogSubmission, type MemoryRecord, SEVERITIES, type TelemetryReport } from "./records.ts";
+import { SCOPES } from "./token-claims.ts";
 
 /** The same limit as in the configuration. */
 export const MAX_INSTANCES = 1_024;
@@ -48,6 +50,16 @@ export const SIGNALLING: Schema<Signalling> = schemaFor<Signalling>(
     ),
   },
   { ...CLOSED, description: "A signal." },
+);
+
+export const SIGN_IN_ORDER: Schema<SignInOrder> = schemaFor<SignInOrder>(
+  { scopes: optional(list(enumeration(SCOPES), { minItems: 1, description: "Scopes of the token. Default: all." })) },
+  { ...CLOSED, description: "What the token of a one-time code may do." },
+);
+
+export const SIGN_IN_EXCHANGE: Schema<SignInExchange> = schemaFor<SignInExchange>(
+  { code: string({ minLength: 1, maxLength: 100, description: "The code of the link." }) },
+  { ...CLOSED, description: "A one-time code." },
 );
 
 export const TELEMETRY_REPORT: Schema<TelemetryReport> = schemaFor<TelemetryReport>(

@@ -61,12 +61,12 @@ function operation(name: string, route: Route): OpenApiJson {
   };
 }
 
-function parametersOf({ path, parameters, output, follow }: Route): readonly OpenApiJson[] {
+function parametersOf({ path, idMeaning, parameters, output, follow }: Route): readonly OpenApiJson[] {
   const id = {
     name: "id",
     in: "path",
     required: true,
-    description: "A process, an instance, a cluster or `all`.",
+    description: idMeaning ?? "A process, an instance, a cluster or `all`.",
     schema: { type: "string" },
   };
   const queries = Object.entries(parameters).map(([name, { kind, description, schema }]) => ({
@@ -93,6 +93,7 @@ function isLimited({ parameters, output, follow }: Route): boolean {
 
 function contentOf(output: Output): OpenApiJson {
   if (output.kind === "text") return { [output.type.split(";", 1)[0] ?? ""]: { schema: { type: "string" } } };
+  if (output.kind === "file") return { [output.type]: {} };
   // OpenAPI 3.1 can't express the type of an event of a stream: the schema is that of each event's data.
   if (output.kind === "stream") return { "text/event-stream": { schema: reference(output.schema) } };
   return { "application/json": { schema: schemaOf(output) } };

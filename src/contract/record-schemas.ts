@@ -15,9 +15,10 @@ import {
   string,
   time,
 } from "../base/schema.ts";
+import type { SignInCode, SignInToken } from "./dashboard-access.ts";
 import { DEFINITION } from "./definition-record.ts";
 import type { EventRecord } from "./event-record.ts";
-import { LOG_SUBMISSION, SCALING, SIGNALLING, TELEMETRY_REPORT } from "./input-schemas.ts";
+import { LOG_SUBMISSION, SCALING, SIGN_IN_EXCHANGE, SIGN_IN_ORDER, SIGNALLING, TELEMETRY_REPORT } from "./input-schemas.ts";
 import { PLAN } from "./plan.ts";
 import { PLUGIN, type PluginRecord } from "./plugin-record.ts";
 import {
@@ -301,6 +302,19 @@ const LOG_ITEM: JsonSchema = {
   ],
 };
 
+const SIGN_IN_CODE = schemaFor<SignInCode>(
+  {
+    code: string({ description: "It belongs in the part of the address that isn't sent: `/#code=CODE`." }),
+    expiresInSeconds: integer({ description: "How long it can be exchanged." }),
+  },
+  { description: "A one-time code for the dashboard." },
+);
+
+const SIGN_IN_TOKEN = schemaFor<SignInToken>(
+  { token: string({ description: "For `Authorization: Bearer TOKEN`." }) },
+  { description: "A token for the dashboard." },
+);
+
 export const SCHEMAS = {
   ProcessRecord: PROCESS,
   DefinitionRecord: DEFINITION,
@@ -318,5 +332,9 @@ export const SCHEMAS = {
   PluginRecord: PLUGIN,
   EventRecord: EVENT,
   PlanRecord: PLAN,
+  SignInOrder: SIGN_IN_ORDER,
+  SignInCode: SIGN_IN_CODE,
+  SignInExchange: SIGN_IN_EXCHANGE,
+  SignInToken: SIGN_IN_TOKEN,
   Problem: PROBLEM,
 } satisfies Readonly<Record<string, JsonSchema>>;

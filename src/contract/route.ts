@@ -3,6 +3,7 @@
 import type { JsonSchema } from "../base/schema.ts";
 import type { BucketRate } from "../base/token-bucket.ts";
 import type { Control } from "./control.ts";
+import type { DashboardAccess } from "./dashboard-access.ts";
 import type { Parameters } from "./query.ts";
 import type { SCHEMAS } from "./record-schemas.ts";
 import type { TokenScope } from "./token-claims.ts";
@@ -16,18 +17,22 @@ export type RouteInput = {
   readonly lastEventId?: string;
   /** Aborted when the client has disconnected. */
   readonly signal: AbortSignal;
+  /** Loads it. */
+  readonly dashboard: () => Promise<DashboardAccess>;
 };
 
-/** An answer in JSON (`list`: an array of these), as text, or a stream of events. */
+/** An answer in JSON (`list`: an array of these), as text, a stream of events, or a `DashboardFile`. */
 export type Output =
   | { readonly kind: "json"; readonly schema?: keyof typeof SCHEMAS; readonly list?: boolean }
   | { readonly kind: "text"; readonly type: string }
-  | { readonly kind: "stream"; readonly schema: keyof typeof SCHEMAS };
+  | { readonly kind: "stream"; readonly schema: keyof typeof SCHEMAS }
+  | { readonly kind: "file"; readonly type: string };
 
 export type Route = {
   readonly method: "GET" | "POST";
-  /** `{id}` stands for one segment. */
+  /** `{id}` stands for one segment: a process, unless `idMeaning` says otherwise. */
   readonly path: string;
+  readonly idMeaning?: string;
   /** Absent: no token is needed. */
   readonly scope?: TokenScope;
   readonly summary: string;

@@ -1,8 +1,9 @@
 /** The table of routes, from which server, client, OpenAPI document and `docs/api.md` are made. */
 import { ProcmanError } from "../base/errors.ts";
 import { ACTIONS, type Action, type ActOptions, type PlanOptions, type Scaling, type Signalling } from "./control.ts";
+import type { SignInExchange, SignInOrder } from "./dashboard-access.ts";
 import type { EventType } from "./event-record.ts";
-import { LOG_SUBMISSION, SCALING, SIGNALLING, TELEMETRY_REPORT } from "./input-schemas.ts";
+import { LOG_SUBMISSION, SCALING, SIGN_IN_EXCHANGE, SIGN_IN_ORDER, SIGNALLING, TELEMETRY_REPORT } from "./input-schemas.ts";
 import { serves } from "./process-health.ts";
 import {
   EVENTS,
@@ -308,6 +309,50 @@ export const ROUTES = {
       if (process !== undefined && !serves(await control.processes(), process)) throw new ProcmanError("process-down", DOWN);
       return "ok\n";
     },
+  },
+  dashboard: {
+    method: "GET",
+    path: "/",
+    summary: "The dashboard, a page for browsers",
+    parameters: noParameters,
+    status: 200,
+    output: { kind: "file", type: "text/html" },
+    errors: [403, 404],
+    answer: async (_, { dashboard }) => (await dashboard()).page(),
+  },
+  asset: {
+    method: "GET",
+    path: "/assets/{id}",
+    idMeaning: "Name of a file, as the page has it.",
+    summary: "A file of the dashboard",
+    parameters: noParameters,
+    status: 200,
+    output: { kind: "file", type: "*/*" },
+    errors: [403, 404],
+    answer: async (_, { id, dashboard }) => (await dashboard()).asset(id),
+  },
+  code: {
+    method: "POST",
+    path: "/dashboard/code",
+    scope: "admin",
+    summary: "Make a one-time code for a link to the dashboard",
+    parameters: noParameters,
+    body: { name: "SignInOrder", schema: SIGN_IN_ORDER, maxBytes: 1_024 },
+    status: 200,
+    output: { kind: "json", schema: "SignInCode" },
+    errors: [413, 415],
+    answer: async (_, { body, dashboard }) => (await dashboard()).makeCode(body as SignInOrder),
+  },
+  exchange: {
+    method: "POST",
+    path: "/dashboard/token",
+    summary: "Exchange a one-time code for a token; within 30 s, once",
+    parameters: noParameters,
+    body: { name: "SignInExchange", schema: SIGN_IN_EXCHANGE, maxBytes: 1_024 },
+    status: 200,
+    output: { kind: "json", schema: "SignInToken" },
+    errors: [400, 401, 403, 413, 415],
+    answer: async (_, { body, dashboard }) => (await dashboard()).exchange(body as SignInExchange),
   },
 } as const satisfies Readonly<Record<string, Route>>;
 

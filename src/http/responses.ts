@@ -1,6 +1,7 @@
 /** Sends answers: JSON, text, and errors according to RFC 9457. */
-import type { ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { type ErrorCode, ProcmanError } from "../base/errors.ts";
+import type { DashboardFile } from "../contract/dashboard-access.ts";
 import { titleOf } from "../contract/http-status.ts";
 import type { ProblemRecord } from "../contract/records.ts";
 
@@ -23,6 +24,16 @@ export function sendJson(response: ServerResponse, status: number, body: object,
 
 export function sendText(response: ServerResponse, status: number, text: string, type: string): void {
   send(response, status, Buffer.from(text), { "content-type": type });
+}
+
+/** Takes Brotli, as browsers do for HTTPS and this machine. */
+const BROTLI = /(?:^|[\s,])br\s*(?:$|,|;(?!\s*q=0(?:\.0*)?\s*(?:,|$)))/i;
+
+export async function sendFile(request: IncomingMessage, response: ServerResponse, file: DashboardFile): Promise<void> {
+  const headers = { vary: "accept-encoding", ...file.headers };
+  const isTaken = BROTLI.test(String(request.headers["accept-encoding"] ?? ""));
+  if (isTaken) send(response, 200, Buffer.from(file.brotli), { ...headers, "content-encoding": "br" });
+  else send(response, 200, Buffer.from(await file.plain()), headers);
 }
 
 /** Starts a stream of events. */

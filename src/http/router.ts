@@ -9,6 +9,12 @@ export type RouteMatch = { readonly route: Route; readonly id: string };
 
 const TABLE = Object.values(ROUTES as Readonly<Record<string, Route>>).map((route) => ({ route, parts: route.path.split("/") }));
 
+/** Whether the routes of this path need no token. */
+export function isOpen(path: string): boolean {
+  const routes = routesOf(path.split("/"));
+  return routes.length > 0 && routes.every(({ scope }) => scope === undefined);
+}
+
 /** The methods of a path; empty: there is no such path. */
 export function methodsOf(path: string): readonly string[] {
   const methods = routesOf(path.split("/")).map(({ method }) => method);

@@ -21,6 +21,8 @@ const TABLE = Object.values(ROUTES as Readonly<Record<string, Route>>);
 const GUARDED = TABLE.filter(({ scope }) => scope !== undefined);
 const BODIES: Readonly<Record<string, string>> = {
   "/log": JSON.stringify({ text: "hello" }),
+  "/dashboard/code": "{}",
+  "/dashboard/token": JSON.stringify({ code: "none" }),
   "/processes/{id}/scale": JSON.stringify({ by: 1 }),
   "/processes/{id}/signal": JSON.stringify({ signal: "HUP" }),
   "/telemetry": JSON.stringify({
@@ -156,6 +158,10 @@ const LIMITED: Readonly<Record<string, "own" | "admin" | "list" | "own-body" | "
     terminate: "admin",
     openapi: "anything",
     health: "anything",
+    dashboard: "anything",
+    asset: "anything",
+    code: "admin",
+    exchange: "anything",
   },
 };
 

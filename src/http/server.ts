@@ -2,17 +2,20 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { ANONYMOUS, type Caller, type Control } from "../contract/control.ts";
+import type { DashboardAccess, DashboardFile } from "../contract/dashboard-access.ts";
 import { readQuery, writeQuery } from "../contract/query.ts";
 import { Page, type Route, type RouteInput } from "../contract/route.ts";
+import type { Claims } from "../contract/token-claims.ts";
 import { Authenticator, checkScope, type TokenAccess, type TokenGrant } from "./auth.ts";
 import { Connections } from "./connections.ts";
+import type { Dashboard } from "./dashboard.ts";
 import { type StreamLimits, Streams } from "./event-streams.ts";
 import { allow, OriginCheck } from "./origin.ts";
 import { RateLimiter } from "./rate-limit.ts";
 import { RefusalLog } from "./refusal-log.ts";
 import { readBody, refuseBody } from "./request-body.ts";
-import { HttpError, problem, sendJson, sendProblem, sendText } from "./responses.ts";
-import { matchRoute, methodsOf, type RouteMatch } from "./router.ts";
+import { HttpError, problem, sendFile, sendJson, sendProblem, sendText } from "./responses.ts";
+import { isOpen, matchRoute, methodsOf, type RouteMatch } from "./router.ts";
 
 export type ApiLimits = StreamLimits & {
   /** Maximum number of connections; further ones are refused. */
@@ -41,8 +44,14 @@ export type ApiOptions = {
   readonly audience: string;
   /** Address on which it will listen. */
   readonly hostname: string;
+  /** Signs a token for the dashboard. */
+  readonly sign: (claims: Claims) => string;
   /** Called for each action that was refused because of the token's scope. */
   readonly denied?: (text: string) => void;
+  /** Called for each sign-in to the dashboard. */
+  readonly noted?: (text: string) => void;
+  /** Folder of the dashboard's files. Default: that of the build. */
+  readonly dashboardFolder?: string;
   /** Origins whose pages may send requests. Default: only its own. */
   readonly cors?: readonly string[];
   /** Names under which a reverse proxy serves it. */
@@ -67,9 +76,12 @@ export class Api {
   readonly #streams: Streams;
   readonly #rates = new RateLimiter();
   readonly #connections: Connections;
+  readonly #makeDashboard: () => Promise<Dashboard>;
+  #dashboard: Promise<Dashboard> | undefined;
   #isClosing = false;
 
-  constructor({ control, access, audience, hostname, cors, hosts, limits, denied = () => undefined }: ApiOptions) {
+  constructor(given: ApiOptions) {
+    const { control, access, audience, hostname, cors, hosts, limits, denied = () => undefined } = given;
     const { connections, crowded, headersMs, requestMs, ...streams } = { ...LIMITS, ...limits };
     this.#control = control;
     this.#denied = denied;
@@ -77,6 +89,7 @@ export class Api {
     this.#authenticator = new Authenticator(access, audience, (consumer, why) =>
       refusals.add(consumer, why, `request of "${consumer}" refused: ${why}`),
     );
+    this.#makeDashboard = () => loadDashboard(given, (text) => refusals.add("", text, text));
     this.#origin = new OriginCheck(hostname, cors, hosts);
     this.#streams = new Streams(streams, (grant) => this.#authenticator.refusal(grant));
     const options = {
@@ -127,9 +140,9 @@ export class Api {
     allow(response, this.#origin.check(request.headers));
     if (method === "OPTIONS" && (path === "*" || methodsOf(path).length > 0)) return sendOptions(response, path);
     // Without a token only routes that need none are answered.
-    const match = path === "/health" ? matchRoute(method, path) : undefined;
+    const match = isOpen(path) ? matchRoute(method, path) : undefined;
     const query = cut < 0 ? "" : url.slice(cut + 1);
-    if (match !== undefined) return this.#answerAnyone(response, match.route, query);
+    if (match !== undefined) return this.#answerAnyone({ request, response, query, ...match });
     const grant = await this.#authenticator.grant(request);
     this.#connections.trust(request.socket);
     const found = matchRoute(method, path);
@@ -137,9 +150,17 @@ export class Api {
     await this.#answer({ request, response, query, grant, ...found });
   }
 
-  async #answerAnyone(response: ServerResponse, route: Route, query: string): Promise<void> {
-    const input: RouteInput = { id: "", query: readQuery(query, route.parameters), body: undefined, signal: NEVER };
-    sendResult(response, route, await route.answer(this.#control(ANONYMOUS), input));
+  async #answerAnyone({ request, response, route, id, query }: OpenRequest): Promise<void> {
+    const values = readQuery(query, route.parameters);
+    const body = route.body === undefined ? undefined : await readBody(request, { ...route.body, onRead: () => undefined });
+    const input: RouteInput = { id, query: values, body, signal: NEVER, dashboard: () => this.#access(ANONYMOUS) };
+    await sendResult({ request, response, route }, await route.answer(this.#control(ANONYMOUS), input));
+  }
+
+  /** Loaded when it is asked for. */
+  async #access(caller: Caller): Promise<DashboardAccess> {
+    this.#dashboard ??= this.#makeDashboard();
+    return (await this.#dashboard).access(caller);
   }
 
   #checkScope({ claims }: TokenGrant, { method, scope }: Route, path: string): void {
@@ -163,28 +184,41 @@ export class Api {
     if (streams && request.method === "HEAD") return sendText(response, 200, "", "text/event-stream");
     const lasts = streams || (typeof query.wait === "number" && query.wait > 0);
     const signal = lasts ? this.#streams.admit(response, grant) : NEVER;
-    const input: RouteInput = { id, query, body, signal, ...lastEventId(request) };
-    const control = this.#control(callerOf(grant));
+    const caller = callerOf(grant);
+    const input: RouteInput = { id, query, body, signal, dashboard: () => this.#access(caller), ...lastEventId(request) };
+    const control = this.#control(caller);
     if (streams) return this.#streams.write(response, (follow ?? route).answer(control, input) as AsyncIterable<unknown>);
     const result = await route.answer(control, input);
     if (result instanceof Page) sendPage(asked, result);
-    else sendResult(response, route, result);
+    else await sendResult(asked, result);
   }
 }
 
-type ApiRequest = RouteMatch & {
+type OpenRequest = RouteMatch & {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly query: string;
-  readonly grant: TokenGrant;
 };
+
+type ApiRequest = OpenRequest & { readonly grant: TokenGrant };
+
+async function loadDashboard(
+  { audience, sign, noted = () => undefined, dashboardFolder: folder }: ApiOptions,
+  refused: (text: string) => void,
+): Promise<Dashboard> {
+  const { Dashboard } = await import("./dashboard.ts");
+  return new Dashboard({ audience, sign, noted, refused, ...(folder === undefined ? {} : { folder }) });
+}
 
 function callerOf({ claims: { consumer, process, limits, user } }: TokenGrant): Caller {
   return { consumer, ...(process === undefined ? {} : { process }), ...(limits && { limits }), ...(user && { user }) };
 }
 
-function sendResult(response: ServerResponse, { status, output }: Route, result: unknown): void {
-  if (output.kind === "text") sendText(response, status, String(result), output.type);
+type Answered = Pick<OpenRequest, "request" | "response" | "route">;
+
+async function sendResult({ request, response, route: { status, output } }: Answered, result: unknown): Promise<void> {
+  if (output.kind === "file") await sendFile(request, response, result as DashboardFile);
+  else if (output.kind === "text") sendText(response, status, String(result), output.type);
   else sendJson(response, status, (result ?? {}) as object);
 }
 

@@ -141,12 +141,14 @@ export class ApiRig {
   readonly api: Api;
   readonly #hostname: string;
 
-  constructor(limits: Partial<ApiLimits> = {}, hostname = "127.0.0.1") {
+  constructor(limits: Partial<ApiLimits> = {}, hostname = "127.0.0.1", dashboardFolder?: string) {
     this.#hostname = hostname;
     const access = { secret: () => this.secrets.now, isRevoked: (consumer: string) => this.revoked.has(consumer) };
     const control = (caller: Caller): Control => this.rig.control(caller);
     const denied = (text: string): void => void this.rig.auditLines.push(text);
-    this.api = new Api({ control, denied, access, audience: "test", hostname: this.#hostname, cors: ["https://app.example.org"], limits });
+    const sign = (claims: Claims): string => signJwt(payloadOf(claims), this.secrets.now);
+    const own = { control, denied, noted: denied, sign, access, audience: "test", cors: ["https://app.example.org"] };
+    this.api = new Api({ ...own, hostname: this.#hostname, limits, ...(dashboardFolder === undefined ? {} : { dashboardFolder }) });
   }
 
   get port(): number {
@@ -185,8 +187,13 @@ export class ApiRig {
 }
 
 /** The API, until the test ends. */
-export async function startApi(context: After, limits: Partial<ApiLimits> = {}, hostname?: string): Promise<ApiRig> {
-  const rig = new ApiRig(limits, hostname);
+export async function startApi(
+  context: After,
+  limits: Partial<ApiLimits> = {},
+  hostname?: string,
+  dashboardFolder?: string,
+): Promise<ApiRig> {
+  const rig = new ApiRig(limits, hostname, dashboardFolder);
   rig.api.server.listen(0, "127.0.0.1");
   await once(rig.api.server, "listening");
   context.after(() => rig.api.close());

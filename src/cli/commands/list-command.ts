@@ -1,9 +1,10 @@
 /** `procman list`: shows the procmans that run on this machine. */
 import type { Command } from "commander";
+import { age } from "../../base/quantity.ts";
 import { type ListedProcman, listProcmans } from "../../connection/procman-list.ts";
 import { userName } from "../../os/user-names.ts";
 import { type Column, columnTable, type TableScreen } from "../columns.ts";
-import { age, painterFor } from "../format.ts";
+import { painterFor } from "../format.ts";
 
 export function define(parent: Command): void {
   parent

@@ -1,9 +1,10 @@
 /** `procman next`: shows the next scheduled starts and stops, soonest first. */
 
 import type { Command } from "commander";
+import { age } from "../../base/quantity.ts";
 import type { ProcessRecord } from "../../contract/records.ts";
 import { connect } from "../connected.ts";
-import { age, inZones } from "../format.ts";
+import { inZones } from "../format.ts";
 import { IDS_HELP, selected, withTarget } from "../options.ts";
 import { table } from "../table.ts";
 

@@ -1,18 +1,18 @@
 /** `procman token`: creates a token for the API. Works without a running procman. */
 import type { Command } from "commander";
 import { ProcmanError } from "../../base/errors.ts";
-import { didYouMean } from "../../base/suggest.ts";
 import { locate } from "../../config/find-config.ts";
 import { secretOf } from "../../connection/connect.ts";
 import { CONNECT_TIMEOUT_MS, livingHolder } from "../../connection/endpoint-file.ts";
 import { groupNamed, selectorOf, unknownProcess } from "../../contract/groups.ts";
-import { type Claims, CONSUMER, expiresIn, payloadOf, SCOPES, type TokenLimits, type TokenScope } from "../../contract/token-claims.ts";
+import { type Claims, CONSUMER, expiresIn, payloadOf, SCOPES, type TokenLimits } from "../../contract/token-claims.ts";
 import { monotonicMs } from "../../os/clock.ts";
 import { signJwt } from "../../os/jwt.ts";
 import { replaceSecret, secretIn } from "../../os/secret.ts";
 import { makeStateFolder } from "../../os/state-folder.ts";
 import { groupNamesInFile, idsInFile } from "../completion-candidates.ts";
 import { CONFIG_HELP } from "../config-option.ts";
+import { scopesIn } from "../scopes.ts";
 
 /** 100 years. */
 const LONGEST_SECONDS = 3_155_760_000;
@@ -66,7 +66,8 @@ function claimsOf({ consumer, expireIn, scope, ...options }: Options): TokenAnsw
   if (consumer === undefined) throw usage('no consumer is given; add "--consumer NAME", the name of its user');
   if (!CONSUMER.test(consumer)) throw usage(`the consumer ${JSON.stringify(consumer)} must be 1 to 64 of a-z A-Z 0-9 . _ -`);
   const limits = limitsIn(options);
-  const scopes = scope !== undefined ? scopesIn(scope) : limits === undefined ? SCOPES : SCOPES.filter((each) => each !== "admin");
+  const scopes =
+    scope !== undefined ? scopesIn(scope, "create a token") : limits === undefined ? SCOPES : SCOPES.filter((each) => each !== "admin");
   if (limits !== undefined && scopes.includes("admin"))
     throw usage('the scope "admin" is for all of procman, so a token with --process or --group can\'t have it; leave it out');
   return { consumer, scopes, ...(limits && { limits }), ...(expireIn === undefined ? {} : { expires: expiresIn(secondsIn(expireIn)) }) };
@@ -87,15 +88,6 @@ function limitsIn({ process: ids, group: names, config }: Options): TokenLimits 
     processes: named.filter((id) => groupNamed(id) === undefined),
     groups: named.flatMap((id) => groupNamed(id) ?? []),
   };
-}
-
-function scopesIn(text: string): readonly TokenScope[] {
-  return text.split(/[\s,]+/).map((name) => {
-    const scope = SCOPES.find((each) => each === name);
-    if (scope === undefined)
-      throw usage(`there is no scope ${JSON.stringify(name)}; it is one of ${SCOPES.join(", ")}.${didYouMean(name, SCOPES)}`);
-    return scope;
-  });
 }
 
 function secondsIn(text: string): number {

@@ -3,6 +3,7 @@
 import type { Command } from "commander";
 import { EXIT, ProcmanError } from "../../base/errors.ts";
 import { printableLine } from "../../base/printable.ts";
+import { age } from "../../base/quantity.ts";
 import { hostTime } from "../../base/time-stamp.ts";
 import type { Client } from "../../client/client.ts";
 import type { Incident, ProcessRecord, RunSummary } from "../../contract/records.ts";
@@ -10,7 +11,6 @@ import { lastRuns } from "../../contract/run-history.ts";
 import { explain, explainPastRuns } from "../../contract/why.ts";
 import { type Column, columnTable, type TableScreen } from "../columns.ts";
 import { connect } from "../connected.ts";
-import { age } from "../format.ts";
 import { integerTo, withTarget } from "../options.ts";
 import { dataOfTarget, targetLocation } from "../target.ts";
 import { unappliedId } from "../unapplied.ts";

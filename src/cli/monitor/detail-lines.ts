@@ -1,9 +1,9 @@
 /** The page of one process: its state explained, its curves, how its runs ended. */
 import { printableOutput } from "../../base/printable.ts";
+import { size } from "../../base/quantity.ts";
 import { hostTime } from "../../base/time-stamp.ts";
 import type { Incident, MetricPoint, ProcessRecord } from "../../contract/records.ts";
 import { explain } from "../../contract/why.ts";
-import { size } from "../format.ts";
 import type { CellStyle } from "./cell-buffer.ts";
 import type { DetailAnswer, Mode, MonitorModel } from "./monitor-model.ts";
 import { wrappedTo } from "./text-clusters.ts";

@@ -5,7 +5,7 @@ import type { Config } from "../../config/spec.ts";
 import { lastEndpoint, lastPort, publishEndpoint, removeEndpoint } from "../../connection/endpoint-file.ts";
 import type { Caller, Control } from "../../contract/control.ts";
 import type { Endpoint } from "../../contract/records.ts";
-import { claimsOfProcess, OF_PROCESS, payloadOf } from "../../contract/token-claims.ts";
+import { type Claims, claimsOfProcess, OF_PROCESS, payloadOf } from "../../contract/token-claims.ts";
 import type { Api } from "../../http/server.ts";
 import { signJwt } from "../../os/jwt.ts";
 import { processStat } from "../../os/process-stat.ts";
@@ -290,7 +290,9 @@ export class ApiService implements Subsystem {
       isRevoked: (consumer: string) => credentials.isRevoked(consumer) || this.#isOrphan(consumer),
     };
     const { hostname, cors = [], hosts = [] } = config.api;
-    this.#api = new Api({ control, denied, access, audience: config.name, hostname, cors, hosts });
+    const noted = (text: string): void => log.audit({ severity: "info", text });
+    const sign = (claims: Claims): string => signJwt(payloadOf(claims), credentials.secret());
+    this.#api = new Api({ control, denied, noted, sign, access, audience: config.name, hostname, cors, hosts });
   }
 }
 

@@ -1,0 +1,190 @@
+/** The lines in view of a long list: everything else is only room. */
+import type { JSX, RefObject } from "preact";
+import { useCallback, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useObserved } from "../parts/app-context.ts";
+import { jsonLines, OPEN_CHARACTERS, SHOWN_CHARACTERS } from "./line-pieces.ts";
+import { LogLine } from "./log-line.tsx";
+import type { LogPager } from "./log-pager.ts";
+import { linesOf, type WindowLine } from "./log-window.ts";
+import { RowHeights, wrappedRows } from "./row-heights.ts";
+
+/** Of a row, as in the style sheet. Pixels. */
+const ROW = 24;
+const CHARACTER = 7.22;
+/** Width of everything before the text. Pixels. */
+const BEFORE_TEXT = 262;
+/** Rows beyond the view. */
+const MARGIN = 20;
+/** Of a time that was jumped to, below the upper edge. Pixels. */
+const JUMP_OFFSET = 120;
+/** Heights of wrapped lines are estimates: at the end, the last line is where the end is. */
+const AT_END = { top: "auto", bottom: "0" } as const;
+/** So near to an end, more is loaded. Pixels. */
+const NEAR = 1_500;
+
+type LogListProps = {
+  readonly pager: LogPager;
+  readonly search: string;
+  readonly isWrapped: boolean;
+  /** Key of the line with the hit that was stepped to. */
+  readonly current: number | undefined;
+  /** Gets the function that scrolls to a line. */
+  readonly control: RefObject<LogListControl | null>;
+  /** It begins at a time instead of the end. */
+  readonly startsAtTime: boolean;
+  /** Shows the end, which isn't loaded. */
+  readonly onEnd: () => void;
+};
+
+export type LogListControl = {
+  readonly scrollTo: (key: number) => void;
+  readonly scrollToEnd: () => void;
+  readonly firstVisible: () => number;
+};
+
+/** `top`, `height`: of the view. `anchor`: the first line in view, and how far it is scrolled out. */
+type ListView = { readonly top: number; readonly height: number; readonly width: number };
+
+export function LogList({ pager, search, isWrapped, current, control, startsAtTime, onEnd }: LogListProps): JSX.Element {
+  const window = useObserved(pager.window);
+  const lines = useMemo(() => linesOf(window), [window]);
+  const [open, setOpen] = useState<ReadonlySet<number>>(new Set());
+  const [view, setView] = useState<ListView>({ top: 0, height: 800, width: 1_000 });
+  const place = useRef<HTMLElement>(null);
+  const heights = useMemo(
+    () => heightsOf(lines, { open, columns: isWrapped ? columnsIn(view.width) : Infinity }),
+    [lines, open, isWrapped, view.width],
+  );
+  const { pinned, onScroll } = useScrolling({ pager, place, lines, heights, control, startsAtTime, onView: setView });
+  const toggle = useCallback((key: number) => setOpen((before) => toggled(before, key)), []);
+  const from = Math.max(0, heights.at(view.top) - MARGIN);
+  const to = Math.min(lines.length, heights.at(view.top + view.height) + MARGIN);
+  return (
+    <section
+      ref={place}
+      class={isWrapped ? "log-lines wrapped" : "log-lines"}
+      onScroll={onScroll}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by the keyboard (WCAG 2.1.1)
+      tabIndex={0}
+      aria-label="Lines of the log"
+    >
+      <div class="log-room" style={{ height: `${heights.total}px` }}>
+        <div class="log-slice" style={to === lines.length ? AT_END : { top: `${heights.top(from)}px`, bottom: "auto" }}>
+          {lines.slice(from, to).map(({ key, entry }) => (
+            <LogLine
+              key={key}
+              lineKey={key}
+              entry={entry}
+              search={search}
+              isOpen={open.has(key)}
+              isCurrent={key === current}
+              onToggle={toggle}
+            />
+          ))}
+        </div>
+      </div>
+      <NewLines
+        pager={pager}
+        isPinned={pinned}
+        lastKey={lines.at(-1)?.key ?? -1}
+        onEnd={() => (pager.state.value.isFollowing ? control.current?.scrollToEnd() : onEnd())}
+      />
+    </section>
+  );
+}
+
+function toggled(set: ReadonlySet<number>, key: number): ReadonlySet<number> {
+  const next = new Set(set);
+  if (!next.delete(key)) next.add(key);
+  return next;
+}
+
+function columnsIn(width: number): number {
+  return Math.max(20, Math.floor((width - BEFORE_TEXT) / CHARACTER));
+}
+
+type HeightsParts = { readonly open: ReadonlySet<number>; readonly columns: number };
+
+function heightsOf(lines: readonly WindowLine[], { open, columns }: HeightsParts): RowHeights {
+  const rows = new Float64Array(lines.length).fill(ROW);
+  const first = lines[0]?.key ?? 0;
+  if (columns !== Infinity)
+    lines.forEach(({ key, entry }, index) => {
+      rows[index] = ROW * wrappedRows(entry.text, columns, open.has(key) ? OPEN_CHARACTERS : SHOWN_CHARACTERS);
+    });
+  for (const key of open) {
+    const json = jsonLines(lines[key - first]?.entry.text ?? "");
+    if (json !== undefined) rows[key - first] = (rows[key - first] ?? ROW) + json.length * ROW;
+  }
+  return new RowHeights(rows);
+}
+
+type ScrollingParts = {
+  readonly pager: LogPager;
+  readonly place: RefObject<HTMLElement | null>;
+  readonly lines: readonly WindowLine[];
+  readonly heights: RowHeights;
+  readonly control: RefObject<LogListControl | null>;
+  readonly onView: (view: ListView) => void;
+  readonly startsAtTime: boolean;
+};
+
+/** Keeps the end in view, or the line that the reader looks at, whatever is added or dropped. */
+function useScrolling({ pager, place, lines, heights, control, onView, startsAtTime }: ScrollingParts): {
+  readonly pinned: boolean;
+  readonly onScroll: () => void;
+} {
+  const [pinned, setPinned] = useState(!startsAtTime);
+  // Lines from the time that was jumped to have keys from 0.
+  const anchor = useRef({ key: 0, offset: -JUMP_OFFSET, isPinned: !startsAtTime });
+  const first = lines[0]?.key ?? 0;
+  const onScroll = (): void => {
+    const { current: element } = place;
+    if (element === null || lines.length === 0) return;
+    const { scrollTop: top, clientHeight: height, clientWidth: width, scrollHeight } = element;
+    const isPinned = top + height >= scrollHeight - ROW && pager.state.value.isFollowing;
+    const index = heights.at(top);
+    anchor.current = { key: first + index, offset: top - heights.top(index), isPinned };
+    pager.pin(isPinned);
+    setPinned(isPinned);
+    onView({ top, height, width });
+    if (top < NEAR) void pager.older();
+    if (top + height > scrollHeight - NEAR) void pager.newer();
+  };
+  control.current = {
+    scrollTo: (key) => {
+      anchor.current = { key, offset: -Math.round((place.current?.clientHeight ?? 0) / 3), isPinned: false };
+      if (place.current !== null) place.current.scrollTop = heights.top(key - first) + anchor.current.offset;
+    },
+    scrollToEnd: () => {
+      anchor.current = { ...anchor.current, isPinned: true };
+      if (place.current !== null) place.current.scrollTop = heights.total;
+    },
+    firstVisible: () => anchor.current.key,
+  };
+  useLayoutEffect(() => {
+    const { current: element } = place;
+    if (element === null) return;
+    const { key, offset, isPinned } = anchor.current;
+    element.scrollTop = isPinned ? heights.total : heights.top(key - first) + offset;
+    onView({ top: element.scrollTop, height: element.clientHeight, width: element.clientWidth });
+  }, [place, heights, first, onView]);
+  return { pinned, onScroll };
+}
+
+type NewLinesProps = { readonly pager: LogPager; readonly isPinned: boolean; readonly lastKey: number; readonly onEnd: () => void };
+
+/** How many lines have come while the reader looks at earlier ones. */
+function NewLines({ pager, isPinned, lastKey, onEnd }: NewLinesProps): JSX.Element | null {
+  const { isFollowing, isLoading } = useObserved(pager.state);
+  const seen = useRef(lastKey);
+  if (isPinned) seen.current = lastKey;
+  if (isPinned || isLoading) return null;
+  const count = lastKey - seen.current;
+  const text = !isFollowing ? "To the end" : count === 0 ? "Follow" : `${count.toLocaleString("en")} new ${count === 1 ? "line" : "lines"}`;
+  return (
+    <button type="button" class="pill" onClick={onEnd}>
+      {text} ↓
+    </button>
+  );
+}

@@ -1,0 +1,156 @@
+/** The log of one, several or all processes. */
+import type { JSX, RefObject } from "preact";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { watchVisibility } from "../model/visibility.ts";
+import { type AppParts, useApp, useObserved } from "../parts/app-context.ts";
+import { plainText } from "./ansi.ts";
+import { download, EXPORT_LIMIT, exportedLog, textOfLine } from "./log-export.ts";
+import { filterOf, hashOfView, type LogPageView, viewIn } from "./log-filter.ts";
+import { LogList, type LogListControl } from "./log-list.tsx";
+import { LogPager } from "./log-pager.ts";
+import { nextHit } from "./log-search.ts";
+import { LogToolbar } from "./log-toolbar.tsx";
+import { linesOf, newerCursor, olderCursor } from "./log-window.ts";
+
+export function LogPage({ parameters }: { readonly parameters: URLSearchParams }): JSX.Element {
+  const app = useApp();
+  const view = useMemo(() => viewIn(parameters), [parameters]);
+  const [isWrapped, setWrapped] = useState(false);
+  const pager = usePager(view);
+  const control = useRef<LogListControl>(null);
+  const { current, hits, step } = useHits(pager, view, control);
+  return (
+    <>
+      <h1 class="hidden">Logs</h1>
+      <LogToolbar
+        view={view}
+        onView={(next) => replaceAddress(next)}
+        isWrapped={isWrapped}
+        onWrap={setWrapped}
+        onStep={(direction) => void step(direction).catch((error: Error) => app.notices.refuse(error.message))}
+        hits={hits}
+        onCopy={() => void copy(pager, app)}
+        onDownload={() => void save(view, app)}
+      />
+      <PagerProblem pager={pager} />
+      <LogList
+        key={JSON.stringify([filterOf(view), view.at])}
+        pager={pager}
+        search={view.search}
+        isWrapped={isWrapped}
+        current={current}
+        control={control}
+        startsAtTime={view.at !== undefined}
+        onEnd={() => (view.at === undefined ? void pager.openEnd() : replaceAddress({ ...view, at: undefined }))}
+      />
+    </>
+  );
+}
+
+/** Each letter of a search would be a step back in the history otherwise. */
+function replaceAddress(view: LogPageView): void {
+  history.replaceState(null, "", hashOfView(view));
+  dispatchEvent(new HashChangeEvent("hashchange"));
+}
+
+function usePager(view: LogPageView): LogPager {
+  const { model } = useApp();
+  const key = JSON.stringify(filterOf(view));
+  const pager = useMemo(() => new LogPager(model.client, filterOf(view)), [model, key]);
+  const { at } = view;
+  useEffect(() => {
+    void (at === undefined ? pager.openEnd() : pager.openAt(at));
+    const unwatch = watchVisibility({ rest: () => pager.rest(), wake: (hasRested) => hasRested && pager.wake() });
+    return () => {
+      unwatch();
+      pager.stop();
+    };
+  }, [pager, at]);
+  return pager;
+}
+
+type Hits = { readonly current: number | undefined; readonly hits: number; readonly step: (direction: 1 | -1) => Promise<void> };
+
+/** Steps from hit to hit: through the loaded lines, then through all that are stored. */
+function useHits(pager: LogPager, view: LogPageView, control: RefObject<LogListControl | null>): Hits {
+  const app = useApp();
+  const [current, setCurrent] = useState<number>();
+  const window = useObserved(pager.window);
+  const texts = useMemo(() => (view.search === "" ? [] : linesOf(window).map(({ entry }) => plainText(entry.text))), [window, view.search]);
+  const hits = useMemo(() => texts.filter((text) => text.toLowerCase().includes(view.search.toLowerCase())).length, [texts, view.search]);
+  const isAwaited = useRef(false);
+  useEffect(() => {
+    const first = linesOf(window)[0]?.key ?? 0;
+    // The lines from the time of the hit have keys from 0.
+    const found = isAwaited.current ? nextHit(texts, view.search, -first - 1, 1) : undefined;
+    if (found === undefined) return;
+    isAwaited.current = false;
+    setCurrent(first + found);
+  }, [window, texts, view.search]);
+  const step = async (direction: 1 | -1): Promise<void> => {
+    const first = linesOf(window)[0]?.key ?? 0;
+    const from = current ?? control.current?.firstVisible() ?? first;
+    const found = nextHit(texts, view.search, from - first, direction);
+    if (found === undefined) {
+      isAwaited.current = await beyond(app, { pager, view, direction });
+      return;
+    }
+    setCurrent(first + found);
+    control.current?.scrollTo(first + found);
+  };
+  return { current, hits, step };
+}
+
+type BeyondStep = { readonly pager: LogPager; readonly view: LogPageView; readonly direction: 1 | -1 };
+
+/** Asks the service for the next hit outside of the loaded lines, and goes there. Resolves with whether there is one. */
+async function beyond({ model, notices }: AppParts, { pager, view, direction }: BeyondStep): Promise<boolean> {
+  const cursor = direction === 1 ? newerCursor(pager.window.value) : olderCursor(pager.window.value);
+  const isAtEnd = direction === 1 ? pager.state.value.isFollowing : !pager.window.value.hasOlder;
+  const query = { ...filterOf(view), search: view.search, order: direction === 1 ? "asc" : "desc", limit: 1 } as const;
+  const { entries } = isAtEnd || cursor === undefined ? { entries: [] } : await model.client.logs({ ...query, cursor });
+  const [entry] = entries;
+  if (entry === undefined) notices.say(direction === 1 ? "No later hit." : "No earlier hit.");
+  else replaceAddress({ ...view, at: Date.parse(entry.time) });
+  return entry !== undefined;
+}
+
+function PagerProblem({ pager }: { readonly pager: LogPager }): JSX.Element | null {
+  const { problem, isLoading } = useObserved(pager.state);
+  const { size } = useObserved(pager.window);
+  if (problem !== undefined)
+    return (
+      <p class="problem" role="alert">
+        {problem}
+      </p>
+    );
+  if (size > 0) return null;
+  return <p class="empty over">{isLoading ? "Loading …" : "No line passes the filter so far."}</p>;
+}
+
+async function copy(pager: LogPager, { notices }: AppParts): Promise<void> {
+  const lines = linesOf(pager.window.value);
+  try {
+    await navigator.clipboard.writeText(lines.map(({ entry }) => textOfLine(entry)).join(""));
+    notices.say(`${lines.length.toLocaleString("en")} lines are in the clipboard.`);
+  } catch (error) {
+    notices.refuse(
+      `Cannot copy: ${(error as Error).message}; browsers allow it only on this machine or by HTTPS. Download the lines instead.`,
+    );
+  }
+}
+
+async function save(view: LogPageView, { model, notices }: AppParts): Promise<void> {
+  try {
+    let total = 0;
+    const blob = await exportedLog(model.client, filterOf(view), (count) => {
+      total = count;
+    });
+    download(blob, `${model.state.value?.name ?? "procman"}-${new Date().toISOString().slice(0, 19).replaceAll(":", "")}.log`);
+    notices.say(
+      `${total.toLocaleString("en")} lines downloaded${total >= EXPORT_LIMIT ? ", the oldest; narrow the filter for the others" : ""}.`,
+    );
+  } catch (error) {
+    notices.refuse(`Cannot download: ${(error as Error).message}`);
+  }
+}

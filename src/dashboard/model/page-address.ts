@@ -1,0 +1,44 @@
+/** Addresses of pages: the part behind `#`, which browsers don't send. */
+
+export const PAGES = ["overview", "logs", "incidents", "plan", "service", "process"] as const;
+
+export type PageName = (typeof PAGES)[number];
+
+export type PageAddress = {
+  readonly page: PageName;
+  /** Of `process`. */
+  readonly id?: string;
+  readonly parameters: URLSearchParams;
+};
+
+/** An unknown page is the overview. @example addressIn("#/process/web?hours=6") */
+export function addressIn(hash: string): PageAddress {
+  const [path = "", query = ""] = hash.replace(/^#\/?/, "").split(/\?(.*)/s);
+  const [name = "", id] = path.split("/");
+  const page = PAGES.find((each) => each === name) ?? "overview";
+  const parameters = new URLSearchParams(query);
+  if (page !== "process") return { page, parameters };
+  const decoded = decodedId(id);
+  return decoded === undefined ? { page: "overview", parameters } : { page, id: decoded, parameters };
+}
+
+/** The text behind `#`, with it. Values that are undefined or empty are left out. */
+export function hashOf(page: PageName, values: Readonly<Record<string, string | undefined>> = {}, id?: string): string {
+  const query = new URLSearchParams(Object.entries(values).flatMap(([name, value]) => (value ? [[name, value]] : []))).toString();
+  const path = id === undefined ? page : `${page}/${encodeURIComponent(id)}`;
+  return `#/${page === "overview" ? "" : path}${query === "" ? "" : `?${query}`}`;
+}
+
+/** The code of a link from `procman dashboard`. */
+export function codeIn(hash: string): string | undefined {
+  return /^#code=([\w-]+)$/.exec(hash)?.[1];
+}
+
+function decodedId(text: string | undefined): string | undefined {
+  try {
+    return text ? decodeURIComponent(text) : undefined;
+  } catch {
+    // A "%" that begins no escape: such an address was typed.
+    return undefined;
+  }
+}

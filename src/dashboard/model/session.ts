@@ -1,0 +1,91 @@
+/** The token of this tab. It is kept in the tab alone, survives a reload of the page, and is in no address. */
+import { ProcmanError } from "../../base/errors.ts";
+import { errorOf } from "../../client/transport.ts";
+import type { SignInToken } from "../../contract/dashboard-access.ts";
+import { SCOPES, type TokenScope } from "../../contract/token-claims.ts";
+import { Observable } from "./observable.ts";
+
+const KEY = "procman-token";
+
+export type TabSession = {
+  readonly token: string;
+  readonly consumer: string;
+  readonly scopes: readonly TokenScope[];
+};
+
+export type SignInState = {
+  readonly session?: TabSession;
+  /** Why there is no session. */
+  readonly problem?: string;
+  /** A code is being exchanged. */
+  readonly isBusy?: true;
+};
+
+type TabStorage = Pick<Storage, "getItem" | "setItem" | "removeItem">;
+
+export class Session {
+  readonly #storage: TabStorage;
+  readonly state: Observable<SignInState>;
+
+  constructor(storage: TabStorage) {
+    this.#storage = storage;
+    const token = storage.getItem(KEY);
+    const session = token === null ? undefined : sessionOf(token);
+    this.state = new Observable(session === undefined ? {} : { session });
+  }
+
+  /** @returns whether the text is a token */
+  signIn(text: string): boolean {
+    const session = sessionOf(text.trim().replace(/^Bearer\s+/i, ""));
+    if (session === undefined) {
+      this.state.set({ problem: 'This is not a token. "procman token --consumer NAME" prints one: three parts with dots between them.' });
+      return false;
+    }
+    this.#storage.setItem(KEY, session.token);
+    this.state.set({ session });
+    return true;
+  }
+
+  /** Exchanges the code of a link. */
+  async exchange(code: string, send: typeof fetch = fetch): Promise<void> {
+    this.state.set({ isBusy: true });
+    try {
+      const body = JSON.stringify({ code });
+      const reply = await send("dashboard/token", { method: "POST", headers: { "content-type": "application/json" }, body });
+      const text = await reply.text();
+      if (reply.status !== 200) throw errorOf(reply.status, text);
+      this.signIn((JSON.parse(text) as SignInToken).token);
+    } catch (error) {
+      this.signOut(error instanceof ProcmanError ? error.message : `Cannot reach procman: ${(error as Error).message}`);
+    }
+  }
+
+  /** `problem`: why, if the user didn't ask for it. */
+  signOut(problem?: string): void {
+    this.#storage.removeItem(KEY);
+    this.state.set(problem === undefined ? {} : { problem });
+  }
+}
+
+/** Whether a token with these scopes may do what needs this one. */
+export function allows({ scopes }: TabSession, scope: TokenScope): boolean {
+  return scopes.includes(scope) || scopes.includes("admin");
+}
+
+/** What the token says of itself; the service verifies it. undefined: it is no token. */
+export function sessionOf(token: string): TabSession | undefined {
+  const payload = /^[\w-]+\.([\w-]+)\.[\w-]+$/.exec(token)?.[1];
+  if (payload === undefined) return undefined;
+  try {
+    const bytes = Uint8Array.from(atob(payload.replaceAll("-", "+").replaceAll("_", "/")), (character) => character.charCodeAt(0));
+    const { sub, scope, limited } = JSON.parse(new TextDecoder().decode(bytes)) as {
+      readonly sub?: unknown;
+      readonly scope?: unknown;
+      readonly limited?: { readonly scope?: unknown };
+    };
+    const granted = String(limited?.scope ?? scope ?? "").split(" ");
+    return { token, consumer: String(sub), scopes: SCOPES.filter((each) => granted.includes(each)) };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,183 @@
+/** The log page in a real Chromium. */
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, type TestContext, test } from "node:test";
+import type { Page } from "playwright-core";
+import { isMissing } from "../support/system-programs.ts";
+import { closeBrowser, DashboardRig, go } from "./dashboard-rig.ts";
+
+after(closeBrowser);
+
+/** Prints numbered lines as fast as it is told to: `print.cjs COUNT` at once, then one for each file `more` that appears. */
+const PRINT = `
+const { existsSync, rmSync } = require("node:fs");
+let number = 0;
+const print = (count) => { let text = ""; for (let i = 0; i < count; i += 1) text += "line " + (number += 1) + "\\n"; process.stdout.write(text); };
+print(Number(process.argv[2]));
+setInterval(() => { if (existsSync("more")) { rmSync("more"); print(3); } }, 20);
+`;
+
+async function opened(context: TestContext, count: number): Promise<{ readonly rig: DashboardRig; readonly page: Page } | undefined> {
+  if (isMissing(context, "chromium")) return undefined;
+  const rig = await DashboardRig.start(context, [
+    { id: "printer", cmd: `${process.execPath} print.cjs ${count}` },
+    { id: "other", cmd: "echo other; sleep 1000" },
+  ]);
+  writeFileSync(join(rig.folder, "print.cjs"), PRINT);
+  await rig.command(["start", "all"]);
+  const page = await rig.open();
+  await go(page, "Logs");
+  await page
+    .locator(".line")
+    .filter({ hasText: `line ${count}` })
+    .first()
+    .waitFor();
+  return { rig, page };
+}
+
+/** What a function that runs in the page finds; this program has no types of browsers. */
+type PageGlobals = { readonly document: { readonly querySelector: (selector: string) => { readonly textContent: string } | null } };
+
+const lines = (page: Page): Promise<readonly string[]> => page.locator(".line .text").allTextContents();
+
+async function scrollToTop(page: Page): Promise<void> {
+  await page.evaluate("document.querySelector('.log-lines').scrollTop = 0");
+}
+
+test("the end is followed; scrolled away, new lines are counted, and the page stays where it is", async (context) => {
+  const { rig, page } = (await opened(context, 2_000)) ?? {};
+  if (rig === undefined || page === undefined) return;
+  writeFileSync(join(rig.folder, "more"), "");
+  await page
+    .locator(".line")
+    .filter({ hasText: /line 2003$/ })
+    .waitFor();
+  await page.mouse.move(600, 400);
+  await page.mouse.wheel(0, -3_000);
+  await page.getByRole("button", { name: /Follow/ }).waitFor();
+  const before = await lines(page);
+  writeFileSync(join(rig.folder, "more"), "");
+  await page.getByRole("button", { name: "3 new lines" }).waitFor();
+  assert.deepEqual(await lines(page), before);
+  await page.getByRole("button", { name: "3 new lines" }).click();
+  await page
+    .locator(".line")
+    .filter({ hasText: /line 2006$/ })
+    .waitFor();
+  assert.deepEqual(rig.faults, []);
+});
+
+test("earlier lines are loaded while scrolling up, to the first one, without gap or repeat", async (context) => {
+  const { rig, page } = (await opened(context, 2_000)) ?? {};
+  if (rig === undefined || page === undefined) return;
+  await page.getByText("All processes", { exact: true }).first().click();
+  await page.getByLabel("printer").check();
+  await page.getByLabel("Severity").selectOption("warn");
+  await page.getByText("No line passes the filter so far.").waitFor();
+  await page.getByLabel("Severity").selectOption("");
+  await page.locator(".line").filter({ hasText: "line 2000" }).waitFor();
+  const first = (): Promise<string | null> => page.locator(".line .text").first().textContent();
+  for (let top = await first(); !/^line 1$|^started/.test(top ?? ""); top = await first()) {
+    await scrollToTop(page);
+    await page.waitForFunction(
+      (before) => (globalThis as unknown as PageGlobals).document.querySelector(".line .text")?.textContent !== before,
+      top,
+    );
+  }
+  const numbers = (await lines(page)).flatMap((text) => /^line (\d+)$/.exec(text)?.[1] ?? []).map(Number);
+  assert.deepEqual(
+    numbers,
+    Array.from(numbers, (_, index) => index + 1),
+  );
+  assert.deepEqual(rig.faults, []);
+});
+
+test("hits are marked and stepped through, beyond the loaded lines too; only lines with hits are shown on demand", async (context) => {
+  const { rig, page } = (await opened(context, 3_000)) ?? {};
+  if (rig === undefined || page === undefined) return;
+  const find = page.getByLabel(/^Find in the log/);
+  await find.fill("LINE 7");
+  await page.getByRole("button", { name: "Hit before" }).click();
+  await page
+    .locator(".line.current")
+    .filter({ hasText: /line 7/ })
+    .waitFor();
+  assert.equal(await page.locator(".line mark").first().textContent(), "line 7");
+  await page.getByRole("button", { name: "Only hits" }).click();
+  await page
+    .locator(".line")
+    .filter({ hasNotText: /line 7/ })
+    .first()
+    .waitFor({ state: "detached" });
+  await page.locator(".line mark").first().waitFor();
+  const shown = await lines(page);
+  assert.ok(shown.length > 0 && shown.every((text) => /line 7/.test(text)));
+  assert.deepEqual(rig.faults, []);
+});
+
+test("the lines of the filter are downloaded, all of them", async (context) => {
+  const { rig, page } = (await opened(context, 12_000)) ?? {};
+  if (rig === undefined || page === undefined) return;
+  await page.evaluate("location.hash = '#/logs?process=printer'");
+  await page.locator(".line").filter({ hasText: "line 12000" }).waitFor();
+  const waiting = page.waitForEvent("download");
+  await page.getByRole("button", { name: /Download/ }).click();
+  const file = await (await waiting).path();
+  const numbers = readFileSync(file, "utf8")
+    .split("\n")
+    .flatMap((line) => /printer line (\d+)$/.exec(line)?.[1] ?? []);
+  assert.equal(numbers.length, 12_000);
+  assert.ok(!readFileSync(file, "utf8").includes(" other "));
+});
+
+const HOSTILE = [
+  '<img src=x onerror="document.title=1"><script>document.title=2</script>',
+  "\u001b[31mred\u001b[0m \u001b[2J\u001b]0;title\u0007 \u001b[999;1mx",
+  "abc\u202etxt.exe \u2066isolated \u200fright",
+  "a\u0000b\u0008c",
+  '{"json":"<b>bold</b>","__proto__":{"polluted":true},"n":1}',
+  `long ${"x".repeat(1_000_000)} end`,
+  "</div></main><h1>injected</h1>",
+  "javascript:alert(1) {{constructor.constructor('document.title=3')()}}",
+];
+
+test("hostile lines are only text: no markup, no control, no other direction, no stall", async (context) => {
+  if (isMissing(context, "chromium")) return;
+  const rig = await DashboardRig.start(context, [{ id: "evil", cmd: `${process.execPath} evil.cjs` }]);
+  writeFileSync(
+    join(rig.folder, "evil.cjs"),
+    `process.stdout.write(${JSON.stringify(`${HOSTILE.join("\n")}\nlast\n`)}); setInterval(() => {}, 1000);`,
+  );
+  await rig.command(["start", "evil"]);
+  const page = await rig.open();
+  await go(page, "Logs");
+  await page
+    .locator(".line")
+    .filter({ hasText: /^.*last$/ })
+    .waitFor();
+  const text = (await lines(page)).join("\n");
+  assert.ok(text.includes(HOSTILE[0] ?? "") && text.includes("</div></main><h1>injected</h1>"));
+  assert.ok(
+    text.includes("abc<U+202E>txt.exe <U+2066>isolated <U+200F>right") && text.includes("a␀b␈c") && text.includes("␛[2J␛]0;title␇"),
+  );
+  assert.ok(!/[\0\u001b\u202e]/.test(text));
+  assert.equal(await page.locator(".line .c1").first().textContent(), "red");
+  assert.equal(await page.locator(".log-lines :is(img, script, h1, b)").count(), 0);
+  assert.equal(await page.title(), "shop – Logs");
+  await page.locator(".line").filter({ hasText: '"json"' }).getByRole("button", { name: "Show all of this line" }).click();
+  await page.locator("pre.json").filter({ hasText: '"<b>bold</b>"' }).waitFor();
+  assert.equal(await page.evaluate("({}).polluted"), undefined);
+  await page.getByRole("button", { name: "Wrap long lines" }).click();
+  await page
+    .getByText(/more characters/)
+    .first()
+    .waitFor();
+  const end = page.locator(".line").filter({ hasText: /^.*last$/ });
+  await end.waitFor();
+  const { y = 0 } = (await end.boundingBox()) ?? {};
+  assert.ok(y > 100 && y < 800, `the end is in view, at ${y}`);
+  assert.deepEqual(await rig.axe(page), []);
+  await rig.picture(page, "logs-hostile");
+  assert.deepEqual(rig.faults, []);
+});
