@@ -97,6 +97,11 @@ export type ToKeeper =
   /** Everything is stopped: the keeper ends with this exit code. */
   | { readonly t: "end"; readonly code: number };
 
+/** Whether it may end a run. */
+export function isStop({ t }: ToKeeper): boolean {
+  return t === "signal" || t === "drain";
+}
+
 export type RunningRun = RunKey & { readonly pid: number; readonly startTime: string; readonly since: number };
 
 export type SpawnedReport = Omit<RunningRun, "startTime"> & { readonly t: "spawned" };

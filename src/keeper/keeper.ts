@@ -1,7 +1,7 @@
 /** Owns all processes and keeps service, logger and balancer up. Executes the service's commands and keeps the records. */
 import { EXIT, ProcmanError } from "../base/errors.ts";
 import { VERSION } from "../base/version.ts";
-import { type FromKeeper, PROTOCOL, type ToKeeper } from "../ipc/keeper-protocol.ts";
+import { type FromKeeper, isStop, PROTOCOL, type ToKeeper } from "../ipc/keeper-protocol.ts";
 import type { FromLogger, ToLogger } from "../ipc/logger-protocol.ts";
 import type { UpgradeStep } from "../ipc/upgrade-protocol.ts";
 import { failpoint } from "../os/failpoint.ts";
@@ -125,8 +125,16 @@ export class Keeper {
     for (const message of messages.filter(isRecord)) this.#onServiceMessage(message);
     this.#state?.flush();
     failpoint("keeper.noted");
-    for (const message of messages.filter((each) => !isRecord(each))) this.#onServiceMessage(message, socket);
+    for (const message of this.#withoutLines(messages.filter((each) => !isRecord(each)))) this.#onServiceMessage(message, socket);
     this.#state?.flush();
+  }
+
+  /** The lines that come with a stop are sent to the logger before it: then they stand above what the process prints because of it. */
+  #withoutLines(messages: readonly ToKeeper[]): readonly ToKeeper[] {
+    if (!messages.some(isStop)) return messages;
+    for (const message of messages) if (message.t === "logger") this.#onServiceMessage(message);
+    void this.#logger.flush();
+    return messages.filter(({ t }) => t !== "logger");
   }
 
   #onServiceMessage(message: ToKeeper, socket?: unknown): void {

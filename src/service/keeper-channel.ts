@@ -1,6 +1,6 @@
 /** The service's channel to the keeper: all messages of a turn are sent as one array. */
 
-import type { FromKeeper, ToKeeper } from "../ipc/keeper-protocol.ts";
+import { type FromKeeper, isStop, type ToKeeper } from "../ipc/keeper-protocol.ts";
 import { failpoint } from "../os/failpoint.ts";
 import { processOf } from "./spec-registry.ts";
 
@@ -162,6 +162,8 @@ export class KeeperChannel {
     this.#isFirstStart = false;
     this.#starting.clear();
     this.#addNotes([...this.#notes.keys()]);
+    // What a stop says must not come later than what the process prints because of it.
+    if (this.#outbox.some(isStop)) this.#outbox.push(...this.#delayed.splice(0));
     this.#sendOutbox();
   }
 

@@ -22,7 +22,7 @@ test("why has a table of the last runs, the present one first, also when procman
   for (const id of ["web", "pair"]) assert.equal((await procman(folder, ["restart", id])).code, 0);
   const web = await procman(folder, ["why", "web"]);
   assert.equal(web.code, 0);
-  const rows = String.raw`\n\nRUN  STARTED +LASTED  HOW IT ENDED\n  2  ${TIME} +\d+ m?s  is running\n  1  ${TIME} +\d+ m?s  was stopped by cli; it was ended by SIGTERM after .*\n$`;
+  const rows = String.raw`\n\nRUN  STARTED +LASTED  HOW IT ENDED\n  2  ${TIME} +[\d.]+ m?s  is running\n  1  ${TIME} +[\d.]+ m?s  was stopped by cli; it was ended by SIGTERM after .*\n$`;
   assert.match(web.out, new RegExp(rows));
   const pair = await procman(folder, ["why", "pair", "-n", "1"]);
   assert.equal(pair.out.match(/^ {2}2 .* is running$/gm)?.length, 2, pair.out);
@@ -58,7 +58,7 @@ test("why has a table of the last runs, the present one first, also when procman
   const line = `stty cols 80; "${process.execPath}" "${BIN}" why web; true`;
   const narrow = execFileSync("script", ["-qec", line, "/dev/null"], { cwd: folder, env: cleanEnvironment({}), encoding: "utf8" });
   const [, table = ""] = narrow.replaceAll("\r", "").split(/(?=^RUN )/m);
-  assert.match(table, new RegExp(String.raw`^RUN  STARTED +LASTED  HOW IT ENDED\n  2  ${TIME} +\d+ m?s\n     was stopped with procman`));
+  assert.match(table, new RegExp(String.raw`^RUN  STARTED +LASTED  HOW IT ENDED\n  2  ${TIME} +[\d.]+ m?s\n     was stopped with procman`));
   assert.ok(
     table.split("\n").every((row) => row.startsWith("procman: ") || row.length <= 80),
     table,

@@ -40,6 +40,26 @@ test("2.4 logs: each of 20 short runs has started, line and end in this order, o
   checkTimes(entries);
 });
 
+test("2.4 logs: what a stop says stands above what the process prints because of it", async (context) => {
+  const names = ids(12);
+  const cmd = "trap 'echo bye; exit' TERM; echo ready; sleep 1000 & wait";
+  const procman = await startProcman(
+    context,
+    names.map((id) => ({ id, cmd, autostart: true, restart: "never", logger: { console: true } })),
+  );
+  for (const id of names) await procman.line(new RegExp(`^${id} +\\| ready`));
+  for (const id of names.slice(0, 6)) assert.equal((await cli(procman.folder, ["stop", id])).code, 0);
+  assert.equal((await cli(procman.folder, ["stop", "all"])).code, 0);
+  const entries = (await entriesIn(procman.folder)).filter(({ category }) => category !== "api");
+  for (const id of names) {
+    assert.deepEqual(verbsOf(entries, id), ["started", "ready", "stopping", "bye", "stopped"], id);
+    const shown = procman.lines
+      .filter((line) => line.startsWith(`${id} `) && !/\| stop for/.test(line))
+      .map((line) => /\| (\w+)/.exec(line)?.[1]);
+    assert.deepEqual(shown, ["started", "ready", "stopping", "bye", "stopped"], `${id} on the console`);
+  }
+});
+
 /** Each run prints its pid: "started" with the pid stands before that line, and both are there once. */
 function checkStarts(texts: readonly string[], runs: number): void {
   const pids = texts.flatMap((text) => /\bI am (\d+)/.exec(text)?.[1] ?? []);

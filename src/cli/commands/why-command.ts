@@ -3,7 +3,7 @@
 import type { Command } from "commander";
 import { EXIT, ProcmanError } from "../../base/errors.ts";
 import { printableLine } from "../../base/printable.ts";
-import { age } from "../../base/quantity.ts";
+import { duration } from "../../base/quantity.ts";
 import { hostTime } from "../../base/time-stamp.ts";
 import type { Client } from "../../client/client.ts";
 import type { Incident, ProcessRecord, RunSummary } from "../../contract/records.ts";
@@ -97,7 +97,7 @@ function print(answers: Answers, { json }: Options): void {
 const COLUMNS: readonly Column<RunSummary>[] = [
   { title: "RUN", cell: ({ run }) => (run === 0 ? "" : String(run)), isRight: true },
   { title: "STARTED", cell: ({ started, ended = "" }) => hostTime(Date.parse(started ?? ended)) },
-  { title: "LASTED", cell: ({ durationMs }) => (durationMs === undefined ? "" : lasted(durationMs)), isRight: true },
+  { title: "LASTED", cell: ({ durationMs }) => (durationMs === undefined ? "" : duration(durationMs)), isRight: true },
   { title: "HOW IT ENDED", cell: howItEnded },
 ];
 
@@ -109,8 +109,4 @@ function runTable(runs: readonly RunSummary[], screen: TableScreen): string {
 function howItEnded({ slot, reason, leftOut }: RunSummary): string {
   const before = leftOut === undefined ? "" : `; before it, ${leftOut} runs ended too fast to be recorded`;
   return `${slot === undefined ? "" : `(${slot}) `}${reason}${before}`;
-}
-
-function lasted(ms: number): string {
-  return ms < 1_000 ? `${ms} ms` : age(ms);
 }

@@ -1,4 +1,5 @@
 /** Makes the incident of a run from the transition that ended it: cause, reason, decision. */
+import { duration } from "../../base/quantity.ts";
 import type { Incident } from "../../contract/records.ts";
 import { isSuccess } from "../../supervisor/restart-policy.ts";
 import type { Transition } from "../../supervisor/slot.ts";
@@ -6,7 +7,6 @@ import type { ExitInfo, SlotState } from "../../supervisor/states.ts";
 import { processOf } from "../spec-registry.ts";
 import {
   describeEnd,
-  duration,
   endTimeOf,
   faultText,
   isRestartUndone,

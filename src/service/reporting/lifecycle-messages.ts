@@ -1,5 +1,6 @@
 /** The lifecycle line of a transition: what happened and why, in one sentence. */
 
+import { duration } from "../../base/quantity.ts";
 import { hasRun } from "../../supervisor/definition.ts";
 import { faultOf } from "../../supervisor/machine.ts";
 import { isSuccess, type Policy, stopSignalOf } from "../../supervisor/restart-policy.ts";
@@ -92,13 +93,6 @@ function portNote({ occupied }: { readonly occupied?: Occupied }): string {
   const { port, by, own } = occupied;
   if (own === undefined) return ` (its port ${port} is held by ${by}; end that, or choose another port)`;
   return ` (port ${port}, which it may want, is held by ${by}; each instance must listen on its own port, here ${own}, which it finds in PROCMAN_CLUSTER_PORT)`;
-}
-
-/** Milliseconds in a readable unit. */
-export function duration(ms: number): string {
-  if (ms < 1_000) return `${Math.round(ms)} ms`;
-  if (ms < 120_000) return `${Number((ms / 1_000).toFixed(1))} s`;
-  return ms < 7_200_000 ? `${Math.round(ms / 60_000)} min` : `${Number((ms / 3_600_000).toFixed(1))} h`;
 }
 
 export function delayText(ms: number): string {

@@ -1,5 +1,6 @@
 /** Status text: why a process is in its state, in one sentence. */
 
+import { duration } from "../../base/quantity.ts";
 import type { Process } from "../../supervisor/process.ts";
 import { stopSignalOf } from "../../supervisor/restart-policy.ts";
 import type { HookName, RunningState, SlotState } from "../../supervisor/states.ts";
@@ -8,7 +9,6 @@ import {
   delayText,
   describe,
   describeFailure,
-  duration,
   finishText,
   inParentheses,
   type MessageContext,
