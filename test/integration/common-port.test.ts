@@ -71,6 +71,9 @@ test("a reload to a common port that another program has is refused before anyth
   assert.equal(await ask(web.port), pid);
 });
 
+/** From the end of the former socket to the new one, on a busy machine. Milliseconds. */
+const GAP_MS = 250;
+
 testBoth("another address with the same port is opened while clients come, and all processes of the balancer serve it", async (context) => {
   const web = await cluster(context);
   for (const id of ["web-1", "web-2", "web-3"]) await waitForRecord(await api(web), id, isAccepting);
@@ -86,8 +89,14 @@ testBoth("another address with the same port is opened while clients come, and a
   const before = load.requests;
   while (load.requests < before + 200) await new Promise(setImmediate);
   await load.stop();
-  // The former socket is closed before the new one is bound: some connections may fall into that gap.
-  assert.ok(load.failures.length <= 10, load.errors.join("\n"));
+  // The former socket is closed before the new one is bound: new connections may fall into that gap. Refused clients try again at once,
+  // so their number says how fast they are, and not how long the gap was.
+  const [first, last] = [load.failures[0], load.failures.at(-1)];
+  assert.ok(first === undefined || last === undefined || last.at - first.began < GAP_MS, load.errors.join("\n"));
+  assert.ok(
+    load.errors.every((error) => /^\/new-.*ECONNREFUSED/.test(error)),
+    load.errors.join("\n"),
+  );
 });
 
 test("a cluster changes from the load balancer to a shared socket on the same port by a reload, and back", async (context) => {
