@@ -22,15 +22,15 @@ export function define(parent: Command): void {
         "Sends a signal to running processes, as HUP to take up a changed configuration: to the process group of each, or with killMode leader to its main process alone. A restart policy applies if they end.",
       ),
   )
-    .argument("<signal>", "name or number: HUP, SIGHUP, 1")
+    .argument("<signal>", "name or number: HUP, SIGHUP, 1; it may also come last")
     .argument("<id...>", `${IDS_HELP}; "all" for all`)
     .addOption(new Option("--to <whom>", "the process group, or the main process alone (default: by killMode)").choices(KILL_MODES))
     .option("--json", "print the records of the API")
     .action(send);
 }
 
-async function send(written: string, ids: readonly string[], { to, json, ...target }: Options): Promise<void> {
-  const signal = signalAtItsPlace(written, ids);
+async function send(written: string, named: readonly string[], { to, json, ...target }: Options): Promise<void> {
+  const { signal, ids } = ordered(written, named);
   await signalEach(ids, { signal, ...(to && { to }) }, { ...target, json, done: `got ${signal}` });
 }
 
@@ -61,13 +61,9 @@ function print({ id, pid, reason }: ProcessRecord, done: string): void {
   process.stdout.write(pid === undefined ? `${id}: not signalled; it ${printableLine(reason)}\n` : `${id}: ${done} (pid ${pid})\n`);
 }
 
-/** @throws {ProcmanError} `usage` */
-function signalAtItsPlace(written: string, ids: readonly string[]): AnySignal {
+/** The signal may also come last, as in `procman signal web HUP`. @throws {ProcmanError} `usage` */
+function ordered(written: string, ids: readonly string[]): { readonly signal: AnySignal; readonly ids: readonly string[] } {
   const last = signalNamed(ids.at(-1) ?? "");
-  if (signalNamed(written) === undefined && last !== undefined)
-    throw new ProcmanError(
-      "usage",
-      `Cannot signal ${JSON.stringify(written)}: the signal comes first: "procman signal ${last.slice("SIG".length)} ${[written, ...ids.slice(0, -1)].join(" ")}"`,
-    );
-  return signalOf(written);
+  if (signalNamed(written) === undefined && last !== undefined) return { signal: last, ids: [written, ...ids.slice(0, -1)] };
+  return { signal: signalOf(written), ids };
 }
