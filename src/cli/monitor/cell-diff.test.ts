@@ -127,7 +127,7 @@ test("a screen of another size is written whole", () => {
   assert.equal(difference(new CellBuffer(SIZE), after), "\u001b[0m\u001b[1;1H  \u001b[2;1H  ");
 });
 
-test("nothing but printable text and sequences of its own is ever written, whatever the text is", () => {
+test("nothing but printable text and sequences of the monitor is ever written for any text", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary", maxLength: 30 }), (given) => {
       const cells = new CellBuffer(SIZE);
