@@ -17,6 +17,9 @@ const PROGRAMS = {
   fish: "fish",
   tmux: "tmux",
   chromium: "chromium",
+  openssl: "openssl",
+  ssh: "openssh-client",
+  sshd: "openssh-server",
 };
 
 /** Where system programs live though a user's PATH may not say so. */

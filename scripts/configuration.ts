@@ -91,6 +91,7 @@ const TYPE_NAMES: Readonly<Record<string, string>> = {
   "processes[]": "ProcessConfiguration",
   watcher: "WatcherConfiguration",
   "plugins[]": "PluginConfiguration",
+  "api.tls": "TlsConfiguration",
   api: "ApiConfiguration",
   "": "Configuration",
 };

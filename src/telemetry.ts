@@ -21,7 +21,7 @@ export type Reporter = {
 
 export type ReportedSeverity = "debug" | "info" | "warn" | "error";
 
-type ReportAddress = { readonly hostname: string; readonly port: number } | { readonly socketPath: string };
+type ReportAddress = { readonly hostname: string; readonly port: number; readonly isTls: boolean } | { readonly socketPath: string };
 
 type PublishedEndpoint = {
   readonly hostname?: unknown;
@@ -30,6 +30,7 @@ type PublishedEndpoint = {
   readonly startTime?: unknown;
   readonly socket?: unknown;
   readonly problem?: unknown;
+  readonly tls?: unknown;
 };
 
 const DEFAULT_SECONDS = 10;
@@ -107,14 +108,19 @@ function isUnderProcman(): boolean {
 
 /** The present address of the API: it may listen later than the program starts, and elsewhere when procman is started again. */
 function addressNow(): ReportAddress | undefined {
-  const { PROCMAN_DATA_DIR: dataDir, PROCMAN_API_HOSTNAME: hostname = "127.0.0.1", PROCMAN_API_PORT: port } = process.env;
+  const {
+    PROCMAN_DATA_DIR: dataDir,
+    PROCMAN_API_HOSTNAME: hostname = "127.0.0.1",
+    PROCMAN_API_PORT: port,
+    PROCMAN_API_PROTOCOL: protocol,
+  } = process.env;
   const endpoint = dataDir === undefined ? undefined : endpointIn(dataDir);
   // Another user's file can't be read.
-  if (endpoint === undefined) return socketNow() ?? addressOf(hostname, Number(port));
+  if (endpoint === undefined) return socketNow() ?? addressOf(hostname, Number(port), protocol === "https");
   const { socket, problem } = endpoint;
   if (!isRunning(endpoint)) return undefined;
   if (typeof socket === "string" && existsSync(socket) && Buffer.byteLength(socket) <= MAX_SOCKET_BYTES) return { socketPath: socket };
-  return problem === undefined ? addressOf(String(endpoint.hostname), Number(endpoint.port)) : undefined;
+  return problem === undefined ? addressOf(String(endpoint.hostname), Number(endpoint.port), endpoint.tls === true) : undefined;
 }
 
 /** Before the address is published. */
@@ -150,10 +156,10 @@ function isRunning({ pid, startTime }: PublishedEndpoint): boolean {
   }
 }
 
-function addressOf(hostname: string, port: number): ReportAddress | undefined {
+function addressOf(hostname: string, port: number, isTls: boolean): ReportAddress | undefined {
   if (!Number.isInteger(port) || port < 1 || port > 65_535) return undefined;
   // An API on all addresses is reached at the loopback address.
-  return { hostname: hostname === "0.0.0.0" ? "127.0.0.1" : hostname === "::" ? "::1" : hostname, port };
+  return { hostname: hostname === "0.0.0.0" ? "127.0.0.1" : hostname === "::" ? "::1" : hostname, port, isTls };
 }
 
 /** Resolves with whether the API has accepted it. */
@@ -163,8 +169,12 @@ function post(path: string, body: object, connected: (socket: Socket) => void = 
   return new Promise((resolve) => {
     try {
       const content = Buffer.from(JSON.stringify(body));
-      const call = request({
+      const isTls = "isTls" in address && address.isTls;
+      const send = isTls ? process.getBuiltinModule("node:https").request : request;
+      const call = send({
         ...address,
+        // The certificate has the name that others use, and the address, which is one of this machine, is procman's own word.
+        rejectUnauthorized: false,
         path,
         method: "POST",
         agent: false,

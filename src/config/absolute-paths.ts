@@ -21,12 +21,13 @@ export function withAbsolutePaths(config: RawConfig, folder: string): RawConfig 
 type Origin = { readonly folder: string; readonly known: ReadonlySet<unknown> };
 
 function absolutePart(part: ConfigPart, { folder, known }: Origin): ConfigPart {
-  const { logger, plugins, processes, include } = part;
+  const { logger, plugins, processes, include, api } = part;
   return {
     ...part,
     ...(include !== undefined && { include: eachText(include, (pattern) => absolutePath(pattern, folder)) }),
     ...absoluteEnvironment(part, folder),
     ...withLogger(logger, folder),
+    ...withTls(api, folder),
     ...(Array.isArray(plugins) && { plugins: plugins.map((plugin) => absolutePlugin(plugin, folder)) }),
     ...(Array.isArray(processes) && { processes: processes.map((process) => absoluteProcess(process, { folder, known })) }),
   };
@@ -86,6 +87,12 @@ function absoluteEnv(env: ConfigPart, expanded: ChangePath, absoluteList: Change
     return [name, name === "PATH" ? eachText(value, absoluteList) : value];
   };
   return Object.fromEntries(Object.entries(env).map(absoluteVariable));
+}
+
+function withTls(api: unknown, folder: string): ConfigPart {
+  if (!isPart(api) || !isPart(api.tls)) return {};
+  const absolute = Object.entries(api.tls).map(([name, path]) => [name, eachText(path, (text) => absolutePath(text, folder))]);
+  return { api: { ...api, tls: Object.fromEntries(absolute) } };
 }
 
 function withLogger(logger: unknown, folder: string): ConfigPart {

@@ -4,6 +4,7 @@ import { SHIPPED } from "../plugins/shipped/shipped-plugins.ts";
 import {
   amount,
   type Fields,
+  flag,
   host,
   hostname,
   listOf,
@@ -56,6 +57,17 @@ const PLUGIN = {
   },
 } as const satisfies Fields;
 
+const TLS = {
+  certificate: {
+    type: notEmpty("a file path"),
+    description: "File in PEM: the certificate, followed by those between it and its authority. Read again when it changes.",
+  },
+  key: {
+    type: notEmpty("a file path"),
+    description: "File in PEM with its private key, without a passphrase. Read again when it changes.",
+  },
+} as const satisfies Fields;
+
 export const API = {
   hostname: {
     type: hostname,
@@ -76,6 +88,16 @@ export const API = {
     description: "Origins whose pages may call the API, such as https://app.example.org.",
     default: [],
     onChange: "next-run",
+  },
+  tls: {
+    type: optional(objectOf(TLS)),
+    description: "Serves the API by TLS, as https. Needed where others can reach `hostname`, unless a reverse proxy in front does it.",
+    onChange: "next-run",
+  },
+  insecure: {
+    type: flag,
+    description: "Others can reach `hostname` without TLS, and that is meant: a reverse proxy in front serves the API as https.",
+    default: false,
   },
 } as const satisfies Fields;
 
@@ -116,7 +138,11 @@ export const TOP = {
     onChange: "live",
   },
   api: {
-    type: optional(union([literal(false), objectOf(API)], { allowed: "false, or an object with hostname, port, revoked, cors and hosts" })),
+    type: optional(
+      union([literal(false), objectOf(API)], {
+        allowed: "false, or an object with hostname, port, revoked, cors, hosts, tls and insecure",
+      }),
+    ),
     description: "The REST API; false: no port, only the Unix socket for procman's commands and programs of the same user.",
     onChange: "next-run",
   },

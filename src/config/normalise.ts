@@ -59,6 +59,7 @@ export function normalise(raw: RawConfig, context: CheckContext): Omit<Config, "
       revoked: api?.revoked ?? API.revoked.default,
       ...(api?.cors?.length && { cors: api.cors.map((origin) => origin.toLowerCase()) }),
       ...(api?.hosts?.length && { hosts: api.hosts.map((host) => host.toLowerCase()) }),
+      ...(api?.tls && { tls: { certificate: pathIn(context.folder, api.tls.certificate), key: pathIn(context.folder, api.tls.key) } }),
       ...(raw.api === false && { isOff: true as const }),
     },
     watcher: watcherOf(raw),

@@ -19,6 +19,7 @@ import {
 import type { FrontSpec } from "../ipc/balancer-protocol.ts";
 import type { ConsoleStyle, Rotation } from "../ipc/logger-protocol.ts";
 import type { PluginSpec } from "../ipc/plugin-protocol.ts";
+import type { TlsFiles } from "../os/tls-files.ts";
 import type { Policy } from "../supervisor/restart-policy.ts";
 import { PROCESS } from "./fields/process-fields.ts";
 import { consoleStyle, type envFile, type envValue, front, plugin, policy, rotation } from "./spec-parts.ts";
@@ -64,6 +65,8 @@ export type ApiSpec = {
   readonly cors?: readonly string[];
   /** Names under which a reverse proxy serves it. */
   readonly hosts?: readonly string[];
+  /** Absolute paths of certificate and key. Absent: HTTP without TLS. */
+  readonly tls?: TlsFiles;
   /** No port, only the Unix socket. */
   readonly isOff?: true;
 };
@@ -182,6 +185,7 @@ export const snapshotSchema: Schema<{ readonly config: StoredConfig; readonly le
       revoked: list(string()),
       cors: optional(list(string())),
       hosts: optional(list(string())),
+      tls: optional(schemaFor<TlsFiles>({ certificate: string(), key: string() })),
       isOff: optional(literal(true)),
     }),
     watcher: schemaFor<WatcherSpec>({ intervalMs: number(), exts: list(string()), match: list(string()), skip: list(string()) }),

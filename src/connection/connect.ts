@@ -45,7 +45,7 @@ function sender(location: Location, consumer: string, patience: Patience): SendR
   const { stateDir } = location;
   return async (request) => {
     for (const deadline = monotonicMs() + patience.connectMs; ; await sleep(POLL_MS)) {
-      const { hostname, port, socket } = await reach(stateDir, deadline);
+      const { hostname, port, socket, tls } = await reach(stateDir, deadline);
       const secret = await secretOf(stateDir, deadline);
       const headers = {
         ...request.headers,
@@ -53,7 +53,7 @@ function sender(location: Location, consumer: string, patience: Patience): SendR
       };
       try {
         const silenceMs = patience.silenceMs + (request.patienceSeconds ?? 0) * 1_000;
-        return await exchange({ ...request, headers, hostname, port, socket, silenceMs });
+        return await exchange({ ...request, headers, hostname, port, socket, tls, silenceMs });
       } catch (error) {
         if (request.signal?.aborted) throw error;
         if (isRepeatable(request.method, error as NodeJS.ErrnoException) && monotonicMs() <= deadline) continue;

@@ -1,5 +1,5 @@
 /** HTTP/1.0 over a plain socket: one request and one answer, which ends with the connection. (`node:http` takes 10 ms of each start.) */
-import { connect, type Socket } from "node:net";
+import { connect, isIP, type Socket } from "node:net";
 import type { Reply, Request } from "../client/transport.ts";
 import { connectUnix } from "../os/unix-socket.ts";
 
@@ -8,6 +8,8 @@ export type WireOptions = {
   readonly port: number;
   /** Path of a Unix socket, in place of host name and port. */
   readonly socket?: string | undefined;
+  /** The port speaks TLS. `true`: with any certificate, as the address is one of this machine and procman's own files name it. `ca`: PEM; default: the authorities of Node. */
+  readonly tls?: true | { readonly ca?: string } | undefined;
   /** Time without data after which the request fails. Milliseconds. */
   readonly silenceMs: number;
 };
@@ -35,14 +37,21 @@ export async function exchange(request: WireRequest): Promise<Reply> {
 
 function dial(request: WireRequest): Socket {
   const { hostname, port, silenceMs, signal, socket: path } = request;
-  const socket =
-    path === undefined
-      ? connect({ host: reachable(hostname), port, noDelay: true, ...(signal === undefined ? {} : { signal }) })
-      : connectUnix(path, signal);
+  const socket = path === undefined ? dialPort(request) : connectUnix(path, signal);
   const place = path ?? `${hostname}:${port}`;
   socket.setTimeout(silenceMs, () => socket.destroy(new Error(`no answer from ${place} within ${silenceMs / 1_000} s`)));
   socket.write(textOf(request));
   return socket;
+}
+
+function dialPort({ hostname, port, tls, signal }: WireRequest): Socket {
+  const address = { host: reachable(hostname), port, ...(signal === undefined ? {} : { signal }) };
+  if (tls === undefined) return connect({ ...address, noDelay: true });
+  const name = isIP(address.host) === 0 ? { servername: address.host } : {};
+  const trust = tls === true ? { rejectUnauthorized: false } : { ...name, ...(tls.ca && { ca: tls.ca }) };
+  // Loaded here, as most commands use a Unix socket.
+  const socket = process.getBuiltinModule("node:tls").connect({ ...address, ...trust });
+  return socket.setNoDelay(true);
 }
 
 /** A listening address that means all addresses can't be connected to. */

@@ -156,6 +156,8 @@ export type Endpoint = {
   readonly socket?: string;
   /** The configuration wants no port. */
   readonly isOff?: true;
+  /** The port speaks TLS. */
+  readonly tls?: true;
 };
 
 /** An error (RFC 9457). */

@@ -2,6 +2,7 @@
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import { isIP } from "node:net";
 import { ProcmanError } from "../base/errors.ts";
+import { isLoopback } from "../base/loopback.ts";
 
 /** Maximum number of cached names. */
 const KNOWN_LIMIT = 100;
@@ -24,7 +25,7 @@ export class OriginCheck {
     this.#allowed = new Set(allowed);
     this.#hosts = new Set(hosts);
     this.#hostname = hostname.toLowerCase();
-    this.#anyName = !(this.#hostname === "localhost" || this.#hostname === "::1" || this.#hostname.startsWith("127."));
+    this.#anyName = !isLoopback(this.#hostname);
   }
 
   /**

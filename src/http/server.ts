@@ -1,5 +1,7 @@
 /** The REST API server: finds the route, authenticates and authorizes, answers. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
+import type { Server as TlsServer } from "node:https";
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { ANONYMOUS, type Caller, type Control } from "../contract/control.ts";
 import type { DashboardAccess, DashboardFile } from "../contract/dashboard-access.ts";
@@ -44,6 +46,8 @@ export type ApiOptions = {
   readonly audience: string;
   /** Address on which it will listen. */
   readonly hostname: string;
+  /** Its port speaks TLS; the certificate is given to the server later. */
+  readonly tls?: boolean;
   /** Signs a token for the dashboard. */
   readonly sign: (claims: Claims) => string;
   /** Called for each action that was refused because of the token's scope. */
@@ -67,7 +71,7 @@ const NEVER = new AbortController().signal;
 
 export class Api {
   /** The servers, not listening yet: for its port, and for the Unix socket. */
-  readonly server: Server;
+  readonly server: Server | TlsServer;
   readonly local: Server;
   readonly #control: (caller: Caller) => Control;
   readonly #denied: (text: string) => void;
@@ -81,7 +85,7 @@ export class Api {
   #isClosing = false;
 
   constructor(given: ApiOptions) {
-    const { control, access, audience, hostname, cors, hosts, limits, denied = () => undefined } = given;
+    const { control, access, audience, hostname, tls = false, cors, hosts, limits, denied = () => undefined } = given;
     const { connections, crowded, headersMs, requestMs, ...streams } = { ...LIMITS, ...limits };
     this.#control = control;
     this.#denied = denied;
@@ -99,10 +103,12 @@ export class Api {
     };
     const handle = (request: IncomingMessage, response: ServerResponse): void =>
       void this.#handle(request, response).catch((error: unknown) => sendProblem(response, error));
-    this.server = createServer(options, handle);
+    this.server = tls
+      ? process.getBuiltinModule("node:https").createServer({ ...options, handshakeTimeout: headersMs }, handle)
+      : createServer(options, handle);
     this.local = createServer(options, handle);
     this.#connections = new Connections(crowded);
-    this.server.on("connection", (socket) => this.#connections.add(socket));
+    this.server.on(tls ? "secureConnection" : "connection", (socket: Socket) => this.#connections.add(socket));
     this.local.on("connection", (socket) => this.#connections.addTrusted(socket));
     for (const server of [this.server, this.local]) {
       server.maxConnections = connections;
@@ -259,7 +265,8 @@ function lastEventId({ headers }: IncomingMessage): Pick<RouteInput, "lastEventI
 
 /** Answers a request that isn't HTTP or arrives too slowly. */
 function refuseConnection(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (!socket.writable || socket.destroyed) return void socket.destroy();
+  const isTlsError = error.code?.startsWith("ERR_SSL_") === true || error.code === "ERR_TLS_HANDSHAKE_TIMEOUT";
+  if (!socket.writable || socket.destroyed || isTlsError) return void socket.destroy();
   const [status, detail] =
     error.code === "HPE_HEADER_OVERFLOW"
       ? [431, "Cannot read the request: its address and headers have more than 16 KiB"]

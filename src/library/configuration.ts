@@ -291,6 +291,14 @@ export type PluginConfiguration = {
   readonly options?: Readonly<Record<string, unknown>> | undefined;
 };
 
+/** Serves the API by TLS, as https. Needed where others can reach `hostname`, unless a reverse proxy in front does it. */
+export type TlsConfiguration = {
+  /** File in PEM: the certificate, followed by those between it and its authority. Read again when it changes. */
+  readonly certificate: string;
+  /** File in PEM with its private key, without a passphrase. Read again when it changes. */
+  readonly key: string;
+};
+
 export type ApiConfiguration = {
   /** Address that the API listens on; 0.0.0.0: all interfaces. Default: "127.0.0.1". */
   readonly hostname?: string | undefined;
@@ -302,6 +310,10 @@ export type ApiConfiguration = {
   readonly hosts?: readonly string[] | undefined;
   /** Origins whose pages may call the API, such as https://app.example.org. Default: []. */
   readonly cors?: readonly string[] | undefined;
+  /** Serves the API by TLS, as https. Needed where others can reach `hostname`, unless a reverse proxy in front does it. */
+  readonly tls?: TlsConfiguration | undefined;
+  /** Others can reach `hostname` without TLS, and that is meant: a reverse proxy in front serves the API as https. Default: false. */
+  readonly insecure?: boolean | undefined;
 };
 
 /** Configuration of procman. */

@@ -63,7 +63,7 @@ function addressOf(endpoint: Endpoint): string {
       'Cannot open the dashboard: browsers need a port, and "api" is false in the configuration; set "api": {} or "api": { "port": 9000 } and start procman again',
     );
   checkPort(endpoint);
-  return `http://${reachableName(endpoint)}:${endpoint.port}/`;
+  return `http${endpoint.tls === true ? "s" : ""}://${reachableName(endpoint)}:${endpoint.port}/`;
 }
 
 function reachableName({ hostname }: Endpoint): string {

@@ -15,6 +15,7 @@ import {
 } from "./command-checks.ts";
 import { cronProblem, timeZoneProblem } from "./cron.ts";
 import { dependencyErrors, dependencyWarnings } from "./dependency-checks.ts";
+import { exposureWarnings } from "./exposure.ts";
 import { memoryErrors, rightErrors } from "./limit-checks.ts";
 import { pluginErrors, pluginWarnings } from "./plugin-checks.ts";
 import { probeFieldErrors } from "./probe-checks.ts";
@@ -70,7 +71,11 @@ export function checkMeaning(config: PartialConfig, context: CheckContext): Chec
   ];
   if (config.processes?.length === 0)
     warnings.push({ path: ["processes"], message: "There is no process yet. `procman append` adds one." });
-  warnings.push(...plugins.flatMap(({ plugin, path }) => pluginWarnings(plugin, path)), ...refusedPortWarnings(config));
+  warnings.push(
+    ...plugins.flatMap(({ plugin, path }) => pluginWarnings(plugin, path)),
+    ...refusedPortWarnings(config),
+    ...exposureWarnings(config),
+  );
   if (context.looksAtFiles === true && errors.length === 0)
     warnings.push(...fileWarnings(config, context), ...sharedFolderWarnings(config, context.folder));
   return { errors, warnings };

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { certificateIn } from "../../../test/support/certificate.ts";
 import { resolveConfiguration } from "../validate.ts";
 
 function folderOf(context: TestContext, files: Readonly<Record<string, string>> = {}): string {
@@ -106,4 +107,31 @@ test("no file is read if the configuration is not valid", (context) => {
   const folder = folderOf(context);
   const data = { processes: [process({ cmd: 5, envFile: "gone.env" })], plugins: [{ url: "file:" }] };
   assert.throws(() => warningsOf(folder, data), { code: "configuration-invalid" });
+});
+
+test("api.tls: files that can't be used are reported, with what is wrong", (context) => {
+  const folder = folderOf(context);
+  certificateIn(folder, {});
+  certificateIn(folder, { name: "other" });
+  const api = (certificate: string, key: string): object => ({ processes: [], api: { hostname: "0.0.0.0", tls: { certificate, key } } });
+  const ofTls = (data: object): readonly string[] => warningsOf(folder, data).filter((line) => line.includes("api"));
+  assert.deepEqual(ofTls(api("own.pem", "own.key")), []);
+  assert.deepEqual(ofTls(api("own.pem", "other.key")), [
+    "1:51 api.tls Found files that can't be used: other.key is not the key of own.pem.",
+  ]);
+  assert.deepEqual(ofTls(api("none.pem", "own.key")), [
+    "1:51 api.tls Found files that can't be used: none.pem can't be read: there is no such file.",
+  ]);
+});
+
+test('2.6 hostname: an address that other machines can reach needs TLS, or "insecure"', (context) => {
+  const folder = folderOf(context);
+  const of = (api: object | false): readonly string[] => warningsOf(folder, { processes: [], api }).filter((line) => line.includes("api"));
+  for (const hostname of ["127.0.0.1", "127.1.2.3", "localhost", "::1"]) assert.deepEqual(of({ hostname }), []);
+  for (const hostname of ["0.0.0.0", "::", "10.1.2.3", "web1.example.org", "127.0.0.1.example.org"])
+    assert.deepEqual(of({ hostname }), [
+      `1:35 api.hostname Found "${hostname}", which other machines can reach, and no "tls": tokens and logs travel unencrypted. Add "tls": { "certificate": "…", "key": "…" }, or "insecure": true if a reverse proxy in front does that.`,
+    ]);
+  assert.deepEqual(of({ hostname: "0.0.0.0", insecure: true }), []);
+  assert.deepEqual(of(false), []);
 });

@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { readEnvFile } from "../../base/env-file.ts";
 import { packageOf } from "../../ipc/plugin-protocol.ts";
 import { readWhole } from "../../os/careful-files.ts";
+import { expiryOf, readTlsFiles } from "../../os/tls-files.ts";
 import { displayPath } from "../config-file.ts";
 import type { JsonPath } from "../document.ts";
 import { instances } from "../instances.ts";
@@ -19,7 +20,7 @@ const MAX_LISTED = 5;
 
 /** `folder`: of the configuration file. `parallelism`: the number of instances that "max" means. */
 export function fileWarnings(
-  { processes = [], plugins = [], envFile }: PartialConfig,
+  { processes = [], plugins = [], envFile, api }: PartialConfig,
   { folder, parallelism }: FilesContext,
 ): readonly Finding[] {
   const seen = new Set<string>();
@@ -36,6 +37,7 @@ export function fileWarnings(
       ),
     ]),
     ...plugins.flatMap((plugin, index) => pluginWarnings(plugin?.url, ["plugins", index, "url"], folder)),
+    ...tlsWarnings(api, folder),
   ];
 }
 
@@ -99,6 +101,17 @@ function pluginWarnings(url: string | undefined, path: JsonPath, folder: string)
   return [
     { path, message: `Found ${show(url)}, but there is no package ${show(name)} in ${join(folder, "node_modules")} or above; ${remedy}.` },
   ];
+}
+
+function tlsWarnings(api: PartialConfig["api"], folder: string): readonly Finding[] {
+  const { certificate, key } = (api === false ? undefined : api?.tls) ?? {};
+  if (certificate === undefined || key === undefined) return [];
+  try {
+    const expired = expiryOf(readTlsFiles({ certificate: pathIn(folder, certificate), key: pathIn(folder, key) }));
+    return expired === undefined ? [] : [{ path: ["api", "tls", "certificate"], message: `Found ${show(certificate)}: ${expired}.` }];
+  } catch (error) {
+    return [{ path: ["api", "tls"], message: `Found files that can't be used: ${(error as Error).message}.` }];
+  }
 }
 
 /** Whether an import from that folder finds the package. Names with `#` are mapped by the package.json there, and not checked. */

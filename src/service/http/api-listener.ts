@@ -1,10 +1,9 @@
 /** The listening socket of the API, before the API is loaded: the first processes know its port, and early connections wait. */
-import type { Server as HttpServer } from "node:http";
 import { type AddressInfo, createServer, type ListenOptions, type Server } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { holderOfPort } from "../../os/port-owner.ts";
 import { handleOf } from "../../os/server-handle.ts";
-import { EarlyConnections } from "./early-connections.ts";
+import { EarlyConnections, type HttpServer } from "./early-connections.ts";
 
 /** Most connections that wait before the API answers. */
 const WAITING_LIMIT = 256;

@@ -1,5 +1,6 @@
 /** The API of a running service: its socket, its address for clients, its tokens. */
 
+import type { Server as TlsServer } from "node:https";
 import { VERSION } from "../../base/version.ts";
 import type { Config } from "../../config/spec.ts";
 import { lastEndpoint, lastPort, publishEndpoint, removeEndpoint } from "../../connection/endpoint-file.ts";
@@ -7,6 +8,7 @@ import type { Caller, Control } from "../../contract/control.ts";
 import type { Endpoint } from "../../contract/records.ts";
 import { type Claims, claimsOfProcess, OF_PROCESS, payloadOf } from "../../contract/token-claims.ts";
 import type { Api } from "../../http/server.ts";
+import { monotonicMs } from "../../os/clock.ts";
 import { signJwt } from "../../os/jwt.ts";
 import { processStat } from "../../os/process-stat.ts";
 import type { ServiceLog } from "../reporting/service-log.ts";
@@ -15,6 +17,7 @@ import type { Subsystem } from "../subsystem.ts";
 import { ApiListener } from "./api-listener.ts";
 import { Credentials } from "./credentials.ts";
 import { KeptSocket, type KeptSocketPorts } from "./kept-socket.ts";
+import { TlsCertificate } from "./tls-certificate.ts";
 import { UnixListener } from "./unix-listener.ts";
 
 /** At a first start the API is loaded this long after the first processes were started. Milliseconds. */
@@ -48,6 +51,7 @@ export class ApiService implements Subsystem {
   /** The keeper takes the listening socket. */
   #isKept = false;
   readonly #credentials: Credentials;
+  readonly #certificate: TlsCertificate | undefined;
   /** Tokens of processes, by id, made with the present secret. */
   readonly #tokens = new Map<string, string>();
   readonly #previousPort: number | undefined;
@@ -71,6 +75,8 @@ export class ApiService implements Subsystem {
     this.#kept = new KeptSocket(ports);
     this.hadProblem = lastEndpoint(ports.config.stateDir)?.problem !== undefined;
     this.#previousPort = previous === undefined || reserved.has(previous) ? undefined : previous;
+    const { tls } = ports.config.api;
+    this.#certificate = tls === undefined ? undefined : new TlsCertificate(tls, ports.log, monotonicMs);
     this.#credentials = new Credentials(ports.config, ports.profile, {
       onChanged: () => {
         this.#tokens.clear();
@@ -115,7 +121,10 @@ export class ApiService implements Subsystem {
     const { name, api } = this.#ports.config;
     // The previous port, if this is called in the turn in which listening began.
     const port = api.isOff ? undefined : (this.#port ?? api.port ?? this.#previousPort);
-    const address = port === undefined || this.#problem !== undefined ? undefined : { hostname: reachable(api.hostname), port };
+    const address =
+      port === undefined || this.#problem !== undefined
+        ? undefined
+        : { hostname: reachable(api.hostname), port, ...(api.tls && { tls: true as const }) };
     const { shortPath: socket } = this.#unix;
     if (address === undefined && socket === undefined) return undefined;
     let token = this.#tokens.get(process);
@@ -189,6 +198,7 @@ export class ApiService implements Subsystem {
       if (this.#isKept) this.#kept.drop();
       return undefined;
     }
+    this.#certificate?.check();
     const fd = this.#kept.take(hostname, [port ?? this.#previousPort]);
     if (fd !== undefined) return this.#listener.openKept(fd);
     const isDropped = this.#isKept && this.#kept.drop();
@@ -237,6 +247,7 @@ export class ApiService implements Subsystem {
     this.#endpoint = {
       ...{ hostname, port: this.#port ?? port, pid: process.pid, startTime, keeper, version: VERSION },
       ...(socket === undefined ? {} : { socket }),
+      ...(config.api.tls && { tls: true }),
       // Commands of 0.1.0 show the problem.
       ...(config.api.isOff ? { isOff: true, problem: OFF } : this.#problem === undefined ? {} : { problem: this.#problem }),
     };
@@ -292,7 +303,11 @@ export class ApiService implements Subsystem {
     const { hostname, cors = [], hosts = [] } = config.api;
     const noted = (text: string): void => log.audit({ severity: "info", text });
     const sign = (claims: Claims): string => signJwt(payloadOf(claims), credentials.secret());
-    this.#api = new Api({ control, denied, noted, sign, access, audience: config.name, hostname, cors, hosts });
+    const tls = this.#certificate !== undefined;
+    const api = new Api({ control, denied, noted, sign, access, audience: config.name, hostname, tls, cors, hosts });
+    // Before the handshake.
+    if (tls) api.server.prependListener("connection", () => this.#certificate?.refresh(api.server as TlsServer));
+    this.#api = api;
   }
 }
 

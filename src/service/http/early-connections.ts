@@ -1,6 +1,9 @@
 /** Connections that come before the API is loaded: they wait, and are then served. */
-import type { Server as HttpServer } from "node:http";
+import type { Server as PlainServer } from "node:http";
+import type { Server as TlsServer } from "node:https";
 import type { Server, Socket } from "node:net";
+
+export type HttpServer = PlainServer | TlsServer;
 
 export class EarlyConnections {
   readonly #waiting = new Set<Socket>();

@@ -12,7 +12,7 @@ import type { ServiceLog } from "../reporting/service-log.ts";
 /** Address and token with which a process reaches the API. */
 export type ApiAccess = {
   /** Absent: the API has no port. */
-  readonly address?: { readonly hostname: string; readonly port: number };
+  readonly address?: { readonly hostname: string; readonly port: number; readonly tls?: true };
   /** Path of its Unix socket, which only procman's own user can open. */
   readonly socket?: string;
   readonly token: string;
@@ -68,6 +68,7 @@ export function environmentOf({
 function accessVariables({ address, socket, token }: ApiAccess): Record<string, string> {
   return {
     ...(address === undefined ? {} : { PROCMAN_API_HOSTNAME: address.hostname, PROCMAN_API_PORT: String(address.port) }),
+    ...(address?.tls === true && { PROCMAN_API_PROTOCOL: "https" }),
     ...(socket === undefined ? {} : { PROCMAN_API_SOCKET: socket }),
     PROCMAN_API_TOKEN: token,
   };
