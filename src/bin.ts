@@ -4,16 +4,16 @@ import { settlesFolder } from "./cli/settled-folder.ts";
 
 const COMPLETION = "__complete";
 
-configAfterCommand(process.argv, process.argv[2] === COMPLETION ? 3 : 2);
+targetAfterCommand(process.argv, process.argv[2] === COMPLETION ? 3 : 2);
 const [command, ...args] = process.argv.slice(2);
 const load = createRequire(__filename);
-if (command !== "run" || args.some((arg) => /^(?:-h|--help|-d.*|--detach)$/.test(arg))) load("./cli.cjs");
+if (command !== "run" || args.some((arg) => /^(?:-h|--help|-d.*|--detach|--host(?:=.*)?)$/.test(arg))) load("./cli.cjs");
 else if (settlesFolder(args)) load("./keeper.cjs");
 
-/** `procman -c FILE status` becomes `procman status -c FILE`. A command that is being typed, for completion, comes last. */
-function configAfterCommand(words: string[], start: number): void {
+/** `procman -c FILE status` becomes `procman status -c FILE`; `--host` likewise. A command that is being typed, for completion, comes last. */
+function targetAfterCommand(words: string[], start: number): void {
   const first = words[start] ?? "";
-  const length = /^(?:-c|--config)$/.test(first) ? 2 : /^(?:-c|--config=)./.test(first) ? 1 : 0;
+  const length = /^(?:-c|--config|--host)$/.test(first) ? 2 : /^(?:-c|--config=|--host=)./.test(first) ? 1 : 0;
   const name = words[start + length];
   if (length === 0 || name === undefined) return;
   const option = words.splice(start, length);

@@ -33,6 +33,7 @@ export const COMMANDS: Readonly<Record<CommandName, () => Promise<CommandModule>
   remove: () => import("./commands/remove-command.ts"),
   validate: () => import("./commands/validate-command.ts"),
   schema: () => import("./commands/schema-command.ts"),
+  host: () => import("./commands/host-command.ts"),
   token: () => import("./commands/token-command.ts"),
   completion: () => import("./commands/completion-command.ts"),
 };

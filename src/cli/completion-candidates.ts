@@ -5,11 +5,11 @@ import { read } from "../config/config-file.ts";
 import { type Document, parseDocument } from "../config/document.ts";
 import { dataOf, load } from "../config/load.ts";
 import { profileNames } from "../config/profile.ts";
-import { connectTo } from "../connection/connect.ts";
+import { type ApiPlace, connectTo } from "../connection/connect.ts";
 import { livingHolder } from "../connection/endpoint-file.ts";
 import { groupsIn } from "../connection/history.ts";
 import { selectorOf, selectorsIn } from "../contract/groups.ts";
-import { type TargetOptions, targetLocation } from "./target.ts";
+import { type TargetOptions, targetPlace } from "./target.ts";
 
 export type Completion = { readonly value: string; readonly text?: string };
 
@@ -35,8 +35,8 @@ export async function clusters(target: TargetOptions): Promise<readonly Completi
 async function known(target: TargetOptions): Promise<readonly CachedCandidates[]> {
   const timer = setTimeout(() => process.exit(), TIMEOUT_MS);
   try {
-    const location = targetLocation(target);
-    return livingHolder(location.stateDir) === undefined ? await configured(target.config) : await running(location);
+    const place = targetPlace(target);
+    return "url" in place || livingHolder(place.stateDir) !== undefined ? await running(place) : await configured(target.config);
   } catch {
     return [];
   } finally {
@@ -44,8 +44,8 @@ async function known(target: TargetOptions): Promise<readonly CachedCandidates[]
   }
 }
 
-async function running(location: Parameters<typeof connectTo>[0]): Promise<readonly CachedCandidates[]> {
-  const records = await (await connectTo(location)).processes();
+async function running(place: ApiPlace): Promise<readonly CachedCandidates[]> {
+  const records = await (await connectTo(place)).processes();
   return records
     .flatMap((record) => [record, ...(record.instances ?? [])])
     .map(({ id, status, type, groups = [] }) => ({ value: id, text: status, isCluster: type === "cluster", groups }));

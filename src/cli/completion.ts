@@ -5,13 +5,14 @@ import { CATEGORIES } from "../contract/records.ts";
 import { SCOPES } from "../contract/token-claims.ts";
 import { COMMANDS, isCommand } from "./commands.ts";
 import { type Completion, clusters, groupNamesInFile, groupsInFile, ids, idsInFile, profilesInFile } from "./completion-candidates.ts";
-import { NAME_HELP } from "./config-option.ts";
+import { HOST_HELP, NAME_HELP } from "./config-option.ts";
+import { allHosts } from "./hosts/host-file.ts";
 import { SUMMARIES } from "./overview.ts";
 import { runningNames, type TargetOptions } from "./target.ts";
 
 const MAX: readonly Completion[] = [{ value: "max", text: "one per processor" }];
 /** Options whose values are separated by commas. */
-const LISTS: Readonly<Record<string, readonly string[]>> = { "--category": CATEGORIES, "--scope": SCOPES };
+const LISTS: Readonly<Record<string, readonly string[]>> = { "--category": CATEGORIES, "--scope": SCOPES, "--host": [] };
 
 /** Options with values that are checked together with the file. */
 const VALUES: Readonly<Record<string, readonly string[]>> = { "--restart": ["always", "error", "never"] };
@@ -70,6 +71,7 @@ async function candidatesFor([name, ...before]: readonly string[], current: stri
 
 /** Commands whose arguments differ. */
 const ARGUMENTS: Readonly<Record<string, (position: number, target: TargetOptions) => Promise<readonly Completion[]>>> = {
+  host: async (position) => (position === 0 ? ["add", "list", "remove"].map((value) => ({ value })) : []),
   scale: scaleWords,
   signal: async (position, target) => (position === 0 ? SIGNALS.map((name) => ({ value: name.slice("SIG".length) })) : ids(target)),
 };
@@ -82,6 +84,7 @@ async function scaleWords(position: number, target: TargetOptions): Promise<read
 /** Values of an option; empty for files, which the shell completes itself. */
 function valuesOf({ long, description, argChoices = [] }: Option, before: readonly string[]): readonly Completion[] {
   if (long === "--exit-with" || long === "--process") return idsInFile(configIn(before));
+  if (description === HOST_HELP) return allHosts().map(({ name, url }) => ({ value: name, text: url }));
   if (description === NAME_HELP) return runningNames().map((value) => ({ value }));
   if (long === "--profile") return profilesInFile(configIn(before));
   if (long === "--group") return groupNamesInFile(configIn(before)).map((value) => ({ value }));
@@ -106,7 +109,7 @@ function configIn(before: readonly string[]): string | undefined {
 }
 
 function targetIn(before: readonly string[]): TargetOptions {
-  return { config: configIn(before), name: valueIn(before, ["--name"]) };
+  return { config: configIn(before), name: valueIn(before, ["--name"]), host: valueIn(before, ["--host"]) };
 }
 
 function valueIn(before: readonly string[], flags: readonly string[]): string | undefined {

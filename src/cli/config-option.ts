@@ -6,8 +6,12 @@ export const CONFIG_HELP =
 
 export const NAME_HELP = "name of a running procman, as `procman list` shows it; its configuration file isn't needed";
 
+export const HOST_HELP =
+  "name of another machine, as `procman host list` shows it; several, separated by commas, where the command shows several";
+
 /** A command as one would type it, for the same procman. */
-export function asTyped(command: string, { config, name }: TargetOptions): string {
+export function asTyped(command: string, { config, name, host }: TargetOptions): string {
+  if (host !== undefined) return `procman ${command} --host ${host}`;
   if (name !== undefined) return `procman ${command} --name ${name}`;
   return `procman ${command}${config === undefined ? "" : ` --config ${config}`}`;
 }

@@ -2,9 +2,9 @@
 import type { Client } from "../client/client.ts";
 import { connectTo } from "../connection/connect.ts";
 import { withProgress } from "./progress.ts";
-import { type TargetOptions, targetLocation } from "./target.ts";
+import { type TargetOptions, targetPlace } from "./target.ts";
 
-/** @throws {ProcmanError} those of `targetLocation`; `no-daemon`, `service-down` */
+/** @throws {ProcmanError} those of `targetPlace`; `no-daemon`, `service-down` */
 export function connect(target: TargetOptions): Promise<Client> {
-  return withProgress(() => "waiting for the service of procman", connectTo(targetLocation(target)));
+  return withProgress(() => "waiting for the service of procman", connectTo(targetPlace(target)));
 }

@@ -3,12 +3,12 @@ import { type Command, InvalidArgumentError } from "commander";
 import type { PlanOptions } from "../contract/control.ts";
 import { selectorOf, selectorsIn, unknownProcess } from "../contract/groups.ts";
 import type { ProcessRecord } from "../contract/records.ts";
-import { CONFIG_HELP, NAME_HELP } from "./config-option.ts";
+import { CONFIG_HELP, HOST_HELP, NAME_HELP } from "./config-option.ts";
 import type { TargetOptions } from "./target.ts";
 import { unappliedId } from "./unapplied.ts";
 
 export function withConfig(command: Command): Command {
-  return command.option("-c, --config <path>", CONFIG_HELP);
+  return command.option("-c, --config <path>", CONFIG_HELP).option("--host <name>", HOST_HELP);
 }
 
 /** Of commands that talk to a running procman. */

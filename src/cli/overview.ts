@@ -55,6 +55,7 @@ const GROUPS = [
   {
     title: "Other",
     commands: {
+      host: "List the other machines that --host knows; add and remove them",
       token: "Create a token for the API",
       completion: "Print a script that completes commands, options and ids in bash, zsh or fish",
       version: "Print the version",

@@ -21,7 +21,7 @@ export function runProgram(commands: Commands, complete?: (words: readonly strin
       ? complete(args).then((text) => void process.stdout.write(text))
       : name === "help"
         ? runCommand(commands, args[0] ?? "", ["--help"])
-        : runCommand(commands, name, args);
+        : runAnywhere(commands, name, args);
   void done.then(
     () => {
       // A command may have set another exit code.
@@ -33,6 +33,15 @@ export function runProgram(commands: Commands, complete?: (words: readonly strin
   );
 }
 
+/** Here, or on the machine that `--host` names. */
+async function runAnywhere(commands: Commands, name: string, args: readonly string[]): Promise<void> {
+  if (Object.hasOwn(commands, name) && args.some((word) => /^--host(?:=|$)/.test(word))) {
+    const { runOnHost } = await import("./hosts/on-host.ts");
+    if (await runOnHost(name, args)) return;
+  }
+  await runCommand(commands, name, args);
+}
+
 async function runCommand(commands: Commands, name: string, args: readonly string[]): Promise<void> {
   const load = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (load === undefined) throw new ProcmanError("usage", `Cannot run "${name}": ${noSuchCommand(name)}`);
@@ -40,7 +49,7 @@ async function runCommand(commands: Commands, name: string, args: readonly strin
   const program = new Command("procman").exitOverride().configureHelp({ showGlobalOptions: false });
   define(program);
   for (const command of program.commands) {
-    command.exitOverride().configureOutput({ outputError: () => undefined });
+    for (const each of [command, ...command.commands]) each.exitOverride().configureOutput({ outputError: () => undefined });
     command.addHelpText("after", examplesOf(name as CommandName));
   }
   try {

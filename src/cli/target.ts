@@ -8,16 +8,20 @@ import { read } from "../config/config-file.ts";
 import { type Location, locate } from "../config/find-config.ts";
 import { dataOf } from "../config/load.ts";
 import { readable } from "../connection/endpoint-file.ts";
+import type { RemoteApi } from "../connection/remote-api.ts";
 import { leadsThroughLink } from "../os/files.ts";
 import { hasLock } from "../os/lock.ts";
 import { type RunningKeeper, runningKeepers } from "../os/running-keepers.ts";
 import { userName } from "../os/user-names.ts";
+import { remoteApi } from "./hosts/remote-host.ts";
 
 export type TargetOptions = {
   /** Path of the configuration file. */
   readonly config?: string | undefined;
   /** Of a procman that is running: its configuration file may have been moved or deleted. */
   readonly name?: string | undefined;
+  /** Another machine; here only one that is reached by https. */
+  readonly host?: string | undefined;
 };
 
 /** `file`: undefined for a procman by name that doesn't tell. */
@@ -38,13 +42,19 @@ export function targetLocation({ config, name }: TargetOptions): TargetLocation 
   return elsewhere[0] === undefined || elsewhere.length > 1 ? location : found(elsewhere[0]);
 }
 
+/** The same, or the API of another machine. @throws {ProcmanError} those of `targetLocation`, and `usage` for an unknown host */
+export function targetPlace(target: TargetOptions): TargetLocation | RemoteApi {
+  return target.host === undefined ? targetLocation(target) : remoteApi(target.host, target);
+}
+
 /** The configuration file of the target, for what is read from it. */
 export function targetFile({ config, name }: TargetOptions): string | undefined {
   return name === undefined ? config : targetLocation({ name }).file;
 }
 
-/** The content of its configuration file, valid or not. undefined: it was found by name, and the file is gone. */
+/** The content of its configuration file, valid or not. undefined: it is on another machine, or was found by name and is gone. */
 export function dataOfTarget(target: TargetOptions): unknown {
+  if (target.host !== undefined) return undefined;
   const file = targetFile(target);
   if (target.name !== undefined && (file === undefined || !existsSync(file))) return undefined;
   return dataOf(read(file, process.cwd()));

@@ -13,6 +13,7 @@ export function isRunning(config: string | undefined): boolean {
 
 /** The error for an id that the running procman does not know; undefined if the file does not have it either. */
 export function unappliedId(id: string, target: TargetOptions): ProcmanError | undefined {
+  if (target.host !== undefined) return undefined;
   const config = targetFile(target);
   if (target.name !== undefined && config === undefined) return undefined;
   const isInFile = idsInFile(config).some(

@@ -12,6 +12,7 @@ import { signJwt } from "../os/jwt.ts";
 import { storedSecret } from "../os/secret.ts";
 import { CONNECT_TIMEOUT_MS, interrupted, keeperOf, POLL_MS, reach, serviceDown } from "./endpoint-file.ts";
 import { exchange } from "./http10.ts";
+import { type RemoteApi, remoteSender } from "./remote-api.ts";
 
 /** Time without data after which a request fails; streams send heartbeats more often. Milliseconds. */
 const SILENCE_MS = 30_000;
@@ -30,14 +31,18 @@ type Patience = {
 
 const PATIENCE: Patience = { connectMs: CONNECT_TIMEOUT_MS, silenceMs: SILENCE_MS };
 
+/** Where a procman is: on this machine, or behind an address. */
+export type ApiPlace = Location | RemoteApi;
+
 /**
  * `observer`: of the stream of events.
  *
  * @throws {ProcmanError} `no-daemon`, `service-down`
  */
-export async function connectTo(location: Location, consumer = "cli", patience = PATIENCE, observer?: StreamObserver): Promise<Client> {
-  await reach(location.stateDir, monotonicMs() + patience.connectMs);
-  return new Client(sender(location, consumer, patience), observer);
+export async function connectTo(place: ApiPlace, consumer = "cli", patience = PATIENCE, observer?: StreamObserver): Promise<Client> {
+  if ("url" in place) return new Client(remoteSender(place, patience.silenceMs), observer);
+  await reach(place.stateDir, monotonicMs() + patience.connectMs);
+  return new Client(sender(place, consumer, patience), observer);
 }
 
 /** Sends requests to the current address, which changes when the service restarts. */

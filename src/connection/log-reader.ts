@@ -2,10 +2,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ProcmanError } from "../base/errors.ts";
 import type { Client } from "../client/client.ts";
-import type { Location } from "../config/find-config.ts";
 import { groupNamed } from "../contract/groups.ts";
 import type { LogEntry, LogItem, LogPage, LogQuery } from "../contract/records.ts";
-import { connectTo } from "./connect.ts";
+import { type ApiPlace, connectTo } from "./connect.ts";
 import { POLL_MS } from "./endpoint-file.ts";
 
 const PAGE = 10_000;
@@ -13,19 +12,20 @@ const PAGE = 10_000;
 const LINES = 100;
 
 /** `membersOf`: the processes that an id stands for, while procman doesn't answer. Absent: groups are not known then. */
-type LogLocation = Location & { readonly membersOf?: (id: string) => Promise<readonly string[]> };
+type LogPlace = ApiPlace & { readonly membersOf?: (id: string) => Promise<readonly string[]> };
 
 export class LogReader {
-  readonly #location: LogLocation;
+  readonly #place: LogPlace;
   readonly #consumer: string;
   /** A follower also waits for a service that is down. */
   readonly #isPatient: boolean;
   #client: Promise<Client> | undefined;
 
-  constructor(location: LogLocation, consumer: string, isPatient = false) {
-    this.#location = location;
+  constructor(place: LogPlace, consumer: string, isPatient = false) {
+    this.#place = place;
     this.#consumer = consumer;
-    this.#isPatient = isPatient;
+    // Nothing tells whether a procman elsewhere has ended.
+    this.#isPatient = isPatient || "url" in place;
   }
 
   /** The last `count` entries that `includes` accepts, oldest first. */
@@ -88,22 +88,23 @@ export class LogReader {
     } catch (error) {
       const isAway = error instanceof ProcmanError && ["no-daemon", "service-down"].includes(error.code);
       // If the endpoint is not readable, neither are the log files.
-      if (!isAway || error.cause !== undefined) throw error;
+      if (!isAway || error.cause !== undefined || "url" in this.#place) throw error;
       const { readLogs } = await import("../log-store/log-pages.ts");
-      return async (query) => readLogs(this.#location.stateDir, await this.#withMembers(query));
+      const { stateDir } = this.#place;
+      return async (query) => readLogs(stateDir, await this.#withMembers(query));
     }
   }
 
   /** Members in place of groups. */
   async #withMembers({ processes, ...query }: LogQuery): Promise<LogQuery> {
     if (processes === undefined) return query;
-    const { membersOf = async (id) => [id] } = this.#location;
+    const { membersOf = async (id) => [id] } = this.#place;
     const members = processes.map(async (id) => (groupNamed(id) === undefined ? [id] : membersOf(id)));
     return { ...query, processes: (await Promise.all(members)).flat() };
   }
 
   #connected(): Promise<Client> {
-    this.#client ??= connectTo(this.#location, this.#consumer);
+    this.#client ??= connectTo(this.#place, this.#consumer);
     return this.#client;
   }
 }

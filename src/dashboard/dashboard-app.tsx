@@ -4,11 +4,13 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { fetchSend } from "../client/transport.ts";
 import { ConnectionLine } from "./connection-line.tsx";
 import { LogPage } from "./logs/log-page.tsx";
+import { type HostList, hostList, pathOf } from "./model/host-list.ts";
 import { LiveModel } from "./model/live-model.ts";
 import { Notices } from "./model/notices.ts";
 import { addressIn, hashOf, type PageAddress, type PageName } from "./model/page-address.ts";
 import { allows, type Session, type TabSession } from "./model/session.ts";
 import { OverviewPage } from "./overview/overview-page.tsx";
+import { HostsPage } from "./pages/hosts-page.tsx";
 import { IncidentsPage } from "./pages/incidents-page.tsx";
 import { PlanPage } from "./pages/plan-page.tsx";
 import { ServicePage } from "./pages/service-page.tsx";
@@ -67,19 +69,22 @@ const TITLES: Readonly<Record<Exclude<PageName, "process">, string>> = {
   incidents: "Incidents",
   plan: "Plan",
   service: "Service",
+  hosts: "Hosts",
 };
 
 function TopBar({ page }: { readonly page: PageName }): JSX.Element {
   const { model, session, tab } = useApp();
   const state = useObserved(model.state);
   const name = state?.name ?? "procman";
-  const pages = (Object.keys(TITLES) as (keyof typeof TITLES)[]).filter((each) => each !== "plan" || allows(tab, "admin"));
+  const hosts = hostList(sessionStorage, location.pathname);
+  const isShown = { plan: allows(tab, "admin"), hosts: hosts !== undefined } as const;
+  const pages = (Object.keys(TITLES) as (keyof typeof TITLES)[]).filter((each) => !(each in isShown) || isShown[each as "plan" | "hosts"]);
   useEffect(() => {
     document.title = `${name} – ${page === "process" ? "Process" : TITLES[page]}`;
   }, [name, page]);
   return (
     <header class="top">
-      <span class="brand">{name}</span>
+      {hosts === undefined ? <span class="brand">{name}</span> : <HostSwitch list={hosts} name={name} />}
       <nav aria-label="Pages">
         {pages.map((each) => (
           <a key={each} href={hashOf(each)} aria-current={each === page ? "page" : undefined}>
@@ -100,11 +105,30 @@ function TopBar({ page }: { readonly page: PageName }): JSX.Element {
   );
 }
 
+/** Goes to the same page of another machine. */
+function HostSwitch({ list: { current, names }, name }: { readonly list: HostList; readonly name: string }): JSX.Element {
+  const go = (host: string): void => location.assign(`${pathOf(host)}${location.hash}`);
+  return (
+    <span class="brand">
+      <select aria-label="Host" value={current} onChange={({ currentTarget }) => go(currentTarget.value)}>
+        {names.map((each) => (
+          <option key={each} value={each}>
+            {each}
+          </option>
+        ))}
+      </select>{" "}
+      {name}
+    </span>
+  );
+}
+
 function Page({ address: { page, id = "", parameters } }: { readonly address: PageAddress }): JSX.Element {
   if (page === "logs") return <LogPage parameters={parameters} />;
   if (page === "process") return <ProcessPage key={id} id={id} />;
   if (page === "incidents") return <IncidentsPage parameters={parameters} />;
   if (page === "plan") return <PlanPage />;
   if (page === "service") return <ServicePage />;
+  const hosts = page === "hosts" ? hostList(sessionStorage, location.pathname) : undefined;
+  if (hosts !== undefined) return <HostsPage list={hosts} />;
   return <OverviewPage />;
 }

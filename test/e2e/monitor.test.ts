@@ -8,7 +8,7 @@ import { describe, type TestContext, test } from "node:test";
 import { widthOf } from "../../src/cli/monitor/text-clusters.ts";
 import type { Endpoint } from "../../src/contract/records.ts";
 import { homeOf, keeperIn, procman } from "../support/cli.ts";
-import { cleanEnvironment, eventually } from "../support/procman-process.ts";
+import { cleanEnvironment, eventually, isAlive } from "../support/procman-process.ts";
 import { BIN } from "../support/product.ts";
 import { isMissing } from "../support/system-programs.ts";
 import { TmuxTerminal } from "../support/tmux.ts";
@@ -185,13 +185,17 @@ describe("monitor", { concurrency: true }, () => {
 
   test("while the service can't come back, the screen says when it is tried again, and why; then that it is connected again", async (context) => {
     if (isMissing(context, "tmux")) return;
+    let keeper = 0;
+    // Before it is asked to end: a stopped one wouldn't.
+    context.after(() => {
+      if (keeper > 0 && isAlive(keeper)) process.kill(keeper, "SIGCONT");
+    });
     const { folder, state } = homeOf(context, PROCESSES);
     await procman(folder, ["run", "--detach"]);
     const terminal = new TmuxTerminal(context, { columns: 80, rows: 24, cwd: folder });
     terminal.type(MONITOR);
     await terminal.see(/^procman test /);
-    const keeper = keeperIn(state);
-    context.after(() => process.kill(keeper, "SIGCONT"));
+    keeper = keeperIn(state);
     process.kill(keeper, "SIGSTOP");
     killService(state);
     await terminal.see(/^procman test .* connection lost, connecting$/);

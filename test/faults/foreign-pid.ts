@@ -58,7 +58,10 @@ const before = await running();
 procman.kill("everything");
 for (const { pid = 0 } of before) kill(pid);
 await within(5_000, () => procman.keeper === undefined && before.every(({ pid = 0 }) => !isAlive(pid)));
-const foreign = before.map(({ id, pid = 0 }) => ({ id, pids: take(pid, FOREIGN[id] ?? "") }));
+// The highest first: what is started afterwards gets pids above it, and none that is still to be taken.
+const foreign = before
+  .toSorted((one, other) => (other.pid ?? 0) - (one.pid ?? 0))
+  .map(({ id, pid = 0 }) => ({ id, pids: take(pid, FOREIGN[id] ?? "") }));
 const check = (when: string): void => {
   for (const { id, pids } of foreign)
     if (!pids.every((pid) => isAlive(pid))) findings.push(`${when}, the program that has the pid of "${id}" was ended`);

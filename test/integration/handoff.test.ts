@@ -120,6 +120,7 @@ testBoth("least-connections counts connections that stay with old balancers", as
   assert.equal((await balancer.succeed()).t, "succeeded");
   await balancer.serviceComes();
   await balancer.serveUp(backends);
+  await eventually(() => (balancer.backend("a")?.connections === olds.length ? true : undefined));
   const sum = (key: "connections" | "total"): number => (balancer.report?.backends ?? []).reduce((all, backend) => all + backend[key], 0);
   // For a moment the further process of the old balancer may accept some.
   for (let count = olds.length + 1; sum("total") < 8; count++) {

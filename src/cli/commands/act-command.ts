@@ -79,9 +79,7 @@ const VERBS: Readonly<Record<Action, Verb>> = {
   },
 };
 
-type Options = {
-  readonly config?: string;
-  readonly name?: string;
+type Options = TargetOptions & {
   readonly wait: boolean;
   readonly timeout?: number;
   readonly json?: boolean;

@@ -2,8 +2,7 @@
 import { once } from "node:events";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { EXIT, ProcmanError } from "../../base/errors.ts";
-import type { Location } from "../../config/find-config.ts";
-import { connectTo } from "../../connection/connect.ts";
+import { type ApiPlace, connectTo } from "../../connection/connect.ts";
 import { LogFormatter } from "../../connection/log-format.ts";
 import { LogReader } from "../../connection/log-reader.ts";
 import { CATEGORIES, type Category, type LogEntry, type LogQuery, SEVERITIES, type Severity } from "../../contract/records.ts";
@@ -13,15 +12,13 @@ import { timeOf } from "../format.ts";
 import { IDS_HELP, integerTo, selected, withTarget } from "../options.ts";
 import { withProgress } from "../progress.ts";
 import { type RunChoice, type RunFilter, runFilter } from "../shown-runs.ts";
-import { dataOfTarget, NO_LOGS, storesNoLogs, type TargetOptions, targetFile, targetLocation } from "../target.ts";
+import { dataOfTarget, NO_LOGS, storesNoLogs, type TargetOptions, targetFile, targetPlace } from "../target.ts";
 
 const LINES = 100;
 const MAX_LINES = 1_000_000;
 const MAX_RUNS = 1_000;
 
-type Options = {
-  readonly config?: string;
-  readonly name?: string;
+type Options = TargetOptions & {
   readonly follow?: boolean;
   readonly severity?: Severity;
   readonly category?: readonly Category[];
@@ -70,22 +67,22 @@ function categories(text: string, before: readonly Category[] = []): readonly Ca
 async function logs(ids: readonly string[], options: Options): Promise<void> {
   if (options.follow === true && options.until !== undefined)
     throw new ProcmanError("usage", "Cannot show logs: --follow has no end and excludes --until; leave one of them out");
-  const location = targetLocation(options);
-  if (ids[0] === "flush") await checkIds(location, ["flush"], options).catch(explainFlush);
-  const reader = new LogReader({ ...location, membersOf: (id) => storedMembersOf(location, id, options) }, "cli");
+  const place = targetPlace(options);
+  if (ids[0] === "flush") await checkIds(place, ["flush"], options).catch(explainFlush);
+  const reader = new LogReader({ ...place, membersOf: (id) => storedMembersOf(place, id, options) }, "cli");
   const query = queryOf(ids, options, Date.now());
   const chosen = options.runs === undefined && options.run === undefined ? undefined : await runFilter(reader, query, options);
   const print = printer(options);
   const includes = chosen?.includes ?? ((): boolean => true);
   if (options.follow === true) {
-    await checkIds(location, ids, options);
+    await checkIds(place, ids, options);
     if (storesNoLogs(options)) printNote(NO_LOGS);
     return follow(reader, { ...query, ...beginningOf(options, chosen) }, { print, includes });
   }
-  if (options.lines === 0) return checkIds(location, ids, options);
+  if (options.lines === 0) return checkIds(place, ids, options);
   const shown = { ...query, ...(chosen && { from: Math.max(query.from ?? 0, chosen.from ?? 0) }) };
   if ((await printStored(reader, shown, { print, includes, lines: options.lines })) > 0) return;
-  await checkIds(location, ids, options);
+  await checkIds(place, ids, options);
   printNote(storesNoLogs(options) ? NO_LOGS : "no matching log entries");
 }
 
@@ -129,13 +126,13 @@ function searching<T>(work: Promise<T>): Promise<T> {
 }
 
 /** Checks ids without entries: a removed process may have stored lines, an unknown id is a typing error. @throws {ProcmanError} `process-unknown` */
-async function checkIds(location: Location, ids: readonly string[], target: TargetOptions): Promise<void> {
+async function checkIds(place: ApiPlace, ids: readonly string[], target: TargetOptions): Promise<void> {
   if (ids.length === 0) return;
   try {
-    selected(await (await connectTo(location)).processes(), ids, target);
+    selected(await (await connectTo(place)).processes(), ids, target);
   } catch (error) {
-    if (!(error instanceof ProcmanError) || error.exitCode !== EXIT.noDaemon) throw error;
-    for (const id of ids) await storedMembersOf(location, id, target);
+    if (!(error instanceof ProcmanError) || error.exitCode !== EXIT.noDaemon || "url" in place) throw error;
+    for (const id of ids) await storedMembersOf(place, id, target);
   }
 }
 
@@ -146,9 +143,10 @@ function explainFlush(error: unknown): never {
 }
 
 /** The processes that an id stands for, by file and disk. */
-async function storedMembersOf({ stateDir }: Location, id: string, target: TargetOptions): Promise<readonly string[]> {
+async function storedMembersOf(place: ApiPlace, id: string, target: TargetOptions): Promise<readonly string[]> {
+  if ("url" in place) return [id];
   const { membersOf } = await import("../../connection/history.ts");
-  return membersOf(dataOfTarget(target), stateDir, id);
+  return membersOf(dataOfTarget(target), place.stateDir, id);
 }
 
 async function follow(reader: LogReader, query: LogQuery, { print, includes }: ShownEntries): Promise<void> {
@@ -179,7 +177,7 @@ type Printer = {
 
 function printer({ json, color, raw, ...target }: Options): Printer {
   const lines = new LogFormatter(color && wantsColors(process.stdout));
-  if (json !== true && raw !== true) lines.reserve(printedIdsInFile(targetFile(target)));
+  if (json !== true && raw !== true && target.host === undefined) lines.reserve(printedIdsInFile(targetFile(target)));
   const line = (entry: LogEntry): string =>
     json === true ? `${JSON.stringify(entry)}\n` : raw === true ? `${entry.text}\n` : lines.line(entry);
   return {

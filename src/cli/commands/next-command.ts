@@ -7,8 +7,9 @@ import { connect } from "../connected.ts";
 import { inZones } from "../format.ts";
 import { IDS_HELP, selected, withTarget } from "../options.ts";
 import { table } from "../table.ts";
+import type { TargetOptions } from "../target.ts";
 
-type Options = { readonly config?: string; readonly name?: string; readonly json?: boolean };
+type Options = TargetOptions & { readonly json?: boolean };
 
 type PlannedRun = {
   readonly process: string;

@@ -6,10 +6,9 @@ import { printable } from "../../base/printable.ts";
 import { connect } from "../connected.ts";
 import { profileOption, withTarget } from "../options.ts";
 import { hasChanges, planTable } from "../plan-table.ts";
+import type { TargetOptions } from "../target.ts";
 
-type Options = {
-  readonly config?: string;
-  readonly name?: string;
+type Options = TargetOptions & {
   readonly json?: boolean;
   readonly exitCode?: boolean;
   /** `false`: none. */

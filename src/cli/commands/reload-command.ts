@@ -11,6 +11,7 @@ import { IDS_HELP, profileOption, secondsTo, withTarget } from "../options.ts";
 import { planTable } from "../plan-table.ts";
 import { waitFor } from "../progress.ts";
 import { lastLinesOf } from "../settled-start.ts";
+import type { TargetOptions } from "../target.ts";
 import { signalEach } from "./signal-command.ts";
 
 /** A rollout takes its time for each instance. Seconds. */
@@ -18,9 +19,7 @@ const DEFAULT_TIMEOUT_SECONDS = 300;
 /** The limit of the API. */
 const LONGEST_SECONDS = 3_600;
 
-type Options = {
-  readonly config?: string | undefined;
-  readonly name?: string;
+type Options = TargetOptions & {
   readonly wait: boolean;
   readonly timeout?: number;
   readonly json?: boolean;

@@ -10,6 +10,7 @@ import { connect } from "../connected.ts";
 import { outcomeOf } from "../format.ts";
 import { secondsTo, withTarget } from "../options.ts";
 import { waitFor } from "../progress.ts";
+import type { TargetOptions } from "../target.ts";
 
 /** A stop may take 30 s until SIGKILL. Seconds. */
 const DEFAULT_TIMEOUT_SECONDS = 60;
@@ -18,9 +19,7 @@ const LONGEST_SECONDS = 3_600;
 /** A new instance in one of these states has failed. */
 const FAILED: readonly Status[] = ["errored", "exhausted", "backoff"];
 
-type Options = {
-  readonly config?: string;
-  readonly name?: string;
+type Options = TargetOptions & {
   readonly wait: boolean;
   readonly timeout?: number;
   readonly json?: boolean;

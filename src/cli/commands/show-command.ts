@@ -10,7 +10,7 @@ import { withTarget } from "../options.ts";
 import { type TargetLocation, type TargetOptions, targetLocation } from "../target.ts";
 import { unappliedId } from "../unapplied.ts";
 
-type Options = { readonly config?: string; readonly name?: string; readonly json?: boolean };
+type Options = TargetOptions & { readonly json?: boolean };
 
 export function define(parent: Command): void {
   const command = parent
@@ -29,7 +29,7 @@ async function show(id: string, { json, ...target }: Options): Promise<void> {
   } catch (error) {
     if (!(error instanceof ProcmanError)) throw error;
     if (error.code === "process-unknown") throw unappliedId(id, target) ?? error;
-    if (error.exitCode !== EXIT.noDaemon) throw error;
+    if (error.exitCode !== EXIT.noDaemon || target.host !== undefined) throw error;
     const location = locationOf(target);
     if (location?.file === undefined) throw error;
     const { file, stateDir } = location;

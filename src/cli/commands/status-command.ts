@@ -1,7 +1,7 @@
 /** `procman status`: shows processes with their states, as a table or as JSON. */
 
 import type { Command } from "commander";
-import { EXIT } from "../../base/errors.ts";
+import { EXIT, ProcmanError } from "../../base/errors.ts";
 import { printableLine } from "../../base/printable.ts";
 import { isCollective } from "../../contract/groups.ts";
 import type { PluginRecord } from "../../contract/plugin-record.ts";
@@ -11,8 +11,9 @@ import type { StateRecord } from "../../contract/state-record.ts";
 import { connect } from "../connected.ts";
 import { IDS_HELP, selected, withTarget } from "../options.ts";
 import { statusTable } from "../status-table.ts";
+import type { TargetOptions } from "../target.ts";
 
-type Options = { readonly config?: string; readonly name?: string; readonly json?: boolean; readonly check?: boolean };
+type Options = TargetOptions & { readonly json?: boolean; readonly check?: boolean };
 
 const NO_STATE: Partial<StateRecord> = {};
 
@@ -27,18 +28,53 @@ export function define(parent: Command): void {
   withTarget(command)
     .option("--check", "exit code 3 also if one of them is not ready, or not healthy")
     .option("--json", "print the records of the API")
-    .action(async (ids: readonly string[], { json, check = false, ...target }: Options) => {
-      const control = await connect(target);
-      const [all, { plugins = [], profile }] = await Promise.all([
-        control.processes(),
-        json || ids.length > 0 ? NO_STATE : control.state(),
-      ]);
-      const records = selected(all, ids, target);
-      process.stdout.write(json ? `${JSON.stringify(records, undefined, 2)}\n` : `${statusTable(records, process.stdout)}\n`);
-      if (profile !== undefined) process.stdout.write(`With the profile "${profile}".\n`);
-      if (!doAllRun(all, ids, check)) process.exitCode = EXIT.notRunning;
-      for (const line of pluginLines(plugins)) process.stdout.write(`${printableLine(line)}\n`);
-    });
+    .action((ids: readonly string[], { host, ...options }: Options) =>
+      host?.includes(",") || host === "all" ? statusOfSeveral(host, ids, options) : status(ids, { ...options, host }),
+    );
+}
+
+async function status(ids: readonly string[], { json, check = false, ...target }: Options): Promise<void> {
+  const control = await connect(target);
+  const [all, { plugins = [], profile }] = await Promise.all([control.processes(), json || ids.length > 0 ? NO_STATE : control.state()]);
+  const records = selected(all, ids, target);
+  process.stdout.write(json ? `${JSON.stringify(records, undefined, 2)}\n` : `${statusTable(records, process.stdout)}\n`);
+  if (profile !== undefined) process.stdout.write(`With the profile "${profile}".\n`);
+  if (!doAllRun(all, ids, check)) process.exitCode = EXIT.notRunning;
+  for (const line of pluginLines(plugins)) process.stdout.write(`${printableLine(line)}\n`);
+}
+
+/** An id counts on the machines that know it. @throws {ProcmanError} `process-unknown`: no machine knows it */
+async function statusOfSeveral(names: string, ids: readonly string[], { json, check = false }: Options): Promise<void> {
+  const { hostStatusTable, statusOfHosts } = await import("../hosts/host-status.ts");
+  const answers = await statusOfHosts(names);
+  const known = answers.flatMap((answer) => ("problem" in answer ? [] : answer.processes));
+  if (answers.every((answer) => !("problem" in answer))) selected(known, ids);
+  const shown = answers.map((answer) => {
+    if ("problem" in answer) return answer;
+    const own = ids.filter((id) => isKnown(answer.processes, id));
+    return { ...answer, processes: ids.length > 0 && own.length === 0 ? [] : selected(answer.processes, own) };
+  });
+  process.stdout.write(json ? `${JSON.stringify(shown, undefined, 2)}\n` : `${hostStatusTable(shown, process.stdout)}\n`);
+  const areUp = shown.every(
+    (answer) =>
+      "problem" in answer ||
+      doAllRun(
+        answer.processes,
+        ids.filter((id) => isKnown(answer.processes, id)),
+        check,
+      ),
+  );
+  if (!areUp) process.exitCode = EXIT.notRunning;
+  if (shown.some((answer) => "problem" in answer)) process.exitCode = EXIT.noDaemon;
+}
+
+function isKnown(records: readonly ProcessRecord[], id: string): boolean {
+  try {
+    return selected(records, [id]).length >= 0;
+  } catch (error) {
+    if (error instanceof ProcmanError && error.code === "process-unknown") return false;
+    throw error;
+  }
 }
 
 /** Of `all` and of groups, those that were asked for. */

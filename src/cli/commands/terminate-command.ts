@@ -1,16 +1,23 @@
 /** `procman terminate`: stops all processes and ends procman. */
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Command } from "commander";
 import { ProcmanError } from "../../base/errors.ts";
+import type { Client } from "../../client/client.ts";
+import { NoAnswerError } from "../../client/transport.ts";
 import type { Location } from "../../config/find-config.ts";
 import { connectTo } from "../../connection/connect.ts";
 import { keeperOf } from "../../connection/endpoint-file.ts";
+import type { RemoteApi } from "../../connection/remote-api.ts";
 import { waitForEnd } from "../../connection/terminate.ts";
 import type { Holder } from "../../os/lock.ts";
 import { signalIfThere } from "../../os/process-signal.ts";
 import { asTyped } from "../config-option.ts";
 import { withTarget } from "../options.ts";
 import { waitFor } from "../progress.ts";
-import { type TargetOptions, targetLocation } from "../target.ts";
+import { type TargetOptions, targetPlace } from "../target.ts";
+
+/** Interval of asking another machine whether its procman still answers. Milliseconds. */
+const REMOTE_POLL_MS = 250;
 
 export function define(parent: Command): void {
   const command = parent
@@ -19,17 +26,48 @@ export function define(parent: Command): void {
     .description("Stops all processes in reverse order and ends procman; waits until this is done.");
   withTarget(command)
     .option("--no-wait", "return immediately")
-    .action(async ({ wait, ...target }: TargetOptions & { readonly wait: boolean }) => {
-      const location = targetLocation(target);
-      let processes = "";
-      const ask = async (keeper: Holder): Promise<void> => {
-        processes = await askToEnd(location, keeper);
-      };
-      const continues = (): string => `the end of ${location.name} continues, "${asTyped("status", target)}" shows what is left`;
-      if (wait) await waitFor({ doing: () => `ending ${location.name}`, continues }, waitForEnd(location.stateDir, ask));
-      else await ask(await keeperOf(location.stateDir));
-      process.stdout.write(wait ? `${location.name} has ended, with ${processes}\n` : `${location.name} is ending\n`);
+    .action(({ wait, ...target }: TargetOptions & { readonly wait: boolean }) => {
+      const place = targetPlace(target);
+      return "url" in place ? terminateThere(place, wait, target) : terminate(place, wait, target);
     });
+}
+
+async function terminate(location: Location, wait: boolean, target: TargetOptions): Promise<void> {
+  let processes = "";
+  const ask = async (keeper: Holder): Promise<void> => {
+    processes = await askToEnd(location, keeper);
+  };
+  if (wait) await waitFor(endTexts(location.name, target), waitForEnd(location.stateDir, ask));
+  else await ask(await keeperOf(location.stateDir));
+  process.stdout.write(wait ? `${location.name} has ended, with ${processes}\n` : `${location.name} is ending\n`);
+}
+
+/** Its end is the end of its answers. */
+async function terminateThere(remote: RemoteApi, wait: boolean, target: TargetOptions): Promise<void> {
+  const client = await connectTo(remote);
+  const { name, processes } = await client.state();
+  await client.terminate();
+  if (wait) await waitFor(endTexts(name, target), lastAnswerOf(client));
+  const count = processes.total === 1 ? "its process" : `its ${processes.total} processes`;
+  process.stdout.write(wait ? `${name} on ${remote.host} has ended, with ${count}\n` : `${name} on ${remote.host} is ending\n`);
+}
+
+async function lastAnswerOf(client: Client): Promise<void> {
+  try {
+    for (;;) {
+      await client.state();
+      await sleep(REMOTE_POLL_MS);
+    }
+  } catch (error) {
+    if (!(error instanceof NoAnswerError)) throw error;
+  }
+}
+
+function endTexts(name: string, target: TargetOptions): Parameters<typeof waitFor>[0] {
+  return {
+    doing: () => `ending ${name}`,
+    continues: () => `the end of ${name} continues, "${asTyped("status", target)}" shows what is left`,
+  };
 }
 
 /** Through the API, or by a signal to the keeper, which can stop everything without the service. */

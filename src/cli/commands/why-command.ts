@@ -12,13 +12,13 @@ import { explain, explainPastRuns } from "../../contract/why.ts";
 import { type Column, columnTable, type TableScreen } from "../columns.ts";
 import { connect } from "../connected.ts";
 import { integerTo, withTarget } from "../options.ts";
-import { dataOfTarget, targetLocation } from "../target.ts";
+import { dataOfTarget, type TargetOptions, targetLocation } from "../target.ts";
 import { unappliedId } from "../unapplied.ts";
 
 const ENDS = 5;
 const MAX_ENDS = 1_000;
 
-type Options = { readonly config?: string; readonly name?: string; readonly lines: number; readonly json?: boolean };
+type Options = TargetOptions & { readonly lines: number; readonly json?: boolean };
 
 type Answer = { readonly incidents: readonly Incident[]; readonly runs: readonly RunSummary[]; readonly why: readonly string[] } & (
   | { readonly process: ProcessRecord }
@@ -44,7 +44,7 @@ async function why(id: string, options: Options): Promise<void> {
   } catch (error) {
     if (!(error instanceof ProcmanError)) throw error;
     if (error.code === "process-unknown") throw unappliedId(id, options) ?? error;
-    if (error.exitCode !== EXIT.noDaemon) throw error;
+    if (error.exitCode !== EXIT.noDaemon || options.host !== undefined) throw error;
     // If the folder isn't readable (the error has a cause), neither is its history.
     const answers = error.cause === undefined ? await past(id, options, error.code === "service-down") : undefined;
     if (answers !== undefined) print(answers, options);

@@ -9,7 +9,7 @@ import type { Control } from "../../contract/control.ts";
 import type { EventRecord, EventType } from "../../contract/event-record.ts";
 import type { ProcessRecord, Status } from "../../contract/records.ts";
 import { outcomeOf } from "../format.ts";
-import { type TargetOptions, targetLocation } from "../target.ts";
+import { type TargetOptions, targetPlace } from "../target.ts";
 import { CONSUMER } from "./monitor-model.ts";
 
 const RETRY_MS = 1_000;
@@ -17,12 +17,12 @@ const TYPES: readonly EventType[] = ["process.state", "process.scheduled", "proc
 
 /** Prints the present states, then each change, until Ctrl-C or the end of procman. @throws {ProcmanError} `no-daemon`, `service-down` */
 export async function printChanges(target: TargetOptions): Promise<void> {
-  const location = targetLocation(target);
+  const place = targetPlace(target);
   const stop = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
   // Ids of events are times in microseconds: nothing is missed after the states.
   const events: EventPosition = { after: String(Date.now() * 1_000), statuses: new Map() };
-  const control = await connectTo(location, CONSUMER, undefined, { lost: () => note("connection lost, connecting again") });
+  const control = await connectTo(place, CONSUMER, undefined, { lost: () => note("connection lost, connecting again") });
   for (const record of await control.processes()) await print(stateLines(record));
   while (!stop.signal.aborted) {
     if ((await printEvents(control, events, stop.signal)) === "ended") return note("procman is not running; end of the changes");

@@ -3,7 +3,7 @@ import { constants as os } from "node:os";
 import { ProcmanError } from "../../base/errors.ts";
 import { connectTo } from "../../connection/connect.ts";
 import { wantsColors } from "../../os/colors.ts";
-import { NO_LOGS, storesNoLogs, type TargetOptions, targetLocation } from "../target.ts";
+import { NO_LOGS, storesNoLogs, type TargetOptions, targetPlace } from "../target.ts";
 import { frameOf } from "./frame.ts";
 import { LiveFeed } from "./live-feed.ts";
 import {
@@ -46,9 +46,9 @@ class Monitor {
   constructor(terminal: TerminalScreen, target: TargetOptions) {
     this.#terminal = terminal;
     this.#model = initialModel(terminal.size, Date.now());
-    const location = targetLocation(target);
+    const place = targetPlace(target);
     this.#feed = new LiveFeed({
-      connect: (observer) => connectTo(location, CONSUMER, undefined, observer),
+      connect: (observer) => connectTo(place, CONSUMER, undefined, observer),
       logProblem: () => logProblemOf(target),
       dispatch: (input) => this.#dispatch(input),
     });

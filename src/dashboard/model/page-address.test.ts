@@ -1,7 +1,7 @@
 /** Addresses of the dashboard's pages (issue 9, part 1). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { addressIn, codeIn, hashOf } from "./page-address.ts";
+import { addressIn, hashOf, signInLinkIn } from "./page-address.ts";
 
 test("an address that was made is read as it was meant, whatever the id contains", () => {
   for (const id of ["web", "web-2", "a/b", "ä ö", "50%"]) assert.equal(addressIn(hashOf("process", {}, id)).id, id);
@@ -16,6 +16,16 @@ test("an address that was typed wrongly is the overview", () => {
 });
 
 test("the code of a link is found, and nothing else is taken for one", () => {
-  assert.equal(codeIn("#code=Ab_-9"), "Ab_-9");
-  for (const hash of ["", "#code=", "#/logs?code=abc", "#code=<script>", "#xcode=a"]) assert.equal(codeIn(hash), undefined, hash);
+  assert.deepEqual(signInLinkIn("#code=Ab_-9"), { code: "Ab_-9", hosts: new Map() });
+  const several = signInLinkIn("#code=Ab_-9&hosts=web1:Ab_-9,db%201:cd,gone");
+  assert.deepEqual(
+    [...(several?.hosts ?? [])],
+    [
+      ["web1", "Ab_-9"],
+      ["db 1", "cd"],
+      ["gone", undefined],
+    ],
+  );
+  for (const hash of ["", "#code=", "#/logs?code=abc", "#code=<script>", "#xcode=a", "#code=a&hosts=", "#code=a&hosts=<b>"])
+    assert.equal(signInLinkIn(hash), undefined, hash);
 });

@@ -1,6 +1,6 @@
 /** Addresses of pages: the part behind `#`, which browsers don't send. */
 
-export const PAGES = ["overview", "logs", "incidents", "plan", "service", "process"] as const;
+export const PAGES = ["overview", "logs", "incidents", "plan", "service", "hosts", "process"] as const;
 
 export type PageName = (typeof PAGES)[number];
 
@@ -29,9 +29,18 @@ export function hashOf(page: PageName, values: Readonly<Record<string, string | 
   return `#/${page === "overview" ? "" : path}${query === "" ? "" : `?${query}`}`;
 }
 
-/** The code of a link from `procman dashboard`. */
-export function codeIn(hash: string): string | undefined {
-  return /^#code=([\w-]+)$/.exec(hash)?.[1];
+export type SignInLink = {
+  readonly code: string;
+  /** Those that the page can show, by name, with their codes; undefined: one that didn't answer. Empty: this procman alone. */
+  readonly hosts: ReadonlyMap<string, string | undefined>;
+};
+
+/** What a link from `procman dashboard` has. @example signInLinkIn("#code=abc&hosts=web1:abc,web2:def") */
+export function signInLinkIn(hash: string): SignInLink | undefined {
+  const [, code, list = ""] = /^#code=([\w-]+)(?:&hosts=([\w.%:,-]+))?$/.exec(hash) ?? [];
+  if (code === undefined) return undefined;
+  const entries = list === "" ? [] : list.split(",").map((entry) => entry.split(":"));
+  return { code, hosts: new Map(entries.map(([name = "", own]) => [decodeURIComponent(name), own])) };
 }
 
 function decodedId(text: string | undefined): string | undefined {

@@ -25,12 +25,14 @@ type TabStorage = Pick<Storage, "getItem" | "setItem" | "removeItem">;
 
 export class Session {
   readonly #storage: TabStorage;
+  readonly #key: string;
   readonly state: Observable<SignInState>;
 
-  constructor(storage: TabStorage) {
+  /** `path`: of the page; a tab can show several procmans below different paths. */
+  constructor(storage: TabStorage, path = "/") {
     this.#storage = storage;
-    const token = storage.getItem(KEY);
-    const session = token === null ? undefined : sessionOf(token);
+    this.#key = keyOf(path);
+    const session = storedSession(storage, path);
     this.state = new Observable(session === undefined ? {} : { session });
   }
 
@@ -41,17 +43,17 @@ export class Session {
       this.state.set({ problem: 'This is not a token. "procman token --consumer NAME" prints one: three parts with dots between them.' });
       return false;
     }
-    this.#storage.setItem(KEY, session.token);
+    this.#storage.setItem(this.#key, session.token);
     this.state.set({ session });
     return true;
   }
 
-  /** Exchanges the code of a link. */
-  async exchange(code: string, send: typeof fetch = fetch): Promise<void> {
+  /** Exchanges the code of a link. `base`: address of the API, if it isn't that of the page. */
+  async exchange(code: string, send: typeof fetch = fetch, base = ""): Promise<void> {
     this.state.set({ isBusy: true });
     try {
       const body = JSON.stringify({ code });
-      const reply = await send("dashboard/token", { method: "POST", headers: { "content-type": "application/json" }, body });
+      const reply = await send(`${base}dashboard/token`, { method: "POST", headers: { "content-type": "application/json" }, body });
       const text = await reply.text();
       if (reply.status !== 200) throw errorOf(reply.status, text);
       this.signIn((JSON.parse(text) as SignInToken).token);
@@ -62,9 +64,19 @@ export class Session {
 
   /** `problem`: why, if the user didn't ask for it. */
   signOut(problem?: string): void {
-    this.#storage.removeItem(KEY);
+    this.#storage.removeItem(this.#key);
     this.state.set(problem === undefined ? {} : { problem });
   }
+}
+
+/** What is kept for the page with this path. */
+export function storedSession(storage: Pick<Storage, "getItem">, path: string): TabSession | undefined {
+  const token = storage.getItem(keyOf(path));
+  return token === null ? undefined : sessionOf(token);
+}
+
+function keyOf(path: string): string {
+  return path === "/" ? KEY : `${KEY} ${path}`;
 }
 
 /** Whether a token with these scopes may do what needs this one. */

@@ -1,4 +1,5 @@
 /** Ends the processes that a run left behind: members of its process group or cgroup, and carriers of its marker. */
+import { uptime } from "node:os";
 import type { RunMarkers } from "../../base/run-marker.ts";
 import type { RunKey } from "../../ipc/keeper-protocol.ts";
 import { cgroupMembers, killCgroup } from "../../os/cgroup.ts";
@@ -42,8 +43,13 @@ const MAX_POLL_MS = 250;
 const GIVE_UP_MS = 5_000;
 /** While the table is read, a process may make a child that isn't in it, and end. */
 const EMPTY_LOOKS = 2;
-/** After members had to be stopped; a process that is just executing a program has no environment for a moment. */
 const EMPTY_LOOKS_AFTER_HALT = 8;
+/** A process that is just executing a program has no environment for a moment, which may last on a loaded machine. Seconds. */
+const EXECUTING_SECONDS = 1;
+/** Clock ticks of start times (proc(5), sysconf(3): 100 on each architecture of Linux). */
+const TICKS_PER_SECOND = 100;
+/** Parent of the kernel's own threads, which have no environment. */
+const KTHREADD = 2;
 /** Members are stopped this often at most before they are killed. */
 const MAX_STOPS = 50;
 
@@ -52,6 +58,8 @@ export class Sweeper {
   readonly #sweeps = new Map<string, SweepRun>();
   #timer: NodeJS.Timeout | NodeJS.Immediate | undefined;
   #delay = FIRST_POLL_MS;
+  /** In the last look, a process was just executing a program: it may be a member. */
+  #hasUnknown = false;
 
   constructor(markers: RunMarkers) {
     this.#markers = markers;
@@ -107,11 +115,14 @@ export class Sweeper {
 
   /** Returns whether to look again at once. */
   #advance(sweep: SweepRun, members: readonly ProcessStat[], haltedBefore: number): boolean {
-    sweep.emptyLooks = members.length === 0 ? sweep.emptyLooks + 1 : 0;
+    // One that was stopped just now isn't in the table that was read before.
+    const isEmpty = members.length === 0 && sweep.halted.size === haltedBefore;
+    if (!isEmpty) sweep.emptyLooks = 0;
+    else if (!this.#hasUnknown) sweep.emptyLooks += 1;
     if (members.length > 0) return signalAll(sweep, members, haltedBefore);
     if (sweep.halted.size > 0) this.#delay = FIRST_POLL_MS;
     if (sweep.emptyLooks >= (sweep.halted.size > 0 ? EMPTY_LOOKS_AFTER_HALT : EMPTY_LOOKS)) this.#finish(keyOf(sweep));
-    return sweep.halted.size === 0 && sweep.emptyLooks < EMPTY_LOOKS;
+    return sweep.halted.size === 0 && sweep.emptyLooks < EMPTY_LOOKS && !this.#hasUnknown;
   }
 
   #finish(key: string): void {
@@ -146,7 +157,9 @@ export class Sweeper {
   /** Runs being swept, by pids of the processes that carry their markers. */
   #keysByPid(): ReadonlyMap<number, string> {
     const marked = new Map<number, string>();
+    this.#hasUnknown = false;
     for (const [pid, environment] of allEnvironments()) {
+      if (environment === "" && isExecuting(pid)) this.#hasUnknown = true;
       const marker = this.#markers.in(environment);
       const sweep = marker === undefined ? undefined : this.#sweeps.get(keyOf(marker));
       if (marker === undefined || sweep === undefined || !isGenuine(pid, marker, () => sweep.uid)) continue;
@@ -157,6 +170,14 @@ export class Sweeper {
     }
     return marked;
   }
+}
+
+/** Whether it was started so lately that it may be between fork and the environment of its program. */
+function isExecuting(pid: number): boolean {
+  const { startTime, state, parent } = processStat(pid) ?? {};
+  if (startTime === undefined || state === "Z" || parent === KTHREADD) return false;
+  const age = uptime() - Number(startTime) / TICKS_PER_SECOND;
+  return Math.abs(age) < EXECUTING_SECONDS;
 }
 
 function keyOf({ slot, run }: RunKey): string {

@@ -1,0 +1,126 @@
+/** `procman host`: the list of other machines that `--host` knows. */
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import type { Command } from "commander";
+import { ProcmanError } from "../../base/errors.ts";
+import { connectTo } from "../../connection/connect.ts";
+import { allHosts, type NamedHost, removeHost, saveHost } from "../hosts/host-file.ts";
+import { apiOf } from "../hosts/remote-host.ts";
+import { procmansThere, sshHost } from "../hosts/ssh.ts";
+import { withProgress } from "../progress.ts";
+import { table } from "../table.ts";
+
+type AddOptions = { readonly tokenFile?: string; readonly ca?: string; readonly program?: string; readonly check: boolean };
+
+export function define(parent: Command): void {
+  const command = parent
+    .command("host")
+    .summary("the other machines that --host knows")
+    .description(
+      "Other machines with procman, by name. Every command takes --host NAME; by ssh it runs there, by https it asks the API there.",
+    );
+  command
+    .command("add")
+    .summary("add a machine, or change it")
+    .description(
+      "Adds a machine, after a connection to it. ssh://USER@HOST[:PORT][/FOLDER]: by your own ssh, with its configuration file and keys; no port is opened, and no token leaves that machine. FOLDER: where the configuration is. https://HOST[:PORT][/PATH]: the API of one procman, with TLS.",
+    )
+    .argument("<name>", "what --host shall call it")
+    .argument("<url>", "ssh://… or https://…")
+    .option("--token-file <file>", "https: file with a token, as `procman token` prints it there")
+    .option("--ca <file>", "https: file with the authorities of its certificate, in PEM (default: those of Node)")
+    .option("--program <path>", "ssh: how procman is called there", "procman")
+    .option("--no-check", "add it without a connection")
+    .action(add);
+  command
+    .command("list")
+    .summary("show the machines")
+    .option("--json", "print them as JSON")
+    .action(({ json = false }: { readonly json?: boolean }) => list(json));
+  command
+    .command("remove")
+    .summary("remove a machine from the list")
+    .argument("<name>", "its name")
+    .action((name: string) => {
+      removeHost(name);
+      process.stdout.write(`${name} is removed; nothing changes there\n`);
+    });
+}
+
+async function add(name: string, url: string, options: AddOptions): Promise<void> {
+  const host = hostOf(name, url, options);
+  if (!options.check) return save(host, `${name} is added, without a check`);
+  const there = sshHost(host);
+  if (there === undefined) {
+    const state = await withProgress(
+      () => `asking ${name}`,
+      connectTo(apiOf(host)).then((client) => client.state()),
+    );
+    return save(host, `${name} is added: ${JSON.stringify(state.name)}, procman ${state.version}`);
+  }
+  const mayPrompt = process.stdin.isTTY && process.stderr.isTTY;
+  // ssh may ask for a password: no progress over its question.
+  const found = await procmansThere(there, mayPrompt);
+  const [only, ...others] = found;
+  if (there.address.config !== undefined || only?.configFile === undefined || others.length > 0)
+    return save(
+      host,
+      `${name} is added${found.length === 0 ? "; no procman is running there yet" : ""}`,
+      remedyFor(there.address.config, found),
+    );
+  save(
+    { ...host, url: `${url.replace(/\/+$/, "")}${encodeURI(only.configFile)}` },
+    `${name} is added: ${JSON.stringify(only.name)}, ${only.configFile}`,
+  );
+}
+
+/** @throws {ProcmanError} `usage` */
+function hostOf(name: string, url: string, { tokenFile, ca, program }: AddOptions): NamedHost {
+  const isSsh = sshHost({ name, url }) !== undefined;
+  const wrong = isSsh
+    ? tokenFile !== undefined
+      ? "--token-file"
+      : ca !== undefined
+        ? "--ca"
+        : undefined
+    : program !== "procman"
+      ? "--program"
+      : undefined;
+  if (wrong !== undefined) throw new ProcmanError("usage", `Cannot add ${name}: ${wrong} means nothing for ${url}`);
+  if (isSsh) return { name, url, ...(program !== undefined && program !== "procman" && { program }) };
+  if (tokenFile === undefined)
+    throw new ProcmanError("usage", `Cannot add ${name}: https needs --token-file FILE; "procman token" prints a token there`);
+  return { name, url, tokenFile: fileNamed(tokenFile, name), ...(ca !== undefined && { ca: fileNamed(ca, name) }) };
+}
+
+/** Absolute. @throws {ProcmanError} `usage` */
+function fileNamed(path: string, name: string): string {
+  const file = resolve(path);
+  if (!existsSync(file)) throw new ProcmanError("usage", `Cannot add ${name}: there is no file ${file}`);
+  return file;
+}
+
+function save(host: NamedHost, done: string, remark = ""): void {
+  saveHost(host);
+  process.stdout.write(`${done}\n${remark}`);
+}
+
+/** Which of them a command is for must be said. */
+function remedyFor(config: string | undefined, found: readonly { readonly name: string; readonly configFile?: string }[]): string {
+  if (config !== undefined || found.length < 2) return "";
+  const lines = found.map(({ name, configFile = "" }) => `  ${name}  ${configFile}`);
+  return `${found.length} procmans are running there, so commands need --name or --config; or add it with a folder, as ssh://…/srv/app:\n${lines.join("\n")}\n`;
+}
+
+function list(json: boolean): void {
+  const hosts = allHosts();
+  if (json) process.stdout.write(`${JSON.stringify(hosts, undefined, 2)}\n`);
+  else if (hosts.length === 0) process.stdout.write('There is no host yet; "procman host add NAME ssh://USER@HOST" adds one.\n');
+  else
+    process.stdout.write(
+      `${table(
+        ["NAME", "ADDRESS"],
+        hosts.map(({ name, url }) => [name, url]),
+      )}\n`,
+    );
+}

@@ -1,0 +1,51 @@
+/** Shows the link to a dashboard, in the browser or on the terminal. */
+import { join } from "node:path";
+import { writeWhole } from "../os/careful-files.ts";
+import { makeFolder } from "../os/files.ts";
+import { openInBrowser } from "./browser.ts";
+
+export type DashboardLink = {
+  /** Without the code. */
+  readonly url: string;
+  readonly link: string;
+  readonly expiresInSeconds: number;
+  /** Makes another link. */
+  readonly command: string;
+  /** For the page that leads to the link; only this user may enter it. */
+  readonly folder: string;
+  /** Where the port is, for ssh from another machine. */
+  readonly hostname: string;
+  readonly port: number;
+};
+
+/** Opens the browser, unless there is none, or the user sits elsewhere. */
+export async function showLink(shown: DashboardLink, open: boolean): Promise<void> {
+  const { url, link, expiresInSeconds, command } = shown;
+  const { SSH_CONNECTION: ssh, SUDO_USER: sudo } = process.env;
+  // A browser of root would be one without the user's desktop and settings.
+  const isOpened = open && !ssh && !sudo && (await openInBrowser(pageWith(shown)));
+  const lines = isOpened
+    ? [`Opening ${url} in the browser. If nothing opens, this link works once, within ${expiresInSeconds} s:`, link]
+    : [`This link works once, within ${expiresInSeconds} s; "${command}" makes another:`, link];
+  process.stdout.write(`${[...lines, ...(ssh ? forwarding(ssh, shown) : [])].join("\n")}\n`);
+}
+
+/**
+ * The link in a page that only this user can read: other users see the arguments of the program that opens it. The next command
+ * replaces it.
+ */
+function pageWith({ folder, link }: DashboardLink): string {
+  makeFolder(folder, 0o700);
+  const file = join(folder, "dashboard.html");
+  const page = `<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer"><title>procman</title><meta http-equiv="refresh" content="0;url=${link}"><a href="${link}">Dashboard of procman</a>\n`;
+  writeWhole(file, page);
+  return file;
+}
+
+/** SSH_CONNECTION: addresses and ports of client and server. */
+function forwarding(connection: string, { hostname, port }: DashboardLink): readonly string[] {
+  const [, , host = "HOST", sshPort = "22"] = connection.split(" ");
+  const { USER: user } = process.env;
+  const forward = `ssh -N -L ${port}:${hostname}:${port}${sshPort === "22" ? "" : ` -p ${sshPort}`} ${user ? `${user}@` : ""}${host}`;
+  return ["It needs the port on the machine with the browser; there, first:", `  ${forward}`];
+}

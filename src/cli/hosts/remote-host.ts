@@ -1,0 +1,19 @@
+/** The API of a host that is reached by https. */
+import { ProcmanError } from "../../base/errors.ts";
+import type { RemoteApi } from "../../connection/remote-api.ts";
+import { hostsNamed, type NamedHost } from "./host-file.ts";
+
+/** @throws {ProcmanError} `usage`: it is unknown, or not one; or a file of this machine was named, too */
+export function remoteApi(name: string, target: { readonly config?: string | undefined; readonly name?: string | undefined }): RemoteApi {
+  if (target.config !== undefined || target.name !== undefined)
+    throw new ProcmanError("usage", `Cannot use --config or --name with --host ${name}: it is reached by https, where one procman answers`);
+  const [host, ...others] = hostsNamed(name);
+  if (host === undefined || others.length > 0) throw new ProcmanError("usage", `Cannot use the hosts ${name} here: name one`);
+  return apiOf(host);
+}
+
+/** @throws {ProcmanError} `usage` */
+export function apiOf({ name, url, tokenFile, ca }: NamedHost): RemoteApi {
+  if (tokenFile === undefined) throw new ProcmanError("usage", `Cannot reach ${name} by ${url}: it has no token file`);
+  return { host: name, url, tokenFile, ...(ca !== undefined && { ca }) };
+}

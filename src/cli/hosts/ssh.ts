@@ -1,0 +1,129 @@
+/** procman's commands on another machine, by the user's own `ssh`. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { constants as os } from "node:os";
+import { ProcmanError } from "../../base/errors.ts";
+import { addressIn, type SshAddress } from "./host-address.ts";
+import type { NamedHost } from "./host-file.ts";
+
+/** ssh's own exit code when there is no connection (ssh(1)); a command may end with it, too. */
+const NO_CONNECTION = 255;
+/** Exit code of shells and of `env` for a program that isn't there. */
+const NO_PROGRAM = 127;
+/** Seconds. */
+const CONNECT_SECONDS = 10;
+/** Longest output that is kept of a command whose output is read. Bytes. */
+const MAX_OUTPUT_BYTES = 256 * 1024 * 1024;
+
+export type SshHost = NamedHost & { readonly address: SshAddress };
+
+/** undefined: it is reached by https. */
+export function sshHost(host: NamedHost): SshHost | undefined {
+  const address = addressIn(host.url);
+  return address.kind === "ssh" ? { ...host, address } : undefined;
+}
+
+/** Runs a command there, on this terminal. Resolves with its exit code. @throws {ProcmanError} `service-down` */
+export async function runThere(host: SshHost, words: readonly string[]): Promise<number> {
+  const isTerminal = process.stdin.isTTY && process.stdout.isTTY && process.stderr.isTTY;
+  const child = startSsh(host, [isTerminal ? "-t" : "-T"], { command: remoteCommand(host, words), stdio: "inherit" });
+  // The terminal sends Ctrl-C to ssh, too, which ends, or passes it on.
+  process.on("SIGINT", () => undefined);
+  for (const signal of ["SIGTERM", "SIGHUP"] as const) process.on(signal, () => child.kill(signal));
+  const code = await endOf(child, host);
+  if (code === NO_CONNECTION || code === NO_PROGRAM) throw failed(host, code, "ssh has said above why");
+  return code;
+}
+
+export type SshOutput = { readonly code: number; readonly out: string; readonly err: string };
+
+/** Runs a command there, and reads its output. `mayPrompt`: ssh may ask for a password on the terminal. @throws {ProcmanError} `service-down` */
+export async function askThere(host: SshHost, words: readonly string[], mayPrompt = false): Promise<SshOutput> {
+  const child = startSsh(host, mayPrompt ? ["-T"] : ["-T", "-o", "BatchMode=yes"], { command: remoteCommand(host, words), stdio: "pipe" });
+  const [out, err] = [textOf(child.stdout), textOf(child.stderr)];
+  const code = await endOf(child, host);
+  const output = { code, out: await out, err: (await err).trim() };
+  if (code === NO_CONNECTION || code === NO_PROGRAM) throw failed(host, code, output.err);
+  return output;
+}
+
+/** As `procman list` has it. */
+export type ProcmanThere = { readonly name: string; readonly configFile?: string };
+
+/** The procmans that run there. @throws {ProcmanError} `service-down` */
+export async function procmansThere(host: SshHost, mayPrompt: boolean): Promise<readonly ProcmanThere[]> {
+  return jsonOf(host, await askThere(host, ["list", "--json"], mayPrompt)) as readonly ProcmanThere[];
+}
+
+/** The JSON that a command has printed; it may still end with a code for "not running". @throws {ProcmanError} `service-down` */
+export function jsonOf({ name }: SshHost, { code, out, err }: SshOutput): unknown {
+  try {
+    return JSON.parse(out);
+  } catch (cause) {
+    const why = err === "" ? `it answered with code ${code} and no JSON` : err.replace(/^procman: /, "");
+    throw new ProcmanError("service-down", `Cannot ask ${name}: ${why}`, { cause });
+  }
+}
+
+/** A connection that makes `socket` of that machine reachable by the path `local`; ends when the child ends. */
+export function forwardSocket(host: SshHost, local: string, socket: string): ChildProcess {
+  const options = ["ExitOnForwardFailure=yes", "StreamLocalBindMask=0177", "StreamLocalBindUnlink=yes", "ServerAliveInterval=15"];
+  const forward = ["-N", "-T", "-L", `${local}:${socket}`, "-o", "BatchMode=yes", ...options.flatMap((option) => ["-o", option])];
+  return startSsh(host, forward, { stdio: "pipe" });
+}
+
+type SshStart = { readonly command?: string; readonly stdio: "inherit" | "pipe" };
+
+/** `PROCMAN_SSH`: the program and its first arguments, separated by spaces, as `GIT_SSH_COMMAND`. */
+function startSsh({ address: { destination, port } }: SshHost, options: readonly string[], { command, stdio }: SshStart): ChildProcess {
+  const [program = "ssh", ...first] = (process.env.PROCMAN_SSH ?? "").split(" ").filter((word) => word !== "");
+  const connection = ["-o", `ConnectTimeout=${CONNECT_SECONDS}`, ...(port === undefined ? [] : ["-p", String(port)])];
+  return spawn(program, [...first, ...connection, ...options, "--", destination, ...(command === undefined ? [] : [command])], {
+    stdio: stdio === "inherit" ? "inherit" : ["ignore", "pipe", "pipe"],
+  });
+}
+
+/** For a login shell of any kind: each word is quoted, and `env` sets the variables. */
+function remoteCommand({ address: { config }, program = "procman" }: SshHost, words: readonly string[]): string {
+  const variables = [
+    ...(config === undefined ? [] : [`PROCMAN_CONFIG=${config}`]),
+    ...(process.env.NO_COLOR ? [`NO_COLOR=${process.env.NO_COLOR}`] : []),
+  ];
+  return ["env", ...variables.map(quoted), quoted(program), ...words.map(quoted)].join(" ");
+}
+
+/** @example quoted("it's") // "'it'\\''s'" */
+function quoted(word: string): string {
+  return /^[\w./:=@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+async function endOf(child: ChildProcess, host: SshHost): Promise<number> {
+  return new Promise((resolve, reject) => {
+    child.once("error", (cause) => reject(withoutSsh(host, cause)));
+    child.once("close", (code, signal) => resolve(code ?? 128 + (signal === null ? 0 : os.signals[signal])));
+  });
+}
+
+async function textOf(stream: ChildProcess["stdout"]): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of stream ?? []) {
+    bytes += (chunk as Buffer).length;
+    if (bytes <= MAX_OUTPUT_BYTES) chunks.push(chunk as Buffer);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function withoutSsh({ name }: SshHost, cause: Error): ProcmanError {
+  return new ProcmanError("service-down", `Cannot reach ${name}: ssh can't be started: ${cause.message}`, { cause });
+}
+
+function failed(host: SshHost, code: number, said: string): ProcmanError {
+  const { name, url, program = "procman", address } = host;
+  const why =
+    code === NO_PROGRAM
+      ? `${address.destination} has no program "${program}" in the PATH of a shell without login; name it: procman host add ${name} ${url} --program /path/to/procman`
+      : said === ""
+        ? `"ssh ${address.destination}" shows why`
+        : said.split("\n").at(-1);
+  return new ProcmanError("service-down", `Cannot reach ${name}: ${why}`);
+}

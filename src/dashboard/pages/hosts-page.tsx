@@ -1,0 +1,78 @@
+/** The machines of `procman dashboard --host`: how each is, and the way to its page. */
+import type { JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { type HostList, type HostSummary, pathOf, summaryOf } from "../model/host-list.ts";
+import { ScrollArea } from "../parts/scroll-area.tsx";
+
+/** Interval of asking them. Milliseconds. */
+const ASK_MS = 5_000;
+
+export function HostsPage({ list }: { readonly list: HostList }): JSX.Element {
+  const summaries = useSummaries(list.names);
+  return (
+    <>
+      <h1>Hosts</h1>
+      <ScrollArea name="Table of hosts">
+        <table class="plain">
+          <thead>
+            <tr>
+              <th scope="col">Host</th>
+              <th scope="col">Procman</th>
+              <th scope="col">Version</th>
+              <th scope="col">Processes</th>
+              <th scope="col">State</th>
+            </tr>
+          </thead>
+          <tbody>
+            {list.names.map((name) => (
+              <HostRow key={name} summary={summaries.get(name) ?? { host: name }} isCurrent={name === list.current} />
+            ))}
+          </tbody>
+        </table>
+      </ScrollArea>
+    </>
+  );
+}
+
+function HostRow({ summary, isCurrent }: { readonly summary: HostSummary; readonly isCurrent: boolean }): JSX.Element {
+  const { host, name = "", version = "", total, problem } = summary;
+  return (
+    <tr>
+      <th scope="row">
+        <a href={isCurrent ? "#/" : pathOf(host)} aria-current={isCurrent ? "true" : undefined}>
+          {host}
+        </a>
+      </th>
+      <td>{name}</td>
+      <td>{version}</td>
+      <td class="number">{total}</td>
+      <td class={problem === undefined ? "" : "problem"}>{stateOf(summary)}</td>
+    </tr>
+  );
+}
+
+function stateOf({ attention, problem }: HostSummary): string {
+  if (problem !== undefined) return `no answer: ${problem}`;
+  if (attention === undefined) return "…";
+  return attention === 0 ? "all well" : attention === 1 ? "1 needs attention" : `${attention} need attention`;
+}
+
+/** Those of hosts that have answered, or failed, so far. */
+function useSummaries(names: readonly string[]): ReadonlyMap<string, HostSummary> {
+  const [summaries, setSummaries] = useState<ReadonlyMap<string, HostSummary>>(new Map());
+  useEffect(() => {
+    let isOpen = true;
+    const ask = async (name: string): Promise<void> => {
+      while (isOpen) {
+        const summary = document.hidden ? undefined : await summaryOf(name, sessionStorage, location.origin);
+        if (isOpen && summary !== undefined) setSummaries((before) => new Map(before).set(name, summary));
+        await new Promise((resolve) => setTimeout(resolve, ASK_MS));
+      }
+    };
+    for (const name of names) void ask(name);
+    return () => {
+      isOpen = false;
+    };
+  }, [names.join()]);
+  return summaries;
+}

@@ -1,0 +1,124 @@
+/** `procman dashboard --host`: other machines, by a real sshd and by https, in a real Chromium. */
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, type TestContext, test } from "node:test";
+import { certificateIn } from "../support/certificate.ts";
+import { procman } from "../support/cli.ts";
+import { freePort } from "../support/free-ports.ts";
+import { childrenOf } from "../support/proc-files.ts";
+import { cleanEnvironment, folderWith, processExit } from "../support/procman-process.ts";
+import { BIN } from "../support/product.ts";
+import { type SshServer, sshServer } from "../support/ssh-server.ts";
+import { isMissing } from "../support/system-programs.ts";
+import { closeBrowser, DashboardRig, go } from "./dashboard-rig.ts";
+
+after(closeBrowser);
+
+type Opened = { readonly link: string; readonly command: ChildProcess };
+
+/** `procman dashboard --host`, which runs until the end of the test. */
+async function opened(context: TestContext, server: SshServer, names: string): Promise<Opened> {
+  const here = folderWith(context, { processes: [] });
+  const env = cleanEnvironment({ ...server.env, SSH_CONNECTION: "", SUDO_USER: "" });
+  const command = spawn(process.execPath, [BIN, "dashboard", "--no-open", "--host", names], {
+    cwd: here,
+    env,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  context.after(async () => {
+    command.kill("SIGINT");
+    await processExit(command.pid ?? 0);
+  });
+  let said = "";
+  for await (const text of command.stdout.setEncoding("utf8")) {
+    said += String(text);
+    const [link] = /http:\/\/127\S+/.exec(said) ?? [];
+    if (link !== undefined && said.includes("Ctrl-C")) return { link, command };
+  }
+  throw new Error(`procman dashboard has ended: ${said}`);
+}
+
+test("several machines in one page: by ssh without a port, by https, and one that doesn't answer", async (context) => {
+  if (isMissing(context, "chromium")) return;
+  const server = await sshServer(context);
+  // Without a port: the connection of ssh leads to the Unix socket.
+  const first = await DashboardRig.start(context, [{ id: "db", cmd: "sleep 1000", autostart: true }], { api: false });
+  const port = await freePort();
+  const files = certificateIn(first.folder, {});
+  const second = await DashboardRig.start(context, [{ id: "mail", cmd: "exit 3", autostart: true, restart: "never" }], {
+    name: "post",
+    api: { port, tls: files },
+  });
+  const token = join(second.folder, "desk.token");
+  writeFileSync(token, (await second.command(["token", "--consumer", "desk", "--scope", "read,control"])).out);
+  const gone = `ssh://${server.user}@127.0.0.1:${await freePort()}`;
+  for (const args of [
+    ["web1", `ssh://${server.user}@127.0.0.1:${server.port}${first.folder}`, "--program", server.program],
+    ["web2", `https://127.0.0.1:${port}`, "--token-file", token, "--ca", files.certificate],
+    ["gone", gone, "--no-check"],
+  ]) {
+    const { code, err } = await procman(first.folder, ["host", "add", ...args], server.env);
+    assert.equal(code, 0, err);
+  }
+  const { link } = await opened(context, server, "web1,web2,gone");
+  const page = await first.page();
+  await page.goto(link);
+  await page.locator(".connection.live").waitFor();
+  await page.locator('tr[data-id="db"] .badge').filter({ hasText: "running" }).waitFor();
+  assert.ok(!page.url().includes("code="));
+  await go(page, "Hosts");
+  const row = (name: string) => page.getByRole("row").filter({ has: page.getByRole("rowheader", { name, exact: true }) });
+  await row("web1")
+    .filter({ hasText: /shop.*1all well/ })
+    .waitFor();
+  await row("web2")
+    .filter({ hasText: /post.*1 needs attention/ })
+    .waitFor();
+  await row("gone").filter({ hasText: "no answer" }).waitFor();
+  assert.deepEqual(await first.axe(page), []);
+  await page.getByLabel("Host", { exact: true }).selectOption("web2");
+  await page.waitForURL(/\/web2\/#\/hosts$/);
+  await go(page, "Overview");
+  await page.locator('tr[data-id="mail"] .badge').filter({ hasText: "errored" }).waitFor();
+  // The rights of the token in the file: control, but not admin.
+  await page.getByRole("button", { name: /Start mail/ }).waitFor();
+  assert.equal(await page.getByRole("link", { name: "Plan", exact: true }).count(), 0);
+  await page.reload();
+  await page.locator(".connection.live").waitFor();
+  await page.getByLabel("Host", { exact: true }).selectOption("web1");
+  await page.locator('tr[data-id="db"] .badge').filter({ hasText: "running" }).waitFor();
+  assert.deepEqual(first.faults, []);
+});
+
+test("the gateway answers no other site and no second use of a code; a lost connection is made again", async (context) => {
+  if (isMissing(context, "chromium")) return;
+  const server = await sshServer(context);
+  const rig = await DashboardRig.start(context, [{ id: "db", cmd: "sleep 1000", autostart: true }]);
+  const add = ["host", "add", "web1", `ssh://${server.user}@127.0.0.1:${server.port}${rig.folder}`, "--program", server.program];
+  assert.equal((await procman(rig.folder, add, server.env)).code, 0);
+  const { link, command } = await opened(context, server, "web1");
+  const [url = "", code = ""] = link.split("#code=");
+  const post = (headers: Record<string, string> = {}): Promise<Response> =>
+    fetch(`${url}dashboard/token`, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...headers },
+      body: JSON.stringify({ code }),
+    });
+  assert.equal((await post({ origin: "https://evil.example" })).status, 403);
+  assert.equal((await fetch(`${url}processes`)).status, 401);
+  const reply = await post();
+  assert.equal(reply.status, 200);
+  assert.equal((await post()).status, 401);
+  const { token } = (await reply.json()) as { readonly token: string };
+  const processes = (): Promise<Response> => fetch(`${url}processes`, { headers: { authorization: `Bearer ${token}` } });
+  assert.equal((await processes()).status, 200);
+  const [tunnel = 0] = childrenOf(command.pid ?? 0);
+  process.kill(tunnel, "SIGKILL");
+  await processExit(tunnel);
+  while ((await processes()).status !== 200) await new Promise((resolve) => setTimeout(resolve, 100));
+  await server.stop();
+  const answer = async (): Promise<string> => `${(await processes()).status}`;
+  while ((await answer()) !== "502") await new Promise((resolve) => setTimeout(resolve, 100));
+});

@@ -1,0 +1,165 @@
+/** `--host`: commands for other machines, by a real sshd and by https. */
+import assert from "node:assert/strict";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { certificateIn } from "../support/certificate.ts";
+import { homeOf, type Outcome, procman } from "../support/cli.ts";
+import { freePort } from "../support/free-ports.ts";
+import type { ProcessConfig } from "../support/procman-process.ts";
+import { type SshServer, sshServer } from "../support/ssh-server.ts";
+
+const sleeper = { id: "sleeper", cmd: "sleep 1000", autostart: true } as const;
+
+/** A running procman with these processes. */
+async function running(context: TestContext, processes: readonly ProcessConfig[], config: object = {}): Promise<string> {
+  const { folder } = homeOf(context, processes, config);
+  const { code, err } = await procman(folder, ["run", "--detach"]);
+  assert.equal(code, 0, err);
+  return folder;
+}
+
+/** Runs commands from a folder without a configuration, as on the user's own machine. */
+function fromHere(server: SshServer, here: string): (...args: readonly string[]) => Promise<Outcome> {
+  return (...args) => procman(here, args, server.env);
+}
+
+function urlOf({ user, port }: SshServer, folder = ""): string {
+  return `ssh://${user}@127.0.0.1:${port}${folder}`;
+}
+
+async function addTo(server: SshServer, here: string, name: string, folder: string): Promise<void> {
+  const { code, err } = await fromHere(server, here)("host", "add", name, urlOf(server, folder), "--program", server.program);
+  assert.equal(code, 0, err);
+}
+
+test("by ssh a command runs on the other machine: output, exit code, arguments with spaces and quotes", async (context) => {
+  const server = await sshServer(context);
+  const say = { id: "say", cmd: 'echo "it\'s here"', autostart: true } as const;
+  const there = await running(context, [sleeper, say]);
+  const { folder: here } = homeOf(context, []);
+  const run = fromHere(server, here);
+  await addTo(server, here, "web1", there);
+  assert.match((await run("status", "--host", "web1")).out, /^ID .*\n *sleeper +running/m);
+  assert.equal((await run("--host", "web1", "status", "say")).code, 3);
+  assert.match((await run("logs", "--host=web1", "--search", "it's here")).out, /say .*\| it's here/);
+  assert.match((await run("restart", "sleeper", "--host", "web1")).out, /^sleeper: running/);
+  const unknown = await run("why", "sleper", "--host", "web1");
+  assert.deepEqual([unknown.code, unknown.err.includes('Did you mean "sleeper"?')], [1, true], unknown.err);
+  // Commands that read and write files of that machine.
+  assert.equal((await run("append", "--host", "web1", "--id", "new", "--cmd", "sleep 900")).code, 0);
+  assert.match(readFileSync(join(there, "procman.json"), "utf8"), /"new"/);
+  assert.equal((await run("validate", "--host", "web1")).code, 0);
+  assert.match((await run("terminate", "--host", "web1")).out, /^test has ended, with its 2 processes/);
+  assert.equal((await run("status", "--host", "web1")).code, 69);
+  assert.match((await run("run", "--detach", "--host", "web1")).out, /running/);
+  assert.equal((await run("terminate", "--host", "web1")).code, 0);
+});
+
+test("host add finds the only procman of the other machine, or says what is missing there", async (context) => {
+  const server = await sshServer(context);
+  const { folder: here } = homeOf(context, []);
+  const run = fromHere(server, here);
+  const missing = await run("host", "add", "web1", urlOf(server), "--program", "/nowhere/procman");
+  assert.equal(missing.code, 69);
+  assert.match(
+    missing.err,
+    /Cannot reach web1: .* has no program "\/nowhere\/procman" in the PATH of a shell without login; name it: procman host add web1 ssh:/,
+  );
+  const closed = await run("host", "add", "web1", `ssh://${server.user}@127.0.0.1:${await freePort()}`);
+  assert.match(closed.err, /Cannot reach web1: ssh: connect to host 127\.0\.0\.1 port \d+: Connection refused/);
+  assert.match((await run("host", "list")).out, /There is no host yet/);
+  const later = await run("host", "add", "later", `ssh://${server.user}@127.0.0.1:1`, "--no-check");
+  assert.match(later.out, /^later is added, without a check/);
+  assert.equal(statSync(join(server.env.XDG_CONFIG_HOME ?? "", "procman/hosts.json")).mode & 0o777, 0o600);
+  const wrong = await run("status", "--host", "latr");
+  assert.deepEqual(
+    [wrong.code, /Cannot find the host "latr": known: later\. Did you mean "later"\?/.test(wrong.err)],
+    [64, true],
+    wrong.err,
+  );
+  for (const [url, problem] of [
+    ["ssh://me:secret@web1", "it has a password"],
+    ["ssh://-oProxyCommand=touch@web1", "it has no name of a machine"],
+    ["http://web1.example.org", "a token may not travel unencrypted"],
+    ["ftp://web1", "it is neither ssh://USER@HOST nor https://HOST"],
+    ["https://web1", "https needs --token-file FILE"],
+  ] as const) {
+    const refused = await run("host", "add", "web1", url);
+    assert.deepEqual([refused.code, refused.err.includes(problem)], [64, true], refused.err);
+  }
+  assert.equal((await run("host", "remove", "later")).code, 0);
+  assert.match((await run("host", "list")).out, /There is no host yet/);
+});
+
+test("by https a command asks the API there, with the token of a file; what needs files of that machine says so", async (context) => {
+  const server = await sshServer(context);
+  const port = await freePort();
+  const { folder: here } = homeOf(context, []);
+  const files = certificateIn(here, {});
+  const there = await running(context, [sleeper], { api: { port, tls: files } });
+  const run = fromHere(server, here);
+  const token = await procman(there, ["token", "--consumer", "desk", "--scope", "read,control"]);
+  writeFileSync(join(here, "desk.token"), token.out);
+  const add = ["host", "add", "web3", `https://127.0.0.1:${port}`, "--token-file", "desk.token"] as const;
+  const untrusted = await run(...add);
+  assert.equal(untrusted.code, 69);
+  assert.match(
+    untrusted.err,
+    /self-signed certificate; if that certificate is meant, name its authority: procman host add web3 .* --ca FILE/,
+  );
+  const added = await run(...add, "--ca", files.certificate);
+  assert.match(added.out, /^web3 is added: "test", procman \d/, added.err);
+  assert.match((await run("status", "--host", "web3")).out, /sleeper +running/);
+  assert.match((await run("restart", "sleeper", "--host", "web3")).out, /^sleeper: running/);
+  assert.match((await run("logs", "sleeper", "--host", "web3")).out, /sleeper .*started/);
+  assert.match((await run("why", "sleeper", "--host", "web3")).out, /sleeper/);
+  const files2 = await run("validate", "--host", "web3");
+  assert.deepEqual(
+    [files2.code, /web3 is reached by https, and "procman validate" needs files of that machine/.test(files2.err)],
+    [64, true],
+  );
+  // The token has no scope "admin".
+  const refused = await run("terminate", "--host", "web3");
+  assert.equal(refused.code, 1);
+  assert.match(refused.err, /scope/);
+  writeFileSync(join(here, "desk.token"), (await procman(there, ["token", "--consumer", "boss"])).out);
+  assert.match((await run("terminate", "--host", "web3")).out, /^test on web3 has ended, with its process/);
+  assert.match(
+    (await run("status", "--host", "web3")).err,
+    /Cannot reach procman at https:\/\/127\.0\.0\.1:\d+, the host web3: .*ECONNREFUSED/,
+  );
+});
+
+test("status shows several machines in one table; one that doesn't answer is a row that says so", async (context) => {
+  const server = await sshServer(context);
+  const { folder: here } = homeOf(context, []);
+  const [one, two] = [await running(context, [sleeper]), await running(context, [{ id: "mail", cmd: "sleep 1000", autostart: true }])];
+  await addTo(server, here, "web1", one);
+  await addTo(server, here, "web2", two);
+  const run = fromHere(server, here);
+  const both = await run("status", "--host", "web1,web2");
+  assert.equal(both.code, 0, both.err);
+  assert.match(both.out, /^HOST +ID +STATUS/);
+  assert.match(both.out, /^web1 +sleeper +running/m);
+  assert.match(both.out, /^web2 +mail +running/m);
+  await run("host", "add", "gone", `ssh://${server.user}@127.0.0.1:${await freePort()}`, "--no-check");
+  const withGone = await run("status", "--host", "all");
+  assert.equal(withGone.code, 69);
+  assert.match(withGone.out, /^web2 +mail +running/m);
+  assert.match(withGone.out, /^gone +no answer .*Cannot reach gone: ssh: connect to host 127\.0\.0\.1 port \d+: Connection refused/m);
+  const answers = JSON.parse((await run("status", "mail", "--host", "web1,web2", "--json")).out) as { host: string; processes: object[] }[];
+  assert.deepEqual(
+    answers.map(({ host, processes }) => [host, processes.length]),
+    [
+      ["web1", 0],
+      ["web2", 1],
+    ],
+  );
+  assert.equal((await run("status", "mial", "--host", "web1,web2")).code, 1);
+  const several = await run("restart", "all", "--host", "web1,web2");
+  assert.match(several.err, /Cannot run "procman restart" on several hosts at once/);
+  await server.stop();
+  const lost = await run("status", "--host", "web1,web2");
+  assert.deepEqual([lost.code, lost.out.match(/no answer/g)?.length], [69, 2]);
+});
