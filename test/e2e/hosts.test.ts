@@ -1,13 +1,17 @@
 /** `--host`: commands for other machines, by a real sshd and by https. */
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { certificateIn } from "../support/certificate.ts";
 import { homeOf, type Outcome, procman } from "../support/cli.ts";
 import { freePort } from "../support/free-ports.ts";
-import type { ProcessConfig } from "../support/procman-process.ts";
+import { cleanEnvironment, eventually, type ProcessConfig } from "../support/procman-process.ts";
+import { BIN } from "../support/product.ts";
 import { type SshServer, sshServer } from "../support/ssh-server.ts";
+import { isMissing } from "../support/system-programs.ts";
+import { TmuxTerminal } from "../support/tmux.ts";
 
 const sleeper = { id: "sleeper", cmd: "sleep 1000", autostart: true } as const;
 
@@ -162,4 +166,48 @@ test("status shows several machines in one table; one that doesn't answer is a r
   await server.stop();
   const lost = await run("status", "--host", "web1,web2");
   assert.deepEqual([lost.code, lost.out.match(/no answer/g)?.length], [69, 2]);
+});
+
+test("on a terminal the monitor of another machine is full screen, and leaves the terminal as it was", async (context) => {
+  if (isMissing(context, "tmux")) return;
+  const server = await sshServer(context);
+  const there = await running(context, [sleeper]);
+  const { folder: here } = homeOf(context, []);
+  await addTo(server, here, "web1", there);
+  const terminal = new TmuxTerminal(context, { columns: 80, rows: 24, cwd: here, env: server.env });
+  terminal.type(`${process.execPath} ${BIN} monitor --host web1`);
+  await terminal.see(/^procman test .* 1 running/);
+  await terminal.see(/^sleeper +running/);
+  terminal.keys("q");
+  await terminal.prompt();
+  terminal.type(`${process.execPath} ${BIN} logs -f --host web1`);
+  await terminal.see(/sleeper .*started/);
+  terminal.keys("C-c");
+  await terminal.see(/^\^C.*bash\S*[$#]$/);
+});
+
+test("by https the monitor prints the changes of another machine, also over a kill of its service", async (context) => {
+  const server = await sshServer(context);
+  const port = await freePort();
+  const { folder: here } = homeOf(context, []);
+  const files = certificateIn(here, {});
+  const there = await running(context, [sleeper], { api: { port, tls: files } });
+  writeFileSync(join(here, "desk.token"), (await procman(there, ["token", "--consumer", "desk"])).out);
+  const run = fromHere(server, here);
+  const add = ["host", "add", "web3", `https://127.0.0.1:${port}`, "--token-file", "desk.token", "--ca", files.certificate];
+  assert.equal((await run(...add)).code, 0);
+  const monitor = spawn(process.execPath, [BIN, "monitor", "--host", "web3"], { cwd: here, env: cleanEnvironment(server.env) });
+  context.after(() => void monitor.kill());
+  let said = "";
+  monitor.stdout.setEncoding("utf8").on("data", (text: string) => {
+    said += text;
+  });
+  await eventually(() => (said.includes("sleeper running") ? true : undefined));
+  const endpoint = JSON.parse(readFileSync(join(there, ".procman/test/endpoint.json"), "utf8")) as { readonly pid: number };
+  process.kill(endpoint.pid, "SIGKILL");
+  said = "";
+  while (!said.includes("stopped")) {
+    await run("stop", "sleeper", "--host", "web3");
+    await run("start", "sleeper", "--host", "web3");
+  }
 });

@@ -33,7 +33,7 @@ export function define(parent: Command): void {
     .option("--no-check", "add it without a connection")
     .action(add);
   command
-    .command("list")
+    .command("list", { isDefault: true })
     .summary("show the machines")
     .option("--json", "print them as JSON")
     .action(({ json = false }: { readonly json?: boolean }) => list(json));
