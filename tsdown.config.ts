@@ -98,6 +98,8 @@ export default defineConfig([
   ...program("opener", "src/keeper/socket-opener.ts", IGNORE_SIGNALS),
   ...program("turn-away", "src/service/balancer/turn-away.ts", IGNORE_SIGNALS),
   ...program("node-preload", "src/node-preload.ts"),
+  // In the single executable alone; `scripts/executable.mjs` reads it from here.
+  ...program("executable", "src/executable.ts").map((build) => ({ ...build, outDir: ".cache/executable" })),
   ...program("cli", "src/cli/cli-boot.ts"),
   ...cachedProgram("cli-main", "src/cli/main.ts").map((build) => ({ ...build, ...IN_ONE_FILE })),
   ...inThread("plugin-thread", "src/plugins/thread.ts"),

@@ -75,6 +75,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   library: ["base", "os", "contract", "config", "client", "connection"],
   cli: [...GROUND, "log-store", "config", "client", "connection"],
   "cluster.ts": [],
+  "executable.ts": [],
   "node-preload.ts": [],
   "telemetry.ts": [],
   "index.ts": ["base", "contract", "ipc", "supervisor", "config", "client", "plugins", "plugins/shipped/shipped-plugins.ts", "library"],
