@@ -1,0 +1,97 @@
+/** Collects what a start at boot needs: Node, procman, user, environment; and refuses what must not be started then. */
+import { existsSync, realpathSync } from "node:fs";
+import { homedir } from "node:os";
+import { delimiter, dirname, isAbsolute } from "node:path";
+import { ProcmanError } from "../base/errors.ts";
+import { accountOf } from "../config/checks/accounts.ts";
+import { changeableByOthers } from "../os/root-trust.ts";
+import { userName } from "../os/user-names.ts";
+import type { BootRecord, BootScope } from "./boot-record.ts";
+import { initSystemFor } from "./init-systems.ts";
+
+export type BootRequest = {
+  readonly scope: BootScope;
+  /** The init system; undefined: the one that is here. */
+  readonly init?: string;
+  /** Name of the procman. */
+  readonly name: string;
+  /** The configuration file. */
+  readonly config: string;
+  /** `dist/procman.cjs`. */
+  readonly script: string;
+  readonly profile?: string;
+  /** Who shall run it; undefined: who asks. */
+  readonly runAs?: string;
+  readonly serviceDir?: string;
+};
+
+/** Links that stay when Node is updated. */
+const STABLE_NODES = ["/usr/bin/node", "/usr/local/bin/node", "/opt/homebrew/bin/node"];
+
+/** A script, a unit and a crontab hold one line. */
+const CONTROL_CHARACTER = /\p{Cc}/u;
+
+/** @throws {ProcmanError} `usage`, `boot-refused` */
+export function newRecord({ scope, init, name, config, script, profile, runAs, serviceDir }: BootRequest): BootRecord {
+  const { user, home } = accountFor(scope, runAs);
+  const node = stableNode();
+  const stateRoot = process.env.PROCMAN_STATE_DIR;
+  const record: BootRecord = {
+    init: initSystemFor(scope, init),
+    scope,
+    name,
+    config,
+    node,
+    script,
+    user,
+    home,
+    path: pathWith(node, user),
+    ...(profile === undefined ? {} : { profile }),
+    ...(stateRoot ? { stateRoot } : {}),
+    ...(serviceDir === undefined ? {} : { serviceDir }),
+  };
+  for (const [what, text] of Object.entries({ config, node, script, home, "--service-dir": serviceDir ?? "" }))
+    if (CONTROL_CHARACTER.test(text))
+      throw new ProcmanError("boot-refused", `Cannot install: the path ${JSON.stringify(text)} (${what}) has a line break or another control character; rename it`);
+  if (scope === "system" && user === "root") refuseUntrusted(record);
+  return record;
+}
+
+/** As root, only what root alone can change. */
+function refuseUntrusted({ config, node, script }: BootRecord): void {
+  for (const path of [config, node, script]) {
+    const problem = changeableByOthers(path);
+    if (problem === undefined) continue;
+    throw new ProcmanError(
+      "boot-refused",
+      `Cannot install: root would run ${path} at boot, but ${problem}. Let its user run it (--run-as USER), or give it to root alone`,
+    );
+  }
+}
+
+function accountFor(scope: BootScope, runAs: string | undefined): { readonly user: string; readonly home: string } {
+  const own = { user: userName(process.geteuid?.() ?? 0), home: homedir() };
+  if (scope === "user") {
+    if (runAs !== undefined) throw new ProcmanError("usage", "Cannot use --run-as with --user: it runs as this user");
+    return own;
+  }
+  if (runAs === undefined) return { user: "root", home: accountOf("root")?.home ?? "/root" };
+  const account = accountOf(runAs);
+  if (account === undefined || userName(account.uid).startsWith("user ") || CONTROL_CHARACTER.test(runAs))
+    throw new ProcmanError("usage", `Cannot use --run-as ${runAs}: this machine has no such user; create it, or correct the name`);
+  return { user: account.name, home: account.home ?? "/" };
+}
+
+/** A link of the machine that leads to this Node, or else its file. */
+function stableNode(): string {
+  return STABLE_NODES.find((path) => existsSync(path) && realpathSync(path) === process.execPath) ?? process.execPath;
+}
+
+/** This shell's PATH: processes find there what they find here. As root without folders that others can change. */
+function pathWith(node: string, user: string): string {
+  const isKept = (folder: string): boolean =>
+    isAbsolute(folder) && !CONTROL_CHARACTER.test(folder) && existsSync(folder) && (user !== "root" || changeableByOthers(folder) === undefined);
+  const folders = (process.env.PATH ?? "").split(delimiter).filter(isKept);
+  const all = [...folders, ...(folders.some((folder) => existsSync(`${folder}/node`)) ? [] : [dirname(node)])];
+  return [...new Set([...all, "/usr/local/bin", "/usr/bin", "/bin"])].join(delimiter);
+}
