@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { ProcmanError } from "../base/errors.ts";
+import { namesIfSeen } from "../os/files.ts";
 import type { BootPlan, PlanMaker } from "./boot-plan.ts";
 import { type BootRecord, type BootScope, type InitName, launcherPath } from "./boot-record.ts";
 import { cronPlan } from "./cron-job.ts";
@@ -22,8 +23,8 @@ const INIT_SYSTEMS: Readonly<Record<InitName, InitSystem>> = {
   systemd: { plan: systemdPlan, isHere: () => existsSync("/run/systemd/system"), hasUsers: true },
   launchd: { plan: launchdPlan, isHere: () => process.platform === "darwin", hasUsers: true },
   openrc: { plan: openrcPlan, isHere: () => existsSync("/run/openrc"), hasUsers: false },
-  runit: { plan: runitPlan, isHere: () => existsSync("/run/runit") || firstProgram() === "runit", hasUsers: false },
-  s6: { plan: s6Plan, isHere: () => firstProgram() === "s6-svscan", hasUsers: false },
+  runit: { plan: runitPlan, isHere: () => isRunning("runsvdir"), hasUsers: false },
+  s6: { plan: s6Plan, isHere: () => isRunning("s6-svscan"), hasUsers: false },
   cron: { plan: cronPlan, isHere: () => existsSync("/etc/cron.d") || isInPath("crontab"), hasUsers: true },
 };
 
@@ -52,9 +53,14 @@ export function planOf(record: BootRecord): BootPlan {
   return INIT_SYSTEMS[record.init].plan(record, launcherPath(record.scope, record.name));
 }
 
-function firstProgram(): string {
+/** Without /proc, none is found; then `--init` names it. */
+function isRunning(program: string): boolean {
+  return namesIfSeen("/proc").some((pid) => /^\d+$/.test(pid) && commOf(pid) === program);
+}
+
+function commOf(pid: string): string {
   try {
-    return readFileSync("/proc/1/comm", "utf8").trim();
+    return readFileSync(`/proc/${pid}/comm`, "utf8").trim();
   } catch {
     return "";
   }

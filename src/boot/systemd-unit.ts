@@ -62,6 +62,7 @@ ${[
   `ExecStart=/bin/sh ${quotedWord(launcher)} run`,
   `ExecReload=/bin/sh ${quotedWord(launcher)} reload`,
   `ExecStopPost=-${isRoot || isUser ? "" : "+"}/bin/sh -c ${quotedWord(script, "%n")}`,
+  `SyslogIdentifier=${unitName(record)}`,
   "Restart=on-failure",
   "RestartSec=500ms",
   "RestartPreventExitStatus=64 78",
