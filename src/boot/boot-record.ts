@@ -54,7 +54,7 @@ export function recordLine(record: BootRecord): string {
 }
 
 /** undefined: nothing is installed, or the file is no launcher. */
-export function recordAt(launcher: string): BootRecord | undefined {
+function recordAt(launcher: string): BootRecord | undefined {
   try {
     const line = readWhole(launcher)
       .toString()

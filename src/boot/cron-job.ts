@@ -9,11 +9,18 @@ export function cronPlan(record: BootRecord, launcher: string): BootPlan {
   const { name, user, scope } = record;
   const command = inCrontab(launch(launcher, "run --detach"));
   const asUser = (words: string): readonly string[] =>
-    scope === "user" || user === "root" ? ["/bin/sh", launcher, ...words.split(" ")] : ["su", "-s", "/bin/sh", user, "-c", launch(launcher, words)];
+    scope === "user" || user === "root"
+      ? ["/bin/sh", launcher, ...words.split(" ")]
+      : ["su", "-s", "/bin/sh", user, "-c", launch(launcher, words)];
   const common = { start: [asUser("run --detach")], disable: [asUser("terminate")], enable: [], hint: `procman terminate --name ${name}` };
-  if (scope === "user") return { unit: `${unitName(record)} in the crontab`, files: [], crontab: `@reboot ${command} # ${unitName(record)}`, ...common };
+  if (scope === "user")
+    return { unit: `${unitName(record)} in the crontab`, files: [], crontab: `@reboot ${command} # ${unitName(record)}`, ...common };
   const path = `/etc/cron.d/${unitName(record).replace(FORBIDDEN, "_")}`;
-  return { unit: path, files: [{ path, text: `${headOf(record, launcher)}@reboot ${shellWord(user)} ${command}\n`, mode: 0o644 }], ...common };
+  return {
+    unit: path,
+    files: [{ path, text: `${headOf(record, launcher)}@reboot ${shellWord(user)} ${command}\n`, mode: 0o644 }],
+    ...common,
+  };
 }
 
 /** `%` is a line break there: crontab(5). */
@@ -24,7 +31,6 @@ function inCrontab(command: string): string {
 /** The crontab with this line, or without it: each line is known by the name at its end. */
 export function withCronLine(crontab: string, line: string, isWanted: boolean): string {
   const tag = line.slice(line.lastIndexOf("#"));
-  const others = crontab.split("\n").filter((each) => !each.endsWith(` ${tag}`));
-  const text = others.join("\n").replace(/\n*$/, "");
-  return `${[...(text === "" ? [] : [text]), ...(isWanted ? [line] : [])].join("\n")}\n`;
+  const others = crontab.split("\n").filter((each) => each !== "" && !each.endsWith(` ${tag}`));
+  return [...others, ...(isWanted ? [line] : [])].map((each) => `${each}\n`).join("");
 }

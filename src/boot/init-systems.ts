@@ -22,7 +22,7 @@ type InitSystem = {
 const INIT_SYSTEMS: Readonly<Record<InitName, InitSystem>> = {
   systemd: { plan: systemdPlan, isHere: () => existsSync("/run/systemd/system"), hasUsers: true },
   launchd: { plan: launchdPlan, isHere: () => process.platform === "darwin", hasUsers: true },
-  openrc: { plan: openrcPlan, isHere: () => existsSync("/run/openrc"), hasUsers: false },
+  openrc: { plan: openrcPlan, isHere: () => existsSync("/run/openrc/softlevel"), hasUsers: false },
   runit: { plan: runitPlan, isHere: () => isRunning("runsvdir"), hasUsers: false },
   s6: { plan: s6Plan, isHere: () => isRunning("s6-svscan"), hasUsers: false },
   cron: { plan: cronPlan, isHere: () => existsSync("/etc/cron.d") || isInPath("crontab"), hasUsers: true },

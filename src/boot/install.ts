@@ -19,7 +19,7 @@ type Direction = "install" | "uninstall";
 export function install(record: BootRecord, starts: boolean): BootPlan {
   const plan = planOf(record);
   const files = allFiles(record, plan);
-  for (const { path } of files) refuseForeign(path);
+  for (const { path } of files) refuseForeign("install", path);
   for (const link of plan.links ?? []) refuseForeignLink(link);
   const before = files.filter(({ path }) => !existsSync(path));
   try {
@@ -41,7 +41,7 @@ export function uninstall(record: BootRecord): { readonly unit: string; readonly
   const plan = planOf(record);
   const { unit, files, links = [], folders = [], disable, forget = [] } = plan;
   const launcher = launcherPath(record.scope, record.name);
-  for (const { path } of files) if (existsSync(path)) refuseForeign(path);
+  for (const { path } of files) if (existsSync(path)) refuseForeign("uninstall", path);
   const problems = failuresOf(disable);
   changeCrontab(plan, "uninstall");
   for (const { path } of [...links, ...files]) remove(path);
@@ -94,12 +94,12 @@ function allFiles(record: BootRecord, { files }: BootPlan): readonly BootFile[] 
   return [launcher, ...files];
 }
 
-function refuseForeign(path: string): void {
+function refuseForeign(what: Direction, path: string): void {
   const stat = lstatSync(path, { throwIfNoEntry: false });
-  if (stat === undefined || (stat.isFile() && attempt("install", path, () => readFileSync(path, "utf8")).includes(MARK))) return;
+  if (stat === undefined || (stat.isFile() && attempt(what, path, () => readFileSync(path, "utf8")).includes(MARK))) return;
   throw new ProcmanError(
     "boot-refused",
-    `Cannot install: ${path} exists, and "procman install" has not written it; move it away, or give the configuration another "name"`,
+    `Cannot ${what}: ${path} exists, and "procman install" has not written it; move it away, or give the configuration another "name"`,
   );
 }
 
@@ -131,7 +131,12 @@ function run(what: Direction, step: BootStep, { log }: Pick<BootPlan, "log"> = {
   const [program = "", ...args] = step;
   const env = { ...process.env, ...userBus(), PATH: `${process.env.PATH ?? ""}:${SYSTEM_PATH}` };
   try {
-    return execFileSync(program, args, { encoding: "utf8", stdio: ["pipe", "pipe", "pipe"], env, ...(input === undefined ? {} : { input }) });
+    return execFileSync(program, args, {
+      encoding: "utf8",
+      stdio: ["pipe", "pipe", "pipe"],
+      env,
+      ...(input === undefined ? {} : { input }),
+    });
   } catch (cause) {
     const { stderr = "", stdout = "" } = cause as { readonly stderr?: string; readonly stdout?: string };
     const reason = isNotThere(cause) ? `there is no program ${program}` : (stderr || stdout).trim() || (cause as Error).message;

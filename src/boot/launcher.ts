@@ -14,7 +14,13 @@ const NODE_CHECK = "const [a, b] = process.versions.node.split('.').map(Number);
 
 export function launcherText(record: BootRecord): string {
   const { name, config, profile, node, script, user, home, path, stateRoot } = record;
-  const variables = { HOME: home, USER: user, LOGNAME: user, PATH: path, ...(stateRoot === undefined ? {} : { PROCMAN_STATE_DIR: stateRoot }) };
+  const variables = {
+    HOME: home,
+    USER: user,
+    LOGNAME: user,
+    PATH: path,
+    ...(stateRoot === undefined ? {} : { PROCMAN_STATE_DIR: stateRoot }),
+  };
   const exports = Object.entries(variables).map(([key, value]) => `export ${key}=${shellWord(value)}`);
   return `#!/bin/sh
 # ${MARK}; "procman uninstall --name ${name}" removes it, "procman install" writes it again.

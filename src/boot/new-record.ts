@@ -52,7 +52,10 @@ export function newRecord({ scope, init, name, config, script, profile, runAs, s
   };
   for (const [what, text] of Object.entries({ config, node, script, home, "--service-dir": serviceDir ?? "" }))
     if (CONTROL_CHARACTER.test(text))
-      throw new ProcmanError("boot-refused", `Cannot install: the path ${JSON.stringify(text)} (${what}) has a line break or another control character; rename it`);
+      throw new ProcmanError(
+        "boot-refused",
+        `Cannot install: the path ${JSON.stringify(text)} (${what}) has a line break or another control character; rename it`,
+      );
   if (scope === "system" && user === "root") refuseUntrusted(record);
   return record;
 }
@@ -90,7 +93,10 @@ function stableNode(): string {
 /** This shell's PATH: processes find there what they find here. As root without folders that others can change. */
 function pathWith(node: string, user: string): string {
   const isKept = (folder: string): boolean =>
-    isAbsolute(folder) && !CONTROL_CHARACTER.test(folder) && existsSync(folder) && (user !== "root" || changeableByOthers(folder) === undefined);
+    isAbsolute(folder) &&
+    !CONTROL_CHARACTER.test(folder) &&
+    existsSync(folder) &&
+    (user !== "root" || changeableByOthers(folder) === undefined);
   const folders = (process.env.PATH ?? "").split(delimiter).filter(isKept);
   const all = [...folders, ...(folders.some((folder) => existsSync(`${folder}/node`)) ? [] : [dirname(node)])];
   return [...new Set([...all, "/usr/local/bin", "/usr/bin", "/bin"])].join(delimiter);

@@ -79,7 +79,10 @@ function scripts({ record, launcher, folder, as, ended }: Scripts): readonly Boo
   const head = `#!/bin/sh\n${headOf(record, launcher)}`;
   return [
     script(join(folder, "run"), `${head}exec 2>&1\nexec ${as}${launch(launcher, "run --guarded")}\n`),
-    script(join(folder, "finish"), `${head}# Ended in order, or the configuration is invalid: it isn't run again.\ncase $1 in 0 | 64 | 78) ${ended} ;; esac\n`),
+    script(
+      join(folder, "finish"),
+      `${head}# Ended in order, or the configuration is invalid: it isn't run again.\ncase $1 in 0 | 64 | 78) ${ended} ;; esac\n`,
+    ),
   ];
 }
 
@@ -95,5 +98,8 @@ function script(path: string, text: string): BootFile {
 function firstOf(init: string, folders: readonly string[]): string {
   const found = folders.find((folder) => existsSync(folder));
   if (found !== undefined) return found;
-  throw new ProcmanError("usage", `Cannot find the folder of ${init}'s services: none of ${folders.join(", ")} exists; name it by --service-dir`);
+  throw new ProcmanError(
+    "usage",
+    `Cannot find the folder of ${init}'s services: none of ${folders.join(", ")} exists; name it by --service-dir`,
+  );
 }

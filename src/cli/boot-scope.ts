@@ -20,6 +20,9 @@ export function bootScope({ user = false, system = false }: ScopeOptions, isDryR
   if (system && !isRoot && !isDryRun)
     throw new ProcmanError("usage", 'Cannot use --system: only root may change the machine; "sudo procman install --system", or --user');
   if (user && isRoot && process.env.SUDO_USER)
-    throw new ProcmanError("usage", `Cannot use --user with sudo: it would be for root, not for ${process.env.SUDO_USER}; leave out sudo, or --user`);
+    throw new ProcmanError(
+      "usage",
+      `Cannot use --user with sudo: it would be for root, not for ${process.env.SUDO_USER}; leave out sudo, or --user`,
+    );
   return user || (!system && !isRoot) ? "user" : "system";
 }

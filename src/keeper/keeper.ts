@@ -42,7 +42,7 @@ export class Keeper {
   readonly #shutdown: KeeperShutdown;
   readonly #upgrade: UpgradeRun;
   readonly #stateDirWatch: StateDirWatch;
-  readonly #initNotice: InitNotice;
+  readonly #initNotice = new InitNotice(process.env, { isStopping: () => this.#shutdown.isUnderWay });
   readonly #watchdog = new Watchdog({
     checkStateDir: () => this.#stateDirWatch.check(),
     ping: () => this.#service.send({ t: "ping" }),
@@ -97,7 +97,6 @@ export class Keeper {
       // What `--exit-with` or `--once` waits for has not ended.
       unorderlyCode: options.exitWith === undefined && !options.once ? EXIT.done : EXIT.refused,
     });
-    this.#initNotice = new InitNotice(process.env, { isStopping: () => this.#shutdown.isUnderWay });
     this.#stateDirWatch = new StateDirWatch({
       state: () => this.#state,
       isShuttingDown: () => this.#shutdown.isUnderWay,

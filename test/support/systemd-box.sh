@@ -62,7 +62,7 @@ while read -r command; do
     echo "booted ${first%% *}"
     ;;
   cut)
-    kill -9 "$machine" || true
+    kill -9 "$machine" 2>/dev/null || true
     wait "$machine" 2>/dev/null || true
     machine=
     echo ended

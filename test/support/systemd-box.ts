@@ -2,8 +2,8 @@
 import { type ChildProcessWithoutNullStreams, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { createInterface } from "node:readline";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Outcome } from "./cli.ts";
 import { PACKAGE, ROOT } from "./product.ts";
@@ -13,7 +13,8 @@ const TIMEOUT_MS = 30_000;
 const POLL_MS = 20;
 
 /** Where Node and procman are installed in it. */
-export const NODES = "/opt/nvm/versions/node";
+const NODES = "/opt/nvm/versions/node";
+/** That of the Node which is installed. */
 export const NODE_FOLDER: string = join(NODES, process.version);
 
 export class SystemdBox {
@@ -29,8 +30,15 @@ export class SystemdBox {
     this.#lines = createInterface(this.#child.stdout)[Symbol.asyncIterator]();
   }
 
-  /** Why this machine can't have one; undefined: it can. */
-  static get problem(): string | undefined {
+  /** Of a suite: whether it must be skipped, and why. With `CI=true` it fails instead. */
+  static get skip(): string | false {
+    const { problem } = SystemdBox;
+    if (problem === undefined || process.env.CI === "true") return false;
+    console.error(`!!! SKIPPED: ${problem}`);
+    return problem;
+  }
+
+  private static get problem(): string | undefined {
     if (process.platform !== "linux" || process.getuid?.() !== 0) return "a machine in namespaces needs Linux and root";
     return existsSync("/lib/systemd/systemd") ? undefined : "systemd is not installed";
   }
@@ -67,6 +75,11 @@ export class SystemdBox {
     await this.must(`mkdir -p "$(dirname '${path}')" && echo ${data} | base64 -d >'${path}'`);
   }
 
+  /** With this user's rights and environment. */
+  as(user: string, command: string): Promise<Outcome> {
+    return this.run(`runuser -u ${user} -- env HOME=/home/${user} USER=${user} /bin/sh -c '${command.replaceAll("'", "'\\''")}'`);
+  }
+
   /** Waits until the command succeeds; gives its output. */
   async eventually(command: string): Promise<string> {
     for (const deadline = performance.now() + TIMEOUT_MS; ; await sleep(POLL_MS)) {
@@ -79,7 +92,8 @@ export class SystemdBox {
   /** Everything ends in order first. */
   async reboot(): Promise<void> {
     await this.run("systemctl isolate --no-block poweroff.target");
-    for (const deadline = performance.now() + TIMEOUT_MS; existsSync(`/proc/${this.#first}`) && performance.now() < deadline; ) await sleep(POLL_MS);
+    for (const deadline = performance.now() + TIMEOUT_MS; existsSync(`/proc/${this.#first}`) && performance.now() < deadline; )
+      await sleep(POLL_MS);
     await this.powerCut();
   }
 
@@ -97,7 +111,7 @@ export class SystemdBox {
 
   async #boot(): Promise<void> {
     this.#first = Number((await this.#tell("boot")).split(" ")[1]);
-    await this.eventually('[ -S /run/systemd/private ] && case $(systemctl is-system-running) in running | degraded) ;; *) false ;; esac');
+    await this.eventually("[ -S /run/systemd/private ] && case $(systemctl is-system-running) in running | degraded) ;; *) false ;; esac");
   }
 
   async #tell(command: string): Promise<string> {

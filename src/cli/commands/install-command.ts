@@ -59,7 +59,11 @@ function installFor(options: Options): void {
       "already-running",
       `Cannot install: ${config.name} is running already, started by hand (pid ${runs.pid}); end it by "procman terminate" first, or use --no-start`,
     );
-  report(record, install(record, start && runs === undefined).unit, { isUpdate, starts: start && runs === undefined, runs: runs !== undefined });
+  report(record, install(record, start && runs === undefined).unit, {
+    isUpdate,
+    starts: start && runs === undefined,
+    runs: runs !== undefined,
+  });
 }
 
 function recordFor(options: Options, scope: BootScope, { name, file }: { readonly name: string; readonly file: string }): BootRecord {
@@ -87,7 +91,10 @@ function refuseOther({ name, config, scope, init }: BootRecord, earlier: readonl
     const { config: other, scope: otherScope, init: otherInit } = each;
     const remedy = `"procman uninstall --name ${name} --${otherScope}" removes that`;
     if (other !== config && existsSync(other))
-      throw new ProcmanError("boot-refused", `Cannot install: ${name} starts at boot with ${other}; ${remedy}, or give this configuration another "name"`);
+      throw new ProcmanError(
+        "boot-refused",
+        `Cannot install: ${name} starts at boot with ${other}; ${remedy}, or give this configuration another "name"`,
+      );
     if (otherScope !== scope || otherInit !== init)
       throw new ProcmanError("boot-refused", `Cannot install: ${name} starts at boot by ${otherInit} (--${otherScope}) already; ${remedy}`);
   }
@@ -97,14 +104,21 @@ type Outcome = { readonly isUpdate: boolean; readonly starts: boolean; readonly 
 
 function report(record: BootRecord, unit: string, { isUpdate, starts, runs }: Outcome): void {
   const { name, scope, init, user } = record;
-  const next = runs ? "is running; what has changed applies from its next start" : starts ? "is running" : 'starts with the machine, or now by "procman install"';
+  const next = runs
+    ? "is running; what has changed applies from its next start"
+    : starts
+      ? "is running"
+      : 'starts with the machine, or now by "procman install"';
   process.stdout.write(`${unit}: ${isUpdate ? "updated" : "installed"} for ${init}; ${name} ${next}\n`);
   if (starts || runs) process.stdout.write(`"${planOf(record).hint}" stops it, "procman uninstall" removes it\n`);
   if (scope === "user" && init === "systemd" && !existsSync(`/var/lib/systemd/linger/${user}`))
     process.stderr.write(
       `procman: it starts when ${user} signs in and ends when ${user} signs out, because systemd ends the processes of users then; "sudo loginctl enable-linger ${user}" lets it start at boot\n`,
     );
-  if (scope === "user" && init === "launchd") process.stderr.write(`procman: launchd starts it when ${user} signs in; at boot with --system --run-as ${user}\n`);
+  if (scope === "user" && init === "launchd")
+    process.stderr.write(`procman: launchd starts it when ${user} signs in; at boot with --system --run-as ${user}\n`);
   if (/[/\\]_npx[/\\]/.test(record.script))
-    process.stderr.write('procman: it points to npx\'s cache, which npm empties; better: "npm install -g procman", then "procman install"\n');
+    process.stderr.write(
+      'procman: it points to npx\'s cache, which npm empties; better: "npm install -g procman", then "procman install"\n',
+    );
 }

@@ -3,7 +3,8 @@ import type { Command } from "commander";
 import { ProcmanError } from "../../base/errors.ts";
 import { type BootRecord, recordsOf } from "../../boot/boot-record.ts";
 import { shownRemoval, uninstall } from "../../boot/install.ts";
-import { locate } from "../../config/find-config.ts";
+import { NAME_PATTERN } from "../../config/fields/field.ts";
+import { nameOf } from "../../config/find-config.ts";
 import { bootScope, DRY_RUN_HELP, withBootScope } from "../boot-scope.ts";
 import { withConfig } from "../options.ts";
 
@@ -32,7 +33,7 @@ function uninstallFor({ config, name, dryRun = false, ...scopes }: Options): voi
   if (config !== undefined && name !== undefined)
     throw new ProcmanError("usage", "Cannot use --config and --name together: each names a procman; leave one out");
   const scope = bootScope(scopes, dryRun);
-  const wanted = name ?? locate(config, process.cwd()).name;
+  const wanted = name ?? nameOf(config, process.cwd());
   const record = installed(wanted, scope);
   if (dryRun) return void process.stdout.write(shownRemoval(record));
   const { unit, problems } = uninstall(record);
@@ -41,10 +42,11 @@ function uninstallFor({ config, name, dryRun = false, ...scopes }: Options): voi
 }
 
 function installed(name: string, scope: "system" | "user"): BootRecord {
-  const all = recordsOf(name);
+  const all = NAME_PATTERN.test(name) ? recordsOf(name) : [];
   const found = all.find((each) => each.scope === scope);
   if (found !== undefined) return found;
   const [other] = all;
-  const why = other === undefined ? 'nothing starts it at boot that "procman install" has written' : `it is installed with --${other.scope}`;
+  const why =
+    other === undefined ? 'nothing starts it at boot that "procman install" has written' : `it is installed with --${other.scope}`;
   throw new ProcmanError("boot-refused", `Cannot uninstall ${name}: ${why}`);
 }
