@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { isNotThere } from "../base/errors.ts";
+import { errnoOf, isNotThere } from "../base/errors.ts";
 import { readWhole } from "../os/careful-files.ts";
 
 export type BootScope = "system" | "user";
@@ -62,7 +62,8 @@ function recordAt(launcher: string): BootRecord | undefined {
       .find((each) => each.startsWith(TAG));
     return line === undefined ? undefined : (JSON.parse(line.slice(TAG.length)) as BootRecord);
   } catch (error) {
-    if (isNotThere(error) || error instanceof SyntaxError) return undefined;
+    // A file that another user has put there, or closed, is none of this user's.
+    if (isNotThere(error) || error instanceof SyntaxError || ["EPERM", "EACCES"].includes(errnoOf(error))) return undefined;
     throw error;
   }
 }

@@ -30,7 +30,7 @@ export class InitNotice {
   constructor(env: NodeJS.ProcessEnv, { send = sendBySystemd, ...options }: InitNoticeOptions) {
     this.#options = { send, ...options };
     const { NOTIFY_SOCKET: socket, WATCHDOG_USEC: watchdog, WATCHDOG_PID: watched = String(process.pid) } = env;
-    // As root of a container, or started by systemd itself: elsewhere the socket is that of a program above.
+    // Started by systemd itself, or the first process of a container: elsewhere the socket is that of a program above.
     const isMeant = env.SYSTEMD_EXEC_PID === String(process.pid) || process.pid === 1;
     this.#socket = isMeant ? socket : undefined;
     const periodUs = Number(watchdog ?? 0);

@@ -144,7 +144,7 @@ describe("a unit of systemd", { skip: SystemdBox.skip }, () => {
   test("a stop that takes longer than systemd grants gets more time while the keeper answers", async () => {
     await configure(DB, WEB, {
       id: "slow",
-      cmd: "trap 'sleep 3; echo slow >>/srv/ends; exit' TERM; while :; do sleep 0.1; done",
+      cmd: "trap 'sleep 2; echo slow >>/srv/ends; exit' TERM; while :; do sleep 0.1; done",
       autostart: true,
     });
     await box.write(`/run/systemd/system/${UNIT}.d/stop.conf`, "[Service]\nTimeoutStopSec=1\n");

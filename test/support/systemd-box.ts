@@ -75,9 +75,14 @@ export class SystemdBox {
     await this.must(`mkdir -p "$(dirname '${path}')" && echo ${data} | base64 -d >'${path}'`);
   }
 
-  /** With this user's rights and environment. */
+  /** A command that runs another one with this user's rights and environment. */
+  static as(user: string, command: string): string {
+    const rights = `setpriv --reuid=${user} --regid=${user} --init-groups`;
+    return `${rights} env HOME=/home/${user} USER=${user} /bin/sh -c '${command.replaceAll("'", "'\\''")}'`;
+  }
+
   as(user: string, command: string): Promise<Outcome> {
-    return this.run(`runuser -u ${user} -- env HOME=/home/${user} USER=${user} /bin/sh -c '${command.replaceAll("'", "'\\''")}'`);
+    return this.run(SystemdBox.as(user, command));
   }
 
   /** Waits until the command succeeds; gives its output. */
@@ -122,6 +127,6 @@ export class SystemdBox {
   }
 
   async #journal(): Promise<string> {
-    return (await this.run("journalctl --lines=40 --no-pager --output=cat")).out;
+    return (await this.run("journalctl --lines=15 --no-pager --output=cat")).out;
   }
 }
