@@ -100,6 +100,13 @@ test("the launcher runs procman with the file, its profile and any further words
   assert.match(launched(context, given, ["reload"]), /procman\.cjs reload --config \/it's 100%\/procman\.jsonc$/m);
 });
 
+test("the launcher asks the shell for the home of a user whom only a directory service knows", (context) => {
+  const place = folder(context);
+  program(join(place, "node"), `echo "$HOME"`);
+  program(join(place, "procman.cjs"), "");
+  assert.equal(launched(context, { node: join(place, "node"), script: join(place, "procman.cjs"), user: "root", home: "~root" }), "/root");
+});
+
 test("the launcher takes the last usable Node beside one that is gone, with its procman", (context) => {
   const nodes = join(folder(context), "my versions/node");
   for (const version of ["v18.0.0", "v22.1.0", "v24.0.0"])

@@ -22,6 +22,7 @@ export type BootRecord = {
   readonly script: string;
   /** Who runs it. */
   readonly user: string;
+  /** `~deploy` for a user of whom only the shell knows it. */
   readonly home: string;
   /** PATH of its processes. */
   readonly path: string;

@@ -21,7 +21,7 @@ export function launcherText(record: BootRecord): string {
     PATH: path,
     ...(stateRoot === undefined ? {} : { PROCMAN_STATE_DIR: stateRoot }),
   };
-  const exports = Object.entries(variables).map(([key, value]) => `export ${key}=${shellWord(value)}`);
+  const exports = Object.entries(variables).map(([key, value]) => `export ${key}=${value === `~${user}` ? value : shellWord(value)}`);
   return `#!/bin/sh
 # ${MARK}; "procman uninstall --name ${name}" removes it, "procman install" writes it again.
 ${recordLine(record)}

@@ -1,11 +1,10 @@
 /** Collects what a start at boot needs: Node, procman, user, environment; and refuses what must not be started then. */
 import { existsSync, realpathSync } from "node:fs";
-import { homedir } from "node:os";
+import { homedir, userInfo } from "node:os";
 import { delimiter, dirname, isAbsolute } from "node:path";
 import { ProcmanError } from "../base/errors.ts";
 import { accountOf } from "../config/checks/accounts.ts";
 import { changeableByOthers } from "../os/root-trust.ts";
-import { userName } from "../os/user-names.ts";
 import type { BootRecord, BootScope } from "./boot-record.ts";
 import { initSystemFor } from "./init-systems.ts";
 
@@ -30,6 +29,9 @@ const STABLE_NODES = ["/usr/bin/node", "/usr/local/bin/node", "/opt/homebrew/bin
 
 /** A script, a unit and a crontab hold one line. */
 const CONTROL_CHARACTER = /\p{Cc}/u;
+
+/** The names that all init systems take. */
+const USER_NAME = /^(?!\d+$)\w[\w.@-]*$/;
 
 /** @throws {ProcmanError} `usage`, `boot-refused` */
 export function newRecord({ scope, init, name, config, script, profile, runAs, serviceDir }: BootRequest): BootRecord {
@@ -72,17 +74,26 @@ function refuseUntrusted({ config, node, script }: BootRecord): void {
   }
 }
 
-function accountFor(scope: BootScope, runAs: string | undefined): { readonly user: string; readonly home: string } {
-  const own = { user: userName(process.geteuid?.() ?? 0), home: homedir() };
-  if (scope === "user") {
-    if (runAs !== undefined) throw new ProcmanError("usage", "Cannot use --run-as with --user: it runs as this user");
-    return own;
+type BootAccount = Pick<BootRecord, "user" | "home">;
+
+function accountFor(scope: BootScope, runAs: string | undefined): BootAccount {
+  if (scope === "system") return accountNamed(runAs ?? "root");
+  if (runAs !== undefined) throw new ProcmanError("usage", "Cannot use --run-as with --user: it runs as this user");
+  try {
+    return { user: userInfo().username, home: homedir() };
+  } catch (cause) {
+    throw new ProcmanError("boot-refused", "Cannot install: the machine knows no name of this user; create the account", { cause });
   }
-  if (runAs === undefined) return { user: "root", home: accountOf("root")?.home ?? "/root" };
-  const account = accountOf(runAs);
-  if (account === undefined || userName(account.uid).startsWith("user ") || CONTROL_CHARACTER.test(runAs))
-    throw new ProcmanError("usage", `Cannot use --run-as ${runAs}: this machine has no such user; create it, or correct the name`);
-  return { user: account.name, home: account.home ?? "/" };
+}
+
+/** A user of a directory service is known to the shell, which finds the home. */
+function accountNamed(name: string): BootAccount {
+  const account = USER_NAME.test(name) ? accountOf(name) : undefined;
+  if (account !== undefined) return { user: name, home: account.home ?? `~${name}` };
+  throw new ProcmanError(
+    "usage",
+    `Cannot use --run-as ${JSON.stringify(name)}: this machine has no user of this name; create it, or correct the name (no number)`,
+  );
 }
 
 /** A link of the machine that leads to this Node, or else its file. */

@@ -19,7 +19,8 @@ export function runitPlan(record: BootRecord, launcher: string): BootPlan {
   const unit = unitName(record);
   const folder = `/etc/sv/${unit}`;
   const link = join(record.serviceDir ?? firstOf("runit", RUNIT_FOLDERS), unit);
-  const as = record.user === "root" ? "" : `chpst -u ${record.user} `;
+  // With all groups of the user: chpst would take the first one alone.
+  const as = record.user === "root" ? "" : `chpst -u "${record.user}:$(id -Gn ${record.user} | tr ' ' :)" `;
   return {
     unit,
     files: [

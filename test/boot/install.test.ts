@@ -179,7 +179,8 @@ describe("installing", { skip: SystemdBox.skip }, () => {
       /only root may change the machine; "sudo procman install --system", or --user/,
     );
     assert.match(await refusal(`${install} --init sysv`, 64), /Cannot use --init sysv: allowed: systemd, launchd, openrc, runit, s6, cron/);
-    assert.match(await refusal(`${install} --run-as nobody2`, 64), /this machine has no such user/);
+    assert.match(await refusal(`${install} --run-as nobody2`, 64), /Cannot use --run-as "nobody2": this machine has no user of this name/);
+    assert.match(await refusal(`${install} --run-as 1001`, 64), /no user of this name; create it, or correct the name \(no number\)/);
     assert.match(await refusal(`${install} --user --system`, 64), /Cannot use --user and --system together/);
     assert.match(await refusal(`SUDO_USER=alice ${install} --user`, 64), /it would be for root, not for alice/);
     assert.match(await refusal(`${install} --user --init runit`, 64), /runit starts nothing for a user/);
