@@ -32,8 +32,18 @@ export function install(record: BootRecord, starts: boolean): BootPlan {
     for (const { path } of before) rmSync(path, { force: true });
     throw error;
   }
-  if (starts) for (const step of plan.start) run("install", step, plan);
+  if (starts) start(record, plan);
   return plan;
+}
+
+function start({ name }: BootRecord, plan: BootPlan): void {
+  try {
+    for (const step of plan.start) run("install", step, plan);
+  } catch (error) {
+    if (!(error instanceof ProcmanError)) throw error;
+    const left = `${plan.unit} is there and starts ${name} at the next boot; "procman uninstall" removes it`;
+    throw new ProcmanError("boot-refused", `${error.message}\n${left}`, { cause: error });
+  }
 }
 
 /** Stops procman with all its processes in order. `problems`: commands that have failed; what they have left, nobody removes. @throws {ProcmanError} `boot-refused` */

@@ -16,6 +16,8 @@ export type BootRequest = {
   readonly name: string;
   /** The configuration file. */
   readonly config: string;
+  /** Files that it includes. */
+  readonly included?: readonly string[];
   /** `dist/procman.cjs`. */
   readonly script: string;
   readonly profile?: string;
@@ -34,7 +36,7 @@ const CONTROL_CHARACTER = /\p{Cc}/u;
 const USER_NAME = /^(?!\d+$)\w[\w.@-]*$/;
 
 /** @throws {ProcmanError} `usage`, `boot-refused` */
-export function newRecord({ scope, init, name, config, script, profile, runAs, serviceDir }: BootRequest): BootRecord {
+export function newRecord({ included = [], scope, init, name, config, script, profile, runAs, serviceDir }: BootRequest): BootRecord {
   const { user, home } = accountFor(scope, runAs);
   const node = stableNode();
   const stateRoot = process.env.PROCMAN_STATE_DIR;
@@ -58,13 +60,13 @@ export function newRecord({ scope, init, name, config, script, profile, runAs, s
         "boot-refused",
         `Cannot install: the path ${JSON.stringify(text)} (${what}) has a line break or another control character; rename it`,
       );
-  if (scope === "system" && user === "root") refuseUntrusted(record);
+  if (scope === "system" && user === "root") refuseUntrusted([record.config, ...included, node, script]);
   return record;
 }
 
 /** As root, only what root alone can change. */
-function refuseUntrusted({ config, node, script }: BootRecord): void {
-  for (const path of [config, node, script]) {
+function refuseUntrusted(paths: readonly string[]): void {
+  for (const path of paths) {
     const problem = changeableByOthers(path);
     if (problem === undefined) continue;
     throw new ProcmanError(

@@ -131,6 +131,15 @@ describe("installing", { skip: SystemdBox.skip }, () => {
     );
   });
 
+  test("a start that fails shows the last lines of the journal, and says what is left", async () => {
+    await configure("/srv/closed", "closed");
+    assert.match(
+      await refusal("procman install --config /srv/closed --run-as deploy"),
+      /"systemctl start procman-closed\.service" has failed: [\s\S]*\| procman: Cannot run: the state folder .* can't be used: EACCES[\s\S]*\nprocman-closed\.service is there and starts closed at the next boot; "procman uninstall" removes it/,
+    );
+    assert.equal((await box.run("procman uninstall --config /srv/closed")).err, "");
+  });
+
   test("a unit that is not procman's is not overwritten", async () => {
     await configure("/srv/foreign", "foreign");
     await box.write("/etc/systemd/system/procman-foreign.service", "[Service]\nExecStart=/bin/true\n");
@@ -163,7 +172,12 @@ describe("installing", { skip: SystemdBox.skip }, () => {
     );
     await box.must("chown -R root /srv/open; chmod 777 /srv/open");
     assert.match(await refusal("procman install --config /srv/open"), /other users may write in \/srv\/open\./);
-    await box.must(`chmod 755 /srv/open; chown deploy ${NODE_FOLDER}/bin/node`);
+    await box.must("chmod 755 /srv/open");
+    await box.write("/srv/open/procman.jsonc", JSON.stringify({ name: "open", include: ["/srv/parts/more.jsonc"], processes: PROCESSES }));
+    await box.write("/srv/parts/more.jsonc", '{ "processes": [] }');
+    await box.must("chown deploy /srv/parts/more.jsonc");
+    assert.match(await refusal("procman install --config /srv/open"), /but \/srv\/parts\/more\.jsonc belongs to deploy/);
+    await box.must(`chown root /srv/parts/more.jsonc; chown deploy ${NODE_FOLDER}/bin/node`);
     assert.match(
       await refusal("procman install --config /srv/open"),
       new RegExp(`root would run .*, but ${NODE_FOLDER}/bin/node belongs to deploy`),

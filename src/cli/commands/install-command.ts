@@ -9,6 +9,7 @@ import { install, shownPlan } from "../../boot/install.ts";
 import { newRecord } from "../../boot/new-record.ts";
 import { read } from "../../config/config-file.ts";
 import { check } from "../../config/load.ts";
+import type { Config } from "../../config/spec.ts";
 import { livingHolder } from "../../connection/endpoint-file.ts";
 import { packageRoot } from "../../connection/package-root.ts";
 import { bootScope, DRY_RUN_HELP, withBootScope } from "../boot-scope.ts";
@@ -48,7 +49,7 @@ function installFor(options: Options): void {
   const scope = bootScope(options, dryRun);
   const source = read(options.config, process.cwd());
   const config = check(source, profile === undefined ? {} : { profile });
-  const record = withUnitFile(recordFor(options, scope, { name: config.name, file: source.file }));
+  const record = withUnitFile(recordFor(options, scope, { config, file: source.file }));
   if (dryRun) return void process.stdout.write(shownPlan(record, start));
   const earlier = recordsOf(config.name);
   refuseOther(record, earlier);
@@ -66,12 +67,15 @@ function installFor(options: Options): void {
   });
 }
 
-function recordFor(options: Options, scope: BootScope, { name, file }: { readonly name: string; readonly file: string }): BootRecord {
+type CheckedFile = { readonly config: Config; readonly file: string };
+
+function recordFor(options: Options, scope: BootScope, { config: { name, included }, file }: CheckedFile): BootRecord {
   const { init, runAs, profile, serviceDir } = options;
   return newRecord({
     scope,
     name,
     config: file,
+    ...(included === undefined ? {} : { included }),
     script: join(packageRoot(), "dist/procman.cjs"),
     init: initSystemFor(scope, init),
     ...(runAs === undefined ? {} : { runAs }),
