@@ -1,7 +1,7 @@
 /** Collects what a start at boot needs: Node, procman, user, environment; and refuses what must not be started then. */
 import { existsSync, realpathSync } from "node:fs";
 import { homedir, userInfo } from "node:os";
-import { delimiter, dirname, isAbsolute } from "node:path";
+import { delimiter, dirname, isAbsolute, resolve } from "node:path";
 import { ProcmanError } from "../base/errors.ts";
 import { accountOf } from "../config/checks/accounts.ts";
 import { changeableByOthers } from "../os/root-trust.ts";
@@ -51,10 +51,18 @@ export function newRecord({ included = [], scope, init, name, config, script, pr
     home,
     path: pathWith(node, user),
     ...(profile === undefined ? {} : { profile }),
-    ...(stateRoot ? { stateRoot } : {}),
-    ...(serviceDir === undefined ? {} : { serviceDir }),
+    // The launcher starts in another folder.
+    ...(stateRoot ? { stateRoot: resolve(stateRoot) } : {}),
+    ...(serviceDir === undefined ? {} : { serviceDir: resolve(serviceDir) }),
   };
-  for (const [what, text] of Object.entries({ config, node, script, home, "--service-dir": serviceDir ?? "" }))
+  for (const [what, text] of Object.entries({
+    config,
+    node,
+    script,
+    home,
+    PROCMAN_STATE_DIR: stateRoot ?? "",
+    "--service-dir": serviceDir ?? "",
+  }))
     if (CONTROL_CHARACTER.test(text))
       throw new ProcmanError(
         "boot-refused",

@@ -203,7 +203,7 @@ describe("installing", { skip: SystemdBox.skip }, () => {
     await box.must("procman run --detach --config /srv/bad");
     assert.match(
       await refusal(install),
-      /bad is running already, started by hand \(pid \d+\); end it by "procman terminate" first, or use --no-start/,
+      /bad is running already \(pid \d+\), and nothing that "procman install" has written has started it; end it by "procman terminate" first, or use --no-start/,
     );
     await box.must("procman terminate --config /srv/bad");
     await box.write("/srv/bad/procman.jsonc", "{ 1 }");

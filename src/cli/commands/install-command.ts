@@ -3,8 +3,9 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { ProcmanError } from "../../base/errors.ts";
+import type { BootPlan } from "../../boot/boot-plan.ts";
 import { type BootRecord, type BootScope, recordsOf } from "../../boot/boot-record.ts";
-import { initSystemFor, planOf } from "../../boot/init-systems.ts";
+import { planOf } from "../../boot/init-systems.ts";
 import { install, shownPlan } from "../../boot/install.ts";
 import { newRecord } from "../../boot/new-record.ts";
 import { read } from "../../config/config-file.ts";
@@ -58,9 +59,9 @@ function installFor(options: Options): void {
   if (runs !== undefined && start && !isUpdate)
     throw new ProcmanError(
       "already-running",
-      `Cannot install: ${config.name} is running already, started by hand (pid ${runs.pid}); end it by "procman terminate" first, or use --no-start`,
+      `Cannot install: ${config.name} is running already (pid ${runs.pid}), and nothing that "procman install" has written has started it; end it by "procman terminate" first, or use --no-start`,
     );
-  report(record, install(record, start && runs === undefined).unit, {
+  report(record, install(record, start && runs === undefined), {
     isUpdate,
     starts: start && runs === undefined,
     runs: runs !== undefined,
@@ -77,7 +78,7 @@ function recordFor(options: Options, scope: BootScope, { config: { name, include
     config: file,
     ...(included === undefined ? {} : { included }),
     script: join(packageRoot(), "dist/procman.cjs"),
-    init: initSystemFor(scope, init),
+    ...(init === undefined ? {} : { init }),
     ...(runAs === undefined ? {} : { runAs }),
     ...(profile === undefined ? {} : { profile }),
     ...(serviceDir === undefined ? {} : { serviceDir }),
@@ -106,7 +107,7 @@ function refuseOther({ name, config, scope, init }: BootRecord, earlier: readonl
 
 type Outcome = { readonly isUpdate: boolean; readonly starts: boolean; readonly runs: boolean };
 
-function report(record: BootRecord, unit: string, { isUpdate, starts, runs }: Outcome): void {
+function report(record: BootRecord, { unit, hint }: BootPlan, { isUpdate, starts, runs }: Outcome): void {
   const { name, scope, init, user } = record;
   const next = runs
     ? "is running; what has changed applies from its next start"
@@ -114,7 +115,7 @@ function report(record: BootRecord, unit: string, { isUpdate, starts, runs }: Ou
       ? "is running"
       : 'starts with the machine, or now by "procman install"';
   process.stdout.write(`${unit}: ${isUpdate ? "updated" : "installed"} for ${init}; ${name} ${next}\n`);
-  if (starts || runs) process.stdout.write(`"${planOf(record).hint}" stops it, "procman uninstall" removes it\n`);
+  if (starts || runs) process.stdout.write(`"${hint}" stops it, "procman uninstall" removes it\n`);
   if (scope === "user" && init === "systemd" && !existsSync(`/var/lib/systemd/linger/${user}`))
     process.stderr.write(
       `procman: it starts when ${user} signs in and ends when ${user} signs out, because systemd ends the processes of users then; "sudo loginctl enable-linger ${user}" lets it start at boot\n`,
