@@ -9,7 +9,7 @@ const VERSION_PART = /(?<=\/)[^/]*\d+\.\d+\.\d+[^/]*(?=\/)/;
 /** Where Node lies if no version manager has it. */
 const USUAL_NODES = ["/usr/local/bin/node", "/usr/bin/node", "/opt/homebrew/bin/node"];
 
-/** Exit code of Node that is too old. */
+/** Ends with 1 in a Node that is too old. */
 const NODE_CHECK = "const [a, b] = process.versions.node.split('.').map(Number); process.exit(a > 20 || (a === 20 && b >= 19) ? 0 : 1)";
 
 export function launcherText(record: BootRecord): string {
@@ -63,7 +63,7 @@ ${profile === undefined ? "" : `[ "$command" = run ] && set -- --profile=${shell
 `;
 }
 
-/** The path with any version in place of its own, for the shell. */
+/** A pattern of the shell: the path with any version in the place of the present one. */
 function patternOf(path: string): string {
   const found = VERSION_PART.exec(path);
   if (found === null) return shellWord(path);

@@ -1,4 +1,4 @@
-/** A unit of systemd: docs/start-at-boot.md explains each line. */
+/** A unit of systemd; docs/start-at-boot.md says what it does. */
 import { execFileSync } from "node:child_process";
 import { dirname, join } from "node:path";
 import { type BootPlan, headOf } from "./boot-plan.ts";
@@ -45,7 +45,7 @@ function unitText(record: BootRecord, launcher: string, version = DELEGATE_SUBGR
   const isRoot = user === "root";
   const online = isUser ? [] : ["Wants=network-online.target", "After=network-online.target"];
   const script = `[ "$SERVICE_RESULT" != timeout ] || exec systemctl ${isUser ? "--user " : ""}kill --signal=KILL `;
-  return `${headOf(record, launcher)}# For changes of your own: systemctl ${isUser ? "--user " : ""}edit ${unitName(record)}
+  return `${headOf(record, launcher)}# Add your changes by: systemctl ${isUser ? "--user " : ""}edit ${unitName(record)}
 ${[
   "[Unit]",
   `Description=procman ${name}: ${escaped(config)}`,

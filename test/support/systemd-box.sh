@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A machine with a real systemd as PID 1, in namespaces of its own, on a copy-on-write view of this machine's files. All that
+# A machine with a real systemd as PID 1, in separate namespaces, on a copy-on-write view of this machine's files. All that
 # it writes is in a tmpfs, which is there for all boots, and vanishes at the end. (systemd must never boot outside of this:
 # it empties the machine's /tmp.)
 # usage: systemd-box.sh FOLDER NODE PACKAGE     reads commands from standard input until its end:
@@ -52,7 +52,7 @@ if [ "${SYSTEMD_BOX:-}" = first ]; then first; fi
 if [ "${SYSTEMD_BOX:-}" != disk ]; then SYSTEMD_BOX=disk exec unshare --mount --uts --ipc --net "$0" "$@"; fi
 disk
 machine=
-trap 'if [ -n "$machine" ]; then kill -9 "$machine" 2>/dev/null || true; wait "$machine" 2>/dev/null || true; fi; umount -R "$root" 2>/dev/null || true; umount "$box/fs"' EXIT
+trap 'if [ -n "$machine" ]; then kill -9 "$machine" 2>/dev/null || true; wait "$machine" 2>/dev/null || true; fi; umount -R "$root" 2>/dev/null || true; umount "$box/fs"; rm -rf --one-file-system "$box"' EXIT
 while read -r command; do
   case $command in
   boot)

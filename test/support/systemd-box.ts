@@ -1,4 +1,4 @@
-/** A machine with a real systemd, in namespaces of its own: it boots in a second, reboots, and loses its power. */
+/** A machine with a real systemd, in separate namespaces: it boots in a second, reboots, and loses its power. */
 import { type ChildProcessWithoutNullStreams, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
