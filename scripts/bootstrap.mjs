@@ -20,6 +20,12 @@ const PROGRAMS = {
   openssl: "openssl",
   ssh: "openssh-client",
   sshd: "openssh-server",
+  systemctl: "systemd",
+  "dbus-daemon": "dbus",
+  cron: "cron",
+  runsvdir: "runit",
+  "s6-svscan": "s6",
+  "openrc-run": "openrc",
 };
 
 /** Where system programs live though a user's PATH may not say so. */

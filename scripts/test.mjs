@@ -14,6 +14,7 @@ const PHASES = [
   ...REAL.map((folder) => ({ folder, timeoutMs: 8 * MINUTE, concurrency: 2 })),
   { folder: "test/integration", timeoutMs: 10 * MINUTE, concurrency: 2 },
   { folder: "test/e2e", timeoutMs: 10 * MINUTE, concurrency: 2 },
+  { folder: "test/boot", timeoutMs: 5 * MINUTE, concurrency: 2 },
   { folder: "test/dashboard", timeoutMs: 5 * MINUTE, concurrency: 1 },
   // Blocks of a page run side by side.
   { folder: "test/pages", timeoutMs: 10 * MINUTE, concurrency: 1 },

@@ -65,6 +65,8 @@ export const ERRORS = {
   /** The logger can't take or store a line at present. */
   "log-unavailable": { status: 503, exit: EXIT.refused },
   "state-folder": { status: 500, exit: EXIT.refused },
+  /** Of `install` and `uninstall`. */
+  "boot-refused": { status: 409, exit: EXIT.refused },
   "upgrade-failed": { status: 500, exit: EXIT.refused },
   "no-daemon": { status: 503, exit: EXIT.noDaemon },
   "service-down": { status: 503, exit: EXIT.noDaemon },

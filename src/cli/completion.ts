@@ -15,7 +15,10 @@ const MAX: readonly Completion[] = [{ value: "max", text: "one per processor" }]
 const LISTS: Readonly<Record<string, readonly string[]>> = { "--category": CATEGORIES, "--scope": SCOPES, "--host": [] };
 
 /** Options with values that are checked together with the file. */
-const VALUES: Readonly<Record<string, readonly string[]>> = { "--restart": ["always", "error", "never"] };
+const VALUES: Readonly<Record<string, readonly string[]>> = {
+  "--restart": ["always", "error", "never"],
+  "--init": ["systemd", "launchd", "openrc", "runit", "s6", "cron"],
+};
 
 /** Candidates for the last of these words (those after `procman`), one a line, with a summary after a tab. */
 export async function complete(words: readonly string[]): Promise<string> {

@@ -5,6 +5,8 @@ const EXAMPLES: Readonly<Record<CommandName, readonly string[]>> = {
   run: ["run", "run --detach --wait", "run web --console", "run --once test lint"],
   terminate: ["terminate", "terminate --name shop"],
   upgrade: ["upgrade"],
+  install: ["install", "install --dry-run", "install --system --run-as deploy"],
+  uninstall: ["uninstall", "uninstall --name shop --system"],
   status: ["status", "status web", "status --name shop", "status --check web", "status group:backend", "status --host web1,web2"],
   monitor: ["monitor", "monitor --name shop", "monitor --host web1", "monitor | tee changes"],
   dashboard: ["dashboard", "dashboard --scope read", "dashboard --no-open"],

@@ -9,6 +9,8 @@ const GROUPS = [
       run: "Start and supervise the processes of the configuration",
       terminate: "Stop all processes and end procman",
       upgrade: "Replace the running procman with this version; no process is restarted",
+      install: "Start procman for this configuration when the machine boots",
+      uninstall: "No longer start it when the machine boots",
     },
   },
   {

@@ -21,17 +21,27 @@ export const DEFAULT_NAME = "procman";
 
 /** @throws {ProcmanError} `configuration-missing`, `configuration-invalid` for its name, `state-folder` */
 export function locate(path: string | undefined, cwd: string): FileLocation {
+  const { name, file, data } = named(path, cwd);
+  const revoked = member(member(data, "api"), "revoked");
+  const consumers = Array.isArray(revoked) ? revoked.filter((each) => typeof each === "string") : [];
+  const stateDir = stateDirOf(dirname(file), name);
+  checkStateFolder(stateDir);
+  return { name, stateDir, file, revoked: consumers };
+}
+
+/** Of a procman that another user may run. @throws {ProcmanError} `configuration-missing`, `configuration-invalid` for its name */
+export function nameOf(path: string | undefined, cwd: string): string {
+  return named(path, cwd).name;
+}
+
+function named(path: string | undefined, cwd: string): Pick<FileLocation, "name" | "file"> & { readonly data: unknown } {
   const { file, text } = read(path, cwd);
   const faults: ParseError[] = [];
   const data: unknown = parse(withoutBom(text), faults, { allowTrailingComma: true });
   const given = member(data, "name");
   const isDamaged = faults.length > 0 || typeof data !== "object";
   const name = typeof given === "string" ? checked(given, file) : ((isDamaged ? soleRunning(dirname(file)) : undefined) ?? DEFAULT_NAME);
-  const revoked = member(member(data, "api"), "revoked");
-  const consumers = Array.isArray(revoked) ? revoked.filter((each) => typeof each === "string") : [];
-  const stateDir = stateDirOf(dirname(file), name);
-  checkStateFolder(stateDir);
-  return { name, stateDir, file, revoked: consumers };
+  return { name, file, data };
 }
 
 /** The name is a part of paths. */

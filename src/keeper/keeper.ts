@@ -11,6 +11,7 @@ import { runningKeepers } from "../os/running-keepers.ts";
 import { BalancerProcessKeeper } from "./balancer-process.ts";
 import { upgradeStepOf } from "./balancer-upgrade.ts";
 import { DeferredQueue } from "./deferred-queue.ts";
+import { InitNotice } from "./init-notice.ts";
 import type { ProcessExit } from "./ipc-process.ts";
 import type { ParentOptions } from "./keeper-options.ts";
 import { KeeperShutdown } from "./keeper-shutdown.ts";
@@ -41,6 +42,7 @@ export class Keeper {
   readonly #shutdown: KeeperShutdown;
   readonly #upgrade: UpgradeRun;
   readonly #stateDirWatch: StateDirWatch;
+  readonly #initNotice = new InitNotice(process.env, { isStopping: () => this.#shutdown.isUnderWay });
   readonly #watchdog = new Watchdog({
     checkStateDir: () => this.#stateDirWatch.check(),
     ping: () => this.#service.send({ t: "ping" }),
@@ -111,8 +113,7 @@ export class Keeper {
     this.#watchdog.start();
     const { parent } = this.#start.options;
     if (parent !== undefined) onExitOf(parent, () => this.#shutDownOnce());
-    process.on("SIGTERM", () => this.#shutdown.ask("SIGTERM"));
-    process.on("SIGINT", () => this.#shutdown.ask("SIGINT"));
+    for (const signal of ["SIGTERM", "SIGINT"]) process.on(signal, () => this.#askToStop(signal));
     process.on("SIGHUP", () => this.#service.send({ t: "signalled", signal: "SIGHUP" }));
     process.on("SIGUSR1", () => this.#state !== undefined && void upgradeRequests.onSignal(this.#state.folder, this.#start.installation));
     process.on("SIGUSR2", () => this.#logger.send({ t: "reopen" }));
@@ -160,6 +161,7 @@ export class Keeper {
       case "pong":
         return this.#watchdog.answered();
       case "ready":
+        this.#initNotice.ready();
         return this.#upgrade.onReady(message.problem);
       case "aside":
         return this.#upgrade.onAside();
@@ -267,6 +269,11 @@ export class Keeper {
     const balancer = await upgradeStepOf(() => this.#balancer.replace((socket) => balancerProgram(to, socket)));
     if (balancer?.ok !== false) this.#installations.balancer = to;
     return [service, logger, balancer ?? []].flat();
+  }
+
+  #askToStop(signal: string): void {
+    this.#initNotice.stopping();
+    this.#shutdown.ask(signal);
   }
 
   /** Not twice: a second request kills. */

@@ -59,7 +59,7 @@ test("bash completes commands, options, choices and the ids of running processes
   assert.deepEqual(await tab(folder, "stop", "--no"), ["--no-wait"]);
   assert.deepEqual(await tab(folder, "logs", "--severity", "w"), ["warn"]);
   assert.deepEqual(await tab(folder, "logs", "--config", ""), [], "bash completes files itself");
-  assert.deepEqual(await tab(folder, "help", "un"), ["unblock"]);
+  assert.deepEqual(await tab(folder, "help", "un"), ["uninstall", "unblock"]);
   assert.deepEqual(await tab(folder, "completion", ""), ["bash", "zsh", "fish"]);
   assert.deepEqual(await tab(folder, "--v"), ["--version"]);
   assert.deepEqual(await tab(folder, "remove", ""), ["web", "mail"], "the ids of the file: no instances, no `all`");
@@ -71,6 +71,7 @@ test("values after an equals sign and after commas are completed, too", async (c
   assert.deepEqual(await tab(folder, "run", "--profile", ""), ["dev", "prod"]);
   assert.deepEqual(await tab(folder, "token", "--scope", "read,co"), ["read,control"]);
   for (const command of ["init", "append"]) assert.deepEqual(await tab(folder, command, "--restart", ""), ["always", "error", "never"]);
+  assert.deepEqual(await tab(folder, "install", "--init", "r"), ["runit"]);
   assert.deepEqual(await tab(folder, "logs", "--category", "l"), ["lifecycle", "log"]);
   // As bash splits the words, and as zsh and fish do.
   assert.deepEqual(await tab(folder, "logs", "--severity", "=", "w"), ["warn"]);

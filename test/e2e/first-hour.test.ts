@@ -17,7 +17,7 @@ test("commands of other process managers are answered with procman's word, and -
     ["delete", /"procman remove ID --apply"/],
     ["top", /"procman monitor" shows CPU and memory/],
     ["monit", /"procman monitor" shows processes, CPU and memory/],
-    ["startup", /docs\/reliability\.md has a unit for systemd/],
+    ["startup", /"procman install" starts procman when the machine boots/],
     ["save", /nothing needs saving/],
     ["up", /"procman run --detach" .*"procman reload"/],
     ["down", /"procman terminate" stops all processes/],

@@ -259,10 +259,7 @@ procman run --detach
 until procman status | grep -q slack; do sleep 0.1; done`,
     },
   ],
-  "docs/reliability.md": [
-    ...RELIABILITY_MD,
-    { block: "[Service]", needs: "systemd-analyze", uses: "cp block procman.service\nsystemd-analyze verify --man=no ./procman.service" },
-  ],
+  "docs/reliability.md": RELIABILITY_MD,
   "docs/reload.md": [
     {
       block: "$ procman run --detach",
@@ -272,6 +269,13 @@ until procman status | grep -q slack; do sleep 0.1; done`,
       block: "$ procman plan --profile production",
       config: { processes: [web], profiles: { production: { processes: [{ id: "web", env: { NODE_ENV: "production" } }] } } },
       before: "procman run",
+    },
+  ],
+  "docs/start-at-boot.md": [
+    {
+      block: "[Service]",
+      needs: "systemd-analyze",
+      uses: `(cat block; echo ExecStart=/bin/true) > procman-shop.service\nsystemd-analyze verify --man=no ./procman-shop.service`,
     },
   ],
   "docs/supervision.md": [

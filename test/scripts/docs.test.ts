@@ -115,6 +115,7 @@ const LOCAL = [
   "already-running",
   "start-failed",
   "state-folder",
+  "boot-refused",
   "upgrade-failed",
   "no-daemon",
   "service-down",

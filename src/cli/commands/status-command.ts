@@ -3,6 +3,7 @@
 import type { Command } from "commander";
 import { EXIT, ProcmanError } from "../../base/errors.ts";
 import { printableLine } from "../../base/printable.ts";
+import { bootProblems } from "../../boot/boot-record.ts";
 import { isCollective } from "../../contract/groups.ts";
 import type { PluginRecord } from "../../contract/plugin-record.ts";
 import { allRun } from "../../contract/process-health.ts";
@@ -11,7 +12,7 @@ import type { StateRecord } from "../../contract/state-record.ts";
 import { connect } from "../connected.ts";
 import { IDS_HELP, selected, withTarget } from "../options.ts";
 import { statusTable } from "../status-table.ts";
-import type { TargetOptions } from "../target.ts";
+import { type TargetLocation, type TargetOptions, targetPlace } from "../target.ts";
 
 type Options = TargetOptions & { readonly json?: boolean; readonly check?: boolean };
 
@@ -34,7 +35,9 @@ export function define(parent: Command): void {
 }
 
 async function status(ids: readonly string[], { json, check = false, ...target }: Options): Promise<void> {
-  const control = await connect(target);
+  const place = targetPlace(target);
+  if ("stateDir" in place) reportBoot(place);
+  const control = await connect(target, place);
   const [all, { plugins = [], profile }] = await Promise.all([control.processes(), json || ids.length > 0 ? NO_STATE : control.state()]);
   const records = selected(all, ids, target);
   process.stdout.write(json ? `${JSON.stringify(records, undefined, 2)}\n` : `${statusTable(records, process.stdout)}\n`);
@@ -75,6 +78,11 @@ function isKnown(records: readonly ProcessRecord[], id: string): boolean {
     if (error instanceof ProcmanError && error.code === "process-unknown") return false;
     throw error;
   }
+}
+
+/** What is gone would be missed only at the next boot. Also when procman isn't running: then this may be why. */
+function reportBoot({ name, file }: TargetLocation): void {
+  for (const problem of bootProblems(name, file)) process.stderr.write(`procman: ${problem}\n`);
 }
 
 /** Of `all` and of groups, those that were asked for. */

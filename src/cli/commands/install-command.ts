@@ -1,0 +1,129 @@
+/** `procman install`: lets the init system start procman for this configuration when the machine boots. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { Command } from "commander";
+import { ProcmanError } from "../../base/errors.ts";
+import type { BootPlan } from "../../boot/boot-plan.ts";
+import { type BootRecord, type BootScope, recordsOf } from "../../boot/boot-record.ts";
+import { planOf } from "../../boot/init-systems.ts";
+import { install, shownPlan } from "../../boot/install.ts";
+import { newRecord } from "../../boot/new-record.ts";
+import { read } from "../../config/config-file.ts";
+import { check } from "../../config/load.ts";
+import type { Config } from "../../config/spec.ts";
+import { livingHolder } from "../../connection/endpoint-file.ts";
+import { packageRoot } from "../../connection/package-root.ts";
+import { bootScope, DRY_RUN_HELP, withBootScope } from "../boot-scope.ts";
+import { withConfig } from "../options.ts";
+
+type Options = {
+  readonly config?: string;
+  readonly user?: boolean;
+  readonly system?: boolean;
+  readonly init?: string;
+  readonly runAs?: string;
+  readonly profile?: string;
+  readonly serviceDir?: string;
+  readonly start: boolean;
+  readonly dryRun?: boolean;
+};
+
+export function define(parent: Command): void {
+  const command = parent
+    .command("install")
+    .summary("start procman for this configuration when the machine boots")
+    .description(
+      "Writes, enables and starts a unit for this configuration: of systemd, launchd, OpenRC, runit or s6, or a line for cron where there is nothing else. Again: updates it. Nothing else needs to be saved: at boot procman starts what the configuration file has then.",
+    );
+  withBootScope(withConfig(command))
+    .option("--run-as <user>", "with --system: the user who runs it (default: root)")
+    .option("--profile <name>", "merge this part of `profiles` over the rest of the configuration")
+    .option("--init <name>", "systemd, launchd, openrc, runit, s6 or cron (default: what this machine runs)")
+    .option("--service-dir <dir>", "the folder in which runit or s6 looks for services (default: the usual ones)")
+    .option("--no-start", "write and enable it, but don't start it now")
+    .option("--dry-run", DRY_RUN_HELP)
+    .action(installFor);
+}
+
+function installFor(options: Options): void {
+  const { dryRun = false, start, profile } = options;
+  const scope = bootScope(options, dryRun);
+  const source = read(options.config, process.cwd());
+  const config = check(source, profile === undefined ? {} : { profile });
+  const record = withUnitFile(recordFor(options, scope, { config, file: source.file }));
+  if (dryRun) return void process.stdout.write(shownPlan(record, start));
+  const earlier = recordsOf(config.name);
+  refuseOther(record, earlier);
+  const isUpdate = earlier.length > 0;
+  const runs = livingHolder(config.stateDir);
+  if (runs !== undefined && start && !isUpdate)
+    throw new ProcmanError(
+      "already-running",
+      `Cannot install: ${config.name} is running already (pid ${runs.pid}), and nothing that "procman install" has written has started it; end it by "procman terminate" first, or use --no-start`,
+    );
+  report(record, install(record, start && runs === undefined), {
+    isUpdate,
+    starts: start && runs === undefined,
+    runs: runs !== undefined,
+  });
+}
+
+type CheckedFile = { readonly config: Config; readonly file: string };
+
+function recordFor(options: Options, scope: BootScope, { config: { name, included }, file }: CheckedFile): BootRecord {
+  const { init, runAs, profile, serviceDir } = options;
+  return newRecord({
+    scope,
+    name,
+    config: file,
+    ...(included === undefined ? {} : { included }),
+    script: join(packageRoot(), "dist/procman.cjs"),
+    ...(init === undefined ? {} : { init }),
+    ...(runAs === undefined ? {} : { runAs }),
+    ...(profile === undefined ? {} : { profile }),
+    ...(serviceDir === undefined ? {} : { serviceDir }),
+  });
+}
+
+/** `status` looks whether it is still there. */
+function withUnitFile(record: BootRecord): BootRecord {
+  const [unitFile] = planOf(record).files;
+  return unitFile === undefined ? record : { ...record, unitFile: unitFile.path };
+}
+
+function refuseOther({ name, config, scope, init }: BootRecord, earlier: readonly BootRecord[]): void {
+  for (const each of earlier) {
+    const { config: other, scope: otherScope, init: otherInit } = each;
+    const remedy = `"procman uninstall --name ${name} --${otherScope}" removes that`;
+    if (other !== config && existsSync(other))
+      throw new ProcmanError(
+        "boot-refused",
+        `Cannot install: ${name} starts at boot with ${other}; ${remedy}, or give this configuration another "name"`,
+      );
+    if (otherScope !== scope || otherInit !== init)
+      throw new ProcmanError("boot-refused", `Cannot install: ${name} starts at boot by ${otherInit} (--${otherScope}) already; ${remedy}`);
+  }
+}
+
+type Outcome = { readonly isUpdate: boolean; readonly starts: boolean; readonly runs: boolean };
+
+function report(record: BootRecord, { unit, hint }: BootPlan, { isUpdate, starts, runs }: Outcome): void {
+  const { name, scope, init, user } = record;
+  const next = runs
+    ? "is running; what has changed applies from its next start"
+    : starts
+      ? "is running"
+      : 'starts with the machine, or now by "procman install"';
+  process.stdout.write(`${unit}: ${isUpdate ? "updated" : "installed"} for ${init}; ${name} ${next}\n`);
+  if (starts || runs) process.stdout.write(`"${hint}" stops it, "procman uninstall" removes it\n`);
+  if (scope === "user" && init === "systemd" && !existsSync(`/var/lib/systemd/linger/${user}`))
+    process.stderr.write(
+      `procman: it starts when ${user} signs in and ends when ${user} signs out, because systemd ends the processes of users then; "sudo loginctl enable-linger ${user}" lets it start at boot\n`,
+    );
+  if (scope === "user" && init === "launchd")
+    process.stderr.write(`procman: launchd starts it when ${user} signs in; at boot with --system --run-as ${user}\n`);
+  if (/[/\\]_npx[/\\]/.test(record.script))
+    process.stderr.write(
+      'procman: it points to npx\'s cache, which npm empties; better: "npm install -g procman", then "procman install"\n',
+    );
+}

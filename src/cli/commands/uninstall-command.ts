@@ -1,0 +1,52 @@
+/** `procman uninstall`: the machine no longer starts procman for this configuration. */
+import type { Command } from "commander";
+import { ProcmanError } from "../../base/errors.ts";
+import { type BootRecord, recordsOf } from "../../boot/boot-record.ts";
+import { shownRemoval, uninstall } from "../../boot/install.ts";
+import { NAME_PATTERN } from "../../config/fields/field.ts";
+import { nameOf } from "../../config/find-config.ts";
+import { bootScope, DRY_RUN_HELP, withBootScope } from "../boot-scope.ts";
+import { withConfig } from "../options.ts";
+
+type Options = {
+  readonly config?: string;
+  readonly name?: string;
+  readonly user?: boolean;
+  readonly system?: boolean;
+  readonly dryRun?: boolean;
+};
+
+export function define(parent: Command): void {
+  const command = parent
+    .command("uninstall")
+    .summary("no longer start procman when the machine boots")
+    .description(
+      'Stops procman with all its processes in order, and removes what "procman install" has written. The configuration, the state folder and the logs stay.',
+    );
+  withBootScope(withConfig(command))
+    .option("--name <name>", "name of the procman; its configuration file isn't needed")
+    .option("--dry-run", DRY_RUN_HELP)
+    .action(uninstallFor);
+}
+
+function uninstallFor({ config, name, dryRun = false, ...scopes }: Options): void {
+  if (config !== undefined && name !== undefined)
+    throw new ProcmanError("usage", "Cannot use --config and --name together: each names a procman; leave one out");
+  const scope = bootScope(scopes, dryRun);
+  const wanted = name ?? nameOf(config, process.cwd());
+  const record = installed(wanted, scope);
+  if (dryRun) return void process.stdout.write(shownRemoval(record));
+  const { unit, problems } = uninstall(record);
+  process.stdout.write(`${unit}: removed; ${wanted} no longer starts at boot\n`);
+  for (const problem of problems) process.stderr.write(`procman: ${problem}\n`);
+}
+
+function installed(name: string, scope: "system" | "user"): BootRecord {
+  const all = NAME_PATTERN.test(name) ? recordsOf(name) : [];
+  const found = all.find((each) => each.scope === scope);
+  if (found !== undefined) return found;
+  const [other] = all;
+  const why =
+    other === undefined ? 'nothing starts it at boot that "procman install" has written' : `it is installed with --${other.scope}`;
+  throw new ProcmanError("boot-refused", `Cannot uninstall ${name}: ${why}`);
+}
