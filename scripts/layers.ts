@@ -73,7 +73,8 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   connection: ["base", "os", "contract", "log-store", "incidents", "config", "client"],
   ...Object.fromEntries(SERVICE.map((row, level) => [row, [...CAPABILITIES, "connection/endpoint-file.ts", ...SERVICE.slice(0, level)]])),
   library: ["base", "os", "contract", "config", "client", "connection"],
-  cli: [...GROUND, "log-store", "config", "client", "connection"],
+  export: ["base", "contract", "ipc", "supervisor", "config"],
+  cli: [...GROUND, "log-store", "config", "client", "connection", "export"],
   "cluster.ts": [],
   "node-preload.ts": [],
   "telemetry.ts": [],
@@ -88,6 +89,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   commander: ["cli/*"],
   "string-width": ["cli/monitor/*"],
   jose: ["contract/token.ts"],
+  yaml: ["export/yaml-file.ts"],
   preact: ["dashboard/*"],
   uplot: ["dashboard/process/metric-chart.tsx"],
 };
