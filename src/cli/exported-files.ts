@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { ProcmanError } from "../base/errors.ts";
 import { readFound } from "../config/config-file.ts";
 import { type ExportedFile, MARKER } from "../export/workload.ts";
-import { createFile, replaceFile, withFileErrors } from "./edit-file.ts";
+import { replaceFile, withFileErrors } from "./edit-file.ts";
 
 /** Bytes at the beginning of a file, in which the marker is. */
 const HEAD_LENGTH = 1_000;
@@ -21,8 +21,9 @@ export async function writeExported(folder: string, files: readonly ExportedFile
     const what = foreign.length === 1 ? "it is no earlier export" : "they are no earlier exports";
     throw new ProcmanError("file-exists", `Cannot replace ${foreign.join(", ")} in ${folder}: ${what}. Move them away, or use --force`);
   }
-  const lines: string[] = [];
-  for (const { name, text } of files) lines.push(`${await write(join(folder, name), text, before.get(name))} ${join(folder, name)}`);
+  const lines = await Promise.all(
+    files.map(async ({ name, text }) => `${await write(join(folder, name), text, before.get(name))} ${join(folder, name)}`),
+  );
   const rest = await withFileErrors(folder, () => leftOver(folder, files));
   return [...lines, ...rest.map((file) => `not part of this export any more: ${file}`)];
 }
@@ -34,7 +35,7 @@ function isExported(text: string | undefined): boolean {
 
 async function write(file: string, text: string, before: string | undefined): Promise<string> {
   if (before === text) return "unchanged";
-  await (before === undefined ? createFile(file, text) : replaceFile(file, text));
+  await (before === undefined ? withFileErrors(file, () => fs.writeFile(file, text, { flag: "wx" })) : replaceFile(file, text));
   return before === undefined ? "created  " : "replaced ";
 }
 

@@ -27,7 +27,7 @@ const LOOPBACK = /(\$\{\w+:?-)?(127\.0\.0\.1|localhost|\[::1\])(\}?):(\d+)(?!\d)
 type Replaced = { readonly text: string; readonly places: readonly string[] };
 
 /** Replaces loopback addresses of other workloads, also as the default of a reference, by their hosts. */
-export function withHosts(text: string, hosts: Hosts, own: readonly number[]): Replaced {
+function withHosts(text: string, hosts: Hosts, own: readonly number[]): Replaced {
   const places = new Set<string>();
   const replaced = text.replace(LOOPBACK, (written: string, ...groups: readonly string[]) => {
     const [reference = "", , end = "", number = ""] = groups;

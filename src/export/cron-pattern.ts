@@ -90,7 +90,7 @@ function inOrder(values: readonly number[]): readonly number[] {
 }
 
 /** Whether it starts at most once a minute. */
-export function isOfMinutes({ second }: CronFields): boolean {
+function isOfMinutes({ second }: CronFields): boolean {
   return second?.length === 1 && second[0] === 0;
 }
 

@@ -133,3 +133,21 @@ test("the file of compose finds project, env files and Dockerfile from the folde
   assert.match(text, /env_file:\n\s+- \.\.\/mail\.env/);
   assert.match(fileOf(exported("compose"), "compose.yaml"), /context: "\."\n\s+dockerfile: Dockerfile/);
 });
+
+test("500 clusters are exported to each target in less than a second of CPU time", (context) => {
+  const processes = Array.from({ length: 500 }, (_, index) => ({
+    ...FRONTED,
+    id: `web${index}`,
+    env: { DATABASE: "redis://${DB_HOST:-127.0.0.1}:7000" },
+    health: { http: "http://127.0.0.1:{port}/" },
+    dependsOn: index === 0 ? [] : [`web${index - 1}`],
+    cluster: { instances: 2, startPort: 20_001 + 3 * index, commonPort: 20_000 + 3 * index },
+  }));
+  for (const target of TARGETS) {
+    const before = process.cpuUsage();
+    const { files } = exported(target, { processes });
+    const { user, system } = process.cpuUsage(before);
+    context.diagnostic(`${target}: ${Math.round((user + system) / 1_000)} ms, ${files.length} files`);
+    assert.ok(user + system < 1e6, `${target}: ${user + system} µs`);
+  }
+});

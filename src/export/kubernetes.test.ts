@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
-import { createRequire } from "node:module";
 import { test } from "node:test";
+import { Deployment } from "kubernetes-models/apps/v1/Deployment";
+import { CronJob } from "kubernetes-models/batch/v1/CronJob";
+import { Job } from "kubernetes-models/batch/v1/Job";
+import { Service } from "kubernetes-models/v1/Service";
 import { parseAllDocuments } from "yaml";
 import { exported, fileOf } from "../../test/support/export-rig.ts";
 
@@ -8,12 +11,12 @@ type Manifest = { readonly apiVersion: string; readonly kind: string; readonly m
 // biome-ignore lint/suspicious/noExplicitAny: parsed YAML, read member by member
 type Tree = any;
 
-const require = createRequire(import.meta.url);
-const CLASSES: Readonly<Record<string, string>> = {
-  "apps/v1 Deployment": "kubernetes-models/apps/v1/Deployment",
-  "batch/v1 Job": "kubernetes-models/batch/v1/Job",
-  "batch/v1 CronJob": "kubernetes-models/batch/v1/CronJob",
-  "v1 Service": "kubernetes-models/v1/Service",
+type Model = { readonly prototype: { validate(): void }; new (data: never): { validate(): void } };
+const MODELS: Readonly<Record<string, Model>> = {
+  "apps/v1 Deployment": Deployment,
+  "batch/v1 Job": Job,
+  "batch/v1 CronJob": CronJob,
+  "v1 Service": Service,
 };
 
 function manifests(config?: unknown): readonly Manifest[] {
@@ -26,11 +29,9 @@ function manifests(config?: unknown): readonly Manifest[] {
 
 /** Checks against the schema of Kubernetes, which asks an object for each member that it knows: the others are unknown. */
 function validate(manifest: Manifest): void {
-  const name = CLASSES[`${manifest.apiVersion} ${manifest.kind}`];
-  assert.ok(name !== undefined, `${manifest.apiVersion} ${manifest.kind} is not expected`);
-  const { [manifest.kind]: Model } = require(name) as Readonly<Record<string, new (data: unknown) => { validate(): void }>>;
-  if (Model === undefined) assert.fail(`no model ${name}`);
-  new Model(manifest).validate();
+  const Model = MODELS[`${manifest.apiVersion} ${manifest.kind}`];
+  if (Model === undefined) assert.fail(`${manifest.apiVersion} ${manifest.kind} is not expected`);
+  new Model(manifest as never).validate();
   const unknown: string[] = [];
   const watched = watch(manifest, "", unknown);
   Model.prototype.validate.call(watched.value);

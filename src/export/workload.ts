@@ -77,7 +77,7 @@ export type Alike = "split" | "same" | "port";
 /** The first line of each file; a file without it is never replaced. */
 export const MARKER = "Made by procman export";
 
-export function headerOf({ source }: Project): string {
+function headerOf({ source }: Project): string {
   return `${MARKER} from ${source}, which replaces this file as long as it has this line.`;
 }
 

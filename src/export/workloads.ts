@@ -24,7 +24,7 @@ export function workloadsOf({ processes }: Config, alike: Alike): readonly Workl
   });
 }
 
-export function processOf({ id, cluster }: ProcessSpec): string {
+function processOf({ id, cluster }: ProcessSpec): string {
   return cluster?.id ?? id;
 }
 

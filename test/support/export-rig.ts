@@ -3,7 +3,7 @@ import { resolveConfiguration } from "../../src/config/validate.ts";
 import { exportTo } from "../../src/export/export.ts";
 import type { Exported, Project, TargetName } from "../../src/export/workload.ts";
 
-export const FOLDER = "/srv/shop";
+const FOLDER = "/srv/shop";
 
 /** A configuration with most of what a target may have a word for. */
 export const SHOP = {

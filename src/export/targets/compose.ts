@@ -26,7 +26,7 @@ import {
   ULIMIT_RULE,
   withoutReferences,
 } from "./compose-service.ts";
-import { balancerConfig, frontendsOf } from "./haproxy.ts";
+import { balancerConfig, commonPortsOf } from "./haproxy.ts";
 
 const BALANCER = "balancer";
 const CONFIG = "haproxy.cfg";
@@ -41,9 +41,10 @@ const CONDITIONS = {
 
 export function exportCompose(all: readonly Workload[], project: Project): Exported {
   const image = imageOf(all, project);
-  const networked = all.map((workload) => inNetwork(workload, composeHosts(all)));
+  const hosts = composeHosts(all);
+  const networked = all.map((workload) => inNetwork(workload, hosts));
   const workloads = networked.map(({ workload }) => workload);
-  const balancer = balancerConfig(frontendsOf(workloads), project, { isInNetwork: true });
+  const balancer = balancerConfig(commonPortsOf(workloads), project, { isInNetwork: true });
   const notes = [
     ...image.notes,
     ...workloads.flatMap((workload) => notesFrom(RULES, workload)),

@@ -3,7 +3,7 @@ import type { FrontSpec } from "../../ipc/balancer-protocol.ts";
 import { comments, type Exported, type Note, oneLine, type Project, seconds, type Workload } from "../workload.ts";
 
 /** A common port with the workloads that serve it. */
-export type Frontend = { readonly front: FrontSpec; readonly servers: readonly Workload[] };
+type CommonPort = { readonly front: FrontSpec; readonly servers: readonly Workload[] };
 
 const BALANCE: Readonly<Record<FrontSpec["strategy"], string>> = {
   "round-robin": "roundrobin",
@@ -15,7 +15,7 @@ const NEVER = "24d";
 const CHECK_INTERVAL_MS = 2_000;
 const CHECK_FAILURES = 3;
 
-export function frontendsOf(workloads: readonly Workload[]): readonly Frontend[] {
+export function commonPortsOf(workloads: readonly Workload[]): readonly CommonPort[] {
   const found = new Map<string, { front: FrontSpec; servers: Workload[] }>();
   for (const workload of workloads) {
     const { process, spec } = workload;
@@ -28,7 +28,7 @@ export function frontendsOf(workloads: readonly Workload[]): readonly Frontend[]
 }
 
 export function exportHaproxy(workloads: readonly Workload[], project: Project): Exported {
-  const config = balancerConfig(frontendsOf(workloads), project, { isInNetwork: false });
+  const config = balancerConfig(commonPortsOf(workloads), project, { isInNetwork: false });
   if (config === undefined) {
     const text =
       'no cluster has a commonPort with the mode "balance", so there is nothing to balance; give one "commonPort" and "startPort"';
@@ -39,7 +39,7 @@ export function exportHaproxy(workloads: readonly Workload[], project: Project):
 
 /** `isInNetwork`: servers are other containers, by name, which may come and go. undefined: there is nothing to balance. */
 export function balancerConfig(
-  frontends: readonly Frontend[],
+  frontends: readonly CommonPort[],
   project: Project,
   { isInNetwork }: { readonly isInNetwork: boolean },
 ): { readonly text: string; readonly notes: readonly Note[] } | undefined {
@@ -66,13 +66,13 @@ export function balancerConfig(
 
 const FREE_PORT = "procman's load balancer has this port: remove commonPort and procman reload before HAProxy starts";
 
-function frontendLines({ front: { id, hostname, port, idleMs } }: Frontend, isInNetwork: boolean): readonly string[] {
+function frontendLines({ front: { id, hostname, port, idleMs } }: CommonPort, isInNetwork: boolean): readonly string[] {
   const address = isInNetwork ? "" : hostname.includes(":") ? `[${hostname}]` : hostname;
   const idle = idleMs === 0 ? [] : [`    timeout client ${Math.ceil(idleMs)}ms`];
   return [`frontend ${id}`, `    bind ${address}:${port}`, ...idle, `    default_backend ${id}`, ""];
 }
 
-function backendLines({ front, servers }: Frontend, isInNetwork: boolean): readonly string[] {
+function backendLines({ front, servers }: CommonPort, isInNetwork: boolean): readonly string[] {
   const { id, strategy, idleMs } = front;
   const probe = servers[0]?.spec.health?.probe;
   const check =

@@ -11,7 +11,7 @@ const CHECK_TIMEOUT_MS = 5_000;
 const INSTANCE_PORT = "instance";
 
 /** Whether Nomad chooses the ports: where several instances are told apart by their variables alone. */
-export function hasDynamicPort({ replicas, spec }: Workload): boolean {
+function hasDynamicPort({ replicas, spec }: Workload): boolean {
   return replicas > 1 && spec.cluster?.port !== undefined;
 }
 

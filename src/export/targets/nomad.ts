@@ -34,7 +34,7 @@ export function exportNomad(workloads: readonly Workload[], project: Project): E
   return { files, notes: [common, ...notes.flat()] };
 }
 
-export function nomadName({ name }: Project, id: string): string {
+function nomadName({ name }: Project, id: string): string {
   return `${name}-${id}`;
 }
 

@@ -21,7 +21,8 @@ import { type ComposeTree, composeService, dockerUlimits, resourcesOf, secretNam
 
 export function exportSwarm(all: readonly Workload[], project: Project): Exported {
   const image = imageOf(all, project);
-  const networked = all.map((workload) => inNetwork(workload, swarmHosts(all)));
+  const hosts = swarmHosts(all);
+  const networked = all.map((workload) => inNetwork(workload, hosts));
   const workloads = networked.map(({ workload }) => workload);
   const secrets = workloads.flatMap((workload) =>
     workload.variables.flatMap((variable) => (variable.kind === "file" ? secretName(workload, variable) : [])),

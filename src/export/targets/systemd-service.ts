@@ -26,6 +26,7 @@ export function serviceLines(workload: Workload, project: Project): readonly str
   const { spec } = workload;
   return [
     ...typeLines(workload),
+    ...(spec.share === undefined ? [] : [`Sockets=${unitName(project.name)}-${unitName(workload.process)}.socket`]),
     `WorkingDirectory=${plainValue(spec.cwd)}`,
     ...identityLines(spec),
     ...environmentLines(workload, project),
@@ -89,7 +90,9 @@ function environmentLines(workload: Workload, project: Project): readonly string
       (variable) => `Environment=${word(`${variable.name}=${variable.kind === "text" ? variable.value : ""}`)}`,
     ),
     ...files.map((file) => `EnvironmentFile=${plainValue(file)}`),
-    ...(given.size === 0 ? [] : [`EnvironmentFile=${isNeeded && spec.envFile === undefined ? "" : "-"}${givenFile(project, workload.id)}`]),
+    ...(given.size === 0
+      ? []
+      : [`EnvironmentFile=${isNeeded && spec.envFile === undefined ? "" : "-"}${givenFile(project, workload.process)}`]),
     ...variables.flatMap((variable) => (variable.kind === "file" ? [`LoadCredential=${variable.name}:${plainValue(variable.path)}`] : [])),
   ];
 }

@@ -1,8 +1,8 @@
 /** Units of systemd: a service for each instance, timers for schedules, a socket for a shared one, and a target for all. */
 import { calendarExpressions, cronFields } from "../cron-pattern.ts";
-import { everywhere, hasInnerReady, isRestarted, type NoteRule, notesFrom, overlaps } from "../note-rules.ts";
+import { everywhere, givenRule, hasInnerReady, isRestarted, type NoteRule, notesFrom, overlaps } from "../note-rules.ts";
 import { comments, type Exported, type ExportedFile, type Note, type Project, seconds, type Workload } from "../workload.ts";
-import { isAlwaysOneshot, serviceLines } from "./systemd-service.ts";
+import { givenFile, isAlwaysOneshot, serviceLines } from "./systemd-service.ts";
 import { plainValue, unitName } from "./systemd-text.ts";
 
 type Unit = { readonly name: string; readonly notes: readonly Note[]; readonly text: string; readonly starts: boolean };
@@ -32,7 +32,7 @@ function unitsOf(workload: Workload, all: readonly Workload[], project: Project)
   const name = nameOf(project, id);
   const service: Unit = {
     name: `${name}.service`,
-    notes: notesFrom(RULES, workload),
+    notes: notesFrom([...RULES, givenFor(project)], workload),
     text: sections([
       ["Unit", unitLines(workload, all, project)],
       ["Service", serviceLines(workload, project)],
@@ -42,7 +42,7 @@ function unitsOf(workload: Workload, all: readonly Workload[], project: Project)
   return [service, ...timersOf(workload, name, project), ...(spec.terminate === undefined ? [] : terminateUnits(workload, name, project))];
 }
 
-export function nameOf({ name }: Project, id: string): string {
+function nameOf({ name }: Project, id: string): string {
   return `${unitName(name)}-${unitName(id)}`;
 }
 
@@ -148,6 +148,12 @@ function socketsOf(workloads: readonly Workload[], project: Project): readonly U
 
 function sections(parts: readonly (readonly [title: string, lines: readonly string[]])[]): string {
   return parts.map(([title, lines]) => `\n[${title}]\n${lines.join("\n")}\n`).join("");
+}
+
+function givenFor(project: Project): NoteRule {
+  return givenRule(
+    (names, { process }) => `write ${names.map((name) => `${name}=…`).join(", ")} to ${givenFile(project, process)}, for root alone`,
+  );
 }
 
 const RULES: readonly NoteRule[] = [
