@@ -61,7 +61,7 @@ async function exportConfiguration({ to, config: path, profile, output, image, f
   const { files, notes } = run(to, config, project);
   refuseBlocked(to, notes);
   if (output === undefined) print(to, files);
-  else process.stdout.write(`${(await writeExported(resolve(output), files, force)).join("\n")}\n`);
+  else process.stdout.write(`${(await writeExported(output, files, force)).join("\n")}\n`);
   report(to, notes);
 }
 
