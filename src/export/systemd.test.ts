@@ -111,6 +111,14 @@ test("each instance has its port; schedules are timers with zone, jitter and mis
   assert.deepEqual(wanted, ["db.service", "migrate.service", "web-1.service", "web-2.service", "mail.service", "report.timer"]);
 });
 
+test("systemd limits only the starts of a process that has a limit: schedules may be dense, and starts by hand frequent", () => {
+  const limits = (process: object): readonly string[] =>
+    linesOf(unit("shop-web.service", { ...WEB, ...process }), "StartLimitIntervalSec", "StartLimitBurst");
+  const none = ["StartLimitIntervalSec=0"];
+  assert.deepEqual([limits({}), limits({ restart: "never" }), limits({ autostart: false, cron: "* * * * * *" })], [none, none, none]);
+  assert.deepEqual(limits({ restartLimit: 2, restartResetMs: 5_000 }), ["StartLimitBurst=3", "StartLimitIntervalSec=15"]);
+});
+
 test("a schedule of stops is a timer that restarts a process that is always restarted, and stops another one", () => {
   const stop = (restart: string): string => unit("shop-web-terminate.service", { ...WEB, restart, terminate: "0 4 * * *" });
   assert.match(stop("always"), /^ExecStart=systemctl --no-block try-restart shop-web\.service$/m);

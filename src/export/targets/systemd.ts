@@ -63,14 +63,16 @@ function unitLines({ id, kind, spec, process }: Workload, all: readonly Workload
     `PartOf=${unitName(project.name)}.target`,
     ...dependencies,
     ...(share === undefined ? [] : [`Requires=${socket}`, `After=${socket}`]),
-    ...(kind === "scheduled" ? [] : startLimit(policy)),
+    ...(kind === "scheduled" ? [NO_LIMIT] : startLimit(policy)),
   ];
 }
 
+/** Without it systemd refuses the sixth start within 10 s, also one by hand or by a timer. */
+const NO_LIMIT = "StartLimitIntervalSec=0";
+
 /** systemd counts the starts in an interval, procman the restarts in a row: so the interval has room for all of them. */
 function startLimit({ restart, restartLimit, restartResetMs, restartDelayMs = 0 }: Workload["spec"]["policy"]): readonly string[] {
-  if (restart === "never") return [];
-  if (restartLimit === Number.POSITIVE_INFINITY) return ["StartLimitIntervalSec=0"];
+  if (restart === "never" || restartLimit === Number.POSITIVE_INFINITY) return [NO_LIMIT];
   const interval = Math.ceil(((restartLimit + 1) * (restartResetMs + restartDelayMs)) / 1_000);
   return [`StartLimitBurst=${restartLimit + 1}`, `StartLimitIntervalSec=${interval}`];
 }
