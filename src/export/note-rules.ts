@@ -79,6 +79,7 @@ export function containerRules(title: string): readonly NoteRule[] {
       "blocks",
     ],
     ...commonRules(title),
+    ["cluster.instances", ({ replicas }) => replicas > 1, "PROCMAN_CLUSTER_INSTANCE is 0 in all replicas"],
     ["hooks.afterStop", ({ spec }) => spec.policy.afterStop !== undefined, `${title} runs nothing after the end of a container`],
     ["cmd", keepsShell, "a shell stays beside the program, and gets the stop signal in its place; put exec before the program"],
     ["ready", hasInnerReady, `${title} can't know it; use ready.port, ready.http or ready.exec`],

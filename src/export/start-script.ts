@@ -1,6 +1,6 @@
 /** The command of a workload as a list of words, by a shell only where something has to be done before the program. */
 import { parseCommandLine } from "../base/command-line.ts";
-import type { Ulimits } from "../contract/limits.ts";
+import { type Ulimits, ulimitCommand } from "../contract/limits.ts";
 import type { Variable, Workload } from "./workload.ts";
 
 /** Where the target puts the content of a secret's file. */
@@ -26,19 +26,6 @@ export type ScriptSteps = {
 const SHELL = ["/bin/sh", "-c"] as const;
 /** Of sysexits.h. */
 const EX_CONFIG = 78;
-
-/** Flags of `ulimit` in dash, and the bytes of their units. */
-const FLAGS: Readonly<Record<keyof Ulimits, { readonly flag: string; readonly unit: number }>> = {
-  as: { flag: "-v", unit: 1_024 },
-  core: { flag: "-c", unit: 512 },
-  cpu: { flag: "-t", unit: 1 },
-  data: { flag: "-d", unit: 1_024 },
-  fsize: { flag: "-f", unit: 512 },
-  memlock: { flag: "-l", unit: 1_024 },
-  nofile: { flag: "-n", unit: 1 },
-  nproc: { flag: "-p", unit: 1 },
-  stack: { flag: "-s", unit: 1_024 },
-};
 
 /** Words for the target, without a shell where none is needed. */
 export function commandOf(workload: Workload, steps: ScriptSteps = {}): readonly string[] {
@@ -130,8 +117,7 @@ function composed(text: string): string {
 }
 
 function limitOf(name: keyof Ulimits, value: number): string {
-  const { flag, unit } = FLAGS[name];
-  return `ulimit ${flag} ${value < 0 ? "unlimited" : Math.floor(value / unit)} || exit ${EX_CONFIG}`;
+  return `${ulimitCommand(name, value)} || exit ${EX_CONFIG}`;
 }
 
 /** As a shell needs it. */
