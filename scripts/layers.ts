@@ -74,7 +74,8 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   boot: ["base", "os", "contract", "config"],
   ...Object.fromEntries(SERVICE.map((row, level) => [row, [...CAPABILITIES, "connection/endpoint-file.ts", ...SERVICE.slice(0, level)]])),
   library: ["base", "os", "contract", "config", "client", "connection"],
-  cli: [...GROUND, "log-store", "config", "client", "connection", "boot"],
+  export: ["base", "contract", "ipc", "supervisor", "config"],
+  cli: [...GROUND, "log-store", "config", "client", "connection", "boot", "export"],
   "cluster.ts": [],
   "executable.ts": [],
   "node-preload.ts": [],
@@ -90,6 +91,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   commander: ["cli/*"],
   "string-width": ["cli/monitor/*"],
   jose: ["contract/token.ts"],
+  yaml: ["export/yaml-file.ts"],
   preact: ["dashboard/*"],
   uplot: ["dashboard/process/metric-chart.tsx"],
 };

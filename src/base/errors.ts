@@ -25,6 +25,8 @@ export const ERRORS = {
   "configuration-invalid": { status: 400, exit: EXIT.configuration },
   "configuration-missing": { status: 400, exit: EXIT.configuration },
   "file-exists": { status: 409, exit: EXIT.refused },
+  /** The target can't do what a process needs. */
+  "export-refused": { status: 409, exit: EXIT.refused },
   "already-running": { status: 409, exit: EXIT.refused },
   "process-unknown": { status: 404, exit: EXIT.refused },
   "process-blocked": { status: 409, exit: EXIT.refused },

@@ -26,6 +26,13 @@ export function expand(text: string, lookUp: (name: string) => string | undefine
   return { text: expanded, missing };
 }
 
+/** The variables that a text refers to, each as often as it does. */
+export function referencesIn(text: string): readonly { readonly name: string; readonly hasDefault: boolean }[] {
+  return [...text.matchAll(REFERENCE)].flatMap(([, plain, name = "", sign]) =>
+    plain === undefined ? [{ name, hasDefault: sign !== undefined }] : [],
+  );
+}
+
 /** The text from the first `${` that doesn't begin a valid reference, as in `${A B}`, `${A:?no}` or a nested default; undefined if there is none. */
 export function strayIn(text: string): string | undefined {
   const rest = text.replace(REFERENCE, (written) => (written.lastIndexOf("${") > 1 ? written : " ".repeat(written.length)));

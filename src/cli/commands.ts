@@ -34,6 +34,7 @@ export const COMMANDS: Readonly<Record<CommandName, () => Promise<CommandModule>
   append: () => import("./commands/append-command.ts"),
   remove: () => import("./commands/remove-command.ts"),
   validate: () => import("./commands/validate-command.ts"),
+  export: () => import("./commands/export-command.ts"),
   schema: () => import("./commands/schema-command.ts"),
   host: () => import("./commands/host-command.ts"),
   token: () => import("./commands/token-command.ts"),

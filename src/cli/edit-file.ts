@@ -57,9 +57,10 @@ const REASONS: Readonly<Record<string, string>> = {
   EISDIR: "it is a folder",
 };
 
-async function withFileErrors(file: string, work: () => Promise<void>): Promise<void> {
+/** @throws {ProcmanError} with the reason, for an error of the file system */
+export async function withFileErrors<Result>(file: string, work: () => Promise<Result>): Promise<Result> {
   try {
-    await work();
+    return await work();
   } catch (cause) {
     const { code = "", message } = cause as NodeJS.ErrnoException;
     if (code === "EEXIST") throw new ProcmanError("file-exists", `Cannot write ${file}: it exists already`, { cause });

@@ -32,6 +32,7 @@ const EXAMPLES: Readonly<Record<CommandName, readonly string[]>> = {
   append: ['append --id mail --cmd "node mail.js" --restart always', 'append --id report --cmd ./report.sh --cron "0 3 * * *"'],
   remove: ["remove mail", "remove mail --apply"],
   validate: ["validate", "validate --profile production"],
+  export: ["export --to compose --output deploy", "export --to kubernetes --image registry.example.com/shop:1", "export --to haproxy"],
   schema: ["schema > procman.schema.json"],
   host: [
     "host add web1 ssh://deploy@web1",

@@ -51,6 +51,7 @@ const GROUPS = [
       append: "Add a process to the configuration file",
       remove: "Remove a process from the configuration file",
       validate: "Check the configuration file and show all problems",
+      export: "Write files for systemd, compose, Swarm, Kubernetes, Nomad, HAProxy, or a Procfile",
       schema: "Print the JSON schema of the configuration file",
     },
   },

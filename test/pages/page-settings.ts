@@ -224,6 +224,10 @@ test -x "$(sed -n 's/^CMD ."\\([^"]*\\)".*/\\1/p' block)"`,
     { block: "// procman.jsonc", before: "echo key > /run/secrets/api-key" },
     { block: "$ procman validate", before: "echo key > /run/secrets/api-key\nprintf 'A=1\\n# and\\nB: 2\\n' > .env" },
   ],
+  "docs/export.md": [
+    { block: "// procman.jsonc", before: "echo key > /run/secrets/api-key" },
+    { block: "procman export --to systemd --output units\nsystemd-analyze", needs: "systemd-analyze" },
+  ],
   "docs/from-compose.md": [{ block: "// procman.jsonc", needs: "redis-server" }],
   "docs/groups.md": [
     { block: "$ procman status group:backend", before: "procman run --detach" },

@@ -112,6 +112,7 @@ test("each command is on the page of the command line, with all its options", as
 /** Errors only of the command line and the library. */
 const LOCAL = [
   "file-exists",
+  "export-refused",
   "already-running",
   "start-failed",
   "state-folder",

@@ -1,6 +1,6 @@
 /** Starts a program by a shell that sets limits, umask and priorities and then becomes the program. Used only where it is needed. */
 import { getPriority } from "node:os";
-import type { IoPriority, Ulimits } from "../../contract/limits.ts";
+import { type IoPriority, type Ulimits, ulimitCommand } from "../../contract/limits.ts";
 
 export type InheritedLimits = {
   readonly ulimits?: Ulimits;
@@ -15,22 +15,8 @@ export type InheritedLimits = {
 
 const SHELL = "/bin/sh";
 
-/** Flags of `ulimit` (POSIX, and what dash, bash and busybox agree on), and the bytes of their units. */
-const FLAGS: Readonly<Record<keyof Ulimits, { readonly flag: string; readonly unit: number }>> = {
-  as: { flag: "-v", unit: 1_024 },
-  core: { flag: "-c", unit: 512 },
-  cpu: { flag: "-t", unit: 1 },
-  data: { flag: "-d", unit: 1_024 },
-  fsize: { flag: "-f", unit: 512 },
-  memlock: { flag: "-l", unit: 1_024 },
-  nofile: { flag: "-n", unit: 1 },
-  nproc: { flag: "-u", unit: 1 },
-  stack: { flag: "-s", unit: 1_024 },
-};
 /** ionice(1) of util-linux and busybox. */
 const CLASS_NUMBERS: Readonly<Record<IoPriority["class"], number>> = { realtime: 1, "best-effort": 2, idle: 3 };
-/** What dash calls `-u`. */
-const OTHER_NPROC = "-p";
 /** sd_listen_fds(3): a passed socket is valid for one pid, which only the shell knows before it becomes the program. */
 const SET_LISTEN_PID = "export LISTEN_PID=$$";
 /** Of sysexits.h; 126 would mean a command that may not be executed. */
@@ -76,9 +62,6 @@ function requireFirst(file: string): string {
 
 /** If the limit can't be set, the program isn't started. */
 function limitOf(name: keyof Ulimits, value: number): string {
-  const { flag, unit } = FLAGS[name];
-  const amount = value < 0 ? "unlimited" : Math.floor(value / unit);
-  const flags = name === "nproc" ? [flag, OTHER_NPROC] : [flag];
-  const tries = flags.map((each) => `ulimit ${each} ${amount} 2>/dev/null`).join(" || ");
-  return `${tries} || ${refusal(`the limit ${name} cannot be ${value < 0 ? "unlimited" : value}; this user may not go beyond the hard limit`)}`;
+  const amount = value < 0 ? "unlimited" : value;
+  return `${ulimitCommand(name, value)} || ${refusal(`the limit ${name} cannot be ${amount}; this user may not go beyond the hard limit`)}`;
 }

@@ -1,0 +1,120 @@
+/** Tables of what a target can't carry. */
+import { isProbe } from "./probe-command.ts";
+import { keepsShell } from "./start-script.ts";
+import { type Note, oneLine, type Workload } from "./workload.ts";
+import { givenNames } from "./workloads.ts";
+
+/** A note about a field, if the condition holds. `blocks`: the process can't be exported. */
+export type NoteRule = readonly [
+  field: string,
+  applies: (workload: Workload) => boolean,
+  text: string | ((workload: Workload) => string),
+  blocks?: "blocks",
+];
+
+export function notesFrom(rules: readonly NoteRule[], workload: Workload): readonly Note[] {
+  return rules
+    .filter(([, applies]) => applies(workload))
+    .map(([field, , text, blocks]) => ({
+      process: workload.id,
+      field,
+      text: oneLine(typeof text === "string" ? text : text(workload)),
+      ...(blocks === undefined ? {} : { blocks: true }),
+    }));
+}
+
+export const isScheduled = ({ kind }: Workload): boolean => kind === "scheduled";
+export const isManual = ({ kind }: Workload): boolean => kind === "manual";
+export const isService = ({ kind }: Workload): boolean => kind === "service";
+export const isRestarted = ({ kind, spec }: Workload): boolean => kind !== "scheduled" && spec.policy.restart !== "never";
+export const isLimited = ({ spec }: Workload): boolean => Number.isFinite(spec.policy.restartLimit);
+export const hasOwnSuccess = (workload: Workload): boolean =>
+  workload.spec.policy.successExitCodes !== undefined && workload.spec.policy.restart !== "always";
+/** A check that another program can't make. */
+export const hasInnerReady = ({ spec: { ready } }: Workload): boolean => ready !== undefined && !isProbe(ready);
+
+/** Of all targets but systemd, which has words for most of it. */
+export function commonRules(title: string): readonly NoteRule[] {
+  return [
+    ["terminate", ({ spec }) => spec.terminate !== undefined, `${title} has no schedule of stops`],
+    [
+      "cron",
+      ({ spec }) => spec.cron !== undefined && spec.autostart,
+      "it starts at once, as a service; the starts by its schedule are left out",
+    ],
+    [
+      "reloadSignal",
+      ({ spec }) => spec.policy.reloadSignal !== undefined,
+      ({ spec }) => `${title} has no word for it; send ${spec.policy.reloadSignal} by its command for signals`,
+    ],
+    ["jitter", ({ spec, kind }) => kind === "scheduled" && spec.jitter !== undefined, `${title} starts it exactly at its times`],
+    ...everywhere(title),
+  ];
+}
+
+/** Of all targets. */
+export function everywhere(title: string): readonly NoteRule[] {
+  return [
+    ["pidFile", ({ spec }) => spec.pidFile !== undefined, `${title} writes none`],
+    ["watch", ({ spec }) => spec.watch.length > 0, `${title} restarts nothing when files change; use procman while developing`],
+    ["worker", ({ spec }) => spec.command.kind === "worker", "nothing sends it the message drain: it must finish at the stop signal"],
+    [
+      "node",
+      ({ spec }) => spec.node === true,
+      "it has no channel: process.send is missing, and its first listen uses the port of the program",
+    ],
+  ];
+}
+
+export const isMissed = ({ kind, spec }: Workload): boolean => kind === "scheduled" && spec.catchUp === true;
+export const overlaps = ({ kind, spec }: Workload): boolean => kind === "scheduled" && spec.overrun;
+
+/** Of all engines of containers. */
+export function containerRules(title: string): readonly NoteRule[] {
+  return [
+    [
+      "cluster.mode",
+      ({ spec }) => spec.share !== undefined,
+      'containers can\'t share a listening socket; use "balance" with a startPort, or leave the process with procman',
+      "blocks",
+    ],
+    ...commonRules(title),
+    ["cluster.instances", ({ replicas }) => replicas > 1, "PROCMAN_CLUSTER_INSTANCE is 0 in all replicas"],
+    ["hooks.afterStop", ({ spec }) => spec.policy.afterStop !== undefined, `${title} runs nothing after the end of a container`],
+    ["cmd", keepsShell, "a shell stays beside the program, and gets the stop signal in its place; put exec before the program"],
+    ["ready", hasInnerReady, `${title} can't know it; use ready.port, ready.http or ready.exec`],
+    [
+      "memoryLimit",
+      ({ spec }) => spec.memoryLimit !== undefined && spec.memoryMax === undefined,
+      "became a hard limit: the kernel kills a container that needs more",
+    ],
+    ["ioNice", ({ spec }) => spec.ioNice !== undefined, `${title} has no word for it`],
+    ["nice", ({ spec }) => (spec.nice ?? 0) < 0, "a container can't raise its priority without the capability SYS_NICE"],
+  ];
+}
+
+/** Of engines without a time before the stop signal. */
+export const GRACE: NoteRule = [
+  "terminateGracePeriod",
+  ({ spec }) => spec.policy.graceMs > 0,
+  "the stop signal comes at once; the time is added to that before SIGKILL",
+];
+
+/** The variables that have to be given to the target. */
+export function givenRule(how: (names: readonly string[], workload: Workload) => string): NoteRule {
+  const namesOf = (workload: Workload): readonly string[] =>
+    [...givenNames(workload)].filter(([, { isOptional }]) => !isOptional).map(([name]) => name);
+  return ["env", (workload) => namesOf(workload).length > 0, (workload) => how(namesOf(workload), workload)];
+}
+
+/** What no ingress network or Service of an engine has, beside its strategy. */
+export function frontRules(title: string): readonly NoteRule[] {
+  return [
+    [
+      "cluster.proxyProtocol",
+      ({ spec }) => spec.front?.proxyProtocol === true,
+      `${title} sends no such header: the program must not expect it`,
+    ],
+    ["cluster.maxConnections", ({ spec }) => spec.front?.maxConnections !== undefined, `${title} has no such limit`],
+  ];
+}

@@ -1,0 +1,87 @@
+/** From the specifications of a configuration to workloads: instances of a cluster become replicas where they are alike. */
+import { expand, referencesIn } from "../base/interpolate.ts";
+import { clusterVariables } from "../config/cluster-variables.ts";
+import { mayBeSecret } from "../config/definitions.ts";
+import type { Config, EnvValue, ProcessSpec } from "../config/spec.ts";
+import type { ReadyProbe } from "../contract/probe-spec.ts";
+import { isAboutEnd } from "../supervisor/definition.ts";
+import type { Alike, Variable, Workload, WorkloadKind } from "./workload.ts";
+
+export function workloadsOf({ processes }: Config, alike: Alike): readonly Workload[] {
+  const awaited = new Set(
+    processes.flatMap(({ dependsOn = [] }) => dependsOn.flatMap(({ id, condition }) => (isAboutEnd(condition) ? id : []))),
+  );
+  const byProcess = new Map<string, ProcessSpec[]>();
+  for (const spec of processes) byProcess.set(processOf(spec), [...(byProcess.get(processOf(spec)) ?? []), spec]);
+  return [...byProcess].flatMap(([process, instances]): readonly Workload[] => {
+    const kind = kindOf(instances[0] as ProcessSpec, awaited.has(process));
+    const groups = areAlike(instances, alike) ? [instances] : instances.map((instance) => [instance]);
+    return groups.map((group) => {
+      const [spec] = group as [ProcessSpec];
+      const id = groups.length === 1 && alike !== "split" ? process : spec.id;
+      return { id, process, kind, replicas: group.length, spec, variables: variablesOf(spec), ports: portsOf(spec) };
+    });
+  });
+}
+
+function processOf({ id, cluster }: ProcessSpec): string {
+  return cluster?.id ?? id;
+}
+
+/** A process that others wait for until it has finished is a task, whatever its policy. */
+function kindOf({ autostart, watch, cron, policy }: ProcessSpec, isAwaited: boolean): WorkloadKind {
+  if (cron !== undefined && !autostart) return "scheduled";
+  if (!autostart && watch.length === 0) return "manual";
+  return policy.restart === "never" || isAwaited ? "task" : "service";
+}
+
+function areAlike(instances: readonly ProcessSpec[], alike: Alike): boolean {
+  if (alike === "split") return instances.length === 1;
+  const texts = instances.map((spec) => textOf(spec, alike === "port" ? spec.cluster?.port : undefined));
+  return texts.every((text) => text === texts[0]);
+}
+
+/** What an instance is told, in which placeholders may stand for its number or its port. */
+function textOf({ command, cwd, env, envFile, policy: { beforeStart, afterStop } }: ProcessSpec, port: number | undefined): string {
+  const text = JSON.stringify([command, cwd, env, envFile, beforeStart, afterStop]);
+  return port === undefined ? text : text.replace(new RegExp(`(?<!\\d)${port}(?!\\d)`, "g"), "{port}");
+}
+
+function variablesOf({ env, envFile = [], cluster }: ProcessSpec): readonly Variable[] {
+  const own = clusterVariables(cluster, (name) => name in env || envFile.length > 0);
+  return [
+    ...Object.entries(env).map(([name, value]) => variableOf(name, value)),
+    ...Object.entries(own).map(([name, value]): Variable => ({ name, kind: "text", value })),
+  ];
+}
+
+function variableOf(name: string, value: EnvValue): Variable {
+  if (typeof value === "object")
+    return "file" in value ? { name, kind: "file", path: value.file } : { name, kind: "given", from: value.env };
+  if (referencesIn(value).length > 0) return { name, kind: "composed", text: value };
+  return mayBeSecret(name, value)
+    ? { name, kind: "given", from: name }
+    : { name, kind: "text", value: expand(value, () => undefined).text };
+}
+
+/** Names of variables that the target has to be given, each with whether it may be missing. */
+export function givenNames({ variables }: Workload): ReadonlyMap<string, { readonly isOptional: boolean }> {
+  const names = new Map<string, { readonly isOptional: boolean }>();
+  const add = (name: string, isOptional: boolean): void => {
+    names.set(name, { isOptional: isOptional && (names.get(name)?.isOptional ?? true) });
+  };
+  for (const variable of variables) {
+    if (variable.kind === "given") add(variable.from, false);
+    if (variable.kind === "composed")
+      for (const { name, hasDefault } of referencesIn(variable.text)) if (!name.startsWith("PROCMAN_")) add(name, hasDefault);
+  }
+  return names;
+}
+
+function portsOf({ cluster, ready, health }: ProcessSpec): readonly number[] {
+  return [...new Set([cluster?.port, portOf(ready), portOf(health?.probe)].filter((port) => port !== undefined))];
+}
+
+function portOf(probe: ReadyProbe | undefined): number | undefined {
+  return probe?.kind === "port" || probe?.kind === "http" ? probe.port : undefined;
+}

@@ -1,0 +1,178 @@
+/** A Docker Swarm of three managers on one machine: each engine in a network namespace, joined by a bridge. Nothing is installed. */
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import type { TestContext } from "node:test";
+import { skip } from "./skip.ts";
+import { isMissing } from "./system-programs.ts";
+
+const PACKAGES = ["docker.io", "containerd", "runc", "tini"];
+export const NODES = ["a", "b", "c"] as const;
+export type NodeName = (typeof NODES)[number];
+/** Programs of the image, beside Node. */
+const PROGRAMS = ["bash", "dash", "cat", "sleep", "timeout", "env"];
+const NETWORK = "10.77.0";
+
+export class SwarmRig {
+  readonly folder: string;
+  readonly #engines = new Map<NodeName, ChildProcess>();
+
+  private constructor(folder: string) {
+    this.folder = folder;
+  }
+
+  /** undefined: this machine can't, and the test is skipped. */
+  static async create(context: TestContext): Promise<SwarmRig | undefined> {
+    if (["apt-get", "dpkg", "ip", "nsenter"].some((program) => isMissing(context, program))) return undefined;
+    if (process.getuid?.() !== 0) return skip(context, "network namespaces need root");
+    const rig = new SwarmRig(mkdtempSync(join(tmpdir(), "procman-swarm-")));
+    context.after(() => rig.#end());
+    rig.#unpack();
+    rig.#network();
+    for (const name of NODES) rig.#start(name);
+    for (const name of NODES) await rig.until(() => rig.tryDocker(name, "info") !== undefined, `the engine ${name}`);
+    rig.docker("a", "swarm", "init", "--advertise-addr", addressOf("a"));
+    const token = rig.docker("a", "swarm", "join-token", "-q", "manager").trim();
+    for (const name of ["b", "c"] as const)
+      rig.docker(name, "swarm", "join", "--token", token, "--advertise-addr", addressOf(name), `${addressOf("a")}:2377`);
+    return rig;
+  }
+
+  docker(name: NodeName, ...args: readonly string[]): string {
+    const env = { ...process.env, DOCKER_HOST: `unix://${this.#place(name)}/socket` };
+    return execFileSync(join(this.#root, "usr/bin/docker"), args, {
+      encoding: "utf8",
+      env,
+      stdio: ["ignore", "pipe", "pipe"],
+      cwd: this.folder,
+    });
+  }
+
+  /** undefined: it has failed. */
+  tryDocker(name: NodeName, ...args: readonly string[]): string | undefined {
+    try {
+      return this.docker(name, ...args);
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Gives all engines an image of Node with these files in `/app`. */
+  image(tag: string, files: Readonly<Record<string, string>>): void {
+    const root = join(this.folder, "image");
+    copy(process.execPath, join(root, "usr/local/bin/node"));
+    for (const program of PROGRAMS)
+      copy(execFileSync("/bin/sh", ["-c", `command -v ${program}`], { encoding: "utf8" }).trim(), join(root, "bin", program));
+    symlinkSync("dash", join(root, "bin/sh"));
+    for (const file of [join(root, "usr/local/bin/node"), ...readdirSync(join(root, "bin")).map((name) => join(root, "bin", name))])
+      for (const library of librariesOf(file)) if (!existsSync(join(root, library))) copy(library, join(root, library));
+    for (const [name, text] of Object.entries(files)) {
+      mkdirSync(join(root, "app"), { recursive: true });
+      writeFileSync(join(root, "app", name), text);
+    }
+    execFileSync("tar", ["-C", root, "-cf", join(this.folder, "image.tar"), "."]);
+    for (const name of NODES) this.docker(name, "import", join(this.folder, "image.tar"), tag);
+  }
+
+  /** Polls: Docker has no event for what is awaited here. */
+  async until(holds: () => boolean, what: string, ms = 120_000): Promise<number> {
+    const start = performance.now();
+    while (!holds()) {
+      if (performance.now() - start > ms) throw new Error(`timed out after ${ms} ms waiting for ${what}`);
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+    return performance.now() - start;
+  }
+
+  /** A program that is in the network of all nodes. */
+  inNetwork(program: string, args: readonly string[]): ChildProcess {
+    return spawn("nsenter", [`--net=/var/run/netns/${namespaceOf("hub")}`, program, ...args], { stdio: ["ignore", "pipe", "inherit"] });
+  }
+
+  /** Cuts the node's link. */
+  cut(name: NodeName): void {
+    ip("-n", namespaceOf("hub"), "link", "set", linkOf(name), "down");
+  }
+
+  get #root(): string {
+    return join(this.folder, "root");
+  }
+
+  #place(name: NodeName): string {
+    return join(this.folder, name);
+  }
+
+  #unpack(): void {
+    execFileSync("apt-get", ["download", "-q", ...PACKAGES], { cwd: this.folder, stdio: "pipe" });
+    for (const file of readdirSync(this.folder).filter((name) => name.endsWith(".deb")))
+      execFileSync("dpkg", ["-x", join(this.folder, file), this.#root]);
+  }
+
+  #network(): void {
+    const hub = namespaceOf("hub");
+    ip("netns", "add", hub);
+    ip("-n", hub, "link", "add", "bridge0", "type", "bridge");
+    for (const link of ["bridge0", "lo"]) ip("-n", hub, "link", "set", link, "up");
+    ip("-n", hub, "addr", "add", `${NETWORK}.1/24`, "dev", "bridge0");
+    for (const name of NODES) {
+      const own = namespaceOf(name);
+      ip("netns", "add", own);
+      ip("-n", hub, "link", "add", linkOf(name), "type", "veth", "peer", "name", "eth0", "netns", own);
+      ip("-n", hub, "link", "set", linkOf(name), "master", "bridge0", "up");
+      ip("-n", own, "addr", "add", `${addressOf(name)}/24`, "dev", "eth0");
+      for (const link of ["lo", "eth0"]) ip("-n", own, "link", "set", link, "up");
+    }
+  }
+
+  #start(name: NodeName): void {
+    const place = this.#place(name);
+    const options = ["--storage-driver=vfs", "--iptables=false", "--ip-masq=false", "--ip-forward=false", "--bridge=none"];
+    const paths = [`--data-root=${place}/data`, `--exec-root=${place}/run`, `--pidfile=${place}/pid`, `--host=unix://${place}/socket`];
+    const init = `--init-path=${this.#root}/usr/bin/tini-static`;
+    const PATH = `${this.#root}/usr/bin:${this.#root}/usr/sbin:${process.env.PATH}`;
+    mkdirSync(place);
+    const args = [`--net=/var/run/netns/${namespaceOf(name)}`, "dockerd", ...options, ...paths, init];
+    this.#engines.set(name, spawn("nsenter", args, { env: { ...process.env, PATH }, stdio: "ignore" }));
+  }
+
+  async #end(): Promise<void> {
+    for (const name of NODES) this.tryDocker(name, "swarm", "leave", "--force");
+    for (const engine of this.#engines.values()) {
+      const ended = new Promise((resolve) => engine.once("exit", resolve));
+      // It ends its containers, too.
+      if (engine.exitCode === null && engine.kill("SIGTERM")) await ended;
+    }
+    for (const name of [...NODES, "hub"]) if (existsSync(`/var/run/netns/${namespaceOf(name)}`)) ip("netns", "del", namespaceOf(name));
+    for (const name of NODES) {
+      const mounted = join(this.#place(name), "run/netns/default");
+      if (existsSync(mounted)) execFileSync("/bin/sh", ["-c", `umount -l ${mounted} 2>/dev/null || true`]);
+    }
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+export function addressOf(name: NodeName): string {
+  return `${NETWORK}.1${NODES.indexOf(name) + 1}`;
+}
+
+function namespaceOf(name: string): string {
+  return `procman-${process.pid}-${name}`;
+}
+
+function linkOf(name: NodeName): string {
+  return `link-${name}`;
+}
+
+function ip(...args: readonly string[]): void {
+  execFileSync("ip", args, { stdio: "pipe" });
+}
+
+function librariesOf(file: string): readonly string[] {
+  return [...execFileSync("ldd", [file], { encoding: "utf8" }).matchAll(/(\/\S+\.so\S*)/g)].map(([, library = ""]) => library);
+}
+
+function copy(from: string, to: string): void {
+  mkdirSync(dirname(to), { recursive: true });
+  execFileSync("cp", ["-L", from, to]);
+}
