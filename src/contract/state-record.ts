@@ -35,6 +35,8 @@ export type StateRecord = {
   readonly profile?: string;
   /** Absent: no API is reachable. */
   readonly api?: { readonly hostname: string; readonly port: number };
+  /** How long the log and the metrics are stored; 0: not at all. Absent: a service of 0.1.0. */
+  readonly internalLogHours?: number;
   /** Of the service. Bytes. */
   readonly memory: MemoryRecord;
   /** Of the service, since its start. 100 is one core. */
@@ -90,6 +92,7 @@ export const STATE = schemaFor<StateRecord>(
         { description: "Where the API listens." },
       ),
     ),
+    internalLogHours: optional(number({ description: "How long the log and the metrics are stored; 0: not at all." })),
     memory: MEMORY,
     cpuPercent: number({ description: "Of the service, since its start. 100 is one core." }),
     system: SYSTEM,

@@ -90,3 +90,54 @@ test("the service page has each part of procman, with its pid", async (context) 
   assert.deepEqual(await rig.axe(page), []);
   assert.deepEqual(rig.faults, []);
 });
+
+test("a browser whose clock is an hour off shows the ages, the curves and the staleness that procman's clock gives", async (context) => {
+  const rig = await started(context, [{ id: "web", cmd: "exec sleep 1000", autostart: true }]);
+  if (rig === undefined) return;
+  for (const hours of [-1, 1]) {
+    const page = await rig.open();
+    await page.addInitScript(`{
+      const [RealDate, ahead] = [Date, ${hours * 3_600_000}];
+      globalThis.Date = class extends RealDate {
+        constructor(...given) { given.length === 0 ? super(RealDate.now() + ahead) : super(...given); }
+        static now() { return RealDate.now() + ahead; }
+      };
+    }`);
+    const histories: number[] = [];
+    page.on("request", (request) => {
+      const from = new URL(request.url()).searchParams.get("from");
+      if (from !== null && request.url().includes("/metrics")) histories.push(Date.now() - Number(from));
+    });
+    await page.reload();
+    await page.locator(".connection.live").filter({ hasText: "Live" }).waitFor();
+    await row(page, "web")
+      .locator("td.number")
+      .first()
+      .filter({ hasText: /^\d+ s$|^1 min$/ })
+      .waitFor();
+    await row(page, "web").getByRole("link").click();
+    await page.locator(".timeline .span").waitFor();
+    const width = (await page.locator(".timeline .span").boundingBox())?.width ?? 0;
+    assert.ok(width < 200, `the run of a few seconds is ${width} pixels of an hour`);
+    assert.ok(histories.length > 0);
+    for (const age of histories) assert.ok(Math.abs(age - 3_600_000) < 60_000, `points are asked for from ${age} ms ago`);
+    await go(page, "Service");
+    await page
+      .locator(".card")
+      .filter({ hasText: /Started\s*\d+ s ago/ })
+      .waitFor();
+  }
+});
+
+test("without a stored log the log page and the page of a process say why there is none", async (context) => {
+  const rig = await started(context, [{ id: "web", cmd: "sleep 1000", autostart: true }], { logger: { internalLogHours: 0 } });
+  if (rig === undefined) return;
+  const page = await rig.open();
+  await row(page, "web").getByRole("link").click();
+  await page.getByText("The log of this process isn't stored").waitFor();
+  assert.deepEqual(await rig.axe(page), []);
+  await page.getByRole("link", { name: "Log", exact: true }).click();
+  await page.getByText(`The log isn't stored, because "logger.internalLogHours" is 0`).waitFor();
+  assert.deepEqual(await rig.axe(page), []);
+  assert.deepEqual(rig.faults, []);
+});

@@ -50,6 +50,7 @@ export function serviceStatus({
     configFile: config.file,
     ...(config.profile === undefined ? {} : { profile: config.profile }),
     ...(port === undefined || hostname === undefined || problem !== undefined ? {} : { api: { hostname, port } }),
+    internalLogHours: config.internalLogHours,
     memory: { rss, heapTotal, heapUsed, external },
     // Microseconds of CPU per milliseconds of uptime, as percent of a core.
     cpuPercent: Math.round((user + system) / Math.max(1, now - startedAt)) / 10,
