@@ -32,7 +32,7 @@ function model(): MonitorModel {
     { type: "connection", connection: { state: "open" }, now: NOW },
     { type: "service", name: "quickstart" },
     { type: "processes", records: RECORDS, now: NOW },
-    ...RECORDS.map(({ id }) => ({ type: "history", id, points: metricPoints(id, NOW - 600_000, 5) }) as const),
+    ...RECORDS.map(({ id }) => ({ type: "history", id, points: metricPoints(id, NOW - 600_000, 5, 9_000) }) as const),
     { type: "log-begin", id: "web" },
     { type: "log", id: "web", items },
   ];

@@ -80,13 +80,13 @@ export function logEntries(count: number, process?: string): readonly LogEntry[]
   });
 }
 
-/** A curve that differs from process to process. */
-export function metricPoints(id: string, from: number, stepSeconds: number): readonly MetricPoint[] {
+/** A curve that differs from process to process. `waveMs`: about its period. */
+export function metricPoints(id: string, from: number, stepSeconds: number, waveMs = 180_000): readonly MetricPoint[] {
   const { cpuPercent, memoryBytes } = RECORDS.find((record) => record.id === id) ?? {};
   if (cpuPercent === undefined || memoryBytes === undefined) return [];
   const points: MetricPoint[] = [];
   for (let at = from; at <= NOW; at += stepSeconds * 1_000) {
-    const x = at / 180_000 + id.length;
+    const x = at / waveMs + id.length;
     const wave = 1 + 0.45 * Math.sin(x) + 0.25 * Math.sin(2.7 * x) + 0.15 * Math.sin(9.1 * x);
     points.push({
       time: new Date(at).toISOString(),
