@@ -13,7 +13,11 @@ import { EVENT_TYPES } from "../../src/contract/event-record.ts";
 import { SCHEMAS } from "../../src/contract/record-schemas.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
-const PAGES = ["README.md", "CONTRIBUTING.md", ...readdirSync(join(ROOT, "docs")).map((name) => `docs/${name}`)];
+const PAGES = [
+  "README.md",
+  "CONTRIBUTING.md",
+  ...readdirSync(join(ROOT, "docs")).flatMap((name) => (name.endsWith(".md") ? [`docs/${name}`] : [])),
+];
 
 function textOf(page: string): string {
   return readFileSync(join(ROOT, page), "utf8");
