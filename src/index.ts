@@ -9,6 +9,7 @@ export { ConfigurationError } from "./config/problems.ts";
 export type { ConfigProblem as Problem } from "./config/spec.ts";
 export type { PlanOptions, Scaling, Signalling } from "./contract/control.ts";
 export type { EventRecord } from "./contract/event-record.ts";
+export type { PartRecord } from "./contract/part-record.ts";
 export type { PlannedAction, PlannedChange, PlannedSetting, PlanRecord } from "./contract/plan.ts";
 export type { PluginRecord } from "./contract/plugin-record.ts";
 export type {

@@ -11,7 +11,7 @@ function recordOf(process: RawProcess): DefinitionRecord {
   const context = { folder: "/srv", parallelism: 1, now: new Date(0), stripsTypes: false };
   const [spec] = normalise({ processes: [process] }, context).processes;
   assert.ok(spec);
-  return definitionRecordOf(spec, new Map());
+  return definitionRecordOf(spec, new Map(), new Map());
 }
 
 test("values that may be secret are hidden: by name, from files and variables, in addresses", () => {

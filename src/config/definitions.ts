@@ -1,25 +1,25 @@
 /** Makes the records of `procman show`: how processes are run, without secrets. */
 import { ProcmanError } from "../base/errors.ts";
-import type { DefinitionRecord, VariableRecord } from "../contract/definition-record.ts";
+import type { DefinitionRecord, VariableRecord, WrittenPart } from "../contract/definition-record.ts";
 import type { PlanRecord } from "../contract/plan.ts";
 import { userName } from "../os/user-names.ts";
 import { minUptimeOf, type Policy, stopSignalOf } from "../supervisor/restart-policy.ts";
 import { HOOK_NAMES } from "../supervisor/states.ts";
 import { clusterVariables } from "./cluster-variables.ts";
 import { argvOf } from "./executed-command.ts";
+import { isSecretName, withoutPasswords } from "./hidden-values.ts";
 import type { EnvFileSpec, EnvValue, ProcessSpec } from "./spec.ts";
 
-/** Names of variables whose values are hidden wherever they come from. */
-const SECRET_NAME = /secret|token|pass|credential|private|auth|cookie|session|dsn|salt|(?:^|_)(?:key|pwd|pin)(?:_|$)|key$/i;
-/** User and password in an address. */
-const IN_ADDRESS = /([a-z][a-z0-9+.-]*:\/\/)[^/@\s]+@/gi;
-const HIDDEN = "***";
-
-/** `unapplied`: what a reload would do to each process, by id. */
-export function definitionRecordOf(spec: ProcessSpec, unapplied: ReadonlyMap<string, string>): DefinitionRecord {
+/** `unapplied`: what a reload would do to each process, by id. `written`: what the file has, by the ids in it. */
+export function definitionRecordOf(
+  spec: ProcessSpec,
+  unapplied: ReadonlyMap<string, string>,
+  written: ReadonlyMap<string, WrittenPart>,
+): DefinitionRecord {
   const { id, cluster, groups, cwd, command, dependsOn = [], envFile = [] } = spec;
   const argv = argvOf(spec);
   const change = unapplied.get(id);
+  const part = written.get(cluster?.id ?? id);
   return {
     process: id,
     ...(cluster === undefined ? {} : { cluster: cluster.id }),
@@ -36,6 +36,7 @@ export function definitionRecordOf(spec: ProcessSpec, unapplied: ReadonlyMap<str
     stop: stopText(spec.policy),
     ...hooksOf(spec.policy),
     ...(change === undefined ? {} : { unapplied: change }),
+    ...(part === undefined ? {} : { written: part }),
   };
 }
 
@@ -87,7 +88,7 @@ function variableOf(name: string, value: EnvValue): VariableRecord {
   if (typeof value === "object") {
     return "file" in value ? { name, source: "file", from: value.file } : { name, source: "variable", from: value.env };
   }
-  return SECRET_NAME.test(name) ? { name, source: "env" } : { name, source: "env", value: value.replace(IN_ADDRESS, `$1${HIDDEN}@`) };
+  return isSecretName(name) ? { name, source: "env" } : { name, source: "env", value: withoutPasswords(value) };
 }
 
 function fileText(entry: EnvFileSpec): string {

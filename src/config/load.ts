@@ -50,10 +50,14 @@ export function dataOf({ file, shownAs, text }: ConfigText): unknown {
 
 /** The file of a configuration in which the process is written: the main one, or one that it includes. undefined: none has it. */
 export function fileWith(id: string, main: ConfigText): ConfigText | undefined {
+  return filesOf(main).find(({ text }) => hasProcess(text, id));
+}
+
+/** The main file and those that it includes; without one that was removed meanwhile. */
+export function filesOf(main: ConfigText): readonly ConfigText[] {
   const context = { file: main.file, folder: dirname(main.file), cwd: process.cwd() };
   const { files } = withIncluded(parseDocument(withoutBom(main.text), main.shownAs), context);
-  const included = files.flatMap((file) => readFound(file, displayPath(file, context.cwd)) ?? []);
-  return [main, ...included].find(({ text }) => hasProcess(text, id));
+  return [main, ...files.flatMap((file) => readFound(file, displayPath(file, context.cwd)) ?? [])];
 }
 
 function hasProcess(text: string, id: string): boolean {

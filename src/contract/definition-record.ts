@@ -11,6 +11,16 @@ export type VariableRecord = {
   readonly from?: string;
 };
 
+/** A process in the configuration file. */
+export type WrittenPart = {
+  /** Absolute path of the file. */
+  readonly file: string;
+  /** Of its beginning, from 1. */
+  readonly line: number;
+  /** As it is written, with its comments; `***` stands for each value that may be secret. */
+  readonly text: string;
+};
+
 export type DefinitionRecord = {
   readonly process: string;
   readonly cluster?: string;
@@ -42,6 +52,8 @@ export type DefinitionRecord = {
   readonly hooks?: readonly string[];
   /** What a reload of the configuration file would do to it; absent: nothing. */
   readonly unapplied?: string;
+  /** What the file has now, without the parts of profiles; absent: the file has no such process, or is not valid. */
+  readonly written?: WrittenPart;
 };
 
 const VARIABLE = schemaFor<VariableRecord>({
@@ -52,6 +64,15 @@ const VARIABLE = schemaFor<VariableRecord>({
   value: optional(string({ description: "References are not replaced. Absent: it may be secret." })),
   from: optional(string({ description: "The file, or the name of the variable." })),
 });
+
+const WRITTEN = schemaFor<WrittenPart>(
+  {
+    file: string({ description: "Absolute path of the file." }),
+    line: integer({ description: "Of its beginning, from 1." }),
+    text: string({ description: "As it is written, with its comments; `***` stands for each value that may be secret." }),
+  },
+  { description: "The process in the configuration file as it is now, without parts of profiles." },
+);
 
 export const DEFINITION = schemaFor<DefinitionRecord>(
   {
@@ -76,6 +97,7 @@ export const DEFINITION = schemaFor<DefinitionRecord>(
     stop: string({ description: "How it is stopped." }),
     hooks: optional(list(string(), { description: "Such as `beforeStart: npm run migrate (at most 60 s)`." })),
     unapplied: optional(string({ description: "What a reload of the configuration file would do to it." })),
+    written: optional(WRITTEN),
   },
   { description: "How a process is run, without secrets." },
 );

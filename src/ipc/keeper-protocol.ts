@@ -131,6 +131,13 @@ export type FailedReport = RunKey & {
   readonly at: number;
 };
 
+/** The keeper's version, and its logger, if that has started. */
+export type PartsMessage = {
+  readonly t: "parts";
+  readonly keeper: string;
+  readonly logger?: { readonly pid: number; readonly version: string };
+};
+
 export type FromKeeper =
   /** Answer to `open`: what runs, what ended and was not acknowledged, all notes. */
   | {
@@ -147,6 +154,8 @@ export type FromKeeper =
       /** Folder with a cgroup for each slot, where the machine has them. */
       readonly cgroups?: string;
     }
+  /** After each snapshot, and when another logger has started. A keeper of 0.1.0 sends none. */
+  | PartsMessage
   /** Another service takes over: drop all work, but end no process. */
   | { readonly t: "aside" }
   | { readonly t: "synced"; readonly number: number }

@@ -190,7 +190,14 @@ export class Keeper {
   #sendSnapshot(): void {
     if (this.#state === undefined) return;
     this.#service.send({ t: "snapshot", ...this.#state.snapshot(), lineage: this.#start.lineage, keepsApi: true });
+    this.#sendParts();
     void this.#service.flush();
+  }
+
+  #sendParts(): void {
+    const { pid } = this.#logger.current ?? {};
+    const logger = pid === undefined ? {} : { logger: { pid, version: this.#versions.logger } };
+    this.#service.send({ t: "parts", keeper: VERSION, ...logger });
   }
 
   #openState(stateDir: string, file: string | undefined): boolean {
@@ -237,7 +244,10 @@ export class Keeper {
       else if (message.t === "held") this.#state?.captures.held(message.receipt);
       else if (message.t === "closed") this.#shutdown.loggerClosed();
       else {
-        if (message.t === "ready") this.#versions.logger = message.version;
+        if (message.t === "ready") {
+          this.#versions.logger = message.version;
+          this.#sendParts();
+        }
         this.#service.send({ t: "logger", message });
       }
     }

@@ -4,6 +4,7 @@ import type { RunMarkers } from "../base/run-marker.ts";
 import { monotonicMs } from "../os/clock.ts";
 import { ownersOf, ProcessMarkers, type UidOfSlot } from "../os/process-tree.ts";
 import { ownMemory, type ProcessUsage, processUsages, residentMemory } from "../os/process-usage.ts";
+import { SHORTEST_MS, WatchPace } from "./watch-pace.ts";
 
 export type Sample = {
   /** undefined in the first sample. 100 is one core. */
@@ -35,9 +36,6 @@ export type SamplerPorts = {
 
 /** Interval of samples, aligned with the clock. Milliseconds. */
 export const STEP_MS = 5_000;
-const WATCHED_MS = 1_000;
-/** Time after which a client that has read metrics no longer counts as watching. Milliseconds. */
-const WATCHING_MS = 10_000;
 /** Largest share of a core that sampling may use, however many processes the machine has. */
 const COST = 1 / 200;
 
@@ -55,7 +53,7 @@ export class Sampler {
   /** Monotonic milliseconds of the last sample, and its CPU time. */
   #last: number | undefined;
   #costMs = 0;
-  #watched = Number.NEGATIVE_INFINITY;
+  readonly #pace = new WatchPace();
   #timer: NodeJS.Timeout | undefined;
   #due = 0;
   #isSampling = false;
@@ -68,7 +66,7 @@ export class Sampler {
   }
 
   start(): void {
-    this.#arm(WATCHED_MS);
+    this.#arm(SHORTEST_MS);
   }
 
   stop(): void {
@@ -80,25 +78,29 @@ export class Sampler {
     return this.#samples.get(id);
   }
 
-  /** A client wants metrics: samples are more frequent for a while. */
+  /** A client wants metrics: samples follow its requests for a while. */
   watch(): void {
     const now = monotonicMs();
-    this.#watched = now;
-    if (this.#timer !== undefined && !this.#isSampling && this.#due - now > this.#shortest) this.#arm(this.#shortest);
+    this.#pace.asked(now);
+    const ms = this.#watchedIn(now) ?? this.#shortest;
+    if (this.#timer !== undefined && !this.#isSampling && this.#due - now > ms) this.#arm(ms);
   }
 
   get #shortest(): number {
-    return Math.max(WATCHED_MS, this.#costMs / COST);
+    return Math.max(SHORTEST_MS, this.#costMs / COST);
+  }
+
+  /** undefined: nothing asks. */
+  #watchedIn(now: number): number | undefined {
+    return this.#pace.dueIn(now, this.#shortest);
   }
 
   /** Schedules the next sample. */
   #plan(): void {
-    const isWatched = monotonicMs() - this.#watched < WATCHING_MS;
     // The first sample has no CPU value, which is a difference of two.
     const hasCpu = [...this.#samples.values()].every(({ cpuPercent }) => cpuPercent !== undefined);
-    this.#arm(
-      isWatched || !hasCpu || this.#ports.isLimited() ? this.#shortest : Math.max(STEP_MS - (Date.now() % STEP_MS), this.#costMs / COST),
-    );
+    const idle = Math.max(STEP_MS - (Date.now() % STEP_MS), this.#costMs / COST);
+    this.#arm(!hasCpu || this.#ports.isLimited() ? this.#shortest : (this.#watchedIn(monotonicMs()) ?? idle));
   }
 
   #arm(ms: number): void {

@@ -55,7 +55,7 @@ export async function processUsages(): Promise<readonly ProcessUsage[]> {
  * Private memory in bytes: resident memory without pages that may be shared (files, libraries, shared memory). The exact
  * proportional share (PSS) costs a hundred times as much. macOS: all resident memory.
  */
-export function ownMemory({ pid, memoryBytes }: ProcessUsage): number {
+export function ownMemory({ pid, memoryBytes }: Pick<ProcessUsage, "pid" | "memoryBytes">): number {
   if (memoryBytes !== undefined) return memoryBytes;
   const [, resident = 0, shared = 0] = readShort(`/proc/${pid}/statm`).split(" ", 3).map(Number);
   page ??= pageSize();

@@ -91,7 +91,9 @@ class ServiceControl implements Control {
       () => this.#ports.reloads.plan({}),
       found.map((process) => process.id),
     );
-    return found.map((process) => definitionRecordOf(this.#ports.spec(process.id), unapplied));
+    const { writtenParts } = await import("../config/written-parts.ts");
+    const written = writtenParts(this.#ports.configFile());
+    return found.map((process) => definitionRecordOf(this.#ports.spec(process.id), unapplied, written));
   }
 
   async state(): Promise<StateRecord> {
@@ -321,6 +323,7 @@ export type ControlPorts = {
   readonly spec: (id: string) => ProcessSpec;
   /** Of all processes; the same array until one changes. */
   readonly specs: () => readonly ProcessSpec[];
+  readonly configFile: () => string;
   readonly records: RecordCache;
   /** Counts these processes. */
   readonly status: (processes: readonly Process[]) => StateRecord;

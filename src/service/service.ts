@@ -34,6 +34,7 @@ import { restore } from "./recovery/restore.ts";
 import { endReasonOf, messageForEvent } from "./reporting/event-messages.ts";
 import { IdleReport } from "./reporting/idle-report.ts";
 import { messageFor } from "./reporting/lifecycle-messages.ts";
+import { OwnParts } from "./reporting/own-parts.ts";
 import { newReporting, type Reporting } from "./reporting/reporting.ts";
 import { ServiceLog } from "./reporting/service-log.ts";
 import { serviceStatus } from "./reporting/service-status.ts";
@@ -78,6 +79,7 @@ export class ProcmanService {
   readonly #sockets: SharedSockets;
   readonly #balancing: Balancing;
   readonly #shutdown: Shutdown;
+  readonly #parts = new OwnParts(process.ppid, () => this.#balancing.identity);
   readonly #api: ApiService;
   readonly #plugins: ServicePlugins;
   /** Called in this order. A new subsystem is added here. */
@@ -158,6 +160,8 @@ export class ProcmanService {
         return this.#link.send({ t: "pong" });
       case "cgroups":
         return this.#spawner.useCgroups(message, (problem) => this.#log.warn(problem));
+      case "parts":
+        return this.#parts.learn(message);
       case "renewed":
         return this.#api.renew();
       case "signalled":
@@ -341,6 +345,7 @@ export class ProcmanService {
       logAccess: this.#storedLog,
       spec: (id) => this.spec(id),
       specs: () => this.#activeConfig.specs,
+      configFile: () => this.config.file,
       status: (processes) => this.#status(processes),
       terminate: (why) => this.terminate(why),
       commit: () => this.#link.commit(),
@@ -375,6 +380,7 @@ export class ProcmanService {
       isTerminating: this.#shutdown.isUnderWay,
       startedAt: this.#startedAt,
       keeper: process.ppid,
+      parts: this.#parts.records,
       plugins: this.#plugins.records,
     });
   }

@@ -237,7 +237,7 @@ test("one process shows why it is as it is, its incidents and its definition wit
   await go(page, "Overview");
   await row(page, "secretive").getByRole("link").click();
   await page.getByText("Environment (").click();
-  await page.getByText("shown-value").waitFor();
+  await page.locator(".variables").getByText("shown-value").waitFor();
   assert.ok(!(await page.content()).includes("hidden-value"));
   await go(page, "Overview");
   await row(page, "db").getByRole("link", { name: "db" }).click();

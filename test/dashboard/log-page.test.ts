@@ -137,7 +137,7 @@ const HOSTILE = [
   "abc\u202etxt.exe \u2066isolated \u200fright",
   "a\u0000b\u0008c",
   '{"json":"<b>bold</b>","__proto__":{"polluted":true},"n":1}',
-  `long ${"x".repeat(1_000_000)} end`,
+  `long ${"x".repeat(10_000_000)} end`,
   "</div></main><h1>injected</h1>",
   "javascript:alert(1) {{constructor.constructor('document.title=3')()}}",
 ];
@@ -155,6 +155,11 @@ test("hostile lines are only text: no markup, no control, no other direction, no
   await page
     .locator(".line")
     .filter({ hasText: /^.*last$/ })
+    .waitFor();
+  // A line of 10 MB is stored in parts of 1 MB, so the first lines come with an earlier page.
+  await page
+    .locator(".line")
+    .filter({ hasText: HOSTILE[0] ?? "" })
     .waitFor();
   const text = (await lines(page)).join("\n");
   assert.ok(text.includes(HOSTILE[0] ?? "") && text.includes("</div></main><h1>injected</h1>"));

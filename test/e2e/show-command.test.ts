@@ -33,6 +33,11 @@ test("show says how a process is run, without secrets, and what of the file is n
       ["pair-2", "pair"],
     ],
   );
+  assert.deepEqual(
+    records.map(({ written }) => written?.text),
+    Array(2).fill('{"id":"pair","cmd":"sleep 1000","cluster":{"instances":2}}'),
+  );
+  assert.match(out, /^written in +\/\S+\/procman\.json:1$/m);
   writeFileSync(join(folder, "procman.json"), JSON.stringify({ name: "test", processes: [{ ...WEB, cmd: "sleep 2000" }] }));
   assert.match((await procman(folder, ["show", "web"])).out, /^command +sleep 1000\n[\s\S]*^not applied +restart: its cmd has changed$/m);
   writeFileSync(join(folder, "procman.json"), '{ "name": "test", "processes": [{ "id": 7 }] }');

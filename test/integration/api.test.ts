@@ -7,8 +7,11 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
+import { VERSION } from "../../src/base/version.ts";
+import type { PartRecord } from "../../src/contract/part-record.ts";
 import type { Endpoint, ProcessRecord } from "../../src/contract/records.ts";
 import type { StateRecord } from "../../src/contract/state-record.ts";
+import { freePort, freeRange } from "../support/free-ports.ts";
 import { assertWithin } from "../support/machine-pace.ts";
 import { cleanEnvironment, eventually, type Procman, startProcman } from "../support/procman-process.ts";
 import { BIN } from "../support/product.ts";
@@ -85,6 +88,33 @@ test("4 GET /state describes procman and its machine", async (context) => {
   assert.ok(Date.parse(started) < Date.parse(updated) && Date.parse(updated) <= Date.now());
   assert.ok(state.memory.rss > state.memory.heapUsed && state.cpuPercent > 0);
   assert.deepEqual([state.system.platform, state.system.cpus], [process.platform, availableParallelism()]);
+});
+
+test("the state names each part of procman with pid, version and memory, also after one was killed", async (context) => {
+  const cluster = { instances: 1, commonPort: await freePort(), startPort: await freeRange() };
+  const procman = await startProcman(context, [{ ...SLEEPER, cluster }]);
+  const token = await command(procman.folder, "token", "--consumer", "ci");
+  const ask = await connectApi(procman);
+  const parts = async (): Promise<readonly PartRecord[]> => ((await (await ask(token, "/state")).json()) as StateRecord).parts ?? [];
+  const partsWhen = async (holds: (found: readonly PartRecord[]) => boolean): Promise<readonly PartRecord[]> => {
+    for (const start = performance.now(); performance.now() - start < 20_000; ) {
+      const found = await parts();
+      if (holds(found)) return found;
+    }
+    throw new Error(JSON.stringify(await parts()));
+  };
+  const found = await partsWhen(({ length }) => length === 4);
+  const [service, logger, balancer] = [procman.helper("service"), procman.helper("logger"), procman.helper("balancer")];
+  assert.deepEqual(
+    found.map(({ part, pid, version }) => [part, pid, version]),
+    Object.entries({ keeper: procman.pid, service, logger, balancer }).map(([part, pid]) => [part, pid, VERSION]),
+  );
+  for (const { part, memoryBytes = 0 } of process.platform === "linux" ? found : [])
+    assert.ok(memoryBytes > 1e6 && memoryBytes < 300e6, `${part}: ${memoryBytes} bytes`);
+  process.kill(logger, "SIGKILL");
+  await partsWhen((now) => now.some(({ part, pid }) => part === "logger" && pid !== logger && pid === procman.helperIfUp("logger")));
+  await otherService(procman);
+  await partsWhen((now) => now.length === 4 && now.some(({ part, pid }) => part === "service" && pid !== service));
 });
 
 test("5 a process gets its own token at its first start, valid after a kill of the service", async (context) => {

@@ -13,7 +13,11 @@ import { EVENT_TYPES } from "../../src/contract/event-record.ts";
 import { SCHEMAS } from "../../src/contract/record-schemas.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
-const PAGES = ["README.md", "CONTRIBUTING.md", ...readdirSync(join(ROOT, "docs")).map((name) => `docs/${name}`)];
+const PAGES = [
+  "README.md",
+  "CONTRIBUTING.md",
+  ...readdirSync(join(ROOT, "docs")).flatMap((name) => (name.endsWith(".md") ? [`docs/${name}`] : [])),
+];
 
 function textOf(page: string): string {
   return readFileSync(join(ROOT, page), "utf8");
@@ -42,14 +46,15 @@ test("each link between pages leads to a file, and to a heading in it", () => {
     }
 });
 
-test("in the npm package, too, each link leads to a file", () => {
+test("in the npm package, too, each link leads to a file; pictures are left out of it", () => {
   const [packed] = JSON.parse(
     execFileSync("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], { cwd: ROOT, encoding: "utf8" }),
   ) as [{ readonly files: readonly { readonly path: string }[] }];
   const files = packed.files.map(({ path }) => path);
   assert.ok(files.length > 40);
+  assert.ok(!files.some((file) => file.startsWith("docs/images/")));
   for (const page of files.filter((path) => path.endsWith(".md")))
-    for (const [, target = ""] of textOf(page).matchAll(/\]\((?!\w+:|#)([^)\s#]+)/g)) {
+    for (const [, target = ""] of textOf(page).matchAll(/(?<!!\[[^\]]*)\]\((?!\w+:|#)([^)\s#]+)/g)) {
       const path = join(dirname(page), target).replace(/\/$/, "");
       assert.ok(
         files.some((file) => file === path || file.startsWith(`${path}/`)),

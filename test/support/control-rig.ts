@@ -93,6 +93,7 @@ export function controlRig() {
       isTerminating: false,
       startedAt: 0,
       keeper: 7,
+      parts: [],
       plugins: undefined,
     });
   const control = controlFactory({
@@ -100,6 +101,7 @@ export function controlRig() {
       supervisor,
       spec,
       specs: () => config.processes,
+      configFile: () => config.file,
       records,
       status,
       logAccess,

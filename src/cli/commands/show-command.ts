@@ -54,10 +54,11 @@ function locationOf(target: TargetOptions): TargetLocation | undefined {
 
 /** @throws {ProcmanError} `process-unknown`; {ConfigurationError} the file is not valid */
 async function configured(id: string, file: string): Promise<readonly DefinitionRecord[]> {
-  const [{ load }, { definitionRecordOf }, { isNamed }] = await Promise.all([
+  const [{ load }, { definitionRecordOf }, { isNamed }, { writtenParts }] = await Promise.all([
     import("../../config/load.ts"),
     import("../../config/definitions.ts"),
     import("../../config/run-selection.ts"),
+    import("../../config/written-parts.ts"),
   ]);
   const { processes } = load(file, process.cwd());
   const found = processes.filter((spec) => id === "all" || isNamed(id, spec));
@@ -65,7 +66,8 @@ async function configured(id: string, file: string): Promise<readonly Definition
     const known = processes.flatMap((spec) => [spec.id, spec.cluster?.id ?? []].flat());
     throw unknownProcess(id, new Set(known), selectorsIn(processes));
   }
-  return found.map((spec) => definitionRecordOf(spec, new Map()));
+  const written = writtenParts(file);
+  return found.map((spec) => definitionRecordOf(spec, new Map(), written));
 }
 
 /** With --json, standard output has only the records. */
@@ -84,7 +86,7 @@ type ShownRow = readonly [title: string, text: string | undefined];
 
 function rowsOf(definition: DefinitionRecord): readonly ShownRow[] {
   const { process: id, cluster, groups = [], argv, shell, cwd, user, group, stdout, stderr, pidFile } = definition;
-  const { port, commonPort, env, envFiles, dependsOn, start, restart, stop, hooks = [], unapplied } = definition;
+  const { port, commonPort, env, envFiles, dependsOn, start, restart, stop, hooks = [], unapplied, written } = definition;
   return [
     ["process", cluster === undefined ? id : `${id}, of the cluster ${cluster}`],
     ["groups", groups.join(", ")],
@@ -105,6 +107,7 @@ function rowsOf(definition: DefinitionRecord): readonly ShownRow[] {
     ...hooks.map((hook): ShownRow => ["hook", hook]),
     ...envFiles.map((file): ShownRow => ["env file", file]),
     ...env.map((variable): ShownRow => ["variable", variableText(variable)]),
+    ["written in", written === undefined ? undefined : `${written.file}:${written.line}`],
     ["not applied", unapplied],
   ];
 }

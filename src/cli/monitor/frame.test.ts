@@ -162,3 +162,51 @@ test("every mode is drawn at every size, within its cells", () => {
     }),
   );
 });
+
+/** The runs of cells with one style in the text of the first line of output. */
+function styledLine(model: MonitorModel, hasColors = true): readonly (readonly [text: string, style: string])[] {
+  const cells = frameOf(model, paletteFor(hasColors));
+  const row = linesOf(cells).findIndex((line) => line.includes(" | "));
+  const runs: [string, string][] = [];
+  for (let at = row * cells.columns; at < (row + 1) * cells.columns; at += 1) {
+    const [text = "", style = ""] = [cells.texts[at], cells.styles[at]];
+    const last = runs.at(-1);
+    if (last?.[1] === style) last[0] += text;
+    else runs.push([text, style]);
+  }
+  return runs.slice(3);
+}
+
+test("colours of programs are shown in their cells, beside wide characters and tabs too, and end with the line", () => {
+  const colored = entry("a\u001b[31m日本\t|\u001b[1;44mx\u001b[0m plain \u001b[32mnot ended");
+  const runs = styledLine(modelOf(SMALL, RECORDS, ...logOf(colored)));
+  assert.deepEqual(
+    runs.map(([text, style]) => [text.trim(), style]),
+    [
+      ["a", ""],
+      ["日本   |", "31"],
+      ["x", "1;31;44"],
+      ["plain", ""],
+      ["not ended", "32"],
+      ["", ""],
+    ].map(([text = "", style]) => [text, style]),
+  );
+  assert.deepEqual(
+    styledLine(modelOf(SMALL, RECORDS, ...logOf(colored)), false).map(([, style]) => style),
+    ["", "1", ""],
+  );
+});
+
+test("of a long coloured line the further parts have their colours, and hits are found across them", () => {
+  const long = entry(`${"a".repeat(100)}\u001b[31m${"b".repeat(100)}\u001b[32mGE\u001b[0mT`);
+  const model = modelOf(SMALL, RECORDS, ...logOf(long));
+  assert.deepEqual(
+    styledLine(model).map(([, style]) => style),
+    [""],
+  );
+  let further = model;
+  for (let times = 0; times < 5; times += 1) further = update(further, key("right")).model;
+  assert.ok(styledLine(further).some(([text, style]) => text.startsWith("b") && style === "31"));
+  const found = [key("/"), key("G"), key("E"), key("T"), key("enter")].reduce((at, input) => update(at, input).model, model);
+  assert.ok(linesOf(frameOf(found, paletteFor(true))).some((line) => line.includes('"GET": 1 of 1')));
+});

@@ -1,5 +1,6 @@
 /** The log pane: new lines, scrolling, and stepping through the hits of a search. */
 import type { LogEntry, LogItem } from "../../contract/records.ts";
+import { coloredText } from "./colored-text.ts";
 import type { LogPane, ShownLine } from "./monitor-model.ts";
 
 /** Lines that are kept for scrolling and searching. */
@@ -23,7 +24,8 @@ function lineOf(item: LogItem, number: number): ShownLine {
   }
   const { time, process = OWN_ID, severity, category, text }: LogEntry = item.entry;
   const isOutput = category === "stdout" || category === "stderr";
-  return { number, time, process, severity, isOutput, isError: category === "stderr", text: text.slice(0, LONGEST_LINE) };
+  const isError = category === "stderr";
+  return { number, time, process, severity, isOutput, isError, ...coloredText(text.slice(0, LONGEST_LINE)) };
 }
 
 /** Scrolls by this many lines; below 0: to older ones. */

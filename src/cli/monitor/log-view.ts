@@ -1,11 +1,10 @@
 /** The log pane: lines of the selected process. */
-import { printableOutput } from "../../base/printable.ts";
 import { hostStamp } from "../../base/time-stamp.ts";
 import type { CellBuffer } from "./cell-buffer.ts";
 import { hitsOf, isHit, shownLines } from "./log-lines.ts";
 import { followedId, layoutOf, type MonitorModel, type ShownLine } from "./monitor-model.ts";
 import type { Palette } from "./palette.ts";
-import { fromColumn, widthOf } from "./text-clusters.ts";
+import { columnsOf, fromColumn, widthOf } from "./text-clusters.ts";
 
 const LONGEST_ID = 24;
 
@@ -52,8 +51,9 @@ function drawLine({ cells, row, line, model, palette }: LogRow): void {
   // Without an instance to tell apart, the id is in the title.
   if (process !== log.id) column = cells.put(process, { column, row, room: LONGEST_ID }, palette.process) + 1;
   column = cells.put(isError ? "!" : isOutput ? "|" : "·", { column, row }, isError ? palette.problem : palette.dim) + 1;
-  const text = fromColumn(printableOutput(line.text, false).replaceAll("\n", "\\x0a"), log.shift);
+  const text = fromColumn(line.text, log.shift);
   cells.put(text, { column, row }, isOutput ? "" : palette.severity[severity]);
+  if (isOutput) drawColors({ cells, row, line, model, palette }, column);
   if (!isHit(line, log.search)) return;
   const style = number === log.hit ? palette.currentHit : palette.hit;
   const [shown, wanted] = [text.toLowerCase(), log.search.toLowerCase()];
@@ -61,5 +61,19 @@ function drawLine({ cells, row, line, model, palette }: LogRow): void {
     const from = column + widthOf(text.slice(0, at));
     if (from >= cells.columns) return;
     cells.restyle({ column: from, row, room: widthOf(text.slice(at, at + wanted.length)) }, () => style);
+  }
+}
+
+/** Only the look of cells changes, so what a program prints moves nothing. `column`: where the text begins. */
+function drawColors({ cells, row, line: { text, colors }, model, palette }: LogRow, column: number): void {
+  if (colors === undefined) return;
+  const left = column - model.log.shift;
+  let end = left + columnsOf(text.slice(0, colors[0]?.at), 0);
+  for (const [index, { at, style }] of colors.entries()) {
+    const begin = end;
+    if (begin >= cells.columns) return;
+    end += columnsOf(text.slice(at, colors[index + 1]?.at), begin - left);
+    const first = Math.max(column, begin);
+    if (end > first) cells.restyle({ column: first, row, room: end - first }, () => palette.output(style));
   }
 }

@@ -2,6 +2,7 @@
 import type { Action } from "../../contract/control.ts";
 import type { Incident, LogItem, MetricPoint, ProcessRecord, Severity } from "../../contract/records.ts";
 import type { ScreenSize } from "./cell-buffer.ts";
+import type { ColoredText } from "./colored-text.ts";
 import type { KeyPress } from "./key-parser.ts";
 import type { RowChoice } from "./process-rows.ts";
 import type { UsageHistories } from "./usage-history.ts";
@@ -22,8 +23,7 @@ export type ShownLine = {
   readonly severity: Severity;
   readonly isOutput: boolean;
   readonly isError: boolean;
-  readonly text: string;
-};
+} & ColoredText;
 
 export type LogPane = {
   /** Whose lines these are. */

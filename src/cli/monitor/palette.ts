@@ -1,7 +1,9 @@
 /** Styles of the screen, with colours and without (NO_COLOR): attributes stay. */
+import type { TextStyle } from "../../base/sgr.ts";
 import type { Severity } from "../../contract/records.ts";
 import { colorOf } from "../format.ts";
 import type { CellStyle } from "./cell-buffer.ts";
+import { cellStyleOf } from "./colored-text.ts";
 
 export type Palette = {
   readonly title: CellStyle;
@@ -15,6 +17,8 @@ export type Palette = {
   readonly spark: CellStyle;
   readonly process: CellStyle;
   readonly status: (record: Parameters<typeof colorOf>[0]) => CellStyle;
+  /** Of the output of programs. */
+  readonly output: (style: TextStyle) => CellStyle;
   readonly severity: Readonly<Record<Severity, CellStyle>>;
 };
 
@@ -32,6 +36,7 @@ const PLAIN: Palette = {
   spark: "",
   process: "",
   status: (record) => (colorOf(record) === DIM ? "2" : ""),
+  output: (style) => cellStyleOf(style, false),
   severity: { debug: "2", info: "2", warn: "", error: "1" },
 };
 
@@ -45,6 +50,7 @@ const COLORED: Palette = {
   spark: "36",
   process: "36",
   status: (record) => String(colorOf(record)),
+  output: (style) => cellStyleOf(style, true),
   severity: { debug: "2", info: "2", warn: "33", error: "31" },
 };
 

@@ -50,6 +50,12 @@ export function widthOf(text: string): number {
   return ASCII.test(text) ? text.length : clustersOf(text).reduce((sum, { width }) => sum + width, 0);
 }
 
+/** The same for a part of a text that begins in this column: a tab ends at the next eighth one. */
+export function columnsOf(text: string, from: number): number {
+  const before = text.includes("\t") ? from % TAB : 0;
+  return widthOf(" ".repeat(before) + text) - before;
+}
+
 /** The text from this column on. A character that is cut in two becomes blanks. */
 export function fromColumn(text: string, column: number): string {
   if (column === 0) return text;

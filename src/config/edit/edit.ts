@@ -78,6 +78,37 @@ export function processIn(source: string, id: string): unknown {
   return element === undefined ? undefined : parse(text.slice(element.offset, endOf(element)), [], { allowTrailingComma: true });
 }
 
+/** A process as a text has it, with its comments. */
+export type ProcessText = {
+  /** Of its beginning, from 1. */
+  readonly line: number;
+  /** Its indentation is that of its first line, which has none. */
+  readonly text: string;
+};
+
+/**
+ * All processes of a text as they are written, by their ids.
+ *
+ * @throws {ProcmanError} `configuration-invalid`: the text has no list of processes.
+ *
+ * @example
+ * processTexts('{ "processes": [{ "id": "web" }] }').get("web"); // { line: 1, text: '{ "id": "web" }' }
+ */
+export function processTexts(source: string): ReadonlyMap<string, ProcessText> {
+  const text = source.replace(/^\uFEFF/, "");
+  const list = listOf(text);
+  const texts = new Map<string, ProcessText>();
+  for (const element of list.elements) {
+    const [id, { before, after }] = [idOf(element), separatorsAround(text, list, element)];
+    if (id === undefined) continue;
+    const indent = indentOf(text, before.lead);
+    const lines = text.slice(before.lead, after.tail).split(/\r\n|\r|\n/);
+    const outdented = lines.map((line) => (line.startsWith(indent) ? line.slice(indent.length) : line)).join("\n");
+    texts.set(id, { line: text.slice(0, before.lead).split(/\r\n|\r|\n/).length, text: outdented.replace(/,$/, "") });
+  }
+  return texts;
+}
+
 function idOf(element: Node): string | undefined {
   const id: unknown = memberOf(element, "id")?.children?.[1]?.value;
   return typeof id === "string" ? id : undefined;
@@ -147,11 +178,7 @@ function appendNext(text: string, list: List & { readonly last: Node }, process:
 }
 
 function removeElement(text: string, list: List, element: Node): readonly Splice[] {
-  const index = list.elements.indexOf(element);
-  const previous = list.elements[index - 1];
-  const next = list.elements[index + 1];
-  const before = separatorsOf(text, { start: previous === undefined ? list.from : endOf(previous), end: element.offset, last: false });
-  const after = separatorsOf(text, { start: endOf(element), end: next?.offset ?? list.to, last: next === undefined });
+  const { previous, next, before, after } = separatorsAround(text, list, element);
   const range = linesOf(
     text,
     { from: before.lead, to: after.tail },
@@ -168,6 +195,22 @@ function removeElement(text: string, list: List, element: Node): readonly Splice
     /^\s*$/.test(left) &&
     /^(\r\n|\r|\n)[^\S\r\n]*$/.test(right);
   return [...apart, removal(range.from, collapses ? list.to : range.to)];
+}
+
+type Surroundings = {
+  readonly previous: Node | undefined;
+  readonly next: Node | undefined;
+  readonly before: Separators;
+  readonly after: Separators;
+};
+
+function separatorsAround(text: string, list: List, element: Node): Surroundings {
+  const index = list.elements.indexOf(element);
+  const previous = list.elements[index - 1];
+  const next = list.elements[index + 1];
+  const before = separatorsOf(text, { start: previous === undefined ? list.from : endOf(previous), end: element.offset, last: false });
+  const after = separatorsOf(text, { start: endOf(element), end: next?.offset ?? list.to, last: next === undefined });
+  return { previous, next, before, after };
 }
 
 type SourceRange = { readonly from: number; readonly to: number };

@@ -1,10 +1,10 @@
 /** One line of the log. Its text is only ever text. */
 import type { JSX } from "preact";
+import type { TextStyle } from "../../base/sgr.ts";
 import { hostStamp } from "../../base/time-stamp.ts";
 import type { LogEntry } from "../../contract/records.ts";
 import { Icon } from "../parts/icons.tsx";
 import { memo } from "../parts/memo.ts";
-import type { TextStyle } from "./ansi.ts";
 import { jsonLines, type LinePiece, OPEN_CHARACTERS, paletteColor, piecesOf, SHOWN_CHARACTERS } from "./line-pieces.ts";
 
 /** Colours of process names in the style sheet. */

@@ -168,7 +168,9 @@ function useScrolling({ pager, place, lines, heights, control, onView, startsAtT
     const { key, offset, isPinned } = anchor.current;
     element.scrollTop = isPinned ? heights.total : heights.top(key - first) + offset;
     onView({ top: element.scrollTop, height: element.clientHeight, width: element.clientWidth });
-  }, [place, heights, first, onView]);
+    // A page of few long lines leaves nothing to scroll, which would load more.
+    if (lines.length > 0 && heights.total <= element.clientHeight) void pager.older();
+  }, [place, heights, first, lines, pager, onView]);
   return { pinned, onScroll };
 }
 

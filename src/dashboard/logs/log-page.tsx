@@ -3,6 +3,7 @@ import type { JSX, RefObject } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { watchVisibility } from "../model/visibility.ts";
 import { type AppParts, useApp, useObserved } from "../parts/app-context.ts";
+import { NoStoreText, useIsStored } from "../parts/no-store.tsx";
 import { plainText } from "./ansi.ts";
 import { download, EXPORT_LIMIT, exportedLog, textOfLine } from "./log-export.ts";
 import { filterOf, hashOfView, type LogPageView, viewIn } from "./log-filter.ts";
@@ -13,6 +14,17 @@ import { LogToolbar } from "./log-toolbar.tsx";
 import { linesOf, newerCursor, olderCursor } from "./log-window.ts";
 
 export function LogPage({ parameters }: { readonly parameters: URLSearchParams }): JSX.Element {
+  const isStored = useIsStored();
+  if (isStored) return <StoredLog parameters={parameters} />;
+  return (
+    <>
+      <h1>Logs</h1>
+      <NoStoreText what="The log" />
+    </>
+  );
+}
+
+function StoredLog({ parameters }: { readonly parameters: URLSearchParams }): JSX.Element {
   const app = useApp();
   const view = useMemo(() => viewIn(parameters), [parameters]);
   const [isWrapped, setWrapped] = useState(false);

@@ -55,7 +55,10 @@ export class LiveModel {
   constructor(send: SendRequest, refused: (why: string) => void) {
     this.#refused = refused;
     this.client = new Client(send, { opened: () => this.#opened(), lost: (pauseMs) => this.#lost(pauseMs) });
-    this.history = new MetricHistory((id, query) => this.client.metrics(id, query));
+    this.history = new MetricHistory(
+      (id, query) => this.client.metrics(id, query),
+      () => this.now(),
+    );
   }
 
   start(): void {
@@ -90,9 +93,10 @@ export class LiveModel {
     const begun = performance.now();
     try {
       const [processes, state] = await Promise.all([this.client.processes(), this.client.state()]);
+      // First: what is shown of the processes counts from it.
+      this.#ahead = Date.parse(state.updated) - Date.now();
       this.processes.set(processes);
       this.state.set(state);
-      this.#ahead = Date.parse(state.updated) - Date.now();
       this.updated.set(Date.now());
       this.history.add(processes);
     } catch (error) {

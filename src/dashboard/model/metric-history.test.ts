@@ -55,6 +55,36 @@ test("a curve that was scrolled out of view before its turn isn't asked for", as
   assert.deepEqual(asked, ["a", "b", "c", "e"]);
 });
 
+test("a curve that can't be loaded has a reason, is asked for once a minute while it is in view, and then appears", async () => {
+  let now = NOW;
+  let asked = 0;
+  let looks = 0;
+  let isBroken = true;
+  const history = new MetricHistory(
+    async () => {
+      asked += 1;
+      if (isBroken) throw new Error("Cannot read the metrics: the disk is gone");
+      return [point];
+    },
+    () => now,
+  );
+  const stop = history.listen("web", () => {
+    looks += 1;
+  });
+  await settled();
+  assert.deepEqual([history.problemOf("web"), asked, looks], ["Cannot read the metrics: the disk is gone", 1, 1]);
+  history.add([record]);
+  await settled();
+  assert.equal(asked, 1, "not twice in a minute");
+  now += 60_000;
+  isBroken = false;
+  history.add([record]);
+  await settled();
+  assert.deepEqual([history.problemOf("web"), asked, looks], [undefined, 2, 2]);
+  assert.equal(history.of("web")?.length, 1);
+  stop();
+});
+
 test("present values continue the curve, which moves once a minute and holds an hour", async () => {
   let now = NOW;
   let moves = 0;

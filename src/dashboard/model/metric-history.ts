@@ -13,6 +13,8 @@ export class MetricHistory {
   readonly #ask: (id: string, query: MetricQuery) => Promise<readonly MetricPoint[]>;
   readonly #now: () => number;
   readonly #points = new Map<string, readonly MinutePoint[]>();
+  /** Why points can't be loaded, and in which minute that was tried. */
+  readonly #problems = new Map<string, { readonly text: string; readonly minute: number }>();
   readonly #listeners = new Map<string, Set<() => void>>();
   readonly #queue: string[] = [];
   #asking = 0;
@@ -28,14 +30,16 @@ export class MetricHistory {
     return this.#points.get(id);
   }
 
+  /** Why there is no curve; undefined: it is there, or is being loaded for the first time. */
+  problemOf(id: string): string | undefined {
+    return this.#problems.get(id)?.text;
+  }
+
   /** Asks for the points if they are not known. Returns the function that ends listening. */
   listen(id: string, listener: () => void): () => void {
     const all = this.#listeners.get(id) ?? new Set();
     this.#listeners.set(id, all.add(listener));
-    if (!this.#points.has(id) && !this.#queue.includes(id)) {
-      this.#queue.push(id);
-      this.#next();
-    }
+    if (!this.#points.has(id)) this.#enqueue(id);
     return () => {
       all.delete(listener);
       if (all.size === 0) this.#listeners.delete(id);
@@ -44,7 +48,8 @@ export class MetricHistory {
 
   /** Present values, as the newest point of each known curve. */
   add(records: readonly ProcessRecord[]): void {
-    const minute = Math.floor(this.#now() / MINUTE_MS);
+    const minute = this.#minute;
+    for (const [id, problem] of this.#problems) if (problem.minute !== minute && this.#listeners.has(id)) this.#enqueue(id);
     for (const { id, cpuPercent, memoryBytes } of allOf(records)) {
       const before = this.#points.get(id);
       // Without values it doesn't run, and its curve has a gap.
@@ -55,6 +60,16 @@ export class MetricHistory {
       // The curve moves once a minute.
       if (before.at(-1)?.minute !== minute) this.#tell(id);
     }
+  }
+
+  get #minute(): number {
+    return Math.floor(this.#now() / MINUTE_MS);
+  }
+
+  #enqueue(id: string): void {
+    if (this.#queue.includes(id)) return;
+    this.#queue.push(id);
+    this.#next();
   }
 
   #next(): void {
@@ -72,13 +87,17 @@ export class MetricHistory {
 
   async #load(id: string): Promise<void> {
     const query = { from: this.#now() - HISTORY_MINUTES * MINUTE_MS, stepSeconds: 60 };
-    // Without a curve the values are there: a later look asks again.
-    const points = await this.#ask(id, query).catch(() => undefined);
-    if (points === undefined) return;
-    this.#points.set(
-      id,
-      points.map(({ time, cpuPercent, memoryBytes }) => ({ minute: Math.floor(Date.parse(time) / MINUTE_MS), cpuPercent, memoryBytes })),
-    );
+    try {
+      const points = await this.#ask(id, query);
+      this.#problems.delete(id);
+      this.#points.set(
+        id,
+        points.map(({ time, cpuPercent, memoryBytes }) => ({ minute: Math.floor(Date.parse(time) / MINUTE_MS), cpuPercent, memoryBytes })),
+      );
+    } catch (error) {
+      // Tried again in the next minute.
+      this.#problems.set(id, { text: (error as Error).message, minute: this.#minute });
+    }
     this.#tell(id);
   }
 

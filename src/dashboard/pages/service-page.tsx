@@ -2,6 +2,7 @@
 
 import type { ComponentChildren, JSX } from "preact";
 import { age, size } from "../../base/quantity.ts";
+import type { PartRecord } from "../../contract/part-record.ts";
 import type { PluginRecord } from "../../contract/plugin-record.ts";
 import type { StateRecord } from "../../contract/state-record.ts";
 import { useApp, useNow, useObserved } from "../parts/app-context.ts";
@@ -26,6 +27,7 @@ export function ServicePage(): JSX.Element {
             <ServiceCard state={state} now={now} />
             <MachineCard state={state} />
           </div>
+          <PartTable parts={state.parts ?? []} />
           <PluginTable plugins={state.plugins ?? []} now={now} />
         </>
       )}
@@ -99,6 +101,46 @@ function MachineCard({ state: { system } }: { readonly state: StateRecord }): JS
       </Fact>
       <Fact name="Up">{age(uptimeSeconds * 1_000)}</Fact>
     </Card>
+  );
+}
+
+const PART_WORK: Readonly<Record<PartRecord["part"], string>> = {
+  keeper: "owns the processes",
+  service: "decides, and answers this page",
+  logger: "writes the output",
+  balancer: "accepts clients of common ports",
+};
+
+function PartTable({ parts }: { readonly parts: readonly PartRecord[] }): JSX.Element | null {
+  if (parts.length === 0) return null;
+  return (
+    <section aria-labelledby="parts-title">
+      <h2 id="parts-title">Parts</h2>
+      <ScrollArea name="Table of parts">
+        <table class="plain parts">
+          <thead>
+            <tr>
+              <th scope="col">Part</th>
+              <th scope="col">Pid</th>
+              <th scope="col">Version</th>
+              <th scope="col">Private memory</th>
+            </tr>
+          </thead>
+          <tbody>
+            {parts.map(({ part, pid, version, memoryBytes }) => (
+              <tr key={part}>
+                <th scope="row">
+                  {part} <span class="muted">{PART_WORK[part]}</span>
+                </th>
+                <td class="number">{pid}</td>
+                <td>{version ?? "not known"}</td>
+                <td class="number">{memoryBytes === undefined ? "" : size(memoryBytes)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </ScrollArea>
+    </section>
   );
 }
 

@@ -6,6 +6,7 @@ const PATHS = {
   stop: "M4 4h8v8H4z",
   restart: "M12.7 6A5 5 0 1 0 13 8.6M13 2.8V6H9.8",
   more: "M8 3.2v.1M8 8v.1M8 12.8v.1",
+  gap: "M1.5 11h3M11.5 5h3M8 2.5v6.5M8 12.3v.2",
   close: "M4 4l8 8M12 4l-8 8",
   search: "M7 11.5a4.5 4.5 0 1 0 0-9 4.5 4.5 0 0 0 0 9zM10.3 10.3 14 14",
   up: "M4 10l4-4 4 4",

@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { HISTORY_MINUTES, type MinutePoint } from "../model/metric-history.ts";
 import { useApp } from "./app-context.ts";
+import { Icon } from "./icons.tsx";
 
 const WIDTH = 60;
 const HEIGHT = 16;
@@ -24,18 +25,31 @@ function curvePath(points: readonly MinutePoint[], kind: CurveKind, now: number)
   return path;
 }
 
-/** The number beside it says what matters, so it has no name of its own. */
+/** The number beside it says what matters, so the curve has no name. In place of one that can't be loaded there is a sign with the reason. */
 export function Sparkline({ id, kind }: { readonly id: string; readonly kind: CurveKind }): JSX.Element {
   const { model } = useApp();
-  const [path, setPath] = useState(() => curvePath(model.history.of(id) ?? [], kind, model.now()));
+  const look = (): Drawing => ({ path: curvePath(model.history.of(id) ?? [], kind, model.now()), problem: model.history.problemOf(id) });
+  const [{ path, problem }, setDrawing] = useState(look);
   useEffect(() => {
-    const draw = (): void => setPath(curvePath(model.history.of(id) ?? [], kind, model.now()));
+    const draw = (): void => setDrawing(look());
     draw();
     return model.history.listen(id, draw);
   }, [model, id, kind]);
+  if (problem !== undefined) return <NoCurve problem={problem} />;
   return (
     <svg class={`sparkline ${kind}`} viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
       <path d={path} />
     </svg>
+  );
+}
+
+type Drawing = { readonly path: string; readonly problem: string | undefined };
+
+function NoCurve({ problem }: { readonly problem: string }): JSX.Element {
+  const text = `No curve: ${problem}`;
+  return (
+    <span class="no-curve" role="img" aria-label={text} title={text}>
+      <Icon name="gap" />
+    </span>
   );
 }

@@ -1,8 +1,10 @@
 /** How a process is run, without secrets; for tokens with the scope `admin`. */
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import type { DefinitionRecord, VariableRecord } from "../../contract/definition-record.ts";
+import { printableLine } from "../../base/printable.ts";
+import type { DefinitionRecord, VariableRecord, WrittenPart } from "../../contract/definition-record.ts";
 import { useApp, useRights } from "../parts/app-context.ts";
+import { ScrollArea } from "../parts/scroll-area.tsx";
 
 export function DefinitionSection({ id }: { readonly id: string }): JSX.Element | null {
   const { model } = useApp();
@@ -19,6 +21,7 @@ export function DefinitionSection({ id }: { readonly id: string }): JSX.Element 
       <h2 id="definition-title">Definition{definitions.length > 1 ? ` of ${first?.process}; the other instances are alike` : ""}</h2>
       {problem !== undefined && <p class="problem">{problem}</p>}
       {first !== undefined && <DefinitionFacts definition={first} />}
+      {first?.written !== undefined && <WrittenText written={first.written} />}
     </section>
   );
 }
@@ -47,6 +50,28 @@ function DefinitionFacts({ definition }: { readonly definition: DefinitionRecord
           </ul>
         </details>
       )}
+    </>
+  );
+}
+
+/** What the file has now, which may not be applied yet. */
+function WrittenText({ written: { file, line, text } }: { readonly written: WrittenPart }): JSX.Element {
+  return (
+    <>
+      <h3>
+        In the file{" "}
+        <code>
+          {file}:{line}
+        </code>
+      </h3>
+      <ScrollArea name="Part of the configuration file" className="scroll written">
+        <pre>
+          {text
+            .split("\n")
+            .map((each) => printableLine(each))
+            .join("\n")}
+        </pre>
+      </ScrollArea>
     </>
   );
 }

@@ -3,9 +3,12 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { size } from "../../base/quantity.ts";
+import { hostTime } from "../../base/time-stamp.ts";
 import type { ChartData, ChartKind } from "./chart-data.ts";
 
 const HEIGHT = 170;
+/** Seconds. */
+const DAY = 86_400;
 /** In the style sheet. */
 const SERIES_COLORS = 6;
 const TITLES: Readonly<Record<ChartKind, string>> = { cpuPercent: "CPU", memoryBytes: "Memory" };
@@ -85,9 +88,18 @@ function optionsFor(
     cursor: { y: false, drag: { x: true, y: false } },
     legend: { show: names.length > 1 },
     scales: { y: { range: (_, __, top) => [0, Math.max(top * 1.1, kind === "cpuPercent" ? 1 : 1e6)] } },
-    axes: [axis, { ...axis, size: 64, values: (_, values) => values.map((value) => valueText(kind, value)) }],
+    axes: [
+      { ...axis, values: (_, times) => times.map((time) => timeText(time, (times[1] ?? time) - (times[0] ?? time))) },
+      { ...axis, size: 64, values: (_, values) => values.map((value) => valueText(kind, value)) },
+    ],
     series: [{}, ...series],
   };
+}
+
+/** As everywhere in procman. `time`: seconds since 1970. `step`: seconds between two of them. */
+function timeText(time: number, step: number): string {
+  const text = hostTime(time * 1_000);
+  return step >= DAY ? text.slice(5, 10) : text.slice(11, step > 0 && step < 60 ? 19 : 16);
 }
 
 /** A canvas needs colours as they are computed, for the scheme of the moment. */

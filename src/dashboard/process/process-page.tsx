@@ -7,6 +7,7 @@ import { hashOf } from "../model/page-address.ts";
 import { allOf, dependentsOf, toneOf } from "../model/record-lists.ts";
 import { useApp, useNow, useObserved } from "../parts/app-context.ts";
 import { Moment } from "../parts/moments.tsx";
+import { NoStoreText, useIsStored } from "../parts/no-store.tsx";
 import { ProcessActions } from "../parts/process-actions.tsx";
 import { StateBadge, ToneSign } from "../parts/state-badge.tsx";
 import { DefinitionSection } from "./definition-section.tsx";
@@ -45,6 +46,7 @@ function FoundProcess({ record, records }: FoundProcessProps): JSX.Element {
   const [hours, setHours] = useState(1);
   const now = useNow(CLOCK_MS);
   const { incidents, problem } = useIncidents(record.id);
+  const isStored = useIsStored();
   return (
     <>
       <ProcessHeader record={record} />
@@ -59,6 +61,7 @@ function FoundProcess({ record, records }: FoundProcessProps): JSX.Element {
           </button>
         ))}
       </fieldset>
+      {!isStored && <NoStoreText what="The log of this process" />}
       <RunTimeline record={record} incidents={incidents} now={now} rangeMs={hours * HOUR_MS} />
       <ProcessCharts record={record} rangeMs={hours * HOUR_MS} />
       <InstanceTable record={record} />

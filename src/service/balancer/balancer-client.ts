@@ -1,7 +1,7 @@
 /** The service's connection to the balancer. It reconnects until the balancer answers. */
 import type { Socket } from "node:net";
 import { JsonLines, jsonLine } from "../../base/json-lines.ts";
-import type { FromBalancer, Front, FrontReport, ToBalancer } from "../../ipc/balancer-protocol.ts";
+import type { BalancerIdentity, FromBalancer, Front, FrontReport, ToBalancer } from "../../ipc/balancer-protocol.ts";
 import { isOwnSocket, runningBalancerSocket } from "../../os/balancer-socket.ts";
 import { connectUnix } from "../../os/unix-socket.ts";
 
@@ -23,6 +23,7 @@ export class BalancerClient {
   readonly #options: BalancerClientOptions;
   #socket: Socket | undefined;
   #isUp = false;
+  #identity: BalancerIdentity | undefined;
   /** The balancer has applied fronts of this service. */
   #isApplied = false;
   #lostAt = performance.now();
@@ -35,6 +36,11 @@ export class BalancerClient {
   /** A balancer answers, or did a moment ago. */
   get isAnswered(): boolean {
     return this.#isUp || performance.now() - this.#lostAt < SILENT_MS;
+  }
+
+  /** undefined: none answers. */
+  get identity(): BalancerIdentity | undefined {
+    return this.#isUp ? this.#identity : undefined;
   }
 
   constructor(options: BalancerClientOptions) {
@@ -83,6 +89,7 @@ export class BalancerClient {
     }
     if (message.t !== "hello") return;
     this.#isUp = true;
+    this.#identity = message;
     this.#attempts = 0;
     this.#sendFronts(++this.#serial);
   }

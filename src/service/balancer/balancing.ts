@@ -1,7 +1,7 @@
 /** Tells the balancer which instances may get connections, and adds its data to their records. */
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { ProcessRecord } from "../../contract/records.ts";
-import type { BackendState, Front, FrontReport, FrontSpec } from "../../ipc/balancer-protocol.ts";
+import type { BackendState, BalancerIdentity, Front, FrontReport, FrontSpec } from "../../ipc/balancer-protocol.ts";
 import type { Listening } from "../../ipc/keeper-protocol.ts";
 import { waitsForConnections } from "../../os/epoll.ts";
 import { addressOf, type InheritedSockets } from "../../os/inherited-sockets.ts";
@@ -114,6 +114,11 @@ export class Balancing implements Subsystem {
       remember: (id, snapshot) => spawner.remember(id, snapshot),
       forget: (id) => spawner.forget(id),
     };
+  }
+
+  /** Of the balancer; undefined: none is wanted, or none answers. */
+  get identity(): BalancerIdentity | undefined {
+    return this.#balancer?.identity;
   }
 
   /** Resumes the pending stops of a service that was killed. */

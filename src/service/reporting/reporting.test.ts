@@ -75,6 +75,7 @@ function watched(
       ...service,
       startedAt: Date.now(),
       keeper: 1,
+      parts: [],
       plugins: undefined,
     });
   const reporting = newReporting({
@@ -119,6 +120,7 @@ function watched(
       supervisor,
       spec,
       specs: () => config.processes,
+      configFile: () => config.file,
       status,
       actions,
       reloads: { plan: notAsked, reload: notAsked },

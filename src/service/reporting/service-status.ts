@@ -3,6 +3,7 @@ import { arch, availableParallelism, freemem, hostname, loadavg, platform, relea
 import { VERSION } from "../../base/version.ts";
 import type { Config } from "../../config/spec.ts";
 import { lastEndpoint } from "../../connection/endpoint-file.ts";
+import type { PartRecord } from "../../contract/part-record.ts";
 import type { PluginRecord } from "../../contract/plugin-record.ts";
 import type { Status } from "../../contract/records.ts";
 import type { StateRecord, SystemRecord } from "../../contract/state-record.ts";
@@ -19,6 +20,7 @@ export type ServiceStatusInput = {
   readonly startedAt: number;
   /** Pid of the keeper. */
   readonly keeper: number;
+  readonly parts: readonly PartRecord[];
   /** undefined: no plugins are configured. */
   readonly plugins: readonly PluginRecord[] | undefined;
 };
@@ -30,6 +32,7 @@ export function serviceStatus({
   isTerminating,
   startedAt,
   keeper,
+  parts,
   plugins,
 }: ServiceStatusInput): StateRecord {
   const now = Date.now();
@@ -47,11 +50,13 @@ export function serviceStatus({
     configFile: config.file,
     ...(config.profile === undefined ? {} : { profile: config.profile }),
     ...(port === undefined || hostname === undefined || problem !== undefined ? {} : { api: { hostname, port } }),
+    internalLogHours: config.internalLogHours,
     memory: { rss, heapTotal, heapUsed, external },
     // Microseconds of CPU per milliseconds of uptime, as percent of a core.
     cpuPercent: Math.round((user + system) / Math.max(1, now - startedAt)) / 10,
     system: systemOf(),
     runtime: { name: "node", version: process.versions.node },
+    parts,
     processes: { total: processes.length, ...countsOf(processes, isSkipped) },
     ...(plugins === undefined ? {} : { plugins }),
   };

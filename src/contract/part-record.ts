@@ -1,0 +1,24 @@
+/** Record of one of procman's own processes, with the schema. */
+import { enumeration, integer, optional, schemaFor, string } from "../base/schema.ts";
+
+/** One of procman's own processes. */
+export type PartRecord = {
+  readonly part: "keeper" | "service" | "logger" | "balancer";
+  readonly pid: number;
+  /** Absent: it has not told it, as a keeper of 0.1.0. After an upgrade the keeper stays at its version. */
+  readonly version?: string;
+  /** Private memory, as of a process; of the balancer: with its further processes. Absent on other systems than Linux. */
+  readonly memoryBytes?: number;
+};
+
+export const PART = schemaFor<PartRecord>(
+  {
+    part: enumeration(["keeper", "service", "logger", "balancer"]),
+    pid: integer({ description: "Its pid." }),
+    version: optional(string({ description: "After an upgrade the keeper stays at its version. Absent: not known." })),
+    memoryBytes: optional(
+      integer({ description: "Private memory; of the balancer with its further processes. Absent: only Linux tells it." }),
+    ),
+  },
+  { description: "One of procman's own processes." },
+);
