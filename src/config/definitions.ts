@@ -79,11 +79,6 @@ function variablesOf({ env, envFile = [], cluster, path, pathFirst = [] }: Proce
   ];
 }
 
-/** Whether the value of a variable must not be shown: by its name, or as it has a user and password in an address. */
-export function mayBeSecret(name: string, value: string): boolean {
-  return SECRET_NAME.test(name) || value.search(IN_ADDRESS) !== -1;
-}
-
 function variableOf(name: string, value: EnvValue): VariableRecord {
   if (typeof value === "object") {
     return "file" in value ? { name, source: "file", from: value.file } : { name, source: "variable", from: value.env };

@@ -14,6 +14,11 @@ export function isSecretName(name: string): boolean {
   return SECRET_NAME.test(name);
 }
 
+/** Whether the value of a variable must not be shown: by its name, or as it has a user and password in an address. */
+export function mayBeSecret(name: string, value: string): boolean {
+  return isSecretName(name) || withoutPasswords(value) !== value;
+}
+
 export function withoutPasswords(text: string): string {
   return text.replace(IN_ADDRESS, `$1${HIDDEN}@`);
 }

@@ -1,7 +1,7 @@
 /** From the specifications of a configuration to workloads: instances of a cluster become replicas where they are alike. */
 import { expand, referencesIn } from "../base/interpolate.ts";
 import { clusterVariables } from "../config/cluster-variables.ts";
-import { mayBeSecret } from "../config/definitions.ts";
+import { mayBeSecret } from "../config/hidden-values.ts";
 import type { Config, EnvValue, ProcessSpec } from "../config/spec.ts";
 import type { ReadyProbe } from "../contract/probe-spec.ts";
 import { isAboutEnd } from "../supervisor/definition.ts";
