@@ -35,7 +35,7 @@ const EXAMPLES: Readonly<Record<CommandName, readonly string[]>> = {
     "import ecosystem.config.js",
     "import compose.yaml --check",
     "import /etc/systemd/system/web.service --stdout",
-    "pm2 jlist | procman import -",
+    "import --from-running pm2",
   ],
   validate: ["validate", "validate --profile production"],
   schema: ["schema > procman.schema.json"],

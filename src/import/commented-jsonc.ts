@@ -1,13 +1,13 @@
 /** The text of a draft: JSON with comments. */
 import { printableLine } from "../base/printable.ts";
-import type { ConfigurationDraft, ImportNote, ProcessDraft } from "./configuration-draft.ts";
+import type { DraftContent, ImportNote, ProcessDraft } from "./configuration-draft.ts";
 import { configurationOf, membersOf } from "./repair.ts";
 
 /** Values up to this are written in one line. Characters. */
 const WIDTH = 120;
 
 /** `from`: the foreign files. */
-export function commentedText(configuration: ConfigurationDraft, from: readonly string[]): string {
+export function commentedText(configuration: DraftContent, from: readonly string[]): string {
   const { processes: _, profiles, ...top } = configurationOf(configuration);
   const list = configuration.processes.map(processText);
   const left = configuration.dropped.map(({ name, origin, notes }) =>

@@ -42,6 +42,12 @@ export class ProcessDraft {
   }
 }
 
+/** What is written of a draft. */
+export type DraftContent = Readonly<Pick<ConfigurationDraft, "fields" | "notes" | "profiles">> & {
+  readonly processes: readonly ProcessDraft[];
+  readonly dropped: readonly ProcessDraft[];
+};
+
 /** The configuration while it is made, of one or several foreign files. */
 export class ConfigurationDraft {
   /** Folder of the file that will be written: relative paths are written for it. */

@@ -1,5 +1,5 @@
 /** From foreign files to the text of a valid configuration. */
-import { basename, dirname } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { isObject } from "../base/schema-check.ts";
 import { commentedText } from "./commented-jsonc.ts";
 import { importCompose } from "./compose.ts";
@@ -35,9 +35,21 @@ export type Imported = { readonly configuration: ConfigurationDraft; readonly te
  * @example
  * const { text } = await importFiles(["Procfile"], { file: "/srv/shop/procman.jsonc", cwd: "/srv/shop" });
  */
-export async function importFiles(paths: readonly string[], { file, cwd, kind }: ImportOptions): Promise<Imported> {
+export async function importFiles(paths: readonly string[], options: ImportOptions): Promise<Imported> {
+  return importSources(
+    paths.map((path) => recognised(readForeign(path, options.cwd), options.kind)),
+    options,
+  );
+}
+
+/** The apps of a running pm2. `list`: what `pm2 jlist` prints. */
+export function importRunning(list: readonly unknown[], options: ImportOptions): Promise<Imported> {
+  const source = { file: join(options.cwd, "pm2"), shownAs: "--from-running pm2", text: "" };
+  return importSources([{ kind: "pm2", source, data: list }], options);
+}
+
+async function importSources(sources: readonly KnownSource[], { file, cwd }: ImportOptions): Promise<Imported> {
   const configuration = new ConfigurationDraft(dirname(file));
-  const sources = paths.map((path) => recognised(readForeign(path, cwd), kind));
   const units = sources.filter((each) => each.kind === "systemd").map(({ source }) => source);
   for (const source of sources) if (source.kind !== "systemd") await importOne(source, configuration, cwd);
   for (const unit of units.slice(0, 1)) withPlace(unit, () => importUnits(units, configuration, (path) => readDropIns(path, cwd)));

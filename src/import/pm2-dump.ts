@@ -71,7 +71,9 @@ function appOf([app = {}, ...others]: readonly AppRecord[], environment: NodeJS.
     script: app.pm_exec_path,
     interpreter: basename(interpreter) === "node" ? "node" : interpreter,
     cwd: app.pm_cwd,
-    ...(isCluster && { exec_mode: "cluster" }),
+    // A stop by hand stays.
+    ...(app.status === "stopped" && app.autorestart !== false && { autostart: false }),
+    exec_mode: isCluster ? "cluster" : "fork",
     ...((isCluster || others.length > 0) && { instances: others.length + 1 }),
     env: isObject(app.env) ? ownVariables(app.env, scalarText(app.name), environment) : {},
     ...logFile("out_file", app.pm_out_log_path),

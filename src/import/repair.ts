@@ -1,7 +1,7 @@
 /** Makes a draft valid: what procman refuses becomes a note that says why. */
 import { ConfigurationError } from "../config/problems.ts";
 import { checkConfiguration } from "../config/validate.ts";
-import type { ConfigurationDraft, ProcessDraft } from "./configuration-draft.ts";
+import type { ConfigurationDraft, DraftContent, ProcessDraft } from "./configuration-draft.ts";
 
 /** More than the depth of the schema: each round removes at least one value that is refused. */
 const MAX_ROUNDS = 50;
@@ -14,7 +14,7 @@ export function membersOf({ id, fields: { cmd, ...others } }: ProcessDraft): Rea
 }
 
 /** The configuration as it is written, in the order of its fields. */
-export function configurationOf({ fields, processes, profiles }: ConfigurationDraft): Readonly<Record<string, unknown>> {
+export function configurationOf({ fields, processes, profiles }: DraftContent): Readonly<Record<string, unknown>> {
   const { name, ...others } = fields;
   return {
     ...(name !== undefined && { name }),

@@ -24,8 +24,14 @@ export function define(parent: Command): void {
     .description(
       "Makes a configuration file of files of pm2, supervisord, process-compose, compose or systemd, of a Procfile or a crontab. What has no equal in procman is a comment that says what to do. An ecosystem file of pm2 is a program, and is run for that, for at most 10 s.",
     )
-    .argument("<file...>", 'files of the other process manager; "-": standard input, for the output of pm2 jlist')
+    .argument("[file...]", 'files of the other process manager; "-": standard input, for the output of pm2 jlist')
     .addOption(new Option("--from <kind>", "what the files are (default: by name and content)").choices(KINDS))
+    .addOption(
+      new Option(
+        "--from-running <manager>",
+        "take the apps of a running pm2 over, one by one: stopped there, started here; all back if one fails",
+      ).choices(["pm2"]),
+    )
     .option("-c, --config <path>", "file to create (default: procman.jsonc in this folder)")
     .option("--force", "overwrite an existing file")
     .option("--stdout", "print the configuration instead of writing it")
@@ -36,6 +42,7 @@ export function define(parent: Command): void {
 
 type Options = {
   readonly from?: SourceKind;
+  readonly fromRunning?: "pm2";
   readonly config?: string;
   readonly force?: boolean;
   readonly stdout?: boolean;
@@ -44,47 +51,76 @@ type Options = {
 };
 
 async function importCommand(paths: readonly string[], options: Options): Promise<void> {
-  const [{ importFiles }, { fileToCreate }, { displayPath }, { check }, { createFile, replaceFile, printWarnings }] = await Promise.all([
-    import("../../import/importer.ts"),
+  const [{ fileToCreate }, { displayPath }, { check }] = await Promise.all([
     import("./init-command.ts"),
     import("../../config/config-file.ts"),
     import("../../config/load.ts"),
-    import("../edit-file.ts"),
   ]);
-  const cwd = process.cwd();
-  const file = fileToCreate(options.config, cwd);
-  const shownAs = displayPath(file, cwd);
-  const exists = existsSync(file);
+  const isRunning = options.fromRunning !== undefined;
+  if (isRunning === paths.length > 0) throw new ProcmanError("usage", "Cannot import: name files, or --from-running pm2");
+  const file = fileToCreate(options.config, process.cwd());
+  const shownAs = displayPath(file, process.cwd());
   const writes = options.stdout !== true && options.check !== true;
-  if (writes && exists && options.force !== true)
-    throw new ProcmanError(
-      "file-exists",
-      `Cannot create ${shownAs}: it exists already; --force overwrites it, --stdout prints the configuration, -c names another file`,
-    );
-  const imported = await importFiles(paths, { file, cwd, kind: options.from });
+  if (writes && existsSync(file) && (isRunning || options.force !== true)) throw existing(shownAs, isRunning);
+  const from = isRunning ? ["the running pm2"] : paths;
+  const { list, ...imported } = await importedFrom(paths, file, options);
   const { text, configuration } = imported;
-  if (options.check !== true && configuration.processes.length === 0)
-    throw new ProcmanError(
-      "configuration-invalid",
-      [`Cannot import ${paths.join(", ")}: nothing of it can be run`, ...rowsOf(configuration)].join("\n"),
-    );
+  if (options.check !== true && configuration.processes.length === 0) throw nothingToRun(from, configuration);
   const config = check({ file, shownAs, text });
-  if (writes) await (exists ? replaceFile : createFile)(file, text);
   if (options.stdout === true) process.stdout.write(text);
-  printReport(imported, { paths, shownAs: writes ? shownAs : undefined, ...options });
-  if (writes) printWarnings(config, { file, shownAs, text });
-  if (options.check === true && configuration.dropped.length > 0) process.exitCode = EXIT.refused;
+  if (!writes) return reportAlone(imported, { paths: from, shownAs: undefined, ...options });
+  if (isRunning) await (await import("../take-over.ts")).takeOver({ configuration, list, file, shownAs });
+  else await written(file, text);
+  printReport(imported, { paths: from, shownAs, ...options });
+  (await import("../edit-file.ts")).printWarnings(config, { file, shownAs, text });
+}
+
+function reportAlone(imported: Imported, report: ImportReport): void {
+  printReport(imported, report);
+  if (report.check === true && imported.configuration.dropped.length > 0) process.exitCode = EXIT.refused;
+}
+
+/** `list`: of a running pm2. */
+async function importedFrom(
+  paths: readonly string[],
+  file: string,
+  { from: kind, fromRunning }: Options,
+): Promise<Imported & { readonly list: readonly unknown[] }> {
+  const { importFiles, importRunning } = await import("../../import/importer.ts");
+  const cwd = process.cwd();
+  if (fromRunning === undefined) return { ...(await importFiles(paths, { file, cwd, kind })), list: [] };
+  const list = await (await import("../running-pm2.ts")).listOfPm2();
+  return { ...(await importRunning(list, { file, cwd })), list };
+}
+
+function nothingToRun(from: readonly string[], configuration: ConfigurationDraft): ProcmanError {
+  const lines = [`Cannot import ${from.join(", ")}: nothing of it can be run`, ...rowsOf(configuration)];
+  return new ProcmanError("configuration-invalid", lines.join("\n"));
+}
+
+function existing(shownAs: string, isRunning: boolean): ProcmanError {
+  const remedy = isRunning ? "-c names another file" : "--force overwrites it, --stdout prints the configuration, -c names another file";
+  return new ProcmanError("file-exists", `Cannot create ${shownAs}: it exists already; ${remedy}`);
+}
+
+async function written(file: string, text: string): Promise<void> {
+  const { createFile, replaceFile } = await import("../edit-file.ts");
+  await (existsSync(file) ? replaceFile : createFile)(file, text);
 }
 
 type ImportReport = Options & { readonly paths: readonly string[] /** The file that was written. */; readonly shownAs: string | undefined };
 
 /** With --stdout it goes to standard error. */
-function printReport({ configuration }: Imported, { paths, shownAs, json = false, stdout = false }: ImportReport): void {
+function printReport({ configuration }: Imported, { paths, shownAs, json = false, stdout = false, fromRunning }: ImportReport): void {
   const target = stdout ? process.stderr : process.stdout;
   if (json) return void target.write(`${JSON.stringify({ file: shownAs, ...reportOf(configuration) }, null, 2)}\n`);
   const { processes, left } = reportOf(configuration);
   const subject = `${processes.length === 1 ? "1 process" : `${processes.length} processes`} of ${paths.join(", ")}`;
-  const remedy = shownAs === undefined ? "" : "; `procman run` starts it";
+  const next =
+    fromRunning === undefined
+      ? "`procman run` starts it"
+      : "all of it runs here. `pm2 delete all && pm2 save` removes the stopped apps from pm2";
+  const remedy = shownAs === undefined ? "" : `; ${next}`;
   const rows = rowsOf(configuration);
   const lines = [
     shownAs === undefined ? subject : `${shownAs}: created with ${subject}${remedy}`,
