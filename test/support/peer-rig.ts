@@ -73,7 +73,7 @@ export class PeerRig {
   /** Ends what a failed test has left. */
   async end(): Promise<void> {
     const states = join(this.folder, ".procman");
-    for (const name of existsSync(states) ? readdirSync(states) : []) {
+    for (const name of existsSync(states) ? readdirSync(states).filter((each) => !each.startsWith(".")) : []) {
       const keeper = keeperIn(join(states, name));
       if (keeper === 0) continue;
       process.kill(keeper, "SIGTERM");
