@@ -1,6 +1,6 @@
 /** Command lines of systemd: words, variables, and prefixes. */
 import { type ForeignText, type Reference, shellWord, variable } from "./foreign-text.ts";
-import type { SystemdUnit } from "./systemd-unit.ts";
+import type { SystemdUnit } from "./service-unit.ts";
 import { unitWords } from "./unit-file.ts";
 
 /** `ExecStart=` and the hooks around it. undefined: there is none. */

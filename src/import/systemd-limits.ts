@@ -1,6 +1,6 @@
 /** Environment, identity, limits and output of a service of systemd. */
 import { envValue } from "./foreign-text.ts";
-import type { SystemdUnit } from "./systemd-unit.ts";
+import type { SystemdUnit } from "./service-unit.ts";
 import { unitWords } from "./unit-file.ts";
 
 export function serviceEnvironment({ draft, configuration, all, one }: SystemdUnit): void {

@@ -1,6 +1,6 @@
 /** When a service of systemd is restarted, and how it is stopped. */
 import { spanOf } from "./on-calendar.ts";
-import type { SystemdUnit } from "./systemd-unit.ts";
+import type { SystemdUnit } from "./service-unit.ts";
 
 const RESTARTS: Readonly<Record<string, string>> = {
   no: "never",

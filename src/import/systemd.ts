@@ -3,13 +3,13 @@
 import { basename, dirname } from "node:path";
 import type { ConfigurationDraft, ProcessDraft } from "./configuration-draft.ts";
 import { cronOf, spanOf } from "./on-calendar.ts";
+import type { SystemdUnit } from "./service-unit.ts";
 import type { ForeignFile } from "./source-file.ts";
 import { IGNORED_TARGETS, UNIT_ADVICE } from "./systemd-advice.ts";
 import { serviceLine } from "./systemd-command.ts";
 import { serviceEnvironment, serviceLimits, serviceOutput } from "./systemd-limits.ts";
 import { serviceRestarts, serviceStops } from "./systemd-policy.ts";
 import { specifiersOf } from "./systemd-specifiers.ts";
-import type { SystemdUnit } from "./systemd-unit.ts";
 import { readUnit, type UnitSections } from "./unit-file.ts";
 
 type Unit = { readonly name: string; readonly kind: string; readonly file: ForeignFile; readonly sections: UnitSections };
