@@ -103,6 +103,7 @@ export default defineConfig([
   ...program("cli", "src/cli/cli-boot.ts"),
   ...cachedProgram("cli-main", "src/cli/main.ts").map((build) => ({ ...build, ...IN_ONE_FILE })),
   ...program("export", "src/export/export.ts"),
+  ...program("import-main", "src/cli/import-main.ts").map((build) => ({ ...build, ...IN_ONE_FILE })),
   ...inThread("plugin-thread", "src/plugins/thread.ts"),
   ...readdirSync("src/plugins/shipped").flatMap((name) => inThread(`plugin-${name}`, `src/plugins/shipped/${name}/index.ts`)),
   // In one build: what two entries export is the same, and `instanceof` works across them. Nothing of Node is in the client, for browsers.

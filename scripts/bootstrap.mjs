@@ -10,6 +10,7 @@ const PROGRAMS = {
   python3: "python3",
   gcc: "gcc",
   make: "make",
+  supervisord: "supervisor",
   tini: "tini",
   promtool: "prometheus",
   faketime: "faketime",

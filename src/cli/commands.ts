@@ -33,6 +33,7 @@ export const COMMANDS: Readonly<Record<CommandName, () => Promise<CommandModule>
   add: () => import("./commands/add-command.ts"),
   append: () => import("./commands/append-command.ts"),
   remove: () => import("./commands/remove-command.ts"),
+  import: () => import("./commands/import-command.ts"),
   validate: () => import("./commands/validate-command.ts"),
   export: () => import("./commands/export-command.ts"),
   schema: () => import("./commands/schema-command.ts"),

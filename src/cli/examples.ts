@@ -31,6 +31,12 @@ const EXAMPLES: Readonly<Record<CommandName, readonly string[]>> = {
   add: ["add -- node server.js", "add --id mail -- node mail.js --port 2525", "add './report.sh | gzip > report.gz'"],
   append: ['append --id mail --cmd "node mail.js" --restart always', 'append --id report --cmd ./report.sh --cron "0 3 * * *"'],
   remove: ["remove mail", "remove mail --apply"],
+  import: [
+    "import ecosystem.config.js",
+    "import compose.yaml --check",
+    "import /etc/systemd/system/web.service --stdout",
+    "import --from-running pm2",
+  ],
   validate: ["validate", "validate --profile production"],
   export: ["export --to compose --output deploy", "export --to kubernetes --image registry.example.com/shop:1", "export --to haproxy"],
   schema: ["schema > procman.schema.json"],

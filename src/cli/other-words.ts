@@ -3,6 +3,7 @@
 /** What to type instead; the end of a sentence. */
 const SHOWN = '"procman status" shows the processes, "procman list" all procmans of this user';
 const REMOVED = '"procman remove ID --apply" takes a process out of the configuration file and stops it';
+const IMPORTED = '"procman import FILE" makes a configuration file of one of another process manager';
 const AT_HAND = "it is not needed: the programs run on this host, outside of containers";
 
 const OTHER_WORDS: Readonly<Record<string, string>> = {
@@ -46,6 +47,7 @@ const OTHER_WORDS: Readonly<Record<string, string>> = {
   pause: '"procman signal STOP ID" halts a process, "procman signal CONT ID" continues it',
   unpause: '"procman signal CONT ID" continues a halted process',
   sendSignal: '"procman signal HUP ID" sends a signal',
+  convert: IMPORTED,
   exec: AT_HAND,
   build: AT_HAND,
   pull: AT_HAND,

@@ -50,6 +50,7 @@ const GROUPS = [
       add: "Add a program to the configuration file, and start it",
       append: "Add a process to the configuration file",
       remove: "Remove a process from the configuration file",
+      import: "Make a configuration file of one of pm2, supervisord, systemd, compose or cron",
       validate: "Check the configuration file and show all problems",
       export: "Write files for systemd, compose, Swarm, Kubernetes, Nomad, HAProxy, or a Procfile",
       schema: "Print the JSON schema of the configuration file",

@@ -1,12 +1,12 @@
 /** Entry: the files of a target for a configuration, and what it can't carry. */
 import type { Config } from "../config/spec.ts";
-import { exportCompose } from "./targets/compose.ts";
+import { exportCompose } from "./targets/compose-target.ts";
 import { exportHaproxy } from "./targets/haproxy.ts";
 import { exportKubernetes } from "./targets/kubernetes.ts";
 import { exportNomad } from "./targets/nomad.ts";
-import { exportProcfile } from "./targets/procfile.ts";
+import { exportProcfile } from "./targets/procfile-target.ts";
 import { exportSwarm } from "./targets/swarm.ts";
-import { exportSystemd } from "./targets/systemd.ts";
+import { exportSystemd } from "./targets/systemd-target.ts";
 import type { Alike, Exported, Exporter, Project, TargetName } from "./workload.ts";
 import { workloadsOf } from "./workloads.ts";
 

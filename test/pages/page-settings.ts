@@ -128,6 +128,15 @@ const INCIDENTS_MD: readonly Setting[] = [
   { block: "TOKEN=", config: withApi, before: "procman run --detach" },
 ];
 
+const IMPORT_MD: readonly Setting[] = [
+  {
+    block: "$ procman import ecosystem.config.js",
+    config: null,
+    before: `echo 'module.exports = { apps: [{ name: "web", script: "server.js", post_update: [] }, { name: "report", script: "report.sh", cron_restart: "0 3 * * *", autorestart: false }] }' > ecosystem.config.js`,
+  },
+  { block: "$ procman import Procfile", config: null, before: "printf 'web: node server.js\\nthis is no program\\n' > Procfile" },
+];
+
 const MONITOR_MD: readonly Setting[] = [{ block: "procman monitor ", config: { name: "shop", processes: [web] } }];
 
 const LIBRARY_MD: readonly Setting[] = [
@@ -239,6 +248,7 @@ test -x "$(sed -n 's/^CMD ."\\([^"]*\\)".*/\\1/p' block)"`,
       needs: "redis-server",
     },
   ],
+  "docs/import.md": IMPORT_MD,
   "docs/incidents.md": INCIDENTS_MD,
   "docs/library.md": LIBRARY_MD,
   "docs/limits.md": [{ block: '{\n  "processes": [{', needs: "root" }],

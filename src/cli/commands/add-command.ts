@@ -3,6 +3,7 @@ import { basename, dirname } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { Command } from "commander";
 import { ProcmanError } from "../../base/errors.ts";
+import { shellQuote } from "../../base/shell-quote.ts";
 import { withConfig } from "../options.ts";
 
 /** Programs whose first argument names what they run. */
@@ -36,7 +37,7 @@ async function add(words: readonly string[], { id: given, config: path }: Option
     ]);
   const { fileToCreate, nameOf, starter } = init;
   const cwd = process.cwd();
-  const cmd = words.length === 1 ? (words[0] ?? "") : words.map(quoted).join(" ");
+  const cmd = words.length === 1 ? (words[0] ?? "") : words.map(shellQuote).join(" ");
   const id = given ?? nameOf(programIn(words.length === 1 ? cmd.trim().split(/\s+/) : words));
   const present = existing(() => read(path, cwd));
   const file = present?.file ?? fileToCreate(path, cwd);
@@ -73,9 +74,4 @@ function programIn(words: readonly string[]): string {
   const script = INTERPRETERS.test(basename(first)) ? rest.find((word) => !word.startsWith("-")) : undefined;
   const name = basename(script ?? first);
   return name.replace(/(.)\.[A-Za-z]{1,4}$/, "$1");
-}
-
-/** As one word of a command line for /bin/sh. */
-function quoted(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

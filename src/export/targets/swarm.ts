@@ -17,7 +17,7 @@ import {
 } from "../note-rules.ts";
 import { type Exported, type Note, type Project, present, seconds, type Workload } from "../workload.ts";
 import { yamlText } from "../yaml-file.ts";
-import { type ComposeTree, composeService, dockerUlimits, resourcesOf, secretName, ULIMIT_RULE } from "./compose-service.ts";
+import { type ComposeTree, composeService, dockerUlimits, resourcesOf, secretName, ULIMIT_RULE } from "./compose-target-service.ts";
 
 export function exportSwarm(all: readonly Workload[], project: Project): Exported {
   const image = imageOf(all, project);

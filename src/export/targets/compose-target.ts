@@ -25,7 +25,7 @@ import {
   secretName,
   ULIMIT_RULE,
   withoutReferences,
-} from "./compose-service.ts";
+} from "./compose-target-service.ts";
 import { balancerConfig, commonPortsOf } from "./haproxy.ts";
 
 const BALANCER = "balancer";

@@ -5,7 +5,7 @@ import { comments, type Exported, type ExportedFile, type Note, type Project, se
 import { givenFile, isAlwaysOneshot, serviceLines } from "./systemd-service.ts";
 import { plainValue, unitName } from "./systemd-text.ts";
 
-type Unit = { readonly name: string; readonly notes: readonly Note[]; readonly text: string; readonly starts: boolean };
+type UnitText = { readonly name: string; readonly notes: readonly Note[]; readonly text: string; readonly starts: boolean };
 
 export function exportSystemd(workloads: readonly Workload[], project: Project): Exported {
   const units = workloads.flatMap((workload) => unitsOf(workload, workloads, project));
@@ -15,7 +15,7 @@ export function exportSystemd(workloads: readonly Workload[], project: Project):
   return { files, notes: all.flatMap(({ notes }) => notes) };
 }
 
-function targetUnit(units: readonly Unit[], project: Project): Unit {
+function targetUnit(units: readonly UnitText[], project: Project): UnitText {
   const started = units.filter(({ starts }) => starts).map(({ name }) => name);
   const text = `
 [Unit]
@@ -27,10 +27,10 @@ WantedBy=multi-user.target
   return { name: `${unitName(project.name)}.target`, notes: [], text, starts: false };
 }
 
-function unitsOf(workload: Workload, all: readonly Workload[], project: Project): readonly Unit[] {
+function unitsOf(workload: Workload, all: readonly Workload[], project: Project): readonly UnitText[] {
   const { id, kind, spec } = workload;
   const name = nameOf(project, id);
-  const service: Unit = {
+  const service: UnitText = {
     name: `${name}.service`,
     notes: notesFrom([...RULES, givenFor(project)], workload),
     text: sections([
@@ -77,7 +77,7 @@ function startLimit({ restart, restartLimit, restartResetMs, restartDelayMs = 0 
   return [`StartLimitBurst=${restartLimit + 1}`, `StartLimitIntervalSec=${interval}`];
 }
 
-function timersOf(workload: Workload, name: string, project: Project): readonly Unit[] {
+function timersOf(workload: Workload, name: string, project: Project): readonly UnitText[] {
   const { cron, catchUp, jitter } = workload.spec;
   if (cron === undefined) return [];
   const lines = [
@@ -95,7 +95,7 @@ type TimerParts = {
   readonly project: Project;
 };
 
-function timer({ id, spec }: Workload, { name, field, pattern, lines, project }: TimerParts): readonly Unit[] {
+function timer({ id, spec }: Workload, { name, field, pattern, lines, project }: TimerParts): readonly UnitText[] {
   const fields = cronFields(pattern);
   if (fields === undefined) {
     const text = `OnCalendar= has no words for ${pattern}; write it without W, as a list of days`;
@@ -117,7 +117,7 @@ function timer({ id, spec }: Workload, { name, field, pattern, lines, project }:
 }
 
 /** A service that restarts or stops another one, and its times. */
-function terminateUnits(workload: Workload, name: string, project: Project): readonly Unit[] {
+function terminateUnits(workload: Workload, name: string, project: Project): readonly UnitText[] {
   const { id, spec } = workload;
   const verb = spec.policy.restart === "always" ? "try-restart" : "stop";
   const stop = `${name}-terminate`;
@@ -130,7 +130,7 @@ function terminateUnits(workload: Workload, name: string, project: Project): rea
 }
 
 /** One for each cluster whose instances share a socket: systemd passes it to each of them as descriptor 3. */
-function socketsOf(workloads: readonly Workload[], project: Project): readonly Unit[] {
+function socketsOf(workloads: readonly Workload[], project: Project): readonly UnitText[] {
   const first = new Map(
     workloads
       .filter(({ spec }) => spec.share !== undefined)

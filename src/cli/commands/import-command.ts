@@ -1,0 +1,48 @@
+/** `procman import`: makes a configuration file of those of other process managers. */
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { type Command, Option } from "commander";
+import { ProcmanError } from "../../base/errors.ts";
+import type { SourceKind } from "../../import/source-kinds.ts";
+import type { ImportCommandOptions } from "../import-main.ts";
+
+/** In the order of `SOURCE_KINDS`, which isn't loaded for the help. */
+const KINDS = [
+  "pm2",
+  "supervisord",
+  "procfile",
+  "process-compose",
+  "compose",
+  "systemd",
+  "crontab",
+] as const satisfies readonly SourceKind[];
+
+export function define(parent: Command): void {
+  parent
+    .command("import")
+    .summary("make a configuration file of one of another process manager")
+    .description(
+      "Makes a configuration file of files of pm2, supervisord, process-compose, compose or systemd, of a Procfile or a crontab. What has no equal in procman is a comment that says what to do. An ecosystem file of pm2 is a program, and is run for that, for at most 10 s.",
+    )
+    .argument("[file...]", 'files of the other process manager; "-": standard input, for the output of pm2 jlist')
+    .addOption(new Option("--from <kind>", "what the files are (default: by name and content)").choices(KINDS))
+    .addOption(
+      new Option(
+        "--from-running <manager>",
+        "take the apps of a running pm2 over, one by one: stopped there, started here; all back if one fails",
+      ).choices(["pm2"]),
+    )
+    .option("-c, --config <path>", "file to create (default: procman.jsonc in this folder)")
+    .option("--force", "overwrite an existing file")
+    .option("--stdout", "print the configuration instead of writing it")
+    .option("--check", "only report what would become of the files; exit code 1 if something can't be run")
+    .option("--json", "print the report as JSON")
+    .action(importCommand);
+}
+
+async function importCommand(paths: readonly string[], options: ImportCommandOptions): Promise<void> {
+  const load = createRequire(join(import.meta.dirname, "cli-main.cjs"));
+  const { runImport } = load("./import-main.cjs") as typeof import("../import-main.ts");
+  const failure = await runImport(paths, options);
+  if (failure !== undefined) throw new ProcmanError(failure.code, failure.message);
+}

@@ -1,0 +1,152 @@
+/** Units of systemd: services, with their timers and paths. */
+
+import { basename, dirname } from "node:path";
+import type { ConfigurationDraft, ProcessDraft } from "./configuration-draft.ts";
+import { cronOf, spanOf } from "./on-calendar.ts";
+import type { SystemdUnit } from "./service-unit.ts";
+import type { ForeignFile } from "./source-file.ts";
+import { IGNORED_TARGETS, UNIT_ADVICE } from "./systemd-advice.ts";
+import { serviceLine } from "./systemd-command.ts";
+import { serviceEnvironment, serviceLimits, serviceOutput } from "./systemd-limits.ts";
+import { serviceRestarts, serviceStops } from "./systemd-policy.ts";
+import { specifiersOf } from "./systemd-specifiers.ts";
+import { readUnit, type UnitSections } from "./unit-file.ts";
+
+type Unit = { readonly name: string; readonly kind: string; readonly file: ForeignFile; readonly sections: UnitSections };
+
+/** The drop-ins of a unit, sorted. */
+export type ReadDropIns = (unit: string) => readonly string[];
+
+/** @throws {SourceFault} */
+export function importUnits(files: readonly ForeignFile[], configuration: ConfigurationDraft, dropIns: ReadDropIns): void {
+  const units = files.map((file): Unit => {
+    const [, name = basename(file.file), kind = ""] = /^(.*)\.(\w+)$/.exec(basename(file.file)) ?? [];
+    return { name, kind, file, sections: readUnit([file.text, ...dropIns(file.file)]) };
+  });
+  const services = units.filter(({ kind }) => kind === "service");
+  const drafts = new Map(services.map((unit) => [unit, configuration.add(unit.name, unit.file.shownAs)] as const));
+  const ids = new Map([...drafts].map(([{ name }, { id }]) => [`${name}.service`, id]));
+  for (const [unit, draft] of drafts) {
+    fillService(unit, draft, configuration);
+    dependenciesOf(unit, draft, ids);
+  }
+  for (const unit of units.filter(({ kind }) => kind !== "service")) importCompanion(unit, drafts, configuration);
+  for (const draft of drafts.values())
+    if (draft.fields.cmd === undefined) configuration.drop(draft, "ExecStart", "is missing, so there is nothing to run");
+}
+
+function fillService({ name, file, sections }: Unit, draft: ProcessDraft, configuration: ConfigurationDraft): void {
+  const service = sections.get("Service") ?? new Map<string, readonly string[]>();
+  const used = new Set<string>();
+  const specified = specifiersOf(name, (what) => draft.note("specifier", `${what} is unknown to this import: write its value`));
+  const all = (directive: string): readonly string[] => {
+    used.add(directive);
+    return service.get(directive) ?? [];
+  };
+  const one = (directive: string): string | undefined => {
+    const value = all(directive).at(-1);
+    return value === undefined ? undefined : specified(value);
+  };
+  const unit: SystemdUnit = { draft, configuration, one, all: (directive) => all(directive).map(specified), folder: dirname(file.file) };
+  if (/@$/.test(name))
+    draft
+      .set("cluster", { instances: 1 })
+      .note("template", `${name}.service is a template: set how many instances run; {instance} is their number, from 1`);
+  const start = sections.get("Unit") ?? new Map<string, readonly string[]>();
+  draft.set("cmd", serviceLine(unit));
+  const folder = one("WorkingDirectory")?.replace(/^-/, "");
+  draft.set("cwd", folder === undefined ? "/" : configuration.path("/", folder));
+  draft.set("autostart", true);
+  serviceRestarts(unit, new Map([...start].map(([key, values]) => [key, values.at(-1) ?? ""])));
+  serviceStops(unit);
+  serviceEnvironment(unit);
+  serviceLimits(unit);
+  serviceOutput(unit);
+  for (const directive of service.keys()) if (!used.has(directive)) noteUnused(directive, draft);
+}
+
+function noteUnused(directive: string, draft: ProcessDraft): void {
+  const [, advice = `is no directive that this import knows; see docs/from-systemd.md`] =
+    UNIT_ADVICE.find(([pattern]) => pattern.test(directive)) ?? [];
+  if (advice !== "") draft.note(directive, advice);
+}
+
+/** `After=` alone orders; with `Requires=` or `Wants=` the other one is started, too. procman has one list for both. */
+function dependenciesOf({ sections }: Unit, draft: ProcessDraft, ids: ReadonlyMap<string, string>): void {
+  const unit = sections.get("Unit") ?? new Map<string, readonly string[]>();
+  const named = (...directives: readonly string[]): readonly string[] =>
+    directives.flatMap((each) => unit.get(each) ?? []).flatMap((line) => line.split(/\s+/));
+  const bound = new Set(named("BindsTo", "PartOf"));
+  const names = [...new Set(named("Requires", "Requisite", "Wants", "After", "BindsTo", "PartOf"))];
+  const list = names.flatMap((name) => {
+    const id = ids.get(name);
+    if (id === undefined || id === draft.id) {
+      if (id === undefined && !IGNORED_TARGETS.test(name))
+        draft.note("After", `${name} is not imported: import it together with this unit, or let systemd start it before procman`);
+      return [];
+    }
+    return [{ id, condition: "ready", ...(bound.has(name) && { restart: true }) }];
+  });
+  if (list.length > 0) draft.set("dependsOn", list);
+  for (const directive of ["OnFailure", "Conflicts", "ConditionPathExists", "AssertPathExists"])
+    for (const value of unit.get(directive) ?? [])
+      draft.note(
+        directive,
+        directive === "OnFailure"
+          ? `${value}: the plugin procman/notify calls a webhook or a command, docs/plugins.md`
+          : `${value}: let a "beforeStart" hook check it, docs/hooks.md`,
+      );
+}
+
+/** A service that ends before others start has finished, not become ready. */
+export function finishedDependencies(configuration: ConfigurationDraft): void {
+  const oneShots = new Set(configuration.processes.filter(({ fields }) => fields.restart === "never").map(({ id }) => id));
+  for (const { fields } of configuration.processes)
+    if (Array.isArray(fields.dependsOn))
+      fields.dependsOn = fields.dependsOn.map((entry: { readonly id: string }) =>
+        oneShots.has(entry.id) ? { ...entry, condition: "finished" } : entry,
+      );
+}
+
+function importCompanion(
+  { name, kind, file, sections }: Unit,
+  drafts: ReadonlyMap<Unit, ProcessDraft>,
+  configuration: ConfigurationDraft,
+): void {
+  const section = sections.get(kind.charAt(0).toUpperCase() + kind.slice(1)) ?? new Map<string, readonly string[]>();
+  const [target = `${name}.service`] = section.get("Unit") ?? section.get("Service") ?? [];
+  const draft = [...drafts].find(([unit]) => `${unit.name}.service` === target)?.[1];
+  if (kind !== "timer" && kind !== "path" && kind !== "socket")
+    return configuration.note(file.shownAs, "only services, timers, paths and sockets are imported");
+  if (draft === undefined) return configuration.note(file.shownAs, `is for ${target}: import that together with it`);
+  if (kind === "timer") timer(draft, section);
+  else if (kind === "path") {
+    const paths = ["PathChanged", "PathModified", "PathExists", "DirectoryNotEmpty"].flatMap((directive) => section.get(directive) ?? []);
+    draft.set(
+      "watch",
+      paths.map((path) => configuration.path("/", path)),
+    );
+    delete draft.fields.autostart;
+    draft.note(file.shownAs, 'a process with "watch" also starts with procman, and is restarted by a change: docs/watch.md');
+  } else
+    draft.note(
+      file.shownAs,
+      'the instances of a cluster get a listening TCP socket as systemd passes it: "cluster": { "instances": 1, "mode": "share", "commonPort": … }, docs/clusters.md',
+    );
+}
+
+function timer(draft: ProcessDraft, section: ReadonlyMap<string, readonly string[]>): void {
+  const calendars = section.get("OnCalendar") ?? [];
+  const [first] = calendars.map(cronOf);
+  delete draft.fields.autostart;
+  delete draft.fields.restart;
+  if (first === undefined) draft.note("OnCalendar", `${calendars[0] ?? "is missing"}: write it as "cron", docs/schedules.md`);
+  else draft.set("cron", first.pattern).set("timeZone", first.timeZone);
+  for (const other of calendars.slice(1)) draft.note("OnCalendar", `${other}: one process has one schedule; add a second process`);
+  if (section.get("Persistent")?.some((value) => /^(true|yes|on|1)$/i.test(value)) === true) draft.set("catchUp", true);
+  const jitter = spanOf(section.get("RandomizedDelaySec")?.at(-1));
+  if (jitter !== undefined && jitter > 0) draft.set("jitter", jitter);
+  for (const directive of ["OnBootSec", "OnStartupSec", "OnActiveSec", "OnUnitActiveSec", "OnUnitInactiveSec"])
+    for (const value of section.get(directive) ?? [])
+      draft.note(directive, `${value}: procman starts at times: "cron": "*/15 * * * *" is each quarter of an hour`);
+}

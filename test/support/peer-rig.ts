@@ -1,0 +1,125 @@
+/** Runs the same programs under another process manager and, after an import, under procman, and compares what they saw. */
+import assert from "node:assert/strict";
+import { execFile, execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { keeperIn, procman } from "./cli.ts";
+import { cleanEnvironment, eventually, processExit } from "./procman-process.ts";
+import { ROOT } from "./product.ts";
+
+export const WRITE_DOWN: string = join(ROOT, "test/programs/write-down.cjs");
+
+/** One start of a program, or a signal that it got. */
+type Seen = {
+  readonly args?: readonly string[];
+  readonly signal?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly [what: string]: unknown;
+};
+
+export class PeerRig {
+  readonly folder: string;
+
+  constructor(folder: string) {
+    this.folder = folder;
+  }
+
+  /** Where the programs write below this name. */
+  #written(run: string): string {
+    mkdirSync(join(this.folder, run), { recursive: true });
+    return join(this.folder, run);
+  }
+
+  environment(run: string): NodeJS.ProcessEnv {
+    return cleanEnvironment({ WRITTEN_DOWN: this.#written(run) });
+  }
+
+  /** Runs a command of the other manager. */
+  command(run: string, [program = "", ...args]: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<string> {
+    return new Promise((resolve, reject) => {
+      execFile(program, args, { cwd: this.folder, env: { ...this.environment(run), ...env } }, (error, out, err) =>
+        error === null ? resolve(out) : reject(new Error(`${program} ${args.join(" ")}: ${out}${err}`)),
+      );
+    });
+  }
+
+  /** Resolves when each program has started so many times, and has got so many signals. */
+  async wait(run: string, counts: Readonly<Record<string, number>>, signals = false): Promise<void> {
+    for (const [name, count] of Object.entries(counts))
+      await eventually(() => this.seen(run, name).filter(({ signal }) => (signal !== undefined) === signals).length >= count || undefined, {
+        what: `${count} ${signals ? "signals" : "starts"} of ${name} under ${run}: ${JSON.stringify(this.seen(run, name))}`,
+      });
+  }
+
+  seen(run: string, name: string): readonly Seen[] {
+    const file = join(this.#written(run), `${name}.jsonl`);
+    if (!existsSync(file)) return [];
+    return readFileSync(file, "utf8")
+      .split("\n")
+      .filter(Boolean)
+      .map((line) => JSON.parse(line) as Seen);
+  }
+
+  /** Runs the imported configuration until the counts are reached, and stops it. */
+  async underProcman(starts: Readonly<Record<string, number>>, signals: Readonly<Record<string, number>>): Promise<void> {
+    const env = { WRITTEN_DOWN: this.#written("procman") };
+    const { code, err } = await procman(this.folder, ["run", "--detach"], env);
+    assert.ok(code === 0 || code === 1, err);
+    await this.wait("procman", starts);
+    await procman(this.folder, ["terminate"], env);
+    await this.wait("procman", signals, true);
+  }
+
+  /** Ends what a failed test has left. */
+  async end(): Promise<void> {
+    const states = join(this.folder, ".procman");
+    for (const name of existsSync(states) ? readdirSync(states).filter((each) => !each.startsWith(".")) : []) {
+      const keeper = keeperIn(join(states, name));
+      if (keeper === 0) continue;
+      process.kill(keeper, "SIGTERM");
+      await processExit(keeper);
+    }
+  }
+
+  /** What each program saw is the same; of the environment, these variables. */
+  compare(peer: string, variables: readonly string[]): void {
+    const names = readdirSync(join(this.folder, peer)).map((name) => name.replace(/\.jsonl$/, ""));
+    assert.ok(names.length > 0);
+    assert.deepEqual(readdirSync(join(this.folder, "procman")).sort(), readdirSync(join(this.folder, peer)).sort());
+    for (const name of names)
+      assert.deepEqual(
+        comparable(this.seen("procman", name), variables),
+        comparable(this.seen(peer, name), variables),
+        `${name} under ${peer}`,
+      );
+  }
+}
+
+/** Instances start in any order. */
+function comparable(seen: readonly Seen[], variables: readonly string[]): readonly string[] {
+  return seen
+    .map(({ env, ...others }) =>
+      JSON.stringify({ ...others, ...(env !== undefined && { env: variables.map((name) => [name, env[name]]) }) }),
+    )
+    .sort();
+}
+
+const PM2 = join(ROOT, ".cache/peers/node_modules/.bin/pm2");
+const PM2_VERSION = "7.0.4";
+
+/** The command pm2, installed by npm when it isn't there. undefined: it can't be had. */
+export function pm2Command(): string | undefined {
+  if (existsSync(PM2)) return PM2;
+  const prefix = join(ROOT, ".cache/peers");
+  mkdirSync(prefix, { recursive: true });
+  try {
+    execFileSync("npm", ["install", "--prefix", prefix, "--no-audit", "--no-fund", "--ignore-scripts", `pm2@${PM2_VERSION}`], {
+      stdio: "pipe",
+      timeout: 120_000,
+    });
+  } catch (error) {
+    if (process.env.CI === "true") throw error;
+    return undefined;
+  }
+  return PM2;
+}
