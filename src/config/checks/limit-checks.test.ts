@@ -50,6 +50,11 @@ test("invalid limits are refused with place and allowed values", () => {
   assert.match(about({ umask: "089" }), /umask Found "089"; allowed: three octal digits/);
 });
 
+test("an unknown limit is reported once, whatever its value is", () => {
+  for (const value of [1, { toString: 1 }, []])
+    assert.match(about({ ulimits: { nofiles: value } }), /^processes\[0\]\.ulimits\.nofiles [^\n]+$/);
+});
+
 test("users and groups are those of the machine, and only root may use another user", () => {
   const path = ["processes", 0];
   const problems = (process: object, own: number) =>

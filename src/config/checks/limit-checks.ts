@@ -60,11 +60,12 @@ export function rightErrors(process: PartialProcess, path: JsonPath, rights: Pro
 type Allowed = { readonly rights: ProcessRights; readonly can: (capability: Capability) => boolean };
 
 function ulimitErrors({ ulimits }: PartialProcess, path: JsonPath, { rights, can }: Allowed): readonly Finding[] {
-  if (ulimits === undefined) return [];
-  return Object.entries(ulimitsOf(ulimits)).flatMap(([name, value]) => {
+  // The schema has reported the others.
+  const known = Object.entries(ulimits ?? {}).filter(([name, value]) => Object.hasOwn(KERNEL_NAMES, name) && value !== undefined);
+  return Object.entries(ulimitsOf(Object.fromEntries(known))).flatMap(([name, value]) => {
     const [most, what] = mostOf(name as keyof Ulimits, { rights, can });
     if ((value < 0 ? Infinity : value) <= most) return [];
-    const message = `Found ${show(ulimits[name as keyof Ulimits])}; allowed: at most ${most}, ${what}. Raise that, or lower this value.`;
+    const message = `Found ${show(ulimits?.[name as keyof Ulimits])}; allowed: at most ${most}, ${what}. Raise that, or lower this value.`;
     return [{ path: [...path, "ulimits", name], message }];
   });
 }
