@@ -1,6 +1,5 @@
 /** The way to the API of another machine, for the dashboard: a connection of ssh, or https. */
 import type { ChildProcess } from "node:child_process";
-import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { RequestOptions } from "node:https";
 import { connect } from "node:net";
@@ -126,7 +125,7 @@ class SshDoor implements HostDoor {
 
 class HttpsDoor implements HostDoor {
   readonly #host: NamedHost;
-  readonly code: string = randomBytes(24).toString("base64url");
+  readonly code: string = process.getBuiltinModule("node:crypto").randomBytes(24).toString("base64url");
   readonly problem: string | undefined = undefined;
   #usableUntil = monotonicMs() + CODE_SECONDS * 1_000;
 
