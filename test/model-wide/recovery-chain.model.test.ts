@@ -2,16 +2,6 @@
 import { chained, checkKills } from "../model/recovery-model.ts";
 
 checkKills({
-  "the service with a process that restarts with its dependency, around a crash": {
-    definitions: chained(true, { restartDelayMs: 0 }),
-    bounds: { exits: 1, services: 1 },
-    least: 5_000,
-  },
-  "the service with a process that restarts with its dependency, around a command": {
-    definitions: chained(true),
-    bounds: { commands: 1, services: 1 },
-    least: 15_000,
-  },
   "the service with a process that waits for the end of its dependency": {
     definitions: chained(false, { restart: "error", condition: "finished" }),
     bounds: { exits: 2, services: 1 },

@@ -1,4 +1,4 @@
-/** Check of the machine of a slot with some policies; with all of them in `test/model-wide`. */
+/** Check of the machine of a slot with some policies; with more in `test/model-wide`, with all in `test/long`. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { allPolicies, checkSlot } from "./slot-model.ts";
