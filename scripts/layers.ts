@@ -90,7 +90,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   "jsonc-parser": ["config/*"],
   croner: ["supervisor/schedule.ts", "config/checks/*"],
   commander: ["cli/*"],
-  "string-width": ["cli/monitor/*"],
+  "string-width": ["cli/monitor/text-clusters.ts"],
   jose: ["contract/token.ts"],
   yaml: ["import/yaml-text.ts", "export/yaml-file.ts"],
   preact: ["dashboard/*"],

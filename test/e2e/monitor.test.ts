@@ -4,14 +4,16 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, type TestContext, test } from "node:test";
-import { widthOf } from "../../src/cli/monitor/text-clusters.ts";
+import { before, describe, type TestContext, test } from "node:test";
+import { loadWidths, widthOf } from "../../src/cli/monitor/text-clusters.ts";
 import type { Endpoint } from "../../src/contract/records.ts";
 import { homeOf, keeperIn, procman } from "../support/cli.ts";
 import { cleanEnvironment, eventually, isAlive } from "../support/procman-process.ts";
 import { BIN } from "../support/product.ts";
 import { isMissing } from "../support/system-programs.ts";
 import { TmuxTerminal } from "../support/tmux.ts";
+
+before(loadWidths);
 
 const LONG = `${"long-".repeat(12)}name`;
 /** Clears the screen, leaves it, sets a title, moves the cursor, fills the screen with E, resets the terminal, asks it what it is. */

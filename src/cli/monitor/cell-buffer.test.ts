@@ -1,7 +1,10 @@
 /** Text in cells. */
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { before, test } from "node:test";
 import { CellBuffer } from "./cell-buffer.ts";
+import { loadWidths } from "./text-clusters.ts";
+
+before(loadWidths);
 
 test("text that has no room ends with an ellipsis, also if half a wide character would fit", () => {
   const cells = new CellBuffer({ columns: 6, rows: 4 });

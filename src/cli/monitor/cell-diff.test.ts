@@ -1,10 +1,12 @@
 /** What is written to the terminal makes the old screen the new one. */
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { before, test } from "node:test";
 import fc from "fast-check";
 import { CellBuffer, type ScreenSize } from "./cell-buffer.ts";
 import { difference } from "./cell-diff.ts";
-import { clustersOf } from "./text-clusters.ts";
+import { clustersOf, loadWidths } from "./text-clusters.ts";
+
+before(loadWidths);
 
 const SIZE: ScreenSize = { columns: 12, rows: 3 };
 

@@ -1,6 +1,6 @@
 /** What is on the screen. */
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { before, test } from "node:test";
 import fc from "fast-check";
 import type { Incident, LogItem, ProcessRecord } from "../../contract/records.ts";
 import type { CellBuffer, ScreenSize } from "./cell-buffer.ts";
@@ -9,6 +9,9 @@ import type { KeyPress } from "./key-parser.ts";
 import { initialModel, type MonitorInput, type MonitorModel } from "./monitor-model.ts";
 import { update } from "./monitor-update.ts";
 import { paletteFor } from "./palette.ts";
+import { loadWidths } from "./text-clusters.ts";
+
+before(loadWidths);
 
 const NOW = Date.parse("2026-11-21T10:00:00Z");
 const LONG = "a".repeat(63);

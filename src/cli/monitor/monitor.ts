@@ -18,6 +18,7 @@ import {
 import { update } from "./monitor-update.ts";
 import { paletteFor } from "./palette.ts";
 import { TerminalScreen } from "./terminal-screen.ts";
+import { loadWidths } from "./text-clusters.ts";
 
 /** Time between frames, at least. Milliseconds. */
 const FRAME_MS = 33;
@@ -69,6 +70,9 @@ class Monitor {
       for (const key of keys) this.#dispatch({ type: "key", key });
     });
     this.#terminal.enter();
+    this.#draw();
+    await loadWidths();
+    this.#terminal.forget();
     this.#draw();
     setInterval(() => this.#dispatch({ type: "tick", now: Date.now() }), TICK_MS);
     await Promise.race([quit, this.#feed.run()]).finally(() => this.#end());

@@ -1,8 +1,10 @@
 /** Widths of text in a terminal. */
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { before, test } from "node:test";
 import fc from "fast-check";
-import { clustersOf, fromColumn, widthOf, wrappedTo } from "./text-clusters.ts";
+import { clustersOf, fromColumn, loadWidths, widthOf, wrappedTo } from "./text-clusters.ts";
+
+before(loadWidths);
 
 test("what a reader sees as one character is one, with the columns that it takes", () => {
   const widths = [

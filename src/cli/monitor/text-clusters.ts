@@ -1,5 +1,4 @@
 /** Text as the terminal shows it: what a reader sees as one character, with its width in columns. */
-import stringWidth from "string-width";
 import { printableLine } from "../../base/printable.ts";
 
 /** `text`: one visible character, with the marks that belong to it. */
@@ -17,11 +16,18 @@ const BLANK: Cluster = { text: " ", width: 1 };
 const ascii: readonly Cluster[] = Array.from({ length: 0x7f }, (_, code) => ({ text: String.fromCharCode(code), width: 1 }));
 const known = new Map<string, Cluster | undefined>();
 let segmenter: Intl.Segmenter | undefined;
+let stringWidth: ((text: string) => number) | undefined;
+
+/** For text beyond ASCII, which needs the tables of Unicode: after the first frame, as they take 20 ms. Before, each character takes one column. */
+export async function loadWidths(): Promise<void> {
+  stringWidth = (await import("string-width")).default;
+  segmenter = new Intl.Segmenter();
+}
 
 /** Control characters are shown as `\x1b`, tabs as spaces; what has no width alone, such as a mark that turns the direction of the text, is left out. */
 export function clustersOf(text: string): readonly Cluster[] {
   if (ASCII.test(text)) return Array.from(text, (character) => ascii[character.charCodeAt(0)] ?? BLANK);
-  segmenter ??= new Intl.Segmenter();
+  if (segmenter === undefined) return Array.from(printableLine(text), (character) => ({ text: character, width: 1 }));
   const clusters: Cluster[] = [];
   let column = 0;
   for (const { segment } of segmenter.segment(printableLine(text))) {
@@ -39,7 +45,7 @@ function clusterOf(segment: string): Cluster | undefined {
   if (segment.length > LONGEST) return UNREADABLE;
   if (!known.has(segment)) {
     if (known.size >= REMEMBERED) known.clear();
-    const width = stringWidth(segment);
+    const width = stringWidth?.(segment) ?? 1;
     known.set(segment, width === 0 ? undefined : { text: segment, width });
   }
   return known.get(segment);
