@@ -1,12 +1,19 @@
 /** 1.1 procman as a unit of a real systemd (docs/start-at-boot.md): it boots, is killed, stops, reloads, and the machine loses its power. */
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { SystemdBox } from "../support/systemd-box.ts";
 
 const FOLDER = "/srv/my shop 100%";
 const FILE = `${FOLDER}/procman.jsonc`;
 const UNIT = "procman-shop.service";
 const STATE = `'${FOLDER}'/.procman/shop`;
+
+/** A whole second, in which a process with a schedule of each second is started, passes. */
+async function scheduledTime(): Promise<void> {
+  const second = (): number => Math.floor(Date.now() / 1_000);
+  for (const until = second() + 2; second() < until; ) await sleep(20);
+}
 
 const DB = { id: "db", cmd: "exec sleep 10001", autostart: true };
 /** It writes its end to a file, so that an order can be seen. */
@@ -190,7 +197,7 @@ describe("a unit of systemd", { skip: SystemdBox.skip }, () => {
   test("after a reboot the processes run, and a schedule that was missed is said", async () => {
     await configure(DB, WEB, { id: "report", cmd: "echo report", cron: "* * * * * *", catchUp: true });
     await box.must(`systemctl reload ${UNIT}`);
-    await box.reboot();
+    await box.reboot(scheduledTime);
     await running("db", "web");
     assert.match(await box.eventually(`procman logs --config '${FOLDER}' report --category lifecycle | grep missed`), /missed/);
     await configure(DB, WEB);

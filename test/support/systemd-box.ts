@@ -95,11 +95,12 @@ export class SystemdBox {
   }
 
   /** Everything ends in order first. */
-  async reboot(): Promise<void> {
+  /** `off`: while it is switched off. */
+  async reboot(off: () => Promise<unknown> = async () => undefined): Promise<void> {
     await this.run("systemctl isolate --no-block poweroff.target");
     for (const deadline = performance.now() + TIMEOUT_MS; existsSync(`/proc/${this.#first}`) && performance.now() < deadline; )
       await sleep(POLL_MS);
-    await this.powerCut();
+    await this.powerCut(off);
   }
 
   async powerCut(before: () => Promise<unknown> = async () => undefined): Promise<void> {
