@@ -33,12 +33,13 @@ test("pm2: arguments, environment, folder, flags of Node, instances, restarts an
     { name: "shell", script: `node ${WRITE_DOWN} shell "two words" && echo done` },
     app("none", "none", { interpreter: "none", script: process.execPath, args: [WRITE_DOWN, "none", "x"] }),
   ];
-  const rig = new PeerRig(folderOfFiles(context, { "ecosystem.config.js": ecosystemOf(apps), "sub/x": "" }));
+  const rig: PeerRig = new PeerRig(
+    folderOfFiles(context, { "ecosystem.config.js": ecosystemOf(apps), "sub/x": "" }, async () => {
+      await rig.command("pm2", [pm2, "kill"], own);
+      await rig.end();
+    }),
+  );
   const own = { PM2_HOME: `${rig.folder}/pm2-home` };
-  context.after(async () => {
-    await rig.command("pm2", [pm2, "kill"], own);
-    await rig.end();
-  });
   const starts = { words: 1, list: 1, two: 2, web: 2, again: 3, once: 1, code: 1, shell: 1, none: 1 };
   const signals = { words: 1, list: 1, two: 2, web: 2, again: 1, shell: 1, none: 1 };
   await rig.command("pm2", [pm2, "start", "ecosystem.config.js"], own);
@@ -79,12 +80,11 @@ test("supervisord: words, expressions, environment, folder, umask, instances, re
     program("never", "exit 3", "startsecs=0", "autorestart=false"),
     `[program:shell]\ncommand=sh -c 'node ${WRITE_DOWN} shell; exit 0'\nstopasgroup=true\nstopsignal=QUIT\n`,
   ].join("");
-  const rig = new PeerRig(folderOfFiles(context, { "supervisord.conf": text, "sub/x": "" }));
+  const rig: PeerRig = new PeerRig(folderOfFiles(context, { "supervisord.conf": text, "sub/x": "" }, () => rig.end()));
   const outer = { OUTER: "out er" };
   const control = (...args: readonly string[]): Promise<string> =>
     rig.command("supervisord", ["supervisorctl", "-c", "supervisord.conf", ...args], outer);
   await rig.command("supervisord", ["supervisord", "-c", "supervisord.conf"], outer);
-  context.after(() => rig.end());
   const starts = { words: 1, env: 1, many: 2, again: 3, once: 1, code: 1, never: 1, shell: 1 };
   const signals = { words: 1, env: 1, many: 2, again: 1, shell: 1 };
   try {
@@ -104,13 +104,12 @@ test("supervisord: words, expressions, environment, folder, umask, instances, re
 });
 
 test("cron: a crontab's command gets its input and variables, as its shell would have it", async (context) => {
-  const folder = folderOfFiles(context, {});
+  const folder = folderOfFiles(context, {}, () => rig.end());
+  const rig: PeerRig = new PeerRig(folder);
   writeFileSync(
     join(folder, "crontab"),
     `HOME=${folder}\nTOKEN = "a b"\n@reboot node ${WRITE_DOWN} job \\%F "$TOKEN" $HOME | cat\n@reboot cat > out.txt%first%it's second\n`,
   );
-  const rig = new PeerRig(folder);
-  context.after(() => rig.end());
   await imported(rig, "crontab");
   await rig.underProcman({ job: 1 }, {});
   const [job] = rig.seen("procman", "job");
@@ -129,12 +128,13 @@ async function runningPm2(
   pm2: string,
   apps: readonly object[],
 ): Promise<{ readonly rig: PeerRig; readonly take: () => ReturnType<typeof procman> }> {
-  const rig = new PeerRig(folderOfFiles(context, { "ecosystem.config.js": ecosystemOf(apps) }));
+  const rig: PeerRig = new PeerRig(
+    folderOfFiles(context, { "ecosystem.config.js": ecosystemOf(apps) }, async () => {
+      await rig.command("both", [pm2, "kill"], own);
+      await rig.end();
+    }),
+  );
   const own = { PM2_HOME: join(rig.folder, "pm2-home") };
-  context.after(async () => {
-    await rig.command("both", [pm2, "kill"], own);
-    await rig.end();
-  });
   await rig.command("both", [pm2, "start", "ecosystem.config.js"], own);
   const env = { ...own, ...rig.environment("both"), PATH: `${dirname(pm2)}:${process.env.PATH}` };
   return { rig, take: () => procman(rig.folder, ["import", "--from-running", "pm2"], env) };

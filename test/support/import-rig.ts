@@ -7,7 +7,7 @@ import { check } from "../../src/config/load.ts";
 import { importFiles } from "../../src/import/importer.ts";
 import type { SourceKind } from "../../src/import/source-kinds.ts";
 
-type Context = { readonly after: (call: () => void) => void };
+type Context = { readonly after: (call: () => void | Promise<void>) => void };
 
 export type ImportedProcess = Readonly<Record<string, unknown>> & { readonly id: string };
 
@@ -21,9 +21,13 @@ export type ImportResult = {
   readonly dropped: readonly string[];
 };
 
-export function folderOfFiles(context: Context, files: Readonly<Record<string, string>>): string {
+/** `end`: ends what runs in the folder, before that is removed. */
+export function folderOfFiles(context: Context, files: Readonly<Record<string, string>>, end?: () => Promise<void>): string {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "procman-import-")));
-  context.after(() => rmSync(folder, { recursive: true, force: true }));
+  context.after(async () => {
+    await end?.();
+    rmSync(folder, { recursive: true, force: true });
+  });
   for (const [name, text] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, name)), { recursive: true });
     writeFileSync(join(folder, name), text);
