@@ -107,7 +107,7 @@ test("the launcher asks the shell for the home of a user whom only a directory s
   assert.equal(launched(context, { node: join(place, "node"), script: join(place, "procman.cjs"), user: "root", home: "~root" }), "/root");
 });
 
-test("the launcher takes the last usable Node beside one that is gone, with its procman", (context) => {
+test("if Node is gone, the launcher starts the newest Node beside it that works, and the procman of that Node", (context) => {
   const nodes = join(folder(context), "my versions/node");
   for (const version of ["v18.0.0", "v22.1.0", "v24.0.0"])
     program(join(nodes, version, "bin/node"), version === "v24.0.0" ? "exit 1" : `${FAKE_NODE}; echo "$PATH"`);

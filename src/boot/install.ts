@@ -61,7 +61,7 @@ export function uninstall(record: BootRecord): { readonly unit: string; readonly
   return { unit, problems };
 }
 
-/** One that isn't running can't be stopped: the rest must go on. */
+/** A procman that isn't running can't be stopped; the other steps still follow. */
 function failuresOf(steps: readonly BootStep[]): string[] {
   return steps.flatMap((step) => {
     try {

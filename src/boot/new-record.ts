@@ -10,7 +10,7 @@ import { initSystemFor } from "./init-systems.ts";
 
 export type BootRequest = {
   readonly scope: BootScope;
-  /** The init system; undefined: the one that is here. */
+  /** The init system. undefined: that of this machine. */
   readonly init?: string;
   /** Name of the procman. */
   readonly name: string;

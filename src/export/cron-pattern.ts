@@ -1,4 +1,5 @@
 /** Cron patterns as sets of numbers, for targets with another notation. */
+import { CRON_NICKNAMES } from "../base/cron-nicknames.ts";
 
 /** Values of a field, in order; absent: all. */
 type Values = readonly number[] | undefined;
@@ -18,15 +19,6 @@ export type CronFields = {
   readonly year: Values;
 };
 
-const NICKNAMES: Readonly<Record<string, string>> = {
-  "@yearly": "0 0 1 1 *",
-  "@annually": "0 0 1 1 *",
-  "@monthly": "0 0 1 * *",
-  "@weekly": "0 0 * * 0",
-  "@daily": "0 0 * * *",
-  "@midnight": "0 0 * * *",
-  "@hourly": "0 * * * *",
-};
 const MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 const WEEKDAYS = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 const LAST_YEAR = 2_099;
@@ -37,7 +29,7 @@ class Unknown extends Error {}
 /** @returns undefined for a pattern with something beyond lists, ranges, steps, names, `L` and `#`, as `15W` */
 export function cronFields(pattern: string): CronFields | undefined {
   try {
-    return fieldsOf(NICKNAMES[pattern.trim().toLowerCase()] ?? pattern);
+    return fieldsOf(CRON_NICKNAMES[pattern.trim().toLowerCase()] ?? pattern);
   } catch (error) {
     if (error instanceof Unknown) return undefined;
     throw error;

@@ -1,20 +1,11 @@
 /** Lines of a crontab. */
 import { basename } from "node:path";
+import { CRON_NICKNAMES } from "../base/cron-nicknames.ts";
 import { shellQuote } from "../base/shell-quote.ts";
 import { type ConfigurationDraft, type ProcessDraft, programName } from "./configuration-draft.ts";
 import { envValue } from "./foreign-text.ts";
 import { SourceFault } from "./source-fault.ts";
 import type { ForeignFile } from "./source-file.ts";
-
-const NICKNAMES: Readonly<Record<string, string>> = {
-  "@yearly": "0 0 1 1 *",
-  "@annually": "0 0 1 1 *",
-  "@monthly": "0 0 1 * *",
-  "@weekly": "0 0 * * 0",
-  "@daily": "0 0 * * *",
-  "@midnight": "0 0 * * *",
-  "@hourly": "0 * * * *",
-};
 
 const VARIABLE = /^\s*(?:"([^"]*)"|'([^']*)'|([A-Za-z_]\w*))\s*=\s*(.*?)\s*$/;
 const JOB = /^\s*(@\w+|(?:[^\s=]+\s+){4}[^\s=]+)\s+(\S.*)$/;
@@ -67,8 +58,8 @@ function importJob({ when, command, user, variables, shownAs }: CronJob, configu
   draft.set("cmd", /^\/(usr\/)?bin\/(sh|dash)$/.test(shell) ? line : `${shell} -c ${shellQuote(line)}`);
   draft.set("cwd", variables.get("HOME") ?? "~").set("user", user);
   if (when === "@reboot") draft.set("autostart", true).set("restart", "never").note("@reboot", "starts whenever procman starts");
-  else draft.set("cron", NICKNAMES[when] ?? when.trim().replace(/\s+/g, " ")).set("overrun", true);
-  if (NICKNAMES[when] === undefined && when.startsWith("@") && when !== "@reboot") draft.note(when, "is unknown to this import");
+  else draft.set("cron", CRON_NICKNAMES[when] ?? when.trim().replace(/\s+/g, " ")).set("overrun", true);
+  if (CRON_NICKNAMES[when] === undefined && when.startsWith("@") && when !== "@reboot") draft.note(when, "is unknown to this import");
   environmentOf(draft, variables);
 }
 

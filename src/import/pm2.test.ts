@@ -192,7 +192,7 @@ test("a list of pm2 jlist and a dump become apps: instances one cluster, without
     args: ["--x"],
     autorestart: true,
     kill_timeout: 3_000,
-    pm_out_log_path: "/root/.pm2/logs/web-out.log",
+    pm_out_log_path: "/home/me/.pm2/logs/web-out.log",
     pm_err_log_path: "/var/log/web.err",
     env: { PORT: "3000", PATH: "/bin", PWD: "/x", web: "{}", SHELL: "/bin/zsh", SSH_TTY: "/dev/pts/1" },
   };

@@ -68,7 +68,6 @@ describe("installing", { skip: SystemdBox.skip }, () => {
 
   test("a user's service: `install` says how it starts at boot; it runs in the user's systemd", async () => {
     await box.must("mkdir -p '/home/alice/my app 100%'");
-    await configure("'/home/alice/my app 100%'".slice(1, -1).replaceAll(" ", "\\ "), "mine", "alice").catch(() => undefined);
     await box.write("/home/alice/my app 100%/procman.jsonc", JSON.stringify({ name: "mine", processes: PROCESSES }));
     await box.must("chown -R alice /home/alice");
     const early = await box.as("alice", "cd '/home/alice/my app 100%' && procman install");

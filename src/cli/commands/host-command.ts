@@ -29,7 +29,7 @@ export function define(parent: Command): void {
     .argument("<url>", "ssh://… or https://…")
     .option("--token-file <file>", "https: file with a token, as `procman token` prints it there")
     .option("--ca <file>", "https: file with the authorities of its certificate, in PEM (default: those of Node)")
-    .option("--program <path>", "ssh: how procman is called there", "procman")
+    .option("--program <path>", "ssh: how procman is called there (default: procman)")
     .option("--no-check", "add it without a connection")
     .action(add);
   command
@@ -77,17 +77,10 @@ async function add(name: string, url: string, options: AddOptions): Promise<void
 /** @throws {ProcmanError} `usage` */
 function hostOf(name: string, url: string, { tokenFile, ca, program }: AddOptions): NamedHost {
   const isSsh = sshHost({ name, url }) !== undefined;
-  const wrong = isSsh
-    ? tokenFile !== undefined
-      ? "--token-file"
-      : ca !== undefined
-        ? "--ca"
-        : undefined
-    : program !== "procman"
-      ? "--program"
-      : undefined;
+  const foreign = isSsh ? { "--token-file": tokenFile, "--ca": ca } : { "--program": program };
+  const [wrong] = Object.entries(foreign).flatMap(([option, value]) => (value === undefined ? [] : [option]));
   if (wrong !== undefined) throw new ProcmanError("usage", `Cannot add ${name}: ${wrong} means nothing for ${url}`);
-  if (isSsh) return { name, url, ...(program !== undefined && program !== "procman" && { program }) };
+  if (isSsh) return { name, url, ...(program !== undefined && { program }) };
   if (tokenFile === undefined)
     throw new ProcmanError("usage", `Cannot add ${name}: https needs --token-file FILE; "procman token" prints a token there`);
   return { name, url, tokenFile: fileNamed(tokenFile, name), ...(ca !== undefined && { ca: fileNamed(ca, name) }) };

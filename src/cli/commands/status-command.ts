@@ -1,10 +1,10 @@
 /** `procman status`: shows processes with their states, as a table or as JSON. */
 
 import type { Command } from "commander";
-import { EXIT, ProcmanError } from "../../base/errors.ts";
+import { EXIT } from "../../base/errors.ts";
 import { printableLine } from "../../base/printable.ts";
 import { bootProblems } from "../../boot/boot-record.ts";
-import { isCollective } from "../../contract/groups.ts";
+import { isCollective, selectorsIn } from "../../contract/groups.ts";
 import type { PluginRecord } from "../../contract/plugin-record.ts";
 import { allRun } from "../../contract/process-health.ts";
 import type { ProcessRecord } from "../../contract/records.ts";
@@ -52,32 +52,24 @@ async function statusOfSeveral(names: string, ids: readonly string[], { json, ch
   const answers = await statusOfHosts(names);
   const known = answers.flatMap((answer) => ("problem" in answer ? [] : answer.processes));
   if (answers.every((answer) => !("problem" in answer))) selected(known, ids);
-  const shown = answers.map((answer) => {
-    if ("problem" in answer) return answer;
-    const own = ids.filter((id) => isKnown(answer.processes, id));
-    return { ...answer, processes: ids.length > 0 && own.length === 0 ? [] : selected(answer.processes, own) };
-  });
-  process.stdout.write(json ? `${JSON.stringify(shown, undefined, 2)}\n` : `${hostStatusTable(shown, process.stdout)}\n`);
-  const areUp = shown.every(
-    (answer) =>
-      "problem" in answer ||
-      doAllRun(
-        answer.processes,
-        ids.filter((id) => isKnown(answer.processes, id)),
-        check,
-      ),
+  const shown = answers.map((answer) => ("problem" in answer ? answer : { ...answer, ...ownPart(answer.processes, ids) }));
+  const printed = shown.map(({ host, ...answer }) =>
+    "problem" in answer ? { host, problem: answer.problem } : { host, processes: answer.processes },
   );
+  process.stdout.write(json ? `${JSON.stringify(printed, undefined, 2)}\n` : `${hostStatusTable(printed, process.stdout)}\n`);
+  const areUp = shown.every((answer) => "problem" in answer || doAllRun(answer.processes, answer.own, check));
   if (!areUp) process.exitCode = EXIT.notRunning;
   if (shown.some((answer) => "problem" in answer)) process.exitCode = EXIT.noDaemon;
 }
 
-function isKnown(records: readonly ProcessRecord[], id: string): boolean {
-  try {
-    return selected(records, [id]).length >= 0;
-  } catch (error) {
-    if (error instanceof ProcmanError && error.code === "process-unknown") return false;
-    throw error;
-  }
+type OwnPart = { readonly own: readonly string[]; readonly processes: readonly ProcessRecord[] };
+
+/** The ids that a machine knows, and their records; none without such an id. */
+function ownPart(records: readonly ProcessRecord[], ids: readonly string[]): OwnPart {
+  const flat = records.flatMap((record) => [record, ...(record.instances ?? [])]);
+  const known = new Set<string>(["all", ...selectorsIn(flat), ...flat.map(({ id }) => id)]);
+  const own = ids.filter((id) => known.has(id));
+  return { own, processes: ids.length > 0 && own.length === 0 ? [] : selected(records, own) };
 }
 
 /** What is gone would be missed only at the next boot. Also when procman isn't running: then this may be why. */

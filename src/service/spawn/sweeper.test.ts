@@ -89,3 +89,11 @@ test("processes that make children faster than they are killed are all ended", a
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 });
+
+test("programs without an environment that start all the time don't hold up a stop", async (context) => {
+  const busy = spawn("sh", ["-c", "while :; do env -i sleep 0.02; done"], { detached: true, stdio: "ignore" });
+  context.after(() => process.kill(-(busy.pid ?? 0), "SIGKILL"));
+  const { leader, pids } = await leftBehind("sleep 500 >&2 & echo $!", "quiet");
+  await swept(new Sweeper(MARKERS), { slot: "quiet", pid: leader }, "SIGTERM");
+  assert.ok(!pids.some(isUp));
+});

@@ -6,7 +6,7 @@ import { cgroupMembers, killCgroup } from "../../os/cgroup.ts";
 import { monotonicMs } from "../../os/clock.ts";
 import { isPartName } from "../../os/part-title.ts";
 import { signalIfThere } from "../../os/process-signal.ts";
-import { allEnvironments, allProcesses, type ProcessStat, processName, processStat } from "../../os/process-stat.ts";
+import { allEnvironments, allProcesses, type ProcessStat, processName, processStat, uidsOf } from "../../os/process-stat.ts";
 import { isGenuine } from "../../os/process-tree.ts";
 import { unlessShort } from "../../os/shortage.ts";
 import type { SignalName } from "../../supervisor/states.ts";
@@ -29,6 +29,8 @@ type SweepRun = LeftoverProcesses & {
   readonly halted: Set<number>;
   /** Looks in a row that found no member. */
   emptyLooks: number;
+  /** Looks since the last member was found that saw a process which may be one. */
+  unsureLooks: number;
   /** How often its members were stopped. */
   stops: number;
   /** When SIGKILL was asked for, or a new member was found since. Monotonic milliseconds. */
@@ -46,6 +48,8 @@ const EMPTY_LOOKS = 2;
 const EMPTY_LOOKS_AFTER_HALT = 8;
 /** A process that is just executing a program has no environment for a moment, which may last on a loaded machine. Seconds. */
 const EXECUTING_SECONDS = 1;
+/** A machine may always have such a process, which hasn't the marker: at most so many looks wait for it, under a second in all. */
+const UNSURE_LOOKS = 8;
 /** Clock ticks of start times (proc(5), sysconf(3): 100 on each architecture of Linux). */
 const TICKS_PER_SECOND = 100;
 /** Parent of the kernel's own threads, which have no environment. */
@@ -69,7 +73,17 @@ export class Sweeper {
   sweep(target: LeftoverProcesses, signal: SignalName, done: () => void): void {
     const key = keyOf(target);
     const known = this.#sweeps.get(key);
-    const sweep = known ?? { ...target, signal, signalled: new Set(), halted: new Set(), emptyLooks: 0, stops: 0, newest: 0, done };
+    const sweep = known ?? {
+      ...target,
+      signal,
+      signalled: new Set(),
+      halted: new Set(),
+      emptyLooks: 0,
+      unsureLooks: 0,
+      stops: 0,
+      newest: 0,
+      done,
+    };
     if (known === undefined) this.#sweeps.set(key, sweep);
     else if (known.signal !== signal) Object.assign(known, { signal, emptyLooks: 0 }).signalled.clear();
     if (signal === "SIGKILL") {
@@ -117,12 +131,14 @@ export class Sweeper {
   #advance(sweep: SweepRun, members: readonly ProcessStat[], haltedBefore: number): boolean {
     // One that was stopped just now isn't in the table that was read before.
     const isEmpty = members.length === 0 && sweep.halted.size === haltedBefore;
-    if (!isEmpty) sweep.emptyLooks = 0;
-    else if (!this.#hasUnknown) sweep.emptyLooks += 1;
+    const isUnsure = isEmpty && this.#hasUnknown && sweep.unsureLooks < UNSURE_LOOKS;
+    if (!isEmpty) Object.assign(sweep, { emptyLooks: 0, unsureLooks: 0 });
+    else if (isUnsure) sweep.unsureLooks += 1;
+    else sweep.emptyLooks += 1;
     if (members.length > 0) return signalAll(sweep, members, haltedBefore);
     if (sweep.halted.size > 0) this.#delay = FIRST_POLL_MS;
     if (sweep.emptyLooks >= (sweep.halted.size > 0 ? EMPTY_LOOKS_AFTER_HALT : EMPTY_LOOKS)) this.#finish(keyOf(sweep));
-    return sweep.halted.size === 0 && sweep.emptyLooks < EMPTY_LOOKS && !this.#hasUnknown;
+    return sweep.halted.size === 0 && sweep.emptyLooks < EMPTY_LOOKS && !isUnsure;
   }
 
   #finish(key: string): void {
@@ -175,9 +191,15 @@ export class Sweeper {
 /** Whether it was started so lately that it may be between fork and the environment of its program. */
 function isExecuting(pid: number): boolean {
   const { startTime, state, parent } = processStat(pid) ?? {};
-  if (startTime === undefined || state === "Z" || parent === KTHREADD) return false;
+  if (startTime === undefined || state === "Z" || parent === KTHREADD || !isReadable(pid)) return false;
   const age = uptime() - Number(startTime) / TICKS_PER_SECOND;
   return Math.abs(age) < EXECUTING_SECONDS;
+}
+
+/** Whether this user may read its environment. Another user's process is no member, then. */
+function isReadable(pid: number): boolean {
+  const own = process.geteuid?.();
+  return own === 0 || uidsOf(pid)?.real === own;
 }
 
 function keyOf({ slot, run }: RunKey): string {
