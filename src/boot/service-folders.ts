@@ -14,6 +14,13 @@ const RUNIT_FOLDERS = ["/var/service", "/etc/service", "/service"];
 /** What s6-svscan scans at boot: s6-linux-init copies the first one to /run/service; s6-overlay; Alpine. */
 const S6_FOLDERS = ["/etc/s6-linux-init/current/run-image/service", "/etc/services.d", "/etc/s6/service", "/service"];
 
+/** Lasts until runsv has read the order (a second at most): before that, `sv start` believes that it needs to order nothing. */
+const RUNIT_DOWN = `sv down "$PWD"
+    for try in 1 2 3 4 5 6 7 8 9 10; do
+      grep -q 'want down' supervise/stat && break
+      sleep 0.1
+    done`;
+
 /** The service itself lies where an administrator looks for it; a link in the folder that is scanned starts it. */
 export function runitPlan(record: BootRecord, launcher: string): BootPlan {
   const unit = unitName(record);
@@ -24,7 +31,7 @@ export function runitPlan(record: BootRecord, launcher: string): BootPlan {
   return {
     unit,
     files: [
-      ...scripts({ record, launcher, folder, as, ended: 'exec sv down "$PWD"' }),
+      ...scripts({ record, launcher, folder, as, ended: RUNIT_DOWN }),
       script(join(folder, "log/run"), logText(record, launcher, "svlogd -tt")),
     ],
     links: [{ path: link, target: folder }],
@@ -72,7 +79,7 @@ type Scripts = {
   readonly folder: string;
   /** Command that runs another one as the user. */
   readonly as: string;
-  /** Command after which it isn't run again. */
+  /** Commands after which it isn't run again. */
   readonly ended: string;
 };
 
@@ -82,7 +89,7 @@ function scripts({ record, launcher, folder, as, ended }: Scripts): readonly Boo
     script(join(folder, "run"), `${head}exec 2>&1\nexec ${as}${launch(launcher, "run --guarded")}\n`),
     script(
       join(folder, "finish"),
-      `${head}# Ended in order, or the configuration is invalid: it isn't run again.\ncase $1 in 0 | 64 | 78) ${ended} ;; esac\n`,
+      `${head}# Ended in order, or the configuration is invalid: it isn't run again.\ncase $1 in\n  0 | 64 | 78)\n    ${ended}\n    ;;\nesac\n`,
     ),
   ];
 }

@@ -11,7 +11,7 @@ import { monotonicMs } from "../os/clock.ts";
 import { failpoint } from "../os/failpoint.ts";
 import { namesIfSeen, removeIfAllowed } from "../os/files.ts";
 import { endedInOrder, endingFile } from "../os/keeper-failover.ts";
-import { type Lock, type LockOptions, takeLock } from "../os/lock.ts";
+import { type Holder, holderOf, type Lock, type LockOptions, takeLock } from "../os/lock.ts";
 import { signalIfThere } from "../os/process-signal.ts";
 import { type MarkedProcess, markedProcesses, type UidOfSlot } from "../os/process-tree.ts";
 import { randomHex } from "../os/random-key.ts";
@@ -105,9 +105,13 @@ export class KeeperState {
   /** Recreates what was removed. @throws ProcmanError `already-running` */
   recreate(): void {
     makeStateFolder(this.folder);
-    if (!this.#lock.holds()) this.#lock = lockOf(this.folder, { file: this.#options.file, isAgain: true });
+    const isLost = !this.#lock.holds();
+    const holder = isLost ? holderOf(this.folder) : undefined;
+    if (holder !== undefined && holder.pid !== process.pid) throw alreadyRunning(holder, this.folder);
+    // Before the lock: if this keeper is killed then, the next one continues from all that it knew.
     this.captures.recreate();
     this.journal.recreate();
+    if (isLost) this.#lock = lockOf(this.folder, { file: this.#options.file, isAgain: true });
   }
 
   /** No run, no hook and no process left behind by one. */
@@ -346,8 +350,12 @@ export class KeeperState {
 function lockOf(stateDir: string, options: LockOptions): Lock {
   const lock = takeLock(stateDir, options);
   if ("release" in lock) return lock;
-  throw new ProcmanError(
+  throw alreadyRunning(lock, stateDir);
+}
+
+function alreadyRunning({ pid }: Holder, stateDir: string): ProcmanError {
+  return new ProcmanError(
     "already-running",
-    `procman is already running with this state folder (pid ${lock.pid}, ${stateDir}); "procman reload" applies a changed configuration file, "procman terminate" stops everything`,
+    `procman is already running with this state folder (pid ${pid}, ${stateDir}); "procman reload" applies a changed configuration file, "procman terminate" stops everything`,
   );
 }

@@ -13,6 +13,15 @@ export type IncidentGroup = {
   readonly count: number;
 };
 
+/** The dashboard keeps this many. */
+export const INCIDENTS_LIMIT = 300;
+
+/** Newest first. An incident may come twice: in the answer of procman, and as an event. */
+export function withIncident(known: readonly Incident[], incident: Incident): readonly Incident[] {
+  const isSame = (each: Incident): boolean => each.process === incident.process && each.run === incident.run && each.time === incident.time;
+  return known.some(isSame) ? known : [incident, ...known].slice(0, INCIDENTS_LIMIT);
+}
+
 export function groupsOf(incidents: readonly Incident[]): readonly IncidentGroup[] {
   const groups = new Map<string, Incident[]>();
   for (const incident of incidents) {

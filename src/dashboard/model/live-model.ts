@@ -5,6 +5,7 @@ import type { SendRequest } from "../../client/transport.ts";
 import type { EventRecord, EventType } from "../../contract/event-record.ts";
 import type { Incident, ProcessRecord } from "../../contract/records.ts";
 import type { StateRecord } from "../../contract/state-record.ts";
+import { INCIDENTS_LIMIT, withIncident } from "./incident-groups.ts";
 import { MetricHistory } from "./metric-history.ts";
 import { Observable } from "./observable.ts";
 import { withRecord } from "./record-lists.ts";
@@ -19,8 +20,6 @@ const BATCH_MS = 30;
 /** Of the first attempts to connect, doubled up to the longest. Milliseconds. */
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 10_000;
-/** Incidents that are kept. */
-const INCIDENTS_LIMIT = 300;
 const TYPES: readonly EventType[] = ["process.state", "process.incident", "plugin.state", "service.state"];
 
 export type LiveConnection =
@@ -44,6 +43,8 @@ export class LiveModel {
   #isStopped = false;
   readonly #refused: (why: string) => void;
   readonly #changed = new Map<string, ProcessRecord>();
+  /** Incidents that came as events before all are there. */
+  #early: readonly Incident[] = [];
   #lastEvent: string | undefined;
   #batch: ReturnType<typeof setTimeout> | undefined;
   #poll: ReturnType<typeof setTimeout> | undefined;
@@ -116,7 +117,8 @@ export class LiveModel {
       if (error instanceof ProcmanError && error.code === "process-unknown") return [];
       throw error;
     });
-    this.incidents.set(incidents);
+    this.incidents.set(this.#early.reduceRight(withIncident, incidents));
+    this.#early = [];
   }
 
   /** Reconnects by itself, also if procman doesn't answer at first. */
@@ -161,7 +163,8 @@ export class LiveModel {
 
   #addIncident(incident: Incident): void {
     const known = this.incidents.value;
-    if (known !== undefined) this.incidents.set([incident, ...known].slice(0, INCIDENTS_LIMIT));
+    if (known === undefined) this.#early = withIncident(this.#early, incident);
+    else this.incidents.set(withIncident(known, incident));
   }
 
   /** An instance changes the record of its cluster, and an unknown process means another configuration: both are asked for. */
