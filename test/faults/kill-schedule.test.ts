@@ -11,7 +11,7 @@ import { runScenario } from "./kill-schedule.ts";
 import { assess, type Verdict } from "./verdict.ts";
 
 const KILLS = 60;
-const SEEDS = [1, 2];
+const SEEDS = [1];
 
 const { PROCMAN_FAULT_SEED, PROCMAN_FAULT_MINUTES } = process.env;
 

@@ -1,4 +1,4 @@
-/** A cluster under load and kills for some seconds; the long version is test/faults/cluster-storm.test.ts. */
+/** A cluster under load and kills for some seconds; the long version is test/long/cluster-storm.test.ts. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CLIENTS, storm } from "../support/storm.ts";
