@@ -10,7 +10,7 @@ import { ROOT } from "./product.ts";
 export const WRITE_DOWN: string = join(ROOT, "test/programs/write-down.cjs");
 
 /** One start of a program, or a signal that it got. */
-type Seen = {
+export type Seen = {
   readonly args?: readonly string[];
   readonly signal?: string;
   readonly env?: Readonly<Record<string, string>>;
@@ -96,7 +96,7 @@ export class PeerRig {
 }
 
 /** Instances start in any order. */
-function comparable(seen: readonly Seen[], variables: readonly string[]): readonly string[] {
+export function comparable(seen: readonly Seen[], variables: readonly string[]): readonly string[] {
   return seen
     .map(({ env, ...others }) =>
       JSON.stringify({ ...others, ...(env !== undefined && { env: variables.map((name) => [name, env[name]]) }) }),

@@ -1,0 +1,123 @@
+/** What a program sees under systemd and cron themselves, and under procman, is the same: exported units, imported units, an imported crontab. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { comparable, type Seen } from "../support/peer-rig.ts";
+import { ROOT } from "../support/product.ts";
+import { isMissing } from "../support/system-programs.ts";
+import { SystemdBox } from "../support/systemd-box.ts";
+
+const FOLDER = "/srv/units";
+const PROGRAM = `${FOLDER}/write-down.cjs`;
+const VARIABLES = ["GREETING", "QUOTE", "PERCENT", "EMPTY", "PORT"];
+
+const PROCESSES = [
+  {
+    id: "words",
+    cmd: `node ${PROGRAM} words 'two words' '$HOME' 100% '"quoted"' 'a\\b'`,
+    autostart: true,
+    restart: "always",
+    stopSignal: "SIGINT",
+    cwd: `${FOLDER}/sub`,
+    umask: "027",
+    env: { GREETING: "two words", QUOTE: `it's "here"`, PERCENT: "100 % of $HOME", EMPTY: "" },
+  },
+  { id: "other", cmd: `node ${PROGRAM} other`, autostart: true, user: "deploy", dependsOn: ["words"] },
+  { id: "again", cmd: `node ${PROGRAM} again exit 3 1`, autostart: true, restart: "error" },
+  { id: "once", cmd: `node ${PROGRAM} once exit 0`, autostart: true },
+  { id: "many", cmd: `node ${PROGRAM} many`, autostart: true, cluster: { instances: 2, startPort: 17_001 } },
+] as const;
+
+const STARTS = { words: 1, other: 1, again: 2, once: 1, many: 2 };
+const SIGNALS = { words: 1, other: 1, again: 1, many: 2 };
+
+describe("units and crontabs", { skip: SystemdBox.skip }, () => {
+  let box: SystemdBox;
+
+  before(async () => {
+    box = await SystemdBox.boot();
+    await box.must("useradd --create-home --shell /bin/sh deploy");
+    await box.must(`mkdir -p ${FOLDER}/sub`);
+    // The same variable for all: how each of them passes it on is no subject here.
+    const text = readFileSync(join(ROOT, "test/programs/write-down.cjs"), "utf8");
+    await box.write(PROGRAM, text.replaceAll("process.env.WRITTEN_DOWN", JSON.stringify(`${FOLDER}/written`)));
+  });
+
+  after(() => box.close());
+
+  async function fresh(): Promise<void> {
+    await box.must(`rm -rf ${FOLDER}/written && mkdir -m 777 ${FOLDER}/written`);
+  }
+
+  async function seen(name: string): Promise<readonly Seen[]> {
+    const text = await box.must(`cat ${FOLDER}/written/${name}.jsonl`);
+    return text.split("\n").map((line) => JSON.parse(line) as Seen);
+  }
+
+  /** Waits until each program has written so many of these. */
+  async function written(counts: Readonly<Record<string, number>>, what: "args" | "signal"): Promise<void> {
+    for (const [name, count] of Object.entries(counts))
+      await box.eventually(`[ "$(grep -c '"${what}"' ${FOLDER}/written/${name}.jsonl)" = ${count} ]`);
+  }
+
+  /** What all have seen from start to stop. */
+  async function account(start: string, stop: string): Promise<Readonly<Record<string, readonly string[]>>> {
+    await fresh();
+    await box.must(start);
+    await written(STARTS, "args");
+    await box.must(stop);
+    await written(SIGNALS, "signal");
+    const all = await Promise.all(Object.keys(STARTS).map(async (name) => [name, comparable(await seen(name), VARIABLES)] as const));
+    return Object.fromEntries(all);
+  }
+
+  test("what `export --to systemd` writes runs under systemd as under procman; imported again, too", async () => {
+    await box.write(`${FOLDER}/procman.jsonc`, JSON.stringify({ name: "shop", processes: PROCESSES }));
+    // It reports the first end of `again` with 1.
+    const procmanIn = (folder: string) =>
+      account(`cd ${folder} && { procman run --detach || [ $? = 1 ]; }`, `cd ${folder} && procman terminate`);
+    const here = await procmanIn(FOLDER);
+    assert.equal(here.words?.length, 2);
+    await box.must(`cd ${FOLDER} && procman export --to systemd --output out && cp out/* /etc/systemd/system/ && systemctl daemon-reload`);
+    const verified = await box.run(`systemd-analyze verify --man=no ${FOLDER}/out/*`);
+    assert.deepEqual([verified.code, verified.err], [0, ""]);
+    assert.deepEqual(await account("systemctl start shop.target", "systemctl stop shop.target"), here);
+    await box.must(`mkdir ${FOLDER}/back && cd ${FOLDER}/back && procman import ../out/*.service ../out/*.target`);
+    assert.deepEqual(await procmanIn(`${FOLDER}/back`), here);
+  });
+
+  test("the timer of an exported schedule starts its job again and again", async () => {
+    const job = { id: "job", cmd: `node ${PROGRAM} job exit 0`, cron: "* * * * * *" };
+    await box.write(`${FOLDER}/timer/procman.jsonc`, JSON.stringify({ name: "timer", processes: [job] }));
+    await fresh();
+    await box.must(`cd ${FOLDER}/timer && procman export --to systemd --output out && cp out/* /etc/systemd/system/`);
+    await box.must("systemctl daemon-reload && systemctl start timer.target");
+    await box.eventually(`[ "$(grep -c '"args"' ${FOLDER}/written/job.jsonl)" -ge 3 ]`);
+    await box.must("systemctl stop timer.target");
+  });
+
+  test("a crontab's commands see the same under cron and, imported, under procman", async (context) => {
+    if (isMissing(context, "cron")) return;
+    const crontab = `HOME=${FOLDER}/sub\nGREETING = "a b"\n@reboot node ${PROGRAM} line \\%F "$GREETING" $HOME | cat\n@reboot cat >${FOLDER}/written/input%first%it's second\n`;
+    const path = "PATH=$(dirname $(command -v node)):/usr/bin:/bin";
+    await fresh();
+    await box.write(`${FOLDER}/cron/crontab`, crontab);
+    await box.must(`cd ${FOLDER}/cron && procman import crontab`);
+    const result = async (): Promise<readonly unknown[]> => {
+      await written({ line: 1 }, "args");
+      await box.eventually(`grep -q second ${FOLDER}/written/input`);
+      const [{ args, cwd, uid, env } = {}] = await seen("line");
+      return [args, cwd, uid, env?.GREETING, await box.must(`cat ${FOLDER}/written/input`)];
+    };
+    await box.must(`{ echo "${path}"; cat ${FOLDER}/cron/crontab; } | crontab -`);
+    await box.must("rm -f /run/crond.reboot; systemd-run --unit=cron-of-test --quiet cron -f");
+    const under = await result();
+    assert.deepEqual(under.slice(0, 3), [["%F", "a b", `${FOLDER}/sub`], `${FOLDER}/sub`, 0]);
+    await box.must("systemctl stop cron-of-test");
+    await fresh();
+    await box.must(`cd ${FOLDER}/cron && procman run --detach`);
+    assert.deepEqual(await result(), under);
+    await box.must(`cd ${FOLDER}/cron && procman terminate`);
+  });
+});
