@@ -14,8 +14,8 @@ function token(dir) {
   const part = `${b64('{"alg":"HS256"}')}.${b64(JSON.stringify({ iss: 'procman', aud: 'bench', sub: 'bench', iat: Math.floor(Date.now() / 1000), scope: 'read' }))}`;
   return `${part}.${createHmac('sha256', fs.readFileSync(path.join(dir, '.procman/bench/secret'))).update(part).digest('base64url')}`;
 }
-const isOwn = (pid) => { try { const argv = fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0'); return argv[0].startsWith('procman: ') || own.some((f) => argv.includes(f)); } catch { return false; } };
-const isBalancer = (pid) => fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8').startsWith('procman: balancer');
+const isOwn = (pid) => { try { const argv = fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0'); return /^procman(\[.*\])?: /.test(argv[0]) || own.some((f) => argv.includes(f)); } catch { return false; } };
+const isBalancer = (pid) => fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')[0].endsWith(': balancer');
 export async function start(spec) {
   const [port] = await freePorts(1);
   const f = path.join(spec.dir, 'procman.json');
