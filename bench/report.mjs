@@ -1,0 +1,133 @@
+// docs/benchmarks.md and its pictures, made of bench/results.json.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { ALONE, SCALE, TABLES } from './plan.mjs';
+
+const root = new URL('../', import.meta.url);
+const RESULTS = new URL('bench/results.json', root);
+const NAMES = { supervisor: 'supervisord', haproxy: 'HAProxy', balancer: 'procman, the balancer alone' };
+const nameOf = (manager) => NAMES[manager] ?? manager;
+
+export const readResults = () => JSON.parse(readFileSync(RESULTS, 'utf8'));
+
+/** Three significant digits, thousands apart. */
+export function figure(value) {
+  if (value === 0) return '0';
+  const digits = Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value))));
+  const rounded = Number(value.toPrecision(value >= 1000 ? 4 : 3));
+  return rounded.toFixed(Math.min(digits, 2)).replace(/\B(?=(\d{3})+(?!\d))/g, ' ').replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '');
+}
+
+function valueOf(results, { from, metric, scale = 1 }, manager) {
+  const found = results.scenarios[from]?.[manager]?.[metric];
+  if (found === undefined || found === null) return undefined;
+  const { median, min, max, n } = typeof found === 'object' ? found : { median: found, min: found, max: found, n: 1 };
+  return { median: median * scale, min: min * scale, max: max * scale, n };
+}
+
+function cell(value) {
+  if (value === undefined) return '';
+  const spread = value.n > 1 && value.min !== value.max ? ` (${figure(value.min)}–${figure(value.max)})` : '';
+  return `${figure(value.median)}${spread}`;
+}
+
+/** How many times as fast, small or many as the other. */
+function ratio({ isLow }, own, other) {
+  if (own === undefined || other === undefined || own.median === 0 || other.median === 0) return '';
+  const times = isLow ? other.median / own.median : own.median / other.median;
+  return `${times.toFixed(times < 10 ? 2 : 0)} ×`;
+}
+
+function tableOf(results, { title, managers, rows }) {
+  const [own, ...others] = managers;
+  const present = others.filter((manager) => rows.some((row) => valueOf(results, row, manager) !== undefined));
+  const head = ['', own, ...present, ...(present.length > 0 ? [`${own} beside ${nameOf(present[0])}`] : [])];
+  const lines = rows.map((row) => {
+    const values = [own, ...present].map((manager) => valueOf(results, row, manager));
+    const last = present.length > 0 ? [ratio(row, values[0], values[1])] : [];
+    return `| ${row.text}, ${row.unit} | ${[...values.map(cell), ...last].join(' | ')} |`;
+  });
+  return [`## ${title}`, `| ${head.map(nameOf).join(' | ')} |\n|---|${head.slice(1).map(() => '---:|').join('')}\n${lines.join('\n')}`];
+}
+
+function scaleTable(results) {
+  const sizes = Object.keys(results.scenarios).flatMap((key) => /^11-scale\/(\d+)$/.exec(key)?.[1] ?? []).sort((a, b) => a - b);
+  const exponents = results.scenarios['11-scale/exponents']?.procman ?? {};
+  const rows = SCALE.map(([metric, text, unit, scale]) => {
+    const values = sizes.map((size) => figure(results.scenarios[`11-scale/${size}`].procman[metric] * scale));
+    return `| ${text}, ${unit} | ${values.join(' | ')} | ${exponents[metric] ?? ''} |`;
+  });
+  return `| idle processes | ${sizes.map((size) => figure(Number(size))).join(' | ')} | exponent |\n|---|${'---:|'.repeat(sizes.length + 1)}\n${rows.join('\n')}`;
+}
+
+const escaped = (text) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('`', '');
+
+/** Bars of the medians, for light and dark pages. */
+function chartOf(results) {
+  const groups = TABLES.flatMap(({ managers, rows }) => rows.filter(({ chart }) => chart).map((row) => ({ row, managers })));
+  const [width, left, bar, gap] = [760, 130, 14, 34];
+  let y = 10;
+  const parts = groups.flatMap(({ row, managers }) => {
+    const values = managers.flatMap((manager) => { const value = valueOf(results, row, manager); return value === undefined ? [] : [[manager, value.median]]; });
+    const most = Math.max(...values.map(([, value]) => value));
+    y += 20;
+    const lines = [`<text x="0" y="${y - 6}" class="title">${escaped(row.text)} (${row.unit}; ${row.isLow ? 'less' : 'more'} is better)</text>`];
+    for (const [manager, value] of values) {
+      const length = Math.max(2, (value / most) * (width - left - 110));
+      lines.push(`<text x="0" y="${y + bar - 3}">${nameOf(manager)}</text><rect x="${left}" y="${y}" width="${length.toFixed(1)}" height="${bar}" class="${manager === 'procman' ? 'own' : 'other'}"/><text x="${(left + length + 6).toFixed(1)}" y="${y + bar - 3}">${figure(value)}</text>`);
+      y += bar + 4;
+    }
+    y += gap - 20;
+    return lines;
+  });
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${y}" role="img" aria-label="procman beside other process managers">
+<style>text{font:12px system-ui,sans-serif;fill:#24292f}.title{font-weight:600}.own{fill:#2f6fde}.other{fill:#9aa4b2}@media(prefers-color-scheme:dark){text{fill:#e6edf3}.own{fill:#6ea0ff}.other{fill:#5b6472}}</style>
+${parts.join('\n')}
+</svg>
+`;
+}
+
+function page(results) {
+  const { machine } = results;
+  const versions = Object.entries(machine.versions).map(([name, version]) => `${nameOf(name)} ${version}`).join(', ');
+  const alone = ALONE.map(({ title, rows }) => tableOf(results, { title, managers: ['procman'], rows }));
+  return `# Benchmarks
+
+    npm run bench              # an hour and a half, on a machine that does nothing else; --quick: a look in ten minutes
+    npm run bench -- --report  # this page, from bench/results.json
+
+<!-- made by bench/report.mjs -->
+
+${machine.date}: ${machine.cpus} processors (${machine.model}), ${machine.memory} of memory, Linux ${machine.kernel}, Node ${machine.node}; ${versions}. Commit ${machine.commit}. A fixed piece of work took ${cell(machine.calibration)} ms during the runs: where the spread is wide, the machine had other work, and ratios say more than figures.
+
+Each row has the median, and in brackets the least and the most of all runs. The managers take turns. *beside*: how many times as good, so above 1 procman is ahead.
+
+![Bars of the most important rows](images/benchmarks.svg)
+
+${TABLES.flatMap((table) => tableOf(results, table)).join('\n\n')}
+
+${alone.flat().join('\n\n')}
+
+## Thousands of processes
+
+An exponent of 1 is linear growth; memory begins with what an empty part has. ${machine.open} files may be open. Each process takes two descriptors of the keeper and of the logger: with fewer, those that don't fit wait, and the log says so.
+
+${scaleTable(results)}
+
+<!-- end -->
+
+How it is measured, and how to add a manager, stands in [bench/README.md](../bench/README.md). What each trick for speed saves, and what was tried without gain: [performance](performance.md).
+`;
+}
+
+/** @returns {Record<string, string>} text of each file that is made, by path */
+export function files(results) {
+  return { 'docs/benchmarks.md': page(results), 'docs/images/benchmarks.svg': chartOf(results) };
+}
+
+if (process.argv[1] === new URL(import.meta.url).pathname) {
+  const made = Object.entries(files(readResults()));
+  if (process.argv.includes('--check')) {
+    const old = made.filter(([path, text]) => readFileSync(new URL(path, root), 'utf8') !== text).map(([path]) => path);
+    if (old.length > 0) { console.error(`${old.join(', ')}: not up to date, run \`npm run bench -- --report\``); process.exitCode = 1; }
+  } else for (const [path, text] of made) writeFileSync(new URL(path, root), text);
+}

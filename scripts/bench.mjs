@@ -1,0 +1,100 @@
+/** `npm run bench [-- --quick] [-- --only 05-logs,07-status] [-- --report]`: procman beside its peers, then docs/benchmarks.md. */
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpus, release, totalmem } from "node:os";
+import { join } from "node:path";
+import { RUNS } from "../bench/plan.mjs";
+import { files } from "../bench/report.mjs";
+import { ensureBuild, ensurePackages, ensurePrograms } from "./bootstrap.mjs";
+import { endWithNpm } from "./end-with-npm.mjs";
+import { ROOT, runCommand } from "./run-command.mjs";
+
+const MINUTE = 60_000;
+const PM2 = "7.0.4";
+const RAW = join(ROOT, "bench/results");
+const RESULTS = join(ROOT, "bench/results.json");
+
+const isQuick = process.argv.includes("--quick");
+const place = process.argv.indexOf("--only");
+const only = place === -1 ? undefined : process.argv[place + 1]?.split(",");
+
+/** The first line of what a program says of its version; undefined: it isn't there. */
+async function versionOf(argv, pattern = /\d+(?:\.\d+)+/) {
+  const { output } = await runCommand(argv, { timeoutMs: MINUTE });
+  return pattern.exec(output)?.[0];
+}
+
+async function ensurePm2() {
+  const folder = join(ROOT, "bench/peers/pm2");
+  if (existsSync(join(folder, "node_modules/pm2"))) return;
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "package.json"), "{}");
+  const argv = ["npm", "install", "--prefix", folder, "--no-audit", "--no-fund", "--ignore-scripts", `pm2@${PM2}`];
+  const { ok, output } = await runCommand(argv, { timeoutMs: 5 * MINUTE });
+  if (!ok) console.error(`pm2 can't be installed, and is left out: ${output.trim().split("\n").at(-1)}`);
+}
+
+async function runScenario({ scenario, options, quick }) {
+  const all = Object.entries({ ...options, ...(isQuick ? quick : {}) }).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  console.log(`\n=== ${scenario} ${all.join(" ")}`);
+  const env = { BENCH_RESULTS: RAW };
+  const { ok, why } = await runCommand(["bash", "bench/run.sh", scenario, ...all], { timeoutMs: 60 * MINUTE, env, show: true });
+  if (!ok) throw new Error(`${scenario}: ${why}`);
+}
+
+/** The last line of each scenario and manager. */
+function collected() {
+  const scenarios = {};
+  for (const name of readdirSync(RAW).sort())
+    for (const line of readFileSync(join(RAW, name), "utf8").trim().split("\n")) {
+      const { scenario, manager, ...metrics } = JSON.parse(line);
+      scenarios[scenario] = { ...scenarios[scenario], [manager]: metrics };
+    }
+  return scenarios;
+}
+
+/** Over all runs. */
+function calibration(scenarios) {
+  const all = Object.values(scenarios).flatMap((managers) =>
+    Object.values(managers).flatMap(({ calibMs }) => (calibMs?.median ? [calibMs] : [])),
+  );
+  const middle = all.map(({ median }) => median).sort((a, b) => a - b)[Math.floor(all.length / 2)];
+  return { n: all.length, median: middle, min: Math.min(...all.map(({ min }) => min)), max: Math.max(...all.map(({ max }) => max)) };
+}
+
+async function machine(scenarios) {
+  const [{ model = "" } = {}, ...others] = cpus();
+  const dpkg = (name) => versionOf(["dpkg-query", "--show", "--showformat=${Version}", name], /^[\d.]+/);
+  const versions = { pm2: existsSync(join(ROOT, "bench/peers/pm2/node_modules/pm2")) ? PM2 : undefined };
+  for (const [name, part] of Object.entries({ supervisor: "supervisor", runit: "runit", s6: "s6", haproxy: "haproxy" }))
+    versions[name] = await dpkg(part);
+  return {
+    date: new Date().toISOString().slice(0, 10),
+    cpus: others.length + 1,
+    model: model.replace(/\s+/g, " "),
+    memory: `${Math.round(totalmem() / 2 ** 30)} GiB`,
+    kernel: release().split("-")[0],
+    node: process.versions.node,
+    open: Number(await versionOf(["sh", "-c", "ulimit -n 65536 2>/dev/null; ulimit -n"], /\d+/)),
+    commit: await versionOf(["git", "rev-parse", "--short", "HEAD"], /\w+/),
+    versions: Object.fromEntries(Object.entries(versions).filter(([, version]) => version !== undefined)),
+    calibration: calibration(scenarios),
+  };
+}
+
+async function main() {
+  if (!process.argv.includes("--report")) {
+    await ensurePackages();
+    await ensureBuild();
+    await ensurePrograms();
+    await ensurePm2();
+    if (only === undefined) rmSync(RAW, { recursive: true, force: true });
+    for (const run of RUNS) if (only?.includes(run.scenario) ?? true) await runScenario(run);
+    const scenarios = collected();
+    writeFileSync(RESULTS, `${JSON.stringify({ machine: await machine(scenarios), scenarios }, undefined, 1)}\n`);
+  }
+  for (const [path, text] of Object.entries(files(JSON.parse(readFileSync(RESULTS, "utf8"))))) writeFileSync(join(ROOT, path), text);
+  console.log("docs/benchmarks.md is made");
+}
+
+endWithNpm();
+await main();
