@@ -34,6 +34,10 @@ export class SpecRegistry {
     return this.#find(id) !== undefined;
   }
 
+  configured(id: string): ProcessSpec | undefined {
+    return this.#present.get(id);
+  }
+
   /** Of a process or one of its slots. */
   of(slot: string): ProcessSpec {
     const spec = this.#find(slot);
@@ -70,7 +74,8 @@ export class SpecRegistry {
 
 /** `web:2` is a further slot of `web`, for runs that overlap. */
 export function processOf(slot: string): string {
-  return slot.split(":", 1)[0] as string;
+  const end = slot.indexOf(":");
+  return end === -1 ? slot : slot.slice(0, end);
 }
 
 function byId(specs: readonly ProcessSpec[]): ReadonlyMap<string, ProcessSpec> {

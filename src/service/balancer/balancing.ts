@@ -201,19 +201,26 @@ export class Balancing implements Subsystem {
 
   #withAddress(record: ProcessRecord): ProcessRecord {
     const isCluster = record.type === "cluster";
-    const share = this.#specs.find(({ id, cluster }) => (isCluster ? cluster?.id : id) === record.id)?.share;
+    const { share, front } = this.#specOf(record) ?? {};
     if (share !== undefined) return isCluster ? withSharedSocket(record, share) : withProblem(record, this.#unreachable.of(record.id));
-    const isFront = isCluster && this.#specs.some(({ front }) => front?.id === record.id);
-    if (isFront && this.#balancer?.isAnswered === false)
+    if (isCluster && front !== undefined && this.#balancer?.isAnswered === false)
       return { ...record, reason: `${record.reason}; the load balancer does not answer: its standard error says why` };
     const clusterId = isCluster ? record.id : record.cluster;
     const report = clusterId === undefined ? undefined : this.#reports.get(clusterId);
     if (report === undefined) return record;
-    const front = this.#specs.find((spec) => spec.front?.id === clusterId)?.front;
     if (isCluster) return front === undefined ? record : withFrontend(record, front, report);
     const backend = report.backends.find(({ id }) => id === record.id);
     const port = this.#config.spec(record.id).cluster?.port ?? 0;
     return backend === undefined ? record : withBackend(record, backend, { port, connectionProblem: this.connectionProblem(record.id) });
+  }
+
+  /** Of a cluster, any instance that stays has what all have. Called for each record of each request. */
+  #specOf({ id, instances }: ProcessRecord): ProcessSpec | undefined {
+    for (const each of instances ?? [{ id }]) {
+      const spec = this.#config.configured(each.id);
+      if (spec !== undefined) return spec;
+    }
+    return undefined;
   }
 
   #isServed(slot: string): boolean {

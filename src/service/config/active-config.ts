@@ -49,6 +49,11 @@ export class ActiveConfig {
     return this.#specs.has(id);
   }
 
+  /** Of a process or instance that is in the configuration; undefined if it isn't, though it may still be being stopped. */
+  configured(id: string): ProcessSpec | undefined {
+    return this.#specs.configured(id);
+  }
+
   /** Of a process or one of its slots. */
   spec(slot: string): ProcessSpec {
     return this.#specs.of(slot);
