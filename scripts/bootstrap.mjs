@@ -30,13 +30,23 @@ const PROGRAMS = {
   runsvdir: "runit",
   "s6-svscan": "s6",
   "openrc-run": "openrc",
+  man: "man-db",
+  mandoc: "mandoc",
 };
 
 /** Where system programs live though a user's PATH may not say so. */
 const SYSTEM_PATHS = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
 const MINUTE = 60_000;
-const BUILD_INPUTS = ["src", "package.json", "package-lock.json", "tsconfig.json", "tsdown.config.ts"];
+const BUILD_INPUTS = [
+  "src",
+  "package.json",
+  "package-lock.json",
+  "tsconfig.json",
+  "tsdown.config.ts",
+  "scripts/manual.ts",
+  "scripts/roff.ts",
+];
 
 /** `npm ci`, unless what it installed last is as new as the lock file. */
 export async function ensurePackages() {

@@ -16,6 +16,19 @@ export const EXIT = {
   interrupted: 130,
 } as const;
 
+/** What each exit code says, for the manual. */
+export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
+  done: "done",
+  refused: "refused or failed, for example a second `run` with the same state folder",
+  changed: "`plan --exit-code`: the file changes something",
+  notRunning: "`status`: something that was asked for isn't running",
+  usage: "the command line was wrong",
+  noDaemon: "procman is not running or can't be reached; the message names a running procman with another `name` beside it",
+  bug: "a bug in procman",
+  configuration: "the configuration is not valid",
+  interrupted: "Ctrl-C during the questions of `init` (nothing is written), or while a command waited (what it asked for continues)",
+};
+
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 type Row = { readonly status: number; readonly exit: ExitCode };

@@ -54,6 +54,7 @@ console.log = () => process.exit(0);`,
 ];
 
 const CLI_MD: readonly Setting[] = [
+  { block: "npm install --global procman", needs: "man", before: "PATH=$PWD/global/bin:$PATH" },
   { block: 'procman init --id web --cmd "node server.js"    # creates', config: null },
   {
     block: "procman status -c ../shop",
