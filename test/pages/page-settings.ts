@@ -188,6 +188,14 @@ before=$(pwd); cd /srv/app`,
   },
 ];
 
+const CRASHING = {
+  id: "api",
+  cmd: "echo 'Error: connect ECONNREFUSED 127.0.0.1:5432' >&2; exit 3",
+  autostart: true,
+  restartLimit: 2,
+  restartDelayMs: 10,
+};
+
 /** By page. */
 export const SETTINGS: { readonly [page: string]: readonly Setting[] } = {
   "README.md": [{ block: "npm install procman", config: null }],
@@ -215,6 +223,18 @@ test -x "$(sed -n 's/^CMD ."\\([^"]*\\)".*/\\1/p' block)"`,
     },
     { block: "procman run --exit-with job", config: { processes: [web, { id: "job", cmd: "./backup.sh", autostart: true }] } },
     { block: "HEALTHCHECK", before: "procman run --detach", uses: `sh -c "$(sed 's/HEALTHCHECK CMD //' block)"` },
+  ],
+  "docs/crashes.md": [
+    {
+      block: "$ procman why api",
+      config: { processes: [CRASHING] },
+      before: "procman run --detach || procman status api | grep exhausted",
+    },
+    { block: "procman logs api", config: { processes: [CRASHING] }, before: "procman run --detach || procman status api | grep exhausted" },
+  ],
+  "docs/deploy.md": [
+    { block: "$ procman restart web", before: "procman run --detach --wait" },
+    { block: "$ mv server.js old.js", before: "procman run --detach --wait" },
   ],
   "docs/dependencies.md": [
     { block: "{", needs: "redis-server" },
@@ -252,6 +272,10 @@ test -x "$(sed -n 's/^CMD ."\\([^"]*\\)".*/\\1/p' block)"`,
   "docs/import.md": IMPORT_MD,
   "docs/incidents.md": INCIDENTS_MD,
   "docs/library.md": LIBRARY_MD,
+  "docs/keep-alive.md": [
+    { block: "procman add", config: null, between: "until procman status --check web; do sleep 0.1; done" },
+    { block: "procman validate", before: "procman run --detach" },
+  ],
   "docs/limits.md": [{ block: '{\n  "processes": [{', needs: "root" }],
   "docs/logging.md": [
     {
