@@ -198,7 +198,10 @@ const CRASHING = {
 
 /** By page. */
 export const SETTINGS: { readonly [page: string]: readonly Setting[] } = {
-  "README.md": [{ block: "npm install procman", config: null }],
+  "README.md": [
+    { block: "npm install procman", config: null },
+    { block: "npx procman append", config: { processes: [web] }, before: "procman run --detach" },
+  ],
   "docs/api.md": API_MD,
   "docs/cli.md": CLI_MD,
   "docs/clusters.md": [
