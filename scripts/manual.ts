@@ -1,12 +1,13 @@
 /** The man pages: made of the tables of commands and their options, of exit codes, and of the fields of the configuration. */
 import { readFileSync } from "node:fs";
-import { Command } from "commander";
+import type { Command } from "commander";
 import { EXIT, EXIT_MEANINGS } from "../src/base/errors.ts";
 import type { JsonSchema } from "../src/base/schema.ts";
-import { COMMANDS, isCommand } from "../src/cli/commands.ts";
+import { isCommand } from "../src/cli/commands.ts";
 import { EXAMPLES } from "../src/cli/examples.ts";
 import { type CommandName, GROUPS, SUMMARIES } from "../src/cli/overview.ts";
-import { fieldsOf } from "./configuration.ts";
+import { argumentsOf, definedCommands, descriptionOf, optionsOf, type Row, type Usage, usagesOf } from "./command-tables.ts";
+import { allowedValues, objectsOf } from "./configuration.ts";
 import { bold, literal, type ManPage, type ManSection, prose, tagged } from "./roff.ts";
 
 const FURTHER = prose("The package has further pages; its `README.md` names them.");
@@ -25,8 +26,7 @@ const VARIABLES: readonly (readonly [string, string])[] = [
 
 /** All pages, `procman(1)` first. */
 export async function manual(): Promise<readonly ManPage[]> {
-  const names = Object.keys(COMMANDS).filter(isCommand);
-  return [overviewPage(), ...(await Promise.all(names.map(commandPage))), configurationPage()];
+  return [overviewPage(), ...(await definedCommands()).map(commandPage), configurationPage()];
 }
 
 function overviewPage(): ManPage {
@@ -68,53 +68,40 @@ function exitStatus(): readonly string[] {
   return Object.entries(EXIT).flatMap(([name, code]) => tagged(String(code), `${EXIT_MEANINGS[name as keyof typeof EXIT]}.`));
 }
 
-async function commandPage(name: CommandName): Promise<ManPage> {
-  const program = new Command("procman");
-  (await COMMANDS[name]()).define(program);
-  const command = program.commands.find((each) => each.name() === name) as Command;
+function commandPage(command: Command): ManPage {
+  const name = command.name() as CommandName;
   return {
     name: `procman-${name}`,
     section: 1,
     summary: lowerFirst(SUMMARIES[name] ?? ""),
     sections: [
-      ["SYNOPSIS", [command, ...command.commands].filter((each) => each.commands.length === 0).flatMap(synopsis)],
-      ["DESCRIPTION", [prose(command.description())]],
-      ...listed("ARGUMENTS", command, argumentsOf),
-      ...listed("OPTIONS", command, optionsOf),
-      ...command.commands.flatMap((each): ManSection[] => [
-        [
+      ["SYNOPSIS", usagesOf(command).flatMap(synopsis)],
+      ["DESCRIPTION", [prose(descriptionOf(command))]],
+      ...listed("ARGUMENTS", argumentsOf(command)),
+      ...listed("OPTIONS", optionsOf(command)),
+      ...command.commands.map(
+        (each): ManSection => [
           `${name} ${each.name()}`,
-          [prose(each.description() || `${upperFirst(each.summary())}.`), ...argumentsOf(each), ...optionsOf(each)],
+          [prose(descriptionOf(each)), ...taggedRows([...argumentsOf(each), ...optionsOf(each)])],
         ],
-      ]),
+      ),
       ["EXAMPLES", literal(EXAMPLES[name].map((example) => `procman ${example}`))],
       ["SEE ALSO", [seeAlso(name)]],
     ],
   };
 }
 
-function synopsis(command: Command, index: number): readonly string[] {
-  const parents = [command.parent?.name() === "procman" ? undefined : command.parent?.name(), command.name()];
-  const name = ["procman", ...parents].filter((word) => word !== undefined).join(" ");
-  return [...(index === 0 ? [] : [".br"]), `${bold(name)} ${prose(command.usage())}`];
+function synopsis([name, usage]: Usage, index: number): readonly string[] {
+  return [...(index === 0 ? [] : [".br"]), `${bold(name)} ${prose(usage)}`];
 }
 
 /** The part, if it has lines. */
-function listed(heading: string, command: Command, linesOf: (command: Command) => readonly string[]): readonly ManSection[] {
-  const lines = linesOf(command);
-  return lines.length === 0 ? [] : [[heading, lines]];
+function listed(heading: string, rows: readonly Row[]): readonly ManSection[] {
+  return rows.length === 0 ? [] : [[heading, taggedRows(rows)]];
 }
 
-function argumentsOf(command: Command): readonly string[] {
-  const help = command.createHelp();
-  return command.registeredArguments.flatMap((argument) => tagged(help.argumentTerm(argument), help.argumentDescription(argument)));
-}
-
-function optionsOf(command: Command): readonly string[] {
-  const help = command.createHelp();
-  return command.options
-    .filter(({ hidden }) => !hidden)
-    .flatMap((option) => tagged(help.optionTerm(option), help.optionDescription(option)));
+function taggedRows(rows: readonly Row[]): readonly string[] {
+  return rows.flatMap(([tag, text]) => tagged(tag, text));
 }
 
 /** The other commands of its group. */
@@ -150,36 +137,15 @@ function configurationPage(): ManPage {
   };
 }
 
-/** Objects with fields, by their paths; equal ones once. */
-function objectsOf(): readonly (readonly [string, JsonSchema])[] {
-  const objects = new Map<string, [string, JsonSchema]>();
-  for (const [path, schema] of fieldsOf())
-    for (const each of [schema, ...(schema.anyOf ?? [])].filter(({ properties }) => properties !== undefined)) {
-      const key = JSON.stringify(each.properties);
-      const known = objects.get(key);
-      if (known === undefined) objects.set(key, [path || "The file", each]);
-      else if (!known[0].split(", ").includes(path)) known[0] += `, ${path}`;
-    }
-  return [...objects.values()];
-}
-
 function fieldLines({ properties = {}, required = [] }: JsonSchema): readonly string[] {
   return Object.entries(properties).flatMap(([name, schema]) => {
     const standard = schema.default === undefined ? "" : ` Default: \`${JSON.stringify(schema.default)}\`.`;
     return tagged(
       name,
       `${schema.description ?? ""}${required.includes(name) ? " Required." : ""}`,
-      `Allowed: ${valuesOf(schema)}.${standard}`,
+      `Allowed: ${allowedValues(schema)}.${standard}`,
     );
   });
-}
-
-function valuesOf({ allowed, enum: words, const: only, anyOf = [], type, properties }: JsonSchema): string {
-  if (allowed !== undefined) return allowed;
-  if (words !== undefined) return words.map((word) => JSON.stringify(word)).join(", ");
-  if (only !== undefined) return JSON.stringify(only);
-  if (anyOf.length > 0) return anyOf.map(valuesOf).join(" or ");
-  return properties === undefined ? (type ?? "any value") : `an object with ${Object.keys(properties).join(", ")}`;
 }
 
 /** The first one of the page, which a test runs. */
@@ -192,8 +158,4 @@ function example(): readonly string[] {
 
 function lowerFirst(text: string): string {
   return text.charAt(0).toLowerCase() + text.slice(1);
-}
-
-function upperFirst(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }
