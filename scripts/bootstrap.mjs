@@ -48,11 +48,11 @@ const BUILD_INPUTS = [
   "scripts/roff.ts",
 ];
 
-/** `npm ci`, unless what it installed last is as new as the lock file. */
-export async function ensurePackages() {
-  if (changedAt("node_modules/.package-lock.json") >= changedAt("package-lock.json")) return;
+/** `npm ci` in the folder, unless what it installed last is as new as the lock file. */
+export async function ensurePackages(folder = ".") {
+  if (changedAt(join(folder, "node_modules/.package-lock.json")) >= changedAt(join(folder, "package-lock.json"))) return;
   const npm = process.env.npm_execpath ? [process.execPath, process.env.npm_execpath] : ["npm"];
-  await must("npm ci", [...npm, "ci", "--no-audit", "--no-fund"], 5 * MINUTE);
+  await must("npm ci", [...npm, "ci", "--prefix", folder, "--no-audit", "--no-fund"], 5 * MINUTE);
 }
 
 export async function build() {
@@ -84,7 +84,7 @@ function isInstalled(program) {
   return [...(process.env.PATH ?? "").split(delimiter), ...SYSTEM_PATHS].some((folder) => existsSync(join(folder, program)));
 }
 
-async function must(name, argv, timeoutMs) {
+export async function must(name, argv, timeoutMs) {
   const { ok, why } = await attempt(name, argv, timeoutMs);
   if (!ok) throw new Error(`Cannot ${name}: ${why}.`);
 }

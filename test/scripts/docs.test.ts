@@ -6,6 +6,8 @@ import { dirname, join, resolve } from "node:path";
 import { test } from "node:test";
 import { Command } from "commander";
 import { parse } from "jsonc-parser";
+import { anchorOf } from "../../site/anchor.mjs";
+import { NAVIGATION } from "../../site/navigation.mjs";
 import { COMMANDS, isCommand } from "../../src/cli/commands.ts";
 import { check } from "../../src/config/load.ts";
 import { SCHEMAS } from "../../src/contract/record-schemas.ts";
@@ -19,15 +21,6 @@ const PAGES = [
 
 function textOf(page: string): string {
   return readFileSync(join(ROOT, page), "utf8");
-}
-
-/** The anchor that GitHub makes from a heading. */
-function anchorOf(heading: string): string {
-  return heading
-    .toLowerCase()
-    .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
-    .trim()
-    .replaceAll(" ", "-");
 }
 
 function anchorsOf(page: string): readonly string[] {
@@ -59,6 +52,15 @@ test("in the npm package, too, each link leads to a file; pictures are left out 
         `${page} links to ${target}, which is not in the package`,
       );
     }
+});
+
+test("the navigation of the site has each page of docs once, and only pages that exist", () => {
+  const pages = NAVIGATION.flatMap((part) => part.pages).map((page) => `${page}.md`);
+  assert.deepEqual(pages.filter((page) => page.startsWith("docs/")).sort(), PAGES.filter((page) => page.startsWith("docs/")).sort());
+  assert.deepEqual(
+    pages.filter((page) => !existsSync(join(ROOT, page))),
+    [],
+  );
 });
 
 /** `NAME` is a placeholder: then only its folder must exist. */
