@@ -343,6 +343,7 @@ PATH=$PATH:/usr/sbin`,
       before: "procman run --detach\nPROCMAN_API_TOKEN=$(procman token --consumer me) PROCMAN_API_HOSTNAME=127.0.0.1 PROCMAN_API_PORT=9000",
     },
   ],
+  "docs/versions.md": [{ block: "npm install -g procman", before: "procman run --detach" }],
   "examples/plugins/README.md": [
     { block: "npx procman run", between: "until [ -s messages.txt ] && [ -s received.log ]; do sleep 0.2; done" },
   ],
