@@ -1,20 +1,13 @@
 /** Writes the tables of docs/api.md from the table of routes. With --check: fails when they are not up to date. */
-import { readFileSync, writeFileSync } from "node:fs";
 import type { Route } from "../src/contract/route.ts";
 import { ROUTES } from "../src/contract/routes.ts";
+import { inPage, writeMade } from "./made-parts.ts";
 
-const [BEGIN, END] = ["<!-- made by scripts/api-docs.ts -->", "<!-- end -->"];
+const SCRIPT = "scripts/api-docs.ts";
 
-const file = new URL("../docs/api.md", import.meta.url);
-const text = readFileSync(file, "utf8");
 const routes = Object.values(ROUTES as Readonly<Record<string, Route>>);
-const made = `${text.slice(0, text.indexOf(BEGIN) + BEGIN.length)}\n\n${tables()}\n\n${text.slice(text.indexOf(END))}`;
 
-if (!process.argv.includes("--check")) writeFileSync(file, made);
-else if (made !== text) {
-  console.error("docs/api.md is not up to date: run `node --import tsx scripts/api-docs.ts`");
-  process.exitCode = 1;
-}
+writeMade(SCRIPT, { "docs/api.md": inPage(SCRIPT, tables()) });
 
 function tables(): string {
   const overview = routes.map(

@@ -30,19 +30,29 @@ const PROGRAMS = {
   runsvdir: "runit",
   "s6-svscan": "s6",
   "openrc-run": "openrc",
+  man: "man-db",
+  mandoc: "mandoc",
 };
 
 /** Where system programs live though a user's PATH may not say so. */
 const SYSTEM_PATHS = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
 const MINUTE = 60_000;
-const BUILD_INPUTS = ["src", "package.json", "package-lock.json", "tsconfig.json", "tsdown.config.ts"];
+const BUILD_INPUTS = [
+  "src",
+  "package.json",
+  "package-lock.json",
+  "tsconfig.json",
+  "tsdown.config.ts",
+  "scripts/manual.ts",
+  "scripts/roff.ts",
+];
 
-/** `npm ci`, unless what it installed last is as new as the lock file. */
-export async function ensurePackages() {
-  if (changedAt("node_modules/.package-lock.json") >= changedAt("package-lock.json")) return;
+/** `npm ci` in the folder, unless what it installed last is as new as the lock file. */
+export async function ensurePackages(folder = ".") {
+  if (changedAt(join(folder, "node_modules/.package-lock.json")) >= changedAt(join(folder, "package-lock.json"))) return;
   const npm = process.env.npm_execpath ? [process.execPath, process.env.npm_execpath] : ["npm"];
-  await must("npm ci", [...npm, "ci", "--no-audit", "--no-fund"], 5 * MINUTE);
+  await must("npm ci", [...npm, "ci", "--prefix", folder, "--no-audit", "--no-fund"], 5 * MINUTE);
 }
 
 export async function build() {
@@ -74,7 +84,7 @@ function isInstalled(program) {
   return [...(process.env.PATH ?? "").split(delimiter), ...SYSTEM_PATHS].some((folder) => existsSync(join(folder, program)));
 }
 
-async function must(name, argv, timeoutMs) {
+export async function must(name, argv, timeoutMs) {
   const { ok, why } = await attempt(name, argv, timeoutMs);
   if (!ok) throw new Error(`Cannot ${name}: ${why}.`);
 }

@@ -17,6 +17,28 @@ export function fieldsOf(schema: JsonSchema = configuration, path = ""): readonl
   return [[path, schema], ...members, ...entries, ...branches];
 }
 
+/** Objects with fields, by their paths; equal ones once. */
+export function objectsOf(): readonly (readonly [string, JsonSchema])[] {
+  const objects = new Map<string, [string, JsonSchema]>();
+  for (const [path, schema] of fieldsOf())
+    for (const each of [schema, ...(schema.anyOf ?? [])].filter(({ properties }) => properties !== undefined)) {
+      const key = JSON.stringify(each.properties);
+      const known = objects.get(key);
+      if (known === undefined) objects.set(key, [path || "The file", each]);
+      else if (!known[0].split(", ").includes(path)) known[0] += `, ${path}`;
+    }
+  return [...objects.values()];
+}
+
+/** In words, for people. */
+export function allowedValues({ allowed, enum: words, const: only, anyOf = [], type, properties }: JsonSchema): string {
+  if (allowed !== undefined) return allowed;
+  if (words !== undefined) return words.map((word) => JSON.stringify(word)).join(", ");
+  if (only !== undefined) return JSON.stringify(only);
+  if (anyOf.length > 0) return anyOf.map(allowedValues).join(" or ");
+  return properties === undefined ? (type ?? "any value") : `an object with ${Object.keys(properties).join(", ")}`;
+}
+
 /** What `schema.json` holds: the schema, and where exactly one of several fields must be there. */
 export function schemaJson(): object {
   const schema = withReferences(standardSchema(configuration)) as { readonly properties: Readonly<Record<string, JsonSchema>> };

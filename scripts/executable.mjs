@@ -16,6 +16,8 @@ const MINUTE = 60_000;
 const FUSE = "NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2";
 /** Files beside `dist/`. */
 const BESIDE = ["package.json", "schema.json"];
+/** Folders of `dist/` that the program doesn't read. */
+const NOT_IN_IT = ["dist/cache", "dist/man"];
 /** What touches processes, their start and their end. */
 const CORE = [
   "test/integration/supervision.test.ts",
@@ -31,7 +33,7 @@ const CORE = [
 function filesBelow(folder) {
   return readdirSync(join(ROOT, folder), { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name);
-    if (entry.isDirectory()) return path === "dist/cache" ? [] : filesBelow(path);
+    if (entry.isDirectory()) return NOT_IN_IT.includes(path) ? [] : filesBelow(path);
     // Types are for programs that are compiled with the package.
     return path.endsWith(".d.ts") || path.endsWith(".d.cts") ? [] : [path];
   });

@@ -16,6 +16,19 @@ export const EXIT = {
   interrupted: 130,
 } as const;
 
+/** What each exit code says, for the manual. */
+export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
+  done: "done",
+  refused: "refused or failed, for example a second `run` with the same state folder",
+  changed: "`plan --exit-code`: the file changes something",
+  notRunning: "`status`: something that was asked for isn't running",
+  usage: "the command line was wrong",
+  noDaemon: "procman is not running or can't be reached; the message names a running procman with another `name` beside it",
+  bug: "a bug in procman",
+  configuration: "the configuration is not valid",
+  interrupted: "Ctrl-C during the questions of `init` (nothing is written), or while a command waited (what it asked for continues)",
+};
+
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 type Row = { readonly status: number; readonly exit: ExitCode };
@@ -76,6 +89,53 @@ export const ERRORS = {
 } as const satisfies Record<string, Row>;
 
 export type ErrorCode = keyof typeof ERRORS;
+
+/** What each error says, for the docs. */
+export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
+  usage: "options or arguments are wrong; by the API: a line for the log has more than 64 KiB",
+  "configuration-invalid": "the configuration is not valid; `problems` lists all faults with their places",
+  "configuration-missing": "there is no configuration file, or it can't be read",
+  "file-exists": "a file is in the way; `--force` replaces it where the command has that option",
+  "export-refused": "the target of `export` can't do what a process needs",
+  "already-running": "this configuration, or one with its state folder, is running already",
+  "process-unknown": "no process, instance or group has this id; `detail` suggests the nearest one",
+  "process-blocked": "the process is blocked",
+  "process-running": "the process is running",
+  "process-not-running": "the process isn't running",
+  "process-down": "`GET /health?process=ID`: it is not up, or there is none of this id",
+  "process-leaving": "the process is being stopped for good",
+  "events-lost": "a reader of events was too slow (in an event `problem`), and must reconnect",
+  "start-failed": "`Procman.run` of the library: procman ended before its API answered",
+  "process-failed": "the requested state can't be reached, or another caller has asked for the opposite",
+  "reload-running": "another reload is under way",
+  "reload-failed": "the changed configuration can't be applied; the previous one is active",
+  "roll-running": "a rolling restart of the cluster is under way",
+  "roll-failed": "an instance did not come up: the rolling restart has ended, the others keep running as before",
+  "reload-unsupported": "the process has no `reloadSignal`",
+  "scale-refused": "the cluster can't have this number of instances, or not now",
+  "flush-refused": "nothing of these processes alone can be emptied, or the question of `flush` was answered with no",
+  "process-foreign": "the token is not valid for this process",
+  "wait-timeout": "the requested state was not reached in the time of `wait` or `--timeout`; what was asked for continues",
+  "input-invalid": "parameters or body are wrong; `problems` lists all faults with their places",
+  unauthorized: "the token is missing or not valid; `detail` says why",
+  "scope-missing": "the token lacks the scope",
+  "origin-refused": "a wrong `Host` or `Origin`",
+  "path-unknown": "the API has no such path",
+  "method-unknown": "the path has no such method; `Allow` lists those that it has",
+  "body-too-large": "the body is longer than its limit",
+  "media-type": "the body must be `application/json` in UTF-8",
+  "expectation-unknown": "a header `Expect` with another value than `100-continue`",
+  "request-unreadable": "the request is no HTTP; with 408 it took too long, with 431 its headers are too long",
+  "too-many-requests": "too many bad tokens, streams, lines or reports; `Retry-After` has the seconds to wait",
+  "too-many-streams": "there are too many streams of all consumers together",
+  "log-unavailable": "the logger is behind, or can't store lines at present",
+  "state-folder": "the state folder can't be used",
+  "boot-refused": "`install` or `uninstall` can't do it on this machine, or not safely",
+  "upgrade-failed": "a new part did not become ready; the old one continues",
+  "no-daemon": "no procman is running for this configuration; with `import --from-running pm2`: no pm2",
+  "service-down": "procman is running, but its service doesn't answer; or another host doesn't",
+  interrupted: "Ctrl-C was pressed",
+};
 
 /** One fault of an input: its place (`query.limit`, `body.memory.rss`), and what was found and is allowed. */
 export type ErrorPlace = { readonly place: string; readonly message: string };

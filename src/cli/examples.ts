@@ -1,7 +1,7 @@
 /** Examples at the end of each command's help. */
 import type { CommandName } from "./overview.ts";
 
-const EXAMPLES: Readonly<Record<CommandName, readonly string[]>> = {
+export const EXAMPLES: Readonly<Record<CommandName, readonly string[]>> = {
   run: ["run", "run --detach --wait", "run web --console", "run --once test lint"],
   terminate: ["terminate", "terminate --name shop"],
   upgrade: ["upgrade"],

@@ -2,7 +2,7 @@
 
 type Group = { readonly title: string; readonly commands: Readonly<Record<string, string>> };
 
-const GROUPS = [
+export const GROUPS = [
   {
     title: "Run",
     commands: {

@@ -16,13 +16,17 @@ export type EventRecord =
 
 export type EventType = EventRecord["type"];
 
-export const EVENT_TYPES = Object.keys({
-  "process.state": 0,
-  "process.scheduled": 0,
-  "process.watch": 0,
-  "process.telemetry": 0,
-  "process.incident": 0,
-  log: 0,
-  "plugin.state": 0,
-  "service.state": 0,
-} satisfies Record<EventType, number>) as readonly EventType[];
+/** When each type of event is sent, for the docs. */
+export const EVENT_MEANINGS: Readonly<Record<EventType, string>> = {
+  "process.state":
+    "a transition, block, unblock, enable, disable or change of configuration, with the record and usually a sentence (`text`)",
+  "process.scheduled": "a process was started, skipped, missed or terminated by schedule",
+  "process.watch": "a watched file has changed (`file`)",
+  "process.telemetry": "a process reported numbers",
+  "process.incident": "an incident is complete, a second or two after the end",
+  log: "a line of the log (`entry`); only with `types=log`",
+  "plugin.state": "a plugin is up, has failed, or waits for its next attempt",
+  "service.state": "the service has started, or everything is about to be stopped",
+};
+
+export const EVENT_TYPES = Object.keys(EVENT_MEANINGS) as readonly EventType[];

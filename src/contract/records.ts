@@ -19,6 +19,22 @@ export const STATUSES = [
 
 export type Status = (typeof STATUSES)[number];
 
+/** What each status says, and what follows it; for the docs. */
+export const STATUS_MEANINGS: Readonly<Record<Status, readonly [meaning: string, next: string]>> = {
+  created: ["it was never started", "a start"],
+  waiting: ["it waits for processes that it [depends on](dependencies.md)", "`starting`, `skipped`"],
+  skipped: ["it waits for a process that [has failed for good](dependencies.md)", "a start of that process"],
+  starting: ["it is being started, or its [hook](hooks.md) `beforeStart` runs", "`running`, `errored`"],
+  running: ["it runs; whether it is [ready and healthy](health.md) is said beside it", "by policy when it ends; `stopping`"],
+  stopping: ["it is being stopped, or its [hook](hooks.md) `afterStop` runs", "`stopped`, `starting`, by policy"],
+  backoff: ["it is restarted after a delay", "`starting`"],
+  stopped: ["an operator or its schedule has stopped it", "a start"],
+  finished: ["it exited with code 0, or with one of `successExitCodes`", "a start, its schedule"],
+  errored: ["it failed, or could not be started", "a start, its schedule"],
+  exhausted: ["its restarts are used up", "a start, its schedule"],
+  mixed: ["of a cluster: its instances have different states", "that of its instances"],
+};
+
 export type ProcessRecord = {
   readonly id: string;
   /** `group`: what answers for `group:NAME`. */

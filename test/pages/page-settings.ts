@@ -54,6 +54,7 @@ console.log = () => process.exit(0);`,
 ];
 
 const CLI_MD: readonly Setting[] = [
+  { block: "npm install --global procman", needs: "man", before: "PATH=$PWD/global/bin:$PATH" },
   { block: 'procman init --id web --cmd "node server.js"    # creates', config: null },
   {
     block: "procman status -c ../shop",
@@ -187,9 +188,20 @@ before=$(pwd); cd /srv/app`,
   },
 ];
 
+const CRASHING = {
+  id: "api",
+  cmd: "echo 'Error: connect ECONNREFUSED 127.0.0.1:5432' >&2; exit 3",
+  autostart: true,
+  restartLimit: 2,
+  restartDelayMs: 10,
+};
+
 /** By page. */
 export const SETTINGS: { readonly [page: string]: readonly Setting[] } = {
-  "README.md": [{ block: "npm install procman", config: null }],
+  "README.md": [
+    { block: "npm install procman", config: null },
+    { block: "npx procman append", config: { processes: [web] }, before: "procman run --detach" },
+  ],
   "docs/api.md": API_MD,
   "docs/cli.md": CLI_MD,
   "docs/clusters.md": [
@@ -214,6 +226,18 @@ test -x "$(sed -n 's/^CMD ."\\([^"]*\\)".*/\\1/p' block)"`,
     },
     { block: "procman run --exit-with job", config: { processes: [web, { id: "job", cmd: "./backup.sh", autostart: true }] } },
     { block: "HEALTHCHECK", before: "procman run --detach", uses: `sh -c "$(sed 's/HEALTHCHECK CMD //' block)"` },
+  ],
+  "docs/crashes.md": [
+    {
+      block: "$ procman why api",
+      config: { processes: [CRASHING] },
+      before: "procman run --detach || procman status api | grep exhausted",
+    },
+    { block: "procman logs api", config: { processes: [CRASHING] }, before: "procman run --detach || procman status api | grep exhausted" },
+  ],
+  "docs/deploy.md": [
+    { block: "$ procman restart web", before: "procman run --detach --wait" },
+    { block: "$ mv server.js old.js", before: "procman run --detach --wait" },
   ],
   "docs/dependencies.md": [
     { block: "{", needs: "redis-server" },
@@ -251,6 +275,10 @@ test -x "$(sed -n 's/^CMD ."\\([^"]*\\)".*/\\1/p' block)"`,
   "docs/import.md": IMPORT_MD,
   "docs/incidents.md": INCIDENTS_MD,
   "docs/library.md": LIBRARY_MD,
+  "docs/keep-alive.md": [
+    { block: "procman add", config: null, between: "until procman status --check web; do sleep 0.1; done" },
+    { block: "procman validate", before: "procman run --detach" },
+  ],
   "docs/limits.md": [{ block: '{\n  "processes": [{', needs: "root" }],
   "docs/logging.md": [
     {
@@ -315,6 +343,7 @@ PATH=$PATH:/usr/sbin`,
       before: "procman run --detach\nPROCMAN_API_TOKEN=$(procman token --consumer me) PROCMAN_API_HOSTNAME=127.0.0.1 PROCMAN_API_PORT=9000",
     },
   ],
+  "docs/versions.md": [{ block: "npm install -g procman", before: "procman run --detach" }],
   "examples/plugins/README.md": [
     { block: "npx procman run", between: "until [ -s messages.txt ] && [ -s received.log ]; do sleep 0.2; done" },
   ],

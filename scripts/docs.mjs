@@ -1,0 +1,38 @@
+/** `npm run docs`: the docs as a static site, in `results/site`. Its generator is in the separate package `site/`, which is installed when it is missing. */
+import { copyFileSync, cpSync, mkdirSync, readdirSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { NAVIGATION } from "../site/navigation.mjs";
+import { ensurePackages, must } from "./bootstrap.mjs";
+import { endWithNpm } from "./end-with-npm.mjs";
+import { ROOT } from "./run-command.mjs";
+import { faultsOfSite } from "./site-links.mjs";
+
+const MINUTE = 60_000;
+const SITE = join(ROOT, "site");
+const OUTPUT = join(ROOT, "results/site");
+
+/** The pages with their pictures, where the generator's packages are found. */
+function copyPages() {
+  const pages = join(SITE, "pages");
+  rmSync(pages, { recursive: true, force: true });
+  cpSync(join(ROOT, "docs"), join(pages, "docs"), { recursive: true });
+  const examples = readdirSync(join(ROOT, "examples")).map((name) => `examples/${name}/README.md`);
+  const named = NAVIGATION.flatMap((part) => part.pages).map((page) => `${page}.md`);
+  for (const file of ["README.md", ...named, ...examples]) {
+    const page = join(pages, file.replace(/README\.md$/, "index.md"));
+    mkdirSync(dirname(page), { recursive: true });
+    copyFileSync(join(ROOT, file), page);
+  }
+}
+
+async function main() {
+  await ensurePackages("site");
+  copyPages();
+  await must("build", [process.execPath, join(SITE, "node_modules/vitepress/bin/vitepress.js"), "build", SITE], 5 * MINUTE);
+  const faults = faultsOfSite(OUTPUT);
+  if (faults.length > 0) throw new Error(`Cannot use the site:\n${faults.join("\n")}`);
+  console.log(`The site is in ${OUTPUT}; any web server can serve it.`);
+}
+
+endWithNpm();
+await main();
