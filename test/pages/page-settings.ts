@@ -196,6 +196,9 @@ const CRASHING = {
   restartDelayMs: 10,
 };
 
+/** Runs a health check of a Dockerfile. */
+const CHECK = `sh -c "$(sed 's/HEALTHCHECK CMD //' block)"`;
+
 /** By page. */
 export const SETTINGS: { readonly [page: string]: readonly Setting[] } = {
   "README.md": [
@@ -218,14 +221,21 @@ kill $pid; wait $pid`,
   "docs/configuration.md": [{ block: "procman init", config: null }],
   "docs/containers.md": [
     {
-      block: "FROM",
+      block: "# For a project",
       before: "npm install procman",
       uses: `rm -r node_modules
 sed -n 's/^RUN npm ci/npm ci --offline/p' block | sh
-test -x "$(sed -n 's/^CMD ."\\([^"]*\\)".*/\\1/p' block)"`,
+test -x "node_modules/.bin/$(sed -n 's/^CMD ."\\([^"]*\\)".*/\\1/p' block)"`,
     },
+    { block: "cp -r", between: "[ -f Dockerfile ] && [ -f .dockerignore ] && [ -f compose.yaml ]" },
     { block: "procman run --exit-with job", config: { processes: [web, { id: "job", cmd: "./backup.sh", autostart: true }] } },
-    { block: "HEALTHCHECK", before: "procman run --detach", uses: `sh -c "$(sed 's/HEALTHCHECK CMD //' block)"` },
+    { block: "HEALTHCHECK CMD procman", before: "procman run --detach", uses: CHECK },
+    {
+      block: "HEALTHCHECK CMD bash",
+      config: withApi,
+      before: "procman run --detach --wait",
+      uses: `${CHECK}\nprocman stop web\n! ${CHECK}`,
+    },
   ],
   "docs/crashes.md": [
     {

@@ -4,10 +4,10 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, w
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { TestContext } from "node:test";
+import { DockerEngine, unpackPackages } from "./docker-engine.ts";
 import { skip } from "./skip.ts";
 import { isMissing } from "./system-programs.ts";
 
-const PACKAGES = ["docker.io", "containerd", "runc", "tini"];
 export const NODES = ["a", "b", "c"] as const;
 export type NodeName = (typeof NODES)[number];
 /** Programs of the image, beside Node. */
@@ -16,7 +16,7 @@ const NETWORK = "10.77.0";
 
 export class SwarmRig {
   readonly folder: string;
-  readonly #engines = new Map<NodeName, ChildProcess>();
+  readonly #engines = new Map<NodeName, DockerEngine>();
 
   private constructor(folder: string) {
     this.folder = folder;
@@ -28,10 +28,10 @@ export class SwarmRig {
     if (process.getuid?.() !== 0) return skip(context, "network namespaces need root");
     const rig = new SwarmRig(mkdtempSync(join(tmpdir(), "procman-swarm-")));
     context.after(() => rig.#end());
-    rig.#unpack();
+    const root = unpackPackages(rig.folder);
     rig.#network();
-    for (const name of NODES) rig.#start(name);
-    for (const name of NODES) await rig.until(() => rig.tryDocker(name, "info") !== undefined, `the engine ${name}`);
+    for (const name of NODES) rig.#start(name, root);
+    for (const engine of rig.#engines.values()) await engine.ready();
     rig.docker("a", "swarm", "init", "--advertise-addr", addressOf("a"));
     const token = rig.docker("a", "swarm", "join-token", "-q", "manager").trim();
     for (const name of ["b", "c"] as const)
@@ -40,22 +40,12 @@ export class SwarmRig {
   }
 
   docker(name: NodeName, ...args: readonly string[]): string {
-    const env = { ...process.env, DOCKER_HOST: `unix://${this.#place(name)}/socket` };
-    return execFileSync(join(this.#root, "usr/bin/docker"), args, {
-      encoding: "utf8",
-      env,
-      stdio: ["ignore", "pipe", "pipe"],
-      cwd: this.folder,
-    });
+    return this.#engine(name).docker(...args);
   }
 
   /** undefined: it has failed. */
   tryDocker(name: NodeName, ...args: readonly string[]): string | undefined {
-    try {
-      return this.docker(name, ...args);
-    } catch {
-      return undefined;
-    }
+    return this.#engine(name).tryDocker(...args);
   }
 
   /** Gives all engines an image of Node with these files in `/app`. */
@@ -75,16 +65,6 @@ export class SwarmRig {
     for (const name of NODES) this.docker(name, "import", join(this.folder, "image.tar"), tag);
   }
 
-  /** Polls: Docker has no event for what is awaited here. */
-  async until(holds: () => boolean, what: string, ms = 120_000): Promise<number> {
-    const start = performance.now();
-    while (!holds()) {
-      if (performance.now() - start > ms) throw new Error(`timed out after ${ms} ms waiting for ${what}`);
-      await new Promise((resolve) => setTimeout(resolve, 200));
-    }
-    return performance.now() - start;
-  }
-
   /** A program that is in the network of all nodes. */
   inNetwork(program: string, args: readonly string[]): ChildProcess {
     return spawn("nsenter", [`--net=/var/run/netns/${namespaceOf("hub")}`, program, ...args], { stdio: ["ignore", "pipe", "inherit"] });
@@ -95,18 +75,14 @@ export class SwarmRig {
     ip("-n", namespaceOf("hub"), "link", "set", linkOf(name), "down");
   }
 
-  get #root(): string {
-    return join(this.folder, "root");
+  #engine(name: NodeName): DockerEngine {
+    const engine = this.#engines.get(name);
+    if (engine === undefined) throw new Error(`the engine ${name} is not started`);
+    return engine;
   }
 
   #place(name: NodeName): string {
     return join(this.folder, name);
-  }
-
-  #unpack(): void {
-    execFileSync("apt-get", ["download", "-q", ...PACKAGES], { cwd: this.folder, stdio: "pipe" });
-    for (const file of readdirSync(this.folder).filter((name) => name.endsWith(".deb")))
-      execFileSync("dpkg", ["-x", join(this.folder, file), this.#root]);
   }
 
   #network(): void {
@@ -125,20 +101,15 @@ export class SwarmRig {
     }
   }
 
-  #start(name: NodeName): void {
-    const place = this.#place(name);
-    const options = ["--storage-driver=vfs", "--iptables=false", "--ip-masq=false", "--ip-forward=false", "--bridge=none"];
-    const paths = [`--data-root=${place}/data`, `--exec-root=${place}/run`, `--pidfile=${place}/pid`, `--host=unix://${place}/socket`];
-    const init = `--init-path=${this.#root}/usr/bin/tini-static`;
-    const PATH = `${this.#root}/usr/bin:${this.#root}/usr/sbin:${process.env.PATH}`;
-    mkdirSync(place);
-    const args = [`--net=/var/run/netns/${namespaceOf(name)}`, "dockerd", ...options, ...paths, init];
-    this.#engines.set(name, spawn("nsenter", args, { env: { ...process.env, PATH }, stdio: "ignore" }));
+  #start(name: NodeName, root: string): void {
+    const launcher = ["nsenter", `--net=/var/run/netns/${namespaceOf(name)}`];
+    const options = ["--storage-driver=vfs", "--ip-masq=false", "--ip-forward=false", "--bridge=none"];
+    this.#engines.set(name, new DockerEngine({ root, place: this.#place(name), launcher, options }));
   }
 
   async #end(): Promise<void> {
-    for (const name of NODES) this.tryDocker(name, "swarm", "leave", "--force");
-    for (const engine of this.#engines.values()) {
+    for (const engine of this.#engines.values()) engine.tryDocker("swarm", "leave", "--force");
+    for (const { process: engine } of this.#engines.values()) {
       const ended = new Promise((resolve) => engine.once("exit", resolve));
       // It ends its containers, too.
       if (engine.exitCode === null && engine.kill("SIGTERM")) await ended;
