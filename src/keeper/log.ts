@@ -1,18 +1,16 @@
 /** The keeper's own messages, on standard error. */
 import { existsSync } from "node:fs";
 import type { ConsoleStyle } from "../ipc/logger-protocol.ts";
-import { printError, printErrorLine } from "../os/error-output.ts";
+import { printWarning } from "../os/error-output.ts";
 
-let isJson = false;
+let style: ConsoleStyle | undefined;
 
-/** As the console; `daemon.log`, which a detached procman has instead, is for people. */
-export function warnInStyle({ format, file }: ConsoleStyle): void {
-  isJson = format === "json" && file === undefined;
+export function warnInStyle(known: ConsoleStyle): void {
+  style = known;
 }
 
 export function warn(problem: string): void {
-  if (!isJson) return printError(problem);
-  printErrorLine(JSON.stringify({ time: new Date().toISOString(), severity: "warn", category: "service", text: problem }));
+  printWarning(problem, style ?? {});
 }
 
 export function logAdopted(count: number, isFailover: boolean): void {

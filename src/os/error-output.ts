@@ -16,7 +16,16 @@ export function printError(text: string): void {
   printErrorLine(`procman: ${text}`);
 }
 
-export function printErrorLine(line: string): void {
+/** How the console is printed. `file`: it isn't the console but a file for people. */
+export type WarningStyle = { readonly format?: string | undefined; readonly file?: string | undefined };
+
+/** Like `printError`; on a console of JSON lines as one of these. */
+export function printWarning(text: string, { format, file }: WarningStyle): void {
+  if (format !== "json" || file !== undefined) return printError(text);
+  printErrorLine(JSON.stringify({ time: new Date().toISOString(), severity: "warn", category: "service", text }));
+}
+
+function printErrorLine(line: string): void {
   waiting.push(Buffer.from(`${line}\n`));
   if (waiting.length > MOST_WAITING) waiting.shift();
   writeWaiting();

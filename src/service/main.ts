@@ -6,7 +6,7 @@ import { isCaptured } from "../config/normalise.ts";
 import { checkSelection } from "../config/run-selection.ts";
 import type { Config } from "../config/spec.ts";
 import { type FromKeeper, PROTOCOL, type ToKeeper } from "../ipc/keeper-protocol.ts";
-import { printError } from "../os/error-output.ts";
+import { printError, printWarning } from "../os/error-output.ts";
 import { isForKeeping, keepSockets } from "../os/inherited-sockets.ts";
 import { fromInstallationOf, startKeeper, takeFailoverOrder } from "../os/keeper-failover.ts";
 import { holdYoungGenerationLater, makeThreads } from "../os/node-tuning.ts";
@@ -86,7 +86,7 @@ function loadConfig(profile: string | undefined): Config | undefined {
   try {
     const found = source(undefined, profile);
     checkStateFolder(previousStateDir ?? found.stateDir);
-    for (const { file, line, column, message } of found.warnings) printError(`${file}:${line}:${column}: ${message}`);
+    for (const { file, line, column, message } of found.warnings) printWarning(`${file}:${line}:${column}: ${message}`, found.console);
     // Only at the first start: later a process may be removed from the file.
     if (previousStateDir === undefined) checkSelection(args, found);
     return withPreviousStateDir(found);

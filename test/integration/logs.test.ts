@@ -256,6 +256,21 @@ test("2.3 console: decorate adds the time, colors colours each line and ends the
   assert.ok(line.endsWith("\u001b[0m"));
 });
 
+test("2.3 console: with the format json each line is an object, also a warning about the configuration", async (context) => {
+  const config = { logger: { console: true, format: "json" } };
+  const procman = await startProcman(
+    context,
+    [
+      { id: "once", cmd: "echo done", autostart: true },
+      { id: "idle", cmd: "true" },
+    ],
+    { config },
+  );
+  await procman.line(/"process":"once".*"text":"done"/);
+  const entries = procman.lines.map((line) => JSON.parse(line));
+  assert.ok(entries.some(({ severity, text }) => severity === "warn" && /procman\.json:1:\d+: No start policy: "idle"/.test(text)));
+});
+
 test("2.3 a last line without a newline gets one, and bytes stay as they are", async (context) => {
   const procman = await startProcman(context, [
     { id: "last", cmd: "printf 'one\\ntwo'", autostart: true, logger: { stdout: "logs/last.log" } },

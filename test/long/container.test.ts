@@ -10,6 +10,8 @@ import { isMissing } from "../support/system-programs.ts";
 type Try = (rig: ContainerRig, context: TestContext) => Promise<void> | void;
 
 const PROCMAN = ["keeper", "service", "logger"] as const;
+/** Megabytes of output. */
+const FLOOD = 200;
 /** `docker stop` kills after this many seconds. */
 const STOP_LIMIT = 10;
 /** What the name of a container is made of. */
@@ -216,6 +218,54 @@ const again =
     assert.equal(exitCode(rig, name), 0);
   };
 
+/** A process that prints as fast as it can. `size`: of the tmpfs, in megabytes. */
+const flood =
+  (size: number, store: object): Try =>
+  async (rig, context) => {
+    const name = nextName();
+    const flooding = { id: "flood", cmd: "yes 'a line that is printed again and again'", autostart: true };
+    const limits = ["--read-only", "--tmpfs", `/run/procman:size=${size}m`];
+    const options = rig.configured([flooding, web], { logger: { stdout: "/dev/null", ...store } });
+    rig.start(context, name, ...limits, ...options, IMAGE);
+    await rig.running(name, "flood", "web");
+    const numberOf = (script: string): number => Number(rig.inside(name, "sh", "-c", script));
+    let [most, read] = [0, 0];
+    const logger = rig.part(name, "logger");
+    const isFlooded = (): boolean => {
+      most = Math.max(most, numberOf("df --output=used -k /run/procman | tail -1") / 1024);
+      read = numberOf(`sed -n 's/^rchar: //p' /proc/${logger}/io`) / 1e6;
+      return read > FLOOD;
+    };
+    await until(isFlooded, `${FLOOD} MB of output`);
+    context.diagnostic(`at most ${most.toFixed(1)} MB of ${size} while the logger read ${read.toFixed(0)} MB`);
+    assert.ok(most < size * 0.9);
+    assert.ok(!rig.logs(name).some((line) => line.includes("no space left")));
+  };
+
+const second: Try = async (rig, context) => {
+  const name = nextName();
+  const processes = [{ id: "deaf", cmd: "node programs/ignore-signals.js", autostart: true, terminateTimeout: 600 }];
+  rig.start(context, name, ...READ_ONLY, ...rig.configured(processes), IMAGE, "procman", "run", "--exit-with", "deaf");
+  await rig.running(name, "deaf");
+  rig.docker("kill", "-s", "TERM", name);
+  await until(() => rig.entries(name).some(({ text }) => text.startsWith("stopping")), "the stop");
+  rig.docker("kill", "-s", "TERM", name);
+  await until(() => !isUp(rig, name), "the end");
+  assert.equal(exitCode(rig, name), 1);
+};
+
+const outOfMemory: Try = async (rig, context) => {
+  const name = nextName();
+  const cmd = node("for (const all = []; ; ) all.push(Buffer.alloc(1e6, 1))");
+  const options = rig.configured([web, { id: "hog", cmd, restart: "error", restartLimit: 1, restartDelayMs: 10 }]);
+  rig.start(context, name, ...READ_ONLY, "--memory", "300m", ...options, IMAGE);
+  const before = pidsOf(await rig.running(name, "web")).slice(0, 1);
+  rig.inside(name, "procman", "start", "hog", "--no-wait");
+  await until(() => rig.records(name).some(({ id, status }) => id === "hog" && status === "exhausted"), "the second end of the hog");
+  assert.equal(started(rig, name, "hog"), 2, "procman has restarted it");
+  assert.deepEqual(pidsOf(await rig.running(name, "web")).slice(0, 1), before);
+};
+
 const compose: Try = async (rig, context) => {
   if (isMissing(context, "docker-compose")) return;
   const run = (...args: readonly string[]): string =>
@@ -259,6 +309,10 @@ const TRIES: Readonly<Record<string, Try>> = {
   "docker run --init waits for orphans": orphans(0, ["run"], "--init", "--entrypoint", "procman"),
   "as PID 1 procman leaves zombies, says so once, and ends in order": orphans(20, ["run"], "--entrypoint", "procman"),
   "where another program is PID 1, a kill of the keeper spares the processes": otherFirst,
+  "a second SIGTERM kills what still runs, and --exit-with gives 1": second,
+  "when the memory of the container is full, the kernel ends the process that fills it, and procman restarts it": outOfMemory,
+  "a tmpfs of 64 MB is enough for a stored log of 16 MB": flood(64, { internalLogSize: "16MB" }),
+  "a tmpfs of 16 MB is enough without a stored log": flood(16, { internalLogHours: 0 }),
   "run --exit-with gives the container the exit code of one process": exitWith,
   "the health check turns unhealthy when a process has failed for good, and healthy when it runs again": health,
   "each line of docker logs is one object of JSON, and a burst of 10 000 lines is complete and in order": lines,

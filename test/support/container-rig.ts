@@ -73,13 +73,14 @@ export class ContainerRig {
     return this.docker("exec", name, ...command);
   }
 
-  /** Runs a command in the container whose exit code doesn't matter. */
   signal(name: string, signal: string, pid: number): void {
     this.inside(name, "sh", "-c", `kill -${signal} ${pid}`);
   }
 
   records(name: string): readonly ProcessRecord[] {
-    return JSON.parse(this.engine.tryDocker("exec", name, "procman", "status", "--json") ?? "[]");
+    // 3: a process has failed.
+    const command = "procman status --json || [ $? = 3 ]";
+    return JSON.parse(this.engine.tryDocker("exec", name, "sh", "-c", command) ?? "[]");
   }
 
   /** Resolves with the records once all these processes run. */
