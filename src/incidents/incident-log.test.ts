@@ -1,6 +1,6 @@
 /** Incidents on disk, and the limit of their rate. */
 import assert from "node:assert/strict";
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -97,6 +97,23 @@ test("a write error is reported once, and incidents are stored again afterwards"
   book.append({ slot: "web", incident: incident(4) });
   assert.deepEqual(await runs(book), [4], "a removed folder is made again");
   assert.equal(problems.length, 1);
+});
+
+test("a write error is reported once, though another process's incident could be written meanwhile, and again after it was over", (context) => {
+  const state = folder(context);
+  const problems: string[] = [];
+  const book = new IncidentLog(state, (problem) => problems.push(problem));
+  const append = (process: string): void => book.append({ slot: process, incident: incident(1, { process }) });
+  const inTheWay = join(state, "incidents/db.jsonl");
+  mkdirSync(inTheWay, { recursive: true });
+  for (const process of ["db", "web", "db"]) append(process);
+  assert.equal(problems.length, 1);
+  rmdirSync(inTheWay);
+  append("db");
+  rmSync(inTheWay);
+  mkdirSync(inTheWay);
+  append("db");
+  assert.equal(problems.length, 2);
 });
 
 test("in a storm the first ten incidents, one a second and always the last are kept", () => {

@@ -38,7 +38,8 @@ export class IncidentLog {
   readonly #folder: string;
   readonly #report: (problem: string) => void;
   readonly #sizes = new Map<string, number>();
-  #hasFailed = false;
+  /** Processes whose last incident could not be written. The file of another one may have room left while the disk is full. */
+  readonly #failing = new Set<string>();
 
   constructor(stateDir: string, report: (problem: string) => void) {
     this.#folder = join(stateDir, "incidents");
@@ -54,12 +55,14 @@ export class IncidentLog {
       const size = (this.#known(process, path) ?? this.#begin(path)) + line.length;
       appendFileSync(path, line, { mode: 0o600 });
       this.#sizes.set(process, size > this.#limit ? this.#compact(path) : size);
-      this.#hasFailed = false;
+      // Once one of them can be written, so can all.
+      if (this.#failing.has(process)) this.#failing.clear();
     } catch (error) {
       // Read the size again next time, since part of the line may have been written.
       this.#sizes.delete(process);
-      if (!this.#hasFailed) this.#report(`Cannot keep incidents in ${this.#folder}: ${(error as Error).message}; processes keep running`);
-      this.#hasFailed = true;
+      if (this.#failing.size === 0)
+        this.#report(`Cannot keep incidents in ${this.#folder}: ${(error as Error).message}; processes keep running`);
+      this.#failing.add(process);
     }
   }
 

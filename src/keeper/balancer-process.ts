@@ -131,11 +131,11 @@ export class BalancerProcessKeeper {
     if (pid > 1) this.#adopt({ pid, startTime });
   }
 
-  #adopt(balancer: BalancerProcess): void {
-    this.#adopted = balancer;
-    this.#options.journal()?.add({ t: "balancer", ...balancer });
+  #adopt({ pid, startTime }: BalancerProcess): void {
+    this.#adopted = { pid, startTime };
+    this.#options.journal()?.add({ t: "balancer", pid, startTime });
     this.#timer = setInterval(() => {
-      if (isAlive(balancer.pid, balancer.startTime)) return;
+      if (isAlive(pid, startTime)) return;
       clearInterval(this.#timer);
       this.#adopted = undefined;
       warn("the balancer ended; it is started again, its connections are broken");

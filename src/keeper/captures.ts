@@ -123,6 +123,11 @@ export class Captures {
       if (pair === undefined) this.#journal.add({ t: "drained", key });
       else this.#open.set(key, { pair, capture, isSent: true });
     }
+    const pairs = [...this.#open.values()].map(({ pair }) => pair);
+    this.fifos.removeOthers(
+      pairs,
+      [...running.values()].map(({ pid }) => pid),
+    );
     this.#clearHandovers();
     const recorded = [...loggers.values()].filter(({ pid, startTime }) => isAlive(pid, startTime));
     // Records may be missing, or be old ones.

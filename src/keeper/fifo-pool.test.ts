@@ -1,14 +1,15 @@
 /** The FIFOs of runs, made by the real `mkfifo`. */
 import assert from "node:assert/strict";
-import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { closeSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { type FifoPair, FifoPool } from "./fifo-pool.ts";
+import { type FifoPair, FifoPool, openForRun } from "./fifo-pool.ts";
 
 function made(context: TestContext): { readonly fifos: FifoPool; readonly folder: string; readonly takeAll: () => readonly FifoPair[] } {
   const home = mkdtempSync(join(tmpdir(), "procman-fifos-"));
-  const folder = join(home, "fifos");
+  const folder = join(home, "run/fifos");
   const fifos = new FifoPool(folder);
   const taken: FifoPair[] = [];
   const takeAll = (): readonly FifoPair[] => {
@@ -57,4 +58,23 @@ test("a folder that takes no FIFO: one or many are rejected, and it is used agai
   fifos.recreate();
   await fifos.fill(1);
   assert.equal(takeAll().length, 1);
+});
+
+test("of an earlier keeper's files, those of its free pairs are removed; those that a run writes to, or that are read, stay", async (context) => {
+  const { fifos, folder, takeAll } = made(context);
+  await fifos.fill(8);
+  const [first, second] = takeAll();
+  assert.ok(first !== undefined && second !== undefined);
+  const next = new FifoPool(folder);
+  const adopted = next.adopt(first.number, undefined);
+  assert.ok(adopted !== undefined);
+  const ends = openForRun(second);
+  const run = spawn("sleep", ["1000"], { stdio: ["ignore", ...ends] });
+  context.after(() => run.kill());
+  for (const end of ends) closeSync(end);
+  writeFileSync(join(folder, "3.other"), "");
+  next.removeOthers([adopted], [run.pid ?? 0]);
+  const kept = [first, second].flatMap(({ number }) => [`${number}.out`, `${number}.err`]);
+  assert.deepEqual(readdirSync(folder).sort(), [...kept, "3.other"].sort());
+  next.giveBack(adopted);
 });

@@ -21,6 +21,8 @@ const MODE = ["-m", "600"];
 /** What the kernel shows for a FIFO of a run. */
 const FIFO = /\/run\/fifos\/(\d+)\.(out|err)(?: \(deleted\))?$/;
 
+const FILE = /^(\d+)\.(?:out|err)$/;
+
 export class FifoPool {
   readonly #folder: string;
   readonly #free: FifoPair[] = [];
@@ -67,6 +69,15 @@ export class FifoPool {
     const paths = this.#paths(number);
     if (leader !== undefined && numberOf(leader) === number && !isHeldBy(leader, paths)) return this.ofProcess(leader);
     return exists(paths) ? openPair(number, paths) : undefined;
+  }
+
+  /** Removes the files that an earlier keeper left, except those of these pairs and of those that these processes write to. */
+  removeOthers(pairs: Iterable<FifoPair>, writers: readonly number[]): void {
+    const used = new Set([...[...pairs].map(({ number }) => number), ...writers.map(numberOf)]);
+    for (const name of readdirSync(this.#folder)) {
+      const number = FILE.exec(name)?.[1];
+      if (number !== undefined && !used.has(Number(number))) rmSync(join(this.#folder, name), { force: true });
+    }
   }
 
   /** No new pair gets the number of this process's pair, even if its files and records are gone. */

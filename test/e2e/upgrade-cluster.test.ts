@@ -1,12 +1,13 @@
 /** `procman upgrade` with a cluster under load: docs/clusters.md. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
+import { copyFileSync, existsSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { ProcessRecord } from "../../src/contract/records.ts";
 import type { UpgradeReport } from "../../src/ipc/upgrade-protocol.ts";
+import { Journal } from "../../src/keeper/journal.ts";
 import { balancerSocket } from "../../src/os/balancer-socket.ts";
 import { homeOf, keeperIn } from "../support/cli.ts";
 import { ask, clientOf, DRAINING_SERVER, isAccepting, LoadGenerator, waitForRecord } from "../support/cluster-rig.ts";
@@ -35,8 +36,16 @@ async function balancerPid(state: string): Promise<number> {
   return (JSON.parse(line.split("\n", 1)[0] ?? "") as { readonly pid: number }).pid;
 }
 
+/** Pid of the balancer in the records of the keeper, each of which can be read. */
+function recordedBalancer({ folder, state }: Home): number | undefined {
+  const copy = join(folder, "journal");
+  copyFileSync(join(state, "run/journal"), copy);
+  return new Journal(copy, assert.fail).state.balancer.current?.pid;
+}
+
 test("service, logger and balancer are replaced twice; no request fails, no instance is restarted", async (context) => {
-  const { folder, state, port } = await clusterIn(context);
+  const home = await clusterIn(context);
+  const { folder, state, port } = home;
   const [first, second] = [version(folder, "1.0.0"), version(folder, "1.1.0")];
   assert.equal((await run(first, folder, "run", "--detach")).code, 0);
   const before = await allAccept(state);
@@ -53,6 +62,7 @@ test("service, logger and balancer are replaced twice; no request fails, no inst
       ["service", "logger", "balancer"].map((part) => [part, from, true]),
     );
     await allAccept(state);
+    assert.equal(recordedBalancer(home), await balancerPid(state), "a later keeper adopts the new one");
     const { requests } = load;
     await eventually(() => (load.requests > requests + 50 ? true : undefined));
   }

@@ -1,7 +1,7 @@
 /** A running procman with a full disk under its state folder, without descriptors, with stopped processes or without its state folder. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { closeSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -19,6 +19,7 @@ import {
   waitForGrowth,
   waitForOutput,
 } from "./fault-rig.ts";
+import { fill } from "./full-disk.ts";
 
 /** How long a process is stopped by SIGSTOP: `PROCMAN_FAULT_MINUTES` makes it a minute. Milliseconds. */
 const STILL_MS = process.env.PROCMAN_FAULT_MINUTES === undefined ? 4_000 : 60_000;
@@ -40,25 +41,6 @@ const crasher = (folder: string) => ({
   restartDelayMs: 20,
   logger: { stdout: "logs/crash.log" },
 });
-
-/** Fills the disk. */
-function fill(disk: string): () => void {
-  const filler = join(disk, "filler");
-  const file = openSync(filler, "w");
-  // Others write there at the same time, so the free space is found by trying.
-  for (const size of [4_096, 1]) for (let isFull = false; !isFull; ) isFull = !fits(file, size);
-  closeSync(file);
-  return () => rmSync(filler);
-}
-
-function fits(file: number, bytes: number): boolean {
-  try {
-    return writeSync(file, Buffer.alloc(bytes)) > 0;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOSPC") throw error;
-    return false;
-  }
-}
 
 /** How often `id` has been started. */
 const runOf = async ({ records }: FaultRig, id: string): Promise<number> => (await records()).find((each) => each.id === id)?.run ?? 0;

@@ -32,7 +32,8 @@ export function assess(
 ): Verdict {
   const diary = checkDiary(folder);
   const { ends, runs: started, notes } = procman.journal;
-  const logs = checkLogs(folder, diary.runs, { kills, ends });
+  const ids = [...PRINTERS, ...CRASHERS, JOB];
+  const logs = checkLogs(diary.runs, { kills, ends, ids, pathOf: (id) => join(folder, "logs", `${id}.log`) });
   const unknown = [...ends.values()].filter((end) => end.unknown);
   const findings = [
     ...diary.findings,
@@ -80,9 +81,18 @@ function keyOf({ managed }: Pick<Run, "managed">): string {
 const wasKilled = (kills: readonly Kill[], what: string, from: number, to: number): boolean =>
   kills.some((each) => new RegExp(`${what}|everything`).test(each.what) && each.at >= from && each.at <= to);
 
-function checkLogs(folder: string, runs: readonly Run[], { kills, ends }: { readonly kills: readonly Kill[]; readonly ends: Ends }) {
+type Logs = {
+  readonly kills: readonly Kill[];
+  readonly ends: Ends;
+  /** Processes with numbered lines. */
+  readonly ids: readonly string[];
+  readonly pathOf: (id: string) => string;
+};
+
+/** Lines that are missing, doubled or damaged in the logs, beyond what the kills excuse. */
+export function checkLogs(runs: readonly Run[], { kills, ends, ids, pathOf }: Logs) {
   const totals = { findings: [] as string[], lines: 0, bytes: 0, marks: 0, excusedBytes: 0 };
-  for (const id of [...PRINTERS, ...CRASHERS, JOB]) {
+  for (const id of ids) {
     const own = runs.filter((run) => run.id === id);
     const endOf = (run: Run): number => run.to ?? ends.get(keyOf(run))?.at ?? Number.POSITIVE_INFINITY;
     const known = own.map((run) => ({
@@ -94,7 +104,7 @@ function checkLogs(folder: string, runs: readonly Run[], { kills, ends }: { read
       // The data of a pipe is lost when neither reader, keeper nor run holds it open.
       isUnread: ["keeper", "logger"].every((what) => wasKilled(kills, what, endOf(run) - DRAIN_MS, endOf(run) + DRAIN_MS)),
     }));
-    const { findings, lines, bytes, marks, excusedBytes } = checkLog(join(folder, "logs", `${id}.log`), known);
+    const { findings, lines, bytes, marks, excusedBytes } = checkLog(pathOf(id), known);
     totals.findings.push(...findings);
     totals.lines += lines;
     totals.bytes += bytes;
@@ -242,8 +252,8 @@ function markerOf(pid: number): string | undefined {
 }
 
 /** After an orderly end only the intended files are left. */
-function files(folder: string, stateDir: string): readonly string[] {
-  const kept = new Set(["run", "secret", "logs", "incidents", "metrics", "cache", "lasting.json"]);
+export function files(folder: string, stateDir: string): readonly string[] {
+  const kept = new Set(["run", "secret", "logs", "incidents", "metrics", "cache", "plugins", "lasting.json"]);
   const state = existsSync(stateDir) ? readdirSync(stateDir).filter((name) => !kept.has(name)) : ["(no state folder)"];
   const run = existsSync(join(stateDir, "run")) ? readdirSync(join(stateDir, "run")) : [];
   const logs = readdirSync(join(folder, "logs")).filter((name) => /\.tmp$/.test(name));
