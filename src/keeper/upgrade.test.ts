@@ -12,13 +12,16 @@ import { UpgradeRun } from "./upgrade.ts";
 /** A stand-in for a service or a logger; the first argument says how it behaves. */
 const PROGRAM = `
 const [, , how, version] = process.argv;
-const say = (message) => process.send([message], () => how.endsWith("brief") && process.exit(6));
+const { existsSync, writeFileSync } = require("node:fs");
+const over = __filename + ".over";
+const say = (message) => process.send([message], () => how.endsWith("brief") && (writeFileSync(over, ""), process.exit(6)));
 process.on("disconnect", () => process.exit());
 const isLogger = how.startsWith("logger");
 if (how === "exits") process.exit(3);
 if (how !== "mute") say(isLogger ? { t: "ready", version } : { t: "open", protocol: how === "foreign" ? 99 : 1, version, stateDir: "", captures: 0 });
 process.on("SIGUSR1", () => {
-  if (how === "logger-slow") setTimeout(() => process.exit(0), 200);
+  // Ends after the end of the next one is known.
+  if (how === "logger-slow") setInterval(() => existsSync(over) && setTimeout(() => process.exit(0), 300), 10);
   else if (how !== "logger-stuck") process.exit(0);
 });
 process.on("message", (messages) => {
@@ -88,7 +91,12 @@ async function office(context: TestContext, how = "good", loggerHow = "logger"):
     service,
     logger,
     sendSnapshot,
-    timeouts: { load: 5_000, aside: 300, ready: 1_000, handover: 300 },
+    timeouts: {
+      load: 20_000,
+      aside: how === "stubborn" ? 300 : 20_000,
+      ready: 3_000,
+      handover: loggerHow === "logger-stuck" ? 300 : 20_000,
+    },
   });
   service.start();
   logger.start();
