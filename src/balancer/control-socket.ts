@@ -165,7 +165,7 @@ export function probeExisting(path: string): Promise<Hello | undefined> {
       socket.destroy();
       resolve(hello);
     };
-    const lines = new JsonLines<FromBalancer>((message) => message.t === "hello" && finish(message));
+    const lines = new JsonLines<FromBalancer>({ message: (message) => message.t === "hello" && finish(message), refused: () => finish() });
     socket.setEncoding("utf8").setTimeout(HELLO_MS, () => finish());
     socket.on("data", (text: string) => lines.push(text));
     socket.on("error", () => finish());

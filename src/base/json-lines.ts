@@ -2,8 +2,10 @@
 
 /** Longest line. An environment and a thousand instances fit many times. */
 const MAX_LENGTH = 8 << 20;
+/** Of a refused line. Characters. */
+const SHOWN = 40;
 
-/** `refused`: a line that is no message of this kind. Without it, such a line is an uncaught error. */
+/** `refused`: a line that is no JSON object, or too long. */
 type LineEvents<Message> = {
   readonly message: (message: Message) => void;
   readonly refused: (problem: string) => void;
@@ -13,15 +15,15 @@ type LineEvents<Message> = {
 
 /** Collects chunks of text and reports complete messages. */
 export class JsonLines<Message> {
-  readonly #on: LineEvents<Message> | ((message: Message) => void);
+  readonly #on: LineEvents<Message>;
   readonly #maxLength: number;
   #rest = "";
   /** The rest of a line that is too long is dropped. */
   #isDropping = false;
 
-  constructor(on: LineEvents<Message> | ((message: Message) => void)) {
+  constructor(on: LineEvents<Message>) {
     this.#on = on;
-    this.#maxLength = typeof on === "function" ? Number.POSITIVE_INFINITY : (on.maxLength ?? MAX_LENGTH);
+    this.#maxLength = on.maxLength ?? MAX_LENGTH;
   }
 
   push(text: string): void {
@@ -40,7 +42,7 @@ export class JsonLines<Message> {
     if (this.#rest.length <= this.#maxLength) return;
     this.#isDropping = true;
     this.#rest = "";
-    if (typeof this.#on !== "function") this.#on.refused(`a line is longer than ${this.#maxLength} characters`);
+    this.#on.refused(`a line is longer than ${this.#maxLength} characters`);
   }
 
   #onLine(): void {
@@ -51,15 +53,14 @@ export class JsonLines<Message> {
   }
 
   #parse(line: string): void {
-    const on = this.#on;
-    if (typeof on === "function") return on(JSON.parse(line) as Message);
-    let message: Message;
+    let message: unknown;
     try {
-      message = JSON.parse(line) as Message;
+      message = JSON.parse(line);
     } catch (error) {
-      return on.refused(`a line is no JSON: ${(error as Error).message}`);
+      return this.#on.refused(`a line is no JSON: ${(error as Error).message}`);
     }
-    on.message(message);
+    if (typeof message !== "object" || message === null) return this.#on.refused(`a line is no message: ${line.slice(0, SHOWN)}`);
+    this.#on.message(message as Message);
   }
 }
 

@@ -18,12 +18,15 @@ const CONTROL = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2
 
 export type Frame = { readonly text: string; readonly carets: string };
 
+export function sourceLines(source: string): readonly string[] {
+  return source.replace(/^\uFEFF/, "").split(LINE_BREAK);
+}
+
 /**
  * The line and the carets below it; `line` and `column` count from 1, columns in UTF-16 units as editors do.
- * For a place outside the source, the nearest one inside is used.
+ * For a place outside the source, the nearest one inside is used. `lines`: of `sourceLines`.
  */
-export function codeFrame(source: string, line: number, column: number): Frame {
-  const lines = source.replace(/^\uFEFF/, "").split(LINE_BREAK);
+export function codeFrame(lines: readonly string[], line: number, column: number): Frame {
   const lineText = lines[clamp(line - 1, 0, lines.length - 1)] ?? "";
   const at = characterStart(lineText, clamp(column - 1, 0, Math.max(0, lineText.length - 1)));
   const token = TOKEN.exec(lineText.slice(at))?.[0] ?? lineText.slice(at, at + 1);

@@ -72,6 +72,26 @@ test("an empty file is reported as such", () => {
 
 test("brackets nested too deeply are refused, and don't crash", () => {
   assert.match(syntax("[".repeat(200_000)).join(), /nested too deeply/);
+  const nested = (levels: number): string => `[${"[".repeat(levels - 1)}\n${"]".repeat(levels)}`;
+  assert.deepEqual(syntax(nested(200)), []);
+  for (const levels of [201, 1_900, 4_000]) {
+    const found = "1:201 Found brackets nested too deeply to be read; allowed: 200 levels.";
+    assert.deepEqual(syntax(nested(levels)), [found], `${levels} levels`);
+    assert.match(syntax(`${nested(levels)} x`).join(), /nested too deeply/, `${levels} levels, and a fault`);
+  }
+});
+
+test("many faults, an unclosed string and many spaces are read in linear time", () => {
+  const texts = [" ,", '"\\', '"\\\n', " ", "5 x 6\n", '"k":1,\n'].map((part) => (times: number) => `{"a":[${part.repeat(times)},}`);
+  for (const text of texts) {
+    const [few, many] = [4_000, 32_000].map((times) => {
+      const before = process.cpuUsage();
+      parseDocument(text(times));
+      return process.cpuUsage(before).user / 1_000;
+    }) as [number, number];
+    // Eight times as much text: 64 times as long if it were quadratic.
+    assert.ok(many < 500 + 24 * few, `${few} and ${many} ms: ${JSON.stringify(text(2))}`);
+  }
 });
 
 test("property: any text is read without a throw, and every fault lies within it", () => {

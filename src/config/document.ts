@@ -35,7 +35,7 @@ export function dataDocument(data: unknown): Document {
 /** Reads JSON with comments and trailing commas. `file`: its name in messages. Never throws: errors are in `syntax` and `faults`. */
 export function parseDocument(source: string, file = ""): Document {
   const read = fastParse(source);
-  if (read === undefined) return placedDocument(source, file);
+  if (read === undefined || isDeep(read.data)) return placedDocument(source, file);
   let placed: Document | undefined;
   // Places are rarely needed, so they are computed on demand.
   const place: Document["place"] = (path, of) => {
@@ -83,6 +83,25 @@ export function showPath(path: JsonPath): string {
   return parts.join("").replace(/^\./, "");
 }
 
+/** No configuration needs as many levels of brackets. */
+const MAX_DEPTH = 200;
+const TOO_DEEP = `Found brackets nested too deeply to be read; allowed: ${MAX_DEPTH} levels.`;
+
+function isDeep(value: unknown, levels = MAX_DEPTH): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((member) => isDeep(member, levels - 1));
+}
+
+/** Offset of the first bracket that is nested too deeply. */
+function deepPlace({ type, offset, children = [] }: Node, levels = MAX_DEPTH): number | undefined {
+  if (levels === 0 && (type === "array" || type === "object")) return offset;
+  for (const child of children) {
+    const place = deepPlace(child, type === "property" ? levels : levels - 1);
+    if (place !== undefined) return place;
+  }
+  return undefined;
+}
+
 type ParseFault = { readonly offset: number; readonly message: string };
 
 function treeOf(source: string): { readonly root?: Node; readonly faults: readonly ParseFault[] } {
@@ -92,22 +111,29 @@ function treeOf(source: string): { readonly root?: Node; readonly faults: readon
     const errors: ParseError[] = [];
     const root = parseTree(source, errors, { allowTrailingComma: true });
     const faults = firstPerLine(source, errors).map((error) => ({ offset: error.offset, message: describe(error, source) }));
+    const deep = root === undefined ? undefined : deepPlace(root);
+    if (deep !== undefined) return { faults: [{ offset: deep, message: TOO_DEEP }] };
     return root === undefined ? { faults } : { root, faults };
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    return { faults: [{ offset: 0, message: "Found brackets nested too deeply to be read." }] };
+    return { faults: [{ offset: 0, message: TOO_DEEP }] };
   }
 }
 
 /** Drops follow-up errors: after a mistake, further errors on the same line or about the next closing bracket are noise. */
 function firstPerLine(source: string, errors: readonly ParseError[]): readonly ParseError[] {
   const kept: ParseError[] = [];
+  let [hasUnclosed, isOnNewLine, seen] = [false, false, 0];
   for (const error of errors.toSorted((a, b) => a.offset - b.offset)) {
-    const last = kept.at(-1);
     const echo = error.error === VALUE_EXPECTED && /[\]}]/.test(source.charAt(error.offset));
+    isOnNewLine ||= /[\r\n]/.test(source.slice(seen, error.offset));
+    seen = error.offset;
     // An unclosed string has swallowed the commas and brackets of its line: none is really missing.
-    if (isPunctuation(error) && kept.some((earlier) => earlier.error === STRING_UNCLOSED)) continue;
-    if (last === undefined || (!echo && /[\r\n]/.test(source.slice(last.offset, error.offset)))) kept.push(error);
+    if (isPunctuation(error) && hasUnclosed) continue;
+    if (kept.length > 0 && (echo || !isOnNewLine)) continue;
+    kept.push(error);
+    hasUnclosed ||= error.error === STRING_UNCLOSED;
+    isOnNewLine = false;
   }
   return kept;
 }
@@ -190,7 +216,18 @@ function locator(source: string): (offset: number) => TextPlace {
   const lineStarts = [0];
   for (const { index, 0: text } of source.matchAll(/\r\n|\r|\n/g)) lineStarts.push(index + text.length);
   return (offset) => {
-    const line = lineStarts.findLastIndex((start) => start <= offset);
+    const line = lastAtMost(lineStarts, offset);
     return { line: line + 1, column: offset - (lineStarts[line] ?? 0) + 1 };
   };
+}
+
+/** Index of the last of these ascending numbers that isn't above the limit; the first is not. */
+function lastAtMost(numbers: readonly number[], limit: number): number {
+  let [low, high] = [0, numbers.length];
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if ((numbers[middle] ?? 0) <= limit) low = middle;
+    else high = middle;
+  }
+  return low;
 }

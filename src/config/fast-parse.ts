@@ -1,9 +1,10 @@
 /** Reads a text without errors by `JSON.parse`: ten times as fast as the parser that keeps places. */
 
+// Both expressions take linear time: a string may be unclosed, and what is before a comma is looked at only where there is one.
 /** A string, which is kept; a comment. */
-const STRING_OR_COMMENT = /("(?:[^"\\]|\\.)*")|\/\/[^\r\n]*|\/\*[\s\S]*?\*\//g;
+const STRING_OR_COMMENT = /("(?:[^"\\]|\\[\s\S]?)*(?:"|$))|\/\/[^\r\n]*|\/\*[\s\S]*?\*\//g;
 /** A string, which is kept; a comma between the end of a value and a closing bracket. */
-const STRING_OR_TRAILING_COMMA = /("(?:[^"\\]|\\.)*")|(?<=[\]}"\w]\s*),(?=\s*[\]}])/g;
+const STRING_OR_TRAILING_COMMA = /("(?:[^"\\]|\\[\s\S]?)*(?:"|$))|,(?<=[\]}"\w]\s*,)(?=\s*[\]}])/g;
 /** A string, and whether it is a key. Outside of strings JSON has no quotes. */
 const STRING = /"(?:[^"\\]|\\.)*"(\s*:)?/g;
 

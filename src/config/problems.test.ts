@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ConfigurationError, renderProblems } from "./problems.ts";
+import { resolveConfiguration } from "./validate.ts";
 
 const PROBLEM = { file: "procman.jsonc", line: 2, column: 9, path: "name", message: "Found 5; allowed: a name." };
 const SOURCE = new Map([["procman.jsonc", '{\n  "name": 5\n}']]);
@@ -36,4 +37,21 @@ test("the error is a ProcmanError with exit code 78 and status 400", () => {
   assert.match(message, /^Cannot use procman\.jsonc: 2 problems\n\n/);
   const several = new ConfigurationError([PROBLEM, { ...PROBLEM, file: "conf.d/a.jsonc" }], SOURCE);
   assert.match(several.message, /^Cannot use the configuration: 2 problems\n\n/);
+});
+
+test("control characters of the file don't reach the terminal: in the path, the value and the line", () => {
+  const source = '{ "processes": [], "a\u009b31m": 1, "name": "x\u009b\u007f" }';
+  assert.throws(
+    () => resolveConfiguration(source, { file: "procman.json" }),
+    ({ message }: Error) => /\["a\\x9b31m"\]/.test(message) && /Found "x\\x9b\\x7f"/.test(message) && !/[\x7f-\x9f]/.test(message),
+  );
+});
+
+test("twenty thousand problems of a file are shown within seconds", () => {
+  const before = process.cpuUsage();
+  assert.throws(
+    () => resolveConfiguration(`{"processes":[\n${"5 x 6\n".repeat(20_000)}`, { file: "procman.json" }),
+    (error) => error instanceof ConfigurationError && error.problems.length === 20_001,
+  );
+  assert.ok(process.cpuUsage(before).user < 8e6, "more than 8 s of CPU time");
 });

@@ -1,6 +1,7 @@
 /** Problems of a configuration: the error that carries them, and how they are shown. */
 import { ProcmanError } from "../base/errors.ts";
-import { codeFrame } from "./code-frame.ts";
+import { printable } from "../base/printable.ts";
+import { codeFrame, sourceLines } from "./code-frame.ts";
 import { type Document, type JsonPath, type Sources, showPath } from "./document.ts";
 import type { ConfigProblem } from "./spec.ts";
 
@@ -48,19 +49,23 @@ export function filesOf(problems: readonly ConfigProblem[]): string {
  */
 export function renderProblems(problems: readonly ConfigProblem[], sources: Sources, options: RenderOptions = {}): string {
   const paint: ProblemPainter = options.colors ? (code, text) => `\u001b[${code}m${text}\u001b[0m` : (_, text) => text;
-  return problems.map((problem) => render(problem, sources.get(problem.file) ?? "", paint)).join("\n\n");
+  // Split once: a file may have thousands of problems.
+  const lines = new Map([...sources].map(([file, text]) => [file, sourceLines(text)]));
+  return problems.map((problem) => render(problem, lines.get(problem.file) ?? [], paint)).join("\n\n");
 }
 
 type ProblemPainter = (code: number, text: string) => string;
 
-function render(problem: ConfigProblem, source: string, paint: ProblemPainter): string {
-  if (problem.line === 0) return `${paint(1, problem.path || "(top level)")}\n  ${problem.message}`;
-  const place = `${problem.file}:${problem.line}:${problem.column}`;
-  const head = problem.path === "" ? paint(36, place) : `${paint(36, place)} ${paint(1, problem.path)}`;
-  const frame = codeFrame(source, problem.line, problem.column);
+function render(problem: ConfigProblem, lines: readonly string[], paint: ProblemPainter): string {
+  // What is written in the file: JSON in a message leaves DEL and C1 as they are.
+  const [path, message] = [printable(problem.path), printable(problem.message)];
+  if (problem.line === 0) return `${paint(1, path || "(top level)")}\n  ${message}`;
+  const place = `${printable(problem.file)}:${problem.line}:${problem.column}`;
+  const head = path === "" ? paint(36, place) : `${paint(36, place)} ${paint(1, path)}`;
+  const frame = codeFrame(lines, problem.line, problem.column);
   const margin = `${problem.line} | `;
   const below = `${" ".repeat(margin.length - 2)}| `;
-  return `${head}\n  ${paint(2, margin)}${frame.text}\n  ${paint(2, below)}${paint(31, frame.carets)}\n  ${problem.message}`;
+  return `${head}\n  ${paint(2, margin)}${frame.text}\n  ${paint(2, below)}${paint(31, frame.carets)}\n  ${message}`;
 }
 
 /** A problem at a path of the data, before its place in the text is known. */

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { takeLock } from "../os/lock.ts";
 import { bootId } from "../os/process-stat.ts";
-import { keeperOf } from "./endpoint-file.ts";
+import { keeperOf, reach } from "./endpoint-file.ts";
 import { LogReader } from "./log-reader.ts";
 
 function folderOf(context: TestContext): string {
@@ -74,4 +74,12 @@ test("another running procman beside it is named: the name in the file may have 
   );
   lock.release();
   assert.match(await message(".procman"), /none is running for \S+\. Start it/);
+});
+
+test("a damaged endpoint file is like none", async (context) => {
+  const folder = folderOf(context);
+  for (const text of ["", "null", "5", "[]", '{"pid":"1"}']) {
+    writeFileSync(join(folder, "endpoint.json"), text);
+    await assert.rejects(reach(folder, 0), { code: "no-daemon" }, text);
+  }
 });

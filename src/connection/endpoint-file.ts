@@ -109,7 +109,8 @@ function endpointIn(stateDir: string): Endpoint | undefined {
 
 function parsed(text: string | undefined): Endpoint | undefined {
   try {
-    return text === undefined ? undefined : (JSON.parse(text) as Endpoint);
+    const found = text === undefined ? undefined : (JSON.parse(text) as Endpoint | null);
+    return typeof found?.pid === "number" ? found : undefined;
   } catch {
     return undefined;
   }

@@ -4,7 +4,7 @@
  */
 
 import { boolean, enumeration, integer, list, map, number, openObject, optional, type Schema, string } from "../base/schema.ts";
-import { violations } from "../base/schema-check.ts";
+import { matches, violations } from "../base/schema-check.ts";
 
 export const STRATEGIES = ["round-robin", "least-connections", "ip-hash"] as const;
 
@@ -114,6 +114,13 @@ export type FrontReport = {
   readonly full?: number;
   readonly backends: readonly BackendReport[];
 };
+
+const REPORT: Schema = openObject({ fronts: list(openObject({ id: string(), backends: list(openObject({ id: string() })) })) });
+
+/** Whether a report names fronts and backends: another program may have taken the balancer's place. */
+export function isReport(report: FromBalancer & { readonly t: "report" }): boolean {
+  return matches(report, REPORT);
+}
 
 export type BalancerIdentity = { readonly pid: number; readonly startTime: string; readonly version: string };
 

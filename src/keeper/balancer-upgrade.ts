@@ -21,21 +21,28 @@ export function upgradeBalancer(socketPath: string, program: BalancerProgram): P
       socket.destroy();
       reject(new UpgradeFailure(problem, from));
     };
-    const lines = new JsonLines<FromBalancer>((message) => {
+    const onMessage = (message: FromBalancer): void => {
       if (message.t === "hello") {
-        from = message.version;
+        from = textOf(message.version);
         socket.write(jsonLine({ t: "succeed", ...program } satisfies ToBalancer));
-      } else if (message.t === "unsucceeded" || message.t === "refused") fail(message.problem);
+      } else if (message.t === "unsucceeded" || message.t === "refused") fail(textOf(message.problem));
       else if (message.t === "succeeded") {
-        resolve({ from, to: message });
+        resolve({ from, to: { ...message, version: textOf(message.version) } });
         socket.destroy();
       }
-    });
+    };
+    const refused = (problem: string): void => fail(`the running balancer can't be understood: ${problem}`);
+    const lines = new JsonLines<FromBalancer>({ message: onMessage, refused });
     socket.setEncoding("utf8").setTimeout(TIMEOUT_MS, () => fail("the running balancer does not answer"));
     socket.on("data", (text: string) => lines.push(text));
     socket.on("error", ({ message }) => fail(`the running balancer can't be reached: ${message}`));
     socket.on("close", () => fail("the running balancer ended meanwhile"));
   });
+}
+
+/** What another program sends need not be a text. */
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
 }
 
 /** As a step of an upgrade; undefined: there was none to replace. */

@@ -280,21 +280,21 @@ function isEntry(value: object): value is JournalEntry {
   const { t, record, key, capture, slot, run, pid, id, note, fifos } = value as Readonly<Record<string, unknown>>;
   switch (t) {
     case "run":
-      return isRun(record) && typeof record.pid === "number" && record.pid > 1 && typeof record.startTime === "string";
+      return isRun(record) && isPid(record.pid) && typeof record.startTime === "string" && isTime(record.since);
     case "end":
-      return isRun(record) && (record.t === "exited" || record.t === "failed");
+      return isRun(record) && isTime(record.at) && (record.t === "exited" || record.t === "failed");
     case "asked":
     case "ack":
-      return typeof slot === "string" && typeof run === "number";
+      return isRun({ slot, run });
     case "capture":
-      return typeof key === "string" && typeof fifos === "number" && typeof capture === "object" && capture !== null;
+      return typeof key === "string" && Number.isSafeInteger(fifos) && isCapture(capture);
     case "drained":
       return typeof key === "string";
     case "logger":
     case "logger-gone":
     case "balancer":
     case "balancer-gone":
-      return typeof pid === "number" && pid > 1;
+      return isPid(pid);
     case "marker-key":
       return typeof key === "string" && /^[0-9a-f]{32}$/.test(key);
     case "note":
@@ -307,5 +307,22 @@ function isEntry(value: object): value is JournalEntry {
 function isRun(record: unknown): record is Readonly<Record<string, unknown>> {
   if (typeof record !== "object" || record === null) return false;
   const { slot, run } = record as Readonly<Record<string, unknown>>;
-  return typeof slot === "string" && typeof run === "number";
+  return typeof slot === "string" && Number.isSafeInteger(run);
+}
+
+function isPid(pid: unknown): boolean {
+  return Number.isSafeInteger(pid) && Number(pid) > 1;
+}
+
+/** 1e999 is Infinity. */
+function isTime(ms: unknown): boolean {
+  return Number.isFinite(ms);
+}
+
+/** A logger that gets another would end, and so would each of its successors. */
+function isCapture(capture: unknown): capture is CaptureSpec {
+  if (typeof capture !== "object" || capture === null) return false;
+  const { id, stdout = "", stderr = "", store = {}, rotation = {} } = capture as Readonly<Record<string, unknown>>;
+  const areObjects = [store, rotation].every((part) => typeof part === "object" && part !== null);
+  return [id, stdout, stderr].every((text) => typeof text === "string") && areObjects;
 }

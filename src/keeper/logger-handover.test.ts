@@ -22,3 +22,20 @@ test("hand-overs of loggers: the latest that names a run counts, a killed logger
   rmSync(folder, { recursive: true });
   clearHandovers(folder, []);
 });
+
+test("a damaged hand-over is that of a killed logger", (context) => {
+  const folder = mkdtempSync(join(tmpdir(), "procman-handover-"));
+  context.after(() => rmSync(folder, { recursive: true, force: true }));
+  for (const text of [
+    "",
+    '{"captures":{"web#1":{"out":"b2',
+    "null",
+    "5",
+    "{}",
+    '{"captures":{"web#1":{"out":5,"err":""}}}',
+    '{"captures":{"web#1":null}}',
+  ]) {
+    writeFileSync(handoverFile(folder, 11), text);
+    assert.equal(readHandover(folder, [11])("web#1"), "killed", text);
+  }
+});

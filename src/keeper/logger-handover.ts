@@ -22,7 +22,7 @@ export function readHandover(runFolder: string, pids: readonly number[]): Logger
   return (key) => {
     for (const record of records) {
       const capture = record === undefined ? "killed" : record.captures[key];
-      if (capture !== undefined) return capture;
+      if (capture !== undefined) return isBegun(capture) ? capture : "killed";
     }
     return DRAINED;
   };
@@ -37,14 +37,21 @@ export function clearHandovers(runFolder: string, kept: Iterable<number>): void 
   }
 }
 
-/** undefined: the logger was killed and handed over nothing. */
+/** undefined: the logger was killed and handed over nothing, or its hand-over is damaged. */
 function recordOf(file: string): HandoverRecord | undefined {
   try {
-    return JSON.parse(readFileSync(file, "utf8")) as HandoverRecord;
+    const record = JSON.parse(readFileSync(file, "utf8")) as Partial<HandoverRecord> | null;
+    return typeof record?.captures === "object" && record.captures !== null ? { captures: record.captures } : undefined;
   } catch (error) {
-    if (isUnseen(error)) return undefined;
+    if (isUnseen(error) || error instanceof SyntaxError) return undefined;
     throw error;
   }
+}
+
+function isBegun(capture: unknown): boolean {
+  if (capture === "killed") return true;
+  const { out, err } = (capture ?? {}) as Partial<BegunRun>;
+  return typeof out === "string" && typeof err === "string";
 }
 
 /** A folder without rights is like one that was removed: no logger has left anything there. */

@@ -77,25 +77,41 @@ export function writeBlock(block: Block): string {
   return `${JSON.stringify(block)}\n`;
 }
 
-/** Contiguous blocks from the beginning of the segment; ignores a line that a crash has torn. */
+/** Contiguous blocks from the beginning of the segment, up to a line that a crash has torn or damaged. */
 export function readBlocks(text: string): Block[] {
   const blocks: Block[] = [];
-  let end = 0;
+  let [end, packedEnd] = [0, 0];
   for (const line of text.split("\n").slice(0, -1)) {
     const block = parse(line);
-    if (block === undefined || block.at !== end) break;
+    if (block === undefined || block.at !== end || (block.packed?.at ?? packedEnd) !== packedEnd) break;
     blocks.push(block);
     end += block.bytes;
+    packedEnd += block.packed?.bytes ?? 0;
   }
   return blocks;
 }
 
 function parse(line: string): Block | undefined {
   try {
-    const block = JSON.parse(line) as Block;
-    return Number.isSafeInteger(block.at) && Number.isSafeInteger(block.bytes) && Array.isArray(block.ids) ? block : undefined;
+    const block: unknown = JSON.parse(line);
+    return isBlock(block) ? block : undefined;
   } catch {
     // Torn, or overwritten by the file system after a crash.
     return undefined;
   }
+}
+
+function isBlock(value: unknown): value is Block {
+  const { at, bytes, from, to, ids, packed } = (value ?? {}) as Readonly<Record<string, unknown>>;
+  const isTimed = typeof from === "number" && typeof to === "number";
+  return isRange({ at, bytes }) && isTimed && Array.isArray(ids) && ids.every(isIdMask) && (packed === undefined || isRange(packed));
+}
+
+function isRange(value: unknown): boolean {
+  const { at, bytes } = (value ?? {}) as Readonly<Record<string, unknown>>;
+  return Number.isSafeInteger(at) && Number.isSafeInteger(bytes) && Number(bytes) > 0;
+}
+
+function isIdMask(value: unknown): boolean {
+  return Array.isArray(value) && typeof value[0] === "string" && typeof value[1] === "number";
 }

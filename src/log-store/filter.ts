@@ -23,6 +23,9 @@ export type LogFilter = Pick<ViewedQuery, "processes" | "severity" | "categories
   readonly run?: number;
 };
 
+/** Of a `Date`, milliseconds since 1970. */
+const MAX_TIME = 8.64e15;
+
 export class LogMatcher {
   readonly textMatcher: TextMatcher | undefined;
   readonly #search: string;
@@ -54,6 +57,8 @@ export class LogMatcher {
   wants(bytes: Buffer, record: FoundRecord): boolean {
     const { at, severity, category, run, instance } = record;
     if (!isEntry(record) || (maskOf(severity, category) & this.#mask) === 0) return false;
+    // Not so in a damaged record.
+    if (!(Math.abs(at) <= MAX_TIME)) return false;
     if (at < this.#from || at >= this.#to || (this.#run !== undefined && run !== this.#run)) return false;
     if (this.#names === undefined && this.#view === undefined) return true;
     const id = idOf(bytes, record);

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { allPages, stateDir, TestStore, texts, WEB } from "../../test/support/store-rig.ts";
 import { ProcmanError } from "../base/errors.ts";
@@ -6,6 +7,8 @@ import type { LogItem } from "../contract/records.ts";
 import type { LogView } from "./filter.ts";
 import { followLogs } from "./follow.ts";
 import { lastLines, readLogs } from "./log-pages.ts";
+import { RecordHeader } from "./record.ts";
+import { indexFile, segmentFile, segmentsIn } from "./segment-files.ts";
 
 test("a page has the newest entries first by default, with all their fields", async (context) => {
   const dir = stateDir(context);
@@ -189,4 +192,32 @@ test("the last lines before a time are only those of the run, oldest first", asy
     ["of run 1"],
   );
   writing.store.end();
+});
+
+test("a damaged index or time hides no line that can be read, and no query fails", async (context) => {
+  const folder = stateDir(context);
+  const { store, folder: logs, ...rig } = new TestStore(folder);
+  const header = new RecordHeader(WEB, false);
+  for (const line of ["one\n", "two\n", "three\n"]) store.add(header, Buffer.from(line));
+  store.end();
+  assert.deepEqual(rig.reports, []);
+  const { number } = segmentsIn(logs)[0] ?? assert.fail();
+  const index = indexFile(logs, number);
+  const sound = readFileSync(index, "utf8");
+  for (const [from, to] of [
+    [/"ids":.*\]\]/, '"ids":[null]'],
+    [/"bytes":/, '"bytes":-'],
+    [/"at":0/, '"at":-1'],
+    [/"from":\d+/, '"from":null'],
+    [/.*\n/, "null\n"],
+  ] as const) {
+    writeFileSync(index, sound.replace(from, to));
+    assert.deepEqual(await texts(folder), ["one", "two", "three"], to);
+  }
+  writeFileSync(index, sound);
+  const file = segmentFile(logs, { number, stage: "log" });
+  const bytes = readFileSync(file);
+  bytes.writeDoubleLE(Number.NaN, bytes.indexOf("two") - "web".length - 24);
+  writeFileSync(file, bytes);
+  assert.deepEqual(await texts(folder), ["one", "three"]);
 });

@@ -36,7 +36,8 @@ export function pointsIn(file: Buffer, ids: readonly string[], from: number, to:
   const keys = new Map(ids.map((id) => [keyOf(id), id]));
   const found = new Map<string, DownsampledPoint[]>(ids.map((id) => [id, []]));
   for (const { at, start, next } of blocks(file)) {
-    if (at < from || at >= to) continue;
+    // Also false for a damaged time, which is no number.
+    if (!(at >= from && at < to)) continue;
     for (let offset = start + BLOCK_BYTES; offset < next; offset += BLOCK_BYTES) {
       const id = keys.get(file.readUIntLE(offset, KEY_BYTES));
       if (id !== undefined) found.get(id)?.push(pointAt(file, offset, at));

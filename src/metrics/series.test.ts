@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { type DownsampledPoint, summed } from "./downsample.ts";
 import { MetricSeries } from "./series.ts";
+import { blockOf, pointsIn } from "./series-file.ts";
 import { SeriesStore } from "./series-store.ts";
 
 const HOUR = 3_600_000;
@@ -131,4 +132,9 @@ test("values of a cluster are the sums of its instances", () => {
       [60_000, 10, 1_024],
     ],
   );
+});
+
+test("a block whose time is damaged is left out", () => {
+  const [damaged, sound] = [blockOf(Number.NaN, new Map([["web", point(1, 1)]])), blockOf(NOON, new Map([["web", point(NOON, 2)]]))];
+  assert.deepEqual(pointsIn(Buffer.concat([damaged, sound]), ["web"], 0, NOON + 1).get("web"), [point(NOON, 2)]);
 });

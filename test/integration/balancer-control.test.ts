@@ -21,8 +21,11 @@ testBoth("a line on the control socket that is no message is answered with what 
   assert.equal(await received(client), "a");
   const other = connect(balancer.socket).setEncoding("utf8");
   let answers: readonly string[] = [];
-  const lines = new JsonLines<FromBalancer>((message) => {
-    if (message.t === "refused") answers = [...answers, message.problem];
+  const lines = new JsonLines<FromBalancer>({
+    message: (message) => {
+      if (message.t === "refused") answers = [...answers, message.problem];
+    },
+    refused: assert.fail,
   });
   other.on("data", (text: string) => lines.push(text));
   const front = { id: "web", hostname: "127.0.0.1", port: balancer.port, strategy: "round-robin", proxyProtocol: false, idleMs: 0 };
@@ -80,7 +83,10 @@ testBoth("if another program of the user closes the common ports, the service op
   for (const id of ["web-1", "web-2", "web-3"]) await waitForRecord(client, id, isAccepting);
   const intruder = connect(join(web.procman.stateDir, "run", "balancer.sock"));
   const applied = new Promise<void>((resolve) => {
-    const lines = new JsonLines<FromBalancer>((message) => message.t === "applied" && message.serial === 9 && resolve());
+    const lines = new JsonLines<FromBalancer>({
+      message: (message) => message.t === "applied" && message.serial === 9 && resolve(),
+      refused: assert.fail,
+    });
     intruder.setEncoding("utf8").on("data", (text: string) => lines.push(text));
   });
   intruder.write(jsonLine({ t: "fronts", serial: 9, fronts: [] }));

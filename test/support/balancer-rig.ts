@@ -118,9 +118,12 @@ export class TestBalancer {
   /** A service connects, as after a restart. */
   async serviceComes(): Promise<void> {
     const service = connectUnix(this.socket);
-    const lines = new JsonLines<FromBalancer>((message) => {
-      if (message.t === "report") this.#reports = message.fronts;
-      if (message.t === "applied") this.#applied = message.serial;
+    const lines = new JsonLines<FromBalancer>({
+      message: (message) => {
+        if (message.t === "report") this.#reports = message.fronts;
+        if (message.t === "applied") this.#applied = message.serial;
+      },
+      refused: assert.fail,
     });
     service.setEncoding("utf8").on("data", (text: string) => lines.push(text));
     service.on("error", () => service.destroy());
@@ -137,8 +140,11 @@ export class TestBalancer {
     const keeper = connectUnix(this.socket);
     const env = { PATH: process.env.PATH, ...tcp };
     const answer = new Promise<FromBalancer>((resolve, reject) => {
-      const lines = new JsonLines<FromBalancer>((message) => {
-        if (message.t === "succeeded" || message.t === "unsucceeded") resolve(message);
+      const lines = new JsonLines<FromBalancer>({
+        message: (message) => {
+          if (message.t === "succeeded" || message.t === "unsucceeded") resolve(message);
+        },
+        refused: assert.fail,
       });
       keeper.setEncoding("utf8").on("data", (text: string) => lines.push(text));
       keeper.on("error", reject).on("close", () => reject(new Error("no answer")));

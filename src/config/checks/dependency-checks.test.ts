@@ -82,3 +82,13 @@ test("another dependency is no restart", () => {
   const [before, now] = [read({ id: "web" }, { id: "db" }), read({ id: "web", dependsOn: ["db"] }, { id: "db" })];
   assert.deepEqual(diff(before.processes, now.processes).changed, [{ id: "web", fields: ["dependsOn"], restart: false, route: false }]);
 });
+
+test("a chain of thousands of processes is valid; its cycle is reported", () => {
+  const chain = Array.from({ length: 5_000 }, (_, index) => ({ id: `p${index}`, dependsOn: index === 0 ? [] : [`p${index - 1}`] }));
+  // From the end, each is visited within the one before.
+  assert.equal(read(...chain.toReversed()).processes.length, 5_000);
+  assert.match(
+    problemsOf(...chain.with(0, { id: "p0", dependsOn: ["p4999"] })).join(),
+    /^processes\[1\].dependsOn\[0\] Found a cycle: p0 → p4999 → /,
+  );
+});

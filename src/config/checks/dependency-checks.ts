@@ -68,17 +68,25 @@ function entryErrors(entry: DependencyEntry, ids: readonly string[], entries: re
 function cycles(processes: readonly (PartialProcess | undefined)[], entries: readonly DependencyEntry[]): readonly Finding[] {
   const findings: Finding[] = [];
   const done = new Set<number>();
-  const visit = (index: number, chain: readonly number[]): void => {
-    const current = [...chain, index];
-    for (const { id, path } of entries.filter((entry) => entry.index === index)) {
-      const next = processes.findIndex((process) => process?.id === id);
-      if (current.includes(next)) {
-        const cycle = [...current.slice(current.indexOf(next)), next].map((each) => processes[each]?.id);
-        findings.push({ path, message: `Found a cycle: ${cycle.join(" → ")}; allowed: an order in which they can start.` });
-      } else if (next >= 0 && !done.has(next)) visit(next, current);
-    }
-    done.add(index);
+  const indexes = new Map(processes.map((process, index) => [process?.id, index] as const).toReversed());
+  const lists = processes.map((): DependencyEntry[] => []);
+  for (const entry of entries) lists[entry.index]?.push(entry);
+  // A list instead of recursion: a chain may have thousands of processes.
+  const chain: number[] = [];
+  const follow = (entry: DependencyEntry): void => {
+    const next = indexes.get(entry.id);
+    if (next === undefined || done.has(next)) return;
+    if (!chain.includes(next)) return void chain.push(next);
+    const cycle = [...chain.slice(chain.indexOf(next)), next].map((each) => processes[each]?.id);
+    findings.push({ path: entry.path, message: `Found a cycle: ${cycle.join(" → ")}; allowed: an order in which they can start.` });
   };
-  for (const index of processes.keys()) if (!done.has(index)) visit(index, []);
+  for (const start of processes.keys()) {
+    if (!done.has(start)) chain.push(start);
+    for (let index = chain.at(-1); index !== undefined; index = chain.at(-1)) {
+      const entry = lists[index]?.shift();
+      if (entry === undefined) done.add(chain.pop() ?? index);
+      else follow(entry);
+    }
+  }
   return findings;
 }

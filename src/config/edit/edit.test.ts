@@ -71,7 +71,7 @@ test("append: brackets and spaces in strings stay as they are", () => {
 });
 
 test("append: a file without a list of processes is refused", () => {
-  for (const source of ["", "5", "{}", '{ "processes": {} }']) {
+  for (const source of ["", "5", "{}", '{ "processes": {} }', `{ "a": ${"[".repeat(20_000)}`]) {
     assert.throws(
       () => appendProcess(source, NEW),
       (error) => error instanceof ProcmanError && error.code === "configuration-invalid",

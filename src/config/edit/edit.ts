@@ -127,8 +127,17 @@ function edit(source: string, splices: (text: string, list: List) => readonly Sp
   return result + text.slice(at);
 }
 
+function treeOf(text: string): Node | undefined {
+  try {
+    return parseTree(text, [], { allowTrailingComma: true });
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new ProcmanError("configuration-invalid", "Cannot edit the configuration: it has brackets nested too deeply to be read.");
+  }
+}
+
 function listOf(text: string): List {
-  const root = parseTree(text, [], { allowTrailingComma: true });
+  const root = treeOf(text);
   const property = root && memberOf(root, "processes");
   const array = property?.children?.[1];
   if (root === undefined || array?.type !== "array")

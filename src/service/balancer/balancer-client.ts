@@ -1,7 +1,14 @@
 /** The service's connection to the balancer. It reconnects until the balancer answers. */
 import type { Socket } from "node:net";
 import { JsonLines, jsonLine } from "../../base/json-lines.ts";
-import type { BalancerIdentity, FromBalancer, Front, FrontReport, ToBalancer } from "../../ipc/balancer-protocol.ts";
+import {
+  type BalancerIdentity,
+  type FromBalancer,
+  type Front,
+  type FrontReport,
+  isReport,
+  type ToBalancer,
+} from "../../ipc/balancer-protocol.ts";
 import { isOwnSocket, runningBalancerSocket } from "../../os/balancer-socket.ts";
 import { connectUnix } from "../../os/unix-socket.ts";
 
@@ -67,7 +74,9 @@ export class BalancerClient {
     const path = runningBalancerSocket(this.#options.stateDir);
     const socket = isOwnSocket(path) ? attempt(() => connectUnix(path)) : undefined;
     if (socket === undefined) return this.#reconnectLater();
-    const lines = new JsonLines<FromBalancer>((message) => this.#receive(message));
+    // What can't be understood comes from no balancer: another attempt follows.
+    const refused = (): void => void socket.destroy();
+    const lines = new JsonLines<FromBalancer>({ message: (message) => this.#receive(message), refused });
     this.#socket = socket;
     socket.setEncoding("utf8");
     socket.on("data", (text: string) => lines.push(text));
@@ -82,7 +91,7 @@ export class BalancerClient {
   }
 
   #receive(message: FromBalancer): void {
-    if (message.t === "report") return this.#onReport(message.fronts);
+    if (message.t === "report") return isReport(message) ? this.#onReport(message.fronts) : void this.#socket?.destroy();
     if (message.t === "applied") {
       this.#isApplied = true;
       return this.#resolveUpTo(message.serial);

@@ -1,0 +1,10 @@
+/** All targets by name, loaded on use. */
+import type { FuzzTarget } from "./fuzz-target.ts";
+
+export const TARGETS: Readonly<Record<string, () => Promise<FuzzTarget>>> = {
+  configuration: async () => (await import("./configuration-target.ts")).openConfiguration(),
+  "log-store": async () => (await import("./log-store-target.ts")).openLogStore(),
+  records: async () => (await import("./records-target.ts")).openRecords(),
+  answers: async () => (await import("./answers-target.ts")).openAnswers(),
+  api: async () => (await import("./api-target.ts")).openApi(),
+};
