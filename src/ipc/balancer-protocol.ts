@@ -115,11 +115,22 @@ export type FrontReport = {
   readonly backends: readonly BackendReport[];
 };
 
-const REPORT: Schema = openObject({ fronts: list(openObject({ id: string(), backends: list(openObject({ id: string() })) })) });
+const IDENTITY: Schema = openObject({ pid: optional(number()), startTime: optional(string()), version: optional(string()) });
+const PROBLEM: Schema = openObject({ problem: string() });
 
-/** Whether a report names fronts and backends: another program may have taken the balancer's place. */
-export function isReport(report: FromBalancer & { readonly t: "report" }): boolean {
-  return matches(report, REPORT);
+const ANSWERS: Readonly<Record<FromBalancer["t"], Schema>> = {
+  hello: IDENTITY,
+  succeeded: IDENTITY,
+  unsucceeded: PROBLEM,
+  refused: PROBLEM,
+  applied: openObject({ serial: number() }),
+  report: openObject({ fronts: list(openObject({ id: string(), backends: list(openObject({ id: string() })) })) }),
+};
+
+/** Whether it has what its type says: another program may have taken the balancer's place. A type that a later balancer adds is passed, too. */
+export function isAnswer(message: Pick<FromBalancer, "t">): boolean {
+  if (typeof message.t !== "string") return false;
+  return !Object.hasOwn(ANSWERS, message.t) || matches(message, ANSWERS[message.t]);
 }
 
 export type BalancerIdentity = { readonly pid: number; readonly startTime: string; readonly version: string };

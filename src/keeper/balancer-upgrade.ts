@@ -1,6 +1,6 @@
 /** Asks the running balancer, own or adopted, to hand over to another program: see `balancer/handoff.ts`. */
 import { JsonLines, jsonLine } from "../base/json-lines.ts";
-import type { BalancerIdentity, FromBalancer, ToBalancer } from "../ipc/balancer-protocol.ts";
+import { type BalancerIdentity, type FromBalancer, isAnswer, type ToBalancer } from "../ipc/balancer-protocol.ts";
 import type { UpgradeStep } from "../ipc/upgrade-protocol.ts";
 import { connectUnix } from "../os/unix-socket.ts";
 
@@ -21,28 +21,24 @@ export function upgradeBalancer(socketPath: string, program: BalancerProgram): P
       socket.destroy();
       reject(new UpgradeFailure(problem, from));
     };
+    const refused = (problem: string): void => fail(`the running balancer can't be understood: ${problem}`);
     const onMessage = (message: FromBalancer): void => {
-      if (message.t === "hello") {
-        from = textOf(message.version);
+      if (!isAnswer(message)) refused(`a message ${JSON.stringify(message.t)} is damaged`);
+      else if (message.t === "hello") {
+        from = message.version;
         socket.write(jsonLine({ t: "succeed", ...program } satisfies ToBalancer));
-      } else if (message.t === "unsucceeded" || message.t === "refused") fail(textOf(message.problem));
+      } else if (message.t === "unsucceeded" || message.t === "refused") fail(message.problem);
       else if (message.t === "succeeded") {
-        resolve({ from, to: { ...message, version: textOf(message.version) } });
+        resolve({ from, to: message });
         socket.destroy();
       }
     };
-    const refused = (problem: string): void => fail(`the running balancer can't be understood: ${problem}`);
     const lines = new JsonLines<FromBalancer>({ message: onMessage, refused });
     socket.setEncoding("utf8").setTimeout(TIMEOUT_MS, () => fail("the running balancer does not answer"));
     socket.on("data", (text: string) => lines.push(text));
     socket.on("error", ({ message }) => fail(`the running balancer can't be reached: ${message}`));
     socket.on("close", () => fail("the running balancer ended meanwhile"));
   });
-}
-
-/** What another program sends need not be a text. */
-function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
 }
 
 /** As a step of an upgrade; undefined: there was none to replace. */

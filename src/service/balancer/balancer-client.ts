@@ -6,7 +6,7 @@ import {
   type FromBalancer,
   type Front,
   type FrontReport,
-  isReport,
+  isAnswer,
   type ToBalancer,
 } from "../../ipc/balancer-protocol.ts";
 import { isOwnSocket, runningBalancerSocket } from "../../os/balancer-socket.ts";
@@ -76,7 +76,10 @@ export class BalancerClient {
     if (socket === undefined) return this.#reconnectLater();
     // What can't be understood comes from no balancer: another attempt follows.
     const refused = (): void => void socket.destroy();
-    const lines = new JsonLines<FromBalancer>({ message: (message) => this.#receive(message), refused });
+    const lines = new JsonLines<FromBalancer>({
+      message: (message) => (isAnswer(message) ? this.#receive(message) : refused()),
+      refused,
+    });
     this.#socket = socket;
     socket.setEncoding("utf8");
     socket.on("data", (text: string) => lines.push(text));
@@ -91,7 +94,7 @@ export class BalancerClient {
   }
 
   #receive(message: FromBalancer): void {
-    if (message.t === "report") return isReport(message) ? this.#onReport(message.fronts) : void this.#socket?.destroy();
+    if (message.t === "report") return this.#onReport(message.fronts);
     if (message.t === "applied") {
       this.#isApplied = true;
       return this.#resolveUpTo(message.serial);
