@@ -12,6 +12,7 @@ const ALLOWED: readonly RegExp[] = [
   /^examples\/([a-z-]+\/)*([a-z0-9-]+\.(mjs|py|jsonc)|README\.md)$/,
   /^dist\/[A-Za-z0-9_-]+\.(js|cjs)$|^dist\/[A-Za-z0-9_-]+\.d\.c?ts$/,
   /^dist\/dashboard\/([a-z]+-[0-9a-f]{10}\.(css|js|svg)\.br|index\.html\.br|manifest\.json)$/,
+  /^dist\/man\/procman(-[a-z]+)*(\.json)?\.[15]$/,
   /^dist\/(THIRD_PARTY_NOTICES|sbom\.cdx\.json)$/,
 ];
 /** Folders of a checkout that the package doesn't have. */
