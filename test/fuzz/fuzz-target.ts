@@ -32,7 +32,7 @@ function randomBytes(random: SeededRandom, length: number): Buffer {
 
 /** Most repetitions of a part, and the length up to which an input grows by them. */
 const MAX_REPEATS = 2_000;
-const MAX_BYTES = 64 * 1024;
+const MAX_BYTES = 16 * 1024;
 
 const DAMAGES: readonly ((bytes: Buffer, random: SeededRandom, words: readonly string[]) => Buffer)[] = [
   // A flipped bit, another byte, a torn end, a hole, zeros.
