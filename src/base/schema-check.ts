@@ -252,7 +252,7 @@ function boundMessage(keyword: Bound, schema: JsonSchema, found: unknown): strin
   const length = (found as { readonly length?: number }).length;
   switch (keyword) {
     case "enum":
-      return `must be one of ${(schema.enum ?? []).join(", ")}, not ${shortened(found)}.${didYouMean(String(found), schema.enum ?? [])}`;
+      return `must be one of ${(schema.enum ?? []).join(", ")}, not ${shortened(found)}.${didYouMean(typeof found === "string" ? found : "", schema.enum ?? [])}`;
     case "minLength":
       return schema.minLength === 1 ? "must not be empty" : `must have at least ${schema.minLength} characters`;
     case "maxLength":

@@ -130,7 +130,9 @@ function allowedBy({ keyword, schema }: Violation): string {
 function hint(violation: Violation): string {
   const { keyword, schema, found, branches = [] } = violation;
   if (typeof found === "number" && isNumeric(schema)) return aboveMaximum(found, schema, allowedBy(violation));
-  if (keyword === "anyOf") return branches.every(isOtherType) && matches(String(found), schema) ? otherQuotes("string", found) : "";
+  // A list or an object of the file may have no usable `toString`.
+  const text = typeof found === "object" ? undefined : String(found);
+  if (keyword === "anyOf") return branches.every(isOtherType) && matches(text, schema) ? otherQuotes("string", found) : "";
   if (schema.enum !== undefined) return typeof found === "string" ? meantWord(found, schema.enum) : "";
   if (keyword === "type") return otherQuotes(schema.type, found);
   return keyword === "pattern" && schema.pattern === NAME_PATTERN.source && typeof found === "string" ? otherName(found) : "";

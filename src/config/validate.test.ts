@@ -539,3 +539,21 @@ test("numbers and booleans may be references: converted, then checked as if writ
   );
   assert.match(refusal('"autostart": "${P_PORT}"'), /Found 4001; allowed: true or false\. .*P_PORT is "4001"\.$/);
 });
+
+test("an object whose toString is no function is a value like any other that is not allowed", () => {
+  const odd = { toString: 1, __proto__: null };
+  for (const process of [
+    { cmd: odd },
+    { groups: odd },
+    { restart: odd },
+    { env: { A: odd } },
+    { cluster: { instances: odd } },
+    { restartLimit: odd },
+    { memoryMax: odd },
+  ])
+    assert.throws(
+      () => resolveConfiguration(JSON.stringify({ processes: [{ id: "web", cmd: "x", autostart: true, ...process }] })),
+      (error) => error instanceof ConfigurationError && /Found an object/.test(error.message),
+      JSON.stringify(process),
+    );
+});

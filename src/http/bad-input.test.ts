@@ -51,6 +51,7 @@ const CASES: readonly Case[] = [
   log("wrong types", { text: 5, severity: "loud", process: [] }, ["body.text", "body.severity", "body.process"]),
   log("what nobody knows", { text: "a", txet: "b", __proto__x: 1 }, ["body.txet", "body.__proto__x"]),
   log("a prototype", '{"text":"a","__proto__":{"severity":"error"}}', ["body.__proto__"]),
+  log("no usable toString", { text: "a", severity: { toString: 1 } }, ["body.severity"]),
   log("a text too long", { text: "x".repeat(70_000) }, ["body.text"]),
   telemetry("a size that is none", { memory: { ...MEMORY, rss: -1, heapUsed: "1" } }, ["body.memory.rss", "body.memory.heapUsed"]),
   telemetry("a number too large", { metrics: { a: null, b: "1" } }, ["body.metrics.a", "body.metrics.b"]),
