@@ -181,7 +181,7 @@ test("the health check of docs/containers.md fails when the process or procman d
   const page = readFileSync(join(ROOT, "docs/containers.md"), "utf8");
   const [, command = ""] = /^ +HEALTHCHECK CMD (.*)$/m.exec(page) ?? [];
   const check = async (): Promise<number> =>
-    (await run("sh", ["-c", command.replace("node_modules/.bin/procman", join(home, "node_modules/.bin/procman"))])).code;
+    (await run("sh", ["-c", command.replace(/^procman/, join(home, "node_modules/.bin/procman"))])).code;
   await procman("init", "--id", "web", "--cmd", "sleep 1000");
   assert.equal(await check(), 1);
   const exit = once(daemonOf(context as TestContext), "exit");

@@ -13,10 +13,11 @@ const ALLOWED: readonly RegExp[] = [
   /^dist\/[A-Za-z0-9_-]+\.(js|cjs)$|^dist\/[A-Za-z0-9_-]+\.d\.c?ts$/,
   /^dist\/dashboard\/([a-z]+-[0-9a-f]{10}\.(css|js|svg)\.br|index\.html\.br|manifest\.json)$/,
   /^dist\/man\/procman(-[a-z]+)*(\.json)?\.[15]$/,
+  /^docker\/(Dockerfile|\.dockerignore|compose\.yaml)$/,
   /^dist\/(THIRD_PARTY_NOTICES|sbom\.cdx\.json)$/,
 ];
-/** Folders of a checkout that the package doesn't have. */
-const FOLDERS = ["bench", "dist", "docs", "examples"];
+/** Folders of the package. */
+const FOLDERS = ["bench", "dist", "docker", "docs", "examples"];
 const MAX_BYTES = 5_000_000;
 
 type Manifest = { readonly scripts?: Readonly<Record<string, string>>; readonly dependencies?: object };
@@ -46,7 +47,7 @@ function filesOfPackage(): readonly string[] {
   const all = readdirSync(PACKAGE, { recursive: true, encoding: "utf8" }).filter(
     (name) => PACKAGE !== ROOT || FOLDERS.includes(name.split("/")[0] ?? ""),
   );
-  const excluded = PACKAGE === ROOT ? /^(docs\/images|dist\/cache|bench\/(?!RESULTS))/ : /^node_modules\//;
+  const excluded = PACKAGE === ROOT ? /^(docs\/images|dist\/cache|bench\/(?!RESULTS))/ : /^(node_modules|dist\/cache)\//;
   return all.filter((name) => !excluded.test(name) && statSync(join(PACKAGE, name)).isFile());
 }
 
