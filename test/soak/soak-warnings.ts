@@ -20,7 +20,9 @@ const EXPECTED: readonly Expected[] = [
   { text: /^plugin plugin: .*(?:does not answer|no answer|hang|respond)/, because: "the plugin hangs as planned", during: ["plugin"] },
   { text: /^plugin plugin: .*procman's service has ended within a minute/, because: "the service was killed", during: ["kill", "upgrade"] },
   { text: /^the (?:service|logger|balancer) ended \(SIGKILL\)/, because: "it was killed", during: ["kill"] },
-  { text: /^ended, and its exit code is not known/, because: "the keeper was killed during the run", during: ["kill"] },
+  // Said at the end of that run, however long after the kill.
+  { text: /^ended, and its exit code is not known \(procman was killed during its run\)/, because: "the keeper was killed" },
+  { text: /^the balancer ended; it is started again/, because: "it was killed after its keeper", during: ["kill"] },
   { text: /^not started by its schedule .*: procman was away then$/, because: "procman was killed", during: ["kill", "upgrade"] },
   { text: /^upgrade: (?:service|logger|balancer) \S+ → \S+, in \d+ ms$/, because: "it was upgraded", during: ["upgrade"] },
   { text: /ENOSPC|no space left on device/, because: "the disk is full", during: ["disk"] },
@@ -33,7 +35,7 @@ const EXPECTED_LINES: readonly Expected[] = [
   { text: /^(?:service|logger|balancer|keeper) +\S+ +(?:→ \S+ +replaced in \d+ ms|stays)$/, because: "the output of `procman upgrade`" },
   { text: /No start policy: "flood" is only started manually/, because: "it is started by the operator" },
   { text: /^procman: the keeper was killed; this one \(pid \d+\) replaces it and has adopted/, because: "it was killed" },
-  { text: /^procman: .*adopted \d+ processes/, because: "all was killed, and procman is started again" },
+  { text: /^procman: \d+ process(?:es)? that an earlier procman left running (?:is|are) adopted/, because: "all was killed, and procman is started again" },
 ];
 
 type Line = {
