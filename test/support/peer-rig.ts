@@ -104,16 +104,15 @@ export function comparable(seen: readonly Seen[], variables: readonly string[]):
     .sort();
 }
 
-const PM2 = join(ROOT, ".cache/peers/node_modules/.bin/pm2");
-const PM2_VERSION = "7.0.4";
+const PEERS = join(ROOT, ".cache/peers");
 
-/** The command pm2, installed by npm when it isn't there. undefined: it can't be had. */
-export function pm2Command(): string | undefined {
-  if (existsSync(PM2)) return PM2;
-  const prefix = join(ROOT, ".cache/peers");
-  mkdirSync(prefix, { recursive: true });
+/** The command of a manager from npm, installed when it isn't there. undefined: it can't be had. */
+function peerCommand(name: string, version: string, bin = name): string | undefined {
+  const command = join(PEERS, "node_modules/.bin", bin);
+  if (existsSync(command)) return command;
+  mkdirSync(PEERS, { recursive: true });
   try {
-    execFileSync("npm", ["install", "--prefix", prefix, "--no-audit", "--no-fund", "--ignore-scripts", `pm2@${PM2_VERSION}`], {
+    execFileSync("npm", ["install", "--prefix", PEERS, "--no-audit", "--no-fund", "--ignore-scripts", `${name}@${version}`], {
       stdio: "pipe",
       timeout: 120_000,
     });
@@ -121,5 +120,13 @@ export function pm2Command(): string | undefined {
     if (process.env.CI === "true") throw error;
     return undefined;
   }
-  return PM2;
+  return command;
+}
+
+export function pm2Command(): string | undefined {
+  return peerCommand("pm2", "7.0.4");
+}
+
+export function foremanCommand(): string | undefined {
+  return peerCommand("foreman", "3.0.1", "nf");
 }
