@@ -35,7 +35,10 @@ const EXPECTED_LINES: readonly Expected[] = [
   { text: /^(?:service|logger|balancer|keeper) +\S+ +(?:→ \S+ +replaced in \d+ ms|stays)$/, because: "the output of `procman upgrade`" },
   { text: /No start policy: "flood" is only started manually/, because: "it is started by the operator" },
   { text: /^procman: the keeper was killed; this one \(pid \d+\) replaces it and has adopted/, because: "it was killed" },
-  { text: /^procman: \d+ process(?:es)? that an earlier procman left running (?:is|are) adopted/, because: "all was killed, and procman is started again" },
+  {
+    text: /^procman: \d+ process(?:es)? that an earlier procman left running (?:is|are) adopted/,
+    because: "all was killed, and procman is started again",
+  },
 ];
 
 type Line = {
