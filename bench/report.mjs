@@ -1,16 +1,11 @@
 // docs/benchmarks.md and its pictures, made of bench/results.json.
-import { readFileSync, writeFileSync } from 'node:fs';
 import { ALONE, SCALE, TABLES } from './plan.mjs';
 
-const root = new URL('../', import.meta.url);
-const RESULTS = new URL('bench/results.json', root);
-const NAMES = { supervisor: 'supervisord', haproxy: 'HAProxy', balancer: 'procman, the balancer alone' };
+const NAMES = { supervisor: 'supervisord', haproxy: 'HAProxy' };
 const nameOf = (manager) => NAMES[manager] ?? manager;
 
-export const readResults = () => JSON.parse(readFileSync(RESULTS, 'utf8'));
-
 /** Three significant digits, thousands apart. */
-export function figure(value) {
+function figure(value) {
   if (value === 0) return '0';
   const digits = Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value))));
   const rounded = Number(value.toPrecision(value >= 1000 ? 4 : 3));
@@ -63,7 +58,7 @@ const escaped = (text) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').
 
 /** Bars of the medians, for light and dark pages. */
 function chartOf(results) {
-  const groups = TABLES.flatMap(({ managers, rows }) => rows.filter(({ chart }) => chart).map((row) => ({ row, managers })));
+  const groups = TABLES.flatMap(({ managers, rows }) => rows.filter((row) => row.chart && valueOf(results, row, 'procman') !== undefined).map((row) => ({ row, managers })));
   const [width, left, bar, gap] = [760, 130, 14, 34];
   let y = 10;
   const parts = groups.flatMap(({ row, managers }) => {
@@ -109,7 +104,7 @@ ${alone.flat().join('\n\n')}
 
 ## Thousands of processes
 
-An exponent of 1 is linear growth; memory begins with what an empty part has. ${machine.open} files may be open. Each process takes two descriptors of the keeper and of the logger: with fewer, those that don't fit wait, and the log says so.
+An exponent of 1 is linear growth; memory begins with what an empty part has. ${machine.open} files may be open. Each process takes two descriptors of the keeper and two of the logger.
 
 ${scaleTable(results)}
 
@@ -122,12 +117,4 @@ How it is measured, and how to add a manager, stands in [bench/README.md](../ben
 /** @returns {Record<string, string>} text of each file that is made, by path */
 export function files(results) {
   return { 'docs/benchmarks.md': page(results), 'docs/images/benchmarks.svg': chartOf(results) };
-}
-
-if (process.argv[1] === new URL(import.meta.url).pathname) {
-  const made = Object.entries(files(readResults()));
-  if (process.argv.includes('--check')) {
-    const old = made.filter(([path, text]) => readFileSync(new URL(path, root), 'utf8') !== text).map(([path]) => path);
-    if (old.length > 0) { console.error(`${old.join(', ')}: not up to date, run \`npm run bench -- --report\``); process.exitCode = 1; }
-  } else for (const [path, text] of made) writeFileSync(new URL(path, root), text);
 }

@@ -57,7 +57,7 @@ export function runTogether(places, options) {
 /**
  * @param {readonly string[]} places
  * @param {{ timeoutMs: number, concurrency?: number, node?: string, env?: Record<string, string>, show?: boolean }} options
- *   `timeoutMs`: of all files; one file has half of it, so that one which hangs leaves time for the others
+ *   `timeoutMs`: of all files; one file has three quarters of it, so that a file which hangs leaves time for the others
  * @returns {Promise<{ ok: boolean, output: string, ms: number, why: string, passed: number, failed: number, failures?: string }>}
  */
 export function runTests(places, options) {
@@ -66,7 +66,7 @@ export function runTests(places, options) {
 
 async function runFiles(files, places, { concurrency = 2, node = process.execPath, ...options }) {
   if (files.length === 0) return { ok: false, output: "", ms: 0, why: `no test file in ${places.join(", ")}`, passed: 0, failed: 1 };
-  const limit = `--test-timeout=${options.timeoutMs / 2}`;
+  const limit = `--test-timeout=${options.timeoutMs * 0.75}`;
   const flags = ["--import", "tsx", "--test", "--test-reporter=spec", `--test-concurrency=${concurrency}`, limit];
   const result = await runCommand([node, ...flags, ...files], options);
   return withTotals(result);

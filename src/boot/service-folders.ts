@@ -14,7 +14,7 @@ const RUNIT_FOLDERS = ["/var/service", "/etc/service", "/service"];
 /** What s6-svscan scans at boot: s6-linux-init copies the first one to /run/service; s6-overlay; Alpine. */
 const S6_FOLDERS = ["/etc/s6-linux-init/current/run-image/service", "/etc/services.d", "/etc/s6/service", "/service"];
 
-/** Lasts until runsv has read the order (a second at most): before that, `sv start` believes that it needs to order nothing. */
+/** Lasts until runsv has read the order (a second at most): before that, `sv start` sees that the service is wanted, and orders nothing. */
 const RUNIT_DOWN = `sv down "$PWD"
     for try in 1 2 3 4 5 6 7 8 9 10; do
       grep -q 'want down' supervise/stat && break

@@ -1,8 +1,9 @@
 /** What procman uses at a moment: of each part by /proc and by its probe, of the state folder by its files. Linux only. */
 import { readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { isPart } from "../../examples/kill-the-manager/managers/procman.mjs";
 import { marked } from "../../examples/kill-the-manager/processes.mjs";
-import { errnoOf } from "../../src/base/errors.ts";
+import { whileThere } from "../support/proc-files.ts";
 import type { Inside } from "./heap-probe.ts";
 
 export const PARTS = ["keeper", "service", "logger", "balancer"] as const;
@@ -41,11 +42,6 @@ type Marked = { readonly pid: number; readonly command: string };
 export function partsIn(processes: readonly Marked[]): Readonly<Record<PartName, readonly number[]>> {
   const of = (name: PartName): readonly number[] => processes.filter(({ command }) => isPart(name, command)).map(({ pid }) => pid);
   return { keeper: of("keeper"), service: of("service"), logger: of("logger"), balancer: of("balancer") };
-}
-
-/** By its title, or before it has one by its file. */
-function isPart(name: PartName, command: string): boolean {
-  return new RegExp(`^procman(?:\\[.*\\])?: ${name}`).test(command) || command.includes(`/${name}.cjs`);
 }
 
 export class SoakSampler {
@@ -90,12 +86,12 @@ const CLOCK_TICKS = 100;
 
 /** undefined: it has ended. */
 function outsideOf(pid: number): Omit<PartSample, "life"> | undefined {
-  const status = ifThere(() => readFileSync(`/proc/${pid}/status`, "latin1"));
-  const stat = ifThere(() => readFileSync(`/proc/${pid}/stat`, "latin1"));
-  const names = ifThere(() => readdirSync(`/proc/${pid}/fd`));
+  const status = whileThere(() => readFileSync(`/proc/${pid}/status`, "latin1"));
+  const stat = whileThere(() => readFileSync(`/proc/${pid}/stat`, "latin1"));
+  const names = whileThere(() => readdirSync(`/proc/${pid}/fd`));
   const rss = Number(/^VmRSS:\s+(\d+)/m.exec(status ?? "")?.[1]) * 1_024;
   if (status === undefined || stat === undefined || names === undefined || Number.isNaN(rss)) return undefined;
-  const targets = names.map((name) => ifThere(() => readlinkSync(`/proc/${pid}/fd/${name}`)) ?? "");
+  const targets = names.map((name) => whileThere(() => readlinkSync(`/proc/${pid}/fd/${name}`)) ?? "");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return {
     rss,
@@ -110,8 +106,8 @@ function outsideOf(pid: number): Omit<PartSample, "life"> | undefined {
 function stateOf(folder: string): Pick<Sample, "files" | "fifos" | "bytes"> {
   const bytes = Object.fromEntries(STATE_FOLDERS.map((name) => [name, 0])) as Record<StateFolder, number>;
   let [files, fifos] = [0, 0];
-  for (const name of ifThere(() => readdirSync(folder, { recursive: true, encoding: "utf8" })) ?? []) {
-    const stat = ifThere(() => statSync(join(folder, name)));
+  for (const name of whileThere(() => readdirSync(folder, { recursive: true, encoding: "utf8" })) ?? []) {
+    const stat = whileThere(() => statSync(join(folder, name)));
     if (stat === undefined || stat.isDirectory()) continue;
     files += 1;
     if (stat.isFIFO()) fifos += 1;
@@ -120,13 +116,4 @@ function stateOf(folder: string): Pick<Sample, "files" | "fifos" | "bytes"> {
     bytes[place] += stat.size;
   }
   return { files, fifos, bytes };
-}
-
-function ifThere<Value>(read: () => Value): Value | undefined {
-  try {
-    return read();
-  } catch (error) {
-    if (["ENOENT", "ESRCH"].includes(errnoOf(error))) return undefined;
-    throw error;
-  }
 }

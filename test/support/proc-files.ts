@@ -22,7 +22,8 @@ function textOf(file: string): string {
   return (whileThere(() => readFileSync(file, "latin1")) ?? "").trimEnd();
 }
 
-function whileThere<Value>(read: () => Value): Value | undefined {
+/** What `read` gives; undefined: the process or file has gone. */
+export function whileThere<Value>(read: () => Value): Value | undefined {
   try {
     return read();
   } catch (error) {

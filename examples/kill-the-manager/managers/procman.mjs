@@ -20,6 +20,11 @@ export function findProcman() {
   return execFileSync("sh", ["-c", "command -v procman"], { encoding: "utf8" }).trim();
 }
 
+/** By its title, or before it has one by its file. */
+export function isPart(name, command) {
+  return new RegExp(`^procman(?:\\[.*\\])?: ${name}`).test(command) || command.includes(`/${name}.cjs`);
+}
+
 export class Procman {
   /** Value of a variable in the environment of all processes of this load. */
   mark;
@@ -93,10 +98,7 @@ export class Procman {
   /** Pids of procman's own processes; after the death of a keeper there may be two loggers for a while. */
   parts() {
     const all = marked(this.mark);
-    const of = (name) =>
-      all
-        .filter(({ command }) => new RegExp(`^procman(?:\\[.*\\])?: ${name}`).test(command) || command.includes(`/${name}.cjs`))
-        .map(({ pid }) => pid);
+    const of = (name) => all.filter(({ command }) => isPart(name, command)).map(({ pid }) => pid);
     return { keeper: of("keeper"), service: of("service"), logger: of("logger") };
   }
 

@@ -26,7 +26,7 @@ export function define(parent: Command): void {
     .command("export")
     .summary("write files for another supervisor or cluster engine")
     .description(
-      "Writes what the configuration says in the language of another supervisor or cluster engine. What it can't carry is said on standard error, and as comments in the files. Values that may be secret are references. One file is printed unless --output names a folder.",
+      "Writes the configuration in the language of another supervisor or cluster engine. The command lists what it can't carry on standard error, and writes it as comments into the files. Values that may be secret are references. One file is printed unless --output names a folder.",
     )
     .addOption(new Option("--to <target>", "what the files are for").choices(TARGETS).makeOptionMandatory())
     .option("-o, --output <folder>", "write the files into this folder; of those that exist only earlier exports are replaced")

@@ -23,7 +23,7 @@ export function define(parent: Command): void {
     .command("status")
     .summary("show processes with their states")
     .description(
-      "Shows processes with their states. CPU and memory are those of the process with all its descendants; 100 % is one core.\nExit code 3 if one that is named isn't running; without an id, if one that was asked for isn't running, and hasn't finished or been stopped.",
+      "Shows processes with their states. CPU and memory are those of the process with all its descendants; 100 % is one core.\nExit code 3 if a named process isn't running; without an id, if a process that was asked for isn't running and has neither finished nor been stopped.",
     )
     .argument("[id...]", `${IDS_HELP} (default: all)`);
   withTarget(command)
