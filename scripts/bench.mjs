@@ -6,6 +6,7 @@ import { RUNS } from "../bench/plan.mjs";
 import { files } from "../bench/report.mjs";
 import { ensureBuild, ensurePackages, ensurePrograms } from "./bootstrap.mjs";
 import { endWithNpm } from "./end-with-npm.mjs";
+import { badUsage, givenOptions } from "./given-options.mjs";
 import { ROOT, runCommand } from "./run-command.mjs";
 
 const MINUTE = 60_000;
@@ -13,9 +14,17 @@ const PM2 = "7.0.4";
 const RAW = join(ROOT, "bench/results");
 const RESULTS = join(ROOT, "bench/results.json");
 
-const isQuick = process.argv.includes("--quick");
-const place = process.argv.indexOf("--only");
-const only = place === -1 ? undefined : process.argv[place + 1]?.split(",");
+const flag = { type: "boolean", default: false };
+const {
+  quick: isQuick,
+  report: isReport,
+  only: named,
+} = givenOptions({ options: { quick: flag, report: flag, only: { type: "string" } } }).values;
+const only = named?.split(",");
+const unknown = only?.find((name) => !RUNS.some(({ scenario }) => scenario === name));
+if (unknown !== undefined)
+  badUsage(`--only ${unknown}: there is no such scenario; there are ${[...new Set(RUNS.map(({ scenario }) => scenario))].join(", ")}`);
+if (isReport && !existsSync(RESULTS)) badUsage("--report: there is no bench/results.json yet; run `npm run bench` first");
 
 /** The first line of what a program says of its version; undefined: it isn't there. */
 async function versionOf(argv, pattern = /\d+(?:\.\d+)+/) {
@@ -82,7 +91,7 @@ async function machine(scenarios) {
 }
 
 async function main() {
-  if (!process.argv.includes("--report")) {
+  if (!isReport) {
     await ensurePackages();
     await ensureBuild();
     await ensurePrograms();

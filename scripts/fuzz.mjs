@@ -5,9 +5,9 @@
 import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { ensureBuild, ensurePackages } from "./bootstrap.mjs";
 import { endWithNpm } from "./end-with-npm.mjs";
+import { badUsage, givenOptions } from "./given-options.mjs";
 import { ROOT } from "./run-command.mjs";
 
 const FOLDER = join(ROOT, "results/fuzz");
@@ -15,7 +15,7 @@ const FOLDER = join(ROOT, "results/fuzz");
 const HANG_MS = 60_000;
 const CHECK_MS = 1_000;
 
-const { values, positionals } = parseArgs({
+const { values, positionals } = givenOptions({
   allowPositionals: true,
   options: {
     minutes: { type: "string", default: "0.1" },
@@ -25,6 +25,13 @@ const { values, positionals } = parseArgs({
 });
 const seconds = Number(values.minutes) * 60;
 const { seed } = values;
+if (!(seconds > 0)) badUsage(`--minutes ${values.minutes}: give a number above 0`);
+if (!/^\d+$/.test(seed)) badUsage(`--seed ${seed}: give a whole number`);
+
+const NAMES = [...readFileSync(join(ROOT, "test/fuzz/targets.ts"), "utf8").matchAll(/^ {2}"?([a-z-]+)"?: async/gm)].map(([, name]) => name);
+const unknown = positionals.find((name) => !NAMES.includes(name));
+if (unknown !== undefined) badUsage(`${unknown}: there is no such target; there are ${NAMES.join(", ")}`);
+if (values.input !== undefined && positionals.length !== 1) badUsage("--input: name the one target that reads the file");
 
 /** Resolves with why the cases of a target ended badly; undefined: they did not. */
 function run(target, args, progress) {
@@ -65,12 +72,9 @@ async function main() {
   await ensurePackages();
   await ensureBuild();
   mkdirSync(FOLDER, { recursive: true });
-  if (values.input !== undefined) return (await run(positionals[0] ?? "", [`--input=${values.input}`])) === undefined;
-  const names = [...readFileSync(join(ROOT, "test/fuzz/targets.ts"), "utf8").matchAll(/^ {2}"?([a-z-]+)"?: async/gm)].map(
-    ([, name]) => name,
-  );
+  if (values.input !== undefined) return (await run(positionals[0], [`--input=${values.input}`])) === undefined;
   const failed = [];
-  for (const target of positionals.length > 0 ? positionals : names) if (!(await fuzz(target))) failed.push(target);
+  for (const target of positionals.length > 0 ? positionals : NAMES) if (!(await fuzz(target))) failed.push(target);
   console.log(failed.length === 0 ? "no harm was found" : `harm was found: ${failed.join(", ")}`);
   return failed.length === 0;
 }

@@ -9,6 +9,7 @@ const LATE_MS = 45_000;
 const EARLY_MS = 1_000;
 
 const EXPECTED: readonly Expected[] = [
+  { text: /No start policy: "flood" is only started manually/, because: "it is started by the operator" },
   { text: /^exited with code \d+ after/, because: "the crashers end with codes; a stopped printer ends with 0" },
   { text: /^exited with code \d+, but left processes behind; they are being ended$/, because: "crash-family leaves one behind" },
   { text: /^has run for its timeout of 7 s; stopping/, because: "`limited` has a timeout" },
@@ -33,7 +34,6 @@ const EXPECTED: readonly Expected[] = [
 const EXPECTED_LINES: readonly Expected[] = [
   { text: /ExperimentalWarning: v8\.queryObjects\(\)|^\(Use `node --trace-warnings/, because: "the probe counts timers by it" },
   { text: /^(?:service|logger|balancer|keeper) +\S+ +(?:→ \S+ +replaced in \d+ ms|stays)$/, because: "the output of `procman upgrade`" },
-  { text: /No start policy: "flood" is only started manually/, because: "it is started by the operator" },
   { text: /^procman: the keeper was killed; this one \(pid \d+\) replaces it and has adopted/, because: "it was killed" },
   {
     text: /^procman: \d+ process(?:es)? that an earlier procman left running (?:is|are) adopted/,

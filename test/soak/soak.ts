@@ -4,8 +4,8 @@ import { appendFileSync, copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync } 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { parseArgs } from "node:util";
 import { Procman } from "../../examples/kill-the-manager/managers/procman.mjs";
+import { badUsage, givenOptions } from "../../scripts/given-options.mjs";
 import { freePort, freeRange } from "../support/free-ports.ts";
 import { cleanEnvironment } from "../support/procman-process.ts";
 import { ROOT } from "../support/product.ts";
@@ -52,10 +52,10 @@ function optionsGiven() {
     schedule: { type: "boolean", default: false },
     report: { type: "string" },
   } as const;
-  const { minutes, seed, schedule, report } = parseArgs({ options }).values;
+  const { minutes, seed, schedule, report } = givenOptions({ options }).values;
   const time = { minutes: Number(minutes), seed: Number(seed) };
-  if (!(time.minutes >= LEAST_MINUTES)) throw new Error(`--minutes ${minutes}: give a number from ${LEAST_MINUTES} on`);
-  if (!Number.isSafeInteger(time.seed)) throw new Error(`--seed ${seed}: give a whole number`);
+  if (!(time.minutes >= LEAST_MINUTES)) badUsage(`--minutes ${minutes}: give a number from ${LEAST_MINUTES} on`);
+  if (!Number.isSafeInteger(time.seed)) badUsage(`--seed ${seed}: give a whole number`);
   return { ...time, schedule, report };
 }
 
