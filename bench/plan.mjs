@@ -70,6 +70,11 @@ export const ALONE = [
   {
     title: 'Files',
     rows: [
+      { from: '09-store/write-store', metric: 'mbPerSec', unit: 'MB/s', text: '3 million lines of 100 bytes into the log store' },
+      { from: '09-store/write-store-and-file', metric: 'mbPerSec', unit: 'MB/s', text: 'the same with a log file beside it' },
+      { from: '09-store/read', metric: 'severityMs', ...ms('first page of the errors of 10 million lines') },
+      { from: '09-store/read', metric: 'absentMs', ...ms('a text that none of them has') },
+      { from: '09-store/read', metric: 'memoryMB', unit: 'MB', text: 'memory of six such searches, one after another', isLow: true },
       { from: '10-watch', metric: 'lateMs', ...ms('20 000 watched files: from a change to the restart, beyond `interval`') },
     ],
   },
@@ -89,4 +94,16 @@ export const SCALE = [
   ['adoptMs', 'keeper killed: all adopted, API answers', 's', 1e-3],
   ['adoptAllMs', 'all parts killed and started again', 's', 1e-3],
   ['terminateMs', '`procman terminate`', 's', 1e-3],
+];
+
+/** Figures that other pages claim: `text` stands in the page, with a figure in place of `{}` that is at most a tenth better than the median. */
+export const CLAIMS = [
+  { page: 'README.md', text: 'accepts connections again after about {} ms', from: '03-crash-recovery/c', metric: 'recoverMs', isLow: true },
+  { page: 'README.md', text: 'may log {} MB/s', from: '05-logs/one-plain', metric: 'mbPerSec' },
+  { page: 'README.md', text: 'MB/s, {} with time stamps', from: '05-logs/one-ts', metric: 'mbPerSec' },
+  { page: 'docs/log-store.md', text: 'into the store at {} MB/s', from: '09-store/write-store', metric: 'mbPerSec' },
+  { page: 'docs/log-store.md', text: 'a log file beside it at {}', from: '09-store/write-store-and-file', metric: 'mbPerSec' },
+  { page: 'docs/log-store.md', text: 'less than {} ms', from: '09-store/read', metric: 'severityMs', isLow: true },
+  { page: 'docs/log-store.md', text: "that doesn't occur {} s", from: '09-store/read', metric: 'absentMs', scale: 1e-3, isLow: true },
+  { page: 'docs/log-store.md', text: 'about {} MB of memory', from: '09-store/read', metric: 'memoryMB', isLow: true },
 ];

@@ -1,5 +1,5 @@
 // docs/benchmarks.md and its pictures, made of bench/results.json.
-import { ALONE, SCALE, TABLES } from './plan.mjs';
+import { ALONE, CLAIMS, SCALE, TABLES } from './plan.mjs';
 
 const NAMES = { supervisor: 'supervisord', haproxy: 'HAProxy' };
 const nameOf = (manager) => NAMES[manager] ?? manager;
@@ -117,4 +117,23 @@ How it is measured, and how to add a manager, stands in [bench/README.md](../ben
 /** @returns {Record<string, string>} text of each file that is made, by path */
 export function files(results) {
   return { 'docs/benchmarks.md': page(results), 'docs/images/benchmarks.svg': chartOf(results) };
+}
+
+/**
+ * What other pages claim and the results don't show.
+ *
+ * @param {(page: string) => string} read text of a page
+ * @returns {string[]} a line for each
+ */
+export function wrongClaims(results, read) {
+  return CLAIMS.flatMap(({ page, text, ...row }) => {
+    const measured = valueOf(results, row, 'procman')?.median;
+    if (measured === undefined) return [`${page}: "${text}": bench/results.json has no ${row.from} ${row.metric}`];
+    const [before, after] = text.split('{}');
+    const [, rest] = read(page).split(before);
+    const figure = /^[\d.]+/.exec(rest ?? '')?.[0];
+    if (figure === undefined || !rest.slice(figure.length).startsWith(after)) return [`${page}: it doesn't say "${text}" any more; change CLAIMS in bench/plan.mjs`];
+    const isTooGood = row.isLow ? Number(figure) < measured * 0.9 : Number(figure) > measured * 1.1;
+    return isTooGood ? [`${page}: "${text.replace('{}', figure)}": measured is ${measured.toPrecision(3)} (bench/results.json)`] : [];
+  });
 }

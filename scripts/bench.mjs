@@ -1,9 +1,12 @@
-/** `npm run bench [-- --quick] [-- --only 05-logs,07-status] [-- --report]`: procman beside its peers, then docs/benchmarks.md. */
+/**
+ * `npm run bench [-- --quick] [-- --only 05-logs,07-status]`: procman beside its peers, then docs/benchmarks.md.
+ * `--report`: the page alone; `--report --check` (the gate): whether the page, and what others claim, is that of bench/results.json.
+ */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, release, totalmem } from "node:os";
 import { join } from "node:path";
 import { RUNS } from "../bench/plan.mjs";
-import { files } from "../bench/report.mjs";
+import { files, wrongClaims } from "../bench/report.mjs";
 import { ensureBuild, ensurePackages, ensurePrograms } from "./bootstrap.mjs";
 import { endWithNpm } from "./end-with-npm.mjs";
 import { badUsage, givenOptions } from "./given-options.mjs";
@@ -18,8 +21,9 @@ const flag = { type: "boolean", default: false };
 const {
   quick: isQuick,
   report: isReport,
+  check: isCheck,
   only: named,
-} = givenOptions({ options: { quick: flag, report: flag, only: { type: "string" } } }).values;
+} = givenOptions({ options: { quick: flag, report: flag, check: flag, only: { type: "string" } } }).values;
 const only = named?.split(",");
 const unknown = only?.find((name) => !RUNS.some(({ scenario }) => scenario === name));
 if (unknown !== undefined)
@@ -91,18 +95,31 @@ async function machine(scenarios) {
 }
 
 async function main() {
-  if (!isReport) {
-    await ensurePackages();
-    await ensureBuild();
-    await ensurePrograms();
-    await ensurePm2();
-    if (only === undefined) rmSync(RAW, { recursive: true, force: true });
-    for (const run of RUNS) if (only?.includes(run.scenario) ?? true) await runScenario(run);
-    const scenarios = collected();
-    writeFileSync(RESULTS, `${JSON.stringify({ machine: await machine(scenarios), scenarios }, undefined, 1)}\n`);
+  if (!isReport) await measure();
+  const results = JSON.parse(readFileSync(RESULTS, "utf8"));
+  const read = (path) => readFileSync(join(ROOT, path), "utf8");
+  const made = Object.entries(files(results));
+  if (isCheck) {
+    const old = made.filter(([path, text]) => read(path) !== text).map(([path]) => `${path}: not up to date; npm run bench -- --report`);
+    const problems = [...old, ...wrongClaims(results, read)];
+    for (const problem of problems) console.error(problem);
+    process.exitCode = problems.length === 0 ? 0 : 1;
+    return;
   }
-  for (const [path, text] of Object.entries(files(JSON.parse(readFileSync(RESULTS, "utf8"))))) writeFileSync(join(ROOT, path), text);
+  for (const [path, text] of made) writeFileSync(join(ROOT, path), text);
+  for (const problem of wrongClaims(results, read)) console.error(problem);
   console.log("docs/benchmarks.md is made");
+}
+
+async function measure() {
+  await ensurePackages();
+  await ensureBuild();
+  await ensurePrograms();
+  await ensurePm2();
+  if (only === undefined) rmSync(RAW, { recursive: true, force: true });
+  for (const run of RUNS) if (only?.includes(run.scenario) ?? true) await runScenario(run);
+  const scenarios = collected();
+  writeFileSync(RESULTS, `${JSON.stringify({ machine: await machine(scenarios), scenarios }, undefined, 1)}\n`);
 }
 
 endWithNpm();

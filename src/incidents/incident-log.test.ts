@@ -1,6 +1,18 @@
 /** Incidents on disk, and the limit of their rate. */
 import assert from "node:assert/strict";
-import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -114,6 +126,40 @@ test("a write error is reported once, though another process's incident could be
   mkdirSync(inTheWay);
   append("db");
   assert.equal(problems.length, 2);
+});
+
+test("a process that is removed while its incident can't be written keeps no later problem back", (context) => {
+  const state = folder(context);
+  const problems: string[] = [];
+  const configured = new Set(["db", "web"]);
+  const book = new IncidentLog(
+    state,
+    (problem) => problems.push(problem),
+    () => configured,
+  );
+  const append = (process: string): void => book.append({ slot: process, incident: incident(1, { process }) });
+  for (const process of configured) mkdirSync(join(state, `incidents/${process}.jsonl`), { recursive: true });
+  append("db");
+  configured.delete("db");
+  append("web");
+  assert.equal(problems.length, 2);
+});
+
+test("of removed processes the files of the thousand that ended last are kept, of others all", async (context) => {
+  const state = folder(context);
+  mkdirSync(join(state, "incidents"));
+  const file = (id: string): string => join(state, `incidents/${id}.jsonl`);
+  const add = (id: string, seconds: number): void => {
+    writeFileSync(file(id), `${JSON.stringify({ slot: id, incident: incident(1, { process: id }) })}\n`);
+    utimesSync(file(id), seconds, seconds);
+  };
+  for (let number = 0; number < 1_200; number += 1) add(`here-${number}`, number);
+  for (let number = 0; number < 1_002; number += 1) add(`gone-${number}`, number);
+  const configured = new Set(Array.from({ length: 1_200 }, (_, number) => `here-${number}`));
+  const book = new IncidentLog(state, assert.fail, () => configured);
+  book.append({ slot: "here-0", incident: incident(2, { process: "here-0" }) });
+  const left = readdirSync(join(state, "incidents"));
+  assert.deepEqual([left.length, existsSync(file("gone-1")), existsSync(file("gone-2"))], [2_200, false, true]);
 });
 
 test("in a storm the first ten incidents, one a second and always the last are kept", () => {

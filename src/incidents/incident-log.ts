@@ -21,11 +21,12 @@ const KEPT = 100;
 const LIMIT_BYTES = 64 * 1_024 * 1_024;
 const LEAST_BYTES = 64 * 1_024;
 const MAX_BYTES = 1_024 * 1_024;
-/** Number of files, including those of removed processes. */
-const MAX_FILES = 1_000;
+/** Number of files of removed processes. */
+const MAX_REMOVED = 1_000;
 /** A service that was killed before it forgot an incident writes it again; such duplicates are this close. Milliseconds. */
 const SAME_MS = 60_000;
 
+const EXTENSION = ".jsonl";
 const NEWLINE = 10;
 
 const schema = openObject({
@@ -37,13 +38,16 @@ const schema = openObject({
 export class IncidentLog {
   readonly #folder: string;
   readonly #report: (problem: string) => void;
+  readonly #configured: (() => ReadonlySet<string>) | undefined;
   readonly #sizes = new Map<string, number>();
   /** Processes whose last incident could not be written. The file of another one may have room left while the disk is full. */
   readonly #failing = new Set<string>();
 
-  constructor(stateDir: string, report: (problem: string) => void) {
+  /** `configured`: ids of the processes that aren't removed; without it, none counts as removed. */
+  constructor(stateDir: string, report: (problem: string) => void, configured?: () => ReadonlySet<string>) {
     this.#folder = join(stateDir, "incidents");
     this.#report = report;
+    this.#configured = configured;
   }
 
   /** Adds an incident; a later one of the same run replaces an earlier one. */
@@ -60,6 +64,7 @@ export class IncidentLog {
     } catch (error) {
       // Read the size again next time, since part of the line may have been written.
       this.#sizes.delete(process);
+      for (const id of this.#removedOf(this.#failing)) this.#failing.delete(id);
       if (this.#failing.size === 0)
         this.#report(`Cannot keep incidents in ${this.#folder}: ${(error as Error).message}; processes keep running`);
       this.#failing.add(process);
@@ -113,15 +118,21 @@ export class IncidentLog {
 
   /** Deletes the files of processes that were removed long ago. */
   #prune(): void {
-    const files = readdirSync(this.#folder).map((name) => join(this.#folder, name));
-    if (files.length <= MAX_FILES) return;
-    const changed = new Map(files.map((path) => [path, statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0]));
-    const oldest = files.sort((one, other) => (changed.get(one) ?? 0) - (changed.get(other) ?? 0));
-    for (const path of oldest.slice(0, files.length - MAX_FILES)) rmSync(path, { force: true });
+    const names = readdirSync(this.#folder).flatMap((name) => (name.endsWith(EXTENSION) ? [name.slice(0, -EXTENSION.length)] : []));
+    const removed = this.#removedOf(names).map((process) => this.#pathOf(process));
+    if (removed.length <= MAX_REMOVED) return;
+    const changed = new Map(removed.map((path) => [path, statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0]));
+    const oldest = removed.sort((one, other) => (changed.get(one) ?? 0) - (changed.get(other) ?? 0));
+    for (const path of oldest.slice(0, removed.length - MAX_REMOVED)) rmSync(path, { force: true });
+  }
+
+  #removedOf(ids: Iterable<string>): string[] {
+    const configured = this.#configured?.();
+    return configured === undefined ? [] : [...ids].filter((id) => !configured.has(id));
   }
 
   #pathOf(process: string): string {
-    return join(this.#folder, `${process}.jsonl`);
+    return join(this.#folder, `${process}${EXTENSION}`);
   }
 }
 

@@ -18,7 +18,7 @@ import { groupLives, isTaken, livingGroups } from "../os/process-groups.ts";
 import { signalIfThere } from "../os/process-signal.ts";
 import { isAlive } from "../os/process-stat.ts";
 import type { MarkedProcess } from "../os/process-tree.ts";
-import { unlessShort } from "../os/shortage.ts";
+import { isShortage, unlessShort } from "../os/shortage.ts";
 import type { DeferredQueue } from "./deferred-queue.ts";
 import { type FifoPair, type FifoPool, openForRun } from "./fifo-pool.ts";
 import type { ListeningSockets } from "./listening-sockets.ts";
@@ -202,7 +202,7 @@ export class Children {
   #startWithoutFifos({ capture, ...request }: SpawnRequest, error: Error): void {
     const [errno, { message }] = [errnoOf(error), error];
     if (capture !== undefined && !isStoreOnly(capture))
-      return this.#fail(request, { errno, step: isShortage(errno) ? "fork" : "run-folder", message });
+      return this.#fail(request, { errno, step: isShortage({ code: errno }) ? "fork" : "run-folder", message });
     warn(`the output of ${request.slot} is not stored: ${message}`);
     this.#start(request, undefined);
   }
@@ -298,13 +298,8 @@ function isLater(one: RunningRun, other: RunningRun): boolean {
 /** Which step of a start has failed, as far as the error tells. */
 function stepOf({ cwd }: SpawnRequest, { code, syscall }: NodeJS.ErrnoException): FailedReport["step"] {
   if (!isFolder(cwd)) return "cwd";
-  if (isShortage(code)) return "fork";
+  if (isShortage({ code })) return "fork";
   return syscall === "open" ? "run-folder" : "program";
-}
-
-/** The machine lacks a resource that it may have later. */
-function isShortage(code: string | undefined): boolean {
-  return ["EAGAIN", "ENOMEM", "EMFILE", "ENFILE"].includes(code ?? "");
 }
 
 function errnoOf(error: NodeJS.ErrnoException): string {

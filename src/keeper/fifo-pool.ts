@@ -265,12 +265,12 @@ function close({ fds }: FifoPair): void {
   for (const fd of fds) closeSync(fd);
 }
 
-/** Rejects with the message of `mkfifo`. */
+/** Rejects with the message of `mkfifo`, or with the error that kept it from starting. */
 function mkfifo(cwd: string, names: readonly string[]): Promise<void> {
   return new Promise((resolve, reject) => {
     execFile("mkfifo", [...MODE, ...names], { cwd }, (error, _stdout, stderr) => {
       if (error === null) resolve();
-      else reject(new Error(stderr.split("\n")[0] || error.message));
+      else reject(typeof error.code === "string" ? error : new Error(stderr.split("\n")[0] || error.message));
     });
   });
 }

@@ -3,6 +3,7 @@ import { closeSync, openSync } from "node:fs";
 
 const CODES = new Set<unknown>(["EMFILE", "ENFILE", "ENOMEM", "EAGAIN"]);
 
+/** `error`: or just its code. */
 export function isShortage(error: unknown): boolean {
   return CODES.has((error as NodeJS.ErrnoException).code);
 }

@@ -57,7 +57,10 @@ test("EMFILE at start: processes that can't be started report the reason, the ot
   }));
   const procman = await startProcman(context, processes, { launcher: limited("-n 64") });
   await allReported(procman, 100);
-  const failed = idsOf(procman, /could not be started: .*(EMFILE|too many open files)/i);
+  const failed = idsOf(
+    procman,
+    /could not be started: procman may open no more files \(EMFILE\).* higher "ulimit -n", now 64 \(LimitNOFILE=/,
+  );
   const started = idsOf(procman, /started \(pid/);
   assert.ok(failed.length > 0, "not all can run");
   assert.ok(started.length >= 5, `${started.length} run`);
@@ -160,7 +163,7 @@ test("EAGAIN: without room for more processes some report the reason, the others
     for (const pid of startedPids(procman).filter(isAlive)) process.kill(pid, "SIGKILL");
   });
   await allReported(procman, 80);
-  const failed = idsOf(procman, /could not be started: .*EAGAIN/);
+  const failed = idsOf(procman, /could not be started: no further process may be started \(EAGAIN\); raise "ulimit -u", now 80, /);
   const pids = startedPids(procman);
   assert.ok(failed.length > 0, "not all can run");
   assert.ok(pids.length >= 5, `${pids.length} run`);

@@ -16,7 +16,7 @@ import {
 import { cronProblem, timeZoneProblem } from "./cron.ts";
 import { dependencyErrors, dependencyWarnings } from "./dependency-checks.ts";
 import { exposureWarnings } from "./exposure.ts";
-import { memoryErrors, rightErrors } from "./limit-checks.ts";
+import { memoryErrors, openFileWarnings, rightErrors } from "./limit-checks.ts";
 import { pluginErrors, pluginWarnings } from "./plugin-checks.ts";
 import { probeFieldErrors } from "./probe-checks.ts";
 import { fileWarnings } from "./referenced-files.ts";
@@ -74,6 +74,7 @@ export function checkMeaning(config: PartialConfig, context: CheckContext): Chec
   warnings.push(
     ...plugins.flatMap(({ plugin, path }) => pluginWarnings(plugin, path)),
     ...refusedPortWarnings(config),
+    ...openFileWarnings(config, context.parallelism),
     ...exposureWarnings(config),
   );
   if (context.looksAtFiles === true && errors.length === 0)

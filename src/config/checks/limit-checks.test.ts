@@ -4,7 +4,7 @@ import type { ProcessRights } from "../../os/process-rights.ts";
 import { ConfigurationError } from "../problems.ts";
 import { resolveConfiguration } from "../validate.ts";
 import { accountErrors } from "./accounts.ts";
-import { limitsOf, rightErrors } from "./limit-checks.ts";
+import { limitsOf, openFileWarnings, rightErrors } from "./limit-checks.ts";
 
 function spec(fields: object) {
   return resolveConfiguration({ processes: [{ id: "web", cmd: "x", autostart: true, ...fields }] }).processes[0];
@@ -132,4 +132,17 @@ test("what only Linux has is refused elsewhere", () => {
   ]);
   assert.match(about({ cpuQuota: 0 }), /cpuQuota Found 0; allowed: a number of percent of one core from 1 to 102400/);
   assert.match(about({ ioNice: { class: "fast" } }), /ioNice\.class Found "fast"; allowed: "realtime", "best-effort" or "idle"/);
+});
+
+test("more processes than procman may open files for are a warning, with the number that can run", () => {
+  const rights = { hardLimits: { "Max open files": 1_024 } } as unknown as ProcessRights;
+  const warned = (config: object) => openFileWarnings(config, 32, rights).map(({ message }) => message);
+  const single = Array.from({ length: 500 }, (_, number) => ({ id: `p${number}`, cmd: "x" }));
+  assert.deepEqual(warned({ processes: single }), [
+    '500 processes need 1060 open files, and procman may open 1024: about 482 can run. Before procman is started, run "ulimit -n 1060", or set LimitNOFILE=1060 in its systemd unit.',
+  ]);
+  assert.match(warned({ processes: [{ id: "web", cmd: "x", cluster: { instances: 700 } }] }).join(), /^700 processes need 1460 /);
+  assert.deepEqual(warned({ processes: single.slice(0, 481) }), []);
+  assert.deepEqual(warned({ processes: single, logger: { internalLogHours: 0 } }), []);
+  assert.deepEqual(warned({ processes: [{ id: "web", cmd: "x", cluster: { instances: "max" } }] }), []);
 });

@@ -3,7 +3,7 @@ import type { Ulimits } from "../../contract/limits.ts";
 import { type Capability, currentRights, type ProcessRights } from "../../os/process-rights.ts";
 import type { RawProcess } from "../config-schema.ts";
 import type { JsonPath } from "../document.ts";
-import type { PartialProcess } from "../partial.ts";
+import type { PartialConfig, PartialProcess } from "../partial.ts";
 import { type Finding, show } from "../problems.ts";
 import type { ProcessSpec } from "../spec.ts";
 import { parseSize } from "../units.ts";
@@ -48,6 +48,36 @@ export function memoryErrors({ memoryLimit, memoryMax }: PartialProcess, path: J
   return [
     { path: [...path, "memoryMax"], message: `Found ${show(memoryMax)}; allowed: more than "memoryLimit", which is ${show(memoryLimit)}.` },
   ];
+}
+
+/** Of the keeper, and of the logger: for each process that is captured, and for all else. */
+const DESCRIPTORS = { process: 2, others: 60 };
+/** With fewer, no usual limit is too low, and it isn't looked up. */
+const MANY_PROCESSES = 400;
+
+/** The first thing that thousands of processes lack. */
+export function openFileWarnings(
+  { processes = [], logger }: PartialConfig,
+  parallelism: number,
+  rights: ProcessRights = currentRights(),
+): readonly Finding[] {
+  const instances = (process: PartialProcess | undefined): number => {
+    const { instances: wanted = 1 } = process?.cluster ?? {};
+    return wanted === "max" ? parallelism : Number(wanted);
+  };
+  const count = processes.reduce((sum, process) => sum + instances(process), 0);
+  if (count < MANY_PROCESSES || logger?.internalLogHours === 0) return [];
+  const most = rights.hardLimits[KERNEL_NAMES.nofile] ?? Infinity;
+  const needed = count * DESCRIPTORS.process + DESCRIPTORS.others;
+  if (needed <= most) return [];
+  const able = Math.max(0, Math.floor((most - DESCRIPTORS.others) / DESCRIPTORS.process));
+  const message = `${count} processes need ${needed} open files, and procman may open ${most}: about ${able} can run. ${moreFiles(needed)}`;
+  return [{ path: ["processes"], at: "key", message }];
+}
+
+/** How the limit of open files is raised. */
+function moreFiles(needed: number): string {
+  return `Before procman is started, run "ulimit -n ${needed}", or set LimitNOFILE=${needed} in its systemd unit.`;
 }
 
 /** What the kernel would refuse at each start. `rights`: those of procman; another user than root has none of them. */

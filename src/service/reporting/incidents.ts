@@ -32,6 +32,8 @@ export type IncidentPorts = {
   /** Notes are sent together with the commands of the same turn: both arrive or neither. */
   readonly notes: NoteStore;
   readonly stateDir: string;
+  /** Ids of the processes, instances included. */
+  readonly configured: () => ReadonlySet<string>;
   readonly lastLines: ReadLastLines;
   readonly recentMetrics: (id: string) => readonly MetricPoint[];
   readonly onWritten: (incident: Incident) => void;
@@ -82,7 +84,7 @@ export class ServiceIncidents implements Subsystem {
       this.#lastEnds.delete(id);
       this.#limit.remove(id);
     });
-    this.#incidentLog = new IncidentLog(ports.stateDir, ports.report);
+    this.#incidentLog = new IncidentLog(ports.stateDir, ports.report, ports.configured);
   }
 
   /** Writes incidents that an earlier service had noted and may not have written. */

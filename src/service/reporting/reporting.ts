@@ -52,6 +52,7 @@ export function newReporting(ports: ReportingPorts) {
   const records = new RecordCache({ ...shared, observe: (id) => stats.of(id) });
   const incidents = new ServiceIncidents({
     ...shared,
+    configured: () => new Set(config().processes.map(({ id }) => id)),
     messageContext: (id) => stats.messageContext(id),
     recentMetrics: (id) => metrics.recent(id),
     onWritten: (incident) => events.onIncident(incident),

@@ -10,6 +10,7 @@ import { isCaptured } from "../../config/normalise.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { FailedReport, RunKey, SpawnRequest } from "../../ipc/keeper-protocol.ts";
 import type { CaptureSpec } from "../../ipc/logger-protocol.ts";
+import { currentRights } from "../../os/process-rights.ts";
 import { type ApiAccess, environmentOf, variablesOf } from "./environment.ts";
 import { wrapWithLimits } from "./exec-wrapper.ts";
 import { notifyFile } from "./probing.ts";
@@ -110,7 +111,7 @@ export function captureOf({ id, log, cluster }: ProcessSpec, run: number): Captu
 export function whyUnstartable(spec: ProcessSpec, { step, errno, message }: FailedReport): string {
   const program = argvOf(spec)[0] ?? "";
   if (step === "cwd") return `its working directory ${spec.cwd} does not exist; create it or correct "cwd"`;
-  if (step === "fork") return `the machine can't start another process at the moment (${errno})`;
+  if (step === "fork") return whyShort(errno);
   if (step === "socket") return message;
   if (step === "run-folder") return `its output can't be captured: ${message}`;
   if (errno === "EACCES")
@@ -123,6 +124,18 @@ export function whyUnstartable(spec: ProcessSpec, { step, errno, message }: Fail
   return program.includes("/")
     ? `there is no file ${program}; correct "${spec.command.kind === "worker" ? "worker" : "cmd"}"`
     : `there is no program "${program}" in its PATH; correct "cmd" or add its folder to "path"`;
+}
+
+/** What has run out, and how to get more of it. */
+function whyShort(errno: string): string {
+  const { hardLimits } = currentRights();
+  const now = (name: string): string => (Number.isFinite(hardLimits[name]) ? `, now ${hardLimits[name]}` : "");
+  if (errno === "EMFILE")
+    return `procman may open no more files (${errno}), and a process takes two; start procman with a higher "ulimit -n"${now("Max open files")} (LimitNOFILE= in a systemd unit)`;
+  if (errno === "ENFILE") return `the machine may open no more files (${errno}); raise fs.file-max`;
+  if (errno === "EAGAIN")
+    return `no further process may be started (${errno}); raise "ulimit -u"${now("Max processes")}, pids.max of its cgroup (TasksMax= in a systemd unit), or kernel.pid_max`;
+  return `the machine has no memory for another process (${errno})`;
 }
 
 /** The exit code of a shell that can't start a program. */
