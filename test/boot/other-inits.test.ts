@@ -46,7 +46,7 @@ describe("init systems", { skip: SystemdBox.skip }, () => {
   async function livesBy({ reload, stop }: { readonly reload: string; readonly stop: string }): Promise<void> {
     const [web, first] = [await pidOf(), await keeper()];
     await isUp("web");
-    await box.must("kill -9 $(pgrep -f '^procman.shop.:')");
+    await box.must("pkill -9 -f '^procman.shop.:'");
     await box.eventually(`[ "$(pgrep -u deploy -f 'procman.shop.: keeper')" != "${first}" ]`);
     await isUp("web");
     assert.equal(await pidOf(), web, "a kill of all parts spares the processes");

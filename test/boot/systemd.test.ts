@@ -81,7 +81,7 @@ describe("a unit of systemd", { skip: SystemdBox.skip }, () => {
 
   test("all parts killed at once: systemd starts procman again, and the processes have the same pids", async () => {
     const [processes, keeper] = [await pids(), await property("MainPID")];
-    await box.must(`kill -9 $(pgrep -f '^procman\\[shop\\]')`);
+    await box.must("pkill -9 -f '^procman.shop.:'");
     await successor(keeper);
     assert.deepEqual(await pids(), processes);
   });
