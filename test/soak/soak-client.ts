@@ -31,7 +31,7 @@ export class SoakClient {
     return send({ ...endpoint, method, path, headers: { authorization: `Bearer ${token}`, ...more } }, body);
   }
 
-  /** Reads a stream for this time. Resolves with the data of its events, and whether procman has ended it. */
+  /** Reads a stream for this time, from its answer on. Resolves with the data of its events, and whether procman has ended it. */
   stream(path: string, ms: number): Promise<{ readonly status: number; readonly items: readonly string[]; readonly isCut: boolean }> {
     const endpoint = this.#endpoint();
     if (endpoint === undefined) return Promise.resolve({ status: 0, items: [], isCut: true });
@@ -39,18 +39,21 @@ export class SoakClient {
       let [text, status, isOver] = ["", 0, false];
       const end = (isCut: boolean): void =>
         resolve({ status, items: text.split("\n").flatMap((line) => (line.startsWith("data: ") ? [line.slice(6)] : [])), isCut });
-      const call = get({ ...endpoint, path, agent: false, headers: { authorization: `Bearer ${this.token()}` } }, (response) => {
+      const options = { ...endpoint, path, agent: false, headers: { authorization: `Bearer ${this.token()}` } };
+      let timer = setTimeout(() => call.destroy(), TIMEOUT_MS);
+      const call = get(options, (response) => {
         status = response.statusCode ?? 0;
+        clearTimeout(timer);
+        timer = setTimeout(() => {
+          isOver = true;
+          call.destroy();
+        }, ms);
         response.setEncoding("utf8").on("data", (part: string) => {
           text += part;
         });
         response.on("close", () => end(!isOver));
       });
-      call.on("error", () => end(!isOver));
-      setTimeout(() => {
-        isOver = true;
-        call.destroy();
-      }, ms);
+      call.on("error", () => end(!isOver)).on("close", () => clearTimeout(timer));
     });
   }
 
