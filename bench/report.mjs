@@ -87,7 +87,9 @@ function page(results) {
   const alone = ALONE.map(({ title, rows }) => tableOf(results, { title, managers: ['procman'], rows }));
   return `# Benchmarks
 
-    npm run bench              # an hour and a half, on a machine that does nothing else; --quick: a look in ten minutes
+<!-- not run: it takes an hour, and needs a checkout -->
+
+    npm run bench              # an hour, on a machine that does nothing else; --quick: a look in ten minutes
     npm run bench -- --report  # this page, from bench/results.json
 
 <!-- made by bench/report.mjs -->
@@ -104,13 +106,22 @@ ${alone.flat().join('\n\n')}
 
 ## Thousands of processes
 
-An exponent of 1 is linear growth; memory begins with what an empty part has. ${machine.open} files may be open. Each process takes two descriptors of the keeper and two of the logger.
+An exponent of 1 is linear growth; memory begins with what an empty part has.
 
 ${scaleTable(results)}
 
+What runs out, in the usual order:
+
+| what | how much | then |
+|---|---|---|
+| open files (\`ulimit -n\`, here ${figure(machine.open)}) | two in the keeper and two in the logger for each process whose output is captured | a warning at the start and in \`procman validate\` says how many processes can run; the others fail to start, with the limit in their message |
+| processes of a user (\`ulimit -u\`), of a cgroup (\`pids.max\`), of the machine (\`kernel.pid_max\`) | each process and its children | the start fails, with these limits in its message |
+| pages for pipes of a user other than root (\`fs.pipe-user-pages-soft\`) | 16 for each stream: 512 processes with the kernel's default | the kernel makes later pipes with 8 KB instead of 64: their processes wait more often while they print much |
+| inotify watches (\`fs.inotify.max_user_watches\`) | one for each watched folder | the files are looked at every \`interval\` instead; the log says so |
+
 <!-- end -->
 
-How it is measured, and how to add a manager, stands in [bench/README.md](../bench/README.md). What each trick for speed saves, and what was tried without gain: [performance](performance.md).
+How it is measured, and how to add a manager, stands in \`bench/README.md\` of a clone. What each trick for speed saves, and what was tried without gain: [performance](performance.md).
 `;
 }
 

@@ -19,6 +19,7 @@ const STEPS = [
   { name: "house", argv: script("scripts/check-house.ts", "src") },
   { name: "schema", argv: script("scripts/schema.ts", "--check"), onlyWith: "scripts/schema.ts" },
   { name: "api docs", argv: script("scripts/api-docs.ts", "--check"), onlyWith: "scripts/api-docs.ts" },
+  { name: "benchmarks", argv: [process.execPath, "scripts/bench.mjs", "--report", "--check"] },
   { name: "reference", argv: script("scripts/reference.ts", "--check") },
   { name: "format and lint", argv: tool("@biomejs/biome/bin/biome", "check", "--error-on-warnings", "--max-diagnostics=30", ".") },
 ];

@@ -61,7 +61,7 @@ export const NAVIGATION = [
   },
   {
     title: "Promises",
-    pages: ["docs/reliability", "docs/versions", "docs/security", "SECURITY", "docs/performance", "bench/RESULTS"],
+    pages: ["docs/reliability", "docs/versions", "docs/security", "SECURITY", "docs/performance", "docs/benchmarks"],
   },
   { title: "Inside", pages: ["docs/architecture", "docs/glossary", "CONTRIBUTING"] },
 ];

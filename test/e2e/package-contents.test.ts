@@ -7,7 +7,7 @@ import { DIST, PACKAGE, ROOT } from "../support/product.ts";
 
 /** Each file of the package is one of these. A new kind of file fails until it is here. */
 const ALLOWED: readonly RegExp[] = [
-  /^(CHANGELOG|CONTRIBUTING|README|SECURITY)\.md$|^LICENSE$|^(package|schema)\.json$|^bench\/RESULTS\.md$/,
+  /^(CHANGELOG|CONTRIBUTING|README|SECURITY)\.md$|^LICENSE$|^(package|schema)\.json$/,
   /^docs\/[a-z0-9-]+\.md$/,
   /^examples\/([a-z-]+\/)*([a-z0-9-]+\.(mjs|py|jsonc)|README\.md)$/,
   /^dist\/[A-Za-z0-9_-]+\.(js|cjs)$|^dist\/[A-Za-z0-9_-]+\.d\.c?ts$/,
@@ -17,7 +17,7 @@ const ALLOWED: readonly RegExp[] = [
   /^dist\/(THIRD_PARTY_NOTICES|sbom\.cdx\.json)$/,
 ];
 /** Folders of the package. */
-const FOLDERS = ["bench", "dist", "docker", "docs", "examples"];
+const FOLDERS = ["dist", "docker", "docs", "examples"];
 const MAX_BYTES = 5_000_000;
 
 type Manifest = { readonly scripts?: Readonly<Record<string, string>>; readonly dependencies?: object };
@@ -47,7 +47,7 @@ function filesOfPackage(): readonly string[] {
   const all = readdirSync(PACKAGE, { recursive: true, encoding: "utf8" }).filter(
     (name) => PACKAGE !== ROOT || FOLDERS.includes(name.split("/")[0] ?? ""),
   );
-  const excluded = PACKAGE === ROOT ? /^(docs\/images|dist\/cache|bench\/(?!RESULTS))/ : /^(node_modules|dist\/cache)\//;
+  const excluded = PACKAGE === ROOT ? /^(docs\/images|dist\/cache)\// : /^(node_modules|dist\/cache)\//;
   return all.filter((name) => !excluded.test(name) && statSync(join(PACKAGE, name)).isFile());
 }
 
