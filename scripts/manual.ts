@@ -17,7 +17,7 @@ const FILES: readonly (readonly [string, string])[] = [
   [".procman/NAME/", "The state folder of the configuration with this name, beside its file: secret of the API, stored output, journal."],
 ];
 
-const VARIABLES: readonly (readonly [string, string])[] = [
+export const VARIABLES: readonly (readonly [string, string])[] = [
   ["PROCMAN_CONFIG", "The configuration file, or its folder, for commands without `--config`."],
   ["PROCMAN_STATE_DIR", "The folder in which state folders are, instead of `.procman` beside the configuration file."],
   ["PROCMAN_SSH", "The ssh program for `--host`, and its first arguments."],
