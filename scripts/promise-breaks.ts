@@ -12,6 +12,9 @@ export const RECORD: URL = new URL("../test/fixtures/promises.json", import.meta
 
 const SEPARATOR = "; ";
 
+/** Kinds that get no new names either. */
+const CLOSED: readonly string[] = ["exit codes"];
+
 export function recordedPromises(): RecordedPromises {
   return JSON.parse(readFileSync(RECORD, "utf8")) as RecordedPromises;
 }
@@ -32,7 +35,8 @@ export function breaksOf({ promises: recorded }: RecordedPromises, promises: Pro
     const demanded = Object.entries(present).flatMap(([name, { mustBeGiven }]) =>
       mustBeGiven && names[name] === undefined && names[parentOf(name)] !== undefined ? [`${name} must be given, and is new`] : [],
     );
-    return [...lost, ...demanded].map((line) => `${kind}: ${line}`);
+    const added = CLOSED.includes(kind) ? Object.keys(present).filter((name) => names[name] === undefined) : [];
+    return [...lost, ...demanded, ...added.map((name) => `${name} is new, and none may be`)].map((line) => `${kind}: ${line}`);
   });
 }
 

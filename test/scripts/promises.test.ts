@@ -42,4 +42,8 @@ test("a removed name, a changed default and a new name that must be given are br
   assert.deepEqual(broken({ web, "web.port": port, "web.host": host }), ["fields: web.host must be given, and is new"]);
   assert.deepEqual(broken({ web, "web.port": port, db: web, "db.host": host, "web.host": web }), []);
   assert.deepEqual(broken({ web: { facts: [...web.facts, "string"] }, "web.port": port }), []);
+  const done = { facts: ["0"] };
+  assert.deepEqual(breaksOf(recordOf({ "exit codes": { done } }, "1.0.0"), { "exit codes": { done, busy: done } }), [
+    "exit codes: busy is new, and none may be",
+  ]);
 });
