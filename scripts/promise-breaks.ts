@@ -42,11 +42,16 @@ export function breaksOf({ promises: recorded }: RecordedPromises, promises: Pro
 
 function lossOf(name: string, recorded: string, facts: readonly string[] | undefined): readonly string[] {
   if (facts === undefined) return [`${name} was removed`];
-  const [former, present] = [recorded, facts.join(SEPARATOR)].map((text) => text.split(SEPARATOR)) as [string[], string[]];
-  const lost = former.filter((fact) => fact !== "" && !present.includes(fact));
+  // A fact may have the separator in itself.
+  const [former, present] = [recorded, facts.join(SEPARATOR)].map(factsIn) as [string[], string[]];
+  const lost = former.filter((fact) => !present.includes(fact));
   const added = present.filter((fact) => !former.includes(fact));
   const now = added.length === 0 ? "and no longer is" : `and now "${added.join(SEPARATOR)}"`;
   return lost.length === 0 ? [] : [`${name} was "${lost.join(SEPARATOR)}", ${now}`];
+}
+
+function factsIn(text: string): string[] {
+  return text === "" ? [] : text.split(SEPARATOR);
 }
 
 /** Of `web.port` the object `web`, of `run --config` the command, of `start(2)` the method. */
