@@ -17,10 +17,11 @@ const FILES: readonly (readonly [string, string])[] = [
   [".procman/NAME/", "The state folder of the configuration with this name, beside its file: secret of the API, stored output, journal."],
 ];
 
-const VARIABLES: readonly (readonly [string, string])[] = [
+export const VARIABLES: readonly (readonly [string, string])[] = [
   ["PROCMAN_CONFIG", "The configuration file, or its folder, for commands without `--config`."],
   ["PROCMAN_STATE_DIR", "The folder in which state folders are, instead of `.procman` beside the configuration file."],
   ["PROCMAN_SSH", "The ssh program for `--host`, and its first arguments."],
+  ["PROCMAN_CGROUPS", "`1`: procman may divide the cgroup that it runs in, so that each run gets a separate one."],
   ["NO_COLOR", "If it is not empty, nothing is printed in colours."],
 ];
 

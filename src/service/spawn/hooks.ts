@@ -249,8 +249,8 @@ function unstartable({ problem = "", code }: HookResult): ExitInfo {
   return { kind: "unstartable", message: problem, permanent: false, ...(code !== undefined && { exitCode: code }) };
 }
 
-/** How the run has ended, as far as it is known. */
-function exitVariables(ending: ExitInfo | undefined): Record<string, string> {
+/** How the run has ended, as far as it is known: for the environment of `afterStop`. */
+export function exitVariables(ending: ExitInfo | undefined): Record<string, string> {
   if (ending?.kind !== "exited") return {};
   const { code, signal } = ending;
   return {
