@@ -114,7 +114,7 @@ async function main() {
 async function measure() {
   await ensurePackages();
   await ensureBuild();
-  await ensurePrograms();
+  await ensurePrograms({ wrk: "wrk" });
   await ensurePm2();
   if (only === undefined) rmSync(RAW, { recursive: true, force: true });
   for (const run of RUNS) if (only?.includes(run.scenario) ?? true) await runScenario(run);

@@ -63,11 +63,12 @@ export async function ensureBuild() {
   if (changedAt("dist/procman.cjs") < Math.max(...BUILD_INPUTS.map(newestBelow))) await build();
 }
 
-/** Installs what is missing where that is possible; gives the names of the programs that stay missing. */
-export async function ensurePrograms() {
-  const missing = Object.keys(PROGRAMS).filter((name) => !isInstalled(name));
+/** Installs what is missing where that is possible; gives the names of the programs that stay missing. `more`: packages by programs. */
+export async function ensurePrograms(more = {}) {
+  const programs = { ...PROGRAMS, ...more };
+  const missing = Object.keys(programs).filter((name) => !isInstalled(name));
   if (missing.length === 0 || !isInstalled("apt-get") || process.getuid?.() !== 0) return missing;
-  const packages = missing.map((name) => PROGRAMS[name]);
+  const packages = missing.map((name) => programs[name]);
   // RUNLEVEL=1: the packages must not start their services here.
   const env = { DEBIAN_FRONTEND: "noninteractive", RUNLEVEL: "1" };
   await attempt("apt-get update", ["apt-get", "update", "-q"], 3 * MINUTE, env);
