@@ -9,7 +9,8 @@ const TIMEOUT_MS = 120_000;
 /** Installs `dist/` as it is. The folder is removed at the end of this process. Resolves with the environment of tests. */
 export async function installProduct() {
   const home = mkdtempSync(join(tmpdir(), "procman-product-"));
-  process.once("exit", () => rmSync(home, { recursive: true, force: true }));
+  // Programs of a test that was cut off may still write there.
+  process.once("exit", () => rmSync(home, { recursive: true, force: true, maxRetries: 10 }));
   // Some tests run procman as another user.
   chmodSync(home, 0o755);
   writeFileSync(join(home, "package.json"), "{}");
