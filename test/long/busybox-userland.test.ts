@@ -16,7 +16,7 @@ import { ROOT } from "../support/product.ts";
 import { isMissing } from "../support/system-programs.ts";
 import { version } from "../support/versions.ts";
 
-const NEXT = "0.9.9";
+const NEXT = "1.99.0";
 const NOBODY = 65_534;
 const SCRIPT = join(ROOT, "test/support/busybox-userland.sh");
 

@@ -13,7 +13,7 @@ import { PACKAGE, ROOT } from "../support/product.ts";
 import { skip } from "../support/skip.ts";
 import { version } from "../support/versions.ts";
 
-const NEXT = "0.9.9";
+const NEXT = "1.99.0";
 
 /** Of this version, and of a later one. */
 const tarballs = { present: "", next: "" };
