@@ -140,10 +140,9 @@ export function wrongClaims(results, read) {
   return CLAIMS.flatMap(({ page, text, ...row }) => {
     const measured = valueOf(results, row, 'procman')?.median;
     if (measured === undefined) return [`${page}: "${text}": bench/results.json has no ${row.from} ${row.metric}`];
-    const [before, after] = text.split('{}');
-    const [, rest] = read(page).split(before);
-    const figure = /^[\d.]+/.exec(rest ?? '')?.[0];
-    if (figure === undefined || !rest.slice(figure.length).startsWith(after)) return [`${page}: it doesn't say "${text}" any more; change CLAIMS in bench/plan.mjs`];
+    const [before, after] = text.split('{}').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+    const figure = new RegExp(`${before}([\\d.]+)${after}`).exec(read(page))?.[1];
+    if (figure === undefined) return [`${page}: it doesn't say "${text}" any more; change CLAIMS in bench/plan.mjs`];
     const isTooGood = row.isLow ? Number(figure) < measured * 0.9 : Number(figure) > measured * 1.1;
     return isTooGood ? [`${page}: "${text.replace('{}', figure)}": measured is ${measured.toPrecision(3)} (bench/results.json)`] : [];
   });
