@@ -32,6 +32,7 @@ const PROGRAMS = {
   "openrc-run": "openrc",
   man: "man-db",
   mandoc: "mandoc",
+  busybox: "busybox-static",
 };
 
 /** Where system programs live though a user's PATH may not say so. */

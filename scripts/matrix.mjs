@@ -1,7 +1,12 @@
-/** `npm run matrix [-- --whole] [-- VERSION …]`: the core of the tests, or all of `npm test`, on several versions of Node. */
+/**
+ * `npm run matrix [-- --whole] [-- VERSION …]`: the core of the tests, or all of `npm test`, on several versions of Node.
+ * `npm run matrix -- --long [VERSION …] [FILE …]`: the long half on each, as `npm run long`.
+ */
 import { delimiter, dirname } from "node:path";
 import { ensureBuild, ensurePackages } from "./bootstrap.mjs";
 import { endWithNpm } from "./end-with-npm.mjs";
+import { badUsage, givenOptions } from "./given-options.mjs";
+import { prepareLongTests, runLongTests } from "./long-tests.mjs";
 import { nodeOf } from "./node-binaries.mjs";
 import { runTests } from "./node-tests.mjs";
 import { installProduct } from "./packed-product.mjs";
@@ -28,9 +33,14 @@ const CORE = [
   "test/faults/revival.test.ts",
 ];
 
-const args = process.argv.slice(2);
-const isWhole = args.includes("--whole");
-const named = args.filter((arg) => arg !== "--whole");
+const { values, positionals } = givenOptions({
+  options: { whole: { type: "boolean", default: false }, long: { type: "boolean", default: false } },
+  allowPositionals: true,
+});
+const named = positionals.filter((each) => /^\d+(\.\d+){0,2}$/.test(each));
+const files = positionals.filter((each) => !named.includes(each));
+if (values.whole && values.long) badUsage("--whole and --long: give one of them");
+if (files.length > 0 && !values.long) badUsage(`${files[0]}: give versions of Node, as 24; files go with --long only`);
 
 async function runCore(node, env) {
   const { passed, failed, output } = await runTests(CORE, { timeoutMs: 20 * MINUTE, concurrency: 1, node, env });
@@ -46,12 +56,23 @@ async function runWhole(node, env) {
   return { passed: Number(passed ?? 0), failed: Math.max(Number(failed ?? 0), ok ? 0 : 1) };
 }
 
-async function run(version, product) {
+function runPart(node, env) {
+  if (values.whole) return runWhole(node, env);
+  return values.long ? runLongTests(files, { node, env }) : runCore(node, env);
+}
+
+/** What tells the tests where the product and the programs are. The long half runs `dist/`. */
+async function prepare() {
+  if (values.whole) return {};
+  return values.long ? prepareLongTests() : installProduct();
+}
+
+async function run(version, prepared) {
   const node = await nodeOf(version);
   const env = { PATH: `${dirname(node)}${delimiter}${process.env.PATH}` };
   const { output } = await runCommand([node, "--version"], { timeoutMs: MINUTE });
   console.log(`\n=== Node ${output.trim()}`);
-  const result = isWhole ? await runWhole(node, env) : await runCore(node, { ...env, ...product });
+  const result = await runPart(node, { ...env, ...prepared });
   console.log(`Node ${version}: ${result.passed} passed, ${result.failed} failed`);
   return result;
 }
@@ -61,9 +82,9 @@ const totals = { passed: 0, failed: 0 };
 try {
   await ensurePackages();
   await ensureBuild();
-  const product = isWhole ? {} : await installProduct();
+  const prepared = await prepare();
   for (const version of named.length > 0 ? named : VERSIONS) {
-    const { passed, failed } = await run(version, product);
+    const { passed, failed } = await run(version, prepared);
     totals.passed += passed;
     totals.failed += failed;
   }

@@ -1,8 +1,8 @@
 /** procman as users get it: packed by npm, and installed into an empty folder outside of this checkout. */
-import { chmodSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { runCommand } from "./run-command.mjs";
+import { join, resolve } from "node:path";
+import { ROOT, runCommand } from "./run-command.mjs";
 
 const TIMEOUT_MS = 120_000;
 
@@ -14,10 +14,16 @@ export async function installProduct() {
   // Some tests run procman as another user.
   chmodSync(home, 0o755);
   writeFileSync(join(home, "package.json"), "{}");
-  await npm("pack", "--ignore-scripts", "--pack-destination", home);
-  const tarball = readdirSync(home).find((name) => name.endsWith(".tgz"));
-  await npm("install", "--prefix", home, "--offline", "--no-audit", "--no-fund", join(home, tarball));
+  const tarball = await pack(".", home);
+  await npm("install", "--prefix", home, "--offline", "--no-audit", "--no-fund", tarball);
   return { PROCMAN_TEST_PACKAGE: join(home, "node_modules/procman") };
+}
+
+/** Resolves with the path of the tarball. `folder`: of the package, as it is. */
+export async function pack(folder, destination) {
+  await npm("pack", folder, "--ignore-scripts", "--pack-destination", destination);
+  const { name, version } = JSON.parse(readFileSync(resolve(ROOT, folder, "package.json"), "utf8"));
+  return join(destination, `${name}-${version}.tgz`);
 }
 
 async function npm(...args) {

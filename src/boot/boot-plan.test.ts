@@ -118,6 +118,21 @@ test("if Node is gone, the launcher starts the newest Node beside it that works,
   assert.equal(path, `${nodes}/v22.1.0/bin:/usr/bin:/bin`);
 });
 
+test("if Yarn or pnpm has replaced procman by a version in another folder, the launcher starts that one", (context) => {
+  const node = join(folder(context), "node");
+  program(node, FAKE_NODE);
+  for (const [root, old, next] of [
+    ["my app-1.2.3/.yarn/unplugged", "procman-npm-0.1.0-4e89398c5e", "procman-npm-0.2.0-5f9a4a9d6f"],
+    ["store/links/@/procman", "0.1.0/aa", "0.2.0/bb"],
+  ] as const) {
+    const place = join(folder(context), root);
+    const scriptOf = (version: string): string => join(place, version, "node_modules/procman/dist/procman.cjs");
+    program(scriptOf(next), "");
+    mkdirSync(join(place, "left-pad-npm-1.3.0-0a1b2c3d4e"));
+    assert.match(launched(context, { node, script: scriptOf(old) }), new RegExp(`^\\S+ ${scriptOf(next)} run `));
+  }
+});
+
 test("the launcher says what is gone if nothing replaces it", (context) => {
   const place = folder(context);
   const node = join(place, "node");

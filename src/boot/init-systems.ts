@@ -1,6 +1,6 @@
 /** The init systems that can start procman, and which of them is here. */
-import { existsSync, readFileSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { basename, delimiter, join } from "node:path";
 import { ProcmanError } from "../base/errors.ts";
 import { namesIfSeen } from "../os/files.ts";
 import type { BootPlan, PlanMaker } from "./boot-plan.ts";
@@ -25,7 +25,11 @@ const INIT_SYSTEMS: Readonly<Record<InitName, InitSystem>> = {
   openrc: { plan: openrcPlan, isHere: () => existsSync("/run/openrc/softlevel"), hasUsers: false },
   runit: { plan: runitPlan, isHere: () => isRunning("runsvdir"), hasUsers: false },
   s6: { plan: s6Plan, isHere: () => isRunning("s6-svscan"), hasUsers: false },
-  cron: { plan: cronPlan, isHere: () => existsSync("/etc/cron.d") || isInPath("crontab"), hasUsers: true },
+  cron: {
+    plan: cronPlan,
+    isHere: () => !isBusyboxCron() && (existsSync("/etc/cron.d") || programInPath("crontab") !== undefined),
+    hasUsers: true,
+  },
 };
 
 const INIT_NAMES = Object.keys(INIT_SYSTEMS) as readonly InitName[];
@@ -36,6 +40,11 @@ export function initSystemFor(scope: BootScope, wanted: string | undefined): Ini
   const names = Object.entries(INIT_SYSTEMS).filter(fits) as readonly [InitName, InitSystem][];
   if (wanted !== undefined) {
     const [found] = names.find(([name]) => name === wanted) ?? [];
+    if (found === "cron" && isBusyboxCron())
+      throw new ProcmanError(
+        "boot-refused",
+        'Cannot use --init cron: that of busybox starts nothing at boot; use openrc, or install "cronie"',
+      );
     if (found !== undefined) return found;
     const isKnown = INIT_NAMES.some((name) => name === wanted);
     const why = isKnown ? `${wanted} starts nothing for a user; use --system, or cron` : `allowed: ${INIT_NAMES.join(", ")}`;
@@ -66,6 +75,13 @@ function commOf(pid: string): string {
   }
 }
 
-function isInPath(program: string): boolean {
-  return (process.env.PATH ?? "").split(delimiter).some((folder) => folder.startsWith("/") && existsSync(join(folder, program)));
+/** It has no `@reboot`, and reads no /etc/cron.d. */
+function isBusyboxCron(): boolean {
+  const program = programInPath("crontab");
+  return program !== undefined && basename(realpathSync(program)) === "busybox";
+}
+
+function programInPath(program: string): string | undefined {
+  const folders = (process.env.PATH ?? "").split(delimiter).filter((folder) => folder.startsWith("/"));
+  return folders.map((folder) => join(folder, program)).find((path) => existsSync(path));
 }

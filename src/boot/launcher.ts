@@ -1,5 +1,6 @@
 /** The script that every init system runs. It finds Node and procman again after an update has moved them. */
 import { dirname } from "node:path";
+import { versionedPlace } from "../os/package-place.ts";
 import { MARK, shellWord } from "./boot-plan.ts";
 import { type BootRecord, recordLine } from "./boot-record.ts";
 
@@ -47,7 +48,7 @@ fi
 
 # procman was moved with it.
 if ! [ -f "$script" ]; then
-  for each in "\${node%/bin/node}/lib/node_modules/procman/dist/procman.cjs" ${patternOf(script)} "$(command -v procman)"; do
+  for each in "\${node%/bin/node}/lib/node_modules/procman/dist/procman.cjs" ${scriptPattern(script)} "$(command -v procman)"; do
     if [ -f "$each" ]; then script=$each; break; fi
   done
   if ! [ -f "$script" ]; then
@@ -68,6 +69,13 @@ function patternOf(path: string): string {
   const found = VERSION_PART.exec(path);
   if (found === null) return shellWord(path);
   return `${shellWord(path.slice(0, found.index))}*${shellWord(path.slice(found.index + found[0].length))}`;
+}
+
+/** pnpm and Yarn have a folder for each version of the package. */
+function scriptPattern(script: string): string {
+  const place = versionedPlace(script);
+  if (place === undefined) return patternOf(script);
+  return `${shellWord(`${place.folder}/`)}${place.levels === 1 ? "procman[@-]*" : "*/*"}${shellWord(place.file)}`;
 }
 
 /** Inside of double quotes. */

@@ -32,6 +32,9 @@ const STABLE_NODES = ["/usr/bin/node", "/usr/local/bin/node", "/opt/homebrew/bin
 /** A script, a unit and a crontab hold one line. */
 const CONTROL_CHARACTER = /\p{Cc}/u;
 
+/** Yarn makes it for one command. */
+const YARN_FOLDER = /\/xfs-[0-9a-f]+$/;
+
 /** The names that all init systems take. */
 const USER_NAME = /^(?!\d+$)\w[\w.@-]*$/;
 
@@ -116,6 +119,7 @@ function pathWith(node: string, user: string): string {
   const isKept = (folder: string): boolean =>
     isAbsolute(folder) &&
     !CONTROL_CHARACTER.test(folder) &&
+    !YARN_FOLDER.test(folder) &&
     existsSync(folder) &&
     (user !== "root" || changeableByOthers(folder) === undefined);
   const folders = (process.env.PATH ?? "").split(delimiter).filter(isKept);

@@ -50,6 +50,14 @@ test("a single FIFO pair is made at once; files that a killed keeper left are re
   assert.ok(statSync(join(folder, "2.out")).isFIFO());
 });
 
+test("without the program mkfifo, the message names the program and where it is from", async (context) => {
+  const { fifos } = made(context);
+  const { PATH } = process.env;
+  context.after(() => Object.assign(process.env, { PATH }));
+  process.env.PATH = "/nonexistent";
+  await assert.rejects(fifos.fill(1), /the program "mkfifo" is not in PATH; install coreutils/);
+});
+
 test("a folder that takes no FIFO: one or many are rejected, and it is used again once it exists", async (context) => {
   const { fifos, folder, takeAll } = made(context);
   rmSync(folder, { recursive: true });

@@ -19,7 +19,15 @@ import { KeeperShutdown } from "./keeper-shutdown.ts";
 import { KeeperState } from "./keeper-state.ts";
 import { ListeningSockets } from "./listening-sockets.ts";
 import { logAdopted, unusableStateDir, warn, warnInStyle } from "./log.ts";
-import { balancerProgram, type Installation, loggerProgram, ownEnvironment, type ProgramStart, serviceProgram } from "./programs.ts";
+import {
+  balancerProgram,
+  current,
+  type Installation,
+  loggerProgram,
+  ownEnvironment,
+  type ProgramStart,
+  serviceProgram,
+} from "./programs.ts";
 import { RestartingProcess } from "./restarting-process.ts";
 import { StateDirWatch } from "./state-dir.ts";
 import { UnreadLines } from "./unread-lines.ts";
@@ -116,7 +124,10 @@ export class Keeper {
     if (parent !== undefined) onExitOf(parent, () => this.#shutDownOnce());
     for (const signal of ["SIGTERM", "SIGINT"]) process.on(signal, () => this.#askToStop(signal));
     process.on("SIGHUP", () => this.#service.send({ t: "signalled", signal: "SIGHUP" }));
-    process.on("SIGUSR1", () => this.#state !== undefined && void upgradeRequests.onSignal(this.#state.folder, this.#start.installation));
+    process.on(
+      "SIGUSR1",
+      () => this.#state !== undefined && void upgradeRequests.onSignal(this.#state.folder, current(this.#start.installation)),
+    );
     process.on("SIGUSR2", () => this.#logger.send({ t: "reopen" }));
   }
 

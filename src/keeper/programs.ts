@@ -7,6 +7,7 @@ import { monotonicMs } from "../os/clock.ts";
 import type { InheritedSockets } from "../os/inherited-sockets.ts";
 import { failoverVariable } from "../os/keeper-failover.ts";
 import { NO_DEBUGGER } from "../os/no-debugger.ts";
+import { currentPath, presentPath } from "../os/package-place.ts";
 import type { KeeperRunOptions } from "./keeper-options.ts";
 
 export type Installation = { readonly node: string; readonly folder: string };
@@ -15,6 +16,11 @@ export function isInstallation({ node, folder }: Installation): boolean {
   return [node, ...["procman.cjs", "service.cjs", "logger.cjs", "balancer.cjs", "opener.cjs"].map((name) => join(folder, name))].every(
     (path) => existsSync(path),
   );
+}
+
+/** That of the version which the package manager has installed in its place. */
+export function current({ node, folder }: Installation): Installation {
+  return { node, folder: currentPath(folder) };
 }
 
 /** How this keeper was started. */
@@ -39,7 +45,7 @@ export function serviceProgram({ node, folder }: Installation, options: KeeperRu
   return [
     node,
     NO_DEBUGGER,
-    join(folder, "service.cjs"),
+    presentPath(join(folder, "service.cjs")),
     ...(config === undefined ? [] : [`--config=${config}`]),
     ...(console ? ["--console"] : []),
     ...(detached ? ["--detached"] : []),
@@ -53,16 +59,16 @@ export function serviceProgram({ node, folder }: Installation, options: KeeperRu
 }
 
 export function loggerProgram({ node, folder }: Installation): readonly string[] {
-  return [node, NO_DEBUGGER, join(folder, "logger.cjs")];
+  return [node, NO_DEBUGGER, presentPath(join(folder, "logger.cjs"))];
 }
 
 export function openerProgram({ node, folder }: Installation): readonly string[] {
-  return [node, NO_DEBUGGER, join(folder, "opener.cjs")];
+  return [node, NO_DEBUGGER, presentPath(join(folder, "opener.cjs"))];
 }
 
 /** `socket`: path of its control socket. */
 export function balancerProgram({ node, folder }: Installation, socket: string): readonly string[] {
-  return [node, NO_DEBUGGER, join(folder, "balancer.cjs"), `--socket=${socket}`];
+  return [node, NO_DEBUGGER, presentPath(join(folder, "balancer.cjs")), `--socket=${socket}`];
 }
 
 /** Not for procman: an `--inspect` meant for an app; TLS certificates, which cost 30 ms of each start; the number of malloc arenas. */

@@ -9,6 +9,7 @@ import { monotonicMs } from "./clock.ts";
 import { printError } from "./error-output.ts";
 import { type InheritedSockets, inheritance } from "./inherited-sockets.ts";
 import { hasLock, holderOf } from "./lock.ts";
+import { presentPath } from "./package-place.ts";
 import { processStat } from "./process-stat.ts";
 
 /** How the keeper was started; its child processes get this in their environment. */
@@ -119,7 +120,7 @@ async function startIfMissed(revival: FailoverOrder, stateDir: string, sockets: 
   for (const due = monotonicMs() + delay; monotonicMs() < due; await sleep(CHECK_MS)) if (!isMissed(revival, stateDir)) return "done";
   if (!isMissed(revival, stateDir)) return "done";
   checkWritable(stateDir);
-  const [program, ...args] = argv;
+  const [program, ...args] = argv.map((each) => (basename(each) === KEEPER_SCRIPT ? presentPath(each) : each));
   const inherited = inheritance(sockets);
   const child = spawn(program ?? "", args, {
     detached: true,

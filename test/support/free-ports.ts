@@ -17,10 +17,10 @@ export async function freePort(): Promise<number> {
 }
 
 /** Consecutive ports, most likely free until the test needs them. */
-export async function freeRange(): Promise<number> {
+export async function freeRange(count: number = ROWS.ports): Promise<number> {
   for (;;) {
-    const first = ROWS.from + Math.floor(Math.random() * ROWS.count);
-    const ports = Array.from({ length: ROWS.ports }, (_, index) => first + index);
+    const first = ROWS.from + Math.floor(Math.random() * (ROWS.count + ROWS.ports - count));
+    const ports = Array.from({ length: count }, (_, index) => first + index);
     if ((await Promise.all(ports.map(isFree))).every(Boolean)) return first;
   }
 }

@@ -13,6 +13,7 @@ import { check } from "../../config/load.ts";
 import type { Config } from "../../config/spec.ts";
 import { livingHolder } from "../../connection/endpoint-file.ts";
 import { packageRoot } from "../../connection/package-root.ts";
+import { lastingPath } from "../../os/package-place.ts";
 import { bootScope, DRY_RUN_HELP, withBootScope } from "../boot-scope.ts";
 import { withConfig } from "../options.ts";
 
@@ -77,7 +78,7 @@ function recordFor(options: Options, scope: BootScope, { config: { name, include
     name,
     config: file,
     ...(included === undefined ? {} : { included }),
-    script: join(packageRoot(), "dist/procman.cjs"),
+    script: lastingPath(join(packageRoot(), "dist/procman.cjs")),
     ...(init === undefined ? {} : { init }),
     ...(runAs === undefined ? {} : { runAs }),
     ...(profile === undefined ? {} : { profile }),
@@ -122,6 +123,10 @@ function report(record: BootRecord, { unit, hint }: BootPlan, { isUpdate, starts
     );
   if (scope === "user" && init === "launchd")
     process.stderr.write(`procman: launchd starts it when ${user} signs in; at boot with --system --run-as ${user}\n`);
+  if (process.versions.pnp !== undefined)
+    process.stderr.write(
+      'procman: at boot its processes have no Plug\'n\'Play of Yarn, which "yarn procman" gives them now; "cmd": "yarn node server.js" works in both\n',
+    );
   if (/[/\\]_npx[/\\]/.test(record.script))
     process.stderr.write(
       'procman: it points to npx\'s cache, which npm empties; better: "npm install -g procman", then "procman install"\n',

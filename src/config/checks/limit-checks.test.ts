@@ -123,6 +123,7 @@ test("priorities that the kernel would refuse are errors", () => {
     /^ioNice\.level Found 3; the class "idle" has no levels/,
   );
   assert.match(refusals({ ioNice: { class: "idle" } }, { ...ROOT, has: () => false })[0] ?? "", /^ioNice It needs the program "ionice"/);
+  assert.match(refusals({ nice: 5 }, { ...ROOT, has: () => false })[0] ?? "", /^nice It needs the program "nice"/);
 });
 
 test("what only Linux has is refused elsewhere", () => {

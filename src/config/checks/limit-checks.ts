@@ -106,18 +106,23 @@ function mostOf(name: keyof Ulimits, { rights, can }: Allowed): readonly [number
   return name === "nofile" ? [rights.mostOpenFiles, "the kernel's fs.nr_open"] : [Infinity, ""];
 }
 
-function priorityErrors({ oomScoreAdjust, ioNice }: PartialProcess, path: JsonPath, { rights, can }: Allowed): readonly Finding[] {
+function priorityErrors({ nice, oomScoreAdjust, ioNice }: PartialProcess, path: JsonPath, { rights, can }: Allowed): readonly Finding[] {
   const findings: Finding[] = [];
   const refuse = (steps: JsonPath, message: string): void => void findings.push({ path: [...path, ...steps], message });
   for (const [key, value] of Object.entries({ oomScoreAdjust, ioNice }))
     if (value !== undefined && !rights.isLinux) refuse([key], `Found ${show(value)}; only Linux has this setting. Leave it out here.`);
   if (findings.length > 0) return findings;
+  if (nice !== undefined && !rights.has("nice"))
+    refuse(["nice"], 'It needs the program "nice", which is not in PATH. Install coreutils, or leave it out.');
   const lowest = Math.min(0, rights.oomScoreAdjust);
   if (oomScoreAdjust !== undefined && oomScoreAdjust < lowest && !can("resource"))
     refuse(["oomScoreAdjust"], `Found ${oomScoreAdjust}; allowed: ${lowest} or more. Only root (with CAP_SYS_RESOURCE) may set less.`);
   if (ioNice === undefined) return findings;
   if (!rights.has("ionice"))
-    refuse(["ioNice"], 'It needs the program "ionice", which is not in PATH. Install util-linux, or leave it out.');
+    refuse(
+      ["ioNice"],
+      'It needs the program "ionice", which is not in PATH. Install util-linux (on Alpine util-linux-misc), or leave it out.',
+    );
   if (ioNice.class === "realtime" && !can("admin") && !can("nice"))
     refuse(["ioNice", "class"], 'Found "realtime"; allowed: "best-effort" or "idle". Only root may use "realtime".');
   if (ioNice.class === "idle" && ioNice.level !== undefined)

@@ -10,6 +10,7 @@ import { isCaptured } from "../../config/normalise.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { FailedReport, RunKey, SpawnRequest } from "../../ipc/keeper-protocol.ts";
 import type { CaptureSpec } from "../../ipc/logger-protocol.ts";
+import { presentPath } from "../../os/package-place.ts";
 import { currentRights } from "../../os/process-rights.ts";
 import { type ApiAccess, environmentOf, variablesOf } from "./environment.ts";
 import { wrapWithLimits } from "./exec-wrapper.ts";
@@ -96,7 +97,7 @@ function nodePartsOf(spec: ProcessSpec, notifyFd: number | undefined): NodeParts
   const request = { ...(hasChannel(spec) && { channel: true as const }), ...(node && { farewell: "shutdown" as const }) };
   const isAnnounced = ready?.kind === "message";
   if (!node && !isAnnounced) return { env: {}, request };
-  return { preload: NODE_PRELOAD, env: { PROCMAN_NODE: isAnnounced ? `ready=${notifyFd}` : "on" }, request };
+  return { preload: presentPath(NODE_PRELOAD), env: { PROCMAN_NODE: isAnnounced ? `ready=${notifyFd}` : "on" }, request };
 }
 
 /** undefined: its output is not captured. */
