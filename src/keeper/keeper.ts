@@ -4,6 +4,7 @@ import { messagesIn } from "../base/messages.ts";
 import { VERSION } from "../base/version.ts";
 import { type FromKeeper, isStop, PROTOCOL, type ToKeeper } from "../ipc/keeper-protocol.ts";
 import type { FromLogger, ToLogger } from "../ipc/logger-protocol.ts";
+import { requestProblem } from "../ipc/service-requests.ts";
 import type { UpgradeStep } from "../ipc/upgrade-protocol.ts";
 import { failpoint } from "../os/failpoint.ts";
 import { setTitle } from "../os/part-title.ts";
@@ -150,13 +151,11 @@ export class Keeper {
     return messages.filter(({ t }) => t !== "logger");
   }
 
-  /** A service with a fault, or of another version, doesn't end the keeper: it would send the same to the next one. */
+  /** A service with a fault doesn't end the keeper: it would ask the next one for the same. */
   #carryOut(message: ToKeeper, socket?: unknown): void {
-    try {
-      this.#onServiceMessage(message, socket);
-    } catch (error) {
-      warn(`Cannot carry out what the service asks for (${message.t}): ${(error as Error).message}`);
-    }
+    const problem = requestProblem(message);
+    if (problem === undefined) this.#onServiceMessage(message, socket);
+    else warn(`Cannot carry out a request of the service (${message.t}): ${problem}`);
   }
 
   #onServiceMessage(message: ToKeeper, socket?: unknown): void {

@@ -84,18 +84,8 @@ export class Logger {
   }
 
   receive(batch: readonly ToLogger[]): void {
-    for (const message of batch) if (!this.#isEnded) this.#carryOut(message, batch);
+    for (const message of batch) if (!this.#isEnded) this.#receive(message, batch);
     this.#confirm(batch);
-  }
-
-  /** A message with a fault, or of another version, doesn't end the logger: only the rest of the output that it has read would be lost. */
-  #carryOut(message: ToLogger, batch: readonly ToLogger[]): void {
-    try {
-      this.#receive(message, batch);
-    } catch (error) {
-      const text = `The logger can't carry out what the service asks for (${message.t}): ${reasonOf(error)}`;
-      this.#events.send({ t: "problem", file: "", code: errnoOf(error), message: text });
-    }
   }
 
   /** Checks all runs for their end, since the keeper that would report it is gone. */

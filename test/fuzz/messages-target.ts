@@ -36,7 +36,7 @@ function base(random: SeededRandom, folder: string): ToKeeper {
   const capture = { id: key.slot, console: false, decorateFiles: false, stdout: join(folder, "out.log"), store: { run: key.run } };
   const request = {
     ...{ argv: ["true"], cwd: folder, env: { A: "b" }, capture, memoryMax: 1e9, cpuQuota: 50 },
-    ...{ inherit: { names: ["PATH"] } as never, notify: { fd: 4, file: join(folder, "notify") }, as: { uid: process.getuid?.() ?? 0 } },
+    ...{ inherit: { only: ["PATH"] }, notify: { fd: 4, file: join(folder, "notify") }, as: { uid: process.getuid?.() ?? 0 } },
     ...(random.next() < 0.2 ? { listen: ADDRESS } : {}),
     ...(random.next() < 0.2 ? { channel: true as const, farewell: "shutdown" as const } : {}),
   };
@@ -58,7 +58,7 @@ function base(random: SeededRandom, folder: string): ToKeeper {
     () => ({ t: "logger", message: { t: "say", at: 1, severity: "info", id: key.slot, text: "text", run: 1, receipt: 3 } }),
     () => ({
       t: "logger",
-      message: { t: "style", style: {} as never, store: { hours: 1, size: 1e6 } as never, idWidth: 9, releases: true },
+      message: { t: "style", style: { decorate: true, colors: false }, store: { hours: 1, bytes: 1e6 }, idWidth: 9, releases: true },
     }),
     () => ({ t: "logger", message: { t: "flush", receipt: 4, files: [join(folder, "out.log")], store: true } }),
     () => ({ t: "logger", message: { t: "release", keys: [`${key.slot}#${key.run}`] } }),
