@@ -307,5 +307,10 @@ function errnoOf(error: NodeJS.ErrnoException): string {
 }
 
 function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    // Whatever the reason, no process can start there.
+    return false;
+  }
 }

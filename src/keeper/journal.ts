@@ -282,7 +282,7 @@ function isEntry(value: object): value is JournalEntry {
     case "run":
       return isRun(record) && isPid(record.pid) && typeof record.startTime === "string" && isTime(record.since);
     case "end":
-      return isRun(record) && isTime(record.at) && (record.t === "exited" || record.t === "failed");
+      return isRun(record) && isTime(record.at) && isEnd(record);
     case "asked":
     case "ack":
       return isRun({ slot, run });
@@ -308,6 +308,11 @@ function isRun(record: unknown): record is Readonly<Record<string, unknown>> {
   if (typeof record !== "object" || record === null) return false;
   const { slot, run } = record as Readonly<Record<string, unknown>>;
   return typeof slot === "string" && Number.isSafeInteger(run);
+}
+
+/** A run whose leader was never found has pid 0. */
+function isEnd({ t, pid }: Readonly<Record<string, unknown>>): boolean {
+  return t === "failed" || (t === "exited" && Number.isSafeInteger(pid) && Number(pid) >= 0);
 }
 
 function isPid(pid: unknown): boolean {

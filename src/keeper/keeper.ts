@@ -1,8 +1,10 @@
 /** Owns all processes and keeps service, logger and balancer up. Executes the service's commands and keeps the records. */
 import { EXIT, ProcmanError } from "../base/errors.ts";
+import { messagesIn } from "../base/messages.ts";
 import { VERSION } from "../base/version.ts";
 import { type FromKeeper, isStop, PROTOCOL, type ToKeeper } from "../ipc/keeper-protocol.ts";
 import type { FromLogger, ToLogger } from "../ipc/logger-protocol.ts";
+import { requestProblem } from "../ipc/service-requests.ts";
 import type { UpgradeStep } from "../ipc/upgrade-protocol.ts";
 import { failpoint } from "../os/failpoint.ts";
 import { setTitle } from "../os/part-title.ts";
@@ -79,7 +81,7 @@ export class Keeper {
       ...common,
       limit: SERVICE_LIMIT,
       onStart: () => this.#watchdog.answered(),
-      onMessages: (messages, socket) => this.#onService(messages, socket),
+      onMessages: (messages, socket) => this.#onService(messagesIn(messages), socket),
       onExit: (ending) => this.#onServiceExit(ending),
     });
     this.#logger = new RestartingProcess({
@@ -87,7 +89,7 @@ export class Keeper {
       ...common,
       limit: Number.POSITIVE_INFINITY,
       onStart: () => this.#onLoggerRestart(),
-      onMessages: (messages) => this.#onLogger(messages),
+      onMessages: (messages) => this.#onLogger(messagesIn(messages)),
       onExit: () => this.#upgrade.loggerExited(),
     });
     this.#sockets = new ListeningSockets({ start, from: () => this.#installations.service, keepers: () => [this.#service, this.#logger] });
@@ -134,19 +136,26 @@ export class Keeper {
   #onService(messages: readonly ToKeeper[], socket: unknown): void {
     failpoint("keeper.told");
     const isRecord = ({ t }: ToKeeper): boolean => t === "note" || t === "ack";
-    for (const message of messages.filter(isRecord)) this.#onServiceMessage(message);
+    for (const message of messages.filter(isRecord)) this.#carryOut(message);
     this.#state?.flush();
     failpoint("keeper.noted");
-    for (const message of this.#withoutLines(messages.filter((each) => !isRecord(each)))) this.#onServiceMessage(message, socket);
+    for (const message of this.#withoutLines(messages.filter((each) => !isRecord(each)))) this.#carryOut(message, socket);
     this.#state?.flush();
   }
 
   /** The lines that come with a stop are sent to the logger before it: then they stand above what the process prints because of it. */
   #withoutLines(messages: readonly ToKeeper[]): readonly ToKeeper[] {
     if (!messages.some(isStop)) return messages;
-    for (const message of messages) if (message.t === "logger") this.#onServiceMessage(message);
+    for (const message of messages) if (message.t === "logger") this.#carryOut(message);
     void this.#logger.flush();
     return messages.filter(({ t }) => t !== "logger");
+  }
+
+  /** A service with a fault doesn't end the keeper: it would ask the next one for the same. */
+  #carryOut(message: ToKeeper, socket?: unknown): void {
+    const problem = requestProblem(message);
+    if (problem === undefined) this.#onServiceMessage(message, socket);
+    else warn(`Cannot carry out a request of the service (${message.t}): ${problem}`);
   }
 
   #onServiceMessage(message: ToKeeper, socket?: unknown): void {

@@ -1,6 +1,7 @@
 /** Replaces service and logger (the balancer: `balancer-process.ts`) by those of another installation, one by one, while everything runs. If the new one fails, the old one stays. */
 
 import { Deferred } from "../base/async.ts";
+import { messagesIn } from "../base/messages.ts";
 import type { FromKeeper, ToKeeper } from "../ipc/keeper-protocol.ts";
 import { PROTOCOL } from "../ipc/keeper-protocol.ts";
 import type { FromLogger, ToLogger } from "../ipc/logger-protocol.ts";
@@ -157,7 +158,10 @@ function firstMessage<To, From extends { readonly t: string }, T extends From["t
 ): Promise<Extract<From, { readonly t: T }>> {
   const deferred = new Deferred<Extract<From, { readonly t: T }>>(ms, "it did not load in time");
   candidate.listen({
-    messages: ([first]) => first?.t === type && deferred.resolve(first as Extract<From, { readonly t: T }>),
+    messages: (messages) => {
+      const [first] = messagesIn<From>(messages);
+      if (first?.t === type) deferred.resolve(first as Extract<From, { readonly t: T }>);
+    },
     exit: ({ code, signal }) => deferred.reject(`it ended at once (${signal ?? `exit code ${code}`})`),
   });
   return deferred.promise().catch((error: Error) => {

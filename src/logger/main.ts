@@ -1,5 +1,6 @@
 /** The logger process: started by the keeper, controlled by IPC messages. */
 import { dirname } from "node:path";
+import { messagesIn } from "../base/messages.ts";
 import { VERSION } from "../base/version.ts";
 import type { ListeningSocket } from "../ipc/keeper-protocol.ts";
 import type { FromLogger, ToLogger } from "../ipc/logger-protocol.ts";
@@ -80,8 +81,8 @@ async function leave(): Promise<void> {
   process.exit(0);
 }
 
-process.on("message", (messages: readonly (ToLogger | ListeningSocket)[]) => {
-  const batch = messages.filter((message): message is ToLogger => !isForKeeping(message));
+process.on("message", (messages: unknown) => {
+  const batch = messagesIn<ToLogger | ListeningSocket>(messages).filter((message): message is ToLogger => !isForKeeping(message));
   for (const message of batch) if (message.t === "home") setHome(message.folder);
   logger.receive(batch);
 });

@@ -1,5 +1,6 @@
 /** Listening sockets that survive the keeper: service and logger hold copies, and pass them on to a keeper that they start. */
 import { closeSync } from "node:fs";
+import { messagesIn } from "../base/messages.ts";
 
 /** A listening socket from which this process doesn't accept. */
 export type InheritedSocket = { readonly fd: number; readonly close: () => void };
@@ -50,8 +51,8 @@ export function takeSockets(): Map<string, InheritedSocket> {
 /** In service and logger: holds the inherited sockets and those that the keeper opens later. */
 export function keepSockets(): HeldSockets {
   const sockets = takeSockets();
-  process.on("message", (batch: readonly { readonly t: string }[], socket?: InheritedSocket) => {
-    for (const message of batch) if (isForKeeping(message)) take(message, socket);
+  process.on("message", (batch: unknown, socket?: InheritedSocket) => {
+    for (const message of messagesIn(batch)) if (isForKeeping(message)) take(message, socket);
   });
   const take = ({ t, address }: SocketAddressText, socket: InheritedSocket | undefined): void => {
     sockets.get(address)?.close();

@@ -7,4 +7,5 @@ export const TARGETS: Readonly<Record<string, () => Promise<FuzzTarget>>> = {
   records: async () => (await import("./records-target.ts")).openRecords(),
   answers: async () => (await import("./answers-target.ts")).openAnswers(),
   api: async () => (await import("./api-target.ts")).openApi(),
+  messages: async () => (await import("./messages-target.ts")).openMessages(),
 };
