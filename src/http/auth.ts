@@ -2,6 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import { LEEWAY_SECONDS, verifyToken } from "../contract/token.ts";
 import type { Claims, TokenScope } from "../contract/token-claims.ts";
+import { GrantCache, type TokenGrant } from "./grant-cache.ts";
 import { HttpError } from "./responses.ts";
 
 /** What tokens are verified against; may change at any time. */
@@ -11,11 +12,6 @@ export type TokenAccess = {
   readonly isRevoked: (consumer: string) => boolean;
 };
 
-/** A valid token, and the secret it was signed with. */
-export type TokenGrant = { readonly claims: Claims; readonly secret: Uint8Array };
-
-/** Maximum number of cached tokens. */
-const GRANTS_LIMIT = 1_000;
 /** Failures of an address before it gets 429. A valid token is always accepted, since all local programs share an address. */
 const FAILURES_LIMIT = 20;
 const FAILURES_MS = 10_000;
@@ -25,7 +21,7 @@ export class Authenticator {
   readonly #access: TokenAccess;
   readonly #audience: string;
   readonly #onRefused: (consumer: string, why: string) => void;
-  readonly #grants = new Map<string, TokenGrant>();
+  readonly #grants = new GrantCache((grant) => this.refusal(grant) === undefined);
   readonly #failures = new Map<string, { count: number; readonly until: number }>();
 
   /** `onRefused`: a token that was valid once is refused. */
@@ -45,15 +41,14 @@ export class Authenticator {
         `the request has no bearer token; send "Authorization: Bearer TOKEN" with a token of "procman token --consumer NAME"`,
       );
     const known = this.#grants.get(token);
-    if (known !== undefined && this.refusal(known) === undefined) return known;
+    if (known !== undefined) return known;
     const grant = await this.#verify(token, request);
     const refusal = this.refusal(grant);
     if (refusal !== undefined) {
       this.#onRefused(grant.claims.consumer, refusal);
       throw this.#failed(request, refusal);
     }
-    if (this.#grants.size >= GRANTS_LIMIT) this.#grants.clear();
-    this.#grants.set(token, grant);
+    this.#grants.add(token, grant);
     return grant;
   }
 

@@ -1,7 +1,7 @@
 /** Long answers: event streams (SSE) and requests that wait. They are limited in number, and end when their token becomes invalid. */
 import type { ServerResponse } from "node:http";
 import type { ProblemRecord } from "../contract/records.ts";
-import type { TokenGrant } from "./auth.ts";
+import type { TokenGrant } from "./grant-cache.ts";
 import { beginStream, HttpError, problemOf } from "./responses.ts";
 
 export type StreamLimits = {

@@ -8,10 +8,11 @@ import type { DashboardAccess, DashboardFile } from "../contract/dashboard-acces
 import { readQuery, writeQuery } from "../contract/query.ts";
 import { Page, type Route, type RouteInput } from "../contract/route.ts";
 import type { Claims } from "../contract/token-claims.ts";
-import { Authenticator, checkScope, type TokenAccess, type TokenGrant } from "./auth.ts";
+import { Authenticator, checkScope, type TokenAccess } from "./auth.ts";
 import { Connections } from "./connections.ts";
 import type { Dashboard } from "./dashboard.ts";
 import { type StreamLimits, Streams } from "./event-streams.ts";
+import type { TokenGrant } from "./grant-cache.ts";
 import { allow, OriginCheck } from "./origin.ts";
 import { RateLimiter } from "./rate-limit.ts";
 import { RefusalLog } from "./refusal-log.ts";

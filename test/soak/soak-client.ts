@@ -3,11 +3,12 @@ import { readFileSync } from "node:fs";
 import { get, type RequestOptions, request } from "node:http";
 import { join } from "node:path";
 import type { Endpoint } from "../../src/contract/records.ts";
-import { payloadOf } from "../../src/contract/token-claims.ts";
+import { expiresIn, payloadOf } from "../../src/contract/token-claims.ts";
 import { signJwt } from "../../src/os/jwt.ts";
 
 /** Longer than a request may wait for what it has asked for. Milliseconds. */
 const TIMEOUT_MS = 60_000;
+const TOKEN_SECONDS = 60;
 
 /** `status` 0: no answer. */
 export type Reply = { readonly status: number; readonly text: string; readonly ms: number };
@@ -63,7 +64,8 @@ export class SoakClient {
   }
 
   token(): string {
-    const claims = payloadOf({ audience: this.#name, consumer: "soak", scopes: ["admin"] });
+    // As those of commands: each is used once, and valid for a minute.
+    const claims = payloadOf({ audience: this.#name, consumer: "soak", scopes: ["admin"], expires: expiresIn(TOKEN_SECONDS) });
     return signJwt(claims, readFileSync(join(this.#stateDir, "secret")));
   }
 
