@@ -1,5 +1,5 @@
 /** What each step of a soak does. */
-import { mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Procman } from "../../examples/kill-the-manager/managers/procman.mjs";
@@ -59,6 +59,8 @@ const WAIT = "?wait=20";
 const ENDING_MS = 10_000;
 const DISK_FULL_MS = 8_000;
 const FLOOD_MS = 1_000;
+/** Longer than a plugin waits for its restart. Milliseconds. */
+const PLUGIN_AWAY_MS = 150_000;
 const DOWN: readonly Disturbance[] = ["start", "kill", "upgrade"];
 
 export function act(soak: Soak, step: Step): Promise<void> {
@@ -259,7 +261,10 @@ async function watch(soak: Soak, random: SeededRandom): Promise<void> {
 
 async function plugin(soak: Soak, random: SeededRandom): Promise<void> {
   const end = soak.account.begin("plugin");
-  writeFileSync(join(soak.places.folder, "plugin-fault"), random.of(PLUGIN_FAULTS));
+  const file = join(soak.places.folder, "plugin-fault");
+  writeFileSync(file, random.of(PLUGIN_FAULTS));
+  // A plugin that has failed before reads it only when it is started again.
+  for (const until = monotonicMs() + PLUGIN_AWAY_MS; existsSync(file) && monotonicMs() < until; ) await sleep(1_000);
   await sleep(15_000);
   end();
 }
