@@ -32,8 +32,11 @@ function ratio({ isLow }, own, other) {
   return `${times.toFixed(times < 10 ? 2 : 0)} ×`;
 }
 
-function tableOf(results, { title, managers, rows }) {
+/** Without the rows of scenarios that weren't run. */
+function tableOf(results, { title, managers, rows: all }) {
   const [own, ...others] = managers;
+  const rows = all.filter((row) => valueOf(results, row, own) !== undefined);
+  if (rows.length === 0) return [];
   const present = others.filter((manager) => rows.some((row) => valueOf(results, row, manager) !== undefined));
   const head = ['', own, ...present, ...(present.length > 0 ? [`${own} beside ${nameOf(present[0])}`] : [])];
   const lines = rows.map((row) => {
@@ -44,12 +47,20 @@ function tableOf(results, { title, managers, rows }) {
   return [`## ${title}`, `| ${head.map(nameOf).join(' | ')} |\n|---|${head.slice(1).map(() => '---:|').join('')}\n${lines.join('\n')}`];
 }
 
+/** Of the least squares line through the logarithms: 1 is linear. */
+function exponentOf(points) {
+  if (points.length < 2) return '';
+  const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
+  const [xs, ys] = [0, 1].map((at) => points.map((point) => Math.log(Math.max(point[at], 1e-9))));
+  const [mx, my] = [mean(xs), mean(ys)];
+  return (mean(xs.map((x, i) => (x - mx) * (ys[i] - my))) / mean(xs.map((x) => (x - mx) ** 2))).toFixed(2);
+}
+
 function scaleTable(results) {
   const sizes = Object.keys(results.scenarios).flatMap((key) => /^11-scale\/(\d+)$/.exec(key)?.[1] ?? []).sort((a, b) => a - b);
-  const exponents = results.scenarios['11-scale/exponents']?.procman ?? {};
   const rows = SCALE.map(([metric, text, unit, scale]) => {
-    const values = sizes.map((size) => figure(results.scenarios[`11-scale/${size}`].procman[metric] * scale));
-    return `| ${text}, ${unit} | ${values.join(' | ')} | ${exponents[metric] ?? ''} |`;
+    const values = sizes.map((size) => results.scenarios[`11-scale/${size}`].procman[metric] * scale);
+    return `| ${text}, ${unit} | ${values.map(figure).join(' | ')} | ${exponentOf(sizes.map((size, i) => [size, values[i]]))} |`;
   });
   return `| idle processes | ${sizes.map((size) => figure(Number(size))).join(' | ')} | exponent |\n|---|${'---:|'.repeat(sizes.length + 1)}\n${rows.join('\n')}`;
 }

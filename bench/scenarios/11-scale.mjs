@@ -50,19 +50,10 @@ async function measure(n) {
   } finally { m.destroy(); running.delete(m); }
 }
 
-const all = new Map();
-for (const n of String(o.sizes).split(',').map(Number)) {
+// Two descriptors for the output of each process, and some for all else.
+const most = Math.floor((Number(/^Max open files +(\d+)/m.exec(fs.readFileSync('/proc/self/limits', 'utf8'))?.[1] ?? Infinity) - 100) / 2);
+for (const n of String(o.sizes).split(',').map((size) => Math.min(Number(size), most))) {
   const calibMs = calibrate();
   const result = await measure(n);
-  all.set(n, result);
   emit(`11-scale/${n}`, 'procman', { ...Object.fromEntries(Object.entries(result).map(([k, v]) => [k, Number(v.toFixed(2))])), calibMs: stats([calibMs]) });
-}
-// Of the least squares line through the logarithms: 1 is linear. Memory begins with what an empty part has, so its exponent is below 1.
-const sizes = [...all.keys()];
-if (sizes.length > 1) {
-  const mean = (xs) => xs.reduce((a, b) => a + b, 0) / xs.length;
-  const xs = sizes.map(Math.log); const mx = mean(xs);
-  const exponent = (name) => { const ys = sizes.map((n) => Math.log(Math.max(all.get(n)[name], 1e-9))); const my = mean(ys); return mean(xs.map((x, i) => (x - mx) * (ys[i] - my))) / mean(xs.map((x) => (x - mx) ** 2)); };
-  const names = Object.keys(all.get(sizes[0])).filter((name) => name !== 'left');
-  emit('11-scale/exponents', 'procman', Object.fromEntries(names.map((name) => [name, Number(exponent(name).toFixed(2))])));
 }
