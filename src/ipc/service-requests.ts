@@ -124,7 +124,7 @@ export function requestProblem(message: ToKeeper): string | undefined {
   return told === undefined ? "it has no message for the logger" : problemIn(told, LOGGER);
 }
 
-/** What has no schema is left to who gets it: a type that it doesn't know is ignored there. */
+/** A type without a schema is no problem: keeper and logger ignore a type that they don't know. */
 function problemIn(message: { readonly t: string }, schemas: Readonly<Record<string, Schema>>): string | undefined {
   const schema = Object.hasOwn(schemas, message.t) ? schemas[message.t] : undefined;
   if (schema === undefined || matches(message, schema)) return undefined;

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import type { ExitedReport, RunKey } from "../ipc/keeper-protocol.ts";
+import type { ExitedReport, FailedReport, RunKey } from "../ipc/keeper-protocol.ts";
 import { isAlive, processStat } from "../os/process-stat.ts";
 import { Children } from "./children.ts";
 
@@ -25,6 +25,20 @@ test("while runs are held nothing is started; then everything, in order", async 
   children.spawn(request("late"));
   while (started.length < 3) await setImmediate();
   assert.deepEqual(started, ["db", "web", "late"], "a later one isn't held");
+});
+
+test("a working directory that can't even be looked up is a failed start, and no error of the keeper", async () => {
+  const failed: FailedReport[] = [];
+  const children = new Children(
+    { fifos: {}, cgroups: { within: (_: unknown, start: () => unknown) => start() }, sockets: {}, deferred: {} } as never,
+    { starting: () => undefined, failed: (report: FailedReport) => failed.push(report) } as never,
+  );
+  children.spawn({ slot: "web", run: 1, argv: ["true"], cwd: "/tmp\0", env: {} });
+  while (failed.length === 0) await setImmediate();
+  assert.deepEqual(
+    failed.map(({ slot, run, step }) => [slot, run, step]),
+    [["web", 1, "cwd"]],
+  );
 });
 
 for (const how of ["signal", "signalAll"] as const)

@@ -49,7 +49,7 @@ test("Plug'n'Play: a version that is gone is replaced by the one beside it, not 
   assert.deepEqual([presentPath(old), currentPath(old), lastingPath(next, next)], [next, next, next]);
 });
 
-test("pnpm's store: the newest version replaces one that is gone; the link by which the command was started lasts", (context) => {
+test("pnpm's store: when a version is gone, the newest one is found; the recorded path is the link that started the command", (context) => {
   const home = folder(context);
   const root = join(home, "store/links/@/procman");
   const newest = installed(root, "0.3.0/cc", 3_000);

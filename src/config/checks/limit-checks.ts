@@ -71,13 +71,8 @@ export function openFileWarnings(
   const needed = count * DESCRIPTORS.process + DESCRIPTORS.others;
   if (needed <= most) return [];
   const able = Math.max(0, Math.floor((most - DESCRIPTORS.others) / DESCRIPTORS.process));
-  const message = `${count} processes need ${needed} open files, and procman may open ${most}: about ${able} can run. ${moreFiles(needed)}`;
+  const message = `${count} processes need ${needed} open files, and procman may open ${most}: about ${able} can run. Before procman is started, run "ulimit -n ${needed}", or set LimitNOFILE=${needed} in its systemd unit.`;
   return [{ path: ["processes"], at: "key", message }];
-}
-
-/** How the limit of open files is raised. */
-function moreFiles(needed: number): string {
-  return `Before procman is started, run "ulimit -n ${needed}", or set LimitNOFILE=${needed} in its systemd unit.`;
 }
 
 /** What the kernel would refuse at each start. `rights`: those of procman; another user than root has none of them. */

@@ -21,7 +21,7 @@ import type { ApiAccess } from "./environment.ts";
 import { wrapWithLimits } from "./exec-wrapper.ts";
 import { execContextOf } from "./probing.ts";
 import { credentialsOf } from "./run-identity.ts";
-import { accessAs } from "./spawn-request.ts";
+import { accessAs, unreachableFolder } from "./spawn-request.ts";
 import { Sweeper } from "./sweeper.ts";
 
 /** Streams of a hook of which nothing is left are at their end within this time. Milliseconds. */
@@ -166,7 +166,7 @@ export class HookRunner {
     const spec = specOf(slot);
     const access = accessAs(credentialsOf(spec), api(spec.id));
     const { cwd, env, as = {} } = execContextOf(spec, { stateDir, inherit: inheritance(spec), api: access });
-    if (!existsSync(cwd)) throw new Error(`its working directory ${cwd} does not exist; create it or correct "cwd"`);
+    if (!existsSync(cwd)) throw new Error(unreachableFolder(cwd));
     const { share: _, ...limits } = spec;
     const [program = "", ...args] = wrapWithLimits(["/bin/sh", "-c", line], limits);
     return spawn(program, args, {

@@ -111,7 +111,7 @@ export function captureOf({ id, log, cluster }: ProcessSpec, run: number): Captu
 /** Why the process could not be started, and what to do. */
 export function whyUnstartable(spec: ProcessSpec, { step, errno, message }: FailedReport): string {
   const program = argvOf(spec)[0] ?? "";
-  if (step === "cwd") return `its working directory ${spec.cwd} does not exist; create it or correct "cwd"`;
+  if (step === "cwd") return unreachableFolder(spec.cwd);
   if (step === "fork") return whyShort(errno);
   if (step === "socket") return message;
   if (step === "run-folder") return `its output can't be captured: ${message}`;
@@ -125,6 +125,11 @@ export function whyUnstartable(spec: ProcessSpec, { step, errno, message }: Fail
   return program.includes("/")
     ? `there is no file ${program}; correct "${spec.command.kind === "worker" ? "worker" : "cmd"}"`
     : `there is no program "${program}" in its PATH; correct "cmd" or add its folder to "path"`;
+}
+
+/** Of a process whose working directory can't be entered. */
+export function unreachableFolder(cwd: string): string {
+  return `its working directory ${cwd} does not exist, or procman's user can't reach it; create it or correct "cwd"`;
 }
 
 /** What has run out, and how to get more of it. */
