@@ -92,6 +92,11 @@ export class Supervisor {
     return this.#processes.get(id)?.states ?? [];
   }
 
+  /** Whether it is no longer in the configuration: it is being stopped for good, or is gone. */
+  isRemoved(process: Process): boolean {
+    return this.#leaving.has(process.id) || this.#processes.get(process.id) !== process;
+  }
+
   /** @throws ProcmanError `process-unknown` */
   find(id: string): Process {
     const found = this.#processes.get(id);

@@ -6,6 +6,7 @@ import { controlRig } from "../../../test/support/control-rig.ts";
 import { FakeClock, FakeSpawner } from "../../../test/support/fakes.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { ProcessDefinition } from "../../supervisor/definition.ts";
+import type { Process } from "../../supervisor/process.ts";
 import { Supervisor } from "../../supervisor/supervisor.ts";
 import { waitForTarget, waitInRotation, waitUntilUp, watchTarget } from "./wait.ts";
 
@@ -77,6 +78,28 @@ test("a wait for several processes names each that has failed, also when the tim
   const message =
     /^Cannot restart "web": it web failed\nCannot restart "job": it job failed\nCannot wait for the restart of "pair-1": timed out/;
   await assert.rejects(done, { code: "process-failed", message });
+});
+
+test("a process that a reload removes during the wait for its start is no failure, unless nothing else is waited for", async () => {
+  const { supervisor, spawner } = controlRig();
+  const pair = ["pair-1", "pair-2"].map((id) => supervisor.find(id));
+  for (const process of pair) process.restart();
+  // As in the service: the status text of a process that is gone can't be made.
+  const reason = ({ id }: Pick<Process, "id">): string => supervisor.find(id).id;
+  const targets = [pair, pair.slice(1)].map((processes) => watchTarget({ action: "restart", processes, reason, lastEnd: () => undefined }));
+  const waits = targets.map((target) => waitForTarget(supervisor, target, { waitSeconds: 20 }));
+  const failed = assert.rejects(waits[1] as Promise<void>, {
+    code: "process-failed",
+    message: 'Cannot restart "pair-2": it was removed from the configuration meanwhile',
+  });
+  supervisor.apply(supervisor.processes.map(({ definition }) => definition).filter(({ id }) => id !== "pair-2"));
+  for (const { id } of pair) {
+    spawner.exit(id, 0);
+    spawner.swept(id);
+  }
+  assert.equal(supervisor.statesOf("pair-2").length, 0, "it is gone");
+  spawner.up("pair-1");
+  await Promise.all([waits[0], failed]);
 });
 
 test("the wait for an instance behind the load balancer ends when the balancer reports that it sends connections", async () => {

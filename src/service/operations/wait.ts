@@ -173,7 +173,7 @@ type WatchedTarget = Target & { readonly verdict: (process: Process) => StartVer
 /** To be called right after the action. `isRolled`: a rolling restart has made sure that it is up. */
 export function watchTarget(target: Target, isRolled: (process: Process) => boolean = () => false): WatchedTarget {
   const { action, processes, lastEnd } = target;
-  if (action !== "start" && action !== "restart") return { ...target, verdict: (process) => endVerdict(process, action) };
+  if (!isStart(action)) return { ...target, verdict: (process) => endVerdict(process, action) };
   const watches = new Map(processes.map((process) => [process, new StartWatch(process, () => lastEnd(process.id)?.cause)]));
   const verdict = (process: Process): StartVerdict => {
     const found = watches.get(process)?.verdict() ?? "up";
@@ -182,14 +182,26 @@ export function watchTarget(target: Target, isRolled: (process: Process) => bool
   return { ...target, verdict };
 }
 
-/** Waits until all processes have reached the action's state, or can't any more. @throws {ProcmanError} `process-failed`: these can't; `wait-timeout` */
+/**
+ * Waits until all processes have reached the action's state, or can't any more. Those that a reload or a scaling removes meanwhile are
+ * left out of the wait for a start, unless it removes all.
+ *
+ * @throws {ProcmanError} `process-failed`: these can't; `wait-timeout`
+ */
 export async function waitForTarget(supervisor: Supervisor, target: WatchedTarget, { waitSeconds, signal }: ActOptions): Promise<void> {
   if (waitSeconds === undefined) return;
   const waiting = new Set(target.processes);
   const failures: ProcmanError[] = [];
+  const removed: Process[] = [];
   const stop = new AbortController();
+  const starts = isStart(target.action);
   // Reached once is enough: a run may end right after.
   const settle = (process: Process): number => {
+    if (starts && supervisor.isRemoved(process)) {
+      waiting.delete(process);
+      removed.push(process);
+      return Number.POSITIVE_INFINITY;
+    }
     const verdict = target.verdict(process);
     if (typeof verdict === "number") return verdict;
     const hasFailed = verdict === "failed" || (verdict === "pending" && supervisor.isSkipped(process.id));
@@ -208,6 +220,8 @@ export async function waitForTarget(supervisor: Supervisor, target: WatchedTarge
   } finally {
     stop.abort();
   }
+  const [gone] = removed;
+  if (gone !== undefined && removed.length === target.processes.length) failures.push(removedMeanwhile(gone, target));
   if (failures.length > 0) throw together(failures);
 }
 
@@ -384,6 +398,14 @@ function actionFailed(process: Process, { action, reason, lastEnd }: Target): Pr
   const isNextRun = action !== "stop" && states.some(({ status }) => status === "starting" || status === "running");
   const why = isNextRun ? `${lastEnd(id)?.reason ?? "ended soon after its start"}; it was restarted` : reason(process);
   return new ProcmanError("process-failed", `Cannot ${action} "${id}": it ${why}`);
+}
+
+function removedMeanwhile({ id }: Process, { action }: Target): ProcmanError {
+  return new ProcmanError("process-failed", `Cannot ${action} "${id}": it was removed from the configuration meanwhile`);
+}
+
+function isStart(action: Action): boolean {
+  return action === "start" || action === "restart";
 }
 
 function timeoutError({ action, reason }: Target, [first, ...others]: readonly Process[], waitSeconds: number): ProcmanError {
