@@ -65,6 +65,16 @@ function scaleTable(results) {
   return `| idle processes | ${sizes.map((size) => figure(Number(size))).join(' | ')} | exponent |\n|---|${'---:|'.repeat(sizes.length + 1)}\n${rows.join('\n')}`;
 }
 
+/** "2026-11-25 at commit 65c9a0e (05-logs, 07-status)": the scenarios are named if they were not measured at once. */
+function occasions({ measured }) {
+  const all = new Map();
+  for (const [scenario, { date, commit }] of Object.entries(measured)) {
+    const when = `${date} at commit ${commit}`;
+    all.set(when, [...(all.get(when) ?? []), scenario]);
+  }
+  return [...all].map(([when, scenarios]) => (all.size === 1 ? when : `${when} (${scenarios.join(', ')})`)).join('; ');
+}
+
 const escaped = (text) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('`', '');
 
 /** Bars of the medians, for light and dark pages. */
@@ -105,7 +115,7 @@ function page(results) {
 
 <!-- made by bench/report.mjs -->
 
-${machine.date}: ${machine.cpus} processors (${machine.model}), ${machine.memory} of memory, Linux ${machine.kernel}, Node ${machine.node}; ${versions}. Commit ${machine.commit}. A fixed piece of work took ${cell(machine.calibration)} ms during the runs: where the spread is wide, the machine had other work, and ratios say more than figures.
+Measured ${occasions(results)}, on ${machine.cpus} processors (${machine.model}), ${machine.memory} of memory, Linux ${machine.kernel}, Node ${machine.node}; ${versions}. A fixed piece of work took ${cell(machine.calibration)} ms during the runs: where the spread is wide, the machine had other work, and ratios say more than figures.
 
 Each row has the median, and in brackets the least and the most of all runs. The managers take turns. *beside*: how many times as good, so above 1 procman is ahead.
 

@@ -1,5 +1,6 @@
 /**
- * `npm run bench [-- --quick] [-- --only 05-logs,07-status]`: procman beside its peers, then docs/benchmarks.md.
+ * `npm run bench [-- --quick]`: procman beside its peers, then docs/benchmarks.md. `--only 05-logs,07-status`: these scenarios alone;
+ * of the others the page keeps what bench/results.json has.
  * `--report`: the page alone; `--report --check` (the gate): whether the page, and what others claim, is that of bench/results.json.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -36,6 +37,8 @@ async function versionOf(argv, pattern = /\d+(?:\.\d+)+/) {
   return pattern.exec(output)?.[0];
 }
 
+const readResults = () => JSON.parse(readFileSync(RESULTS, "utf8"));
+
 async function ensurePm2() {
   const folder = join(ROOT, "bench/peers/pm2");
   if (existsSync(join(folder, "node_modules/pm2"))) return;
@@ -54,7 +57,7 @@ async function runScenario({ scenario, options, quick }) {
   if (!ok) throw new Error(`${scenario}: ${why}`);
 }
 
-/** The last line of each scenario and manager. */
+/** The last line of each scenario and manager of this run. */
 function collected() {
   const scenarios = {};
   for (const name of readdirSync(RAW).sort())
@@ -81,14 +84,12 @@ async function machine(scenarios) {
   for (const [name, part] of Object.entries({ supervisor: "supervisor", runit: "runit", s6: "s6", haproxy: "haproxy" }))
     versions[name] = await dpkg(part);
   return {
-    date: new Date().toISOString().slice(0, 10),
     cpus: others.length + 1,
     model: model.replace(/\s+/g, " "),
     memory: `${Math.round(totalmem() / 2 ** 30)} GiB`,
     kernel: release().split("-")[0],
     node: process.versions.node,
     open: Number(await versionOf(["sh", "-c", "ulimit -n 65536 2>/dev/null; ulimit -n"], /\d+/)),
-    commit: await versionOf(["git", "rev-parse", "--short", "HEAD"], /\w+/),
     versions: Object.fromEntries(Object.entries(versions).filter(([, version]) => version !== undefined)),
     calibration: calibration(scenarios),
   };
@@ -96,7 +97,7 @@ async function machine(scenarios) {
 
 async function main() {
   if (!isReport) await measure();
-  const results = JSON.parse(readFileSync(RESULTS, "utf8"));
+  const results = readResults();
   const read = (path) => readFileSync(join(ROOT, path), "utf8");
   const made = Object.entries(files(results));
   if (isCheck) {
@@ -116,10 +117,14 @@ async function measure() {
   await ensureBuild();
   await ensurePrograms({ wrk: "wrk" });
   await ensurePm2();
-  if (only === undefined) rmSync(RAW, { recursive: true, force: true });
-  for (const run of RUNS) if (only?.includes(run.scenario) ?? true) await runScenario(run);
-  const scenarios = collected();
-  writeFileSync(RESULTS, `${JSON.stringify({ machine: await machine(scenarios), scenarios }, undefined, 1)}\n`);
+  rmSync(RAW, { recursive: true, force: true });
+  const runs = RUNS.filter(({ scenario }) => only?.includes(scenario) ?? true);
+  for (const run of runs) await runScenario(run);
+  const known = only !== undefined && existsSync(RESULTS) ? readResults() : undefined;
+  const scenarios = { ...known?.scenarios, ...collected() };
+  const now = { date: new Date().toISOString().slice(0, 10), commit: await versionOf(["git", "rev-parse", "--short", "HEAD"], /\w+/) };
+  const measured = { ...known?.measured, ...Object.fromEntries(runs.map(({ scenario }) => [scenario, now])) };
+  writeFileSync(RESULTS, `${JSON.stringify({ machine: await machine(scenarios), measured, scenarios }, undefined, 1)}\n`);
 }
 
 endWithNpm();
