@@ -90,6 +90,8 @@ export const SCALE = [
   ['statusMs', '`procman status`', 'ms', 1],
   ['apiMs', '`GET /processes`', 'ms', 1],
   ['oneMs', '`GET /processes/ID`', 'ms', 1],
+  ['dashboardMs', 'the dashboard: until the list is shown', 'ms', 1],
+  ['dashboardCpuPercent', 'CPU of all parts while it is open', '% of a core', 1],
   ['reloadMs', 'reload of one changed process', 's', 1e-3],
   ['adoptMs', 'keeper killed: all adopted, API answers', 's', 1e-3],
   ['adoptAllMs', 'all parts killed and started again', 's', 1e-3],

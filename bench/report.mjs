@@ -58,7 +58,8 @@ function exponentOf(points) {
 
 function scaleTable(results) {
   const sizes = Object.keys(results.scenarios).flatMap((key) => /^11-scale\/(\d+)$/.exec(key)?.[1] ?? []).sort((a, b) => a - b);
-  const rows = SCALE.map(([metric, text, unit, scale]) => {
+  const isMeasured = ([metric]) => sizes.every((size) => results.scenarios[`11-scale/${size}`].procman[metric] !== undefined);
+  const rows = SCALE.filter(isMeasured).map(([metric, text, unit, scale]) => {
     const values = sizes.map((size) => results.scenarios[`11-scale/${size}`].procman[metric] * scale);
     return `| ${text}, ${unit} | ${values.map(figure).join(' | ')} | ${exponentOf(sizes.map((size, i) => [size, values[i]]))} |`;
   });
