@@ -7,7 +7,7 @@ import type { Supervisor } from "../../supervisor/supervisor.ts";
 import type { Operations } from "./operations.ts";
 import type { RollingRestarts } from "./rolling-restart.ts";
 import { rolloutOrder } from "./rollout-order.ts";
-import { type Target, waitForAll, waitForRestarts, waitForTarget, watchTarget } from "./wait.ts";
+import { type Target, waitForAll, waitForRestarts, waitForTarget, watchTarget } from "./target-wait.ts";
 
 export type ActionPorts = {
   readonly supervisor: Supervisor;

@@ -22,7 +22,8 @@ import type { Subsystem } from "../subsystem.ts";
 import type { Operation, Operations } from "./operations.ts";
 import { addedFronts, checkPorts } from "./port-check.ts";
 import { orderByPorts, planReload, rollingIds, summary } from "./reload-plan.ts";
-import { type Instances, type Target, waitForReload, waitInRotation } from "./wait.ts";
+import type { Target } from "./target-wait.ts";
+import { type Instances, waitForReload, waitInRotation } from "./wait.ts";
 
 const DEFAULT_STEADY_MS = 1_000;
 

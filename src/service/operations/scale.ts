@@ -18,7 +18,7 @@ import type { InstanceCount, NoteStore } from "../recovery/notes.ts";
 import type { ServiceLog } from "../reporting/service-log.ts";
 import type { AcceptedRequest } from "./action.ts";
 import type { Operations } from "./operations.ts";
-import { type Target, waitForTarget, watchTarget } from "./wait.ts";
+import { type Target, waitForTarget, watchTarget } from "./target-wait.ts";
 
 /** By id of the cluster. */
 type InstanceCounts = ReadonlyMap<string, InstanceCount>;
