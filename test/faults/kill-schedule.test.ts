@@ -1,44 +1,16 @@
 /**
- * Hundreds of kills of procman's components at seeded moments, while its processes print, crash and are started and stopped.
- * `PROCMAN_FAULT_SEED` repeats one seed; `PROCMAN_FAULT_MINUTES` continues with new seeds for that time.
+ * Sixty kills of procman's components at moments of a new seed each time; of fixed seeds in `test/long`.
+ * `PROCMAN_FAULT_SEED` repeats a seed; `PROCMAN_FAULT_MINUTES` continues with new seeds for that time.
  */
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { type TestContext, test } from "node:test";
-import { runScenario } from "./kill-schedule.ts";
-import { assess, type Verdict } from "./verdict.ts";
-
-const KILLS = 60;
-const SEEDS = [1];
+import { test } from "node:test";
+import { testSeed, verdictOf } from "./seeded-kills.ts";
 
 const { PROCMAN_FAULT_SEED, PROCMAN_FAULT_MINUTES } = process.env;
 
-async function verdictOf(context: TestContext, seed: number): Promise<Verdict> {
-  const folder = mkdtempSync(join(tmpdir(), `procman-seed-${seed}-`));
-  mkdirSync(join(folder, "progress"));
-  context.diagnostic(`seed ${seed} (PROCMAN_FAULT_SEED=${seed} repeats it), ${folder}`);
-  const scenario = await runScenario(folder, seed, KILLS);
-  context.after(() => scenario.procman.destroy());
-  const verdict = assess(folder, scenario, await scenario.procman.end());
-  context.diagnostic(JSON.stringify(verdict.counts));
-  if (verdict.findings.length === 0) rmSync(folder, { recursive: true, force: true });
-  else console.error(`seed ${seed}, kept in ${folder}:\n${verdict.findings.join("\n")}`);
-  return verdict;
-}
-
 const random = (): number => Math.floor(Math.random() * 1e9);
-const seeds = PROCMAN_FAULT_SEED === undefined ? [...SEEDS, random()] : [Number(PROCMAN_FAULT_SEED)];
 
-for (const seed of seeds)
-  test(`kills at the moments of seed ${seed}: no second copy, no lost exit or line, every command completed, no process left behind`, async (context) => {
-    const { findings, counts } = await verdictOf(context, seed);
-    assert.deepEqual(findings, []);
-    // Less would mean that the test misses its purpose.
-    for (const [what, least] of Object.entries({ kills: KILLS, service: 12, logger: 12, keeper: 8, runs: 40, commands: 5, lines: 50_000 }))
-      assert.ok((counts[what] ?? 0) >= least, `${what}: ${counts[what]}, at least ${least}`);
-  });
+testSeed(Number(PROCMAN_FAULT_SEED ?? random()));
 
 if (PROCMAN_FAULT_MINUTES !== undefined)
   test("for the requested time: one random seed after another", async (context) => {

@@ -45,11 +45,6 @@ checkKills({
     bounds: { exits: 2, failures: 1, services: 1 },
     least: 5_000,
   },
-  "the service, around a command and a crash": {
-    definitions: makeDefinition({}),
-    bounds: { commands: 1, exits: 1, services: 1 },
-    least: 15_000,
-  },
   "both, around a crash, and the end of a run with a restart order": {
     definitions: makeDefinition({}, { restart: "error", restartDelayMs: 0 }),
     bounds: { exits: 1, services: 1, keepers: 1 },
