@@ -34,6 +34,11 @@ function killService(state: string): void {
   process.kill(pid, "SIGKILL");
 }
 
+/** The whole screen: tmux may show a frame whose lower part has not arrived. */
+function seeFrame(terminal: TmuxTerminal, title: RegExp): Promise<readonly string[]> {
+  return terminal.until((lines) => title.test(lines[0] ?? "") && /^q quit/.test(lines.at(-1) ?? ""));
+}
+
 /** The parts of the screen are in their places, and nothing else is on it. */
 function checkStructure(lines: readonly string[], columns: number, rows: number): void {
   assert.equal(lines.length, rows);
@@ -105,9 +110,11 @@ describe("monitor", { concurrency: true }, () => {
       const before = await terminal.output("stty -a");
       const title = terminal.title;
       terminal.type(MONITOR);
-      checkStructure(await terminal.see(/^procman test {2}1 errored/), columns, rows);
+      checkStructure(await seeFrame(terminal, /^procman test {2}1 errored/), columns, rows);
       terminal.keys("Down", "Down", "Down");
-      const lines = await terminal.until((all) => all.filter((line) => line.includes("|END")).length === 3);
+      const lines = await terminal.until(
+        (all) => all.filter((line) => line.includes("|END")).length === 3 && /^q quit/.test(all.at(-1) ?? ""),
+      );
       checkStructure(lines, columns, rows);
       assert.ok(lines.some((line) => line.endsWith(String.raw`| a\x1b[2J\x1b[?1049l\x1b]0;OWNED\x07\x1b[5;5H\x1b#8\x1bc\x1b[cred`)));
       assert.equal(terminal.title, title);
@@ -173,7 +180,7 @@ describe("monitor", { concurrency: true }, () => {
       assert.equal(terminal.flags, "0 1 1 0");
       assert.equal(await terminal.output("stty -a"), before);
       terminal.type("fg");
-      checkStructure(await terminal.see(/^procman test /), 80, 24);
+      checkStructure(await seeFrame(terminal, /^procman test /), 80, 24);
       assert.equal(terminal.flags, "1 0 0 0");
       terminal.keys("?");
       await terminal.see(/^any key: back$/);

@@ -295,9 +295,9 @@ async function inTurn(soak: Soak, action: () => Promise<void>): Promise<void> {
   await soak.calm;
 }
 
-/** The processes of the beginning. */
-function settle(soak: Soak): Promise<void> {
-  return inTurn(soak, async () => {
+/** As at the beginning: the same processes, and new parts, so that the memory of a rest can be compared with that of the first one. */
+async function settle(soak: Soak, random: SeededRandom, step: Step): Promise<void> {
+  await inTurn(soak, async () => {
     soak.variant = FIRST_VARIANT;
     writeConfig(soak);
     await ask(soak, `POST /reload${WAIT}`, [200, 409, 504]);
@@ -305,6 +305,7 @@ function settle(soak: Soak): Promise<void> {
     for (const toy of TOYS)
       for (const action of ["enable", "unblock", "start"]) await ask(soak, `POST /processes/${toy}/${action}`, [200, 409]);
   });
+  await killParts(soak, random, { ...step, what: "everything" });
 }
 
 function killParts(soak: Soak, _random: SeededRandom, { what = "" }: Step): Promise<void> {

@@ -90,7 +90,7 @@ function livesOf(part: PartName, samples: readonly Sample[], of: Measure["of"]):
   return [...lives.values()];
 }
 
-/** Medians of the second halves of the first and the last rest: the same processes run in both. */
+/** Medians of the second halves of the first and the last rest: the same processes and new parts run in both. */
 function levelsOf(samples: readonly Sample[], spans: readonly Span[]): readonly Level[] {
   const rests = spans.filter(({ phase }) => phase === "rest");
   const [first, last] = [rests[0], rests.at(-1)].map((rest) => samples.filter(({ at }) => rest && isInSecondHalf(at * 1_000, rest)));

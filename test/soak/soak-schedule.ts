@@ -117,7 +117,7 @@ function fullDisk({ from, to }: Span, random: SeededRandom): Step {
   return step("disk", from + (to - from) * random.between(0.15, 0.35), random);
 }
 
-/** Whatever was done before, at each rest the same processes run. */
+/** Whatever was done before, at each rest the same processes run, under new parts. */
 function settling({ to }: Span, random: SeededRandom): Step {
   return step("settle", to - MARGIN_MS, random);
 }
