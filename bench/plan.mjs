@@ -52,6 +52,8 @@ export const TABLES = [
       { from: '06-balancer', metric: 'keepP99', ...ms('their p99') },
       { from: '06-balancer', metric: 'connRps', unit: '/s', text: 'a connection for each request' },
       { from: '06-balancer', metric: 'bulkMBs', unit: 'MB/s', text: 'a download of 1 GiB' },
+      { from: '06-balancer-memory', metric: 'mib1000', unit: 'MiB', text: 'memory with 1 000 connections', isLow: true },
+      { from: '06-balancer-memory', metric: 'kibPerFurther', unit: 'KiB', text: 'memory of each further connection', isLow: true },
     ],
   },
 ];

@@ -18,7 +18,7 @@ for (const name of o.targets.split(',')) {
     await sleep(1500); res[n] = memory(h.lbPids()).pssKiB;
   }
   const ns = Object.keys(res).map(Number); const [a, b] = ns.slice(-2);
-  emit('06-balancer-memory', name, { pssMiB: Object.fromEntries(ns.map((n) => [n, Number((res[n] / 1024).toFixed(1))])), kibPerFurther: Number(((res[b] - res[a]) / (b - a)).toFixed(2)) });
+  emit('06-balancer-memory', name === 'balancer' ? 'procman' : name, { ...Object.fromEntries(ns.map((n) => [`mib${n}`, Number((res[n] / 1024).toFixed(1))])), kibPerFurther: Number(((res[b] - res[a]) / (b - a)).toFixed(2)) });
   for (const s of socks) s.removeAllListeners('close').on('error', () => {}).destroy();
   for (const pid of h.stop) await stopPid(pid, 'SIGTERM', 8000);
   for (const k of kids) await stopPid(k.pid, 'SIGKILL', 1000);
