@@ -53,7 +53,7 @@ function exponentOf(points) {
   const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
   const [xs, ys] = [0, 1].map((at) => points.map((point) => Math.log(Math.max(point[at], 1e-9))));
   const [mx, my] = [mean(xs), mean(ys)];
-  return (mean(xs.map((x, i) => (x - mx) * (ys[i] - my))) / mean(xs.map((x) => (x - mx) ** 2))).toFixed(2);
+  return (mean(xs.map((x, i) => (x - mx) * (ys[i] - my))) / mean(xs.map((x) => (x - mx) ** 2))).toFixed(2).replace('-0.00', '0.00');
 }
 
 function scaleTable(results) {
