@@ -6,7 +6,9 @@ import { openDashboard } from '../lib/dashboard.mjs';
 import { Procman, findProcman } from '../../examples/kill-the-manager/managers/procman.mjs';
 import { isAlive, kill } from '../../examples/kill-the-manager/processes.mjs';
 const o = args({ sizes: '1000,5000,10000', settle: 60, window: 30, calls: 7 });
-const LIMIT_MS = 180000; const KEPT_MS = 150;
+const LIMIT_MS = 180000;
+/** Longer than the service keeps an answer. */
+const KEPT_MS = 150;
 /** Asking is work, too. */
 const stepOf = (n) => Math.max(20, n / 10);
 const running = new Set();
@@ -33,7 +35,6 @@ async function measure(n) {
     const own = Object.values(parts).flat();
     const cpuPercent = async () => { const [c0, t0] = [cpuNs(own), nowMs()]; await sleep(o.window * 1000); return (cpuNs(own) - c0) / 1e4 / (nowMs() - t0); };
     result.restCpuPercent = await cpuPercent();
-    // Later than the service keeps an answer.
     const calls = async (f) => { const all = []; for (let i = 0; i < o.calls; i++) { await sleep(KEPT_MS); all.push((await timed(f)).ms); } return stats(all).median; };
     result.statusMs = await calls(() => command('status'));
     result.apiMs = await calls(async () => must(await records(), 'the API does not answer'));

@@ -80,7 +80,7 @@ function together([first, ...others]: readonly ProcmanError[]): ProcmanError {
   return new ProcmanError(first.code, [first, ...others].map(({ message }) => message).join("\n"));
 }
 
-/** All that was asked for at once. @throws {ProcmanError} one that names all failures */
+/** Resolves when all waits have. @throws {ProcmanError} one error that names the failure of each */
 export async function waitForAll(waits: readonly Promise<void>[]): Promise<void> {
   const failures: ProcmanError[] = [];
   for (const result of await Promise.allSettled(waits)) {
