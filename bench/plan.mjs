@@ -91,6 +91,7 @@ export const SCALE = [
   ['restCpuPercent', 'CPU at rest, all parts', '% of a core', 1],
   ['statusMs', '`procman status`', 'ms', 1],
   ['apiMs', '`GET /processes`', 'ms', 1],
+  ['stateMs', '`GET /state`', 'ms', 1],
   ['oneMs', '`GET /processes/ID`', 'ms', 1],
   ['dashboardMs', 'the dashboard: until the list is shown', 'ms', 1],
   ['dashboardCpuPercent', 'CPU of all parts while it is open', '% of a core', 1],

@@ -30,7 +30,10 @@ import type { WorkerChannel } from "./worker-channel.ts";
 
 /** Spawning blocks the event loop: at most this long in one turn, so that a storm of restarts doesn't starve everything else. Milliseconds. */
 const SPAWN_SLICE_MS = 5;
-/** Adopted processes are polled for their end: this often, or every N ms if there are N > 100 of them. */
+/**
+ * Adopted processes are polled for their end: this often, or every N ms if there are N > 100 of them. After a sign that some may end,
+ * the next check is this soon; the checks after it are further and further apart again, while none has ended.
+ */
 const POLL_MS = 100;
 /** A check tests only whether the pid is taken; one in this many also whether it is the same process, and no zombie. */
 const CHECKS_PER_STAT = 20;
@@ -67,7 +70,12 @@ export class Children {
   #isStarting = false;
   #isHeld = false;
   #timer: NodeJS.Timeout | undefined;
+  /** Until the next check of all adopted runs. */
+  #checkMs = POLL_MS;
   #checks = 0;
+  /** Adopted runs whose output has ended. */
+  readonly #silent = new Set<string>();
+  #isLookDue = false;
 
   constructor({ fifos, cgroups, sockets, deferred }: ChildrenOptions, reports: ChildReports) {
     this.#sockets = sockets;
@@ -125,33 +133,78 @@ export class Children {
   /** Adopts a run of an earlier keeper. `checkAdopted` reports those that have ended meanwhile, their exit unknown. */
   adopt(record: RunningRun): void {
     this.#children.set(keyOf(record), { running: record, adopted: true });
-    this.#timer ??= setTimeout(() => this.#checkAll(), POLL_MS);
+    this.#timer ??= setTimeout(() => this.#checkAll(), this.#checkMs);
   }
 
   /** Reports adopted runs that have ended. `isOwn`: whether the living group with the pid of such a run is what the run left behind. */
-  checkAdopted(isOwn: (running: RunningRun) => boolean = () => true, isRunning = isRunningStill): void {
-    const ended = [...this.#children].filter(([, { adopted, running }]) => adopted && !isRunning(running));
-    if (ended.length === 0) return;
-    const groups = ended.some(([, { running }]) => groupLives(running.pid)) ? unlessShort(livingGroups) : new Set<number>();
-    // What can't be looked up now is looked up with the next check.
-    if (groups === undefined) return;
-    for (const [key, { running }] of ended) {
-      const survivors = groups.has(running.pid) && isOwn(running);
-      this.#onExit(key, running, { code: null, signal: null, unknown: true, survivors });
-    }
+  checkAdopted(isOwn?: (running: RunningRun) => boolean): void {
+    this.#report([...this.#children], isRunningStill, isOwn);
+  }
+
+  /**
+   * All that held the output of a run has closed it: an adopted run has most likely ended. Those of one turn of the event loop are
+   * checked together, as a check may read all processes of the machine.
+   */
+  outputEnded(key: string): void {
+    if (this.#children.get(key)?.adopted !== true) return;
+    this.#silent.add(key);
+    if (this.#isLookDue) return;
+    this.#isLookDue = true;
+    setImmediate(() => {
+      this.#isLookDue = false;
+      const silent = [...this.#silent].flatMap((each) => {
+        const child = this.#children.get(each);
+        return child === undefined ? [] : [[each, child] as const];
+      });
+      this.#report(silent, isRunningStill);
+      // Its files were closed, its end comes in a moment; or it runs on without output.
+      if (this.#silent.size > 0) this.#checkSoon();
+    });
   }
 
   #checkAll(): void {
     this.#checks += 1;
-    this.checkAdopted(undefined, this.#checks % CHECKS_PER_STAT === 0 ? isRunningStill : ({ pid }) => isTaken(pid));
+    const isStatTurn = this.#checks % CHECKS_PER_STAT === 0;
+    const isRunning = (running: RunningRun, key: string): boolean =>
+      isStatTurn || this.#silent.has(key) ? isRunningStill(running) : isTaken(running.pid);
+    const haveEnded = this.#report([...this.#children], isRunning);
     const count = [...this.#children.values()].filter(({ adopted }) => adopted).length;
-    this.#timer = count === 0 ? undefined : setTimeout(() => this.#checkAll(), Math.max(POLL_MS, count));
+    const mostMs = Math.max(POLL_MS, count);
+    this.#checkMs = haveEnded ? POLL_MS : Math.min(2 * this.#checkMs, mostMs);
+    if (this.#checkMs === mostMs) this.#silent.clear();
+    this.#timer = count === 0 ? undefined : setTimeout(() => this.#checkAll(), this.#checkMs);
+  }
+
+  /** Calls come in crowds: they don't postpone a check that comes soon. */
+  #checkSoon(): void {
+    if (this.#timer === undefined || this.#checkMs === POLL_MS) return;
+    clearTimeout(this.#timer);
+    this.#checkMs = POLL_MS;
+    this.#timer = setTimeout(() => this.#checkAll(), POLL_MS);
+  }
+
+  /** Reports those of these runs that are adopted and have ended. Returns whether there are any. */
+  #report(
+    children: readonly (readonly [string, Child])[],
+    isRunning: (running: RunningRun, key: string) => boolean,
+    isOwn: (running: RunningRun) => boolean = () => true,
+  ): boolean {
+    const ended = children.filter(([key, { adopted, running }]) => adopted && !isRunning(running, key));
+    if (ended.length === 0) return false;
+    const groups = ended.some(([, { running }]) => groupLives(running.pid)) ? unlessShort(livingGroups) : new Set<number>();
+    // What can't be looked up now is looked up with the next check.
+    for (const [key, { running }] of groups === undefined ? [] : ended) {
+      const survivors = groups?.has(running.pid) === true && isOwn(running);
+      this.#onExit(key, running, { code: null, signal: null, unknown: true, survivors });
+    }
+    return true;
   }
 
   signal(key: RunKey, signal: Signal, to?: "leader"): void {
     const { running, adopted } = this.#children.get(keyOf(key)) ?? {};
     // undefined: it has ended, and the report of that is on its way. The pid of an adopted one may belong to another program by now.
     if (running === undefined || (adopted && !isRunningStill(running))) return;
+    if (adopted) this.#checkSoon();
     signalIfThere(to === "leader" ? running.pid : -running.pid, signal);
     failpoint("keeper.signalled");
   }
@@ -169,6 +222,7 @@ export class Children {
     this.#requested.clear();
     const signalled = [...this.#children.values()].filter(({ running, adopted }) => !adopted || isRunningStill(running));
     for (const { running } of signalled) signalIfThere(-running.pid, signal);
+    this.#checkSoon();
     return new Set(signalled.map(({ running }) => running.pid));
   }
 
@@ -259,6 +313,7 @@ export class Children {
     failpoint("keeper.exited");
     this.#children.get(key)?.channel?.close();
     this.#children.delete(key);
+    this.#silent.delete(key);
     const next = this.restartOrders.after({ slot, run, ...how });
     const followed = next === undefined ? {} : ({ followed: true } as const);
     this.#reports.exited({ slot, run, pid, ...how, ...followed, ...this.#cgroups.endOf(slot), at: monotonicMs() });

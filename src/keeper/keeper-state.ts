@@ -200,8 +200,7 @@ export class KeeperState {
   }
 
   drained(key: string): void {
-    // The last holder of its output is gone: most likely the run has ended.
-    if (this.captures.drained(key) && this.journal.state.running.has(key)) this.#children.checkAdopted();
+    if (this.captures.drained(key)) this.#children.outputEnded(key);
   }
 
   flush(): void {

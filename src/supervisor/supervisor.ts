@@ -20,7 +20,8 @@ export class Supervisor {
   #processes = new Map<string, Process>();
   /** Processes that were removed from the configuration and have not exited yet. */
   readonly #leaving = new Set<string>();
-  readonly #idle = new Set<() => void>();
+  /** Of each `stopAll`, the processes that are not idle yet. */
+  readonly #stops = new Map<Set<string>, () => void>();
   readonly #watchers = new Set<() => void>();
 
   constructor(ports: SupervisorPorts) {
@@ -36,8 +37,9 @@ export class Supervisor {
       publish: (transition) => {
         ports.publish(transition);
         for (const call of this.#watchers) call();
-        this.#dependencies.touch(transition.slot.split(":", 1)[0] as string);
-        if (transition.to.status === "idle") this.#onIdle();
+        const id = transition.slot.split(":", 1)[0] as string;
+        this.#dependencies.touch(id);
+        if (transition.to.status === "idle") this.#onIdle(id);
       },
     };
   }
@@ -110,7 +112,8 @@ export class Supervisor {
     for (const process of processes) process.retire();
     for (const process of this.inStopOrder(processes)) process.stop();
     this.#dependencies.reevaluate();
-    if (processes.some(({ isIdle }) => !isIdle)) await new Promise<void>((resolve) => this.#idle.add(resolve));
+    const busy = new Set(processes.flatMap(({ id, isIdle }) => (isIdle ? [] : [id])));
+    if (busy.size > 0) await new Promise<void>((resolve) => this.#stops.set(busy, resolve));
   }
 
   /** Dependents before their dependencies. */
@@ -195,10 +198,14 @@ export class Supervisor {
     this.#ports.removed(id);
   }
 
-  #onIdle(): void {
-    for (const id of [...this.#leaving]) if (this.#processes.get(id)?.isIdle) this.#dropProcess(id);
-    if (this.#idle.size === 0 || this.processes.some(({ isIdle }) => !isIdle)) return;
-    for (const resolve of this.#idle) resolve();
-    this.#idle.clear();
+  #onIdle(id: string): void {
+    if (this.#processes.get(id)?.isIdle !== true) return;
+    if (this.#leaving.has(id)) this.#dropProcess(id);
+    for (const [busy, resolve] of this.#stops) {
+      busy.delete(id);
+      if (busy.size > 0) continue;
+      this.#stops.delete(busy);
+      resolve();
+    }
   }
 }
