@@ -123,6 +123,24 @@ test("restart: what fails is told with its last lines and code 1, for one proces
   assert.deepEqual([...new Set(named)].sort(), ["bad", "pair", "unready"], all.err);
 });
 
+test("restart: a process that a reload removes meanwhile is told in one line, and what else fails with its last lines", async (context) => {
+  const bad = { id: "bad", cmd: "test ! -e bad || { echo too bad; exit 9; }; exec sleep 1000", autostart: true };
+  const { folder } = homeOf(context, [{ id: "gone", ...SLEEPER, ready: { exec: "test ! -e bad", timeout: 600 } }, bad]);
+  assert.equal((await procman(folder, ["run", "--detach"])).code, 0);
+  writeFileSync(join(folder, "bad"), "");
+  const before = await pidOf(folder, "gone");
+  const restart = procman(folder, ["restart", "gone", "bad"]);
+  await until(async () => ![before, 0].includes(await pidOf(folder, "gone")));
+  const file = join(folder, "procman.json");
+  writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, "utf8")), processes: [bad] }));
+  assert.equal((await procman(folder, ["reload", "--no-wait"])).code, 0);
+  const { code, err } = await restart;
+  assert.equal(code, 1);
+  const said =
+    /^procman: Cannot restart "gone": it was removed from the configuration meanwhile\nprocman: Cannot restart "bad": .*\n {2}bad \| too bad\n$/;
+  assert.match(err, said);
+});
+
 test("status ends with 3 if something that was asked for isn't running; --check also if it is not ready or not healthy", async (context) => {
   const { folder } = homeOf(context, [
     { id: "web", ...SLEEPER, ready: { exec: "test -e ready" }, health: { exec: "test ! -e ill", interval: 1 }, restart: "error" },

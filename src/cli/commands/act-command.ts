@@ -149,12 +149,17 @@ async function act(
     if (print(result, action, json === true)) continue;
     process.exitCode = EXIT.refused;
     if ("problem" in result && isFailedStart(result.problem, action))
-      await printFailures(client, result.problem, { id: targets[index] ?? "", action, since });
+      await printFailures(client, result.problem, { id: targets[index] ?? "", action, since }).catch(unlessRemoved);
   }
 }
 
 function isFailedStart({ code }: ProcmanError, action: Action): boolean {
   return (action === "start" || action === "restart") && (code === "process-failed" || code === "roll-failed");
+}
+
+/** Of a process that a reload has removed meanwhile there is nothing more to say than the problem. */
+function unlessRemoved(error: unknown): void {
+  if (!(error instanceof ProcmanError) || error.code !== "process-unknown") throw error;
 }
 
 type FailedTarget = { readonly id: string; readonly action: Action; readonly since: number };
