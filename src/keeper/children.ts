@@ -14,11 +14,12 @@ import type {
 import { isStoreOnly, keyOf } from "../ipc/logger-protocol.ts";
 import { monotonicMs } from "../os/clock.ts";
 import { failpoint, withoutFailpoints } from "../os/failpoint.ts";
-import { groupLives, isTaken, livingGroups } from "../os/process-groups.ts";
+import { groupLives } from "../os/process-groups.ts";
 import { signalIfThere } from "../os/process-signal.ts";
 import { isAlive } from "../os/process-stat.ts";
 import type { MarkedProcess } from "../os/process-tree.ts";
-import { isShortage, unlessShort } from "../os/shortage.ts";
+import { isShortage } from "../os/shortage.ts";
+import { AdoptedRuns } from "./adopted-runs.ts";
 import type { DeferredQueue } from "./deferred-queue.ts";
 import { type FifoPair, type FifoPool, openForRun } from "./fifo-pool.ts";
 import type { ListeningSockets } from "./listening-sockets.ts";
@@ -30,14 +31,6 @@ import type { WorkerChannel } from "./worker-channel.ts";
 
 /** Spawning blocks the event loop: at most this long in one turn, so that a storm of restarts doesn't starve everything else. Milliseconds. */
 const SPAWN_SLICE_MS = 5;
-/**
- * Adopted processes are polled for their end: this often, or every N ms if there are N > 100 of them. After a sign that some may end,
- * the next check is this soon; the checks after it are further and further apart again, while none has ended.
- */
-const POLL_MS = 100;
-/** A check tests only whether the pid is taken; one in this many also whether it is the same process, and no zombie. */
-const CHECKS_PER_STAT = 20;
-
 export type ChildReports = {
   /** Right before the fork. */
   readonly starting: (request: SpawnRequest, pair: FifoPair | undefined) => void;
@@ -53,7 +46,7 @@ type ChildrenOptions = {
   readonly deferred: DeferredQueue;
 };
 
-type Child = { readonly running: RunningRun; readonly adopted: boolean; readonly channel?: WorkerChannel | undefined };
+type Child = { readonly running: RunningRun; readonly channel?: WorkerChannel | undefined };
 
 export class Children {
   readonly #fifos: FifoPool;
@@ -69,13 +62,10 @@ export class Children {
   readonly restartOrders = new RestartOrders();
   #isStarting = false;
   #isHeld = false;
-  #timer: NodeJS.Timeout | undefined;
-  /** Until the next check of all adopted runs. */
-  #checkMs = POLL_MS;
-  #checks = 0;
-  /** Adopted runs whose output has ended. */
-  readonly #silent = new Set<string>();
-  #isLookDue = false;
+  /** Those of an earlier keeper, their exit unknown. */
+  readonly adopted = new AdoptedRuns((running, survivors) =>
+    this.#onExit(keyOf(running), running, { code: null, signal: null, unknown: true, survivors }),
+  );
 
   constructor({ fifos, cgroups, sockets, deferred }: ChildrenOptions, reports: ChildReports) {
     this.#sockets = sockets;
@@ -130,89 +120,25 @@ export class Children {
     if (this.#isStarting) this.#startQueued();
   }
 
-  /** Adopts a run of an earlier keeper. `checkAdopted` reports those that have ended meanwhile, their exit unknown. */
-  adopt(record: RunningRun): void {
-    this.#children.set(keyOf(record), { running: record, adopted: true });
-    this.#timer ??= setTimeout(() => this.#checkAll(), this.#checkMs);
-  }
-
-  /** Reports adopted runs that have ended. `isOwn`: whether the living group with the pid of such a run is what the run left behind. */
-  checkAdopted(isOwn?: (running: RunningRun) => boolean): void {
-    this.#report([...this.#children], isRunningStill, isOwn);
-  }
-
-  /**
-   * All that held the output of a run has closed it: an adopted run has most likely ended. Those of one turn of the event loop are
-   * checked together, as a check may read all processes of the machine.
-   */
-  outputEnded(key: string): void {
-    if (this.#children.get(key)?.adopted !== true) return;
-    this.#silent.add(key);
-    if (this.#isLookDue) return;
-    this.#isLookDue = true;
-    setImmediate(() => {
-      this.#isLookDue = false;
-      const silent = [...this.#silent].flatMap((each) => {
-        const child = this.#children.get(each);
-        return child === undefined ? [] : [[each, child] as const];
-      });
-      this.#report(silent, isRunningStill);
-      // Its files were closed, its end comes in a moment; or it runs on without output.
-      if (this.#silent.size > 0) this.#checkSoon();
-    });
-  }
-
-  #checkAll(): void {
-    this.#checks += 1;
-    const isStatTurn = this.#checks % CHECKS_PER_STAT === 0;
-    const isRunning = (running: RunningRun, key: string): boolean =>
-      isStatTurn || this.#silent.has(key) ? isRunningStill(running) : isTaken(running.pid);
-    const haveEnded = this.#report([...this.#children], isRunning);
-    const count = [...this.#children.values()].filter(({ adopted }) => adopted).length;
-    const mostMs = Math.max(POLL_MS, count);
-    this.#checkMs = haveEnded ? POLL_MS : Math.min(2 * this.#checkMs, mostMs);
-    if (this.#checkMs === mostMs) this.#silent.clear();
-    this.#timer = count === 0 ? undefined : setTimeout(() => this.#checkAll(), this.#checkMs);
-  }
-
-  /** Calls come in crowds: they don't postpone a check that comes soon. */
-  #checkSoon(): void {
-    if (this.#timer === undefined || this.#checkMs === POLL_MS) return;
-    clearTimeout(this.#timer);
-    this.#checkMs = POLL_MS;
-    this.#timer = setTimeout(() => this.#checkAll(), POLL_MS);
-  }
-
-  /** Reports those of these runs that are adopted and have ended. Returns whether there are any. */
-  #report(
-    children: readonly (readonly [string, Child])[],
-    isRunning: (running: RunningRun, key: string) => boolean,
-    isOwn: (running: RunningRun) => boolean = () => true,
-  ): boolean {
-    const ended = children.filter(([key, { adopted, running }]) => adopted && !isRunning(running, key));
-    if (ended.length === 0) return false;
-    const groups = ended.some(([, { running }]) => groupLives(running.pid)) ? unlessShort(livingGroups) : new Set<number>();
-    // What can't be looked up now is looked up with the next check.
-    for (const [key, { running }] of groups === undefined ? [] : ended) {
-      const survivors = groups?.has(running.pid) === true && isOwn(running);
-      this.#onExit(key, running, { code: null, signal: null, unknown: true, survivors });
-    }
-    return true;
+  /** Adopts a run of an earlier keeper. */
+  adopt(running: RunningRun): void {
+    this.#children.set(keyOf(running), { running });
+    this.adopted.add(running);
   }
 
   signal(key: RunKey, signal: Signal, to?: "leader"): void {
-    const { running, adopted } = this.#children.get(keyOf(key)) ?? {};
-    // undefined: it has ended, and the report of that is on its way. The pid of an adopted one may belong to another program by now.
-    if (running === undefined || (adopted && !isRunningStill(running))) return;
-    if (adopted) this.#checkSoon();
+    const { running } = this.#children.get(keyOf(key)) ?? {};
+    // undefined: it has ended, and the report of that is on its way.
+    if (running === undefined || !this.#ownsPid(running)) return;
+    if (this.adopted.has(keyOf(key))) this.adopted.lookSoon();
     signalIfThere(to === "leader" ? running.pid : -running.pid, signal);
     failpoint("keeper.signalled");
   }
 
   /** Tells a worker to finish. If its channel is closed (it ends with the keeper that made it), the worker gets the signal. */
   drain(key: RunKey, signal: Signal, to?: "leader"): void {
-    const { adopted, channel } = this.#children.get(keyOf(key)) ?? {};
-    if (adopted === true || channel?.drain() === false) this.signal(key, signal, to);
+    const { channel } = this.#children.get(keyOf(key)) ?? {};
+    if (this.adopted.has(keyOf(key)) || channel?.drain() === false) this.signal(key, signal, to);
   }
 
   /** Drops all requests and restart orders, and signals all runs. Returns the ids of their groups. */
@@ -220,10 +146,15 @@ export class Children {
     this.restartOrders.clear();
     this.#queue.length = 0;
     this.#requested.clear();
-    const signalled = [...this.#children.values()].filter(({ running, adopted }) => !adopted || isRunningStill(running));
-    for (const { running } of signalled) signalIfThere(-running.pid, signal);
-    this.#checkSoon();
-    return new Set(signalled.map(({ running }) => running.pid));
+    const signalled = this.running.filter((running) => this.#ownsPid(running));
+    for (const { pid } of signalled) signalIfThere(-pid, signal);
+    this.adopted.lookSoon();
+    return new Set(signalled.map(({ pid }) => pid));
+  }
+
+  /** The pid of an adopted run may belong to another program by now. */
+  #ownsPid(running: RunningRun): boolean {
+    return !this.adopted.has(keyOf(running)) || isAlive(running.pid, running.startTime);
   }
 
   #startQueued(): void {
@@ -302,7 +233,7 @@ export class Children {
     failpoint("keeper.forked");
     const running = newRun(request, pid, since);
     const key = keyOf(request);
-    this.#children.set(key, { running, adopted: false, channel });
+    this.#children.set(key, { running, channel });
     child.once("exit", (code, signal) => this.#onExit(key, running, { code, signal, unknown: false, survivors: groupLives(pid) }));
     // Without a listener, a failed kill or send would end the keeper.
     child.on("error", (error) => process.emitWarning(error));
@@ -313,7 +244,6 @@ export class Children {
     failpoint("keeper.exited");
     this.#children.get(key)?.channel?.close();
     this.#children.delete(key);
-    this.#silent.delete(key);
     const next = this.restartOrders.after({ slot, run, ...how });
     const followed = next === undefined ? {} : ({ followed: true } as const);
     this.#reports.exited({ slot, run, pid, ...how, ...followed, ...this.#cgroups.endOf(slot), at: monotonicMs() });
@@ -329,10 +259,6 @@ export class Children {
     this.#requested.delete(keyOf({ slot, run }));
     this.#reports.failed({ slot, run, ...why, at: monotonicMs() });
   }
-}
-
-function isRunningStill({ pid, startTime }: RunningRun): boolean {
-  return isAlive(pid, startTime);
 }
 
 /** Runs found by the marker in their environment, for records that are lost. Of each slot the latest run, with its leader: the group leader that started first. */

@@ -200,7 +200,7 @@ export class KeeperState {
   }
 
   drained(key: string): void {
-    if (this.captures.drained(key)) this.#children.outputEnded(key);
+    if (this.captures.drained(key)) this.#children.adopted.outputEnded(key);
   }
 
   flush(): void {
@@ -294,7 +294,7 @@ export class KeeperState {
     // The pid of a run that has ended may be that of another program, and of its group, by now.
     const isOwn = ({ slot, run, pid }: RunningRun): boolean =>
       this.#marked.some((each) => each.slot === slot && each.run === run && each.group === pid);
-    if (running.size > 0) this.#children.checkAdopted(isOwn);
+    if (running.size > 0) this.#children.adopted.check(isOwn);
   }
 
   /**
