@@ -16,9 +16,9 @@ const PHASES = [
   { folder: "test/e2e", timeoutMs: 15 * MINUTE, concurrency: 2 },
   { folder: "test/boot", timeoutMs: 5 * MINUTE, concurrency: 2 },
   { folder: "test/dashboard", timeoutMs: 5 * MINUTE, concurrency: 1 },
-  // Blocks of a page run side by side.
+  // Pages, and their blocks, run side by side.
   { folder: "test/pages", timeoutMs: 10 * MINUTE, concurrency: 1 },
-  { folder: "test/faults", timeoutMs: 15 * MINUTE, concurrency: 1 },
+  { folder: "test/faults", timeoutMs: 15 * MINUTE, concurrency: 2 },
 ];
 
 const totals = { passed: 0, failed: 0, failures: [] };

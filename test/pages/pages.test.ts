@@ -1,6 +1,6 @@
 /** Every example of every page runs as printed, with the packed product, in a fresh folder. */
 import assert from "node:assert/strict";
-import { type TestContext, test } from "node:test";
+import { describe, type TestContext, test } from "node:test";
 import { parse } from "jsonc-parser";
 import { skip } from "../support/skip.ts";
 import { isMissing } from "../support/system-programs.ts";
@@ -9,8 +9,8 @@ import { type Block, blocksOf, PAGES } from "./page-blocks.ts";
 import { PageRig } from "./page-rig.ts";
 import { SETTINGS, type Setting } from "./page-settings.ts";
 
-/** Blocks that run at the same time: they wait more than they compute. */
-const TOGETHER = 3;
+/** Pages, and blocks of a page, that run at the same time: they wait more than they compute. */
+const TOGETHER = { pages: 2, blocks: 3 };
 
 /** Time limit of a block. Milliseconds. */
 const BLOCK_MS = 120_000;
@@ -30,17 +30,21 @@ const KINDS: { readonly [language: string]: Kind } = {
 
 const only = process.env.PROCMAN_TEST_PAGES?.split(",");
 
-for (const page of PAGES.filter((name) => only?.includes(name) ?? true))
-  test(page, { concurrency: TOGETHER }, async (context) => {
-    const blocks = blocksOf(page);
-    await Promise.all(
-      blocks
-        .filter(({ notRun }) => notRun === undefined)
-        .map((block) =>
-          context.test(`line ${block.line}: ${block.text.split("\n")[0]}`, { timeout: BLOCK_MS }, (each) => runBlock(each, blocks, block)),
-        ),
-    );
-  });
+describe("pages", { concurrency: TOGETHER.pages }, () => {
+  for (const page of PAGES.filter((name) => only?.includes(name) ?? true))
+    test(page, { concurrency: TOGETHER.blocks }, async (context) => {
+      const blocks = blocksOf(page);
+      await Promise.all(
+        blocks
+          .filter(({ notRun }) => notRun === undefined)
+          .map((block) =>
+            context.test(`line ${block.line}: ${block.text.split("\n")[0]}`, { timeout: BLOCK_MS }, (each) =>
+              runBlock(each, blocks, block),
+            ),
+          ),
+      );
+    });
+});
 
 test("each setting belongs to a block", () => {
   for (const [page, settings] of Object.entries(SETTINGS))

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { describe, type TestContext, test } from "node:test";
 import { ROOT } from "../support/product.ts";
 import { isMissing } from "../support/system-programs.ts";
 import { blocksOf, PAGES } from "./page-blocks.ts";
@@ -16,7 +16,11 @@ const STATE = 3;
 
 const tables = PAGES.filter((page) => page.startsWith("docs/from-") && (process.env.PROCMAN_TEST_PAGES?.split(",").includes(page) ?? true));
 
-for (const page of tables) test(`${page}: each command of its tables works`, { timeout: PAGE_MS }, (context) => tryCommands(context, page));
+/** They wait more than they compute. */
+describe("tables", { concurrency: 3 }, () => {
+  for (const page of tables)
+    test(`${page}: each command of its tables works`, { timeout: PAGE_MS }, (context) => tryCommands(context, page));
+});
 
 for (const page of tables.filter((each) => rowsOf(each).some((cells) => cells[1] === "keys")))
   test(`${page}: keys are those of the first command of a cell; a longer command has its reason beside it`, () => {
