@@ -143,6 +143,15 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     rig.spawner.exit("job", 0);
     await stopping;
   },
+  "a process that is removed during the wait for its stop is said to be removed": async ({ control, rig }) => {
+    const message = /^Cannot find "web" any more: it was removed from the configuration meanwhile$/;
+    const stopped = refused(control.act("web", "stop", { waitSeconds: 20 }), "process-unknown", message);
+    await asked(rig, "SIGTERM web 1");
+    rig.supervisor.apply(rig.supervisor.processes.map(({ definition }) => definition).filter(({ id }) => id !== "web"));
+    rig.spawner.exit("web", 0);
+    rig.spawner.swept("web");
+    await stopped;
+  },
   "a wait that takes too long says so; the operation continues": async ({ control, rig }) => {
     await refused(
       control.act("web", "stop", { waitSeconds: 0.05 }),

@@ -231,7 +231,13 @@ class ServiceControl implements Control {
   ): Promise<ProcessRecord> {
     if (options.waitSeconds === undefined) return record ?? this.process(id);
     await requested.done(options);
-    return this.process(id);
+    try {
+      return await this.process(id);
+    } catch (error) {
+      if (!(error instanceof ProcmanError) || error.code !== "process-unknown") throw error;
+      const why = `Cannot find ${JSON.stringify(id)} any more: it was removed from the configuration meanwhile`;
+      throw new ProcmanError(error.code, why, { cause: error });
+    }
   }
 
   /** Carries out the request, with an audit line: who requested what, and whether it was refused. */
