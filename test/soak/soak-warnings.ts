@@ -23,6 +23,7 @@ const EXPECTED: readonly Expected[] = [
   { text: /^the (?:service|logger|balancer) ended \(SIGKILL\)/, because: "it was killed", during: ["kill"] },
   // Said at the end of that run, however long after the kill.
   { text: /^ended, and its exit code is not known \(procman was killed during its run\)/, because: "the keeper was killed" },
+  { text: /^was being started when procman was killed; whether it has run is not known/, because: "all was killed amid a start" },
   { text: /^the balancer ended; it is started again/, because: "it was killed after its keeper", during: ["kill"] },
   { text: /^not started by its schedule .*: procman was away then$/, because: "procman was killed", during: ["kill", "upgrade"] },
   { text: /^upgrade: (?:service|logger|balancer) \S+ → \S+, in \d+ ms$/, because: "it was upgraded", during: ["upgrade"] },
