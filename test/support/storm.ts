@@ -39,8 +39,9 @@ export type Account = {
 /** Rolling restarts, kills and load for this time. Rejects if a request failed that was not with a killed instance. */
 export async function storm(context: TestContext, seconds: number): Promise<Account> {
   const notes = mkdtempSync(join(tmpdir(), "storm-"));
-  context.after(() => rmSync(notes, { recursive: true, force: true }));
   const web = await cluster(context, {}, { NOTES: notes });
+  // After the end of procman: until then its instances may write there.
+  context.after(() => rmSync(notes, { recursive: true, force: true }));
   const state = join(web.procman.folder, ".procman/procman");
   for (const id of IDS) await waitForRecord(await api(web), id, isAccepting);
   const load = new LoadGenerator(context, web.port, CLIENTS);
