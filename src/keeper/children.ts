@@ -31,6 +31,7 @@ import type { WorkerChannel } from "./worker-channel.ts";
 
 /** Spawning blocks the event loop: at most this long in one turn, so that a storm of restarts doesn't starve everything else. Milliseconds. */
 const SPAWN_SLICE_MS = 5;
+
 export type ChildReports = {
   /** Right before the fork. */
   readonly starting: (request: SpawnRequest, pair: FifoPair | undefined) => void;
