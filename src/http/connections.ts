@@ -1,14 +1,20 @@
 /** The open connections of the API: limits those without a valid token, and lets the last answers out. */
+import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
 /** A connection whose requests have had no valid token may be closed from this number of connections on. */
 const CROWDED = 900;
+
+/** `answering`: requests without the end of their answer. `read`: bytes at the end of the last answer. */
+type Use = { answering: number; read: number };
 
 export class Connections {
   readonly #crowded: number;
   readonly #all = new Set<Socket>();
   /** Without a valid token so far; the idlest first. */
   readonly #strangers = new Set<Socket>();
+  /** Those that have had a request. */
+  readonly #uses = new Map<Socket, Use>();
   #onEmpty: () => void = () => undefined;
 
   constructor(crowded: number = CROWDED) {
@@ -30,13 +36,26 @@ export class Connections {
     socket.once("close", () => {
       this.#all.delete(socket);
       this.#strangers.delete(socket);
+      this.#uses.delete(socket);
       if (this.#all.size === 0) this.#onEmpty();
     });
   }
 
-  /** A request has begun: the connection isn't idle. */
-  used(socket: Socket): void {
+  /** A request has begun: the connection isn't idle until its answer ends. */
+  used(socket: Socket, response: ServerResponse): void {
     if (this.#strangers.delete(socket)) this.#strangers.add(socket);
+    const use = this.#uses.get(socket) ?? { answering: 0, read: 0 };
+    this.#uses.set(socket, use);
+    use.answering += 1;
+    response.once("close", () => {
+      use.answering -= 1;
+      use.read = socket.bytesRead;
+    });
+  }
+
+  /** Closes those that are kept for a next request of which nothing has come. A first request is on its way. */
+  closeIdle(): void {
+    for (const [socket, { answering, read }] of this.#uses) if (answering === 0 && socket.bytesRead === read) socket.destroy();
   }
 
   /** A request had a valid token. */

@@ -423,6 +423,40 @@ function connections({ api: { server } }: ApiRig): Promise<number> {
   return new Promise((resolve, reject) => server.getConnections((error, count) => (error === null ? resolve(count) : reject(error))));
 }
 
+test("a close answers a connection whose request is on its way, its first one, too, and closes one that is kept for later", async (context) => {
+  const api = await startApi(context);
+  const request = "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  const accepted: Socket[] = [];
+  const opened = async (): Promise<Socket> => {
+    const socket = connect(api.port, "127.0.0.1").setEncoding("latin1");
+    context.after(() => void socket.destroy());
+    accepted.push(...((await once(api.api.server, "connection")) as [Socket]));
+    return socket;
+  };
+  const answer = async (socket: Socket): Promise<string> => {
+    const [text] = (await Promise.race([once(socket, "data"), once(socket, "close")])) as [string | boolean];
+    return String(text);
+  };
+  const [first, second, kept] = [await opened(), await opened(), await opened()];
+  for (const socket of [second, kept]) {
+    socket.write(request);
+    assert.match(await answer(socket), /^HTTP\/1\.1 200 /);
+  }
+  const [head, rest] = [request.slice(0, 20), request.slice(20)];
+  second.write(head);
+  await eventually(() => (accepted[1]?.bytesRead === request.length + head.length ? true : undefined));
+  const ended = once(kept, "close");
+  const closed = api.api.close();
+  await ended;
+  first.write(request);
+  second.write(rest);
+  for (const text of await Promise.all([first, second].map(answer))) {
+    assert.match(text, /^HTTP\/1\.1 200 /);
+    assert.match(text, /^connection: close\r$/im);
+  }
+  await closed;
+});
+
 test("streams are limited for each consumer and in total, and the API stays fast", async (context) => {
   const api = await startApi(context, { streams: 6, streamsEach: 4 });
   const stop = new AbortController();

@@ -1,7 +1,7 @@
 /** The REST API server: finds the route, authenticates and authorizes, answers. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Server as TlsServer } from "node:https";
-import type { Socket } from "node:net";
+import { Server as NetServer, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { ANONYMOUS, type Caller, type Control } from "../contract/control.ts";
 import type { DashboardAccess, DashboardFile } from "../contract/dashboard-access.ts";
@@ -127,9 +127,10 @@ export class Api {
   async close(): Promise<void> {
     this.#isClosing = true;
     const servers = [this.server, this.local];
-    const closed = servers.map((server) => new Promise((resolve) => server.close(resolve)));
+    // That of HTTP servers also closes, since Node 26 (nodejs/node#63470), connections whose first request is on its way.
+    const closed = servers.map((server) => new Promise((resolve) => NetServer.prototype.close.call(server, resolve)));
     this.#streams.close();
-    for (const server of servers) server.closeIdleConnections();
+    this.#connections.closeIdle();
     await this.#connections.drained(LAST_ANSWERS_MS);
     for (const server of servers) server.closeAllConnections();
     await Promise.all(closed);
@@ -138,7 +139,7 @@ export class Api {
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     useOriginForm(request);
     const { method = "", url = "" } = request;
-    this.#connections.used(request.socket);
+    this.#connections.used(request.socket, response);
     // An action would not be carried out any more: the client must not take it for done.
     if (this.#isClosing && method === "POST") return void request.socket.destroy();
     if (this.#isClosing) response.setHeader("connection", "close");

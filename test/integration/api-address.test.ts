@@ -23,7 +23,7 @@ test("nobody gets the port while the service is killed again and again, and no c
   const port = await freePort();
   const procman = await startProcman(context, [sleeper], { config: { api: { port } } });
   let { pid } = await endpoint(procman);
-  const [stopAsking, stopBinding] = [askAllTheTime(port), await bindAllTheTime(port)];
+  const [stopAsking, stopBinding] = [askAllTheTime(context, port), await bindAllTheTime(context, port)];
   for (let kills = 0; kills < 3; kills++) {
     process.kill(pid, "SIGKILL");
     ({ pid } = await endpoint(procman, pid));
@@ -38,7 +38,7 @@ test("the port outlives a killed keeper, and is free when procman has ended", as
   const port = await freePort();
   const procman = await startProcman(context, [sleeper], { config: { api: { port } } });
   const { pid } = await endpoint(procman);
-  const [stopAsking, stopBinding] = [askAllTheTime(port), await bindAllTheTime(port)];
+  const [stopAsking, stopBinding] = [askAllTheTime(context, port), await bindAllTheTime(context, port)];
   const before = procman.pid;
   process.kill(before, "SIGKILL");
   await procman.successor(before);
@@ -55,7 +55,7 @@ test("the port outlives a killed keeper, and is free when procman has ended", as
 test("a port that procman has chosen stays the same over kills of the service", async (context) => {
   const procman = await startProcman(context, [sleeper]);
   const { pid, port } = await endpoint(procman);
-  const stopBinding = await bindAllTheTime(port);
+  const stopBinding = await bindAllTheTime(context, port);
   process.kill(pid, "SIGKILL");
   assert.equal((await endpoint(procman, pid)).port, port);
   assert.equal(await stopBinding(), "trying\n");

@@ -30,15 +30,15 @@ test("over 20 kills and 20 upgrades of the service no request is refused, and an
   const procman = await startProcman(context, processes, { config: { api: { port } } });
   let { pid } = await endpoint(procman);
   const launcher = ["setpriv", `--reuid=${nobody.uid}`, `--regid=${nobody.gid}`, "--clear-groups"];
-  const stopBinding = await bindAllTheTime(port, launcher);
-  const stopFirst = askAllTheTime(port);
+  const stopBinding = await bindAllTheTime(context, port, launcher);
+  const stopFirst = askAllTheTime(context, port);
   for (let round = 0; round < ROUNDS; round++) {
     const { code, err } = await command(procman.folder, ["upgrade"]);
     assert.equal(code, 0, err);
     ({ pid } = await endpoint(procman, pid));
   }
   assert.deepEqual(Object.keys(await stopFirst()), ["200"], "no request is lost by an upgrade");
-  const stopSecond = askAllTheTime(port);
+  const stopSecond = askAllTheTime(context, port);
   for (let round = 0; round < ROUNDS; round++) {
     // After ten short lives in a row the keeper would leave it down.
     if (round % SHORT_LIVES === 0) await new Promise((resolve) => setTimeout(resolve, STABLE_MS));

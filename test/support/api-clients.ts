@@ -1,15 +1,16 @@
 /** Clients of an API whose service is replaced, and a program that wants its port. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { connect } from "node:net";
+import type { TestContext } from "node:test";
 
 /** Answers of one kind, by number: "200", "ECONNREFUSED", "cut". */
 export type Outcomes = Record<string, number>;
 
 /**
- * Sends one request after the other, each over a connection of its own. The returned function stops that, and resolves with what became
- * of them: a status, the code of an error, or `cut` for a connection that ended without an answer.
+ * Sends one request after the other, each over a connection of its own. The returned function (else the end of the test) stops that, and resolves with what
+ * became of them: a status, the code of an error, or `cut` for a connection that ended without an answer.
  */
-export function askAllTheTime(port: number): () => Promise<Outcomes> {
+export function askAllTheTime(context: TestContext, port: number): () => Promise<Outcomes> {
   const outcomes: Outcomes = {};
   let goesOn = true;
   const asking = (async () => {
@@ -18,9 +19,13 @@ export function askAllTheTime(port: number): () => Promise<Outcomes> {
       outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
     }
   })();
-  return async () => {
+  const stop = (): Promise<void> => {
     goesOn = false;
-    await asking;
+    return asking;
+  };
+  context.after(stop);
+  return async () => {
+    await stop();
     return outcomes;
   };
 }
@@ -50,10 +55,11 @@ const BINDER = `
   console.log("trying");
 `;
 
-/** `launcher`: a command line before it. The returned function ends it, and resolves with what it has printed. */
-export async function bindAllTheTime(port: number, launcher: readonly string[] = []): Promise<() => Promise<string>> {
+/** `launcher`: a command line before it. The returned function (else the end of the test) ends it, and resolves with what it has printed. */
+export async function bindAllTheTime(context: TestContext, port: number, launcher: readonly string[] = []): Promise<() => Promise<string>> {
   const [program = "", ...args] = [...launcher, process.execPath, "-e", BINDER, String(port)];
   const child: ChildProcess = spawn(program, args, { stdio: ["pipe", "pipe", "inherit"] });
+  context.after(() => child.stdin?.end());
   let printed = "";
   await new Promise<void>((resolve, reject) => {
     child.once("error", reject);

@@ -95,15 +95,14 @@ export class ContainerRig {
   }
 
   /** What `docker logs` shows of both streams. */
-  logs(name: string): readonly string[] {
-    const script = 'docker logs "$0" 2>&1';
+  logs(name: string, script = 'docker logs "$0" 2>&1'): readonly string[] {
     const output = execFileSync("sh", ["-c", script, name], { env: this.engine.environment, encoding: "utf8", maxBuffer: 1 << 28 });
     return output.split("\n").slice(0, -1);
   }
 
-  /** Each line must be an object of JSON. */
+  /** Each line must be an object of JSON. One stream after the other: the log driver divides long lines, and mixes the parts. */
   entries(name: string): readonly Entry[] {
-    return this.logs(name).map((line) => JSON.parse(line) as Entry);
+    return this.logs(name, 'docker logs "$0" 2>/dev/null; docker logs "$0" 2>&1 >/dev/null').map((line) => JSON.parse(line) as Entry);
   }
 
   /** A value of `docker inspect`, as `.State.ExitCode`. */
