@@ -5,7 +5,7 @@ import type { Socket } from "node:net";
 /** A connection whose requests have had no valid token may be closed from this number of connections on. */
 const CROWDED = 900;
 
-/** `answering`: requests without the end of their answer. `read`: bytes at the end of the last answer. */
+/** `answering`: requests whose answer has not ended. `read`: bytes received when the last answer ended. */
 type Use = { answering: number; read: number };
 
 export class Connections {
@@ -53,7 +53,7 @@ export class Connections {
     });
   }
 
-  /** Closes those that are kept for a next request of which nothing has come. A first request is on its way. */
+  /** Ends idle connections. A connection without any request isn't idle: clients send their first request at once. */
   closeIdle(): void {
     for (const [socket, { answering, read }] of this.#uses) if (answering === 0 && socket.bytesRead === read) socket.destroy();
   }

@@ -423,7 +423,7 @@ function connections({ api: { server } }: ApiRig): Promise<number> {
   return new Promise((resolve, reject) => server.getConnections((error, count) => (error === null ? resolve(count) : reject(error))));
 }
 
-test("a close answers a connection whose request is on its way, its first one, too, and closes one that is kept for later", async (context) => {
+test("when the API closes, it answers requests that are on their way, also the first one of a connection, and ends idle connections", async (context) => {
   const api = await startApi(context);
   const request = "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n";
   const accepted: Socket[] = [];

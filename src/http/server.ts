@@ -127,7 +127,7 @@ export class Api {
   async close(): Promise<void> {
     this.#isClosing = true;
     const servers = [this.server, this.local];
-    // That of HTTP servers also closes, since Node 26 (nodejs/node#63470), connections whose first request is on its way.
+    // Not `close` of http: since Node 26 (nodejs/node#63470) it also ends connections whose first request has not arrived.
     const closed = servers.map((server) => new Promise((resolve) => NetServer.prototype.close.call(server, resolve)));
     this.#streams.close();
     this.#connections.closeIdle();

@@ -1,4 +1,4 @@
-/** The runs of an earlier keeper. They are no children of this one, so it looks whether they have ended. */
+/** The runs of an earlier keeper. They are not children of this keeper, so it checks whether they have ended. */
 import type { RunningRun } from "../ipc/keeper-protocol.ts";
 import { keyOf } from "../ipc/logger-protocol.ts";
 import { groupLives, isTaken, livingGroups } from "../os/process-groups.ts";

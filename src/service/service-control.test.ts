@@ -143,7 +143,7 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     rig.spawner.exit("job", 0);
     await stopping;
   },
-  "a process that is removed during the wait for its stop is said to be removed": async ({ control, rig }) => {
+  "if a reload removes a process while a caller waits for its stop, the error says so": async ({ control, rig }) => {
     const message = /^Cannot find "web" any more: it was removed from the configuration meanwhile$/;
     const stopped = refused(control.act("web", "stop", { waitSeconds: 20 }), "process-unknown", message);
     await asked(rig, "SIGTERM web 1");

@@ -123,7 +123,7 @@ test("restart: what fails is told with its last lines and code 1, for one proces
   assert.deepEqual([...new Set(named)].sort(), ["bad", "pair", "unready"], all.err);
 });
 
-test("restart: a process that a reload removes meanwhile is told in one line, and what else fails with its last lines", async (context) => {
+test("restart: if a reload removes one process meanwhile, one line says so; another that fails is shown with its last lines", async (context) => {
   const bad = { id: "bad", cmd: "test ! -e bad || { echo too bad; exit 9; }; exec sleep 1000", autostart: true };
   const { folder } = homeOf(context, [{ id: "gone", ...SLEEPER, ready: { exec: "test ! -e bad", timeout: 600 } }, bad]);
   assert.equal((await procman(folder, ["run", "--detach"])).code, 0);

@@ -7,8 +7,8 @@ import type { TestContext } from "node:test";
 export type Outcomes = Record<string, number>;
 
 /**
- * Sends one request after the other, each over a connection of its own. The returned function (else the end of the test) stops that, and resolves with what
- * became of them: a status, the code of an error, or `cut` for a connection that ended without an answer.
+ * Sends one request after the other, each over a new connection, until the returned function is called or the test ends. The function
+ * resolves with the outcomes: a status, the code of an error, or `cut` for a connection that ended without an answer.
  */
 export function askAllTheTime(context: TestContext, port: number): () => Promise<Outcomes> {
   const outcomes: Outcomes = {};
@@ -55,7 +55,7 @@ const BINDER = `
   console.log("trying");
 `;
 
-/** `launcher`: a command line before it. The returned function (else the end of the test) ends it, and resolves with what it has printed. */
+/** Runs the program until the returned function is called or the test ends. The function resolves with its output. `launcher`: a command line before it. */
 export async function bindAllTheTime(context: TestContext, port: number, launcher: readonly string[] = []): Promise<() => Promise<string>> {
   const [program = "", ...args] = [...launcher, process.execPath, "-e", BINDER, String(port)];
   const child: ChildProcess = spawn(program, args, { stdio: ["pipe", "pipe", "inherit"] });
