@@ -15,7 +15,7 @@ export const RUNS = [
   { scenario: '08-kill', options: {}, quick: { kills: 3, large: 300, window: 5 } },
   { scenario: '09-store', options: {}, quick: { runs: 1, lines: 500000, querylines: 1000000 } },
   { scenario: '10-watch', options: {}, quick: { runs: 1 } },
-  { scenario: '11-scale', options: {}, quick: { sizes: '200,1000', settle: 10, window: 10 } },
+  { scenario: '11-scale', options: {}, quick: { sizes: '200,1000', settle: 10, rest: 20, window: 10 } },
 ];
 
 const ms = (text) => ({ unit: 'ms', text, isLow: true });

@@ -2,6 +2,7 @@
 import { CATEGORIES, type LogEntry, type LogQuery, SEVERITIES } from "../contract/records.ts";
 import type { Block } from "./block.ts";
 import { type FoundRecord, idOf, isEntry, maskOf } from "./record.ts";
+import { TextMatcher } from "./text-matcher.ts";
 
 /** What a reader may see. It may change while it reads. */
 export type LogView = {
@@ -96,68 +97,4 @@ function masksOf(severity: LogQuery["severity"], categories: LogQuery["categorie
   for (let level = least; level < SEVERITIES.length; level += 1)
     for (const category of wanted) mask |= maskOf(level, CATEGORIES.indexOf(category));
   return mask;
-}
-
-/** The upper and lower case variants of a character that have as many UTF-8 bytes as it. */
-function variantsOf(character: string): readonly Buffer[] {
-  const own = Buffer.from(character);
-  const all = [character, character.toLowerCase(), character.toUpperCase()].map((each) => Buffer.from(each));
-  return all.filter(
-    (variant, index) => variant.length === own.length && all.findIndex((other) => other.equals(variant)) === index && isOne(variant),
-  );
-}
-
-function isOne(bytes: Buffer): boolean {
-  return [...bytes.toString()].length === 1;
-}
-
-type TextPosition = { readonly at: number; readonly variants: readonly Buffer[] };
-
-export class TextMatcher {
-  readonly length: number;
-  readonly #positions: readonly TextPosition[];
-  /** 1 for each byte that may be the last of the text. */
-  readonly #last = new Uint8Array(256);
-  /** For the byte at the position of the text's last one: how far the text can be shifted (Horspool's algorithm). */
-  readonly #shift: Uint32Array;
-
-  /** Searches for a text in UTF-8 bytes, ignoring case, without decoding them. `text` must not be empty. */
-  constructor(text: string) {
-    const positions: TextPosition[] = [];
-    let length = 0;
-    for (const character of text) {
-      positions.push({ at: length, variants: variantsOf(character) });
-      length += Buffer.byteLength(character);
-    }
-    this.length = length;
-    this.#positions = positions;
-    this.#shift = new Uint32Array(256).fill(length);
-    for (const { at, variants } of positions)
-      for (const variant of variants)
-        for (const [offset, byte] of variant.entries()) {
-          if (at + offset === length - 1) this.#last[byte] = 1;
-          else this.#shift[byte] = length - 1 - at - offset;
-        }
-  }
-
-  /** Start of the first match between `from` and `to`, or -1. */
-  find(bytes: Uint8Array, from: number, to: number): number {
-    const [last, shift, back] = [this.#last, this.#shift, this.length - 1];
-    let at = from + back;
-    while (at < to) {
-      const byte = bytes[at] as number;
-      if (last[byte] === 1 && this.#isAt(bytes, at - back)) return at - back;
-      at += shift[byte] as number;
-    }
-    return -1;
-  }
-
-  #isAt(bytes: Uint8Array, start: number): boolean {
-    return this.#positions.every(({ at, variants }) => variants.some((variant) => isEqual(bytes, start + at, variant)));
-  }
-}
-
-function isEqual(bytes: Uint8Array, start: number, variant: Buffer): boolean {
-  for (let offset = 0; offset < variant.length; offset += 1) if (bytes[start + offset] !== variant[offset]) return false;
-  return true;
 }

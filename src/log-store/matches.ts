@@ -1,7 +1,8 @@
 /** The entries of a block that match a query. */
 import { CATEGORIES, type LogEntry, SEVERITIES } from "../contract/records.ts";
-import type { LogMatcher, TextMatcher } from "./filter.ts";
+import type { LogMatcher } from "./filter.ts";
 import { type FoundRecord, idOf, recordAt } from "./record.ts";
+import type { TextMatcher } from "./text-matcher.ts";
 
 const NEWLINE = 0x0a;
 const MAX_CHARACTER_BYTES = 4;
@@ -31,7 +32,7 @@ export function matchesIn(
   { from, to, order, limit, characters }: TextRange,
 ): readonly EntryMatch[] {
   // Most blocks don't contain the text, so their records needn't be parsed.
-  if (filter.textMatcher !== undefined && filter.textMatcher.find(bytes, 0, bytes.length) === -1) return [];
+  if (filter.textMatcher !== undefined && !filter.textMatcher.isIn(bytes)) return [];
   const records = recordsIn(bytes, filter);
   if (order === "desc") records.reverse();
   const matches: EntryMatch[] = [];
