@@ -1,5 +1,10 @@
-/** Type errors and floating promises. TypeScript reads the program once, for its own check and for eslint's. */
-import { join } from "node:path";
+/**
+ * Type errors and floating promises, in the files that are affected by changes since the last check without problems
+ * (.cache/types; all files without it). TypeScript reads the program once, for its own check and for eslint's.
+ */
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join, relative } from "node:path";
 import { ESLint } from "eslint";
 import ts from "typescript";
 import { ROOT } from "./run-command.mjs";
@@ -14,27 +19,67 @@ const host = {
 /** procman, and its dashboard for browsers. */
 const CONFIGURATIONS = ["tsconfig.json", "src/dashboard/tsconfig.json"];
 
+const LINTED = /^(src|scripts|test)\/.*\.tsx?$/;
+
+/** What else the outcome depends on. TypeScript itself sees changes of its options and of all files that it reads. */
+const RULES = createHash("sha256")
+  .update(readFileSync(join(ROOT, "eslint.config.js")))
+  .update(readFileSync(join(ROOT, "package-lock.json")))
+  .digest("hex");
+
 function readProgram(file) {
   const onUnRecoverableConfigFileDiagnostic = (problem) => {
     throw new Error(ts.formatDiagnostic(problem, host));
   };
   const config = ts.getParsedCommandLineOfConfigFile(join(ROOT, file), {}, { ...ts.sys, onUnRecoverableConfigFileDiagnostic });
-  return ts.createProgram({ rootNames: config.fileNames, options: config.options, configFileParsingDiagnostics: config.errors });
+  const tsBuildInfoFile = join(ROOT, ".cache/types", RULES.slice(0, 16), `${file.replaceAll("/", "-")}.tsbuildinfo`);
+  const options = { ...config.options, incremental: true, tsBuildInfoFile };
+  const builder = ts.createIncrementalProgram({
+    rootNames: config.fileNames,
+    options,
+    configFileParsingDiagnostics: config.errors,
+    host: ts.createIncrementalCompilerHost(options),
+    createProgram: ts.createSemanticDiagnosticsBuilderProgram,
+  });
+  return { builder, files: affectedFiles(builder).filter((file) => config.fileNames.includes(file)) };
+}
+
+/** The changed files, and all that import them. Checks the types of the changed files on the way. */
+function affectedFiles(builder) {
+  const changed = new Set();
+  for (let next = builder.getSemanticDiagnosticsOfNextAffectedFile(); next; next = builder.getSemanticDiagnosticsOfNextAffectedFile())
+    changed.add(next.affected.fileName);
+  const sources = changed.size === 0 ? [] : builder.getSourceFiles();
+  return sources.filter((source) => builder.getAllDependencies(source).some((file) => changed.has(file))).map(({ fileName }) => fileName);
+}
+
+function typeErrors({ builder }) {
+  return [
+    ...builder.getConfigFileParsingDiagnostics(),
+    ...builder.getOptionsDiagnostics(),
+    ...builder.getGlobalDiagnostics(),
+    ...builder.getSyntacticDiagnostics(),
+    ...builder.getSemanticDiagnostics(),
+  ];
 }
 
 async function floatingPromises(programs) {
-  const overrideConfig = { files: ["**/*.{ts,tsx}"], languageOptions: { parserOptions: { programs } } };
-  const eslint = new ESLint({ cwd: ROOT, overrideConfig });
-  const results = await eslint.lintFiles(["src", "scripts", "test"]);
+  const parserOptions = { programs: programs.map(({ builder }) => builder.getProgram()) };
+  const eslint = new ESLint({ cwd: ROOT, overrideConfig: { files: ["**/*.{ts,tsx}"], languageOptions: { parserOptions } } });
+  const files = programs.flatMap((program) => program.files).filter((file) => LINTED.test(relative(ROOT, file)));
+  const results = files.length === 0 ? [] : await eslint.lintFiles(files);
   const formatter = await eslint.loadFormatter("stylish");
   const problems = results.reduce((sum, { errorCount, warningCount }) => sum + errorCount + warningCount, 0);
   return { files: results.length, problems, text: await formatter.format(results) };
 }
 
 const programs = CONFIGURATIONS.map(readProgram);
-const types = programs.flatMap((program) => ts.getPreEmitDiagnostics(program));
+const types = programs.flatMap(typeErrors);
 if (types.length > 0) console.error(ts.formatDiagnostics(types, host));
 const promises = await floatingPromises(programs);
 if (promises.problems > 0) console.error(promises.text);
 console.log(`${promises.files} files, ${types.length + promises.problems} problems`);
-process.exitCode = types.length + promises.problems === 0 && promises.files > 0 ? 0 : 1;
+const isRight = types.length + promises.problems === 0;
+// What has problems is looked at again.
+if (isRight) for (const { builder } of programs) builder.emit();
+process.exitCode = isRight ? 0 : 1;
