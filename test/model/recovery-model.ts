@@ -311,6 +311,12 @@ export function makeDefinition(more: Partial<ProcessDefinition>, rules: Partial<
   return { id: "web", policy: { ...POLICY, restart: "always", restartDelayMs: 10, ...rules }, autostart: true, overrun: false, ...more };
 }
 
+/** A process with both hooks, restarted at once after an error. */
+export function hooked(): ProcessDefinition {
+  const hook = { line: "true", timeoutMs: 1_000 };
+  return makeDefinition({}, { restart: "error", restartDelayMs: 0, beforeStart: hook, afterStop: hook });
+}
+
 /** `web` depends on `db`, and is restarted with it if `restart` is true. */
 export function chained(
   restart = false,

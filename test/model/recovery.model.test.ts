@@ -3,10 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ProcessDefinition } from "../../src/supervisor/definition.ts";
 import { Machine } from "./machine-model.ts";
-import { chained, checkKills, makeDefinition, walk } from "./recovery-model.ts";
-
-const HOOK = { line: "true", timeoutMs: 1_000 };
-const hooked = makeDefinition({}, { restart: "error", restartDelayMs: 0, beforeStart: HOOK, afterStop: HOOK });
+import { chained, checkKills, hooked, makeDefinition, walk } from "./recovery-model.ts";
 
 checkKills({
   "the service, around crashes and their restarts": { definitions: makeDefinition({}), bounds: { exits: 1, services: 1 }, least: 300 },
@@ -26,23 +23,8 @@ checkKills({
     bounds: { commands: 1, services: 1 },
     least: 2_500,
   },
-  "the keeper, around overlapping runs": {
-    definitions: makeDefinition({ overrun: true }, { restart: "never" }),
-    bounds: { commands: 1, keepers: 1 },
-    least: 2_500,
-  },
-  "the service, around hooks and a stop": {
-    definitions: hooked,
-    bounds: { commands: 1, services: 1 },
-    least: 2_500,
-  },
-  "the service, around a crash with hooks": {
-    definitions: hooked,
-    bounds: { exits: 1, failures: 1, services: 1 },
-    least: 2_500,
-  },
   "the keeper, around a crash with hooks": {
-    definitions: hooked,
+    definitions: hooked(),
     bounds: { exits: 1, keepers: 1 },
     least: 1_000,
   },
