@@ -102,6 +102,8 @@ export type ToLogger =
   | {
       readonly t: "hold";
       readonly paths: readonly string[];
+      /** For each of them another path, while its folder has no rights. */
+      readonly others?: readonly string[];
       /** `held` with this number follows. */
       readonly receipt?: number;
     }
@@ -111,7 +113,7 @@ export type ToLogger =
       readonly key: string;
       readonly out: string;
       readonly err: string;
-      /** Paths to use if the files above are removed before they are opened. */
+      /** Paths to use while the files above have been removed, or their folder has no rights. */
       readonly held?: { readonly out: string; readonly err: string };
       readonly capture: CaptureSpec;
       /** Absent: no logger has read this run before. "killed": its reader was killed, and the log says so. Else what its reader handed over. */

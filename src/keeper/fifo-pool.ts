@@ -11,6 +11,9 @@ export type FifoPair = FifoPaths & { readonly number: number; readonly fds: read
 
 export type FifoPaths = { readonly out: string; readonly err: string };
 
+/** `held`: paths to use while the files have been removed or their folder has no rights. */
+export type OpenablePaths = FifoPaths & { readonly held?: FifoPaths };
+
 /** Pairs made beyond the number asked for, so that restarts don't wait for `mkfifo`. */
 const SPARE = 4;
 /** Limited, as free pairs hold descriptors too. */
@@ -49,8 +52,9 @@ export class FifoPool {
     for (const pair of gone) close(pair);
   }
 
-  get free(): readonly FifoPaths[] {
-    return this.#free;
+  /** For another process. */
+  get free(): readonly OpenablePaths[] {
+    return this.#free.map(pathsOf);
   }
 
   /** undefined: call `fill` first. */
@@ -161,8 +165,8 @@ export class FifoPool {
   }
 }
 
-/** Paths by which another process opens the pair: its files, or (`held`: should these be removed) the keeper's own descriptors. */
-export function pathsOf(pair: FifoPair): FifoPaths & { readonly held?: FifoPaths } {
+/** Paths by which another process opens the pair: its files, or (`held`) the keeper's own descriptors. */
+export function pathsOf(pair: FifoPair): OpenablePaths {
   const [out, err] = pair.fds.map((fd) => `/proc/${process.pid}/fd/${fd}`) as [string, string];
   if (!isIntact(pair)) return { out, err };
   return { out: pair.out, err: pair.err, ...(process.platform === "linux" ? { held: { out, err } } : {}) };

@@ -1,6 +1,6 @@
 /** A run gets its FIFOs once the logger holds them. */
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -33,6 +33,25 @@ test("new FIFOs can be taken once the logger holds them", async (context) => {
   const taken = fifos.take();
   assert.deepEqual(sent[0].paths, [taken?.out, taken?.err]);
   if (taken !== undefined) fifos.giveBack(taken);
+});
+
+test("a logger that is replaced while the folder has no rights gets the keeper's own paths to the free FIFOs", async (context) => {
+  const folder = mkdtempSync(join(tmpdir(), "procman-holds-"));
+  const fifos = new FifoPool(join(folder, "fifos"));
+  context.after(() => {
+    fifos.remove();
+    rmSync(folder, { recursive: true });
+  });
+  await fifos.fill(1);
+  const { sent, holds } = asking();
+  void holds.ask(fifos.free);
+  const [{ paths, others = [] }] = sent as [Hold];
+  assert.equal(paths.length, 2);
+  assert.deepEqual(
+    others.map((path) => statSync(path).ino),
+    paths.map((path) => statSync(path).ino),
+  );
+  assert.ok(process.platform !== "linux" || others.every((path) => path.startsWith(`/proc/${process.pid}/fd/`)), `${others}`);
 });
 
 test("a logger that doesn't answer delays one request, and none more until it answers", async (context) => {

@@ -1,6 +1,6 @@
 /** Asks the logger to hold the FIFOs of coming runs open, and waits for its answer: what such a run writes outlives run and keeper. */
 import type { ToLogger } from "../ipc/logger-protocol.ts";
-import type { FifoPaths } from "./fifo-pool.ts";
+import type { OpenablePaths } from "./fifo-pool.ts";
 
 /** Longest wait for an answer. A logger that has exceeded it (its disk is stuck, say) isn't waited for until it answers. Milliseconds. */
 const WAIT_MS = 1_000;
@@ -16,11 +16,13 @@ export class HoldRequests {
   }
 
   /** Resolves when the logger holds them, or doesn't answer. */
-  async ask(pairs: readonly FifoPaths[]): Promise<void> {
+  async ask(pairs: readonly OpenablePaths[]): Promise<void> {
     if (pairs.length === 0) return;
     this.#last += 1;
     const receipt = this.#last;
-    this.#send({ t: "hold", paths: pairs.flatMap(({ out, err }) => [out, err]), receipt });
+    const paths = pairs.flatMap(({ out, err }) => [out, err]);
+    const others = pairs.flatMap(({ out, err, held }) => [held?.out ?? out, held?.err ?? err]);
+    this.#send({ t: "hold", paths, others, receipt });
     if (!this.#isAnswering) return;
     await new Promise<void>((resolve) => {
       const timer = setTimeout(() => {

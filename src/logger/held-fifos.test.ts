@@ -1,9 +1,22 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { closeSync, constants, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, unlinkSync, writeSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  constants,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  unlinkSync,
+  writeSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { otherUser } from "../../test/support/other-user.ts";
 import { HeldFifos } from "./held-fifos.ts";
 
 function fifoIn(context: TestContext): string {
@@ -36,6 +49,30 @@ test("a FIFO that was replaced by another one of the same name is not taken for 
   assert.equal(held.take(path), undefined);
   held.hold([`${path}.missing`]);
   assert.equal(held.take(`${path}.missing`), undefined);
+});
+
+test("while the folder has no rights, a FIFO stays held, and one that is reused is held by another path to it", (context) => {
+  const user = otherUser(context);
+  if (user === undefined) return;
+  const paths = [fifoIn(context), fifoIn(context)] as const;
+  for (const path of paths) chownSync(path, user.uid, user.gid);
+  const [held, kept] = [new HeldFifos(), openSync(paths[1], constants.O_RDWR | constants.O_NONBLOCK)];
+  held.hold([paths[0]]);
+  for (const path of paths) chmodSync(dirname(path), 0);
+  // Root has all rights.
+  process.seteuid?.(user.name);
+  try {
+    held.hold([paths[1]]);
+    assert.equal(held.take(paths[1]), undefined, "not by its own path");
+    held.hold([paths[1]], [`/dev/fd/${kept}`]);
+    writeSync(kept, "last words\n");
+    closeSync(kept);
+    const fds = paths.map((path) => held.take(path) ?? assert.fail(`${path} is not held`));
+    assert.equal(readFileSync(fds[1] as number, "utf8"), "last words\n");
+    for (const fd of fds) closeSync(fd);
+  } finally {
+    process.seteuid?.(0);
+  }
 });
 
 test("FIFOs that are removed before they are used don't use up the descriptors, and those that exist stay held", (context) => {

@@ -2,8 +2,8 @@
  * FIFOs of coming runs, held open: what a run writes before `open` arrives stays readable, even if the run has ended and the keeper
  * was killed meanwhile.
  */
-import { closeSync, constants, fstatSync, openSync } from "node:fs";
-import { statIfSeen } from "../os/files.ts";
+import { closeSync, constants, fstatSync, openSync, statSync } from "node:fs";
+import { errnoOf } from "../base/errors.ts";
 
 /** So many are held without a look whether they still exist. */
 const UNCHECKED = 256;
@@ -13,12 +13,15 @@ export class HeldFifos {
   /** When more are held, those that were removed are released. */
   #limit = UNCHECKED;
 
-  /** A path that can't be opened now is not held. */
-  hold(paths: readonly string[]): void {
-    for (const path of paths) {
+  /**
+   * `others`: for each path another one that leads to the same FIFO while its folder has no rights. A path that can't be opened
+   * now is not held.
+   */
+  hold(paths: readonly string[], others: readonly string[] = []): void {
+    for (const [index, path] of paths.entries()) {
       this.#release(path);
       try {
-        this.#fds.set(path, openSync(path, constants.O_RDONLY | constants.O_NONBLOCK));
+        this.#fds.set(path, openFifo(path, others[index]));
       } catch {
         // Removed, or no descriptor is free: then it is opened with `open`.
       }
@@ -48,7 +51,20 @@ export class HeldFifos {
   }
 }
 
-/** Whether the path has no file any more that may be looked at, or another one. */
+function openFifo(path: string, other: string | undefined): number {
+  try {
+    return openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  } catch (error) {
+    if (errnoOf(error) !== "EACCES" || other === undefined) throw error;
+    return openFifo(other, undefined);
+  }
+}
+
+/** Whether the path has no file any more, or another one. In a folder without rights nothing says so. */
 function isRemoved(path: string, fd: number): boolean {
-  return fstatSync(fd).ino !== statIfSeen(path)?.ino;
+  try {
+    return fstatSync(fd).ino !== statSync(path, { throwIfNoEntry: false })?.ino;
+  } catch (error) {
+    return errnoOf(error) !== "EACCES";
+  }
 }

@@ -121,7 +121,7 @@ export class Logger {
         this.#store.folder = logsFolder(dirname(message.folder));
         return;
       case "hold":
-        this.#held.hold(message.paths);
+        this.#held.hold(message.paths, message.others);
         if (message.receipt !== undefined) this.#events.send({ t: "held", receipt: message.receipt });
         return;
       case "open":
@@ -193,7 +193,7 @@ export class Logger {
       failpoint("logger.drained");
       this.#captures.delete(key);
       // The keeper gives them to another run.
-      this.#held.hold([open.out, open.err]);
+      this.#held.hold([open.out, open.err], open.held === undefined ? [] : [open.held.out, open.held.err]);
       this.#events.send({ t: "drained", key });
       if (this.isIdle) this.#events.idle();
     });

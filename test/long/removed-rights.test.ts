@@ -1,9 +1,10 @@
 /** State folder, run folder, log folder and configuration lose their rights while procman runs and its parts are killed and upgraded. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { chmodSync, mkdirSync, statSync } from "node:fs";
+import { chmodSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { monotonicMs } from "../../examples/kill-the-manager/programs/instance.mjs";
 import { type FaultRig, folderFor, printerAndCrasher, startRig, successor, waitForGrowth } from "../faults/fault-rig.ts";
 import { type OtherUser, otherUser, runAs } from "../support/other-user.ts";
 import { eventually } from "../support/procman-process.ts";
@@ -35,16 +36,19 @@ const PLACES: Readonly<Record<string, Place>> = {
   configuration: { path: (_rig, folder) => join(folder, "procman.json") },
 };
 
+const UNREPLACED = /the keeper was killed, and its replacement could not be started: EACCES.*; procman tries again/;
+
 const isUp = ({ status }: { readonly status: string }): boolean => status === "running";
 
+type Started = { readonly rig: FaultRig; readonly folder: string };
+
 /** Runs procman as another user: root has all rights. */
-async function started(context: TestContext, user: OtherUser): Promise<{ readonly rig: FaultRig; readonly folder: string }> {
-  const folder = folderFor(context);
+async function started(context: TestContext, user: OtherUser, folder = folderFor(context), env = {}): Promise<Started> {
   chmodSync(folder, 0o755);
   mkdirSync(join(folder, "logs"));
   execFileSync("chown", ["-R", user.name, folder]);
   const launcher = ["setpriv", "--reuid", `${user.uid}`, "--regid", `${user.gid}`, "--clear-groups", "--"];
-  const rig = await startRig(context, folder, printerAndCrasher(folder), { launcher });
+  const rig = await startRig(context, folder, printerAndCrasher(folder), { launcher, env });
   execFileSync("chown", [user.name, join(folder, "procman.json")]);
   return { rig, folder };
 }
@@ -75,8 +79,7 @@ for (const [name, { path, lost, back }] of Object.entries(PLACES))
       rig.killPart(part);
       // Without records nothing can adopt the runs: the next keeper comes when the records can be read.
       const isAwaited = part === "keeper" && /state|run/.test(name);
-      if (isAwaited)
-        await printed(rig, from, /the keeper was killed, and its replacement could not be started: EACCES.*; procman tries again/);
+      if (isAwaited) await printed(rig, from, UNREPLACED);
       else await successor(rig.procman, part, before[part]);
       // Other commands say it, too.
       if (name === "state folder") {
@@ -99,3 +102,25 @@ for (const [name, { path, lost, back }] of Object.entries(PLACES))
       assert.deepEqual(crashes, [], "nothing of procman has crashed");
       assert.deepEqual(await rig.verdict({ loggersKilled: Number(part === "logger") }), []);
     });
+
+test("the run folder has no rights, and the keeper is killed as it starts a run: what that run writes is not lost", async (context) => {
+  const user = otherUser(context);
+  if (user === undefined) return;
+  const folder = folderFor(context);
+  const point = join(folder, "point");
+  const { rig } = await started(context, user, folder, { PROCMAN_FAILPOINTS: `keeper.forked=${point}` });
+  const { run = 0 } = await rig.until("crash", isUp);
+  const place = join(rig.procman.stateDir, "run");
+  const [mode, from] = [statSync(place).mode & 0o777, rig.output().length - 1];
+  chmodSync(place, 0);
+  // Each run gets the FIFOs that were drained last.
+  await rig.until("crash", (record) => (record.run ?? 0) > run + 1);
+  const [at, pids] = [monotonicMs(), rig.procman.parts().keeper];
+  writeFileSync(point, "");
+  await printed(rig, from, UNREPLACED);
+  chmodSync(place, mode);
+  await successor(rig.procman, "keeper", pids);
+  const { run: next = 0 } = await rig.until("crash", isUp);
+  await rig.until("crash", (record) => (record.run ?? 0) > next);
+  assert.deepEqual(await rig.verdict({ kills: [{ what: "keeper", at, pids }] }), []);
+});
