@@ -3,7 +3,7 @@
  * (.cache/types; all files without it). TypeScript reads the program once, for its own check and for eslint's.
  */
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { join, relative } from "node:path";
 import { ESLint } from "eslint";
 import ts from "typescript";
@@ -19,6 +19,8 @@ const host = {
 /** procman, and its dashboard for browsers. */
 const CONFIGURATIONS = ["tsconfig.json", "src/dashboard/tsconfig.json"];
 
+const CACHE = join(ROOT, ".cache/types");
+
 const LINTED = /^(src|scripts|test)\/.*\.tsx?$/;
 
 /** What else the outcome depends on. TypeScript itself sees changes of its options and of all files that it reads. */
@@ -32,7 +34,7 @@ function readProgram(file) {
     throw new Error(ts.formatDiagnostic(problem, host));
   };
   const config = ts.getParsedCommandLineOfConfigFile(join(ROOT, file), {}, { ...ts.sys, onUnRecoverableConfigFileDiagnostic });
-  const tsBuildInfoFile = join(ROOT, ".cache/types", RULES.slice(0, 16), `${file.replaceAll("/", "-")}.tsbuildinfo`);
+  const tsBuildInfoFile = join(CACHE, RULES.slice(0, 16), `${file.replaceAll("/", "-")}.tsbuildinfo`);
   const options = { ...config.options, incremental: true, tsBuildInfoFile };
   const builder = ts.createIncrementalProgram({
     rootNames: config.fileNames,
@@ -41,7 +43,9 @@ function readProgram(file) {
     host: ts.createIncrementalCompilerHost(options),
     createProgram: ts.createSemanticDiagnosticsBuilderProgram,
   });
-  return { builder, files: affectedFiles(builder).filter((file) => config.fileNames.includes(file)) };
+  const linted = new Set(config.fileNames.filter((file) => LINTED.test(relative(ROOT, file))));
+  if (linted.size === 0) throw new Error(`${file} has no file for eslint`);
+  return { builder, files: affectedFiles(builder).filter((file) => linted.has(file)) };
 }
 
 /** The changed files, and all that import them. Checks the types of the changed files on the way. */
@@ -66,7 +70,7 @@ function typeErrors({ builder }) {
 async function floatingPromises(programs) {
   const parserOptions = { programs: programs.map(({ builder }) => builder.getProgram()) };
   const eslint = new ESLint({ cwd: ROOT, overrideConfig: { files: ["**/*.{ts,tsx}"], languageOptions: { parserOptions } } });
-  const files = programs.flatMap((program) => program.files).filter((file) => LINTED.test(relative(ROOT, file)));
+  const files = programs.flatMap((program) => program.files);
   const results = files.length === 0 ? [] : await eslint.lintFiles(files);
   const formatter = await eslint.loadFormatter("stylish");
   const problems = results.reduce((sum, { errorCount, warningCount }) => sum + errorCount + warningCount, 0);
@@ -81,5 +85,8 @@ if (promises.problems > 0) console.error(promises.text);
 console.log(`${promises.files} files, ${types.length + promises.problems} problems`);
 const isRight = types.length + promises.problems === 0;
 // What has problems is looked at again.
-if (isRight) for (const { builder } of programs) builder.emit();
+if (isRight) {
+  rmSync(CACHE, { recursive: true, force: true });
+  for (const { builder } of programs) builder.emit();
+}
 process.exitCode = isRight ? 0 : 1;
