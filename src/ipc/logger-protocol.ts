@@ -102,8 +102,8 @@ export type ToLogger =
   | {
       readonly t: "hold";
       readonly paths: readonly string[];
-      /** For each of them another path, while its folder has no rights. */
-      readonly others?: readonly string[];
+      /** For each path another one, to use while its folder has no rights. */
+      readonly fallbacks?: readonly string[];
       /** `held` with this number follows. */
       readonly receipt?: number;
     }

@@ -1,9 +1,10 @@
 /** The FIFOs that carry the output of runs: made in advance in batches, reused once they are drained. */
 import { execFile } from "node:child_process";
-import { closeSync, constants, existsSync, fstatSync, openSync, readdirSync, readlinkSync, rmSync, statSync } from "node:fs";
+import { closeSync, constants, existsSync, openSync, readdirSync, readlinkSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import { errnoOf } from "../base/errors.ts";
 import { makeFolder, statIfSeen } from "../os/files.ts";
+import { leadsTo, openWithFallback } from "../os/open-files.ts";
 import { allProcesses, type ProcessStat } from "../os/process-stat.ts";
 
 /** Two FIFOs of one run. The keeper's descriptors keep unread bytes alive while the logger is down. */
@@ -174,17 +175,7 @@ export function pathsOf(pair: FifoPair): OpenablePaths {
 
 /** Its paths lead to the FIFOs that the keeper holds open. */
 function isIntact({ out, err, fds: [first, second] }: FifoPair): boolean {
-  return isSame(out, first) && isSame(err, second);
-}
-
-function isSame(path: string, fd: number): boolean {
-  try {
-    return statSync(path, { throwIfNoEntry: false })?.ino === fstatSync(fd).ino;
-  } catch (error) {
-    // A folder without rights: nothing says that the file was removed.
-    if (errnoOf(error) === "EACCES") return true;
-    throw error;
-  }
+  return leadsTo(out, first) && leadsTo(err, second);
 }
 
 /** The ends of a pair that a run gets. Blocking and O_RDWR: the run gets no SIGPIPE when the logger dies, and no EAGAIN. */
@@ -200,12 +191,7 @@ export function openForRun({ out, err, fds }: FifoPair): readonly [number, numbe
 
 /** Opened anew, as the reader's descriptor doesn't block; by that descriptor if the folder has lost its rights. */
 function openEnd(path: string, reader: number): number {
-  try {
-    return openSync(path, constants.O_RDWR);
-  } catch (error) {
-    if (errnoOf(error) !== "EACCES" || process.platform !== "linux") throw error;
-    return openSync(`/proc/self/fd/${reader}`, constants.O_RDWR);
-  }
+  return openWithFallback(path, process.platform === "linux" ? `/proc/self/fd/${reader}` : undefined, constants.O_RDWR);
 }
 
 function exists({ out, err }: FifoPaths): boolean {

@@ -45,13 +45,13 @@ test("a logger that is replaced while the folder has no rights gets the keeper's
   await fifos.fill(1);
   const { sent, holds } = asking();
   void holds.ask(fifos.free);
-  const [{ paths, others = [] }] = sent as [Hold];
+  const [{ paths, fallbacks = [] }] = sent as [Hold];
   assert.equal(paths.length, 2);
   assert.deepEqual(
-    others.map((path) => statSync(path).ino),
+    fallbacks.map((path) => statSync(path).ino),
     paths.map((path) => statSync(path).ino),
   );
-  assert.ok(process.platform !== "linux" || others.every((path) => path.startsWith(`/proc/${process.pid}/fd/`)), `${others}`);
+  assert.ok(process.platform !== "linux" || fallbacks.every((path) => path.startsWith(`/proc/${process.pid}/fd/`)), `${fallbacks}`);
 });
 
 test("a logger that doesn't answer delays one request, and none more until it answers", async (context) => {

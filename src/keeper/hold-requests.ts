@@ -21,8 +21,8 @@ export class HoldRequests {
     this.#last += 1;
     const receipt = this.#last;
     const paths = pairs.flatMap(({ out, err }) => [out, err]);
-    const others = pairs.flatMap(({ out, err, held }) => [held?.out ?? out, held?.err ?? err]);
-    this.#send({ t: "hold", paths, others, receipt });
+    const fallbacks = pairs.flatMap(({ out, err, held }) => [held?.out ?? out, held?.err ?? err]);
+    this.#send({ t: "hold", paths, fallbacks, receipt });
     if (!this.#isAnswering) return;
     await new Promise<void>((resolve) => {
       const timer = setTimeout(() => {

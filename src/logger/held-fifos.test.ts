@@ -51,7 +51,7 @@ test("a FIFO that was replaced by another one of the same name is not taken for 
   assert.equal(held.take(`${path}.missing`), undefined);
 });
 
-test("while the folder has no rights, a FIFO stays held, and one that is reused is held by another path to it", (context) => {
+test("a folder that loses its rights: the logger keeps the FIFOs that it holds, and opens a reused one by its fallback", (context) => {
   const user = otherUser(context);
   if (user === undefined) return;
   const paths = [fifoIn(context), fifoIn(context)] as const;

@@ -121,7 +121,7 @@ export class Logger {
         this.#store.folder = logsFolder(dirname(message.folder));
         return;
       case "hold":
-        this.#held.hold(message.paths, message.others);
+        this.#held.hold(message.paths, message.fallbacks);
         if (message.receipt !== undefined) this.#events.send({ t: "held", receipt: message.receipt });
         return;
       case "open":

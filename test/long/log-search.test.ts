@@ -7,8 +7,8 @@ import { stateDir, TestStore, WEB } from "../support/store-rig.ts";
 
 const LINES = 10_000_000;
 const BATCH = 1_000;
-/** Of a page that is full before all lines are read, and of one for which all must be read. Milliseconds. */
-const [FULL_PAGE_MS, ALL_READ_MS] = [500, 750];
+/** Milliseconds. */
+const LIMIT_MS = 500;
 
 /** Each thousandth line has the word `often`, each millionth `rare`. */
 function line(number: number): string {
@@ -16,7 +16,7 @@ function line(number: number): string {
   return `GET /cart/${number} 200 ${(number * 7_919) % 997} ms${words}`;
 }
 
-test("the first page of a search in ten million lines comes within half a second, and if all of them must be read for it, within three quarters", async (context) => {
+test("the first page of a search in ten million lines comes within half a second, however many lines have the text", async (context) => {
   const folder = stateDir(context);
   const store = new TestStore(folder, { hours: 24, bytes: 2e9 });
   for (let from = 0; from < LINES; from += BATCH) {
@@ -24,10 +24,10 @@ test("the first page of a search in ten million lines comes within half a second
     await store.settled();
   }
   assert.deepEqual(store.reports, []);
-  for (const [search, count, limitMs] of [
-    ["often", 500, FULL_PAGE_MS],
-    ["rare", 10, ALL_READ_MS],
-    ["nowhere", 0, ALL_READ_MS],
+  for (const [search, count] of [
+    ["often", 500],
+    ["rare", 10],
+    ["nowhere", 0],
   ] as const) {
     const took: number[] = [];
     for (let round = 0; round < 3; round += 1) {
@@ -37,6 +37,6 @@ test("the first page of a search in ten million lines comes within half a second
       assert.equal(entries.length, count);
       assert.ok(entries.every(({ text }) => text.endsWith(search)));
     }
-    assertWithin(limitMs, Math.min(...took), `a search for "${search}" (of ${took.map(Math.round)})`);
+    assertWithin(LIMIT_MS, Math.min(...took), `a search for "${search}" (of ${took.map(Math.round)})`);
   }
 });
