@@ -1,10 +1,10 @@
 /** Collects what a start at boot needs: Node, procman, user, environment; and refuses what must not be started then. */
-import { existsSync, realpathSync } from "node:fs";
+import { existsSync, readdirSync, realpathSync } from "node:fs";
 import { homedir, userInfo } from "node:os";
-import { delimiter, dirname, isAbsolute, resolve } from "node:path";
+import { delimiter, dirname, isAbsolute, join, resolve } from "node:path";
 import { ProcmanError } from "../base/errors.ts";
 import { accountOf } from "../config/checks/accounts.ts";
-import { changeableByOthers } from "../os/root-trust.ts";
+import { changeableByOthers } from "../os/path-trust.ts";
 import type { BootRecord, BootScope } from "./boot-record.ts";
 import { initSystemFor } from "./init-systems.ts";
 
@@ -16,7 +16,7 @@ export type BootRequest = {
   readonly name: string;
   /** The configuration file. */
   readonly config: string;
-  /** Files that it includes. */
+  /** Files that it includes, and folders in which it looks for such. */
   readonly included?: readonly string[];
   /** `dist/procman.cjs`. */
   readonly script: string;
@@ -71,8 +71,14 @@ export function newRecord({ included = [], scope, init, name, config, script, pr
         "boot-refused",
         `Cannot install: the path ${JSON.stringify(text)} (${what}) has a line break or another control character; rename it`,
       );
-  if (scope === "system" && user === "root") refuseUntrusted([record.config, ...included, node, script]);
+  if (scope === "system" && user === "root") refuseUntrusted([record.config, ...included, node, script, ...filesBeside(script)]);
   return record;
+}
+
+/** The bundles of procman, and their compiled code. */
+function filesBeside(script: string): readonly string[] {
+  const folder = dirname(realpathSync(script));
+  return readdirSync(folder, { recursive: true, encoding: "utf8" }).map((name) => join(folder, name));
 }
 
 /** As root, only what root alone can change. */

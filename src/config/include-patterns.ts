@@ -1,6 +1,6 @@
 /** Which files the patterns of `include` mean. */
 import { lstatSync, readdirSync } from "node:fs";
-import { isAbsolute, join, sep } from "node:path";
+import { dirname, isAbsolute, join, sep } from "node:path";
 import { globTest, isPattern } from "../base/glob.ts";
 import { statIfSeen } from "../os/files.ts";
 import { pathIn } from "./checks/home-paths.ts";
@@ -27,6 +27,16 @@ export function includedPaths(patterns: readonly string[], folder: string, main:
     for (const file of files) if (!paths.has(file)) paths.set(file, { file, entry, isFound });
   }
   return [...paths.values()];
+}
+
+/** The folders in which patterns begin to look for files; of a missing one, the nearest folder above. */
+export function searchedFolders(patterns: readonly string[], folder: string): readonly string[] {
+  return patterns.filter(isPattern).map((pattern) => {
+    const steps = pathIn(folder, pattern).split(sep);
+    let place = steps.slice(0, steps.findIndex(isPattern)).join(sep) || sep;
+    while (statIfSeen(place) === undefined) place = dirname(place);
+    return place;
+  });
 }
 
 /** Names with a leading dot are found only by a pattern with one: editors and package managers leave such files behind. */

@@ -1,6 +1,6 @@
 /** 2.1: several files. Real files: what a pattern finds depends on them. */
 import assert from "node:assert/strict";
-import { chownSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -178,17 +178,50 @@ test("folders, loops of links and files that aren't UTF-8 are problems of the en
   assert.deepEqual(others, []);
 });
 
-test("a file of another user that a pattern finds is refused; one that is named is included", {
-  skip: process.getuid?.() !== 0 && "only root may change owners",
-}, (t) => {
-  const folder = folderOf(t, { "procman.json": including("conf.d/*"), "conf.d/x.json": one("x") });
-  chownSync(join(folder, "conf.d/x.json"), 65_534, 65_534);
-  assert.match(
-    problemsIn(folder).join(),
-    /^procman\.json:1:\d+ include\[0\] Cannot include .*x\.json, which the pattern finds: it belongs to /,
-  );
-  fill(folder, { "procman.json": including("conf.d/x.json") });
-  assert.deepEqual(idsIn(folder), ["x"]);
+const NOBODY = 65_534;
+const AS_ROOT = { skip: process.getuid?.() !== 0 && "only root may change owners" };
+
+/** A main file of root, and beside it a folder `theirs` of another user. */
+function folderWithTheirs(t: TestContext, include: string, files: Record<string, string> = {}): string {
+  const folder = folderOf(t, { "procman.json": including(include), ...files });
+  mkdirSync(join(folder, "theirs"), { recursive: true });
+  chownSync(join(folder, "theirs"), NOBODY, NOBODY);
+  return folder;
+}
+
+test("a file that a pattern finds is refused if another user could have put it there; one that is named is included", AS_ROOT, (t) => {
+  const refused = (folder: string, why: RegExp): void => {
+    const [problem = "", ...others] = problemsIn(folder);
+    assert.match(problem, /^procman\.json:1:\d+ include\[0\] Cannot include \S+x\.json, which the pattern finds: /);
+    assert.match(problem, why);
+    assert.match(problem, /could have put it there\. If it is meant, name it without a pattern\.$/);
+    assert.deepEqual(others, []);
+  };
+  const owned = folderOf(t, { "procman.json": including("conf.d/*"), "conf.d/x.json": one("x") });
+  chownSync(join(owned, "conf.d/x.json"), NOBODY, NOBODY);
+  refused(owned, /x\.json belongs to /);
+  // A file of root, such as a log, which the owner of the folder has moved there.
+  refused(folderWithTheirs(t, "theirs/*.json", { "theirs/x.json": one("x") }), /theirs belongs to /);
+  refused(folderWithTheirs(t, "theirs/*/*.json", { "theirs/app/x.json": one("x") }), /theirs belongs to /);
+  const linked = folderWithTheirs(t, "conf.d/*.json", { "old/x.json": one("x") });
+  symlinkSync("theirs/conf.d", join(linked, "conf.d"));
+  symlinkSync("../old", join(linked, "theirs/conf.d"));
+  refused(linked, /theirs belongs to /);
+  for (const mode of [0o777, 0o1777]) {
+    const open = folderOf(t, { "procman.json": including("conf.d/*.json"), "conf.d/x.json": one("x") });
+    chmodSync(join(open, "conf.d"), mode);
+    refused(open, /other users may write in \S*conf\.d/);
+  }
+  const named = folderWithTheirs(t, "theirs/x.json", { "theirs/x.json": one("x") });
+  assert.deepEqual(idsIn(named), ["x"]);
+});
+
+test("a pattern may find files of the owner of the main file, and whatever lies beside it, links of root included", AS_ROOT, (t) => {
+  const folder = folderOf(t, { "procman.json": including("conf.d/*.json"), "conf.d/x.json": one("x"), "real/y.json": one("y") });
+  symlinkSync("../real/y.json", join(folder, "conf.d/y.json"));
+  assert.deepEqual(idsIn(folder), ["x", "y"]);
+  for (const name of ["", "procman.json", "conf.d", "conf.d/x.json"]) chownSync(join(folder, name), NOBODY, NOBODY);
+  assert.deepEqual(idsIn(folder), ["x", "y"]);
 });
 
 test("a profile can't include files", (t) => {

@@ -3,7 +3,7 @@ import { lstatSync } from "node:fs";
 import { dirname } from "node:path";
 import { isObject } from "../base/schema-check.ts";
 import { didYouMean } from "../base/suggest.ts";
-import { userName } from "../os/user-names.ts";
+import { changeableByOthers, foldersTo } from "../os/path-trust.ts";
 import { absoluteProcess } from "./absolute-paths.ts";
 import { type ConfigText, displayPath, readFound } from "./config-file.ts";
 import { TOP } from "./config-schema.ts";
@@ -78,7 +78,7 @@ function readAll(main: Document, include: readonly string[], { file, folder, cwd
   const faults: SyntaxFault[] = [];
   for (const path of paths) {
     try {
-      const found = path.file === edited?.file ? edited : readOne(path, { file, cwd });
+      const found = path.file === edited?.file ? edited : readOne(path, { file, folder, cwd });
       if (found !== undefined) texts.push(found);
     } catch (error) {
       faults.push(faultAt(["include", path.entry], (error as Error).message));
@@ -87,25 +87,31 @@ function readAll(main: Document, include: readonly string[], { file, folder, cwd
   return { texts, faults };
 }
 
+type MainFile = { readonly file: string; readonly folder: string; readonly cwd: string };
+
 /** undefined: removed since the pattern found it. @throws Error with the problem */
-function readOne({ file, isFound }: IncludedPath, main: { readonly file: string; readonly cwd: string }): ConfigText | undefined {
+function readOne({ file, isFound }: IncludedPath, main: MainFile): ConfigText | undefined {
   if (file === main.file) throw new Error("Found the name of this file itself; allowed: other files.");
-  if (isFound) checkOwner(file, main);
   const shownAs = displayPath(file, main.cwd);
   const text = readFound(file, shownAs);
   if (text === undefined && !isFound)
     throw new Error(`Found the name of a file that doesn't exist (${shownAs}). Create it, or correct the name.`);
+  if (isFound && text !== undefined) checkTrust(text, main);
   return text;
 }
 
-/** Another user may have put it where the pattern finds it: what it names would run with the rights of this user. */
-function checkOwner(file: string, main: { readonly file: string; readonly cwd: string }): void {
-  const own = process.geteuid?.();
-  const owner = lstatSync(file, { throwIfNoEntry: false })?.uid;
-  const trusted = [own, 0, lstatSync(main.file, { throwIfNoEntry: false })?.uid];
-  if (own === undefined || owner === undefined || trusted.includes(owner)) return;
+/**
+ * Another user may have put it where the pattern finds it: what it names would run with the rights of this user. Who can change the
+ * folder of the main file can replace that, too.
+ */
+function checkTrust({ file, shownAs }: ConfigText, main: MainFile): void {
+  const [uid, gid] = [process.geteuid?.(), process.getegid?.()];
+  if (uid === undefined || gid === undefined) return;
+  const owner = lstatSync(main.file, { throwIfNoEntry: false })?.uid ?? uid;
+  const problem = changeableByOthers(file, { uids: [uid, 0, owner], gids: [gid], folders: foldersTo(main.folder) });
+  if (problem === undefined) return;
   throw new Error(
-    `Cannot include ${displayPath(file, main.cwd)}, which the pattern finds: it belongs to ${userName(owner)}. If it is meant, name it without a pattern.`,
+    `Cannot include ${shownAs}, which the pattern finds: ${problem}, and could have put it there. If it is meant, name it without a pattern.`,
   );
 }
 

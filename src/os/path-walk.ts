@@ -16,9 +16,9 @@ const O_PATH = process.platform === "linux" ? 0o10000000 : 0;
 /** macOS: refuses links in every part of the path. */
 const O_NOFOLLOW_ANY = process.platform === "darwin" ? 0x20000000 : 0;
 const FOLDER_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW | O_PATH;
-const MAX_LINKS = 40;
-const OTHERS_WRITE = 0o022;
-const STICKY = 0o1000;
+export const MAX_LINKS = 40;
+export const OTHERS_WRITE = 0o022;
+export const STICKY = 0o1000;
 
 /** Names for descriptors that procman has open itself. */
 const DESCRIPTOR = /^\/dev\/(?:stdin|stdout|stderr|fd\/\d+)$|^\/proc\/(?:self|\d+)\/fd\/\d+$/;
@@ -210,7 +210,8 @@ class Walk {
   }
 }
 
-function partsOf(path: string): string[] {
+/** Names of a path, without those that change nothing. */
+export function partsOf(path: string): string[] {
   return path.split("/").filter((part) => part !== "" && part !== ".");
 }
 

@@ -1,6 +1,6 @@
 /** `procman install`: lets the init system start procman for this configuration when the machine boots. */
 import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { Command } from "commander";
 import { ProcmanError } from "../../base/errors.ts";
 import type { BootPlan } from "../../boot/boot-plan.ts";
@@ -9,6 +9,9 @@ import { planOf } from "../../boot/init-systems.ts";
 import { install, shownPlan } from "../../boot/install.ts";
 import { newRecord } from "../../boot/new-record.ts";
 import { read } from "../../config/config-file.ts";
+import { parseDocument, withoutBom } from "../../config/document.ts";
+import { includesOf } from "../../config/include.ts";
+import { searchedFolders } from "../../config/include-patterns.ts";
 import { check } from "../../config/load.ts";
 import type { Config } from "../../config/spec.ts";
 import { livingHolder } from "../../connection/endpoint-file.ts";
@@ -51,7 +54,8 @@ function installFor(options: Options): void {
   const scope = bootScope(options, dryRun);
   const source = read(options.config, process.cwd());
   const config = check(source, profile === undefined ? {} : { profile });
-  const record = withUnitFile(recordFor(options, scope, { config, file: source.file }));
+  const searched = searchedFolders(includesOf(parseDocument(withoutBom(source.text)).data), dirname(source.file));
+  const record = withUnitFile(recordFor(options, scope, { config, file: source.file, searched }));
   if (dryRun) return void process.stdout.write(shownPlan(record, start));
   const earlier = recordsOf(config.name);
   refuseOther(record, earlier);
@@ -69,15 +73,15 @@ function installFor(options: Options): void {
   });
 }
 
-type CheckedFile = { readonly config: Config; readonly file: string };
+type CheckedFile = { readonly config: Config; readonly file: string; readonly searched: readonly string[] };
 
-function recordFor(options: Options, scope: BootScope, { config: { name, included }, file }: CheckedFile): BootRecord {
+function recordFor(options: Options, scope: BootScope, { config: { name, included = [] }, file, searched }: CheckedFile): BootRecord {
   const { init, runAs, profile, serviceDir } = options;
   return newRecord({
     scope,
     name,
     config: file,
-    ...(included === undefined ? {} : { included }),
+    included: [...included, ...searched],
     script: lastingPath(join(packageRoot(), "dist/procman.cjs")),
     ...(init === undefined ? {} : { init }),
     ...(runAs === undefined ? {} : { runAs }),
