@@ -1,7 +1,7 @@
 /** A JSONC text as data, with the place of every value in it. */
 import { type Node, type ParseError, parseTree } from "jsonc-parser";
 import { didYouMean } from "../base/suggest.ts";
-import { fastParse } from "./fast-parse.ts";
+import { fastParse, isShortest } from "./fast-parse.ts";
 
 export type JsonPath = readonly (string | number)[];
 
@@ -27,11 +27,6 @@ export type Document = {
   readonly place: (path: JsonPath, of?: "value" | "key") => ValuePlace;
 };
 
-/** Data without a text: all places are 0. */
-export function dataDocument(data: unknown): Document {
-  return { data, syntax: [], faults: [], sources: new Map(), place: (path) => ({ file: "", line: 0, column: 0, path }) };
-}
-
 /** Reads JSON with comments and trailing commas. `file`: its name in messages. Never throws: errors are in `syntax` and `faults`. */
 export function parseDocument(source: string, file = ""): Document {
   const read = fastParse(source);
@@ -56,14 +51,12 @@ export function placedDocument(source: string, file = ""): Document {
   const data =
     root === undefined
       ? undefined
-      : dataOf(root, (key, path) => {
-          const name = showPath(path);
-          faults.push({
-            file,
-            ...locate(key.offset),
-            path: name,
-            message: `Found ${JSON.stringify(key.value)} a second time in the same object; allowed: once. Remove one of the two.`,
-          });
+      : dataOf(root, {
+          source,
+          onDuplicate: (key, path) => {
+            const message = `Found ${JSON.stringify(key.value)} a second time in the same object; allowed: once. Remove one of the two.`;
+            faults.push({ file, ...locate(key.offset), path: showPath(path), message });
+          },
         });
   const place: Document["place"] = (path, of = "value") => ({ file, ...locate(offsetOf(root, path, of)), path });
   return { data, syntax, faults, sources: new Map([[file, source]]), place };
@@ -84,8 +77,8 @@ export function showPath(path: JsonPath): string {
 }
 
 /** No configuration needs as many levels of brackets. */
-const MAX_DEPTH = 200;
-const TOO_DEEP = `Found brackets nested too deeply to be read; allowed: ${MAX_DEPTH} levels.`;
+export const MAX_DEPTH = 200;
+export const TOO_DEEP = `Found brackets nested too deeply to be read; allowed: ${MAX_DEPTH} levels.`;
 
 function isDeep(value: unknown, levels = MAX_DEPTH): boolean {
   if (typeof value !== "object" || value === null) return false;
@@ -180,24 +173,39 @@ function betterCode(error: number, found: string, after: string): number {
   return error === 1 && /^\s*:/.test(after) ? 3 : error;
 }
 
-function dataOf(node: Node, onDuplicate: (key: Node, path: JsonPath) => void, path: JsonPath = []): unknown {
-  const children = node.children ?? [];
-  if (node.type === "array") return children.map((child, index) => dataOf(child, onDuplicate, [...path, index]));
-  if (node.type !== "object") return node.value;
+type DataReading = { readonly source: string; readonly onDuplicate: (key: Node, path: JsonPath) => void };
+
+function dataOf(node: Node, reading: DataReading, path: JsonPath = []): unknown {
+  const { children = [], type, offset, length } = node;
+  if (type === "array") return children.map((child, index) => dataOf(child, reading, [...path, index]));
+  if (type === "number" && isVariable(path)) return asWritten(reading.source.slice(offset, offset + length));
+  if (type !== "object") return node.value;
   const object: Record<string, unknown> = {};
   for (const { children: [key, value] = [] } of children) {
     if (key === undefined || value === undefined) continue;
     const here = [...path, String(key.value)];
-    if (Object.hasOwn(object, key.value)) onDuplicate(key, here);
+    if (Object.hasOwn(object, key.value)) reading.onDuplicate(key, here);
     // Not by assignment: "__proto__" would set the prototype.
     Object.defineProperty(object, key.value, {
-      value: dataOf(value, onDuplicate, here),
+      value: dataOf(value, reading, here),
       enumerable: true,
       configurable: true,
       writable: true,
     });
   }
   return object;
+}
+
+/** Whether it is the path of an environment variable: at the top level, of a process, or of a profile. */
+function isVariable(path: JsonPath): boolean {
+  const [first, second, third, ...rest] = path[0] === "profiles" ? path.slice(2) : path;
+  if (first === "env") return second !== undefined && third === undefined;
+  return first === "processes" && typeof second === "number" && third === "env" && rest.length === 1;
+}
+
+/** A number, or its text if JavaScript would write it in another way: a variable gets it as it is in the file. */
+function asWritten(text: string): number | string {
+  return isShortest(text) ? Number(text) : text;
 }
 
 function offsetOf(root: Node | undefined, path: JsonPath, of: "value" | "key"): number {

@@ -5,10 +5,10 @@
 const STRING_OR_COMMENT = /("(?:[^"\\]|\\[\s\S]?)*(?:"|$))|\/\/[^\r\n]*|\/\*[\s\S]*?\*\//g;
 /** A string, which is kept; a comma between the end of a value and a closing bracket. */
 const STRING_OR_TRAILING_COMMA = /("(?:[^"\\]|\\[\s\S]?)*(?:"|$))|,(?<=[\]}"\w]\s*,)(?=\s*[\]}])/g;
-/** A string, and whether it is a key. Outside of strings JSON has no quotes. */
-const STRING = /"(?:[^"\\]|\\.)*"(\s*:)?/g;
+/** A string, and whether it is a key; a number. Outside of strings JSON has no quotes. */
+const STRING_OR_NUMBER = /"(?:[^"\\]|\\.)*"(\s*:)?|(-?\d[-+.\deE]*)/g;
 
-/** The data of JSON with comments and trailing commas; undefined if it has any error, duplicate keys included. */
+/** The data of JSON with comments and trailing commas; undefined if it has any error, duplicate keys included, or a number as 1.10. */
 export function fastParse(source: string): { readonly data: unknown } | undefined {
   return parseJson(source) ?? parseJson(source.replace(STRING_OR_COMMENT, "$1 ").replace(STRING_OR_TRAILING_COMMA, "$1"));
 }
@@ -24,10 +24,19 @@ function parseJson(json: string): { readonly data: unknown } | undefined {
   }
 }
 
-function keysOf(json: string): number {
+/** undefined: a number would lose its text. */
+function keysOf(json: string): number | undefined {
   let count = 0;
-  for (const [, colon] of json.matchAll(STRING)) if (colon !== undefined) count += 1;
+  for (const [, colon, number] of json.matchAll(STRING_OR_NUMBER)) {
+    if (number !== undefined && !isShortest(number)) return undefined;
+    if (colon !== undefined) count += 1;
+  }
   return count;
+}
+
+/** Whether JavaScript writes the number in the same way: not 1.10, 1e3 or 12345678901234567890. */
+export function isShortest(number: string): boolean {
+  return String(Number(number)) === number;
 }
 
 function keysIn(data: unknown): number {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { userInfo } from "node:os";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { ProcessSpec } from "./spec.ts";
@@ -320,4 +321,46 @@ test("2.2 schedules: the time zone is that of the process, else that of all; wit
   assert.equal("timeZone" in spec({}, top), false);
   const { catchUp, jitter } = spec({ cron: "0 3 * * *", catchUp: true, jitter: 1.5 });
   assert.deepEqual([catchUp, jitter], [true, 1_500]);
+});
+
+test("numbers in env are passed as they are written, also in includes and profiles; elsewhere they are numbers", (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "procman-numbers-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const written = "1.10 1.0 12345678901234567890 1e3 -0 0.5 7 1E400".split(" ");
+  const variables = (name: string) => `{${written.map((number, index) => `"${name}${index}": ${number}`).join()}}`;
+  writeFileSync(join(folder, "more.json"), `{"processes": [{"id": "b", "cmd": "x", "env": ${variables("I")}}]}`);
+  const text = `{
+    "env": ${variables("T")}, // all
+    "include": ["more.json"],
+    "processes": [{"id": "a", "cmd": "x", "restartDelayMs": 1e3, "env": ${variables("P")}}],
+    "profiles": {"env": {"env": ${variables("T")}, "processes": [{"id": "a", "timeout": 2.0, "env": ${variables("F")}}]}},
+    "plugins": [{"url": "./p.mjs", "options": {"env": {"N": 1.10}}}],
+  }`;
+  const file = join(folder, "procman.json");
+  const { processes, plugins } = resolveConfiguration(text, { file, profile: "env" });
+  const values = (id: string, name: string) =>
+    Object.entries(processes.find((process) => process.id === id)?.env ?? {}).flatMap(([key, value]) =>
+      key.startsWith(name) ? [value] : [],
+    );
+  for (const [id, name] of [
+    ["a", "T"],
+    ["a", "P"],
+    ["a", "F"],
+    ["b", "T"],
+    ["b", "I"],
+  ] as const)
+    assert.deepEqual(values(id, name), written, id + name);
+  assert.equal(processes[0]?.policy.restartDelayMs, 1000);
+  assert.equal(processes[0]?.policy.timeoutMs, 2000);
+  assert.deepEqual(plugins[0]?.options, { env: { N: 1.1 } });
+});
+
+test("a number of a program that JavaScript can't hold has a warning", () => {
+  const { warnings } = resolveConfiguration({ processes: [{ id: "a", cmd: "x", autostart: true, env: { BIG: 2 ** 60, SMALL: 1.1 } }] });
+  assert.deepEqual(
+    warnings.map(({ path, message }) => `${path} ${message}`),
+    [
+      "processes[0].env.BIG Found 1152921504606847000, a number that JavaScript can't hold digit by digit, so it may have been another; write it as a string.",
+    ],
+  );
 });

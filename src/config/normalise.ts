@@ -72,18 +72,6 @@ function watcherOf({ watcher = {} }: RawConfig): WatcherSpec {
   return { intervalMs: milliseconds(WATCHER.interval, interval), exts, match, skip };
 }
 
-/** Copies lists and plain objects recursively. A member that is `undefined` is left out. */
-export function deepCopy(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(deepCopy);
-  if (typeof value !== "object" || value === null || !isPlain(value)) return value;
-  return Object.fromEntries(Object.entries(value).flatMap(([key, member]) => (member === undefined ? [] : [[key, deepCopy(member)]])));
-}
-
-function isPlain(value: object): boolean {
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null;
-}
-
 /** Freezes data recursively. */
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;

@@ -6,13 +6,14 @@ import { type CheckContext, checkMeaning } from "./checks/checks.ts";
 import { stripsTypes, typeScriptFlags } from "./checks/command-checks.ts";
 import type { ConfigText } from "./config-file.ts";
 import { configuration, type RawConfig } from "./config-schema.ts";
-import { type Document, dataDocument, parseDocument, withoutBom } from "./document.ts";
+import { type Document, parseDocument, withoutBom } from "./document.ts";
 import { explain } from "./explain.ts";
 import { withVariables } from "./field-variables.ts";
 import { withIncluded } from "./include.ts";
 import { type Scale, scaled } from "./instance-overrides.ts";
-import { deepCopy, deepFreeze, normalise } from "./normalise.ts";
+import { deepFreeze, normalise } from "./normalise.ts";
 import { dropInvalid } from "./partial.ts";
+import { dataDocument } from "./plain-data.ts";
 import { ConfigurationError, inOrder, namesOf, placed } from "./problems.ts";
 import { profileErrors, profileNames, withProfile } from "./profile.ts";
 import type { Config, ConfigProblem } from "./spec.ts";
@@ -80,12 +81,13 @@ export function resolveConfiguration(input: unknown, options: CheckOptions = {})
 
 function checked(input: unknown, options: CheckOptions, checkContext: CheckContext): CheckedConfiguration {
   const { file = "", shownAs = file, cwd = process.cwd(), profile, allProfiles = false, scale, edited } = options;
-  const main = typeof input === "string" ? parseDocument(withoutBom(input), shownAs) : dataDocument(deepCopy(input));
+  const main = typeof input === "string" ? parseDocument(withoutBom(input), shownAs) : dataDocument(input);
   const folder = file === "" ? options.cwd : checkContext.folder;
   const path = file === "" ? "" : resolve(cwd, file);
   const { document, files } = withIncluded(main, { file: path, folder, cwd: namedFrom(path, shownAs), edited });
   const others = allProfiles ? profileNames(document).filter((name) => name !== profile) : [];
-  return checkAll(document, [profile, ...others], { checkContext, included: files, scale });
+  const context = { ...checkContext, ...(path !== "" && { files: [path, ...files] }) };
+  return checkAll(document, [profile, ...others], { checkContext: context, included: files, scale });
 }
 
 /** The folder from which the name of the main file in messages counts: those of included files count from there, too. */

@@ -1,6 +1,7 @@
 /** What `validateConfiguration` returns can be checked and run again, and means the same. Spec 1, 8. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { anyConfiguration } from "../../test/support/arbitrary-configuration.ts";
 import { withAbsolutePaths } from "../config/absolute-paths.ts";
@@ -141,4 +142,105 @@ test("the type of a validated configuration has the fields with a default, and i
   ];
   const again: Configuration = validateConfiguration({ processes: [] });
   assert.ok(isRight.every(Boolean) && again.processes.length === 0);
+});
+
+/** Data that no file can have, each with a part of its message. */
+const STRANGE: readonly (readonly [string, () => unknown, RegExp])[] = [
+  ["a Map", () => new Map([["A", "1"]]), /Found "Map", an object with content/],
+  ["a Set", () => new Set(["A"]), /Found "Set"/],
+  ["a Date", () => new Date(0), /Found "Date"/],
+  ["bytes", () => new Uint8Array(2), /Found "Uint8Array"/],
+  ["a BigInt", () => 1n, /Found 1n, a BigInt/],
+  ["a symbol", () => Symbol("x"), /Found a symbol/],
+  ["a function", () => () => "x", /Found a function/],
+  ["a revoked proxy", revokedProxy, /can't be read \(.*revoked/],
+  [
+    "a getter that throws",
+    () => ({
+      get A() {
+        throw new Error("no");
+      },
+    }),
+    /can't be read \(no\)/,
+  ],
+  ["a list with a gap", () => new Array(3), /Found a list with a gap/],
+  ["a cycle", cycle, /contains itself/],
+  ["a deep object", () => deep(20_000), /nested too deeply/],
+  ["a deep list", () => Array.from({ length: 20_000 }).reduce<unknown>((inside) => [inside], 1), /nested too deeply/],
+];
+
+function revokedProxy(): unknown {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  return proxy;
+}
+
+function cycle(): unknown {
+  const self: Record<string, unknown> = {};
+  self.self = { self };
+  return self;
+}
+
+function deep(levels: number): unknown {
+  let inside: unknown = 1;
+  for (let level = 0; level < levels; level += 1) inside = { inside };
+  return inside;
+}
+
+/** 2 to the power of 40 values, by 40 lists. */
+function shared(): unknown {
+  let list: unknown = 1;
+  for (let level = 0; level < 40; level += 1) list = [list, list];
+  return list;
+}
+
+const PLACES: Readonly<Record<string, (value: unknown) => unknown>> = {
+  itself: (value) => value,
+  processes: (value) => ({ processes: value }),
+  "a process": (value) => ({ processes: [value] }),
+  env: (value) => ({ processes: [{ id: "a", cmd: "x", env: value }] }),
+  options: (value) => ({ processes: [], plugins: [{ url: "./a.mjs", options: value }] }),
+  "a profile": (value) => ({ processes: [], profiles: { p: value } }),
+  "a cmd": (value) => ({ processes: [{ id: "a", cmd: value }] }),
+};
+
+test("1.8: whatever data is given, it is refused by a ConfigurationError with the place", () => {
+  for (const [what, make, message] of STRANGE)
+    for (const [place, within] of Object.entries(PLACES))
+      assert.throws(
+        () => validateConfiguration(within(make()), { allProfiles: true }),
+        (error) => error instanceof ConfigurationError && error.problems.some((problem) => message.test(problem.message)),
+        `${what} as ${place}`,
+      );
+});
+
+test("1.8: a few lists that are used again and again are no endless configuration", () => {
+  assert.throws(() => validateConfiguration({ processes: shared() }), /processes.*\n {2}Found more than 1000000 values; give fewer\./);
+});
+
+test("1.8: no data makes it throw another error", () => {
+  const anything = fc.anything({
+    ...{ withBigInt: true, withBoxedValues: true, withDate: true, withMap: true, withNullPrototype: true, withObjectString: true },
+    ...{ withSet: true, withSparseArray: true, withTypedArray: true, withUnicodeString: true },
+  });
+  fc.assert(
+    fc.property(anything, fc.constantFrom(...Object.values(PLACES)), (value, within) => {
+      try {
+        validateConfiguration(within(value), { allProfiles: true });
+      } catch (error) {
+        assert.ok(error instanceof ConfigurationError && error.problems.length > 0, String(error));
+      }
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test("1.8: an instance of a class counts by its members, an object of another realm as one of this", () => {
+  class Web {
+    id = "web";
+    cmd = "x";
+  }
+  const foreign: unknown = runInNewContext('({ processes: [{ id: "web", cmd: "x", env: { A: "1" } }] })');
+  assert.equal(validateConfiguration({ processes: [new Web()] }).processes[0]?.id, "web");
+  assert.deepEqual(validateConfiguration(foreign).processes[0]?.env, { A: "1" });
 });

@@ -21,6 +21,7 @@ import { pluginErrors, pluginWarnings } from "./plugin-checks.ts";
 import { probeFieldErrors } from "./probe-checks.ts";
 import { fileWarnings } from "./referenced-files.ts";
 import { sharedFolderWarnings } from "./shared-folders.ts";
+import { writtenFileErrors } from "./written-files.ts";
 
 export type CheckContext = {
   /** Relative paths resolve from here. Absolute. */
@@ -36,6 +37,8 @@ export type CheckContext = {
   readonly looksAtFiles?: boolean;
   /** The processes that start are named in the command: none needs a start policy. */
   readonly startsNamed?: boolean;
+  /** Absolute paths of the main file, and of those that it includes. */
+  readonly files?: readonly string[];
   /** Default: paths in the data. */
   readonly nameOf?: NameOf;
 };
@@ -62,6 +65,7 @@ export function checkMeaning(config: PartialConfig, context: CheckContext): Chec
     ...idCollisions(config, context),
     ...portCollisions(config, context),
     ...pidFileCollisions(config, context),
+    ...writtenFileErrors(config, context),
     ...dependencyErrors(config),
   ];
   const warnings = [
@@ -157,11 +161,19 @@ function scheduleWarnings(process: PartialProcess, path: JsonPath): readonly Fin
 
 function environmentWarnings(process: PartialProcess, path: JsonPath): readonly Finding[] {
   const reserved = Object.keys(process.env ?? {}).filter((key) => key.startsWith("PROCMAN_"));
+  // Those of a text have been read as they are written.
+  const inexact = Object.entries(process.env ?? {}).filter(
+    ([, value]) => typeof value === "number" && Math.abs(value) > Number.MAX_SAFE_INTEGER,
+  );
   return [
     ...reserved.map((key) => ({
       path: [...path, "env", key],
       at: "key" as const,
       message: `Found ${show(key)}: names that begin with PROCMAN_ are reserved, and procman may overwrite the value.`,
+    })),
+    ...inexact.map(([key, value]) => ({
+      path: [...path, "env", key],
+      message: `Found ${show(value)}, a number that JavaScript can't hold digit by digit, so it may have been another; write it as a string.`,
     })),
     ...variableWarnings(process, path),
   ];

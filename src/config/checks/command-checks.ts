@@ -134,7 +134,7 @@ export function envFilesIn(envFile: PartialProcess["envFile"], path: JsonPath): 
   });
 }
 
-function fileOf(value: unknown): unknown {
+export function fileOf(value: unknown): unknown {
   return typeof value === "object" && value !== null && "file" in value ? value.file : undefined;
 }
 

@@ -57,7 +57,7 @@ function scriptWarnings({ worker, user }: PartialProcess, path: JsonPath, folder
 type FilesContext = { readonly folder: string; readonly parallelism: number };
 
 /** Absolute paths: one for each instance, if the path has placeholders. */
-function filesFor(path: string, process: PartialProcess, { folder, parallelism }: FilesContext): readonly string[] {
+export function filesFor(path: string, process: PartialProcess, { folder, parallelism }: FilesContext): readonly string[] {
   return instances(process, "", parallelism).map(({ index }) => {
     const filled = fillInstance(path, index === undefined ? undefined : placeOf(index, process.cluster?.startPort));
     return pathIn(folder, filledIn(filled), process.user);
