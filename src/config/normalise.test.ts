@@ -257,6 +257,15 @@ test("2.3 global logger settings are defaults, a process overrides them key by k
   assert.deepEqual(spec({ logger: { stderr: "x.log" } }, { logger }).log, { ...all, stderr: "/shop/x.log" });
 });
 
+test("2.3 decorateFiles: each process knows which of its files others have, too", () => {
+  const cluster = { instances: 2 };
+  const shared = (fields: object) => specs({ cluster, logger: { decorateFiles: true, ...fields } }).map(({ log }) => log.sharedFiles);
+  assert.deepEqual(shared({ stdout: "one.log", stderr: "{id}.err" }), [["/shop/one.log"], ["/shop/one.log"]]);
+  assert.deepEqual(shared({ stdout: "one.log", stderr: "one.log" }), [["/shop/one.log"], ["/shop/one.log"]]);
+  assert.deepEqual(shared({ stdout: "{id}.log" }), [undefined, undefined]);
+  assert.deepEqual(shared({ stdout: "one.log", decorateFiles: false }), [undefined, undefined]);
+});
+
 test("2.3 a process's stdout file takes stderr too, even from a global stderr file", () => {
   const { stdout, stderr } = spec({ logger: { stdout: "own.log" } }, { logger: { stdout: "all.log", stderr: "err.log" } }).log;
   assert.deepEqual({ stdout, stderr }, { stdout: "/shop/own.log", stderr: undefined });

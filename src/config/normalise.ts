@@ -40,9 +40,11 @@ export function normalise(raw: RawConfig, context: CheckContext): Omit<Config, "
   return {
     name,
     stateDir: stateDirOf(context.folder, name),
-    processes: raw.processes.flatMap((process) =>
-      instances(process, name, context.parallelism).map((instance) =>
-        specOf(process, instance, { raw, folder: context.folder, parallelism: context.parallelism }),
+    processes: withSharedFiles(
+      raw.processes.flatMap((process) =>
+        instances(process, name, context.parallelism).map((instance) =>
+          specOf(process, instance, { raw, folder: context.folder, parallelism: context.parallelism }),
+        ),
       ),
     ),
     console: {
@@ -238,6 +240,20 @@ function logSpec(
     ...(rotation !== undefined && { rotation }),
     ...((global?.internalLogHours ?? LOGGER.internalLogHours.default) > 0 && { stored: true as const }),
   };
+}
+
+/** Names in each specification those of its files in which lines need an id. */
+function withSharedFiles(specs: readonly ProcessSpec[]): readonly ProcessSpec[] {
+  const users = new Map<string, number>();
+  for (const { log } of specs) for (const file of filesOf(log)) users.set(file, (users.get(file) ?? 0) + 1);
+  return specs.map((spec) => {
+    const sharedFiles = spec.log.decorateFiles ? filesOf(spec.log).filter((file) => (users.get(file) ?? 0) > 1) : [];
+    return sharedFiles.length === 0 ? spec : { ...spec, log: { ...spec.log, sharedFiles } };
+  });
+}
+
+function filesOf({ stdout, stderr }: LogSpec): readonly string[] {
+  return [...new Set([stdout ?? [], stderr ?? []].flat())];
 }
 
 /** Whether the output goes anywhere. */

@@ -40,6 +40,8 @@ export type LogSpec = {
   readonly stdout?: string;
   readonly stderr?: string;
   readonly decorateFiles: boolean;
+  /** Those of its files that other processes have, too. Absent: none, or the lines have no ids. */
+  readonly sharedFiles?: readonly string[];
   readonly rotation?: Rotation;
   /** The output goes to the log store too. */
   readonly stored?: true;
@@ -149,6 +151,7 @@ const otherParts: MembersOf<OtherParts> = {
     stdout: optional(string()),
     stderr: optional(string()),
     decorateFiles: boolean(),
+    sharedFiles: optional(list(string())),
     rotation: optional(rotation),
     stored: optional(literal(true)),
   }),

@@ -22,6 +22,8 @@ export type CaptureSpec = {
   readonly stderr?: string;
   /** In files, each line begins with a time stamp, then the id where several processes share the file. */
   readonly decorateFiles: boolean;
+  /** Files that other processes have too, whether or not they run. Absent: none, or a service of 1.0.0. */
+  readonly sharedFiles?: readonly string[];
   readonly rotation?: Rotation;
   /** Present: the lines go to the log store too, as those of this run. */
   readonly store?: { readonly run: number; readonly instance?: number };

@@ -38,6 +38,7 @@ const CAPTURE = schemaFor<CaptureSpec>({
   stdout: optional(string()),
   stderr: optional(string()),
   decorateFiles: boolean(),
+  sharedFiles: optional(list(string())),
   rotation: optional(schemaFor<Rotation>({ sizeBytes: amount, ageMs: amount, totalBytes: amount, gzip: boolean() })),
   store: optional(openObject({ run: integer(), instance: optional(integer()) })),
 });

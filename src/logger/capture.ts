@@ -33,7 +33,8 @@ function fileSink(spec: CaptureSpec, which: StreamName, files: LogFiles, killing
   const share = files.share(path, spec.id, spec.rotation);
   if (killing !== undefined) share.file.markRestart(killing);
   const isAmongOutput = which === "err" && path === spec.stdout;
-  return spec.decorateFiles ? decoratedFile(share, spec.id, isAmongOutput ? ERROR_MARK : "") : plainFile(share);
+  if (!spec.decorateFiles) return plainFile(share);
+  return decoratedFile(share, { id: spec.id, mark: isAmongOutput ? ERROR_MARK : "", isShared: spec.sharedFiles?.includes(path) === true });
 }
 
 /** `killing`: see `LogFile.markRestart`; absent if no logger was killed. */

@@ -226,6 +226,47 @@ test("2.3 decorateFiles: an ISO time before each line, a mark at errors among ou
   assert.deepEqual(read("plain.log"), ["plain"]);
 });
 
+test("2.3 decorateFiles: processes that share a file in turns have their ids, whatever was killed or added meanwhile", async (context) => {
+  const logger = { stdout: "shared.log", stderr: "own-{id}.log", decorateFiles: true };
+  const sharer = (id: string, more: object = {}) => ({ id, cmd: `echo ${id}; echo ${id} >&2`, logger, ...more });
+  const other = {
+    id: "other",
+    cmd: "until [ -e go ]; do sleep 0.02; done; echo other",
+    autostart: true,
+    logger: { ...logger, stdout: "other.log" },
+  };
+  const procman = await startProcman(context, [sharer("one", { autostart: true }), sharer("two"), other]);
+  const run = async (...args: string[]) => {
+    const { code, out, err } = await command(procman.folder, args);
+    assert.equal(code, 0, out + err);
+  };
+  await procman.line(/one .*finished/);
+  await run("start", "two", "--no-wait");
+  await procman.line(/two .*finished/);
+  const killed = procman.helper("logger");
+  process.kill(killed, "SIGKILL");
+  await eventually(() => ([killed, undefined].includes(procman.helperIfUp("logger")) ? undefined : true));
+  await run("start", "one", "--no-wait");
+  await procman.count(/one .*finished/, 2);
+  await run("upgrade");
+  await run("start", "two", "--no-wait");
+  await procman.count(/two .*finished/, 2);
+  const added = { ...sharer("added"), logger: other.logger };
+  writeFileSync(
+    join(procman.folder, "procman.json"),
+    JSON.stringify({ processes: [sharer("one", { autostart: true }), sharer("two"), other, added] }),
+  );
+  await run("reload");
+  writeFileSync(join(procman.folder, "go"), "");
+  await procman.line(/other .*finished/);
+  assert.equal(await procman.stop(), 0);
+  const texts = (file: string): readonly string[] =>
+    linesOf(readFileSync(join(procman.folder, file), "utf8")).flatMap((line) => (line.startsWith("[procman") ? [] : [line.slice(25)]));
+  assert.deepEqual(texts("shared.log"), ["one one", "two two", "one one", "two two"]);
+  assert.deepEqual(texts("own-one.log"), ["one", "one"]);
+  assert.deepEqual(texts("other.log"), ["other other"]);
+});
+
 test("2.3 console: each line of both streams with the id before it, standard error marked, no time and no colours without a terminal", async (context) => {
   const procman = await startProcman(context, [
     { id: "web", cmd: "echo out; echo err >&2; printf last", autostart: true, logger: { console: true } },
