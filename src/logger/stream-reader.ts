@@ -24,10 +24,10 @@ export function plainFile({ file, release }: FileShare): LineSink {
 }
 
 /** `isShared`: with the id, also while no other process has the file open. */
-type LineDecoration = { readonly id: string; readonly mark: string; readonly isShared: boolean };
+type FileLineStyle = { readonly id: string; readonly mark: string; readonly isShared: boolean };
 
 /** `2026-11-21T10:00:00.000Z web ! text`: with the id if several processes share the file, and `!` for errors among other output. */
-export function decoratedFile(share: FileShare, { id, mark, isShared }: LineDecoration): LineSink {
+export function decoratedFile(share: FileShare, { id, mark, isShared }: FileLineStyle): LineSink {
   const { file, release } = share;
   const own = fileId(id);
   const before = (): string => `${stamp(Date.now())} ${isShared || share.isMixed ? own : ""}${mark}`;

@@ -19,9 +19,9 @@ type WrittenContext = {
 };
 
 /** A file, and where the configuration names it. */
-type NamedFile = { readonly file: string; readonly path: JsonPath };
+type FileMention = { readonly file: string; readonly path: JsonPath };
 type OwnedFile = { readonly file: string; readonly owner: string };
-type WrittenFile = NamedFile & { readonly pattern: string; readonly isPidFile: boolean };
+type WrittenFile = FileMention & { readonly pattern: string; readonly isPidFile: boolean };
 
 /** Logs may be shared; two processes with one pid file are found elsewhere. */
 export function writtenFileErrors(config: PartialConfig, context: WrittenContext): readonly Finding[] {
@@ -59,7 +59,7 @@ function ownersOf(files: readonly OwnedFile[], real: RealFiles): ReadonlyMap<str
   );
 }
 
-function nameOf({ path }: NamedFile, { nameOf: named = showPath }: WrittenContext): string {
+function nameOf({ path }: FileMention, { nameOf: named = showPath }: WrittenContext): string {
   return named(path);
 }
 
@@ -107,12 +107,12 @@ function readFiles(config: PartialConfig, context: WrittenContext): readonly Own
   ];
 }
 
-function fileAt(file: string | undefined, path: JsonPath, folder: string, user?: string | number): readonly NamedFile[] {
+function fileAt(file: string | undefined, path: JsonPath, folder: string, user?: string | number): readonly FileMention[] {
   return file === undefined ? [] : [{ file: pathIn(folder, file, user), path }];
 }
 
 /** Env files, secrets and the script. */
-function readBy(process: PartialProcess, path: JsonPath, { config, ...context }: ProcessContext): readonly NamedFile[] {
+function readBy(process: PartialProcess, path: JsonPath, { config, ...context }: ProcessContext): readonly FileMention[] {
   const secrets = ({ env = {} }: PartialProcess, at: JsonPath): readonly (readonly [unknown, JsonPath])[] =>
     Object.entries(env).map(([name, value]) => [fileOf(value), [...at, "env", name, "file"]]);
   const named = [
