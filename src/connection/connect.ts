@@ -6,7 +6,8 @@ import { Client } from "../client/client.ts";
 import type { StreamObserver } from "../client/subscription.ts";
 import type { Request, SendRequest } from "../client/transport.ts";
 import type { Location } from "../config/find-config.ts";
-import { expiresIn, payloadOf } from "../contract/token-claims.ts";
+import { ROUTES } from "../contract/routes.ts";
+import { DASHBOARD_SECONDS, expiresIn, payloadOf } from "../contract/token-claims.ts";
 import { monotonicMs } from "../os/clock.ts";
 import { signJwt } from "../os/jwt.ts";
 import { storedSecret } from "../os/secret.ts";
@@ -82,7 +83,9 @@ function tokenOf({ seconds, ...claims }: TokenOrder, secret: Uint8Array): string
   return signJwt(payloadOf({ ...claims, scopes: ["admin"], expires: expiresIn(seconds), ...(user && { user }) }), secret);
 }
 
-function validityOf({ headers, patienceSeconds = 0 }: Request): number {
+function validityOf({ path, headers, patienceSeconds = 0 }: Request): number {
+  // What the page gets for its code ends with this token.
+  if (path === ROUTES.code.path) return DASHBOARD_SECONDS;
   return (headers.accept === "text/event-stream" ? STREAM_SECONDS : TOKEN_SECONDS) + patienceSeconds;
 }
 

@@ -24,12 +24,14 @@ export type Claims = {
   readonly process?: string;
   /** It sees and acts on these only; without the scope `admin`. */
   readonly limits?: TokenLimits;
+  /** Of a token that another one has asked for: the consumer of that one, whose revocation ends it, too. */
+  readonly by?: string;
   /** Of a command: the Unix user behind it, by its own account. A program that can sign tokens may do everything. */
   readonly user?: string;
 };
 
 /** The payload to sign (RFC 7519, 4.1). */
-export function payloadOf({ audience, consumer, scopes, process, expires, limits, user }: Claims): object {
+export function payloadOf({ audience, consumer, scopes, process, expires, limits, by, user }: Claims): object {
   const scope = scopes.join(" ");
   return {
     iss: ISSUER,
@@ -40,9 +42,13 @@ export function payloadOf({ audience, consumer, scopes, process, expires, limits
     // A version that doesn't know limits must find no scope.
     ...(limits === undefined ? { scope } : { limited: { scope, ...limits } }),
     ...(process === undefined ? {} : { process }),
+    ...(by === undefined ? {} : { by }),
     ...(user === undefined ? {} : { user }),
   };
 }
+
+/** Longest validity of a token of the dashboard. Seconds. */
+export const DASHBOARD_SECONDS = 43_200;
 
 /** Expiry of a token that is valid for so long. Seconds since 1970. */
 export function expiresIn(seconds: number): number {

@@ -21,9 +21,11 @@ export async function verifyToken(token: string, audience: string, secret: Uint8
   // A date in the future comes from a wrong clock, or is forged.
   if (Number(payload.iat) > Date.now() / 1_000 + LEEWAY_SECONDS) throw new Error("it was issued in the future");
   if (typeof payload.sub !== "string" || payload.sub === "") throw new Error("it names no consumer");
+  if (payload.by !== undefined && typeof payload.by !== "string") throw new Error("it doesn't say who asked for it");
   return {
     audience,
     consumer: payload.sub,
+    ...(payload.by !== undefined && { by: payload.by }),
     ...powersOf(payload.scope, payload.limited),
     ...(payload.exp === undefined ? {} : { expires: payload.exp }),
     ...(typeof payload.process === "string" ? { process: payload.process } : {}),

@@ -53,9 +53,10 @@ export class Authenticator {
   }
 
   /** Why a token is no longer valid; undefined if it is. */
-  refusal({ claims: { consumer, expires = Infinity }, secret }: TokenGrant): string | undefined {
+  refusal({ claims: { consumer, by, expires = Infinity }, secret }: TokenGrant): string | undefined {
     if (secret !== this.#access.secret()) return "its token was signed with a secret that was replaced; create another";
-    if (this.#access.isRevoked(consumer)) return `the tokens of the consumer "${consumer}" are revoked`;
+    const revoked = [consumer, by].find((each) => each !== undefined && this.#access.isRevoked(each));
+    if (revoked !== undefined) return `the tokens of the consumer "${revoked}" are revoked`;
     return Date.now() / 1_000 > expires + LEEWAY_SECONDS ? "its token has expired; create another" : undefined;
   }
 

@@ -7,6 +7,8 @@ import { type TestContext, test } from "node:test";
 import { brotliDecompressSync } from "node:zlib";
 import { compressed, dashboardFiles } from "../../scripts/dashboard-files.mjs";
 import { type ApiRig, startApi } from "../../test/support/control-rig.ts";
+import { verifyToken } from "../contract/token.ts";
+import { expiresIn } from "../contract/token-claims.ts";
 
 type BuiltFiles = { readonly files: ReadonlyMap<string, Buffer>; readonly manifest: { readonly assets: Readonly<Record<string, string>> } };
 
@@ -132,6 +134,30 @@ test("a code needs the scope admin, and bad input of the exchange is refused", a
   for (const body of [{}, { code: "" }, { code: 1 }, { code: "x".repeat(101) }, { code: "x", more: 1 }, []])
     assert.equal((await exchange(api, body)).status, 400, JSON.stringify(body));
   assert.equal((await exchange(api, { code: "x".repeat(2_000) })).status, 413);
+});
+
+test("a token makes none that outlives its expiry, its revocation or a new secret; the log names who has asked for it", async (context) => {
+  const { api } = await startDashboard(context);
+  const tokenOf = async (asker: string): Promise<string> =>
+    (await exchange(api, { code: (await api.client(asker).dashboardCode()).code })).answer.token ?? "";
+  const expires = expiresIn(60);
+  const child = await tokenOf(await tokenOf(api.token({ consumer: "thief", expires })));
+  const claims = await verifyToken(child, "test", api.secrets.now);
+  assert.deepEqual([claims.consumer, claims.by, claims.expires], ["dashboard", "thief", expires]);
+  const unlimited = await verifyToken(await tokenOf(api.token()), "test", api.secrets.now);
+  assert.ok(Math.abs((unlimited.expires ?? 0) - expiresIn(43_200)) <= 2, "no token of the dashboard is valid for more than 12 hours");
+  await api.client(child).act("web", "restart");
+  assert.ok(
+    api.rig.auditLines.some((line) => line.includes('"dashboard of thief"')),
+    api.rig.auditLines.join("\n"),
+  );
+  const { code } = await api.client(child).dashboardCode();
+  api.revoked.add("thief");
+  await assert.rejects(api.client(child).processes(), { code: "unauthorized" });
+  assert.equal((await exchange(api, { code })).status, 401);
+  const { code: another } = await api.client().dashboardCode();
+  api.secrets.now = Buffer.alloc(32, 9);
+  assert.match((await exchange(api, { code: another })).answer.detail ?? "", /secret that was replaced/);
 });
 
 test("a token of the dashboard is revoked like any other, by its consumer", async (context) => {

@@ -3,14 +3,12 @@ import { join } from "node:path";
 import { ProcmanError } from "../base/errors.ts";
 import type { Caller } from "../contract/control.ts";
 import type { DashboardAccess, SignInOrder } from "../contract/dashboard-access.ts";
-import { type Claims, expiresIn, SCOPES } from "../contract/token-claims.ts";
+import { type Claims, DASHBOARD_SECONDS, expiresIn, SCOPES } from "../contract/token-claims.ts";
 import { type DashboardFiles, dashboardFiles } from "./dashboard-files.ts";
 import { CODE_SECONDS, SignInCodes } from "./sign-in-codes.ts";
 
 /** Consumer of the tokens that codes are exchanged for. */
 const CONSUMER = "dashboard";
-/** Validity of such a token. Seconds. */
-const TOKEN_SECONDS = 43_200;
 
 export type DashboardPorts = {
   /** Of procman, which is the audience of tokens. */
@@ -24,7 +22,10 @@ export type DashboardPorts = {
   readonly folder?: string;
 };
 
-type CodeOrder = SignInOrder & { readonly caller: Caller };
+/** Who asks for a code: with which token, and why that is no longer valid. undefined: it is. */
+export type CodeAsker = { readonly caller: Caller; readonly claims: Claims; readonly refusal: () => string | undefined };
+
+type CodeOrder = SignInOrder & CodeAsker;
 
 export class Dashboard {
   readonly #ports: DashboardPorts;
@@ -36,12 +37,12 @@ export class Dashboard {
     this.#codes = codes;
   }
 
-  /** What the dashboard does for this caller. */
-  access(caller: Caller): DashboardAccess {
+  /** What the dashboard does. Only a token can ask for codes. */
+  access(asker?: CodeAsker): DashboardAccess {
     return {
       page: async () => (await this.#loaded()).page,
       asset: async (name) => (await this.#loaded()).asset(name),
-      makeCode: (order) => ({ code: this.#codes.make({ ...order, caller }), expiresInSeconds: CODE_SECONDS }),
+      makeCode: (order) => ({ code: this.#codes.make({ ...order, ...(asker as CodeAsker) }), expiresInSeconds: CODE_SECONDS }),
       exchange: ({ code }) => ({ token: this.#exchange(code) }),
     };
   }
@@ -58,16 +59,16 @@ export class Dashboard {
   #exchange(code: string): string {
     const { audience, sign, noted, refused } = this.#ports;
     const order = this.#codes.take(code);
-    if (order === undefined) {
-      refused("a sign-in to the dashboard was refused: its code was used before, or is too old");
-      throw new ProcmanError(
-        "unauthorized",
-        `Cannot sign in: the code of this link was used before, or is older than ${CODE_SECONDS} s; run "procman dashboard" again`,
-      );
+    const why = order === undefined ? `its code was used before, or is older than ${CODE_SECONDS} s` : order.refusal();
+    if (order === undefined || why !== undefined) {
+      refused(`a sign-in to the dashboard was refused: ${why}`);
+      throw new ProcmanError("unauthorized", `Cannot sign in: ${why}; run "procman dashboard" again`);
     }
-    const { scopes = SCOPES, caller } = order;
+    const { scopes = SCOPES, caller, claims } = order;
     const { consumer, user } = caller;
     noted(`dashboard opened for "${consumer}"${user === undefined ? "" : ` (${user})`}, with the scopes ${scopes.join(", ")}`);
-    return sign({ audience, consumer: CONSUMER, scopes, expires: expiresIn(TOKEN_SECONDS), ...(user === undefined ? {} : { user }) });
+    // It ends with the token that has asked for it: by its expiry, or by a revocation of its consumer.
+    const expires = Math.min(claims.expires ?? Infinity, expiresIn(DASHBOARD_SECONDS));
+    return sign({ audience, consumer: CONSUMER, by: claims.by ?? claims.consumer, scopes, expires, ...(user && { user }) });
   }
 }

@@ -1,19 +1,21 @@
 /** The REST API server: finds the route, authenticates and authorizes, answers. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
-import type { Server as TlsServer } from "node:https";
-import { Server as NetServer, type Socket } from "node:net";
+import { createServer as createNetServer, Server as NetServer, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import type { Server as TlsServer } from "node:tls";
 import { ANONYMOUS, type Caller, type Control } from "../contract/control.ts";
 import type { DashboardAccess, DashboardFile } from "../contract/dashboard-access.ts";
 import { readQuery, writeQuery } from "../contract/query.ts";
 import { Page, type Route, type RouteInput } from "../contract/route.ts";
 import type { Claims } from "../contract/token-claims.ts";
+import { AddressLimit } from "./address-limit.ts";
 import { Authenticator, checkScope, type TokenAccess } from "./auth.ts";
 import { Connections } from "./connections.ts";
-import type { Dashboard } from "./dashboard.ts";
+import type { CodeAsker, Dashboard } from "./dashboard.ts";
 import { type StreamLimits, Streams } from "./event-streams.ts";
 import type { TokenGrant } from "./grant-cache.ts";
 import { allow, OriginCheck } from "./origin.ts";
+import { PortSocket, Turns } from "./port-socket.ts";
 import { RateLimiter } from "./rate-limit.ts";
 import { RefusalLog } from "./refusal-log.ts";
 import { readBody, refuseBody } from "./request-body.ts";
@@ -25,7 +27,8 @@ export type ApiLimits = StreamLimits & {
   readonly connections: number;
   /** From this number of connections on, a new one closes the idlest of those without a valid token. */
   readonly crowded: number;
-  /** Timeouts for the headers and the whole request. Milliseconds. */
+  /** Timeouts for the handshake of TLS, the headers, and the whole request. Milliseconds. */
+  readonly handshakeMs: number;
   readonly headersMs: number;
   readonly requestMs: number;
 };
@@ -33,6 +36,7 @@ export type ApiLimits = StreamLimits & {
 const LIMITS: ApiLimits = {
   connections: 1_024,
   crowded: 900,
+  handshakeMs: 3_000,
   headersMs: 10_000,
   requestMs: 30_000,
   streams: 512,
@@ -69,10 +73,12 @@ const LAST_ANSWERS_MS = 100;
 /** Length of a path in the log. Characters. */
 const PATH_SHOWN = 200;
 const NEVER = new AbortController().signal;
+/** As `node:http` has its sockets. */
+const HALF_OPEN = { allowHalfOpen: true, noDelay: true } as const;
 
 export class Api {
-  /** The servers, not listening yet: for its port, and for the Unix socket. */
-  readonly server: Server | TlsServer;
+  /** The servers, not listening yet: for its port, and for the Unix socket, which answers the requests of both. */
+  readonly server: NetServer | TlsServer;
   readonly local: Server;
   readonly #control: (caller: Caller) => Control;
   readonly #denied: (text: string) => void;
@@ -80,6 +86,8 @@ export class Api {
   readonly #origin: OriginCheck;
   readonly #streams: Streams;
   readonly #rates = new RateLimiter();
+  readonly #addresses = new AddressLimit();
+  readonly #turns = new Turns();
   readonly #connections: Connections;
   readonly #makeDashboard: () => Promise<Dashboard>;
   #dashboard: Promise<Dashboard> | undefined;
@@ -87,7 +95,7 @@ export class Api {
 
   constructor(given: ApiOptions) {
     const { control, access, audience, hostname, tls = false, cors, hosts, limits, denied = () => undefined } = given;
-    const { connections, crowded, headersMs, requestMs, ...streams } = { ...LIMITS, ...limits };
+    const { connections, crowded, handshakeMs, headersMs, requestMs, ...streams } = { ...LIMITS, ...limits };
     this.#control = control;
     this.#denied = denied;
     const refusals = new RefusalLog(denied);
@@ -104,18 +112,15 @@ export class Api {
     };
     const handle = (request: IncomingMessage, response: ServerResponse): void =>
       void this.#handle(request, response).catch((error: unknown) => sendProblem(response, error));
-    this.server = tls
-      ? process.getBuiltinModule("node:https").createServer({ ...options, handshakeTimeout: headersMs }, handle)
-      : createServer(options, handle);
     this.local = createServer(options, handle);
+    this.local.on("clientError", refuseConnection);
+    this.local.on("checkExpectation", refuseExpectation);
+    // It begins to track its connections.
+    this.local.emit("listening");
     this.#connections = new Connections(crowded);
-    this.server.on(tls ? "secureConnection" : "connection", (socket: Socket) => this.#connections.add(socket));
-    this.local.on("connection", (socket) => this.#connections.addTrusted(socket));
-    for (const server of [this.server, this.local]) {
-      server.maxConnections = connections;
-      server.on("clientError", refuseConnection);
-      server.on("checkExpectation", refuseExpectation);
-    }
+    this.local.on("connection", (socket) => void (socket instanceof PortSocket || this.#connections.addTrusted(socket)));
+    this.server = tls ? this.#tlsServer(handshakeMs) : createNetServer(HALF_OPEN, (socket) => this.#serve(socket));
+    this.server.maxConnections = connections;
   }
 
   /** Tokens may have become invalid: ends their streams. */
@@ -132,27 +137,55 @@ export class Api {
     this.#streams.close();
     this.#connections.closeIdle();
     await this.#connections.drained(LAST_ANSWERS_MS);
-    for (const server of servers) server.closeAllConnections();
+    this.#connections.closeAll();
     await Promise.all(closed);
   }
 
+  #tlsServer(handshakeTimeout: number): TlsServer {
+    const options = { ...HALF_OPEN, handshakeTimeout, ALPNProtocols: ["http/1.1"] };
+    const handshakes = new Map<string, Socket>();
+    const server = process.getBuiltinModule("node:tls").createServer(options, (socket) => {
+      this.#serve(socket);
+      this.#connections.forget(handshakes.get(peerOf(socket)) ?? socket);
+    });
+    server.on("tlsClientError", (_error, socket) => socket.destroy());
+    return server.on("connection", (socket) => {
+      const peer = peerOf(socket);
+      handshakes.set(peer, socket);
+      socket.once("close", () => handshakes.delete(peer));
+      this.#connections.add(socket);
+    });
+  }
+
+  /** A connection of the port. */
+  #serve(socket: Socket): void {
+    const served = new PortSocket(socket, this.#turns);
+    this.#connections.add(served);
+    this.local.emit("connection", served);
+  }
+
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { socket } = request as { readonly socket: Socket | PortSocket };
+    this.#connections.used(socket, response);
+    if (socket instanceof PortSocket) socket.begun(request, response);
     useOriginForm(request);
     const { method = "", url = "" } = request;
-    this.#connections.used(request.socket, response);
     // An action would not be carried out any more: the client must not take it for done.
-    if (this.#isClosing && method === "POST") return void request.socket.destroy();
+    if (this.#isClosing && method === "POST") return void socket.destroy();
     if (this.#isClosing) response.setHeader("connection", "close");
     const cut = url.indexOf("?");
     const path = cut < 0 ? url : url.slice(0, cut);
     allow(response, this.#origin.check(request.headers));
-    if (method === "OPTIONS" && (path === "*" || methodsOf(path).length > 0)) return sendOptions(response, path);
+    const isOptions = method === "OPTIONS" && (path === "*" || methodsOf(path).length > 0);
+    if (isOptions || isOpen(path)) this.#addresses.admit(request);
+    if (isOptions) return sendOptions(response, path);
     // Without a token only routes that need none are answered.
     const match = isOpen(path) ? matchRoute(method, path) : undefined;
     const query = cut < 0 ? "" : url.slice(cut + 1);
     if (match !== undefined) return this.#answerAnyone({ request, response, query, ...match });
     const grant = await this.#authenticator.grant(request);
-    this.#connections.trust(request.socket);
+    this.#connections.trust(socket);
+    if (socket instanceof PortSocket) socket.trust();
     const found = matchRoute(method, path);
     this.#checkScope(grant, found.route, path);
     await this.#answer({ request, response, query, grant, ...found });
@@ -161,14 +194,14 @@ export class Api {
   async #answerAnyone({ request, response, route, id, query }: OpenRequest): Promise<void> {
     const values = readQuery(query, route.parameters);
     const body = route.body === undefined ? undefined : await readBody(request, { ...route.body, onRead: () => undefined });
-    const input: RouteInput = { id, query: values, body, signal: NEVER, dashboard: () => this.#access(ANONYMOUS) };
+    const input: RouteInput = { id, query: values, body, signal: NEVER, dashboard: () => this.#access() };
     await sendResult({ request, response, route }, await route.answer(this.#control(ANONYMOUS), input));
   }
 
   /** Loaded when it is asked for. */
-  async #access(caller: Caller): Promise<DashboardAccess> {
+  async #access(asker?: CodeAsker): Promise<DashboardAccess> {
     this.#dashboard ??= this.#makeDashboard();
-    return (await this.#dashboard).access(caller);
+    return (await this.#dashboard).access(asker);
   }
 
   #checkScope({ claims }: TokenGrant, { method, scope }: Route, path: string): void {
@@ -193,13 +226,19 @@ export class Api {
     const lasts = streams || (typeof query.wait === "number" && query.wait > 0);
     const signal = lasts ? this.#streams.admit(response, grant) : NEVER;
     const caller = callerOf(grant);
-    const input: RouteInput = { id, query, body, signal, dashboard: () => this.#access(caller), ...lastEventId(request) };
+    const asker = { caller, claims: grant.claims, refusal: () => this.#authenticator.refusal(grant) };
+    const input: RouteInput = { id, query, body, signal, dashboard: () => this.#access(asker), ...lastEventId(request) };
     const control = this.#control(caller);
     if (streams) return this.#streams.write(response, (follow ?? route).answer(control, input) as AsyncIterable<unknown>);
     const result = await route.answer(control, input);
     if (result instanceof Page) sendPage(asked, result);
     else await sendResult(asked, result);
   }
+}
+
+/** A client in a handshake and after it. */
+function peerOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
 }
 
 type OpenRequest = RouteMatch & {
@@ -218,8 +257,13 @@ async function loadDashboard(
   return new Dashboard({ audience, sign, noted, refused, ...(folder === undefined ? {} : { folder }) });
 }
 
-function callerOf({ claims: { consumer, process, limits, user } }: TokenGrant): Caller {
-  return { consumer, ...(process === undefined ? {} : { process }), ...(limits && { limits }), ...(user && { user }) };
+function callerOf({ claims: { consumer, by, process, limits, user } }: TokenGrant): Caller {
+  return {
+    consumer: by === undefined ? consumer : `${consumer} of ${by}`,
+    ...(process === undefined ? {} : { process }),
+    ...(limits && { limits }),
+    ...(user && { user }),
+  };
 }
 
 type Answered = Pick<OpenRequest, "request" | "response" | "route">;

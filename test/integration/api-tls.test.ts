@@ -1,7 +1,9 @@
 /** `api.tls`: the API's port speaks TLS. */
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { get } from "node:https";
+import { connect as connectPlain } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { connect, type PeerCertificate, type TLSSocket } from "node:tls";
@@ -9,6 +11,7 @@ import type { Endpoint } from "../../src/contract/records.ts";
 import { certificateIn } from "../support/certificate.ts";
 import { procman as command } from "../support/cli.ts";
 import { freePort } from "../support/free-ports.ts";
+import { assertWithin } from "../support/machine-pace.ts";
 import { eventually, folderWith, type ProcessConfig, Procman } from "../support/procman-process.ts";
 import { DIST } from "../support/product.ts";
 
@@ -130,4 +133,26 @@ test("without its certificate the API has no port, which commands say; it is ser
   await procman.line(/the API is served at 127\.0\.0\.1:\d+ now/);
   assert.equal((await answer(port, "/health", ca)).status, 200);
   assert.match((await command(folder, ["dashboard", "--no-open"])).out, new RegExp(`https://127\\.0\\.0\\.1:${port}/#code=`));
+});
+
+test("connections that never begin their handshake lock nobody out", async (context) => {
+  const { folder, port, ca } = await rigOf(context);
+  const procman = new Procman(folder);
+  context.after(() => procman.close());
+  await publishedIn(folder);
+  const silent = await Promise.all(
+    Array.from({ length: 1_024 }, async () => {
+      const socket = connectPlain(port, "127.0.0.1");
+      context.after(() => void socket.destroy());
+      await once(
+        socket.on("error", () => undefined),
+        "connect",
+      );
+      return socket;
+    }),
+  );
+  for (let count = 0; count < 18; count += 1) assert.equal((await answer(port, "/health", ca)).status, 200);
+  const began = performance.now();
+  await Promise.all(silent.map((socket) => (socket.closed ? undefined : once(socket.resume(), "close"))));
+  assertWithin(5_000, performance.now() - began, "the end of all connections without a handshake");
 });

@@ -3,7 +3,7 @@ import { type AddressInfo, createServer, type ListenOptions, type Server } from 
 import { setTimeout as sleep } from "node:timers/promises";
 import { holderOfPort } from "../../os/port-owner.ts";
 import { handleOf } from "../../os/server-handle.ts";
-import { EarlyConnections, type HttpServer } from "./early-connections.ts";
+import { EarlyConnections } from "./early-connections.ts";
 
 /** Most connections that wait before the API answers. */
 const WAITING_LIMIT = 256;
@@ -71,7 +71,7 @@ export class ApiListener {
   }
 
   /** Hands socket and waiting connections over to `to`. */
-  async handOver(to: HttpServer): Promise<void> {
+  async handOver(to: Server): Promise<void> {
     const server = this.#server;
     if (server === undefined) return;
     this.#server = undefined;

@@ -1,14 +1,10 @@
 /** Connections that come before the API is loaded: they wait, and are then served. */
-import type { Server as PlainServer } from "node:http";
-import type { Server as TlsServer } from "node:https";
 import type { Server, Socket } from "node:net";
-
-export type HttpServer = PlainServer | TlsServer;
 
 export class EarlyConnections {
   readonly #waiting = new Set<Socket>();
   readonly #onEarlyConnection: () => void;
-  #http: HttpServer | undefined;
+  #http: Server | undefined;
 
   constructor(onEarlyConnection: () => void) {
     this.#onEarlyConnection = onEarlyConnection;
@@ -22,7 +18,7 @@ export class EarlyConnections {
   };
 
   /** Hands the listening socket of `from`, and what waits, over to `to`. */
-  async passOn(from: Server, to: HttpServer): Promise<void> {
+  async passOn(from: Server, to: Server): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       to.on("error", reject);
       // Both use the same socket, so no client is refused meanwhile.
@@ -32,7 +28,7 @@ export class EarlyConnections {
   }
 
   /** Hands over what waits and what comes later. */
-  forward(to: HttpServer): void {
+  forward(to: Server): void {
     this.#http = to;
     for (const socket of this.#waiting) serve(to, socket);
     this.#waiting.clear();
@@ -43,7 +39,7 @@ export class EarlyConnections {
   }
 }
 
-function serve(http: HttpServer, socket: Socket): void {
+function serve(http: Server, socket: Socket): void {
   http.emit("connection", socket);
   socket.resume();
 }

@@ -60,8 +60,6 @@ export class UnixListener {
 
   /** Hands waiting and later connections over to `to`. */
   handOver(to: HttpServer): void {
-    // It begins to track its connections: it can't listen on the handle of a Unix socket that is open already.
-    to.emit("listening");
     this.#early.forward(to);
   }
 
