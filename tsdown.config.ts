@@ -5,14 +5,14 @@ import { defineConfig, type UserConfig } from "tsdown";
 
 const bundled = new Set<string>();
 
-/** Records the npm packages in the bundles, for `scripts/third-party.mjs`. */
+/** Records the folders of the npm packages in the bundles, for `scripts/third-party.mjs`. */
 const RECORD_PACKAGES = {
   name: "record-packages",
   generateBundle: (_options: unknown, files: Readonly<Record<string, { readonly moduleIds?: readonly string[] }>>): void => {
     const modules = Object.values(files).flatMap(({ moduleIds = [] }) => moduleIds);
     for (const id of modules) {
-      const [, name] = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(id) ?? [];
-      if (name !== undefined) bundled.add(name);
+      const [, folder] = /^.*?\/(node_modules\/(?:.*\/node_modules\/)?(?:@[^/]+\/)?[^/]+)\//.exec(id) ?? [];
+      if (folder !== undefined) bundled.add(folder);
     }
     mkdirSync(".cache", { recursive: true });
     writeFileSync(".cache/bundled.json", JSON.stringify([...bundled].sort()));

@@ -5,12 +5,13 @@ import { ROOT, runCommand } from "./run-command.mjs";
 
 const SBOM_TIMEOUT_MS = 60_000;
 
-/** Names, as the bundler has recorded them. */
-const bundled = JSON.parse(readFileSync(join(ROOT, ".cache/bundled.json"), "utf8"));
+/** By their folders, as the bundler has recorded them: of one name there may be several versions. */
+const bundled = JSON.parse(readFileSync(join(ROOT, ".cache/bundled.json"), "utf8")).map((path) => {
+  const folder = join(ROOT, path);
+  return { folder, ...JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) };
+});
 
-function noticeOf(name) {
-  const folder = join(ROOT, "node_modules", name);
-  const { version, license, homepage = "" } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+function noticeOf({ folder, name, version, license, homepage = "" }) {
   const files = readdirSync(folder).filter((file) => /^(licen[cs]e|notice|copying|thirdparty)/i.test(file));
   if (!files.some((file) => /^(licen[cs]e|copying)/i.test(file))) throw new Error(`${name} has no file with its licence`);
   const texts = files.map((file) => readFileSync(join(folder, file), "utf8").trim());
@@ -31,7 +32,10 @@ async function sbom() {
     ...rest
   } = JSON.parse(output.slice(output.search(/^\{/m), output.search(/^\}/m) + 1));
   const { timestamp: _time, ...about } = metadata;
-  const own = components.filter(({ group, name }) => bundled.includes(group === undefined ? name : `${group}/${name}`));
+  const isBundled = new Set(bundled.map(({ name, version }) => `${name}@${version}`));
+  const own = components.filter(({ group, name, version }) =>
+    isBundled.has(`${group === undefined ? name : `${group}/${name}`}@${version}`),
+  );
   const refs = new Set([metadata.component["bom-ref"], ...own.map((each) => each["bom-ref"])]);
   const shipped = own.map(({ scope: _scope, properties: _properties, ...each }) => each);
   const links = dependencies

@@ -2,7 +2,7 @@
 import { lstatSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { ProcmanError } from "../base/errors.ts";
-import { userName } from "../os/user-names.ts";
+import { userInText } from "../os/user-names.ts";
 
 /** Looked up in this order. */
 export const FILE_NAMES = ["procman.jsonc", "procman.json"] as const;
@@ -37,6 +37,6 @@ function checkOwner(owner: number, folder: string): void {
   if (own === undefined || owner === own || owner === 0) return;
   throw new ProcmanError(
     "configuration-missing",
-    `Cannot use the configuration in ${folder}, which lies above this folder: it belongs to ${userName(owner)}; if it is the right one, name it with --config`,
+    `Cannot use the configuration in ${folder}, which lies above this folder: it belongs to ${userInText(owner)}; if it is the right one, name it with --config`,
   );
 }

@@ -260,7 +260,8 @@ test("a number beyond the greatest value: the message names that value, not quot
   const beyond = 2 ** 53;
   for (const fields of [{ memoryLimit: beyond }, { ulimits: { as: beyond } }, { restartLimit: beyond }])
     assert.match(about(fields), new RegExp(`Found ${beyond}; .* The greatest value is ${Number.MAX_SAFE_INTEGER}\\.$`));
-  assert.match(about({ user: 2 ** 32 }), /The greatest value is 4294967294\.$/);
+  for (const key of ["user", "group"]) assert.match(about({ [key]: 2 ** 31 }), /The greatest value is 2147483647\.$/);
+  for (const odd of ["+0", "-0", " 0", "\t0", "+1", "-1"]) assert.match(about({ user: odd }), /this machine has no such user/, odd);
   for (const memoryLimit of [1.5, true]) assert.doesNotMatch(about({ memoryLimit }), /greatest|quotes/);
 });
 

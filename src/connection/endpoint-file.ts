@@ -11,7 +11,7 @@ import { isFull, leadsThroughLink } from "../os/files.ts";
 import { type Holder, hasLock, holderOf, isAbandoned, runningIn } from "../os/lock.ts";
 import { isAlive, uidsOf } from "../os/process-stat.ts";
 import { checkStateFolder } from "../os/state-folder.ts";
-import { userName } from "../os/user-names.ts";
+import { userInText } from "../os/user-names.ts";
 
 /** Time to wait for the service: one that was killed answers again within half a second. Milliseconds. */
 export const CONNECT_TIMEOUT_MS = 3_000;
@@ -49,7 +49,7 @@ export function livingHolder(stateDir: string): Holder | undefined {
 function ofOwnUser(holder: Holder): Holder {
   const [own, other] = [process.geteuid?.(), uidsOf(holder.pid)?.effective];
   if (own === undefined || other === undefined || other === own) return holder;
-  const name = userName(other);
+  const name = userInText(other);
   throw new ProcmanError("state-folder", `Cannot reach procman: its keeper (pid ${holder.pid}) belongs to ${name}; ask as ${name}`);
 }
 

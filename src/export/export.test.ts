@@ -76,7 +76,22 @@ test("what a target can't do at all blocks the export of the process, with the r
   assert.match(blocked("haproxy", [WEB]).join(), /no cluster has a commonPort .*; give one/);
   assert.match(blocked("kubernetes", [{ id: "job", cmd: "true", cron: "*/10 * * * * *" }]).join(), /^job: cron: .*no words for \*\/10/);
   assert.match(blocked("systemd", [{ id: "job", cmd: "true", cron: "0 3 15W * *" }]).join(), /^job: cron: .*15W/);
-  assert.match(blocked("procfile", [{ ...WEB, cmd: "a\nb" }]).join(), /^web: cmd: .*one line/);
+  assert.match(blocked("procfile", [{ ...WEB, cmd: "a\nb" }]).join(), /^web: a Procfile has one line .* line break; put/);
+  assert.match(blocked("procfile", [{ ...WEB, env: { TEXT: "a\nb" } }]).join(), /^web: a Procfile has one line/);
+  assert.match(blocked("procfile", [{ ...WEB, cwd: "a\nb" }]).join(), /^web: a Procfile has one line/);
+  assert.match(
+    blocked("systemd", [{ ...WEB, cmd: "+server" }]).join(),
+    /^web: cmd: begins with a character that changes how systemd runs it/,
+  );
+  for (const end of ["\\", " ", "\n", "\u2028"]) {
+    const name = `x${end}`;
+    const [logger, env] = [{ stdout: `o${end}`, stderr: `e${end}` }, { KEY: { file: name } }];
+    const fields = ["cwd", "envFile", "env", "logger.stdout", "logger.stderr"];
+    const notes = fields.map(
+      (field) => `web: ${field}: ends with a backslash or a blank, or has a line break, which a unit can't have; choose another name`,
+    );
+    assert.deepEqual(blocked("systemd", [{ ...WEB, cwd: name, envFile: [name], env, logger }]), notes, JSON.stringify(end));
+  }
   assert.match(blocked("kubernetes", [WEB, { ...WEB, id: "web_1" }, { ...WEB, id: "web.1" }]).join(), /^web\.1: id: .*web-1/);
   assert.match(
     blocked("procfile", [

@@ -90,7 +90,7 @@ export function hookOf({ line, timeoutMs }: { readonly line: string; readonly ti
 export function exportsOf(variables: readonly Variable[], secretPath: SecretPath = ({ path }) => path): readonly string[] {
   return variables.map((variable) => {
     const { name } = variable;
-    if (variable.kind === "file") return `${name}="$(cat ${secretWord(secretPath(variable))})" || exit ${EX_CONFIG}\nexport ${name}`;
+    if (variable.kind === "file") return `${name}="$(cat ${secretWord(secretPath(variable))})" || exit ${EX_CONFIG}; export ${name}`;
     return `export ${name}=${wordOf(variable)}`;
   });
 }

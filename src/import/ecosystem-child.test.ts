@@ -37,6 +37,17 @@ test("a file that never ends is ended after the limit, with the processes that i
   }
 });
 
+test("what it has started in sessions of their own is ended too, when it has exported", async (context) => {
+  const child =
+    'require("child_process").spawn("sh", ["-c", "sleep 1000 & echo $! >" + __dirname + "/inner; wait"], { detached: true, stdio: "ignore" })';
+  const text = `const { pid } = ${child}; const fs = require("fs");
+    while (!fs.existsSync(__dirname + "/inner") || fs.readFileSync(__dirname + "/inner", "utf8") === "");
+    module.exports = { apps: [], pid };`;
+  const { folder, data } = exportOf(context, text);
+  const { pid } = (await data) as { readonly pid: number };
+  await eventually(() => [pid, Number(readFileSync(join(folder, "inner"), "utf8"))].every((each) => !isRunning(each)) || undefined);
+});
+
 test("a file that exports more than the limit is refused; what it prints doesn't count", async (context) => {
   const large = exportOf(context, 'module.exports = { apps: [{ name: "x".repeat(5000) }] };', { timeoutMs: 30_000, bytes: 2_000 });
   await assert.rejects(large.data, /it exports more than 2 kB/);
@@ -58,6 +69,8 @@ test("functions, cycles, rejected promises and errors of any kind are data or a 
     ["throw undefined;", /it fails with "undefined"/],
     ["setTimeout(() => { throw new Error('late') }); module.exports = new Promise(() => {});", /it fails with "late" at line 1, column 26/],
     ["process.kill(process.pid, 'SIGKILL');", /it ended by SIGKILL before it exported anything/],
+    ["require('fs').writeSync(3, 'hello'); module.exports = { apps: [] };", /it writes to descriptor 3, .*; leave that one alone/],
+    ["require('fs').writeSync(3, '7'); process.exit(0);", /it writes to descriptor 3/],
     ["require('./absent');", /it fails with "Cannot find module '\.\/absent'/],
   ] as const)
     await assert.rejects(exportOf(context, text).data, { code: "configuration-invalid", message });

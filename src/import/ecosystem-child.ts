@@ -1,14 +1,24 @@
 /** An ecosystem file of pm2 is a program: it runs in a process of its own, with limits on time and output. */
 import { type ChildProcess, spawn } from "node:child_process";
+import { setTimeout as wait } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { ProcmanError } from "../base/errors.ts";
 import { printableLine } from "../base/printable.ts";
+import { RunMarkers } from "../base/run-marker.ts";
+import { isObject } from "../base/schema-check.ts";
+import { signalIfThere } from "../os/process-signal.ts";
+import { markedProcesses } from "../os/process-tree.ts";
+import { randomHex } from "../os/random-key.ts";
 import type { ForeignFile } from "./source-file.ts";
 
 /** `timeoutMs`: milliseconds. */
 export type ProgramLimits = { readonly timeoutMs: number; readonly bytes: number };
 
 const PROGRAM_LIMITS: ProgramLimits = { timeoutMs: 10_000, bytes: 16 * 1024 ** 2 };
+
+const LOOK_MS = 5;
+const EMPTY_LOOKS = 2;
+const MOST_LOOKS = 200;
 
 /** Imports the file and writes what it exports, or its error, to descriptor 3. */
 const RUNNER = `
@@ -33,18 +43,33 @@ import (process.argv[1]).then(async (exported) => {
  * @throws {ProcmanError} `configuration-invalid`: it throws, ends early, doesn't end in time, or exports too much
  */
 export async function exportedBy({ file, shownAs }: ForeignFile, { timeoutMs, bytes }: ProgramLimits = PROGRAM_LIMITS): Promise<unknown> {
+  const markers = new RunMarkers(file, randomHex(16), "PROCMAN_PLUGIN_ID");
   const child = spawn(process.execPath, ["-e", RUNNER, pathToFileURL(file).href], {
     detached: true,
+    env: { ...process.env, PROCMAN_PLUGIN_ID: markers.of("import", 0) },
     stdio: ["ignore", "ignore", "ignore", "pipe"],
   });
   const refuse = (why: string): ProcmanError => new ProcmanError("configuration-invalid", `Cannot import ${shownAs}: ${why}`);
   const { text, problem } = await answerOf(child, { timeoutMs, bytes });
+  await endMarked(markers);
   if (problem !== undefined) throw refuse(problem);
-  const answer = JSON.parse(text) as { readonly data?: unknown; readonly error?: string; readonly stack?: string };
+  const answer = answerIn(text);
+  if (answer === undefined) throw refuse("it writes to descriptor 3, by which procman gets the apps; leave that one alone");
   if (answer.error !== undefined)
     throw refuse(`it fails with ${JSON.stringify(printableLine(answer.error))}${placeIn(answer.stack ?? "", file)}`);
   if (answer.data === undefined) throw refuse("it exports nothing; expected module.exports = { apps: [ … ] }");
   return answer.data;
+}
+
+type RunnerAnswer = { readonly data?: unknown; readonly error?: string; readonly stack?: string };
+
+function answerIn(text: string): RunnerAnswer | undefined {
+  try {
+    const answer: unknown = JSON.parse(text);
+    return isObject(answer) ? answer : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 type ProgramAnswer = { readonly text: string; readonly problem?: string };
@@ -77,6 +102,19 @@ function answerOf(child: ChildProcess, { timeoutMs, bytes }: ProgramLimits): Pro
       resolve({ text, ...(problem !== undefined && { problem }) });
     });
   });
+}
+
+/** What has left the group. A process that has just been made may not be in the first look. */
+async function endMarked(markers: RunMarkers): Promise<void> {
+  for (let [looks, empty] = [0, 0]; looks < MOST_LOOKS && empty < EMPTY_LOOKS; looks += 1) {
+    const found = markedProcesses(
+      markers,
+      () => undefined,
+      (pid) => signalIfThere(pid, "SIGKILL"),
+    );
+    empty = found.length === 0 ? empty + 1 : 0;
+    await wait(LOOK_MS);
+  }
 }
 
 /** With what it has started. */

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { test } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { RunMarkers } from "../base/run-marker.ts";
 import type { ProcessUsage } from "../os/process-usage.ts";
 import { type Sample, Sampler, type SamplerPorts } from "./sampler.ts";
@@ -79,6 +80,25 @@ test("the memory of an unchanged process is read once", async (context) => {
   assert.equal(await bytesOf({ residentPages: 301 }), 0);
   assert.equal(await bytesOf({ residentPages: 301, cpuSeconds: 5.01 }), 0);
 });
+
+test("where a memory limit is set, a sample is taken each second, also on a machine with many processes", async (context) => {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  const { subject, seen } = sampler({ isLimited: () => true, usages: async () => afterBusy(10) });
+  subject.start();
+  for (let count = 1; count <= 4; count += 1) {
+    context.mock.timers.tick(1_000);
+    await setImmediate();
+    assert.equal(seen.length, count);
+  }
+  subject.stop();
+});
+
+function afterBusy(ms: number): readonly ProcessUsage[] {
+  const start = process.cpuUsage();
+  const spent = (): number => Object.values(process.cpuUsage(start)).reduce((sum, each) => sum + each, 0);
+  while (spent() < ms * 1_000);
+  return [usage(1_000, 1, 1)];
+}
 
 test("a failed sample is reported once, and sampling continues", async () => {
   let fails = true;

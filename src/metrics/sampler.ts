@@ -38,6 +38,8 @@ export type SamplerPorts = {
 export const STEP_MS = 5_000;
 /** Largest share of a core that sampling may use, however many processes the machine has. */
 const COST = 1 / 200;
+/** The same while a process has a memory limit, which is looked at each second. */
+const LIMITED_COST = 1 / 20;
 
 /** A process with its private memory in bytes. */
 type MemoryUse = ProcessUsage & { ownBytes?: number };
@@ -53,6 +55,8 @@ export class Sampler {
   /** Monotonic milliseconds of the last sample, and its CPU time. */
   #last: number | undefined;
   #costMs = 0;
+  /** Monotonic milliseconds. */
+  #started = 0;
   readonly #pace = new WatchPace();
   #timer: NodeJS.Timeout | undefined;
   #due = 0;
@@ -100,7 +104,9 @@ export class Sampler {
     // The first sample has no CPU value, which is a difference of two.
     const hasCpu = [...this.#samples.values()].every(({ cpuPercent }) => cpuPercent !== undefined);
     const idle = Math.max(STEP_MS - (Date.now() % STEP_MS), this.#costMs / COST);
-    this.#arm(!hasCpu || this.#ports.isLimited() ? this.#shortest : (this.#watchedIn(monotonicMs()) ?? idle));
+    const now = monotonicMs();
+    if (this.#ports.isLimited()) return this.#arm(Math.max(this.#started + SHORTEST_MS - now, this.#costMs / LIMITED_COST));
+    this.#arm(hasCpu ? (this.#watchedIn(now) ?? idle) : this.#shortest);
   }
 
   #arm(ms: number): void {
@@ -127,6 +133,7 @@ export class Sampler {
 
   async #sample(): Promise<void> {
     const [start, before] = [monotonicMs(), process.cpuUsage()];
+    this.#started = start;
     if (this.#ports.roots().size === 0) return this.#take(new Map(), start);
     const usages = await (this.#ports.usages ?? processUsages)();
     // Read again: some runs may have ended meanwhile.

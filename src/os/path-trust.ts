@@ -2,7 +2,7 @@
 import { lstatSync, readlinkSync, realpathSync, type Stats } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { MAX_LINKS, OTHERS_WRITE, partsOf, STICKY } from "./path-walk.ts";
-import { userName } from "./user-names.ts";
+import { userInText } from "./user-names.ts";
 
 const GROUP_WRITES = 0o020;
 
@@ -51,7 +51,7 @@ function partsTo(path: string): readonly string[] {
 /** In a sticky folder, others can't replace what isn't theirs. */
 function problemOf(path: string, stat: Stats, { uids, gids = [], folders }: Trust): string | undefined {
   if (folders?.has(path)) return undefined;
-  if (!uids.includes(stat.uid)) return `${path} belongs to ${userName(stat.uid)}`;
+  if (!uids.includes(stat.uid)) return `${path} belongs to ${userInText(stat.uid)}`;
   const others = gids.includes(stat.gid) ? OTHERS_WRITE & ~GROUP_WRITES : OTHERS_WRITE;
   const isOpen = !stat.isSymbolicLink() && (stat.mode & others) !== 0 && !(stat.isDirectory() && (stat.mode & STICKY) !== 0);
   return isOpen ? `other users may write in ${path}` : undefined;

@@ -9,7 +9,7 @@
 import { closeSync, constants, fstatSync, lstatSync, mkdirSync, openSync, readlinkSync, realpathSync, type Stats } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { makeFolder } from "./files.ts";
-import { userName } from "./user-names.ts";
+import { userInText } from "./user-names.ts";
 
 /** Linux: needs no right to read the folder. (Absent from Node's constants.) */
 const O_PATH = process.platform === "linux" ? 0o10000000 : 0;
@@ -199,7 +199,7 @@ class Walk {
   #refuseForeignLinks(owner: number): void {
     const link = this.#foreignLinks.find(({ uid }) => uid === 0 || uid !== owner);
     if (link === undefined) return;
-    const whose = link.uid === 0 ? "other users" : userName(link.uid);
+    const whose = link.uid === 0 ? "other users" : userInText(link.uid);
     throw new UnsafePathError(
       `${link.path} is a link that ${whose} can change; as root, procman follows it only into a folder of that user. Name the real path, or give its folder to root`,
     );
@@ -240,6 +240,6 @@ function checkFile(file: Stats, { stat: folder, path, isSafe }: HeldFolder): voi
     throw new UnsafePathError(`it has a second name (hard link), and other users may write in ${path}; remove one of the names`);
   if (file.uid === 0 || file.uid === folder.uid || (isShared && !isSticky(folder))) return;
   throw new UnsafePathError(
-    `it belongs to ${userName(file.uid)}, and ${path} to ${userName(folder.uid)}; give it to ${userName(folder.uid)}, or remove it`,
+    `it belongs to ${userInText(file.uid)}, and ${path} to ${userInText(folder.uid)}; give it to ${userInText(folder.uid)}, or remove it`,
   );
 }

@@ -3,7 +3,7 @@ import { type Stats, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { ProcmanError } from "../base/errors.ts";
 import { makeFolder, statIfSeen } from "./files.ts";
-import { userName } from "./user-names.ts";
+import { userInText } from "./user-names.ts";
 
 const OTHERS_WRITE = 0o022;
 
@@ -34,7 +34,7 @@ export function makeStateFolder(stateDir: string): void {
   const parent = dirname(stateDir);
   if (basename(parent) !== BESIDE_CONFIGURATION) return;
   try {
-    writeFileSync(join(parent, ".gitignore"), "*\n", { flag: "wx" });
+    writeFileSync(join(parent, ".gitignore"), "*\n", { flag: "wx", mode: 0o600 });
   } catch {
     // It is there, or the disk is full: procman runs without it.
   }
@@ -42,8 +42,8 @@ export function makeStateFolder(stateDir: string): void {
 
 function problemOf(stateDir: string, { uid: owner, mode }: Stats, uid: number): string | undefined {
   if (owner !== uid) {
-    const name = userName(owner);
-    return `it belongs to ${name}, and this is ${userName(uid)}; ask as ${name}, or set PROCMAN_STATE_DIR to use another place`;
+    const name = userInText(owner);
+    return `it belongs to ${name}, and this is ${userInText(uid)}; ask as ${name}, or set PROCMAN_STATE_DIR to use another place`;
   }
   if ((mode & OTHERS_WRITE) === 0) return undefined;
   return `other users may write in it, so its content can't be trusted; remove it, or look at its content and take the right away by "chmod go-w ${stateDir}"`;
@@ -54,5 +54,5 @@ function problemAbove(folder: string, uid: number): string | undefined {
   const stat = basename(folder) === BESIDE_CONFIGURATION ? undefined : statIfSeen(folder);
   if (stat === undefined) return undefined;
   if (stat.uid === uid || stat.uid === 0) return undefined;
-  return `${folder} belongs to ${userName(stat.uid)}, who could replace it; set PROCMAN_STATE_DIR to a folder of this user`;
+  return `${folder} belongs to ${userInText(stat.uid)}, who could replace it; set PROCMAN_STATE_DIR to a folder of this user`;
 }

@@ -1,6 +1,12 @@
 /** Names of users, for messages. */
 import { readFileSync } from "node:fs";
 
+/** For a sentence, in which "nobody" would mean something else. */
+export function userInText(uid: number): string {
+  const name = userName(uid);
+  return name === "nobody" ? "the user nobody" : name;
+}
+
 /** `alice`; `user 1000` without an entry in /etc/passwd. */
 export function userName(uid: number): string {
   try {

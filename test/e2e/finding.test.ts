@@ -71,7 +71,7 @@ test("a file or link of another user in a folder above is refused, unless --conf
   chownSync(file, user.uid, user.gid);
   const refused = await procman(below, ["validate"]);
   assert.equal(refused.code, 78);
-  assert.match(refused.err, /Cannot use the configuration in .*, which lies above this folder: it belongs to nobody; .*--config/);
+  assert.match(refused.err, /Cannot use the configuration in .*, which lies above this folder: it belongs to the user nobody; .*--config/);
   assert.equal((await procman(below, ["validate", "--config", ".."])).code, 0);
   assert.deepEqual(await procman(below, ["run"]), refused);
   chownSync(file, 0, 0);

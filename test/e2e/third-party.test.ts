@@ -41,5 +41,7 @@ test("the package has the licence of each bundled package, and lists it for scan
       name,
     );
   }
+  const names = bom.components.map(({ name }) => name);
+  assert.deepEqual(names, [...new Set(names)], "one version of each, though other packages have others in their own folders");
   assert.ok(!bom.components.some(({ name }) => ["typescript", "tsx", "knip"].includes(name)));
 });

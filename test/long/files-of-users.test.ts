@@ -42,7 +42,7 @@ test("root's logger appends to a file in the folder of the user, and to nothing 
   const procman = await startProcman(context, [process]);
   await eventually(() => (existsSync(log) && readFileSync(log, "utf8") === "usual\n" ? true : undefined));
   await runAs(user, ["sh", "-c", `rm web.log && ln -s ${secret} web.log && touch go`], { cwd: own });
-  await procman.line(/Cannot write \S*web\.log: \S*web\.log is a link that nobody can change; as root, procman follows it only into/);
+  await procman.line(/Cannot write \S*web\.log: \S*web\.log is a link that the user nobody can change; as root, procman follows it only into/);
   await runAs(user, ["sh", "-c", "rm web.log"], { cwd: own });
   await eventually(() => (existsSync(log) && readFileSync(log, "utf8").startsWith("attacker\n") ? true : undefined));
   assert.equal(readFileSync(secret, "utf8"), `${SECRET}\n`);
@@ -140,8 +140,8 @@ test("an env file that became a FIFO, a device or a link fails the start with it
     { id: "other", cmd: "echo K is $K; sleep 600", ...as, env: { K: { file: join(own, "good") } } },
   ]);
   await procman.line(/fifo +\| .*fifo can't be read: it is a FIFO, no regular file/);
-  await procman.line(/zero +\| .*zero can't be read: \S*zero is a link that nobody can change/);
-  await procman.line(/key +\| .*key of its variable K can't be read: \S*key is a link that nobody can change/);
+  await procman.line(/zero +\| .*zero can't be read: \S*zero is a link that the user nobody can change/);
+  await procman.line(/key +\| .*key of its variable K can't be read: \S*key is a link that the user nobody can change/);
   await procman.line(/other +\| .*good of its variable K does not exist/);
   assert.ok(!procman.lines.some((line) => line.includes(SECRET)));
 });

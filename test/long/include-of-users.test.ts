@@ -10,7 +10,7 @@ import { PACKAGE } from "../support/product.ts";
 
 const ROOT: OtherUser = { name: "root", uid: 0, gid: 0 };
 const REFUSED =
-  /include\[0\].*\n(?:.*\n)*? *Cannot include \S+\.json, which the pattern finds: \S+ belongs to nobody, and could have put it there/;
+  /include\[0\].*\n(?:.*\n)*? *Cannot include \S+\.json, which the pattern finds: \S+ belongs to the user nobody, and could have put it there/;
 
 test("a log of root that the owner of the folder moves to where the pattern looks isn't included", async (context) => {
   const user = otherUser(context);
@@ -66,15 +66,15 @@ test("`install` refuses root's start at boot where another user can turn a link,
   const linked = await installed("procman.jsonc");
   assert.match(
     linked.err,
-    /Cannot install: root would run \S+procman\.jsonc at boot, but \S+alice belongs to nobody\. Let its user run it/,
+    /Cannot install: root would run \S+procman\.jsonc at boot, but \S+alice belongs to the user nobody\. Let its user run it/,
   );
   write({ include: ["../alice/conf.d/*.json"] });
-  assert.match((await installed("releases/procman.json")).err, /root would run \S+alice at boot, but \S+alice belongs to nobody/);
+  assert.match((await installed("releases/procman.json")).err, /root would run \S+alice at boot, but \S+alice belongs to the user nobody/);
   write({});
   const copy = join(folder, "package");
   for (const part of ["dist", "package.json"]) cpSync(join(PACKAGE, part), join(copy, part), { recursive: true });
   chownSync(join(copy, "dist/service-main.cjs"), user.uid, user.gid);
   const command = [process.execPath, join(copy, "dist/procman.cjs"), "install", "--system", "--init", "systemd", "--dry-run"];
   const changed = await runAs(ROOT, [...command, "--config", join(folder, "releases")], { env: { HOME: folder } });
-  assert.match(changed.err, /root would run \S+service-main\.cjs at boot, but \S+service-main\.cjs belongs to nobody/);
+  assert.match(changed.err, /root would run \S+service-main\.cjs at boot, but \S+service-main\.cjs belongs to the user nobody/);
 });

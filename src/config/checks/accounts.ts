@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import type { UserAccount } from "../../contract/limits.ts";
 import type { JsonPath } from "../document.ts";
+import { MAX_ACCOUNT } from "../fields/process-fields.ts";
 import type { PartialProcess } from "../partial.ts";
 import { type Finding, show } from "../problems.ts";
 
@@ -38,6 +39,11 @@ export function accountErrors(
       "group",
       `Found ${show(group)}; this machine has no such group. Create it, or correct the name; a group of processes is set by "groups".`,
     );
+  if (account !== undefined && Math.max(account.uid, account.gid) > MAX_ACCOUNT)
+    refuse(
+      "user",
+      `Found ${show(user)}, the number ${Math.max(account.uid, account.gid)}; Node starts programs as users and groups up to ${MAX_ACCOUNT}.`,
+    );
   const isOther = account !== undefined && account.uid !== uid;
   if (uid !== 0 && findings.length === 0 && (isOther || group !== undefined))
     refuse(
@@ -59,6 +65,8 @@ function entries(file: string): readonly (readonly string[])[] {
 
 /** Users of a directory service aren't in /etc/passwd. */
 function directoryAccount(name: string): UserAccount | undefined {
+  // `id` takes these for numbers: "+0" would be root.
+  if (/^[\s+-]/.test(name)) return undefined;
   const query = (flag: string): number =>
     Number(execFileSync("id", [flag, "--", name], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }));
   try {

@@ -111,8 +111,10 @@ const memory = sizeAs('a size such as "500MB" or "2GiB", or a whole number of by
 const EXIT_CODES = 'a list of exit codes from 0 to 255 and names of signals, as [75, "SIGTERM"]';
 const EXIT_CODE = "an exit code from 0 to 255, or one of SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE and SIGKILL";
 const exitCode = union([wholeNumber(0, 255, EXIT_CODE), enumeration(SUCCESS_SIGNALS, { allowed: EXIT_CODE })], { allowed: EXIT_CODE });
+/** Node starts no program as a user or group of a greater number. */
+export const MAX_ACCOUNT = 2 ** 31 - 1;
 const accountType = (what: string) =>
-  optional(union([notEmpty(what), wholeNumber(0, 2 ** 32 - 2, what)], { allowed: `${what}, by name or number` }));
+  optional(union([notEmpty(what), wholeNumber(0, MAX_ACCOUNT, what)], { allowed: `${what}, by name or number` }));
 
 export const PROCESS = {
   id: { type: name, description: "Unique name of the process: 1 to 64 characters from a-z, 0-9, dot, underscore and hyphen." },

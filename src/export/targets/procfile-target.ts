@@ -5,6 +5,10 @@ import { exportsOf, lineOf, quoted } from "../start-script.ts";
 import { comments, type Exported, type Note, type Project, type Workload } from "../workload.ts";
 
 const TITLE = "a Procfile";
+const SEVERAL_LINES = {
+  text: "a Procfile has one line for a process: its command, folder or variables have a line break; put them into a script",
+  blocks: true,
+} as const;
 
 export function exportProcfile(workloads: readonly Workload[], project: Project): Exported {
   const started = workloads.filter((workload) => !isLeftOut(workload));
@@ -12,6 +16,7 @@ export function exportProcfile(workloads: readonly Workload[], project: Project)
   const notes = [
     ...formation(started),
     ...workloads.flatMap(notesOf),
+    ...started.filter((workload) => lineFor(workload, project).includes("\n")).map(({ id }): Note => ({ process: id, ...SEVERAL_LINES })),
     ...started.flatMap(({ id }, index): readonly Note[] => {
       const text = `would be called ${names[index]} in a Procfile, as another process is; give it another id`;
       return names.indexOf(names[index] as string) === index ? [] : [{ process: id, field: "id", text, blocks: true }];
@@ -34,12 +39,7 @@ function lineFor(workload: Workload, { folder }: Project): string {
     spec.path.length + (spec.pathFirst ?? []).length === 0
       ? []
       : [`export PATH=${[...(spec.pathFirst ?? []), "$PATH", ...spec.path].map(pathWord).join(":")}`];
-  return [
-    ...(place === "" ? [] : [`cd ${quoted(place)} || exit`]),
-    ...path,
-    ...exportsOf(own).flatMap((line) => line.split("\n")),
-    lineOf(workload),
-  ].join("; ");
+  return [...(place === "" ? [] : [`cd ${quoted(place)} || exit`]), ...path, ...exportsOf(own), lineOf(workload)].join("; ");
 }
 
 function pathWord(folder: string): string {
@@ -59,7 +59,6 @@ const isLeftOut = (workload: Workload): boolean => isScheduled(workload) || isMa
 /** Of a process that has a line. */
 const LINE_RULES: readonly NoteRule[] = [
   ...commonRules(TITLE),
-  ["cmd", (workload) => lineOf(workload).includes("\n"), "a Procfile has one line for a process; put the lines into a script", "blocks"],
   givenRule((names) => `put ${names.join(", ")} into the .env of foreman`),
   ["envFile", ({ spec }) => spec.envFile !== undefined, "foreman reads .env, other files by -e; all processes get them"],
   ["restart", isRestarted, "foreman ends all when one ends; overmind has --auto-restart"],

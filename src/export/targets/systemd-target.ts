@@ -1,9 +1,10 @@
 /** Units of systemd: a service for each instance, timers for schedules, a socket for a shared one, and a target for all. */
 import { calendarExpressions, cronFields } from "../cron-pattern.ts";
 import { everywhere, givenRule, hasInnerReady, isRestarted, type NoteRule, notesFrom, overlaps } from "../note-rules.ts";
+import { commandOf } from "../start-script.ts";
 import { comments, type Exported, type ExportedFile, type Note, type Project, seconds, type Workload } from "../workload.ts";
 import { givenFile, isAlwaysOneshot, serviceLines } from "./systemd-service.ts";
-import { plainValue, unitName } from "./systemd-text.ts";
+import { isUnwritable, plainValue, unitName } from "./systemd-text.ts";
 
 type UnitText = { readonly name: string; readonly notes: readonly Note[]; readonly text: string; readonly starts: boolean };
 
@@ -158,7 +159,28 @@ function givenFor(project: Project): NoteRule {
   );
 }
 
+const UNWRITABLE = "ends with a backslash or a blank, or has a line break, which a unit can't have; choose another name";
+/** systemd runs `+program` as root, and others in other ways; quotes don't help. */
+const PREFIX = /^[@:+!|-]/;
+
 const RULES: readonly NoteRule[] = [
+  ["cwd", ({ spec }) => isUnwritable(spec.cwd), UNWRITABLE, "blocks"],
+  ["user", ({ spec }) => isUnwritable(spec.user?.name ?? ""), UNWRITABLE, "blocks"],
+  [
+    "envFile",
+    ({ spec }) => (spec.envFile ?? []).some((file) => isUnwritable(typeof file === "string" ? file : file.path)),
+    UNWRITABLE,
+    "blocks",
+  ],
+  ["env", ({ variables }) => variables.some((each) => each.kind === "file" && isUnwritable(each.path)), UNWRITABLE, "blocks"],
+  ["logger.stdout", ({ spec }) => isUnwritable(spec.log.stdout ?? ""), UNWRITABLE, "blocks"],
+  ["logger.stderr", ({ spec }) => isUnwritable(spec.log.stderr ?? ""), UNWRITABLE, "blocks"],
+  [
+    "cmd",
+    (workload) => PREFIX.test(commandOf(workload)[0] ?? ""),
+    "begins with a character that changes how systemd runs it; name its path",
+    "blocks",
+  ],
   ...everywhere("systemd"),
   [
     "cluster.commonPort",

@@ -6,6 +6,11 @@ export function plainValue(text: string): string {
   return oneLine(text).replaceAll("%", "%%");
 }
 
+/** Whether a line can't end with this value: a backslash at the end takes the next line, and blanks there are left out. */
+export function isUnwritable(text: string): boolean {
+  return /[\\\s]$/.test(text) || oneLine(text) !== text;
+}
+
 /** A name of a unit; ids have no characters that it can't have, but a project may. */
 export function unitName(id: string): string {
   return id.replace(/[^\w.-]/g, "_");
