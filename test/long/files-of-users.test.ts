@@ -42,7 +42,9 @@ test("root's logger appends to a file in the folder of the user, and to nothing 
   const procman = await startProcman(context, [process]);
   await eventually(() => (existsSync(log) && readFileSync(log, "utf8") === "usual\n" ? true : undefined));
   await runAs(user, ["sh", "-c", `rm web.log && ln -s ${secret} web.log && touch go`], { cwd: own });
-  await procman.line(/Cannot write \S*web\.log: \S*web\.log is a link that the user nobody can change; as root, procman follows it only into/);
+  await procman.line(
+    /Cannot write \S*web\.log: \S*web\.log is a link that the user nobody can change; as root, procman follows it only into/,
+  );
   await runAs(user, ["sh", "-c", "rm web.log"], { cwd: own });
   await eventually(() => (existsSync(log) && readFileSync(log, "utf8").startsWith("attacker\n") ? true : undefined));
   assert.equal(readFileSync(secret, "utf8"), `${SECRET}\n`);

@@ -29,7 +29,10 @@ test("procman doesn't run in a state folder that another user has made, nor in o
   const env = { PROCMAN_STATE_DIR: shared, HOME: join(folder, "daemon") };
   const run = [process.execPath, BIN, "run"];
   const replaceable = await runAs(daemon, run, { cwd: join(folder, "daemon"), env });
-  assert.match(replaceable.err, /Cannot use the state folder \S+: \S+state belongs to the user nobody, who could replace it; set PROCMAN_STATE_DIR/);
+  assert.match(
+    replaceable.err,
+    /Cannot use the state folder \S+: \S+state belongs to the user nobody, who could replace it; set PROCMAN_STATE_DIR/,
+  );
   assert.notEqual(replaceable.code, 0);
   folderOf(nobody, join(shared, "procman"), 0o777);
   for (const command of [
@@ -39,7 +42,11 @@ test("procman doesn't run in a state folder that another user has made, nor in o
     [process.execPath, BIN, "token", "--consumer", "x"],
   ]) {
     const { code, err } = await runAs(daemon, command, { cwd: join(folder, "daemon"), env });
-    assert.match(err, /Cannot use the state folder \S+procman: it belongs to the user nobody, and this is daemon; ask as the user nobody/, command.join(" "));
+    assert.match(
+      err,
+      /Cannot use the state folder \S+procman: it belongs to the user nobody, and this is daemon; ask as the user nobody/,
+      command.join(" "),
+    );
     assert.notEqual(code, 0);
   }
   assert.deepEqual(readdirSync(join(shared, "procman")), []);
@@ -83,7 +90,11 @@ test("root's commands in the folder of another user sign no request, write no fi
   ];
   for (const command of commands) {
     const { code, err } = await procman(cwd, command);
-    assert.match(err, /Cannot use the state folder \S+: it belongs to the user nobody, and this is root; ask as the user nobody/, command.join(" "));
+    assert.match(
+      err,
+      /Cannot use the state folder \S+: it belongs to the user nobody, and this is root; ask as the user nobody/,
+      command.join(" "),
+    );
     assert.notEqual(code, 0, command.join(" "));
   }
   assert.equal(readFileSync(secret, "utf8"), "of root");
