@@ -46,7 +46,7 @@ export class Frontend {
     this.#changed = changed;
     this.#backends = new Backends(front.strategy, turn);
     this.#healthCheck = new HealthCheck(tcp, this.#backends, { accepts: (backend) => this.#onAccepts(backend), foreign: changed });
-    this.#queue = new PendingQueue(tcp, (client) => this.#place(client));
+    this.#queue = new PendingQueue(tcp, { hasRoom: () => this.#backends.hasRoom, place: (client) => this.#place(client) });
     this.apply(front);
   }
 
@@ -65,7 +65,7 @@ export class Frontend {
     this.#backends.set(front.strategy, front.backends, front.maxConnections);
     this.#healthCheck.usesHeader = front.proxyProtocol;
     if (front.closed === true) this.#queue.close();
-    this.#admit();
+    this.#queue.admit();
     if (this.#backends.unproven.length > 0) this.#healthCheck.wake(true);
   }
 
@@ -76,7 +76,7 @@ export class Frontend {
   /** The connections that other processes have. */
   setElsewhere(counts: ConnectionCounts): void {
     this.#backends.setElsewhere(counts);
-    this.#admit();
+    this.#queue.admit();
   }
 
   accept(client: TcpHandle): void {
@@ -172,15 +172,10 @@ export class Frontend {
     const connection = new ProxiedConnection(this.#tcp, sockets, backend, (closed) => {
       this.#connections.delete(closed);
       this.#backends.closed(backend);
-      this.#admit();
+      this.#queue.admit();
     });
     this.#connections.set(connection, backend);
     return connection;
-  }
-
-  /** A backend that was at its limit may have room again. */
-  #admit(): void {
-    if (this.#queue.size > 0 && this.#backends.hasRoom) this.#queue.placeAll();
   }
 
   #header(pending: PendingClient): Buffer {
@@ -193,7 +188,7 @@ export class Frontend {
   #onAccepts(backend: Backend): void {
     this.#backends.accepts(backend);
     this.#changed();
-    this.#queue.placeAll();
+    this.#queue.admit();
   }
 }
 

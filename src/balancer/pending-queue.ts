@@ -56,17 +56,23 @@ const TIMEOUT_MS = 10_000;
 /** In each process. */
 const CAPACITY = 4_096;
 
+export type PendingQueueBackends = {
+  /** A backend may get a connection. */
+  readonly hasRoom: () => boolean;
+  readonly place: (client: PendingClient) => void;
+};
+
 export class PendingQueue {
   readonly #tcp: Tcp;
-  readonly #place: (client: PendingClient) => void;
+  readonly #backends: PendingQueueBackends;
   #clients: PendingClient[] = [];
   /** Clients closed because they waited too long, the queue was full, or the process had no file descriptor left. */
   rejected = 0;
   #dropping: NodeJS.Immediate | undefined;
 
-  constructor(tcp: Tcp, place: (client: PendingClient) => void) {
+  constructor(tcp: Tcp, backends: PendingQueueBackends) {
     this.#tcp = tcp;
-    this.#place = place;
+    this.#backends = backends;
   }
 
   get size(): number {
@@ -76,17 +82,16 @@ export class PendingQueue {
   add(client: PendingClient): void {
     if (this.#clients.length >= CAPACITY || performance.now() - client.since > TIMEOUT_MS) return this.reject(client.client);
     this.#clients.push(client);
-    client.watch(this.#tcp, () => this.#dropGone());
+    client.watch(this.#tcp, () => this.#dropGoneSoon());
   }
 
-  /** A backend is available: places all clients. Those without a backend are queued again and keep their time of arrival. */
-  placeAll(): void {
-    const clients = this.#clients;
-    this.#clients = [];
-    for (const client of clients) {
+  /** Places clients, the first first, while a backend has room: the others are not looked at. One that comes back waits for the next call. */
+  admit(): void {
+    for (let count = this.#clients.length; count > 0 && this.#backends.hasRoom(); count--) {
+      const client = this.#clients.shift() as PendingClient;
       client.unwatch();
       if (client.isGone) client.client.close();
-      else this.#place(client);
+      else this.#backends.place(client);
     }
   }
 
@@ -95,18 +100,23 @@ export class PendingQueue {
     const expired = this.#clients.filter(({ since }) => now - since > TIMEOUT_MS);
     this.#clients = this.#clients.filter(({ since }) => now - since <= TIMEOUT_MS);
     for (const { client } of expired) this.reject(client);
+    this.#dropGone();
     // Some wait because ports or file descriptors had run out; no event tells when they are available again.
-    this.placeAll();
+    this.admit();
   }
 
   /** Soon, once for all that go at a time. */
-  #dropGone(): void {
+  #dropGoneSoon(): void {
     this.#dropping ??= setImmediate(() => {
       this.#dropping = undefined;
-      const clients = this.#clients;
-      this.#clients = clients.filter(({ isGone }) => !isGone);
-      for (const each of clients) if (each.isGone) each.client.close();
+      this.#dropGone();
     });
+  }
+
+  #dropGone(): void {
+    const gone = new Set(this.#clients.filter(({ isGone }) => isGone));
+    if (gone.size > 0) this.#clients = this.#clients.filter((client) => !gone.has(client));
+    for (const { client } of gone) client.close();
   }
 
   close(): void {
