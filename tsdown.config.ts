@@ -97,7 +97,7 @@ export default defineConfig([
   ...program("balancer", "src/balancer/main.ts", IGNORE_SIGNALS),
   ...program("opener", "src/keeper/socket-opener.ts", IGNORE_SIGNALS),
   ...program("turn-away", "src/service/balancer/turn-away.ts", IGNORE_SIGNALS),
-  ...program("node-preload", "src/node-preload.ts"),
+  ...program("node-preload", "src/node-preload/main.ts"),
   // In the single executable alone; `scripts/executable.mjs` reads it from here.
   ...program("executable", "src/executable.ts").map((build) => ({ ...build, outDir: ".cache/executable" })),
   ...program("cli", "src/cli/cli-boot.ts"),

@@ -79,7 +79,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   cli: [...GROUND, "log-store", "config", "client", "connection", "boot", "import", "export"],
   "cluster.ts": [],
   "executable.ts": [],
-  "node-preload.ts": [],
+  "node-preload": [],
   "telemetry.ts": [],
   "index.ts": ["base", "contract", "ipc", "supervisor", "config", "client", "plugins", "plugins/shipped/shipped-plugins.ts", "library"],
   "bin.ts": ["keeper", "cli"],

@@ -16,10 +16,12 @@ function rig(places: number) {
     looks += 1;
     return status;
   };
-  const queue = new PendingQueue({ setOwner: (handle, owner) => owners.set(handle, owner) } as Tcp, {
-    hasRoom: () => rigged.places > 0,
+  const room = { places };
+  const setOwner = (handle: TcpHandle, owner: TcpOwner) => owners.set(handle, owner);
+  const queue = new PendingQueue({ setOwner } as unknown as Tcp, {
+    hasRoom: () => room.places > 0,
     place: ({ address }) => {
-      rigged.places -= 1;
+      room.places -= 1;
       served.push(address);
     },
   });
@@ -31,15 +33,14 @@ function rig(places: number) {
     queue.add(new PendingClient(handle, address, 0));
     return handle;
   };
-  const rigged = { places, queue, served, closed, gone, owners, add, looks: () => looks };
-  return rigged;
+  return { room, queue, served, closed, gone, owners, add, looks: () => looks };
 }
 
 test("each free place goes to the client that has waited longest, and the others are not looked at", () => {
   const rigged = rig(0);
   for (let index = 0; index < WAITING; index++) rigged.add(`client ${index}`);
   for (let index = 0; index < WAITING; index++) {
-    rigged.places = 1;
+    rigged.room.places = 1;
     rigged.queue.admit();
   }
   assert.deepEqual(
@@ -54,7 +55,7 @@ test("a client that has gone gets no place, and gives up the one that it has in 
   const [first, second] = ["first", "second", "third"].map((address) => rigged.add(address));
   for (const handle of [first, second]) rigged.owners.get(handle as TcpHandle)?.onRead(1);
   rigged.gone.add("first");
-  rigged.places = 1;
+  rigged.room.places = 1;
   rigged.queue.admit();
   assert.deepEqual([rigged.served, rigged.closed], [["second"], ["first"]]);
   const [fourth] = ["fourth", "fifth"].map((address) => rigged.add(address));

@@ -119,3 +119,23 @@ test("behind the load balancer its hard-coded port is replaced by that of the in
   assert.deepEqual(load.errors, []);
   assert.ok(load.pids.size >= 4);
 });
+
+/** As in the documentation of Express. */
+const CLOSING = `const server = require("node:http").createServer((request, response) => setTimeout(() => response.end(process.pid + "\\n"), 5));
+server.listen(PORT, () => console.log("up"));
+process.on("SIGTERM", () => server.close(() => process.exit(0)));
+`;
+
+for (const mode of ["balance", "share"])
+  test(`${mode}: no request on a kept connection is lost when the program just closes its server`, async (context) => {
+    const port = await freePort();
+    const procman = await unchanged(context, CLOSING, mode === "share" ? { mode } : { startPort: await freeRange() }, port);
+    await procman.count(/\| up$/, 3);
+    const client = await api({ procman });
+    if (mode === "balance") for (const id of ["web-1", "web-2", "web-3"]) await waitForRecord(client, id, isAccepting);
+    const load = new LoadGenerator(context, port, 30);
+    for (let turn = 0; turn < 2; turn++) assert.equal((await cli(procman.folder, ["restart", "web"])).code, 0);
+    await load.stop();
+    assert.deepEqual(load.errors, []);
+    assert.ok(load.pids.size >= 6, `${load.requests} requests, ${load.pids.size} pids`);
+  });

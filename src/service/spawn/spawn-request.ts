@@ -12,6 +12,7 @@ import type { FailedReport, RunKey, SpawnRequest } from "../../ipc/keeper-protoc
 import type { CaptureSpec } from "../../ipc/logger-protocol.ts";
 import { presentPath } from "../../os/package-place.ts";
 import { currentRights } from "../../os/process-rights.ts";
+import { stopSignalOf } from "../../supervisor/restart-policy.ts";
 import { type ApiAccess, environmentOf, variablesOf } from "./environment.ts";
 import { wrapWithLimits } from "./exec-wrapper.ts";
 import { notifyFile } from "./probing.ts";
@@ -91,13 +92,18 @@ type NodeParts = {
   readonly request: Pick<SpawnRequest, "channel" | "farewell">;
 };
 
+/** A connection that is kept idle for so long ends when its server closes; a stop signal and a kill must be further away. Milliseconds. */
+const IDLE_MS = 5_000;
+
 /** What a Node program gets beyond other programs. */
 function nodePartsOf(spec: ProcessSpec, notifyFd: number | undefined): NodeParts {
-  const { node = false, ready } = spec;
+  const { node = false, ready, policy } = spec;
   const request = { ...(hasChannel(spec) && { channel: true as const }), ...(node && { farewell: "shutdown" as const }) };
   const isAnnounced = ready?.kind === "message";
   if (!node && !isAnnounced) return { env: {}, request };
-  return { preload: presentPath(NODE_PRELOAD), env: { PROCMAN_NODE: isAnnounced ? `ready=${notifyFd}` : "on" }, request };
+  const idle = Math.min(IDLE_MS, policy.terminateMs / 2, ...(policy.graceMs > 0 ? [policy.graceMs / 2] : []));
+  const task = [`stop=${stopSignalOf(policy)}`, `idle=${idle}`, ...(isAnnounced ? [`ready=${notifyFd}`] : [])].join(" ");
+  return { preload: presentPath(NODE_PRELOAD), env: { PROCMAN_NODE: task }, request };
 }
 
 /** undefined: its output is not captured. */
