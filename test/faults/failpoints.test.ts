@@ -11,7 +11,7 @@ import type { Failpoint } from "../../src/os/failpoint.ts";
 import { childrenOf, commandLineOf } from "../support/proc-files.ts";
 import { eventually } from "../support/procman-process.ts";
 import { type FaultRig, folderFor, program, startRig } from "./fault-rig.ts";
-import type { Kill } from "./kill-schedule.ts";
+import type { Kill } from "./verdict.ts";
 
 const START = ["keeper.told", "keeper.noted", "keeper.asked", "keeper.forked", "keeper.recorded"] as const;
 const DECISION = ["service.decided", "service.sent"] as const;

@@ -11,7 +11,7 @@ import { checkDiary } from "../../examples/kill-the-manager/run-check.mjs";
 import type { ProcessRecord } from "../../src/contract/records.ts";
 import { eventually } from "../support/procman-process.ts";
 import { BIN } from "../support/product.ts";
-import type { Kill } from "./kill-schedule.ts";
+import type { Kill } from "./verdict.ts";
 import { exits, numbering } from "./verdict.ts";
 
 const PROGRAMS = fileURLToPath(new URL("../../examples/kill-the-manager/programs/", import.meta.url));

@@ -4,13 +4,11 @@ import { join } from "node:path";
 import { checkLog } from "../../examples/kill-the-manager/line-check.mjs";
 import type { EndRecord } from "../../examples/kill-the-manager/managers/procman-journal.mjs";
 import { isAlive } from "../../examples/kill-the-manager/processes.mjs";
-import { checkDiary, type Run } from "../../examples/kill-the-manager/run-check.mjs";
+import type { Run } from "../../examples/kill-the-manager/run-check.mjs";
 import type { ProcessRecord } from "../../src/contract/records.ts";
 import { processOf } from "../../src/service/spec-registry.ts";
 import type { ProcessSnapshot } from "../../src/supervisor/snapshot.ts";
 import type { SlotState } from "../../src/supervisor/states.ts";
-import { CRASHERS, JOB, PRINTERS } from "./fault-load.ts";
-import type { Kill, Scenario } from "./kill-schedule.ts";
 
 /** On a busy machine an exit is in the journal within this time. Milliseconds. */
 const UNNOTED_MS = 400;
@@ -23,55 +21,11 @@ const SHELL_MS = 200;
 /** Output may be read this long after the end of its run. Milliseconds. */
 const DRAIN_MS = 4_000;
 
-export type Verdict = { readonly findings: readonly string[]; readonly counts: Readonly<Record<string, number>> };
+/** `what`: the parts, in words: of `everything` all but the balancer. */
+export type Kill = { readonly what: string; readonly at: number; readonly pids: readonly number[] };
 
-export function assess(
-  folder: string,
-  { procman, kills, operatorReports, settled, upgrades }: Scenario,
-  leftovers: readonly { command: string }[],
-): Verdict {
-  const diary = checkDiary(folder);
-  const { ends, runs: started, notes } = procman.journal;
-  const ids = [...PRINTERS, ...CRASHERS, JOB];
-  const logs = checkLogs(diary.runs, { kills, ends, ids, pathOf: (id) => join(folder, "logs", `${id}.log`) });
-  const unknown = [...ends.values()].filter((end) => end.unknown);
-  const findings = [
-    ...diary.findings,
-    ...logs.findings,
-    ...exits(diary.runs, ends, kills),
-    ...unseenStarts(ends, kills),
-    ...numbering(started, ends),
-    ...repeatedSeconds(JOB, diary.runs, notes),
-    ...CRASHERS.flatMap((id) => [...restarts(id, notes), ...decisions(id, diary.runs, { notes, ends })]),
-    ...disagreements(settled),
-    ...operatorReports.flatMap((each) => each.findings),
-    ...leftovers.map(({ command }) => `left behind: ${command}`),
-    ...files(folder, procman.stateDir),
-  ];
-  const countKills = (what: string): number => kills.filter((each) => new RegExp(`${what}|everything`).test(each.what)).length;
-  return {
-    findings,
-    counts: {
-      kills: kills.reduce((sum, { pids }) => sum + pids.length, 0),
-      service: countKills("service"),
-      logger: countKills("logger"),
-      keeper: countKills("keeper"),
-      runs: diary.runs.length,
-      ends: ends.size,
-      unknown: unknown.length,
-      upgrades,
-      comparisons: operatorReports.reduce((sum, { compared }) => sum + compared, 0),
-      commands: operatorReports.reduce((sum, { accepted }) => sum + accepted, 0),
-      lines: logs.lines,
-      megabytes: Math.round(logs.bytes / 1e6),
-      marks: logs.marks,
-      lostBytes: logs.excusedBytes,
-    },
-  };
-}
-
-type Ends = ReadonlyMap<string, EndRecord>;
-type Notes = ReadonlyMap<string, readonly { readonly slots: Readonly<Record<string, SlotState>> }[]>;
+export type Ends = ReadonlyMap<string, EndRecord>;
+export type Notes = ReadonlyMap<string, readonly { readonly slots: Readonly<Record<string, SlotState>> }[]>;
 
 /** The run `web.3@mark` has the key `web#3` in procman. */
 function keyOf({ managed }: Pick<Run, "managed">): string {
@@ -87,13 +41,15 @@ type Logs = {
   /** Processes with numbered lines. */
   readonly ids: readonly string[];
   readonly pathOf: (id: string) => string;
+  /** Those that write to the same file; absent: itself. */
+  readonly writersOf?: (id: string) => readonly string[];
 };
 
 /** Lines that are missing, doubled or damaged in the logs, beyond what the kills excuse. */
-export function checkLogs(runs: readonly Run[], { kills, ends, ids, pathOf }: Logs) {
+export function checkLogs(runs: readonly Run[], { kills, ends, ids, pathOf, writersOf = (id) => [id] }: Logs) {
   const totals = { findings: [] as string[], lines: 0, bytes: 0, marks: 0, excusedBytes: 0 };
   for (const id of ids) {
-    const own = runs.filter((run) => run.id === id);
+    const own = runs.filter((run) => writersOf(id).includes(run.id));
     const endOf = (run: Run): number => run.to ?? ends.get(keyOf(run))?.at ?? Number.POSITIVE_INFINITY;
     const known = own.map((run) => ({
       ...run,
@@ -202,7 +158,7 @@ export function repeatedSeconds(
 }
 
 /** Only the policy starts a crasher, so the number of restarts is the number of runs less one. */
-function restarts(id: string, notes: Notes): readonly string[] {
+export function restarts(id: string, notes: Notes): readonly string[] {
   const last = notes.get(id)?.at(-1)?.slots[id];
   if (last === undefined) return [`restarts: nothing is noted of ${id}`];
   return last.restarts === last.run - 1 ? [] : [`restarts: ${id} has ${last.run} runs and ${last.restarts} restarts`];
@@ -212,7 +168,11 @@ function restarts(id: string, notes: Notes): readonly string[] {
  * The service processed the ends of a crasher with their codes. (Not all such notes are seen: if the service was away for
  * longer than the delay, the next run follows in the same turn.)
  */
-function decisions(id: string, runs: readonly Run[], { notes, ends }: { readonly notes: Notes; readonly ends: Ends }): readonly string[] {
+export function decisions(
+  id: string,
+  runs: readonly Run[],
+  { notes, ends }: { readonly notes: Notes; readonly ends: Ends },
+): readonly string[] {
   const processed = new Map<number, SlotState>();
   for (const { slots } of notes.get(id) ?? []) {
     const state = slots[id];
@@ -231,8 +191,7 @@ function decisions(id: string, runs: readonly Run[], { notes, ends }: { readonly
 }
 
 /** Each process that is shown as running runs, with its marker. */
-function disagreements(settled: readonly ProcessRecord[] | undefined): readonly string[] {
-  if (settled === undefined) return ["procman does not answer any more"];
+export function disagreements(settled: readonly ProcessRecord[]): readonly string[] {
   const each = settled.flatMap((record) => record.instances ?? record);
   return each.flatMap(({ id, status, pid, run }) => {
     if (status !== "running") return [];

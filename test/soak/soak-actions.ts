@@ -7,7 +7,7 @@ import { isAlive, kill, marked, within } from "../../examples/kill-the-manager/p
 import { monotonicMs } from "../../examples/kill-the-manager/programs/instance.mjs";
 import type { ProcessRecord } from "../../src/contract/records.ts";
 import { fill } from "../faults/full-disk.ts";
-import type { Kill } from "../faults/kill-schedule.ts";
+import type { Kill } from "../faults/verdict.ts";
 import { SeededRandom } from "../faults/seeded-random.ts";
 import type { Disturbance, SoakAccount } from "./soak-account.ts";
 import type { Reply, SoakClient } from "./soak-client.ts";

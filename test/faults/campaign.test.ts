@@ -1,19 +1,19 @@
 /**
- * Sixty kills of procman's components at moments of a new seed each time; of fixed seeds in `test/long`.
+ * A campaign with a new seed each time; with fixed seeds in `test/long`.
  * `PROCMAN_FAULT_SEED` repeats a seed; `PROCMAN_FAULT_MINUTES` continues with new seeds for that time.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { testSeed, verdictOf } from "./seeded-kills.ts";
+import { findingsOf, testCampaign } from "./campaign/campaign-test.ts";
 
 const { PROCMAN_FAULT_SEED, PROCMAN_FAULT_MINUTES } = process.env;
 
 const random = (): number => Math.floor(Math.random() * 1e9);
 
-testSeed(Number(PROCMAN_FAULT_SEED ?? random()));
+testCampaign(Number(PROCMAN_FAULT_SEED ?? random()));
 
 if (PROCMAN_FAULT_MINUTES !== undefined)
   test("for the requested time: one random seed after another", async (context) => {
     for (const end = performance.now() + Number(PROCMAN_FAULT_MINUTES) * 60_000; performance.now() < end; )
-      assert.deepEqual((await verdictOf(context, random())).findings, []);
+      assert.deepEqual((await findingsOf(context, random())).findings, []);
   });

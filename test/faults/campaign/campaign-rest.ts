@@ -1,0 +1,57 @@
+/** A rest of a campaign: when all has settled, what is compared with what was acknowledged. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Incident, ProcessRecord } from "../../../src/contract/records.ts";
+import { disagreements } from "../verdict.ts";
+import type { Campaign } from "./campaign.ts";
+
+const SETTLED_MS = 45_000;
+const POLL_MS = 400;
+const CHANGING = ["starting", "stopping", "backoff"];
+
+/** Everything that was asked for is done then. */
+export async function compareAll(campaign: Campaign): Promise<void> {
+  const { model, account, procman } = campaign;
+  if (campaign.isSocketLost) await openSocket(campaign);
+  if (model.isPending) await applyFile(campaign);
+  const records = await settled(campaign);
+  for (const finding of [...model.compare(records), ...disagreements(records)]) account.find("rest", finding);
+  account.count("rests");
+  const answer = (await procman.api.ask("GET", "/processes/all/incidents?limit=1000")) as
+    | { status: number; body: readonly Incident[] }
+    | undefined;
+  if (answer?.status === 200) campaign.incidents = [...campaign.incidents, ...answer.body];
+}
+
+/** As the docs say after a kill of all. */
+async function openSocket(campaign: Campaign): Promise<void> {
+  const { status, text } = await campaign.client.ask("POST", "/processes/share/restart?hard=1&wait=30");
+  if (status !== 200) campaign.account.find("rest", `the shared socket doesn't open again: ${status} ${text}`);
+  campaign.model.acted("share", "restart", "done");
+  campaign.isSocketLost = false;
+}
+
+async function applyFile(campaign: Campaign): Promise<void> {
+  const { client, model, account, variant } = campaign;
+  let last = "";
+  for (const end = performance.now() + SETTLED_MS; performance.now() < end; await sleep(POLL_MS)) {
+    const { status, text } = await client.ask("POST", "/reload?wait=30");
+    last = `${status} ${text}`;
+    if (status === 200) return model.reloaded(variant, "done");
+  }
+  account.find("rest", `the changed file can't be applied: ${last.slice(0, 600)}`);
+}
+
+/** The records once nothing of what the operator may act on changes any more. */
+async function settled({ procman, model, account }: Campaign): Promise<readonly ProcessRecord[]> {
+  const known = new Set(model.targets);
+  let [before, records] = ["", [] as readonly ProcessRecord[]];
+  for (const end = performance.now() + SETTLED_MS; performance.now() < end; await sleep(POLL_MS)) {
+    records = ((await procman.answered()) ?? []) as readonly ProcessRecord[];
+    const all = records.flatMap((record) => record.instances ?? [record]).filter(({ id }) => known.has(id));
+    const now = JSON.stringify(all.map(({ id, status, pid, ready }) => [id, status, pid, ready]));
+    if (now === before && records.length > 0 && !all.some(({ status }) => CHANGING.includes(status))) return records;
+    before = now;
+  }
+  account.find("rest", `does not settle: ${before}`);
+  return records;
+}

@@ -1,0 +1,90 @@
+/** The test of a campaign. */
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { Collector, SyslogServer } from "../../support/receivers.ts";
+import { type Campaign, runCampaign } from "./campaign.ts";
+
+/** Less would mean that the campaign misses its purpose. */
+const LEAST = {
+  kills: 25,
+  rests: 4,
+  done: 15,
+  runs: 150,
+  lines: 20_000,
+  visits: 200,
+  comparisons: 60,
+  "log records": 10,
+  "syslog messages": 10,
+  messages: 1,
+};
+
+type Result = { readonly findings: readonly string[]; readonly counts: Readonly<Record<string, number>> };
+
+export function testCampaign(seed: number): void {
+  test(`campaign of seed ${seed}: what was acknowledged holds, and nothing is lost, doubled or left behind`, async (context) => {
+    const { findings, counts } = await findingsOf(context, seed);
+    assert.deepEqual(findings, []);
+    for (const [what, least] of Object.entries(LEAST))
+      assert.ok((counts[what] ?? 0) >= least, `${what}: ${counts[what]}, at least ${least}`);
+  });
+}
+
+export async function findingsOf(context: TestContext, seed: number): Promise<Result> {
+  const folder = mkdtempSync(join(tmpdir(), `procman-campaign-${seed}-`));
+  context.diagnostic(`seed ${seed} (PROCMAN_FAULT_SEED=${seed} repeats it), ${folder}`);
+  const [collector, syslog, webhook] = [
+    await new Collector().listen(context),
+    await new SyslogServer().listen(context),
+    await listen(context),
+  ];
+  const campaign = await runCampaign({ folder, seed, receivers: { otlp: collector.url, syslog: syslog.port, webhook: webhook.url } });
+  context.after(() => campaign.procman.destroy());
+  const { account, model } = campaign;
+  for (const fault of [...collector.faults, ...syslog.faults, ...webhook.faults]) account.find("plugin", fault);
+  account.count("comparisons", model.compared);
+  account.count("log records", collector.records.length);
+  account.count("metrics", collector.metrics.length);
+  account.count("syslog messages", syslog.messages.length);
+  account.count("messages", webhook.count());
+  return concluded(campaign, folder, context);
+}
+
+function concluded({ account, notes }: Campaign, folder: string, context: TestContext): Result {
+  const { findings, counts } = account;
+  context.diagnostic(JSON.stringify(counts));
+  if (findings.length === 0) rmSync(folder, { recursive: true, force: true });
+  else {
+    writeFileSync(join(folder, "notes"), notes.map((line) => `${line}\n`).join(""));
+    writeFileSync(join(folder, "findings"), findings.map((line) => `${line}\n`).join(""));
+    console.error(`kept in ${folder}:\n${findings.join("\n")}`);
+  }
+  return { findings, counts };
+}
+
+/** What `procman/notify` posts its messages to. */
+async function listen(context: TestContext) {
+  const faults: string[] = [];
+  let count = 0;
+  const server = createServer((request, response) => {
+    let text = "";
+    request.setEncoding("utf8").on("data", (part: string) => {
+      text += part;
+    });
+    request.on("end", () => {
+      count += 1;
+      if (!text.includes("crash-slow")) faults.push(`message ${text.slice(0, 200)}`);
+      response.end();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  context.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, faults, count: () => count };
+}
