@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { findingsOf, testCampaign } from "./campaign/campaign-test.ts";
+import { resultOf, testCampaign } from "./campaign/campaign-test.ts";
 
 const { PROCMAN_FAULT_SEED, PROCMAN_FAULT_MINUTES } = process.env;
 
@@ -15,5 +15,5 @@ testCampaign(Number(PROCMAN_FAULT_SEED ?? random()));
 if (PROCMAN_FAULT_MINUTES !== undefined)
   test("for the requested time: one random seed after another", async (context) => {
     for (const end = performance.now() + Number(PROCMAN_FAULT_MINUTES) * 60_000; performance.now() < end; )
-      assert.deepEqual((await findingsOf(context, random())).findings, []);
+      assert.deepEqual((await resultOf(context, random())).findings, []);
   });

@@ -18,7 +18,7 @@ export const CLUSTERS = { web: 3, share: 2, pool: 2 } as const;
 export type ClusterId = keyof typeof CLUSTERS;
 export const MOST_INSTANCES = 4;
 /** Its members; of a cluster all instances. */
-export const GROUP = { id: "group:tools", members: ["shared-a", "hooked", "stubborn", "pool"] as readonly string[] };
+export const GROUP = { id: "group:tools", members: ["shared-a", "shared-b", "hooked", "stubborn", "pool"] as readonly string[] };
 export const PROFILE = "campaign";
 /** Only the profile has it. */
 export const PROFILED = "profiled";

@@ -5,9 +5,9 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import { Collector, SyslogServer } from "../../support/receivers.ts";
-import { type Campaign, runCampaign } from "./campaign.ts";
+import { type Campaign, type CampaignOptions, runCampaign } from "./campaign.ts";
 
 /** Less would mean that the campaign misses its purpose. */
 const LEAST = {
@@ -23,18 +23,20 @@ const LEAST = {
   messages: 1,
 };
 
+type Context = { readonly after: (call: () => void | Promise<void>) => void; readonly diagnostic: (text: string) => void };
 type Result = { readonly findings: readonly string[]; readonly counts: Readonly<Record<string, number>> };
 
 export function testCampaign(seed: number): void {
   test(`campaign of seed ${seed}: what was acknowledged holds, and nothing is lost, doubled or left behind`, async (context) => {
-    const { findings, counts } = await findingsOf(context, seed);
+    const { findings, counts } = await resultOf(context, seed);
     assert.deepEqual(findings, []);
     for (const [what, least] of Object.entries(LEAST))
       assert.ok((counts[what] ?? 0) >= least, `${what}: ${counts[what]}, at least ${least}`);
   });
 }
 
-export async function findingsOf(context: TestContext, seed: number): Promise<Result> {
+/** `make`: see `CampaignOptions`. */
+export async function resultOf(context: Context, seed: number, make?: CampaignOptions["make"]): Promise<Result> {
   const folder = mkdtempSync(join(tmpdir(), `procman-campaign-${seed}-`));
   context.diagnostic(`seed ${seed} (PROCMAN_FAULT_SEED=${seed} repeats it), ${folder}`);
   const [collector, syslog, webhook] = [
@@ -42,7 +44,7 @@ export async function findingsOf(context: TestContext, seed: number): Promise<Re
     await new SyslogServer().listen(context),
     await listen(context),
   ];
-  const campaign = await runCampaign({ folder, seed, receivers: { otlp: collector.url, syslog: syslog.port, webhook: webhook.url } });
+  const campaign = await runCampaign({ folder, seed, receivers: { otlp: collector.url, syslog: syslog.port, webhook: webhook.url }, make });
   context.after(() => campaign.procman.destroy());
   const { account, model } = campaign;
   for (const fault of [...collector.faults, ...syslog.faults, ...webhook.faults]) account.find("plugin", fault);
@@ -54,7 +56,7 @@ export async function findingsOf(context: TestContext, seed: number): Promise<Re
   return concluded(campaign, folder, context);
 }
 
-function concluded({ account, notes }: Campaign, folder: string, context: TestContext): Result {
+function concluded({ account, notes }: Campaign, folder: string, context: Context): Result {
   const { findings, counts } = account;
   context.diagnostic(JSON.stringify(counts));
   if (findings.length === 0) rmSync(folder, { recursive: true, force: true });
@@ -67,7 +69,7 @@ function concluded({ account, notes }: Campaign, folder: string, context: TestCo
 }
 
 /** What `procman/notify` posts its messages to. */
-async function listen(context: TestContext) {
+async function listen(context: Context) {
   const faults: string[] = [];
   let count = 0;
   const server = createServer((request, response) => {

@@ -75,7 +75,7 @@ export type CampaignOptions = {
   readonly seed: number;
   readonly receivers: Receivers;
   /** Makes the procman of a life; undefined: in the background, as `procman run --detach`. */
-  readonly make?: (options: ConstructorParameters<typeof Procman>[0]) => Procman;
+  readonly make?: ((options: ConstructorParameters<typeof Procman>[0]) => Procman) | undefined;
 };
 
 export async function runCampaign(options: CampaignOptions): Promise<Campaign> {
