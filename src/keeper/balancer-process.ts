@@ -38,14 +38,14 @@ export class BalancerProcessKeeper {
   setWanted(isWanted: boolean): void {
     if (!isWanted) return void this.end();
     if (this.#own !== undefined || this.#adopted !== undefined) return;
-    const known = this.#options.journal()?.state.balancer.current;
-    if (known !== undefined && isAlive(known.pid, known.startTime)) this.#adopt(known);
-    else this.#start();
+    const known = this.#recorded;
+    if (known === undefined) this.#start();
+    else this.#adopt(known);
   }
 
   /** Resolves when it has ended. It accepts no new connection, and lets those it has end for a while. */
   async end(): Promise<void> {
-    const ending = this.#adopted ?? this.#process;
+    const ending = this.#adopted ?? this.#process ?? this.#recorded;
     clearInterval(this.#timer);
     this.#own?.retire();
     this.#own = undefined;
@@ -97,6 +97,12 @@ export class BalancerProcessKeeper {
   get #process(): BalancerProcess | undefined {
     const { pid } = this.#own?.current ?? {};
     return pid === undefined ? undefined : { pid, startTime: processStat(pid)?.startTime ?? "" };
+  }
+
+  /** That of an earlier keeper, while it is not adopted. */
+  get #recorded(): BalancerProcess | undefined {
+    const known = this.#options.journal()?.state.balancer.current;
+    return known !== undefined && isAlive(known.pid, known.startTime) ? known : undefined;
   }
 
   #start(): void {

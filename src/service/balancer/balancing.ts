@@ -121,13 +121,18 @@ export class Balancing implements Subsystem {
     return this.#balancer?.identity;
   }
 
-  /** Resumes the pending stops of a service that was killed. */
+  /** Resumes the pending stops of a service that was killed, and its balancer, which the present configuration may end. */
   resume(): void {
     this.#drain.resume();
+    if (this.#isWanted) this.apply();
+  }
+
+  get #isWanted(): boolean {
+    return this.#specs.some(({ front }) => front !== undefined);
   }
 
   apply(): void {
-    const isWanted = this.#specs.some(({ front }) => front !== undefined);
+    const isWanted = this.#isWanted;
     if (isWanted === (this.#balancer !== undefined)) return this.#scheduleUpdate();
     this.#link.send({ t: "balancer", wanted: isWanted });
     if (isWanted) {
