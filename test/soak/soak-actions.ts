@@ -1,5 +1,5 @@
 /** What each step of a soak does. */
-import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Procman } from "../../examples/kill-the-manager/managers/procman.mjs";
@@ -7,8 +7,9 @@ import { isAlive, kill, marked, within } from "../../examples/kill-the-manager/p
 import { monotonicMs } from "../../examples/kill-the-manager/programs/instance.mjs";
 import type { ProcessRecord } from "../../src/contract/records.ts";
 import { fill } from "../faults/full-disk.ts";
-import type { Kill } from "../faults/verdict.ts";
 import { SeededRandom } from "../faults/seeded-random.ts";
+import type { Kill } from "../faults/verdict.ts";
+import { writeWhole } from "../support/whole-file.ts";
 import type { Disturbance, SoakAccount } from "./soak-account.ts";
 import type { Reply, SoakClient } from "./soak-client.ts";
 import {
@@ -242,12 +243,10 @@ async function reload(soak: Soak, random: SeededRandom): Promise<void> {
   await ask(soak, `POST /reload${WAIT}`, [200, 409, 504]);
 }
 
-/** At once and whole: a service may start at any moment. */
+/** A service may start at any moment. */
 function writeConfig({ places, ports, variant }: Soak): void {
   const text = JSON.stringify({ name: NAME, ...soakConfig(places), processes: soakProcesses(places, ports, variant) });
-  const draft = join(places.folder, "procman.draft");
-  writeFileSync(draft, text);
-  renameSync(draft, join(places.folder, "procman.json"));
+  writeWhole(join(places.folder, "procman.json"), text);
 }
 
 async function watch(soak: Soak, random: SeededRandom): Promise<void> {
