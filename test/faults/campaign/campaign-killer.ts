@@ -45,6 +45,8 @@ export class CampaignKiller {
   async next(): Promise<void> {
     const random = this.#random;
     await sleep(random.between(...PAUSES_MS[random.weighted(PAUSES)]));
+    const { procman, kills } = this.#campaign;
+    if (procman.keeper === undefined && monotonicMs() - (kills.at(-1)?.at ?? 0) > AT_ONCE_MS) await this.#revive();
     const kind = random.weighted(WEIGHTS);
     if (kind === "one") this.#kill([this.#part()]);
     else if (kind === "two") await this.#two();
@@ -58,17 +60,22 @@ export class CampaignKiller {
   /** Resolves when procman is back and answers. */
   async rest(): Promise<void> {
     await Promise.all(this.#underWay);
-    const { procman, kills, account } = this.#campaign;
-    const back = await within(LATE_MS, () => procman.keeper);
-    if (back === undefined) {
-      const since = monotonicMs() - LATE_MS - AT_ONCE_MS;
-      const killed = kills.filter(({ at }) => at > since).flatMap(({ what }) => what.split(" "));
-      if (!["keeper", "service", "logger"].every((part) => killed.includes(part) || killed.includes("everything")))
-        account.find("revival", `no keeper came after the kill of ${killed.join(", ")}`);
-      this.#start();
-    }
+    const { procman, account } = this.#campaign;
+    await this.#revive();
     if ((await procman.answered(60_000)) === undefined) account.find("revival", "procman does not answer");
     for (const window of account.windows) window.to = Math.min(window.to, monotonicMs());
+  }
+
+  /** A killed keeper is replaced, unless nobody is left who could. */
+  async #revive(): Promise<void> {
+    const { procman, kills, account } = this.#campaign;
+    const last = kills.at(-1)?.at ?? 0;
+    const killed = kills.filter(({ at }) => at > last - AT_ONCE_MS).flatMap(({ what }) => what.split(" "));
+    const isAll = ["keeper", "service", "logger"].every((part) => killed.includes(part) || killed.includes("everything"));
+    if ((await within(isAll ? AT_ONCE_MS : LATE_MS, () => procman.keeper)) !== undefined) return;
+    if (!isAll) account.find("revival", `no keeper came after the kill of ${killed.join(", ")}`);
+    this.#start();
+    await procman.answered();
   }
 
   #part(): PartName {

@@ -114,9 +114,11 @@ async function tell(
 ): Promise<void> {
   const way = random.weighted({ command: 2, "command at once": 2, API: 3, "API at once": 4 });
   const from = monotonicMs();
+  const end = /web|share|reload/.test(order.args.join(" ")) ? campaign.account.begin("web") : undefined;
   const { outcome, answer } = way.startsWith("API")
     ? await ask(campaign, order, way === "API")
     : await commanded(campaign, order, way === "command");
+  end?.();
   campaign.account.count(outcome);
   campaign.note(`${order.args.join(" ")} (${way}, after ${Math.round(monotonicMs() - from)} ms): ${outcome} ${answer.slice(0, 160)}`);
   // `pool-3` may be on its way out.

@@ -16,7 +16,8 @@ import { Instance } from "../../../examples/kill-the-manager/programs/instance.m
 const [folder, name, ...options] = process.argv.slice(2);
 const { lines, pause = 200, to = 1, ready, serve, lives, child, eat } = Object.fromEntries(options.map((each) => each.split("=")));
 const { PROCMAN_CLUSTER_INSTANCE: number, TEXT, FROM_FILE, SECRET, SECRET_FILE } = process.env;
-const id = number === undefined ? name : `${name}-${number}`;
+// The variable counts from 0, the ids of instances from 1.
+const id = number === undefined ? name : `${name}-${Number(number) + 1}`;
 const instance = new Instance(folder, id);
 let printed = 0;
 instance.last = () => ({ printed });
