@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { exported, fileOf, notesAbout, PROJECT } from "../../test/support/export-rig.ts";
+import { PROCESS } from "../config/fields/process-fields.ts";
 import { MARKER, noteTexts, TARGETS, type TargetName } from "./workload.ts";
 
 const WEB = { id: "web", cmd: "node server.js", autostart: true };
@@ -45,6 +46,78 @@ test("no target gets a secret: neither from files and variables, nor values that
     if (target !== "haproxy") assert.match(text, /EXPORT_TEST_TOKEN/, `${target} names the variable`);
   }
   delete process.env.EXPORT_TEST_TOKEN;
+});
+
+test("PORT of an instance is written unless the env files, of which the names are read, set it; a file that can't be read is said", () => {
+  const config = { processes: [{ ...FRONTED, envFile: ["web.env", { path: "more.env", optional: true }] }] };
+  for (const target of ["systemd", "compose", "swarm", "kubernetes", "nomad", "procfile"] as const) {
+    const port = /\bPORT\b\W+(?:(?:name|value|text)\W+)*(?:3001|\$\{NOMAD_PORT_instance\})/;
+    const read = exported(target, config, { namesIn: (file) => (file.endsWith("/web.env") ? ["LOG_LEVEL"] : []) });
+    assert.match(read.files.map(({ text }) => text).join(), port, target);
+    assert.doesNotMatch(noteTexts(read.notes).join("\n"), /can't be read/, target);
+    const set = exported(target, config, { namesIn: (file) => (file.endsWith("/more.env") ? ["PORT"] : []) });
+    assert.doesNotMatch(set.files.map(({ text }) => text).join(), port, target);
+    const unread = exported(target, config, { namesIn: () => undefined });
+    assert.match(unread.files.map(({ text }) => text).join(), port, target);
+    assert.match(
+      noteTexts(unread.notes).join("\n"),
+      /web(-1, web-2)?: envFile: can't be read here: if it sets PORT, remove the PORT/,
+      target,
+    );
+  }
+});
+
+test("plugins that nothing runs any more are in the report and in each file, and so is what is lost with a container", () => {
+  const config = { processes: [FRONTED], plugins: [{ url: "webhook", options: { url: "https://example.com/" } }, { url: "./mine.mjs" }] };
+  const lost = "plugins: %s runs none (webhook, ./mine.mjs): alerts, logs and metrics that they send need another way";
+  for (const target of TARGETS) {
+    const { files, notes } = exported(target, config);
+    const expected = lost.replace("%s", target);
+    assert.equal(noteTexts(notes).includes(expected), target !== "haproxy", target);
+    for (const { name, text } of files) assert.equal(text.includes(expected), target !== "haproxy", `${target}: ${name}`);
+    const isContainer = /compose|swarm|kubernetes/.test(target);
+    assert.equal(/files that a program writes are gone with its container/.test(noteTexts(notes).join()), isContainer, target);
+  }
+});
+
+/** A value for each field that says more than its default. */
+const FIELDS: Readonly<Record<string, unknown>> = {
+  ...{ cwd: "sub", env: { LEVEL: "debug" }, envFile: "web.env", path: "bin", pathFirst: "bin", pidFile: "web.pid", timeout: 5 },
+  ...{ logger: { stdout: "web.log" }, watch: ["src"], restart: "never", restartLimit: 3, restartDelayMs: 500, terminate: "0 3 * * *" },
+  ...{ successExitCodes: [3], terminateGracePeriod: 3, terminateTimeout: 7, stopSignal: "SIGINT", reloadSignal: "SIGHUP", node: true },
+  ...{ ready: { log: "up" }, health: { port: 80 }, dependsOn: ["other"], hooks: { beforeStart: "true" }, memoryLimit: "100MB" },
+  ...{ memoryMax: "100MB", cpuQuota: 50, ulimits: { nofile: 100 }, umask: "077", nice: 3, ioNice: { class: "idle" }, oomScoreAdjust: 3 },
+  ...{ user: 1000, group: 1000, groups: ["shop"], cluster: { instances: 2, startPort: 3001 } },
+};
+const OF_SCHEDULES = { timeZone: "Asia/Tokyo", catchUp: true, jitter: 20, overrun: true } as const;
+/** `restart` tells of the restarts of a Procfile; foreman knows nothing else of it. */
+const OF_RESTARTS = ["restartLimit", "restartDelayMs", "successExitCodes"];
+/** They change no program: which of its environment procman passes on, and when a start counts as done or restarts are counted anew. */
+const UNSEEN = ["inheritEnv", "minUptimeMs", "restartResetMs", "killMode"];
+
+test("each field of a process changes what is exported, or is told as lost", () => {
+  const text = (target: TargetName, fields: object): string =>
+    allOf(target, {
+      processes: [
+        { ...WEB, ...fields },
+        { ...WEB, id: "other" },
+      ],
+    });
+  const job = { autostart: false, cron: "0 3 * * *" };
+  for (const target of TARGETS.filter((each) => each !== "haproxy")) {
+    const changes = (name: string, value: unknown, base: object): boolean =>
+      text(target, { ...base, [name]: value }) !== text(target, base);
+    for (const [name, value] of Object.entries(FIELDS))
+      if (target !== "procfile" || !OF_RESTARTS.includes(name)) assert.ok(changes(name, value, {}), `${target}: ${name}`);
+    if (target === "procfile") continue;
+    for (const [name, value] of Object.entries(OF_SCHEDULES)) assert.ok(changes(name, value, job), `${target}: ${name}`);
+  }
+  const known = [...Object.keys(FIELDS), ...Object.keys(OF_SCHEDULES), ...UNSEEN, "id", "cmd", "worker", "autostart", "cron"];
+  assert.deepEqual(
+    Object.keys(PROCESS).filter((name) => !known.includes(name)),
+    [],
+    "fields without a value above",
+  );
 });
 
 test("instances are replicas where they differ by what the target gives them, else they are exported one by one", () => {
@@ -111,7 +184,7 @@ test("in containers the addresses of other processes become theirs, also as defa
   assert.match(notesAbout(compose, "env.DATABASE").join(), /^web: the address of this machine became db:7000/);
   assert.match(fileOf(exported("swarm"), "stack.yaml"), /http:\/\/web:3001\//, "a service of a swarm stands for all replicas");
   assert.match(fileOf(exported("kubernetes"), "kubernetes.yaml"), /http:\/\/web:3000\//);
-  assert.match(fileOf(exported("kubernetes"), "kubernetes.yaml"), /127\.0\.0\.1\/3001/, "its own port stays at the loopback address");
+  assert.match(fileOf(exported("kubernetes"), "kubernetes.yaml"), /127\.0\.0\.1:3001/, "its own port stays at the loopback address");
   assert.match(fileOf(exported("nomad"), "shop-web.nomad.json"), /127\.0\.0\.1\}:7000/, "without containers nothing changes");
 });
 

@@ -78,6 +78,13 @@ test("checks become probes, times of stops the grace period, limits the limits, 
   const [db] = pod("db").containers;
   assert.deepEqual([db.startupProbe.periodSeconds * db.startupProbe.failureThreshold, db.livenessProbe.periodSeconds], [10, 5]);
   assert.deepEqual(db.livenessProbe.exec.command, ["/bin/sh", "-c", "redis-cli -p 7000 ping"]);
+  assert.deepEqual(db.startupProbe.tcpSocket, { port: 7000 });
+  const [web] = pod("web").containers;
+  assert.deepEqual(web.readinessProbe.httpGet, {
+    path: "/health",
+    port: 3001,
+    httpHeaders: [{ name: "Host", value: "127.0.0.1:3001" }],
+  });
   assert.deepEqual(db.resources.limits, { memory: "256000000", cpu: "1500m" });
   assert.equal(pod("web").terminationGracePeriodSeconds, 5);
   assert.deepEqual(

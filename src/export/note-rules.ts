@@ -47,6 +47,11 @@ export function commonRules(title: string): readonly NoteRule[] {
       ({ spec }) => spec.policy.reloadSignal !== undefined,
       ({ spec }) => `${title} has no word for it; send ${spec.policy.reloadSignal} by its command for signals`,
     ],
+    [
+      "logger",
+      ({ spec: { log } }) => (log.stdout ?? log.stderr) !== undefined,
+      `its output isn't written to files: ${title} gets it from standard output and standard error`,
+    ],
     ["jitter", ({ spec, kind }) => kind === "scheduled" && spec.jitter !== undefined, `${title} starts it exactly at its times`],
     ...everywhere(title),
   ];
@@ -55,7 +60,13 @@ export function commonRules(title: string): readonly NoteRule[] {
 /** Of all targets. */
 export function everywhere(title: string): readonly NoteRule[] {
   return [
+    [
+      "envFile",
+      ({ mayHavePort }) => mayHavePort,
+      "can't be read here: if it sets PORT, remove the PORT of the instance from what was exported",
+    ],
     ["pidFile", ({ spec }) => spec.pidFile !== undefined, `${title} writes none`],
+    ["groups", ({ spec }) => spec.groups !== undefined, `${title} has none`],
     ["watch", ({ spec }) => spec.watch.length > 0, `${title} restarts nothing when files change; use procman while developing`],
     ["worker", ({ spec }) => spec.command.kind === "worker", "nothing sends it the message drain: it must finish at the stop signal"],
     [
@@ -65,6 +76,13 @@ export function everywhere(title: string): readonly NoteRule[] {
     ],
   ];
 }
+
+/** Of a target that names a line for the crontab. */
+export const TIME_ZONE: NoteRule = [
+  "timeZone",
+  ({ spec, kind }) => kind === "scheduled" && spec.timeZone !== undefined,
+  ({ spec }) => `cron has the time zone of its machine: CRON_TZ=${spec.timeZone} above the line, where cron knows that`,
+];
 
 export const isMissed = ({ kind, spec }: Workload): boolean => kind === "scheduled" && spec.catchUp === true;
 export const overlaps = ({ kind, spec }: Workload): boolean => kind === "scheduled" && spec.overrun;

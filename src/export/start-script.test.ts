@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { test } from "node:test";
 import fc from "fast-check";
+import { PROJECT } from "../../test/support/export-rig.ts";
 import { expand } from "../base/interpolate.ts";
 import { resolveConfiguration } from "../config/validate.ts";
 import { commandOf, exportsOf, quoted, type ScriptSteps } from "./start-script.ts";
@@ -10,7 +11,7 @@ import { workloadsOf } from "./workloads.ts";
 
 function workload(process: object): Workload {
   const config = resolveConfiguration({ processes: [{ id: "web", autostart: true, ...process }] }, { cwd: "/srv/shop" });
-  return workloadsOf(config, "port")[0] ?? assert.fail("no workload");
+  return workloadsOf(config, "port", PROJECT)[0] ?? assert.fail("no workload");
 }
 
 const LIVELY = fc.string({ unit: fc.constantFrom("a", " ", '"', "'", "\\", "$", "`", "{", "}", "%", "\n", "é", "$(", "${", "*") });

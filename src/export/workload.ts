@@ -31,6 +31,8 @@ export type Workload = {
   readonly variables: readonly Variable[];
   /** Ports that it is known to listen on: that of the cluster, and those of its checks. */
   readonly ports: readonly number[];
+  /** An env file may set `PORT`, which the target gets as the port of the instance. */
+  readonly mayHavePort: boolean;
 };
 
 /** What the target can't carry, or what is left to do. `process` is absent for a note about all of them. */
@@ -65,6 +67,10 @@ export type Project = {
   readonly hasLock: boolean;
   /** Absolute path of a program, looked up in the given folders and the PATH of the command. */
   readonly programPath: (program: string, cwd: string, folders: readonly string[]) => string | undefined;
+  /** Names of the variables of an env file; undefined: it can't be read here. */
+  readonly namesIn: (envFile: string) => readonly string[] | undefined;
+  /** About all processes, for each file. */
+  readonly notes: readonly Note[];
 };
 
 export type Exported = { readonly files: readonly ExportedFile[]; readonly notes: readonly Note[] };
@@ -83,11 +89,8 @@ function headerOf({ source }: Project): string {
 
 /** The header, and the notes about what was not carried, as lines. */
 export function headLines(project: Project, notes: readonly Note[]): readonly string[] {
-  return [
-    headerOf(project),
-    ...(notes.length === 0 ? [] : ["Not carried, or left to do:"]),
-    ...noteTexts(notes).map((text) => `- ${text}`),
-  ];
+  const all = [...project.notes, ...notes];
+  return [headerOf(project), ...(all.length === 0 ? [] : ["Not carried, or left to do:"]), ...noteTexts(all).map((text) => `- ${text}`)];
 }
 
 /** The same as comments that begin with `#`. */

@@ -5,9 +5,9 @@ import { mayBeSecret } from "../config/hidden-values.ts";
 import type { Config, EnvValue, ProcessSpec } from "../config/spec.ts";
 import type { ReadyProbe } from "../contract/probe-spec.ts";
 import { isAboutEnd } from "../supervisor/definition.ts";
-import type { Alike, Variable, Workload, WorkloadKind } from "./workload.ts";
+import type { Alike, Project, Variable, Workload, WorkloadKind } from "./workload.ts";
 
-export function workloadsOf({ processes }: Config, alike: Alike): readonly Workload[] {
+export function workloadsOf({ processes }: Config, alike: Alike, { namesIn }: Pick<Project, "namesIn">): readonly Workload[] {
   const awaited = new Set(
     processes.flatMap(({ dependsOn = [] }) => dependsOn.flatMap(({ id, condition }) => (isAboutEnd(condition) ? id : []))),
   );
@@ -19,7 +19,10 @@ export function workloadsOf({ processes }: Config, alike: Alike): readonly Workl
     return groups.map((group) => {
       const [spec] = group as [ProcessSpec];
       const id = groups.length === 1 && alike !== "split" ? process : spec.id;
-      return { id, process, kind, replicas: group.length, spec, variables: variablesOf(spec), ports: portsOf(spec) };
+      const files = (spec.envFile ?? []).map((entry) => namesIn(typeof entry === "string" ? entry : entry.path));
+      const variables = variablesOf(spec, files.flat());
+      const mayHavePort = files.includes(undefined) && spec.cluster?.port !== undefined && spec.cluster.portVariable === undefined;
+      return { id, process, kind, replicas: group.length, spec, variables, ports: portsOf(spec), mayHavePort };
     });
   });
 }
@@ -47,8 +50,9 @@ function textOf({ command, cwd, env, envFile, policy: { beforeStart, afterStop }
   return port === undefined ? text : text.replace(new RegExp(`(?<!\\d)${port}(?!\\d)`, "g"), "{port}");
 }
 
-function variablesOf({ env, envFile = [], cluster }: ProcessSpec): readonly Variable[] {
-  const own = clusterVariables(cluster, (name) => name in env || envFile.length > 0);
+/** `inFiles`: names that its env files set. */
+function variablesOf({ env, cluster }: ProcessSpec, inFiles: readonly (string | undefined)[]): readonly Variable[] {
+  const own = clusterVariables(cluster, (name) => name in env || inFiles.includes(name));
   return [
     ...Object.entries(env).map(([name, value]) => variableOf(name, value)),
     ...Object.entries(own).map(([name, value]): Variable => ({ name, kind: "text", value })),

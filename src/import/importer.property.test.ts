@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { parse } from "jsonc-parser";
 import { ProcmanError } from "../base/errors.ts";
+import { parseDocument } from "../config/document.ts";
 import { check } from "../config/load.ts";
 import { commentedText } from "./commented-jsonc.ts";
 import { importCompose } from "./compose.ts";
@@ -38,7 +38,7 @@ function assertValid(run: (configuration: ConfigurationDraft) => void): void {
   makeValid(configuration, file);
   const text = commentedText(configuration, ["foreign"]);
   check({ file, shownAs: "procman.jsonc", text });
-  assert.deepEqual(parse(text), JSON.parse(JSON.stringify(configurationOf(configuration))));
+  assert.deepEqual(parseDocument(text).data, JSON.parse(JSON.stringify(configurationOf(configuration))));
 }
 
 function fileOf(text: string): ForeignFile {

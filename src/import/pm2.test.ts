@@ -47,13 +47,24 @@ test("each field of an app with an equal is carried", async (context) => {
     terminateTimeout: 5,
     killMode: "leader",
     node: true,
-    ready: { message: true, timeout: 8 },
+    ready: { message: true, timeout: 30 },
     logger: { stdout: "apps/mail/logs/mail.log", stderr: "apps/mail/logs/mail.err.log", decorateFiles: true },
     pidFile: "apps/mail/mail.pid",
     groups: ["back-end"],
   });
   assert.deepEqual(config.profiles, { production: { processes: [{ id: "mail", env: { NODE_ENV: "production" } }] } });
-  assert.deepEqual(notes, []);
+  assert.deepEqual(notes, [
+    'mail listen_timeout: without the message, pm2 counts it as started after 8 s; procman stops it after "timeout" of "ready", here 30 s',
+  ]);
+});
+
+test("a program that sends ready later than pm2 waits isn't stopped for it", async (context) => {
+  const app = { name: "mail", script: "mail.js", wait_ready: true };
+  const readyOf = async (fields: object): Promise<unknown> =>
+    (await importOf(context, { "ecosystem.config.js": ecosystemOf([{ ...app, ...fields }]) })).config.processes[0]?.ready;
+  assert.deepEqual(await readyOf({}), { message: true, timeout: 30 });
+  assert.deepEqual(await readyOf({ listen_timeout: 1_000 }), { message: true, timeout: 30 });
+  assert.deepEqual(await readyOf({ listen_timeout: 60_000 }), { message: true, timeout: 60 });
 });
 
 test("instances in cluster mode share the port that the environment names; a variable that is incremented is a port", async (context) => {

@@ -136,11 +136,20 @@ function schedules({ draft, fields }: Pm2App): void {
   draft.note("cron_restart", `pm2 also starts it at once; here it starts at these times only, and by \`procman start ${draft.id}\``);
 }
 
+/** Time for the message "ready". pm2 goes on without it. */
+const [READY_SECONDS, PM2_READY_SECONDS] = [30, 3];
+
 function readiness({ draft, fields, isNode }: Pm2App): void {
   const waits = fields.flag("wait_ready") === true;
   const timeout = seconds(fields.number("listen_timeout"));
-  if (waits && isNode) draft.set("node", true).set("ready", { message: true, timeout: timeout ?? 3 });
-  else if (waits)
+  if (waits && isNode) {
+    const patience = Math.max(READY_SECONDS, timeout ?? PM2_READY_SECONDS);
+    draft.set("node", true).set("ready", { message: true, timeout: patience });
+    draft.note(
+      "listen_timeout",
+      `without the message, pm2 counts it as started after ${timeout ?? PM2_READY_SECONDS} s; procman stops it after "timeout" of "ready", here ${patience} s`,
+    );
+  } else if (waits)
     draft.note(
       "wait_ready",
       'only a Node program can send the message "ready"; see "ready" in docs/health.md for a port, an address or a line of output',

@@ -65,7 +65,7 @@ export const SHOP = {
   ],
 } as const;
 
-export const PROJECT: Project = {
+export const PROJECT: Omit<Project, "notes"> = {
   name: "shop",
   folder: FOLDER,
   source: "procman.jsonc",
@@ -73,6 +73,7 @@ export const PROJECT: Project = {
   hasPackage: true,
   hasLock: true,
   programPath: (program) => (program.includes("/") ? program.replace(/^\./, FOLDER) : `/usr/bin/${program}`),
+  namesIn: () => undefined,
 };
 
 export function exported(target: TargetName, config: unknown = SHOP, project: Partial<Project> = {}): Exported {

@@ -3,10 +3,12 @@ import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, delimiter, dirname, join, resolve } from "node:path";
 import { type Command, Option } from "commander";
-import { ProcmanError } from "../../base/errors.ts";
+import { readEnvFile } from "../../base/env-file.ts";
+import { errnoOf, ProcmanError } from "../../base/errors.ts";
 import { printableLine } from "../../base/printable.ts";
 import type { exportTo } from "../../export/export.ts";
 import { type Exported, type ExportedFile, noteTexts, type Project, TARGETS, type TargetName } from "../../export/workload.ts";
+import { readWhole } from "../../os/careful-files.ts";
 import { CONFIG_HELP } from "../config-option.ts";
 
 type Options = {
@@ -46,7 +48,7 @@ async function exportConfiguration({ to, config: path, profile, output, image, f
   const source = read(path, process.cwd());
   const config = check(source, profile === undefined ? {} : { profile });
   const folder = dirname(source.file);
-  const project: Project = {
+  const project: Omit<Project, "notes"> = {
     name: config.name,
     folder,
     source: basename(source.file),
@@ -56,6 +58,7 @@ async function exportConfiguration({ to, config: path, profile, output, image, f
     hasPackage: existsSync(join(folder, "package.json")),
     hasLock: existsSync(join(folder, "package-lock.json")),
     programPath,
+    namesIn,
   };
   const { exportTo: run } = createRequire(__filename)(BUNDLE) as { readonly exportTo: typeof exportTo };
   const { files, notes } = run(to, config, project);
@@ -106,6 +109,15 @@ function programPath(program: string, cwd: string, folders: readonly string[]): 
   if (program.includes("/")) return resolve(cwd, program);
   const places = [...folders, ...(process.env.PATH ?? "").split(delimiter)].filter((folder) => folder.startsWith("/"));
   return places.map((place) => join(place, program)).find(isProgram);
+}
+
+function namesIn(envFile: string): readonly string[] | undefined {
+  try {
+    return Object.keys(readEnvFile(readWhole(envFile).toString("utf8")).variables);
+  } catch (error) {
+    if (errnoOf(error) === "UNKNOWN") throw error;
+    return undefined;
+  }
 }
 
 function isProgram(file: string): boolean {

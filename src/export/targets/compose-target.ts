@@ -13,6 +13,7 @@ import {
   type NoteRule,
   notesFrom,
   overlaps,
+  TIME_ZONE,
 } from "../note-rules.ts";
 import { isProbe } from "../probe-command.ts";
 import { type Exported, type Note, type Project, present, type Workload } from "../workload.ts";
@@ -174,6 +175,7 @@ const RULES: readonly NoteRule[] = [
     ({ id, spec }) =>
       `compose has no schedules; for the host's crontab: ${spec.cron} docker compose --project-directory FOLDER run --rm ${id}`,
   ],
+  TIME_ZONE,
   ["catchUp", isMissed, "starts that were missed are not made up for"],
   ["overrun", overlaps, "the line of the crontab always starts another one"],
   ["autostart", isManual, ({ id }) => `it starts by docker compose run --rm ${id}`],

@@ -1,4 +1,5 @@
 /** The containers of a pod. */
+import type { Probe } from "../../contract/probe-spec.ts";
 import { type Hosts, imageCommand, imagePath, imagePaths } from "../container.ts";
 import { isProbe, probeWords } from "../probe-command.ts";
 import { type Project, present, seconds, type Variable, type Workload } from "../workload.ts";
@@ -79,14 +80,14 @@ function probesOf({ ready, health, policy }: Workload["spec"]): Manifest {
     health === undefined
       ? undefined
       : {
-          exec: { command: probeWords(health.probe).map(literal) },
+          ...actionOf(health.probe),
           periodSeconds: Math.max(1, Math.ceil(seconds(health.intervalMs))),
           timeoutSeconds: Math.max(1, Math.ceil(seconds(health.timeoutMs))),
           failureThreshold: health.failures,
         };
   const start = isProbe(ready)
     ? {
-        exec: { command: probeWords(ready).map(literal) },
+        ...actionOf(ready),
         periodSeconds: CHECK_SECONDS,
         failureThreshold: Math.max(1, Math.ceil(seconds(policy.readyMs ?? 0) / CHECK_SECONDS)),
       }
@@ -99,16 +100,34 @@ function probesOf({ ready, health, policy }: Workload["spec"]): Manifest {
   });
 }
 
+/** The kubelet asks as procman does, with the same name of the host. */
+function actionOf(probe: Probe): Manifest {
+  if (probe.kind === "exec") return { exec: { command: probeWords(probe).map(literal) } };
+  const { port } = probe;
+  if (probe.kind === "port") return { tcpSocket: { port } };
+  return { httpGet: { path: probe.path, port, httpHeaders: [{ name: "Host", value: `${probe.hostname}:${port}` }] } };
+}
+
 /** Wait for the ports of what it depends on. */
-export function initContainers({ spec: { dependsOn = [] } }: Workload, { image, all, hosts }: KubernetesNames): readonly Manifest[] {
-  const waits = dependsOn.flatMap(({ id, condition }) => {
-    const other = all.find(({ process }) => process === id);
-    const [port] = other?.ports ?? [];
-    const place = port === undefined ? undefined : hosts.get(port);
-    return place === undefined || (condition !== "ready" && condition !== "started")
-      ? []
-      : [`until </dev/tcp/${place.host}/${place.port}; do sleep 1; done`];
-  });
+export function initContainers(workload: Workload, names: KubernetesNames): readonly Manifest[] {
+  const waits = dependencies(workload, names).flatMap(({ place }) =>
+    place === undefined ? [] : [`until </dev/tcp/${place.host}/${place.port}; do sleep 1; done`],
+  );
   if (waits.length === 0) return [];
-  return [{ name: "wait", image, command: ["bash", "-c", waits.join("\n")] }];
+  return [{ name: "wait", image: names.image, command: ["bash", "-c", waits.join("\n")] }];
+}
+
+/** What it would wait for, if its port were known. */
+export function unwaited(workload: Workload, names: KubernetesNames): readonly string[] {
+  return dependencies(workload, names).flatMap(({ id, place }) => (place === undefined ? [id] : []));
+}
+
+/** Those that must have started or be ready. */
+function dependencies({ spec: { dependsOn = [] } }: Workload, { all, hosts }: Pick<KubernetesNames, "all" | "hosts">) {
+  return dependsOn
+    .filter(({ condition }) => condition === "ready" || condition === "started")
+    .map(({ id }) => {
+      const [port] = all.find(({ process }) => process === id)?.ports ?? [];
+      return { id, place: port === undefined ? undefined : hosts.get(port) };
+    });
 }

@@ -18,7 +18,7 @@ import {
 } from "../note-rules.ts";
 import { type Exported, type Note, type Project, present, seconds, type Workload } from "../workload.ts";
 import { yamlText } from "../yaml-file.ts";
-import { initContainers, type KubernetesNames, mainContainer } from "./kubernetes-container.ts";
+import { initContainers, type KubernetesNames, mainContainer, unwaited } from "./kubernetes-container.ts";
 import { kubernetesName, type Manifest, secretNameOf } from "./kubernetes-names.ts";
 
 /** A start that couldn't take place is made up for within this time. Seconds. */
@@ -36,7 +36,7 @@ export function exportKubernetes(all: readonly Workload[], project: Project): Ex
       : []),
     ...image.notes,
     ...collisions(workloads),
-    ...workloads.flatMap((workload) => notesOf(workload, project)),
+    ...workloads.flatMap((workload) => [...notesOf(workload, project), ...unwaitedNotes(workload, names)]),
     ...networked.flatMap((each) => each.notes),
   ];
   const manifests = [...workloads.map((workload) => manifestOf(workload, names)), ...servicesOf(workloads, project)];
@@ -209,6 +209,12 @@ const RULES: readonly NoteRule[] = [
   ],
   ...frontRules("a Service"),
 ];
+
+function unwaitedNotes(workload: Workload, names: KubernetesNames): readonly Note[] {
+  const ids = unwaited(workload, names);
+  if (ids.length === 0) return [];
+  return [{ process: workload.id, field: "dependsOn", text: `nothing waits for ${ids.join(", ")}, whose port isn't known` }];
+}
 
 function notesOf(workload: Workload, project: Project): readonly Note[] {
   const files = (workload.spec.envFile ?? []).map((entry, index): Note => {

@@ -144,6 +144,7 @@ const RULES: readonly NoteRule[] = [
     (workload) => isScheduled(workload) && cronFields(workload.spec.cron ?? "") === undefined,
     ({ spec }) => `is passed on as it is: ${spec.cron}; nomad job validate says whether Nomad understands it`,
   ],
+  ["group", ({ spec }) => spec.group !== undefined, "Nomad gives a program the groups of its user"],
   ["catchUp", isMissed, "starts that were missed are not made up for"],
   [
     "restart",

@@ -1,6 +1,6 @@
 /** A Procfile, for foreman, honcho, overmind and platforms. */
 import { relative } from "node:path";
-import { commonRules, givenRule, isManual, isRestarted, isScheduled, type NoteRule, notesFrom } from "../note-rules.ts";
+import { commonRules, givenRule, isManual, isRestarted, isScheduled, type NoteRule, notesFrom, TIME_ZONE } from "../note-rules.ts";
 import { exportsOf, lineOf, quoted } from "../start-script.ts";
 import { comments, type Exported, type Note, type Project, type Workload } from "../workload.ts";
 
@@ -69,6 +69,12 @@ const LINE_RULES: readonly NoteRule[] = [
   ],
   ["ready, health", ({ spec }) => spec.ready !== undefined || spec.health !== undefined, `${TITLE} has no checks`],
   ["hooks", ({ spec }) => (spec.policy.beforeStart ?? spec.policy.afterStop) !== undefined, `${TITLE} has none; call them in cmd`],
+  [
+    "stopSignal, terminateTimeout",
+    ({ spec: { policy } }) => policy.stopSignal !== undefined || policy.terminateMs !== 30_000 || policy.graceMs > 0,
+    "foreman sends SIGTERM at once, and SIGKILL after 5 s (-t)",
+  ],
+  ["timeout", ({ spec }) => spec.policy.timeoutMs !== 0, `${TITLE} has none; put timeout(1) in front of cmd`],
   ["dependsOn", ({ spec }) => spec.dependsOn !== undefined, "all start at once"],
   ...LIMITS.map((name): NoteRule => [name, ({ spec }) => spec[name] !== undefined, `${TITLE} has no limits and no users`]),
 ];
@@ -81,6 +87,7 @@ const OTHER_RULES: readonly NoteRule[] = [
     (workload) =>
       `left out: ${TITLE} has no schedules; for a crontab: ${workload.spec.cron} cd ${workload.spec.cwd} && ${lineOf(workload)}`,
   ],
+  TIME_ZONE,
   ["autostart", isManual, (workload) => `left out: it starts by hand: ${lineOf(workload)}`],
 ];
 

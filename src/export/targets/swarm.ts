@@ -14,6 +14,7 @@ import {
   type NoteRule,
   notesFrom,
   overlaps,
+  TIME_ZONE,
 } from "../note-rules.ts";
 import { type Exported, type Note, type Project, present, seconds, type Workload } from "../workload.ts";
 import { yamlText } from "../yaml-file.ts";
@@ -101,6 +102,7 @@ const RULES: readonly NoteRule[] = [
     isScheduled,
     ({ id }) => `Swarm has no schedules: it has 0 replicas; from a crontab: docker service update --force --replicas 1 STACK_${id}`,
   ],
+  TIME_ZONE,
   ["catchUp", isMissed, "starts that were missed are not made up for"],
   ["overrun", overlaps, "docker service update ends a run that is still going on"],
   ["autostart", isManual, ({ id }) => `it has 0 replicas: docker service scale STACK_${id}=1 starts it`],
