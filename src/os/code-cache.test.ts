@@ -1,7 +1,8 @@
 /** Running a bundle with code compiled at an earlier start. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -41,15 +42,55 @@ test("a bundle runs as with require, its chunks find it, and one cache of its co
   }
 });
 
+/** The only file of the cache. */
+function cacheOf(folder: string): string {
+  const names = readdirSync(join(folder, "cache"));
+  assert.equal(names.length, 1, names.join(" "));
+  return join(folder, "cache", names[0] ?? "");
+}
+
+test("damaged code is thrown away before V8 sees it, wherever the damage is, and written anew", (context) => {
+  const folder = folderOf(context);
+  const bundle = join(folder, "main.cjs");
+  writeFileSync(bundle, `console.log("here");`);
+  run(bundle);
+  // The first process that uses new code, and a later one.
+  for (const name of [/\.new$/, /\d$/]) {
+    const cache = cacheOf(folder);
+    assert.match(cache, name);
+    const whole = readFileSync(cache);
+    const flipped = (place: number): Buffer => Buffer.from(whole).fill((whole[place] ?? 0) ^ 4, place, place + 1);
+    for (const damage of [flipped(0), flipped(whole.length >> 1), Buffer.from(whole).fill(0, 32), whole.subarray(0, 20)]) {
+      writeFileSync(cache, damage);
+      assert.equal(run(bundle), "here");
+      assert.deepEqual(readFileSync(cacheOf(folder)).equals(damage), false);
+      rmSync(cacheOf(folder));
+      writeFileSync(cache, whole);
+    }
+    assert.equal(run(bundle), "here");
+  }
+});
+
+test("code with which a process ended before it had run is not used again, and no other is written, for a day", (context) => {
+  const folder = folderOf(context);
+  const bundle = join(folder, "main.cjs");
+  writeFileSync(bundle, `if (process.env.CRASH) process.kill(process.pid, "SIGKILL"); console.log("here");`);
+  run(bundle);
+  assert.throws(() => run(bundle, { env: { CRASH: "1" } }));
+  const left = cacheOf(folder);
+  for (let round = 0; round < 2; round += 1) assert.equal(run(bundle), "here");
+  assert.equal(cacheOf(folder), left);
+});
+
 test("cached code that V8 rejects is replaced", (context) => {
   const folder = folderOf(context);
   const bundle = join(folder, "main.cjs");
   writeFileSync(bundle, `console.log("here");`);
   assert.equal(run(bundle), "here");
-  const [name = ""] = readdirSync(join(folder, "cache"));
-  writeFileSync(join(folder, "cache", name), "no code");
-  assert.equal(run(bundle), "here");
-  assert.equal(run(bundle), "here");
+  const code = Buffer.from("no code");
+  writeFileSync(cacheOf(folder), Buffer.concat([createHash("sha256").update(code).digest(), code]));
+  for (let round = 0; round < 3; round += 1) assert.equal(run(bundle), "here");
+  assert.ok(readFileSync(cacheOf(folder)).length > 100);
 });
 
 test("a folder that others can write is not used", (context) => {

@@ -2,7 +2,21 @@
  * Runs a bundle with the code that V8 compiled for it at an earlier start. Node's `module.enableCompileCache` (22.1 and later) does
  * the same, but costs each command 9 ms more: docs/performance.md.
  */
-import { accessSync, constants, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import {
+  accessSync,
+  closeSync,
+  constants,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { createRequire } from "node:module";
 import { homedir } from "node:os";
 import { basename, dirname, join } from "node:path";
@@ -11,6 +25,14 @@ import { VERSION } from "../base/version.ts";
 
 /** When the compiled code is written: after this many milliseconds, or at the end of the process. */
 type WriteTime = number | "exit";
+
+/** Of the code, at the beginning of its file: V8 runs damaged code as it is, and crashes. */
+const CHECKSUM = { algorithm: "sha256", bytes: 32 } as const;
+
+const NEW = ".new";
+const TRIAL = ".trial";
+const FORGOTTEN_AFTER_MS = 24 * 3_600_000;
+const REFUSALS: readonly string[] = ["EACCES", "EROFS", "EPERM", "ENOSPC", "EDQUOT", "ENOENT", "EIO", "EISDIR"];
 
 /** Mode bits of a folder in which other users could place code. */
 const WRITABLE_BY_OTHERS = 0o022;
@@ -21,15 +43,32 @@ export function runCached(file: string, writeAt: WriteTime): void {
   const folder = folderFor(dirname(file));
   if (folder === undefined) return void require(file);
   const cache = join(folder, cacheName(file));
-  const cachedData = readIfThere(cache);
+  const proven = readIfWhole(cache);
+  const trial = proven === undefined ? takeForTrial(cache) : undefined;
+  const cachedData = proven ?? (trial === undefined ? undefined : readIfWhole(trial));
   const source = `(function (exports, require, module, __filename, __dirname) {${readFileSync(file, "utf8")}\n})`;
   const script = new Script(source, { filename: file, ...(cachedData === undefined ? {} : { cachedData }) });
   const module = { exports: {}, filename: file, id: file, loaded: true };
   // Chunks require the bundle that they belong to: they must get this module, not run the bundle again.
   require.cache[file] = module as NodeJS.Module;
   script.runInThisContext()(module.exports, require, module, file, dirname(file));
+  if (trial !== undefined && cachedData !== undefined) for (const when of [0, "exit"] as const) schedule(() => prove(trial, cache), when);
   if (cachedData === undefined || script.cachedDataRejected)
     schedule(() => write(script.createCachedData(), cache, basename(file)), writeAt);
+}
+
+/**
+ * The first process that runs with new code takes the file away under a name of its own, and puts it in its place once it has run. So
+ * code that crashes V8 does so once: the file stays where it is, and `write` then writes no other one.
+ */
+function takeForTrial(cache: string): string | undefined {
+  const trial = `${cache}${TRIAL}`;
+  return unlessRefused(() => {
+    // Another process may be trying it.
+    if (statSync(trial, { throwIfNoEntry: false }) !== undefined) return undefined;
+    renameSync(`${cache}${NEW}`, trial);
+    return trial;
+  });
 }
 
 /** `cache` beside the programs if that folder is writable, else `procman` in the user's cache folder; undefined if other users could write to it. */
@@ -67,24 +106,55 @@ function schedule(act: () => void, writeAt: WriteTime): void {
   else setTimeout(act, writeAt).unref();
 }
 
-function readIfThere(path: string): Buffer | undefined {
-  try {
-    return readFileSync(path);
-  } catch {
-    return undefined;
-  }
+function prove(trial: string, cache: string): void {
+  unlessRefused(() => renameSync(trial, cache));
 }
 
-/** Replaces the caches of earlier versions of the file. */
+/** Without its checksum; undefined: there is no such file, or it is damaged. */
+function readIfWhole(path: string): Buffer | undefined {
+  const content = unlessRefused(() => readFileSync(path));
+  if (content === undefined) return undefined;
+  const [checksum, code] = [content.subarray(0, CHECKSUM.bytes), content.subarray(CHECKSUM.bytes)];
+  if (checksumOf(code).equals(checksum)) return code;
+  unlessRefused(() => rmSync(path, { force: true }));
+  return undefined;
+}
+
+function checksumOf(code: Buffer): Buffer {
+  return createHash(CHECKSUM.algorithm).update(code).digest();
+}
+
+/** Replaces the caches of earlier versions of the file. On the disk before it has its name: a power failure leaves no file with holes. */
 function write(code: Buffer, cache: string, file: string): void {
   const [folder, temporary] = [dirname(cache), `${cache}.${process.pid}.tmp`];
-  try {
+  unlessRefused(() => {
+    if (hasCrashed(`${cache}${TRIAL}`)) return;
     rmSync(temporary, { force: true });
-    writeFileSync(temporary, code, { mode: 0o600, flag: "wx" });
+    const fd = openSync(temporary, "wx", 0o600);
+    try {
+      writeFileSync(fd, Buffer.concat([checksumOf(code), code]));
+      fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
     for (const name of readdirSync(folder))
       if (name.startsWith(`${file}.`) && !name.endsWith(".tmp")) rmSync(join(folder, name), { force: true });
-    renameSync(temporary, cache);
+    renameSync(temporary, `${cache}${NEW}`);
+  });
+}
+
+/** What a trial has left. After a day it is forgotten, as the process may also have been killed. */
+function hasCrashed(trial: string): boolean {
+  const { ctimeMs = 0 } = statSync(trial, { throwIfNoEntry: false }) ?? {};
+  return Date.now() - ctimeMs < FORGOTTEN_AFTER_MS;
+}
+
+/** Without a cache the start is only slower. */
+function unlessRefused<T>(act: () => T): T | undefined {
+  try {
+    return act();
   } catch (error) {
-    if (!["EACCES", "EROFS", "EPERM", "ENOSPC", "EDQUOT", "ENOENT"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
+    if (!REFUSALS.includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
+    return undefined;
   }
 }
