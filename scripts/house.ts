@@ -1,4 +1,7 @@
-/** The rules of the house: each folder of `src/` says in a README what it is, and a file or a type has a name that no other has. */
+/**
+ * The rules of the house: each folder of `src/` says in a README what it is, a file or a type has a name that no other has, and one
+ * place asks for the current folder.
+ */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import ts from "typescript";
@@ -10,6 +13,9 @@ const SHARED_NAMES = new Set(["main.ts", "index.ts", "options.ts"]);
 
 /** Names that a type may have in more than one file: what a constructor takes. */
 const SHARED_TYPES = new Set(["Options"]);
+
+/** The one place, and what runs in programs of users. Elsewhere it would throw in a folder that was removed: `startFolder` says what is wrong. */
+const CURRENT_FOLDER = { pattern: /\b(?:cwd\(\)|chdir\()/, places: new Set(["os/start-folder.ts", "telemetry.ts"]) };
 
 type Report = { readonly folders: number; readonly problems: readonly string[] };
 
@@ -26,7 +32,12 @@ export function checkHouse(root: string): Report {
   const folders = [...new Set(files.map(dirname))].filter((folder) => folder !== ".");
   return {
     folders: folders.length,
-    problems: [...folders.flatMap((folder) => withoutReadme(root, folder)), ...sameFileNames(files), ...sameTypeNames(root, files)],
+    problems: [
+      ...folders.flatMap((folder) => withoutReadme(root, folder)),
+      ...sameFileNames(files),
+      ...sameTypeNames(root, files),
+      ...currentFolders(root, files),
+    ],
   };
 }
 
@@ -48,6 +59,13 @@ function sameTypeNames(root: string, files: readonly string[]): string[] {
   return several(declared.filter(([name]) => !SHARED_TYPES.has(name))).map(
     ([name, places]) => `type ${name} is declared in ${places.length} files: ${places.join(", ")}`,
   );
+}
+
+function currentFolders(root: string, files: readonly string[]): string[] {
+  const { pattern, places } = CURRENT_FOLDER;
+  return files
+    .filter((file) => !places.has(file) && pattern.test(readFileSync(join(root, file), "utf8")))
+    .map((file) => `${file}: asks for the current folder, which may have been removed; use startFolder of os/start-folder.ts`);
 }
 
 /** The names of the types, interfaces and classes that the file declares. */

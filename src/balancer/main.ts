@@ -14,6 +14,7 @@ import { takeFailoverOrder } from "../os/keeper-failover.ts";
 import { holdYoungGeneration } from "../os/node-tuning.ts";
 import { setTitle } from "../os/part-title.ts";
 import { processStat } from "../os/process-stat.ts";
+import { leaveFolder } from "../os/start-folder.ts";
 import { Balancer } from "./balancer.ts";
 import { ControlServer, probeExisting } from "./control-socket.ts";
 import { type HandoffRequest, handOver, takeOver } from "./handoff.ts";
@@ -38,6 +39,7 @@ const { values: options } = parseArgs({
 });
 const file = typeof __filename === "undefined" ? fileURLToPath(import.meta.url) : __filename;
 setTitle("balancer", stateDirBy(options.socket));
+leaveFolder();
 // Not used here: a killed keeper is replaced by service or logger.
 takeFailoverOrder();
 holdYoungGeneration();

@@ -5,6 +5,7 @@ import { delimiter, dirname, isAbsolute, join, resolve } from "node:path";
 import { ProcmanError } from "../base/errors.ts";
 import { accountOf } from "../config/checks/accounts.ts";
 import { changeableByOthers } from "../os/path-trust.ts";
+import { startFolder } from "../os/start-folder.ts";
 import type { BootRecord, BootScope } from "./boot-record.ts";
 import { initSystemFor } from "./init-systems.ts";
 
@@ -55,8 +56,8 @@ export function newRecord({ included = [], scope, init, name, config, script, pr
     path: pathWith(node, user),
     ...(profile === undefined ? {} : { profile }),
     // The launcher starts in another folder.
-    ...(stateRoot ? { stateRoot: resolve(stateRoot) } : {}),
-    ...(serviceDir === undefined ? {} : { serviceDir: resolve(serviceDir) }),
+    ...(stateRoot ? { stateRoot: resolve(startFolder(stateRoot), stateRoot) } : {}),
+    ...(serviceDir === undefined ? {} : { serviceDir: resolve(startFolder(serviceDir), serviceDir) }),
   };
   for (const [what, text] of Object.entries({
     config,

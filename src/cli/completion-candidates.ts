@@ -9,6 +9,7 @@ import { type ApiPlace, connectTo } from "../connection/connect.ts";
 import { livingHolder } from "../connection/endpoint-file.ts";
 import { groupsIn } from "../connection/history.ts";
 import { selectorOf, selectorsIn } from "../contract/groups.ts";
+import { startFolder } from "../os/start-folder.ts";
 import { type TargetOptions, targetPlace } from "./target.ts";
 
 export type Completion = { readonly value: string; readonly text?: string };
@@ -52,7 +53,7 @@ async function running(place: ApiPlace): Promise<readonly CachedCandidates[]> {
 }
 
 async function configured(config: string | undefined): Promise<readonly CachedCandidates[]> {
-  const { processes } = load(config, process.cwd());
+  const { processes } = load(config, startFolder(config));
   const clusters = new Set(processes.flatMap(({ cluster }) => cluster?.id ?? []));
   return [
     ...[...clusters].map((id) => ({ value: id, isCluster: true, groups: [] })),
@@ -97,7 +98,7 @@ export function profilesInFile(config: string | undefined): readonly Completion[
 /** With the files that it includes. */
 function dataIn(config: string | undefined): unknown {
   try {
-    return dataOf(read(config, process.cwd()));
+    return dataOf(read(config, startFolder(config)));
   } catch {
     return undefined;
   }
@@ -105,7 +106,7 @@ function dataIn(config: string | undefined): unknown {
 
 function documentOf(config: string | undefined): Document | undefined {
   try {
-    return parseDocument(read(config, process.cwd()).text);
+    return parseDocument(read(config, startFolder(config)).text);
   } catch {
     // Without a readable file there are no names.
     return undefined;

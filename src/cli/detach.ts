@@ -14,6 +14,7 @@ import { livingHolder } from "../connection/endpoint-file.ts";
 import { packageRoot } from "../connection/package-root.ts";
 import type { ProcessRecord } from "../contract/records.ts";
 import { wantsColors } from "../os/colors.ts";
+import { startFolder } from "../os/start-folder.ts";
 import { checkStateFolder } from "../os/state-folder.ts";
 import { printWarnings } from "./edit-file.ts";
 import { printAbove, waitFor } from "./progress.ts";
@@ -42,7 +43,7 @@ export async function runDetached(
   timeoutMs = START_TIMEOUT_MS,
 ): Promise<void> {
   const selection = { ids, once, exitWith };
-  const found = check(read(path, process.cwd()), { startsNamed: namesProcesses(selection), ...(profile !== undefined && { profile }) });
+  const found = check(read(path, startFolder(path)), { startsNamed: namesProcesses(selection), ...(profile !== undefined && { profile }) });
   checkSelection(selection, found);
   const config = withSelection(found, selection);
   checkStateFolder(config.stateDir);
@@ -83,7 +84,7 @@ async function reportEarlyEnd(config: Config, daemon: Daemon): Promise<void> {
 }
 
 function consoleOf({ stateDir }: Config): string {
-  return displayPath(join(stateDir, "logs/console.log"), process.cwd());
+  return displayPath(join(stateDir, "logs/console.log"), startFolder(stateDir));
 }
 
 type Waiting = Pick<DetachOptions, "wait" | "timeout">;

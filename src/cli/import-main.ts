@@ -1,9 +1,11 @@
 /** The work of `procman import`, in a bundle of its own: it has a parser of YAML, which the other commands need not read at their start. */
 import { existsSync } from "node:fs";
+import { isAbsolute } from "node:path";
 import { type ErrorCode, EXIT, ProcmanError } from "../base/errors.ts";
 import type { ConfigurationDraft } from "../import/configuration-draft.ts";
 import type { Imported } from "../import/importer.ts";
 import type { SourceKind } from "../import/source-kinds.ts";
+import { startFolder } from "../os/start-folder.ts";
 
 export type ImportCommandOptions = {
   readonly from?: SourceKind;
@@ -36,8 +38,8 @@ async function importCommand(paths: readonly string[], options: ImportCommandOpt
   ]);
   const isRunning = options.fromRunning !== undefined;
   if (isRunning === paths.length > 0) throw new ProcmanError("usage", "Cannot import: name files, or --from-running pm2");
-  const file = fileToCreate(options.config, process.cwd());
-  const shownAs = displayPath(file, process.cwd());
+  const file = fileToCreate(options.config, startFolder(options.config));
+  const shownAs = displayPath(file, startFolder(file));
   const writes = options.stdout !== true && options.check !== true;
   if (writes && existsSync(file) && (isRunning || options.force !== true)) throw existing(shownAs, isRunning);
   const from = isRunning ? ["the running pm2"] : paths;
@@ -65,7 +67,7 @@ async function importedFrom(
   { from: kind, fromRunning }: ImportCommandOptions,
 ): Promise<Imported & { readonly list: readonly unknown[] }> {
   const { importFiles, importRunning } = await import("../import/importer.ts");
-  const cwd = process.cwd();
+  const cwd = startFolder(paths.find((path) => !isAbsolute(path)) ?? file);
   if (fromRunning === undefined) return { ...(await importFiles(paths, { file, cwd, kind })), list: [] };
   const list = await (await import("./running-pm2.ts")).listOfPm2();
   return { ...(await importRunning(list, { file, cwd })), list };

@@ -1,17 +1,17 @@
 /** The folder of a `procman run` without `--config`. Small, because each start loads it. */
 import { ProcmanError } from "../base/errors.ts";
 import { nearestFolder } from "../config/nearest-folder.ts";
+import { startFolder } from "../os/start-folder.ts";
 
-/** A procman that is started below the folder of its file keeps to that folder, whatever appears between the two. False: an error. */
+/** A procman keeps to the folder of its file, whatever appears above it or between the two. False: an error. */
 export function settlesFolder(args: readonly string[]): boolean {
   if (process.env.PROCMAN_CONFIG || args.some((arg) => /^(?:-c.*|--config|--config=.*)$/.test(arg))) return true;
   try {
-    const folder = nearestFolder(process.cwd());
-    if (folder !== undefined && folder !== process.cwd()) process.argv.splice(3, 0, "--config", folder);
+    const folder = nearestFolder(startFolder());
+    if (folder !== undefined) process.argv.splice(3, 0, "--config", folder);
     return true;
   } catch (error) {
-    // The current folder was removed, say: the service reports it.
-    if (!(error instanceof ProcmanError)) return true;
+    if (!(error instanceof ProcmanError)) throw error;
     process.stderr.write(`procman: ${error.message}\n`);
     process.exitCode = error.exitCode;
     return false;

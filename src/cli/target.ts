@@ -12,6 +12,7 @@ import type { RemoteApi } from "../connection/remote-api.ts";
 import { leadsThroughLink } from "../os/files.ts";
 import { hasLock } from "../os/lock.ts";
 import { type RunningKeeper, runningKeepers } from "../os/running-keepers.ts";
+import { startFolder } from "../os/start-folder.ts";
 import { userName } from "../os/user-names.ts";
 import { remoteApi } from "./hosts/remote-host.ts";
 
@@ -57,7 +58,7 @@ export function dataOfTarget(target: TargetOptions): unknown {
   if (target.host !== undefined) return undefined;
   const file = targetFile(target);
   if (target.name !== undefined && (file === undefined || !existsSync(file))) return undefined;
-  return dataOf(read(file, process.cwd()));
+  return dataOf(read(file, startFolder(file)));
 }
 
 /** What a command says then. */
@@ -114,7 +115,7 @@ function ambiguousName(name: string, keepers: readonly RunningKeeper[]): Procman
 
 /** A missing file may have been moved, and its procman still be running. */
 function byFile(config: string | undefined): TargetLocation {
-  const cwd = process.cwd();
+  const cwd = startFolder(config);
   try {
     return locate(config, cwd);
   } catch (error) {

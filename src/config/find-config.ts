@@ -3,6 +3,7 @@ import { dirname, join, resolve } from "node:path";
 import { type ParseError, parse } from "jsonc-parser";
 import { ProcmanError } from "../base/errors.ts";
 import { runningIn } from "../os/lock.ts";
+import { startFolder } from "../os/start-folder.ts";
 import { checkStateFolder } from "../os/state-folder.ts";
 import { read } from "./config-file.ts";
 import { withoutBom } from "./document.ts";
@@ -65,5 +66,5 @@ function member(value: unknown, name: string): unknown {
 /** The state folder for a configuration of this name in this folder. */
 export function stateDirOf(folder: string, name: string): string {
   const root = process.env.PROCMAN_STATE_DIR;
-  return root ? resolve(root, name) : join(folder, ".procman", name);
+  return root ? resolve(startFolder(root), root, name) : join(folder, ".procman", name);
 }

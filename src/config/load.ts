@@ -2,6 +2,7 @@
 
 import { dirname } from "node:path";
 import { isObject } from "../base/schema-check.ts";
+import { startFolder } from "../os/start-folder.ts";
 import { type ConfigText, displayPath, read, readFound } from "./config-file.ts";
 import { parseDocument, withoutBom } from "./document.ts";
 import { withIncluded } from "./include.ts";
@@ -17,7 +18,7 @@ import { type CheckOptions, resolveConfiguration } from "./validate.ts";
  * @throws {ConfigurationError} it is not valid; all problems are in it.
  *
  * @example
- * const config = load(undefined, process.cwd());
+ * const config = load(undefined, "/srv/shop");
  * for (const { id } of config.processes) console.log(id);
  */
 export function load(path: string | undefined, cwd: string, profile?: string, scale?: Scale): Config {
@@ -44,7 +45,7 @@ export function checkSyntax({ shownAs, text }: ConfigText): void {
 
 /** The content of a configuration with that of the files that it includes, valid or not. */
 export function dataOf({ file, shownAs, text }: ConfigText): unknown {
-  const context = { file, folder: dirname(file), cwd: process.cwd() };
+  const context = { file, folder: dirname(file), cwd: startFolder(file) };
   return withIncluded(parseDocument(withoutBom(text), shownAs), context).document.data;
 }
 
@@ -55,7 +56,7 @@ export function fileWith(id: string, main: ConfigText): ConfigText | undefined {
 
 /** The main file and those that it includes; without one that was removed meanwhile. */
 export function filesOf(main: ConfigText): readonly ConfigText[] {
-  const context = { file: main.file, folder: dirname(main.file), cwd: process.cwd() };
+  const context = { file: main.file, folder: dirname(main.file), cwd: startFolder(main.file) };
   const { files } = withIncluded(parseDocument(withoutBom(main.text), main.shownAs), context);
   return [main, ...files.flatMap((file) => readFound(file, displayPath(file, context.cwd)) ?? [])];
 }

@@ -2,6 +2,7 @@
 import { availableParallelism } from "node:os";
 import { dirname, resolve } from "node:path";
 import { matches, violations } from "../base/schema-check.ts";
+import { startFolder } from "../os/start-folder.ts";
 import { type CheckContext, checkMeaning } from "./checks/checks.ts";
 import { stripsTypes, typeScriptFlags } from "./checks/command-checks.ts";
 import type { ConfigText } from "./config-file.ts";
@@ -66,7 +67,7 @@ export function checkConfiguration(input: unknown, options: CheckOptions = {}): 
  * @throws {ConfigurationError}
  */
 export function resolveConfiguration(input: unknown, options: CheckOptions = {}): Config {
-  const { file = "", cwd = process.cwd(), profile } = options;
+  const { file = "", cwd = startFolder(file), profile } = options;
   const checkContext = checkContextOf(options);
   const { raw, warnings, included } = checked(input, options, checkContext);
   const specifications = normalise(raw, checkContext);
@@ -80,7 +81,7 @@ export function resolveConfiguration(input: unknown, options: CheckOptions = {})
 }
 
 function checked(input: unknown, options: CheckOptions, checkContext: CheckContext): CheckedConfiguration {
-  const { file = "", shownAs = file, cwd = process.cwd(), profile, allProfiles = false, scale, edited } = options;
+  const { file = "", shownAs = file, cwd = startFolder(file), profile, allProfiles = false, scale, edited } = options;
   const main = typeof input === "string" ? parseDocument(withoutBom(input), shownAs) : dataDocument(input);
   const folder = file === "" ? options.cwd : checkContext.folder;
   const path = file === "" ? "" : resolve(cwd, file);
@@ -92,11 +93,11 @@ function checked(input: unknown, options: CheckOptions, checkContext: CheckConte
 
 /** The folder from which the name of the main file in messages counts: those of included files count from there, too. */
 function namedFrom(file: string, shownAs: string): string {
-  return shownAs !== file && file.endsWith(`/${shownAs}`) ? file.slice(0, -shownAs.length) : process.cwd();
+  return shownAs !== file && file.endsWith(`/${shownAs}`) ? file.slice(0, -shownAs.length) : startFolder(file);
 }
 
 function checkContextOf(options: CheckOptions): CheckContext {
-  const { file = "", cwd = process.cwd(), parallelism = availableParallelism(), looksAtFiles = false, startsNamed = false } = options;
+  const { file = "", cwd = startFolder(file), parallelism = availableParallelism(), looksAtFiles = false, startsNamed = false } = options;
   // Called for few configurations: listing all flags of this Node takes a millisecond.
   const node = { stripsTypes: stripsTypes(), isStrippable: () => typeScriptFlags() !== undefined };
   return { folder: file === "" ? cwd : dirname(resolve(cwd, file)), parallelism, now: new Date(), ...node, looksAtFiles, startsNamed };

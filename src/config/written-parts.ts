@@ -1,6 +1,7 @@
 /** The processes of a configuration as they are written in its files. Loaded on use. */
 import { ProcmanError } from "../base/errors.ts";
 import type { WrittenPart } from "../contract/definition-record.ts";
+import { startFolder } from "../os/start-folder.ts";
 import { displayPath, readFound } from "./config-file.ts";
 import { processTexts } from "./edit/edit.ts";
 import { withoutSecrets } from "./hidden-values.ts";
@@ -20,7 +21,7 @@ export function writtenParts(path: string): ReadonlyMap<string, WrittenPart> {
 }
 
 function readAll(path: string): ReturnType<typeof filesOf> {
-  const main = readFound(path, displayPath(path, process.cwd()));
+  const main = readFound(path, displayPath(path, startFolder(path)));
   return main === undefined ? [] : filesOf(main);
 }
 

@@ -9,6 +9,7 @@ import { monotonicMs } from "../os/clock.ts";
 import { isFull } from "../os/files.ts";
 import { holderOf } from "../os/lock.ts";
 import { NO_DEBUGGER } from "../os/no-debugger.ts";
+import { startFolder } from "../os/start-folder.ts";
 import { makeStateFolder } from "../os/state-folder.ts";
 import { checkPort, POLL_MS, reach } from "./endpoint-file.ts";
 
@@ -39,7 +40,7 @@ export function startDaemon({ file, stateDir }: Config, script: string, args: re
     cwd: dirname(file),
     detached: true,
     stdio: ["ignore", log.fd, log.fd],
-    env: { ...process.env, ...(stateRoot ? { PROCMAN_STATE_DIR: resolve(stateRoot) } : {}) },
+    env: { ...process.env, ...(stateRoot ? { PROCMAN_STATE_DIR: resolve(startFolder(stateRoot), stateRoot) } : {}) },
   });
   closeSync(log.fd);
   const ended = new Promise<DaemonEnd>((done, reject) => {

@@ -1,4 +1,5 @@
 /** The arguments of `procman run`, read without loading the command line's own parser. */
+import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { ProcmanError } from "../base/errors.ts";
 
@@ -26,24 +27,32 @@ export type KeeperRunOptions = {
 /** `PID-STARTTIME` on the command line: a later process of the same pid is another one. */
 export type ParentOptions = { readonly pid: number; readonly startTime: string };
 
+const OPTIONS = {
+  config: { type: "string", short: "c" },
+  console: { type: "boolean", default: false },
+  guarded: { type: "boolean", default: false },
+  detached: { type: "boolean", default: false },
+  "watch-config": { type: "boolean", default: false },
+  profile: { type: "string" },
+  once: { type: "boolean", default: false },
+  "exit-with": { type: "string" },
+  "with-parent": { type: "string" },
+} as const;
+
+/** The same with the absolute path of the file, for another keeper, which is started in another folder. */
+export function withAbsoluteConfig(args: readonly string[], folder: string): readonly string[] {
+  const { tokens } = parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true, tokens: true });
+  const absolute = [...args];
+  for (const token of tokens.toReversed())
+    if (token.kind === "option" && token.name === "config")
+      absolute.splice(token.index, token.inlineValue ? 1 : 2, `--config=${resolve(folder, token.value)}`);
+  return absolute;
+}
+
 /** @throws ProcmanError `usage` */
 export function runOptions(args: readonly string[]): KeeperRunOptions {
   try {
-    const { values, positionals } = parseArgs({
-      args: [...args],
-      options: {
-        config: { type: "string", short: "c" },
-        console: { type: "boolean", default: false },
-        guarded: { type: "boolean", default: false },
-        detached: { type: "boolean", default: false },
-        "watch-config": { type: "boolean", default: false },
-        profile: { type: "string" },
-        once: { type: "boolean", default: false },
-        "exit-with": { type: "string" },
-        "with-parent": { type: "string" },
-      },
-      allowPositionals: true,
-    });
+    const { values, positionals } = parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true });
     const { config, profile, console = false, guarded = false, detached = false, once = false } = values;
     const { "watch-config": watchConfig = false, "exit-with": exitWith, "with-parent": parent } = values;
     return {

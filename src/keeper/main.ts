@@ -1,14 +1,19 @@
 /** Entry of the keeper: `procman run` becomes this process. */
 
+import { resolve } from "node:path";
 import { ProcmanError } from "../base/errors.ts";
 import { takeSockets } from "../os/inherited-sockets.ts";
 import { takeFailedOver } from "../os/keeper-failover.ts";
 import { stayCompactLater } from "../os/node-tuning.ts";
 import { setTitle } from "../os/part-title.ts";
 import { reserveDescriptor } from "../os/shortage.ts";
+import { leaveFolder, startFolder } from "../os/start-folder.ts";
 import { Keeper } from "./keeper.ts";
-import { runOptions } from "./keeper-options.ts";
+import { runOptions, withAbsoluteConfig } from "./keeper-options.ts";
 import { warn } from "./log.ts";
+
+/** Variables with a path, which may be relative to the folder of the user. */
+const PATHS = ["PROCMAN_CONFIG", "PROCMAN_STATE_DIR", "NODE_EXTRA_CA_CERTS"] as const;
 
 main(process.argv.slice(3));
 
@@ -21,10 +26,13 @@ function main(args: readonly string[]): void {
   reserveDescriptor();
   warnFirstProcess();
   try {
+    leaveFolder(startFolder(runOptions(args).config));
+    for (const name of PATHS) if (process.env[name]) process.env[name] = resolve(startFolder(), process.env[name]);
+    const ownArgs = withAbsoluteConfig(args, startFolder());
     const start = {
       installation: { node: process.execPath, folder: __dirname },
-      args,
-      options: runOptions(args),
+      args: ownArgs,
+      options: runOptions(ownArgs),
       ...takeFailedOver(),
       sockets: takeSockets(),
     };

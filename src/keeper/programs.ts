@@ -8,6 +8,7 @@ import type { InheritedSockets } from "../os/inherited-sockets.ts";
 import { failoverVariable } from "../os/keeper-failover.ts";
 import { NO_DEBUGGER } from "../os/no-debugger.ts";
 import { currentPath, presentPath } from "../os/package-place.ts";
+import { startFolderVariable } from "../os/start-folder.ts";
 import type { KeeperRunOptions } from "./keeper-options.ts";
 
 export type Installation = { readonly node: string; readonly folder: string };
@@ -86,7 +87,7 @@ export function ownEnvironment({ args, options, failovers, lineage }: ProgramSta
     delete env[name];
     if (value !== undefined) withheld[name] = value;
   }
-  Object.assign(env, certificatesVariable(withheld.NODE_EXTRA_CA_CERTS), SINGLE_ARENA);
+  Object.assign(env, certificatesVariable(withheld.NODE_EXTRA_CA_CERTS), SINGLE_ARENA, startFolderVariable());
   if (isGuarded(options)) return env;
   const argv = [node, NO_DEBUGGER, join(folder, "procman.cjs"), "run", ...args];
   return { ...env, ...failoverVariable({ argv, env: withheld, count: failovers, since: STARTED_AT, keeper: process.pid, lineage }) };

@@ -11,6 +11,7 @@ import type { PlanRecord } from "../contract/plan.ts";
 import type { FlushRecord, LogItem, LogPage, LogQuery, ProcessRecord, RunPage, RunQuery } from "../contract/records.ts";
 import type { StateRecord } from "../contract/state-record.ts";
 import { holderOf } from "../os/lock.ts";
+import { startFolder } from "../os/start-folder.ts";
 import { checkStateFolder } from "../os/state-folder.ts";
 import type { Configuration } from "./configuration.ts";
 import { LibraryEvents, type LibraryListener, type ProcmanEvents, warn } from "./events.ts";
@@ -82,7 +83,7 @@ export class Procman {
    * const procman = await Procman.run("procman.jsonc", { detached: false, console: true });
    */
   static async run(config: Configuration | string, options: RunOptions = {}): Promise<Procman> {
-    const { cwd = process.cwd(), detached = true, profile, ...lines } = options;
+    const { cwd = startFolder(), detached = true, profile, ...lines } = options;
     const file = typeof config === "string" ? config : fileFor(config, cwd);
     const loaded = load(file, cwd, profile);
     checkStateFolder(loaded.stateDir);
@@ -103,7 +104,7 @@ export class Procman {
    * procman.close();
    */
   static async connect(path?: string, options: LineOptions = {}): Promise<Procman> {
-    const location = locate(path, process.cwd());
+    const location = locate(path, startFolder(path));
     await connectTo(location, CONSUMER);
     return new Procman(location, { ...options, from: Date.now() });
   }

@@ -8,10 +8,12 @@ import { isForKeeping, keepSockets, releaseApi } from "../os/inherited-sockets.t
 import { takeFailoverOrder } from "../os/keeper-failover.ts";
 import { holdYoungGeneration, makeThreads } from "../os/node-tuning.ts";
 import { setTitle } from "../os/part-title.ts";
+import { leaveFolder } from "../os/start-folder.ts";
 import { callForKeeper } from "./failover.ts";
 import { Logger } from "./logger.ts";
 
 setTitle("logger");
+leaveFolder();
 const revival = takeFailoverOrder();
 const sockets = keepSockets();
 // Time stamps create megabytes of short-lived strings.

@@ -11,6 +11,7 @@ import { type InheritedSockets, inheritance } from "./inherited-sockets.ts";
 import { hasLock, holderOf } from "./lock.ts";
 import { presentPath } from "./package-place.ts";
 import { processStat } from "./process-stat.ts";
+import { startFolder, startFolderVariable } from "./start-folder.ts";
 
 /** How the keeper was started; its child processes get this in their environment. */
 export type FailoverOrder = {
@@ -122,11 +123,17 @@ async function startIfMissed(revival: FailoverOrder, stateDir: string, sockets: 
   checkWritable(stateDir);
   const [program, ...args] = argv.map((each) => (basename(each) === KEEPER_SCRIPT ? presentPath(each) : each));
   const inherited = inheritance(sockets);
+  const folder = startFolder();
   const child = spawn(program ?? "", args, {
     detached: true,
+    // It leaves the folder. Its NODE_OPTIONS may have relative paths, with which Node starts.
+    cwd: existsSync(folder) ? folder : "/",
     // Unused; other processes have their channel to the keeper there.
     stdio: ["ignore", "inherit", "inherit", "ignore", ...inherited.fds],
-    env: { ...process.env, ...env, ...inherited.env, [COUNT]: String(next + 1), [STATE_DIR]: stateDir, [LINEAGE]: lineage },
+    env: {
+      ...{ ...process.env, ...env, ...inherited.env, ...startFolderVariable() },
+      ...{ [COUNT]: String(next + 1), [STATE_DIR]: stateDir, [LINEAGE]: lineage },
+    },
   });
   await once(child, "spawn");
   child.unref();

@@ -4,6 +4,7 @@ import { fingerprint } from "../base/hash.ts";
 import type { Config, ProcessSpec } from "../config/spec.ts";
 import { type ChangedFiles, type OpenedWatcher, Watcher } from "../file-watcher/watcher.ts";
 import { monotonicMs } from "../os/clock.ts";
+import { startFolder } from "../os/start-folder.ts";
 import type { Process } from "../supervisor/process.ts";
 import type { RollingRestarts } from "./operations/rolling-restart.ts";
 import type { NoteStore, WatchedFiles } from "./recovery/notes.ts";
@@ -148,7 +149,7 @@ function groupsOf(config: Config): ReadonlyMap<string, readonly ProcessSpec[]> {
 }
 
 function folderOf({ file }: Config): string {
-  return file === "" ? process.cwd() : dirname(file);
+  return file === "" ? startFolder() : dirname(file);
 }
 
 /** Files that procman itself writes. */

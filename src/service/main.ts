@@ -12,6 +12,7 @@ import { fromInstallationOf, startKeeper, takeFailoverOrder } from "../os/keeper
 import { holdYoungGenerationLater, makeThreads } from "../os/node-tuning.ts";
 import { setTitle } from "../os/part-title.ts";
 import { reserveDescriptor } from "../os/shortage.ts";
+import { leaveFolder } from "../os/start-folder.ts";
 import { checkStateFolder } from "../os/state-folder.ts";
 import { configSource, withStateDir } from "./config/config-source.ts";
 import { KeeperChannel } from "./keeper-channel.ts";
@@ -22,6 +23,7 @@ import { parseArgs } from "./service-arguments.ts";
 import { definitionOf } from "./spec-registry.ts";
 
 setTitle("service");
+leaveFolder();
 holdYoungGenerationLater();
 reserveDescriptor();
 const failoverOrder = takeFailoverOrder();

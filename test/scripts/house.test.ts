@@ -32,6 +32,7 @@ const VIOLATIONS: readonly (readonly [name: string, tree: Tree, problem: RegExp]
     { "a/README.md": "", "a/one.ts": "export type Plan = 1;", "a/two.ts": "type Plan = 2;" },
     /^type Plan is declared in 2 files: a\/one\.ts, a\/two\.ts$/,
   ],
+  ["a file that asks for the current folder", { "one.ts": "export const here = process.cwd();" }, /^one\.ts: asks for the current folder/],
   [
     "a class and an interface of the same name",
     { "one.ts": "export class Plan {}", "two.ts": "interface Plan {}", "three.ts": "type Other = 1;" },

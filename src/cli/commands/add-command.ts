@@ -4,6 +4,8 @@ import { isDeepStrictEqual } from "node:util";
 import type { Command } from "commander";
 import { ProcmanError } from "../../base/errors.ts";
 import { shellQuote } from "../../base/shell-quote.ts";
+import { statIfSeen } from "../../os/files.ts";
+import { startFolder } from "../../os/start-folder.ts";
 import { withConfig } from "../options.ts";
 
 /** Programs whose first argument names what they run. */
@@ -36,12 +38,12 @@ async function add(words: readonly string[], { id: given, config: path }: Option
       import("../unapplied.ts"),
     ]);
   const { fileToCreate, nameOf, starter } = init;
-  const cwd = process.cwd();
+  const cwd = startFolder(path);
   const cmd = words.length === 1 ? (words[0] ?? "") : words.map(shellQuote).join(" ");
   const id = given ?? nameOf(programIn(words.length === 1 ? cmd.trim().split(/\s+/) : words));
   const present = existing(() => read(path, cwd));
   const file = present?.file ?? fileToCreate(path, cwd);
-  const added = { id, cmd, ...(dirname(file) !== cwd && { cwd }), autostart: true };
+  const added = { id, cmd, ...(dirname(file) !== cwd && statIfSeen(cwd)?.isDirectory() && { cwd }), autostart: true };
   const shownAs = displayPath(file, cwd);
   if (present !== undefined) {
     const same = processIn(present.text, id);

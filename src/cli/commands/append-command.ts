@@ -1,6 +1,7 @@
 /** `procman append`: adds a process to the configuration file. */
 import { isDeepStrictEqual } from "node:util";
 import type { Command } from "commander";
+import { startFolder } from "../../os/start-folder.ts";
 import { CONFIG_HELP } from "../config-option.ts";
 import { type ProcessOptions, processOf, withProcessOptions } from "../process-options.ts";
 
@@ -39,7 +40,7 @@ export async function appendToFile(added: Readonly<Record<string, unknown>>, pat
       import("../edit-file.ts"),
       import("../edit-file.ts"),
     ]);
-  const source = read(path, process.cwd());
+  const source = read(path, startFolder(path));
   // Existing problems are reported with their places in the current file.
   check(source);
   const id = String(added.id);

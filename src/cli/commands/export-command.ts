@@ -9,6 +9,7 @@ import { printableLine } from "../../base/printable.ts";
 import type { exportTo } from "../../export/export.ts";
 import { type Exported, type ExportedFile, noteTexts, type Project, TARGETS, type TargetName } from "../../export/workload.ts";
 import { readWhole } from "../../os/careful-files.ts";
+import { startFolder } from "../../os/start-folder.ts";
 import { CONFIG_HELP } from "../config-option.ts";
 
 type Options = {
@@ -45,14 +46,14 @@ async function exportConfiguration({ to, config: path, profile, output, image, f
     import("../../config/load.ts"),
     import("../exported-files.ts"),
   ]);
-  const source = read(path, process.cwd());
+  const source = read(path, startFolder(path));
   const config = check(source, profile === undefined ? {} : { profile });
   const folder = dirname(source.file);
   const project: Omit<Project, "notes"> = {
     name: config.name,
     folder,
     source: basename(source.file),
-    ...(output !== undefined && { output: resolve(output) }),
+    ...(output !== undefined && { output: resolve(startFolder(output), output) }),
     ...(image !== undefined && { image }),
     nodeFolder: dirname(process.execPath),
     hasPackage: existsSync(join(folder, "package.json")),

@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import type { Command } from "commander";
 import { ProcmanError } from "../../base/errors.ts";
 import { connectTo } from "../../connection/connect.ts";
+import { startFolder } from "../../os/start-folder.ts";
 import { allHosts, type NamedHost, removeHost, saveHost } from "../hosts/host-file.ts";
 import { apiOf } from "../hosts/remote-host.ts";
 import { procmansThere, sshHost } from "../hosts/ssh.ts";
@@ -88,7 +89,7 @@ function hostOf(name: string, url: string, { tokenFile, ca, program }: AddOption
 
 /** Absolute. @throws {ProcmanError} `usage` */
 function fileNamed(path: string, name: string): string {
-  const file = resolve(path);
+  const file = resolve(startFolder(path), path);
   if (!existsSync(file)) throw new ProcmanError("usage", `Cannot add ${name}: there is no file ${file}`);
   return file;
 }

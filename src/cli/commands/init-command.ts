@@ -5,6 +5,7 @@ import type { Command } from "commander";
 import { ProcmanError } from "../../base/errors.ts";
 import { FILE_NAMES } from "../../config/nearest-folder.ts";
 import { statIfSeen } from "../../os/files.ts";
+import { startFolder } from "../../os/start-folder.ts";
 import { ignoreState, STATE_IS_COPIED, wouldCopyState } from "../docker-ignore.ts";
 import type { YesNoQuestion } from "../edit-file.ts";
 import { type ProcessOptions, processOf, withProcessOptions } from "../process-options.ts";
@@ -37,7 +38,7 @@ async function init(given: Options): Promise<void> {
     import("../edit-file.ts"),
     import("../edit-file.ts"),
   ]);
-  const cwd = process.cwd();
+  const cwd = startFolder(given.config);
   const file = fileToCreate(given.config, cwd);
   const shownAs = shown(file, cwd);
   const exists = existsSync(file);

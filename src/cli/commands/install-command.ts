@@ -17,6 +17,7 @@ import type { Config } from "../../config/spec.ts";
 import { livingHolder } from "../../connection/endpoint-file.ts";
 import { packageRoot } from "../../connection/package-root.ts";
 import { lastingPath } from "../../os/package-place.ts";
+import { startFolder } from "../../os/start-folder.ts";
 import { bootScope, DRY_RUN_HELP, withBootScope } from "../boot-scope.ts";
 import { withConfig } from "../options.ts";
 
@@ -52,7 +53,7 @@ export function define(parent: Command): void {
 function installFor(options: Options): void {
   const { dryRun = false, start, profile } = options;
   const scope = bootScope(options, dryRun);
-  const source = read(options.config, process.cwd());
+  const source = read(options.config, startFolder(options.config));
   const config = check(source, profile === undefined ? {} : { profile });
   const searched = searchedFolders(includesOf(parseDocument(withoutBom(source.text)).data), dirname(source.file));
   const record = withUnitFile(recordFor(options, scope, { config, file: source.file, searched }));

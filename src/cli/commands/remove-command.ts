@@ -1,6 +1,7 @@
 /** `procman remove`: removes a process from the configuration file. */
 import type { Command } from "commander";
 import { ProcmanError } from "../../base/errors.ts";
+import { startFolder } from "../../os/start-folder.ts";
 import { CONFIG_HELP } from "../config-option.ts";
 
 export function define(parent: Command): void {
@@ -29,7 +30,7 @@ async function remove(argument: string | undefined, options: Options): Promise<v
     import("../edit-file.ts"),
     import("../edit-file.ts"),
   ]);
-  const source = read(options.config, process.cwd());
+  const source = read(options.config, startFolder(options.config));
   // A file with other problems may be edited, since removing a process can repair it.
   checkSyntax(source);
   const home = fileWith(id, source) ?? source;

@@ -5,6 +5,7 @@ import { printableLine } from "../../base/printable.ts";
 import type { DefinitionRecord, VariableRecord } from "../../contract/definition-record.ts";
 import { selectorsIn, unknownProcess } from "../../contract/groups.ts";
 import { hasLock } from "../../os/lock.ts";
+import { startFolder } from "../../os/start-folder.ts";
 import { connect } from "../connected.ts";
 import { withTarget } from "../options.ts";
 import { type TargetLocation, type TargetOptions, targetLocation } from "../target.ts";
@@ -60,7 +61,7 @@ async function configured(id: string, file: string): Promise<readonly Definition
     import("../../config/run-selection.ts"),
     import("../../config/written-parts.ts"),
   ]);
-  const { processes } = load(file, process.cwd());
+  const { processes } = load(file, startFolder(file));
   const found = processes.filter((spec) => id === "all" || isNamed(id, spec));
   if (found.length === 0) {
     const known = processes.flatMap((spec) => [spec.id, spec.cluster?.id ?? []].flat());

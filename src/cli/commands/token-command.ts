@@ -9,6 +9,7 @@ import { type Claims, CONSUMER, expiresIn, payloadOf, SCOPES, type TokenLimits }
 import { monotonicMs } from "../../os/clock.ts";
 import { signJwt } from "../../os/jwt.ts";
 import { replaceSecret, secretIn } from "../../os/secret.ts";
+import { startFolder } from "../../os/start-folder.ts";
 import { makeStateFolder } from "../../os/state-folder.ts";
 import { groupNamesInFile, idsInFile } from "../completion-candidates.ts";
 import { CONFIG_HELP } from "../config-option.ts";
@@ -45,7 +46,7 @@ export function define(parent: Command): void {
     .option("--json", "print token, consumer, scopes and expiry")
     .action(async (options: Options) => {
       const claims = options.consumer === undefined && options.rotate ? undefined : claimsOf(options);
-      const { name, stateDir, file, revoked } = locate(options.config, process.cwd());
+      const { name, stateDir, file, revoked } = locate(options.config, startFolder(options.config));
       if (claims !== undefined && revoked.includes(claims.consumer)) throw revokedConsumer(claims.consumer, file);
       const secret = await secretFor(stateDir, options.rotate ?? false);
       if (claims === undefined) process.stderr.write("procman: the secret was replaced; all earlier tokens are invalid\n");

@@ -5,6 +5,7 @@ import { type BootRecord, recordsOf } from "../../boot/boot-record.ts";
 import { shownRemoval, uninstall } from "../../boot/install.ts";
 import { NAME_PATTERN } from "../../config/fields/field.ts";
 import { nameOf } from "../../config/find-config.ts";
+import { startFolder } from "../../os/start-folder.ts";
 import { bootScope, DRY_RUN_HELP, withBootScope } from "../boot-scope.ts";
 import { withConfig } from "../options.ts";
 
@@ -33,7 +34,7 @@ function uninstallFor({ config, name, dryRun = false, ...scopes }: Options): voi
   if (config !== undefined && name !== undefined)
     throw new ProcmanError("usage", "Cannot use --config and --name together: each names a procman; leave one out");
   const scope = bootScope(scopes, dryRun);
-  const wanted = name ?? nameOf(config, process.cwd());
+  const wanted = name ?? nameOf(config, startFolder(config));
   const record = installed(wanted, scope);
   if (dryRun) return void process.stdout.write(shownRemoval(record));
   const { unit, problems } = uninstall(record);

@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import { ProcmanError } from "../../base/errors.ts";
 import type { Config, ConfigProblem, ProcessSpec } from "../../config/spec.ts";
+import { startFolder } from "../../os/start-folder.ts";
 import { CONFIG_HELP } from "../config-option.ts";
 import { inZones } from "../format.ts";
 
@@ -30,7 +31,7 @@ async function validate({ config: path, profile, json = false }: Options): Promi
   ]);
   let file = path;
   try {
-    const source = read(path, process.cwd());
+    const source = read(path, startFolder(path));
     file = source.file;
     const config = check(source, { allProfiles: true, looksAtFiles: true, ...(profile !== undefined && { profile }) });
     const next = schedules(config).map((schedule) => ({ ...schedule, next: nextRun(schedule, new Date()) }));

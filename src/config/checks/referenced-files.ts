@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { readEnvFile } from "../../base/env-file.ts";
 import { packageOf } from "../../ipc/plugin-protocol.ts";
 import { readWhole } from "../../os/careful-files.ts";
+import { startFolder } from "../../os/start-folder.ts";
 import { expiryOf, readTlsFiles } from "../../os/tls-files.ts";
 import { displayPath } from "../config-file.ts";
 import type { JsonPath } from "../document.ts";
@@ -133,5 +134,5 @@ function nameIn(file: string): unknown {
 }
 
 function shownPath(file: string): string {
-  return displayPath(file, process.cwd());
+  return displayPath(file, startFolder(file));
 }

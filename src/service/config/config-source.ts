@@ -5,6 +5,7 @@ import type { Scale } from "../../config/instance-overrides.ts";
 import { check } from "../../config/load.ts";
 import { namesProcesses, type RunSelection, withSelection } from "../../config/run-selection.ts";
 import type { Config } from "../../config/spec.ts";
+import { startFolder } from "../../os/start-folder.ts";
 
 /** Reads the file at each call. `scale` replaces instance counts, `profile` is merged; absent: none. @throws {ProcmanError} `configuration-missing`, `configuration-invalid` */
 export type ConfigSource = (scale?: Scale, profile?: string) => Config;
@@ -23,7 +24,7 @@ export function configSource(options: ConfigSourceOptions): ConfigSource {
       ...(profile !== undefined && { profile }),
       ...(scale !== undefined && { scale }),
     };
-    return withOptions(check(readHere(options.config, process.cwd()), given), options);
+    return withOptions(check(readHere(options.config, startFolder(options.config)), given), options);
   };
 }
 
