@@ -26,10 +26,10 @@ import { RollingRestarts } from "./operations/rolling-restart.ts";
 import { Scaler } from "./operations/scale.ts";
 import { Shutdown } from "./operations/shutdown.ts";
 import { ServicePlugins } from "./plugins.ts";
+import { recover } from "./recovery/cut-off-end.ts";
 import { withGoneFiles } from "./recovery/gone-files.ts";
 import { LastingState } from "./recovery/lasting-state.ts";
 import { NoteStore } from "./recovery/notes.ts";
-import { reconcile } from "./recovery/reconcile.ts";
 import { restore } from "./recovery/restore.ts";
 import { endReasonOf, messageForEvent } from "./reporting/event-messages.ts";
 import { IdleReport } from "./reporting/idle-report.ts";
@@ -207,7 +207,7 @@ export class ProcmanService {
     this.#activeConfig.sendStyle();
     this.#spawner.load(snapshot);
     this.#lasting.load(config.processes);
-    const recovered = reconcile(snapshot, config);
+    const recovered = recover(snapshot, config, { notes: this.#notes, lasting: this.#lasting, log: this.#log });
     this.#activeConfig.resume(recovered.previous);
     restore(recovered, config, {
       supervisor: this.supervisor,
