@@ -1,6 +1,6 @@
 /** Runs the command that the arguments name, and reports its errors. */
 
-import { Command, CommanderError } from "commander";
+import { Command, CommanderError, type Option } from "commander";
 import { EXIT, ProcmanError } from "../base/errors.ts";
 import { printableOutput } from "../base/printable.ts";
 import { didYouMean } from "../base/suggest.ts";
@@ -49,7 +49,10 @@ async function runCommand(commands: Commands, name: string, args: readonly strin
   const program = new Command("procman").exitOverride().configureHelp({ showGlobalOptions: false });
   define(program);
   for (const command of program.commands) {
-    for (const each of [command, ...command.commands]) each.exitOverride().configureOutput({ outputError: () => undefined });
+    for (const each of [command, ...command.commands]) {
+      each.exitOverride().configureOutput({ outputError: () => undefined });
+      for (const option of each.options) refuseEmpty(option, name);
+    }
     command.addHelpText("after", examplesOf(name as CommandName));
   }
   try {
@@ -59,6 +62,17 @@ async function runCommand(commands: Commands, name: string, args: readonly strin
     if (error.exitCode === 0) return;
     throw new ProcmanError("usage", `Cannot run "procman ${name}": ${inOurWords(error.message)}; see "procman help ${name}"`);
   }
+}
+
+/** An empty value is what an unset variable leaves in a script: taken as not given, the command would act on something else. */
+function refuseEmpty(option: Option, name: string): void {
+  const parse = option.parseArg;
+  // Every line has the empty text.
+  if (!option.required || option.long === "--search") return;
+  option.argParser((value: string, previous: unknown) => {
+    if (value === "") throw new ProcmanError("usage", `Cannot run "procman ${name}": the value of ${option.long} is empty`);
+    return parse === undefined ? value : parse(value, previous);
+  });
 }
 
 function noSuchCommand(name: string): string {

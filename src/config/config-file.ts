@@ -47,6 +47,7 @@ function readFromEnvironment(path: string, cwd: string): ConfigText {
 }
 
 function readNamed(path: string, cwd: string): ConfigText {
+  if (path === "") throw new ProcmanError("usage", "Cannot read the configuration: its path is empty");
   const file = resolve(cwd, path);
   const isFolder = statIfSeen(file)?.isDirectory() === true;
   const found = isFolder ? readIn(file, cwd) : readIfThere(file, cwd);

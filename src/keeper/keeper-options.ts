@@ -53,6 +53,8 @@ export function withAbsoluteConfig(args: readonly string[], folder: string): rea
 export function runOptions(args: readonly string[]): KeeperRunOptions {
   try {
     const { values, positionals } = parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true });
+    const empty = Object.entries(values).find(([, value]) => value === "");
+    if (empty !== undefined) throw new Error(`the value of --${empty[0]} is empty`);
     const { config, profile, console = false, guarded = false, detached = false, once = false } = values;
     const { "watch-config": watchConfig = false, "exit-with": exitWith, "with-parent": parent } = values;
     return {
