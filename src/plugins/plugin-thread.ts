@@ -4,6 +4,7 @@ import { type ErrorPlace, ProcmanError } from "../base/errors.ts";
 import type { Control } from "../contract/control.ts";
 import type { Severity } from "../contract/records.ts";
 import type { FromPlugin, PluginStart, ToPlugin } from "../ipc/plugin-protocol.ts";
+import { startFolder } from "../os/start-folder.ts";
 import { locationOf } from "./error-location.ts";
 import type { EventQueue } from "./event-queue.ts";
 
@@ -63,7 +64,8 @@ export class PluginThread {
     this.#worker = new Worker(ports.script, {
       workerData: { port: port2, start: ports.start },
       transferList: [port2],
-      env: { ...process.env, ...ports.variables },
+      // The thread can't leave the folder of the service, which is none of the user.
+      env: { ...process.env, ...ports.variables, PWD: startFolder() },
       resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB, maxYoungGenerationSizeMb: 16 },
       execArgv: ["--disable-warning=ExperimentalWarning"],
       // The thread sends its output as messages, which are limited.

@@ -1,6 +1,7 @@
 /** Targets of messages: a webhook, a command. */
 import { spawn } from "node:child_process";
 import { hostname } from "node:os";
+import { statIfSeen } from "../../../os/files.ts";
 import { signalIfThere } from "../../../os/process-signal.ts";
 import type { PluginLog } from "../../plugin.ts";
 import { type PostOutcome, post, retry } from "../shared/http-retry.ts";
@@ -49,7 +50,9 @@ export function slack({ title, text }: Message): { readonly text: string } {
 function run(line: string, { title, text }: Message, timeoutMs: number): Promise<PostOutcome> {
   return new Promise((resolve) => {
     const env = { ...process.env, PROCMAN_NOTIFY_TITLE: title, PROCMAN_NOTIFY_TEXT: text };
-    const child = spawn("/bin/sh", ["-c", line], { env, stdio: ["pipe", "ignore", "pipe"], detached: true });
+    const { PWD: called = "/" } = process.env;
+    const cwd = statIfSeen(called)?.isDirectory() ? called : "/";
+    const child = spawn("/bin/sh", ["-c", line], { cwd, env, stdio: ["pipe", "ignore", "pipe"], detached: true });
     const { pid = 0 } = child;
     const killGroup = (): void => void (pid > 1 && signalIfThere(-pid, "SIGKILL"));
     let isLate = false;
