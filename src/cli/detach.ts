@@ -14,6 +14,7 @@ import { livingHolder } from "../connection/endpoint-file.ts";
 import { packageRoot } from "../connection/package-root.ts";
 import type { ProcessRecord } from "../contract/records.ts";
 import { wantsColors } from "../os/colors.ts";
+import { copyNotice, originOfRecords } from "../os/lock.ts";
 import { startFolder } from "../os/start-folder.ts";
 import { checkStateFolder } from "../os/state-folder.ts";
 import { printWarnings } from "./edit-file.ts";
@@ -57,6 +58,8 @@ export async function runDetached(
     ...ids,
     ...(exitWith === undefined ? [] : [`--exit-with=${exitWith}`]),
   ];
+  const origin = originOfRecords(config.stateDir);
+  if (origin !== undefined) process.stderr.write(`procman: ${copyNotice(config.stateDir, origin)}\n`);
   const since = Date.now();
   const daemon = startDaemon(config, join(packageRoot(), "dist/procman.cjs"), args);
   const continues = (): string => `the start continues in the background (pid ${daemon.child.pid}), "procman terminate" stops it`;

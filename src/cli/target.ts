@@ -10,8 +10,8 @@ import { dataOf } from "../config/load.ts";
 import { readable } from "../connection/endpoint-file.ts";
 import type { RemoteApi } from "../connection/remote-api.ts";
 import { leadsThroughLink } from "../os/files.ts";
-import { hasLock } from "../os/lock.ts";
-import { type RunningKeeper, runningKeepers } from "../os/running-keepers.ts";
+import { hasLock, homeOf } from "../os/lock.ts";
+import { type RunningKeeper, runningKeepers, runsFile } from "../os/running-keepers.ts";
 import { startFolder } from "../os/start-folder.ts";
 import { userName } from "../os/user-names.ts";
 import { remoteApi } from "./hosts/remote-host.ts";
@@ -29,18 +29,25 @@ export type TargetOptions = {
 export type TargetLocation = Location & { readonly file: string | undefined };
 
 /**
- * The state folder of the procman that is meant. Without `PROCMAN_STATE_DIR` it is found in another one, too.
+ * The state folder of the procman that is meant: the one that runs the file, also by another path or under an earlier name, and without
+ * `PROCMAN_STATE_DIR` in another state folder, too.
  *
  * @throws {ProcmanError} those of `locate`; `no-daemon` for an unknown name, `usage` for an ambiguous one
  */
 export function targetLocation({ config, name }: TargetOptions): TargetLocation {
   if (name !== undefined) return byName(name, config);
   const location = byFile(config);
-  const { stateDir } = location;
-  // A keeper that runs, was killed, or follows a link is or will be here.
-  if (process.env.PROCMAN_STATE_DIR || readable(stateDir, () => hasLock(stateDir)) || leadsThroughLink(stateDir)) return location;
-  const elsewhere = runningKeepers().filter((keeper) => keeper.file === location.file && keeper.name === location.name);
-  return elsewhere[0] === undefined || elsewhere.length > 1 ? location : found(elsewhere[0]);
+  const { stateDir, file, name: named } = location;
+  // A keeper that runs or was killed is here, or has gone on elsewhere.
+  if (readable(stateDir, () => hasLock(stateDir))) return { ...location, stateDir: homeOf(stateDir) };
+  const root = process.env.PROCMAN_STATE_DIR ? dirname(stateDir) : undefined;
+  const elsewhere = runningKeepers().filter((each) => runsFile(each, file) && (root === undefined || dirname(each.stateDir) === root));
+  const ofName = elsewhere.filter(({ name: its }) => its === named);
+  // A keeper that follows a link will be here.
+  if (ofName.length > 0 && leadsThroughLink(stateDir)) return location;
+  // The file has lost or changed its name since.
+  const [first, ...others] = ofName.length > 0 ? ofName : elsewhere;
+  return first === undefined || others.length > 0 ? location : found(first);
 }
 
 /** The same, or the API of another machine. @throws {ProcmanError} those of `targetLocation`, and `usage` for an unknown host */
@@ -114,7 +121,7 @@ function ambiguousName(name: string, keepers: readonly RunningKeeper[]): Procman
 }
 
 /** A missing file may have been moved, and its procman still be running. */
-function byFile(config: string | undefined): TargetLocation {
+function byFile(config: string | undefined): ReturnType<typeof locate> {
   const cwd = startFolder(config);
   try {
     return locate(config, cwd);

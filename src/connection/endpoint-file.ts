@@ -8,8 +8,9 @@ import { namesIn } from "../log-store/segment-files.ts";
 import { writeWhole } from "../os/careful-files.ts";
 import { monotonicMs } from "../os/clock.ts";
 import { isFull, leadsThroughLink } from "../os/files.ts";
-import { type Holder, hasLock, holderOf, isAbandoned, runningIn } from "../os/lock.ts";
+import { type Holder, hasLock, holderOf, isAbandoned, isOfOther, runningIn } from "../os/lock.ts";
 import { isAlive, uidsOf } from "../os/process-stat.ts";
+import { neighbourOf } from "../os/running-keepers.ts";
 import { checkStateFolder } from "../os/state-folder.ts";
 import { userInText } from "../os/user-names.ts";
 
@@ -56,8 +57,15 @@ function ofOwnUser(holder: Holder): Holder {
 function noDaemon(stateDir: string): ProcmanError {
   const remedy = isAbandoned(stateDir)
     ? `It was killed, and its processes may still be running: "procman run" adopts them`
-    : `Start it with "procman run"`;
+    : `Start it with "procman run"${neighbour(stateDir)}`;
   return new ProcmanError("no-daemon", `Cannot reach procman: none is running for ${stateDir}${beside(stateDir)}. ${remedy}`);
+}
+
+/** A configuration that is a part of each release: the procman of the release before is another one. */
+function neighbour(stateDir: string): string {
+  const [file, name] = [neighbourOf(stateDir), basename(stateDir)];
+  if (file === undefined) return "";
+  return `. ${JSON.stringify(name)} runs with ${file}, in the folder beside this one: --name ${name} reaches it. Started by a link, "procman run --config LINK", it follows the link to the next release`;
 }
 
 /** Names of running procmans next to it: "name" in the configuration file may have changed, or be unreadable in an invalid file. */
@@ -101,10 +109,11 @@ export function checkPort(endpoint: Endpoint): void {
   if (problem !== undefined && isOff !== true) throw withoutPort(endpoint, problem);
 }
 
-/** The content of `endpoint.json`, unless its service has exited, or a power failure left it empty. */
+/** The content of `endpoint.json`, unless its service has exited, a power failure left it empty, or it was copied from another folder. */
 function endpointIn(stateDir: string): Endpoint | undefined {
   const endpoint = parsed(textIn(join(stateDir, "endpoint.json")));
-  return endpoint !== undefined && isAlive(endpoint.pid, endpoint.startTime) ? endpoint : undefined;
+  if (endpoint === undefined || !isAlive(endpoint.pid, endpoint.startTime)) return undefined;
+  return readable(stateDir, () => isOfOther(stateDir, endpoint.keeper)) ? undefined : endpoint;
 }
 
 function parsed(text: string | undefined): Endpoint | undefined {

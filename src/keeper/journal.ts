@@ -6,6 +6,7 @@ import { type CaptureSpec, keyOf } from "../ipc/logger-protocol.ts";
 import { writeWhole } from "../os/careful-files.ts";
 import { failpoint } from "../os/failpoint.ts";
 import { makeFolder, removeIfAllowed } from "../os/files.ts";
+import { type FolderRecord, folderRecord, isMadeIn } from "../os/lock.ts";
 import { bootId, isAlive, processStat } from "../os/process-stat.ts";
 import { DeferredQueue } from "./deferred-queue.ts";
 import type { LoggerProcess } from "./logger-handover.ts";
@@ -63,6 +64,10 @@ export class Journal {
     this.#fd = this.#rewrite();
   }
 
+  get #stateDir(): string {
+    return dirname(dirname(this.#path));
+  }
+
   /** False once the file was removed. */
   get isIntact(): boolean {
     return statSync(this.#path, { throwIfNoEntry: false })?.ino === fstatSync(this.#fd).ino;
@@ -117,7 +122,7 @@ export class Journal {
 
   #read(text: string): void {
     const [first = "", ...lines] = text.split("\n");
-    const { boot, format = 0, init } = parseLine(first) as FirstLine;
+    const { boot, format = 0, init, folder } = parseLine(first) as FirstLine;
     if (format > FORMAT)
       throw new Error(`it was written by a newer procman (format ${format}, this one knows ${FORMAT}); use that one, or stop it first`);
     const entries = lines.filter((line) => line !== "").map(parseLine);
@@ -125,6 +130,8 @@ export class Journal {
     if (boot === undefined ? !entries.some(isOfLivingRun) : boot !== bootId()) return;
     // The kernel gives the number of an ended PID namespace to a later one. 0.1.0 didn't write this.
     if (init !== undefined && init !== initStart()) return;
+    // The folder was copied: the processes are those of another procman.
+    if (folder !== undefined && !isMadeIn(folder, this.#stateDir)) return;
     for (const entry of entries) if (isEntry(entry)) this.#apply(entry);
     // Half a line at the end is what a killed keeper leaves; other unreadable lines were written by another program.
     const unreadable = entries.slice(0, -1).filter((entry) => !isEntry(entry)).length + Number(boot === undefined);
@@ -217,7 +224,7 @@ export class Journal {
       ...[...ended.values()].map((record) => ({ t: "end", record }) as const),
       ...[...notes].map(([id, note]) => ({ t: "note", id, note }) as const),
     ];
-    const text = [firstLine(), ...entries.map((entry) => JSON.stringify(entry)), ""].join("\n");
+    const text = [firstLine(this.#stateDir), ...entries.map((entry) => JSON.stringify(entry)), ""].join("\n");
     writeWhole(this.#path, text);
     this.#size = text.length;
     this.#limit = COMPACT_BYTES + 2 * text.length;
@@ -226,13 +233,13 @@ export class Journal {
 }
 
 /** First line of a journal. */
-function firstLine(): string {
+function firstLine(stateDir: string): string {
   const init = initStart();
-  return JSON.stringify({ boot: bootId(), format: FORMAT, ...(init === undefined ? {} : { init }) });
+  return JSON.stringify({ boot: bootId(), format: FORMAT, ...(init === undefined ? {} : { init }), folder: folderRecord(stateDir) });
 }
 
-/** `init`: start time of the first process of the PID namespace. All are absent if the line is damaged. */
-type FirstLine = { readonly boot?: string; readonly format?: number; readonly init?: string };
+/** `init`: start time of the first process of the PID namespace. All are absent if the line is damaged; 1.0.0 has no `folder`. */
+type FirstLine = { readonly boot?: string; readonly format?: number; readonly init?: string; readonly folder?: FolderRecord };
 
 function initStart(): string | undefined {
   return processStat(1)?.startTime;

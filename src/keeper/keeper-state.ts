@@ -11,7 +11,7 @@ import { monotonicMs } from "../os/clock.ts";
 import { failpoint } from "../os/failpoint.ts";
 import { namesIfSeen, removeIfAllowed } from "../os/files.ts";
 import { endedInOrder, endingFile } from "../os/keeper-failover.ts";
-import { type Holder, holderOf, type Lock, type LockOptions, takeLock } from "../os/lock.ts";
+import { copyNotice, type Holder, holderOf, type Lock, type LockOptions, originOfRecords, takeLock } from "../os/lock.ts";
 import { signalIfThere } from "../os/process-signal.ts";
 import { type MarkedProcess, markedProcesses, type UidOfSlot } from "../os/process-tree.ts";
 import { randomHex } from "../os/random-key.ts";
@@ -35,6 +35,7 @@ export type KeeperStateOptions = {
   readonly uidOf: UidOfSlot;
   /** It was started by failover, not by a user. */
   readonly isFailover: boolean;
+  readonly lineage: string;
   readonly service: RestartingProcess<FromKeeper, ToKeeper>;
   readonly logger: RestartingProcess<ToLogger, FromLogger>;
   readonly sockets: ListeningSockets;
@@ -66,11 +67,12 @@ export class KeeperState {
     this.#options = options;
     makeStateFolder(stateDir);
     // Before it has a lock itself.
-    const isClean = endedInOrder(stateDir);
+    const [isClean, origin] = [endedInOrder(stateDir), originOfRecords(stateDir)];
     for (const folder of ["", "run", "incidents", "logs"]) removeUnfinished(join(stateDir, folder));
-    this.#lock = lockOf(stateDir, { file: options.file });
+    this.#lock = lockOf(stateDir, options);
     failpoint("keeper.locked");
     const run = join(stateDir, "run");
+    if (origin !== undefined) startAsNew(stateDir, origin);
     if (isClean && options.isFailover) {
       this.#lock.release();
       throw new ProcmanError(
@@ -111,7 +113,7 @@ export class KeeperState {
     // Before the lock: if this keeper is killed then, the next one continues from all that it knew.
     this.captures.recreate();
     this.journal.recreate();
-    if (isLost) this.#lock = lockOf(this.folder, { file: this.#options.file, isAgain: true });
+    if (isLost) this.#lock = lockOf(this.folder, { ...this.#options, isAgain: true });
   }
 
   /** No run, no hook and no process left behind by one. */
@@ -343,6 +345,12 @@ export class KeeperState {
     // Needed when no service is up, whose answer would be flushed.
     setImmediate(() => this.flush());
   }
+}
+
+/** The records are those of another folder. Under the lock: another keeper may have begun here. */
+function startAsNew(stateDir: string, origin: string): void {
+  for (const name of ["run", "endpoint.json", DOWN_FILE]) rmSync(join(stateDir, name), { recursive: true, force: true });
+  warn(copyNotice(stateDir, origin));
 }
 
 /** One keeper for each state folder. @throws {ProcmanError} `already-running` */

@@ -9,7 +9,7 @@ import type { UpgradeStep } from "../ipc/upgrade-protocol.ts";
 import { failpoint } from "../os/failpoint.ts";
 import { setTitle } from "../os/part-title.ts";
 import { isAlive } from "../os/process-stat.ts";
-import { runningKeepers } from "../os/running-keepers.ts";
+import { runningKeepers, runsFile } from "../os/running-keepers.ts";
 import { BalancerProcessKeeper } from "./balancer-process.ts";
 import { upgradeStepOf } from "./balancer-upgrade.ts";
 import { DeferredQueue } from "./deferred-queue.ts";
@@ -227,7 +227,7 @@ export class Keeper {
       if (!isFailover) refuseSecond(stateDir, file);
       const uidOf = (slot: string): number | undefined => this.#uids[slot.replace(/:\d+$/, "")];
       const parts = { service: this.#service, logger: this.#logger, sockets: this.#sockets, deferred: this.#deferred };
-      this.#state = new KeeperState({ stateDir, file, uidOf, isFailover, ...parts });
+      this.#state = new KeeperState({ stateDir, file, uidOf, isFailover, lineage: this.#start.lineage, ...parts });
     } catch (error) {
       // Service and logger of a killed keeper have both started a keeper; the other one holds the lock.
       if (this.#start.failovers > 0 && error instanceof ProcmanError) void this.#shutdown.finish(EXIT.done);
@@ -330,7 +330,7 @@ export class Keeper {
 /** The processes of a file run once, unless another state folder is asked for. @throws {ProcmanError} `already-running` */
 function refuseSecond(stateDir: string, file: string | undefined): void {
   if (file === undefined || process.env.PROCMAN_STATE_DIR) return;
-  const first = runningKeepers().find((each) => each.pid !== undefined && each.file === file && each.stateDir !== stateDir);
+  const first = runningKeepers().find((each) => each.pid !== undefined && runsFile(each, file) && each.stateDir !== stateDir);
   if (first === undefined) return;
   throw new ProcmanError(
     "already-running",

@@ -3,9 +3,10 @@
  * atomically and complete, so that of two processes which find the same dead holder only one becomes the next.
  */
 import { existsSync, linkSync, readdirSync, readFileSync, rmSync, statSync, unlinkSync } from "node:fs";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { isNotThere } from "../base/errors.ts";
 import { readWhole, writeBeside } from "./careful-files.ts";
+import { identityOf, isSameFile } from "./file-identity.ts";
 import { removeIfAllowed } from "./files.ts";
 import { bootId, isAlive, processStat } from "./process-stat.ts";
 
@@ -15,7 +16,14 @@ type LockClaim = {
   readonly bootId: string;
   /** The configuration file of the holder; 0.1.0 doesn't name it. */
   readonly file?: string;
+  /** Of the keeper that a user started, and of all its replacements; 1.0.0 doesn't name it. */
+  readonly lineage?: string;
+  /** Where the lock was made; 1.0.0 doesn't tell. */
+  readonly folder?: FolderRecord;
 };
+
+/** The folder that a record was made in: its path then, and which one it was. */
+export type FolderRecord = { readonly path: string; readonly identity: string };
 
 /** Of a lock of another user. */
 const MAX_BYTES = 64 * 1024;
@@ -32,19 +40,21 @@ export type Lock = {
 export type LockOptions = {
   /** The configuration file, for the claim; default: that of the dead holder. */
   readonly file?: string | undefined;
+  readonly lineage?: string | undefined;
   /** A lock of this process counts as left by an earlier holder: the folder was replaced by a copy, or lies behind a link that was switched back. */
   readonly isAgain?: boolean;
 };
 
 /** Takes the lock, or returns its holder. */
-export function takeLock(stateDir: string, { file, isAgain = false }: LockOptions = {}): Lock | Holder {
+export function takeLock(stateDir: string, { file, lineage, isAgain = false }: LockOptions = {}): Lock | Holder {
   for (;;) {
     const existing = numbers(stateDir);
     const last = existing.at(-1) ?? 0;
     const holder = holderOf(stateDir);
     if (holder !== undefined && !(isAgain && holder.pid === process.pid)) return holder;
     const ownFile = join(stateDir, `lock.${last + 1}`);
-    if (!create(stateDir, ownFile, file ?? lastIn(stateDir)?.file)) continue;
+    const own = { file: file ?? lastIn(stateDir)?.file, lineage };
+    if (!create(stateDir, ownFile, own)) continue;
     // Another process that was two steps ahead may have removed the file that would have stopped us.
     if (numbers(stateDir).at(-1) !== last + 1) {
       rmSync(ownFile, { force: true });
@@ -57,6 +67,12 @@ export function takeLock(stateDir: string, { file, isAgain = false }: LockOption
       release: () => removeIfAllowed(ownFile),
     };
   }
+}
+
+/** Whether the last lock, of a living holder or not, names another process, or another folder. */
+export function isOfOther(stateDir: string, pid: number): boolean {
+  const claim = claimIn(stateDir);
+  return claim !== undefined && (claim.pid !== pid || originOf(claim, stateDir) !== undefined);
 }
 
 /** The living holder of the lock, or undefined. */
@@ -85,7 +101,60 @@ function isLiving({ bootId: boot, pid, startTime }: Holder): boolean {
   return boot === bootId() && isAlive(pid, startTime);
 }
 
-function lastIn(stateDir: string, textOf = (path: string): string => readFileSync(path, "utf8")): Holder | undefined {
+/**
+ * The state folder that the holder of this lock uses now. It is another one if the folder was moved, or if it lies behind a link that
+ * leads elsewhere now: then the holder has a new one in the old place.
+ */
+export function homeOf(stateDir: string): string {
+  const { folder, lineage } = lastIn(stateDir) ?? {};
+  const isElsewhere = folder !== undefined && lineage !== undefined && lastIn(folder.path)?.lineage === lineage;
+  return isElsewhere && !isSameFile(folder.path, stateDir) ? folder.path : stateDir;
+}
+
+/**
+ * The folder whose records these are, if not those of this one: it was copied, as by `cp -a` or from a backup, or its holder has gone
+ * on elsewhere and has ended there. Nothing here may act on what such records name.
+ */
+export function originOfRecords(stateDir: string): string | undefined {
+  const claim = claimIn(stateDir);
+  return claim === undefined ? undefined : originOf(claim, stateDir);
+}
+
+/** What a user is told at the start then. */
+export function copyNotice(stateDir: string, origin: string): string {
+  return `${stateDir} has the records of ${origin}, as a copied folder has them: they are not used, everything starts as new, and that procman is not touched`;
+}
+
+export function folderRecord(stateDir: string): FolderRecord {
+  return { path: stateDir, identity: identityOf(stateDir) ?? "" };
+}
+
+/** Whether the record was made here: a folder may be moved, and another one may be restored in its place, but not both. */
+export function isMadeIn({ path, identity }: FolderRecord, stateDir: string): boolean {
+  return path === stateDir || identity === identityOf(stateDir);
+}
+
+function originOf(claim: Holder, stateDir: string): string | undefined {
+  const { folder, file } = claim;
+  if (folder === undefined) return originByFile(file, stateDir);
+  if (!isMadeIn(folder, stateDir)) return folder.path;
+  return existsSync(folder.path) && !isSameFile(folder.path, stateDir) && !isLiving(claim) ? folder.path : undefined;
+}
+
+/** By a lock of 1.0.0, whose state folder lies beside the file. It is a copy if that folder has a lock, too. */
+function originByFile(file: string | undefined, stateDir: string): string | undefined {
+  if (file === undefined || basename(dirname(stateDir)) !== ".procman") return undefined;
+  const origin = join(dirname(file), ".procman", basename(stateDir));
+  return !isSameFile(origin, stateDir) && numbers(origin).length > 0 ? origin : undefined;
+}
+
+/** The last claim, if it is one of this folder. */
+function lastIn(stateDir: string, textOf?: (path: string) => string): Holder | undefined {
+  const claim = claimIn(stateDir, textOf);
+  return claim === undefined || originOf(claim, stateDir) !== undefined ? undefined : claim;
+}
+
+function claimIn(stateDir: string, textOf = (path: string): string => readFileSync(path, "utf8")): Holder | undefined {
   for (;;) {
     const last = numbers(stateDir).at(-1);
     if (last === undefined) return undefined;
@@ -112,9 +181,10 @@ function namesIn(folder: string): readonly string[] {
   }
 }
 
-function create(stateDir: string, path: string, file: string | undefined): boolean {
+function create(stateDir: string, path: string, { file, lineage }: Pick<LockOptions, "file" | "lineage">): boolean {
   const startTime = processStat(process.pid)?.startTime ?? "";
-  const claim: LockClaim = { pid: process.pid, startTime, bootId: bootId(), ...(file !== undefined && { file }) };
+  const more = { ...(file !== undefined && { file }), ...(lineage !== undefined && { lineage }) };
+  const claim: LockClaim = { pid: process.pid, startTime, bootId: bootId(), ...more, folder: folderRecord(stateDir) };
   const temporary = writeBeside(join(stateDir, "lock"), JSON.stringify(claim));
   try {
     linkSync(temporary, path);

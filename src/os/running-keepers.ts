@@ -3,7 +3,9 @@
  * title of a keeper counts for nothing: it must belong to the user, and hold the lock of a state folder that only this user can change.
  */
 import { readdirSync, readlinkSync, statSync } from "node:fs";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
+import { isSameFile } from "./file-identity.ts";
+import { statIfSeen } from "./files.ts";
 import { type Holder, holderOf, isAbandoned, seenHolderOf } from "./lock.ts";
 import { partOf } from "./part-title.ts";
 import { processName, processStat, uidsOf } from "./process-stat.ts";
@@ -22,6 +24,27 @@ export type RunningKeeper = {
   /** When it was started, in milliseconds since 1970. */
   readonly since: number | undefined;
 };
+
+/** Whether it runs this file, by whatever path or link. */
+export function runsFile({ file }: RunningKeeper, other: string): boolean {
+  return file !== undefined && isSameFile(file, other);
+}
+
+const OTHERS_WRITE = 0o002;
+
+/**
+ * The file of a running procman of the same name in the folder beside this one's, as those of two releases lie. In a folder where
+ * everybody puts folders, as /tmp, being neighbours means nothing.
+ *
+ * @param stateDir in `.procman` beside the file
+ */
+export function neighbourOf(stateDir: string): string | undefined {
+  const folder = dirname(dirname(stateDir));
+  if (basename(dirname(stateDir)) !== ".procman" || ((statIfSeen(dirname(folder))?.mode ?? 0) & OTHERS_WRITE) !== 0) return undefined;
+  const neighbours = runningKeepers().filter(({ name, pid }) => name === basename(stateDir) && pid !== undefined);
+  const isBeside = (file: string): boolean => dirname(file) !== folder && dirname(dirname(file)) === dirname(folder);
+  return neighbours.flatMap(({ file }) => file ?? []).find(isBeside);
+}
 
 /** Of keeper and logger: files that they have open in the state folder. */
 const OPEN = /^(.*)\/run\/(?:journal|fifos\/\d+\.(?:out|err))(?: \(deleted\))?$/;
