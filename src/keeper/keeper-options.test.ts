@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { runOptions } from "./keeper-options.ts";
+import { runOptions, withAbsoluteConfig } from "./keeper-options.ts";
 
 const PLAIN = { console: false, guarded: false, detached: false, watchConfig: false, once: false };
 
@@ -18,7 +18,20 @@ test("the options of run: configuration, console, the process whose end ends pro
   assert.deepEqual(runOptions(["web", "--once", "mail"]), { ...PLAIN, once: true, ids: ["web", "mail"] });
 });
 
+test("the path of the file is made absolute for a keeper that is started in another folder, in each form", () => {
+  for (const given of [["-c", "a.json"], ["-ca.json"], ["--config", "a.json"], ["--config=a.json"]])
+    assert.deepEqual(withAbsoluteConfig(["web", ...given, "--once", "--", "-c"], "/srv"), [
+      "web",
+      "--config=/srv/a.json",
+      "--once",
+      "--",
+      "-c",
+    ]);
+  assert.deepEqual(withAbsoluteConfig(["-c", "a", "--config=/b"], "/srv"), ["--config=/srv/a", "--config=/b"]);
+  assert.deepEqual(withAbsoluteConfig(["web"], "/srv"), ["web"]);
+});
+
 test("an unknown option, or one without its value, is a usage error", () => {
-  for (const args of [["--exit-wiht", "job"], ["--exit-with"], ["job", "--twice"]])
+  for (const args of [["--exit-wiht", "job"], ["--exit-with"], ["--exit-with="], ["-c", ""], ["job", "--twice"]])
     assert.throws(() => runOptions(args), { code: "usage", message: /^Cannot run: .*see "procman run --help"$/s });
 });

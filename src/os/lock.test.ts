@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { hasLock, isAbandoned, takeLock } from "./lock.ts";
+import { identityOf } from "./file-identity.ts";
+import { hasLock, holderOf, homeOf, isAbandoned, isOfOther, originOfRecords, takeLock } from "./lock.ts";
 import { bootId, processStat } from "./process-stat.ts";
 
 function folder(context: TestContext): string {
@@ -87,4 +88,45 @@ test("a lock that passes from holder to holder is never seen as none", async (co
     child.kill("SIGKILL");
     await once(child, "exit");
   }
+});
+
+test("a lock that was copied with its folder is no lock of the copy; in a moved or restored folder it is", (context) => {
+  const root = folder(context);
+  const [path, copy, moved] = [join(root, "a"), join(root, "b"), join(root, "c")];
+  mkdirSync(path);
+  assert.ok("release" in takeLock(path, { lineage: "1" }));
+  cpSync(path, copy, { recursive: true });
+  assert.deepEqual([holderOf(copy), hasLock(copy), isAbandoned(copy), originOfRecords(copy)], [undefined, false, false, path]);
+  assert.deepEqual([isOfOther(copy, process.pid), isOfOther(path, process.pid), isOfOther(path, 1)], [true, false, true]);
+  renameSync(path, moved);
+  assert.deepEqual([holderOf(moved)?.pid, homeOf(moved), originOfRecords(moved)], [process.pid, moved, undefined]);
+  renameSync(copy, path);
+  assert.deepEqual([holderOf(path)?.pid, originOfRecords(path)], [process.pid, undefined], "restored");
+  assert.equal(homeOf(moved), path, "its holder has gone on in the old place");
+  const own = takeLock(moved, { isAgain: true });
+  assert.ok("release" in own);
+  assert.equal(originOfRecords(moved), undefined);
+});
+
+test("a lock that a dead holder left in a moved folder is none, if the old place has another folder", (context) => {
+  const root = folder(context);
+  const [path, moved] = [join(root, "a"), join(root, "b")];
+  mkdirSync(moved);
+  const claim = (): string => holder(process.pid, { startTime: "1", folder: { path, identity: identityOf(moved) } });
+  writeFileSync(join(moved, "lock.1"), claim());
+  assert.equal(isAbandoned(moved), true);
+  mkdirSync(path);
+  assert.deepEqual([isAbandoned(moved), hasLock(moved), originOfRecords(moved)], [false, false, path]);
+});
+
+test("a lock of 1.0.0 was copied if the folder beside its file has one, too", (context) => {
+  const root = folder(context);
+  const [path, copy] = [join(root, "a/.procman/shop"), join(root, "b/.procman/shop")];
+  for (const each of [path, copy]) {
+    mkdirSync(each, { recursive: true });
+    writeFileSync(join(each, "lock.1"), holder(process.pid, { file: join(root, "a/procman.json") }));
+  }
+  assert.deepEqual([holderOf(path)?.pid, holderOf(copy)?.pid, originOfRecords(copy)], [process.pid, undefined, path]);
+  rmSync(join(path, "lock.1"));
+  assert.equal(holderOf(copy)?.pid, process.pid, "moved, or another state folder on purpose");
 });
