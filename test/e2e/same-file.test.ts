@@ -1,6 +1,6 @@
 /** A file is one procman's: whichever path, link or former name leads to it. */
 import assert from "node:assert/strict";
-import { linkSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { linkSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -75,6 +75,9 @@ for (const [what, name, file] of [
     rename();
     found(await procman(folder, ["status"]));
     found(await procman(folder, ["status", "--config", join(folder, file)]));
+    const token = await procman(folder, ["token", "--consumer", "ci"]);
+    assert.equal(token.code, 0, token.err);
+    assert.deepEqual(readdirSync(join(folder, ".procman")).sort(), [".gitignore", "test"], "it is that of the running one");
     const reload = await procman(folder, ["reload"]);
     assert.equal(reload.code, 0, reload.err);
     assert.match((await procman(folder, ["run", "--detach"])).err, /already running/);

@@ -14,6 +14,7 @@ import { makeStateFolder } from "../../os/state-folder.ts";
 import { groupNamesInFile, idsInFile } from "../completion-candidates.ts";
 import { CONFIG_HELP } from "../config-option.ts";
 import { scopesIn } from "../scopes.ts";
+import { targetLocation } from "../target.ts";
 
 /** 100 years. */
 const LONGEST_SECONDS = 3_155_760_000;
@@ -46,7 +47,9 @@ export function define(parent: Command): void {
     .option("--json", "print token, consumer, scopes and expiry")
     .action(async (options: Options) => {
       const claims = options.consumer === undefined && options.rotate ? undefined : claimsOf(options);
-      const { name, stateDir, file, revoked } = locate(options.config, startFolder(options.config));
+      const { file, revoked } = locate(options.config, startFolder(options.config));
+      // That of the running one, whose file may have another name now.
+      const { name, stateDir } = targetLocation({ config: options.config });
       if (claims !== undefined && revoked.includes(claims.consumer)) throw revokedConsumer(claims.consumer, file);
       const secret = await secretFor(stateDir, options.rotate ?? false);
       if (claims === undefined) process.stderr.write("procman: the secret was replaced; all earlier tokens are invalid\n");
