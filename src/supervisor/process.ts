@@ -188,6 +188,8 @@ export class Process {
   #setDisabled(isDisabled: boolean): void {
     if (isDisabled === this.isDisabled) return;
     this.#ports.lasting?.setDisabled(this.id, isDisabled);
+    // Without a note, the next service would take one that has not run yet for new, and start it.
+    this.#remember();
     this.#ports.notice(this.id, { type: isDisabled ? "disabled" : "enabled" });
   }
 

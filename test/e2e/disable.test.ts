@@ -68,6 +68,20 @@ test("a disabled process starts neither with procman, by schedule nor by reload,
   await ok("terminate");
 });
 
+test("a process that is enabled again is not started by kills of procman", async (context) => {
+  const { folder, state } = homeOf(context, PROCESSES.slice(0, 2));
+  for (const args of [["run", "--detach"], ["disable", "web"], ["terminate"], ["run", "--detach"], ["enable", "web"]])
+    assert.equal((await procman(folder, args)).code, 0, args.join(" "));
+  const after = { web: "created", mail: "running" };
+  assert.deepEqual(await statesIn(folder), after);
+  for (const pid of [lastEndpoint(state)?.pid ?? 0, keeperIn(state)]) {
+    process.kill(pid, "SIGKILL");
+    await processExit(pid);
+    assert.deepEqual(await statesIn(folder), after);
+  }
+  assert.equal((await procman(folder, ["terminate"])).code, 0);
+});
+
 test("disable takes clusters and groups; what leaves the configuration is forgotten; an unknown id is refused, the others are disabled", async (context) => {
   const api = { id: "api", cmd: "sleep 1000", autostart: true };
   const { folder } = homeOf(context, [
