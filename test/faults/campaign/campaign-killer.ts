@@ -92,6 +92,8 @@ export class CampaignKiller {
     if (pids.length === 0) return pids;
     const end = account.begin("kill", what);
     setTimeout(end, LATE_MS / 4).unref();
+    // Until there is a keeper that has another one.
+    if (parts.includes("balancer")) void procman.answered(60_000).finally(account.begin("web", what));
     kills.push({ what, at: monotonicMs(), pids });
     account.count("kills", pids.length);
     this.#campaign.note(`kill of ${what}: ${pids.join(" ")}`);
@@ -128,7 +130,7 @@ export class CampaignKiller {
 
   async #halt(part: PartName): Promise<void> {
     const { account, procman } = this.#campaign;
-    const end = account.begin("kill", `halt of ${part}`);
+    const end = account.begin(part === "balancer" ? "web" : "kill", `halt of ${part}`);
     const pids = partsIn(marked(procman.mark))[part].filter((pid) => kill(pid, "SIGSTOP"));
     account.count("halts", pids.length);
     this.#campaign.note(`halt of ${part}: ${pids.join(" ")}`);
