@@ -24,6 +24,8 @@ export const PROFILE = "campaign";
 export const PROFILED = "profiled";
 /** End with a code that follows from their pid, and are restarted by their policy alone. */
 export const CRASHERS = ["crash-quick", "crash-slow", "crash-family"] as const;
+/** `procman/logship` sends its lines. */
+export const SHIPPED = "crash-quick";
 /** Started by its schedule each second, and by nothing else. */
 export const JOB = "job";
 /** What it needs, and how: it runs only while that does. */
@@ -65,7 +67,7 @@ export function settings({ folder, receivers: { otlp, syslog, webhook } }: Campa
     profiles: { [PROFILE]: { processes: [{ id: PROFILED, ...subject(folder, PROFILED), ...always }] } },
     plugins: [
       { url: "procman/otlp", options: { endpoint: otlp, intervalSeconds: 2, processes: ["crash-slow"] } },
-      { url: "procman/logship", options: { to: `tcp://127.0.0.1:${syslog}`, processes: ["crash-quick"] } },
+      { url: "procman/logship", options: { to: `tcp://127.0.0.1:${syslog}`, processes: [SHIPPED] } },
       { url: "procman/notify", options: { webhook, groupSeconds: 1, processes: ["crash-slow"] } },
       { url: "./plugin.mjs", options: { file: join(folder, "plugin-events") } },
     ],
@@ -112,7 +114,7 @@ export function processesOf({ folder, ports }: CampaignPlaces, { text, counts }:
     }),
     { ...steady(BY_HAND), autostart: false },
     steady("ready-fd", "lines=2 ready=fd", { ready: { fd: 3 } }),
-    steady("ready-log", "lines=2 ready=log", { ready: { log: "^ready-log [^ ]+ 5 " } }),
+    steady("ready-log", "lines=2 ready=log", { ready: { log: "^ready-log [^ ]+ 5 ", timeout: 120 } }),
     steady("ready-port", `lines=1 ready=${ports.ready}`, { ready: { port: ports.ready } }),
     steady("needs-port", "lines=1", { dependsOn: ["ready-port"], env: { TEXT: text } }),
     { id: "setup", cmd: "true", autostart: true, restart: "never" },

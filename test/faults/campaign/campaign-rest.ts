@@ -49,7 +49,8 @@ async function settled({ procman, model, account }: Campaign): Promise<readonly 
     records = ((await procman.answered()) ?? []) as readonly ProcessRecord[];
     const all = records.flatMap((record) => record.instances ?? [record]).filter(({ id }) => known.has(id));
     const now = JSON.stringify(all.map(({ id, status, pid, ready }) => [id, status, pid, ready]));
-    if (now === before && records.length > 0 && !all.some(({ status }) => CHANGING.includes(status))) return records;
+    if (now === before && records.length > 0 && !all.some(({ status, ready }) => CHANGING.includes(status) || ready === false))
+      return records;
     before = now;
   }
   account.find("rest", `does not settle: ${before}`);

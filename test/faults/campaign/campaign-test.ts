@@ -6,14 +6,17 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import type { LogEntry } from "../../../src/contract/records.ts";
 import { Collector, SyslogServer } from "../../support/receivers.ts";
 import { type Campaign, type CampaignOptions, runCampaign } from "./campaign.ts";
+import { SHIPPED } from "./campaign-load.ts";
+import { command } from "./campaign-operator.ts";
 
 /** Less would mean that the campaign misses its purpose. */
 const LEAST = {
-  kills: 25,
+  kills: 12,
   rests: 4,
-  done: 15,
+  done: 8,
   runs: 150,
   lines: 20_000,
   visits: 200,
@@ -53,7 +56,21 @@ export async function resultOf(context: Context, seed: number, make?: CampaignOp
   account.count("metrics", collector.metrics.length);
   account.count("syslog messages", syslog.messages.length);
   account.count("messages", webhook.count());
+  for (const line of await unsent(campaign, syslog)) account.find("plugin", line);
   return concluded(campaign, folder, context);
+}
+
+/** Lines before the last one that has arrived must have arrived, too: the plugin continues where it was killed. */
+async function unsent(campaign: Campaign, { messages }: SyslogServer): Promise<readonly string[]> {
+  const nameOf = (text: string): string => text.split(" ", 3).join(" ");
+  const sent = new Set(messages.map(({ text }) => nameOf(text)));
+  const { output } = await command(campaign, ["logs", SHIPPED, "--json", "--category", "stdout", "--since", campaign.start]);
+  const stored = output
+    .split("\n")
+    .filter(Boolean)
+    .map((line) => nameOf((JSON.parse(line) as LogEntry).text));
+  const last = stored.findLastIndex((name) => sent.has(name));
+  return stored.slice(0, last).flatMap((name) => (sent.has(name) ? [] : [`logship has not sent ${name}`]));
 }
 
 function concluded({ account, notes }: Campaign, folder: string, context: Context): Result {

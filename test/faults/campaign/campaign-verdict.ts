@@ -27,6 +27,8 @@ const LASTING = /^(?!profiled|(?:web|share|pool)-[2-9])/;
 const BIRTH_MS = 5_000;
 /** On a slow disk the records of the keeper, and what it has to tell, wait for each other. Milliseconds. */
 const SLOW_MS = 3_000;
+/** Of a character that a killed logger has cut. */
+const CUT = "\uFFFD";
 /** Beginning of a file with what the log store has. */
 const STORE = "stored-";
 const STEP_MS = 300;
@@ -189,7 +191,7 @@ async function readStore(campaign: Campaign): Promise<void> {
       .split("\n")
       .filter(Boolean)
       .map((line) => JSON.parse(line) as LogEntry);
-    const lines = entries.map(({ category, text }) => (category === "service" ? MARK : text));
+    const lines = entries.map(({ category, text }) => (category === "service" ? MARK : text.replaceAll(CUT, "")));
     writeFileSync(join(campaign.places.folder, "logs", `${STORE}${id}.log`), lines.map((line) => `${line}\n`).join(""));
   }
 }

@@ -53,7 +53,9 @@ export type Campaign = {
   model: CampaignModel;
   variant: Variant;
   focus: readonly string[];
-  /** Of this life. By the wall clock. */
+  /** By the wall clock. */
+  readonly start: string;
+  /** Of this life. */
   began: string;
   consoleFile: string;
   kills: Kill[];
@@ -110,6 +112,7 @@ async function prepared({ folder, receivers }: CampaignOptions): Promise<Campaig
   const notes: string[] = [];
   return {
     note: (deed) => notes.push(`${new Date().toISOString()} ${deed.trimEnd()}`),
+    start: new Date().toISOString(),
     procman: undefined as unknown as Procman,
     places: { folder, ports, receivers },
     client: new SoakClient(stateDir, "load"),
