@@ -1,5 +1,6 @@
 /** Shows the link to a dashboard, in the browser or on the terminal. */
 import { join } from "node:path";
+import { printable } from "../base/printable.ts";
 import { writeWhole } from "../os/careful-files.ts";
 import { makeFolder } from "../os/files.ts";
 import { openInBrowser } from "./browser.ts";
@@ -13,9 +14,9 @@ export type DashboardLink = {
   readonly command: string;
   /** For the page that leads to the link; only this user may enter it. */
   readonly folder: string;
-  /** Where the port is, for ssh from another machine. */
+  /** Where the ports are, for ssh from another machine. */
   readonly hostname: string;
-  readonly port: number;
+  readonly ports: readonly number[];
 };
 
 /** Opens the browser, unless there is none, or the user sits elsewhere. */
@@ -27,7 +28,7 @@ export async function showLink(shown: DashboardLink, open: boolean): Promise<voi
   const lines = isOpened
     ? [`Opening ${url} in the browser. If nothing opens, this link works once, within ${expiresInSeconds} s:`, link]
     : [`This link works once, within ${expiresInSeconds} s; "${command}" makes another:`, link];
-  process.stdout.write(`${[...lines, ...(ssh ? forwarding(ssh, shown) : [])].join("\n")}\n`);
+  process.stdout.write(`${printable([...lines, ...(ssh ? forwarding(ssh, shown) : [])].join("\n"))}\n`);
 }
 
 /**
@@ -37,15 +38,17 @@ export async function showLink(shown: DashboardLink, open: boolean): Promise<voi
 function pageWith({ folder, link }: DashboardLink): string {
   makeFolder(folder, 0o700);
   const file = join(folder, "dashboard.html");
-  const page = `<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer"><title>procman</title><meta http-equiv="refresh" content="0;url=${link}"><a href="${link}">Dashboard of procman</a>\n`;
+  const address = link.replace(/[&"<>]/g, (found) => `&#${found.charCodeAt(0)};`);
+  const page = `<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer"><title>procman</title><meta http-equiv="refresh" content="0;url=${address}"><a href="${address}">Dashboard of procman</a>\n`;
   writeWhole(file, page);
   return file;
 }
 
 /** SSH_CONNECTION: addresses and ports of client and server. */
-function forwarding(connection: string, { hostname, port }: DashboardLink): readonly string[] {
+function forwarding(connection: string, { hostname, ports }: DashboardLink): readonly string[] {
   const [, , host = "HOST", sshPort = "22"] = connection.split(" ");
   const { USER: user } = process.env;
-  const forward = `ssh -N -L ${port}:${hostname}:${port}${sshPort === "22" ? "" : ` -p ${sshPort}`} ${user ? `${user}@` : ""}${host}`;
-  return ["It needs the port on the machine with the browser; there, first:", `  ${forward}`];
+  const forwards = ports.map((port) => `-L ${port}:${hostname}:${port}`).join(" ");
+  const forward = `ssh -N ${forwards}${sshPort === "22" ? "" : ` -p ${sshPort}`} ${user ? `${user}@` : ""}${host}`;
+  return [`It needs the ${ports.length > 1 ? "ports" : "port"} on the machine with the browser; there, first:`, `  ${forward}`];
 }

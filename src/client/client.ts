@@ -1,4 +1,5 @@
 /** `Control` over HTTP. */
+import { ProcmanError } from "../base/errors.ts";
 import type { Action, ActOptions, Control, PlanOptions, Scaling, Signalling } from "../contract/control.ts";
 import type { SignInCode, SignInOrder } from "../contract/dashboard-access.ts";
 import type { DefinitionRecord } from "../contract/definition-record.ts";
@@ -28,6 +29,9 @@ import { errorOf, type Reply, type SendRequest } from "./transport.ts";
 
 type Query = Parameters<typeof writeQuery>[0];
 
+/** Throws if a value is no answer, or item of a stream, of this route. */
+export type AnswerCheck = (route: string, value: unknown, isItem?: boolean) => void;
+
 type Details = { readonly id?: string; readonly query?: Query; readonly body?: object; readonly options?: ActOptions };
 
 /**
@@ -42,11 +46,13 @@ type Details = { readonly id?: string; readonly query?: Query; readonly body?: o
 export class Client implements Control {
   readonly #send: SendRequest;
   readonly #observer: StreamObserver | undefined;
+  readonly #check: AnswerCheck;
 
-  /** `observer`: of the stream of events. */
-  constructor(send: SendRequest, observer?: StreamObserver) {
+  /** `observer`: of the stream of events. `check`: of each answer of a server that isn't trusted. */
+  constructor(send: SendRequest, observer?: StreamObserver, check: AnswerCheck = () => undefined) {
     this.#send = send;
     this.#observer = observer;
+    this.#check = check;
   }
 
   async processes(): Promise<readonly ProcessRecord[]> {
@@ -100,7 +106,7 @@ export class Client implements Control {
   async logs(query: LogQuery): Promise<LogPage> {
     const reply = await this.#reply("logs", { query: logQuery(query) });
     const next = nextOf(reply.headers.get("link"));
-    const entries = JSON.parse(await reply.text()) as readonly LogEntry[];
+    const entries = (await this.#read("logs", reply)) as readonly LogEntry[];
     return next === undefined ? { entries } : { entries, next };
   }
 
@@ -131,7 +137,7 @@ export class Client implements Control {
   async runs(id: string, query: RunQuery = {}): Promise<RunPage> {
     const reply = await this.#reply("runs", { id, query });
     const next = nextOf(reply.headers.get("link"));
-    const runs = JSON.parse(await reply.text()) as readonly RunSummary[];
+    const runs = (await this.#read("runs", reply)) as readonly RunSummary[];
     return next === undefined ? { runs } : { runs, next };
   }
 
@@ -148,13 +154,22 @@ export class Client implements Control {
     return (await this.#ask("code", { body: order })) as SignInCode;
   }
 
-  #subscribe(name: RouteName, query: Query, signal: AbortSignal): AsyncIterable<unknown> {
+  async *#subscribe(name: RouteName, query: Query, signal: AbortSignal): AsyncGenerator<unknown, void, undefined> {
     const observer = name === "events" ? this.#observer : undefined;
-    return subscribe({ send: this.#send, path: `${ROUTES[name].path}${writeQuery(query)}`, signal, observer });
+    for await (const item of subscribe({ send: this.#send, path: `${ROUTES[name].path}${writeQuery(query)}`, signal, observer })) {
+      this.#check(name, item, true);
+      yield item;
+    }
   }
 
   async #ask(name: RouteName, details: Details = {}): Promise<unknown> {
-    return JSON.parse(await (await this.#reply(name, details)).text()) as unknown;
+    return this.#read(name, await this.#reply(name, details));
+  }
+
+  async #read(name: RouteName, reply: Reply): Promise<unknown> {
+    const value = jsonIn(await reply.text());
+    this.#check(name, value);
+    return value;
   }
 
   async #reply(name: RouteName, { id = "", query = {}, body, options = {} }: Details): Promise<Reply> {
@@ -173,6 +188,15 @@ export class Client implements Control {
   }
 }
 
+/** @throws {ProcmanError} `service-down` */
+export function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (cause) {
+    throw new ProcmanError("service-down", `Cannot understand the answer: it is no JSON: ${JSON.stringify(text.slice(0, 100))}`, { cause });
+  }
+}
+
 /** Empty: no profile. */
 function profileQuery({ profile }: PlanOptions): Query {
   return { profile: profile === null ? "" : profile };
@@ -183,7 +207,7 @@ function logQuery({ processes, categories, ...rest }: LogQuery): Query {
 }
 
 /** Cursor of the next page, from a `Link` header. */
-function nextOf(link: string | null): string | undefined {
+export function nextOf(link: string | null): string | undefined {
   const target = /<([^>]*)>;\s*rel="next"/.exec(link ?? "")?.[1];
   return target === undefined ? undefined : (new URLSearchParams(target.slice(target.indexOf("?") + 1)).get("cursor") ?? undefined);
 }

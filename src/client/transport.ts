@@ -1,4 +1,5 @@
 import { ERRORS, type ErrorCode, ProcmanError } from "../base/errors.ts";
+import { printableLine } from "../base/printable.ts";
 import type { ProblemRecord } from "../contract/records.ts";
 
 /** A request, sent by `fetch` or by another implementation of HTTP. */
@@ -80,9 +81,12 @@ export async function* chunksOf(body: Reply["body"]): AsyncGenerator<Uint8Array,
 
 export function errorOf(status: number, text: string): Error {
   const problem = parsed(text);
-  if (problem === undefined) return new Error(`${status}: the server is not procman: ${text.slice(0, 200)}`);
+  if (problem === undefined)
+    return new ProcmanError("service-down", `${status}: the server is not procman: ${printableLine(text.slice(0, 200))}`);
   const { code, detail, problems = [] } = problem;
-  return Object.hasOwn(ERRORS, code) ? new ProcmanError(code as ErrorCode, detail, { faults: problems }) : new Error(`${code}: ${detail}`);
+  return Object.hasOwn(ERRORS, code)
+    ? new ProcmanError(code as ErrorCode, detail, { faults: problems })
+    : new ProcmanError("service-down", `${code}: ${detail}`);
 }
 
 /** undefined: not procman's format, for example the answer of a proxy. */

@@ -28,6 +28,8 @@ type Patience = {
   readonly connectMs: number;
   /** Without data, until a request fails. */
   readonly silenceMs: number;
+  /** Of another machine: until the whole answer must be here. Default: no limit. */
+  readonly answerMs?: number;
 };
 
 const PATIENCE: Patience = { connectMs: CONNECT_TIMEOUT_MS, silenceMs: SILENCE_MS };
@@ -40,8 +42,13 @@ export type ApiPlace = Location | RemoteApi;
  *
  * @throws {ProcmanError} `no-daemon`, `service-down`
  */
-export async function connectTo(place: ApiPlace, consumer = "cli", patience = PATIENCE, observer?: StreamObserver): Promise<Client> {
-  if ("url" in place) return new Client(remoteSender(place, patience.silenceMs), observer);
+export async function connectTo(
+  place: ApiPlace,
+  consumer = "cli",
+  patience: Patience = PATIENCE,
+  observer?: StreamObserver,
+): Promise<Client> {
+  if ("url" in place) return new Client(remoteSender(place, patience), observer, place.check);
   await reach(place.stateDir, monotonicMs() + patience.connectMs);
   return new Client(sender(place, consumer, patience), observer);
 }

@@ -20,6 +20,8 @@ type Head = { readonly status: number; readonly headers: ReadonlyMap<string, str
 
 const HEAD_END = "\r\n\r\n";
 const MAX_HEAD_BYTES = 64 * 1024;
+/** Longest answer that is read as a whole. */
+const MAX_TEXT_BYTES = 64 * 1024 * 1024;
 
 /** Resolves when the head of the answer has arrived. Rejects, or fails later while the body is read, if the answer is incomplete. */
 export async function exchange(request: WireRequest): Promise<Reply> {
@@ -121,7 +123,12 @@ async function nextOf(chunks: AsyncIterator<Buffer>): Promise<Buffer | undefined
 
 async function textIn(body: AsyncIterable<Uint8Array>): Promise<string> {
   const parts: Uint8Array[] = [];
-  for await (const part of body) parts.push(part);
+  let bytes = 0;
+  for await (const part of body) {
+    bytes += part.length;
+    if (bytes > MAX_TEXT_BYTES) throw new Error(`the answer has more than ${MAX_TEXT_BYTES} bytes`);
+    parts.push(part);
+  }
   return Buffer.concat(parts).toString();
 }
 

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { errnoOf, ProcmanError } from "../base/errors.ts";
 import { isLoopback } from "../base/loopback.ts";
+import type { AnswerCheck } from "../client/client.ts";
 import { NoAnswerError, type SendRequest } from "../client/transport.ts";
 import { readWhole } from "../os/careful-files.ts";
 import { exchange } from "./http10.ts";
@@ -15,26 +16,40 @@ export type RemoteApi = {
   readonly tokenFile: string;
   /** Absolute path of a file with the authorities that count, in PEM. */
   readonly ca?: string;
+  /** Of its answers. */
+  readonly check: AnswerCheck;
 };
 
 /** TLS errors of a certificate whose authority is unknown (x509 verification codes of OpenSSL). */
 const UNKNOWN_AUTHORITY = ["DEPTH_ZERO_SELF_SIGNED_CERT", "SELF_SIGNED_CERT_IN_CHAIN", "UNABLE_TO_VERIFY_LEAF_SIGNATURE"];
 
-/** `silenceMs`: time without data after which a request fails. Milliseconds. */
-export function remoteSender(remote: RemoteApi, silenceMs: number): SendRequest {
+/** `silenceMs`: time without data after which a request fails; `answerMs`: for the whole answer. Milliseconds. */
+type RemotePatience = { readonly silenceMs: number; readonly answerMs?: number };
+
+/** Sends requests with the token of the file. */
+export function remoteSender(remote: RemoteApi, patience: RemotePatience): SendRequest {
+  const send = bareSender(remote, patience);
+  return async (request) => send({ ...request, headers: { ...request.headers, authorization: `Bearer ${tokenIn(remote)}` } });
+}
+
+/** Sends requests as they are. */
+export function bareSender(remote: RemoteApi, { silenceMs, answerMs }: RemotePatience): SendRequest {
   const { protocol, hostname, port, pathname } = new URL(remote.url);
   const isTls = protocol === "https:";
   const place = { hostname: hostname.replace(/^\[|\]$/g, ""), port: Number(port) || (isTls ? 443 : 80) };
   const prefix = pathname.replace(/\/+$/, "");
   return async (request) => {
-    const headers = { ...request.headers, authorization: `Bearer ${tokenIn(remote)}` };
+    const late = answerMs === undefined ? undefined : AbortSignal.timeout(answerMs);
+    const signals = [request.signal, late].filter((signal) => signal !== undefined);
     const patience = silenceMs + (request.patienceSeconds ?? 0) * 1_000;
     const tls = isTls ? { tls: remote.ca === undefined ? {} : { ca: authoritiesIn(remote.ca) } } : {};
-    try {
-      return await exchange({ ...request, ...place, ...tls, path: `${prefix}${request.path}`, headers, silenceMs: patience });
-    } catch (error) {
-      throw request.signal?.aborted ? error : unreachable(remote, error as Error);
-    }
+    const wire = { ...place, ...tls, path: `${prefix}${request.path}`, silenceMs: patience, signal: AbortSignal.any(signals) };
+    const failed = (error: Error): never => {
+      if (late?.aborted) throw unreachable(remote, new Error(`no whole answer within ${(answerMs ?? 0) / 1_000} s`));
+      throw request.signal?.aborted ? error : unreachable(remote, error);
+    };
+    const reply = await exchange({ ...request, ...wire }).catch(failed);
+    return { ...reply, text: () => reply.text().catch(failed) };
   };
 }
 

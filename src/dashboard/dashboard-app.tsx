@@ -2,9 +2,10 @@
 import type { JSX } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { fetchSend } from "../client/transport.ts";
+import type { HostList } from "../contract/host-summary.ts";
 import { ConnectionLine } from "./connection-line.tsx";
 import { LogPage } from "./logs/log-page.tsx";
-import { type HostList, hostList, pathOf } from "./model/host-list.ts";
+import { addressOf, hostList } from "./model/host-list.ts";
 import { LiveModel } from "./model/live-model.ts";
 import { Notices } from "./model/notices.ts";
 import { addressIn, hashOf, type PageAddress, type PageName } from "./model/page-address.ts";
@@ -76,7 +77,7 @@ function TopBar({ page }: { readonly page: PageName }): JSX.Element {
   const { model, session, tab } = useApp();
   const state = useObserved(model.state);
   const name = state?.name ?? "procman";
-  const hosts = hostList(sessionStorage, location.pathname);
+  const hosts = hostList();
   const isShown = { plan: allows(tab, "admin"), hosts: hosts !== undefined } as const;
   const pages = (Object.keys(TITLES) as (keyof typeof TITLES)[]).filter((each) => !(each in isShown) || isShown[each as "plan" | "hosts"]);
   useEffect(() => {
@@ -106,14 +107,17 @@ function TopBar({ page }: { readonly page: PageName }): JSX.Element {
 }
 
 /** Goes to the same page of another machine. */
-function HostSwitch({ list: { current, names }, name }: { readonly list: HostList; readonly name: string }): JSX.Element {
-  const go = (host: string): void => location.assign(`${pathOf(host)}${location.hash}`);
+function HostSwitch({ list: { current, hosts }, name }: { readonly list: HostList; readonly name: string }): JSX.Element {
+  const go = (chosen: string): void => {
+    const link = hosts.find(({ host }) => host === chosen);
+    if (link !== undefined) location.assign(addressOf(link, location.hash));
+  };
   return (
     <span class="brand">
       <select aria-label="Host" value={current} onChange={({ currentTarget }) => go(currentTarget.value)}>
-        {names.map((each) => (
-          <option key={each} value={each}>
-            {each}
+        {hosts.map(({ host }) => (
+          <option key={host} value={host}>
+            {host}
           </option>
         ))}
       </select>{" "}
@@ -128,7 +132,7 @@ function Page({ address: { page, id = "", parameters } }: { readonly address: Pa
   if (page === "incidents") return <IncidentsPage parameters={parameters} />;
   if (page === "plan") return <PlanPage />;
   if (page === "service") return <ServicePage />;
-  const hosts = page === "hosts" ? hostList(sessionStorage, location.pathname) : undefined;
+  const hosts = page === "hosts" ? hostList() : undefined;
   if (hosts !== undefined) return <HostsPage list={hosts} />;
   return <OverviewPage />;
 }

@@ -2,12 +2,11 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { brotliDecompress } from "node:zlib";
 import { isNotThere, ProcmanError } from "../base/errors.ts";
 import type { DashboardFile } from "../contract/dashboard-access.ts";
 
 /** Scripts, styles and requests of this server only; no inline code, no frames, and no text that becomes HTML. */
-const POLICY = [
+export const POLICY: string = [
   "default-src 'none'",
   ...["script-src", "style-src", "img-src", "connect-src"].map((directive) => `${directive} 'self'`),
   "base-uri 'none'",
@@ -36,7 +35,7 @@ export type DashboardManifest = { readonly page: string; readonly assets: Readon
 export async function dashboardFiles(folder: string): Promise<DashboardFiles> {
   const read = async (name: string, headers: DashboardFile["headers"]): Promise<DashboardFile> => {
     const brotli = await readFile(join(folder, `${name}.br`));
-    return { brotli, plain: () => promisify(brotliDecompress)(brotli), headers };
+    return { brotli, plain: () => promisify(process.getBuiltinModule("node:zlib").brotliDecompress)(brotli), headers };
   };
   try {
     const { page, assets } = JSON.parse(await readFile(join(folder, "manifest.json"), "utf8")) as DashboardManifest;

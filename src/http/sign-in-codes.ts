@@ -1,5 +1,4 @@
 /** One-time codes, each of which is exchanged for a token at most once. */
-import { randomBytes } from "node:crypto";
 
 /** Validity of a code. Seconds. */
 export const CODE_SECONDS = 30;
@@ -22,7 +21,7 @@ export class SignInCodes<Value> {
     this.#dropOld();
     const [oldest] = this.#codes.keys();
     if (this.#codes.size >= CODES_LIMIT && oldest !== undefined) this.#codes.delete(oldest);
-    const code = randomBytes(32).toString("base64url");
+    const code = process.getBuiltinModule("node:crypto").randomBytes(32).toString("base64url");
     this.#codes.set(code, { value, until: this.#now() + CODE_SECONDS * 1_000 });
     return code;
   }

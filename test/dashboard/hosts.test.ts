@@ -1,44 +1,20 @@
 /** `procman dashboard --host`: other machines, by a real sshd and by https, in a real Chromium. */
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, type TestContext, test } from "node:test";
+import { after, test } from "node:test";
+import type { Endpoint } from "../../src/contract/records.ts";
 import { certificateIn } from "../support/certificate.ts";
 import { procman } from "../support/cli.ts";
 import { freePort } from "../support/free-ports.ts";
+import { answered, hostsFolder, oddHost, openedGateway } from "../support/odd-host.ts";
 import { childrenOf } from "../support/proc-files.ts";
-import { cleanEnvironment, folderWith, processExit } from "../support/procman-process.ts";
-import { BIN } from "../support/product.ts";
-import { type SshServer, sshServer } from "../support/ssh-server.ts";
+import { processExit } from "../support/procman-process.ts";
+import { sshServer } from "../support/ssh-server.ts";
 import { isMissing } from "../support/system-programs.ts";
 import { closeBrowser, DashboardRig, go } from "./dashboard-rig.ts";
 
 after(closeBrowser);
-
-type Opened = { readonly link: string; readonly command: ChildProcess };
-
-/** `procman dashboard --host`, which runs until the end of the test. */
-async function opened(context: TestContext, server: SshServer, names: string): Promise<Opened> {
-  const here = folderWith(context, { processes: [] });
-  const env = cleanEnvironment({ ...server.env, SSH_CONNECTION: "", SUDO_USER: "" });
-  const command = spawn(process.execPath, [BIN, "dashboard", "--no-open", "--host", names], {
-    cwd: here,
-    env,
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  context.after(async () => {
-    command.kill("SIGINT");
-    await processExit(command.pid ?? 0);
-  });
-  let said = "";
-  for await (const text of command.stdout.setEncoding("utf8")) {
-    said += String(text);
-    const [link] = /http:\/\/127\S+/.exec(said) ?? [];
-    if (link !== undefined && said.includes("Ctrl-C")) return { link, command };
-  }
-  throw new Error(`procman dashboard has ended: ${said}`);
-}
 
 test("several machines in one page: by ssh without a port, by https, and one that doesn't answer", async (context) => {
   if (isMissing(context, "chromium")) return;
@@ -62,7 +38,7 @@ test("several machines in one page: by ssh without a port, by https, and one tha
     const { code, err } = await procman(first.folder, ["host", "add", ...args], server.env);
     assert.equal(code, 0, err);
   }
-  const { link } = await opened(context, server, "web1,web2,gone");
+  const { link } = await openedGateway(context, server.env, "web1,web2,gone");
   const page = await first.page();
   await page.goto(link);
   await page.locator(".connection.live").waitFor();
@@ -79,7 +55,7 @@ test("several machines in one page: by ssh without a port, by https, and one tha
   await row("gone").filter({ hasText: "no answer" }).waitFor();
   assert.deepEqual(await first.axe(page), []);
   await page.getByLabel("Host", { exact: true }).selectOption("web2");
-  await page.waitForURL(/\/web2\/#\/hosts$/);
+  await page.waitForURL((url) => url.origin !== new URL(link).origin && url.hash === "#/hosts");
   await go(page, "Overview");
   await page.locator('tr[data-id="mail"] .badge').filter({ hasText: "errored" }).waitFor();
   // The rights of the token in the file: control, but not admin.
@@ -98,7 +74,7 @@ test("the gateway answers no other site and no second use of a code; a lost conn
   const rig = await DashboardRig.start(context, [{ id: "db", cmd: "sleep 1000", autostart: true }]);
   const add = ["host", "add", "web1", `ssh://${server.user}@127.0.0.1:${server.port}${rig.folder}`, "--program", server.program];
   assert.equal((await procman(rig.folder, add, server.env)).code, 0);
-  const { link, command } = await opened(context, server, "web1");
+  const { link, command } = await openedGateway(context, server.env, "web1");
   const [url = "", code = ""] = link.split("#code=");
   const post = (headers: Record<string, string> = {}): Promise<Response> =>
     fetch(`${url}dashboard/token`, {
@@ -106,7 +82,7 @@ test("the gateway answers no other site and no second use of a code; a lost conn
       headers: { "content-type": "application/json", ...headers },
       body: JSON.stringify({ code }),
     });
-  assert.equal((await post({ origin: "https://evil.example" })).status, 403);
+  assert.equal((await post({ origin: "https://evil.example" })).status, 404);
   assert.equal((await fetch(`${url}processes`)).status, 401);
   const reply = await post();
   assert.equal(reply.status, 200);
@@ -121,4 +97,35 @@ test("the gateway answers no other site and no second use of a code; a lost conn
   await server.stop();
   const answer = async (): Promise<string> => `${(await processes()).status}`;
   while ((await answer()) !== "502") await new Promise((resolve) => setTimeout(resolve, 100));
+});
+
+test("a machine that sends scripts shows none, and has neither address nor token of another one", async (context) => {
+  if (isMissing(context, "chromium")) return;
+  const rig = await DashboardRig.start(context, [{ id: "db", cmd: "sleep 1000", autostart: true }]);
+  const script = "<script>document.title = 'evil'</script>";
+  const evil = await oddHost(context, answered(script, "HTTP/1.1 200 OK\r\nContent-Type: text/html"));
+  const { env, folder, add, addAll } = hostsFolder(context, { evil: evil.port });
+  await addAll();
+  const { port } = JSON.parse(readFileSync(join(rig.procman.stateDir, "endpoint.json"), "utf8")) as Endpoint;
+  writeFileSync(join(folder, "good.token"), (await rig.command(["token", "--consumer", "desk"])).out, { mode: 0o600 });
+  assert.equal((await add("good", `http://127.0.0.1:${port}`, "--token-file", join(folder, "good.token"))).code, 0);
+  const { link } = await openedGateway(context, env, "evil,good");
+  assert.equal(link.match(/code=/g)?.length, 1, "an address has the code of one machine");
+  const page = await rig.page();
+  await page.goto(link);
+  await page.getByLabel("Host", { exact: true }).selectOption("good");
+  await page.locator('tr[data-id="db"] .badge').filter({ hasText: "running" }).waitFor();
+  const good = new URL(page.url());
+  assert.notEqual(good.origin, new URL(link).origin);
+  assert.match(String(await page.evaluate("JSON.stringify(sessionStorage)")), /procman-token/);
+  const [url = ""] = link.split("#");
+  for (const path of ["", "processes", "health", "assets/x.js"]) {
+    await page.goto(`${url}${path}`);
+    assert.notEqual(await page.title(), "evil", path);
+    const stored = String(await page.evaluate("JSON.stringify(sessionStorage)").catch(() => "{}"));
+    const token = readFileSync(join(folder, "good.token"), "utf8").trim();
+    assert.ok(!stored.includes(token), `the token of good is in the storage of evil: ${path}`);
+    const read = `fetch(${JSON.stringify(`${good.origin}${good.pathname}processes`)}).then((reply) => reply.text(), () => "refused")`;
+    assert.equal(await page.evaluate(read).catch(() => "refused"), "refused", path);
+  }
 });

@@ -44,7 +44,7 @@ async function dashboard({ scope, open, json = false, ...target }: Options): Pro
   });
   if (url === undefined || json) return void process.stdout.write(`${JSON.stringify({ ...signIn, url, socket }, undefined, 2)}\n`);
   const { code, expiresInSeconds } = signIn;
-  const place = { folder: join(stateDir, "run"), hostname: reachableName(endpoint), port: endpoint.port };
+  const place = { folder: join(stateDir, "run"), hostname: reachableName(endpoint), ports: [endpoint.port] };
   await showLink({ url, link: `${url}#code=${code}`, expiresInSeconds, command: asTyped("dashboard", target), ...place }, open);
 }
 

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { ProcmanError } from "../../base/errors.ts";
+import { printable, printableLine } from "../../base/printable.ts";
 import { connectTo } from "../../connection/connect.ts";
 import { startFolder } from "../../os/start-folder.ts";
 import { allHosts, type NamedHost, removeHost, saveHost } from "../hosts/host-file.ts";
@@ -96,13 +97,13 @@ function fileNamed(path: string, name: string): string {
 
 function save(host: NamedHost, done: string, remark = ""): void {
   saveHost(host);
-  process.stdout.write(`${done}\n${remark}`);
+  process.stdout.write(`${printable(done)}\n${printable(remark)}`);
 }
 
 /** Which of them a command is for must be said. */
 function remedyFor(config: string | undefined, found: readonly { readonly name: string; readonly configFile?: string }[]): string {
   if (config !== undefined || found.length < 2) return "";
-  const lines = found.map(({ name, configFile = "" }) => `  ${name}  ${configFile}`);
+  const lines = found.map(({ name, configFile = "" }) => `  ${printableLine(name)}  ${configFile}`);
   return `${found.length} procmans are running there, so commands need --name or --config; or add it with a folder, as ssh://…/srv/app:\n${lines.join("\n")}\n`;
 }
 

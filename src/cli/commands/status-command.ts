@@ -41,7 +41,7 @@ async function status(ids: readonly string[], { json, check = false, ...target }
   const [all, { plugins = [], profile }] = await Promise.all([control.processes(), json || ids.length > 0 ? NO_STATE : control.state()]);
   const records = selected(all, ids, target);
   process.stdout.write(json ? `${JSON.stringify(records, undefined, 2)}\n` : `${statusTable(records, process.stdout)}\n`);
-  if (profile !== undefined) process.stdout.write(`With the profile "${profile}".\n`);
+  if (profile !== undefined) process.stdout.write(`With the profile "${printableLine(profile)}".\n`);
   if (!doAllRun(all, ids, check)) process.exitCode = EXIT.notRunning;
   for (const line of pluginLines(plugins)) process.stdout.write(`${printableLine(line)}\n`);
 }

@@ -4,42 +4,65 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ProcmanError } from "../../base/errors.ts";
+import { printable } from "../../base/printable.ts";
+import type { HostList, HostSummary } from "../../contract/host-summary.ts";
+import { dashboardFiles } from "../../http/dashboard-files.ts";
+import { CODE_SECONDS } from "../../http/sign-in-codes.ts";
 import { showLink } from "../dashboard-link.ts";
 import { withProgress } from "../progress.ts";
 import { doorTo, type HostDoor } from "./host-door.ts";
 import { hostsNamed } from "./host-file.ts";
-import { HostGateway } from "./host-gateway.ts";
+import { HostGateway, unknown } from "./host-gateway.ts";
+import { summaryOf } from "./host-summary.ts";
 
-/** Of a code. Seconds. */
-const CODE_SECONDS = 30;
 const ENDING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 type HostDashboardOptions = { readonly scope: string | undefined; readonly open: boolean };
 
 /** Ends by Ctrl-C. @throws {ProcmanError} `usage`; `service-down`: no machine answers */
 export async function showHosts(names: string, { scope, open }: HostDashboardOptions): Promise<void> {
-  const hosts = hostsNamed(names);
   const folder = mkdtempSync(join(tmpdir(), "procman-hosts-"));
-  const doors = await withProgress(() => `connecting to ${names}`, Promise.all(hosts.map((host) => doorTo(host, folder, scope))));
-  const gateway = new HostGateway(new Map(doors.map((door) => [door.name, door])));
+  const doors = hostsNamed(names).map((host, index) => doorTo(host, join(folder, `${index}.sock`), scope));
+  const gateways = new Map<HostDoor, HostGateway>();
   try {
-    const answering = doors.find(({ code }) => code !== undefined);
-    if (answering === undefined) throw new ProcmanError("service-down", doors.map(({ problem = "" }) => problem).join("\n"));
-    for (const { problem } of doors) if (problem !== undefined) process.stderr.write(`procman: ${problem}\n`);
-    const port = await gateway.listen();
-    const url = `http://127.0.0.1:${port}/${encodeURIComponent(answering.name)}/`;
-    const link = `${url}#code=${answering.code}${doors.length > 1 ? `&hosts=${doors.map(entryOf).join(",")}` : ""}`;
+    const files = await dashboardFiles(join(import.meta.dirname, "dashboard"));
+    const first = await withProgress(() => `connecting to ${names}`, firstAnswering(doors));
+    const summary = async (name: string): Promise<HostSummary> => summaryOf(doors.find((door) => door.name === name) ?? nowhere());
+    for (const door of doors) {
+      const hosts = (): HostList | undefined => listOf(door, gateways);
+      gateways.set(door, new HostGateway({ door, files, hosts, summary }));
+    }
+    await Promise.all([...gateways.values()].map((gateway) => gateway.listen()));
+    const gateway = gateways.get(first) as HostGateway;
+    const { url } = gateway;
     const command = `procman dashboard --host ${names}`;
-    await showLink({ url, link, expiresInSeconds: CODE_SECONDS, command, folder, hostname: "127.0.0.1", port }, open);
+    const ports = [...gateways.values()].map(({ port }) => port);
+    await showLink({ url, link: gateway.link(), expiresInSeconds: CODE_SECONDS, command, folder, hostname: "127.0.0.1", ports }, open);
     process.stdout.write("Ctrl-C ends the connection.\n");
     await Promise.race(ENDING.map((signal) => once(process, signal)));
   } finally {
-    gateway.close();
+    for (const gateway of gateways.values()) gateway.close();
     for (const door of doors) door.close();
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-function entryOf({ name, code }: HostDoor): string {
-  return code === undefined ? encodeURIComponent(name) : `${encodeURIComponent(name)}:${code}`;
+/** Says why others don't answer. */
+async function firstAnswering(doors: readonly HostDoor[]): Promise<HostDoor> {
+  const tokens = await Promise.allSettled(doors.map((door) => door.token()));
+  const problems = tokens.flatMap((token) => (token.status === "rejected" ? [token.reason as Error] : []));
+  const first = doors[tokens.findIndex(({ status }) => status === "fulfilled")];
+  if (first === undefined) throw new ProcmanError("service-down", problems.map(({ message }) => message).join("\n"));
+  for (const { message } of problems) process.stderr.write(`procman: ${printable(message)}\n`);
+  return first;
+}
+
+function nowhere(): never {
+  throw unknown();
+}
+
+/** One machine is shown alone. */
+function listOf(shown: HostDoor, gateways: ReadonlyMap<HostDoor, HostGateway>): HostList | undefined {
+  if (gateways.size < 2) return undefined;
+  return { current: shown.name, hosts: [...gateways].map(([{ name: host }, { url }]) => ({ host, url: `${url}enter` })) };
 }

@@ -1,90 +1,97 @@
 /** The way to the API of another machine, for the dashboard: a connection of ssh, or https. */
 import type { ChildProcess } from "node:child_process";
-import { readFileSync } from "node:fs";
-import type { RequestOptions } from "node:https";
 import { connect } from "node:net";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ProcmanError } from "../../base/errors.ts";
-import { tokenIn } from "../../connection/remote-api.ts";
+import { printable } from "../../base/printable.ts";
+import { jsonIn } from "../../client/client.ts";
+import { errorOf, NoAnswerError, type SendRequest } from "../../client/transport.ts";
+import { exchange } from "../../connection/http10.ts";
+import { bareSender, tokenIn } from "../../connection/remote-api.ts";
+import type { SignInToken } from "../../contract/dashboard-access.ts";
+import { ROUTES } from "../../contract/routes.ts";
 import { monotonicMs } from "../../os/clock.ts";
+import { checkAnswer } from "./checked-answer.ts";
 import type { NamedHost } from "./host-file.ts";
 import { apiOf } from "./remote-host.ts";
-import { askThere, forwardSocket, jsonOf, type SshHost, sshHost } from "./ssh.ts";
+import { forwardSocket, type SshHost, signInThere, sshHost } from "./ssh.ts";
 
 /** Time for a connection of ssh, and between two attempts. Milliseconds. */
 const CONNECT_MS = 15_000;
 const RETRY_MS = 3_000;
 const POLL_MS = 50;
-/** Validity of a code that signs in with the token of a file. Seconds. */
-const CODE_SECONDS = 30;
-
-export type UpstreamAddress = RequestOptions & { readonly isTls: boolean /** In front of each path. */; readonly prefix: string };
+/** Time without data after which a request fails; streams send heartbeats more often. Milliseconds. */
+const SILENCE_MS = 30_000;
 
 export interface HostDoor {
   readonly name: string;
-  /** Signs in, once; undefined: there is no answer, see `problem`. */
-  readonly code: string | undefined;
-  readonly problem: string | undefined;
-  /** Where requests go. @throws {ProcmanError} `service-down` */
-  address(): Promise<UpstreamAddress>;
-  /** The token for a code that this side has made. undefined: the other machine exchanges codes. */
-  readonly exchange: ((code: string) => string | undefined) | undefined;
+  /** For the API there. Rejects with `service-down`. */
+  token(): Promise<string>;
+  /** Sends a request as it is: without a token. */
+  readonly send: SendRequest;
   close(): void;
 }
 
-/** `folder`: for its socket; only this user may enter it. Never rejects: a machine that doesn't answer has a problem. */
-export async function doorTo(host: NamedHost, folder: string, scope: string | undefined): Promise<HostDoor> {
+/** `socket`: path for a socket, in a folder that only this user may enter. */
+export function doorTo(host: NamedHost, socket: string, scope: string | undefined): HostDoor {
   const there = sshHost(host);
-  if (there === undefined) return new HttpsDoor(host);
-  const door = new SshDoor(there, join(folder, `${host.name.replaceAll(/[^\w.-]/g, "-")}.sock`));
-  await door.open(scope);
-  return door;
+  return there === undefined ? new HttpsDoor(host) : new SshDoor(there, socket, scope);
 }
 
 class SshDoor implements HostDoor {
   readonly #host: SshHost;
   readonly #local: string;
+  readonly #scope: string | undefined;
   #remote = "";
   #child: ChildProcess | undefined;
   #opening: Promise<void> | undefined;
   #tried = Number.NEGATIVE_INFINITY;
-  code: string | undefined;
-  problem: string | undefined;
-  readonly exchange = undefined;
+  #problem: string | undefined;
+  #token: Promise<string> | undefined;
 
-  constructor(host: SshHost, local: string) {
+  constructor(host: SshHost, local: string, scope: string | undefined) {
     this.#host = host;
     this.#local = local;
+    this.#scope = scope;
   }
 
   get name(): string {
     return this.#host.name;
   }
 
-  async open(scope: string | undefined): Promise<void> {
-    try {
-      const words = ["dashboard", "--json", ...(scope === undefined ? [] : ["--scope", scope])];
-      const signIn = jsonOf(this.#host, await askThere(this.#host, words)) as { readonly code?: string; readonly socket?: string };
-      if (signIn.socket === undefined || signIn.code === undefined)
-        throw new ProcmanError("service-down", `Cannot reach ${this.name}: the API there has no Unix socket`);
-      this.#remote = signIn.socket;
-      await this.#connected();
-      this.code = signIn.code;
-    } catch (error) {
-      if (!(error instanceof ProcmanError)) throw error;
-      this.problem = error.message;
-    }
+  /** Asked for once; again after a failure. */
+  token(): Promise<string> {
+    this.#token ??= this.#signIn().catch((error: unknown) => {
+      this.#token = undefined;
+      throw error;
+    });
+    return this.#token;
   }
 
-  async address(): Promise<UpstreamAddress> {
-    if (this.#remote === "") throw new ProcmanError("service-down", this.problem ?? `Cannot reach ${this.name}`);
+  readonly send: SendRequest = async (request) => {
+    if (this.#remote === "") throw new ProcmanError("service-down", `Cannot reach ${this.name}: it has not answered yet`);
     await this.#connected();
-    return { socketPath: this.#local, isTls: false, prefix: "", headers: { host: "localhost" } };
-  }
+    const silenceMs = SILENCE_MS + (request.patienceSeconds ?? 0) * 1_000;
+    return exchange({ ...request, hostname: "localhost", port: 0, socket: this.#local, silenceMs }).catch((error: Error) => {
+      throw new NoAnswerError(this.name, error);
+    });
+  };
 
   close(): void {
     this.#child?.kill();
+  }
+
+  async #signIn(): Promise<string> {
+    const { code, socket } = await signInThere(this.#host, this.#scope);
+    if (socket === undefined) throw new ProcmanError("service-down", `Cannot reach ${this.name}: the API there has no Unix socket`);
+    this.#remote = socket;
+    const { method, path } = ROUTES.exchange;
+    const reply = await this.send({ method, path, headers: { "content-type": "application/json" }, body: JSON.stringify({ code }) });
+    const text = await reply.text();
+    if (reply.status !== ROUTES.exchange.status) throw errorOf(reply.status, text);
+    const answer = jsonIn(text);
+    checkAnswer("exchange", answer);
+    return (answer as SignInToken).token;
   }
 
   /** A connection that has ended is made again. */
@@ -92,7 +99,7 @@ class SshDoor implements HostDoor {
     if (this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null && this.#opening !== undefined)
       return this.#opening;
     if (monotonicMs() - this.#tried < RETRY_MS)
-      return Promise.reject(new ProcmanError("service-down", this.problem ?? `Cannot reach ${this.name}: its connection has ended`));
+      return Promise.reject(new ProcmanError("service-down", this.#problem ?? `Cannot reach ${this.name}: its connection has ended`));
     this.#tried = monotonicMs();
     this.#opening = this.#connect();
     return this.#opening;
@@ -110,12 +117,12 @@ class SshDoor implements HostDoor {
       ended = error.message;
     });
     child.once("close", () => {
-      ended ??= said.trim().split("\n").at(-1) || "ssh has ended";
-      this.problem = `Cannot reach ${this.name}: ${ended}`;
+      ended ??= printable(said.trim().split("\n").at(-1) || "ssh has ended");
+      this.#problem = `Cannot reach ${this.name}: ${ended}`;
     });
     for (const late = monotonicMs() + CONNECT_MS; ended === undefined && monotonicMs() < late; await sleep(POLL_MS))
       if (await accepts(this.#local)) {
-        this.problem = undefined;
+        this.#problem = undefined;
         return;
       }
     child.kill();
@@ -125,9 +132,6 @@ class SshDoor implements HostDoor {
 
 class HttpsDoor implements HostDoor {
   readonly #host: NamedHost;
-  readonly code: string = process.getBuiltinModule("node:crypto").randomBytes(24).toString("base64url");
-  readonly problem: string | undefined = undefined;
-  #usableUntil = monotonicMs() + CODE_SECONDS * 1_000;
 
   constructor(host: NamedHost) {
     this.#host = host;
@@ -137,25 +141,12 @@ class HttpsDoor implements HostDoor {
     return this.#host.name;
   }
 
-  async address(): Promise<UpstreamAddress> {
-    const { url, ca } = apiOf(this.#host);
-    const { protocol, hostname, port, host, pathname } = new URL(url);
-    return {
-      isTls: protocol === "https:",
-      hostname: hostname.replace(/^\[|\]$/g, ""),
-      ...(port !== "" && { port: Number(port) }),
-      ...(ca !== undefined && { ca: readFileSync(ca) }),
-      prefix: pathname.replace(/\/+$/, ""),
-      headers: { host },
-    };
+  /** That of the file, whose rights the page then has. */
+  async token(): Promise<string> {
+    return tokenIn(apiOf(this.#host));
   }
 
-  /** The token of the file, whose rights the page then has. */
-  readonly exchange = (code: string): string | undefined => {
-    if (code !== this.code || monotonicMs() > this.#usableUntil) return undefined;
-    this.#usableUntil = Number.NEGATIVE_INFINITY;
-    return tokenIn(apiOf(this.#host));
-  };
+  readonly send: SendRequest = (request) => bareSender(apiOf(this.#host), { silenceMs: SILENCE_MS })(request);
 
   close(): void {}
 }

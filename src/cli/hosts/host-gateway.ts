@@ -1,55 +1,128 @@
-/** A web server on the loopback address that passes requests on to other machines: `/web1/…` to the API of web1. */
+/**
+ * A web server on the loopback address for the dashboard of one machine: so its page has an origin of its own. The page is that of this
+ * package; requests of the API are passed on. All addresses begin with a secret, so other users of this machine get nothing.
+ */
+import { once } from "node:events";
 import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { ProcmanError } from "../../base/errors.ts";
+import { nextOf } from "../../client/client.ts";
+import { chunksOf, type Reply } from "../../client/transport.ts";
+import type { SignInExchange } from "../../contract/dashboard-access.ts";
+import { HOSTS_META, type HostList, type HostSummary } from "../../contract/host-summary.ts";
+import { readQuery, writeQuery } from "../../contract/query.ts";
+import { ROUTES } from "../../contract/routes.ts";
+import { Connections } from "../../http/connections.ts";
+import { type DashboardFiles, POLICY } from "../../http/dashboard-files.ts";
+import { readBody, refuseBody } from "../../http/request-body.ts";
+import { sendFile, sendJson, sendProblem } from "../../http/responses.ts";
+import { matchRoute, type RouteMatch } from "../../http/router.ts";
+import { SignInCodes } from "../../http/sign-in-codes.ts";
 import type { HostDoor } from "./host-door.ts";
 
-/** Headers that belong to one connection (RFC 9110, 7.6.1), and those that name this server. */
-const OWN_HEADERS = ["connection", "keep-alive", "transfer-encoding", "upgrade", "te", "proxy-connection", "host", "origin", "referer"];
+/** Connections: from the first number on, a new one closes the idlest without the secret. */
+const [CROWDED, MOST_CONNECTIONS] = [100, 128];
+const TIMES = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 5_000 } as const;
+/** Longest answer that isn't a stream. Bytes. */
+const MOST_BYTES = 67_108_864;
+/** What the API answers with; the page reads nothing else. */
+const TYPES: readonly string[] = ["application/json", "application/problem+json", "text/event-stream", "text/plain"];
+/** Of a request that is passed on. */
+const PASSED = ["accept", "authorization", "last-event-id"] as const;
+/** Of each answer. */
+const SAFE = {
+  "content-security-policy": POLICY,
+  "cross-origin-resource-policy": "same-origin",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "DENY",
+} as const;
+/** Of an answer of the other machine: if it is shown as a page, it may do nothing. */
+const SANDBOX = { "content-security-policy": `${POLICY}; sandbox`, "cache-control": "no-store" } as const;
+/** An id or a selector, and no way to another folder. */
+const ID = /^(?:group:)?(?!\.+$)[\w.-]{1,80}$/;
+
+export type GatewayPorts = {
+  readonly door: HostDoor;
+  readonly files: DashboardFiles;
+  /** Undefined: there is this one alone. */
+  readonly hosts: () => HostList | undefined;
+  /** Rejects with `path-unknown`. */
+  readonly summary: (host: string) => Promise<HostSummary>;
+};
+
+type Passing = { readonly request: IncomingMessage; readonly response: ServerResponse; readonly match: RouteMatch; readonly query: string };
 
 export class HostGateway {
-  readonly #doors: ReadonlyMap<string, HostDoor>;
+  readonly #ports: GatewayPorts;
   readonly #server: Server;
+  readonly #connections = new Connections(CROWDED);
+  readonly #codes = new SignInCodes<true>();
+  readonly #base = `/${process.getBuiltinModule("node:crypto").randomBytes(24).toString("base64url")}/`;
   #port = 0;
 
-  /** By the first part of the path. */
-  constructor(doors: ReadonlyMap<string, HostDoor>) {
-    this.#doors = doors;
-    this.#server = httpModule().createServer((request, response) => void this.#handle(request, response));
+  constructor(ports: GatewayPorts) {
+    this.#ports = ports;
+    // Loaded here: all commands are in one file, and `node:http` takes 10 ms of each start.
+    const { createServer } = process.getBuiltinModule("node:http");
+    this.#server = createServer(TIMES, (request, response) => void this.#handle(request, response));
+    this.#server.maxConnections = MOST_CONNECTIONS;
+    this.#server.on("connection", (socket) => this.#connections.add(socket));
   }
 
-  /** Resolves with the port. */
-  listen(): Promise<number> {
-    return new Promise((resolve, reject) => {
-      this.#server.once("error", reject).listen(0, "127.0.0.1", () => {
-        this.#port = (this.#server.address() as AddressInfo).port;
-        resolve(this.#port);
-      });
-    });
+  async listen(): Promise<void> {
+    this.#server.listen(0, "127.0.0.1");
+    await once(this.#server, "listening");
+    this.#port = (this.#server.address() as AddressInfo).port;
+  }
+
+  get port(): number {
+    return this.#port;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}${this.#base}`;
+  }
+
+  /** Signs in, once. `page`: the address within the page. */
+  link(page = ""): string {
+    return `${this.url}#code=${this.#codes.make(true)}${page === "" ? "" : `&page=${encodeURIComponent(page)}`}`;
   }
 
   close(): void {
     this.#server.close();
-    this.#server.closeAllConnections();
+    this.#connections.closeAll();
   }
 
   /** Never rejects. */
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
-      if (!this.#isOwn(request.headers)) return refuse(response, 403, "This address is for one browser on this machine");
-      const [, name = "", rest = ""] = /^\/([^/?]*)(.*)$/s.exec(request.url ?? "") ?? [];
-      const door = this.#doors.get(decodeURIComponent(name));
-      if (door === undefined || rest === "")
-        return void response.writeHead(302, { location: `/${name === "" || door === undefined ? this.#first : name}/` }).end();
-      if (door.exchange !== undefined && rest === "/dashboard/token" && request.method === "POST")
-        return await signIn(request, response, door.exchange);
-      await passOn({ request, response, door, path: rest });
+      this.#connections.used(request.socket, response);
+      for (const [name, value] of Object.entries(SAFE)) response.setHeader(name, value);
+      const { method = "", url = "" } = request;
+      if (!this.#isOwn(request.headers) || !url.startsWith(this.#base)) throw unknown();
+      this.#connections.trust(request.socket);
+      const [path = "", query = ""] = url.slice(this.#base.length - 1).split(/\?(.*)/s);
+      if (path === "/enter" && method === "GET")
+        return void response.writeHead(303, { location: this.link(pageIn(valueIn(query, "page"))) }).end();
+      if (path === "/hosts" && method === "GET") return sendJson(response, 200, await this.#ports.summary(valueIn(query, "host")));
+      await this.#answer({ request, response, match: matchRoute(method, path), query });
     } catch (error) {
-      refuse(response, 502, (error as Error).message);
+      refuse(response, error as Error);
     }
   }
 
-  get #first(): string {
-    return encodeURIComponent([...this.#doors.keys()][0] ?? "");
+  async #answer(asked: Passing): Promise<void> {
+    const { request, response, match } = asked;
+    const { route, id } = match;
+    const { files } = this.#ports;
+    if (route === ROUTES.dashboard) return sendPage(response, files, this.#ports.hosts());
+    if (route === ROUTES.asset) return sendFile(request, response, files.asset(id));
+    if (route !== ROUTES.exchange) return this.#passOn(asked);
+    const { code } = (await readBody(request, { ...ROUTES.exchange.body, onRead: () => undefined })) as SignInExchange;
+    if (this.#codes.take(code) === undefined)
+      throw new ProcmanError("unauthorized", 'The code was used before, or is too old; run "procman dashboard" again');
+    sendJson(response, 200, { token: await this.#ports.door.token() });
   }
 
   /** No page of another site, also by a name that leads here (DNS rebinding). */
@@ -57,49 +130,92 @@ export class HostGateway {
     const own = [`127.0.0.1:${this.#port}`, `localhost:${this.#port}`];
     return own.includes(host ?? "") && (origin === undefined || own.some((each) => origin === `http://${each}`));
   }
+
+  async #passOn({ request, response, match: { route, id }, query }: Passing): Promise<void> {
+    if (route.path.includes("{id}") && !ID.test(id)) throw unknown();
+    const values = readQuery(query, route.parameters) as Parameters<typeof writeQuery>[0];
+    const body = route.body === undefined ? await refuseBody(request) : await readBody(request, { ...route.body, onRead: () => undefined });
+    const aborter = new AbortController();
+    response.once("close", () => aborter.abort());
+    const reply = await this.#ports.door.send({
+      method: route.method,
+      path: `${route.path.replace("{id}", encodeURIComponent(id))}${writeQuery(values)}`,
+      headers: { ...passed(request.headers), ...(body !== undefined && { "content-type": "application/json" }) },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(typeof values.wait === "number" && { patienceSeconds: values.wait }),
+      signal: aborter.signal,
+    });
+    const type = typeOf(reply);
+    response.writeHead(reply.status, { ...SANDBOX, "content-type": type, ...knownHeaders(reply, route.path.replace("{id}", id)) });
+    if (request.method === "HEAD") return void response.end();
+    await copy(reply, response, { isStream: type === "text/event-stream", signal: aborter.signal });
+  }
 }
 
-async function signIn(request: IncomingMessage, response: ServerResponse, exchange: (code: string) => string | undefined): Promise<void> {
-  const { code } = JSON.parse(await bodyOf(request)) as { readonly code?: unknown };
-  const token = exchange(String(code));
-  if (token === undefined) return refuse(response, 401, 'The code was used before, or is too old; run "procman dashboard" again');
-  response.writeHead(200, { "content-type": "application/json", "cache-control": "no-store" }).end(JSON.stringify({ token }));
+function passed(headers: IncomingHttpHeaders): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    PASSED.flatMap((name) => {
+      const value = headers[name];
+      return typeof value === "string" ? [[name, value]] : [];
+    }),
+  );
 }
 
-async function bodyOf(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString("utf8");
+/** @throws {ProcmanError} `service-down`: no answer of the API */
+function typeOf({ status, headers }: Reply): string {
+  const type = (headers.get("content-type") ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
+  if (status >= 200 && status <= 599 && TYPES.includes(type)) return type;
+  throw new ProcmanError("service-down", `its answer is none of procman: status ${status}, type ${JSON.stringify(type.slice(0, 100))}`);
 }
 
-/** Loaded here: all commands are in one file, and `node:http` takes 10 ms of each start. */
-function httpModule(): typeof import("node:http") {
-  return process.getBuiltinModule("node:http");
+/** Headers that the page needs, written anew. */
+function knownHeaders({ headers }: Reply, path: string): Readonly<Record<string, string>> {
+  const [next, retry] = [nextOf(headers.get("link")), headers.get("retry-after") ?? ""];
+  return {
+    ...(next !== undefined && { link: `<${path}${writeQuery({ cursor: next })}>; rel="next"` }),
+    ...(/^\d{1,6}$/.test(retry) && { "retry-after": retry }),
+  };
 }
 
-type Passing = { readonly request: IncomingMessage; readonly response: ServerResponse; readonly door: HostDoor; readonly path: string };
-
-async function passOn({ request, response, door, path }: Passing): Promise<void> {
-  const { isTls, prefix, headers, ...address } = await door.address();
-  const send = isTls ? process.getBuiltinModule("node:https").request : httpModule().request;
-  const all = { ...withoutOwn(request.headers), ...headers };
-  const outgoing = send({ ...address, method: request.method, path: `${prefix}${path}`, headers: all }, (reply) => {
-    response.writeHead(reply.statusCode ?? 502, withoutOwn(reply.headers));
-    // A stream ends when either side does.
-    reply.on("error", () => response.destroy()).pipe(response);
-  });
-  outgoing.on("error", (error) => refuse(response, 502, `Cannot reach ${door.name}: ${error.message}`));
-  response.on("close", () => outgoing.destroy());
-  request.on("error", () => outgoing.destroy()).pipe(outgoing);
+async function copy(
+  { body }: Reply,
+  response: ServerResponse,
+  { isStream, signal }: { readonly isStream: boolean; readonly signal: AbortSignal },
+): Promise<void> {
+  let bytes = 0;
+  for await (const chunk of chunksOf(body)) {
+    bytes += chunk.length;
+    if (!isStream && bytes > MOST_BYTES) throw new Error(`its answer has more than ${MOST_BYTES} bytes`);
+    if (!response.write(chunk)) await once(response, "drain", { signal });
+  }
+  response.end();
 }
 
-function withoutOwn(headers: IncomingHttpHeaders): IncomingHttpHeaders {
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => !OWN_HEADERS.includes(name)));
+/** The page, with the list of machines in its head. */
+async function sendPage(response: ServerResponse, { page }: DashboardFiles, list: HostList | undefined): Promise<void> {
+  const text = Buffer.from(await page.plain()).toString("utf8");
+  const content = JSON.stringify(list ?? {}).replace(/[&"<>]/g, (found) => `&#${found.charCodeAt(0)};`);
+  const shown = list === undefined ? text : text.replace("<head>", () => `<head><meta name="${HOSTS_META}" content="${content}">`);
+  response.writeHead(200, { ...page.headers, "cache-control": "no-store" }).end(shown);
 }
 
-/** As the API answers (RFC 9457). */
-function refuse(response: ServerResponse, status: number, detail: string): void {
+function valueIn(query: string, name: string): string {
+  return new URLSearchParams(query).get(name) ?? "";
+}
+
+/** An address within a page, else none. */
+function pageIn(page: string): string {
+  return /^#\/[\w/?=&%.:+-]{0,500}$/.test(page) ? page : "";
+}
+
+export function unknown(): ProcmanError {
+  return new ProcmanError("path-unknown", 'There is nothing here; "procman dashboard --host" prints an address');
+}
+
+/** As the API answers (RFC 9457): its own refusals with their status, all else as a failure of the other machine. */
+function refuse(response: ServerResponse, error: Error): void {
+  if (error instanceof ProcmanError && error.code !== "service-down") return sendProblem(response, error);
   if (response.headersSent) return void response.destroy();
-  const problem = { type: "about:blank", title: "No answer", status, detail, code: status === 401 ? "unauthorized" : "service-down" };
-  response.writeHead(status, { "content-type": "application/problem+json" }).end(JSON.stringify(problem));
+  const problem = { type: "about:blank", title: "Bad Gateway", status: 502, detail: error.message, code: "service-down" };
+  response.writeHead(502, { ...SANDBOX, "content-type": "application/problem+json" }).end(JSON.stringify(problem));
 }

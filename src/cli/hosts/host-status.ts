@@ -6,12 +6,13 @@ import { type Column, columnTable, type TableScreen } from "../columns.ts";
 import { colorOf, painterFor } from "../format.ts";
 import { withProgress } from "../progress.ts";
 import { STATUS_COLUMNS } from "../status-table.ts";
+import { checkAnswer } from "./checked-answer.ts";
 import { hostsNamed, type NamedHost } from "./host-file.ts";
 import { apiOf } from "./remote-host.ts";
 import { askThere, jsonOf, sshHost } from "./ssh.ts";
 
 /** A machine that doesn't answer must not hold up the others. Milliseconds. */
-const PATIENCE = { connectMs: 1_000, silenceMs: 10_000 };
+const PATIENCE = { connectMs: 1_000, silenceMs: 10_000, answerMs: 10_000 };
 
 /** What one machine has answered, or why it hasn't. */
 export type HostStatus = { readonly host: string } & ({ readonly processes: readonly ProcessRecord[] } | { readonly problem: string });
@@ -42,7 +43,9 @@ async function processesOf(host: NamedHost): Promise<readonly ProcessRecord[]> {
   if (there === undefined) return (await connectTo(apiOf(host), "cli", PATIENCE)).processes();
   const output = await askThere(there, ["status", "--json"]);
   if (output.code !== EXIT.done && output.code !== EXIT.notRunning) return jsonOf(there, { ...output, out: "" }) as never;
-  return jsonOf(there, output) as readonly ProcessRecord[];
+  const answer = jsonOf(there, output);
+  checkAnswer("processes", answer);
+  return answer as readonly ProcessRecord[];
 }
 
 type HostRow = { readonly host: string; readonly record?: ProcessRecord; readonly problem?: string };

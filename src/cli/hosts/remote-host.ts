@@ -1,6 +1,9 @@
 /** The API of a host that is reached by https. */
+import { statSync } from "node:fs";
 import { ProcmanError } from "../../base/errors.ts";
+import { printable } from "../../base/printable.ts";
 import type { RemoteApi } from "../../connection/remote-api.ts";
+import { checkAnswer } from "./checked-answer.ts";
 import { hostsNamed, type NamedHost } from "./host-file.ts";
 
 /** @throws {ProcmanError} `usage`: it is unknown, or not one; or a file of this machine was named, too */
@@ -15,5 +18,16 @@ export function remoteApi(name: string, target: { readonly config?: string | und
 /** @throws {ProcmanError} `usage` */
 export function apiOf({ name, url, tokenFile, ca }: NamedHost): RemoteApi {
   if (tokenFile === undefined) throw new ProcmanError("usage", `Cannot reach ${name} by ${url}: it has no token file`);
-  return { host: name, url, tokenFile, ...(ca !== undefined && { ca }) };
+  warnOfReaders(tokenFile);
+  return { host: name, url, tokenFile, check: checkAnswer, ...(ca !== undefined && { ca }) };
+}
+
+/** Files of which it was said. */
+const warned = new Set<string>();
+
+function warnOfReaders(file: string): void {
+  const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0;
+  if ((mode & 0o077) === 0 || warned.has(file)) return;
+  warned.add(file);
+  process.stderr.write(`procman: other users may read or change the token in ${printable(file)}: chmod 600 ${printable(file)}\n`);
 }

@@ -2,8 +2,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { constants as os } from "node:os";
 import { ProcmanError } from "../../base/errors.ts";
+import { printable } from "../../base/printable.ts";
+import { list, openObject, optional, type Schema, string, type TypeOf } from "../../base/schema.ts";
+import { faultsOf, matches } from "../../base/schema-check.ts";
 import { addressIn, type SshAddress } from "./host-address.ts";
 import type { NamedHost } from "./host-file.ts";
+import { terminalFilter } from "./terminal-filter.ts";
 
 /** ssh's own exit code when there is no connection (ssh(1)); a command may end with it, too. */
 const NO_CONNECTION = 255;
@@ -11,8 +15,17 @@ const NO_CONNECTION = 255;
 const NO_PROGRAM = 127;
 /** Seconds. */
 const CONNECT_SECONDS = 10;
-/** Longest output that is kept of a command whose output is read. Bytes. */
-const MAX_OUTPUT_BYTES = 256 * 1024 * 1024;
+/** For a command whose output is read, with the connection. Milliseconds. */
+const ANSWER_MS = 20_000;
+/** Longest output of such a command. Bytes. */
+const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
+const CONTROLS = "\\u0000-\\u001f\\u007f-\\u009f";
+/** What a machine may name as a path. */
+const ABSOLUTE = string({ pattern: `^/[^${CONTROLS}]*$` });
+
+/** Output of `procman list --json` and `procman dashboard --json`. */
+const RUNNING = list(openObject({ name: string(), configFile: optional(ABSOLUTE) }));
+const SIGN_IN = openObject({ code: string({ pattern: "^[\\w-]{20,100}$" }), socket: optional(ABSOLUTE) });
 
 export type SshHost = NamedHost & { readonly address: SshAddress };
 
@@ -25,7 +38,13 @@ export function sshHost(host: NamedHost): SshHost | undefined {
 /** Runs a command there, on this terminal. Resolves with its exit code. @throws {ProcmanError} `service-down` */
 export async function runThere(host: SshHost, words: readonly string[]): Promise<number> {
   const isTerminal = process.stdin.isTTY && process.stdout.isTTY && process.stderr.isTTY;
-  const child = startSsh(host, [isTerminal ? "-t" : "-T"], { command: remoteCommand(host, words), stdio: "inherit" });
+  const { stdout, stderr } = process;
+  // The monitor draws the whole terminal.
+  const isShown = (stream: NodeJS.WriteStream): boolean => stream.isTTY && words[0] !== "monitor";
+  const stdio = ["inherit", ...[stdout, stderr].map((stream) => (isShown(stream) ? "pipe" : "inherit"))] as const;
+  const child = startSsh(host, [isTerminal ? "-t" : "-T"], { command: remoteCommand(host, words), stdio });
+  child.stdout?.pipe(terminalFilter()).pipe(stdout);
+  child.stderr?.pipe(terminalFilter()).pipe(stderr);
   // The terminal sends Ctrl-C to ssh, too, which ends, or passes it on.
   process.on("SIGINT", () => undefined);
   for (const signal of ["SIGTERM", "SIGHUP"] as const) process.on(signal, () => child.kill(signal));
@@ -38,20 +57,39 @@ export type SshOutput = { readonly code: number; readonly out: string; readonly 
 
 /** Runs a command there, and reads its output. `mayPrompt`: ssh may ask for a password on the terminal. @throws {ProcmanError} `service-down` */
 export async function askThere(host: SshHost, words: readonly string[], mayPrompt = false): Promise<SshOutput> {
-  const child = startSsh(host, mayPrompt ? ["-T"] : ["-T", "-o", "BatchMode=yes"], { command: remoteCommand(host, words), stdio: "pipe" });
-  const [out, err] = [textOf(child.stdout), textOf(child.stderr)];
-  const code = await endOf(child, host);
-  const output = { code, out: await out, err: (await err).trim() };
+  const child = startSsh(host, mayPrompt ? ["-T"] : ["-T", "-o", "BatchMode=yes"], { command: remoteCommand(host, words), stdio: PIPES });
+  let problem: string | undefined;
+  const give = (why: string): void => {
+    problem = why;
+    child.kill();
+  };
+  const timer = mayPrompt ? undefined : setTimeout(() => give(`no answer within ${ANSWER_MS / 1_000} s`), ANSWER_MS);
+  const tooLong = (): void => give(`its answer has more than ${MAX_OUTPUT_BYTES} bytes`);
+  const [out, err] = [textOf(child.stdout, tooLong), textOf(child.stderr, tooLong)];
+  const code = await endOf(child, host).finally(() => clearTimeout(timer));
+  const output = { code, out: await out, err: printable((await err).trim()) };
+  if (problem !== undefined) throw new ProcmanError("service-down", `Cannot ask ${host.name}: ${problem}`);
   if (code === NO_CONNECTION || code === NO_PROGRAM) throw failed(host, code, output.err);
   return output;
 }
 
-/** As `procman list` has it. */
-export type ProcmanThere = { readonly name: string; readonly configFile?: string };
+export type ProcmanThere = TypeOf<typeof RUNNING>[number];
 
 /** The procmans that run there. @throws {ProcmanError} `service-down` */
 export async function procmansThere(host: SshHost, mayPrompt: boolean): Promise<readonly ProcmanThere[]> {
-  return jsonOf(host, await askThere(host, ["list", "--json"], mayPrompt)) as readonly ProcmanThere[];
+  return checked(host, jsonOf(host, await askThere(host, ["list", "--json"], mayPrompt)), RUNNING);
+}
+
+/** A code for the API there, and its Unix socket. @throws {ProcmanError} `service-down` */
+export async function signInThere(host: SshHost, scope: string | undefined): Promise<TypeOf<typeof SIGN_IN>> {
+  const words = ["dashboard", "--json", ...(scope === undefined ? [] : ["--scope", scope])];
+  return checked(host, jsonOf(host, await askThere(host, words)), SIGN_IN);
+}
+
+function checked<Value>({ name }: SshHost, value: unknown, schema: Schema<Value>): Value {
+  if (matches(value, schema)) return value;
+  const [fault] = faultsOf(value, schema, "its answer");
+  throw new ProcmanError("service-down", `Cannot understand ${name}: ${fault?.place} ${fault?.message}`);
 }
 
 /** The JSON that a command has printed; it may still end with a code for "not running". @throws {ProcmanError} `service-down` */
@@ -68,17 +106,19 @@ export function jsonOf({ name }: SshHost, { code, out, err }: SshOutput): unknow
 export function forwardSocket(host: SshHost, local: string, socket: string): ChildProcess {
   const options = ["ExitOnForwardFailure=yes", "StreamLocalBindMask=0177", "StreamLocalBindUnlink=yes", "ServerAliveInterval=15"];
   const forward = ["-N", "-T", "-L", `${local}:${socket}`, "-o", "BatchMode=yes", ...options.flatMap((option) => ["-o", option])];
-  return startSsh(host, forward, { stdio: "pipe" });
+  return startSsh(host, forward, { stdio: PIPES });
 }
 
-type SshStart = { readonly command?: string; readonly stdio: "inherit" | "pipe" };
+const PIPES = ["ignore", "pipe", "pipe"] as const;
+
+type SshStart = { readonly command?: string; readonly stdio: readonly ("inherit" | "ignore" | "pipe")[] };
 
 /** `PROCMAN_SSH`: the program and its first arguments, separated by spaces, as `GIT_SSH_COMMAND`. */
 function startSsh({ address: { destination, port } }: SshHost, options: readonly string[], { command, stdio }: SshStart): ChildProcess {
   const [program = "ssh", ...first] = (process.env.PROCMAN_SSH ?? "").split(" ").filter((word) => word !== "");
   const connection = ["-o", `ConnectTimeout=${CONNECT_SECONDS}`, ...(port === undefined ? [] : ["-p", String(port)])];
   return spawn(program, [...first, ...connection, ...options, "--", destination, ...(command === undefined ? [] : [command])], {
-    stdio: stdio === "inherit" ? "inherit" : ["ignore", "pipe", "pipe"],
+    stdio: [...stdio],
   });
 }
 
@@ -103,12 +143,13 @@ async function endOf(child: ChildProcess, host: SshHost): Promise<number> {
   });
 }
 
-async function textOf(stream: ChildProcess["stdout"]): Promise<string> {
+async function textOf(stream: ChildProcess["stdout"], tooLong: () => void): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of stream ?? []) {
     bytes += (chunk as Buffer).length;
     if (bytes <= MAX_OUTPUT_BYTES) chunks.push(chunk as Buffer);
+    else tooLong();
   }
   return Buffer.concat(chunks).toString("utf8");
 }

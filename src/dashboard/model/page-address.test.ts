@@ -16,16 +16,17 @@ test("an address that was typed wrongly is the overview", () => {
 });
 
 test("the code of a link is found, and nothing else is taken for one", () => {
-  assert.deepEqual(signInLinkIn("#code=Ab_-9"), { code: "Ab_-9", hosts: new Map() });
-  const several = signInLinkIn("#code=Ab_-9&hosts=web1:Ab_-9,db%201:cd,gone");
-  assert.deepEqual(
-    [...(several?.hosts ?? [])],
-    [
-      ["web1", "Ab_-9"],
-      ["db 1", "cd"],
-      ["gone", undefined],
-    ],
-  );
-  for (const hash of ["", "#code=", "#/logs?code=abc", "#code=<script>", "#xcode=a", "#code=a&hosts=", "#code=a&hosts=<b>"])
+  assert.deepEqual(signInLinkIn("#code=Ab_-9"), { code: "Ab_-9", page: "" });
+  assert.deepEqual(signInLinkIn("#code=Ab_-9&page=%23%2Flogs%3Fprocess%3Dweb"), { code: "Ab_-9", page: "#/logs?process=web" });
+  for (const hash of [
+    "",
+    "#code=",
+    "#/logs?code=abc",
+    "#code=<script>",
+    "#xcode=a",
+    "#code=a&page=",
+    "#code=a&page=<b>",
+    "#code=a&hosts=web1:a",
+  ])
     assert.equal(signInLinkIn(hash), undefined, hash);
 });

@@ -29,18 +29,13 @@ export function hashOf(page: PageName, values: Readonly<Record<string, string | 
   return `#/${page === "overview" ? "" : path}${query === "" ? "" : `?${query}`}`;
 }
 
-export type SignInLink = {
-  readonly code: string;
-  /** Those that the page can show, by name, with their codes; undefined: one that didn't answer. Empty: this procman alone. */
-  readonly hosts: ReadonlyMap<string, string | undefined>;
-};
+/** `page`: the part behind "#" of the page to show. */
+export type SignInLink = { readonly code: string; readonly page: string };
 
-/** What a link from `procman dashboard` has. @example signInLinkIn("#code=abc&hosts=web1:abc,web2:def") */
+/** What a link from `procman dashboard` has. @example signInLinkIn("#code=abc&page=%23%2Flogs") */
 export function signInLinkIn(hash: string): SignInLink | undefined {
-  const [, code, list = ""] = /^#code=([\w-]+)(?:&hosts=([\w.%:,-]+))?$/.exec(hash) ?? [];
-  if (code === undefined) return undefined;
-  const entries = list === "" ? [] : list.split(",").map((entry) => entry.split(":"));
-  return { code, hosts: new Map(entries.map(([name = "", own]) => [decodeURIComponent(name), own])) };
+  const [, code, page = ""] = /^#code=([\w-]+)(?:&page=([\w.%~-]+))?$/.exec(hash) ?? [];
+  return code === undefined ? undefined : { code, page: decodedId(page) ?? "" };
 }
 
 function decodedId(text: string | undefined): string | undefined {

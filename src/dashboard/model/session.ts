@@ -70,7 +70,7 @@ export class Session {
 }
 
 /** What is kept for the page with this path. */
-export function storedSession(storage: Pick<Storage, "getItem">, path: string): TabSession | undefined {
+function storedSession(storage: Pick<Storage, "getItem">, path: string): TabSession | undefined {
   const token = storage.getItem(keyOf(path));
   return token === null ? undefined : sessionOf(token);
 }

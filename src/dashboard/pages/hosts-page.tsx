@@ -1,14 +1,15 @@
 /** The machines of `procman dashboard --host`: how each is, and the way to its page. */
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { type HostList, type HostSummary, pathOf, summaryOf } from "../model/host-list.ts";
+import type { HostLink, HostList, HostSummary } from "../../contract/host-summary.ts";
+import { summaryOf } from "../model/host-list.ts";
 import { ScrollArea } from "../parts/scroll-area.tsx";
 
 /** Interval of asking them. Milliseconds. */
 const ASK_MS = 5_000;
 
 export function HostsPage({ list }: { readonly list: HostList }): JSX.Element {
-  const summaries = useSummaries(list.names);
+  const summaries = useSummaries(list.hosts);
   return (
     <>
       <h1>Hosts</h1>
@@ -24,8 +25,8 @@ export function HostsPage({ list }: { readonly list: HostList }): JSX.Element {
             </tr>
           </thead>
           <tbody>
-            {list.names.map((name) => (
-              <HostRow key={name} summary={summaries.get(name) ?? { host: name }} isCurrent={name === list.current} />
+            {list.hosts.map((link) => (
+              <HostRow key={link.host} link={link} summary={summaries.get(link.host)} isCurrent={link.host === list.current} />
             ))}
           </tbody>
         </table>
@@ -34,12 +35,14 @@ export function HostsPage({ list }: { readonly list: HostList }): JSX.Element {
   );
 }
 
-function HostRow({ summary, isCurrent }: { readonly summary: HostSummary; readonly isCurrent: boolean }): JSX.Element {
-  const { host, name = "", version = "", total, problem } = summary;
+type RowProperties = { readonly link: HostLink; readonly summary: HostSummary | undefined; readonly isCurrent: boolean };
+
+function HostRow({ link: { host, url }, summary = { host }, isCurrent }: RowProperties): JSX.Element {
+  const { name = "", version = "", total, problem } = summary;
   return (
     <tr>
       <th scope="row">
-        <a href={isCurrent ? "#/" : pathOf(host)} aria-current={isCurrent ? "true" : undefined}>
+        <a href={isCurrent ? "#/" : url} aria-current={isCurrent ? "true" : undefined}>
           {host}
         </a>
       </th>
@@ -58,21 +61,21 @@ function stateOf({ attention, problem }: HostSummary): string {
 }
 
 /** Those of hosts that have answered, or failed, so far. */
-function useSummaries(names: readonly string[]): ReadonlyMap<string, HostSummary> {
+function useSummaries(hosts: readonly HostLink[]): ReadonlyMap<string, HostSummary> {
   const [summaries, setSummaries] = useState<ReadonlyMap<string, HostSummary>>(new Map());
   useEffect(() => {
     let isOpen = true;
-    const ask = async (name: string): Promise<void> => {
+    const ask = async (host: string): Promise<void> => {
       while (isOpen) {
-        const summary = document.hidden ? undefined : await summaryOf(name, sessionStorage, location.origin);
-        if (isOpen && summary !== undefined) setSummaries((before) => new Map(before).set(name, summary));
+        const summary = document.hidden ? undefined : await summaryOf(host, location.origin + location.pathname);
+        if (isOpen && summary !== undefined) setSummaries((before) => new Map(before).set(host, summary));
         await new Promise((resolve) => setTimeout(resolve, ASK_MS));
       }
     };
-    for (const name of names) void ask(name);
+    for (const { host } of hosts) void ask(host);
     return () => {
       isOpen = false;
     };
-  }, [names.join()]);
+  }, [hosts.map(({ host }) => host).join()]);
   return summaries;
 }
