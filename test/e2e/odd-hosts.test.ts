@@ -1,8 +1,13 @@
 /** Other machines that answer what they like: one odd answer is a line about that machine, and nothing of it reaches terminal or browser raw. */
 import assert from "node:assert/strict";
+import { chmodSync } from "node:fs";
 import { connect } from "node:net";
+import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { answered, endless, hostsFolder, type OddHost, oddHost, oddSsh, openedGateway } from "../support/odd-host.ts";
+import { BIN } from "../support/product.ts";
+import { isMissing } from "../support/system-programs.ts";
+import { TmuxTerminal } from "../support/tmux.ts";
 
 const CONTROLS = /[\0-\x08\x0b-\x1f\x7f-\x9f]/;
 const RECORD = { id: "web", type: "process", status: "running", blocked: false, restarts: 0, reason: "started" };
@@ -175,6 +180,27 @@ test("status of several machines shows the others beside odd answers, endless on
     assert.notEqual(code, 0, args.join(" "));
     assert.doesNotMatch(err, /bug|at \w+ \(/, `${args.join(" ")}: ${err}`);
   }
+});
+
+test("a token file that others may read is named once, with the remedy", async (context) => {
+  const host = await oddHost(context, answered(JSON.stringify([RECORD])));
+  const { folder, run, addAll } = hostsFolder(context, { good: host.port });
+  await addAll();
+  const token = join(folder, "desk.token");
+  assert.doesNotMatch((await run("status", "--host", "good")).err, /chmod/);
+  chmodSync(token, 0o640);
+  const { code, err } = await run("status", "web", "--host", "good");
+  assert.deepEqual([code, err], [0, `procman: other users may read or change the token in ${token}: chmod 600 ${token}\n`]);
+});
+
+test("on a terminal a command by ssh can't send control sequences", async (context) => {
+  if (isMissing(context, "tmux")) return;
+  const { folder, env } = hostsFolder(context, {});
+  const ssh = oddSsh(folder, `${ESCAPES} \u001b[31mred\u001b[0m\n`, `${ESCAPES} said\n`);
+  const terminal = new TmuxTerminal(context, { columns: 80, rows: 24, cwd: folder, env: { ...env, PROCMAN_SSH: ssh } });
+  terminal.type(`${process.execPath} ${BIN} why web --host ssh://web1`);
+  await terminal.see(/^\\x1b]0;OWNED\\x07\\x1b\[2J\\x9b2J red/);
+  await terminal.see(/^\\x1b]0;OWNED\\x07\\x1b\[2J\\x9b2J said/);
 });
 
 test("what a machine says by ssh is checked and shown without control characters", async (context) => {

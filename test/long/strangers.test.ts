@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { Endpoint } from "../../src/contract/records.ts";
 import { procman as command } from "../support/cli.ts";
-import { type OtherUser, otherUser, spawnAs } from "../support/other-user.ts";
+import { answered, hostsFolder, oddHost, openedGateway } from "../support/odd-host.ts";
+import { type OtherUser, otherUser, runAs, spawnAs } from "../support/other-user.ts";
 import { eventually, type Procman, startProcman } from "../support/procman-process.ts";
 
 const VICTIM = {
@@ -87,4 +88,19 @@ test("a killed process and commands are about as quick beside pipelined requests
     assert.ok(measured.restart < 3 * beside.restart + 500, `${name}: ${measured.restart} ms, beside a busy loop ${beside.restart} ms`);
     assert.ok(measured.status < 3 * beside.status + 1_000, `${name}: ${measured.status} ms, beside a busy loop ${beside.status} ms`);
   }
+});
+
+test("another user gets nothing from the gateway to other machines", async (context) => {
+  const nobody = otherUser(context);
+  if (nobody === undefined) return;
+  const host = await oddHost(context, answered("[]"));
+  const { env, addAll } = hostsFolder(context, { web1: host.port });
+  await addAll();
+  const { link } = await openedGateway(context, env, "web1");
+  const { origin } = new URL(link);
+  const paths = ["/", "/processes", "/web1/processes", "/proxied/../../admin/secret", "/dashboard/token", "/enter", "/hosts?host=web1"];
+  const code = `Promise.all(${JSON.stringify(paths)}.map(async (path) => (await fetch("${origin}" + path)).status)).then((all) => console.log(all.join()))`;
+  const { out, err } = await runAs(nobody, [process.execPath, "-e", code]);
+  assert.equal(out.trim(), paths.map(() => 404).join(), err);
+  assert.deepEqual(host.requests, []);
 });
