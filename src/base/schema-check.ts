@@ -2,6 +2,7 @@
 import type { ErrorPlace } from "./errors.ts";
 import { branchesOf, type JsonSchema, type Schema } from "./schema.ts";
 import { didYouMean } from "./suggest.ts";
+import { existingTime } from "./time-stamp.ts";
 
 export type Path = readonly (string | number)[];
 
@@ -199,7 +200,7 @@ export function isExpression(text: string): boolean {
 }
 
 function isTime(text: string): boolean {
-  return !Number.isNaN(Date.parse(text));
+  return !Number.isNaN(existingTime(text));
 }
 
 function isOfType(value: unknown, type: NonNullable<JsonSchema["type"]>): boolean {

@@ -1,6 +1,18 @@
 /** Schemas of request bodies. The compiler reports a member that the type has and the schema hasn't. */
-import { enumeration, integer, list, map, number, optional, type Schema, schemaFor, string, time } from "../base/schema.ts";
-import { KILL_MODES } from "../base/signals.ts";
+import {
+  enumeration,
+  integer,
+  type JsonSchema,
+  list,
+  map,
+  number,
+  optional,
+  type Schema,
+  schemaFor,
+  string,
+  time,
+} from "../base/schema.ts";
+import { KILL_MODES, SIGNALS } from "../base/signals.ts";
 import type { Scaling, Signalling } from "./control.ts";
 import type { SignInExchange, SignInOrder } from "./dashboard-access.ts";
 import { type LogSubmission, type MemoryRecord, SEVERITIES, type TelemetryReport } from "./records.ts";
@@ -38,6 +50,21 @@ export const SCALING: Schema<Scaling> = schemaFor<Scaling>(
 const signal: Schema<string | number> = {
   oneOf: [string({ minLength: 1, maxLength: 40 }), integer({ minimum: 1, maximum: 64 })],
   description: "Name, with or without SIG, or number; `reload`: the `reloadSignal` of the process, to its main process.",
+};
+
+const ANY_CASE = SIGNALS.map((name) =>
+  [...name.slice("SIG".length)].map((letter) => (/\d/.test(letter) ? letter : `[${letter}${letter.toLowerCase()}]`)).join(""),
+);
+/** The numbers of `SIGNALS` on Linux; macOS has 16 and 30, and neither 7 nor 29. */
+const NUMBERS = [integer({ minimum: 1, maximum: 15 }), integer({ minimum: 17, maximum: 29 }), integer({ minimum: 31, maximum: 31 })];
+
+/** The same for the OpenAPI document: what is taken, on Linux. */
+export const EXACT_SIGNAL: JsonSchema = {
+  ...signal,
+  oneOf: [
+    string({ pattern: `^(?:(?:[Ss][Ii][Gg])?(?:${ANY_CASE.join("|")})|reload|0{0,30}(?:[1-9]|1[0-57-9]|2\\d|31))$`, maxLength: 40 }),
+    ...NUMBERS,
+  ],
 };
 
 export const SIGNALLING: Schema<Signalling> = schemaFor<Signalling>(

@@ -126,7 +126,21 @@ test("times are read as people write them", () => {
     String(noon),
   ])
     assert.equal(from(text), noon, text);
-  for (const text of ["", "noon", "-1", "99999999999999999", "2026-13-01", " 5"])
+  for (const text of [
+    "",
+    "noon",
+    "-1",
+    "99999999999999999",
+    "2026-13-01",
+    " 5",
+    "2026-02-30",
+    "2026-02-30T00:00:00Z",
+    "2026-04-31",
+    "2026-02-29",
+    "2026-00-10",
+    "2026-01-00",
+    "1 2026",
+  ])
     assert.match(refusal(() => from(text))?.message ?? "", /must be a time like/, text);
 });
 

@@ -108,5 +108,15 @@ test("the body of a scaling has exactly one of `instances` and `by`; the probe o
   const isScaling = (body: object): boolean => refusalOf(body, scaling as Json) === undefined;
   assert.deepEqual([{ instances: 2 }, { instances: "max" }, { by: -1 }].map(isScaling), [true, true, true]);
   assert.deepEqual([{}, { instances: 2, by: 1 }, { instances: 2, more: 1 }].map(isScaling), [false, false, false]);
-  assert.deepEqual(Object.keys(paths["/health"]?.get?.responses ?? {}).toSorted(), ["200", "400", "403", "503"]);
+  assert.deepEqual(Object.keys(paths["/health"]?.get?.responses ?? {}).toSorted(), [
+    "200",
+    "400",
+    "403",
+    "408",
+    "417",
+    "429",
+    "431",
+    "500",
+    "503",
+  ]);
 });

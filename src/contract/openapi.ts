@@ -8,8 +8,10 @@ import type { Output, Route } from "./route.ts";
 
 type OpenApiJson = { readonly [name: string]: unknown };
 
-/** Error statuses of every route that needs a token. */
-const COMMON_ERRORS = [400, 401, 403, 429, 500];
+/** Error statuses of every route, of those that need a token, and of those that may have a body. */
+const ERRORS = [400, 403, 408, 417, 429, 431, 500];
+const TOKEN_ERRORS = [401];
+const BODY_ERRORS = [413];
 
 /** The document that `GET /openapi.json` answers with. */
 export function openApi(routes: Readonly<Record<string, Route>>): OpenApiJson {
@@ -52,10 +54,13 @@ function operation(name: string, route: Route): OpenApiJson {
         content: { ...contentOf(output), ...(follow && contentOf(follow.output)) },
       },
       ...Object.fromEntries(
-        [...(scope === undefined ? [] : COMMON_ERRORS), ...errors, ...(isLimited(route) ? [503] : [])].map((error) => [
-          error,
-          problem(error),
-        ]),
+        [
+          ...ERRORS,
+          ...(scope === undefined ? [] : TOKEN_ERRORS),
+          ...(route.method === "POST" ? BODY_ERRORS : []),
+          ...errors,
+          ...(isLimited(route) ? [503] : []),
+        ].map((error) => [error, problem(error)]),
       ),
     },
   };

@@ -3,6 +3,7 @@ import { type ErrorPlace, ProcmanError } from "../base/errors.ts";
 import type { JsonSchema } from "../base/schema.ts";
 import { faultsOf, MAX_FAULTS } from "../base/schema-check.ts";
 import { didYouMean } from "../base/suggest.ts";
+import { existingTime, ISO_TIME } from "../base/time-stamp.ts";
 import { EVENT_TYPES } from "./event-record.ts";
 import { CATEGORIES, SEVERITIES } from "./records.ts";
 
@@ -83,11 +84,16 @@ function valueIn(text: string, kind: ParameterKind): unknown {
 
 /** A "+" in a query means a space, so the "+" of a time zone arrives as one. */
 function timeOf(text: string): number | undefined {
-  const time = /^\d{1,16}$/.test(text) ? Number(text) : Date.parse(text.replace(/ (?=\d\d:?\d\d$)/, "+"));
-  return Number.isNaN(time) || time > 8.64e15 || !/^\d/.test(text) ? undefined : time;
+  const given = text.replace(/(?<=:\d\d(?:\.\d{1,9})?) (?=\d\d:?\d\d$)/, "+");
+  if (!TIME.test(given)) return undefined;
+  const time = /^\d+$/.test(given) ? Number(given) : existingTime(given);
+  return Number.isNaN(time) || time > 8.64e15 ? undefined : time;
 }
 
 /** The query parameters of the routes that have any. */
+
+const TIME_PATTERN = `^(?:\\d{1,16}|${ISO_TIME})$`;
+const TIME = new RegExp(TIME_PATTERN);
 
 const WAIT_LIMIT_SECONDS = 3_600;
 
@@ -127,9 +133,11 @@ export const RESTART = {
   },
 } as const satisfies Parameters;
 
+const TIME_SCHEMA = { type: "string", pattern: TIME_PATTERN } as const;
+
 const TIMES = {
-  from: { kind: "time", description: "From this time on (ISO 8601, or milliseconds since 1970).", schema: { type: "string" } },
-  to: { kind: "time", description: "Before this time.", schema: { type: "string" } },
+  from: { kind: "time", description: "From this time on (ISO 8601, or milliseconds since 1970).", schema: TIME_SCHEMA },
+  to: { kind: "time", description: "Before this time.", schema: TIME_SCHEMA },
 } as const satisfies Parameters;
 
 export const LOGS = {

@@ -18,7 +18,7 @@ import {
 import type { SignInCode, SignInToken } from "./dashboard-access.ts";
 import { DEFINITION } from "./definition-record.ts";
 import type { EventRecord } from "./event-record.ts";
-import { LOG_SUBMISSION, SCALING, SIGN_IN_EXCHANGE, SIGN_IN_ORDER, SIGNALLING, TELEMETRY_REPORT } from "./input-schemas.ts";
+import { EXACT_SIGNAL, LOG_SUBMISSION, SCALING, SIGN_IN_EXCHANGE, SIGN_IN_ORDER, SIGNALLING, TELEMETRY_REPORT } from "./input-schemas.ts";
 import { PLAN } from "./plan.ts";
 import { PLUGIN, type PluginRecord } from "./plugin-record.ts";
 import {
@@ -325,7 +325,7 @@ export const SCHEMAS = {
   LogSubmission: LOG_SUBMISSION,
   TelemetryReport: TELEMETRY_REPORT,
   Scaling: { ...SCALING, oneOf: [{ required: ["instances"] }, { required: ["by"] }] },
-  Signalling: SIGNALLING,
+  Signalling: { ...SIGNALLING, properties: { ...SIGNALLING.properties, signal: EXACT_SIGNAL } },
   MetricPoint: METRIC_POINT,
   Incident: INCIDENT,
   RunSummary: RUN,

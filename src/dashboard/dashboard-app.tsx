@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { fetchSend } from "../client/transport.ts";
-import type { HostList } from "../contract/host-summary.ts";
+import type { HostList } from "../contract/host-links.ts";
 import { ConnectionLine } from "./connection-line.tsx";
 import { LogPage } from "./logs/log-page.tsx";
 import { addressOf, hostList } from "./model/host-list.ts";

@@ -14,6 +14,7 @@ import { signJwt } from "../../src/os/jwt.ts";
 import { Actions } from "../../src/service/operations/action.ts";
 import { Operations } from "../../src/service/operations/operations.ts";
 import type { RollingRestarts } from "../../src/service/operations/rolling-restart.ts";
+import { targetCount } from "../../src/service/operations/scale.ts";
 import { ProcessBus } from "../../src/service/reporting/process-bus.ts";
 import { RecordCache } from "../../src/service/reporting/record-cache.ts";
 import { serviceStatus } from "../../src/service/reporting/service-status.ts";
@@ -122,6 +123,7 @@ export function controlRig() {
     actions,
     scaler: {
       scale: (id, scaling) => {
+        targetCount(id, scaling, 2);
         scales.push(`${id} ${JSON.stringify(scaling)}`);
         return { added: [], removed: [], done: async () => undefined };
       },

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ProcmanError } from "../../base/errors.ts";
 import { printable } from "../../base/printable.ts";
-import type { HostList, HostSummary } from "../../contract/host-summary.ts";
+import type { HostList, HostSummary } from "../../contract/host-links.ts";
 import { dashboardFiles } from "../../http/dashboard-files.ts";
 import { CODE_SECONDS } from "../../http/sign-in-codes.ts";
 import { showLink } from "../dashboard-link.ts";

@@ -9,7 +9,7 @@ import { ProcmanError } from "../../base/errors.ts";
 import { nextOf } from "../../client/client.ts";
 import { chunksOf, type Reply } from "../../client/transport.ts";
 import type { SignInExchange } from "../../contract/dashboard-access.ts";
-import { HOSTS_META, type HostList, type HostSummary } from "../../contract/host-summary.ts";
+import { HOSTS_META, type HostList, type HostSummary } from "../../contract/host-links.ts";
 import { readQuery, writeQuery } from "../../contract/query.ts";
 import { ROUTES } from "../../contract/routes.ts";
 import { Connections } from "../../http/connections.ts";

@@ -1,7 +1,7 @@
 /** How another machine is, in one row of the dashboard's page of hosts. */
 import { Client } from "../../client/client.ts";
 import type { SendRequest } from "../../client/transport.ts";
-import type { HostSummary } from "../../contract/host-summary.ts";
+import type { HostSummary } from "../../contract/host-links.ts";
 import { allRun } from "../../contract/process-health.ts";
 import { checkAnswer } from "./checked-answer.ts";
 import type { HostDoor } from "./host-door.ts";

@@ -1,4 +1,5 @@
 /** What the log page shows, as the parameters of its address. Pure. */
+import { existingTime } from "../../base/time-stamp.ts";
 import { SEVERITIES, type Severity } from "../../contract/records.ts";
 import { hashOf } from "../model/page-address.ts";
 import type { ShownFilter } from "./log-pager.ts";
@@ -15,7 +16,7 @@ export type LogPageView = {
 };
 
 export function viewIn(parameters: URLSearchParams): LogPageView {
-  const at = Date.parse(parameters.get("at") ?? "");
+  const at = existingTime(parameters.get("at") ?? "");
   return {
     processes: (parameters.get("process") ?? "").split(",").filter(Boolean),
     severity: SEVERITIES.find((each) => each === parameters.get("severity")),

@@ -1,6 +1,6 @@
 /** The machines of `procman dashboard --host`: each has an origin of its own, whose page is signed in by the address of the machine. */
 import { errorOf } from "../../client/transport.ts";
-import { HOSTS_META, type HostList, type HostSummary } from "../../contract/host-summary.ts";
+import { HOSTS_META, type HostList, type HostSummary } from "../../contract/host-links.ts";
 
 /** undefined: the page shows one procman alone. */
 export function hostList(): HostList | undefined {

@@ -1,7 +1,7 @@
 /** The machines of `procman dashboard --host`: how each is, and the way to its page. */
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import type { HostLink, HostList, HostSummary } from "../../contract/host-summary.ts";
+import type { HostLink, HostList, HostSummary } from "../../contract/host-links.ts";
 import { summaryOf } from "../model/host-list.ts";
 import { ScrollArea } from "../parts/scroll-area.tsx";
 

@@ -205,7 +205,8 @@ export class Scaler {
   }
 }
 
-function targetCount(id: string, { instances, by }: Scaling, now: number): number {
+/** Of a cluster that has `now`. @throws {ProcmanError} `input-invalid`, `scale-refused` */
+export function targetCount(id: string, { instances, by }: Scaling, now: number): number {
   if ((instances === undefined) === (by === undefined))
     throw new ProcmanError("input-invalid", `Cannot scale "${id}": either "instances" or "by" must be given`, {
       faults: [{ place: "body", message: 'must have either "instances" or "by"' }],
