@@ -1,6 +1,6 @@
 /** Other machines that answer what they like: one odd answer is a line about that machine, and nothing of it reaches terminal or browser raw. */
 import assert from "node:assert/strict";
-import { chmodSync } from "node:fs";
+import { chmodSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -179,6 +179,24 @@ test("status of several machines shows the others beside odd answers, endless on
     const { code, err } = await run(...args, "--host", "evil");
     assert.notEqual(code, 0, args.join(" "));
     assert.doesNotMatch(err, /bug|at \w+ \(/, `${args.join(" ")}: ${err}`);
+  }
+});
+
+test("a machine whose ssh hangs, or says something without end, is a line as well", async (context) => {
+  const good = await oddHost(context, answered(JSON.stringify([RECORD])));
+  const { folder, env, run, addAll } = hostsFolder(context, { good: good.port });
+  await addAll();
+  const program = join(folder, "odd-ssh.sh");
+  for (const [script, why] of [
+    ["sleep 30", "no answer within 20 s"],
+    ["yes | cat", "its answer has more than"],
+  ]) {
+    writeFileSync(program, `#!/bin/sh\n${script}\ntrue\n`, { mode: 0o755 });
+    env.PROCMAN_SSH = program;
+    const { code, out } = await run("status", "--host", "good,ssh://web1");
+    assert.equal(code, 69);
+    assert.match(out, /^good +web +running/m);
+    assert.ok(out.includes(`Cannot ask ssh://web1: ${why}`), out);
   }
 });
 

@@ -62,12 +62,15 @@ export async function askThere(host: SshHost, words: readonly string[], mayPromp
   const give = (why: string): void => {
     problem = why;
     child.kill();
+    // What it has started may hold them open.
+    child.stdout?.destroy();
+    child.stderr?.destroy();
   };
   const timer = mayPrompt ? undefined : setTimeout(() => give(`no answer within ${ANSWER_MS / 1_000} s`), ANSWER_MS);
   const tooLong = (): void => give(`its answer has more than ${MAX_OUTPUT_BYTES} bytes`);
   const [out, err] = [textOf(child.stdout, tooLong), textOf(child.stderr, tooLong)];
   const code = await endOf(child, host).finally(() => clearTimeout(timer));
-  const output = { code, out: await out, err: printable((await err).trim()) };
+  const output = { code, out: out(), err: printable(err().trim()) };
   if (problem !== undefined) throw new ProcmanError("service-down", `Cannot ask ${host.name}: ${problem}`);
   if (code === NO_CONNECTION || code === NO_PROGRAM) throw failed(host, code, output.err);
   return output;
@@ -143,15 +146,16 @@ async function endOf(child: ChildProcess, host: SshHost): Promise<number> {
   });
 }
 
-async function textOf(stream: ChildProcess["stdout"], tooLong: () => void): Promise<string> {
+/** Keeps what the stream has, up to the limit. */
+function textOf(stream: ChildProcess["stdout"], tooLong: () => void): () => string {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of stream ?? []) {
-    bytes += (chunk as Buffer).length;
-    if (bytes <= MAX_OUTPUT_BYTES) chunks.push(chunk as Buffer);
+  stream?.on("data", (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes <= MAX_OUTPUT_BYTES) chunks.push(chunk);
     else tooLong();
-  }
-  return Buffer.concat(chunks).toString("utf8");
+  });
+  return () => Buffer.concat(chunks).toString("utf8");
 }
 
 function withoutSsh({ name }: SshHost, cause: Error): ProcmanError {
