@@ -3,12 +3,13 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { test } from "node:test";
+import { eventually } from "../../test/support/procman-process.ts";
 import { waitsForConnections } from "./epoll.ts";
 
 const linux = { skip: process.platform !== "linux" };
 
 test(
-  "a run that listens waits for connections on its port, and on no other; of a program without epoll nothing is known",
+  "a run that listens waits for connections on its port, and on no other; without epoll, if it waits in accept or poll",
   linux,
   async (context) => {
     const [own, other] = [createServer().listen(0), createServer().listen(0)];
@@ -21,10 +22,15 @@ test(
     const fd = (own as any)._handle.fd as number;
     const child = spawn(process.execPath, ["-e", code], { stdio: ["ignore", "pipe", "inherit", fd], detached: true });
     const plain = spawn("sleep", ["1000"], { stdio: ["ignore", "ignore", "inherit", fd], detached: true });
-    context.after(() => [child, plain].map((each) => each.kill("SIGKILL")));
+    const accepting = spawn("python3", ["-c", "import socket; s = socket.socket(fileno=3); s.setblocking(True); s.accept()"], {
+      stdio: ["ignore", "ignore", "inherit", fd],
+      detached: true,
+    });
+    context.after(() => [child, plain, accepting].map((each) => each.kill("SIGKILL")));
     await once(child.stdout ?? assert.fail(), "data");
     assert.equal(waitsForConnections(child.pid ?? 0, port), true);
     assert.equal(waitsForConnections(child.pid ?? 0, portOf(other)), false);
     assert.equal(waitsForConnections(plain.pid ?? 0, port), undefined);
+    await eventually(() => waitsForConnections(accepting.pid ?? 0, port));
   },
 );

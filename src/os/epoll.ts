@@ -1,21 +1,24 @@
-/** Which sockets programs wait for by epoll(7), from /proc (Linux). */
+/** Whether programs wait for connections: by epoll(7), or in a system call, from /proc (Linux). */
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { allListeners } from "./listening-ports.ts";
 import { allProcesses } from "./process-stat.ts";
 import { unlessShort } from "./shortage.ts";
 
 const EPOLL = "anon_inode:[eventpoll]";
+/** Where the kernel lets a process wait that accepts connections, or polls descriptors. */
+const WAITS = /accept|poll|select/;
 
 /**
- * Whether a run waits for connections on a listening port: its leader, or another member of its session. undefined: unknown, because
- * none of them uses epoll.
+ * Whether a run waits for connections on a listening port: its leader, or another member of its session. Without epoll, one that
+ * waits in accept(2), poll(2) or select(2) counts. undefined: unknown.
  */
 export function waitsForConnections(leader: number, port: number): boolean | undefined {
   return unlessShort(() => {
     const inodes = new Set(allListeners().flatMap((listener) => (listener.port === port ? [listener.inode] : [])));
     const members = allProcesses().filter(({ pid, session }) => pid === leader || session === leader);
     const watched = members.flatMap(({ pid }) => epollsOf(pid));
-    return watched.length === 0 ? undefined : watched.some((each) => each.some((inode) => inodes.has(inode)));
+    if (watched.length === 0) return members.some(({ pid }) => WAITS.test(waitChannelOf(pid))) || undefined;
+    return watched.some((each) => each.some((inode) => inodes.has(inode)));
   });
 }
 
@@ -29,6 +32,14 @@ function epollsOf(pid: number): readonly (readonly string[])[] {
   } catch {
     // It has ended, or belongs to another user.
     return [];
+  }
+}
+
+function waitChannelOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/wchan`, "latin1");
+  } catch {
+    return "";
   }
 }
 

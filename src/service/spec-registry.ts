@@ -31,7 +31,13 @@ export class SpecRegistry {
   }
 
   has(id: string): boolean {
-    return this.#find(id) !== undefined;
+    return this.find(id) !== undefined;
+  }
+
+  /** Of a process or one of its slots; undefined: it is gone. */
+  find(slot: string): ProcessSpec | undefined {
+    const id = processOf(slot);
+    return this.#present.get(id) ?? this.#removing.get(id);
   }
 
   configured(id: string): ProcessSpec | undefined {
@@ -40,14 +46,14 @@ export class SpecRegistry {
 
   /** Of a process or one of its slots. */
   of(slot: string): ProcessSpec {
-    const spec = this.#find(slot);
+    const spec = this.find(slot);
     if (spec === undefined) throw new Error(`no specification for slot ${slot}`);
     return spec;
   }
 
   /** Number of an instance of a cluster, from 1. */
   instanceOf(slot: string): number | undefined {
-    const cluster = this.#find(slot)?.cluster;
+    const cluster = this.find(slot)?.cluster;
     return cluster === undefined ? undefined : cluster.index + 1;
   }
 
@@ -64,11 +70,6 @@ export class SpecRegistry {
   drop(id: string): void {
     this.#removing.delete(id);
     this.#all = undefined;
-  }
-
-  #find(slot: string): ProcessSpec | undefined {
-    const id = processOf(slot);
-    return this.#present.get(id) ?? this.#removing.get(id);
   }
 }
 

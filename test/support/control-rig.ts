@@ -24,6 +24,9 @@ import { Supervisor } from "../../src/supervisor/supervisor.ts";
 import { FakeLogAccess, FakeReporting } from "./control-fakes.ts";
 import { FakeClock, FakeSpawner } from "./fakes.ts";
 
+/** Every instance gets connections. */
+export const EVEN = { accepts: () => true, watch: () => () => undefined };
+
 type After = { readonly after: (call: () => void | Promise<void>) => void };
 
 const PROCESSES: readonly RawProcess[] = [
@@ -79,7 +82,7 @@ export function controlRig() {
     },
   };
   const actions = new Actions({
-    ...{ supervisor, spec, operations: new Operations(), rollingRestarts },
+    ...{ supervisor, spec, operations: new Operations(), rollingRestarts, balancing: EVEN },
     removing: () => [],
     recordRequester: (id, caller) => reporting.recordRequester(id, caller),
     reason: (process) => records.of(process).reason,

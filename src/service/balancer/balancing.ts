@@ -62,7 +62,7 @@ export class Balancing implements Subsystem {
     });
     this.#drain = new ConnectionDrain({
       applied: () => this.#balancer?.send(),
-      port: (slot) => activeConfig.spec(slot).cluster?.port,
+      find: (slot) => activeConfig.find(slot),
       notes,
     });
     this.#unreachable = new UnreachableInstances(
@@ -71,6 +71,7 @@ export class Balancing implements Subsystem {
         this.#write(id, line);
         setImmediate(() => this.#stranded.check());
       },
+      () => this.#notifyWatchers(),
     );
     this.#stranded = new StrandedClients({
       idle: () => this.#idleSockets(),
@@ -173,10 +174,13 @@ export class Balancing implements Subsystem {
     this.#balancer = undefined;
   }
 
-  /** Whether the balancer sends connections to this instance. */
+  /** Whether this instance gets connections: from the balancer, or as it was seen to accept from the shared socket. */
   accepts(id: string): boolean {
-    const { front } = this.#config.spec(id);
-    const report = front === undefined ? undefined : this.#reports.get(front.id);
+    const { front, share } = this.#config.configured(id) ?? {};
+    const [state] = this.#supervisor.statesOf(id);
+    if (share !== undefined) return state?.status === "running" && this.#unreachable.hasAccepted(id, state.pid);
+    if (front === undefined) return true;
+    const report = this.#reports.get(front.id);
     return report?.backends.find((backend) => backend.id === id)?.accepting === true && this.#portConflicts.of(id) === undefined;
   }
 
@@ -301,13 +305,13 @@ export class Balancing implements Subsystem {
     for (const call of this.#watchers) call();
   }
 
-  /** Running instances of clusters with a shared socket. What is not known to accept nothing from it counts as accepting. */
+  /** Running instances of clusters with a shared socket. */
   #sharing(): readonly UnreachableInstance[] {
     return this.#specs.flatMap(({ id, share }) => {
       const [state] = share === undefined || this.#isClosed ? [] : this.#supervisor.statesOf(id);
       if (share === undefined || state?.status !== "running" || !isServing(state)) return [];
       const { pid } = state;
-      const accepts = (): boolean => waitsForConnections(pid, share.port) !== false;
+      const accepts = (): boolean | undefined => process.platform !== "linux" || waitsForConnections(pid, share.port);
       return [{ id, pid, port: share.port, shared: { address: addressText(share), accepts } }];
     });
   }
@@ -316,7 +320,7 @@ export class Balancing implements Subsystem {
   #idleSockets(): readonly Listening[] {
     const sharing = this.#sharing();
     const idle = sharing.filter(({ id }) => this.#unreachable.of(id) !== undefined).map(({ port }) => port);
-    const served = new Set(sharing.filter(({ id }) => this.#unreachable.hasAccepted(id)).map(({ port }) => port));
+    const served = new Set(sharing.filter(({ id, pid }) => this.#unreachable.hasAccepted(id, pid)).map(({ port }) => port));
     const ports = new Set(idle.filter((port) => !served.has(port)));
     const found = this.#specs.flatMap(({ share }) => (share !== undefined && ports.has(share.port) ? [share] : []));
     return [...new Map(found.map((share) => [share.port, share])).values()];

@@ -1,5 +1,6 @@
 /** Connection draining: an instance gets its stop signal when the balancer sends no new connections and it has accepted those on their way. */
 import { setTimeout as sleep } from "node:timers/promises";
+import type { ProcessSpec } from "../../config/spec.ts";
 import { allListeners, SHARED_SCAN_MS } from "../../os/listening-ports.ts";
 import { unlessShort } from "../../os/shortage.ts";
 import type { Spawner } from "../../supervisor/ports.ts";
@@ -13,8 +14,8 @@ const QUEUE_MS = 50;
 export type ConnectionDrainPorts = {
   /** Resolves when the balancer has applied the present states; undefined: there is no balancer. */
   readonly applied: () => Promise<void> | undefined;
-  /** The port of an instance. */
-  readonly port: (slot: string) => number | undefined;
+  /** The specification of an instance; undefined: it is gone. */
+  readonly find: (slot: string) => Pick<ProcessSpec, "cluster"> | undefined;
   readonly notes: NoteStore;
 };
 
@@ -47,13 +48,15 @@ export class ConnectionDrain {
     while (this.#isQueuing(slot) && performance.now() < limit);
     if (this.#pending.get(slot) === stop) this.#pending.delete(slot);
     this.#note();
+    // Its run may have ended meanwhile, and a reload removed it.
+    if (this.#ports.find(slot) === undefined) return;
     if (drain === true) this.spawner?.drain(slot, run);
     else this.spawner?.signal(slot, run, signal, to);
   }
 
   /** Connections wait in the accept queue, or it can't be looked up now. Where the kernel doesn't show queues, none are assumed. */
   #isQueuing(slot: string): boolean {
-    const port = this.#ports.port(slot);
+    const port = this.#ports.find(slot)?.cluster?.port;
     const listeners = unlessShort(() => allListeners({ maxAgeMs: SHARED_SCAN_MS }));
     return listeners?.some((listener) => listener.port === port && listener.queued > 0) ?? true;
   }

@@ -10,15 +10,17 @@ function rig(context: TestContext) {
   context.mock.method(performance, "now", () => now);
   const unreachable = new Map<string, UnreachableInstance>();
   const logged: string[] = [];
+  const accepted: true[] = [];
   const instances = new UnreachableInstances(
     () => [...unreachable.values()],
     (id, { severity, text }) => logged.push(`${id} ${severity}: ${text}`),
+    () => accepted.push(true),
   );
   const pass = (ms: number): void => {
     now += ms;
     context.mock.timers.tick(ms);
   };
-  return { instances, unreachable, logged, pass };
+  return { instances, unreachable, logged, accepted, pass };
 }
 
 /** A pid that no machine has. */
@@ -66,8 +68,8 @@ test("the port on which it listens instead is named", async (context) => {
   assert.match(logged[0] ?? "", new RegExp(`; it listens on (?:\\d+, )*${port}(?:,|$)`));
 });
 
-test("with a shared socket an instance is asked after five seconds, and again each second until it accepts; then no more", (context) => {
-  const { instances, unreachable, logged, pass } = rig(context);
+test("with a shared socket an instance is looked at until it accepts, after five seconds each second; then no more", (context) => {
+  const { instances, unreachable, logged, accepted, pass } = rig(context);
   let [isAccepting, asked] = [false, 0];
   const accepts = (): boolean => {
     asked += 1;
@@ -75,20 +77,36 @@ test("with a shared socket an instance is asked after five seconds, and again ea
   };
   unreachable.set("web-1", { id: "web-1", pid: PID, port: 3_000, shared: { address: "127.0.0.1:3000", accepts } });
   instances.check();
-  pass(UNREACHABLE_AFTER_MS - 1);
-  assert.deepEqual([asked, instances.of("web-1"), instances.hasAccepted("web-1")], [0, undefined, false]);
-  pass(1);
+  for (let ms = 0; ms < UNREACHABLE_AFTER_MS - 200; ms += 200) pass(200);
+  const inTime = asked;
+  assert.ok(inTime >= 20, `${inTime}`);
+  assert.deepEqual([instances.of("web-1"), instances.hasAccepted("web-1", PID)], [undefined, false]);
+  pass(200);
   const text = "accepts no connections from the shared socket 127.0.0.1:3000 (descriptor 3)";
-  assert.deepEqual([asked, logged, instances.of("web-1")], [1, [`web-1 warn: runs, but ${text}`], text]);
-  pass(1_000);
-  assert.deepEqual([asked, logged.length], [2, 1]);
+  assert.deepEqual([logged, instances.of("web-1")], [[`web-1 warn: runs, but ${text}`], text]);
+  const before = asked;
+  for (let ms = 0; ms < 5_000; ms += 100) pass(100);
+  assert.deepEqual([asked - before, logged.length, accepted.length], [5, 1, 0]);
   isAccepting = true;
   pass(1_000);
-  assert.deepEqual([asked, instances.of("web-1"), instances.hasAccepted("web-1")], [3, undefined, true]);
+  assert.deepEqual([instances.of("web-1"), instances.hasAccepted("web-1", PID), accepted.length], [undefined, true, 1]);
+  assert.equal(instances.hasAccepted("web-1", PID + 1), false, "another run");
+  const last = asked;
   pass(UNREACHABLE_AFTER_MS);
   instances.check();
-  assert.equal(asked, 3);
+  assert.equal(asked, last);
   unreachable.clear();
   instances.check();
-  assert.equal(instances.hasAccepted("web-1"), false);
+  assert.equal(instances.hasAccepted("web-1", PID), false);
+});
+
+test("where it can't be told whether an instance accepts, it counts as accepting after five seconds", (context) => {
+  const { instances, unreachable, logged, accepted, pass } = rig(context);
+  const shared = { address: "127.0.0.1:3000", accepts: () => undefined };
+  unreachable.set("web-1", { id: "web-1", pid: PID, port: 3_000, shared });
+  instances.check();
+  for (let ms = 0; ms < UNREACHABLE_AFTER_MS - 200; ms += 200) pass(200);
+  assert.equal(instances.hasAccepted("web-1", PID), false);
+  pass(400);
+  assert.deepEqual([instances.hasAccepted("web-1", PID), logged, accepted.length], [true, [], 1]);
 });

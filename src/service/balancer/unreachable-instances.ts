@@ -5,7 +5,8 @@ import { type LogLine, warn } from "../reporting/lifecycle-messages.ts";
 /** Time that an instance may take to listen before it is logged. Milliseconds. */
 export const UNREACHABLE_AFTER_MS = 5_000;
 
-/** How often an instance is asked again that accepted nothing from its shared socket. The balancer reports by itself. Milliseconds. */
+/** How often an instance is looked at that has accepted nothing from its shared socket, before and after that was logged. The balancer reports by itself. Milliseconds. */
+const LOOK_MS = 200;
 const RECHECK_MS = 1_000;
 
 /** A running instance that accepts no connections on its port, or may accept none from the shared socket. */
@@ -14,22 +15,28 @@ export type UnreachableInstance = {
   readonly pid: number;
   /** That of the shared socket, if there is one. */
   readonly port: number;
-  readonly shared?: { readonly address: string; readonly accepts: () => boolean };
+  readonly shared?: {
+    readonly address: string;
+    /** undefined: unknown. */
+    readonly accepts: () => boolean | undefined;
+  };
 };
 
-/** `accepts`: it was seen to accept from the shared socket, and is not asked again. */
-type ObservedSocket = { readonly pid: number; readonly at: number; text?: string; accepts?: true; isShared?: true };
+/** `lookAt`: when it is looked at next, if it has a shared socket. `accepts`: it was seen to accept from that, and is not looked at again. */
+type ObservedSocket = { readonly pid: number; readonly at: number; lookAt: number; text?: string; accepts?: true };
 
 export class UnreachableInstances {
   readonly #find: () => readonly UnreachableInstance[];
   readonly #write: (id: string, line: LogLine) => void;
+  readonly #onAccepts: () => void;
   readonly #observed = new Map<string, ObservedSocket>();
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
 
-  constructor(find: () => readonly UnreachableInstance[], write: (id: string, line: LogLine) => void) {
+  constructor(find: () => readonly UnreachableInstance[], write: (id: string, line: LogLine) => void, onAccepts: () => void) {
     this.#find = find;
     this.#write = write;
+    this.#onAccepts = onAccepts;
   }
 
   /** Called when an instance has come up or no longer accepts. */
@@ -40,11 +47,13 @@ export class UnreachableInstances {
     const ids = new Set(unreachable.map(({ id }) => id));
     for (const id of this.#observed.keys()) if (!ids.has(id)) this.#observed.delete(id);
     for (const instance of unreachable) {
-      const known = this.#observed.get(instance.id);
-      if (known?.pid !== instance.pid) this.#observed.set(instance.id, { pid: instance.pid, at: now });
-      else if (known.accepts !== true && now - known.at >= UNREACHABLE_AFTER_MS) this.#examine(known, instance);
+      const before = this.#observed.get(instance.id);
+      const known = before?.pid === instance.pid ? before : { pid: instance.pid, at: now, lookAt: now };
+      this.#observed.set(instance.id, known);
+      if (known.accepts !== true && instance.shared !== undefined && now >= known.lookAt) this.#look(known, instance.shared, now);
+      if (known.accepts !== true && known.text === undefined && now - known.at >= UNREACHABLE_AFTER_MS) this.#examine(known, instance);
     }
-    this.#arm(now);
+    this.#arm(now, unreachable);
   }
 
   /** The problem of this instance; undefined: none is known. */
@@ -53,8 +62,9 @@ export class UnreachableInstances {
   }
 
   /** Whether the run was seen to accept from its shared socket. */
-  hasAccepted(id: string): boolean {
-    return this.#observed.get(id)?.accepts === true;
+  hasAccepted(id: string, pid: number): boolean {
+    const known = this.#observed.get(id);
+    return known?.pid === pid && known.accepts === true;
   }
 
   stop(): void {
@@ -62,16 +72,18 @@ export class UnreachableInstances {
     clearTimeout(this.#timer);
   }
 
+  /** Where it can't be told, the run counts as accepting after some time. */
+  #look(known: ObservedSocket, { accepts }: NonNullable<UnreachableInstance["shared"]>, now: number): void {
+    known.lookAt = now + (known.text === undefined ? LOOK_MS : RECHECK_MS);
+    if (!(accepts() ?? now - known.at >= UNREACHABLE_AFTER_MS)) return;
+    known.accepts = true;
+    delete known.text;
+    this.#onAccepts();
+  }
+
   #examine(known: ObservedSocket, { id, pid, port, shared }: UnreachableInstance): void {
-    if (shared?.accepts() === true) {
-      known.accepts = true;
-      delete known.text;
-      return;
-    }
-    if (known.text !== undefined) return;
     const ports = listensOn(pid).filter((each) => shared === undefined || each !== String(port));
     const others = ports.length === 0 ? "" : `; it listens on ${ports.join(", ")}`;
-    if (shared !== undefined) known.isShared = true;
     known.text =
       shared === undefined
         ? `accepts no connections on its port 127.0.0.1:${port} (PROCMAN_CLUSTER_PORT)${others}`
@@ -79,11 +91,13 @@ export class UnreachableInstances {
     this.#write(id, warn(`runs, but ${known.text}`));
   }
 
-  #arm(now: number): void {
+  #arm(now: number, instances: readonly UnreachableInstance[]): void {
     clearTimeout(this.#timer);
-    const times = [...this.#observed.values()].flatMap(({ at, text, accepts, isShared }) => {
-      if (text === undefined) return accepts === true ? [] : [at + UNREACHABLE_AFTER_MS];
-      return isShared === true ? [now + RECHECK_MS] : [];
+    const times = instances.flatMap(({ id, shared }) => {
+      const known = this.#observed.get(id);
+      if (known === undefined || known.accepts === true) return [];
+      if (shared !== undefined) return [known.lookAt];
+      return known.text === undefined ? [known.at + UNREACHABLE_AFTER_MS] : [];
     });
     if (times.length === 0) return;
     const next = Math.min(...times) - now;

@@ -54,6 +54,11 @@ export class ActiveConfig {
     return this.#specs.configured(id);
   }
 
+  /** Of a process or one of its slots; undefined: it is gone. */
+  find(slot: string): ProcessSpec | undefined {
+    return this.#specs.find(slot);
+  }
+
   /** Of a process or one of its slots. */
   spec(slot: string): ProcessSpec {
     return this.#specs.of(slot);

@@ -15,6 +15,7 @@ export type ActionPorts = {
   /** Processes that are no longer in the configuration but still being stopped. */
   readonly removing: () => readonly ProcessSpec[];
   readonly operations: Operations;
+  readonly balancing: Target["balancing"];
   readonly rollingRestarts: Pick<RollingRestarts, "check" | "begin">;
   /** Records that this caller requested the next end of the process's run. */
   readonly recordRequester: (id: string, caller: Caller) => void;
@@ -57,9 +58,11 @@ export class Actions {
     const { id, action, isHard = false } = request;
     const isRolling = action === "restart" && !isHard && found[0]?.id !== id;
     const { processes, restarts } = isRolling ? this.#restart(found, request) : this.#atOnce(found, request);
-    const { supervisor, spec, reason, lastEnd } = this.#ports;
-    const isRolled = ({ id: each }: Process): boolean => isRolling && spec(each).cluster !== undefined;
-    const target = watchTarget({ action, processes, reason, lastEnd }, isRolled);
+    const { supervisor, spec } = this.#ports;
+    // Now: a reload may remove instances meanwhile.
+    const instances = new Set(processes.filter(({ id: each }) => spec(each).cluster !== undefined));
+    const isRolled = (process: Process): boolean => isRolling && instances.has(process);
+    const target = watchTarget({ ...this.#ports, action, processes }, isRolled);
     const [rolled, others] = [processes.filter(isRolled), processes.filter((process) => !isRolled(process))];
     const waitFor = (part: readonly Process[], options: ActOptions): Promise<void> =>
       waitForTarget(supervisor, { ...target, processes: part }, options);

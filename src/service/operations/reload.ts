@@ -23,7 +23,7 @@ import type { Operation, Operations } from "./operations.ts";
 import { addedFronts, checkPorts } from "./port-check.ts";
 import { orderByPorts, planReload, rollingIds, summary } from "./reload-plan.ts";
 import type { Target } from "./target-wait.ts";
-import { type Instances, waitForReload, waitInRotation } from "./wait.ts";
+import { type Instances, waitForReload, waitUntilServing } from "./wait.ts";
 
 const DEFAULT_STEADY_MS = 1_000;
 
@@ -34,7 +34,7 @@ export type ReloadOptions = {
   readonly profile?: string | undefined;
   /** Reload whenever the file changes. */
   readonly watchFile?: boolean | undefined;
-  /** A process without `minUptimeMs`, readiness check and load balancer counts as up after this time. Milliseconds, default 1000. */
+  /** Default of `minUptimeMs`. Milliseconds, default 1000. */
   readonly steadyMs?: number | undefined;
 };
 
@@ -125,7 +125,7 @@ export class Reloads implements Subsystem {
    * @throws {ProcmanError} those of `plan`; `reload-running`, `roll-running`; with `waitSeconds` also `reload-failed`, `wait-timeout`
    */
   async reload(why: string, { waitSeconds, signal, ...options }: ActOptions & PlanOptions = {}): Promise<PlanRecord> {
-    const { operations, supervisor, commit, steadyMs = DEFAULT_STEADY_MS } = this.#ports;
+    const { operations, commit, steadyMs = DEFAULT_STEADY_MS } = this.#ports;
     operations.check({ kind: "reload", targets: [] }, "reload");
     const config = this.#read(options);
     const fronts = this.#addedFronts(config);
@@ -135,7 +135,7 @@ export class Reloads implements Subsystem {
     const work = this.#start(why, config, plan);
     await commit();
     if (waitSeconds === undefined) return plan;
-    const end = { plan, work, supervisor, steadyMs, whyNotUp: (id: string) => this.#whyNotUp(id) };
+    const end = { plan, work, instances: this.#ports, steadyMs, whyNotUp: (id: string) => this.#whyNotUp(id) };
     return waitForReload(end, waitSeconds, [this.#abort.signal, ...(signal === undefined ? [] : [signal])]);
   }
 
@@ -234,7 +234,7 @@ export class Reloads implements Subsystem {
     let isRolling = initial.current !== undefined;
     for (let state: RolloutState | undefined = initial; state !== undefined; ) {
       const { from, current }: RolloutState = state;
-      const isUp: boolean = current === undefined || (await waitInRotation(this.#ports, current, { steadyMs, signal }));
+      const isUp: boolean = current === undefined || (await waitUntilServing(this.#ports, current, { steadyMs, signal }));
       if (signal.aborted) return problem;
       if (!isUp && current !== undefined && from !== undefined) {
         problem = `Cannot reload: "${current}" did not come up with the new configuration: it ${this.#whyNotUp(current)}; the previous configuration is restored`;

@@ -22,7 +22,8 @@ const FAILED = {
 } as const satisfies FromKeeper;
 
 async function rolling(context: TestContext, stateDir = folder(context), snapshot?: Snapshot) {
-  const rig = startService(context, configOf(stateDir, [web]), snapshot, { steadyMs: 50 });
+  const file = { now: configOf(stateDir, [web]) };
+  const rig = startService(context, file.now, snapshot, { steadyMs: 50, source: () => file.now });
   if (snapshot === undefined) rig.tell(...INSTANCES.map((id) => spawned(id)));
   await new Promise((resolve) => setImmediate(resolve));
   const notes = rig.channel.notes;
@@ -50,7 +51,10 @@ async function rolling(context: TestContext, stateDir = folder(context), snapsho
       notes: { ...notes, ...rig.channel.notes },
     };
   };
-  return { ...rig, requests, logged, change, ends, up, restart, tellsOf, killed };
+  const write = (...processes: readonly RawProcess[]): void => {
+    file.now = configOf(stateDir, processes);
+  };
+  return { ...rig, write, requests, logged, change, ends, up, restart, tellsOf, killed };
 }
 
 test("a changed file restarts one instance after another; each log line names the file", async (context) => {
@@ -157,4 +161,33 @@ test("a service that is killed during a rolling restart: the next one resumes it
     rig.logged().filter((line) => line.startsWith("restarts")),
     ["restarts: src/a.ts has changed", "restarts: src/b.ts has changed"],
   );
+});
+
+for (const [what, left] of [
+  ["the instance that a rolling restart waits for", [{ ...web, cluster: { instances: 2 } }]],
+  ["the whole cluster", []],
+] as const)
+  test(`a reload removes ${what}: the rolling restart ends without a failure, and the service goes on`, async (context) => {
+    const rig = await rolling(context);
+    rig.change("src/a.ts");
+    for (const id of ["web-1", "web-2"]) await rig.restart(id);
+    await rig.ends("web-3", 2);
+    rig.up("web-3", 2);
+    rig.write(...left);
+    void rig.service.reloads.reload("test");
+    await eventually(() => rig.requests().includes("signal web-3 2") || undefined);
+    for (const id of left.length === 0 ? INSTANCES : ["web-3"]) rig.tell(exited(id, 2));
+    await eventually(() => rig.channel.notes[":rolls"] === "" || undefined);
+    const names = (): string => rig.service.supervisor.processes.map(({ id }) => id).join();
+    await eventually(() => names() === (left.length === 0 ? "" : "web-1,web-2") || undefined);
+    assert.ok(!rig.channel.printed.some((line) => /any further|bug/.test(line)), rig.channel.printed.join("\n"));
+  });
+
+test("a bug in a rolling restart for a changed file ends that alone, and is logged", async (context) => {
+  const rig = await rolling(context);
+  context.mock.method(rig.service.operations, "blockingOperation", () => assert.fail("a bug"));
+  context.mock.method(rig.service.supervisor, "isRemoved", () => assert.fail("another bug"));
+  rig.change("src/a.ts");
+  await rig.tellsOf(/^Cannot restart "web" any further: this is a bug: AssertionError/);
+  assert.equal(rig.channel.notes[":rolls"], "");
 });

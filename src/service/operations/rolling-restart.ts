@@ -10,9 +10,9 @@ import { whyNotUp } from "../reporting/status-text.ts";
 import type { Subsystem } from "../subsystem.ts";
 import type { Operation, Operations } from "./operations.ts";
 import { type ClusterRestarts, isProcessUnderWay, precedingRestarts } from "./rollout-order.ts";
-import { type Instances, isStable, isStartingOrRunning, waitInRotation, whenAborted } from "./wait.ts";
+import { type Instances, isStable, isStartingOrRunning, waitUntilServing, whenAborted } from "./wait.ts";
 
-/** An instance without readiness check and load balancer counts as up after this time. Milliseconds. */
+/** An instance counts as up after it has served for this time, unless it has a `minUptimeMs`. Milliseconds. */
 const DEFAULT_STEADY_MS = 1_000;
 /** Most names of changed files that are passed on. */
 export const MAX_FILE_NAMES = 10;
@@ -141,7 +141,10 @@ export class RollingRestarts implements Subsystem {
       get pending() {
         return restart.state.pending;
       },
-      done: Promise.resolve().then(() => this.#run(restart)),
+      done: Promise.resolve()
+        .then(() => this.#run(restart))
+        // Nobody awaits the one for a changed file.
+        .catch((bug: Error) => this.#onBug(restart, bug)),
       cancel: (why) => this.#cancel(restart, why),
       abort: new AbortController(),
       state,
@@ -197,6 +200,15 @@ export class RollingRestarts implements Subsystem {
     return problem;
   }
 
+  #onBug(restart: RollingRestart, { stack }: Error): string {
+    const { unit } = restart.state;
+    const problem = `Cannot restart "${unit}" any further: this is a bug: ${stack}`;
+    this.#ports.log.write(unit, error(problem));
+    if (this.#running.get(unit) === restart) this.#remove(restart);
+    this.#note();
+    return problem;
+  }
+
   #cancel(restart: RollingRestart, why: string): void {
     const { unit, current } = restart.state;
     if (current.length > 0) this.#ports.log.write(unit, warn(`the rolling restart ends at ${quoted(current)}: ${why}`));
@@ -224,7 +236,7 @@ export class RollingRestarts implements Subsystem {
         if (signal.aborted) return undefined;
       }
     const { steadyMs = DEFAULT_STEADY_MS } = this.#ports;
-    for (const id of state.current) if (!(await waitInRotation(this.#ports, id, { steadyMs, signal }))) return id;
+    for (const id of state.current) if (!(await waitUntilServing(this.#ports, id, { steadyMs, signal }))) return id;
     return undefined;
   }
 

@@ -26,6 +26,8 @@ type InstanceCounts = ReadonlyMap<string, InstanceCount>;
 export type ScalerPorts = {
   readonly supervisor: Supervisor;
   readonly operations: Operations;
+  readonly spec: Target["spec"];
+  readonly balancing: Target["balancing"];
   readonly source?: ConfigSource | undefined;
   readonly activeConfig: ActiveConfig;
   readonly notes: NoteStore;
@@ -120,10 +122,10 @@ export class Scaler {
   }
 
   #resultOf(added: readonly Process[], removed: readonly Process[]): ScaleResult {
-    const { supervisor, reason, lastEnd } = this.#ports;
+    const { supervisor } = this.#ports;
     const targets = [
-      watchTarget({ action: "start", processes: added, reason, lastEnd }),
-      watchTarget({ action: "stop", processes: removed, reason, lastEnd }),
+      watchTarget({ ...this.#ports, action: "start", processes: added }),
+      watchTarget({ ...this.#ports, action: "stop", processes: removed }),
     ];
     return {
       added,

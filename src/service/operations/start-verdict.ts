@@ -3,40 +3,61 @@ import type { Incident } from "../../contract/records.ts";
 import type { Process } from "../../supervisor/process.ts";
 import { minUptimeOf } from "../../supervisor/restart-policy.ts";
 import type { SlotState } from "../../supervisor/states.ts";
+import { type ServingPorts, ServingTime } from "./serving.ts";
 
 /** A start that fails for lack of a socket or of processes is repeated for this time. Milliseconds. */
 const UNSTARTABLE_MS = 1_000;
 
-/** A number: it is running; it counts as up if it still does after this many milliseconds. */
+/** A number: it is running; look again after this many milliseconds. */
 export type StartVerdict = "up" | "failed" | "pending" | number;
+
+/** What a watch knows beside the process. */
+export type StartSource = ServingPorts & {
+  /** How its latest run has ended. */
+  readonly lastEnd: (id: string) => Pick<Incident, "cause" | "reason"> | undefined;
+};
 
 export class StartWatch {
   readonly #process: Process;
-  readonly #lastCause: () => Incident["cause"] | undefined;
+  readonly #source: StartSource;
+  readonly #serving: ServingTime;
   readonly #since = performance.now();
   /** More restarts than these mean that a run has failed since. */
   #restarts: number;
 
+  /** An earlier run may be unhealthy. */
+  readonly #run: number;
+
   /** Created right after the start was requested: that clears the count, unless the process was running already. */
-  constructor(process: Process, lastCause: () => Incident["cause"] | undefined = () => undefined) {
+  constructor(process: Process, source: StartSource) {
     this.#process = process;
-    this.#lastCause = lastCause;
+    this.#source = source;
+    this.#serving = new ServingTime(source);
+    this.#run = Math.max(0, ...process.states.map(({ status, run }) => (status === "running" ? run : 0)));
     this.#restarts = Math.max(0, ...process.states.map(({ status, restarts }) => (status === "running" ? restarts : 0)));
   }
 
   verdict(): StartVerdict {
-    const { states, isIdle, definition } = this.#process;
+    const { states, isIdle } = this.#process;
     if (this.#mayStartYet()) return "pending";
     if (states.some((state) => this.#hasFailed(state))) return "failed";
     if (isIdle) return states.some(isFinished) ? "up" : "failed";
     if (!states.some(({ status }) => status === "running") || !states.every(isSettled)) return "pending";
-    const restMs = definition.policy.readyMs === undefined ? minUptimeOf(definition.policy) - this.#process.uptimeMs : 0;
+    const restMs = this.#restMs();
     return restMs > 0 ? restMs : "up";
+  }
+
+  /** An instance must serve for its `minUptimeMs`, another process must be ready or run for that long. */
+  #restMs(): number {
+    const { id, uptimeMs, definition } = this.#process;
+    const minUptimeMs = minUptimeOf(definition.policy);
+    if (this.#source.spec(id).cluster !== undefined) return this.#serving.restMs(this.#process, minUptimeMs);
+    return definition.policy.readyMs === undefined ? minUptimeMs - uptimeMs : 0;
   }
 
   /** It could not be started, for example because another instance of its cluster has not ended yet; the policy tries again. */
   #mayStartYet(): boolean {
-    if (this.#lastCause() !== "unstartable" || performance.now() - this.#since > UNSTARTABLE_MS) return false;
+    if (this.#source.lastEnd(this.#process.id)?.cause !== "unstartable" || performance.now() - this.#since > UNSTARTABLE_MS) return false;
     const [state] = this.#process.states;
     if (state === undefined || state.status === "idle" || state.status === "stopping") return false;
     this.#restarts = Math.max(this.#restarts, state.restarts);
@@ -44,7 +65,9 @@ export class StartWatch {
   }
 
   /** While it is being stopped it has the count of its earlier runs. */
-  #hasFailed({ status, restarts }: SlotState): boolean {
+  #hasFailed(state: SlotState): boolean {
+    const { status, restarts, run } = state;
+    if (status === "running" && state.healthy === false && run !== this.#run) return true;
     return status === "backoff" || (restarts > this.#restarts && status !== "stopping" && status !== "idle");
   }
 }

@@ -1,29 +1,26 @@
 /** `?wait`: until the processes of an action are up or have ended, and until rolling restarts are over. */
 import { ProcmanError } from "../../base/errors.ts";
 import type { Action, ActOptions } from "../../contract/control.ts";
-import type { Incident } from "../../contract/records.ts";
 import type { Process } from "../../supervisor/process.ts";
 import type { SlotState } from "../../supervisor/states.ts";
 import type { Supervisor } from "../../supervisor/supervisor.ts";
-import { type StartVerdict, StartWatch } from "./start-verdict.ts";
+import { type StartSource, type StartVerdict, StartWatch } from "./start-verdict.ts";
 import { waitUntil, withTimeout } from "./wait.ts";
 
-export type Target = {
+export type Target = StartSource & {
   readonly action: Action;
   readonly processes: readonly Process[];
   /** Status text of a process. */
   readonly reason: (process: Process) => string;
-  /** How its latest run has ended. */
-  readonly lastEnd: (id: string) => Pick<Incident, "cause" | "reason"> | undefined;
 };
 
 type WatchedTarget = Target & { readonly verdict: (process: Process) => StartVerdict };
 
 /** To be called right after the action. `isRolled`: a rolling restart has made sure that it is up. */
 export function watchTarget(target: Target, isRolled: (process: Process) => boolean = () => false): WatchedTarget {
-  const { action, processes, lastEnd } = target;
+  const { action, processes } = target;
   if (!isStart(action)) return { ...target, verdict: (process) => endVerdict(process, action) };
-  const watches = new Map(processes.map((process) => [process, new StartWatch(process, () => lastEnd(process.id)?.cause)]));
+  const watches = new Map(processes.map((process) => [process, new StartWatch(process, target)]));
   const verdict = (process: Process): StartVerdict => {
     const found = watches.get(process)?.verdict() ?? "up";
     return typeof found === "number" && isRolled(process) ? "up" : found;
@@ -62,7 +59,7 @@ export async function waitForTarget(supervisor: Supervisor, target: WatchedTarge
     for (const process of waiting) checkAgainIn(settle(process));
     return waiting.size === 0 ? true : undefined;
   };
-  const work = waitUntil([supervisor], check, stop.signal);
+  const work = waitUntil([supervisor, target.balancing], check, stop.signal);
   const timedOut = (): ProcmanError => together([...failures, timeoutError(target, [...waiting], waitSeconds)]);
   try {
     await withTimeout(work, { waitSeconds, ...(signal && { signal }) }, timedOut);

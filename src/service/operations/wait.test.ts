@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { controlRig } from "../../../test/support/control-rig.ts";
+import { controlRig, EVEN } from "../../../test/support/control-rig.ts";
 import { FakeClock, FakeSpawner } from "../../../test/support/fakes.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { ProcessDefinition } from "../../supervisor/definition.ts";
 import { Supervisor } from "../../supervisor/supervisor.ts";
-import { waitInRotation, waitUntilUp } from "./wait.ts";
+import { waitUntilServing, waitUntilUp } from "./wait.ts";
 
 const policy = { restart: "never", restartLimit: 0, restartResetMs: 60_000, graceMs: 0, terminateMs: 30_000, timeoutMs: 0 } as const;
 const db: ProcessDefinition = { id: "db", autostart: true, overrun: false, policy: { ...policy, waits: false } };
@@ -26,7 +26,7 @@ test("a dependency that is coming up extends the wait; one that is over doesn't"
   supervisor.apply([db, web]);
   const { signal } = new AbortController();
   const timeouts = { steadyMs: 0, limitMs: 20, signal };
-  const up = waitUntilUp(supervisor, "web", timeouts);
+  const up = waitUntilUp({ supervisor, spec: () => ({}) as ProcessSpec, balancing: EVEN }, "web", timeouts);
   assert.equal(await Promise.race([up, sleep(100, "open")]), "open");
   // A busy machine: the limit is over before the start is carried out.
   const spawn = spawner.spawn.bind(spawner);
@@ -43,7 +43,11 @@ test("a dependency that is coming up extends the wait; one that is over doesn't"
     spawner.swept(id);
   }
   supervisor.find("web").start();
-  assert.equal(await waitUntilUp(supervisor, "web", timeouts), false, "db is not started");
+  assert.equal(
+    await waitUntilUp({ supervisor, spec: () => ({}) as ProcessSpec, balancing: EVEN }, "web", timeouts),
+    false,
+    "db is not started",
+  );
 });
 
 test("the wait for an instance behind the load balancer ends when the balancer reports that it sends connections", async () => {
@@ -57,15 +61,15 @@ test("the wait for an instance behind the load balancer ends when the balancer r
       return () => watchers.delete(call);
     },
   };
-  const spec = () => ({ policy, front: { id: "web" } }) as unknown as ProcessSpec;
+  const spec = () => ({ policy, cluster: {}, front: { id: "web" } }) as unknown as ProcessSpec;
   const { signal } = new AbortController();
-  const served = waitInRotation({ supervisor, spec, balancing }, "web", { steadyMs: 0, signal });
+  const served = waitUntilServing({ supervisor, spec, balancing }, "web", { steadyMs: 0, signal });
   assert.equal(await Promise.race([served, sleep(50, "pending")]), "pending");
   accepting.add("web");
   for (const call of watchers) call();
   assert.deepEqual([await served, watchers.size], [true, 0], "no watcher is left");
   accepting.clear();
-  const failing = waitInRotation({ supervisor, spec, balancing }, "web", { steadyMs: 0, signal });
+  const failing = waitUntilServing({ supervisor, spec, balancing }, "web", { steadyMs: 0, signal });
   await new Promise((resolve) => setImmediate(resolve));
   spawner.exit("web", 3);
   spawner.swept("web");

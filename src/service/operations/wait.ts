@@ -1,38 +1,30 @@
-/** The waits of operations: for a process to be up or in rotation, for the end of a reload. */
+/** The waits of operations: for a process to be up, for the end of a reload. */
 import { ProcmanError } from "../../base/errors.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { ActOptions } from "../../contract/control.ts";
 import type { PlannedChange, PlanRecord } from "../../contract/plan.ts";
-import { isUnderWay } from "../../supervisor/definition.ts";
 import type { Process } from "../../supervisor/process.ts";
 import type { SlotState } from "../../supervisor/states.ts";
 import type { Supervisor } from "../../supervisor/supervisor.ts";
+import { type ChangeSource, type ServingPorts, ServingTime } from "./serving.ts";
 
-/** Added to the limits for the previous run's end and for readiness: time that an instance may take to be in rotation. Milliseconds. */
-const IN_ROTATION_MS = 60_000;
+/** Added to the limits for the previous run's end and for readiness. Milliseconds. */
+const START_MS = 60_000;
+/** Time that an instance which is ready may take to get connections. Milliseconds. */
+const SERVING_MS = 60_000;
 /** The longest wait for a process that a reload starts. Milliseconds. */
 const RELOAD_LIMIT_MS = 3_600_000;
 
 export type Timeouts = {
-  /** A run must last this long to count as up. Milliseconds. */
+  /** Default of `minUptimeMs`. Milliseconds. */
   readonly steadyMs: number;
   /** Milliseconds; extended while it waits for dependencies that are coming up. */
   readonly limitMs: number;
   readonly signal: AbortSignal;
 };
 
-/** `watch` calls after each change, until the returned function is called. */
-type ChangeSource = { readonly watch: (call: () => void) => () => void };
-
-/** What a wait for an instance needs. */
-export type Instances = {
-  readonly supervisor: Supervisor;
-  readonly spec: (id: string) => ProcessSpec;
-  readonly balancing: ChangeSource & {
-    /** Whether the load balancer sends it connections. */
-    readonly accepts: (id: string) => boolean;
-  };
-};
+/** What a wait for a process needs. */
+export type Instances = ServingPorts & { readonly supervisor: Supervisor };
 
 type Verdict = "up" | "down" | "pending";
 
@@ -104,25 +96,32 @@ export function whenAborted(signal: AbortSignal): Promise<undefined> {
   return waitUntil<undefined>([], () => undefined, signal);
 }
 
-/** Resolves with whether the process has come up; on abort with `undefined`. */
-export function waitUntilUp(supervisor: Supervisor, id: string, { steadyMs, limitMs, signal }: Timeouts): Promise<boolean | undefined> {
-  const steady = new SteadyRun(steadyMs);
-  const limit = new Limit(limitMs);
-  let hasWaited = false;
+/** Resolves with whether the process has come up; on abort with `undefined`. One that was stopped or removed meanwhile has not failed. */
+export function waitUntilUp(instances: Instances, id: string, { steadyMs, limitMs, signal }: Timeouts): Promise<boolean | undefined> {
+  const { supervisor, balancing } = instances;
+  const serving = new ServingTime(instances);
+  let limit = new Limit(limitMs);
+  let [hasWaited, wasUp] = [false, false];
   return waitUntil(
-    [supervisor],
+    [supervisor, balancing],
     (checkAgainIn) => {
       const process = processIn(supervisor, id);
-      const verdict = restartVerdict(supervisor, id);
+      if (process === undefined || supervisor.isRemoved(process)) return true;
+      const verdict = restartVerdict(supervisor, process);
       if (verdict === "down") return false;
-      const restMs = steady.restMs(verdict === "up" ? process : undefined);
-      if (verdict === "up" && restMs <= 0) return true;
-      if (verdict === "up") checkAgainIn(restMs);
+      if (verdict === "up") {
+        if (process.isIdle) return true;
+        const restMs = serving.restMs(process, minUptimeFor(instances, process, steadyMs));
+        if (restMs <= 0) return true;
+        checkAgainIn(restMs);
+        if (!wasUp) limit = new Limit(servingLimitOf(instances.spec(id)));
+        wasUp = true;
+      }
       const waits = waitsForOthers(supervisor, id);
       // A start that has waited for others gets the whole limit.
-      const isBegun = hasWaited && process?.states[0]?.status !== "waiting";
+      const isBegun = hasWaited && process.states[0]?.status !== "waiting";
       hasWaited = waits;
-      if (limit.isOver && !waits && !isBegun) return false;
+      if (limit.isOver && !waits && !isBegun && !serving.isServing) return false;
       checkAgainIn(limit.restMs());
       return undefined;
     },
@@ -130,40 +129,36 @@ export function waitUntilUp(supervisor: Supervisor, id: string, { steadyMs, limi
   );
 }
 
-/** Resolves with whether a restarted instance is up and, behind a load balancer, gets connections. */
-export async function waitInRotation(instances: Instances, id: string, { steadyMs, signal }: Omit<Timeouts, "limitMs">): Promise<boolean> {
-  const { supervisor, balancing } = instances;
-  const process = processIn(supervisor, id);
+/** Resolves with whether a restarted instance is up: it serves, and has done so for its `minUptimeMs`. */
+export async function waitUntilServing(
+  instances: Instances,
+  id: string,
+  { steadyMs, signal }: Omit<Timeouts, "limitMs">,
+): Promise<boolean> {
+  const process = processIn(instances.supervisor, id);
   if (process === undefined) return true;
-  const { policy, front } = instances.spec(id);
-  const { graceMs, terminateMs, readyMs } = policy;
-  const limitMs = graceMs + terminateMs + (readyMs ?? 0) + IN_ROTATION_MS;
-  const isShown = readyMs !== undefined || front !== undefined;
-  if (!(await waitUntilUp(supervisor, id, { limitMs, signal, steadyMs: isShown ? 0 : (policy.minUptimeMs ?? steadyMs) }))) return false;
-  if (front === undefined) return true;
-  const limit = new Limit(IN_ROTATION_MS);
-  const accepts = await waitUntil(
-    [supervisor, balancing],
-    (checkAgainIn) => {
-      if (balancing.accepts(id)) return true;
-      // It may have failed or been stopped since.
-      if (startVerdict(processIn(supervisor, id)) === "down" || limit.isOver) return false;
-      if (!process.states.some(isUnderWay)) return true;
-      checkAgainIn(limit.restMs());
-      return undefined;
-    },
-    signal,
-  );
-  return accepts ?? true;
+  const { graceMs, terminateMs, readyMs = 0 } = process.definition.policy;
+  const limitMs = graceMs + terminateMs + readyMs + START_MS;
+  return (await waitUntilUp(instances, id, { limitMs, signal, steadyMs })) ?? true;
+}
+
+/** Time that a run must serve to count as up: an instance always, another process if it has no readiness check. Milliseconds. */
+function minUptimeFor({ spec }: Instances, { id, definition: { policy } }: Process, steadyMs: number): number {
+  const isShown = policy.readyMs !== undefined && spec(id).cluster === undefined;
+  return isShown ? 0 : (policy.minUptimeMs ?? steadyMs);
+}
+
+/** Time that a run which is ready may take to be healthy and to get connections. Milliseconds. */
+function servingLimitOf({ health }: ProcessSpec): number {
+  return SERVING_MS + (health === undefined ? 0 : health.startMs + health.failures * (health.intervalMs + health.timeoutMs));
 }
 
 export type RunningReload = {
   readonly plan: PlanRecord;
-  /** A run without readiness check and `minUptimeMs` counts as up after this time. Milliseconds. */
   readonly steadyMs: number;
   /** Resolves with the reason of its failure, or undefined. */
   readonly work: Promise<string | undefined>;
-  readonly supervisor: Supervisor;
+  readonly instances: Instances;
   readonly whyNotUp: (id: string) => string;
 };
 
@@ -197,36 +192,12 @@ export function isStable({ states: [state] }: Process): boolean {
 
 async function withStartProblem(
   change: PlannedChange,
-  { supervisor, steadyMs, whyNotUp }: RunningReload,
+  { instances, steadyMs, whyNotUp }: RunningReload,
   signal: AbortSignal,
 ): Promise<PlannedChange> {
   if ((change.action !== "start" && change.action !== "restart") || change.rolling) return change;
-  const { readyMs, minUptimeMs = steadyMs } = processIn(supervisor, change.process)?.definition.policy ?? {};
-  const timeouts = { steadyMs: readyMs === undefined ? minUptimeMs : 0, limitMs: RELOAD_LIMIT_MS, signal };
-  const up = await waitUntilUp(supervisor, change.process, timeouts);
+  const up = await waitUntilUp(instances, change.process, { steadyMs, limitMs: RELOAD_LIMIT_MS, signal });
   return up === false ? { ...change, problem: whyNotUp(change.process) } : change;
-}
-
-/** Measures how long the present run must still last to count as up. */
-class SteadyRun {
-  readonly #ms: number;
-  #run: number | undefined;
-  #since = 0;
-
-  constructor(ms: number) {
-    this.#ms = ms;
-  }
-
-  /** undefined (not up) resets the measure; a process that doesn't run need not last. */
-  restMs(process: Process | undefined): number {
-    const state = process?.states[0];
-    const run = state?.status === "running" ? state.run : undefined;
-    if (run !== this.#run) {
-      this.#run = run;
-      this.#since = performance.now();
-    }
-    return run === undefined ? 0 : this.#since + this.#ms - performance.now();
-  }
 }
 
 class Limit {
@@ -262,18 +233,18 @@ function waitsForOthers(supervisor: Supervisor, id: string): boolean {
 }
 
 /** A process that will restart with a dependency isn't up yet. */
-function restartVerdict(supervisor: Supervisor, id: string): Verdict {
-  return supervisor.willFollow(id) ? "pending" : startVerdict(processIn(supervisor, id));
+function restartVerdict(supervisor: Supervisor, process: Process): Verdict {
+  return supervisor.willFollow(process.id) ? "pending" : startVerdict(process);
 }
 
-/** A process that was stopped or removed meanwhile counts as up: it has not failed. */
-function startVerdict(process: Process | undefined): Verdict {
-  const state = process?.states[0];
+/** A process that was stopped meanwhile counts as up: it has not failed. */
+function startVerdict({ states: [state] }: Process): Verdict {
   if (state === undefined) return "up";
   if (state.status === "idle") return state.outcome.kind === "failed" || state.outcome.kind === "exhausted" ? "down" : "up";
   // The count was 0 at its start: a restart means that it has failed since.
   if (state.status === "backoff" || (state.restarts > 0 && state.status !== "stopping")) return "down";
   // `policy`: it is being stopped because a probe failed.
   if (state.status === "stopping") return state.next === "policy" ? "down" : "pending";
-  return state.status === "running" && state.ready ? "up" : "pending";
+  if (state.status !== "running") return "pending";
+  return state.healthy === false ? "down" : state.ready ? "up" : "pending";
 }

@@ -108,6 +108,7 @@ function watched(
   const notAsked = () => assert.fail("not asked for");
   const actions = new Actions({
     ...{ supervisor, spec, operations: new Operations(), rollingRestarts: { check: notAsked, begin: notAsked } },
+    balancing: { accepts: notAsked, watch: notAsked },
     removing: () => [],
     recordRequester: (id, caller) => incidents.recordRequester(id, caller),
     reason: (process) => records.of(process).reason,

@@ -218,9 +218,12 @@ export class KeeperSpawner implements Spawner {
     const { slot, run, at } = report;
     this.#restartOrders.delete(slot);
     this.#options.link.send({ t: "ack", slot, run });
-    const [on, ending] = [this.#on(slot, run), this.#endingOf(report)];
-    if (report.t === "exited" && report.followed) on?.endedAndRestarted(ending, at);
-    else on?.ended(ending, report.t === "exited" && report.survivors, at);
+    const on = this.#on(slot, run);
+    // Its process may be gone.
+    if (on === undefined) return;
+    const ending = this.#endingOf(report);
+    if (report.t === "exited" && report.followed) on.endedAndRestarted(ending, at);
+    else on.ended(ending, report.t === "exited" && report.survivors, at);
   }
 
   #endingOf(report: EndReport): ExitInfo {
