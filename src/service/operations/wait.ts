@@ -97,36 +97,15 @@ export function whenAborted(signal: AbortSignal): Promise<undefined> {
 }
 
 /** Resolves with whether the process has come up; on abort with `undefined`. One that was stopped or removed meanwhile has not failed. */
-export function waitUntilUp(instances: Instances, id: string, { steadyMs, limitMs, signal }: Timeouts): Promise<boolean | undefined> {
-  const { supervisor, balancing } = instances;
-  const serving = new ServingTime(instances);
-  let limit = new Limit(limitMs);
-  let [hasWaited, wasUp] = [false, false];
-  return waitUntil(
-    [supervisor, balancing],
-    (checkAgainIn) => {
-      const process = processIn(supervisor, id);
-      if (process === undefined || supervisor.isRemoved(process)) return true;
-      const verdict = restartVerdict(supervisor, process);
-      if (verdict === "down") return false;
-      if (verdict === "up") {
-        if (process.isIdle) return true;
-        const restMs = serving.restMs(process, minUptimeFor(instances, process, steadyMs));
-        if (restMs <= 0) return true;
-        checkAgainIn(restMs);
-        if (!wasUp) limit = new Limit(servingLimitOf(instances.spec(id)));
-        wasUp = true;
-      }
-      const waits = waitsForOthers(supervisor, id);
-      // A start that has waited for others gets the whole limit.
-      const isBegun = hasWaited && process.states[0]?.status !== "waiting";
-      hasWaited = waits;
-      if (limit.isOver && !waits && !isBegun && !serving.isServing) return false;
-      checkAgainIn(limit.restMs());
-      return undefined;
-    },
-    signal,
-  );
+export function waitUntilUp(instances: Instances, id: string, timeouts: Timeouts): Promise<boolean | undefined> {
+  const progress = new StartProgress(instances, id, timeouts);
+  const check = (checkAgainIn: (ms: number) => void): boolean | undefined => {
+    const found = progress.look();
+    if (typeof found === "boolean") return found;
+    checkAgainIn(found);
+    return undefined;
+  };
+  return waitUntil([instances.supervisor, instances.balancing], check, timeouts.signal);
 }
 
 /** Resolves with whether a restarted instance is up: it serves, and has done so for its `minUptimeMs`. */
@@ -198,6 +177,52 @@ async function withStartProblem(
   if ((change.action !== "start" && change.action !== "restart") || change.rolling) return change;
   const up = await waitUntilUp(instances, change.process, { steadyMs, limitMs: RELOAD_LIMIT_MS, signal });
   return up === false ? { ...change, problem: whyNotUp(change.process) } : change;
+}
+
+/** Of a start that is awaited. */
+class StartProgress {
+  readonly #instances: Instances;
+  readonly #id: string;
+  readonly #steadyMs: number;
+  readonly #serving: ServingTime;
+  #limit: Limit;
+  #hasWaited = false;
+  #wasUp = false;
+
+  constructor(instances: Instances, id: string, { steadyMs, limitMs }: Timeouts) {
+    this.#instances = instances;
+    this.#id = id;
+    this.#steadyMs = steadyMs;
+    this.#serving = new ServingTime(instances);
+    this.#limit = new Limit(limitMs);
+  }
+
+  /** Whether it has come up; a number: look again after this many milliseconds. */
+  look(): boolean | number {
+    const { supervisor } = this.#instances;
+    const process = processIn(supervisor, this.#id);
+    if (process === undefined || supervisor.isRemoved(process)) return true;
+    const verdict = restartVerdict(supervisor, process);
+    if (verdict === "down") return false;
+    const restMs = verdict === "up" ? this.#restMs(process) : Number.POSITIVE_INFINITY;
+    if (restMs <= 0) return true;
+    return this.#isLate(process) ? false : Math.min(restMs, this.#limit.restMs());
+  }
+
+  #restMs(process: Process): number {
+    if (process.isIdle) return 0;
+    if (!this.#wasUp) this.#limit = new Limit(servingLimitOf(this.#instances.spec(process.id)));
+    this.#wasUp = true;
+    return this.#serving.restMs(process, minUptimeFor(this.#instances, process, this.#steadyMs));
+  }
+
+  #isLate(process: Process): boolean {
+    const waits = waitsForOthers(this.#instances.supervisor, process.id);
+    // A start that has waited for others gets the whole limit.
+    const isBegun = this.#hasWaited && process.states[0]?.status !== "waiting";
+    this.#hasWaited = waits;
+    return this.#limit.isOver && !waits && !isBegun && !this.#serving.isServing;
+  }
 }
 
 class Limit {
