@@ -22,6 +22,8 @@ export type Dependency = {
 
 export type ProcessDefinition = {
   readonly id: string;
+  /** That it is an instance of. */
+  readonly cluster?: string;
   readonly policy: Policy;
   readonly autostart: boolean;
   /** Whether another run may start while one is active. */

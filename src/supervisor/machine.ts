@@ -138,9 +138,8 @@ function onSpawned(state: SlotState, pid: number, at: number, policy: Policy): M
 function onReport(state: RunningState, input: MachineInput & { readonly type: "ready" | "health" | "fault" }, policy: Policy): MachineStep {
   if (input.type === "ready") return stay(state.ready ? state : { ...state, ready: true });
   if (input.type === "fault") return stopRun(state, { next: "policy", cause: input.fault }, { at: input.at, policy });
-  if (state.healthy === input.good) return stay(state);
-  const known = { ...state, healthy: input.good };
-  if (input.good || !wantsRestart(policy, true)) return stay(known);
+  const known = state.healthy === input.good ? state : { ...state, healthy: input.good };
+  if (input.good || input.held === true || !wantsRestart(policy, true)) return stay(known);
   return stopRun(known, { next: "policy", cause: "unhealthy" }, { at: input.at, policy });
 }
 

@@ -12,6 +12,8 @@ export type ProcessPorts = {
   readonly notice: (id: string, notice: ProcessEvent) => void;
   /** Whether a dependent is being stopped and must exit first. */
   readonly hasRunningDependents: (id: string) => boolean;
+  /** Why this instance of a cluster is not restarted though it is unhealthy; undefined: it may be. */
+  readonly healthHold: (id: string) => string | undefined;
   /** Absent: nothing outlives a reboot. */
   readonly lasting?: LastingRequests;
 };

@@ -1,5 +1,6 @@
 /** A process of the configuration: its slots, block and schedules. */
 import { ProcmanError } from "../base/errors.ts";
+import { isOutForHealth } from "./cluster-health.ts";
 import { type Change, effectOf, followedIn, hasRun, isUnderWay, type ProcessDefinition, schedulesOf } from "./definition.ts";
 import { effectOn, type FileChange, type FileEffect } from "./file-change.ts";
 import { missedSchedules } from "./missed-runs.ts";
@@ -110,7 +111,8 @@ export class Process {
 
   /** Passes the result of a probe to the run. */
   report(slot: string, report: Report & { readonly type: "ready" | "health" | "fault" }): void {
-    this.#slots.find(({ id }) => id === slot)?.post(report);
+    const held = report.type === "health" && !report.good && this.#ports.healthHold(this.id) !== undefined;
+    this.#slots.find(({ id }) => id === slot)?.post(held ? { ...report, held } : report);
   }
 
   stop(): void {
@@ -121,6 +123,11 @@ export class Process {
   /** What it waited for has happened. */
   resume(type: "dependencies-ready" | "dependents-gone"): void {
     for (const slot of this.#slots) slot.post({ type });
+  }
+
+  /** What has kept it from being healthy is over: it need not wait for its restart any longer. */
+  endHealthBackoff(): void {
+    for (const slot of this.#slots) if (isOutForHealth(slot.state)) slot.post({ type: "timer", run: slot.state.run, name: "restart" });
   }
 
   /** Restarts it because its dependency `id` was restarted. */

@@ -112,7 +112,8 @@ export type Report =
   | { readonly type: "spawned"; readonly run: number; readonly pid: number }
   | { readonly type: "ready"; readonly run: number }
   | { readonly type: "fault"; readonly run: number; readonly fault: RunFault }
-  | { readonly type: "health"; readonly run: number; readonly good: boolean }
+  /** `held`: an unhealthy run is not stopped now; each further check reports it again. */
+  | { readonly type: "health"; readonly run: number; readonly good: boolean; readonly held?: boolean }
   | {
       readonly type: "ended";
       readonly run: number;

@@ -1,13 +1,15 @@
 /** The registry of all processes: takes commands by id, starts in order, stops in reverse order. */
 import { ProcmanError } from "../base/errors.ts";
+import { healthHold, isAllUnhealthy } from "./cluster-health.ts";
 import type { Change, Dependency, ProcessDefinition } from "./definition.ts";
 import { Dependencies, inStartOrder, type Obstacle } from "./dependencies.ts";
 import { Process } from "./process.ts";
 import type { ProcessPorts } from "./process-ports.ts";
+import type { Transition } from "./slot.ts";
 import type { ProcessSnapshot } from "./snapshot.ts";
 import type { SlotState } from "./states.ts";
 
-export type SupervisorPorts = Omit<ProcessPorts, "hasRunningDependents"> & {
+export type SupervisorPorts = Omit<ProcessPorts, "hasRunningDependents" | "healthHold"> & {
   /** A removed process has exited and was forgotten. */
   readonly removed: (id: string) => void;
   /** Whether a rollout or rolling restart will restart the process: then a restarted dependency does not restart it. Call `reevaluate` when the answer changes. */
@@ -29,6 +31,7 @@ export class Supervisor {
     this.#ports = {
       ...ports,
       hasRunningDependents: (id) => this.#dependencies.runningDependents(id).length > 0,
+      healthHold: (id) => this.healthHold(id),
       notice: (id, notice) => {
         ports.notice(id, notice);
         // A dependency may have been restarted meanwhile.
@@ -39,6 +42,7 @@ export class Supervisor {
         for (const call of this.#watchers) call();
         const id = transition.slot.split(":", 1)[0] as string;
         this.#dependencies.touch(id);
+        if (isHealthyAgain(transition)) for (const other of this.#siblings(id)) other.endHealthBackoff();
         if (transition.to.status === "idle") this.#onIdle(id);
       },
     };
@@ -156,6 +160,16 @@ export class Supervisor {
     return this.#dependencies.willFollow(id);
   }
 
+  /** Why this unhealthy instance is not restarted; undefined: it may be. */
+  healthHold(id: string): string | undefined {
+    return healthHold(this.#siblings(id));
+  }
+
+  /** Whether no other instance of its cluster is healthy, though others run or are about to. */
+  areOthersUnhealthy(id: string): boolean {
+    return isAllUnhealthy(this.#siblings(id));
+  }
+
   /** The dependents that must exit before this process. */
   runningDependents(id: string): readonly string[] {
     return this.#dependencies.runningDependents(id);
@@ -170,6 +184,13 @@ export class Supervisor {
   /** Drops all timers and ignores all inputs; what is running keeps running. */
   dispose(): void {
     for (const process of this.processes) process.dispose();
+  }
+
+  /** The other instances of its cluster. */
+  #siblings(id: string): readonly Process[] {
+    const cluster = this.#processes.get(id)?.definition.cluster;
+    if (cluster === undefined) return [];
+    return this.processes.filter((each) => each.id !== id && each.definition.cluster === cluster && !this.#leaving.has(each.id));
   }
 
   #update(definition: ProcessDefinition, change: Change | undefined): void {
@@ -208,4 +229,8 @@ export class Supervisor {
       resolve();
     }
   }
+}
+
+function isHealthyAgain({ from, to }: Transition): boolean {
+  return from.status === "running" && from.healthy === false && to.status === "running" && to.healthy === true;
 }

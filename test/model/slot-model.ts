@@ -79,6 +79,7 @@ function moves({ state, os }: World, policy: Policy, free: boolean): Move[] {
       add("ready", { type: "ready", run } as MachineInput);
       if (policy.readyMs !== undefined)
         for (const good of [false, true]) add(`health ${good}`, { type: "health", run, good } as MachineInput);
+      if (policy.readyMs !== undefined) add("health held", { type: "health", run, good: false, held: true } as MachineInput);
     }
   }
   // Processes left behind end at any time, at the latest by SIGKILL.
@@ -154,6 +155,7 @@ export function checkSlot(policy: Policy): { readonly states: number; readonly s
     holds(canContinue, () => `stuck: ${show(world)}`);
     for (const move of moves(world, policy, true)) {
       const next = apply(world, move, policy, move.os);
+      if (move.name === "health held") holds(next.state.status === world.state.status, () => `${move.name} stopped ${show(world)}`);
       if (move.name.startsWith("stale")) holds(next.state === world.state, () => `${move.name} moved ${show(world)}`);
       steps++;
       if (next.state === world.state && next.os === world.os) continue;

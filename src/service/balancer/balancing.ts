@@ -246,7 +246,7 @@ export class Balancing implements Subsystem {
     }
     // Instances being removed get no new connections and keep the ones they have.
     for (const { id, front, cluster } of this.#config.removing) {
-      const state = backendState(this.#supervisor.statesOf(id)) === "down" ? "down" : "draining";
+      const state = this.#stateOf(id) === "down" ? "down" : "draining";
       if (cluster?.port !== undefined) fronts.get(front?.id ?? "")?.backends.push({ id, port: cluster.port, state });
     }
     const shared = new Set(this.#specs.map(({ share }) => share?.port));
@@ -262,15 +262,29 @@ export class Balancing implements Subsystem {
     const accepted = new Map(before?.backends.map(({ id, accepting }) => [id, accepting]));
     const known = new Set(this.#specs.filter((spec) => spec.front?.id === front).map(({ id }) => id));
     for (const { id, accepting } of backends) {
-      if (!known.has(id) || accepting === (accepted.get(id) ?? false) || backendState(this.#supervisor.statesOf(id)) !== "up") continue;
+      if (!known.has(id) || accepting === (accepted.get(id) ?? false) || this.#stateOf(id) !== "up") continue;
       if (accepting && this.#portConflicts.check(id) !== undefined) continue;
       this.#ports.publishState(id, accepting ? "accepts connections" : "refuses connections; others get them");
     }
   }
 
+  #stateOf(id: string): BackendState {
+    const states = this.#supervisor.statesOf(id);
+    if (states.some((state) => this.#isServing(id, state))) return "up";
+    // An instance that is not ready or not healthy keeps its connections.
+    return states.some((state) => "pid" in state && !("ending" in state)) ? "draining" : "down";
+  }
+
+  /** Whether it may get connections. While no other instance is healthy, an unhealthy one may. */
+  #isServing(id: string, state: SlotState): boolean {
+    // It waits for its dependents to end; they may still need it.
+    if (state.status === "stopping") return state.phase === "waiting-dependents";
+    return state.status === "running" && state.ready && (state.healthy !== false || this.#supervisor.areOthersUnhealthy(id));
+  }
+
   /** An instance whose port another program has gets no connections. */
   #backendState(id: string): BackendState {
-    const state = backendState(this.#supervisor.statesOf(id));
+    const state = this.#stateOf(id);
     return state === "up" && this.#portConflicts.of(id) !== undefined ? "draining" : state;
   }
 
@@ -309,7 +323,7 @@ export class Balancing implements Subsystem {
   #sharing(): readonly UnreachableInstance[] {
     return this.#specs.flatMap(({ id, share }) => {
       const [state] = share === undefined || this.#isClosed ? [] : this.#supervisor.statesOf(id);
-      if (share === undefined || state?.status !== "running" || !isServing(state)) return [];
+      if (share === undefined || state?.status !== "running" || !this.#isServing(id, state)) return [];
       const { pid } = state;
       const accepts = (): boolean | undefined => process.platform !== "linux" || waitsForConnections(pid, share.port);
       return [{ id, pid, port: share.port, shared: { address: addressText(share), accepts } }];
@@ -341,16 +355,11 @@ export class Balancing implements Subsystem {
   #findUnreachable(): readonly UnreachableInstance[] {
     return this.#specs.flatMap(({ id, front, cluster }) => {
       const [state] = front === undefined || this.#isClosed ? [] : this.#supervisor.statesOf(id);
-      if (state?.status !== "running" || !isServing(state) || this.accepts(id) || this.#portConflicts.of(id) !== undefined) return [];
+      if (state?.status !== "running" || !this.#isServing(id, state) || this.accepts(id) || this.#portConflicts.of(id) !== undefined)
+        return [];
       return [{ id, pid: state.pid, port: cluster?.port ?? 0 }];
     });
   }
-}
-
-function backendState(states: readonly SlotState[]): BackendState {
-  if (states.some(isServing)) return "up";
-  // An instance that is not ready or not healthy keeps its connections.
-  return states.some((state) => "pid" in state && !("ending" in state)) ? "draining" : "down";
 }
 
 /** It runs, or is about to: then clients may wait for it. */
@@ -359,11 +368,4 @@ function isExpected(states: readonly SlotState[]): boolean {
     if (state.status !== "stopping") return state.status !== "idle";
     return state.next !== "idle" || state.phase === "waiting-dependents";
   });
-}
-
-/** Whether it may get connections. */
-function isServing(state: SlotState): boolean {
-  // It waits for its dependents to end; they may still need it.
-  if (state.status === "stopping") return state.phase === "waiting-dependents";
-  return state.status === "running" && state.ready && state.healthy !== false;
 }

@@ -1,4 +1,4 @@
-/** What a process waits for: its dependencies before a start, its dependents before a stop. */
+/** What a process waits for: its dependencies before a start, its dependents before a stop, the other instances before a restart for its health. */
 import type { Dependency } from "../../supervisor/definition.ts";
 import type { Obstacle } from "../../supervisor/dependencies.ts";
 import type { SlotState } from "../../supervisor/states.ts";
@@ -11,13 +11,15 @@ export type DependencyStatus = {
   readonly skip?: Skip;
   /** Dependents that must end before it: `web, mail`. */
   readonly holding?: string;
+  /** Why it is not restarted, though it is unhealthy. */
+  readonly healthHold?: string;
 };
 
 /** `path`: from its dependency to the one that has failed. */
 export type Skip = { readonly path: readonly string[]; readonly text: string };
 
 type DependencySource = {
-  readonly supervisor: Pick<Supervisor, "find" | "unmetBy" | "lossOf" | "runningDependents">;
+  readonly supervisor: Pick<Supervisor, "find" | "unmetBy" | "lossOf" | "runningDependents" | "healthHold">;
   /** Status text of a process. */
   readonly reasonOf: (id: string) => string;
 };
@@ -37,6 +39,8 @@ export function withDependencyStatus<T extends object>(
       ...(loss === undefined ? {} : { skip: { path: loss.path, text: skipText(loss, reasonOf) } }),
     };
   }
+  const healthHold = states.some(isUnhealthy) ? supervisor.healthHold(id) : undefined;
+  if (healthHold !== undefined) return { ...subject, healthHold };
   return states.some(waitsForDependents) ? { ...subject, holding: supervisor.runningDependents(id).join(", ") } : subject;
 }
 
@@ -48,6 +52,10 @@ function skipText({ path, members: [failed = ""] }: Obstacle, reasonOf: (id: str
 
 function dependencyText({ id, condition }: Dependency): string {
   return `${id} (${condition})`;
+}
+
+function isUnhealthy(state: SlotState): boolean {
+  return state.status === "running" && state.healthy === false;
 }
 
 function waitsForDependents(state: SlotState): boolean {

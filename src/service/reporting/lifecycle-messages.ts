@@ -3,7 +3,7 @@
 import { duration } from "../../base/quantity.ts";
 import { hasRun } from "../../supervisor/definition.ts";
 import { faultOf } from "../../supervisor/machine.ts";
-import { isSuccess, type Policy, stopSignalOf } from "../../supervisor/restart-policy.ts";
+import { isSuccess, type Policy, stopSignalOf, wantsRestart } from "../../supervisor/restart-policy.ts";
 import type { Transition } from "../../supervisor/slot.ts";
 import type { ExitInfo, Occupied, RunFault, RunningState, SlotState, Sweeping } from "../../supervisor/states.ts";
 import type { DependencyStatus } from "./dependency-status.ts";
@@ -105,12 +105,15 @@ function probeMessage(from: RunningState, to: RunningState, at: number, subject:
   if (to.ready && !from.ready) return info(`ready after ${duration(at - to.since)}`);
   if (to.healthy === from.healthy) return undefined;
   if (to.healthy === true) return from.healthy === undefined ? undefined : info("is healthy again");
-  return warn(`is not healthy${inParentheses(trouble)}; not restarted, ${whyNoRestart(subject)}`);
+  return warn(`is not healthy${inParentheses(trouble)}; not restarted${whyNoRestart(subject)}`);
 }
 
-function whyNoRestart({ blocked, noRestartBy }: MessageContext): string {
-  if (blocked) return "as it is blocked";
-  return noRestartBy === undefined ? "as it has no restart policy" : `because of ${noRestartBy}`;
+/** Of an unhealthy run that goes on. */
+export function whyNoRestart({ blocked, noRestartBy, healthHold, policy }: MessageContext): string {
+  if (blocked) return ", as it is blocked";
+  if (noRestartBy !== undefined) return `, because of ${noRestartBy}`;
+  if (!wantsRestart(policy, true)) return ", as it has no restart policy";
+  return healthHold === undefined ? " yet" : `: ${healthHold}`;
 }
 
 /** Why a run was stopped, to follow "it". */

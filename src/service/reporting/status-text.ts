@@ -14,6 +14,7 @@ import {
   type MessageContext,
   ofLimit,
   restartsUsedUp,
+  whyNoRestart,
   whyNotRestarted,
 } from "./lifecycle-messages.ts";
 
@@ -53,15 +54,17 @@ export function statusText(state: SlotState, subject: MessageContext, now: numbe
   }
 }
 
-function runningReason(state: RunningState, { trouble, logProblem }: MessageContext): string {
-  const reason = conditionReason(state, trouble);
+function runningReason(state: RunningState, subject: MessageContext): string {
+  const { logProblem } = subject;
+  const reason = conditionReason(state, subject);
   return logProblem === undefined ? reason : `${reason}; ${logProblem}`;
 }
 
-function conditionReason({ restarts, ready, healthy }: RunningState, trouble: string | undefined): string {
+function conditionReason({ restarts, ready, healthy }: RunningState, subject: MessageContext): string {
+  const { trouble } = subject;
   const runs = restarts === 0 ? "runs" : `runs, restarted ${restarts === 1 ? "once" : `${restarts} times`}`;
   if (!ready) return `${runs}, is not ready yet${inParentheses(trouble)}`;
-  return healthy === false ? `${runs}, but is not healthy${inParentheses(trouble)}` : runs;
+  return healthy === false ? `${runs}, but is not healthy${inParentheses(trouble)}, and not restarted${whyNoRestart(subject)}` : runs;
 }
 
 function idleReason({ outcome }: SlotState & { readonly status: "idle" }, subject: MessageContext): string {
