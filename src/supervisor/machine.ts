@@ -119,7 +119,7 @@ function onCancelRestart(state: SlotState, policy: Policy): MachineStep {
 function onUnblocked(state: SlotState, input: MachineInput, policy: Policy): MachineStep {
   if (state.status !== "idle") return stay(state);
   const { outcome } = state;
-  if (outcome.kind === "stopped") return onStart(state, input, policy);
+  if (outcome.kind === "stopped" || outcome.kind === "never-started") return onStart(state, input, policy);
   if (outcome.kind !== "failed" && outcome.kind !== "finished") return stay(state);
   const { ending } = outcome;
   const cause = ("fault" in outcome ? outcome.fault : undefined) ?? "itself";

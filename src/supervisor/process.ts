@@ -1,10 +1,10 @@
 /** A process of the configuration: its slots, block and schedules. */
 import { ProcmanError } from "../base/errors.ts";
-import { isOutForHealth } from "./cluster-health.ts";
 import { type Change, effectOf, followedIn, hasRun, isUnderWay, type ProcessDefinition, schedulesOf } from "./definition.ts";
 import { effectOn, type FileChange, type FileEffect } from "./file-change.ts";
 import { missedSchedules } from "./missed-runs.ts";
 import type { ProcessPorts } from "./process-ports.ts";
+import { isOutForHealth } from "./siblings.ts";
 import { Slot, type Transition } from "./slot.ts";
 import { type MissedSchedule, type ProcessSnapshot, snapshotOf } from "./snapshot.ts";
 import { initial, type Report, type ScheduledAction, type SlotState, type StopCause } from "./states.ts";
@@ -104,9 +104,12 @@ export class Process {
     if (!this.#begin()) throw new ProcmanError("process-running", `Cannot start "${this.id}": it ${what} already`);
   }
 
-  /** Starts it because of `autostart` or a changed file; does nothing if it can't be started now. */
+  /** Starts it because of `autostart` or a changed file; if it is blocked, when the block is lifted. */
   startIfAllowed(): void {
-    if (!this.#blocked && !this.#retired) this.#begin();
+    if (this.#retired) return;
+    if (!this.#blocked) return void this.#begin();
+    if (this.isIdle) this.#held.add(this.id);
+    this.#remember();
   }
 
   /** Passes the result of a probe to the run. */

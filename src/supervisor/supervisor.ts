@@ -1,10 +1,10 @@
 /** The registry of all processes: takes commands by id, starts in order, stops in reverse order. */
 import { ProcmanError } from "../base/errors.ts";
-import { healthHold, isAllUnhealthy } from "./cluster-health.ts";
 import type { Change, Dependency, ProcessDefinition } from "./definition.ts";
 import { Dependencies, inStartOrder, type Obstacle } from "./dependencies.ts";
 import { Process } from "./process.ts";
 import type { ProcessPorts } from "./process-ports.ts";
+import { healthHold, inheritedFrom, isAllUnhealthy, wasStopped } from "./siblings.ts";
 import type { Transition } from "./slot.ts";
 import type { ProcessSnapshot } from "./snapshot.ts";
 import type { SlotState } from "./states.ts";
@@ -77,9 +77,12 @@ export class Supervisor {
     const ids = new Set(definitions.map(({ id }) => id));
     const fresh = definitions.filter(({ id }) => !before.has(id) || this.#leaving.has(id));
     const removed = [...before.values()].filter(({ id }) => !ids.has(id));
-    this.#processes = new Map(
-      definitions.map((definition) => [definition.id, before.get(definition.id) ?? new Process(definition, this.#ports)]),
-    );
+    const others = new Map(fresh.map(({ id, cluster }) => [id, this.#instancesOf(cluster)]));
+    const created = (definition: ProcessDefinition): Process => {
+      const blocked = inheritedFrom(others.get(definition.id) ?? []) === "blocked";
+      return new Process(definition, this.#ports, blocked ? { blocked, slots: {} } : undefined);
+    };
+    this.#processes = new Map(definitions.map((definition) => [definition.id, before.get(definition.id) ?? created(definition)]));
     for (const process of removed) this.#processes.set(process.id, process);
     for (const process of this.#dependencies.inStopOrder(removed)) this.#remove(process);
     // Removed processes still exit before those that they depend on.
@@ -88,7 +91,9 @@ export class Supervisor {
     for (const definition of inStartOrder(definitions, (id) => present.get(id))) this.#update(definition, changes.get(definition.id));
     for (const { id, autostart } of fresh) {
       const process = this.#processes.get(id);
-      if (autostart && process?.isDisabled === false) process.startIfAllowed();
+      const siblings = others.get(id) ?? [];
+      const isStopped = siblings.length > 0 && siblings.every(wasStopped);
+      if (autostart && process?.isDisabled === false && !isStopped) process.startIfAllowed();
     }
     this.#dependencies.reevaluate();
   }
@@ -188,9 +193,11 @@ export class Supervisor {
 
   /** The other instances of its cluster. */
   #siblings(id: string): readonly Process[] {
-    const cluster = this.#processes.get(id)?.definition.cluster;
-    if (cluster === undefined) return [];
-    return this.processes.filter((each) => each.id !== id && each.definition.cluster === cluster && !this.#leaving.has(each.id));
+    return this.#instancesOf(this.#processes.get(id)?.definition.cluster).filter((each) => each.id !== id);
+  }
+
+  #instancesOf(cluster: string | undefined): readonly Process[] {
+    return this.processes.filter(({ id, definition }) => cluster !== undefined && definition.cluster === cluster && !this.#leaving.has(id));
   }
 
   #update(definition: ProcessDefinition, change: Change | undefined): void {

@@ -5,6 +5,7 @@ import type { PlannedAction, PlannedChange, PlanRecord } from "../../contract/pl
 import { type ChangeEffect, effectOf, hasRun } from "../../supervisor/definition.ts";
 import { inStartOrder } from "../../supervisor/dependencies.ts";
 import type { Process } from "../../supervisor/process.ts";
+import { inheritedFrom } from "../../supervisor/siblings.ts";
 import { fieldsText } from "../reporting/event-messages.ts";
 import { definitionOf } from "../spec-registry.ts";
 import { withFollowers } from "./reload-followers.ts";
@@ -19,9 +20,9 @@ export function planReload(before: Config, now: Config, processes: readonly Proc
   const changes = new Map(changed.map((change) => [change.id, change]));
   const present = now.processes.map((spec) => {
     const old = previous.get(spec.id);
-    if (old === undefined) return planAdded(spec, live);
+    if (old === undefined) return planAdded(spec, live, before);
     const change = changes.get(spec.id);
-    return change === undefined ? plannedChange(spec.id, "none", "unchanged") : planChanged(old, spec, { change, live });
+    return change === undefined ? plannedChange(spec.id, "none", "unchanged") : planChanged(old, spec, { change, live, before });
   });
   const direct = [...present, ...removed.map((id) => planRemoved(id, live))];
   return {
@@ -46,8 +47,13 @@ function plannedChange(process: string, action: PlannedAction, reason: string, f
   return { process, action, fields, reason, rolling: false };
 }
 
-function planAdded(spec: ProcessSpec, live: ProcessesById): PlannedChange {
+function planAdded(spec: ProcessSpec, live: ProcessesById, before: Config): PlannedChange {
   const { autostart } = definitionOf(spec);
+  const others = before.processes.flatMap(({ id, cluster }) =>
+    cluster !== undefined && cluster.id === spec.cluster?.id ? (live.get(id) ?? []) : [],
+  );
+  const inherited = inheritedFrom(others);
+  if (inherited !== undefined && autostart) return plannedChange(spec.id, "none", `is new, and not started: its cluster is ${inherited}`);
   if (live.has(spec.id))
     return plannedChange(spec.id, autostart ? "start" : "none", "is in the configuration again, while it is being stopped");
   if (autostart) return plannedChange(spec.id, "start", "is new");
@@ -74,10 +80,10 @@ const ACTIONS: Readonly<Record<ChangeEffect, PlannedAction>> = {
 function planChanged(
   old: ProcessSpec,
   spec: ProcessSpec,
-  { change, live }: { readonly change: ChangedProcess; readonly live: ProcessesById },
+  { change, live, before }: { readonly change: ChangedProcess; readonly live: ProcessesById; readonly before: Config },
 ): PlannedChange {
   const process = live.get(spec.id);
-  if (process === undefined) return planAdded(spec, live);
+  if (process === undefined) return planAdded(spec, live, before);
   const effect = effectOf(change, definitionOf(old), {
     definition: definitionOf(spec),
     blocked: process.isBlocked,

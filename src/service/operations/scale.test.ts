@@ -9,6 +9,8 @@ import type { RawProcess } from "../../config/config-schema.ts";
 import type { Scale } from "../../config/instance-overrides.ts";
 import type { Config } from "../../config/spec.ts";
 import { resolveConfiguration } from "../../config/validate.ts";
+import type { Action } from "../../contract/control.ts";
+import type { Process } from "../../supervisor/process.ts";
 import type { ConfigSource } from "../config/config-source.ts";
 
 const CALLER = { consumer: "test" };
@@ -303,4 +305,60 @@ test("a rolling restart and a reload of the same cluster refuse each other, and 
   await eventually(() => rig.channel.printed.some((line) => /^reload \(SIGHUP\): .*web-2 restarts/.test(line)) || undefined);
   assert.throws(restart, { code: "roll-running", message: /a reload of it is under way/ });
   actions.act(supervisor.processes.slice(2), { id: "all", action: "restart", caller: CALLER });
+});
+
+/** What was asked of the whole cluster; what a later instance must be, and what ends that. */
+const ASKED = {
+  block: { undo: "unblock", isSo: (process: Process) => process.isBlocked },
+  stop: { undo: "start", isSo: () => true },
+  disable: { undo: "enable", isSo: (process: Process) => process.isDisabled },
+} as const;
+
+for (const asked of ["block", "stop", "disable"] as const)
+  for (const adds of ["reload", "scale"] as const)
+    for (const isKilled of [false, true])
+      test(`${asked} of a cluster holds for an instance that a ${adds} adds${isKilled ? ", also after a kill of the service" : ""}, until ${ASKED[asked].undo}`, async (context) => {
+        const { undo, isSo } = ASKED[asked];
+        const stateDir = folder(context);
+        const first = await serving(context, stateDir, [web(3)]);
+        const act = (rig: typeof first, action: Action): void => {
+          const found = rig.service.supervisor.processes;
+          rig.service.actions.act(found, { id: "web", action, caller: CALLER as never });
+        };
+        act(first, asked);
+        // Disabled instances go on, and a scaling starts others beside running ones: so they are stopped here, too.
+        if (asked === "disable") act(first, "stop");
+        const running = asked === "block" ? ["web-1", "web-2", "web-3"] : [];
+        if (asked !== "block") for (const id of ["web-1", "web-2", "web-3"]) first.tell(exited(id));
+        await eventually(() => first.service.supervisor.processes.every(({ isIdle }) => isIdle === (asked !== "block")) || undefined);
+        if (asked === "block" && adds === "scale") {
+          assert.throws(() => first.scale(4), { code: "process-blocked" });
+          return;
+        }
+        const rig = isKilled ? await serving(context, stateDir, [web(3)], await first.killed(...running)) : first;
+        if (adds === "scale") rig.scale(4);
+        else {
+          rig.write(web(4));
+          assert.equal(rig.service.reloads.plan().processes.find(({ process }) => process === "web-4")?.action, "none");
+          void rig.service.reloads.reload("test");
+        }
+        await new Promise((resolve) => setImmediate(resolve));
+        const added = rig.service.supervisor.find("web-4");
+        assert.deepEqual([added.isIdle, isSo(added)], [true, true]);
+        assert.ok(!rig.requests().some((each) => each.startsWith("spawn")), rig.requests().join());
+        act(rig, undo);
+        await new Promise((resolve) => setImmediate(resolve));
+        assert.equal(asked === "stop" || isSo(added), asked === "stop");
+        // `enable` starts nothing by itself.
+        assert.equal(rig.requests().includes("spawn web-4 1"), asked !== "disable");
+      });
+
+test("a new instance of a cluster of which a part was blocked or stopped starts", async (context) => {
+  const rig = await serving(context, folder(context), [web(2)]);
+  rig.service.supervisor.find("web-1").block();
+  rig.service.supervisor.find("web-2").stop();
+  rig.tell(exited("web-2"));
+  rig.write(web(3));
+  void rig.service.reloads.reload("test");
+  await eventually(() => rig.requests().includes("spawn web-3 1") || undefined);
 });

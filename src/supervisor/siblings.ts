@@ -1,4 +1,4 @@
-/** What the health of the other instances of a cluster means for an unhealthy one. */
+/** What the other instances of a cluster mean for one: for a new one, and for one that is unhealthy. */
 import type { Process } from "./process.ts";
 import type { SlotState } from "./states.ts";
 
@@ -14,6 +14,14 @@ export function healthHold(others: readonly Process[]): string | undefined {
   return coming === undefined ? undefined : `${coming.id} is being restarted`;
 }
 
+/** What was asked of a whole cluster, and so holds for an instance that it gets later; undefined: nothing. */
+export function inheritedFrom(others: readonly Process[]): "blocked" | "disabled" | "stopped" | undefined {
+  if (others.length === 0) return undefined;
+  if (others.every(({ isBlocked }) => isBlocked)) return "blocked";
+  if (others.every(wasStopped)) return "stopped";
+  return others.every(({ isDisabled }) => isDisabled) ? "disabled" : undefined;
+}
+
 /** Whether an unhealthy instance still gets connections: as all others are unhealthy, too. */
 export function isAllUnhealthy(others: readonly Process[]): boolean {
   return others.some(({ isIdle }) => !isIdle) && !others.some(isHealthy);
@@ -22,6 +30,10 @@ export function isAllUnhealthy(others: readonly Process[]): boolean {
 /** It is in a back-off that began because it was not healthy or not ready. */
 export function isOutForHealth(state: SlotState): boolean {
   return state.status === "backoff" && (state.fault === "unhealthy" || state.fault === "unready");
+}
+
+export function wasStopped({ states }: Process): boolean {
+  return states.every((state) => state.status === "idle" && state.outcome.kind === "stopped");
 }
 
 function isHealthy({ states }: Process): boolean {
