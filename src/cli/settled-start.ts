@@ -80,19 +80,31 @@ function isHeldBack({ status, blocked, disabled }: ProcessRecord): boolean {
   return blocked || (disabled === true && status === "created");
 }
 
-/** `slow`: it waits for others, or to be ready, and shows no sign of failure. */
-function progressOf(record: ProcessRecord, { policy }: ProcessSpec, since: number): StartProgress {
-  const { status, ready, restarts, started = "", updated = "" } = record;
-  const isNew = Date.parse(updated) >= since;
-  if (status === "skipped" || (isNew && FAILED.has(status))) return "failed";
-  if (restarts > 0 && Date.parse(started) >= since) return "failed";
+/** `slow`: it waits for others, to be ready or to get connections, and shows no sign of failure. */
+function progressOf(record: ProcessRecord, spec: ProcessSpec, since: number): StartProgress {
+  const { status, ready, started = "" } = record;
+  const { policy, cluster } = spec;
+  if (hasFailed(record, cluster !== undefined, since)) return "failed";
   if (isHeldBack(record)) return "up";
   if (status === "waiting") return "slow";
   if (status === "created" || status === "starting") return "coming";
   if (status !== "running") return "up";
-  if (policy.readyMs !== undefined && ready === true) return "up";
+  if (cluster === undefined && policy.readyMs !== undefined && ready === true) return "up";
   if (Date.now() - Date.parse(started) < (policy.minUptimeMs ?? PROCESS.minUptimeMs.default)) return "coming";
-  return ready === false ? "slow" : "up";
+  return serves(record, spec) ? "up" : "slow";
+}
+
+function hasFailed({ status, restarts, healthy, started = "", updated = "" }: ProcessRecord, isInstance: boolean, since: number): boolean {
+  if (status === "skipped" || (FAILED.has(status) && Date.parse(updated) >= since)) return true;
+  return (restarts > 0 && Date.parse(started) >= since) || (isInstance && healthy === false);
+}
+
+/** Whether it is ready; an instance also must have passed a health check, and get connections. */
+function serves({ ready, healthy, backend, accepting }: ProcessRecord, { cluster, health, front, share }: ProcessSpec): boolean {
+  if (ready === false) return false;
+  if (cluster === undefined) return true;
+  if (health !== undefined && healthy !== true) return false;
+  return front === undefined ? share === undefined || accepting === true : backend?.accepting === true;
 }
 
 /** The last lines of a run that ended after `since`, each after the id of its process. */

@@ -114,6 +114,7 @@ const PROCESS = schemaFor<ProcessRecord>(
       list(string(), { description: "While it is skipped: the ids from its dependency to the one that has failed for good." }),
     ),
     instances: optional(list(reference<ProcessRecord>("ProcessRecord"), { description: "Of a cluster." })),
+    accepting: optional(boolean({ description: "Of a running instance with a shared socket: whether it was seen to accept from that." })),
     backend: optional(
       schemaFor<BackendRecord>(
         {

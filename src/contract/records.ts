@@ -92,6 +92,8 @@ export type ProcessRecord = {
   readonly instances?: readonly ProcessRecord[];
   /** Of an instance behind the load balancer. */
   readonly backend?: BackendRecord;
+  /** Of a running instance with a shared socket: whether it was seen to accept from that. */
+  readonly accepting?: boolean;
   /** Of a cluster with a common port. */
   readonly balancer?: BalancerRecord;
   /** Of a cluster whose instances share a listening socket. */

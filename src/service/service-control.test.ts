@@ -311,6 +311,13 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     assert.deepEqual(rig.logAccess.callers, [{ consumer: "ci" }]);
     await refused(control.log({ text: "x", process: "wbe" }), "process-unknown", /Did you mean "web"/);
   },
+  "of a cluster a log entry is taken, telemetry only of an instance": async ({ control }) => {
+    assert.equal((await control.log({ text: "x", process: "pair" })).process, "pair");
+    const why = /^Cannot take telemetry of "pair": it is a cluster; name an instance, such as "pair-1"$/;
+    await refused(control.telemetry({ ...REPORT, process: "pair" }), "input-invalid", why);
+    for (const process of ["all", "group:back"])
+      await refused(control.log({ text: "x", process }), "input-invalid", /it is not one process; name a process/);
+  },
   "telemetry arrives as it was sent": async ({ control, rig }) => {
     await control.telemetry(REPORT);
     assert.deepEqual(rig.reporting.reports, [REPORT]);

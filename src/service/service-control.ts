@@ -87,13 +87,15 @@ class ServiceControl implements Control {
 
   async definitions(id: string): Promise<readonly DefinitionRecord[]> {
     const found = this.#find(id);
+    // A reload may remove one meanwhile.
+    const specs = found.map((process) => this.#ports.spec(process.id));
     const unapplied = unappliedBy(
       () => this.#ports.reloads.plan({}),
       found.map((process) => process.id),
     );
     const { writtenParts } = await import("../config/written-parts.ts");
     const written = writtenParts(this.#ports.configFile());
-    return found.map((process) => definitionRecordOf(this.#ports.spec(process.id), unapplied, written));
+    return specs.map((spec) => definitionRecordOf(spec, unapplied, written));
   }
 
   async state(): Promise<StateRecord> {
@@ -178,12 +180,15 @@ class ServiceControl implements Control {
 
   async log(submission: LogSubmission): Promise<LogEntry> {
     const { process = this.#caller.process } = submission;
-    if (process !== undefined) this.#checkMaySpeakFor(process);
+    if (process !== undefined) this.#speaksFor(process);
     return this.#ports.logAccess.log({ ...submission, ...(process === undefined ? {} : { process }) }, this.#caller);
   }
 
   async telemetry(report: TelemetryReport): Promise<void> {
-    this.#checkMaySpeakFor(report.process);
+    const { process: id } = report;
+    const found = this.#speaksFor(id);
+    if (found.some((each) => each.id !== id))
+      throw notOne(`Cannot take telemetry of "${id}"`, `it is a cluster; name an instance, such as "${found[0]?.id}"`);
     return this.#ports.events.telemetry(report, this.#caller);
   }
 
@@ -213,15 +218,16 @@ class ServiceControl implements Control {
     return eventStream({ events: this.#ports.events, logAccess }, { after, types }, signal);
   }
 
-  /** Checks that the process exists, and that a process's token is used for that process only. */
-  #checkMaySpeakFor(process: string): void {
+  /** The process, or the instances of the cluster. Checks that it exists, and that a process's token is used for that process only. */
+  #speaksFor(process: string): readonly Process[] {
     const { consumer, process: own = process } = this.#caller;
     if (own !== process) {
       const why = `Cannot speak for "${process}": the token of "${consumer}" is valid only for "${own}"`;
       this.#ports.log.audit(warn(`refused: ${why}`), own);
       throw new ProcmanError("process-foreign", why);
     }
-    this.#find(process);
+    if (isCollective(process)) throw notOne(`Cannot speak for "${process}"`, "it is not one process; name a process");
+    return this.#find(process);
   }
 
   /** The record once the requested state is reached; without `waitSeconds`: `record`, or the present one. */
@@ -299,6 +305,12 @@ class ServiceControl implements Control {
       return members.has(id);
     };
   }
+}
+
+function notOne(what: string, why: string): ProcmanError {
+  return new ProcmanError("input-invalid", `${what}: ${why}`, {
+    faults: [{ place: "body.process", message: "must be the id of a process" }],
+  });
 }
 
 function profileText({ profile }: PlanOptions): string {

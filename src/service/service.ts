@@ -261,7 +261,7 @@ export class ProcmanService {
   }
 
   #newStoredLog(stateDir: string, log: ServiceLog): StoredLog {
-    return new StoredLog({ stateDir, log, find: (id) => this.config.processes.find((spec) => spec.id === id) });
+    return new StoredLog({ stateDir, log, find: (id) => this.#activeConfig.find(id) });
   }
 
   #newLasting(stateDir: string, log: ServiceLog): LastingState {

@@ -17,7 +17,7 @@ const MAX_TEXT_BYTES = 64 * 1024;
 export type StoredLogOptions = {
   readonly stateDir: string;
   readonly log: ServiceLog;
-  /** A process of the configuration. */
+  /** undefined: it is a cluster. */
   readonly find: (id: string) => ProcessSpec | undefined;
 };
 
@@ -58,13 +58,13 @@ export class StoredLog implements LogAccess {
     return followLogs(this.#options.stateDir, query, signal);
   }
 
-  /** With a process's token, the entry belongs to that process. Resolves when it can be read. */
+  /** The caller makes sure that the process or cluster is known. With a process's token, the entry belongs to that process. Resolves when it can be read. */
   async log({ text, severity = "info", process = undefined }: LogSubmission, caller: Caller): Promise<LogEntry> {
     const bytes = Buffer.byteLength(text);
     if (bytes > MAX_TEXT_BYTES)
       throw new ProcmanError("usage", `Cannot log a text of ${bytes} bytes: an entry has at most ${MAX_TEXT_BYTES}; send several`);
     const id = process ?? caller.process;
-    const spec = id === undefined ? undefined : this.#find(id);
+    const spec = id === undefined ? undefined : this.#options.find(id);
     const at = Date.now();
     const instance = spec?.cluster === undefined ? {} : { instance: spec.cluster.index + 1 };
     await this.#submissions.add({ at, severity, text, category: "log", ...(id === undefined ? {} : { id }) });
@@ -81,11 +81,5 @@ export class StoredLog implements LogAccess {
       ...(id === undefined ? {} : { processes: [id] }),
     });
     return entries.some((entry) => entry.text === text && entry.process === id);
-  }
-
-  #find(id: string): ProcessSpec {
-    const spec = this.#options.find(id);
-    if (spec === undefined) throw new ProcmanError("process-unknown", `Cannot log for process "${id}": no process has this id`);
-    return spec;
   }
 }

@@ -211,7 +211,7 @@ export class Balancing implements Subsystem {
   #withAddress(record: ProcessRecord): ProcessRecord {
     const isCluster = record.type === "cluster";
     const { share, front } = this.#specOf(record) ?? {};
-    if (share !== undefined) return isCluster ? withSharedSocket(record, share) : withProblem(record, this.#unreachable.of(record.id));
+    if (share !== undefined) return isCluster ? withSharedSocket(record, share) : this.#withAccepting(record);
     if (isCluster && front !== undefined && this.#balancer?.isAnswered === false)
       return { ...record, reason: `${record.reason}; the load balancer does not answer: its standard error says why` };
     const clusterId = isCluster ? record.id : record.cluster;
@@ -221,6 +221,12 @@ export class Balancing implements Subsystem {
     const backend = report.backends.find(({ id }) => id === record.id);
     const port = this.#config.spec(record.id).cluster?.port ?? 0;
     return backend === undefined ? record : withBackend(record, backend, { port, connectionProblem: this.connectionProblem(record.id) });
+  }
+
+  /** Of an instance with a shared socket. */
+  #withAccepting(record: ProcessRecord): ProcessRecord {
+    const known = withProblem(record, this.#unreachable.of(record.id));
+    return record.status === "running" ? { ...known, accepting: this.accepts(record.id) } : known;
   }
 
   /** Of a cluster, any instance that stays has what all have. Called for each record of each request. */

@@ -303,3 +303,26 @@ test("a file that was edited while the service was away is applied as by a reloa
   await until(() => commandOf(next.notes()[":config"], "db") === "sleep 1000", "db's former command in the note");
   assert.ok(!next.channel.requests("signal").includes("signal web-3 1"), "it was not reached");
 });
+
+test("a reload with a wait ends when what it removes has ended: processes, and instances of a cluster", async (context) => {
+  const rig = await serving(context, folder(context), [web(), sleeper("old"), sleeper("idle", { autostart: false })]);
+  rig.write(sleeper("web", { cluster: { instances: 1 } }));
+  const answer = rig.reload({ waitSeconds: 20 });
+  rig.tell({ t: "synced", number: 1 });
+  let isOver = false;
+  void answer.then(() => {
+    isOver = true;
+  });
+  for (const id of ["old", "web-3", "web-2"]) {
+    await requested(rig, `signal ${id} 1`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    assert.equal(isOver, false, `${id} has not ended`);
+    rig.tell(exited(id));
+  }
+  await answer;
+  await until(() => rig.service.supervisor.processes.filter(({ id }) => id !== "idle").length === 1, "the end of what was removed");
+  rig.write();
+  const short = rig.reload({ waitSeconds: 0.1 });
+  rig.tell({ t: "synced", number: 2 });
+  await assert.rejects(short, { code: "wait-timeout" });
+});

@@ -141,7 +141,7 @@ export type RunningReload = {
   readonly whyNotUp: (id: string) => string;
 };
 
-/** Waits until all processes that a reload starts or restarts are up, or have failed. @throws {ProcmanError} `reload-failed`; `wait-timeout`, also on abort */
+/** Waits until all processes that a reload starts or restarts are up, or have failed, and those that it stops have ended. @throws {ProcmanError} `reload-failed`; `wait-timeout`, also on abort */
 export async function waitForReload(end: RunningReload, waitSeconds: number, signals: readonly AbortSignal[]): Promise<PlanRecord> {
   const { plan, work } = end;
   const stop = new AbortController();
@@ -174,6 +174,7 @@ async function withStartProblem(
   { instances, steadyMs, whyNotUp }: RunningReload,
   signal: AbortSignal,
 ): Promise<PlannedChange> {
+  if (change.action === "stop") await untilStopped(instances.supervisor, change.process, signal);
   if ((change.action !== "start" && change.action !== "restart") || change.rolling) return change;
   const up = await waitUntilUp(instances, change.process, { steadyMs, limitMs: RELOAD_LIMIT_MS, signal });
   return up === false ? { ...change, problem: whyNotUp(change.process) } : change;
@@ -243,6 +244,13 @@ class Limit {
     if (this.isOver) this.#at = performance.now() + this.#ms;
     return this.#at - performance.now();
   }
+}
+
+/** Resolves when a removed process has ended; on abort, or when it is in the configuration again, too. */
+function untilStopped(supervisor: Supervisor, id: string, signal: AbortSignal): Promise<true | undefined> {
+  const process = processIn(supervisor, id);
+  const isOver = (): true | undefined => (process === undefined || process.isIdle || !supervisor.isRemoved(process) ? true : undefined);
+  return waitUntil([supervisor], isOver, signal);
 }
 
 function processIn(supervisor: Supervisor, id: string): Process | undefined {

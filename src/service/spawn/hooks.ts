@@ -9,6 +9,7 @@ import { duration } from "../../base/quantity.ts";
 import { RunMarkers } from "../../base/run-marker.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { RunKey } from "../../ipc/keeper-protocol.ts";
+import { monotonicMs } from "../../os/clock.ts";
 import { failpoint } from "../../os/failpoint.ts";
 import { signalIfThere } from "../../os/process-signal.ts";
 import { lineWriter } from "../../plugins/log-limiter.ts";
@@ -246,7 +247,7 @@ function exitOf(child: HookProcess): Promise<HookExit> {
 }
 
 function unstartable({ problem = "", code }: HookResult): ExitInfo {
-  return { kind: "unstartable", message: problem, permanent: false, ...(code !== undefined && { exitCode: code }) };
+  return { kind: "unstartable", message: problem, permanent: false, at: monotonicMs(), ...(code !== undefined && { exitCode: code }) };
 }
 
 /** How the run has ended, as far as it is known: for the environment of `afterStop`. */

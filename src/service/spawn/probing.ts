@@ -10,6 +10,7 @@ import { listensOn } from "../../os/port-owner.ts";
 import type { ExecContext } from "../../probes/exec-probe.ts";
 import { Health } from "../../probes/health.ts";
 import { Readiness } from "../../probes/readiness.ts";
+import { minUptimeOf } from "../../supervisor/restart-policy.ts";
 import type { RunningState, SlotState } from "../../supervisor/states.ts";
 import type { Supervisor } from "../../supervisor/supervisor.ts";
 import type { ProcessBus } from "../reporting/process-bus.ts";
@@ -103,7 +104,9 @@ export class Probes implements Subsystem {
 
   #beginHealth(health: HealthSpec, { slot, state: { run, pid, since, healthy }, spec }: ProbeRequest): Health {
     const { stateDir, supervisor, setProblem } = this.#ports;
-    const { id } = spec;
+    const { id, policy } = spec;
+    // Without a readiness check it may not listen yet.
+    const startMs = policy.readyMs === undefined ? Math.max(health.startMs, minUptimeOf(policy)) : health.startMs;
     const report = (good: boolean): void => supervisor().find(id).report(slot, { type: "health", run, good });
     return new Health(
       {
@@ -111,7 +114,7 @@ export class Probes implements Subsystem {
         objection: objectionTo(health.probe, spec, pid),
         context: execContextOf(spec, { stateDir, inherit: this.#ports.inheritance(spec) }),
         // No start time if an earlier service has probed it.
-        startMs: healthy === undefined ? since + health.startMs - systemClock.now() : 0,
+        startMs: healthy === undefined ? since + startMs - systemClock.now() : 0,
         phase: systemClock.chance(),
       },
       {

@@ -96,7 +96,7 @@ export class KeeperSpawner implements Spawner {
       this.#options.link.send({ t: "spawn", slot, run, ...this.#options.request(slot, run) });
     } catch (error) {
       if (!(error instanceof MissingVariableError)) throw error;
-      on.ended({ kind: "unstartable", message: error.message, permanent: true, exitCode: EXIT.refused }, false);
+      on.ended({ kind: "unstartable", message: error.message, permanent: true, exitCode: EXIT.refused, at: monotonicMs() }, false);
     }
   }
 

@@ -1,0 +1,94 @@
+/** Commands that start processes end with 1 and say why one could not be started, and while its first run fails: docs/cli.md. */
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import type { RawProcess } from "../../src/config/config-schema.ts";
+import { homeOf, procman } from "../support/cli.ts";
+import { freePort, freeRange } from "../support/free-ports.ts";
+
+const SERVER = fileURLToPath(new URL("../programs/serve-release.cjs", import.meta.url));
+const sleeper = (more: object): RawProcess => ({ id: "a", cmd: "sleep 1000", autostart: true, ...more });
+
+for (const [what, more, why] of [
+  ["an env file", { envFile: "gone.env" }, /gone\.env/],
+  ["a variable", { env: { A: { env: "NOT_THERE_1" } } }, /NOT_THERE_1/],
+  ["a secret", { env: { A: { file: "gone.secret" } } }, /gone\.secret/],
+  ["its folder", { cwd: "gone" }, /gone/],
+  ["its program", { cmd: "/gone/program" }, /program/],
+  ["its hook's success", { hooks: { beforeStart: "exit 3" } }, /beforeStart/],
+] as const)
+  test(`a process that can't be started for lack of ${what}: run, start, restart and reload end with 1 and say so`, async (context) => {
+    const { folder } = homeOf(context, [sleeper(more)]);
+    const failed = async (...args: readonly string[]): Promise<void> => {
+      const { code, out, err } = await procman(folder, args);
+      assert.equal(code, 1, `${args.join(" ")}: ${out}${err}`);
+      assert.match(`${err}${out}`, why, args.join(" "));
+    };
+    for (const wait of [[], ["--wait"]]) {
+      await failed("run", "--detach", ...wait);
+      await procman(folder, ["terminate"]);
+    }
+    writeFileSync(join(folder, "procman.json"), JSON.stringify({ name: "test", processes: [sleeper({ id: "b" })] }));
+    assert.equal((await procman(folder, ["run", "--detach"])).code, 0);
+    writeFileSync(join(folder, "procman.json"), JSON.stringify({ name: "test", processes: [sleeper({ id: "b" }), sleeper(more)] }));
+    await failed("reload");
+    await procman(folder, ["stop", "a"]);
+    await failed("start", "a");
+    await failed("restart", "a");
+    await procman(folder, ["terminate"]);
+  });
+
+test("run --detach --wait waits until each instance serves: it gets connections, and its health check succeeds", async (context) => {
+  for (const shape of [{ startPort: await freeRange() }, { mode: "share" }]) {
+    const { folder } = homeOf(context, [
+      {
+        ...sleeper({ id: "web", cmd: `exec node ${SERVER}`, env: { RELEASE: '{"late":2500}' } }),
+        cluster: { instances: 2, commonPort: await freePort(), ...shape },
+      },
+    ]);
+    const began = performance.now();
+    const { code, err } = await procman(folder, ["run", "--detach", "--wait"]);
+    assert.equal(code, 0, err);
+    assert.ok(performance.now() - began >= 2_500, `${performance.now() - began} ms`);
+    await procman(folder, ["terminate"]);
+    const sick = {
+      ...sleeper({ id: "web", cmd: `exec node ${SERVER}`, env: { RELEASE: '{"sick":true}' } }),
+      health: { http: "http://127.0.0.1:{port}/health", interval: 0.2, failures: 2 },
+    };
+    if (!("startPort" in shape)) continue;
+    writeFileSync(
+      join(folder, "procman.json"),
+      JSON.stringify({ name: "test", processes: [{ ...sick, cluster: { instances: 2, ...shape } }] }),
+    );
+    assert.equal((await procman(folder, ["run", "--detach", "--wait"])).code, 1);
+    await procman(folder, ["terminate"]);
+  }
+});
+
+test("a health check that fails before the program listens doesn't count: a single answer of 500 restarts nothing", async (context) => {
+  const port = await freePort();
+  const flapping = `let n = 0; setTimeout(() => require("http").createServer((q, s) => { s.statusCode = n++ % 2 ? 200 : 500; s.end(); }).listen(${port}), 250)`;
+  const { folder } = homeOf(context, [
+    {
+      ...sleeper({ cmd: `exec node -e '${flapping}'`, restart: "always" }),
+      health: { http: `http://127.0.0.1:${port}/`, interval: 0.5, failures: 2 },
+    },
+  ]);
+  assert.equal((await procman(folder, ["run", "--detach"])).code, 0);
+  const asked = (): Promise<number> =>
+    fetch(`http://127.0.0.1:${port}/`).then(
+      () => 1,
+      () => 0,
+    );
+  // Our own requests would change which answers the checks get.
+  await new Promise((resolve) => setTimeout(resolve, 4_000));
+  assert.equal(await asked(), 1);
+  const [record] = JSON.parse((await procman(folder, ["status", "--json"])).out) as readonly {
+    readonly run: number;
+    readonly restarts: number;
+  }[];
+  assert.deepEqual([record?.run, record?.restarts], [1, 0]);
+  await procman(folder, ["terminate"]);
+});
