@@ -93,7 +93,7 @@ export type HealthConfiguration = {
   readonly timeout?: number | undefined;
   /** After this many failures in a row the process is unhealthy, and is restarted by its policy. Default: 3. */
   readonly failures?: number | undefined;
-  /** Seconds after the start of a run in which failures don't count, until a check succeeds. Default: 0. */
+  /** Seconds after the start of a run in which failures don't count, until a check succeeds; without ready at least minUptimeMs. Default: 0. */
   readonly startPeriod?: number | undefined;
 };
 
@@ -195,7 +195,7 @@ export type ProcessConfiguration = {
   readonly restartLimit?: number | undefined;
   /** A run that lasts this many milliseconds resets the count of restarts and the delay. Default: 60000. */
   readonly restartResetMs?: number | undefined;
-  /** A start counts as successful when the run is ready or, without ready, has lasted this many milliseconds, or has finished successfully. Default: 1000. */
+  /** A start counts as successful when the run is ready or, without ready, has lasted this many milliseconds, or has finished successfully; an instance of a cluster must have served for this time. Default: 1000. */
   readonly minUptimeMs?: number | undefined;
   /** Schedule of stops, written like cron. With restart set to always, the process restarts at these times. */
   readonly terminate?: string | undefined;

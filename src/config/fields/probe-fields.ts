@@ -54,7 +54,8 @@ export const HEALTH = {
   startPeriod: {
     type: secondsType,
     unit: "s",
-    description: "Seconds after the start of a run in which failures don't count, until a check succeeds.",
+    description:
+      "Seconds after the start of a run in which failures don't count, until a check succeeds; without ready at least minUptimeMs.",
     default: 0,
   },
 } as const satisfies Fields;

@@ -247,7 +247,7 @@ export const PROCESS = {
     type: millisecondsType,
     unit: "ms",
     description:
-      "A start counts as successful when the run is ready or, without ready, has lasted this many milliseconds, or has finished successfully.",
+      "A start counts as successful when the run is ready or, without ready, has lasted this many milliseconds, or has finished successfully; an instance of a cluster must have served for this time.",
     default: 1000,
     onChange: "live",
   },
