@@ -4,7 +4,6 @@ import { type Change, effectOf, followedIn, hasRun, isUnderWay, type ProcessDefi
 import { effectOn, type FileChange, type FileEffect } from "./file-change.ts";
 import { missedSchedules } from "./missed-runs.ts";
 import type { ProcessPorts } from "./process-ports.ts";
-import { isOutForHealth } from "./siblings.ts";
 import { Slot, type Transition } from "./slot.ts";
 import { type MissedSchedule, type ProcessSnapshot, snapshotOf } from "./snapshot.ts";
 import { initial, type Report, type ScheduledAction, type SlotState, type StopCause } from "./states.ts";
@@ -371,4 +370,9 @@ export class Process {
 /** `web` is slot 1 of `web`, and `web:2` slot 2. */
 function slotNumber({ id }: Slot): number {
   return Number(id.split(":")[1] ?? 1);
+}
+
+/** It is in a back-off that began because it was not healthy or not ready. */
+function isOutForHealth(state: SlotState): boolean {
+  return state.status === "backoff" && (state.fault === "unhealthy" || state.fault === "unready");
 }

@@ -1,5 +1,6 @@
 /** What the other instances of a cluster mean for one: for a new one, and for one that is unhealthy. */
 import type { Process } from "./process.ts";
+import type { ProcessSnapshot } from "./snapshot.ts";
 import type { SlotState } from "./states.ts";
 
 /**
@@ -22,14 +23,16 @@ export function inheritedFrom(others: readonly Process[]): "blocked" | "disabled
   return others.every(({ isDisabled }) => isDisabled) ? "disabled" : undefined;
 }
 
+/** What a new instance begins with; undefined: as any new process. */
+export function inheritedSnapshot(id: string, others: readonly Process[]): ProcessSnapshot | undefined {
+  if (others.length === 0) return undefined;
+  const stopped: SlotState = { status: "idle", run: 0, restarts: 0, outcome: { kind: "stopped" } };
+  return { blocked: others.every(({ isBlocked }) => isBlocked), slots: others.every(wasStopped) ? { [id]: stopped } : {} };
+}
+
 /** Whether an unhealthy instance still gets connections: as all others are unhealthy, too. */
 export function isAllUnhealthy(others: readonly Process[]): boolean {
   return others.some(({ isIdle }) => !isIdle) && !others.some(isHealthy);
-}
-
-/** It is in a back-off that began because it was not healthy or not ready. */
-export function isOutForHealth(state: SlotState): boolean {
-  return state.status === "backoff" && (state.fault === "unhealthy" || state.fault === "unready");
 }
 
 export function wasStopped({ states }: Process): boolean {

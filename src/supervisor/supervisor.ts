@@ -4,7 +4,7 @@ import type { Change, Dependency, ProcessDefinition } from "./definition.ts";
 import { Dependencies, inStartOrder, type Obstacle } from "./dependencies.ts";
 import { Process } from "./process.ts";
 import type { ProcessPorts } from "./process-ports.ts";
-import { healthHold, inheritedFrom, isAllUnhealthy, wasStopped } from "./siblings.ts";
+import { healthHold, inheritedSnapshot, isAllUnhealthy, wasStopped } from "./siblings.ts";
 import type { Transition } from "./slot.ts";
 import type { ProcessSnapshot } from "./snapshot.ts";
 import type { SlotState } from "./states.ts";
@@ -78,10 +78,8 @@ export class Supervisor {
     const fresh = definitions.filter(({ id }) => !before.has(id) || this.#leaving.has(id));
     const removed = [...before.values()].filter(({ id }) => !ids.has(id));
     const others = new Map(fresh.map(({ id, cluster }) => [id, this.#instancesOf(cluster)]));
-    const created = (definition: ProcessDefinition): Process => {
-      const blocked = inheritedFrom(others.get(definition.id) ?? []) === "blocked";
-      return new Process(definition, this.#ports, blocked ? { blocked, slots: {} } : undefined);
-    };
+    const created = (definition: ProcessDefinition): Process =>
+      new Process(definition, this.#ports, inheritedSnapshot(definition.id, others.get(definition.id) ?? []));
     this.#processes = new Map(definitions.map((definition) => [definition.id, before.get(definition.id) ?? created(definition)]));
     for (const process of removed) this.#processes.set(process.id, process);
     for (const process of this.#dependencies.inStopOrder(removed)) this.#remove(process);

@@ -74,7 +74,10 @@ for (const [mode, bad, fields] of [
     release(web, bad);
     const restarted = await cli(web.procman.folder, ["restart", "web"]);
     assert.equal(restarted.code, 1, restarted.err);
-    assert.match(restarted.err, /Cannot restart "web" any further: "web-1" did not come up: .*; web-2, web-3 keep running as before/);
+    assert.match(
+      restarted.err,
+      /Cannot restart "web" any further: "web-1" did not come up: it exited with code 1 after .*; web-2, web-3 keep running as before/,
+    );
     assert.deepEqual((await pidsOf(web)).slice(1), others);
     release(web, {});
     await waitForRecord(web.client, "web-1", ({ status, restarts }) => status === "running" && restarts > 0);

@@ -10,6 +10,7 @@ import { whyNotUp } from "../reporting/status-text.ts";
 import type { Subsystem } from "../subsystem.ts";
 import type { Operation, Operations } from "./operations.ts";
 import { type ClusterRestarts, isProcessUnderWay, precedingRestarts } from "./rollout-order.ts";
+import type { StartSource } from "./start-verdict.ts";
 import { type Instances, isStable, isStartingOrRunning, waitUntilServing, whenAborted } from "./wait.ts";
 
 /** An instance counts as up after it has served for this time, unless it has a `minUptimeMs`. Milliseconds. */
@@ -28,6 +29,7 @@ export type RollingRestartPorts = Instances & {
   readonly publishState: (id: string, text: string) => void;
   /** Why the load balancer sends it no connections, if known. */
   readonly connectionProblem: (id: string) => string | undefined;
+  readonly lastEnd: StartSource["lastEnd"];
   /** Throws if a new run could not get the cluster's shared socket. */
   readonly checkSocket: (spec: ProcessSpec) => void;
   /** Default 1000. Milliseconds. */
@@ -189,11 +191,11 @@ export class RollingRestarts implements Subsystem {
   }
 
   #reportFailure(state: RollingRestartState, id: string): string {
-    const { supervisor, messageContext, connectionProblem, log, publishState } = this.#ports;
+    const { supervisor, messageContext, connectionProblem, lastEnd, log, publishState } = this.#ports;
     const problem = failureMessage(
       state,
       id,
-      whyNotUp(supervisor.find(id), messageContext(id), { connectionProblem: connectionProblem(id) }),
+      whyNotUp(supervisor.find(id), messageContext(id), { connectionProblem: connectionProblem(id), lastEnd: lastEnd(id)?.reason }),
     );
     log.write(state.unit, error(problem));
     publishState(id, problem);

@@ -345,6 +345,12 @@ for (const asked of ["block", "stop", "disable"] as const)
         await new Promise((resolve) => setImmediate(resolve));
         const added = rig.service.supervisor.find("web-4");
         assert.deepEqual([added.isIdle, isSo(added)], [true, true]);
+        if (asked !== "block") {
+          // What holds for the fourth holds for the fifth.
+          rig.write(web(5));
+          void rig.service.reloads.reload("test");
+          assert.ok(rig.service.supervisor.find("web-5").states.every(({ status }) => status === "idle"));
+        }
         assert.ok(!rig.requests().some((each) => each.startsWith("spawn")), rig.requests().join());
         act(rig, undo);
         await new Promise((resolve) => setImmediate(resolve));

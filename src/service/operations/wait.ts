@@ -98,9 +98,9 @@ export function whenAborted(signal: AbortSignal): Promise<undefined> {
 
 /** Resolves with whether the process has come up; on abort with `undefined`. One that was stopped or removed meanwhile has not failed. */
 export function waitUntilUp(instances: Instances, id: string, timeouts: Timeouts): Promise<boolean | undefined> {
-  const progress = new StartProgress(instances, id, timeouts);
+  const start = new AwaitedStart(instances, id, timeouts);
   const check = (checkAgainIn: (ms: number) => void): boolean | undefined => {
-    const found = progress.look();
+    const found = start.look();
     if (typeof found === "boolean") return found;
     checkAgainIn(found);
     return undefined;
@@ -181,7 +181,7 @@ async function withStartProblem(
 }
 
 /** Of a start that is awaited. */
-class StartProgress {
+class AwaitedStart {
   readonly #instances: Instances;
   readonly #id: string;
   readonly #steadyMs: number;
