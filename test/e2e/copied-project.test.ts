@@ -47,6 +47,15 @@ async function killAll({ state }: Project): Promise<void> {
   for (const part of parts) await processExit(part);
 }
 
+/** Once this run is up. */
+async function runningOf(folder: string, run: number): Promise<ProcessRecord> {
+  for (const end = performance.now() + 30_000; ; ) {
+    const record = await recordOf(folder);
+    if (record?.run === run && record.status === "running") return record;
+    assert.ok(performance.now() < end, JSON.stringify(record));
+  }
+}
+
 function copyOf({ app, copy }: Project): void {
   execFileSync("cp", ["-a", app, copy]);
 }
@@ -128,6 +137,6 @@ test("a project that was moved while procman was killed: the next run adopts its
   renameSync(its.app, its.copy);
   assert.match((await procman(its.copy, ["status"])).err, /It was killed, and its processes may still be running/);
   assert.equal((await procman(its.copy, ["run", "--detach"])).code, 0);
-  const own = await recordOf(its.copy);
-  assert.deepEqual([isAlive(pid ?? 0), isAlive(own?.pid ?? 0), own?.run], [false, true, 2]);
+  const { run, pid: own = 0 } = await runningOf(its.copy, 2);
+  assert.deepEqual([isAlive(pid ?? 0), isAlive(own), run], [false, true, 2]);
 });
