@@ -1,9 +1,10 @@
 /** Sends answers: JSON, text, and errors according to RFC 9457. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type ErrorCode, ProcmanError } from "../base/errors.ts";
+import { ERRORS, type ErrorCode, ProcmanError, reasonOf } from "../base/errors.ts";
 import type { DashboardFile } from "../contract/dashboard-access.ts";
 import { titleOf } from "../contract/http-status.ts";
 import type { ProblemRecord } from "../contract/records.ts";
+import { isShortage } from "../os/shortage.ts";
 
 /** No answer may be cached, or interpreted as another type. */
 const ALWAYS = { "cache-control": "no-store", "x-content-type-options": "nosniff" } as const;
@@ -43,6 +44,10 @@ export function beginStream(response: ServerResponse): void {
 
 /** Converts an error for the client. A bug is written to standard error, and its details are not sent. */
 export function problemOf(error: unknown): ProblemRecord {
+  if (isShortage(error)) {
+    const remedy = 'start procman with a higher "ulimit -n" (LimitNOFILE= in a systemd unit), or give the machine more memory';
+    return problem(ERRORS["resources-short"].status, "resources-short", `Cannot answer now: ${reasonOf(error)}; ${remedy}`);
+  }
   if (!(error instanceof ProcmanError)) {
     process.stderr.write(`procman: this is a bug: ${error instanceof Error ? error.stack : String(error)}\n`);
     return problem(500, "internal", "Cannot answer: this is a bug in procman; see its own output");

@@ -5,6 +5,7 @@ import { basename, join } from "node:path";
 import { errnoOf } from "../base/errors.ts";
 import { makeFolder, statIfSeen } from "../os/files.ts";
 import { leadsTo, openWithFallback } from "../os/open-files.ts";
+import { openFilesLimit } from "../os/process-rights.ts";
 import { allProcesses, type ProcessStat } from "../os/process-stat.ts";
 
 /** Two FIFOs of one run. The keeper's descriptors keep unread bytes alive while the logger is down. */
@@ -19,6 +20,8 @@ export type OpenablePaths = FifoPaths & { readonly held?: FifoPaths };
 const SPARE = 4;
 /** Limited, as free pairs hold descriptors too. */
 const LARGEST_BATCH = 128;
+/** Descriptors that stay free: for forks, channels and files of the keeper. Otherwise FIFOs take the last ones, and no run can start. */
+const FREE_DESCRIPTORS = 20;
 
 const MODE = ["-m", "600"];
 
@@ -107,7 +110,7 @@ export class FifoPool {
 
   /** Resolves when they are made. Rejects when the folder takes no more FIFOs. */
   fill(count: number): Promise<void> {
-    this.#filling ??= this.#make(count <= 1 ? 1 : Math.min(count + SPARE, LARGEST_BATCH)).finally(() => {
+    this.#filling ??= this.#make(Math.min(count <= 1 ? 1 : count + SPARE, LARGEST_BATCH)).finally(() => {
       this.#filling = undefined;
     });
     return this.#filling;
@@ -120,7 +123,9 @@ export class FifoPool {
   }
 
   /** Makes as many of them as possible: where folder or descriptors don't suffice for the batch, half of it, and so on. */
-  async #make(count: number): Promise<void> {
+  async #make(wanted: number): Promise<void> {
+    const count = Math.min(wanted, pairsWithRoom());
+    if (count < 1) throw Object.assign(new Error("too many open files"), { code: "EMFILE" });
     try {
       await this.#makeBatch(count);
     } catch (error) {
@@ -164,6 +169,12 @@ export class FifoPool {
   #paths(number: number): FifoPaths {
     return { out: join(this.#folder, `${number}.out`), err: join(this.#folder, `${number}.err`) };
   }
+}
+
+/** For so many pairs there are descriptors. */
+function pairsWithRoom(): number {
+  const limit = openFilesLimit();
+  return limit === Infinity ? limit : Math.floor((limit - readdirSync("/proc/self/fd").length - FREE_DESCRIPTORS) / 2);
 }
 
 /** Paths by which another process opens the pair: its files, or (`held`) the keeper's own descriptors. */

@@ -121,9 +121,9 @@ export class Appender {
     this.#archive = archive;
   }
 
-  /** Opens the file before the first line, so that a problem is reported early. */
-  prepare(): AppendProgress {
-    return this.append(Buffer.alloc(0), 0);
+  /** undefined: it is closed, or is no regular file, whose reader would see the end. */
+  get idleDescriptor(): number | undefined {
+    return this.#open?.regular === true && this.#open.fd > 2 ? this.#open.fd : undefined;
   }
 
   /** Writes `bytes` (whole lines) from byte `from`, which is inside a line only after an incomplete call. */

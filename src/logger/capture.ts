@@ -71,7 +71,11 @@ export class Capture {
         this.#unsettled -= 1;
         if (this.#unsettled === 0) done();
       },
-      failed: (error) => context.send({ t: "problem", file, code: errnoOf(error), message: `Cannot read ${file}: ${reasonOf(error)}` }),
+      failed: (error) => {
+        // It is tried again in a second.
+        if (errnoOf(error) === "EMFILE") context.files.room.make();
+        context.send({ t: "problem", file, code: errnoOf(error), message: `Cannot read ${file}: ${reasonOf(error)}` });
+      },
     });
     const stream = (which: StreamName): StreamReader => {
       const { [which]: path, held, capture, former } = open;

@@ -3,7 +3,7 @@
 import { errnoOf, reasonOf } from "../base/errors.ts";
 import type { Rotation } from "../ipc/logger-protocol.ts";
 import { monotonicMs } from "../os/clock.ts";
-import { Appender, lineStart } from "./appender.ts";
+import { Appender, type AppendProgress, lineStart } from "./appender.ts";
 import { Backpressure } from "./backpressure.ts";
 import type { FileCompressor } from "./file-compressor.ts";
 import { LogRotation } from "./rotation.ts";
@@ -29,7 +29,19 @@ export type FileReport = {
   readonly caughtUp: () => void;
 };
 
-export type FileOptions = { readonly report: FileReport; readonly compressor: FileCompressor; readonly holdMs: number };
+export type FileOptions = {
+  readonly report: FileReport;
+  readonly compressor: FileCompressor;
+  readonly holdMs: number;
+  readonly room?: DescriptorRoom;
+};
+
+export type DescriptorRoom = {
+  /** Closes the log file that was not written to for longest, until its next line; false: none can be closed. */
+  readonly make: () => boolean;
+  /** Makes room as long as few descriptors are left. */
+  readonly restore: () => void;
+};
 
 type LogFileTrouble = {
   readonly backlog: WriteBuffer;
@@ -41,6 +53,8 @@ type LogFileTrouble = {
   timer: NodeJS.Timeout | undefined;
 };
 
+let usedCount = 0;
+
 export class LogFile {
   readonly path: string;
   /** Closed while lines are waiting for the file. */
@@ -50,6 +64,8 @@ export class LogFile {
   readonly #archive: LogRotation;
   #trouble: LogFileTrouble | undefined;
   #marked: unknown;
+  /** When it was written to, on the logger's count of writes. */
+  usedAt = 0;
   #whenIdle: (() => void) | undefined;
 
   constructor(path: string, options: FileOptions) {
@@ -80,7 +96,7 @@ export class LogFile {
   /** Opens the file before the first line. */
   prepare(): void {
     if (this.#trouble) return;
-    const { error } = this.#appender.prepare();
+    const { error } = this.#append(Buffer.alloc(0), 0);
     if (error !== undefined) this.#fail(new WriteBuffer(Buffer.alloc(0), 0), error);
   }
 
@@ -94,7 +110,7 @@ export class LogFile {
       this.#trouble.backlog.add(lines);
       return;
     }
-    const { done, error } = this.#appender.append(lines, 0);
+    const { done, error } = this.#append(lines, 0);
     if (error === undefined) return;
     const start = lineStart(lines, done);
     this.#fail(new WriteBuffer(lines.subarray(start), done - start), error);
@@ -141,6 +157,29 @@ export class LogFile {
   /** From now on lines are dropped instead of buffered, because the logger is about to end. */
   stopHolding(): void {
     if (this.#trouble) this.#drop(this.#trouble);
+  }
+
+  /** Its descriptor, if it may be closed until the next line. */
+  get idleDescriptor(): number | undefined {
+    return this.#trouble === undefined ? this.#appender.idleDescriptor : undefined;
+  }
+
+  /** The next line opens it again. */
+  closeForNow(): void {
+    this.#appender.close();
+  }
+
+  /** Without free descriptors other files are closed for it. */
+  #append(lines: Buffer, from: number): AppendProgress {
+    usedCount += 1;
+    this.usedAt = usedCount;
+    const { room } = this.#options;
+    const wasOpen = this.#appender.idleDescriptor !== undefined;
+    let progress = this.#appender.append(lines, from);
+    while (progress.error !== undefined && errnoOf(progress.error) === "EMFILE" && room?.make() === true)
+      progress = this.#appender.append(lines, progress.done);
+    if (!wasOpen) room?.restore();
+    return progress;
   }
 
   #close(): void {
@@ -195,7 +234,7 @@ export class LogFile {
   /** Writes the lines that were waiting, then the mark for dropped ones. */
   #catchUp({ backlog, error }: LogFileTrouble): unknown {
     do {
-      const progress = this.#appender.append(backlog.bytes, backlog.done);
+      const progress = this.#append(backlog.bytes, backlog.done);
       backlog.wrote(progress.done);
       if (progress.error !== undefined) return progress.error;
     } while (backlog.addMark(reasonOf(error)));

@@ -1,10 +1,16 @@
 /** All open log files, one for each path. */
+import { closeSync, openSync } from "node:fs";
 import type { Rotation } from "../ipc/logger-protocol.ts";
+import { openFilesLimit } from "../os/process-rights.ts";
+import { isShortage } from "../os/shortage.ts";
 import { emptyFile } from "./appender.ts";
-import type { FileOptions } from "./log-file.ts";
+import type { DescriptorRoom, FileOptions } from "./log-file.ts";
 import { LogFile } from "./log-file.ts";
 
 type SharedFile = { readonly file: LogFile; users: number; readonly ids: Set<string> };
+
+/** Descriptors that log files leave to FIFOs, the log store and compression. */
+const FREE_DESCRIPTORS = 24;
 
 /** The use of a file by one stream. */
 export type FileShare = {
@@ -14,12 +20,41 @@ export type FileShare = {
   readonly release: () => void;
 };
 
+/** Descriptors are given in ascending order. */
+function lowestFree(): number {
+  try {
+    const fd = openSync("/dev/null", "r");
+    closeSync(fd);
+    return fd;
+  } catch (error) {
+    if (isShortage(error)) return Number.POSITIVE_INFINITY;
+    throw error;
+  }
+}
+
 export class LogFiles {
+  readonly room: DescriptorRoom;
   readonly #options: FileOptions;
   readonly #entries = new Map<string, SharedFile>();
 
   constructor(options: FileOptions) {
-    this.#options = options;
+    const most = openFilesLimit() - FREE_DESCRIPTORS;
+    const make = (): boolean => this.#makeRoom();
+    this.room = {
+      make,
+      restore: () => {
+        while (lowestFree() >= most && make());
+      },
+    };
+    this.#options = { ...options, room: this.room };
+  }
+
+  #makeRoom(): boolean {
+    const idle = [...this.#entries.values()].filter(({ file }) => file.idleDescriptor !== undefined);
+    const [first, ...others] = idle.map(({ file }) => file);
+    if (first === undefined) return false;
+    others.reduce((oldest, file) => (file.usedAt < oldest.usedAt ? file : oldest), first).closeForNow();
+    return true;
   }
 
   share(path: string, id: string, rotation: Rotation | undefined): FileShare {
@@ -29,6 +64,8 @@ export class LogFiles {
     entry.file.keep();
     // The newest run has the newest configuration.
     entry.file.rotation = rotation;
+    // FIFOs may have taken the last descriptors.
+    this.room.restore();
     entry.file.prepare();
     return {
       file: entry.file,

@@ -36,7 +36,7 @@ export class Logger {
   readonly #console: ConsoleWriter;
   readonly #handover: CaptureHandover;
   readonly #pause = new Backpressure();
-  readonly #held = new HeldFifos();
+  readonly #held: HeldFifos;
   readonly #captures = new Map<string, Capture>();
   readonly #unread = new UnreadRuns();
   /** No more reading, and messages are ignored. */
@@ -59,6 +59,7 @@ export class Logger {
         caughtUp: () => void this.#handover.tryAgain(),
       },
     });
+    this.#held = new HeldFifos(this.#files.room);
     this.#console = new ConsoleWriter(this.#files);
     this.#handover = new CaptureHandover({
       files: this.#files,

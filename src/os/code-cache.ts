@@ -32,7 +32,7 @@ const CHECKSUM = { algorithm: "sha256", bytes: 32 } as const;
 const NEW = ".new";
 const TRIAL = ".trial";
 const FORGOTTEN_AFTER_MS = 24 * 3_600_000;
-const REFUSALS: readonly string[] = ["EACCES", "EROFS", "EPERM", "ENOSPC", "EDQUOT", "ENOENT", "EIO", "EISDIR"];
+const REFUSALS: readonly string[] = ["EACCES", "EROFS", "EPERM", "ENOSPC", "EDQUOT", "ENOENT", "EIO", "EISDIR", "EMFILE", "ENFILE"];
 
 /** Mode bits of a folder in which other users could place code. */
 const WRITABLE_BY_OTHERS = 0o022;

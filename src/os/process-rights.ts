@@ -40,7 +40,22 @@ export function currentRights(): ProcessRights {
 /** Of the text of /proc/PID/limits: name, soft limit, hard limit, unit. */
 export function hardLimitsIn(text: string): Readonly<Record<string, number>> {
   const rows = text.matchAll(/^(Max .+?) {2,}\S+ +(\S+)/gm);
-  return Object.fromEntries([...rows].map(([, name, hard]) => [name, hard === "unlimited" ? Infinity : Number(hard)]));
+  return Object.fromEntries([...rows].map(([, name, hard]) => [name, numberOf(hard)]));
+}
+
+/** How many files the process with these limits may have open. */
+export function openFilesIn(text: string): number | undefined {
+  const [, soft] = /^Max open files +(\S+)/m.exec(text) ?? [];
+  return soft === undefined ? undefined : numberOf(soft);
+}
+
+/** How many files this process may have open; Infinity where the system doesn't tell. Descriptors are smaller numbers. */
+export function openFilesLimit(): number {
+  return openFilesIn(readOr("/proc/self/limits")) ?? Infinity;
+}
+
+function numberOf(limit: string | undefined): number {
+  return limit === "unlimited" ? Infinity : Number(limit);
 }
 
 /** Of the text of /proc/PID/status; without it, only root may do it. */

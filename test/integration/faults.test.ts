@@ -71,6 +71,47 @@ test("EMFILE at start: processes that can't be started report the reason, the ot
   for (const pid of pids) await processExit(pid);
 });
 
+test("EMFILE: as many run as the limit allows, the others name it, procman answers, and all lines are in their two files", async (context) => {
+  const cmd = "for i in 1 2 3; do echo out $i; echo err $i >&2; sleep 0.5; done; exec sleep 1000";
+  const processes = many(40, (id) => ({
+    cmd,
+    autostart: true,
+    restart: "always",
+    logger: { stdout: `logs/${id}.out`, stderr: `logs/${id}.err` },
+  }));
+  for (const [limit, least] of [
+    [64, 8],
+    [110, 30],
+    [150, 40],
+    [256, 40],
+  ] as const) {
+    const procman = await startProcman(context, processes, { launcher: limited(`-n ${limit}`) });
+    await allReported(procman, 40);
+    const { out, err } = await cli(procman.folder, ["status", "--json"]);
+    const records = JSON.parse(out || err) as readonly ProcessRecord[];
+    const [running, others] = [true, false].map((is) => records.filter(({ status }) => (status === "running") === is)) as [
+      ProcessRecord[],
+      ProcessRecord[],
+    ];
+    assert.ok(running.length >= least, `${running.length} of 40 run with ${limit}`);
+    for (const { status, reason } of others)
+      assert.match(
+        `${status}: ${reason}`,
+        new RegExp(`^(backoff|starting|errored): .*(higher "ulimit -n", now ${limit} |is being started)`),
+      );
+    const file = (name: string): string => readFileSync(join(procman.folder, "logs", name), "utf8");
+    for (const { id } of running)
+      for (const stream of ["out", "err"])
+        await eventually(() =>
+          existsSync(join(procman.folder, `logs/${id}.${stream}`)) && file(`${id}.${stream}`).includes(`${stream} 3`) ? true : undefined,
+        );
+    for (const { id } of running) assert.equal(file(`${id}.err`), "err 1\nerr 2\nerr 3\n");
+    assert.equal(await procman.stop(), 0);
+    const odd = procman.lines.filter((line) => /this is a bug|Cannot (?!keep incidents)/.test(line));
+    assert.deepEqual(odd, [], `with ${limit}`);
+  }
+});
+
 test("EMFILE: the keeper is killed while its processes use up all descriptors: those that run keep their pids, the others say why", async (context) => {
   const processes = many(60, (id) => ({ cmd: "sleep 1000", autostart: true, restart: "always", logger: { stdout: `${id}.log` } }));
   const procman = await startProcman(context, processes, { launcher: limited("-n 110") });

@@ -51,11 +51,11 @@ export function memoryErrors({ memoryLimit, memoryMax }: PartialProcess, path: J
 }
 
 /** Of the keeper, and of the logger: for each process that is captured, and for all else. */
-const DESCRIPTORS = { process: 2, others: 60 };
-/** With fewer, no usual limit is too low, and it isn't looked up. */
-const MANY_PROCESSES = 400;
+const DESCRIPTORS = { process: 2, others: 44 };
+/** With fewer, the limit is not looked up. */
+const MANY_PROCESSES = 10;
 
-/** The first thing that thousands of processes lack. */
+/** The first thing that many processes lack. */
 export function openFileWarnings(
   { processes = [], logger }: PartialConfig,
   parallelism: number,

@@ -12,6 +12,9 @@ import { endOf, incidentOf, type RequestedBy } from "./incident-text.ts";
 import type { MessageContext } from "./lifecycle-messages.ts";
 import type { ProcessBus } from "./process-bus.ts";
 
+/** Lists or logs that are read at a time. */
+const BATCH = 4;
+
 /** The last lines of a run between two times (milliseconds since 1970), oldest first. */
 export type ReadLastLines = (query: {
   readonly process: string;
@@ -133,18 +136,18 @@ export class ServiceIncidents implements Subsystem {
   /** Newest first. */
   async of(ids: readonly string[], limit = DEFAULT_LIMIT): Promise<readonly Incident[]> {
     this.#write();
-    const lists = await Promise.all(ids.map((id) => this.#incidentLog.read(id)));
-    const latest = lists
+    const entries = await inBatches(ids, (id) => this.#incidentLog.read(id));
+    const latest = entries
       .flat()
       .sort((one, other) => Date.parse(other.incident.time) - Date.parse(one.incident.time))
       .slice(0, limit);
-    return Promise.all(latest.map(async (entry) => (entry.open ? this.#complete(entry, isDrainedByNow(entry)) : entry.incident)));
+    return inBatches(latest, async (entry) => (entry.open ? this.#complete(entry, isDrainedByNow(entry)) : entry.incident));
   }
 
   /** All recorded ends as runs. */
   async ended(ids: readonly string[]): Promise<readonly RunSummary[]> {
     this.#write();
-    const lists = await Promise.all(ids.map((id) => this.#incidentLog.read(id)));
+    const lists = await inBatches(ids, (id) => this.#incidentLog.read(id));
     return lists.flat().map(({ incident, slot }) => endedRun(incident, slot));
   }
 
@@ -221,4 +224,11 @@ export class ServiceIncidents implements Subsystem {
 /** By now the log store has the last lines of its run. */
 function isDrainedByNow({ incident }: IncidentLogEntry): boolean {
   return Date.now() - Date.parse(incident.time) > 2 * DRAINED_MS;
+}
+
+/** A few at a time, as each has a file open. */
+async function inBatches<Item, Result>(items: readonly Item[], read: (item: Item) => Promise<Result>): Promise<readonly Result[]> {
+  const results: Result[] = [];
+  for (let at = 0; at < items.length; at += BATCH) results.push(...(await Promise.all(items.slice(at, at + BATCH).map(read))));
+  return results;
 }
