@@ -79,7 +79,7 @@ export const ERRORS = {
   "too-many-streams": { status: 503, exit: EXIT.refused },
   /** The logger can't take or store a line at present. */
   "log-unavailable": { status: 503, exit: EXIT.refused },
-  /** The service may open no more files, or has no memory. */
+  /** The service may open no more files. */
   "resources-short": { status: 503, exit: EXIT.refused },
   "state-folder": { status: 500, exit: EXIT.refused },
   /** Of `install` and `uninstall`. */
@@ -131,7 +131,7 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   "too-many-requests": "too many bad tokens, streams, lines or reports; `Retry-After` has the seconds to wait",
   "too-many-streams": "there are too many streams of all consumers together",
   "log-unavailable": "the logger is behind, or can't store lines at present",
-  "resources-short": "procman may open no more files, or has no memory; `detail` names the limit to raise",
+  "resources-short": "procman may open no more files; `detail` names the limit to raise",
   "state-folder": "the state folder can't be used",
   "boot-refused": "`install` or `uninstall` can't do it on this machine, or not safely",
   "upgrade-failed": "a new part did not become ready; the old one continues",

@@ -4,7 +4,6 @@ import { ERRORS, type ErrorCode, ProcmanError, reasonOf } from "../base/errors.t
 import type { DashboardFile } from "../contract/dashboard-access.ts";
 import { titleOf } from "../contract/http-status.ts";
 import type { ProblemRecord } from "../contract/records.ts";
-import { isShortage } from "../os/shortage.ts";
 
 /** No answer may be cached, or interpreted as another type. */
 const ALWAYS = { "cache-control": "no-store", "x-content-type-options": "nosniff" } as const;
@@ -44,8 +43,8 @@ export function beginStream(response: ServerResponse): void {
 
 /** Converts an error for the client. A bug is written to standard error, and its details are not sent. */
 export function problemOf(error: unknown): ProblemRecord {
-  if (isShortage(error)) {
-    const remedy = 'start procman with a higher "ulimit -n" (LimitNOFILE= in a systemd unit), or give the machine more memory';
+  if (["EMFILE", "ENFILE"].includes((error as NodeJS.ErrnoException).code ?? "")) {
+    const remedy = 'start procman with a higher "ulimit -n" (LimitNOFILE= in a systemd unit)';
     return problem(ERRORS["resources-short"].status, "resources-short", `Cannot answer now: ${reasonOf(error)}; ${remedy}`);
   }
   if (!(error instanceof ProcmanError)) {

@@ -140,10 +140,10 @@ test("more processes than procman may open files for are a warning, with the num
   const warned = (config: object) => openFileWarnings(config, 32, rights).map(({ message }) => message);
   const single = Array.from({ length: 500 }, (_, number) => ({ id: `p${number}`, cmd: "x" }));
   assert.deepEqual(warned({ processes: single }), [
-    '500 processes need 1060 open files, and procman may open 1024: about 482 can run. Before procman is started, run "ulimit -n 1060", or set LimitNOFILE=1060 in its systemd unit.',
+    '500 processes need 1044 open files, and procman may open 1024: about 490 can run. Before procman is started, run "ulimit -n 1044", or set LimitNOFILE=1044 in its systemd unit.',
   ]);
-  assert.match(warned({ processes: [{ id: "web", cmd: "x", cluster: { instances: 700 } }] }).join(), /^700 processes need 1460 /);
-  assert.deepEqual(warned({ processes: single.slice(0, 481) }), []);
+  assert.match(warned({ processes: [{ id: "web", cmd: "x", cluster: { instances: 700 } }] }).join(), /^700 processes need 1444 /);
+  assert.deepEqual(warned({ processes: single.slice(0, 490) }), []);
   assert.deepEqual(warned({ processes: single, logger: { internalLogHours: 0 } }), []);
   assert.deepEqual(warned({ processes: [{ id: "web", cmd: "x", cluster: { instances: "max" } }] }), []);
 });
