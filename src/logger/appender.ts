@@ -1,5 +1,5 @@
 /** Appends whole lines to the file at a path: follows its deletion and renaming, and rotates it before it grows too big. */
-import { closeSync, constants, fstatSync, ftruncateSync, readSync, type Stats, statSync, writeSync } from "node:fs";
+import { closeSync, constants, fchmodSync, fstatSync, ftruncateSync, readSync, type Stats, statSync, writeSync } from "node:fs";
 import { errnoOf, isNotThere } from "../base/errors.ts";
 import { openFound } from "../os/careful-files.ts";
 import { monotonicMs } from "../os/clock.ts";
@@ -13,6 +13,9 @@ const CHECK_MS = 100;
 /** After a failed rotation the file keeps growing for this long. */
 const ROTATE_AGAIN_MS = 1000;
 const FOLDER_MODE = 0o750;
+const FILE_MODE = 0o640;
+/** Of a file in the state folder. */
+export const OWN_MODE = 0o600;
 /** No file has this identity. */
 const NOWHERE = "";
 
@@ -62,11 +65,11 @@ export function emptyFile(path: string): boolean {
 /** If standard output is a socket (journald), it can't be opened by path; then the inherited descriptor is used. */
 const INHERITED: Readonly<Record<string, number>> = { "/dev/stdout": 1, "/dev/stderr": 2 };
 
-function openOrInherit(found: FoundFile): { readonly fd: number; readonly stat: Stats } {
+function openOrInherit(found: FoundFile, mode: number): { readonly fd: number; readonly stat: Stats } {
   // Nonblocking: opening a FIFO without a reader fails (ENXIO) instead of blocking the logger.
   const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK;
   try {
-    return openFound(found, flags, 0o640);
+    return openFound(found, flags, mode);
   } catch (error) {
     const fd = INHERITED[found.entry(found.name)];
     if (fd === undefined || errnoOf(error) !== "ENXIO") throw error;
@@ -74,8 +77,10 @@ function openOrInherit(found: FoundFile): { readonly fd: number; readonly stat: 
   }
 }
 
-function openForAppend(found: FoundFile, path: string): OpenFile {
-  const { fd, stat } = openOrInherit(found);
+function openForAppend(found: FoundFile, path: string, mode: number): OpenFile {
+  const { fd, stat } = openOrInherit(found, mode);
+  // One of procman's own files, made by a version that let others read it.
+  if (mode === OWN_MODE && stat.isFile() && (stat.mode & 0o777) !== OWN_MODE) fchmodSync(fd, OWN_MODE);
   const since = stat.birthtimeMs > 0 ? stat.birthtimeMs : Date.now();
   return { fd, identity: identityOf(stat), regular: stat.isFile() && !isForeign(path), size: stat.size, since };
 }
@@ -108,6 +113,7 @@ export function lineStart(bytes: Buffer, at: number): number {
 export class Appender {
   readonly path: string;
   readonly #archive: LogRotation;
+  readonly #mode: number;
   #open: OpenFile | undefined;
   #size = 0;
   /** If the last byte written was no newline: the identity of that file. */
@@ -116,8 +122,9 @@ export class Appender {
   #checkAt = 0;
   #rotateAt = 0;
 
-  constructor(path: string, archive: LogRotation) {
+  constructor(path: string, archive: LogRotation, mode = FILE_MODE) {
     this.path = path;
+    this.#mode = mode;
     this.#archive = archive;
   }
 
@@ -176,7 +183,7 @@ export class Appender {
   }
 
   #openFound(found: FoundFile): OpenFile {
-    const open = openForAppend(found, this.path);
+    const open = openForAppend(found, this.path, this.#mode);
     this.#open = open;
     this.#checkAt = monotonicMs() + CHECK_MS;
     if (!open.regular) return open;

@@ -8,6 +8,7 @@ import type { Category } from "../contract/records.ts";
 import type { ConsoleStyle, LoggerMessage, Rotation } from "../ipc/logger-protocol.ts";
 import type { RecordSource } from "../log-store/record.ts";
 import { makeFolder } from "../os/files.ts";
+import { OWN_MODE } from "./appender.ts";
 import { Backpressure } from "./backpressure.ts";
 import type { LineDecoration } from "./line-splitter.ts";
 import { binary, decorate } from "./line-splitter.ts";
@@ -189,7 +190,7 @@ export class ConsoleWriter {
 
   #fileOutlet(path: string): ConsoleOutlet {
     makePrivate(dirname(path));
-    const { file, release } = this.#files.share(path, "procman", ROTATION);
+    const { file, release } = this.#files.share(path, "procman", ROTATION, OWN_MODE);
     return { backpressure: file.backpressure, isDead: () => false, isOverfull: false, write: (_fd, lines) => file.write(lines), release };
   }
 

@@ -68,14 +68,15 @@ export class LogFile {
   usedAt = 0;
   #whenIdle: (() => void) | undefined;
 
-  constructor(path: string, options: FileOptions) {
+  /** `mode`: of a new file. */
+  constructor(path: string, options: FileOptions, mode?: number) {
     this.path = path;
     this.#options = options;
     this.#archive = new LogRotation(options.compressor, {
       problem: options.report.problem,
       works: (file) => options.report.recovered(file, 0, 0),
     });
-    this.#appender = new Appender(path, this.#archive);
+    this.#appender = new Appender(path, this.#archive, mode);
   }
 
   /** Whether lines are waiting, or a mark for dropped lines. */

@@ -57,8 +57,8 @@ export class LogFiles {
     return true;
   }
 
-  share(path: string, id: string, rotation: Rotation | undefined): FileShare {
-    const entry = this.#entry(path);
+  share(path: string, id: string, rotation: Rotation | undefined, mode?: number): FileShare {
+    const entry = this.#entry(path, mode);
     entry.users += 1;
     entry.ids.add(id);
     entry.file.keep();
@@ -109,10 +109,10 @@ export class LogFiles {
     return undefined;
   }
 
-  #entry(path: string): SharedFile {
+  #entry(path: string, mode: number | undefined): SharedFile {
     const known = this.#entries.get(path);
     if (known) return known;
-    const entry = { file: new LogFile(path, this.#options), users: 0, ids: new Set<string>() };
+    const entry = { file: new LogFile(path, this.#options, mode), users: 0, ids: new Set<string>() };
     this.#entries.set(path, entry);
     return entry;
   }
