@@ -104,6 +104,7 @@ export class PluginSupervisor {
     this.#key = key;
     this.#thread = new PluginThread({
       ...{ script, start, control, log, queue: this.#queue, variables: children.variables(key) },
+      endChildren: () => children.end(key),
       onUp: (name, version) => this.#onUp(name, version),
       onEnd: (why) => this.#onEnd(why),
     });

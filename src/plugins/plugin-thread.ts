@@ -19,6 +19,8 @@ const PING_CHECKS = 4;
 const SILENT_CHECKS = 40;
 const SETUP_CHECKS = 120;
 const LISTENER_CHECKS = 480;
+/** Longest wait for the end of the processes that a plugin has started. Milliseconds. */
+const CHILDREN_MS = 2_000;
 
 export type PluginProblem = { readonly message: string; readonly faults: readonly ErrorPlace[] };
 
@@ -31,6 +33,8 @@ export type PluginThreadPorts = {
   readonly control: Control;
   readonly queue: EventQueue;
   readonly log: (severity: Severity, text: string) => void;
+  /** Ends the processes that the thread has started. While the thread is there, it awaits them; later they would stay zombies. */
+  readonly endChildren: () => Promise<void>;
   readonly onUp: (name: string, version: string) => void;
   /** The thread has ended; without a problem if `close` was called. */
   readonly onEnd: (problem?: PluginProblem) => void;
@@ -126,6 +130,7 @@ export class PluginThread {
       ms,
       Promise.race([this.#drain(), this.#ended]).then(() => Promise.race([this.#finish(), this.#ended])),
     );
+    await within(CHILDREN_MS, this.#ports.endChildren());
     void this.#worker.terminate();
     // A thread in a blocking call such as `execSync` can't be terminated before it returns.
     await within(1_000, this.#ended);
@@ -146,14 +151,22 @@ export class PluginThread {
   }
 
   end(message: string, faults: readonly ErrorPlace[] = []): void {
+    if (this.#problem !== undefined) return;
     this.#fail(message, faults);
+    void within(CHILDREN_MS, this.#ports.endChildren()).then(() => this.#worker.terminate());
+  }
+
+  /** Of a thread that hangs or takes memory, which awaits nothing. */
+  #endNow(message: string): void {
+    this.#fail(message);
     void this.#worker.terminate();
   }
 
   #onSilence(checks: number, isScarce: boolean): void {
     this.#silentChecks = checks;
-    if (isScarce && checks > 1) return this.end(`it uses more than its ${MAX_HEAP_MB + MAX_BUFFERS_MB} MB of memory`);
-    if (checks > SILENT_CHECKS) this.end(`it has not answered for ${(SILENT_CHECKS * CHECK_MS) / 1_000} s: it hangs, or blocks its thread`);
+    if (isScarce && checks > 1) return this.#endNow(`it uses more than its ${MAX_HEAP_MB + MAX_BUFFERS_MB} MB of memory`);
+    if (checks > SILENT_CHECKS)
+      this.#endNow(`it has not answered for ${(SILENT_CHECKS * CHECK_MS) / 1_000} s: it hangs, or blocks its thread`);
   }
 
   #receive(message: FromPlugin): void {
@@ -186,7 +199,7 @@ export class PluginThread {
     this.#silentChecks = undefined;
     this.#memory = heap + buffers;
     if (buffers > MAX_BUFFERS_MB * MB)
-      this.end(`its buffers use ${Math.round(buffers / MB)} MB, more than ${MAX_BUFFERS_MB}; it must release what it has handled`);
+      this.#endNow(`its buffers use ${Math.round(buffers / MB)} MB, more than ${MAX_BUFFERS_MB}; it must release what it has handled`);
   }
 
   async #answer({ number, method, args }: FromPlugin & { readonly t: "ask" }): Promise<void> {

@@ -25,6 +25,7 @@ const listeners = new EventListeners(
 );
 let dispose: Dispose | undefined;
 
+stayUntilEnded();
 captureOutput();
 // Before the plugin is loaded: if it hangs, pings stay unanswered.
 port.on("message", receive);
@@ -97,6 +98,25 @@ async function close(): Promise<void> {
 function pluginLog() {
   const line = (severity: "debug" | "info" | "warn" | "error") => (text: string) => limiter.log(severity, text);
   return { debug: line("debug"), info: line("info"), warn: line("warn"), error: line("error") };
+}
+
+/**
+ * The service ends this thread when its processes have ended: only the thread that has started a process awaits it, so those of a
+ * thread that is gone would be zombies of the service.
+ */
+function stayUntilEnded(): void {
+  const refused = (message: string): void => {
+    limiter.flush();
+    send({ t: "refused", message, faults: [] });
+  };
+  const exit = new Error("the plugin ends its thread");
+  process.on("uncaughtException", (error) => {
+    if (error !== exit) refused(`it threw ${thrown(error)}`);
+  });
+  process.exit = (code = process.exitCode ?? 0): never => {
+    refused(`it has ended its thread itself (process.exit(${code}))`);
+    throw exit;
+  };
 }
 
 /** Output of a plugin, as by `console.log`, goes to its log and not to procman's console. */

@@ -23,7 +23,7 @@ const PROCESSES = [
     umask: "027",
     env: { GREETING: "two words", QUOTE: `it's "here"`, PERCENT: "100 % of $HOME", EMPTY: "" },
   },
-  { id: "other", cmd: `node ${PROGRAM} other`, autostart: true, user: "deploy", dependsOn: ["words"] },
+  { id: "other", cmd: `node ${PROGRAM} other`, autostart: true, user: "procman-deploy", dependsOn: ["words"] },
   { id: "again", cmd: `node ${PROGRAM} again exit 3 1`, autostart: true, restart: "error" },
   { id: "once", cmd: `node ${PROGRAM} once exit 0`, autostart: true },
   { id: "many", cmd: `node ${PROGRAM} many`, autostart: true, cluster: { instances: 2, startPort: 17_001 } },
@@ -37,7 +37,7 @@ describe("units and crontabs", { skip: SystemdBox.skip }, () => {
 
   before(async () => {
     box = await SystemdBox.boot();
-    await box.must("useradd --create-home --shell /bin/sh deploy");
+    await box.must("useradd --create-home --shell /bin/sh procman-deploy");
     await box.must(`mkdir -p ${FOLDER}/sub`);
     // The same variable for all: how each of them passes it on is no subject here.
     const text = readFileSync(join(ROOT, "test/programs/write-down.cjs"), "utf8");
@@ -73,7 +73,7 @@ describe("units and crontabs", { skip: SystemdBox.skip }, () => {
   }
 
   test("what `export --to systemd` writes runs under systemd as under procman; imported again, too", async () => {
-    await box.write(`${FOLDER}/procman.jsonc`, JSON.stringify({ name: "shop", processes: PROCESSES }));
+    await box.write(`${FOLDER}/procman.jsonc`, JSON.stringify({ name: "procman-test-shop", processes: PROCESSES }));
     // It reports the first end of `again` with 1.
     const procmanIn = (folder: string) =>
       account(`cd ${folder} && { procman run --detach || [ $? = 1 ]; }`, `cd ${folder} && procman terminate`);
@@ -82,19 +82,19 @@ describe("units and crontabs", { skip: SystemdBox.skip }, () => {
     await box.must(`cd ${FOLDER} && procman export --to systemd --output out && cp out/* /etc/systemd/system/ && systemctl daemon-reload`);
     const verified = await box.run(`systemd-analyze verify --man=no ${FOLDER}/out/*`);
     assert.deepEqual([verified.code, verified.err], [0, ""]);
-    assert.deepEqual(await account("systemctl start shop.target", "systemctl stop shop.target"), here);
+    assert.deepEqual(await account("systemctl start procman-test-shop.target", "systemctl stop procman-test-shop.target"), here);
     await box.must(`mkdir ${FOLDER}/back && cd ${FOLDER}/back && procman import ../out/*.service ../out/*.target`);
     assert.deepEqual(await procmanIn(`${FOLDER}/back`), here);
   });
 
   test("the timer of an exported schedule starts its job again and again", async () => {
     const job = { id: "job", cmd: `node ${PROGRAM} job exit 0`, cron: "* * * * * *" };
-    await box.write(`${FOLDER}/timer/procman.jsonc`, JSON.stringify({ name: "timer", processes: [job] }));
+    await box.write(`${FOLDER}/timer/procman.jsonc`, JSON.stringify({ name: "procman-test-timer", processes: [job] }));
     await fresh();
     await box.must(`cd ${FOLDER}/timer && procman export --to systemd --output out && cp out/* /etc/systemd/system/`);
-    await box.must("systemctl daemon-reload && systemctl start timer.target");
+    await box.must("systemctl daemon-reload && systemctl start procman-test-timer.target");
     await box.eventually(`[ "$(grep -c '"args"' ${FOLDER}/written/job.jsonl)" -ge 3 ]`);
-    await box.must("systemctl stop timer.target");
+    await box.must("systemctl stop procman-test-timer.target");
   });
 
   test("a crontab's commands see the same under cron and, imported, under procman", async (context) => {
@@ -111,10 +111,10 @@ describe("units and crontabs", { skip: SystemdBox.skip }, () => {
       return [args, cwd, uid, env?.GREETING, await box.must(`cat ${FOLDER}/written/input`)];
     };
     await box.must(`{ echo "${path}"; cat ${FOLDER}/cron/crontab; } | crontab -`);
-    await box.must("rm -f /run/crond.reboot; systemd-run --unit=cron-of-test --quiet cron -f");
+    await box.must("rm -f /run/crond.reboot; systemd-run --unit=procman-test-cron --quiet cron -f");
     const under = await result();
     assert.deepEqual(under.slice(0, 3), [["%F", "a b", `${FOLDER}/sub`], `${FOLDER}/sub`, 0]);
-    await box.must("systemctl stop cron-of-test");
+    await box.must("systemctl stop procman-test-cron");
     await fresh();
     await box.must(`cd ${FOLDER}/cron && procman run --detach`);
     assert.deepEqual(await result(), under);

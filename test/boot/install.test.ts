@@ -10,7 +10,7 @@ describe("installing", { skip: SystemdBox.skip }, () => {
 
   before(async () => {
     box = await SystemdBox.boot();
-    await box.must("useradd --create-home --shell /bin/sh deploy; useradd --create-home --shell /bin/sh alice");
+    await box.must("useradd --create-home --shell /bin/sh procman-deploy; useradd --create-home --shell /bin/sh procman-alice");
   });
 
   after(() => box.close());
@@ -28,15 +28,15 @@ describe("installing", { skip: SystemdBox.skip }, () => {
   }
 
   test("a system service runs as another user, its processes with that user's home; `uninstall` stops it and leaves nothing", async () => {
-    await configure("/srv/shop", "shop", "deploy");
-    const out = await box.must("procman install --config /srv/shop --run-as deploy");
+    await configure("/srv/shop", "shop", "procman-deploy");
+    const out = await box.must("procman install --config /srv/shop --run-as procman-deploy");
     assert.match(
       out,
       /^procman-shop\.service: installed for systemd; shop is running\n"sudo systemctl stop procman-shop\.service" stops it/,
     );
     const pid = await box.must("pgrep -f '^sleep 10001'");
-    assert.equal(await box.must(`stat -c %U /proc/${pid}`), "deploy");
-    assert.match(await box.must(`tr '\\0' '\\n' </proc/${pid}/environ`), /^HOME=\/home\/deploy$/m);
+    assert.equal(await box.must(`stat -c %U /proc/${pid}`), "procman-deploy");
+    assert.match(await box.must(`tr '\\0' '\\n' </proc/${pid}/environ`), /^HOME=\/home\/procman-deploy$/m);
     assert.match(await box.must("procman uninstall --config /srv/shop"), /^procman-shop\.service: removed; shop no longer starts at boot$/);
     assert.equal((await box.run(`kill -0 ${pid}`)).code, 1);
     assert.equal(
@@ -67,27 +67,27 @@ describe("installing", { skip: SystemdBox.skip }, () => {
   });
 
   test("a user's service: `install` says how it starts at boot; it runs in the user's systemd", async () => {
-    await box.must("mkdir -p '/home/alice/my app 100%'");
-    await box.write("/home/alice/my app 100%/procman.jsonc", JSON.stringify({ name: "mine", processes: PROCESSES }));
-    await box.must("chown -R alice /home/alice");
-    const early = await box.as("alice", "cd '/home/alice/my app 100%' && procman install");
+    await box.must("mkdir -p '/home/procman-alice/my app 100%'");
+    await box.write("/home/procman-alice/my app 100%/procman.jsonc", JSON.stringify({ name: "mine", processes: PROCESSES }));
+    await box.must("chown -R procman-alice /home/procman-alice");
+    const early = await box.as("procman-alice", "cd '/home/procman-alice/my app 100%' && procman install");
     assert.equal(early.code, 1);
     assert.match(early.err, /Cannot install: "systemctl --user daemon-reload" has failed/);
-    await box.must("systemctl start user@$(id -u alice).service");
-    const { code, out, err } = await box.as("alice", "cd '/home/alice/my app 100%' && procman install");
+    await box.must("systemctl start user@$(id -u procman-alice).service");
+    const { code, out, err } = await box.as("procman-alice", "cd '/home/procman-alice/my app 100%' && procman install");
     assert.equal(code, 0, err);
     assert.match(out, /^procman-mine\.service: installed for systemd; mine is running/);
-    assert.match(err, /"sudo loginctl enable-linger alice" lets it start at boot/);
+    assert.match(err, /"sudo loginctl enable-linger procman-alice" lets it start at boot/);
     const user = "env XDG_RUNTIME_DIR=/run/user/$(id -u) systemctl --user";
-    assert.equal((await box.as("alice", `${user} is-active procman-mine`)).out, "active\n");
-    await box.must("mkdir -p /var/lib/systemd/linger && touch /var/lib/systemd/linger/alice");
-    const again = await box.as("alice", "cd '/home/alice/my app 100%' && procman install");
+    assert.equal((await box.as("procman-alice", `${user} is-active procman-mine`)).out, "active\n");
+    await box.must("mkdir -p /var/lib/systemd/linger && touch /var/lib/systemd/linger/procman-alice");
+    const again = await box.as("procman-alice", "cd '/home/procman-alice/my app 100%' && procman install");
     assert.equal(again.err, "");
     await box.reboot();
-    assert.match(await box.eventually("pgrep -u alice -f '^sleep 10001'"), /^\d+$/);
-    assert.equal((await box.as("alice", "procman uninstall --name mine")).err, "");
-    assert.equal(await box.must("find /home/alice/.config -name '*mine*'; pgrep -f '^sleep 10001' || true"), "");
-    await box.must("rm /var/lib/systemd/linger/alice");
+    assert.match(await box.eventually("pgrep -u procman-alice -f '^sleep 10001'"), /^\d+$/);
+    assert.equal((await box.as("procman-alice", "procman uninstall --name mine")).err, "");
+    assert.equal(await box.must("find /home/procman-alice/.config -name '*mine*'; pgrep -f '^sleep 10001' || true"), "");
+    await box.must("rm /var/lib/systemd/linger/procman-alice");
   });
 
   test("a Node that a version manager has replaced: it starts with the new one, and `status` says what is gone until it is renewed", async () => {
@@ -133,7 +133,7 @@ describe("installing", { skip: SystemdBox.skip }, () => {
   test("a start that fails shows the last lines of the journal, and says what is left", async () => {
     await configure("/srv/closed", "closed");
     assert.match(
-      await refusal("procman install --config /srv/closed --run-as deploy"),
+      await refusal("procman install --config /srv/closed --run-as procman-deploy"),
       /"systemctl start procman-closed\.service" has failed: [\s\S]*\| procman: Cannot run: the state folder .* can't be used: EACCES[\s\S]*\nprocman-closed\.service is there and starts closed at the next boot; "procman uninstall" removes it/,
     );
     assert.equal((await box.run("procman uninstall --config /srv/closed")).err, "");
@@ -164,22 +164,22 @@ describe("installing", { skip: SystemdBox.skip }, () => {
   });
 
   test("root runs nothing that another user can change", async () => {
-    await configure("/srv/open", "open", "deploy");
+    await configure("/srv/open", "open", "procman-deploy");
     assert.match(
       await refusal("procman install --config /srv/open"),
-      /root would run \/srv\/open\/procman\.jsonc at boot, but \/srv\/open belongs to deploy.*--run-as/,
+      /root would run \/srv\/open\/procman\.jsonc at boot, but \/srv\/open belongs to procman-deploy.*--run-as/,
     );
     await box.must("chown -R root /srv/open; chmod 777 /srv/open");
     assert.match(await refusal("procman install --config /srv/open"), /other users may write in \/srv\/open\./);
     await box.must("chmod 755 /srv/open");
     await box.write("/srv/open/procman.jsonc", JSON.stringify({ name: "open", include: ["/srv/parts/more.jsonc"], processes: PROCESSES }));
     await box.write("/srv/parts/more.jsonc", '{ "processes": [] }');
-    await box.must("chown deploy /srv/parts/more.jsonc");
-    assert.match(await refusal("procman install --config /srv/open"), /but \/srv\/parts\/more\.jsonc belongs to deploy/);
-    await box.must(`chown root /srv/parts/more.jsonc; chown deploy ${NODE_FOLDER}/bin/node`);
+    await box.must("chown procman-deploy /srv/parts/more.jsonc");
+    assert.match(await refusal("procman install --config /srv/open"), /but \/srv\/parts\/more\.jsonc belongs to procman-deploy/);
+    await box.must(`chown root /srv/parts/more.jsonc; chown procman-deploy ${NODE_FOLDER}/bin/node`);
     assert.match(
       await refusal("procman install --config /srv/open"),
-      new RegExp(`root would run .*, but ${NODE_FOLDER}/bin/node belongs to deploy`),
+      new RegExp(`root would run .*, but ${NODE_FOLDER}/bin/node belongs to procman-deploy`),
     );
     await box.must(`chown root ${NODE_FOLDER}/bin/node`);
   });
@@ -188,14 +188,14 @@ describe("installing", { skip: SystemdBox.skip }, () => {
     await configure("/srv/bad", "bad");
     const install = "procman install --config /srv/bad";
     assert.match(
-      (await box.as("deploy", `${install} --system`)).err,
+      (await box.as("procman-deploy", `${install} --system`)).err,
       /only root may change the machine; "sudo procman install --system", or --user/,
     );
     assert.match(await refusal(`${install} --init sysv`, 64), /Cannot use --init sysv: allowed: systemd, launchd, openrc, runit, s6, cron/);
     assert.match(await refusal(`${install} --run-as nobody2`, 64), /Cannot use --run-as "nobody2": this machine has no user of this name/);
     assert.match(await refusal(`${install} --run-as 1001`, 64), /no user of this name; create it, or correct the name \(no number\)/);
     assert.match(await refusal(`${install} --user --system`, 64), /Cannot use --user and --system together/);
-    assert.match(await refusal(`SUDO_USER=alice ${install} --user`, 64), /it would be for root, not for alice/);
+    assert.match(await refusal(`SUDO_USER=procman-alice ${install} --user`, 64), /it would be for root, not for procman-alice/);
     assert.match(await refusal(`${install} --user --init runit`, 64), /runit starts nothing for a user/);
     await box.must("mkdir '/srv/line\nbreak' && cp /srv/bad/procman.jsonc '/srv/line\nbreak/'");
     assert.match(await refusal("procman install --config '/srv/line\nbreak'"), /has a line break or another control character; rename it/);

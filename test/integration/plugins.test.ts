@@ -6,6 +6,7 @@ import { test } from "node:test";
 import type { ProcessRecord } from "../../src/contract/records.ts";
 import { procman as command } from "../support/cli.ts";
 import { api, plugin, setup, TICKING, withPlugins } from "../support/plugin-rig.ts";
+import { childrenOf } from "../support/proc-files.ts";
 import { eventually, isAlive, type Procman, processExit } from "../support/procman-process.ts";
 
 const pidIn = (line: string): number => Number(/pid (\d+)/.exec(line)?.[1]);
@@ -204,9 +205,11 @@ test("2.5 processes that a plugin has started end with its thread: after an erro
     return pids.split(" ").map(Number);
   };
   const over = (pids: readonly number[]) => eventually(() => (pids.some((each) => isAlive(each)) ? undefined : true));
+  const noZombies = () => eventually(() => (childrenOf(procman.helper("service")).some((each) => !isAlive(each)) ? undefined : true));
   const first = await begun(1);
   const second = await begun(2);
   await over(first);
+  await noZombies();
   assert.deepEqual(second.map(isAlive), [true, true], "those of the new thread run");
   process.kill(procman.helper("service"), "SIGKILL");
   const third = await begun(3);
@@ -215,6 +218,7 @@ test("2.5 processes that a plugin has started end with its thread: after an erro
   writeFileSync(join(procman.folder, "procman.json"), JSON.stringify({ ...JSON.parse(config), plugins: [] }));
   assert.equal((await command(procman.folder, ["reload"])).code, 0);
   await over(third);
+  await noZombies();
   writeFileSync(join(procman.folder, "procman.json"), config);
   assert.equal((await command(procman.folder, ["reload"])).code, 0);
   const fourth = await begun(4);
