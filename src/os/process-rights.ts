@@ -44,7 +44,7 @@ export function hardLimitsIn(text: string): Readonly<Record<string, number>> {
 }
 
 /** How many files the process with these limits may have open. */
-export function openFilesIn(text: string): number | undefined {
+function openFilesIn(text: string): number | undefined {
   const [, soft] = /^Max open files +(\S+)/m.exec(text) ?? [];
   return soft === undefined ? undefined : numberOf(soft);
 }
