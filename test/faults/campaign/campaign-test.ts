@@ -6,6 +6,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { Procman } from "../../../examples/kill-the-manager/managers/procman.mjs";
 import type { LogEntry } from "../../../src/contract/records.ts";
 import { Collector, SyslogServer } from "../../support/receivers.ts";
 import { type Campaign, type CampaignOptions, runCampaign } from "./campaign.ts";
@@ -39,7 +40,11 @@ export function testCampaign(seed: number): void {
 }
 
 /** `make`: see `CampaignOptions`. */
-export async function resultOf(context: Context, seed: number, make?: CampaignOptions["make"]): Promise<Result> {
+export async function resultOf(
+  context: Context,
+  seed: number,
+  make: CampaignOptions["make"] = (options) => new Procman(options),
+): Promise<Result> {
   const folder = mkdtempSync(join(tmpdir(), `procman-campaign-${seed}-`));
   context.diagnostic(`seed ${seed} (PROCMAN_FAULT_SEED=${seed} repeats it), ${folder}`);
   const [collector, syslog, webhook] = [
@@ -47,8 +52,13 @@ export async function resultOf(context: Context, seed: number, make?: CampaignOp
     await new SyslogServer().listen(context),
     await listen(context),
   ];
-  const campaign = await runCampaign({ folder, seed, receivers: { otlp: collector.url, syslog: syslog.port, webhook: webhook.url }, make });
-  context.after(() => campaign.procman.destroy());
+  const receivers = { otlp: collector.url, syslog: syslog.port, webhook: webhook.url };
+  const making: CampaignOptions["make"] = (options) => {
+    const procman = make(options);
+    context.after(() => procman.destroy());
+    return procman;
+  };
+  const campaign = await runCampaign({ folder, seed, receivers, make: making });
   const { account, model } = campaign;
   for (const fault of [...collector.faults, ...syslog.faults, ...webhook.faults]) account.find("plugin", fault);
   account.count("comparisons", model.compared);

@@ -7,7 +7,7 @@ import { existsSync, mkdirSync, openSync, readFileSync, renameSync } from "node:
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { Procman } from "../../../examples/kill-the-manager/managers/procman.mjs";
+import type { Procman } from "../../../examples/kill-the-manager/managers/procman.mjs";
 import { within } from "../../../examples/kill-the-manager/processes.mjs";
 import { monotonicMs } from "../../../examples/kill-the-manager/programs/instance.mjs";
 import type { Incident } from "../../../src/contract/records.ts";
@@ -76,8 +76,8 @@ export type CampaignOptions = {
   readonly folder: string;
   readonly seed: number;
   readonly receivers: Receivers;
-  /** Makes the procman of a life; undefined: in the background, as `procman run --detach`. */
-  readonly make?: ((options: ConstructorParameters<typeof Procman>[0]) => Procman) | undefined;
+  /** Makes the procman of a life. */
+  readonly make: (options: ConstructorParameters<typeof Procman>[0]) => Procman;
 };
 
 export async function runCampaign(options: CampaignOptions): Promise<Campaign> {
@@ -137,7 +137,7 @@ async function prepared({ folder, receivers }: CampaignOptions): Promise<Campaig
 }
 
 /** With empty logs and an empty diary: the runs of a new session are numbered from 1 again. */
-function newLife(campaign: Campaign, { folder, make = (options) => new Procman(options) }: CampaignOptions, life: number): Procman {
+function newLife(campaign: Campaign, { folder, make }: CampaignOptions, life: number): Procman {
   for (const name of ["logs", "progress", "diary.jsonl", "hooks"])
     if (existsSync(join(folder, name))) renameSync(join(folder, name), join(folder, `${name}-${life}`));
   mkdirSync(join(folder, "progress"));
