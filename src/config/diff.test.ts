@@ -49,6 +49,7 @@ const concernsRun: readonly [string, Partial<RawProcess>, Partial<RawProcess>][]
   ["ready", {}, { ready: { fd: 3 } }],
   ["ready", { node: true }, { node: true, ready: { message: true } }],
   ["node", {}, { node: true }],
+  ["stdin", {}, { stdin: true }],
   ["ready", { ready: { fd: 3 } }, { ready: { fd: 4 } }],
   ["logger", { logger: { console: true } }, {}],
 ];

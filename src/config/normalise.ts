@@ -147,11 +147,15 @@ function environmentOf(process: RawProcess, common: RawConfig, { absolute, pathO
   };
 }
 
-function programOf({ cmd, worker, node }: RawProcess, absolute: Filling, own: Filling): Pick<ProcessSpec, "command" | "node"> {
-  const isNode = node === true ? { node } : {};
-  if (worker === undefined) return { command: { kind: "shell", line: own(cmd ?? "") }, ...isNode };
+function programOf(
+  { cmd, worker, node, stdin }: RawProcess,
+  absolute: Filling,
+  own: Filling,
+): Pick<ProcessSpec, "command" | "node" | "stdin"> {
+  const kind = { ...(node === true && { node }), ...(stdin === true && { stdin }) };
+  if (worker === undefined) return { command: { kind: "shell", line: own(cmd ?? "") }, ...kind };
   const [script = "", ...args] = [worker].flat();
-  return { command: { kind: "worker", script: absolute(script), args: args.map(own) }, ...isNode };
+  return { command: { kind: "worker", script: absolute(script), args: args.map(own) }, ...kind };
 }
 
 function envValue(value: RawEnvValue, pathOf: Filling, own: Filling): EnvValue {

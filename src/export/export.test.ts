@@ -85,6 +85,7 @@ const FIELDS: Readonly<Record<string, unknown>> = {
   ...{ cwd: "sub", env: { LEVEL: "debug" }, envFile: "web.env", path: "bin", pathFirst: "bin", pidFile: "web.pid", timeout: 5 },
   ...{ logger: { stdout: "web.log" }, watch: ["src"], restart: "never", restartLimit: 3, restartDelayMs: 500, terminate: "0 3 * * *" },
   ...{ successExitCodes: [3], terminateGracePeriod: 3, terminateTimeout: 7, stopSignal: "SIGINT", reloadSignal: "SIGHUP", node: true },
+  ...{ stdin: true },
   ...{ ready: { log: "up" }, health: { port: 80 }, dependsOn: ["other"], hooks: { beforeStart: "true" }, memoryLimit: "100MB" },
   ...{ memoryMax: "100MB", cpuQuota: 50, ulimits: { nofile: 100 }, umask: "077", nice: 3, ioNice: { class: "idle" }, oomScoreAdjust: 3 },
   ...{ user: 1000, group: 1000, groups: ["shop"], cluster: { instances: 2, startPort: 3001 } },

@@ -17,24 +17,21 @@ export function appCluster(app: Pm2App): void {
   if (Number(given) < 0) draft.note("instances", `${given} leaves processors free there; "max" is one for each`);
   draft.merge("env", { [variable]: "${PROCMAN_CLUSTER_INSTANCE}" }).set("cluster", { instances });
   if (increment !== undefined) draft.merge("cluster", counted(increment, draft));
-  else if (mode.startsWith("cluster")) sharedPort(app, instances);
+  else if (mode.startsWith("cluster")) sharedPort(app);
 }
 
-function sharedPort({ draft, configuration }: Pm2App, instances: number | "max"): void {
+function sharedPort({ draft }: Pm2App): void {
   const port = portIn((draft.fields.env as Readonly<Record<string, unknown>>).PORT);
   if (port === undefined) {
     draft.note(
       "exec_mode",
-      'pm2 lets the instances share the port on which the program listens. If it listens: "node": true, and in "cluster" that port as "commonPort", and the first of a range of free ones as "startPort"',
+      'pm2 lets the instances share the port on which the program listens. If it listens: "node": true, and in "cluster" "mode": "share" and that port as "commonPort"',
     );
     return;
   }
-  const startPort = configuration.freePorts(port, instances === "max" ? MOST_PROCESSORS : instances);
-  draft.set("node", true).merge("cluster", { startPort, commonPort: port, hostname: "0.0.0.0" });
+  // As in pm2: the instances see the addresses of their clients.
+  draft.set("node", true).merge("cluster", { mode: "share", commonPort: port, hostname: "0.0.0.0" });
 }
-
-/** The room for ports of a cluster with an instance for each processor. */
-const MOST_PROCESSORS = 64;
 
 function countOf(given: string | undefined): number | "max" | undefined {
   if (given === undefined) return undefined;

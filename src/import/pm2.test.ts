@@ -34,6 +34,7 @@ test("each field of an app with an equal is carried", async (context) => {
     cmd: "node --max-old-space-size=512 mail.js --all 'two words'",
     cwd: "apps/mail",
     autostart: true,
+    stdin: true,
     env: { MODE: "fast", COUNT: 3, PRICE: "$" + "${cheap}" },
     inheritEnv: false,
     restart: "error",
@@ -76,7 +77,7 @@ test("instances in cluster mode share the port that the environment names; a var
   ];
   const { config, notes } = await importOf(context, { "ecosystem.config.js": ecosystemOf(apps) });
   const [web, job, api, one] = config.processes;
-  assert.deepEqual(web?.cluster, { instances: 2, startPort: 3001, commonPort: 3000, hostname: "0.0.0.0" });
+  assert.deepEqual(web?.cluster, { instances: 2, mode: "share", commonPort: 3000, hostname: "0.0.0.0" });
   assert.deepEqual([web?.node, web?.env], [true, { PORT: 3000, NODE_APP_INSTANCE: "${PROCMAN_CLUSTER_INSTANCE}" }]);
   assert.deepEqual(job?.cluster, { instances: "max" });
   assert.match(notes.join("\n"), /job exec_mode: pm2 lets the instances share the port/);
@@ -219,7 +220,7 @@ test("a list of pm2 jlist and a dump become apps: instances one cluster, without
     assert.equal(web?.cmd, "node /srv/shop/server.js --x");
     assert.equal(web?.cwd, "/srv/shop");
     assert.deepEqual(web?.env, { PORT: "3000", NODE_APP_INSTANCE: "${PROCMAN_CLUSTER_INSTANCE}" });
-    assert.deepEqual(web?.cluster, { instances: 2, startPort: 3001, commonPort: 3000, hostname: "0.0.0.0" });
+    assert.deepEqual(web?.cluster, { instances: 2, mode: "share", commonPort: 3000, hostname: "0.0.0.0" });
     assert.deepEqual(web?.logger, { stderr: "/var/log/web-{instance}.err" });
     assert.equal(web?.terminateTimeout, 3);
   }

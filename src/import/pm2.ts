@@ -64,7 +64,7 @@ function fillApp(app: Omit<Pm2App, "isNode">, script: string): void {
   const place = configuration.path(cwd, ".");
   draft.set("cmd", command.line);
   if (place !== ".") draft.set("cwd", pathText([place]));
-  draft.set("autostart", fields.flag("autostart") ?? true);
+  draft.set("autostart", fields.flag("autostart") ?? true).set("stdin", true);
   environment(whole, command.env);
   restarts(whole);
   schedules(whole);

@@ -95,7 +95,7 @@ test("wrong types, unknown conditions and templates are said, and nothing of the
 test("a Procfile: the ports of foreman, .env as it is, and the folder of the file", async (context) => {
   const files = { "app/Procfile.dev": "# programs\nweb: node server.js -p $PORT\n\nrelease: ./migrate.sh\n", "app/.env": "PORT=7000\n" };
   const { config, notes } = await importOf(context, files);
-  const common = { cwd: "app", autostart: true, envFile: { path: "app/.env", optional: true } };
+  const common = { cwd: "app", autostart: true, stdin: true, envFile: { path: "app/.env", optional: true } };
   assert.deepEqual(config.processes, [
     { id: "web", cmd: "node server.js -p $PORT", ...common, env: { PORT: 7_000 } },
     { id: "release", cmd: "./migrate.sh", ...common, env: { PORT: 7_100 }, restart: "never" },

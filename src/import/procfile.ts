@@ -31,7 +31,8 @@ export function importProcfile(
     draft
       .set("cmd", command.trimEnd())
       .set("cwd", cwd === "." ? undefined : cwd)
-      .set("autostart", true);
+      .set("autostart", true)
+      .set("stdin", true);
     draft.set("env", { PORT: port + PORT_STEP * count++ });
     if (hasEnv) draft.set("envFile", { path: configuration.path(folder, ".env"), optional: true });
     if (name === "release")

@@ -43,6 +43,7 @@ programs=mail,plain
       cmd: "node mail.js --name 'two words' --cost '$5'",
       cwd: "apps/mail",
       autostart: true,
+      stdin: true,
       restart: "error",
       successExitCodes: [3],
       minUptimeMs: 5_000,
@@ -54,7 +55,7 @@ programs=mail,plain
       logger: { stdout: "logs/mail.log", rotate: { size: 52_428_800, total: 524_288_000 } },
       groups: ["back"],
     },
-    { id: "plain", cmd: "/bin/cat", autostart: true, restart: "error", killMode: "leader", groups: ["back"] },
+    { id: "plain", cmd: "/bin/cat", autostart: true, stdin: true, restart: "error", killMode: "leader", groups: ["back"] },
   ]);
   assert.deepEqual(notes, ['mail priority: processes start together; if one must wait for others: "dependsOn", docs/dependencies.md']);
 });

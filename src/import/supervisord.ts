@@ -116,7 +116,7 @@ function fillProgram(program: SupervisordProgram): void {
   const { draft, fields, expand, place } = program;
   const cwd = place(fields.text("directory") ?? ".");
   if (cwd !== ".") draft.set("cwd", cwd);
-  draft.set("autostart", fields.flag("autostart") ?? true);
+  draft.set("autostart", fields.flag("autostart") ?? true).set("stdin", true);
   restartsOf(program);
   stopsOf(program);
   const env = environmentIn(fields.text("environment") ?? "", expand, (advice) => draft.note("environment", advice));

@@ -51,6 +51,7 @@ const SPAWN = {
   inherit: optional(schemaFor<Inheritance>({ only: optional(list(string())), without: optional(list(string())) })),
   capture: optional(CAPTURE),
   as: optional(openObject({ uid: optional(integer({ minimum: 0 })), gid: optional(integer({ minimum: 0 })) })),
+  stdin: optional(string({ minLength: 1 })),
   notify: optional(openObject({ fd: integer({ minimum: 3, maximum: 1_023 }), file: string({ minLength: 1 }) })),
   listen: optional(LISTENING),
   memoryMax: optional(amount),

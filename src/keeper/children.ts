@@ -26,7 +26,7 @@ import type { ListeningSockets } from "./listening-sockets.ts";
 import { warn } from "./log.ts";
 import { RestartOrders } from "./restart-orders.ts";
 import type { RunCgroups } from "./run-cgroups.ts";
-import { fork, newRun, recreateFile } from "./spawn.ts";
+import { fork, newRun, recreateFile, recreateInput } from "./spawn.ts";
 import type { WorkerChannel } from "./worker-channel.ts";
 
 /** Spawning blocks the event loop: at most this long in one turn, so that a storm of restarts doesn't starve everything else. Milliseconds. */
@@ -203,10 +203,12 @@ export class Children {
       const notifyFd = request.notify === undefined ? undefined : recreateFile(request.notify.file);
       if (notifyFd !== undefined) fds.push(notifyFd);
       const [out, err] = pair === undefined ? [] : fds;
+      const input = request.stdin === undefined ? undefined : recreateInput(request.stdin, request.as);
+      if (input !== undefined) fds.push(input);
       const socket = request.listen === undefined ? undefined : this.#sockets.fd(request.listen);
       // Taken before the fork: all that happened earlier (a changed file) applies to the run.
       const since = monotonicMs();
-      const [child, channel] = this.#cgroups.within(request, () => fork(request, { out, err, notifyFd, socket }, this.#environment));
+      const [child, channel] = this.#cgroups.within(request, () => fork(request, { input, out, err, notifyFd, socket }, this.#environment));
       if (child.pid !== undefined) return this.#started({ request, pair, child, channel, pid: child.pid, since });
       child.once("error", (error) => this.#onSpawnError(request, pair, error));
     } catch (error) {

@@ -1,6 +1,6 @@
 /** The fork of a run: its descriptors and its environment. */
-import { type ChildProcess, spawn } from "node:child_process";
-import { openSync, rmSync } from "node:fs";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { constants, fchownSync, openSync, rmSync } from "node:fs";
 import { inheritedVariables } from "../base/inherited-variables.ts";
 import type { RunKey, RunningRun, SpawnedReport, SpawnRequest } from "../ipc/keeper-protocol.ts";
 import { processStat } from "../os/process-stat.ts";
@@ -8,6 +8,7 @@ import { channelVariables, WorkerChannel } from "./worker-channel.ts";
 
 /** Open descriptors for the run. */
 type StdioEnds = {
+  readonly input?: number | undefined;
   readonly out?: number | undefined;
   readonly err?: number | undefined;
   /** On which it reports that it is ready. */
@@ -22,12 +23,12 @@ const SOCKET_FD = 3;
 /** `environment`: the keeper's; the variables of the run override it. @throws what `spawn` of `node:child_process` throws */
 export function fork(
   { argv, cwd, env, inherit, as, notify, listen, channel, farewell }: SpawnRequest,
-  { out, err, notifyFd, socket }: StdioEnds,
+  { input, out, err, notifyFd, socket }: StdioEnds,
   environment: NodeJS.ProcessEnv,
 ): readonly [ChildProcess, WorkerChannel | undefined] {
   if (listen !== undefined && socket === undefined) throw new Error("its shared socket was closed meanwhile");
   const [file = "", ...args] = argv;
-  const stdio: (number | "ignore" | "pipe")[] = ["ignore", out ?? "ignore", err ?? "ignore"];
+  const stdio: (number | "ignore" | "pipe")[] = [input ?? "ignore", out ?? "ignore", err ?? "ignore"];
   if (socket !== undefined) stdio[SOCKET_FD] = socket;
   if (notify !== undefined && notifyFd !== undefined) stdio[notify.fd] = notifyFd;
   const channelFd = channel === true ? stdio.push("pipe") - 1 : undefined;
@@ -48,6 +49,16 @@ export function fork(
 export function recreateFile(file: string): number {
   rmSync(file, { force: true });
   return openSync(file, "ax", 0o600);
+}
+
+/** Standard input of a run: an empty FIFO, open for reading and writing. An earlier run may still read the old one. */
+export function recreateInput(file: string, { uid, gid }: NonNullable<SpawnRequest["as"]> = {}): number {
+  rmSync(file, { force: true });
+  execFileSync("mkfifo", ["-m", "600", file], { stdio: ["ignore", "ignore", "pipe"] });
+  const fd = openSync(file, constants.O_RDWR);
+  // A program may open /dev/stdin.
+  if (uid !== undefined) fchownSync(fd, uid, gid ?? -1);
+  return fd;
 }
 
 /** The record of a run just started. Its start time is read when it is first used: right after a fork, reading it takes three times as long. */

@@ -22,7 +22,8 @@ type Filled<Part, Fields extends keyof Part> = Omit<Part, Fields> & { readonly [
 export type CompleteProcess = Omit<
   Filled<
     ProcessConfiguration,
-    ("node" | "timeout" | "overrun" | "autostart" | "catchUp" | "jitter") | ("restartResetMs" | "minUptimeMs" | "stopSignal" | "killMode")
+    | ("node" | "stdin" | "timeout" | "overrun" | "autostart" | "catchUp" | "jitter")
+    | ("restartResetMs" | "minUptimeMs" | "stopSignal" | "killMode")
   >,
   "ready" | "health" | "cluster"
 > & {

@@ -136,6 +136,14 @@ export const PROCESS = {
     onChange: "restart",
     spec: kept(boolean()),
   },
+  stdin: {
+    type: flag,
+    description:
+      "Its standard input stays open, and nothing comes from it: for programs that end with their input. Without it, input is /dev/null.",
+    default: false,
+    onChange: "restart",
+    spec: kept(boolean()),
+  },
   cwd: {
     type: file,
     description: "Working directory; the folder of the configuration file when omitted.",

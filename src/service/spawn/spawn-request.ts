@@ -69,6 +69,7 @@ export function spawnRequestOf(
     ...(cpuQuota === undefined ? {} : { cpuQuota }),
     ...(capture === undefined ? {} : { capture }),
     ...node.request,
+    ...(spec.stdin === true && { stdin: join(stateDir, "run", `stdin-${slot}`) }),
     ...(notifyFd === undefined ? {} : { notify: { fd: notifyFd, file: notifyFile(stateDir, slot) } }),
   };
 }
