@@ -67,7 +67,7 @@ export async function judge(campaign: Campaign): Promise<void> {
     restarts: cut === undefined ? CRASHERS.flatMap((id) => restarts(id, notes)) : [],
     decisions: CRASHERS.flatMap((id) => decisions(id, known, { notes, ends })),
     incidents: incidents(
-      campaign.incidents.filter(({ time }) => time >= campaign.began),
+      campaign.incidents.filter(({ time }) => time >= campaign.began && time < (cut?.time ?? "9")),
       known,
     ),
     dependencies: Object.entries(NEEDS).flatMap(([id, needs]) => needs.flatMap((other) => unmet(folder, diary.runs, [id, other]))),

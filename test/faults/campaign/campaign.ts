@@ -64,7 +64,7 @@ export type Campaign = {
   /** What was written to the env file. */
   values: { readonly at: number; readonly value: string }[];
   /** What was recorded when an end was cut off: later runs may be numbered from 1 again. */
-  cut: ({ readonly at: number } & JournalRecords) | undefined;
+  cut: ({ readonly at: number; readonly time: string } & JournalRecords) | undefined;
   /** Whether the shared socket is with its instances alone. */
   isSocketLost: boolean;
   /** What operator and killer have done, with times: for the one who reads a finding. */
@@ -196,7 +196,7 @@ async function cutOffEnd(campaign: Campaign, random: SeededRandom): Promise<void
   await client.ask("POST", "/terminate");
   await sleep(random.between(0, 600));
   kills.push({ what: "everything", at: monotonicMs(), pids: procman.kill("everything") });
-  campaign.cut = { at: monotonicMs(), ...recordsOf(procman) };
+  campaign.cut = { at: monotonicMs(), time: new Date().toISOString(), ...recordsOf(procman) };
   account.count("ends that were cut off");
   campaign.note("the end was cut off");
   // A successor that a part has started before it was killed carries the end on, and refuses the one that is started meanwhile.
