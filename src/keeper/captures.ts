@@ -135,9 +135,11 @@ export class Captures {
     const before = [...new Set([...loggers.keys(), ...alive.map(({ pid }) => pid)])];
     const { pid: own } = this.#logger.current ?? {};
     if (own !== undefined) this.#registerLogger(own);
+    // What no logger reads yet would be lost with this keeper and the loggers that hold it now.
+    const held = this.#holds.ask(pairs.map(pathsOf));
     const keys = new Set([...this.#open.keys(), ...running.keys()]);
     if (alive.length === 0) this.#takeOver(keys, before);
-    else this.#previousLoggers = new PreviousLoggers(alive, keys, (read) => this.#takeOver(read, before));
+    else this.#previousLoggers = new PreviousLoggers({ loggers: alive, keys, after: held }, (read) => this.#takeOver(read, before));
   }
 
   /** The state folder was removed. */

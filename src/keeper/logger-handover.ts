@@ -71,15 +71,24 @@ export function loggersReading(runs: readonly number[]): readonly LoggerProcess[
 /** How often previous loggers are checked for their end. Milliseconds. */
 const POLL_MS = 10;
 
+type PreviousReading = {
+  readonly loggers: readonly LoggerProcess[];
+  readonly keys: Iterable<string>;
+  readonly after: Promise<void>;
+};
+
 /** Loggers of earlier keepers. Two readers would split the lines of a FIFO between them, so these are asked to hand over, and read until then. */
 export class PreviousLoggers {
   readonly #keys: ReadonlySet<string>;
   #timer: NodeJS.Timeout | undefined;
 
-  /** `onGone`: all have ended, and the current logger may read these runs. */
-  constructor(loggers: readonly LoggerProcess[], keys: Iterable<string>, onGone: (keys: ReadonlySet<string>) => void) {
+  /** They are asked `after` this. `onGone`: all have ended, and the current logger may read these runs. */
+  constructor({ loggers, keys, after }: PreviousReading, onGone: (keys: ReadonlySet<string>) => void) {
     this.#keys = new Set(keys);
-    const unasked = new Set(loggers);
+    const unasked = new Set<LoggerProcess>();
+    void after.then(() => {
+      for (const logger of loggers) unasked.add(logger);
+    });
     this.#timer = setInterval(() => {
       const alive = loggers.filter(({ pid, startTime }) => isAlive(pid, startTime));
       for (const logger of alive) if (unasked.has(logger) && handlesSignal(logger.pid)) requestHandover(logger, unasked);

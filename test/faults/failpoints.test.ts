@@ -1,7 +1,7 @@
 /** A process of procman kills itself at each step of each transition (`src/os/failpoint.ts`), and its successor continues. */
 
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { kill } from "../../examples/kill-the-manager/processes.mjs";
@@ -10,7 +10,7 @@ import type { Incident, ProcessRecord } from "../../src/contract/records.ts";
 import type { Failpoint } from "../../src/os/failpoint.ts";
 import { childrenOf, commandLineOf } from "../support/proc-files.ts";
 import { eventually } from "../support/procman-process.ts";
-import { type FaultRig, folderFor, program, startRig } from "./fault-rig.ts";
+import { type FaultRig, folderFor, pointsIn, program, startRig } from "./fault-rig.ts";
 import type { Kill } from "./verdict.ts";
 
 const START = ["keeper.told", "keeper.noted", "keeper.asked", "keeper.forked", "keeper.recorded"] as const;
@@ -150,18 +150,6 @@ async function writtenOnce({ procman }: FaultRig, run: number | undefined): Prom
   assert.ok(Array.isArray(incidents), JSON.stringify(answer));
   const runs = incidents.map((incident: Incident) => incident.run);
   assert.equal(runs.filter((each) => each === run).length, 1, `the end of run ${run}: ${runs.join(" ")}`);
-}
-
-/** Failpoints of a procman in this folder; `arm` kills the next process that reaches one. */
-function pointsIn(folder: string, points: readonly Failpoint[]) {
-  const arms = join(folder, "arms");
-  mkdirSync(arms);
-  return {
-    env: { PROCMAN_FAILPOINTS: points.map((point) => `${point}=${join(arms, point)}`).join(",") },
-    arm: (point: Failpoint): void => writeFileSync(join(arms, point), ""),
-    reached: (point: Failpoint) =>
-      eventually(() => (existsSync(join(arms, point)) ? undefined : true)).catch(() => assert.fail(`${point} was not reached`)),
-  };
 }
 
 async function walk(context: TestContext, transition: Transition): Promise<void> {

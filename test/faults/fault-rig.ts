@@ -1,5 +1,5 @@
 /** Runs procman with programs that record their lives, and checks the records. */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
@@ -9,6 +9,7 @@ import { Procman } from "../../examples/kill-the-manager/managers/procman.mjs";
 import { monotonicMs } from "../../examples/kill-the-manager/programs/instance.mjs";
 import { checkDiary } from "../../examples/kill-the-manager/run-check.mjs";
 import type { ProcessRecord } from "../../src/contract/records.ts";
+import type { Failpoint } from "../../src/os/failpoint.ts";
 import { eventually } from "../support/procman-process.ts";
 import { BIN } from "../support/product.ts";
 import type { Kill } from "./verdict.ts";
@@ -60,6 +61,18 @@ export function folderFor(context: TestContext): string {
   mkdirSync(join(folder, "progress"));
   if (!process.env.KEEP) context.after(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
+}
+
+/** Failpoints of a procman in this folder; `arm` kills the next process that reaches one. */
+export function pointsIn(folder: string, points: readonly Failpoint[]) {
+  const arms = join(folder, "arms");
+  mkdirSync(arms);
+  return {
+    env: { PROCMAN_FAILPOINTS: points.map((point) => `${point}=${join(arms, point)}`).join(",") },
+    arm: (point: Failpoint): void => writeFileSync(join(arms, point), ""),
+    reached: (point: Failpoint) =>
+      eventually(() => (existsSync(join(arms, point)) ? undefined : true)).catch(() => assert.fail(`${point} was not reached`)),
+  };
 }
 
 /** Starts procman with these processes; ids whose name begins with `print` or `crash` have numbered lines in `logs/ID.log`. */

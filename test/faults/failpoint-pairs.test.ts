@@ -1,0 +1,50 @@
+/** The keeper is killed at a step of a start, and its successor at a step of the take-over: no line of a short run is lost. */
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import { eventually } from "../support/procman-process.ts";
+import { folderFor, pointsIn, startRig } from "./fault-rig.ts";
+
+const LINES = 20;
+const FIRST = ["keeper.asked", "keeper.forked", "keeper.recorded", "keeper.exited", "keeper.over"] as const;
+const SECOND = [
+  "keeper.locked",
+  "keeper.housed",
+  "keeper.adopted",
+  "keeper.took",
+  "keeper.retold",
+  "keeper.told",
+  "logger.handing",
+  "logger.handed",
+  "service.loaded",
+  "service.settled",
+] as const;
+
+describe("the keeper is killed twice around a short run, first at", { concurrency: 2 }, () => {
+  for (const first of FIRST)
+    test(first, async (context) => {
+      const folder = folderFor(context as TestContext);
+      const { env, arm, reached } = pointsIn(folder, [first, ...SECOND]);
+      const short = {
+        id: "short",
+        cmd: `echo $PROCMAN_RUN_ID >> runs; for n in $(seq ${LINES}); do echo $PROCMAN_RUN_ID $n; done`,
+        logger: { stdout: "logs/short.log" },
+      };
+      const rig = await startRig(context as TestContext, folder, [short], { env });
+      const lines = (file: string): readonly string[] =>
+        existsSync(join(folder, file)) ? readFileSync(join(folder, file), "utf8").split("\n").filter(Boolean) : [];
+      for (const second of SECOND) {
+        arm(second);
+        arm(first);
+        await rig.act("short", "start");
+        for (const point of [first, second]) await reached(point);
+        await rig.until("short", ({ status }) => status === "finished" || status === "errored");
+        const written = lines("runs").flatMap((run) => Array.from({ length: LINES }, (_, index) => `${run} ${index + 1}`));
+        const logged = (): readonly string[] => lines("logs/short.log").filter((line) => !line.includes("the logger was restarted"));
+        await eventually(() => logged().length >= written.length || undefined).catch(() => undefined);
+        assert.deepEqual(logged(), written, second);
+      }
+      assert.deepEqual(await rig.procman.end(), []);
+    });
+});
