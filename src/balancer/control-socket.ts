@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { JsonLines, jsonLine } from "../base/json-lines.ts";
 import { type FromBalancer, type Front, type FrontReport, problemOf, type ToBalancer } from "../ipc/balancer-protocol.ts";
 import { isOwnSocket } from "../os/balancer-socket.ts";
+import { printError } from "../os/error-output.ts";
 import { connectUnix, shortened } from "../os/unix-socket.ts";
 
 export type Hello = FromBalancer & { readonly t: "hello" };
@@ -116,7 +117,7 @@ export class ControlServer {
     this.#server?.close();
     if (message === this.#problem) return;
     this.#problem = message;
-    process.stderr.write(`procman: the load balancer can't be controlled at ${this.#options.path}: ${message}\n`);
+    printError(`the load balancer can't be controlled at ${this.#options.path}: ${message}`);
   }
 
   #welcome(service: Socket): void {

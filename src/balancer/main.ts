@@ -10,6 +10,7 @@ import { VERSION } from "../base/version.ts";
 import type { BalancerIdentity, FromBalancer } from "../ipc/balancer-protocol.ts";
 import type { BalancerReportMessage } from "../ipc/keeper-protocol.ts";
 import { stateDirBy } from "../os/balancer-socket.ts";
+import { printError } from "../os/error-output.ts";
 import { takeFailoverOrder } from "../os/keeper-failover.ts";
 import { holdYoungGeneration } from "../os/node-tuning.ts";
 import { setTitle } from "../os/part-title.ts";
@@ -55,7 +56,7 @@ async function runFirst(): Promise<void> {
   if (existing !== undefined) return exitWith({ t: "other", pid: existing.pid, startTime: existing.startTime });
   if (!options.successor) endFormerWorkers(options.socket);
   const { tcp, problem } = await chooseTcp(process.env.PROCMAN_BALANCER_TCP);
-  if (problem !== undefined) process.stderr.write(`procman: the load balancer uses node:net, which is slower: ${problem}\n`);
+  if (problem !== undefined) printError(`the load balancer uses node:net, which is slower: ${problem}`, "warn");
   const changed = (): void => {
     control?.report();
     balancer.onReport();

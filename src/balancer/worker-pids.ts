@@ -2,6 +2,7 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { integer, list, object, string } from "../base/schema.ts";
 import { matches } from "../base/schema-check.ts";
+import { printError } from "../os/error-output.ts";
 import { signalIfThere } from "../os/process-signal.ts";
 import { isAlive, processStat } from "../os/process-stat.ts";
 
@@ -18,7 +19,7 @@ export function recordWorkers(socket: string, pids: readonly number[]): void {
     writeFileSync(unnamed, JSON.stringify(workers), { mode: 0o600, flag: "wx" });
     renameSync(unnamed, fileOf(socket));
   } catch (error) {
-    process.stderr.write(`procman: the load balancer's processes can't be noted: ${(error as Error).message}\n`);
+    printError(`the load balancer's processes can't be noted: ${(error as Error).message}`);
   }
 }
 

@@ -2,6 +2,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { isDeepStrictEqual } from "node:util";
 import type { Front, FrontReport } from "../ipc/balancer-protocol.ts";
+import { printError, styleVariable } from "../os/error-output.ts";
 import { processStat } from "../os/process-stat.ts";
 import type { ConnectionCounts } from "./backends.ts";
 import { type Load, NO_LOAD, type SocketHalf } from "./rebalancer.ts";
@@ -145,6 +146,7 @@ export class WorkerProcess {
     const { file, number, tcp, socket = "" } = this.#command;
     const child = fork(file, [`--worker=${number}`, `--tcp=${tcp}`, `--socket=${socket}`], {
       detached: leadsSession(),
+      env: { ...process.env, ...styleVariable() },
       stdio: ["ignore", "inherit", "inherit", "ipc"],
     });
     child.on("message", (message, socket) => this.#onMessage(message as FromWorker, socket as TcpHandle | undefined));
@@ -214,7 +216,7 @@ export class WorkerProcess {
   #onNoSocket(id: string, problem: string): void {
     const server = this.#servers.get(id);
     if (!this.#isReported)
-      process.stderr.write(`procman: a process of the load balancer has no socket to accept clients from: ${problem}\n`);
+      printError(`a process of the load balancer has no socket to accept clients from: ${problem}`);
     this.#isReported = true;
     setTimeout(() => {
       if (server !== undefined && this.#servers.get(id) === server && !this.#isGone) this.#sendServer(id, server);

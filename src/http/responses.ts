@@ -4,6 +4,7 @@ import { ERRORS, type ErrorCode, ProcmanError, reasonOf } from "../base/errors.t
 import type { DashboardFile } from "../contract/dashboard-access.ts";
 import { titleOf } from "../contract/http-status.ts";
 import type { ProblemRecord } from "../contract/records.ts";
+import { printError } from "../os/error-output.ts";
 
 /** No answer may be cached, or interpreted as another type. */
 const ALWAYS = { "cache-control": "no-store", "x-content-type-options": "nosniff" } as const;
@@ -48,7 +49,7 @@ export function problemOf(error: unknown): ProblemRecord {
     return problem(ERRORS["resources-short"].status, "resources-short", `Cannot answer now: ${reasonOf(error)}; ${remedy}`);
   }
   if (!(error instanceof ProcmanError)) {
-    process.stderr.write(`procman: this is a bug: ${error instanceof Error ? error.stack : String(error)}\n`);
+    printError(`this is a bug: ${error instanceof Error ? error.stack : String(error)}`);
     return problem(500, "internal", "Cannot answer: this is a bug in procman; see its own output");
   }
   const { status, code, message, faults } = error;

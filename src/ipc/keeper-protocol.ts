@@ -1,7 +1,7 @@
 /** Messages between service and keeper over Node's IPC channel, always as arrays. */
 import type { Inheritance } from "../base/inherited-variables.ts";
 import type { AnySignal, StopSignal } from "../base/signals.ts";
-import type { CaptureSpec, FromLogger, ToLogger } from "./logger-protocol.ts";
+import type { CaptureSpec, FromLogger, StyleMessage, ToLogger } from "./logger-protocol.ts";
 
 /** Raised when a message changes its meaning; a keeper refuses a service with another number. */
 export const PROTOCOL = 1;
@@ -63,6 +63,8 @@ export type ToKeeper =
       readonly file?: string;
       readonly captures: number;
       readonly uids?: Readonly<Record<string, number>>;
+      /** Before anything is printed. Absent: the configuration can't be read now, or a service of 1.0.0. */
+      readonly style?: StyleMessage;
     }
   /** It supervises; `problem`: why it has no API. */
   | { readonly t: "ready"; readonly problem?: string }

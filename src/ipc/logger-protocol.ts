@@ -97,6 +97,16 @@ export type FlushOutcome = {
   readonly problems: readonly { readonly file: string; readonly reason: string }[];
 };
 
+export type StyleMessage = {
+  readonly t: "style";
+  readonly style: ConsoleStyle;
+  readonly store?: StoreSettings;
+  /** Length of the longest id of the configuration. */
+  readonly idWidth?: number;
+  /** The service sends `release` for each run that has begun. Absent: a service of 0.1.0. */
+  readonly releases?: true;
+};
+
 export type ToLogger =
   /** The run folder, for the hand-over: sent before any `open`. The log store is the folder `logs` beside it. */
   | { readonly t: "home"; readonly folder: string }
@@ -129,15 +139,7 @@ export type ToLogger =
   | { readonly t: "route"; readonly key: string; readonly capture: CaptureSpec }
   /** The run's own process has ended. Its output is in the FIFO already; `drained` follows once no process holds the FIFOs open. */
   | { readonly t: "ended"; readonly key: string }
-  | {
-      readonly t: "style";
-      readonly style: ConsoleStyle;
-      readonly store?: StoreSettings;
-      /** Length of the longest id of the configuration. */
-      readonly idWidth?: number;
-      /** The service sends `release` for each run that has begun. Absent: a service of 0.1.0. */
-      readonly releases?: true;
-    }
+  | StyleMessage
   | LoggerMessage
   /** Empty these log files, and with `store` delete the stored output; `flushed` with this number follows. */
   | { readonly t: "flush"; readonly receipt: number; readonly files: readonly string[]; readonly store: boolean }

@@ -3,9 +3,10 @@ import { EXIT, ProcmanError } from "../base/errors.ts";
 import { messagesIn } from "../base/messages.ts";
 import { VERSION } from "../base/version.ts";
 import { type FromKeeper, isStop, PROTOCOL, type ToKeeper } from "../ipc/keeper-protocol.ts";
-import type { FromLogger, ToLogger } from "../ipc/logger-protocol.ts";
+import type { ConsoleStyle, FromLogger, StyleMessage, ToLogger } from "../ipc/logger-protocol.ts";
 import { requestProblem } from "../ipc/service-requests.ts";
 import type { UpgradeStep } from "../ipc/upgrade-protocol.ts";
+import { styleSoFar } from "../os/error-output.ts";
 import { failpoint } from "../os/failpoint.ts";
 import { setTitle } from "../os/part-title.ts";
 import { isAlive } from "../os/process-stat.ts";
@@ -64,7 +65,7 @@ export class Keeper {
   #uids: Readonly<Record<string, number>> = {};
   readonly #versions = { service: VERSION, logger: VERSION };
   #state: KeeperState | undefined;
-  #loggerStyle: ToLogger | undefined;
+  #loggerStyle = inheritedStyle();
   readonly #unreadLines = new UnreadLines();
 
   constructor(start: ProgramStart) {
@@ -163,10 +164,7 @@ export class Keeper {
       case "open":
         return this.#open(message);
       case "logger": {
-        if (message.message.t === "style") {
-          this.#loggerStyle = message.message;
-          warnInStyle(message.message.style);
-        }
+        if (message.message.t === "style") this.#setStyle(message.message);
         if (message.message.t === "say" && !this.#logger.hasAnswered) this.#unreadLines.add(message.message);
         return this.#logger.send(message.message, "deferred");
       }
@@ -195,8 +193,9 @@ export class Keeper {
   }
 
   /** The service has read the configuration and names the state folder. */
-  #open({ stateDir, file, captures, protocol, version, uids = {} }: ToKeeper & { readonly t: "open" }): void {
+  #open({ stateDir, file, captures, protocol, version, uids = {}, style }: ToKeeper & { readonly t: "open" }): void {
     this.#versions.service = version;
+    if (style !== undefined) this.#setStyle(style);
     if (protocol !== PROTOCOL)
       return this.#refuse(`the running keeper speaks protocol ${PROTOCOL}, the service ${protocol}; stop procman and start it again`);
     this.#uids = uids;
@@ -222,6 +221,8 @@ export class Keeper {
 
   #openState(stateDir: string, file: string | undefined): boolean {
     setTitle("keeper", stateDir);
+    // Before the runs that are adopted.
+    if (this.#loggerStyle !== undefined) this.#logger.send(this.#loggerStyle);
     try {
       const isFailover = this.#start.failovers > 0;
       if (!isFailover) refuseSecond(stateDir, file);
@@ -238,6 +239,11 @@ export class Keeper {
     if (!this.#logger.hasAnswered) this.#state.holdRuns(LOGGER_START_MS);
     logAdopted(this.#state.adopted, this.#start.failovers > 0);
     return true;
+  }
+
+  #setStyle(message: StyleMessage): void {
+    this.#loggerStyle = message;
+    warnInStyle(message.style);
   }
 
   #onLoggerStart(isFirst: boolean): void {
@@ -325,6 +331,12 @@ export class Keeper {
     this.#logger.current?.kill("SIGUSR1");
     process.exit(EXIT.refused);
   }
+}
+
+/** Of the part that has started this keeper. */
+function inheritedStyle(): StyleMessage | undefined {
+  const style = styleSoFar();
+  return style && { t: "style", style: style as ConsoleStyle };
 }
 
 /** The processes of a file run once, unless another state folder is asked for. @throws {ProcmanError} `already-running` */

@@ -1,16 +1,24 @@
 /** The keeper's own messages, on standard error. */
 import { existsSync } from "node:fs";
 import type { ConsoleStyle } from "../ipc/logger-protocol.ts";
-import { printWarning } from "../os/error-output.ts";
+import { printError, printInStyle, styleSoFar } from "../os/error-output.ts";
 
-let style: ConsoleStyle | undefined;
+/** Before the configuration is read, nobody knows whether a line must be JSON. */
+const early: string[] = [];
 
 export function warnInStyle(known: ConsoleStyle): void {
-  style = known;
+  printInStyle(known);
+  printEarly();
 }
 
 export function warn(problem: string): void {
-  printWarning(problem, style ?? {});
+  if (styleSoFar() !== undefined) return printError(problem, "warn");
+  if (early.length === 0) process.once("exit", printEarly);
+  early.push(problem);
+}
+
+function printEarly(): void {
+  for (const problem of early.splice(0)) printError(problem, "warn");
 }
 
 export function logAdopted(count: number, isFailover: boolean): void {

@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { certificatesVariable } from "../os/certificates.ts";
 import { monotonicMs } from "../os/clock.ts";
+import { styleVariable } from "../os/error-output.ts";
 import type { InheritedSockets } from "../os/inherited-sockets.ts";
 import { failoverVariable } from "../os/keeper-failover.ts";
 import { NO_DEBUGGER } from "../os/no-debugger.ts";
@@ -87,7 +88,7 @@ export function ownEnvironment({ args, options, failovers, lineage }: ProgramSta
     delete env[name];
     if (value !== undefined) withheld[name] = value;
   }
-  Object.assign(env, certificatesVariable(withheld.NODE_EXTRA_CA_CERTS), SINGLE_ARENA, startFolderVariable());
+  Object.assign(env, certificatesVariable(withheld.NODE_EXTRA_CA_CERTS), SINGLE_ARENA, startFolderVariable(), styleVariable());
   if (isGuarded(options)) return env;
   const argv = [node, NO_DEBUGGER, join(folder, "procman.cjs"), "run", ...args];
   return { ...env, ...failoverVariable({ argv, env: withheld, count: failovers, since: STARTED_AT, keeper: process.pid, lineage }) };

@@ -1,5 +1,6 @@
 /** Reads the entries of all segments that match a filter, forwards or backwards, in batches. */
 import { setImmediate as turn } from "node:timers/promises";
+import { printError } from "../os/error-output.ts";
 import type { Block } from "./block.ts";
 import type { StoreCursor } from "./cursor.ts";
 import type { LogMatcher } from "./filter.ts";
@@ -115,5 +116,5 @@ function reportUnreadable(segment: number, reason: string): void {
   const now = performance.now();
   if (now < reportAgainAt) return;
   reportAgainAt = now + REPORT_MS;
-  process.stderr.write(`procman: Cannot read all of the stored log: ${reason} (segment ${segment}); entries are missing\n`);
+  printError(`Cannot read all of the stored log: ${reason} (segment ${segment}); entries are missing`, "warn");
 }

@@ -4,6 +4,7 @@ import { errnoOf, reasonOf } from "../base/errors.ts";
 import type { FromLogger, LoggerMessage, ToLogger } from "../ipc/logger-protocol.ts";
 import { logsFolder } from "../log-store/segment-files.ts";
 import { LogStore } from "../log-store/store.ts";
+import { printInStyle } from "../os/error-output.ts";
 import { failpoint } from "../os/failpoint.ts";
 import { Backpressure } from "./backpressure.ts";
 import type { OpenStreams } from "./capture.ts";
@@ -135,6 +136,7 @@ export class Logger {
         return this.#captures.get(message.key)?.ended();
       case "style":
         this.#console.style = message.style;
+        printInStyle(message.style);
         this.#console.reserve(message.idWidth ?? 0);
         if (message.store !== undefined) this.#store.settings = message.store;
         this.#unread.isReporting = message.releases === true;

@@ -11,18 +11,54 @@ const waiting: Buffer[] = [];
 let fd: number | undefined;
 let retry: NodeJS.Timeout | undefined;
 
-/** Writes `procman: TEXT` and a newline. */
-export function printError(text: string): void {
-  printErrorLine(`procman: ${text}`);
+/** Writes `procman: TEXT` and a newline; where the console has JSON lines, one of these. */
+export function printError(text: string, severity: "error" | "warn" = "error"): void {
+  if (!isJson()) return printErrorLine(`procman: ${text}`);
+  printErrorLine(JSON.stringify({ time: new Date().toISOString(), severity, category: "service", text }));
 }
 
 /** How the console is printed. `file`: it isn't the console but a file for people. */
-export type WarningStyle = { readonly format?: string | undefined; readonly file?: string | undefined };
+export type ErrorStyle = { readonly format?: string; readonly file?: string };
 
-/** Like `printError`; on a console of JSON lines as one of these. */
-export function printWarning(text: string, { format, file }: WarningStyle): void {
-  if (format !== "json" || file !== undefined) return printError(text);
-  printErrorLine(JSON.stringify({ time: new Date().toISOString(), severity: "warn", category: "service", text }));
+/** The style as JSON, for procman's own processes: they need it before the configuration is read, or without it. */
+const VARIABLE = "PROCMAN_CONSOLE_STYLE";
+
+/** undefined: not known yet. */
+let style = takeStyle();
+
+export function styleSoFar(): ErrorStyle | undefined {
+  return style;
+}
+
+/** How the console is printed from now on. */
+export function printInStyle(known: ErrorStyle): void {
+  style = known;
+  printNodesOwnInStyle();
+}
+
+export function styleVariable(): NodeJS.ProcessEnv {
+  return style === undefined ? {} : { [VARIABLE]: JSON.stringify(style) };
+}
+
+function takeStyle(): ErrorStyle | undefined {
+  const { [VARIABLE]: text } = process.env;
+  delete process.env[VARIABLE];
+  return text === undefined ? undefined : (JSON.parse(text) as ErrorStyle);
+}
+
+/** What a detached procman prints beside its console file is for people. */
+function isJson(): boolean {
+  return style?.format === "json" && style.file === undefined;
+}
+
+/** Node prints an uncaught error and its warnings as text. */
+function printNodesOwnInStyle(): void {
+  if (!isJson() || process.hasUncaughtExceptionCaptureCallback()) return;
+  process.setUncaughtExceptionCaptureCallback((error: unknown) => {
+    printError(error instanceof Error ? (error.stack ?? error.message) : String(error));
+    process.exit(1);
+  });
+  process.removeAllListeners("warning").on("warning", ({ name, message }) => printError(`${name}: ${message}`, "warn"));
 }
 
 function printErrorLine(line: string): void {

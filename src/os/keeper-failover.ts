@@ -6,7 +6,7 @@ import { basename, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { takeCertificates } from "./certificates.ts";
 import { monotonicMs } from "./clock.ts";
-import { printError } from "./error-output.ts";
+import { printError, styleVariable } from "./error-output.ts";
 import { type InheritedSockets, inheritance } from "./inherited-sockets.ts";
 import { hasLock, holderOf } from "./lock.ts";
 import { presentPath } from "./package-place.ts";
@@ -131,7 +131,7 @@ async function startIfMissed(revival: FailoverOrder, stateDir: string, sockets: 
     // Unused; other processes have their channel to the keeper there.
     stdio: ["ignore", "inherit", "inherit", "ignore", ...inherited.fds],
     env: {
-      ...{ ...process.env, ...env, ...inherited.env, ...startFolderVariable() },
+      ...{ ...process.env, ...env, ...inherited.env, ...startFolderVariable(), ...styleVariable() },
       ...{ [COUNT]: String(next + 1), [STATE_DIR]: stateDir, [LINEAGE]: lineage },
     },
   });

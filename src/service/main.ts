@@ -6,7 +6,7 @@ import { isCaptured } from "../config/normalise.ts";
 import { checkSelection } from "../config/run-selection.ts";
 import type { Config } from "../config/spec.ts";
 import { type FromKeeper, PROTOCOL, type ToKeeper } from "../ipc/keeper-protocol.ts";
-import { printError, printWarning } from "../os/error-output.ts";
+import { printError, printInStyle } from "../os/error-output.ts";
 import { isForKeeping, keepSockets } from "../os/inherited-sockets.ts";
 import { fromInstallationOf, startKeeper, takeFailoverOrder } from "../os/keeper-failover.ts";
 import { holdYoungGenerationLater, makeThreads } from "../os/node-tuning.ts";
@@ -18,6 +18,7 @@ import { configSource, withStateDir } from "./config/config-source.ts";
 import { KeeperChannel } from "./keeper-channel.ts";
 import { readConfigSnapshot } from "./recovery/config-snapshot.ts";
 import { readNote } from "./recovery/notes.ts";
+import { styleOf } from "./reporting/service-log.ts";
 import { ProcmanService } from "./service.ts";
 import { parseArgs } from "./service-arguments.ts";
 import { definitionOf } from "./spec-registry.ts";
@@ -54,7 +55,7 @@ function startService(batch: readonly FromKeeper[] = []): void {
   const stateDir = config?.stateDir ?? previousStateDir ?? "";
   const link = new KeeperChannel(process, { message: receive, closed: () => void onKeeperGone(stateDir, service) });
   const open = (): void => {
-    link.send(openMessage(config ?? { stateDir, processes: [] }));
+    link.send({ ...openMessage(config ?? { stateDir, processes: [] }), ...(config && { style: styleOf(config) }) });
     link.flush();
   };
   // The keeper opens the state folder while the service continues, unless a host name has to be looked up, which may take long.
@@ -88,7 +89,8 @@ function loadConfig(profile: string | undefined): Config | undefined {
   try {
     const found = source(undefined, profile);
     checkStateFolder(previousStateDir ?? found.stateDir);
-    for (const { file, line, column, message } of found.warnings) printWarning(`${file}:${line}:${column}: ${message}`, found.console);
+    printInStyle(found.console);
+    for (const { file, line, column, message } of found.warnings) printError(`${file}:${line}:${column}: ${message}`, "warn");
     // Only at the first start: later a process may be removed from the file.
     if (previousStateDir === undefined) checkSelection(args, found);
     return withPreviousStateDir(found);
@@ -145,7 +147,7 @@ async function onKeeperGone(stateDir: string, service: ProcmanService | undefine
 }
 
 function exitRefused(reason: string): void {
-  process.stderr.write(`procman: Cannot run: ${reason}\n`);
+  printError(`Cannot run: ${reason}`);
   process.exit(process.exitCode ?? EXIT.refused);
 }
 

@@ -1,11 +1,12 @@
 /** The active configuration, and the one way to apply another: at the start, after a restart of the service, at a reload. */
 import { diff } from "../../config/diff.ts";
 import type { Config, ProcessSpec } from "../../config/spec.ts";
+import { printInStyle } from "../../os/error-output.ts";
 import type { Supervisor } from "../../supervisor/supervisor.ts";
 import type { KeeperChannel } from "../keeper-channel.ts";
 import type { ConfigSnapshot } from "../recovery/config-snapshot.ts";
 import type { NoteStore } from "../recovery/notes.ts";
-import { consoleStyle, storeSettings } from "../reporting/service-log.ts";
+import { styleOf } from "../reporting/service-log.ts";
 import { removePidFile } from "../spawn/pid-file.ts";
 import { captureOf } from "../spawn/spawn-request.ts";
 import { definitionOf, SpecRegistry } from "../spec-registry.ts";
@@ -105,9 +106,8 @@ export class ActiveConfig {
 
   /** Sends the console style and the retention of the log store, if they have changed. */
   sendStyle(): void {
-    const { config } = this;
-    const idWidth = Math.max(0, ...config.processes.map(({ id }) => id.length));
-    const message = { t: "style", style: consoleStyle(config), store: storeSettings(config), idWidth, releases: true } as const;
+    const message = styleOf(this.config);
+    printInStyle(message.style);
     const text = JSON.stringify(message);
     if (text !== this.#style) this.#ports.link.send({ t: "logger", message });
     this.#style = text;

@@ -4,7 +4,7 @@ import { isatty } from "node:tty";
 import { printable, printableLine } from "../../base/printable.ts";
 import type { Config, ProcessSpec } from "../../config/spec.ts";
 import type { ToKeeper } from "../../ipc/keeper-protocol.ts";
-import type { ConsoleStyle, FromLogger, LoggerMessage, StoreSettings, ToLogger } from "../../ipc/logger-protocol.ts";
+import type { FromLogger, LoggerMessage, StyleMessage, ToLogger } from "../../ipc/logger-protocol.ts";
 import { wantsColors } from "../../os/colors.ts";
 import type { KeeperChannel } from "../keeper-channel.ts";
 import { processOf } from "../spec-registry.ts";
@@ -86,13 +86,11 @@ export class ServiceLog {
   }
 }
 
-/** Colours are for terminals (https://no-color.org, https://force-color.org). */
-export function consoleStyle({ console }: Config): ConsoleStyle {
-  return { ...console, colors: console.colors && wantsColors({ isTTY: isatty(1) || isatty(2) || !!process.env.FORCE_COLOR }) };
-}
-
-export function storeSettings({ internalLogHours, internalLogBytes }: Config): StoreSettings {
-  return { hours: internalLogHours, bytes: internalLogBytes };
+/** The style of the console, and the retention of the log store. Colours are for terminals (https://no-color.org, https://force-color.org). */
+export function styleOf({ console, internalLogHours: hours, internalLogBytes: bytes, processes }: Config): StyleMessage {
+  const colors = console.colors && wantsColors({ isTTY: isatty(1) || isatty(2) || !!process.env.FORCE_COLOR });
+  const idWidth = Math.max(0, ...processes.map(({ id }) => id.length));
+  return { t: "style", style: { ...console, colors }, store: { hours, bytes }, idWidth, releases: true };
 }
 
 function lost({ lostLines, lostBytes }: FromLogger & { readonly t: "recovered" }): string {
