@@ -47,6 +47,23 @@ function incident(run: number, more: Partial<Incident> = {}): Incident {
 
 const runs = async (book: IncidentLog): Promise<readonly number[]> => (await book.read("web")).map((entry) => entry.incident.run);
 
+test("an end that is told again by a service that knows less is one incident, with what the first one knew", async (context) => {
+  const book = new IncidentLog(folder(context), assert.fail);
+  const { pid: _, ...pidless } = incident(1);
+  assert.ok(book.append({ slot: "web", incident: incident(1) }));
+  assert.ok(!book.append({ slot: "web", incident: pidless }));
+  assert.ok(!book.append({ slot: "web", incident: incident(1, { cause: "unknown" }) }));
+  assert.deepEqual(
+    (await book.read("web")).map((entry) => entry.incident),
+    [incident(1)],
+  );
+  // A start that failed, another run of the same number and a later one are other ends.
+  assert.ok(book.append({ slot: "web", incident: { ...pidless, cause: "unstartable" } }));
+  assert.ok(book.append({ slot: "web", incident: incident(1, { cause: "unknown", pid: 99 }) }));
+  assert.ok(book.append({ slot: "web", incident: { ...pidless, time: incident(99).time } }));
+  assert.deepEqual(await runs(book), [1, 1, 1, 1]);
+});
+
 test("incidents survive the service, oldest first, separately for each process", async (context) => {
   const state = folder(context);
   const book = new IncidentLog(state, assert.fail);
@@ -115,7 +132,7 @@ test("a write error is reported once, though another process's incident could be
   const state = folder(context);
   const problems: string[] = [];
   const book = new IncidentLog(state, (problem) => problems.push(problem));
-  const append = (process: string): void => book.append({ slot: process, incident: incident(1, { process }) });
+  const append = (process: string): unknown => book.append({ slot: process, incident: incident(1, { process }) });
   const inTheWay = join(state, "incidents/db.jsonl");
   mkdirSync(inTheWay, { recursive: true });
   for (const process of ["db", "web", "db"]) append(process);
@@ -137,7 +154,7 @@ test("a process that is removed while its incident can't be written keeps no lat
     (problem) => problems.push(problem),
     () => configured,
   );
-  const append = (process: string): void => book.append({ slot: process, incident: incident(1, { process }) });
+  const append = (process: string): unknown => book.append({ slot: process, incident: incident(1, { process }) });
   for (const process of configured) mkdirSync(join(state, `incidents/${process}.jsonl`), { recursive: true });
   append("db");
   configured.delete("db");

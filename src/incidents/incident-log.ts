@@ -50,11 +50,13 @@ export class IncidentLog {
     this.#configured = configured;
   }
 
-  /** Adds an incident; a later one of the same run replaces an earlier one. */
-  append(entry: IncidentLogEntry): void {
-    const { process } = entry.incident;
+  /** Adds an incident; a later one of the same run replaces an earlier one. False: it is told already, by a service that knew more. */
+  append(entry: IncidentLogEntry): boolean {
+    const { process, cause, pid } = entry.incident;
     const path = this.#pathOf(process);
     try {
+      // Only one that knows little is looked for.
+      if ((cause === "unknown" || pid === undefined) && existsSync(path) && isToldIn(readFileSync(path, "utf8"), entry)) return false;
       const line = Buffer.from(`${JSON.stringify(entry)}\n`);
       const size = (this.#known(process, path) ?? this.#begin(path)) + line.length;
       appendFileSync(path, line, { mode: 0o600 });
@@ -69,6 +71,7 @@ export class IncidentLog {
         this.#report(`Cannot keep incidents in ${this.#folder}: ${(error as Error).message}; processes keep running`);
       this.#failing.add(process);
     }
+    return true;
   }
 
   /** Oldest first. */
@@ -139,22 +142,42 @@ export class IncidentLog {
 /** Oldest first; malformed lines are ignored. */
 function entriesIn(file: string): readonly IncidentLogEntry[] {
   const entries = new Map<string, IncidentLogEntry>();
+  const latest = new Map<string, IncidentLogEntry>();
   let number = 0;
   for (const line of file.split("\n")) {
     const entry = entryIn(line);
     if (entry === undefined) continue;
     const { slot, incident } = entry;
+    if (knowsLess(entry, latest.get(`${slot} ${incident.run}`))) continue;
+    latest.set(`${slot} ${incident.run}`, entry);
     const run = `${slot} ${incident.run} ${incident.pid ?? ""}`;
     const previous = entries.get(run);
-    const isSame = previous !== undefined && Math.abs(Date.parse(previous.incident.time) - Date.parse(incident.time)) < SAME_MS;
     // Run numbers and pids start again with procman and after a boot.
-    if (previous !== undefined && !isSame) {
+    if (previous !== undefined && !isClose(previous, entry)) {
       entries.delete(run);
       entries.set(`${run} ${number++}`, previous);
     }
     entries.set(run, entry);
   }
   return [...entries.values()].sort((one, other) => Date.parse(one.incident.time) - Date.parse(other.incident.time)).slice(-KEPT);
+}
+
+function isClose({ incident: one }: IncidentLogEntry, { incident: other }: IncidentLogEntry): boolean {
+  return Math.abs(Date.parse(one.time) - Date.parse(other.time)) < SAME_MS;
+}
+
+/** The end of `told`, told again after a kill of the keeper which knew it. A start that failed has no pid. */
+function knowsLess(entry: IncidentLogEntry, told: IncidentLogEntry | undefined): boolean {
+  const { pid, cause } = entry.incident;
+  if (told === undefined || cause === "unstartable" || !isClose(told, entry)) return false;
+  if (pid === undefined) return told.incident.pid !== undefined;
+  return pid === told.incident.pid && cause === "unknown" && told.incident.cause !== "unknown";
+}
+
+function isToldIn(file: string, entry: IncidentLogEntry): boolean {
+  const { slot, incident } = entry;
+  const told = entriesIn(file).findLast((each) => each.slot === slot && each.incident.run === incident.run);
+  return knowsLess(entry, told);
 }
 
 /** undefined if the line is malformed. */

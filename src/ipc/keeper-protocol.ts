@@ -115,6 +115,8 @@ export type ExitedReport = RunKey & {
   readonly pid: number;
   readonly code: number | null;
   readonly signal: string | null;
+  /** When it began; monotonic milliseconds. Absent: not known, or a keeper of 1.0.0. */
+  readonly since?: number;
   /** It ended while adopted, so code and signal are not known. */
   readonly unknown: boolean;
   /** Some process of its process group is still alive. */

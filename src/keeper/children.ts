@@ -243,13 +243,13 @@ export class Children {
     this.#reports.spawned(running, pair, request);
   }
 
-  #onExit(key: string, { slot, run, pid }: RunningRun, how: Pick<ExitedReport, "code" | "signal" | "unknown" | "survivors">): void {
+  #onExit(key: string, { slot, run, pid, since }: RunningRun, how: Pick<ExitedReport, "code" | "signal" | "unknown" | "survivors">): void {
     failpoint("keeper.exited");
     this.#children.get(key)?.channel?.close();
     this.#children.delete(key);
     const next = this.restartOrders.after({ slot, run, ...how });
     const followed = next === undefined ? {} : ({ followed: true } as const);
-    this.#reports.exited({ slot, run, pid, ...how, ...followed, ...this.#cgroups.endOf(slot), at: monotonicMs() });
+    this.#reports.exited({ slot, run, pid, since, ...how, ...followed, ...this.#cgroups.endOf(slot), at: monotonicMs() });
     if (next !== undefined) this.spawn(next);
   }
 

@@ -318,8 +318,8 @@ function isRun(record: unknown): record is Readonly<Record<string, unknown>> {
 }
 
 /** A run whose leader was never found has pid 0. */
-function isEnd({ t, pid }: Readonly<Record<string, unknown>>): boolean {
-  return t === "failed" || (t === "exited" && Number.isSafeInteger(pid) && Number(pid) >= 0);
+function isEnd({ t, pid, since = 0 }: Readonly<Record<string, unknown>>): boolean {
+  return t === "failed" || (t === "exited" && Number.isSafeInteger(pid) && Number(pid) >= 0 && isTime(since));
 }
 
 function isPid(pid: unknown): boolean {

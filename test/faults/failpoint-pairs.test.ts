@@ -1,8 +1,9 @@
-/** The keeper is killed at a step of a start, and its successor at a step of the take-over: no line of a short run is lost. */
+/** The keeper is killed at a step of a short run, and its successor at a step of the take-over: no line is lost, and one incident tells the end. */
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
+import type { Incident } from "../../src/contract/records.ts";
 import { eventually } from "../support/procman-process.ts";
 import { folderFor, pointsIn, startRig } from "./fault-rig.ts";
 
@@ -28,7 +29,7 @@ describe("the keeper is killed twice around a short run, first at", { concurrenc
       const { env, arm, reached } = pointsIn(folder, [first, ...SECOND]);
       const short = {
         id: "short",
-        cmd: `echo $PROCMAN_RUN_ID >> runs; for n in $(seq ${LINES}); do echo $PROCMAN_RUN_ID $n; done`,
+        cmd: `echo $PROCMAN_RUN_ID >> runs; for n in $(seq ${LINES}); do echo $PROCMAN_RUN_ID $n; done; exit 3`,
         logger: { stdout: "logs/short.log" },
       };
       const rig = await startRig(context as TestContext, folder, [short], { env });
@@ -39,11 +40,17 @@ describe("the keeper is killed twice around a short run, first at", { concurrenc
         arm(first);
         await rig.act("short", "start");
         for (const point of [first, second]) await reached(point);
-        await rig.until("short", ({ status }) => status === "finished" || status === "errored");
+        const { run } = await rig.until("short", ({ status }) => status === "errored");
         const written = lines("runs").flatMap((run) => Array.from({ length: LINES }, (_, index) => `${run} ${index + 1}`));
         const logged = (): readonly string[] => lines("logs/short.log").filter((line) => !line.includes("the logger was restarted"));
         await eventually(() => logged().length >= written.length || undefined).catch(() => undefined);
         assert.deepEqual(logged(), written, second);
+        await rig.records();
+        const answer = await rig.procman.api.ask("GET", "/processes/short/incidents?limit=100");
+        const told = (answer?.body as readonly Incident[]).filter((incident) => incident.run === run);
+        assert.equal(told.length, 1, `${second}: ${JSON.stringify(told)}`);
+        const [{ cause, pid, started }] = told as [Incident];
+        assert.ok(cause === "unknown" || (pid !== undefined && started !== undefined), `${second}: ${JSON.stringify(told)}`);
       }
       assert.deepEqual(await rig.procman.end(), []);
     });

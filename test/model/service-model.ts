@@ -68,7 +68,6 @@ export class Service {
         run: (slot, run, call, on) => void this.hooks.set(slot, { slot, run, call, on, isBegun: false, isEnding: false }),
         end: (slot, run, on) => this.#endHook(slot, run, on),
       },
-      hasAfterStop: (slot) => this.supervisor.find(processOf(slot)).definition.policy.afterStop !== undefined,
       request: (): Omit<SpawnRequest, "slot" | "run"> => ({ argv: [], cwd: "/", env: {} }),
       isKnownInAdvance: () => true,
       markers: new RunMarkers("/model"),

@@ -180,9 +180,9 @@ export class ServiceIncidents implements Subsystem {
         open: true,
         incident: { ...incident, metrics: this.#ports.recentMetrics(incident.process), ...more },
       };
-      this.#incidentLog.append(entry);
+      const isNews = this.#incidentLog.append(entry);
       this.#ports.notes.removeIncident(note);
-      this.#withoutLines = [...this.#withoutLines, { entry, since: performance.now() }];
+      if (isNews) this.#withoutLines = [...this.#withoutLines, { entry, since: performance.now() }];
     }
     this.#schedule();
   }

@@ -48,7 +48,6 @@ export type KeeperSpawnerOptions = {
   /** For workers, which get a message: the signal if it can't be sent, and to which processes. undefined: the process gets signals only. */
   readonly drains: (slot: string) => { readonly signal: StopSignal; readonly to?: "leader" } | undefined;
   readonly whyUnstartable: (failed: FailedReport) => { readonly message: string; readonly exitCode: number };
-  readonly hasAfterStop: (slot: string) => boolean;
   /** The program that holds the port of a run that has failed. */
   readonly occupied: (exited: ExitedReport) => Occupied | undefined;
 };
@@ -170,8 +169,8 @@ export class KeeperSpawner implements Spawner {
       if (running !== undefined) return on.spawned(running.pid, running.since);
       // The keeper has no report of the run: its request was lost or is still queued, or the run ended unseen.
       if (ended === undefined) return seen === "asked" ? on.lost() : on.ended({ kind: "unknown" }, false);
-      // What it left behind is found by its pid, which the previous service may not have known; and a hook follows only a run that was seen.
-      if (ended.t === "exited" && (ended.survivors || (ended.pid > 0 && this.#options.hasAfterStop(slot)))) on.spawned(ended.pid, ended.at);
+      // The previous service may not have known that it has begun: what it left behind is found by its pid.
+      if (ended.t === "exited" && (ended.survivors || ended.pid > 0)) on.spawned(ended.pid, ended.since ?? ended.at);
       this.#end(ended);
     };
   }
@@ -273,7 +272,6 @@ export function spawnerOf(link: KeeperChannel, sweeper: Sweeper, context: Spawne
     hooks,
     markers,
     uidOf: (slot) => spec(slot).user?.uid,
-    hasAfterStop: (slot) => spec(slot).policy.afterStop !== undefined,
     isKnownInAdvance: (slot) => isKnownInAdvance(spec(slot)),
     request: (slot, run) => {
       const onFaults: SpawnRequestContext["onFaults"] = (file, found) => faults.report(slot, file, found);
