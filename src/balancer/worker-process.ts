@@ -215,8 +215,7 @@ export class WorkerProcess {
   /** Clients of this front are accepted by the other processes until the socket arrives. */
   #onNoSocket(id: string, problem: string): void {
     const server = this.#servers.get(id);
-    if (!this.#isReported)
-      printError(`a process of the load balancer has no socket to accept clients from: ${problem}`);
+    if (!this.#isReported) printError(`a process of the load balancer has no socket to accept clients from: ${problem}`);
     this.#isReported = true;
     setTimeout(() => {
       if (server !== undefined && this.#servers.get(id) === server && !this.#isGone) this.#sendServer(id, server);

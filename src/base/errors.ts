@@ -92,6 +92,9 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
+/** With `service-down`: nothing was done. */
+export const GIVES_WAY = "procman's service is being replaced; ask again, and the next one answers";
+
 /** What each error says, for the docs. */
 export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   usage: "options or arguments are wrong; by the API: a line for the log has more than 64 KiB",
@@ -136,7 +139,8 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   "boot-refused": "`install` or `uninstall` can't do it on this machine, or not safely",
   "upgrade-failed": "a new part did not become ready; the old one continues",
   "no-daemon": "no procman is running for this configuration; with `import --from-running pm2`: no pm2",
-  "service-down": "procman is running, but its service doesn't answer; or another host doesn't",
+  "service-down":
+    "procman is running, but its service doesn't answer, or is being replaced (with `Retry-After: 0`: nothing was done, ask again); or another host doesn't answer",
   interrupted: "Ctrl-C was pressed",
 };
 

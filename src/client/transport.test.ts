@@ -30,6 +30,12 @@ test("without an answer, requests and streams reject with a code, the address an
     });
 });
 
+test("a request that a service leaves to its successor is sent again", async () => {
+  const answers = [new Response("{}", { status: 503, headers: { "retry-after": "0" } }), Response.json([])];
+  const fetch = (): Promise<Response> => Promise.resolve(answers.shift() as Response);
+  assert.deepEqual(await new Client(fetchSend({ url: "http://127.0.0.1:1", token: "x", fetch })).processes(), []);
+});
+
 test("an aborted request rejects with the signal's reason", async () => {
   const fetch: typeof globalThis.fetch = (_url, init) => Promise.reject(init?.signal?.reason as Error);
   const client = new Client(fetchSend({ url: "http://127.0.0.1:1", token: "x", fetch }));

@@ -26,6 +26,23 @@ export type Reply = {
 /** Sends a request with a token; rejects if there is no answer. A `ProcmanError` other than `NoAnswerError` means that a retry is pointless. */
 export type SendRequest = (request: Request) => Promise<Reply>;
 
+/** Time for another service to answer. Milliseconds. */
+const REPLACED_MS = 3_000;
+const RETRY_MS = 50;
+
+/** Sends a request again that was not carried out, because the service was being replaced or stood still. Rejects like `send`. */
+export async function sendUntilTaken(send: () => Promise<Reply>, forMs: number, signal?: AbortSignal): Promise<Reply> {
+  let reply = await send();
+  for (const late = Date.now() + forMs; isUnread(reply) && Date.now() < late && signal?.aborted !== true; reply = await send())
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+  return reply;
+}
+
+/** A service of 1.0.0 that stood still says 408: it takes its client for slow. */
+function isUnread({ status, headers }: Reply): boolean {
+  return status === 408 || (status === 503 && headers.get("retry-after") === "0");
+}
+
 export type FetchOptions = {
   /** Address of the API, such as `http://127.0.0.1:9000`. */
   readonly url: string;
@@ -53,7 +70,7 @@ function reasonOf(error: unknown): string {
 /** A transport that uses `fetch` of Node or of a browser. */
 export function fetchSend({ url, token, fetch = globalThis.fetch }: FetchOptions): SendRequest {
   const base = url.replace(/\/+$/, "");
-  return async ({ method, path, headers, body, signal }) => {
+  const send: SendRequest = async ({ method, path, headers, body, signal }) => {
     const answer = fetch(`${base}${path}`, {
       method,
       headers: { ...headers, authorization: `Bearer ${token}` },
@@ -64,6 +81,7 @@ export function fetchSend({ url, token, fetch = globalThis.fetch }: FetchOptions
       throw signal?.aborted ? error : new NoAnswerError(base, error);
     });
   };
+  return (request) => sendUntilTaken(() => send(request), REPLACED_MS, request.signal);
 }
 
 /** Iterates over a body; some browsers have no async iterator for streams. */

@@ -15,7 +15,8 @@ import { connectTo } from "./connect.ts";
 type Received = { readonly url: string; readonly issued: number; readonly expires: number };
 
 /** A service of 0.1.0: its endpoint.json names a port, and no Unix socket. */
-async function earlierService(context: TestContext) {
+async function earlierService(context: TestContext, refusals: readonly { readonly status: number; readonly retry?: string }[] = []) {
+  const left = [...refusals];
   const stateDir = mkdtempSync(join(tmpdir(), "procman-connect-"));
   context.after(() => rmSync(stateDir, { recursive: true }));
   const received: Received[] = [];
@@ -23,6 +24,8 @@ async function earlierService(context: TestContext) {
     const [, payload = ""] = authorization.split(".");
     const { iat, exp } = JSON.parse(Buffer.from(payload, "base64url").toString()) as { readonly iat: number; readonly exp: number };
     received.push({ url, issued: iat, expires: exp });
+    const { status, retry } = left.shift() ?? {};
+    if (status !== undefined) return void response.writeHead(status, retry === undefined ? {} : { "retry-after": retry }).end("{}");
     response.writeHead(200, { "content-type": "application/json" }).end("[]");
   }).listen(0, "127.0.0.1");
   context.after(() => void server.close());
@@ -55,4 +58,10 @@ test("the token of a command is good for a minute beyond the time for which the 
     [60, 60, 360],
   );
   for (const { issued } of received) assert.ok(Math.abs(issued - now) < 10, "the clock is that of the machine");
+});
+
+test("a request that a service leaves to its successor, or did not read as it stood still, is sent again", async (context) => {
+  const { client, received } = await earlierService(context, [{ status: 503, retry: "0" }, { status: 408 }]);
+  await client.act("web", "restart");
+  assert.equal(received.length, 3);
 });

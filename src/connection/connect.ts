@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ProcmanError } from "../base/errors.ts";
 import { Client } from "../client/client.ts";
 import type { StreamObserver } from "../client/subscription.ts";
-import type { Request, SendRequest } from "../client/transport.ts";
+import { type Request, type SendRequest, sendUntilTaken } from "../client/transport.ts";
 import type { Location } from "../config/find-config.ts";
 import { ROUTES } from "../contract/routes.ts";
 import { DASHBOARD_SECONDS, expiresIn, payloadOf } from "../contract/token-claims.ts";
@@ -56,7 +56,7 @@ export async function connectTo(
 /** Sends requests to the current address, which changes when the service restarts. */
 function sender(location: Location, consumer: string, patience: Patience): SendRequest {
   const { stateDir } = location;
-  return async (request) => {
+  const send: SendRequest = async (request) => {
     for (const deadline = monotonicMs() + patience.connectMs; ; await sleep(POLL_MS)) {
       const { hostname, port, socket, tls } = await reach(stateDir, deadline);
       const secret = await secretOf(stateDir, deadline);
@@ -69,11 +69,12 @@ function sender(location: Location, consumer: string, patience: Patience): SendR
         return await exchange({ ...request, headers, hostname, port, socket, tls, silenceMs });
       } catch (error) {
         if (request.signal?.aborted) throw error;
-        if (isRepeatable(request.method, error as NodeJS.ErrnoException) && monotonicMs() <= deadline) continue;
+        if (isRepeatable(request, error as NodeJS.ErrnoException) && monotonicMs() <= deadline) continue;
         throw await lost(stateDir, request.method, error as NodeJS.ErrnoException);
       }
     }
   };
+  return (request) => sendUntilTaken(() => send(request), patience.connectMs, request.signal);
 }
 
 async function lost(stateDir: string, method: string, error: NodeJS.ErrnoException): Promise<Error> {
@@ -123,9 +124,11 @@ function readSecret(stateDir: string): Uint8Array | undefined {
 }
 
 /** True if the request was not received, or repeating it does no harm. */
-function isRepeatable(method: string, { code = "" }: NodeJS.ErrnoException): boolean {
-  return ["ECONNREFUSED", "ENOENT"].includes(code) || (method === "GET" && isCutOff({ code }));
+function isRepeatable({ method, path }: Request, { code = "" }: NodeJS.ErrnoException): boolean {
+  return ["ECONNREFUSED", "ENOENT"].includes(code) || ((method === "GET" || SAME_TWICE.test(path)) && isCutOff({ code }));
 }
+
+const SAME_TWICE = /\/(?:stop|block|unblock|disable|enable)(?:\?|$)/;
 
 function isCutOff({ code = "" }: Pick<NodeJS.ErrnoException, "code">): boolean {
   return ["ECONNRESET", "EPIPE"].includes(code);

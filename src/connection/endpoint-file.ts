@@ -14,8 +14,8 @@ import { neighbourOf } from "../os/running-keepers.ts";
 import { checkStateFolder } from "../os/state-folder.ts";
 import { userInText } from "../os/user-names.ts";
 
-/** Time to wait for the service: one that was killed answers again within half a second. Milliseconds. */
-export const CONNECT_TIMEOUT_MS = 3_000;
+/** Time to wait for the service: one that was killed answers again within half a second, on a busy machine within some seconds. Milliseconds. */
+export const CONNECT_TIMEOUT_MS = 10_000;
 /** Interval of polling. Milliseconds. */
 export const POLL_MS = 20;
 /**
@@ -23,6 +23,9 @@ export const POLL_MS = 20;
  * keeper that recreates its state folder within a second, as a link above it leads elsewhere now. Milliseconds.
  */
 const COMEBACK_MS = 1_500;
+/** The same while a part of it lives that starts one: the machine may be busy. Milliseconds. */
+const REVIVAL_MS = 30_000;
+const LOOK_MS = 100;
 
 /**
  * The keeper of a state folder; waits for the replacement of a killed one, and behind a link for the keeper of its former target.
@@ -31,14 +34,28 @@ const COMEBACK_MS = 1_500;
  */
 export async function keeperOf(stateDir: string): Promise<Holder> {
   checkStateFolder(stateDir);
-  for (const late = monotonicMs() + COMEBACK_MS; ; await sleep(POLL_MS)) {
+  const since = monotonicMs();
+  for (let pause = POLL_MS; ; await sleep(pause)) {
     const holder = livingHolder(stateDir);
     if (holder !== undefined) return ofOwnUser(holder);
     // A folder that can't be read may have a keeper.
     readable(stateDir, () => namesIn(stateDir));
     // A lock may have got its next holder since.
-    if (monotonicMs() > late || !(hasLock(stateDir) || leadsThroughLink(stateDir))) throw noDaemon(stateDir);
+    const waited = monotonicMs() - since;
+    if (!(hasLock(stateDir) || leadsThroughLink(stateDir)) || waited > REVIVAL_MS) throw noDaemon(stateDir);
+    if (waited <= COMEBACK_MS) continue;
+    if (!(await isBeingRevived(stateDir))) throw noDaemon(stateDir);
+    pause = LOOK_MS;
   }
+}
+
+/** Its keeper was killed, and its service or logger lives, which starts another. */
+export async function isBeingRevived(stateDir: string): Promise<boolean> {
+  if (!isAbandoned(stateDir)) return false;
+  if (endpointIn(stateDir) !== undefined) return true;
+  // Loaded here, as most commands find a keeper.
+  const { hasReviver } = await import("../os/running-keepers.ts");
+  return hasReviver(stateDir);
 }
 
 /** The living holder of the lock. @throws {ProcmanError} `no-daemon`: this user may not read the folder. */

@@ -41,7 +41,7 @@ function dial(request: WireRequest): Socket {
   const { hostname, port, silenceMs, signal, socket: path } = request;
   const socket = path === undefined ? dialPort(request) : connectUnix(path, signal);
   const place = path ?? `${hostname}:${port}`;
-  socket.setTimeout(silenceMs, () => socket.destroy(new Error(`no answer from ${place} within ${silenceMs / 1_000} s`)));
+  socket.setTimeout(silenceMs, () => socket.destroy(silent(`no answer from ${place} within ${silenceMs / 1_000} s`)));
   socket.write(textOf(request));
   return socket;
 }
@@ -130,6 +130,10 @@ async function textIn(body: AsyncIterable<Uint8Array>): Promise<string> {
     parts.push(part);
   }
   return Buffer.concat(parts).toString();
+}
+
+function silent(message: string): Error {
+  return Object.assign(new Error(message), { code: "ETIMEDOUT" });
 }
 
 function cutOff(): Error {

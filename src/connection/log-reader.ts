@@ -5,7 +5,7 @@ import type { Client } from "../client/client.ts";
 import { groupNamed } from "../contract/groups.ts";
 import type { LogEntry, LogItem, LogPage, LogQuery } from "../contract/records.ts";
 import { type ApiPlace, connectTo } from "./connect.ts";
-import { POLL_MS } from "./endpoint-file.ts";
+import { isBeingRevived, POLL_MS } from "./endpoint-file.ts";
 
 const PAGE = 10_000;
 /** The default of the API. */
@@ -17,7 +17,7 @@ type LogPlace = ApiPlace & { readonly membersOf?: (id: string) => Promise<readon
 export class LogReader {
   readonly #place: LogPlace;
   readonly #consumer: string;
-  /** A follower also waits for a service that is down. */
+  /** A follower also waits for a service that is down from the beginning. */
   readonly #isPatient: boolean;
   #client: Promise<Client> | undefined;
 
@@ -50,16 +50,17 @@ export class LogReader {
 
   /** Ends when procman has ended, after its last entries, or when the signal is aborted. */
   async *follow(query: LogQuery, signal: AbortSignal): AsyncIterable<LogItem> {
-    let from = query;
+    let [from, isPatient] = [query, this.#isPatient];
     for (let loss = "again"; loss === "again" && !signal.aborted; await sleep(POLL_MS)) {
       try {
         for await (const item of (await this.#connected()).follow(from, signal)) {
-          from = after(query, item.cursor);
+          [from, isPatient] = [after(query, item.cursor), true];
           yield item;
         }
       } catch (error) {
-        if (!signal.aborted) loss = reconnectError(error, this.#isPatient);
+        if (!signal.aborted) loss = reconnectError(error, isPatient);
       }
+      if (loss === "ended" && !("url" in this.#place) && (await isBeingRevived(this.#place.stateDir))) loss = "again";
       this.#client = undefined;
     }
     if (!signal.aborted) yield* this.#rest(from);
@@ -114,7 +115,7 @@ function after({ from: _from, ...query }: LogQuery, cursor: string): LogQuery {
   return { ...query, cursor };
 }
 
-const CUT = ["ECONNRESET", "EPIPE", "ECONNREFUSED"];
+const CUT = ["ECONNRESET", "EPIPE", "ECONNREFUSED", "ETIMEDOUT"];
 
 /** `ended`: procman has ended; `again`: its service is restarting. Throws other errors. `isPatient`: also waits for a service that is down. */
 export function reconnectError(error: unknown, isPatient: boolean): "ended" | "again" {

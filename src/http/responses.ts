@@ -4,12 +4,16 @@ import { ERRORS, type ErrorCode, ProcmanError, reasonOf } from "../base/errors.t
 import type { DashboardFile } from "../contract/dashboard-access.ts";
 import { titleOf } from "../contract/http-status.ts";
 import type { ProblemRecord } from "../contract/records.ts";
-import { printError } from "../os/error-output.ts";
+import { errorLine } from "../os/error-output.ts";
 
 /** No answer may be cached, or interpreted as another type. */
 const ALWAYS = { "cache-control": "no-store", "x-content-type-options": "nosniff" } as const;
 
-const RETRY_SOON = { "retry-after": "1" } as const;
+/** What another attempt may do. Seconds. */
+const RETRY: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  "log-unavailable": { "retry-after": "1" },
+  "service-down": { "retry-after": "0", connection: "close" },
+};
 
 /** Serialized answers that may be sent again, mostly that of all processes. */
 const written = new WeakMap<object, Buffer>();
@@ -49,7 +53,7 @@ export function problemOf(error: unknown): ProblemRecord {
     return problem(ERRORS["resources-short"].status, "resources-short", `Cannot answer now: ${reasonOf(error)}; ${remedy}`);
   }
   if (!(error instanceof ProcmanError)) {
-    printError(`this is a bug: ${error instanceof Error ? error.stack : String(error)}`);
+    process.stderr.write(errorLine(`this is a bug: ${error instanceof Error ? error.stack : String(error)}`));
     return problem(500, "internal", "Cannot answer: this is a bug in procman; see its own output");
   }
   const { status, code, message, faults } = error;
@@ -64,7 +68,7 @@ export function sendProblem(response: ServerResponse, error: unknown): void {
   // The client has disconnected, or the answer has begun.
   if (response.destroyed || response.headersSent) return void response.destroy();
   const body = problemOf(error);
-  const headers = error instanceof HttpError ? error.headers : body.code === "log-unavailable" ? RETRY_SOON : {};
+  const headers = error instanceof HttpError ? error.headers : RETRY[body.code];
   send(response, body.status, Buffer.from(JSON.stringify(body)), { "content-type": "application/problem+json", ...headers });
 }
 

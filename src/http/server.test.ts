@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { createHmac, generateKeyPairSync, sign } from "node:crypto";
 import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
 import { connect, type Socket } from "node:net";
 import { test } from "node:test";
 import { TIME } from "../../test/support/control-fakes.ts";
@@ -455,6 +456,36 @@ test("when the API closes, it answers requests that are on their way, also the f
     assert.match(text, /^connection: close\r$/im);
   }
   await closed;
+});
+
+test("an action that is still being read when the service gives way is refused with a reason that says to ask again", async (context) => {
+  const api = await startApi(context);
+  const socket = connect(api.port, "127.0.0.1").setEncoding("latin1");
+  context.after(() => void socket.destroy());
+  const body = JSON.stringify({ text: "late" });
+  const head = ["POST /log HTTP/1.1", "Host: localhost", `Authorization: Bearer ${api.token()}`, "Content-Type: application/json"];
+  socket.write(`${head.join("\r\n")}\r\nContent-Length: ${body.length}\r\n\r\n`);
+  const [request] = (await once(api.api.local, "request")) as [IncomingMessage];
+  await eventually(() => (request.readableFlowing ? true : undefined));
+  const closed = api.api.close();
+  socket.write(body);
+  const [answer] = (await once(socket, "data")) as [string];
+  assert.match(answer, /^HTTP\/1\.1 503 /);
+  assert.match(answer, /^retry-after: 0\r$/im);
+  assert.match(answer, /"code":"service-down"/);
+  await closed;
+});
+
+test("a service that stood still does not blame the client for it", async (context) => {
+  const api = await startApi(context, { headersMs: 1_000 });
+  const socket = connect(api.port, "127.0.0.1").setEncoding("latin1");
+  context.after(() => void socket.destroy());
+  await once(api.api.server, "connection");
+  socket.write("GET /health HTTP/1.1\r\n");
+  const answer = once(socket, "data");
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3_000);
+  const [text] = (await answer) as [string];
+  assert.match(text, /^HTTP\/1\.1 503 .*Retry-After: 0\r\n.*procman's service was busy; ask again/s);
 });
 
 test("streams are limited for each consumer and in total, and the API stays fast", async (context) => {

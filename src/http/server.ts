@@ -3,11 +3,13 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse, S
 import { createServer as createNetServer, Server as NetServer, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Server as TlsServer } from "node:tls";
+import { GIVES_WAY, ProcmanError } from "../base/errors.ts";
 import { ANONYMOUS, type Caller, type Control } from "../contract/control.ts";
 import type { DashboardAccess, DashboardFile } from "../contract/dashboard-access.ts";
 import { readQuery, writeQuery } from "../contract/query.ts";
 import { Page, type Route, type RouteInput } from "../contract/route.ts";
 import type { Claims } from "../contract/token-claims.ts";
+import { monotonicMs } from "../os/clock.ts";
 import { AddressLimit } from "./address-limit.ts";
 import { Authenticator, checkScope, type TokenAccess } from "./auth.ts";
 import { Connections } from "./connections.ts";
@@ -70,6 +72,8 @@ export type ApiOptions = {
 
 /** Time for the last answers when the server closes. Milliseconds. */
 const LAST_ANSWERS_MS = 100;
+/** Interval at which it notices that it stood still. Milliseconds. */
+const PULSE_MS = 500;
 /** Length of a path in the log. Characters. */
 const PATH_SHOWN = 200;
 const NEVER = new AbortController().signal;
@@ -92,11 +96,16 @@ export class Api {
   readonly #makeDashboard: () => Promise<Dashboard>;
   #dashboard: Promise<Dashboard> | undefined;
   #isClosing = false;
+  readonly #pulse = setInterval(() => this.#beat(), PULSE_MS).unref();
+  #lastBeat = monotonicMs();
+  #stalledAt = Number.NEGATIVE_INFINITY;
+  readonly #headersMs: number;
 
   constructor(given: ApiOptions) {
     const { control, access, audience, hostname, tls = false, cors, hosts, limits, denied = () => undefined } = given;
     const { connections, crowded, handshakeMs, headersMs, requestMs, ...streams } = { ...LIMITS, ...limits };
     this.#control = control;
+    this.#headersMs = headersMs;
     this.#denied = denied;
     const refusals = new RefusalLog(denied);
     this.#authenticator = new Authenticator(access, audience, (consumer, why) =>
@@ -113,7 +122,7 @@ export class Api {
     const handle = (request: IncomingMessage, response: ServerResponse): void =>
       void this.#handle(request, response).catch((error: unknown) => sendProblem(response, error));
     this.local = createServer(options, handle);
-    this.local.on("clientError", refuseConnection);
+    this.local.on("clientError", (error: NodeJS.ErrnoException, socket) => refuseConnection(error, socket, this.#wasStalled));
     this.local.on("checkExpectation", refuseExpectation);
     // It begins to track its connections.
     this.local.emit("listening");
@@ -128,9 +137,15 @@ export class Api {
     this.#streams.recheck();
   }
 
+  /** No action is carried out any more. */
+  giveWay(): void {
+    this.#isClosing = true;
+  }
+
   /** Accepts no more connections, and answers what has arrived, unless that lasts. */
   async close(): Promise<void> {
-    this.#isClosing = true;
+    this.giveWay();
+    clearInterval(this.#pulse);
     const servers = [this.server, this.local];
     // Not `close` of http: since Node 26 (nodejs/node#63470) it also ends connections whose first request has not arrived.
     const closed = servers.map((server) => new Promise((resolve) => NetServer.prototype.close.call(server, resolve)));
@@ -164,14 +179,24 @@ export class Api {
     this.local.emit("connection", served);
   }
 
+  #beat(): void {
+    const now = monotonicMs();
+    if (now - this.#lastBeat > 2 * PULSE_MS) this.#stalledAt = now;
+    this.#lastBeat = now;
+  }
+
+  /** It may not have read what a client has sent in time. */
+  get #wasStalled(): boolean {
+    this.#beat();
+    return monotonicMs() - this.#stalledAt < this.#headersMs;
+  }
+
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { socket } = request as { readonly socket: Socket | PortSocket };
     this.#connections.used(socket, response);
     if (socket instanceof PortSocket) socket.begun(request, response);
     useOriginForm(request);
     const { method = "", url = "" } = request;
-    // An action would not be carried out any more: the client must not take it for done.
-    if (this.#isClosing && method === "POST") return void socket.destroy();
     if (this.#isClosing) response.setHeader("connection", "close");
     const cut = url.indexOf("?");
     const path = cut < 0 ? url : url.slice(0, cut);
@@ -228,6 +253,8 @@ export class Api {
     const caller = callerOf(grant);
     const asker = { caller, claims: grant.claims, refusal: () => this.#authenticator.refusal(grant) };
     const input: RouteInput = { id, query, body, signal, dashboard: () => this.#access(asker), ...lastEventId(request) };
+    // It would not be carried out any more.
+    if (this.#isClosing && request.method === "POST") throw new ProcmanError("service-down", `Cannot carry out the request: ${GIVES_WAY}`);
     const control = this.#control(caller);
     if (streams) return this.#streams.write(response, (follow ?? route).answer(control, input) as AsyncIterable<unknown>);
     const result = await route.answer(control, input);
@@ -309,20 +336,25 @@ function lastEventId({ headers }: IncomingMessage): Pick<RouteInput, "lastEventI
   return typeof id === "string" && id !== "" && id.length <= 1_000 ? { lastEventId: id } : {};
 }
 
-/** Answers a request that isn't HTTP or arrives too slowly. */
-function refuseConnection(error: NodeJS.ErrnoException, socket: Duplex): void {
+/** Answers a request that isn't HTTP or arrives too slowly; `wasStalled`: this service was too slow. */
+function refuseConnection(error: NodeJS.ErrnoException, socket: Duplex, wasStalled: boolean): void {
   const isTlsError = error.code?.startsWith("ERR_SSL_") === true || error.code === "ERR_TLS_HANDSHAKE_TIMEOUT";
   if (!socket.writable || socket.destroyed || isTlsError) return void socket.destroy();
   const [status, detail] =
     error.code === "HPE_HEADER_OVERFLOW"
-      ? [431, "Cannot read the request: its address and headers have more than 16 KiB"]
-      : error.code === "ERR_HTTP_REQUEST_TIMEOUT"
-        ? [408, "Cannot read the request: it came too slowly"]
-        : [400, "Cannot read the request: it is not HTTP/1.1"];
-  const body = JSON.stringify(problem(Number(status), "request-unreadable", String(detail)));
+      ? [431, "its address and headers have more than 16 KiB"]
+      : error.code !== "ERR_HTTP_REQUEST_TIMEOUT"
+        ? [400, "it is not HTTP/1.1"]
+        : wasStalled
+          ? [503, "procman's service was busy; ask again"]
+          : [408, "it came too slowly"];
+  const body = JSON.stringify(
+    problem(Number(status), status === 503 ? "service-down" : "request-unreadable", `Cannot read the request: ${detail}`),
+  );
   const lines = [
     `HTTP/1.1 ${status} ${STATUS_CODES[Number(status)]}`,
     "Connection: close",
+    ...(status === 503 ? ["Retry-After: 0"] : []),
     "Content-Type: application/problem+json",
     `Content-Length: ${Buffer.byteLength(body)}`,
   ];

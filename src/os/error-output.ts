@@ -11,10 +11,18 @@ const waiting: Buffer[] = [];
 let fd: number | undefined;
 let retry: NodeJS.Timeout | undefined;
 
-/** Writes `procman: TEXT` and a newline; where the console has JSON lines, one of these. */
-export function printError(text: string, severity: "error" | "warn" = "error"): void {
-  if (!isJson()) return printErrorLine(`procman: ${text}`);
-  printErrorLine(JSON.stringify({ time: new Date().toISOString(), severity, category: "service", text }));
+type ErrorSeverity = "error" | "warn";
+
+export function printError(text: string, severity: ErrorSeverity = "error"): void {
+  waiting.push(Buffer.from(errorLine(text, severity)));
+  if (waiting.length > MOST_WAITING) waiting.shift();
+  writeWaiting();
+}
+
+/** `procman: TEXT` and a newline; where the console has JSON lines, one of these. */
+export function errorLine(text: string, severity: ErrorSeverity = "error"): string {
+  if (!isJson()) return `procman: ${text}\n`;
+  return `${JSON.stringify({ time: new Date().toISOString(), severity, category: "service", text })}\n`;
 }
 
 /** How the console is printed. `file`: it isn't the console but a file for people. */
@@ -59,12 +67,6 @@ function printNodesOwnInStyle(): void {
     process.exit(1);
   });
   process.removeAllListeners("warning").on("warning", ({ name, message }) => printError(`${name}: ${message}`, "warn"));
-}
-
-function printErrorLine(line: string): void {
-  waiting.push(Buffer.from(`${line}\n`));
-  if (waiting.length > MOST_WAITING) waiting.shift();
-  writeWaiting();
 }
 
 function writeWaiting(): void {

@@ -28,7 +28,8 @@ export type FailoverOrder = {
   readonly lineage: string;
 };
 
-const VARIABLE = "PROCMAN_REVIVAL";
+/** In the environment of the parts that start a keeper in place of a killed one. */
+export const FAILOVER_VARIABLE = "PROCMAN_REVIVAL";
 const COUNT = "PROCMAN_REVIVALS";
 const STATE_DIR = "PROCMAN_REVIVAL_OF";
 const LINEAGE = "PROCMAN_REVIVAL_LINEAGE";
@@ -59,7 +60,7 @@ const KEEPER_SCRIPT = "procman.cjs";
 
 /** Variable for procman's own processes. */
 export function failoverVariable(revival: FailoverOrder): NodeJS.ProcessEnv {
-  return { [VARIABLE]: JSON.stringify(revival) };
+  return { [FAILOVER_VARIABLE]: JSON.stringify(revival) };
 }
 
 /** undefined: this keeper is supervised by whatever started it, so there is no failover. */
@@ -67,8 +68,8 @@ export function takeFailoverOrder(): FailoverOrder | undefined {
   takeCertificates();
   // As `keeper/installation` has it for procman's own processes alone.
   delete process.env.MALLOC_ARENA_MAX;
-  const text = process.env[VARIABLE];
-  delete process.env[VARIABLE];
+  const text = process.env[FAILOVER_VARIABLE];
+  delete process.env[FAILOVER_VARIABLE];
   return text === undefined ? undefined : (JSON.parse(text) as FailoverOrder);
 }
 

@@ -2,13 +2,14 @@
  * The procmans of this machine, by the process table: there is no register, which could be out of date. A process that only has the
  * title of a keeper counts for nothing: it must belong to the user, and hold the lock of a state folder that only this user can change.
  */
-import { readdirSync, readlinkSync, statSync } from "node:fs";
+import { readdirSync, readlinkSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { isSameFile } from "./file-identity.ts";
 import { statIfSeen } from "./files.ts";
+import { FAILOVER_VARIABLE } from "./keeper-failover.ts";
 import { type Holder, holderOf, isAbandoned, seenHolderOf } from "./lock.ts";
 import { partOf } from "./part-title.ts";
-import { processName, processStat, uidsOf } from "./process-stat.ts";
+import { processEnvironment, processName, processStat, uidsOf } from "./process-stat.ts";
 import { isShortage } from "./shortage.ts";
 import { checkStateFolder } from "./state-folder.ts";
 
@@ -70,6 +71,13 @@ export function runningKeepers(isOwn = true): readonly RunningKeeper[] {
     keepers.push({ name: basename(stateDir), stateDir, uid, pid: undefined, file: undefined, since: undefined });
   }
   return keepers.sort((one, other) => compare(one.name, other.name) || compare(one.stateDir, other.stateDir));
+}
+
+/** Whether a logger is left of the procman of this state folder that starts a keeper in place of a killed one. */
+export function hasReviver(stateDir: string): boolean {
+  const [own, folder] = [process.geteuid?.(), realpathSync(stateDir)];
+  const loggers = seenParts((uid) => uid === own).filter((each) => each.part === "logger" && each.stateDir === folder);
+  return loggers.some(({ pid }) => processEnvironment(pid)?.includes(`${FAILOVER_VARIABLE}=`));
 }
 
 function compare(one: string, other: string): number {

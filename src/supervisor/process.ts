@@ -1,5 +1,5 @@
 /** A process of the configuration: its slots, block and schedules. */
-import { ProcmanError } from "../base/errors.ts";
+import { GIVES_WAY, ProcmanError } from "../base/errors.ts";
 import { type Change, effectOf, followedIn, hasRun, isUnderWay, type ProcessDefinition, schedulesOf } from "./definition.ts";
 import { effectOn, type FileChange, type FileEffect } from "./file-change.ts";
 import { missedSchedules } from "./missed-runs.ts";
@@ -22,6 +22,7 @@ export class Process {
   /** Its scheduled starts that were missed last, until the next one comes. */
   #missed: MissedSchedule | undefined;
   #retired = false;
+  #disposed = false;
   /** When its latest run ended; monotonic milliseconds. */
   #endedAt = Number.NEGATIVE_INFINITY;
 
@@ -235,6 +236,7 @@ export class Process {
 
   /** Drops all timers and ignores all inputs; what is running keeps running. */
   dispose(): void {
+    this.#disposed = true;
     this.retire();
     for (const slot of this.#slots) slot.dispose();
   }
@@ -260,6 +262,7 @@ export class Process {
   }
 
   #admit(verb: string): void {
+    if (this.#disposed) throw new ProcmanError("service-down", `Cannot ${verb} "${this.id}": ${GIVES_WAY}`);
     if (this.#blocked) throw new ProcmanError("process-blocked", `Cannot ${verb} "${this.id}": it is blocked; unblock it first`);
     if (this.#retired) throw new ProcmanError("process-leaving", `Cannot ${verb} "${this.id}": it is being stopped for good`);
   }

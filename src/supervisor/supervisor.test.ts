@@ -400,6 +400,12 @@ test("no timer outlives its purpose", () => {
   assert.equal(clock.armed, 0);
 });
 
+test("a supervisor that gives way to another refuses a start for that reason, not because the process leaves", () => {
+  const { supervisor } = setup({});
+  supervisor.dispose();
+  for (const verb of ["start", "restart"] as const) assert.throws(() => supervisor.find("web")[verb](), { code: "service-down" });
+});
+
 test("stopAll resolves when no process is left, and schedules start nothing afterwards", async () => {
   const { spawner, supervisor, clock } = setup({ cron: "* * * * *" });
   spawner.up("web");

@@ -47,7 +47,8 @@ describe("the keeper is killed twice around a short run, first at", { concurrenc
         assert.deepEqual(logged(), written, second);
         await rig.records();
         const answer = await rig.procman.api.ask("GET", "/processes/short/incidents?limit=100");
-        const told = (answer?.body as readonly Incident[]).filter((incident) => incident.run === run);
+        assert.ok(answer !== undefined);
+        const told = (answer.body as readonly Incident[]).filter((incident) => incident.run === run);
         assert.equal(told.length, 1, `${second}: ${JSON.stringify(told)}`);
         const [{ cause, pid, started }] = told as [Incident];
         assert.ok(cause === "unknown" || (pid !== undefined && started !== undefined), `${second}: ${JSON.stringify(told)}`);

@@ -121,7 +121,7 @@ export async function startRig(
       for (let attempt = 1; ; attempt += 1) {
         const answer = await procman.api.ask("POST", `/processes/${id}/${action}`);
         if (answer?.status === 200 || (answer?.status === 409 && attempt > 1)) return;
-        if (answer !== undefined) throw new Error(`${action} of ${id}: ${JSON.stringify(answer)}`);
+        if (answer !== undefined && answer.status !== 503) throw new Error(`${action} of ${id}: ${JSON.stringify(answer)}`);
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
     },

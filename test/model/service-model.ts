@@ -11,7 +11,7 @@ import type { Process } from "../../src/supervisor/process.ts";
 import type { Transition } from "../../src/supervisor/slot.ts";
 import { decodeSnapshot, type ProcessSnapshot } from "../../src/supervisor/snapshot.ts";
 import { Supervisor } from "../../src/supervisor/supervisor.ts";
-import { type Command, type IssuedCommand, keyOf, type Machine, processOf } from "./machine-model.ts";
+import { type Command, type IssuedCommand, keyOf, type Machine } from "./machine-model.ts";
 
 /** Collects the `setImmediate` calls of the code under test. */
 export type Turn = (() => void)[];

@@ -138,6 +138,7 @@ export class ApiService implements Subsystem {
   /** Stops answering; the published address stays, for the next service. */
   async retire(): Promise<void> {
     this.#closed = true;
+    this.#api?.giveWay();
     clearTimeout(this.#timer);
     this.#credentials.stop();
     await this.#listening;
