@@ -62,7 +62,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   metrics: ["base", "os", "contract", "supervisor", "log-store"],
   incidents: ["base", "os", "contract", "log-store"],
   plugins: [...GROUND, "log-store", "plugins/shipped/*/options.ts"],
-  http: ["base", "contract"],
+  http: ["base", "contract", "os/error-output.ts"],
   client: ["base", "contract"],
   "dashboard/model": ["base", "contract", "client"],
   "dashboard/parts": ["base", "contract", "dashboard/model"],

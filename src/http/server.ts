@@ -9,7 +9,6 @@ import type { DashboardAccess, DashboardFile } from "../contract/dashboard-acces
 import { readQuery, writeQuery } from "../contract/query.ts";
 import { Page, type Route, type RouteInput } from "../contract/route.ts";
 import type { Claims } from "../contract/token-claims.ts";
-import { monotonicMs } from "../os/clock.ts";
 import { AddressLimit } from "./address-limit.ts";
 import { Authenticator, checkScope, type TokenAccess } from "./auth.ts";
 import { Connections } from "./connections.ts";
@@ -97,7 +96,7 @@ export class Api {
   #dashboard: Promise<Dashboard> | undefined;
   #isClosing = false;
   readonly #pulse = setInterval(() => this.#beat(), PULSE_MS).unref();
-  #lastBeat = monotonicMs();
+  #lastBeat = performance.now();
   #stalledAt = Number.NEGATIVE_INFINITY;
   readonly #headersMs: number;
 
@@ -180,7 +179,7 @@ export class Api {
   }
 
   #beat(): void {
-    const now = monotonicMs();
+    const now = performance.now();
     if (now - this.#lastBeat > 2 * PULSE_MS) this.#stalledAt = now;
     this.#lastBeat = now;
   }
@@ -188,7 +187,7 @@ export class Api {
   /** It may not have read what a client has sent in time. */
   get #wasStalled(): boolean {
     this.#beat();
-    return monotonicMs() - this.#stalledAt < this.#headersMs;
+    return performance.now() - this.#stalledAt < this.#headersMs;
   }
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
