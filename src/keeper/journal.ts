@@ -1,4 +1,4 @@
-/** What a later keeper must know, as JSON lines appended to one file. A torn last line is ignored. */
+/** What a later keeper must know, as JSON lines appended to one file, see `journal-lines.ts`. A torn last line is ignored. */
 import { closeSync, existsSync, fstatSync, openSync, readFileSync, statSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import type { EndReport, RunKey, RunningRun } from "../ipc/keeper-protocol.ts";
@@ -9,6 +9,7 @@ import { makeFolder, removeIfAllowed } from "../os/files.ts";
 import { type FolderRecord, folderRecord, isMadeIn } from "../os/lock.ts";
 import { bootId, isAlive, processStat } from "../os/process-stat.ts";
 import { DeferredQueue } from "./deferred-queue.ts";
+import { readLines, withSum } from "./journal-lines.ts";
 import type { LoggerProcess } from "./logger-handover.ts";
 
 /** The sum of the entries. */
@@ -60,7 +61,7 @@ export class Journal {
     this.#path = path;
     this.#report = report;
     makeFolder(dirname(path), 0o700);
-    if (existsSync(path)) this.#read(readFileSync(path, "utf8"));
+    if (existsSync(path)) this.#read(readFileSync(path));
     this.#fd = this.#rewrite();
   }
 
@@ -84,7 +85,7 @@ export class Journal {
     // The start of a run is written before its end.
     if (entry.t === "end") this.#appendDeferred();
     this.#apply(entry);
-    this.#lines += `${JSON.stringify(entry)}\n`;
+    this.#lines += lineOf(entry);
   }
 
   /** What can't be written (a full disk) is tried again with the next flush; until then a kill of the keeper isn't safe. */
@@ -120,12 +121,13 @@ export class Journal {
     removeIfAllowed(this.#path);
   }
 
-  #read(text: string): void {
-    const [first = "", ...lines] = text.split("\n");
+  #read(bytes: Buffer): void {
+    const [first = "", ...lines] = readLines(bytes);
     const { boot, format = 0, init, folder } = parseLine(first) as FirstLine;
     if (format > FORMAT)
       throw new Error(`it was written by a newer procman (format ${format}, this one knows ${FORMAT}); use that one, or stop it first`);
-    const entries = lines.filter((line) => line !== "").map(parseLine);
+    // The last one is empty.
+    const entries = (lines.at(-1) === "" ? lines.slice(0, -1) : lines).map(parseLine);
     // No process of another boot or container is alive, and its times mean nothing now.
     if (boot === undefined ? !entries.some(isOfLivingRun) : boot !== bootId()) return;
     // The kernel gives the number of an ended PID namespace to a later one. 0.1.0 didn't write this.
@@ -148,7 +150,7 @@ export class Journal {
   }
 
   #appendDeferred(): void {
-    for (const entry of this.#deferredEntries) this.#lines += `${JSON.stringify(entry)}\n`;
+    for (const entry of this.#deferredEntries) this.#lines += lineOf(entry);
     this.#deferredEntries = [];
   }
 
@@ -224,7 +226,7 @@ export class Journal {
       ...[...ended.values()].map((record) => ({ t: "end", record }) as const),
       ...[...notes].map(([id, note]) => ({ t: "note", id, note }) as const),
     ];
-    const text = [firstLine(this.#stateDir), ...entries.map((entry) => JSON.stringify(entry)), ""].join("\n");
+    const text = [firstLine(this.#stateDir), ...entries.map(lineOf)].join("");
     writeWhole(this.#path, text);
     this.#size = text.length;
     this.#limit = COMPACT_BYTES + 2 * text.length;
@@ -235,7 +237,11 @@ export class Journal {
 /** First line of a journal. */
 function firstLine(stateDir: string): string {
   const init = initStart();
-  return JSON.stringify({ boot: bootId(), format: FORMAT, ...(init === undefined ? {} : { init }), folder: folderRecord(stateDir) });
+  return lineOf({ boot: bootId(), format: FORMAT, ...(init === undefined ? {} : { init }), folder: folderRecord(stateDir) });
+}
+
+function lineOf(value: JournalEntry | FirstLine): string {
+  return `${withSum(JSON.stringify(value))}\n`;
 }
 
 /** `init`: start time of the first process of the PID namespace. All are absent if the line is damaged; 1.0.0 has no `folder`. */

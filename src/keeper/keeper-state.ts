@@ -222,7 +222,7 @@ export class KeeperState {
   remove(): void {
     this.#sayEnding();
     this.captures.remove();
-    this.#removeApiSockets();
+    this.#removeFilesOfService();
     this.#cgroups.remove();
     this.journal.remove();
     failpoint("keeper.removed");
@@ -231,10 +231,10 @@ export class KeeperState {
     removeIfAllowed(endingFile(this.folder));
   }
 
-  /** The service leaves the socket, and if it was killed right after it began to listen there, one with the temporary name `api.PID`. */
-  #removeApiSockets(): void {
+  /** It leaves the files of `ready.fd` and its socket; if it was killed right after it began to listen there, one with the temporary name `api.PID`. */
+  #removeFilesOfService(): void {
     const run = join(this.folder, "run");
-    for (const name of namesIfSeen(run)) if (/^api\.(?:sock|\d+)$/.test(name)) removeIfAllowed(join(run, name));
+    for (const name of namesIfSeen(run)) if (/^(?:api\.(?:sock|\d+)|ready-.+)$/.test(name)) removeIfAllowed(join(run, name));
   }
 
   /** Without it, a kill within the next moments would count as one amid the work, and everything would be started again. */

@@ -1,7 +1,7 @@
 /** Readiness and health probes with real programs: what waits for them, and what a kill of procman changes. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -60,6 +60,9 @@ for (const [what, cmd, ready] of [
     await procman.line(READY);
     const after = await again.process("web");
     assert.deepEqual([after.ready, after.pid, after.run, after.reason], [true, before.pid, 1, "runs"]);
+    const run = join(procman.stateDir, "run");
+    assert.equal(await procman.stop(), 0);
+    assert.deepEqual(readdirSync(run), [], "an end in order leaves nothing");
   });
 
 test("a run becomes ready by a message that it sent while no service was running", async (context) => {
