@@ -2,7 +2,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { isDeepStrictEqual } from "node:util";
 import type { Front, FrontReport } from "../ipc/balancer-protocol.ts";
-import { printError, styleVariable } from "../os/error-output.ts";
+import { errorLine, styleVariable } from "../os/error-output.ts";
 import { processStat } from "../os/process-stat.ts";
 import type { ConnectionCounts } from "./backends.ts";
 import { type Load, NO_LOAD, type SocketHalf } from "./rebalancer.ts";
@@ -215,7 +215,8 @@ export class WorkerProcess {
   /** Clients of this front are accepted by the other processes until the socket arrives. */
   #onNoSocket(id: string, problem: string): void {
     const server = this.#servers.get(id);
-    if (!this.#isReported) printError(`a process of the load balancer has no socket to accept clients from: ${problem}`);
+    if (!this.#isReported)
+      process.stderr.write(errorLine(`a process of the load balancer has no socket to accept clients from: ${problem}`));
     this.#isReported = true;
     setTimeout(() => {
       if (server !== undefined && this.#servers.get(id) === server && !this.#isGone) this.#sendServer(id, server);

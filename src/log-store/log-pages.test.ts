@@ -6,9 +6,10 @@ import { ProcmanError } from "../base/errors.ts";
 import type { LogItem } from "../contract/records.ts";
 import type { LogView } from "./filter.ts";
 import { followLogs } from "./follow.ts";
-import { lastLines, readLogs } from "./log-pages.ts";
+import { LastLines, lastLines, readLogs } from "./log-pages.ts";
 import { RecordHeader } from "./record.ts";
-import { indexFile, segmentFile, segmentsIn } from "./segment-files.ts";
+import { indexFile, logsFolder, segmentFile, segmentsIn } from "./segment-files.ts";
+import { SegmentReader } from "./segment-reader.ts";
 
 test("a page has the newest entries first by default, with all their fields", async (context) => {
   const dir = stateDir(context);
@@ -220,4 +221,21 @@ test("a damaged index or time hides no line that can be read, and no query fails
   bytes.writeDoubleLE(Number.NaN, bytes.indexOf("two") - "web".length - 24);
   writeFileSync(file, bytes);
   assert.deepEqual(await texts(folder), ["one", "three"]);
+});
+
+test("the last lines of many runs are read in one go: each segment is opened once", async (context) => {
+  const dir = stateDir(context);
+  const writing = new TestStore(dir);
+  for (let run = 1; run <= 100; run += 1) writing.lines({ ...WEB, run }, ...Array.from({ length: 5 }, (_, index) => `${run}: ${index}`));
+  await writing.settled();
+  writing.store.end();
+  const opened = context.mock.method(SegmentReader, "open").mock;
+  const reader = new LastLines(dir);
+  const all = await Promise.all(Array.from({ length: 100 }, (_, index) => reader.of({ process: "web", run: index + 1, count: 2 })));
+  assert.deepEqual(
+    all.map((lines) => lines.map(({ text }) => text)),
+    all.map((_, index) => [`${index + 1}: 3`, `${index + 1}: 4`]),
+  );
+  assert.equal(opened.callCount(), segmentsIn(logsFolder(dir)).length);
+  assert.deepEqual(await reader.of({ process: "web", run: 101, count: 2 }), []);
 });

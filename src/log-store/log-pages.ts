@@ -1,9 +1,11 @@
 /** Pages of the stored log, read from the files by the service, or by the command line while no service is running. */
+import { setImmediate as turn } from "node:timers/promises";
 import { CATEGORIES, type LogEntry, type LogPage } from "../contract/records.ts";
+import type { Block } from "./block.ts";
 import { cursorBefore, StoreCursor } from "./cursor.ts";
 import { LogMatcher, type ViewedQuery } from "./filter.ts";
-import type { EntryMatch } from "./matches.ts";
-import { backwards, type EntryBatch, forwards } from "./scan.ts";
+import { type EntryMatch, matchesIn } from "./matches.ts";
+import { backwards, blocksBackwards, type EntryBatch, forwards } from "./scan.ts";
 import { logsFolder } from "./segment-files.ts";
 import { SegmentSet } from "./segment-set.ts";
 
@@ -41,26 +43,58 @@ export type LastLinesQuery = {
   readonly characters?: number;
 };
 
-/** The last lines of a run's output, oldest first. */
-export async function lastLines(
-  stateDir: string,
-  { process, run, count, before, from, characters }: LastLinesQuery,
-): Promise<readonly LogEntry[]> {
+/** The last lines of runs: of all that are asked for in one turn of the event loop by one reading of the store. */
+export class LastLines {
+  readonly #stateDir: string;
+  #asked: { readonly query: LastLinesQuery; readonly done: (lines: Promise<readonly LogEntry[]>) => void }[] = [];
+
+  constructor(stateDir: string) {
+    this.#stateDir = stateDir;
+  }
+
+  /** Oldest first. */
+  of(query: LastLinesQuery): Promise<readonly LogEntry[]> {
+    if (this.#asked.length === 0) setImmediate(() => this.#readAll());
+    return new Promise((resolve) => this.#asked.push({ query, done: resolve }));
+  }
+
+  #readAll(): void {
+    const asked = this.#asked.splice(0);
+    const all = lastLinesOfRuns(
+      this.#stateDir,
+      asked.map(({ query }) => query),
+    );
+    for (const [index, { done }] of asked.entries()) done(all.then((lists) => lists[index] ?? []));
+  }
+}
+
+/** Oldest first. */
+export async function lastLines(stateDir: string, query: LastLinesQuery): Promise<readonly LogEntry[]> {
+  const [lines = []] = await lastLinesOfRuns(stateDir, [query]);
+  return lines;
+}
+
+async function lastLinesOfRuns(stateDir: string, queries: readonly LastLinesQuery[]): Promise<readonly (readonly LogEntry[])[]> {
   const segments = new SegmentSet(logsFolder(stateDir));
+  const runs = queries.map((query) => ({ ...query, filter: outputOf(query), entries: [] as LogEntry[] }));
+  const wanting = (block: Block) => runs.filter(({ entries, count, filter }) => entries.length < count && filter.mayBeIn(block));
   try {
-    const categories = CATEGORIES.filter((category) => category === "stdout" || category === "stderr");
-    const bounds = { ...(before === undefined ? {} : { to: before }), ...(from === undefined ? {} : { from }) };
-    const filter = new LogMatcher({ processes: [process], run, categories, ...bounds });
-    const entries: LogEntry[] = [];
-    const scan = { segments, filter, position: new StoreCursor(), ...(characters === undefined ? {} : { characters }) };
-    for await (const { matches } of backwards(scan)) {
-      entries.push(...matches.slice(0, count - entries.length).map(({ entry }) => entry));
-      if (entries.length >= count) break;
-    }
-    return entries.reverse();
+    for await (const { block, bytes } of blocksBackwards(segments, (block) => wanting(block).length > 0))
+      for (const { filter, entries, count, characters } of wanting(block)) {
+        const range = { from: 0, to: Number.MAX_SAFE_INTEGER, order: "desc", limit: count - entries.length, characters } as const;
+        entries.push(...matchesIn(bytes, block.at, filter, range).map(({ entry }) => entry));
+        await turn();
+      }
+    return runs.map(({ entries }) => entries.toReversed());
   } finally {
     await segments.close();
   }
+}
+
+function outputOf({ process, run, before, from }: LastLinesQuery): LogMatcher {
+  const categories = CATEGORIES.filter((category) => category === "stdout" || category === "stderr");
+  const bounds = { ...(before === undefined ? {} : { to: before }), ...(from === undefined ? {} : { from }) };
+  return new LogMatcher({ processes: [process], run, categories, ...bounds });
 }
 
 type CursorOf = (match: EntryMatch) => string;

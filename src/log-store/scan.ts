@@ -1,6 +1,6 @@
 /** Reads the entries of all segments that match a filter, forwards or backwards, in batches. */
 import { setImmediate as turn } from "node:timers/promises";
-import { printError } from "../os/error-output.ts";
+import { errorLine } from "../os/error-output.ts";
 import type { Block } from "./block.ts";
 import type { StoreCursor } from "./cursor.ts";
 import type { LogMatcher } from "./filter.ts";
@@ -65,6 +65,20 @@ export async function* backwards({ segments, filter, position, characters }: Sca
   }
 }
 
+/** The content of each wanted block, newest first. Each segment is opened once. */
+export async function* blocksBackwards(
+  segments: SegmentSet,
+  isWanted: (block: Block) => boolean,
+): AsyncGenerator<{ readonly block: Block; readonly bytes: Buffer }> {
+  for (const number of segments.numbers.toReversed()) {
+    const reader = await segments.segment(number);
+    if (reader === undefined) continue;
+    const blocks = new Map(reader.blocks.filter(isWanted).map((block) => [block.at, block]));
+    for await (const { at, bytes } of contents(reader, [...blocks.values()].toReversed())) yield { block: blocks.get(at) as Block, bytes };
+    await segments.release(number);
+  }
+}
+
 type ScanPart = Omit<TextRange, "limit"> & { readonly filter: LogMatcher };
 
 async function* through(reader: SegmentReader, blocks: readonly Block[], part: ScanPart): AsyncGenerator<EntryBatch> {
@@ -116,5 +130,5 @@ function reportUnreadable(segment: number, reason: string): void {
   const now = performance.now();
   if (now < reportAgainAt) return;
   reportAgainAt = now + REPORT_MS;
-  printError(`Cannot read all of the stored log: ${reason} (segment ${segment}); entries are missing`, "warn");
+  process.stderr.write(errorLine(`Cannot read all of the stored log: ${reason} (segment ${segment}); entries are missing`, "warn"));
 }

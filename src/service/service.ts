@@ -7,7 +7,7 @@ import type { Caller, Control } from "../contract/control.ts";
 import type { StateRecord } from "../contract/state-record.ts";
 import type { FromKeeper } from "../ipc/keeper-protocol.ts";
 import type { FromLogger } from "../ipc/logger-protocol.ts";
-import { lastLines } from "../log-store/log-pages.ts";
+import { LastLines } from "../log-store/log-pages.ts";
 import type { HeldSockets } from "../os/inherited-sockets.ts";
 import type { Process } from "../supervisor/process.ts";
 import { Supervisor } from "../supervisor/supervisor.ts";
@@ -242,7 +242,7 @@ export class ProcmanService {
   }
 
   #newReporting(ends: EndOptions = {}): Reporting {
-    const { stateDir } = this.config;
+    const lastLines = new LastLines(this.config.stateDir);
     return newReporting({
       config: () => this.config,
       markers: this.#markers,
@@ -253,7 +253,7 @@ export class ProcmanService {
       report: (problem) => this.#log.warn(problem),
       noRestartBy: (spec) => noRestartBy(ends, spec),
       logProblemOf: (spec) => this.#log.problemOf(spec),
-      lastLines: (query) => lastLines(stateDir, query),
+      lastLines: (query) => lastLines.of(query),
       withBalancer: (record) => this.#balancing.decorate(record),
       isLimited: (spec) => limitOf(spec) !== undefined,
       status: () => this.#status(),
