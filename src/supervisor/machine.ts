@@ -49,7 +49,7 @@ export function step(state: SlotState, input: MachineInput, policy: Policy): Mac
       return onEnded(state, input, policy);
     case "swept":
       return state.status === "stopping" && (state.phase === "cleanup" || state.phase === "cleanup-kill")
-        ? afterRun(state, input, policy)
+        ? afterRun({ ...state, ending: withLeft(state.ending, input.left) }, input, policy)
         : stay(state);
     case "hook-ended":
       return onHookEnded(state, input, policy);
@@ -216,7 +216,11 @@ function onHookEnded(state: SlotState, input: MachineInput, policy: Policy): Mac
     : stay(state);
 }
 
-/** Nothing of the run is left: its hook runs before anything else happens. */
+function withLeft(ending: ExitInfo, left: number | undefined): ExitInfo {
+  return left === undefined || ending.kind === "unstartable" ? ending : { ...ending, left };
+}
+
+/** Nothing of the run is left that can be ended: its hook runs before anything else happens. */
 function afterRun(state: Omit<Sweeping, "phase">, input: MachineInput, policy: Policy): MachineStep {
   if (policy.afterStop === undefined) return conclude(state, input, policy);
   const { run, ending } = state;

@@ -19,7 +19,7 @@ export interface RunReports {
   ended(ending: ExitInfo, survivors: boolean, at?: number): void;
   /** The run has ended, and the keeper is starting the next run by its restart order. */
   endedAndRestarted(ending: ExitInfo, at?: number): void;
-  swept(): void;
+  swept(left: number): void;
   /** Its hook is over; a hook beforeStart that has failed or was ended is reported as the end of a run that can't be started. */
   hookEnded(): void;
   /** The run was requested, but never started. */

@@ -144,7 +144,7 @@ export class Slot {
       spawned: (pid, at) => this.post({ type: "spawned", run, pid }, at),
       ended: (ending, survivors, at) => this.post({ type: "ended", run, ending, survivors }, at),
       endedAndRestarted: (ending, at) => this.post({ type: "ended", run, ending, survivors: false, restarted: true }, at),
-      swept: () => this.post({ type: "swept", run }),
+      swept: (left) => this.post({ type: "swept", run, ...(left > 0 && { left }) }),
       hookEnded: () => this.post({ type: "hook-ended", run }),
       lost: () => this.#onLost(run),
     };

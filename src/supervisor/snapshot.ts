@@ -101,7 +101,7 @@ const count = integer({ minimum: 0 });
 const pid = integer({ minimum: 2 });
 
 const occupied = optional(openObject({ port: count, by: string(), own: optional(count) }));
-const details = { outOfMemory: optional(literal(true)), occupied, at: optional(monotonicMs) };
+const details = { outOfMemory: optional(literal(true)), occupied, left: optional(count), at: optional(monotonicMs) };
 const ending = union([
   openObject({ kind: literal("exited"), code: union([number(), nullSchema]), signal: union([string(), nullSchema]), ...details }),
   openObject({

@@ -20,8 +20,8 @@ export type ExitInfo = { /** Monotonic milliseconds. */ readonly at?: number } &
   | ({ readonly kind: "unknown"; readonly unseen?: true } & EndDetails)
 );
 
-/** `outOfMemory`: the kernel killed it to free memory. `occupied`: another program had its port. */
-type EndDetails = { readonly outOfMemory?: true; readonly occupied?: Occupied };
+/** `outOfMemory`: the kernel killed it to free memory. `occupied`: another program had its port. `left`: processes that couldn't be ended. */
+type EndDetails = { readonly outOfMemory?: true; readonly occupied?: Occupied; readonly left?: number };
 
 /** `by`: the other program, as shown to users. `own`: the port of the instance that ended, where another instance listens on `port` in place of its own. */
 export type Occupied = { readonly port: number; readonly by: string; readonly own?: number };
@@ -122,7 +122,8 @@ export type Report =
       /** The keeper is already starting the next run by its restart order. */
       readonly restarted?: true;
     }
-  | { readonly type: "swept"; readonly run: number }
+  /** `left`: processes of the run that couldn't be ended. */
+  | { readonly type: "swept"; readonly run: number; readonly left?: number }
   /** A hook is over. That beforeStart has failed is an `ended` instead. */
   | { readonly type: "hook-ended"; readonly run: number }
   | { readonly type: "timer"; readonly run: number; readonly name: TimerName };
@@ -143,7 +144,7 @@ export type MachineEffect =
   | { readonly type: "signal"; readonly run: number; readonly pid: number; readonly signal: SignalName; readonly to?: "leader" }
   /** To a worker, at the start of its grace period. */
   | { readonly type: "drain"; readonly run: number }
-  /** To all processes that belong to the run; `swept` follows when none is left. */
+  /** To all processes that belong to the run; `swept` follows when none is left, or none can be ended. */
   | { readonly type: "sweep"; readonly run: number; readonly pid: number; readonly signal: SignalName }
   /** `ending`: of the run, for afterStop. */
   | { readonly type: "run-hook"; readonly run: number; readonly hook: HookName; readonly ending?: ExitInfo }

@@ -150,8 +150,8 @@ export class FakeSpawner implements Spawner {
     this.#reports.get(slot)?.endedAndRestarted({ kind: "exited", code, signal: null });
   }
 
-  swept(slot: string): void {
-    this.#reports.get(slot)?.swept();
+  swept(slot: string, left = 0): void {
+    this.#reports.get(slot)?.swept(left);
   }
 
   hookEnded(slot: string): void {

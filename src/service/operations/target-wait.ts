@@ -108,8 +108,16 @@ export async function waitForRestarts(
 }
 
 function endVerdict({ states, isIdle }: Process, action: Action): StartVerdict {
+  if (action === "stop" && states.some(hasLeft)) return "failed";
   if ((action !== "stop" && action !== "restart") || isIdle) return "up";
   return states.every(isEnding) ? "pending" : "failed";
+}
+
+/** Some of its processes couldn't be ended. */
+function hasLeft(state: SlotState): boolean {
+  if (state.status !== "idle" || !("ending" in state.outcome)) return false;
+  const { ending } = state.outcome;
+  return ending !== undefined && ending.kind !== "unstartable" && ending.left !== undefined;
 }
 
 /** Stopped, or being stopped without another start after it. */

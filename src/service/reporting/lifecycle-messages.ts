@@ -72,16 +72,22 @@ function waitingMessage({ skip, waitsFor }: DependencyStatus): LogLine | undefin
 export function describe(ending: ExitInfo): string {
   switch (ending.kind) {
     case "exited":
-      return `${ending.signal === null ? `exited with code ${ending.code}${shellHint(ending.code)}` : `was ended by ${ending.signal}`}${memoryNote(ending)}${portNote(ending)}`;
+      return `${ending.signal === null ? `exited with code ${ending.code}${shellHint(ending.code)}` : `was ended by ${ending.signal}`}${memoryNote(ending)}${portNote(ending)}${leftNote(ending)}`;
     case "unstartable":
       return `could not be started: ${ending.message}`;
     case "unknown":
       return ending.unseen === true
         ? "was being started when procman was killed; whether it has run is not known"
-        : `ended${memoryNote(ending)}, and its exit code is not known (procman was killed during its run)`;
+        : `ended${memoryNote(ending)}, and its exit code is not known (procman was killed during its run)${leftNote(ending)}`;
     default:
       return ending satisfies never;
   }
+}
+
+/** Programs that fork faster than they can be stopped, and that no cgroup holds. */
+export function leftNote(ending: ExitInfo | undefined): string {
+  const left = ending === undefined || ending.kind === "unstartable" ? 0 : (ending.left ?? 0);
+  return left === 0 ? "" : `; still ${left} ${left === 1 ? "process" : "processes"} of it, which can't be ended`;
 }
 
 function memoryNote({ outOfMemory }: { readonly outOfMemory?: true }): string {
@@ -184,9 +190,9 @@ function idleMessage(
     case "never-started":
       return info("is ready to be started");
     case "stopped":
-      return info("stopped");
+      return leftNote(outcome.ending) === "" ? info("stopped") : error(`stopped${leftNote(outcome.ending)}`);
     case "finished":
-      return info(`finished${finishText(outcome.ending)}${runtimeText(from, at)}`);
+      return info(`finished${finishText(outcome.ending)}${runtimeText(from, at)}${leftNote(outcome.ending)}`);
     case "failed":
       return error(`${describeEnd(from, outcome.ending, at)}; ${whyNotRestarted(outcome.ending, subject)}`);
     case "exhausted":

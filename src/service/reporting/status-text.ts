@@ -11,6 +11,7 @@ import {
   describeFailure,
   finishText,
   inParentheses,
+  leftNote,
   type MessageContext,
   ofLimit,
   restartsUsedUp,
@@ -75,7 +76,7 @@ function idleReason({ outcome }: SlotState & { readonly status: "idle" }, subjec
     case "stopped":
       return outcome.ending === undefined ? "was stopped" : `was stopped; it ${describe(outcome.ending)}`;
     case "finished":
-      return `finished by itself${finishText(outcome.ending) || " with code 0"}`;
+      return `finished by itself${finishText(outcome.ending) || " with code 0"}${leftNote(outcome.ending)}`;
     case "failed":
       return `${describeFailure(outcome, subject)}; ${whyNotRestarted(outcome.ending, subject)}`;
     case "exhausted":

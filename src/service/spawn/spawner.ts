@@ -140,8 +140,8 @@ export class KeeperSpawner implements Spawner {
   sweep(slot: string, run: number, pid: number, signal: SignalName): void {
     const cgroup = this.#cgroups === undefined ? {} : { cgroup: join(this.#cgroups, slot) };
     const uid = this.#options.uidOf(slot);
-    this.#options.sweeper.sweep({ slot, run, pid, ...(uid === undefined ? {} : { uid }), ...cgroup }, signal, () => {
-      this.#on(slot, run)?.swept();
+    this.#options.sweeper.sweep({ slot, run, pid, ...(uid === undefined ? {} : { uid }), ...cgroup }, signal, (left) => {
+      this.#on(slot, run)?.swept(left);
       this.#options.link.flush();
     });
   }

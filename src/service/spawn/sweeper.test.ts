@@ -37,7 +37,7 @@ function isUp(pid: number): boolean {
 }
 
 function swept(sweeper: Sweeper, who: { readonly slot: string; readonly pid: number }, signal: "SIGTERM" | "SIGKILL"): Promise<void> {
-  return new Promise((resolve) => sweeper.sweep({ ...who, run: 1 }, signal, resolve));
+  return new Promise((resolve) => sweeper.sweep({ ...who, run: 1 }, signal, () => resolve()));
 }
 
 test("2.2 stop: members of the group, and processes that left it with its marker, are found; those with another marker are not", async () => {

@@ -35,7 +35,9 @@ type SweepRun = LeftoverProcesses & {
   stops: number;
   /** When SIGKILL was asked for, or a new member was found since. Monotonic milliseconds. */
   newest: number;
-  readonly done: () => void;
+  /** Members at the last look. */
+  left: number;
+  readonly done: (left: number) => void;
 };
 
 /** Intervals between checks grow from the first to the second. Milliseconds. */
@@ -69,8 +71,8 @@ export class Sweeper {
     this.#markers = markers;
   }
 
-  /** One read of the process table serves all sweeps under way. */
-  sweep(target: LeftoverProcesses, signal: SignalName, done: () => void): void {
+  /** One read of the process table serves all sweeps under way. `done` gets the number of members that couldn't be ended. */
+  sweep(target: LeftoverProcesses, signal: SignalName, done: SweepRun["done"]): void {
     const key = keyOf(target);
     const known = this.#sweeps.get(key);
     const sweep = known ?? {
@@ -82,6 +84,7 @@ export class Sweeper {
       unsureLooks: 0,
       stops: 0,
       newest: 0,
+      left: 0,
       done,
     };
     if (known === undefined) this.#sweeps.set(key, sweep);
@@ -129,6 +132,7 @@ export class Sweeper {
 
   /** Returns whether to look again at once. */
   #advance(sweep: SweepRun, members: readonly ProcessStat[], haltedBefore: number): boolean {
+    sweep.left = members.length;
     // One that was stopped just now isn't in the table that was read before.
     const isEmpty = members.length === 0 && sweep.halted.size === haltedBefore;
     const isUnsure = isEmpty && this.#hasUnknown && sweep.unsureLooks < UNSURE_LOOKS;
@@ -144,7 +148,7 @@ export class Sweeper {
   #finish(key: string): void {
     const sweep = this.#sweeps.get(key);
     this.#sweeps.delete(key);
-    sweep?.done();
+    sweep?.done(sweep.left);
   }
 
   #members(): ReadonlyMap<string, readonly ProcessStat[]> {
