@@ -32,10 +32,12 @@ test("a listening socket that did not arrive is sent again, and reported once", 
   let reported = (): void => undefined;
   const arrived = new Promise<void>((resolve) => (reported = resolve));
   const worker = new WorkerProcess({ file, number: 1, tcp: "net" }, () => reported());
+  context.after(async () => {
+    await worker.end();
+    server.close();
+  });
   worker.listen("web", server);
   await arrived;
   assert.equal(worker.clients, 2);
   assert.deepEqual(written, ["procman: a process of the load balancer has no socket to accept clients from: it did not arrive\n"]);
-  await worker.end();
-  server.close();
 });

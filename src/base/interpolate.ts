@@ -40,7 +40,7 @@ export function strayIn(text: string): string | undefined {
   return start === -1 ? undefined : text.slice(start);
 }
 
-/** A variable; undefined for what every object inherits, such as `constructor`. */
-export function ownMember(variables: Readonly<Record<string, string | undefined>>, name: string): string | undefined {
-  return Object.hasOwn(variables, name) ? variables[name] : undefined;
+/** A member of a table or of variables; undefined for what every object inherits, such as `constructor`. */
+export function ownMember<Value>(table: Readonly<Record<string, Value>>, name: string): Value | undefined {
+  return Object.hasOwn(table, name) ? table[name] : undefined;
 }

@@ -2,6 +2,7 @@
 
 import { existsSync } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
+import { ownMember } from "../base/interpolate.ts";
 import { isObject } from "../base/schema-check.ts";
 import { COMPOSE_ADVICE, COMPOSE_TOP_ADVICE } from "./compose-advice.ts";
 import { serviceCommand } from "./compose-command.ts";
@@ -152,8 +153,8 @@ function restartsBy({ draft, fields, deploy }: ComposeService): void {
   const given = scalarText(policy?.condition ?? fields.any("restart") ?? (policy === undefined ? "no" : "any"));
   const [, name = given, limit] = /^(on-failure):(\d+)$/.exec(given) ?? [];
   fields.skip("restart");
-  draft.set("restart", RESTARTS[name] ?? "never");
-  if (RESTARTS[name] === undefined) draft.note("restart", `is ${JSON.stringify(given)}; it is taken for "no"`);
+  draft.set("restart", ownMember(RESTARTS, name) ?? "never");
+  if (ownMember(RESTARTS, name) === undefined) draft.note("restart", `is ${JSON.stringify(given)}; it is taken for "no"`);
   if (limit !== undefined) draft.set("restartLimit", Number(limit));
   if (policy === undefined) return;
   const own = new ForeignFields(policy, (field, advice) => draft.note(field, advice), "deploy.restart_policy.");
@@ -190,7 +191,7 @@ function dependsOn({ draft, fields }: ComposeService, ids: ReadonlyMap<string, s
   const list = entries.flatMap(([name, settings]) => {
     const id = ids.get(name);
     const { condition = "service_started", restart } = isObject(settings) ? settings : {};
-    const state = CONDITIONS[scalarText(condition)];
+    const state = ownMember(CONDITIONS, scalarText(condition));
     if (id === undefined || state === undefined)
       draft.note(
         `depends_on.${name}`,

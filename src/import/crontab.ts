@@ -1,6 +1,7 @@
 /** Lines of a crontab. */
 import { basename } from "node:path";
 import { CRON_NICKNAMES } from "../base/cron-nicknames.ts";
+import { ownMember } from "../base/interpolate.ts";
 import { shellQuote } from "../base/shell-quote.ts";
 import { type ConfigurationDraft, type ProcessDraft, programName } from "./configuration-draft.ts";
 import { envValue } from "./foreign-text.ts";
@@ -58,8 +59,9 @@ function importJob({ when, command, user, variables, shownAs }: CronJob, configu
   draft.set("cmd", /^\/(usr\/)?bin\/(sh|dash)$/.test(shell) ? line : `${shell} -c ${shellQuote(line)}`);
   draft.set("cwd", variables.get("HOME") ?? "~").set("user", user);
   if (when === "@reboot") draft.set("autostart", true).set("restart", "never").note("@reboot", "starts whenever procman starts");
-  else draft.set("cron", CRON_NICKNAMES[when] ?? when.trim().replace(/\s+/g, " ")).set("overrun", true);
-  if (CRON_NICKNAMES[when] === undefined && when.startsWith("@") && when !== "@reboot") draft.note(when, "is unknown to this import");
+  else draft.set("cron", ownMember(CRON_NICKNAMES, when) ?? when.trim().replace(/\s+/g, " ")).set("overrun", true);
+  if (ownMember(CRON_NICKNAMES, when) === undefined && when.startsWith("@") && when !== "@reboot")
+    draft.note(when, "is unknown to this import");
   environmentOf(draft, variables);
 }
 

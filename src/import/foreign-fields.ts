@@ -1,4 +1,5 @@
 /** Values of a foreign file: of any type, under any key. What isn't used or has a wrong type becomes a note. */
+import { ownMember } from "../base/interpolate.ts";
 import { isObject } from "../base/schema-check.ts";
 import { didYouMean } from "../base/suggest.ts";
 import { show } from "../config/problems.ts";
@@ -71,7 +72,7 @@ export class ForeignFields {
   flag(...names: readonly string[]): boolean | undefined {
     return this.#typed(names, "true or false", (value) => {
       if (typeof value === "boolean") return value;
-      return typeof value === "string" ? FLAGS[value.toLowerCase()] : undefined;
+      return typeof value === "string" ? ownMember(FLAGS, value.toLowerCase()) : undefined;
     });
   }
 

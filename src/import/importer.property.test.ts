@@ -63,6 +63,9 @@ const word = fc.oneof(
     "%",
     "%(process_num)d",
     "{port}",
+    "valueOf",
+    "constructor",
+    "__proto__",
   ),
   fc.constantFrom(
     "../x",

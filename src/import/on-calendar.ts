@@ -1,4 +1,5 @@
 /** Calendar expressions of systemd timers as cron patterns. */
+import { ownMember } from "../base/interpolate.ts";
 
 const SHORTHANDS: Readonly<Record<string, string>> = {
   minutely: "* * * * *",
@@ -22,7 +23,7 @@ export type CalendarPattern = { readonly pattern: string; readonly timeZone?: st
 
 /** undefined: what a cron pattern can't express, or no calendar expression. */
 export function cronOf(text: string): CalendarPattern | undefined {
-  const shorthand = SHORTHANDS[text.trim().toLowerCase()];
+  const shorthand = ownMember(SHORTHANDS, text.trim().toLowerCase());
   if (shorthand !== undefined) return { pattern: shorthand };
   const found = EXPRESSION.exec(text.trim());
   if (found === null || found.slice(1, 8).every((part) => part === undefined)) return undefined;

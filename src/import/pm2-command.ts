@@ -1,6 +1,8 @@
 /** The command line that pm2 makes of `script`, `interpreter` and `args`. */
+
 import { closeSync, openSync, readSync } from "node:fs";
 import { extname, join, resolve } from "node:path";
+import { ownMember } from "../base/interpolate.ts";
 import { shellQuote } from "../base/shell-quote.ts";
 import { statIfSeen } from "../os/files.ts";
 import type { ForeignFields } from "./foreign-fields.ts";
@@ -52,7 +54,7 @@ function argumentsOf(given: unknown): readonly string[] {
 
 /** "none": the program runs by itself. A program without a known ending is run by Node if it is a text. */
 function interpreterOf(script: string, path: string, isHere: boolean): string {
-  const known = INTERPRETERS[extname(script)];
+  const known = ownMember(INTERPRETERS, extname(script));
   if (known === "python") return isOnPath("python") ? known : "python3";
   if (known === "bun") return isOnPath(known) ? known : "node";
   if (known !== undefined) return known;

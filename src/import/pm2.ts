@@ -1,6 +1,7 @@
 /** Apps of pm2: an ecosystem file, a dump, or the list of a running pm2. */
 
 import { resolve } from "node:path";
+import { ownMember } from "../base/interpolate.ts";
 import { isObject } from "../base/schema-check.ts";
 import { didYouMean } from "../base/suggest.ts";
 import { type ConfigurationDraft, idOf, programName } from "./configuration-draft.ts";
@@ -21,7 +22,7 @@ export function importPm2(
   for (const [index, app] of apps.entries())
     if (isObject(app)) importApp(app, origin, configuration);
     else configuration.note(`apps[${index}]`, `is no object, so it is left out of the import of ${origin.file}`);
-  for (const name of Object.keys(others)) configuration.note(name, TOP_ADVICE[name] ?? unknownTop(name));
+  for (const name of Object.keys(others)) configuration.note(name, ownMember(TOP_ADVICE, name) ?? unknownTop(name));
 }
 
 const TOP_ADVICE: Readonly<Record<string, string>> = {

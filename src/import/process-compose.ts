@@ -3,6 +3,7 @@
 import { existsSync } from "node:fs";
 import { constants } from "node:os";
 import { dirname, join, resolve } from "node:path";
+import { ownMember } from "../base/interpolate.ts";
 import { isObject } from "../base/schema-check.ts";
 import { shellQuote } from "../base/shell-quote.ts";
 import { type ConfigurationDraft, idOf, type ProcessDraft } from "./configuration-draft.ts";
@@ -92,8 +93,8 @@ function availability({ draft, fields }: ForeignProcess): void {
   const given = fields.object("availability") ?? {};
   const own = new ForeignFields(given, (field, advice) => draft.note(field, advice), "availability.");
   const restart = scalarText(own.any("restart") ?? "no");
-  draft.set("restart", RESTARTS[restart] ?? "never");
-  if (RESTARTS[restart] === undefined) draft.note("availability.restart", `is ${JSON.stringify(restart)}; it is taken for "no"`);
+  draft.set("restart", ownMember(RESTARTS, restart) ?? "never");
+  if (ownMember(RESTARTS, restart) === undefined) draft.note("availability.restart", `is ${JSON.stringify(restart)}; it is taken for "no"`);
   if (restart === "exit_on_failure" || own.flag("exit_on_end", "exit_on_skipped") === true)
     draft.note(
       "availability",
@@ -145,9 +146,9 @@ function dependencies({ draft, fields }: ForeignProcess, ids: ReadonlyMap<string
     const id = ids.get(name);
     const condition = isObject(settings) ? scalarText(settings.condition ?? "process_started") : "process_started";
     if (id === undefined) draft.note(`depends_on.${name}`, "there is no such process in the file");
-    else if (CONDITIONS[condition] === undefined)
+    else if (ownMember(CONDITIONS, condition) === undefined)
       draft.note(`depends_on.${name}`, `has the unknown condition ${JSON.stringify(condition)}`);
-    else list.push({ id, condition: CONDITIONS[condition] });
+    else list.push({ id, condition: ownMember(CONDITIONS, condition) });
   }
   if (list.length > 0) draft.set("dependsOn", list);
 }

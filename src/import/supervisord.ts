@@ -2,6 +2,7 @@
 
 import { hostname } from "node:os";
 import { dirname } from "node:path";
+import { ownMember } from "../base/interpolate.ts";
 import { type ConfigurationDraft, idOf } from "./configuration-draft.ts";
 import { ForeignFields } from "./foreign-fields.ts";
 import { envValue, shellWord, splitText } from "./foreign-text.ts";
@@ -27,7 +28,7 @@ export function importSupervisord(main: ForeignFile, configuration: Configuratio
     if (kind === "program" || kind === "fcgi-program") importProgram(section, name.trim(), configuration);
     else if (kind === "supervisord") importDaemon(section, configuration);
     else if (kind !== "group" && kind !== "include") {
-      const advice = SECTION_ADVICE[kind];
+      const advice = ownMember(SECTION_ADVICE, kind);
       if (advice !== "")
         configuration.note(`[${section.name}]`, advice ?? "supervisord has no such section, or it is unknown to this import");
     }

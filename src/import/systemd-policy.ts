@@ -1,4 +1,5 @@
 /** When a service of systemd is restarted, and how it is stopped. */
+import { ownMember } from "../base/interpolate.ts";
 import { spanOf } from "./on-calendar.ts";
 import type { SystemdUnit } from "./service-unit.ts";
 
@@ -21,10 +22,10 @@ const TYPES: Readonly<Record<string, string>> = {
 /** `unit`: directives of `[Unit]`. */
 export function serviceRestarts({ draft, one }: SystemdUnit, unit: ReadonlyMap<string, string>): void {
   const [type = "simple", given = "no"] = [one("Type"), one("Restart")];
-  draft.set("restart", RESTARTS[given] ?? "never");
+  draft.set("restart", ownMember(RESTARTS, given) ?? "never");
   if (given === "on-success")
     draft.note("Restart", 'on-success: procman restarts after a success only together with all other ends: "always"');
-  if (TYPES[type] !== undefined) draft.note("Type", `${type}: ${TYPES[type]}`);
+  if (ownMember(TYPES, type) !== undefined) draft.note("Type", `${type}: ${ownMember(TYPES, type)}`);
   const delay = spanOf(one("RestartSec"));
   if (delay !== undefined) draft.set("restartDelayMs", delay * 1_000);
   const interval = spanOf(unit.get("StartLimitIntervalSec") ?? unit.get("StartLimitInterval"));

@@ -1,4 +1,5 @@
 /** Unit files of systemd. */
+import { ownMember } from "../base/interpolate.ts";
 import { SourceFault } from "./source-fault.ts";
 
 /** Values of a section by directive, in their order; an empty assignment has taken away those before it. */
@@ -71,7 +72,7 @@ function unescaped(text: string): string {
     (_, hex: string | undefined, octal: string | undefined, other: string | undefined) => {
       if (hex !== undefined) return String.fromCharCode(Number.parseInt(hex, 16));
       if (octal !== undefined) return String.fromCharCode(Number.parseInt(octal, 8));
-      return ESCAPES[other ?? ""] ?? other ?? "";
+      return ownMember(ESCAPES, other ?? "") ?? other ?? "";
     },
   );
 }
