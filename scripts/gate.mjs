@@ -14,6 +14,7 @@ const script = (file, ...args) => [process.execPath, "--import", "tsx", file, ..
 const STEPS = [
   { name: "unit tests", tests: UNIT },
   { name: "types, promises", argv: [process.execPath, "scripts/check-types.mjs"] },
+  { name: "expressions", argv: script("scripts/check-expressions.ts", "src") },
   { name: "unused", argv: tool("knip/bin/knip.js", "--no-progress", "--no-config-hints") },
   { name: "layers", argv: script("scripts/check-layers.ts", "src") },
   { name: "house", argv: script("scripts/check-house.ts", "src") },

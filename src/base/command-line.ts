@@ -44,7 +44,7 @@ const DOUBLE_QUOTED = String.raw`"(?:[^"\\$${"`"}]|\\[^]|${EXPANSION}|\$(?![\w@*
 const LONE_DOLLAR = String.raw`\$(?![\w@*#?$!({'"-])`;
 const PIECE = String.raw`[^ \t\n|&;<>()'"${"`"}$\\]|\\[^\n]|${SINGLE_QUOTED}|${DOUBLE_QUOTED}|${EXPANSION}|${LONE_DOLLAR}`;
 
-const BLANKS = /(?:[ \t]+|#[^\n]*)*/y;
+const BLANKS = /[ \t]*(?:#[^\n]*)?/y;
 const OPERATOR = /&&|\|\||[;|\n]/y;
 /** dash takes one digit before it, other shells more. */
 const REDIRECTION = /(\d*)(?:>>|>\||>&|<&|<>|>|<(?!<))[ \t]*/y;
@@ -59,7 +59,7 @@ const SPECIAL = /[*?[\]{}~!^=]/;
 
 const PATH_IN_HOME = /^~\/[\w./@+,:-]+$/;
 /** The slash is not part of an expansion. */
-const QUOTED_PATH = /^"(?:[^"\\`(){}]|\$\{\w+\})*\/(?:[^"\\`(){}]|\$\{\w+\})*"$/;
+const QUOTED_PATH = /^"(?:[^"\\`(){}/]|\$\{\w+\})*\/(?:[^"\\`(){}]|\$\{\w+\})*"$/;
 
 /** What a shell reads as grammar (POSIX 2.4, and what bash, zsh and ksh have beyond). */
 const KEYWORDS = new Set(

@@ -26,7 +26,7 @@ export function globTest(patterns: readonly string[]): (path: string) => boolean
 
 /** Whether a regular expression is fast for every path. With more wildcards it may try very many ways. */
 function isSimple(pattern: string): boolean {
-  return (pattern.match(/\*+/g) ?? []).length <= 2 && !/\{[^}]*\*/.test(pattern);
+  return (pattern.match(/\*+/g) ?? []).length <= 2 && !/\{[^{}]*\*/.test(pattern);
 }
 
 /** A brace without its counterpart is literal. */
@@ -59,7 +59,7 @@ function unitTest(token: string): UnitTest {
   return (unit) => unit === wanted;
 }
 
-const TOKENS = /\/\*\*$|\*\*\/|\*+|\?|\[[!^]?[^\]/]+\]|[{},]|\\?[\s\S]/g;
+const TOKENS = /\/\*\*$|\*\*\/|\*+|\?|\[[!^]?[^\]/]{1,100}\]|[{},]|\\?[\s\S]/g;
 
 const WILDCARDS: Readonly<Record<string, string>> = { "/**": "(?:/.*)?", "**/": "(?:.*/)?", "*": "[^/]*", "?": "[^/]" };
 

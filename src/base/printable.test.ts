@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { printable, printableBytes, printableLine, printableOutput } from "./printable.ts";
+import { printable, printableBytes, printableJson, printableLine, printableOutput } from "./printable.ts";
 
 test("control characters are shown, tabs and other characters stay", () => {
   assert.equal(printable("\u001b]0;OWNED\u0007 \u009b2J\u007f\u0000\rä€😀\tend\n"), "\\x1b]0;OWNED\\x07 \\x9b2J\\x7f\\x00\\x0dä€😀\tend\n");
@@ -16,6 +16,23 @@ test("colours of output stay where they are wanted, and are left out elsewhere; 
 test("a carriage return overwrites nothing, and is left out at the end of a line", () => {
   assert.equal(printableOutput("10 %\r20 %\r\r\nend\r", true), "10 %\\x0d20 %\nend");
   assert.equal(printableBytes("10 %\r20 %\r\nend\r\n", true), "10 %\\x0d20 %\nend\n");
+});
+
+test("characters that change the direction of text are shown, in texts and in bytes", () => {
+  const marks = "\u061c\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff";
+  const shown = [...marks].map((mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, "0")}`).join("");
+  assert.equal(printableLine(`a${marks}b`), `a${shown}b`);
+  assert.equal(printableOutput(`a${marks}b`, true), `a${shown}b`);
+  const bytes = Buffer.from(`\u001b[31ma${marks}b\u200d\u05d0\n`).toString("latin1");
+  assert.equal(Buffer.from(printableBytes(bytes, true), "latin1").toString(), `\u001b[31ma${shown}b\u200d\u05d0\n`);
+});
+
+test("JSON for a terminal is the same JSON, and no character of it acts", () => {
+  const value = { text: "a\u0000\u007f\u0085\u009b2J\u202e\u2028\u{1f600}ä", list: [1] };
+  const text = printableJson(value, 2);
+  assert.deepEqual(JSON.parse(text), value);
+  assert.equal(printable(text), text);
+  assert.match(text, /\\u007f\\u0085\\u009b2J\\u202e\\u2028\u{1f600}ä/u);
 });
 
 test("bytes that are no control characters stay as they are", () => {

@@ -9,6 +9,8 @@ export function suggest(written: string, candidates: Iterable<string>): string |
   let best: string | undefined;
   let least = Math.max(1, Math.floor(word.length / 3)) + 1;
   for (const candidate of candidates) {
+    // Each character more or less is an edit.
+    if (Math.abs(Math.min(candidate.length, LONGEST) - word.length) >= least) continue;
     const edits = distance(word, candidate.slice(0, LONGEST).toLowerCase());
     if (edits < least) [best, least] = [candidate, edits];
   }
@@ -23,20 +25,25 @@ export function didYouMean(written: string, candidates: Iterable<string>): strin
 
 /** Optimal string alignment distance: an insertion, deletion, replacement or swap of neighbours counts one. */
 function distance(a: string, b: string): number {
-  let before: readonly number[] = [];
-  let above: readonly number[] = Array.from({ length: b.length + 1 }, (_, column) => column);
+  let [before, above, line] = [
+    new Uint8Array(b.length + 1),
+    Uint8Array.from({ length: b.length + 1 }, (_, column) => column),
+    new Uint8Array(b.length + 1),
+  ];
   for (let row = 1; row <= a.length; row++) {
-    const line = [row];
+    line[0] = row;
     for (let column = 1; column <= b.length; column++) {
-      const replaced = at(above, column - 1) + (a[row - 1] === b[column - 1] ? 0 : 1);
-      const swapped = row > 1 && column > 1 && a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1];
-      line.push(Math.min(at(line, column - 1) + 1, at(above, column) + 1, replaced, swapped ? at(before, column - 2) + 1 : Infinity));
+      const replaced = at(above, column - 1) + (a.charCodeAt(row - 1) === b.charCodeAt(column - 1) ? 0 : 1);
+      const swapped =
+        row > 1 && column > 1 && a.charCodeAt(row - 1) === b.charCodeAt(column - 2) && a.charCodeAt(row - 2) === b.charCodeAt(column - 1);
+      const least = Math.min(at(line, column - 1) + 1, at(above, column) + 1, replaced);
+      line[column] = swapped ? Math.min(least, at(before, column - 2) + 1) : least;
     }
-    [before, above] = [above, line];
+    [before, above, line] = [above, line, before];
   }
   return at(above, b.length);
 }
 
-function at(row: readonly number[], column: number): number {
-  return row[column] ?? Infinity;
+function at(row: Uint8Array, column: number): number {
+  return row[column] ?? Number.POSITIVE_INFINITY;
 }

@@ -5,7 +5,7 @@ import { MARK, shellWord } from "./boot-plan.ts";
 import { type BootRecord, recordLine } from "./boot-record.ts";
 
 /** A part of a path that names a version: `v20.19.0`, `20.19.0_1`, `node-v22.1.0-linux-x64`. */
-const VERSION_PART = /(?<=\/)[^/]*\d+\.\d+\.\d+[^/]*(?=\/)/;
+const VERSION_PART = /\d\.\d+\.\d/;
 
 /** Where Node lies if no version manager has it. */
 const USUAL_NODES = ["/usr/local/bin/node", "/usr/bin/node", "/opt/homebrew/bin/node"];
@@ -66,9 +66,10 @@ ${profile === undefined ? "" : `[ "$command" = run ] && set -- --profile=${shell
 
 /** A pattern of the shell: the path with any version in the place of the present one. */
 function patternOf(path: string): string {
-  const found = VERSION_PART.exec(path);
-  if (found === null) return shellWord(path);
-  return `${shellWord(path.slice(0, found.index))}*${shellWord(path.slice(found.index + found[0].length))}`;
+  const parts = path.split("/");
+  const index = parts.findIndex((part, each) => each > 0 && each < parts.length - 1 && VERSION_PART.test(part));
+  if (index === -1) return shellWord(path);
+  return `${shellWord(`${parts.slice(0, index).join("/")}/`)}*${shellWord(`/${parts.slice(index + 1).join("/")}`)}`;
 }
 
 /** pnpm and Yarn have a folder for each version of the package. */

@@ -65,7 +65,7 @@ export function timeOf(option: string, text: string, now: number): number {
 /** A time before now. */
 function ago(text: string, now: number): number | undefined {
   if (!/^(?:\d+(?:\.\d+)?\s*[smhdw]\s*)+(?:ago)?$/.test(text)) return undefined;
-  const spans = [...text.matchAll(/(\d+(?:\.\d+)?)\s*([smhdw])/g)];
+  const spans = [...text.matchAll(/(\d+(?:\.\d+)?)\s*([smhdw])\s*/gy)];
   return now - spans.reduce((sum, [, count, unit = ""]) => sum + Number(count) * (UNIT_MS[unit] ?? 0), 0);
 }
 

@@ -1,7 +1,9 @@
 /** The work of `procman import`, in a bundle of its own: it has a parser of YAML, which the other commands need not read at their start. */
+
 import { existsSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import { type ErrorCode, EXIT, ProcmanError } from "../base/errors.ts";
+import { printableJson } from "../base/printable.ts";
 import type { ConfigurationDraft } from "../import/configuration-draft.ts";
 import type { Imported } from "../import/importer.ts";
 import type { SourceKind } from "../import/source-kinds.ts";
@@ -96,7 +98,7 @@ type ImportReport = ImportCommandOptions & {
 /** With --stdout it goes to standard error. */
 function printReport({ configuration }: Imported, { paths, shownAs, json = false, stdout = false, fromRunning }: ImportReport): void {
   const target = stdout ? process.stderr : process.stdout;
-  if (json) return void target.write(`${JSON.stringify({ file: shownAs, ...reportOf(configuration) }, null, 2)}\n`);
+  if (json) return void target.write(`${printableJson({ file: shownAs, ...reportOf(configuration) }, 2)}\n`);
   const { processes, left } = reportOf(configuration);
   const subject = `${processes.length === 1 ? "1 process" : `${processes.length} processes`} of ${paths.join(", ")}`;
   const next =

@@ -4,6 +4,7 @@ import { Command, CommanderError, type Option } from "commander";
 import { EXIT, ProcmanError } from "../base/errors.ts";
 import { printableOutput } from "../base/printable.ts";
 import { didYouMean } from "../base/suggest.ts";
+import { withoutEnd } from "../base/text-end.ts";
 import { wantsColors } from "../os/colors.ts";
 import { examplesOf } from "./examples.ts";
 import { answerTo } from "./other-words.ts";
@@ -83,10 +84,7 @@ function noSuchCommand(name: string): string {
 
 /** `error: unknown option '--jsn'\n(Did you mean --json?)` as part of a sentence. */
 function inOurWords(message: string): string {
-  return message
-    .replace(/^error: /, "")
-    .replace(/\s*\n\(Did you mean (.*)\?\)/, " (did you mean $1?)")
-    .replace(/[.\s]+$/, "");
+  return withoutEnd(message.replace(/^error: /, "").replace(/\n\(Did you mean (.*)\?\)/, " (did you mean $1?)"), ". \n");
 }
 
 /** Prints a message for an error that a user can act on, and a stack trace for a bug. */

@@ -208,6 +208,6 @@ function logQuery({ processes, categories, ...rest }: LogQuery): Query {
 
 /** Cursor of the next page, from a `Link` header. */
 export function nextOf(link: string | null): string | undefined {
-  const target = /<([^>]*)>;\s*rel="next"/.exec(link ?? "")?.[1];
+  const target = /<([^<>]*)>;\s*rel="next"/.exec(link ?? "")?.[1];
   return target === undefined ? undefined : (new URLSearchParams(target.slice(target.indexOf("?") + 1)).get("cursor") ?? undefined);
 }

@@ -51,7 +51,9 @@ export class EventParser {
   #lines(text: string): readonly string[] {
     const given = this.#afterReturn && text.startsWith("\n") ? text.slice(1) : text;
     if (text !== "") this.#afterReturn = text.endsWith("\r");
-    const lines = (this.#rest + given).split(/\r\n|\n|\r/);
+    // Not the whole line again with each chunk.
+    const [first = "", ...others] = given.split(/\r\n|\n|\r/);
+    const lines = [this.#rest + first, ...others];
     this.#rest = lines.pop() ?? "";
     return lines;
   }

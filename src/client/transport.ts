@@ -1,5 +1,6 @@
 import { ERRORS, type ErrorCode, ProcmanError } from "../base/errors.ts";
 import { printableLine } from "../base/printable.ts";
+import { withoutEnd } from "../base/text-end.ts";
 import type { ProblemRecord } from "../contract/records.ts";
 
 /** A request, sent by `fetch` or by another implementation of HTTP. */
@@ -69,7 +70,7 @@ function reasonOf(error: unknown): string {
 
 /** A transport that uses `fetch` of Node or of a browser. */
 export function fetchSend({ url, token, fetch = globalThis.fetch }: FetchOptions): SendRequest {
-  const base = url.replace(/\/+$/, "");
+  const base = withoutEnd(url, "/");
   const send: SendRequest = async ({ method, path, headers, body, signal }) => {
     const answer = fetch(`${base}${path}`, {
       method,

@@ -29,6 +29,13 @@ test("values that may be secret are hidden: by name, from files and variables, i
   assert.deepEqual(record.envFiles, ["/srv/.env"]);
 });
 
+test("secrets in command lines, hooks and values are hidden", () => {
+  const hooks = { beforeStart: "migrate --password s3cret", afterStop: { cmd: "curl -u me:s3cret h" } };
+  const env = { JWT: "s3cret", GITHUB_PAT: "s3cret", MYSQL_OPTIONS: "--password=s3cret -v", URL: "http://h/?token=s3cret&x=1" };
+  for (const command of [{ cmd: "app --token=s3cret" }, { cmd: "app --token=s3cret | tee x" }, { worker: ["a.js", "--token", "s3cret"] }])
+    assert.doesNotMatch(JSON.stringify(recordOf({ id: "web", hooks, env, ...command })), /s3cret/);
+});
+
 test("the command is what is executed, with or without a shell; ports, files and policies are named", () => {
   assert.deepEqual(
     [recordOf({ id: "a", cmd: "node a.js --port 80" }).argv, recordOf({ id: "a", cmd: "node x" }).shell],

@@ -7,7 +7,7 @@ import { minUptimeOf, type Policy, stopSignalOf } from "../supervisor/restart-po
 import { HOOK_NAMES } from "../supervisor/states.ts";
 import { clusterVariables } from "./cluster-variables.ts";
 import { argvOf } from "./executed-command.ts";
-import { isSecretName, withoutPasswords } from "./hidden-values.ts";
+import { isSecretName, withoutSecretArguments, withoutSecretWords } from "./hidden-values.ts";
 import type { EnvFileSpec, EnvValue, ProcessSpec } from "./spec.ts";
 
 /** `unapplied`: what a reload would do to each process, by id. `written`: what the file has, by the ids in it. */
@@ -24,7 +24,7 @@ export function definitionRecordOf(
     process: id,
     ...(cluster === undefined ? {} : { cluster: cluster.id }),
     ...(groups === undefined ? {} : { groups }),
-    argv,
+    argv: withoutSecretArguments(argv),
     shell: command.kind === "shell" && argv[0] === "/bin/sh" && argv[1] === "-c",
     cwd,
     ...placesOf(spec),
@@ -83,7 +83,7 @@ function variableOf(name: string, value: EnvValue): VariableRecord {
   if (typeof value === "object") {
     return "file" in value ? { name, source: "file", from: value.file } : { name, source: "variable", from: value.env };
   }
-  return isSecretName(name) ? { name, source: "env" } : { name, source: "env", value: withoutPasswords(value) };
+  return isSecretName(name) ? { name, source: "env" } : { name, source: "env", value: withoutSecretWords(value) };
 }
 
 function fileText(entry: EnvFileSpec): string {
@@ -103,7 +103,7 @@ function hooksOf(policy: Policy): Pick<DefinitionRecord, "hooks"> {
   const hooks = HOOK_NAMES.flatMap((name) => {
     const { [name]: hook } = policy;
     if (hook === undefined) return [];
-    return [`${name}: ${hook.line} (${hook.timeoutMs === 0 ? "no time limit" : `at most ${seconds(hook.timeoutMs)}`})`];
+    return [`${name}: ${withoutSecretWords(hook.line)} (${hook.timeoutMs === 0 ? "no time limit" : `at most ${seconds(hook.timeoutMs)}`})`];
   });
   return hooks.length === 0 ? {} : { hooks };
 }

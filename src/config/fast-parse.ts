@@ -1,16 +1,20 @@
 /** Reads a text without errors by `JSON.parse`: ten times as fast as the parser that keeps places. */
 
 // Both expressions take linear time: a string may be unclosed, and what is before a comma is looked at only where there is one.
-/** A string, which is kept; a comment. */
-const STRING_OR_COMMENT = /("(?:[^"\\]|\\[\s\S]?)*(?:"|$))|\/\/[^\r\n]*|\/\*[\s\S]*?\*\//g;
+/** A string, which is kept; a comment, which may be unclosed. */
+const STRING_OR_COMMENT = /("(?:[^"\\]|\\[\s\S]?)*(?:"|$))|\/\/[^\r\n]*|\/\*[\s\S]*?(?:\*\/|($))/g;
 /** A string, which is kept; a comma between the end of a value and a closing bracket. */
 const STRING_OR_TRAILING_COMMA = /("(?:[^"\\]|\\[\s\S]?)*(?:"|$))|,(?<=[\]}"\w]\s*,)(?=\s*[\]}])/g;
 /** A string, and whether it is a key; a number. Outside of strings JSON has no quotes. */
-const STRING_OR_NUMBER = /"(?:[^"\\]|\\.)*"(\s*:)?|(-?\d[-+.\deE]*)/g;
+const STRING_OR_NUMBER = /"(?:[^"\\]|\\[\s\S]?)*(?:"(\s*:)?|$)|(-?\d[-+.\deE]*)/g;
 
 /** The data of JSON with comments and trailing commas; undefined if it has any error, duplicate keys included, or a number as 1.10. */
 export function fastParse(source: string): { readonly data: unknown } | undefined {
-  return parseJson(source) ?? parseJson(source.replace(STRING_OR_COMMENT, "$1 ").replace(STRING_OR_TRAILING_COMMA, "$1"));
+  return parseJson(source) ?? parseJson(withoutComments(source).replace(STRING_OR_TRAILING_COMMA, "$1"));
+}
+
+function withoutComments(source: string): string {
+  return source.replace(STRING_OR_COMMENT, (found, text = "", unclosed) => (unclosed === undefined ? `${text} ` : found));
 }
 
 function parseJson(json: string): { readonly data: unknown } | undefined {

@@ -137,5 +137,5 @@ function recordedIn(stateDir: string): readonly string[] {
 }
 
 function numberOf(instance: string): number {
-  return Number(/\d+$/.exec(instance)?.[0]);
+  return Number(/(?<!\d)\d+$/.exec(instance)?.[0]);
 }

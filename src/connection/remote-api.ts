@@ -1,7 +1,9 @@
 /** The API of a procman on another machine, by https. */
+
 import { readFileSync } from "node:fs";
 import { errnoOf, ProcmanError } from "../base/errors.ts";
 import { isLoopback } from "../base/loopback.ts";
+import { withoutEnd } from "../base/text-end.ts";
 import type { AnswerCheck } from "../client/client.ts";
 import { NoAnswerError, type SendRequest } from "../client/transport.ts";
 import { readWhole } from "../os/careful-files.ts";
@@ -37,7 +39,7 @@ export function bareSender(remote: RemoteApi, { silenceMs, answerMs }: RemotePat
   const { protocol, hostname, port, pathname } = new URL(remote.url);
   const isTls = protocol === "https:";
   const place = { hostname: hostname.replace(/^\[|\]$/g, ""), port: Number(port) || (isTls ? 443 : 80) };
-  const prefix = pathname.replace(/\/+$/, "");
+  const prefix = withoutEnd(pathname, "/");
   return async (request) => {
     const late = answerMs === undefined ? undefined : AbortSignal.timeout(answerMs);
     const signals = [request.signal, late].filter((signal) => signal !== undefined);

@@ -121,6 +121,23 @@ test("each field of a process changes what is exported, or is told as lost", () 
   );
 });
 
+test("no target gets a secret of a command, a hook or a check; the report says where it was", () => {
+  const processes = [
+    {
+      ...FRONTED,
+      cmd: "app --password=s3cret postgres://me:s3cret@db",
+      hooks: { beforeStart: "migrate --token s3cret", afterStop: "curl -u me:s3cret h" },
+      health: { exec: "check -H 'Authorization: Bearer s3cret'" },
+    },
+    { id: "job", worker: ["job.js", "--api-key", "s3cret"], autostart: true },
+  ];
+  for (const target of TARGETS) {
+    const { files, notes } = exported(target, { name: "shop", processes });
+    assert.doesNotMatch(JSON.stringify({ files, notes }), /s3cret/, target);
+    if (target !== "haproxy") assert.match(noteTexts(notes).join("\n"), /cmd: what may be secret .*\*\*\*/, target);
+  }
+});
+
 test("instances are replicas where they differ by what the target gives them, else they are exported one by one", () => {
   const cluster = { instances: 2, startPort: 3001 };
   const services = (process: object): readonly string[] =>

@@ -74,5 +74,5 @@ function programOf({ spec: { command } }: Workload): string | undefined {
 
 /** Letters, digits and single separators: what a name of an image may have. */
 function imageName(name: string): string {
-  return name.replace(/[._-]{2,}/g, "-").replace(/^[._-]+|[._-]+$/g, "") || "app";
+  return name.replace(/[._-]{2,}/g, "-").replace(/^[._-]|[._-]$/g, "") || "app";
 }

@@ -66,6 +66,11 @@ export function everywhere(title: string): readonly NoteRule[] {
       "can't be read here: if it sets PORT, remove the PORT of the instance from what was exported",
     ],
     ["stdin", ({ spec }) => spec.stdin === true, `${title} gives it an input that ends at once, unless you tell it otherwise`],
+    [
+      "cmd",
+      ({ hidesSecret }) => hidesSecret,
+      'what may be secret in its commands is written as ***; put it into a variable, and "$NAME" there',
+    ],
     ["pidFile", ({ spec }) => spec.pidFile !== undefined, `${title} writes none`],
     ["groups", ({ spec }) => spec.groups !== undefined, `${title} has none`],
     ["watch", ({ spec }) => spec.watch.length > 0, `${title} restarts nothing when files change; use procman while developing`],

@@ -26,8 +26,9 @@ export type Workload = {
   readonly process: string;
   readonly kind: WorkloadKind;
   readonly replicas: number;
-  /** Of the first instance. */
+  /** Of the first instance; in its commands `***` stands for what may be secret. */
   readonly spec: ProcessSpec;
+  readonly hidesSecret: boolean;
   readonly variables: readonly Variable[];
   /** Ports that it is known to listen on: that of the cluster, and those of its checks. */
   readonly ports: readonly number[];

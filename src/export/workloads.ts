@@ -1,7 +1,7 @@
 /** From the specifications of a configuration to workloads: instances of a cluster become replicas where they are alike. */
 import { expand, referencesIn } from "../base/interpolate.ts";
 import { clusterVariables } from "../config/cluster-variables.ts";
-import { mayBeSecret } from "../config/hidden-values.ts";
+import { mayBeSecret, withoutSecretArguments, withoutSecretWords } from "../config/hidden-values.ts";
 import type { Config, EnvValue, ProcessSpec } from "../config/spec.ts";
 import type { ReadyProbe } from "../contract/probe-spec.ts";
 import { isAboutEnd } from "../supervisor/definition.ts";
@@ -17,14 +17,32 @@ export function workloadsOf({ processes }: Config, alike: Alike, { namesIn }: Pi
     const kind = kindOf(instances[0] as ProcessSpec, awaited.has(process));
     const groups = areAlike(instances, alike) ? [instances] : instances.map((instance) => [instance]);
     return groups.map((group) => {
-      const [spec] = group as [ProcessSpec];
+      const [written] = group as [ProcessSpec];
+      const spec = withoutSecretCommands(written);
+      const hidesSecret = JSON.stringify(spec) !== JSON.stringify(written);
       const id = groups.length === 1 && alike !== "split" ? process : spec.id;
       const files = (spec.envFile ?? []).map((entry) => namesIn(typeof entry === "string" ? entry : entry.path));
       const variables = variablesOf(spec, files.flat());
       const mayHavePort = files.includes(undefined) && spec.cluster?.port !== undefined && spec.cluster.portVariable === undefined;
-      return { id, process, kind, replicas: group.length, spec, variables, ports: portsOf(spec), mayHavePort };
+      return { id, process, kind, replicas: group.length, spec, hidesSecret, variables, ports: portsOf(spec), mayHavePort };
     });
   });
+}
+
+/** Nobody expects a secret of a command line in a file that is published. */
+function withoutSecretCommands(spec: ProcessSpec): ProcessSpec {
+  const { command, policy, ready, health } = spec;
+  const { beforeStart, afterStop } = policy;
+  const hidden = <T extends { readonly line: string }>(of: T): T => ({ ...of, line: withoutSecretWords(of.line) });
+  const probed = <T extends ReadyProbe>(probe: T): T =>
+    probe.kind === "exec" ? { ...probe, line: withoutSecretWords(probe.line) } : probe;
+  return {
+    ...spec,
+    command: command.kind === "shell" ? hidden(command) : { ...command, args: withoutSecretArguments(command.args) },
+    policy: { ...policy, ...(beforeStart && { beforeStart: hidden(beforeStart) }), ...(afterStop && { afterStop: hidden(afterStop) }) },
+    ...(ready && { ready: probed(ready) }),
+    ...(health && { health: { ...health, probe: probed(health.probe) } }),
+  };
 }
 
 function processOf({ id, cluster }: ProcessSpec): string {

@@ -1,6 +1,8 @@
 /** Decides which files below a watched path are reported, by patterns and extensions. */
+
 import { statSync } from "node:fs";
 import { globTest, isPattern } from "../base/glob.ts";
+import { withoutEnd } from "../base/text-end.ts";
 
 const SLASH = 47;
 
@@ -91,7 +93,7 @@ function testOf(patterns: readonly string[], path: string, folder: string): (fil
 
 /** A pattern for a skipped folder includes everything below it: `dist`, `dist/` and `dist/**` mean the same. */
 function includingBelow(pattern: string): string {
-  return pattern.endsWith("**") ? pattern : `${pattern.replace(/\/+$/, "")}/**`;
+  return pattern.endsWith("**") ? pattern : `${withoutEnd(pattern, "/")}/**`;
 }
 
 function isBelow(file: string, folder: string): boolean {

@@ -6,7 +6,7 @@ const UNITS: Readonly<Record<string, number>> = { us: 1e-6, ms: 0.001, s: 1, m: 
 export function secondsIn(given: unknown): number | undefined {
   if (typeof given === "number") return given;
   if (typeof given !== "string" || !/^(\d+(\.\d+)?(us|ms|s|m|h))+$/.test(given)) return undefined;
-  const seconds = [...given.matchAll(/(\d+(?:\.\d+)?)(us|ms|s|m|h)/g)].reduce(
+  const seconds = [...given.matchAll(/(\d+(?:\.\d+)?)(us|ms|s|m|h)/gy)].reduce(
     (sum, [, number, unit = "s"]) => sum + Number(number) * (UNITS[unit] ?? 0),
     0,
   );

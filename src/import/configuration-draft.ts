@@ -1,5 +1,7 @@
 /** What the importers fill: processes with fields of procman, and notes about what has no equal in procman. */
+
 import { basename, isAbsolute, relative, resolve } from "node:path";
+import { withoutEnd } from "../base/text-end.ts";
 import { NAME_PATTERN } from "../config/fields/field.ts";
 
 /** `field`: as it is called in the foreign file. `advice`: what to do. */
@@ -139,11 +141,11 @@ function renamed(list: readonly unknown[], before: string, after: string): reado
 
 /** A name reduced to what procman accepts as an id, a group or the name of a configuration. */
 export function idOf(name: string): string {
-  const id = name
+  const letters = name
     .toLowerCase()
     .replace(/[^a-z0-9._-]+/g, "-")
-    .replace(/^[-.]+|-+$/g, "")
-    .slice(0, 64);
+    .replace(/^[-.]+/, "");
+  const id = withoutEnd(letters, "-").slice(0, 64);
   if (id === "all") return "all_";
   return NAME_PATTERN.test(id) ? id : "process";
 }

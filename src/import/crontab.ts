@@ -8,7 +8,7 @@ import { envValue } from "./foreign-text.ts";
 import { SourceFault } from "./source-fault.ts";
 import type { ForeignFile } from "./source-file.ts";
 
-const VARIABLE = /^\s*(?:"([^"]*)"|'([^']*)'|([A-Za-z_]\w*))\s*=\s*(.*?)\s*$/;
+const VARIABLE = /^\s*(?:"([^"]*)"|'([^']*)'|([A-Za-z_]\w*))\s*=(.*)/s;
 const JOB = /^\s*(@\w+|(?:[^\s=]+\s+){4}[^\s=]+)\s+(\S.*)$/;
 
 /** `hasUser`: the lines of /etc/crontab and /etc/cron.d name a user. @throws {SourceFault} at the first line that is none of a crontab */
@@ -23,7 +23,7 @@ export function importCrontab(
     const [, double, single, plain, value = ""] = VARIABLE.exec(line) ?? [];
     const name = double ?? single ?? plain;
     const job = name === undefined ? jobIn(line, hasUser) : undefined;
-    if (name !== undefined) variables.set(name, value.replace(/^(["'])(.*)\1$/s, "$2"));
+    if (name !== undefined) variables.set(name, value.trim().replace(/^(["'])(.*)\1$/s, "$2"));
     else if (job !== undefined) importJob({ ...job, variables, shownAs }, configuration);
     else {
       const expected = hasUser ? "five times, a user and a command" : "NAME=value, or five times and a command";

@@ -38,7 +38,8 @@ function escapedForShell(text: string): string {
   return text.replace(/[\\"$`]/g, "\\$&");
 }
 
-const INTERPOLATION = /\$(?:(\$)|([A-Za-z_]\w*)|\{([A-Za-z_]\w*)(?:(:?[-?+])([^}]*))?\})/g;
+/** The last group: there is no `}`. */
+const INTERPOLATION = /\$(?:(\$)|([A-Za-z_]\w*)|\{([A-Za-z_]\w*)(?:(:?[-?+])([^}]*))?(?:\}|($)))/g;
 
 /**
  * A text of compose or process-compose: `$NAME`, `${NAME}`, `${NAME:-default}`, and `$$` for a dollar sign. `lost` gets what procman
@@ -48,7 +49,8 @@ export function interpolated(text: string, lost: (what: string) => void): Foreig
   const pieces: (string | Reference)[] = [];
   let end = 0;
   for (const found of text.matchAll(INTERPOLATION)) {
-    const [whole, dollar, plain, braced = "", sign = "", rest = ""] = found;
+    const [whole, dollar, plain, braced = "", sign = "", rest = "", open] = found;
+    if (open !== undefined) break;
     pieces.push(text.slice(end, found.index));
     end = found.index + whole.length;
     if (dollar !== undefined) pieces.push("$");

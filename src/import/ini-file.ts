@@ -4,7 +4,7 @@ import { SourceFault } from "./source-fault.ts";
 export type IniSection = { readonly name: string; readonly line: number; readonly values: Record<string, string> };
 
 const SECTION = /^\[([^\]]+)\]/;
-const OPTION = /^([^=:]+?)\s*[=:]\s*(.*)$/;
+const OPTION = /^([^=:]+)[=:](.*)/s;
 
 /**
  * Sections in their order; of equal ones the later values count. An indented line continues the value above it.
@@ -15,6 +15,12 @@ export function readIni(text: string): readonly IniSection[] {
   const sections = new Map<string, IniSection>();
   let section: IniSection | undefined;
   let key: string | undefined;
+  const continued: string[] = [];
+  const finish = (): void => {
+    if (section !== undefined && key !== undefined && continued.length > 0)
+      section.values[key] = [section.values[key], ...continued].join("\n").trim();
+    continued.length = 0;
+  };
   for (const [index, raw] of text
     .replace(/^\uFEFF/, "")
     .split(/\r?\n/)
@@ -22,9 +28,10 @@ export function readIni(text: string): readonly IniSection[] {
     const line = withoutComment(raw);
     if (line.trim() === "") continue;
     if (/^\s/.test(line) && section !== undefined && key !== undefined) {
-      section.values[key] = `${section.values[key]}\n${line.trim()}`.trim();
+      continued.push(line.trim());
       continue;
     }
+    finish();
     const [, name] = SECTION.exec(line.trim()) ?? [];
     const place = { line: index + 1, column: 1 };
     if (name !== undefined) {
@@ -36,13 +43,14 @@ export function readIni(text: string): readonly IniSection[] {
     const [, option = "", value = ""] = OPTION.exec(line.trim()) ?? [];
     if (section === undefined) throw new SourceFault(place, "this line stands in front of the first [section]");
     if (option === "") throw new SourceFault(place, "expected [section], key=value, or an indented line that continues a value");
-    key = option.toLowerCase();
-    Object.defineProperty(section.values, key, { value, enumerable: true, configurable: true, writable: true });
+    key = option.trimEnd().toLowerCase();
+    Object.defineProperty(section.values, key, { value: value.trimStart(), enumerable: true, configurable: true, writable: true });
   }
+  finish();
   return [...sections.values()];
 }
 
 /** `;` and `#` begin a comment at the beginning of a line, and behind a blank. */
 function withoutComment(line: string): string {
-  return line.replace(/(^|\s)[;#].*$/, "$1").trimEnd();
+  return line.replace(/(^|\s)[;#].*/s, "$1").trimEnd();
 }

@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import { ownMember } from "../base/interpolate.ts";
 import { isObject } from "../base/schema-check.ts";
 import { didYouMean } from "../base/suggest.ts";
+import { withoutEnd } from "../base/text-end.ts";
 import { type ConfigurationDraft, idOf, programName } from "./configuration-draft.ts";
 import { ForeignFields } from "./foreign-fields.ts";
 import { pathText } from "./foreign-text.ts";
@@ -174,7 +175,7 @@ function watching({ draft, fields, configuration, cwd }: Pm2App): void {
   );
   configuration.merge("watcher", { exts: [], ...(delay !== undefined && { interval: delay }) });
   if (ignored === undefined) return void configuration.merge("watcher", { skip: ["**/.git/**", "**/node_modules/**", "**/.procman/**"] });
-  const plain = ignored.filter((pattern) => /^[\w./*-]+$/.test(pattern)).map((pattern) => pattern.replace(/^\.\//, "").replace(/\/+$/, ""));
+  const plain = ignored.filter((pattern) => /^[\w./*-]+$/.test(pattern)).map((pattern) => withoutEnd(pattern.replace(/^\.\//, ""), "/"));
   const { skip = ["**/.git/**", "**/.procman/**"] } = (configuration.fields.watcher ?? {}) as { readonly skip?: readonly string[] };
   const patterns = plain.flatMap((pattern) => (pattern.includes("*") ? [pattern] : [`**/${pattern}`, `**/${pattern}/**`]));
   configuration.merge("watcher", { skip: [...new Set([...skip, ...patterns])] });

@@ -51,7 +51,7 @@ function templated(text: string, variables: Readonly<Record<string, unknown>>, d
     if (name === "PC_REPLICA_NUM") return "${PROCMAN_CLUSTER_INSTANCE}";
     return scalarText(value) || written;
   });
-  const [left] = /\{\{.*?\}\}/.exec(whole) ?? [];
+  const [left] = /\{\{(?:(?!\{\{|\}\}).)*\}\}/.exec(whole) ?? [];
   if (left !== undefined) draft.note("vars", `${left} is a template, which procman has not: write what it stands for`);
   return whole;
 }

@@ -25,7 +25,7 @@ const BY_NAME: readonly (readonly [RegExp, SourceKind])[] = [
 const BY_TEXT: readonly (readonly [RegExp, SourceKind])[] = [
   [/^\[(program:|supervisord\]|include\]|fcgi-program:|eventlistener:)/m, "supervisord"],
   [/^\[(Unit|Service|Timer|Install|Path|Socket)\]/m, "systemd"],
-  [/^(#.*\n|\s*\n|[A-Za-z_]\w*\s*=.*\n)*(@\w+\s+\S|([\d*,/-]+\s+){2,4}\S+\s+\S+\s+\S)/, "crontab"],
+  [/^(#.*\n|[^\S\n]*\n|[A-Za-z_]\w*[^\S\n]*=.*\n)*(@\w+[^\S\n]+\S|([\d*,/-]+[^\S\n]+){2,4}\S+[^\S\n]+\S+[^\S\n]+\S)/, "crontab"],
 ];
 
 /** JSON or YAML. */
@@ -61,7 +61,7 @@ function byText(source: ForeignFile): KnownSource | undefined {
 
 function byData(source: ForeignFile, given: SourceKind | undefined): KnownSource {
   const { file, shownAs, text } = source;
-  const isData = given !== undefined || DATA_NAME.test(file) || /^\s*[{[]|^\S+:\s*$/m.test(text);
+  const isData = given !== undefined || DATA_NAME.test(file) || /^[ \t]*[{[]|^\S+:[ \t\r]*$/m.test(text);
   const data = isData ? readData(source) : undefined;
   const kind = given ?? kindOf(data, shownAs);
   if (kind !== undefined) return { kind, source, data };

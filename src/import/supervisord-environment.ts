@@ -1,7 +1,7 @@
 /** `environment` of supervisord: `A="1",B=two,C='a,b'`. */
 import { envValue, type ForeignText } from "./foreign-text.ts";
 
-const PAIR = /\s*([^=\s,]+)\s*=\s*((?:"(?:[^"\\]|\\[\s\S])*"|'[^']*'|[^,"'])*)\s*(?:,|$)/gy;
+const PAIR = /\s*([^=\s,]+)\s*=((?:"(?:[^"\\]|\\[\s\S])*"|'[^']*'|[^,"'])*)(?:,|$)/gy;
 
 /** Variables as procman writes them. `fault` gets what can't be read. */
 export function environmentIn(
@@ -24,7 +24,7 @@ export function environmentIn(
 
 function unquoted(value: string): string {
   return value.replace(
-    /"((?:[^"\\]|\\[\s\S])*)"|'([^']*)'/g,
+    /"((?:[^"\\]|\\[\s\S]?)*)(?:"|$)|'([^']*)(?:'|$)/g,
     (_, double: string | undefined, single: string) => double?.replace(/\\(["\\])/g, "$1") ?? single,
   );
 }

@@ -13,7 +13,7 @@ export type Expansion = {
   readonly startPort: number | undefined;
 };
 
-const EXPRESSION = /(\d*)%(?:\((\w+)\)(0?\d*)[sd]|(%))/g;
+const EXPRESSION = /(?<!\d)(\d*)%(?:\((\w+)\)(0?\d*)[sd]|(%))/g;
 
 /** Replaces the expressions of a text. `unknown` gets those that it can't replace. */
 export function expandedBy(expansion: Expansion, unknown: (what: string) => void = () => undefined): (text: string) => ForeignText {

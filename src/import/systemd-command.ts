@@ -11,7 +11,8 @@ export function serviceLine(unit: SystemdUnit): string | undefined {
   const after = unit.all("ExecStopPost").map((line) => commandOf(line, unit, "ExecStopPost"));
   if (after.length > 0) unit.draft.merge("hooks", { afterStop: after.join("; ") });
   const reload = unit.one("ExecReload");
-  const signal = /\bkill\b.*\s-(?:s\s*)?(?:SIG)?(HUP|USR1|USR2|WINCH)\b.*\$\{?MAINPID/.exec(reload ?? "")?.[1];
+  const [, kill = ""] = /^.*?\bkill\b(.*)/s.exec(reload ?? "") ?? [];
+  const signal = /\$\{?MAINPID/.test(kill) ? /\s-(?:s\s*)?(?:SIG)?(HUP|USR1|USR2|WINCH)\b/.exec(kill)?.[1] : undefined;
   if (signal !== undefined) unit.draft.set("reloadSignal", `SIG${signal}`);
   else if (reload !== undefined) unit.draft.note("ExecReload", 'procman reloads a program by a signal: "reloadSignal"');
   return starts.length === 0 ? undefined : starts.join(" && ");

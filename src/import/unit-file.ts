@@ -29,25 +29,33 @@ function readInto(sections: Map<string, Map<string, string[]>>, text: string): v
     const [, directive, value = ""] = /^([\w-]+)\s*=\s*(.*)$/s.exec(line) ?? [];
     if (section === undefined) throw new SourceFault(place, "this line stands in front of the first [Section]");
     if (directive === undefined) throw new SourceFault(place, "expected [Section] or Directive=value");
-    section.set(directive, value === "" ? [] : [...(section.get(directive) ?? []), value]);
+    section.set(directive, value === "" ? [] : withValue(section.get(directive), value));
   }
+}
+
+function withValue(values: string[] | undefined, value: string): string[] {
+  if (values === undefined) return [value];
+  values.push(value);
+  return values;
 }
 
 function joinedLines(text: string): readonly { readonly line: string; readonly number: number }[] {
   const lines: { line: string; number: number }[] = [];
-  let open: { line: string; number: number } | undefined;
+  let open: { parts: string[]; number: number } | undefined;
   for (const [index, raw] of text
     .replace(/^\uFEFF/, "")
     .split(/\r?\n/)
     .entries()) {
     const line = raw.trim();
     if (/^[#;]/.test(line) || (open === undefined && line === "")) continue;
-    const whole = open === undefined ? line : `${open.line} ${line}`;
-    const number = open?.number ?? index + 1;
-    open = whole.endsWith("\\") ? { line: whole.slice(0, -1).trimEnd(), number } : undefined;
-    if (open === undefined) lines.push({ line: whole, number });
+    const { parts, number }: { parts: string[]; number: number } = open ?? { parts: [], number: index + 1 };
+    const continues = line.endsWith("\\");
+    parts.push(continues ? line.slice(0, -1).trimEnd() : line);
+    open = continues ? { parts, number } : undefined;
+    if (!continues) lines.push({ line: parts.join(" "), number });
   }
-  return open === undefined ? lines : [...lines, open];
+  if (open !== undefined) lines.push({ line: open.parts.join(" "), number: open.number });
+  return lines;
 }
 
 /** systemd's quoting: words in single or double quotes, and escapes as of C. A quote that is never closed is part of its word. */

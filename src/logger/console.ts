@@ -2,7 +2,7 @@
 
 import { dirname } from "node:path";
 import { isatty } from "node:tty";
-import { printable, printableBytes } from "../base/printable.ts";
+import { printable, printableBytes, printableJson } from "../base/printable.ts";
 import { entryTime, hostStamp, stamp } from "../base/time-stamp.ts";
 import type { Category } from "../contract/records.ts";
 import type { ConsoleStyle, LoggerMessage, Rotation } from "../ipc/logger-protocol.ts";
@@ -64,17 +64,10 @@ export function categoryOf({ category, id }: LoggerMessage): Category {
   return category ?? (id === undefined ? "service" : "lifecycle");
 }
 
-/** Text that acts on a terminal and that JSON doesn't escape. */
-const UNESCAPED = /[\x7f-\x9f]/g;
-
-function json(value: unknown): string {
-  return JSON.stringify(value).replace(UNESCAPED, (found) => `\\u00${found.charCodeAt(0).toString(16)}`);
-}
-
 /** One line, in the shape of a `LogEntry`. */
 function jsonLine(time: number, { process, instance, run, severity, category }: RecordSource, texts: readonly string[]): Buffer {
-  const head = json({ time: stamp(time), process, instance, run, severity, category }).slice(0, -1);
-  return Buffer.from(texts.map((text) => `${head},"text":${json(text)}}\n`).join(""));
+  const head = printableJson({ time: stamp(time), process, instance, run, severity, category }).slice(0, -1);
+  return Buffer.from(texts.map((text) => `${head},"text":${printableJson(text)}}\n`).join(""));
 }
 
 export class ConsoleWriter {

@@ -2,25 +2,22 @@
 import { existsSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 
-/** `….pnpm/procman@1.2.3/node_modules/procman/…`, `….yarn/unplugged/procman-npm-1.2.3-0a1b2c3d4e/node_modules/procman/…` */
-const IN_PROJECT = /^(.*\/(?:\.pnpm|\.yarn\/unplugged))\/procman[@-][^/]*(\/node_modules\/procman(?:\/.*)?)$/;
-
-/** pnpm's store, for global installations: `…/links/@/procman/1.2.3/HASH/node_modules/procman/…` */
-const IN_STORE = /^(.*\/links\/@\/procman)\/[^/]+\/[^/]+(\/node_modules\/procman(?:\/.*)?)$/;
+/**
+ * The folder of a version: `….pnpm/procman@1.2.3/node_modules/procman/…`, `….yarn/unplugged/procman-npm-1.2.3-0a1b2c3d4e/node_modules/procman/…`,
+ * and in pnpm's store, for global installations, `…/links/@/procman/1.2.3/HASH/node_modules/procman/…`.
+ */
+const VERSION =
+  /(?:(?<=\/(?:\.pnpm|\.yarn\/unplugged))\/procman[@-][^/]*|(?<=\/links\/@\/procman)\/[^/]+\/[^/]+)(?=\/node_modules\/procman(?:\/|$))/g;
 
 /** The folder of all versions, and what follows the folder of one. `levels`: how many folders are between them. */
 export type VersionedPlace = { readonly folder: string; readonly levels: 1 | 2; readonly file: string };
 
 /** undefined: each version has the same place. */
 export function versionedPlace(path: string): VersionedPlace | undefined {
-  for (const [pattern, levels] of [
-    [IN_PROJECT, 1],
-    [IN_STORE, 2],
-  ] as const) {
-    const [, folder, file] = pattern.exec(path) ?? [];
-    if (folder !== undefined && file !== undefined) return { folder, levels, file };
-  }
-  return undefined;
+  const found = [...path.matchAll(VERSION)].at(-1);
+  if (found === undefined) return undefined;
+  const { 0: version, index } = found;
+  return { folder: path.slice(0, index), levels: version.lastIndexOf("/") === 0 ? 1 : 2, file: path.slice(index + version.length) };
 }
 
 /** The path; if it is gone, the same file of the version that was installed last. */

@@ -39,7 +39,7 @@ export function currentRights(): ProcessRights {
 
 /** Of the text of /proc/PID/limits: name, soft limit, hard limit, unit. */
 export function hardLimitsIn(text: string): Readonly<Record<string, number>> {
-  const rows = text.matchAll(/^(Max .+?) {2,}\S+ +(\S+)/gm);
+  const rows = text.matchAll(/^(Max \S+(?: \S+)*) {2,}\S+ +(\S+)/gm);
   return Object.fromEntries([...rows].map(([, name, hard]) => [name, numberOf(hard)]));
 }
 

@@ -167,7 +167,7 @@ function partsByPs(isWanted: (uid: number) => boolean): readonly SeenPart[] {
 /** Lines of pid, user and title. */
 export function titledIn(lines: string): readonly Omit<SeenPart, "stateDir">[] {
   return lines.split("\n").flatMap((line) => {
-    const [, pid, uid, title = ""] = /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line) ?? [];
+    const [, pid, uid, title = ""] = /^\s*(\d+)\s+(\d+)\s+(.*)/s.exec(line) ?? [];
     const part = kindOf(title);
     return part === undefined ? [] : [{ pid: Number(pid), uid: Number(uid), part }];
   });

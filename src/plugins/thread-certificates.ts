@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import tls from "node:tls";
 
-const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
 /** Not in the types of Node 20. */
 type DeferredTrust = {

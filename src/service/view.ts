@@ -1,5 +1,7 @@
 /** What a limited token sees: the processes of its limits, and procman's texts without the names of others. */
+
 import { ProcmanError } from "../base/errors.ts";
+import { withoutEnd } from "../base/text-end.ts";
 import type { ProcessSpec } from "../config/spec.ts";
 import type { EventRecord } from "../contract/event-record.ts";
 import type { Category, Incident, LogEntry, ProcessRecord } from "../contract/records.ts";
@@ -42,7 +44,7 @@ export class View implements LogView {
   text(text: string): string {
     return text.replace(/[\w./-]+/g, (word) => {
       if (this.#isHidden(word)) return HIDDEN;
-      const name = word.replace(/\.+$/, "");
+      const name = withoutEnd(word, ".");
       return name !== word && this.#isHidden(name) ? `${HIDDEN}${word.slice(name.length)}` : word;
     });
   }

@@ -2,7 +2,7 @@
 
 import type { Command } from "commander";
 import { EXIT, ProcmanError } from "../../base/errors.ts";
-import { printable, printableLine } from "../../base/printable.ts";
+import { printable, printableJson, printableLine } from "../../base/printable.ts";
 import type { Client } from "../../client/client.ts";
 import type { Action, ActOptions } from "../../contract/control.ts";
 import type { ProcessRecord, Status } from "../../contract/records.ts";
@@ -144,7 +144,7 @@ async function act(
     Promise.all(targets.map(one)),
   );
   const records = results.flatMap((result) => ("record" in result ? [result.record] : []));
-  if (json === true) process.stdout.write(`${JSON.stringify(records, undefined, 2)}\n`);
+  if (json === true) process.stdout.write(`${printableJson(records, 2)}\n`);
   for (const [index, result] of results.entries()) {
     if (print(result, action, json === true)) continue;
     process.exitCode = EXIT.refused;

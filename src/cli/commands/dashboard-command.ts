@@ -1,7 +1,9 @@
 /** `procman dashboard`: opens the dashboard in the browser, signed in. */
+
 import { join } from "node:path";
 import type { Command } from "commander";
 import { ProcmanError } from "../../base/errors.ts";
+import { printableJson } from "../../base/printable.ts";
 import { CONNECT_TIMEOUT_MS, checkPort, reach } from "../../connection/endpoint-file.ts";
 import type { Endpoint } from "../../contract/records.ts";
 import { monotonicMs } from "../../os/clock.ts";
@@ -42,7 +44,7 @@ async function dashboard({ scope, open, json = false, ...target }: Options): Pro
   const signIn = await client.dashboardCode(order).catch((error: unknown) => {
     throw error instanceof ProcmanError && error.code === "path-unknown" ? tooOld(endpoint) : error;
   });
-  if (url === undefined || json) return void process.stdout.write(`${JSON.stringify({ ...signIn, url, socket }, undefined, 2)}\n`);
+  if (url === undefined || json) return void process.stdout.write(`${printableJson({ ...signIn, url, socket }, 2)}\n`);
   const { code, expiresInSeconds } = signIn;
   const place = { folder: join(stateDir, "run"), hostname: reachableName(endpoint), ports: [endpoint.port] };
   await showLink({ url, link: `${url}#code=${code}`, expiresInSeconds, command: asTyped("dashboard", target), ...place }, open);

@@ -1,7 +1,7 @@
 /** `procman flush`: empties the stored log and log files. */
 import type { Command } from "commander";
 import { EXIT, ProcmanError } from "../../base/errors.ts";
-import { printableLine } from "../../base/printable.ts";
+import { printableJson, printableLine } from "../../base/printable.ts";
 import type { DefinitionRecord } from "../../contract/definition-record.ts";
 import type { FlushRecord } from "../../contract/records.ts";
 import { connect } from "../connected.ts";
@@ -33,7 +33,7 @@ async function flush(ids: readonly string[], { yes, json, ...target }: Options):
     await confirm(chosen.includes("all"), definitions.flat());
   }
   const record = await client.flush(chosen);
-  process.stdout.write(json === true ? `${JSON.stringify(record, undefined, 2)}\n` : outcomeText(record));
+  process.stdout.write(json === true ? `${printableJson(record, 2)}\n` : outcomeText(record));
   for (const { file, reason } of record.kept) process.stderr.write(`procman: Cannot empty ${file}: ${printableLine(reason)}\n`);
   if (record.kept.length > 0) process.exitCode = EXIT.refused;
 }

@@ -1,9 +1,11 @@
 /** `procman host`: the list of other machines that `--host` knows. */
+
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { ProcmanError } from "../../base/errors.ts";
-import { printable, printableLine } from "../../base/printable.ts";
+import { printable, printableJson, printableLine } from "../../base/printable.ts";
+import { withoutEnd } from "../../base/text-end.ts";
 import { connectTo } from "../../connection/connect.ts";
 import { startFolder } from "../../os/start-folder.ts";
 import { allHosts, type NamedHost, removeHost, saveHost } from "../hosts/host-file.ts";
@@ -71,7 +73,7 @@ async function add(name: string, url: string, options: AddOptions): Promise<void
       remedyFor(there.address.config, found),
     );
   save(
-    { ...host, url: `${url.replace(/\/+$/, "")}${encodeURI(only.configFile)}` },
+    { ...host, url: `${withoutEnd(url, "/")}${encodeURI(only.configFile)}` },
     `${name} is added: ${JSON.stringify(only.name)}, ${only.configFile}`,
   );
 }
@@ -109,7 +111,7 @@ function remedyFor(config: string | undefined, found: readonly { readonly name: 
 
 function list(json: boolean): void {
   const hosts = allHosts();
-  if (json) process.stdout.write(`${JSON.stringify(hosts, undefined, 2)}\n`);
+  if (json) process.stdout.write(`${printableJson(hosts, 2)}\n`);
   else if (hosts.length === 0) process.stdout.write('There is no host yet; "procman host add NAME ssh://USER@HOST" adds one.\n');
   else
     process.stdout.write(

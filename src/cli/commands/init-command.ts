@@ -1,8 +1,10 @@
 /** `procman init`: creates a configuration file. */
+
 import { existsSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import type { Command } from "commander";
 import { ProcmanError } from "../../base/errors.ts";
+import { withoutEnd } from "../../base/text-end.ts";
 import { FILE_NAMES } from "../../config/nearest-folder.ts";
 import { statIfSeen } from "../../os/files.ts";
 import { startFolder } from "../../os/start-folder.ts";
@@ -102,11 +104,11 @@ function yesOrNo(question: string, isDefault: boolean): YesNoQuestion {
 
 /** The folder's name, or the name of a program, reduced to the characters that a name may have. */
 export function nameOf(folder: string): string {
-  const name = basename(folder)
+  const letters = basename(folder)
     .toLowerCase()
     .replace(/[^a-z0-9._-]+/g, "-")
-    .replace(/^[-.]+|-+$/g, "")
-    .slice(0, 64);
+    .replace(/^[-.]+/, "");
+  const name = withoutEnd(letters, "-").slice(0, 64);
   return name === "" ? "procman" : name;
 }
 

@@ -1,5 +1,7 @@
 /** `procman list`: shows the procmans that run on this machine. */
+
 import type { Command } from "commander";
+import { printableJson } from "../../base/printable.ts";
 import { age } from "../../base/quantity.ts";
 import { type ListedProcman, listProcmans } from "../../connection/procman-list.ts";
 import { userName } from "../../os/user-names.ts";
@@ -16,7 +18,7 @@ export function define(parent: Command): void {
     .option("--json", "print the procmans as JSON")
     .action(async ({ json = false }: { readonly json?: boolean }) => {
       const found = await listProcmans();
-      if (json) process.stdout.write(`${JSON.stringify(found, undefined, 2)}\n`);
+      if (json) process.stdout.write(`${printableJson(found, 2)}\n`);
       else if (found.length === 0) process.stderr.write("procman: no procman of this user is running\n");
       else process.stdout.write(`${listTable(found, process.stdout)}\n`);
       if (!json) for (const { name, problem } of found) if (problem !== undefined) process.stderr.write(`procman: ${name}: ${problem}\n`);

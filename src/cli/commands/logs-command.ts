@@ -1,7 +1,9 @@
 /** `procman logs`: shows the stored output of processes and their lifecycle messages; follows with `-f`. */
+
 import { once } from "node:events";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { EXIT, ProcmanError } from "../../base/errors.ts";
+import { printableJson } from "../../base/printable.ts";
 import { type ApiPlace, connectTo } from "../../connection/connect.ts";
 import { LogFormatter } from "../../connection/log-format.ts";
 import { LogReader } from "../../connection/log-reader.ts";
@@ -179,7 +181,7 @@ function printer({ json, color, raw, ...target }: Options): Printer {
   const lines = new LogFormatter(color && wantsColors(process.stdout));
   if (json !== true && raw !== true && target.host === undefined) lines.reserve(printedIdsInFile(targetFile(target)));
   const line = (entry: LogEntry): string =>
-    json === true ? `${JSON.stringify(entry)}\n` : raw === true ? `${entry.text}\n` : lines.line(entry);
+    json === true ? `${printableJson(entry)}\n` : raw === true ? `${entry.text}\n` : lines.line(entry);
   return {
     entries: (entries) => {
       lines.reserve(entries.flatMap(({ process: id }) => id ?? []));

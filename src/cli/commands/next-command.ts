@@ -1,6 +1,7 @@
 /** `procman next`: shows the next scheduled starts and stops, soonest first. */
 
 import type { Command } from "commander";
+import { printableJson } from "../../base/printable.ts";
 import { age } from "../../base/quantity.ts";
 import type { ProcessRecord } from "../../contract/records.ts";
 import { connect } from "../connected.ts";
@@ -28,7 +29,7 @@ export function define(parent: Command): void {
     .option("--json", "print process, action, time (ISO 8601) and timeZone of each")
     .action(async (ids: readonly string[], { json, ...target }: Options) => {
       const planned = plannedOf(selected(await (await connect(target)).processes(), ids, target));
-      if (json) return void process.stdout.write(`${JSON.stringify(planned, undefined, 2)}\n`);
+      if (json) return void process.stdout.write(`${printableJson(planned, 2)}\n`);
       if (planned.length === 0) return void process.stderr.write("procman: nothing is scheduled\n");
       process.stdout.write(`${nextTable(planned, process.stdout.columns)}\n`);
     });

@@ -2,7 +2,7 @@
 
 import type { Command } from "commander";
 import { EXIT } from "../../base/errors.ts";
-import { printable } from "../../base/printable.ts";
+import { printable, printableJson } from "../../base/printable.ts";
 import { connect } from "../connected.ts";
 import { profileOption, withTarget } from "../options.ts";
 import { hasChanges, planTable } from "../plan-table.ts";
@@ -31,7 +31,7 @@ export function define(parent: Command): void {
     .action(async ({ json, exitCode = false, profile, ...target }: Options) => {
       const plan = await (await connect(target)).plan(profileOption(profile));
       for (const warning of plan.warnings) process.stderr.write(`procman: ${printable(warning)}\n`);
-      process.stdout.write(json === true ? `${JSON.stringify(plan, undefined, 2)}\n` : `${planTable(plan, process.stdout.columns)}\n`);
+      process.stdout.write(json === true ? `${printableJson(plan, 2)}\n` : `${planTable(plan, process.stdout.columns)}\n`);
       const option = profile === false ? "--no-profile" : `--profile ${profile}`;
       if (json !== true && profile !== undefined)
         process.stdout.write(`"procman reload ${option}" applies this; "procman reload" keeps the active profile.\n`);

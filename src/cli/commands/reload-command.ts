@@ -2,7 +2,7 @@
 
 import type { Command } from "commander";
 import { EXIT, ProcmanError } from "../../base/errors.ts";
-import { printable, printableLine } from "../../base/printable.ts";
+import { printable, printableJson, printableLine } from "../../base/printable.ts";
 import type { Client } from "../../client/client.ts";
 import type { PlanRecord } from "../../contract/plan.ts";
 import { asTyped } from "../config-option.ts";
@@ -67,7 +67,7 @@ export async function reload({ wait, timeout = DEFAULT_TIMEOUT_SECONDS, json, pr
     client.reload({ ...(wait && { waitSeconds: timeout }), ...profileOption(profile) }),
   );
   for (const warning of plan.warnings) process.stderr.write(`procman: ${printable(warning)}\n`);
-  process.stdout.write(json === true ? `${JSON.stringify(plan, undefined, 2)}\n` : `${planTable(plan, process.stdout.columns)}\n`);
+  process.stdout.write(json === true ? `${printableJson(plan, 2)}\n` : `${planTable(plan, process.stdout.columns)}\n`);
   await reportProblems(client, plan, since);
 }
 

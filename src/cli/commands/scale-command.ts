@@ -2,6 +2,7 @@
 
 import type { Command } from "commander";
 import { EXIT, ProcmanError } from "../../base/errors.ts";
+import { printableJson } from "../../base/printable.ts";
 import type { Scaling } from "../../contract/control.ts";
 import { MAX_INSTANCES } from "../../contract/input-schemas.ts";
 import type { ProcessRecord, Status } from "../../contract/records.ts";
@@ -54,7 +55,7 @@ async function scale(id: string, count: string, { wait, timeout = DEFAULT_TIMEOU
     { doing: () => `scaling ${id}`, continues: () => `scaling continues, "${asTyped(`status ${id}`, target)}" shows the instances` },
     client.scale(id, scaling, wait ? { waitSeconds: timeout } : {}),
   );
-  if (json === true) process.stdout.write(`${JSON.stringify(record, undefined, 2)}\n`);
+  if (json === true) process.stdout.write(`${printableJson(record, 2)}\n`);
   else print(record, before);
   const previousIds = new Set(before.map((each) => each.id));
   const hasFailed = ({ id: instance, status }: ProcessRecord): boolean => !previousIds.has(instance) && FAILED.includes(status);

@@ -1,7 +1,7 @@
 /** `procman show`: how a process is run. */
 import type { Command } from "commander";
 import { EXIT, ProcmanError } from "../../base/errors.ts";
-import { printableLine } from "../../base/printable.ts";
+import { printableJson, printableLine } from "../../base/printable.ts";
 import type { DefinitionRecord, VariableRecord } from "../../contract/definition-record.ts";
 import { selectorsIn, unknownProcess } from "../../contract/groups.ts";
 import { hasLock } from "../../os/lock.ts";
@@ -74,7 +74,7 @@ async function configured(id: string, file: string): Promise<readonly Definition
 /** With --json, standard output has only the records. */
 function print(definitions: readonly DefinitionRecord[], json: boolean | undefined, intro?: string): void {
   const texts = [...(intro === undefined ? [] : [printableLine(intro)]), ...definitions.map(definitionText)];
-  process.stdout.write(`${json === true ? JSON.stringify(definitions, undefined, 2) : texts.join("\n\n")}\n`);
+  process.stdout.write(`${json === true ? printableJson(definitions, 2) : texts.join("\n\n")}\n`);
 }
 
 export function definitionText(definition: DefinitionRecord): string {

@@ -2,7 +2,7 @@
 
 import { type Command, Option } from "commander";
 import { EXIT, ProcmanError } from "../../base/errors.ts";
-import { printable, printableLine } from "../../base/printable.ts";
+import { printable, printableJson, printableLine } from "../../base/printable.ts";
 import { type AnySignal, KILL_MODES, type KillMode } from "../../base/signals.ts";
 import type { Signalling } from "../../contract/control.ts";
 import type { ProcessRecord } from "../../contract/records.ts";
@@ -53,7 +53,7 @@ export async function signalEach(ids: readonly string[], signalling: Signalling,
       process.exitCode = EXIT.refused;
     }
   }
-  if (json === true) process.stdout.write(`${JSON.stringify(records, undefined, 2)}\n`);
+  if (json === true) process.stdout.write(`${printableJson(records, 2)}\n`);
   else for (const member of records.flatMap((record) => record.instances ?? [record])) print(member, done);
 }
 

@@ -2,7 +2,7 @@
 
 import type { Command } from "commander";
 import { EXIT } from "../../base/errors.ts";
-import { printableLine } from "../../base/printable.ts";
+import { printableJson, printableLine } from "../../base/printable.ts";
 import { bootProblems } from "../../boot/boot-record.ts";
 import { isCollective, selectorsIn } from "../../contract/groups.ts";
 import type { PluginRecord } from "../../contract/plugin-record.ts";
@@ -40,7 +40,7 @@ async function status(ids: readonly string[], { json, check = false, ...target }
   const control = await connect(target, place);
   const [all, { plugins = [], profile }] = await Promise.all([control.processes(), json || ids.length > 0 ? NO_STATE : control.state()]);
   const records = selected(all, ids, target);
-  process.stdout.write(json ? `${JSON.stringify(records, undefined, 2)}\n` : `${statusTable(records, process.stdout)}\n`);
+  process.stdout.write(json ? `${printableJson(records, 2)}\n` : `${statusTable(records, process.stdout)}\n`);
   if (profile !== undefined) process.stdout.write(`With the profile "${printableLine(profile)}".\n`);
   if (!doAllRun(all, ids, check)) process.exitCode = EXIT.notRunning;
   for (const line of pluginLines(plugins)) process.stdout.write(`${printableLine(line)}\n`);
@@ -56,7 +56,7 @@ async function statusOfSeveral(names: string, ids: readonly string[], { json, ch
   const printed = shown.map(({ host, ...answer }) =>
     "problem" in answer ? { host, problem: answer.problem } : { host, processes: answer.processes },
   );
-  process.stdout.write(json ? `${JSON.stringify(printed, undefined, 2)}\n` : `${hostStatusTable(printed, process.stdout)}\n`);
+  process.stdout.write(json ? `${printableJson(printed, 2)}\n` : `${hostStatusTable(printed, process.stdout)}\n`);
   const areUp = shown.every((answer) => "problem" in answer || doAllRun(answer.processes, answer.own, check));
   if (!areUp) process.exitCode = EXIT.notRunning;
   if (shown.some((answer) => "problem" in answer)) process.exitCode = EXIT.noDaemon;

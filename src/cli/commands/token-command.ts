@@ -1,6 +1,8 @@
 /** `procman token`: creates a token for the API. Works without a running procman. */
+
 import type { Command } from "commander";
 import { ProcmanError } from "../../base/errors.ts";
+import { printableJson } from "../../base/printable.ts";
 import { locate } from "../../config/find-config.ts";
 import { secretOf } from "../../connection/connect.ts";
 import { CONNECT_TIMEOUT_MS, livingHolder } from "../../connection/endpoint-file.ts";
@@ -128,7 +130,7 @@ function formatted(
 ): string {
   if (!json) return token;
   const end = expires === undefined ? {} : { expires: new Date(expires * 1_000).toISOString() };
-  return JSON.stringify({ token, consumer, scopes, ...limits, ...end }, undefined, 2);
+  return printableJson({ token, consumer, scopes, ...limits, ...end }, 2);
 }
 
 function revokedConsumer(consumer: string, file: string): ProcmanError {

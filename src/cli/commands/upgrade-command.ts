@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Command } from "commander";
 import { ProcmanError } from "../../base/errors.ts";
+import { printableJson } from "../../base/printable.ts";
 import { keeperOf } from "../../connection/endpoint-file.ts";
 import { packageRoot } from "../../connection/package-root.ts";
 import type { UpgradeReport, UpgradeRequest, UpgradeStep } from "../../ipc/upgrade-protocol.ts";
@@ -38,7 +39,7 @@ export function define(parent: Command): void {
         },
         upgrade(stateDir, await keeperOf(stateDir)),
       );
-      process.stdout.write(json ? `${JSON.stringify(report, undefined, 2)}\n` : table(report));
+      process.stdout.write(json ? `${printableJson(report, 2)}\n` : table(report));
       if (report.notice !== undefined) process.stderr.write(`procman: ${report.notice}\n`);
       if (!report.ok) throw failed(report);
     });

@@ -1,6 +1,8 @@
 /** `procman validate`: checks the configuration file, and shows the next runs of its schedules. */
+
 import type { Command } from "commander";
 import { ProcmanError } from "../../base/errors.ts";
+import { printableJson } from "../../base/printable.ts";
 import type { Config, ConfigProblem, ProcessSpec } from "../../config/spec.ts";
 import { startFolder } from "../../os/start-folder.ts";
 import { CONFIG_HELP } from "../config-option.ts";
@@ -79,5 +81,5 @@ function eachOnce({ processes }: Config): readonly ProcessSpec[] {
 }
 
 function printJson(outcome: unknown): void {
-  process.stdout.write(`${JSON.stringify(outcome, null, 2)}\n`);
+  process.stdout.write(`${printableJson(outcome, 2)}\n`);
 }

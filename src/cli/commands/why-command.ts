@@ -2,7 +2,7 @@
 
 import type { Command } from "commander";
 import { EXIT, ProcmanError } from "../../base/errors.ts";
-import { printableLine } from "../../base/printable.ts";
+import { printableJson, printableLine } from "../../base/printable.ts";
 import { duration } from "../../base/quantity.ts";
 import { hostTime } from "../../base/time-stamp.ts";
 import type { Client } from "../../client/client.ts";
@@ -86,7 +86,7 @@ async function past(id: string, { lines, ...target }: Options, isRunning: boolea
 function print(answers: Answers, { json }: Options): void {
   const text =
     json === true
-      ? JSON.stringify(answers, undefined, 2)
+      ? printableJson(answers, 2)
       : [answers]
           .flat()
           .map((each) => `${each.why.map(printableLine).join("\n")}${runTable(each.runs, process.stdout)}`)

@@ -24,7 +24,7 @@ export async function loadWidths(): Promise<void> {
   segmenter = new Intl.Segmenter();
 }
 
-/** Control characters are shown as `\x1b`, tabs as spaces; what has no width alone, such as a mark that turns the direction of the text, is left out. */
+/** Control characters are shown as `\x1b`, marks that turn the direction of text as `\u202e`, tabs as spaces; what has no width alone is left out. */
 export function clustersOf(text: string): readonly Cluster[] {
   if (ASCII.test(text)) return Array.from(text, (character) => ascii[character.charCodeAt(0)] ?? BLANK);
   if (segmenter === undefined) return Array.from(printableLine(text), (character) => ({ text: character, width: 1 }));

@@ -125,12 +125,12 @@ export function sourceOf(url: string, folder: string): PluginSpec["source"] {
 function uniqueId(url: string, usedIds: Set<string>): string {
   const last =
     url
-      .replace(/[?#].*$/, "")
+      .replace(/[?#].*/s, "")
       .split("/")
       .filter(Boolean)
       .at(-1) ?? "";
   const name = last
-    .replace(/(?<=.)@.*$/, "")
+    .replace(/(?<=.)@.*/, "")
     .replace(/\.[cm]?[jt]s$/, "")
     .toLowerCase()
     .replace(/[^a-z0-9._-]+/g, "-")

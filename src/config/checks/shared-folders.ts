@@ -22,7 +22,7 @@ export function sharedFolderWarnings(
     const account = each?.user === undefined ? undefined : accountOf(each.user);
     if (account === undefined || account.uid === 0) return [];
     return filesOf(each ?? {}, index, global).flatMap(({ value, path }) => {
-      const place = dirname(resolve(folder, value.replace(/\{.*$/s, "x")));
+      const place = dirname(resolve(folder, value.replace(/\{.*/s, "x")));
       const key = `${account.uid} ${place}`;
       if (seen.has(key) || !mayWrite(account, place)) return [];
       seen.add(key);

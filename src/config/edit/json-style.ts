@@ -23,7 +23,7 @@ export function leadingSpaces(text: string): string {
 }
 
 export function withoutTrailingSpaces(text: string): string {
-  return text.replace(/[^\S\r\n]+$/, "");
+  return text.replace(/(?<![^\S\r\n])[^\S\r\n]+$/, "");
 }
 
 /** Whether there is only white space before the offset on its line, and a line above. */

@@ -2,7 +2,7 @@
 
 export type Token = { readonly kind: "comment" | "comma" | "eol" | "space"; readonly start: number; readonly end: number };
 
-const TOKEN = /(\/\/[^\r\n]*|\/\*[\s\S]*?\*\/)|(,)|(\r\n|\r|\n)|[^\S\r\n]+/g;
+const TOKEN = /(\/\/[^\r\n]*|\/\*[\s\S]*?(?:\*\/|$))|(,)|(\r\n|\r|\n)|[^\S\r\n]+/g;
 
 export type Separators = {
   readonly tokens: readonly Token[];

@@ -2,7 +2,9 @@
  * The text of a log line as pieces with colours. SGR sequences colour, all other controls are shown and do nothing; so are the
  * characters that change the direction of text, which could make a line read otherwise than it is.
  */
+
 import { afterSgr, PLAIN_TEXT, type TextStyle } from "../../base/sgr.ts";
+import { withoutEnd } from "../../base/text-end.ts";
 
 export type StyledText = { readonly text: string; readonly style: TextStyle; readonly isControl?: true };
 
@@ -11,7 +13,7 @@ const HAS_SPECIAL = new RegExp(SPECIAL.source);
 
 /** @example styled("\u001b[31mno\u001b[0m") // [{ text: "no", style: { color: 1 } }] */
 export function styled(line: string): readonly StyledText[] {
-  const text = line.replace(/\r+$/, "");
+  const text = withoutEnd(line, "\r");
   const pieces: StyledText[] = [];
   let [style, from] = [PLAIN_TEXT, 0];
   for (const found of text.matchAll(SPECIAL)) {

@@ -1,7 +1,9 @@
 /** `procman/otlp`: sends log lines and metrics to an OpenTelemetry collector, by OTLP over HTTP in JSON. */
+
 import { hostname } from "node:os";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
+import { withoutEnd } from "../../../base/text-end.ts";
 import { VERSION } from "../../../base/version.ts";
 import { definePlugin, type PluginContext } from "../../plugin.ts";
 import { type PostOutcome, post, retry } from "../shared/http-retry.ts";
@@ -102,5 +104,5 @@ function partialIn(body: string): Readonly<Record<string, unknown>> {
 }
 
 function endpointOf({ endpoint = ENDPOINT }: OtlpOptions): string {
-  return endpoint.replace(/\/+$/, "");
+  return withoutEnd(endpoint, "/");
 }

@@ -1,0 +1,158 @@
+/** A megabyte of anything takes linear time: every text that another user, program or machine can write. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { parseCommandLine } from "../../src/base/command-line.ts";
+import { readEnvFile } from "../../src/base/env-file.ts";
+import { globTest } from "../../src/base/glob.ts";
+import { expand, referencesIn, strayIn } from "../../src/base/interpolate.ts";
+import { JsonLines } from "../../src/base/json-lines.ts";
+import { printable, printableBytes, printableLine, printableOutput } from "../../src/base/printable.ts";
+import { RunMarkers } from "../../src/base/run-marker.ts";
+import { matches } from "../../src/base/schema-check.ts";
+import { suggest } from "../../src/base/suggest.ts";
+import { timeOf } from "../../src/cli/format.ts";
+import { coloredText } from "../../src/cli/monitor/colored-text.ts";
+import { wrappedTo } from "../../src/cli/monitor/text-clusters.ts";
+import { table } from "../../src/cli/table.ts";
+import { EventParser } from "../../src/client/sse-parser.ts";
+import { cronProblem } from "../../src/config/checks/cron.ts";
+import { fastParse } from "../../src/config/fast-parse.ts";
+import { withoutSecretArguments, withoutSecretWords } from "../../src/config/hidden-values.ts";
+import { LogFormatter } from "../../src/connection/log-format.ts";
+import { LOG_SUBMISSION, TELEMETRY_REPORT } from "../../src/contract/input-schemas.ts";
+import { readQuery } from "../../src/contract/query.ts";
+import { verifyToken } from "../../src/contract/token.ts";
+import { styled } from "../../src/dashboard/logs/ansi.ts";
+import { cronFields } from "../../src/export/cron-pattern.ts";
+import { OriginCheck } from "../../src/http/origin.ts";
+import { isOpen, matchRoute } from "../../src/http/router.ts";
+import { ConfigurationDraft, idOf } from "../../src/import/configuration-draft.ts";
+import { importCrontab } from "../../src/import/crontab.ts";
+import { readIni } from "../../src/import/ini-file.ts";
+import { cronOf } from "../../src/import/on-calendar.ts";
+import { importProcfile } from "../../src/import/procfile.ts";
+import { splitWords } from "../../src/import/shell-words.ts";
+import { recognised } from "../../src/import/source-kinds.ts";
+import { environmentIn } from "../../src/import/supervisord-environment.ts";
+import { readUnit, unitWords } from "../../src/import/unit-file.ts";
+import { TextMatcher } from "../../src/log-store/text-matcher.ts";
+import { LineSplitter } from "../../src/logger/line-splitter.ts";
+import { versionedPlace } from "../../src/os/package-place.ts";
+import { hardLimitsIn } from "../../src/os/process-rights.ts";
+import { titledIn } from "../../src/os/running-keepers.ts";
+import { locationOf } from "../../src/plugins/error-location.ts";
+import { lineWriter } from "../../src/plugins/log-limiter.ts";
+import { View } from "../../src/service/view.ts";
+
+const SIZE = 1_048_576;
+/** CPU time on a machine that needs `REFERENCE_MS` for a million replacements. Milliseconds. */
+const LIMIT_MS = 100;
+const REFERENCE_MS = 60;
+
+const markers = new RunMarkers("/state", "0".repeat(32));
+const specs: readonly never[] = [];
+const view = new View({ processes: ["a"], groups: [] }, () => specs);
+const foreign = (text: string) => ({ file: "/nowhere/f", shownAs: "f", text });
+const nothing = (): void => undefined;
+
+/** What reads a text of others. An error that refuses it is an answer, too. */
+const READERS: Readonly<Record<string, (text: string) => unknown>> = {
+  "env files": readEnvFile,
+  "an env file with a name": (text) => readEnvFile(`A=a${text}b`),
+  "an env file with lines": (text) => readEnvFile(text.replaceAll(text.slice(0, 1), "\n")),
+  "output in a terminal": (text) => printableBytes(`${text}\n`, true),
+  "output in logs": (text) => printableOutput(`${text}x`, false),
+  "output in logs -f with colours": (text) => new LogFormatter(true).line({ ...entry, text }),
+  "output as JSON": (text) => JSON.stringify({ text }),
+  "output in the dashboard": styled,
+  "output in the monitor": coloredText,
+  messages: (text) => [printable(text), printableLine(text)],
+  tables: (text) => table(["a", "b"], [["x", text]], { width: 80 }),
+  "lines of processes": (text) => new LineSplitter(nothing).push(Buffer.from(text), 0, text.length),
+  "lines of hooks and plugins": (text) => lineWriter(nothing)(text),
+  "a search in logs": (text) => new TextMatcher(text.slice(0, 200)),
+  "POST /log": (text) => matches({ text, severity: text, data: { [text]: text } }, LOG_SUBMISSION),
+  telemetry: (text) => matches({ cwd: text, process: text, memory: text, metrics: { [text]: 1 } }, TELEMETRY_REPORT),
+  "cron patterns": (text) => [cronFields(text), cronOf(text), cronProblem(text, new Date(0))],
+  times: (text) => timeOf("--since", text, 0),
+  "paths of requests": (text) => [isOpen(text), matchRoute("GET", `/${text}`)],
+  "queries of requests": (text) => readQuery(text, {}),
+  "headers of requests": (text) =>
+    new OriginCheck({ hostname: "127.0.0.1", port: () => 80, origins: [] } as never).check({
+      headers: { host: text, origin: text },
+    } as IncomingMessage),
+  tokens: (text) => verifyToken(`${text}.${text}.${text}`, "a", new Uint8Array(32)).catch(nothing),
+  "answers of another procman": (text) => new EventParser().read(Buffer.from(text)),
+  "messages of parts": (text) => new JsonLines({ message: nothing, refused: nothing }).push(`${text.replaceAll("\n", " ")}\n`),
+  "texts for limited tokens": (text) => view.text(text),
+  "unknown ids": (text) => suggest(text, ["web", text.slice(0, 64)]),
+  "environments in /proc": (text) => [markers.in(`PROCMAN_RUN_ID=${text}\0`), markers.in(`A=${text}`)],
+  "limits in /proc": (text) => hardLimitsIn(`Max ${text}`),
+  "lists of processes": (text) => titledIn(`1 2 ${text}`),
+  paths: (text) => [versionedPlace(`/${text}`), globTest(["**/*.{ts,js}", "!**/.git/**"])(text)],
+  "stacks of plugins": (text) => locationOf({ name: "", message: "", stack: `E\n    at f (${text}.js:1:2)` }),
+  "references in values": (text) => [expand(text, () => ""), referencesIn(text), strayIn(text)],
+  "command lines": (text) => parseCommandLine(text.slice(0, SIZE / 8)),
+  "secrets in command lines": (text) => [withoutSecretWords(text), withoutSecretArguments([text, text])],
+  "configuration files": fastParse,
+  "names in foreign files": (text) => idOf(text),
+  "words in foreign files": splitWords,
+  "words in units": unitWords,
+  units: (text) => readUnit([`[Unit]\n${text}`]),
+  "units with lines": (text) => readUnit([`[Unit]\nA=${text.replaceAll(text.slice(0, 1), "\\\n")}`]),
+  "units with directives": (text) => readUnit([`[Unit]\n${text.replace(/[\s\S]{2}/g, "A=b\n")}`]),
+  "files of supervisord": (text) => readIni(`[a]\nb=${text}`),
+  "continued values of supervisord": (text) => readIni(`[a]\nb=1\n${text.replace(/[\s\S]{2}/g, " x\n")}`),
+  "environments of supervisord": (text) => environmentIn(text, (plain) => [plain], nothing),
+  crontabs: (text) => importCrontab(foreign(text), new ConfigurationDraft("/nowhere")),
+  Procfiles: (text) => importProcfile(foreign(text), new ConfigurationDraft("/nowhere"), new Map() as never),
+  "files of an unknown kind": (text) => recognised(foreign(text)),
+  "words in lines": (text) => wrappedTo(text.slice(0, SIZE / 8), 80),
+};
+
+const entry = { time: "2026-01-01T00:00:00.000Z", process: "web", severity: "info", category: "stdout" } as const;
+
+/** Characters with a meaning somewhere, and some without; pairs of them; a random mixture. */
+const SINGLE = [..." \t\r\n\0\x1b\"'`\\#=/-.{[<$a1\u202e"];
+const PAIRS = ["${", "/*", '\\"', "a=", "\r ", "\t#", "\x1b[", "1.", "-a", ": ", "{{", "\n ", "a='b'\n"];
+
+function mixed(): string {
+  let [text, state] = ["", 1];
+  while (text.length < SIZE) {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
+    text += SINGLE[(state >>> 16) % SINGLE.length];
+  }
+  return text;
+}
+
+const TEXTS = [...[...SINGLE, ...PAIRS].map((each) => each.repeat(Math.floor(SIZE / each.length))), mixed()];
+
+async function cpuMs(work: () => unknown): Promise<number> {
+  const began = process.cpuUsage();
+  try {
+    await work();
+  } catch (error) {
+    assert.ok(error instanceof Error);
+  }
+  const { user, system } = process.cpuUsage(began);
+  return (user + system) / 1_000;
+}
+
+/** How slow this machine is at present: CPU time of a linear replacement, by that of the machine for which the limit is promised. */
+async function slowness(): Promise<number> {
+  const tries = [];
+  for (let count = 0; count < 5; count += 1) tries.push(await cpuMs(() => "a".repeat(SIZE).replace(/a/g, (found) => `${found}b`)));
+  return Math.max(1, Math.min(...tries) / REFERENCE_MS);
+}
+
+for (const [what, read] of Object.entries(READERS)) {
+  test(`${what}: a megabyte of anything is read within ${LIMIT_MS} ms`, { timeout: 120_000 }, async () => {
+    for (const text of TEXTS) {
+      let took = Number.POSITIVE_INFINITY;
+      // Not the collection of garbage of earlier texts.
+      for (let tries = 0; tries < 3 && took > LIMIT_MS; tries += 1) took = Math.min(took, await cpuMs(() => read(text)));
+      if (took > LIMIT_MS)
+        assert.ok(took <= LIMIT_MS * (await slowness()), `${JSON.stringify(text.slice(0, 6))}… takes ${Math.round(took)} ms`);
+    }
+  });
+}
