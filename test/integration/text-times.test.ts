@@ -78,9 +78,7 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   "paths of requests": (text) => [isOpen(text), matchRoute("GET", `/${text}`)],
   "queries of requests": (text) => readQuery(text, {}),
   "headers of requests": (text) =>
-    new OriginCheck({ hostname: "127.0.0.1", port: () => 80, origins: [] } as never).check({
-      headers: { host: text, origin: text },
-    } as IncomingMessage),
+    new OriginCheck({ hostname: "127.0.0.1", port: () => 80, origins: [] } as never).check({ host: text, origin: text }),
   tokens: (text) => verifyToken(`${text}.${text}.${text}`, "a", new Uint8Array(32)).catch(nothing),
   "answers of another procman": (text) => new EventParser().read(Buffer.from(text)),
   "messages of parts": (text) => new JsonLines({ message: nothing, refused: nothing }).push(`${text.replaceAll("\n", " ")}\n`),
