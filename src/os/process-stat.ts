@@ -60,13 +60,17 @@ export function allProcesses(): readonly ProcessStat[] {
 }
 
 /**
- * The environment of each process of the machine, the latest first, see `processEnvironment`. Linux: about 10 µs each.
+ * The environment of each process of the machine, the latest first, without those in `known`, which forgets the ended ones: see `processEnvironment`. Linux: about 10 µs each.
  *
  * @throws Error if file descriptors or memory have run out
  */
-export function* allEnvironments(): Generator<readonly [pid: number, environment: string], void> {
-  if (isLinux) for (const pid of allPids().toReversed()) yield [pid, environmentFromProc(pid) ?? ""];
-  else
+export function* allEnvironments(known = new Set<number>()): Generator<readonly [pid: number, environment: string], void> {
+  if (isLinux) {
+    const pids = allPids().toReversed();
+    const present = new Set(pids);
+    for (const pid of known) if (!present.has(pid)) known.delete(pid);
+    for (const pid of pids.filter((each) => !known.has(each))) yield [pid, environmentFromProc(pid) ?? ""];
+  } else
     for (const line of psLines(["-ax", "-E", "-ww", "-o", "pid=,command="])) {
       const [, pid, environment = ""] = /^\s*(\d+) (.*)$/.exec(line) ?? [];
       yield [Number(pid), environment];

@@ -12,7 +12,6 @@ import type { RunKey } from "../../ipc/keeper-protocol.ts";
 import { monotonicMs } from "../../os/clock.ts";
 import { failpoint } from "../../os/failpoint.ts";
 import { signalIfThere } from "../../os/process-signal.ts";
-import { lineWriter } from "../../plugins/log-limiter.ts";
 import type { HookCall, RunReports } from "../../supervisor/ports.ts";
 import type { Hook } from "../../supervisor/restart-policy.ts";
 import type { ExitInfo } from "../../supervisor/states.ts";
@@ -20,6 +19,7 @@ import { describe, info, warn } from "../reporting/lifecycle-messages.ts";
 import type { ServiceLog } from "../reporting/service-log.ts";
 import type { ApiAccess } from "./environment.ts";
 import { wrapWithLimits } from "./exec-wrapper.ts";
+import { passLines } from "./hook-output.ts";
 import { execContextOf } from "./probing.ts";
 import { credentialsOf } from "./run-identity.ts";
 import { accessAs, unreachableFolder } from "./spawn-request.ts";
@@ -179,7 +179,7 @@ export class HookRunner {
     });
   }
 
-  /** Passes its lines to the log of the process, not faster than the keeper takes them. Returns the function that passes begun lines, too. */
+  /** Passes its lines to the log of the process. Returns the function that passes begun lines, too. */
   #capture(hook: RunningHook, { stdout, stderr }: HookProcess): () => void {
     const { slot, run, call } = hook;
     const isQuiet = this.#ports.spec(slot).log.console ? {} : { isQuiet: true as const };
@@ -187,19 +187,9 @@ export class HookRunner {
       { stream: stdout, category: "stdout", severity: "info" } as const,
       { stream: stderr, category: "stderr", severity: "error" } as const,
     ].map(({ stream, category, severity }) => {
-      const write = lineWriter((text) => {
-        if (text === "") return;
+      const line = (text: string): void =>
         this.#ports.log.add({ at: Date.now(), severity, category, id: slot, run, text: `${call.hook}: ${text}`, ...isQuiet });
-      });
-      stream.setEncoding("utf8").on("data", (chunk: string) => {
-        write(chunk);
-        stream.pause();
-        void this.#ports.commit().then(() => stream.resume());
-      });
-      return () => {
-        stream.destroy();
-        write("\n");
-      };
+      return passLines(stream, line, this.#ports.commit);
     });
     return () => {
       for (const end of ends) end();

@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { RunMarkers } from "../../base/run-marker.ts";
 import { processStat } from "../../os/process-stat.ts";
 import { markedProcesses } from "../../os/process-tree.ts";
@@ -96,4 +100,24 @@ test("programs without an environment that start all the time don't hold up a st
   const { leader, pids } = await leftBehind("sleep 500 >&2 & echo $!", "quiet");
   await swept(new Sweeper(MARKERS), { slot: "quiet", pid: leader }, "SIGTERM");
   assert.ok(!pids.some(isUp));
+});
+
+test("2.2 stop: programs that make another process and end every 20 ms are ended, all of them", { timeout: 60_000 }, async (context) => {
+  const folder = mkdtempSync(join(tmpdir(), "procman-forkers-"));
+  const [lives, program] = [join(folder, "lives"), join(folder, "forker.sh")];
+  context.after(() => rmSync(folder, { recursive: true }));
+  writeFileSync(lives, "");
+  // Each life writes a byte: what lives 20 ms is in no list of processes.
+  writeFileSync(program, `[ -e ${lives} ] || exit; printf x >> ${lives}; sleep 0.02; setsid sh ${program} &\n`);
+  const leader = spawn("sh", ["-c", `for i in 1 2 3 4 5 6 7 8 9 10; do setsid sh ${program} & done`], {
+    detached: true,
+    env: { ...process.env, PROCMAN_RUN_ID: MARKERS.of("forkers", 1) },
+    stdio: "ignore",
+  });
+  await once(leader, "exit");
+  while (statSync(lives).size < 100) await sleep(5);
+  await swept(new Sweeper(MARKERS), { slot: "forkers", pid: leader.pid ?? 0 }, "SIGKILL");
+  const atEnd = statSync(lives).size;
+  await sleep(1_000);
+  assert.equal(statSync(lives).size, atEnd, "lives after the sweep");
 });

@@ -56,6 +56,9 @@ const UNSURE_LOOKS = 8;
 const TICKS_PER_SECOND = 100;
 /** Parent of the kernel's own threads, which have no environment. */
 const KTHREADD = 2;
+/** Members are stopped in one go until so many looks have found no new one, or it has taken too long. Milliseconds. */
+const QUIET_LOOKS = 3;
+const FREEZE_MS = 60;
 /** Members are stopped this often at most before they are killed. */
 const MAX_STOPS = 50;
 
@@ -64,6 +67,8 @@ export class Sweeper {
   readonly #sweeps = new Map<string, SweepRun>();
   #timer: NodeJS.Timeout | NodeJS.Immediate | undefined;
   #delay = FIRST_POLL_MS;
+  /** Processes that were looked at while members are stopped. */
+  readonly #known = new Set<number>();
   /** In the last look, a process was just executing a program: it may be a member. */
   #hasUnknown = false;
 
@@ -116,18 +121,30 @@ export class Sweeper {
 
   #poll(): void {
     this.#timer = undefined;
+    if ([...this.#sweeps.values()].some(({ signal }) => signal === "SIGKILL")) unlessShort(() => this.#freeze());
     const halted = new Map([...this.#sweeps].map(([key, sweep]) => [key, sweep.halted.size]));
     const left = unlessShort(() => this.#members());
     let isHurried = false;
     // What can't be looked up now is looked up again.
     for (const [key, sweep] of left === undefined ? [] : [...this.#sweeps])
       if (this.#advance(sweep, left?.get(key) ?? [], halted.get(key) ?? 0)) isHurried = true;
+    if (this.#sweeps.size === 0) this.#known.clear();
     if (this.#sweeps.size === 0 || this.#timer !== undefined) return;
     if (isHurried) this.#timer = setImmediate(() => this.#poll());
     else {
       this.#timer = setTimeout(() => this.#poll(), this.#delay);
       this.#delay = Math.min(MAX_POLL_MS, this.#delay * 2);
     }
+  }
+
+  /**
+   * Stops members as soon as they are there: programs that make another process and end within milliseconds are otherwise gone when a
+   * look at all processes is done. Each look after the first takes a fraction of a millisecond, as it reads only of new processes.
+   */
+  #freeze(): void {
+    this.#marked(this.#known);
+    const end = monotonicMs() + FREEZE_MS;
+    for (let quiet = 0; quiet < QUIET_LOOKS && monotonicMs() < end; ) quiet = this.#marked(this.#known).size === 0 ? quiet + 1 : 0;
   }
 
   /** Returns whether to look again at once. */
@@ -176,10 +193,16 @@ export class Sweeper {
 
   /** Runs being swept, by pids of the processes that carry their markers. */
   #keysByPid(): ReadonlyMap<number, string> {
-    const marked = new Map<number, string>();
     this.#hasUnknown = false;
-    for (const [pid, environment] of allEnvironments()) {
+    return this.#marked(new Set());
+  }
+
+  /** `known`: processes that are not looked at, and gets the others, unless they are just executing a program. */
+  #marked(known: Set<number>): ReadonlyMap<number, string> {
+    const marked = new Map<number, string>();
+    for (const [pid, environment] of allEnvironments(known)) {
       if (environment === "" && isExecuting(pid)) this.#hasUnknown = true;
+      else known.add(pid);
       const marker = this.#markers.in(environment);
       const sweep = marker === undefined ? undefined : this.#sweeps.get(keyOf(marker));
       if (marker === undefined || sweep === undefined || !isGenuine(pid, marker, () => sweep.uid)) continue;
