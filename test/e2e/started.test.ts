@@ -1,12 +1,13 @@
 /** Commands that start processes end with 1 and say why one could not be started, and while its first run fails: docs/cli.md. */
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { RawProcess } from "../../src/config/config-schema.ts";
 import { homeOf, procman } from "../support/cli.ts";
 import { freePort, freeRange } from "../support/free-ports.ts";
+import { eventually } from "../support/procman-process.ts";
 
 const SERVER = fileURLToPath(new URL("../programs/serve-release.cjs", import.meta.url));
 const sleeper = (more: object): RawProcess => ({ id: "a", cmd: "sleep 1000", autostart: true, ...more });
@@ -69,22 +70,14 @@ test("run --detach --wait waits until each instance serves: it gets connections,
 
 test("a health check that fails before the program listens doesn't count: a single answer of 500 restarts nothing", async (context) => {
   const port = await freePort();
-  const flapping = `let n = 0; setTimeout(() => require("http").createServer((q, s) => { s.statusCode = n++ % 2 ? 200 : 500; s.end(); }).listen(${port}), 250)`;
-  const { folder } = homeOf(context, [
-    {
-      ...sleeper({ cmd: `exec node -e '${flapping}'`, restart: "always" }),
-      health: { http: `http://127.0.0.1:${port}/`, interval: 0.5, failures: 2 },
-    },
-  ]);
+  const answer = 's.statusCode = n++ % 2 ? 200 : 500; s.end(); require("fs").appendFileSync("asked", s.statusCode + " ");';
+  const flapping = `let n = 0; setTimeout(() => require("http").createServer((q, s) => { ${answer} }).listen(${port}), 250)`;
+  const health = { http: `http://127.0.0.1:${port}/`, interval: 2, failures: 2 };
+  const { folder } = homeOf(context, [{ ...sleeper({ cmd: `exec node -e '${flapping}'`, restart: "always" }), health }]);
   assert.equal((await procman(folder, ["run", "--detach"])).code, 0);
-  const asked = (): Promise<number> =>
-    fetch(`http://127.0.0.1:${port}/`).then(
-      () => 1,
-      () => 0,
-    );
-  // Our own requests would change which answers the checks get.
-  await new Promise((resolve) => setTimeout(resolve, 4_000));
-  assert.equal(await asked(), 1);
+  const asked = join(folder, "asked");
+  await eventually(() => (existsSync(asked) && readFileSync(asked, "utf8").split(" ").length > 3) || undefined);
+  assert.equal(readFileSync(asked, "utf8"), "500 200 500 ");
   const [record] = JSON.parse((await procman(folder, ["status", "--json"])).out) as readonly {
     readonly run: number;
     readonly restarts: number;

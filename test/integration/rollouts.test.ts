@@ -123,7 +123,7 @@ test("share: while good code loads for some seconds, all clients are served, and
 
 test("a restart with `health` continues after the first successful check; a sick release stops at the first instance", async (context) => {
   const health = { http: "http://127.0.0.1:{port}/health", interval: 0.3, failures: 2 };
-  const web = await serving(context, "balance", { health });
+  const web = await serving(context, "balance", { health, ready: { port: "{port}" } });
   const [, ...others] = await pidsOf(web);
   assert.equal((await cli(web.procman.folder, ["restart", "web-1"])).code, 0);
   web.write({ env: { RELEASE: '{"sick":true}' } });
