@@ -43,15 +43,17 @@ export class KeptSocket {
     this.#ports.link.sendSocket({ t: "listening", address }, handle);
   }
 
-  /** The API listens elsewhere or not at all: the port is free as soon as each process has closed its copy. Returns whether there was one. */
+  /**
+   * The API listens elsewhere or not at all: the port is free as soon as each process has closed its copy. Returns whether there was
+   * one here; that of a service which was killed may still be on its way to the keeper.
+   */
   drop(): boolean {
     const { sockets, link } = this.#ports;
     const before = sockets.size;
     releaseApi(sockets);
     this.#own = undefined;
-    const isDropped = sockets.size < before;
-    if (isDropped) link.send({ t: "listening" });
-    return isDropped;
+    link.send({ t: "listening" });
+    return sockets.size < before;
   }
 
   /** This service doesn't listen any more, so its descriptor is closed. */
