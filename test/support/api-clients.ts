@@ -6,6 +6,9 @@ import type { TestContext } from "node:test";
 /** Answers of one kind, by number: "200", "ECONNREFUSED", "cut". */
 export type Outcomes = Record<string, number>;
 
+/** An address has 100 requests a second without a token. Milliseconds. */
+const PAUSE_MS = 12;
+
 /**
  * Sends one request after the other, each over a new connection, until the returned function is called or the test ends. The function
  * resolves with the outcomes: a status, the code of an error, or `cut` for a connection that ended without an answer.
@@ -17,6 +20,7 @@ export function askAllTheTime(context: TestContext, port: number): () => Promise
     while (goesOn) {
       const outcome = await ask(port);
       outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
     }
   })();
   const stop = (): Promise<void> => {
