@@ -17,6 +17,7 @@ const MADE_AT_RUN_TIME: Readonly<Record<string, string>> = {
   "base/run-marker.ts": "anchored; the only group that can begin anew ends at a fixed text",
   "base/schema-check.ts": "the patterns of the schema, which are looked at where they are written",
   "config/units.ts": "anchored, of another expression",
+  "contract/query.ts": "anchored, of parts of fixed widths",
   "dashboard/logs/ansi.ts": "another expression without its flag",
   "export/workloads.ts": "a number",
   "import/compose-command.ts": "anchored to lines, of a fixed word",

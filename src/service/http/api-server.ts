@@ -196,7 +196,7 @@ export class ApiService implements Subsystem {
   async #open(): Promise<number | undefined> {
     const { hostname, port, isOff } = this.#ports.config.api;
     if (isOff) {
-      if (this.#isKept) this.#kept.drop();
+      if (this.#isKept) this.#kept.release();
       return undefined;
     }
     this.#certificate?.check();

@@ -1,6 +1,6 @@
 /** The listening socket of the API on its way from service to service: the keeper holds it, so no other program can take the port meanwhile. */
 import type { ToKeeper } from "../../ipc/keeper-protocol.ts";
-import { apiAddress, type HeldSockets, type InheritedSocket, releaseApi } from "../../os/inherited-sockets.ts";
+import { apiAddress, type HeldSockets, type InheritedSocket, isApiAddress, releaseApi } from "../../os/inherited-sockets.ts";
 
 export type KeptSocketPorts = {
   /** Copies that this process holds for a later keeper. */
@@ -43,17 +43,19 @@ export class KeptSocket {
     this.#ports.link.sendSocket({ t: "listening", address }, handle);
   }
 
-  /**
-   * The API listens elsewhere or not at all: the port is free as soon as each process has closed its copy. Returns whether there was
-   * one here; that of a service which was killed may still be on its way to the keeper.
-   */
+  /** The API listens elsewhere: the port is free as soon as each process has closed its copy. Returns whether there was one. */
   drop(): boolean {
+    const isKept = [...this.#ports.sockets.keys()].some(isApiAddress);
+    if (isKept) this.release();
+    return isKept;
+  }
+
+  /** The API listens nowhere. The socket of a service that was killed may still be on its way to the keeper. */
+  release(): void {
     const { sockets, link } = this.#ports;
-    const before = sockets.size;
     releaseApi(sockets);
     this.#own = undefined;
     link.send({ t: "listening" });
-    return sockets.size < before;
   }
 
   /** This service doesn't listen any more, so its descriptor is closed. */
