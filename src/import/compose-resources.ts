@@ -76,6 +76,10 @@ export function serviceCluster({ draft, fields, deploy, configuration }: Compose
     hostname: hostname ?? "0.0.0.0",
   });
   draft.note("ports", "each instance must listen on the port that it finds in PORT; the load balancer has the common port");
+  draft.note(
+    "ports",
+    'behind the load balancer all clients are 127.0.0.1 for the program: check what it allows by address; a Node program sees them with "node": true and "mode": "share" without "startPort"',
+  );
   if (ports.length > 1) draft.note("ports", "a cluster has one common port; the others are left out");
 }
 

@@ -65,6 +65,7 @@ services:
   assert.deepEqual(config.profiles, { debug: { processes: [{ id: "debug", autostart: true }] } });
   assert.match(notes.join("\n"), /db image: redis:7 isn't used/);
   assert.match(notes.join("\n"), /web ports: each instance must listen/);
+  assert.match(notes.join("\n"), /web ports: behind the load balancer all clients are 127\.0\.0\.1/);
 });
 
 test("what a service runs may be in its Dockerfile, or in its image, which then runs in a container", async (context) => {
