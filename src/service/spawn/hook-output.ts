@@ -7,27 +7,39 @@ import { lineWriter } from "../../plugins/log-limiter.ts";
 const BATCH = 100;
 const PAUSE_MS = 20;
 
-/** `commit`: resolves when the keeper has the lines. Returns the function that ends it: what is begun is passed, too, and what is still waiting is counted. */
-export function passLines(stream: Readable, line: (text: string) => void, commit: () => Promise<void>): () => void {
+export type PassedOutput = {
+  /** Resolves when all lines that have been read are passed. */
+  readonly passed: () => Promise<void>;
+  /** Ends it: what is begun is passed, too, and what is still waiting is counted. */
+  readonly end: () => void;
+};
+
+/** `commit`: resolves when the keeper has the lines. */
+export function passLines(stream: Readable, line: (text: string) => void, commit: () => Promise<void>): PassedOutput {
   const waiting: string[] = [];
   const write = lineWriter((text) => text !== "" && waiting.push(text));
+  let passing = Promise.resolve();
   const pass = async (): Promise<void> => {
     while (waiting.length > 0) {
       for (const text of waiting.splice(0, BATCH)) line(text);
       await commit();
       if (waiting.length > 0) await sleep(PAUSE_MS, undefined, { ref: false });
     }
+    stream.resume();
   };
   stream.setEncoding("utf8").on("data", (chunk: string) => {
     write(chunk);
     stream.pause();
-    void pass().then(() => stream.resume());
+    passing = passing.then(pass);
   });
-  return () => {
-    stream.destroy();
-    write("\n");
-    for (const text of waiting.splice(0, BATCH)) line(text);
-    if (waiting.length > 0) line(`${waiting.length} lines are missing: they were printed faster than they can be logged`);
-    waiting.length = 0;
+  return {
+    passed: () => passing,
+    end: () => {
+      stream.destroy();
+      write("\n");
+      for (const text of waiting.splice(0, BATCH)) line(text);
+      if (waiting.length > 0) line(`${waiting.length} lines are missing: they were printed faster than they can be logged`);
+      waiting.length = 0;
+    },
   };
 }

@@ -19,7 +19,7 @@ import { describe, info, warn } from "../reporting/lifecycle-messages.ts";
 import type { ServiceLog } from "../reporting/service-log.ts";
 import type { ApiAccess } from "./environment.ts";
 import { wrapWithLimits } from "./exec-wrapper.ts";
-import { passLines } from "./hook-output.ts";
+import { type PassedOutput, passLines } from "./hook-output.ts";
 import { execContextOf } from "./probing.ts";
 import { credentialsOf } from "./run-identity.ts";
 import { accessAs, unreachableFolder } from "./spawn-request.ts";
@@ -150,14 +150,15 @@ export class HookRunner {
     hook.child = child;
     failpoint("service.hook-begun");
     const closed = once(child, "close");
-    const flush = this.#capture(hook, child);
+    const outputs = this.#capture(hook, child);
     const limit = timeoutMs === 0 ? undefined : setTimeout(() => this.#cut(hook, "limit"), timeoutMs);
     const end = await exit;
     clearTimeout(limit);
     delete hook.child;
     await this.#sweep({ ...hook, pid });
-    await Promise.race([closed, sleep(CLOSED_MS, undefined, { ref: false })]);
-    flush();
+    const passed = closed.then(() => Promise.all(outputs.map((output) => output.passed())));
+    await Promise.race([passed, sleep(CLOSED_MS, undefined, { ref: false })]);
+    for (const output of outputs) output.end();
     return end;
   }
 
@@ -179,11 +180,10 @@ export class HookRunner {
     });
   }
 
-  /** Passes its lines to the log of the process. Returns the function that passes begun lines, too. */
-  #capture(hook: RunningHook, { stdout, stderr }: HookProcess): () => void {
-    const { slot, run, call } = hook;
+  /** Passes its lines to the log of the process. */
+  #capture({ slot, run, call }: RunningHook, { stdout, stderr }: HookProcess): readonly PassedOutput[] {
     const isQuiet = this.#ports.spec(slot).log.console ? {} : { isQuiet: true as const };
-    const ends = [
+    return [
       { stream: stdout, category: "stdout", severity: "info" } as const,
       { stream: stderr, category: "stderr", severity: "error" } as const,
     ].map(({ stream, category, severity }) => {
@@ -191,9 +191,6 @@ export class HookRunner {
         this.#ports.log.add({ at: Date.now(), severity, category, id: slot, run, text: `${call.hook}: ${text}`, ...isQuiet });
       return passLines(stream, line, this.#ports.commit);
     });
-    return () => {
-      for (const end of ends) end();
-    };
   }
 
   /** SIGTERM to its process group, and SIGKILL after the time that the process itself would have. */
