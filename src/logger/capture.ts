@@ -51,10 +51,11 @@ function sourceOf({ id, store }: CaptureSpec, which: StreamName): OutputSource {
   return { ...what, ...store, process: id };
 }
 
-/** Like `LogFile.markRestart` for files. */
+/** Like `LogFile.markRestart` for files. As output, it is stored before the configuration is known. */
 function markRestartInStore({ id, store }: CaptureSpec, to: LogStore): void {
-  const text = "the logger was restarted here; up to 64 KiB of output may be missing";
-  if (store !== undefined) to.addMessage({ ...store, process: id, category: "service", severity: "warn", at: Date.now(), text });
+  const header = { ...store, process: id, category: "service", severity: "warn" } as const;
+  const text = "the logger was restarted here; up to 64 KiB of output may be missing\n";
+  if (store !== undefined) to.add(new RecordHeader(header, true), Buffer.from(text));
 }
 
 export class Capture {

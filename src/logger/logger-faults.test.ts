@@ -4,6 +4,7 @@ import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { LoggerRig, numbers, read, sizeOf, until } from "../../test/support/logger-rig.ts";
+import { readLogs } from "../log-store/log-pages.ts";
 
 const MARK = "[procman: the logger was restarted here; up to 64 KiB of output may be missing]";
 
@@ -92,6 +93,22 @@ describe("logger process after faults", () => {
     assert.equal(marks, 5);
     assert.equal(whole + lost, last);
     assert.ok(lost * 8 <= 5 * (65_536 + 16), `${lost} lines lost`);
+  });
+
+  it("has the mark in the log store, too, before the configuration is known", async () => {
+    rig.start();
+    const run = rig.run("web");
+    rig.send({ t: "home", folder: join(rig.dir, "run") }, rig.open(run, { store: { run: 1 } }, "killed"));
+    await once(rig.child(run, "echo after"), "exit");
+    await rig.drained(run);
+    const { entries } = await readLogs(rig.dir, { order: "asc" });
+    assert.deepEqual(
+      entries.map(({ text, severity, process, run: number }) => ({ text, severity, process, run: number })),
+      [
+        { text: MARK.slice("[procman: ".length, -1), severity: "warn", process: "web", run: 1 },
+        { text: "after", severity: "info", process: "web", run: 1 },
+      ],
+    );
   });
 
   it("outlives its keeper until the last writer has ended, whatever signals it gets", async () => {

@@ -103,6 +103,34 @@ for (const { what, end, kill, args } of WAYS)
     await first.stopHolder();
   });
 
+test("killed while it ends: the next run has its own profile, and the instances of the file", async (context) => {
+  const processes = [
+    { ...FOREVER, id: "slow", cmd: SLOW, terminateTimeout: 60 },
+    { ...FOREVER, id: "web", cluster: { instances: 1 } },
+  ];
+  const profiles = { other: { processes: [{ id: "extra", ...FOREVER }] } };
+  const { folder, state } = homeOf(context, processes, { profiles });
+  const first = new Procman(folder, { args: ["--profile", "other"] });
+  await first.line(/slow +\| started/);
+  for (const words of [
+    ["reload", "--no-profile"],
+    ["scale", "web", "2"],
+  ])
+    assert.equal((await procman(folder, words)).code, 0, words.join(" "));
+  TERM(keeperIn(state));
+  await eventually(() => (existsSync(join(folder, "told")) ? true : undefined));
+  await killAll(state);
+  const next = new Procman(folder, { args: ["--profile", "other"] });
+  await next.line(/the end before this start was cut off/);
+  writeFileSync(join(folder, "may-end"), "");
+  await next.line(/^slow +\| started/);
+  const { out } = await procman(folder, ["status", "--json"]);
+  const ids = (JSON.parse(out) as readonly ProcessRecord[]).flatMap(({ id, instances = [] }) => [id, ...instances.map((each) => each.id)]);
+  assert.deepEqual(ids.sort(), ["extra", "slow", "web", "web-1"]);
+  assert.equal((await procman(folder, ["terminate"])).code, 0);
+  await first.stopHolder();
+});
+
 for (const parts of [["keeper"], ["service"], ["keeper", "service"]])
   test(`killed while it ends: ${parts.join(" and ")} alone. The end continues`, async (context) => {
     const { folder, state, first } = await ending(context, [], TERM);

@@ -15,8 +15,7 @@ export type RecoveryPorts = { readonly notes: NoteStore; readonly lasting: Lasti
 
 export function recover(snapshot: KeeperSnapshot, config: Config, { notes, lasting, log }: RecoveryPorts): RecoveredState {
   const recovered = reconcile(snapshot, config);
-  // The end of this session continues.
-  if (!snapshot.notes[":terminating"] || notes.read(":terminating") !== undefined) return recovered;
+  if (!notes.isEndCutOff) return recovered;
   log.info("the end before this start was cut off: what starts with procman starts now");
   const starting = config.processes.filter((spec) => definitionOf(spec).autostart && !lasting.isDisabled(spec.id));
   return { ...recovered, snapshots: afterCutOffEnd(recovered.snapshots, new Set(starting.map(({ id }) => id))) };

@@ -78,12 +78,10 @@ test("a shutdown and a reload of another session are not read, and are removed; 
     store.remove(name);
     store.remove(name);
   }
-  assert.deepEqual(
-    [...sent],
-    [...BOUND].map((name) => [name, ""]),
-  );
+  for (const name of BOUND) assert.equal(sent.get(name), "", name);
   assert.notEqual(store.read(":owed"), undefined, "what is sent to a run holds as long as the run");
-  for (const name of [":scale", ":rolls"] as const) assert.deepEqual(store.read(name), storeOf(notes, lineage).store.read(name), name);
+  const killed = storeOf({ ...notes, ":terminating": "" }, "7 501").store;
+  for (const name of [":scale", ":rolls"] as const) assert.deepEqual(killed.read(name), storeOf(notes, lineage).store.read(name), name);
 });
 
 test("a note that doesn't exist is not removed; a configuration that the keeper has is not sent again", () => {
@@ -133,3 +131,17 @@ test("a service that is upgraded from 0.1.0 restarts nothing, and resumes the ro
 function empty(content: unknown): boolean {
   return content === undefined || (Array.isArray(content) && content.length === 0) || (content instanceof Map && content.size === 0);
 }
+
+test("what was requested at run time ends with an end that was cut off", () => {
+  const current = { ...notes, ":profile": JSON.stringify({ profile: "production", lineage }) };
+  const { store, sent } = storeOf(current, "next");
+  assert.ok(store.isEndCutOff);
+  for (const name of [":rolls", ":scale", ":profile"] as const) {
+    assert.equal(store.read(name), undefined, name);
+    assert.equal(sent.get(name), "", name);
+  }
+  assert.ok(!storeOf(current, lineage).store.isEndCutOff, "this end continues");
+  const killed = storeOf({ ...current, ":terminating": "" }, "next").store;
+  assert.deepEqual(killed.read(":profile"), { profile: "production", ofRun: undefined }, "after a kill of all of procman");
+  assert.equal(killed.read(":scale")?.size, 1);
+});

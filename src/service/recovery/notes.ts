@@ -190,6 +190,9 @@ const CODECS: { readonly [Name in NoteName]: Codec<Contents[Name]> } = {
   }),
 };
 
+/** Requests at run time: they are valid until procman ends, also if that end is cut off. */
+const UNTIL_END = [":rolls", ":scale", ":profile"] as const;
+
 /** One note for each incident that is not written to its file yet. */
 const INCIDENT = ":incident ";
 
@@ -197,6 +200,7 @@ export class NoteStore {
   readonly #link: { readonly remember: (name: string, note: unknown) => void };
   #stored: StoredNotes = {};
   #sessionId = "";
+  #isEndCutOff = false;
   /** Names of the notes that the keeper has. */
   readonly #present = new Set<string>();
   /** Notes that are sent as text: only when they have changed. */
@@ -206,11 +210,19 @@ export class NoteStore {
     this.#link = link;
   }
 
+  /** Whether these are notes of an end of an earlier session, which was cut off. */
+  get isEndCutOff(): boolean {
+    return this.#isEndCutOff;
+  }
+
   /** Takes the notes of the keeper's snapshot. */
   load(stored: StoredNotes, sessionId: string): void {
-    this.#stored = stored;
     this.#sessionId = sessionId;
+    this.#isEndCutOff = Boolean(stored[":terminating"]) && readNote(":terminating", stored, sessionId) === undefined;
+    const ended = this.#isEndCutOff ? UNTIL_END : [];
+    this.#stored = { ...stored, ...Object.fromEntries(ended.map((name) => [name, ""])) };
     for (const [name, note] of Object.entries(stored)) if (note !== "") this.#present.add(name);
+    for (const name of ended) this.#remove(name);
     if (stored[":config"] !== undefined) this.#texts.set(":config", stored[":config"]);
   }
 
