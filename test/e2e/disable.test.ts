@@ -114,8 +114,8 @@ test("a disabled cluster is disabled for instances that scale, reload and the ne
   await ok("run", "--detach");
   await ok("disable", "api", "--now");
   await ok("scale", "api", "3");
-  assert.deepEqual(await instances(), ["stopped, disabled", "stopped, disabled", "created, disabled"]);
-  assert.match(await ok("status"), /^api +mixed, disabled /m);
+  assert.deepEqual(await instances(), ["stopped, disabled", "stopped, disabled", "stopped, disabled"]);
+  assert.match(await ok("status"), /^api +stopped, disabled /m);
   assert.match(await ok("why", "api-3"), /^It is disabled: it starts only by hand\./m);
   await ok("enable", "api-2");
   for (const pid of [lastEndpoint(state)?.pid ?? 0, keeperIn(state)]) {

@@ -171,7 +171,7 @@ test("procman token limits: names are checked, admin is refused, --json shows th
     [["--group", "publc"], /Cannot find group "publc".*Did you mean "group:public"/],
     [["--process", "wbe"], /Cannot find process "wbe".*Did you mean "web"/],
     [["--process", "db", "--scope", "read,admin"], /"admin" is for all of procman/],
-    [["--process", ""], /at least one name/],
+    [["--process", ","], /at least one name/],
   ] as const) {
     const refused = await token(...args);
     assert.ok(refused.code !== 0 && refused.out === "", args.join());

@@ -117,11 +117,11 @@ test("root's list has the procmans of all users, and asks those of others nothin
   assert.deepEqual([found?.user, found?.status, found?.configFile], ["nobody", "running", join(folder, "procman.json")]);
   assert.deepEqual([found?.keeper, found?.processes, found?.api], [keeperIn(state), undefined, undefined]);
   const own = JSON.parse((await ask("list", "--json")).out) as readonly ListedProcman[];
+  assert.equal((await ask("terminate")).code, 0);
   assert.deepEqual(
     own.map((each) => [each.stateDir, each.processes?.total]),
     [[state, 1]],
   );
-  assert.equal((await ask("terminate")).code, 0);
 });
 
 test("a program of another user with the title of a keeper can't keep root's list waiting, and isn't listed", async (context) => {

@@ -36,7 +36,6 @@ test("a program of root that a process of another user has started is told as le
   writeFileSync(join(own, "procman.json"), JSON.stringify({ name: "shop", processes: [web] }));
   const procman = (...args: readonly string[]): ReturnType<typeof runAs> =>
     runAs(user, [process.execPath, BIN, ...args], { cwd: own, env: { HOME: own } });
-  context.after(() => procman("terminate"));
   assert.equal((await procman("run", "--detach")).code, 0);
   const pid = await eventually(() => (existsSync(pidFile) && Number(readFileSync(pidFile, "utf8"))) || undefined);
   context.after(() => process.kill(pid, "SIGKILL"));
@@ -47,5 +46,7 @@ test("a program of root that a process of another user has started is told as le
   assert.ok(isAlive(pid));
   const [record] = JSON.parse((await procman("status", "web", "--json")).out) as ProcessRecord[];
   assert.deepEqual([record?.status, left.test(record?.reason ?? "")], ["stopped", true]);
-  assert.match((await procman("logs", "--category", "lifecycle")).out, left);
+  const lifecycle = (await procman("logs", "--category", "lifecycle")).out;
+  assert.equal((await procman("terminate")).code, 0);
+  assert.match(lifecycle, left);
 });
