@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { PACKAGE, ROOT } from "../support/product.ts";
-import { SystemdBox } from "../support/systemd-box.ts";
+import { CHECKOUT, NODE_FOLDER, SystemdBox } from "../support/systemd-box.ts";
 
 const POLL_MS = 2_000;
 const TIMEOUT_MS = 280_000;
@@ -15,7 +14,7 @@ test(`campaign of seed ${seed} under systemd: what was acknowledged holds, and n
   const box = await SystemdBox.boot();
   context.after(() => box.close());
   const program = `node --import tsx test/faults/campaign/under-systemd.ts ${seed}`;
-  const variables = `--setenv=PROCMAN_TEST_PACKAGE='${PACKAGE}' --setenv=PATH="$PATH" --property=WorkingDirectory='${ROOT}'`;
+  const variables = `--setenv=PROCMAN_TEST_PACKAGE='${NODE_FOLDER}/lib/node_modules/procman' --setenv=PATH="$PATH" --property=WorkingDirectory=${CHECKOUT}`;
   const output = "--property=StandardOutput=file:/srv/campaign --property=StandardError=inherit";
   await box.must(`systemd-run --quiet --unit=campaign-test --remain-after-exit ${variables} ${output} sh -c '${program}'`);
   const state = (): Promise<string> => box.must("systemctl show --property=SubState --value campaign-test");

@@ -1,6 +1,6 @@
 /** `procman dashboard --host`: other machines, by a real sshd and by https, in a real Chromium. */
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import type { Endpoint } from "../../src/contract/records.ts";
@@ -9,7 +9,7 @@ import { procman } from "../support/cli.ts";
 import { freePort } from "../support/free-ports.ts";
 import { answered, hostsFolder, oddHost, openedGateway } from "../support/odd-host.ts";
 import { childrenOf } from "../support/proc-files.ts";
-import { processExit } from "../support/procman-process.ts";
+import { eventually, processExit } from "../support/procman-process.ts";
 import { sshServer } from "../support/ssh-server.ts";
 import { isMissing } from "../support/system-programs.ts";
 import { closeBrowser, DashboardRig, go } from "./dashboard-rig.ts";
@@ -106,7 +106,9 @@ test("a machine that sends scripts shows none, and has neither address nor token
   const evil = await oddHost(context, answered(script, "HTTP/1.1 200 OK\r\nContent-Type: text/html"));
   const { env, folder, add, addAll } = hostsFolder(context, { evil: evil.port });
   await addAll();
-  const { port } = JSON.parse(readFileSync(join(rig.procman.stateDir, "endpoint.json"), "utf8")) as Endpoint;
+  const endpoint = join(rig.procman.stateDir, "endpoint.json");
+  await eventually(() => existsSync(endpoint) || undefined);
+  const { port } = JSON.parse(readFileSync(endpoint, "utf8")) as Endpoint;
   writeFileSync(join(folder, "good.token"), (await rig.command(["token", "--consumer", "desk"])).out, { mode: 0o600 });
   assert.equal((await add("good", `http://127.0.0.1:${port}`, "--token-file", join(folder, "good.token"))).code, 0);
   const { link } = await openedGateway(context, env, "evil,good");

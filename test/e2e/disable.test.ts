@@ -123,11 +123,11 @@ test("a disabled cluster is disabled for instances that scale, reload and the ne
     await processExit(pid);
     await ok("scale", "api", "2");
     await ok("scale", "api", "4");
-    assert.deepEqual(await instances(), ["stopped, disabled", "stopped", "created, disabled", "created, disabled"]);
+    assert.deepEqual(await instances(), ["stopped, disabled", "stopped", "stopped, disabled", "stopped, disabled"]);
   }
   writeFileSync(join(folder, "procman.json"), JSON.stringify({ name: "test", processes: [api(5)] }));
   await ok("reload");
-  assert.equal((await instances())[4], "created, disabled");
+  assert.equal((await instances())[4], "stopped, disabled");
   await ok("terminate");
   writeFileSync(join(folder, "procman.json"), JSON.stringify({ name: "test", processes: [api(6)] }));
   await ok("run", "--detach");

@@ -37,8 +37,9 @@ async function balancerPid(state: string): Promise<number> {
 }
 
 /** Pid of the balancer in the records of the keeper, each of which can be read. */
-function recordedBalancer({ folder, state }: Home): number | undefined {
-  const copy = join(folder, "journal");
+function recordedBalancer({ state }: Home): number | undefined {
+  // In the folder that it names.
+  const copy = join(state, "run/journal-copy");
   copyFileSync(join(state, "run/journal"), copy);
   return new Journal(copy, assert.fail).state.balancer.current?.pid;
 }

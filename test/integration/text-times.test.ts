@@ -48,6 +48,9 @@ const SIZE = 1_048_576;
 /** CPU time on a machine that needs `REFERENCE_MS` for a million replacements. Milliseconds. */
 const LIMIT_MS = 100;
 const REFERENCE_MS = 60;
+/** The parser of YAML is linear, too, but slow; a command of the user waits for it, no service. */
+const YAML = "files of an unknown kind, which may be YAML";
+const YAML_LIMIT_MS = 1_000;
 
 const markers = new RunMarkers("/state", "0".repeat(32));
 const specs: readonly never[] = [];
@@ -59,7 +62,6 @@ const nothing = (): void => undefined;
 const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   "env files": readEnvFile,
   "an env file with a name": (text) => readEnvFile(`A=a${text}b`),
-  "an env file with lines": (text) => readEnvFile(text.replaceAll(text.slice(0, 1), "\n")),
   "output in a terminal": (text) => printableBytes(`${text}\n`, true),
   "output in logs": (text) => printableOutput(`${text}x`, false),
   "output in logs -f with colours": (text) => new LogFormatter(true).line({ ...entry, text }),
@@ -97,15 +99,12 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   "words in foreign files": splitWords,
   "words in units": unitWords,
   units: (text) => readUnit([`[Unit]\n${text}`]),
-  "units with lines": (text) => readUnit([`[Unit]\nA=${text.replaceAll(text.slice(0, 1), "\\\n")}`]),
-  "units with directives": (text) => readUnit([`[Unit]\n${text.replace(/[\s\S]{2}/g, "A=b\n")}`]),
+  "continued lines of units": (text) => readUnit([`[Unit]\nA=${text}`]),
   "files of supervisord": (text) => readIni(`[a]\nb=${text}`),
-  "continued values of supervisord": (text) => readIni(`[a]\nb=1\n${text.replace(/[\s\S]{2}/g, " x\n")}`),
   "environments of supervisord": (text) => environmentIn(text, (plain) => [plain], nothing),
   crontabs: (text) => importCrontab(foreign(text), new ConfigurationDraft("/nowhere")),
   Procfiles: (text) => importProcfile(foreign(text), new ConfigurationDraft("/nowhere"), new Map() as never),
-  // Without what looks like data: YAML is read by a library, whose time is linear, but 1.5 s for a megabyte of errors.
-  "files of an unknown kind": (text) => recognised(foreign(text.replaceAll("{", "-"))),
+  [YAML]: (text) => recognised(foreign(text)),
   "words in lines": (text) => wrappedTo(text.slice(0, SIZE / 8), 80),
 };
 
@@ -113,7 +112,7 @@ const entry = { time: "2026-01-01T00:00:00.000Z", process: "web", severity: "inf
 
 /** Characters with a meaning somewhere, and one without; pairs of them; a random mixture. */
 const SINGLE = [...' \r\n\0\x1b"\\#=./{a1'];
-const PAIRS = ["${", "/*", '\\"', "a=", "\r ", "1.", "a='b'\n"];
+const PAIRS = ["${", "/*", '\\"', "a=", "\r ", "1.", "a='b'\n", "\\\n", "A=b\n", " x\n"];
 
 function mixed(): string {
   let [text, state] = ["", 1];
@@ -140,18 +139,18 @@ async function cpuMs(work: () => unknown): Promise<number> {
 /** How slow this machine is at present: CPU time of a linear replacement, by that of the machine for which the limit is promised. */
 async function slowness(): Promise<number> {
   const tries = [];
-  for (let count = 0; count < 5; count += 1) tries.push(await cpuMs(() => "a".repeat(SIZE).replace(/a/g, (found) => `${found}b`)));
+  for (let count = 0; count < 2; count += 1) tries.push(await cpuMs(() => "a".repeat(SIZE).replace(/a/g, (found) => `${found}b`)));
   return Math.max(1, Math.min(...tries) / REFERENCE_MS);
 }
 
 for (const [what, read] of Object.entries(READERS)) {
-  test(`${what}: a megabyte of anything is read within ${LIMIT_MS} ms`, { timeout: 120_000 }, async () => {
+  const limit = what === YAML ? YAML_LIMIT_MS : LIMIT_MS;
+  test(`${what}: a megabyte of anything is read within ${limit} ms`, { timeout: 120_000 }, async () => {
     for (const text of TEXTS) {
       let took = Number.POSITIVE_INFINITY;
       // Not the collection of garbage of earlier texts.
-      for (let tries = 0; tries < 10 && took > LIMIT_MS; tries += 1) took = Math.min(took, await cpuMs(() => read(text)));
-      if (took > LIMIT_MS)
-        assert.ok(took <= LIMIT_MS * (await slowness()), `${JSON.stringify(text.slice(0, 6))}… takes ${Math.round(took)} ms`);
+      for (let tries = 0; tries < 3 && took > limit; tries += 1) took = Math.min(took, await cpuMs(() => read(text)));
+      if (took > limit) assert.ok(took <= limit * (await slowness()), `${JSON.stringify(text.slice(0, 6))}… takes ${Math.round(took)} ms`);
     }
   });
 }

@@ -268,8 +268,18 @@ test -x "node_modules/.bin/$(sed -n 's/^CMD ."\\([^"]*\\)".*/\\1/p' block)"`,
     { block: "$ procman validate", before: "echo key > /run/secrets/api-key\nprintf 'A=1\\n# and\\nB: 2\\n' > .env" },
   ],
   "docs/export.md": [
+    ...[
+      "$ procman export --to compose",
+      "  procman export --to kubernetes",
+      "procman export --to nomad",
+      "procman export --to haproxy",
+    ].map((block) => ({ block, before: "echo key > /run/secrets/api-key" })),
     { block: "// procman.jsonc", before: "echo key > /run/secrets/api-key" },
-    { block: "procman export --to systemd --output units\nsystemd-analyze", needs: "systemd-analyze" },
+    {
+      block: "procman export --to systemd --output units\nsystemd-analyze",
+      before: "echo key > /run/secrets/api-key",
+      needs: "systemd-analyze",
+    },
   ],
   "docs/from-compose.md": [{ block: "// procman.jsonc", needs: "redis-server" }],
   "docs/groups.md": [

@@ -20,7 +20,7 @@ disk() {
   local home=$root/opt/nvm/versions/node/$("$node" --version)
   mkdir -p "$home/bin" "$home/lib/node_modules/procman"
   cp "$node" "$home/bin/node"
-  cp -r "$package/dist" "$package/package.json" "$home/lib/node_modules/procman/"
+  cp -r "$package/dist" "$package/package.json" "$package/schema.json" "$home/lib/node_modules/procman/"
   ln -s ../lib/node_modules/procman/dist/procman.cjs "$home/bin/procman"
   chown -R 0:0 "$root/opt/nvm"
   rm -rf "$root/etc/systemd/system/"*.wants "$root/etc/systemd/user/"*.wants
@@ -35,7 +35,9 @@ first() {
   mount -t sysfs sysfs "$root/sys" 2>/dev/null || mount --rbind /sys "$root/sys"
   mount -t tmpfs tmpfs "$root/run"
   mount -t tmpfs tmpfs "$root/tmp"
-  mkdir -p "$root/run/lock"
+  # The checkout may be below /tmp.
+  mkdir -p "$root/run/lock" "$root/srv/checkout"
+  mount --bind -o ro "$(dirname "$0")/../.." "$root/srv/checkout"
   mount --rbind /dev "$root/dev"
   if ! mountpoint -q "$root/sys/fs/cgroup"; then
     if grep -q '^0::' /proc/self/cgroup && [ "$(wc -l </proc/self/cgroup)" = 1 ]; then mount -t cgroup2 cgroup2 "$root/sys/fs/cgroup"; else mount -t tmpfs tmpfs "$root/sys/fs/cgroup"; fi

@@ -17,6 +17,9 @@ const NODES = "/opt/nvm/versions/node";
 /** That of the Node which is installed. */
 export const NODE_FOLDER: string = join(NODES, process.version);
 
+/** The checkout, to be read only. */
+export const CHECKOUT = "/srv/checkout";
+
 export class SystemdBox {
   readonly #folder: string;
   readonly #child: ChildProcessWithoutNullStreams;
