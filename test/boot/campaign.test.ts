@@ -6,7 +6,7 @@ import { CHECKOUT, NODE_FOLDER, SystemdBox } from "../support/systemd-box.ts";
 
 const POLL_MS = 2_000;
 const TIMEOUT_MS = 280_000;
-const { PROCMAN_FAULT_SEED: seed = String(Math.floor(Math.random() * 1e9)) } = process.env;
+const { PROCMAN_FAULT_SEED: seed = "27" } = process.env;
 
 test(`campaign of seed ${seed} under systemd: what was acknowledged holds, and nothing is lost, doubled or left behind`, {
   skip: SystemdBox.skip,

@@ -189,7 +189,8 @@ async function readStore(campaign: Campaign): Promise<void> {
     if (code !== 0) campaign.account.find("store", `procman logs ${id} ended with ${code}: ${output.slice(-300)}`);
     const entries = output
       .split("\n")
-      .filter(Boolean)
+      // Without what the command says, as of no matching entries.
+      .filter((line) => line.startsWith("{"))
       .map((line) => JSON.parse(line) as LogEntry);
     const lines = entries.map(({ category, text }) => (category === "service" ? MARK : text.replaceAll(CUT, "")));
     writeFileSync(join(campaign.places.folder, "logs", `${STORE}${id}.log`), lines.map((line) => `${line}\n`).join(""));
