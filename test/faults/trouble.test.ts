@@ -171,7 +171,7 @@ for (const what of ["run", "."] as const)
     const rig = await startRig(context, folder, [printer(folder), crasher(folder)]);
     await waitForGrowth(rig, "print");
     const { pid } = await rig.until("print", isUp);
-    rmSync(join(rig.procman.stateDir, what), { recursive: true });
+    rmSync(join(rig.procman.stateDir, what), { recursive: true, maxRetries: 10 });
     await waitForOutput(rig, /was removed; procman has recreated it/);
     await waitForGrowth(rig, "print");
     await moreRuns(rig, "crash", 3);
@@ -190,7 +190,7 @@ test("the state folder is deleted and the keeper killed at once: the logger hand
     await waitForGrowth(rig, "print");
     const { pid } = await rig.until("print", isUp);
     const before = rig.procman.parts().keeper;
-    rmSync(rig.procman.stateDir, { recursive: true });
+    rmSync(rig.procman.stateDir, { recursive: true, maxRetries: 10 });
     rig.killPart("keeper");
     await successor(rig.procman, "keeper", before);
     assert.equal((await rig.until("print", isUp)).pid, pid);
@@ -205,7 +205,7 @@ test("the state folder is deleted and procman killed at once: the next procman f
   const rig = await startRig(context, folder, [printer(folder)]);
   await waitForGrowth(rig, "print");
   const { pid } = await rig.until("print", isUp);
-  rmSync(rig.procman.stateDir, { recursive: true });
+  rmSync(rig.procman.stateDir, { recursive: true, maxRetries: 10 });
   for (const each of rig.killPart("everything")) await processExit(each);
   // A part that was killed a moment after the keeper may have started another one.
   await rig.procman.revive(500);
