@@ -12,9 +12,9 @@ const MINUTE = 60_000;
 const PHASES = [
   { folder: "test/model-wide", timeoutMs: 8 * MINUTE, concurrency: 2 },
   ...REAL.map((folder) => ({ folder, timeoutMs: 8 * MINUTE, concurrency: 2 })),
-  { folder: "test/integration", timeoutMs: 15 * MINUTE, concurrency: 2 },
+  { folder: "test/integration", timeoutMs: 20 * MINUTE, concurrency: 2 },
   { folder: "test/e2e", timeoutMs: 15 * MINUTE, concurrency: 2 },
-  { folder: "test/boot", timeoutMs: 5 * MINUTE, concurrency: 2 },
+  { folder: "test/boot", timeoutMs: 8 * MINUTE, concurrency: 2 },
   { folder: "test/dashboard", timeoutMs: 5 * MINUTE, concurrency: 1 },
   // Pages, and their blocks, run side by side.
   { folder: "test/pages", timeoutMs: 10 * MINUTE, concurrency: 1 },
