@@ -32,7 +32,9 @@ describe("the keeper is killed twice around a short run, first at", { concurrenc
         cmd: `echo $PROCMAN_RUN_ID >> runs; for n in $(seq ${LINES}); do echo $PROCMAN_RUN_ID $n; done; exit 3`,
         logger: { stdout: "logs/short.log" },
       };
-      const rig = await startRig(context as TestContext, folder, [short], { env });
+      // Its output keeps each logger until it has handed over: without anything to read, one whose keeper is gone ends by itself.
+      const lasting = { id: "lasting", cmd: "exec sleep 1000", autostart: true };
+      const rig = await startRig(context as TestContext, folder, [short, lasting], { env });
       const lines = (file: string): readonly string[] =>
         existsSync(join(folder, file)) ? readFileSync(join(folder, file), "utf8").split("\n").filter(Boolean) : [];
       for (const second of SECOND) {

@@ -8,7 +8,10 @@ import { withoutEnd } from "../../base/text-end.ts";
 
 export type StyledText = { readonly text: string; readonly style: TextStyle; readonly isControl?: true };
 
-const SPECIAL = /\x1b\[([\d;:]*)m|[\0-\x08\x0a-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/g;
+const SPECIAL =
+  /\x1b\[([\d;:]*)m|(?:(?!\x1b\[[\d;:]*m)[\0-\x08\x0a-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff])+/g;
+/** Those that have been shown so far, at most as many as SPECIAL names. */
+const PICTURES = new Map<string, string>();
 const HAS_SPECIAL = new RegExp(SPECIAL.source);
 
 /** @example styled("\u001b[31mno\u001b[0m") // [{ text: "no", style: { color: 1 } }] */
@@ -34,9 +37,15 @@ export function plainText(line: string): string {
     .join("");
 }
 
+function shown(controls: string): string {
+  return controls.replace(/./gs, (control) => PICTURES.get(control) ?? picture(control));
+}
+
 /** A control picture (U+2400 …) or the number of the character. */
-function shown(control: string): string {
-  const code = control.codePointAt(0) ?? 0;
-  if (code < 0x20) return String.fromCodePoint(0x2400 + code);
-  return code === 0x7f ? "\u2421" : `<U+${code.toString(16).toUpperCase().padStart(4, "0")}>`;
+function picture(control: string): string {
+  const code = control.charCodeAt(0);
+  const text =
+    code < 0x20 ? String.fromCharCode(0x2400 + code) : code === 0x7f ? "\u2421" : `<U+${code.toString(16).toUpperCase().padStart(4, "0")}>`;
+  PICTURES.set(control, text);
+  return text;
 }

@@ -3,12 +3,13 @@ import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Procman } from "../../../examples/kill-the-manager/managers/procman.mjs";
-import { MARK } from "../../../examples/kill-the-manager/processes.mjs";
+import { MARK, marked, within } from "../../../examples/kill-the-manager/processes.mjs";
 import { BIN } from "../../support/product.ts";
 import { PROFILE } from "./campaign-load.ts";
 import { resultOf } from "./campaign-test.ts";
 
 const UNIT = "procman-load.service";
+const SYSTEMD_MS = 10_000;
 
 class UnitProcman extends Procman {
   readonly #folder: string;
@@ -26,6 +27,14 @@ class UnitProcman extends Procman {
 
   override start(): ChildProcess {
     return spawn("systemctl", ["start", UNIT], { stdio: "inherit" });
+  }
+
+  /** The command that the unit runs when procman has ended is over, too. */
+  override async end(): Promise<ReturnType<typeof marked>> {
+    await super.end();
+    const state = (): string => execFileSync("systemctl", ["show", "--property=ActiveState", "--value", UNIT], { encoding: "utf8" }).trim();
+    await within(SYSTEMD_MS, () => ["inactive", "failed"].includes(state()));
+    return marked(this.mark);
   }
 }
 
