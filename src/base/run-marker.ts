@@ -1,7 +1,6 @@
 /**
  * `PROCMAN_RUN_ID` names one run of one slot of one state folder: `web.3@FOLDER.PROOF`. Every descendant that keeps its environment
  * carries the marker, even after it has left the process group. The proof is a keyed hash, so no other program can make a marker.
- * Markers of 0.1.0 have no proof.
  */
 import { fingerprint } from "./hash.ts";
 import { sipHash } from "./sip-hash.ts";
@@ -23,27 +22,27 @@ export class RunMarkers {
   readonly #folder: string;
   readonly #pattern: RegExp;
   readonly #variable: RegExp;
-  /** 32 hexadecimal digits, kept by the keeper; undefined: a keeper of 0.1.0 has none. */
-  key: string | undefined;
+  /** 32 hexadecimal digits, kept by the keeper. A service learns it with its snapshot. */
+  key: string;
 
-  constructor(stateDir: string, key?: string, variable: MarkerVariable = "PROCMAN_RUN_ID") {
+  constructor(stateDir: string, key: string, variable: MarkerVariable = "PROCMAN_RUN_ID") {
     this.#folder = fingerprint(stateDir);
-    this.#pattern = new RegExp(`^(.*)\\.(\\d+)@${this.#folder}(?:\\.([0-9a-f]{16}))?$`);
+    this.#pattern = new RegExp(`^(.*)\\.(\\d+)@${this.#folder}\\.([0-9a-f]{16})$`);
     this.key = key;
     this.#variable = PATTERNS[variable];
   }
 
   of(slot: string, run: number): string {
     const name = `${slot}.${run}@${this.#folder}`;
-    return this.key === undefined ? name : `${name}.${sipHash(this.key, name)}`;
+    return `${name}.${sipHash(this.key, name)}`;
   }
 
   /** The marker in this environment; undefined: it has none of this state folder. */
   in(environment: string): RunMarker | undefined {
     const [, marker] = this.#variable.exec(environment) ?? [];
-    const [, slot, digits, proof] = marker === undefined ? [] : (this.#pattern.exec(marker) ?? []);
+    const [, slot, digits] = marker === undefined ? [] : (this.#pattern.exec(marker) ?? []);
     if (slot === undefined) return undefined;
     const run = Number(digits);
-    return { slot, run, isProven: proof !== undefined && this.key !== undefined && marker === this.of(slot, run) };
+    return { slot, run, isProven: marker === this.of(slot, run) };
   }
 }

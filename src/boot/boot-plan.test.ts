@@ -122,8 +122,8 @@ test("if Yarn or pnpm has replaced procman by a version in another folder, the l
   const node = join(folder(context), "node");
   program(node, FAKE_NODE);
   for (const [root, old, next] of [
-    ["my app-1.2.3/.yarn/unplugged", "procman-npm-0.1.0-4e89398c5e", "procman-npm-0.2.0-5f9a4a9d6f"],
-    ["store/links/@/procman", "0.1.0/aa", "0.2.0/bb"],
+    ["my app-1.2.3/.yarn/unplugged", "procman-npm-1.0.0-4e89398c5e", "procman-npm-1.1.0-5f9a4a9d6f"],
+    ["store/links/@/procman", "1.0.0/aa", "1.1.0/bb"],
   ] as const) {
     const place = join(folder(context), root);
     const scriptOf = (version: string): string => join(place, version, "node_modules/procman/dist/procman.cjs");

@@ -164,8 +164,7 @@ const fieldParts = Object.fromEntries(Object.entries(PROCESS).flatMap(([name, ro
 
 const processes: Schema<readonly ProcessSpec[]> = list(openObject({ ...otherParts, ...(fieldParts as RowsWithSpec) }));
 
-/** `plugins` is optional: the first snapshots of 0.1.0 don't have it. */
-type StoredConfig = Omit<Config, "warnings" | "plugins"> & Partial<Pick<Config, "plugins">>;
+type StoredConfig = Omit<Config, "warnings">;
 
 /**
  * The configuration snapshot that a service leaves to the next one. Every member must be listed. A new required member makes
@@ -192,7 +191,7 @@ export const snapshotSchema: Schema<{ readonly config: StoredConfig; readonly le
       isOff: optional(literal(true)),
     }),
     watcher: schemaFor<WatcherSpec>({ intervalMs: number(), exts: list(string()), match: list(string()), skip: list(string()) }),
-    plugins: optional(list(plugin)),
+    plugins: list(plugin),
   }),
   leaving: processes,
 });

@@ -14,8 +14,8 @@ import { connectTo } from "./connect.ts";
 
 type Received = { readonly url: string; readonly issued: number; readonly expires: number };
 
-/** A service of 0.1.0: its endpoint.json names a port, and no Unix socket. */
-async function earlierService(context: TestContext, refusals: readonly { readonly status: number; readonly retry?: string }[] = []) {
+/** A service whose state folder takes no socket: its endpoint.json names a port alone. */
+async function portService(context: TestContext, refusals: readonly { readonly status: number; readonly retry?: string }[] = []) {
   const left = [...refusals];
   const stateDir = mkdtempSync(join(tmpdir(), "procman-connect-"));
   context.after(() => rmSync(stateDir, { recursive: true }));
@@ -32,14 +32,14 @@ async function earlierService(context: TestContext, refusals: readonly { readonl
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   const own = { pid: process.pid, startTime: processStat(process.pid)?.startTime ?? "" };
-  const endpoint: Endpoint = { hostname: "127.0.0.1", port, ...own, keeper: process.ppid, version: "0.1.0" };
+  const endpoint: Endpoint = { hostname: "127.0.0.1", port, ...own, keeper: process.ppid, version: "1.0.0" };
   writeFileSync(join(stateDir, "endpoint.json"), JSON.stringify(endpoint));
   secretIn(stateDir);
   return { client: await connectTo({ name: "shop", stateDir }), received };
 }
 
 test("a service whose endpoint.json names no Unix socket is asked at its port", async (context) => {
-  const { client, received } = await earlierService(context);
+  const { client, received } = await portService(context);
   await client.processes();
   assert.deepEqual(
     received.map(({ url }) => url),
@@ -48,7 +48,7 @@ test("a service whose endpoint.json names no Unix socket is asked at its port", 
 });
 
 test("the token of a command is good for a minute beyond the time for which the command waits", async (context) => {
-  const { client, received } = await earlierService(context);
+  const { client, received } = await portService(context);
   const now = Date.now() / 1_000;
   await client.processes();
   await client.act("web", "start");
@@ -61,7 +61,7 @@ test("the token of a command is good for a minute beyond the time for which the 
 });
 
 test("a request that a service leaves to its successor, or did not read as it stood still, is sent again", async (context) => {
-  const { client, received } = await earlierService(context, [{ status: 503, retry: "0" }, { status: 408 }]);
+  const { client, received } = await portService(context, [{ status: 503, retry: "0" }, { status: 408 }]);
   await client.act("web", "restart");
   assert.equal(received.length, 3);
 });

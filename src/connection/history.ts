@@ -84,7 +84,7 @@ async function unendedOf(stateDir: string, id: string, incidents: readonly Incid
   if (entry === undefined || Number.isNaN(pid)) return undefined;
   const from = Date.parse(entry.time) - LATE_MS;
   if (incidents.some((incident) => incident.pid === pid && Date.parse(incident.time) >= from)) return undefined;
-  const run = entry.run ?? (await latestRunOf(stateDir, id, from));
+  const { run } = entry;
   const lines = run === undefined ? [] : await lastLines(stateDir, { process: id, run, from, count: LINES });
   const booted = Math.round(Date.now() - uptime() * 1_000);
   const how = isStillThere(stateDir, id, pid) ? "runs" : booted > Date.parse(entry.time) ? "machine" : "procman";
@@ -96,12 +96,6 @@ async function unendedOf(stateDir: string, id: string, incidents: readonly Incid
     how,
     ...(how === "machine" && { booted: new Date(booted).toISOString() }),
   };
-}
-
-/** By the output, for entries of 0.1.0: they don't name the run. */
-async function latestRunOf(stateDir: string, id: string, from: number): Promise<number | undefined> {
-  const { entries } = await readLogs(stateDir, { processes: [id], categories: ["stdout", "stderr"], from, limit: 1 });
-  return entries[0]?.run;
 }
 
 /** Whether the process still exists, by its marker variable. */

@@ -12,7 +12,7 @@ export type ListedProcman = {
   readonly name: string;
   /** `no-keeper`: the keeper was killed and not replaced; the processes are running. */
   readonly status: "running" | "terminating" | "service-down" | "no-keeper";
-  /** Absent: it can't be asked, and its keeper is one of 0.1.0. */
+  /** Absent: its keeper was killed. */
   readonly configFile?: string;
   readonly stateDir: string;
   readonly user: string;

@@ -5,7 +5,7 @@ import { enumeration, integer, optional, schemaFor, string } from "../base/schem
 export type PartRecord = {
   readonly part: "keeper" | "service" | "logger" | "balancer";
   readonly pid: number;
-  /** Absent: it has not told it, as a keeper of 0.1.0. After an upgrade the keeper stays at its version. */
+  /** Absent: not known yet. After an upgrade the keeper stays at its version. */
   readonly version?: string;
   /** Private memory, as of a process; of the balancer: with its further processes. Absent on other systems than Linux. */
   readonly memoryBytes?: number;

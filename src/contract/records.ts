@@ -170,7 +170,7 @@ export type Endpoint = {
   readonly version: string;
   /** Why the API doesn't listen on its port (it is taken, say); the service runs without it. */
   readonly problem?: string;
-  /** Path of the Unix socket; absent: 0.1.0, or the folder takes no socket. */
+  /** Path of the Unix socket; absent: the folder takes no socket. */
   readonly socket?: string;
   /** The configuration wants no port. */
   readonly isOff?: true;

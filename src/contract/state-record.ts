@@ -35,16 +35,16 @@ export type StateRecord = {
   readonly profile?: string;
   /** Absent: no API is reachable. */
   readonly api?: { readonly hostname: string; readonly port: number };
-  /** How long the log and the metrics are stored; 0: not at all. Absent: a service of 0.1.0. */
-  readonly internalLogHours?: number;
+  /** How long the log and the metrics are stored; 0: not at all. */
+  readonly internalLogHours: number;
   /** Of the service. Bytes. */
   readonly memory: MemoryRecord;
   /** Of the service, since its start. 100 is one core. */
   readonly cpuPercent: number;
   readonly system: SystemRecord;
   readonly runtime: { readonly name: string; readonly version: string };
-  /** procman's own processes: keeper, service, logger, and the balancer while one is wanted. Absent: a service of 0.1.0. */
-  readonly parts?: readonly PartRecord[];
+  /** procman's own processes: keeper, service, logger, and the balancer while one is wanted. */
+  readonly parts: readonly PartRecord[];
   readonly processes: { readonly total: number } & Readonly<Partial<Record<Status, number>>>;
   /** Absent: the configuration has none. */
   readonly plugins?: readonly PluginRecord[];
@@ -92,7 +92,7 @@ export const STATE = schemaFor<StateRecord>(
         { description: "Where the API listens." },
       ),
     ),
-    internalLogHours: optional(number({ description: "How long the log and the metrics are stored; 0: not at all." })),
+    internalLogHours: number({ description: "How long the log and the metrics are stored; 0: not at all." }),
     memory: MEMORY,
     cpuPercent: number({ description: "Of the service, since its start. 100 is one core." }),
     system: SYSTEM,
@@ -100,7 +100,7 @@ export const STATE = schemaFor<StateRecord>(
       { name: string({ description: "`node`." }), version: string({ description: "Such as `24.1.0`." }) },
       { description: "Runtime of the service." },
     ),
-    parts: optional(list(PART, { description: "procman's own processes." })),
+    parts: list(PART, { description: "procman's own processes." }),
     processes: openObject(
       { total: integer({ description: "All processes." }) },
       { description: "Numbers of processes, in total and by status.", additionalProperties: integer() },

@@ -59,7 +59,7 @@ export type ToKeeper =
       readonly protocol: number;
       readonly version: string;
       readonly stateDir: string;
-      /** The configuration file; absent: it can't be read now, or a service of 0.1.0. */
+      /** The configuration file; absent: it can't be read now. */
       readonly file?: string;
       readonly captures: number;
       readonly uids?: Readonly<Record<string, number>>;
@@ -90,7 +90,7 @@ export type ToKeeper =
   | { readonly t: "sync"; readonly number: number }
   /** Whether a balancer is wanted. The service itself tells it what to serve. */
   | { readonly t: "balancer"; readonly wanted: boolean }
-  /** The listening socket of the API comes with this message; `address` as in `apiAddress`. Without it: the API listens nowhere. Sent only to a keeper whose snapshot says `keepsApi`. */
+  /** The listening socket of the API comes with this message; `address` as in `apiAddress`. Without it: the API listens nowhere. */
   | { readonly t: "listening"; readonly address?: string }
   /** The shared sockets to keep open; all others are closed. */
   | { readonly t: "sockets"; readonly wanted: readonly Listening[] }
@@ -153,14 +153,14 @@ export type FromKeeper =
       readonly notes: Readonly<Record<string, string>>;
       /** The session: the same for a keeper and those that replaced it by failover; another when a user has started procman. */
       readonly lineage: string;
-      /** It takes the listening socket of the API (`listening`) and gives it to each later service. Absent: a keeper of 0.1.0. */
-      readonly keepsApi?: true;
-      /** For the markers of runs. A keeper of 0.1.0 sends none. */
-      readonly markerKey?: string;
+      /** It takes the listening socket of the API (`listening`) and gives it to each later service. A service of 1.0.0 asks. */
+      readonly keepsApi: true;
+      /** For the markers of runs. */
+      readonly markerKey: string;
       /** Folder with a cgroup for each slot, where the machine has them. */
       readonly cgroups?: string;
     }
-  /** After each snapshot, and when another logger has started. A keeper of 0.1.0 sends none. */
+  /** After each snapshot, and when another logger has started. */
   | PartsMessage
   /** Another service takes over: drop all work, but end no process. */
   | { readonly t: "aside" }

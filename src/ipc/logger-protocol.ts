@@ -103,7 +103,7 @@ export type StyleMessage = {
   readonly store?: StoreSettings;
   /** Length of the longest id of the configuration. */
   readonly idWidth?: number;
-  /** The service sends `release` for each run that has begun. Absent: a service of 0.1.0. */
+  /** The service sends `release` for each run that has begun. Absent: no service has spoken so far. */
   readonly releases?: true;
 };
 

@@ -1,7 +1,7 @@
 /** Keeps one balancer running while one is wanted: a child, or one adopted from an earlier keeper, with its connections. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { BalancerReportMessage } from "../ipc/keeper-protocol.ts";
-import { balancerSocket, runningBalancerSocket } from "../os/balancer-socket.ts";
+import { balancerSocket } from "../os/balancer-socket.ts";
 import { signalIfThere } from "../os/process-signal.ts";
 import { isAlive, processStat } from "../os/process-stat.ts";
 import { type BalancerUpgrade, upgradeBalancer } from "./balancer-upgrade.ts";
@@ -68,7 +68,7 @@ export class BalancerProcessKeeper {
     journal()?.add({ t: "balancer-gone", pid: previous.pid });
     journal()?.flush();
     try {
-      const upgrade = await upgradeBalancer(runningBalancerSocket(this.#options.stateDir()), {
+      const upgrade = await upgradeBalancer(balancerSocket(this.#options.stateDir()), {
         argv: argv(this.#socket),
         env: environment(),
       });

@@ -130,7 +130,7 @@ export class Journal {
     const entries = (lines.at(-1) === "" ? lines.slice(0, -1) : lines).map(parseLine);
     // No process of another boot or container is alive, and its times mean nothing now.
     if (boot === undefined ? !entries.some(isOfLivingRun) : boot !== bootId()) return;
-    // The kernel gives the number of an ended PID namespace to a later one. 0.1.0 didn't write this.
+    // The kernel gives the number of an ended PID namespace to a later one.
     if (init !== undefined && init !== initStart()) return;
     // The folder was copied: the processes are those of another procman.
     if (folder !== undefined && !isMadeIn(folder, this.#stateDir)) return;

@@ -82,9 +82,10 @@ export class KeeperState {
     }
     rmSync(endingFile(stateDir), { force: true });
     this.journal = new Journal(join(run, "journal"), warn, options.deferred);
-    if (this.journal.state.marker.key === undefined) this.journal.add({ t: "marker-key", key: randomHex(MARKER_KEY_BYTES) });
-    this.#markers = new RunMarkers(stateDir, this.journal.state.marker.key);
-    this.#hookMarkers = new RunMarkers(stateDir, this.journal.state.marker.key, "PROCMAN_HOOK_ID");
+    const { key = randomHex(MARKER_KEY_BYTES) } = this.journal.state.marker;
+    if (this.journal.state.marker.key === undefined) this.journal.add({ t: "marker-key", key });
+    this.#markers = new RunMarkers(stateDir, key);
+    this.#hookMarkers = new RunMarkers(stateDir, key, "PROCMAN_HOOK_ID");
     this.captures = new Captures(run, this.journal, options.logger);
     this.#cgroups = new RunCgroups(`procman-${fingerprint(stateDir)}`, (report) => options.service.send(report));
     this.#children = this.#newChildren();
@@ -145,7 +146,7 @@ export class KeeperState {
     const { ended, notes, running } = this.journal.state;
     this.#children.restartOrders.clear();
     return {
-      ...(this.#markers.key === undefined ? {} : { markerKey: this.#markers.key }),
+      markerKey: this.#markers.key,
       running: [...running.values()].map((record) => ({ ...record, captured: this.captures.has(keyOf(record)) })),
       ended: [...ended.values()],
       notes: Object.fromEntries(notes),

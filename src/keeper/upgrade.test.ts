@@ -85,7 +85,7 @@ async function office(context: TestContext, how = "good", loggerHow = "logger"):
   });
   const sendSnapshot = (): void => {
     count += 1;
-    service.send({ t: "snapshot", running: [], ended: [], notes: {}, lineage: "" });
+    service.send({ t: "snapshot", running: [], ended: [], notes: {}, lineage: "", keepsApi: true, markerKey: "" });
   };
   const upgrade = new UpgradeRun({
     service,

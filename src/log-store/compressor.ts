@@ -10,8 +10,6 @@ import { readPart, release } from "./segment-reader.ts";
 
 /** After each block the compressor pauses for this multiple of the time it took. */
 const PAUSE_FACTOR = 3;
-/** Age after which an unfinished file of a procman 0.1.0, without a pid, belongs to a killed logger. Milliseconds. */
-const STALE_MS = 600_000;
 const WAIT_MS = 1_000;
 
 export class SegmentCompressor {
@@ -125,8 +123,7 @@ export class SegmentCompressor {
 
 /** Whether the logger that was writing the unfinished file was killed. */
 function isLeftover(file: string): boolean {
-  const pid = Number(/\.gz\.(\d+)-[0-9a-f]+\.tmp(\.index)?$/.exec(file)?.[1] ?? Number.NaN);
+  const pid = Number(/\.gz\.(\d+)-[0-9a-f]+\.tmp(\.index)?$/.exec(file)?.[1]);
   // This logger compresses one segment at a time, and is between two.
-  if (!Number.isNaN(pid)) return pid === process.pid || hasEnded(pid);
-  return Date.now() - (statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0) >= STALE_MS;
+  return pid === process.pid || hasEnded(pid);
 }

@@ -29,12 +29,11 @@ function unfinishedName(name: string): string {
   return `${name}.gz.${own}.tmp`;
 }
 
-/** Whether this is the incomplete copy of a logger that was killed. Without a pid it is that of a procman 0.1.0. */
+/** Whether this is the incomplete copy of a logger that was killed. */
 export function isLeftover(name: string): boolean {
-  if (!name.endsWith(".tmp")) return false;
-  const pid = Number(/\.gz\.(\d+)-[0-9a-f]+\.tmp$/.exec(name)?.[1] ?? process.pid);
+  const [, pid] = /\.gz\.(\d+)-[0-9a-f]+\.tmp$/.exec(name) ?? [];
   // This logger compresses one file at a time, and is between two.
-  return pid === process.pid || hasEnded(pid);
+  return pid !== undefined && (Number(pid) === process.pid || hasEnded(Number(pid)));
 }
 
 /** Atomic: the name `.gz` appears when the file is complete. */

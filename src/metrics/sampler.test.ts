@@ -23,7 +23,7 @@ function sampler(options: Partial<SamplerPorts> = {}) {
   const table: { usages: ProcessUsage[] } = { usages: [] };
   const [seen, problems]: [ReadonlyMap<string, Sample>[], string[]] = [[], []];
   const subject = new Sampler({
-    markers: new RunMarkers("/nowhere"),
+    markers: new RunMarkers("/nowhere", "0".repeat(32)),
     uidOf: () => undefined,
     roots: () => new Map([[1_000, "web"]]),
     processOf: (slot) => slot,

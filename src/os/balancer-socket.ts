@@ -7,16 +7,10 @@ import { isShort } from "./unix-socket.ts";
 
 const IN_STATE = "/run/balancer.sock";
 
-/** Where a new balancer listens: in the run folder. Without /proc, and if that path is too long for a socket, in the folder for temporary files. */
+/** Where the balancer listens: in the run folder. Without /proc, and if that path is too long for a socket, in the folder for temporary files. */
 export function balancerSocket(stateDir: string): string {
   const path = join(stateDir, IN_STATE);
   return isShort(path) || process.platform === "linux" ? path : temporarySocket(stateDir);
-}
-
-/** Where the balancer listens that runs: one of version 0.1.0 is in the folder for temporary files if its path is long. */
-export function runningBalancerSocket(stateDir: string): string {
-  const [path, earlier] = [balancerSocket(stateDir), temporarySocket(stateDir)];
-  return !isShort(path) && !isOwnSocket(path) && isOwnSocket(earlier) ? earlier : path;
 }
 
 /** The state folder of a balancer, for its title; undefined: the path doesn't tell. */

@@ -14,7 +14,7 @@ type LockClaim = {
   readonly pid: number;
   readonly startTime: string;
   readonly bootId: string;
-  /** The configuration file of the holder; 0.1.0 doesn't name it. */
+  /** The configuration file of the holder. */
   readonly file?: string;
   /** Of the keeper that a user started, and of all its replacements; 1.0.0 doesn't name it. */
   readonly lineage?: string;

@@ -30,7 +30,7 @@ function link(home: string, file: string): string {
 
 test("pnpm: the link of the project leads to the version in use; a version that is gone is replaced by it", (context) => {
   const home = join(folder(context), "node_modules");
-  const [old, next] = ["procman@0.1.0", "procman@0.2.0"].map((name) => installed(join(home, ".pnpm"), name)) as [string, string];
+  const [old, next] = ["procman@1.0.0", "procman@1.1.0"].map((name) => installed(join(home, ".pnpm"), name)) as [string, string];
   const linked = link(home, old);
   assert.deepEqual([lastingPath(old, old), currentPath(old)], [linked, old]);
   link(home, next);
@@ -42,10 +42,10 @@ test("pnpm: the link of the project leads to the version in use; a version that 
 
 test("Plug'n'Play: a version that is gone is replaced by the one beside it, not by another package", (context) => {
   const root = join(folder(context), ".yarn/unplugged");
-  const old = join(root, "procman-npm-0.1.0-4e89398c5e/node_modules/procman/dist/procman.cjs");
+  const old = join(root, "procman-npm-1.0.0-4e89398c5e/node_modules/procman/dist/procman.cjs");
   installed(root, "left-pad-npm-1.3.0-0a1b2c3d4e/node_modules/left-pad");
   assert.equal(presentPath(old), old);
-  const next = installed(root, "procman-npm-0.2.0-5f9a4a9d6f");
+  const next = installed(root, "procman-npm-1.1.0-5f9a4a9d6f");
   assert.deepEqual([presentPath(old), currentPath(old), lastingPath(next, next)], [next, next, next]);
 });
 
@@ -53,8 +53,8 @@ test("pnpm's store: when a version is gone, the newest one is found; the recorde
   const home = folder(context);
   const root = join(home, "store/links/@/procman");
   const newest = installed(root, "0.3.0/cc", 3_000);
-  const second = installed(root, "0.2.0/bb", 2_000);
-  assert.equal(presentPath(join(root, "0.1.0/aa/node_modules/procman/dist/procman.cjs")), newest);
+  const second = installed(root, "1.1.0/bb", 2_000);
+  assert.equal(presentPath(join(root, "1.0.0/aa/node_modules/procman/dist/procman.cjs")), newest);
   assert.deepEqual([presentPath(second), currentPath(second)], [second, second]);
   const linked = link(join(home, "global/node_modules"), second);
   assert.deepEqual([lastingPath(second, linked), lastingPath(newest, linked)], [linked, newest]);

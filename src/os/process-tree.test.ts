@@ -68,7 +68,7 @@ test("the marker of a process is read once in its life", () => {
   assert.deepEqual(read, [5, 6, 5]);
 });
 
-test("a marker without proof counts only for a process of procman's user or of the slot's user", async (context) => {
+test("a marker with a wrong proof counts only for a process of procman's user or of the slot's user", async (context) => {
   const markers = new RunMarkers("/state", KEY);
   const nobody = otherUser(context);
   if (nobody === undefined) return;
@@ -77,8 +77,7 @@ test("a marker without proof counts only for a process of procman's user or of t
     context.after(() => child.kill("SIGKILL"));
     return child.pid ?? 0;
   };
-  // The form of 0.1.0.
-  const plain = new RunMarkers("/state").of("web", 1000);
+  const plain = new RunMarkers("/state", "0".repeat(32)).of("web", 1000);
   const [forged, own, real] = [carrier(plain, nobody), carrier(plain), carrier(markers.of("web", 2), nobody)];
   const found = (uid?: number): readonly number[] => {
     const pids = markedProcesses(markers, (slot) => (slot === "web" ? uid : undefined)).map(({ pid }) => pid);

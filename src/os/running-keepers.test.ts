@@ -45,7 +45,7 @@ test("a state folder that others may write in names no keeper", (context) => {
   assert.equal(found(), undefined);
 });
 
-test("a lock of another process, or of 0.1.0 without a file, is taken as it is", (context) => {
+test("a lock of another process, or without a file, is taken as it is", (context) => {
   const { stateDir, found } = pretended(context);
   const lock = takeLock(stateDir);
   assert.ok("release" in lock);

@@ -20,7 +20,7 @@ export type RunningKeeper = {
   readonly uid: number;
   /** undefined: it was killed and not replaced, and its logger is left. */
   readonly pid: number | undefined;
-  /** The configuration file; undefined: a keeper of 0.1.0 doesn't tell. */
+  /** The configuration file; undefined: there is no keeper. */
   readonly file: string | undefined;
   /** When it was started, in milliseconds since 1970. */
   readonly since: number | undefined;

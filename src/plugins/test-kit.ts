@@ -139,6 +139,8 @@ const STATE: StateRecord = {
   updated: "2026-01-01T00:00:00.000Z",
   uptimeSeconds: 0,
   configFile: "",
+  internalLogHours: 24,
+  parts: [],
   memory: { rss: 1, heapTotal: 1, heapUsed: 1, external: 1 },
   cpuPercent: 0,
   system: {

@@ -12,7 +12,7 @@ export class PluginChildren implements ChildrenOfPlugins {
   readonly #sweeper: Sweeper;
 
   /** `markerKey`: of the markers of runs. */
-  constructor(stateDir: string, markerKey: string | undefined) {
+  constructor(stateDir: string, markerKey: string) {
     this.#markers = new RunMarkers(stateDir, markerKey, "PROCMAN_PLUGIN_ID");
     this.#sweeper = new Sweeper(this.#markers);
   }

@@ -197,48 +197,12 @@ test("the API listens at once on the port of the previous service, or on another
   assert.ok(other !== port && other > 0);
 });
 
-test("only a keeper that keeps the API's socket gets it; with a keeper of 0.1.0 each service binds its port anew", async (context) => {
+test("the keeper gets the API's socket, which each later service takes", async (context) => {
   const stateDir = folder(context);
   const config = configOf(stateDir, [web]);
-  const before = await stateAfterKill(context, config, "web");
-  const begun = async (snapshot: typeof before) => {
-    const started = startService(context, config, snapshot);
-    await eventually(() => (started.channel.requests("ready").length > 0 ? true : undefined));
-    return { ...started, port: endpointIn(stateDir).port };
-  };
-  const first = await begun(before);
-  assert.deepEqual(first.channel.requests("listening", "sync"), []);
-  await first.service.retire();
-  const second = await begun(before);
-  assert.equal(second.port, first.port);
-  assert.deepEqual(second.channel.requests("listening", "sync"), []);
-  await second.service.retire();
-  assert.deepEqual(second.channel.requests("listening", "sync"), [], "nor when it retires");
-  const { channel, port, tell } = await begun({ ...before, keepsApi: true });
-  assert.equal(port, first.port);
-  tell(...channel.sent.flatMap((each): FromKeeper[] => (each.t === "sync" ? [{ t: "synced", number: each.number }] : [])));
-  assert.deepEqual(
-    channel.sent.filter(({ t }) => t === "listening"),
-    [{ t: "listening", address: `api 127.0.0.1 ${port}` }],
-  );
-});
-
-test("with a keeper of 0.1.0, which an upgrade leaves in place, the log names the settings that it doesn't apply, once", async (context) => {
-  const config = configOf(folder(context), [
-    { ...web, inheritEnv: false },
-    { ...job, killMode: "leader" },
-    { id: "app", cmd: "node app.js", autostart: true, node: true },
-  ]);
-  const warned = ({ channel }: ReturnType<typeof startService>): readonly string[] =>
-    channel.printed.filter((text) => text.includes("the keeper is of an earlier version"));
-  const earlier = startService(context, config);
-  assert.deepEqual(warned(earlier), [
-    "the keeper is of an earlier version until procman is terminated and started again: " +
-      'runs that inherit all of procman\'s environment: "web"; runs whose whole process group gets each signal: "job"; ' +
-      'runs that get the message "drain" instead of "shutdown": "app"',
-  ]);
-  assert.deepEqual(warned(startService(context, config, { markerKey: "0".repeat(32) })), []);
-  assert.deepEqual(warned(startService(context, configOf(folder(context), [web, job]))), []);
+  const { channel } = startService(context, config, await stateAfterKill(context, config, "web"));
+  const listening = await eventually(() => channel.sent.find(({ t }) => t === "listening"));
+  assert.deepEqual(listening, { t: "listening", address: `api 127.0.0.1 ${endpointIn(stateDir).port}` });
 });
 
 test("a retired service holds nothing, sends nothing and decides nothing", async (context) => {

@@ -14,7 +14,6 @@ import { Supervisor } from "../supervisor/supervisor.ts";
 import { Balancing } from "./balancer/balancing.ts";
 import { SharedSockets } from "./balancer/shared-sockets.ts";
 import { ActiveConfig } from "./config/active-config.ts";
-import { EarlierKeeper } from "./earlier-keeper.ts";
 import { FileWatching } from "./file-watching.ts";
 import { ApiService } from "./http/api-server.ts";
 import type { KeeperChannel } from "./keeper-channel.ts";
@@ -86,7 +85,7 @@ export class ProcmanService {
   readonly #subsystems: readonly Subsystem[];
 
   constructor(config: Config, link: KeeperChannel, options: ServiceOptions = {}) {
-    this.#markers = new RunMarkers(config.stateDir);
+    this.#markers = new RunMarkers(config.stateDir, "");
     this.#sweeper = new Sweeper(this.#markers);
     const log = new ServiceLog(link, (slot) => this.#activeConfig.instanceOf(slot));
     const notes = new NoteStore(link);
@@ -123,7 +122,7 @@ export class ProcmanService {
     this.#api = this.#newApi(config, options.sockets);
     this.#plugins = new ServicePlugins({ ...ports, control, markers: this.#markers });
     this.#subsystems = [
-      ...[new PidFiles(ports), new Probes(ports), new ReadyFiles(ports), new MemoryLimitWatch(ports), new EarlierKeeper(ports)],
+      ...[new PidFiles(ports), new Probes(ports), new ReadyFiles(ports), new MemoryLimitWatch(ports)],
       ...[this.#balancing, this.#sockets, new FileWatching({ ...ports, rollingRestarts }), this.#plugins],
       ...[this.#shutdown, rollingRestarts, this.reloads, metrics, incidents, this.#lasting, this.#api, new IdleReport({ ...ports, stats })],
     ];
@@ -198,7 +197,7 @@ export class ProcmanService {
   }
 
   #onSnapshot(snapshot: ServiceSnapshot): void {
-    const { notes, running, lineage, keepsApi = false } = snapshot;
+    const { notes, running, lineage } = snapshot;
     const { metrics, incidents, events } = this.#reporting;
     this.#notes.load(notes, lineage);
     const { config, gone } = withGoneFiles(this.scaler.resume(this.reloads.withNotedProfile(this.config)), snapshot);
@@ -228,7 +227,7 @@ export class ProcmanService {
     for (const { slot, run, captured } of running) if (!captured) this.#activeConfig.route(slot, run);
     this.#link.flush();
     // At a first start no client connects before the first processes run; otherwise clients may be waiting.
-    this.#api.start({ isFirst: Object.keys(notes).length === 0 && running.length === 0, isKept: keepsApi }, (problem) => {
+    this.#api.start(Object.keys(notes).length === 0 && running.length === 0, (problem) => {
       if (problem !== undefined) this.#log.error(`${problem}; processes keep running`);
       // An upgrade needs no port if there was none before.
       this.#link.send({ t: "ready", ...(problem === undefined || this.#api.hadProblem ? {} : { problem }) });

@@ -53,7 +53,7 @@ test("2.7 a restart gets the next number of the process, not of its slot", () =>
   assert.deepEqual(spawner.takeRequests(), ["spawn web 1", "spawn web:2 2", "spawn web 3"]);
 });
 
-test("2.7 numbers continue after those of an earlier service, also after those of 0.1.0, which counted each slot alone", () => {
+test("2.7 numbers continue after those of an earlier service, whichever slot has the highest one", () => {
   const { spawner, process } = setup({}, { web: running(3), "web:2": running(1), "web:3": finished(7), "web:4": finished(2) });
   process.start();
   process.start();

@@ -53,7 +53,7 @@ test("every state survives JSON, with overlapping runs and planned times", () =>
   assert.equal(decodeSnapshot(newer, "web"), newer);
 });
 
-test("the note has the names that 0.1.0 gave to the phases", () => {
+test("the note keeps the names that phases had at first", () => {
   const noted = (phase: "waiting-dependents" | "cleanup" | "cleanup-kill"): unknown =>
     encodeSnapshot(webWith({ ...stop, ...child, phase, ...(phase === "waiting-dependents" ? {} : { ending: exited }) }) as ProcessSnapshot);
   assert.deepEqual(noted("waiting-dependents"), webWith({ ...stop, ...child, phase: "held" }));

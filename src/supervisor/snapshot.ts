@@ -55,7 +55,7 @@ export function snapshotOf({ slots, ...rest }: SnapshotParts): ProcessSnapshot {
   return { ...rest, slots: Object.fromEntries(slots.map(({ id, state }) => [id, state])) };
 }
 
-/** Phases whose names in a note are those of 0.1.0: a service of any version continues from the note of any other. */
+/** Phases that have other names in notes, which stay as they are: a service of any version continues from the note of any other. */
 const NOTED_PHASES = { "waiting-dependents": "held", cleanup: "sweep", "cleanup-kill": "sweep-kill" } as const;
 type NotedPhase = keyof typeof NOTED_PHASES;
 const PHASES = new Map<string, NotedPhase>(Object.entries(NOTED_PHASES).map(([phase, note]) => [note, phase as NotedPhase]));

@@ -28,7 +28,7 @@ function announce(state: string, keeper: number, port: number): void {
   const path = join(state, "endpoint.json");
   const startTime = processStat(process.pid)?.startTime ?? "";
   writeFileSync(join(state, "secret"), Buffer.alloc(32, "secret"));
-  writeFileSync(`${path}.tmp`, JSON.stringify({ hostname: "127.0.0.1", port, pid: process.pid, startTime, keeper, version: "0.1.0" }));
+  writeFileSync(`${path}.tmp`, JSON.stringify({ hostname: "127.0.0.1", port, pid: process.pid, startTime, keeper, version: "1.0.0" }));
   renameSync(`${path}.tmp`, path);
 }
 

@@ -8,8 +8,8 @@ import { fakeKeeper } from "../support/fake-keeper.ts";
 import { isAlive } from "../support/procman-process.ts";
 import { BIN } from "../support/product.ts";
 
-const SERVICE = { part: "service", from: "0.1.0", to: "0.2.0", ok: true, ms: 120 };
-const LOGGER = { part: "logger", from: "0.1.0", to: "0.2.0", ok: true, ms: 80 };
+const SERVICE = { part: "service", from: "1.0.0", to: "1.1.0", ok: true, ms: 120 };
+const LOGGER = { part: "logger", from: "1.0.0", to: "1.1.0", ok: true, ms: 80 };
 
 async function runUpgrade(context: TestContext, report: object, ...args: readonly string[]) {
   const { folder, state } = homeOf(context, []);
@@ -21,12 +21,12 @@ async function runUpgrade(context: TestContext, report: object, ...args: readonl
 }
 
 test("upgrade prints a line for each replaced component; the keeper stays", async (context) => {
-  const { code, out, err } = await runUpgrade(context, { ok: true, keeper: "0.1.0", steps: [SERVICE, LOGGER] });
+  const { code, out, err } = await runUpgrade(context, { ok: true, keeper: "1.0.0", steps: [SERVICE, LOGGER] });
   assert.deepEqual(
     { code, out, err },
     {
       code: 0,
-      out: "service  0.1.0 → 0.2.0  replaced in 120 ms\nlogger   0.1.0 → 0.2.0  replaced in 80 ms\nkeeper   0.1.0          stays\n",
+      out: "service  1.0.0 → 1.1.0  replaced in 120 ms\nlogger   1.0.0 → 1.1.0  replaced in 80 ms\nkeeper   1.0.0          stays\n",
       err: "",
     },
   );
@@ -34,24 +34,24 @@ test("upgrade prints a line for each replaced component; the keeper stays", asyn
 
 test("upgrade prints a notice of the keeper, which is no failure", async (context) => {
   const notice = "the keeper is older than this version wants; restart procman when it suits you";
-  const { code, err } = await runUpgrade(context, { ok: true, keeper: "0.1.0", steps: [SERVICE], notice });
+  const { code, err } = await runUpgrade(context, { ok: true, keeper: "1.0.0", steps: [SERVICE], notice });
   assert.deepEqual({ code, err }, { code: 0, err: `procman: ${notice}\n` });
 });
 
 test("if a component could not be replaced, upgrade prints the reason and that the old one keeps running; exit code 1", async (context) => {
   const steps = [SERVICE, { ...LOGGER, ok: false, problem: "it ended with exit code 70" }];
-  const { code, out, err } = await runUpgrade(context, { ok: false, keeper: "0.1.0", steps });
+  const { code, out, err } = await runUpgrade(context, { ok: false, keeper: "1.0.0", steps });
   assert.equal(code, 1);
   assert.match(out, /^logger +0\.1\.0 → 0\.2\.0 +not replaced; the old one keeps running$/m);
-  assert.equal(err, "procman: Cannot upgrade the logger to 0.2.0: it ended with exit code 70; the old one keeps running\n");
+  assert.equal(err, "procman: Cannot upgrade the logger to 1.1.0: it ended with exit code 70; the old one keeps running\n");
 });
 
 test("upgrade --json prints the report; the request names Node and the folder of the programs", async (context) => {
-  const { code, out } = await runUpgrade(context, { ok: true, keeper: "0.1.0", steps: [SERVICE] }, "--json");
+  const { code, out } = await runUpgrade(context, { ok: true, keeper: "1.0.0", steps: [SERVICE] }, "--json");
   assert.equal(code, 0);
   const { request, ...report } = JSON.parse(out);
   assert.deepEqual(request, { id: report.id, node: process.execPath, folder: realpathSync(dirname(BIN)) });
-  assert.deepEqual(report, { id: report.id, ok: true, keeper: "0.1.0", steps: [SERVICE] });
+  assert.deepEqual(report, { id: report.id, ok: true, keeper: "1.0.0", steps: [SERVICE] });
 });
 
 test("upgrade reports at once that the keeper ended without an answer", async (context) => {

@@ -1,11 +1,12 @@
-/** From procman 0.1.0 to this version while everything runs: docs/reliability.md. The fixture is the packed 0.1.0, its programs alone. */
+/** From the last release to this version while everything runs: docs/reliability.md. The fixture is the packed 1.0.0, its programs alone. */
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { Endpoint, ProcessRecord } from "../../src/contract/records.ts";
 import type { UpgradeReport } from "../../src/ipc/upgrade-protocol.ts";
+import type { PartName } from "../../src/os/part-title.ts";
 import { homeOf, keeperIn, type Outcome } from "../support/cli.ts";
 import { DRAINING_SERVER, LoadGenerator } from "../support/cluster-rig.ts";
 import { freePort, freeRange } from "../support/free-ports.ts";
@@ -27,15 +28,15 @@ process.on("SIGTERM", () => { writeFileSync("count", String(n)); process.exit(0)
   setTimeout(print, 5);
 })();`;
 
-function install010(folder: string): Version {
-  execFileSync("tar", ["-xzf", join(ROOT, "test/fixtures/procman-0.1.0.tgz"), "-C", folder]);
+function installRelease(folder: string): Version {
+  execFileSync("tar", ["-xzf", join(ROOT, "test/fixtures/procman-1.0.0.tgz"), "-C", folder]);
   const dist = join(folder, "package/dist");
   return { bin: join(dist, "procman.cjs"), folder: dist };
 }
 
 type Running = { readonly folder: string; readonly state: string; readonly old: Version; readonly load: LoadGenerator };
 
-async function running010(context: TestContext): Promise<Running> {
+async function runningRelease(context: TestContext): Promise<Running> {
   const [commonPort, startPort] = [await freePort(), await freeRange()];
   const { folder, state } = homeOf(context, [
     { id: "printer", cmd: "node printer.js", autostart: true, logger: { stdout: "printer.log" } },
@@ -45,7 +46,7 @@ async function running010(context: TestContext): Promise<Running> {
     { id: "blocked", cmd: "sleep 1000", autostart: true },
   ]);
   writeFileSync(join(folder, "printer.js"), PRINTER);
-  const old = install010(folder);
+  const old = installRelease(folder);
   const { code, err } = await run(old, folder, "run", "--detach");
   assert.ok(code === 0 || /broken/.test(err), err);
   for (const action of ["stop", "block"]) assert.equal((await run(old, folder, action, "blocked")).code, 0);
@@ -62,6 +63,20 @@ async function pidsBy(installed: Version, folder: string): Promise<Readonly<Reco
   return Object.fromEntries(records.flatMap(({ id, pid }) => (pid === undefined || id === "job" ? [] : [[id, pid]])));
 }
 
+function pidOf(part: PartName, state: string): number | undefined {
+  const keeper = keeperIn(state);
+  if (part === "keeper") return keeper > 1 ? keeper : undefined;
+  const found = spawnSync("pgrep", ["--parent", String(keeper), "--full", `^procman.*: ${part}`], { encoding: "utf8" }).stdout.trim();
+  return found === "" ? undefined : Number(found);
+}
+
+async function killPart(part: PartName, state: string): Promise<void> {
+  const pid = pidOf(part, state) ?? assert.fail(part);
+  process.kill(pid, "SIGKILL");
+  await processExit(pid);
+  await eventually(() => pidOf(part, state));
+}
+
 async function servesMore(load: LoadGenerator): Promise<void> {
   const { requests } = load;
   await eventually(() => (load.requests > requests + 50 ? true : undefined));
@@ -74,8 +89,8 @@ function checkLines(folder: string, { out }: Outcome): void {
     if (line !== `line ${index + 1} é`) assert.fail(`line ${index + 1} is ${JSON.stringify(line)}`);
 }
 
-test("0.1.0 is upgraded under load, then its keeper is killed: no process restarts, no request fails, no line is lost", async (context) => {
-  const { folder, state, old, load } = await running010(context);
+test("1.0.0 is upgraded under load, then its service and its keeper are killed: no process restarts, no request fails, no line is lost", async (context) => {
+  const { folder, state, old, load } = await runningRelease(context);
   const before = await pidsBy(old, folder);
   assert.deepEqual(Object.keys(before), ["printer", "web-1", "web-2"]);
   const upgraded = await run(CURRENT, folder, "upgrade", "--json");
@@ -83,17 +98,15 @@ test("0.1.0 is upgraded under load, then its keeper is killed: no process restar
   const { steps } = JSON.parse(upgraded.out) as UpgradeReport;
   assert.deepEqual(
     steps.map(({ part, from, to, ok }) => [part, from, to, ok]),
-    ["service", "logger", "balancer"].map((part) => [part, "0.1.0", NUMBER, true]),
+    ["service", "logger", "balancer"].map((part) => [part, "1.0.0", NUMBER, true]),
   );
   await servesMore(load);
   assert.deepEqual(await pidsBy(CURRENT, folder), before);
-  const keeper = keeperIn(state);
-  assert.ok(keeper > 1);
-  process.kill(keeper, "SIGKILL");
-  await processExit(keeper);
-  await eventually(() => keeperIn(state) || undefined);
-  await servesMore(load);
-  assert.deepEqual(await pidsBy(CURRENT, folder), before);
+  for (const part of ["service", "keeper"] as const) {
+    await killPart(part, state);
+    await servesMore(load);
+    assert.deepEqual(await pidsBy(CURRENT, folder), before);
+  }
   const parts = JSON.parse((await run(CURRENT, folder, "status", "--json", "blocked")).out) as ProcessRecord | readonly ProcessRecord[];
   assert.equal([parts].flat()[0]?.blocked, true, "what was asked for is not forgotten");
   const endpoint = JSON.parse(readFileSync(join(state, "endpoint.json"), "utf8")) as Endpoint;
@@ -105,16 +118,11 @@ test("0.1.0 is upgraded under load, then its keeper is killed: no process restar
   checkLines(folder, ended);
 });
 
-test("all parts of 0.1.0 are killed at once: this version adopts its processes, with what was asked for", async (context) => {
-  const { folder, state, old, load } = await running010(context);
+test("all parts of 1.0.0 are killed at once: this version adopts its processes, with what was asked for", async (context) => {
+  const { folder, state, old, load } = await runningRelease(context);
   await load.stop();
   const before = await pidsBy(old, folder);
-  const keeper = keeperIn(state);
-  const others = execFileSync("pgrep", ["--parent", String(keeper), "--full", "^procman"], { encoding: "utf8" })
-    .trim()
-    .split("\n");
-  assert.equal(others.length, 3, "service, logger, balancer");
-  const parts = [keeper, ...others.map(Number)];
+  const parts = (["keeper", "service", "logger", "balancer"] as const).map((part) => pidOf(part, state) ?? assert.fail(part));
   // Stopped first, so that none of them replaces another.
   for (const signal of ["SIGSTOP", "SIGKILL"]) for (const pid of parts) process.kill(pid, signal);
   for (const pid of parts) await processExit(pid);
@@ -122,6 +130,10 @@ test("all parts of 0.1.0 are killed at once: this version adopts its processes, 
   assert.ok(code === 0 || /broken/.test(err), err);
   assert.deepEqual(await pidsBy(CURRENT, folder), before);
   assert.ok(keeperIn(state) > 1);
+  for (const part of ["logger", "balancer"] as const) {
+    await killPart(part, state);
+    assert.deepEqual(await pidsBy(CURRENT, folder), before);
+  }
   const ended = await run(CURRENT, folder, "terminate");
   assert.equal(ended.code, 0, ended.err);
   // What a killed logger had read may be lost, not what comes later.

@@ -20,7 +20,9 @@ async function record(folder: string): Promise<ProcessRecord> {
 }
 
 /** As any user can write it with the path of the state folder. */
-const forged = (state: string, run: number): NodeJS.ProcessEnv => ({ PROCMAN_RUN_ID: new RunMarkers(state).of("web", run) });
+const forged = (state: string, run: number): NodeJS.ProcessEnv => ({
+  PROCMAN_RUN_ID: new RunMarkers(state, "0".repeat(32)).of("web", run),
+});
 
 test("a process of another user is never taken for a run, neither at a first start nor after a crash", async (context) => {
   const nobody = otherUser(context);

@@ -63,7 +63,7 @@ function planted(context: TestContext, nobody: OtherUser, pid: number): { readon
   writeFileSync(join(state, "lock.1"), JSON.stringify(identity(pid)), { mode: 0o644 });
   writeFileSync(
     join(state, "endpoint.json"),
-    JSON.stringify({ ...identity(pid), keeper: pid, hostname: "127.0.0.1", port: 9, version: "0.1.0" }),
+    JSON.stringify({ ...identity(pid), keeper: pid, hostname: "127.0.0.1", port: 9, version: "1.0.0" }),
   );
   symlinkSync(secret, join(state, "upgrade.json"));
   symlinkSync(secret, join(state, "secret"));

@@ -112,7 +112,17 @@ export class Machine {
     this.isOpen = true;
     this.#prepared.clear();
     const alive = [...running.values()].map((record) => ({ ...record, captured: true }));
-    this.toService.push([{ t: "snapshot", running: alive, ended: [...ended.values()], notes: Object.fromEntries(notes), lineage: "" }]);
+    this.toService.push([
+      {
+        t: "snapshot",
+        running: alive,
+        ended: [...ended.values()],
+        notes: Object.fromEntries(notes),
+        lineage: "",
+        keepsApi: true,
+        markerKey: "",
+      },
+    ]);
   }
 
   #signal(key: RunKey, signal: Signal): void {

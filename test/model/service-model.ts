@@ -70,7 +70,7 @@ export class Service {
       },
       request: (): Omit<SpawnRequest, "slot" | "run"> => ({ argv: [], cwd: "/", env: {} }),
       isKnownInAdvance: () => true,
-      markers: new RunMarkers("/model"),
+      markers: new RunMarkers("/model", "0".repeat(32)),
       uidOf: () => undefined,
       drains: () => undefined,
       occupied: () => undefined,

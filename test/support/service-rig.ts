@@ -19,8 +19,16 @@ class Channel extends EventEmitter {
   readonly connected = true;
   readonly batches: ToKeeper[][] = [];
 
-  send(messages: readonly ToKeeper[]): boolean {
+  #hasSocket = false;
+
+  /** The keeper answers that it has a socket; all other answers are the test's. */
+  send(messages: readonly ToKeeper[], socket?: object | (() => void)): boolean {
     this.batches.push([...(JSON.parse(JSON.stringify(messages)) as ToKeeper[])]);
+    this.#hasSocket ||= typeof socket === "object";
+    const answers = messages.flatMap((each) => (each.t === "sync" ? { t: "synced", number: each.number } : []));
+    if (!this.#hasSocket || answers.length === 0) return true;
+    this.#hasSocket = false;
+    setImmediate(() => this.emit("message", answers));
     return true;
   }
 
@@ -75,7 +83,7 @@ export function startService(context: TestContext, config: Config, snapshot: Sna
   context.after(() => inTime(service.retire(), { what: "the service's end" }));
   void service.listen();
   channel.batches.length = 0;
-  tell({ t: "snapshot", running: [], ended: [], notes: {}, lineage: "7 500", ...snapshot });
+  tell({ t: "snapshot", running: [], ended: [], notes: {}, lineage: "7 500", keepsApi: true, markerKey: "0".repeat(32), ...snapshot });
   return { service, channel, tell, batchOf };
 }
 

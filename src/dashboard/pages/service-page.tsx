@@ -27,7 +27,7 @@ export function ServicePage(): JSX.Element {
             <ServiceCard state={state} now={now} />
             <MachineCard state={state} />
           </div>
-          <PartTable parts={state.parts ?? []} />
+          <PartTable parts={state.parts} />
           <PluginTable plugins={state.plugins ?? []} now={now} />
         </>
       )}

@@ -9,7 +9,7 @@ import {
   isAnswer,
   type ToBalancer,
 } from "../../ipc/balancer-protocol.ts";
-import { isOwnSocket, runningBalancerSocket } from "../../os/balancer-socket.ts";
+import { balancerSocket, isOwnSocket } from "../../os/balancer-socket.ts";
 import { connectUnix } from "../../os/unix-socket.ts";
 
 /** Pauses between attempts to connect: fast ones for the first second, then slow ones. Milliseconds. */
@@ -71,7 +71,7 @@ export class BalancerClient {
   }
 
   #connect(): void {
-    const path = runningBalancerSocket(this.#options.stateDir);
+    const path = balancerSocket(this.#options.stateDir);
     const socket = isOwnSocket(path) ? attempt(() => connectUnix(path)) : undefined;
     if (socket === undefined) return this.#reconnectLater();
     // What can't be understood comes from no balancer: another attempt follows.

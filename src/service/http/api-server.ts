@@ -48,8 +48,6 @@ export class ApiService implements Subsystem {
   readonly #unix: UnixListener;
   #unixOpened: Promise<void> | undefined;
   readonly #kept: KeptSocket;
-  /** The keeper takes the listening socket. */
-  #isKept = false;
   readonly #credentials: Credentials;
   readonly #certificate: TlsCertificate | undefined;
   /** Tokens of processes, by id, made with the present secret. */
@@ -102,10 +100,9 @@ export class ApiService implements Subsystem {
 
   /**
    * `done` gets the reason if the API can't be served; supervision continues. `isFirst`: nothing ran before; loading is delayed until a
-   * client connects, or 300 ms. `isKept`: the keeper takes the listening socket.
+   * client connects, or 300 ms.
    */
-  start({ isFirst, isKept }: { readonly isFirst: boolean; readonly isKept: boolean }, done: (problem?: string) => void): void {
-    this.#isKept = isKept;
+  start(isFirst: boolean, done: (problem?: string) => void): void {
     this.#done = (why) => done(why === undefined ? undefined : `Cannot serve the API at ${this.#address}: ${why}`);
     void this.#listen();
     this.#unixOpened = this.#openUnix();
@@ -155,7 +152,7 @@ export class ApiService implements Subsystem {
     this.#closed = true;
     removeEndpoint(this.#ports.config.stateDir);
     this.#unix.remove();
-    if (this.#isKept) this.#kept.drop();
+    this.#kept.drop();
   }
 
   /** The state folder was removed, with secret and endpoint. */
@@ -196,13 +193,13 @@ export class ApiService implements Subsystem {
   async #open(): Promise<number | undefined> {
     const { hostname, port, isOff } = this.#ports.config.api;
     if (isOff) {
-      if (this.#isKept) this.#kept.release();
+      this.#kept.release();
       return undefined;
     }
     this.#certificate?.check();
     const fd = this.#kept.take(hostname, [port ?? this.#previousPort]);
     if (fd !== undefined) return this.#listener.openKept(fd);
-    const isDropped = this.#isKept && this.#kept.drop();
+    const isDropped = this.#kept.drop();
     return this.#listener.open(hostname, port, isDropped ? (port ?? this.#previousPort) : this.#previousPort);
   }
 
@@ -231,7 +228,7 @@ export class ApiService implements Subsystem {
 
   #give(): void {
     const { handle } = this.#listener;
-    if (this.#isKept && this.#port !== undefined && this.#problem === undefined && handle !== undefined)
+    if (this.#port !== undefined && this.#problem === undefined && handle !== undefined)
       this.#kept.give(this.#ports.config.api.hostname, this.#port, handle);
   }
 
@@ -249,7 +246,6 @@ export class ApiService implements Subsystem {
       ...{ hostname, port: this.#port ?? port, pid: process.pid, startTime, keeper, version: VERSION },
       ...(socket === undefined ? {} : { socket }),
       ...(config.api.tls && { tls: true }),
-      // Commands of 0.1.0 show the problem.
       ...(config.api.isOff ? { isOff: true, problem: OFF } : this.#problem === undefined ? {} : { problem: this.#problem }),
     };
     return this.#endpoint;

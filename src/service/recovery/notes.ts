@@ -137,7 +137,7 @@ const pluginThreads = openObject({ at: number() });
 
 const CODECS: { readonly [Name in NoteName]: Codec<Contents[Name]> } = {
   ":config": { encode: writeConfigSnapshot, decode: readConfigSnapshot },
-  ":rolls": forAnySession({
+  ":rolls": plain({
     encode: (restarts) => ({ rolls: restarts.map(storedOf) }),
     decode: ({ rolls }) => (Array.isArray(rolls) ? rolls.filter((each) => matches(each, storedRestart)).map(restartOf) : undefined),
   }),
@@ -151,7 +151,7 @@ const CODECS: { readonly [Name in NoteName]: Codec<Contents[Name]> } = {
     }),
     decode: (value) => (matches(value, storedRollout) ? rolloutOf(value) : undefined),
   }),
-  ":scale": forAnySession({
+  ":scale": plain({
     encode: (scales) => ({
       scales: Object.fromEntries([...scales].map(([id, { desired, configured }]) => [id, { to: desired, of: configured }])),
     }),
@@ -160,7 +160,7 @@ const CODECS: { readonly [Name in NoteName]: Codec<Contents[Name]> } = {
       return new Map(Object.entries(value.scales).map(([id, { to, of }]) => [id, { desired: to, configured: of }]));
     },
   }),
-  ":profile": forAnySession({
+  ":profile": plain({
     encode: (content) => content,
     decode: (value) => (matches(value, profileState) ? { profile: value.profile, ofRun: value.ofRun } : undefined),
   }),
@@ -328,11 +328,6 @@ function perSession<Content>({ encode, decode }: ValueCodec<Content>): Codec<Con
     decode: (note, lineage) =>
       plain({ encode, decode: (value) => (value.lineage === lineage ? decode(value) : undefined) }).decode(note, ""),
   };
-}
-
-/** With the session, because procman 0.1.0 reads no other note. */
-function forAnySession<Content>({ encode, decode }: ValueCodec<Content>): Codec<Content> {
-  return { encode: perSession({ encode, decode }).encode, decode: plain({ encode, decode }).decode };
 }
 
 function parsed(note: string): unknown {

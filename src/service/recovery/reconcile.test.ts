@@ -41,7 +41,7 @@ function reconciled(
   config: Config,
   { notes = {}, running = [], ended = [] }: { notes?: Record<string, string>; running?: Seen[]; ended?: EndReport[] },
 ): RecoveredState {
-  return reconcile({ notes, running, ended }, config);
+  return reconcile({ notes, running, ended, keepsApi: true, markerKey: "" }, config);
 }
 
 const ids = (list: readonly { readonly id: string }[]): readonly string[] => list.map(({ id }) => id);

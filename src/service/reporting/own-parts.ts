@@ -9,7 +9,7 @@ import { ownMemory } from "../../os/process-usage.ts";
 export class OwnParts {
   readonly #keeper: number;
   readonly #balancer: () => BalancerIdentity | undefined;
-  /** What the keeper has told; undefined: nothing so far, or it is of 0.1.0. */
+  /** What the keeper has told; undefined: nothing so far. */
   #told: PartsMessage | undefined;
 
   /** `keeper`: its pid. `balancer`: undefined while none answers. */

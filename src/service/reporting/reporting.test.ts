@@ -87,7 +87,7 @@ function watched(
       notes: store,
       supervisor: () => supervisor,
       config: () => config,
-      markers: new RunMarkers(config.stateDir),
+      markers: new RunMarkers(config.stateDir, "0".repeat(32)),
     },
     logProblemOf: (of) => log.problemOf(of),
     report: (problem) => problems.push(problem),

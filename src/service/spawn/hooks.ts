@@ -68,12 +68,12 @@ export class HookRunner {
 
   constructor(ports: HookPorts) {
     this.#ports = ports;
-    this.#markers = new RunMarkers(ports.stateDir, undefined, "PROCMAN_HOOK_ID");
+    this.#markers = new RunMarkers(ports.stateDir, "", "PROCMAN_HOOK_ID");
     this.#sweeper = new Sweeper(this.#markers);
   }
 
   /** `key`: of the markers of runs. */
-  load(key: string | undefined): void {
+  load(key: string): void {
     this.#markers.key = key;
   }
 
