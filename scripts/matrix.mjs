@@ -26,6 +26,7 @@ const CORE = [
   "test/integration/balancer-process.test.ts",
   "test/integration/sharing.test.ts",
   "test/integration/node-drain.test.ts",
+  "test/integration/client-addresses.test.ts",
   "test/integration/logs.test.ts",
   "test/e2e/installed.test.ts",
   "test/e2e/node-flags.test.ts",

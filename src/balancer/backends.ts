@@ -91,6 +91,9 @@ export class Backend implements BackendCandidate {
   refused = 0;
   bytesIn = 0;
   bytesOut = 0;
+  proxyToken: string | undefined;
+  /** Its program reads headers with its token; undefined: it was not asked yet. */
+  readsHeader: boolean | undefined;
 
   constructor(id: string, port: number) {
     this.id = id;
@@ -108,7 +111,12 @@ export class Backend implements BackendCandidate {
     return !this.isForeign;
   }
 
-  update({ state, port, pid, uid }: BackendSpec): void {
+  /** To ask whether it reads headers. */
+  get question(): string | undefined {
+    return this.readsHeader === undefined ? this.proxyToken : undefined;
+  }
+
+  update({ state, port, pid, uid, proxyToken }: BackendSpec): void {
     const isNewProcess = pid !== undefined && this.#pid !== undefined && pid !== this.#pid;
     if (pid !== this.#pid || port !== this.port)
       this.#ownership =
@@ -118,9 +126,12 @@ export class Backend implements BackendCandidate {
       this.isForeign = false;
       this.version += 1;
     }
+    // A former balancer doesn't know the process any more.
+    if (pid !== undefined && pid !== this.#pid) this.readsHeader = undefined;
     this.state = state;
     this.port = port;
     this.#pid = pid;
+    this.proxyToken = proxyToken;
   }
 
   report(): BackendReport {

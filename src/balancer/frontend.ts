@@ -39,6 +39,7 @@ export class Frontend {
   readonly #connections = new Map<ProxiedConnection, Backend>();
   readonly #attempts = new Set<ConnectAttempt>();
   readonly #changed: () => void;
+  #needsAddress = false;
 
   constructor(front: Front, { tcp, turn, changed }: FrontendOptions) {
     this.#front = front;
@@ -63,6 +64,8 @@ export class Frontend {
   apply(front: Front): void {
     this.#front = front;
     this.#backends.set(front.strategy, front.backends, front.maxConnections);
+    this.#needsAddress =
+      front.strategy === "ip-hash" || front.proxyProtocol || front.backends.some(({ proxyToken }) => proxyToken !== undefined);
     this.#healthCheck.usesHeader = front.proxyProtocol;
     if (front.closed === true) this.#queue.close();
     this.#queue.admit();
@@ -80,10 +83,9 @@ export class Frontend {
   }
 
   accept(client: TcpHandle): void {
-    const { strategy, proxyProtocol } = this.#front;
     const peer: { address?: string; port?: number } = {};
     // Without an address the client has already gone.
-    if ((strategy === "ip-hash" || proxyProtocol) && client.getpeername(peer) < 0) return client.close();
+    if (this.#needsAddress && client.getpeername(peer) < 0) return client.close();
     const { address = "", port = 0 } = peer;
     this.#place(new PendingClient(client, address, port));
   }
@@ -163,7 +165,7 @@ export class Frontend {
     this.#backends.connected(backend);
     const { head: sent } = pending;
     backend.bytesIn += sent?.length ?? 0;
-    const header = this.#front.proxyProtocol ? [this.#header(pending)] : [];
+    const header = this.#front.proxyProtocol || backend.readsHeader === true ? [this.#header(pending, backend)] : [];
     const head = sent === undefined ? header[0] : Buffer.concat([...header, sent]);
     this.#connect({ client: pending.client, backend: socket }, backend).begin(head);
   }
@@ -178,11 +180,11 @@ export class Frontend {
     return connection;
   }
 
-  #header(pending: PendingClient): Buffer {
+  #header(pending: PendingClient, { proxyToken }: Backend): Buffer {
     const at: { address?: string; port?: number } = {};
     pending.client.getsockname(at);
     const { address = this.#front.hostname, port = this.#front.port } = at;
-    return proxyHeader(pending, { address, port });
+    return proxyHeader(pending, { address, port }, proxyToken);
   }
 
   #onAccepts(backend: Backend): void {

@@ -1,5 +1,6 @@
 /** Connects to backends that get no connections, to find out when they accept again. */
 import type { Backend, Backends } from "./backends.ts";
+import { HeaderQuestion } from "./header-question.ts";
 import { localHeader } from "./proxy-protocol.ts";
 import { isToItself, type Tcp, type TcpHandle } from "./tcp-handle.ts";
 
@@ -33,6 +34,8 @@ export class HealthCheck {
   readonly #pending = new Map<Backend, Attempt>();
   /** Backends whose port another program has, and when they are checked again. */
   readonly #foreign = new Map<Backend, number>();
+  /** To backends that have accepted: whether they read headers. */
+  readonly #questions = new Map<Backend, HeaderQuestion>();
   #timer: NodeJS.Timeout | undefined;
   #checks = 0;
   #start = 0;
@@ -55,7 +58,9 @@ export class HealthCheck {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     for (const { socket } of this.#pending.values()) socket.close();
+    for (const question of this.#questions.values()) question.close();
     this.#pending.clear();
+    this.#questions.clear();
   }
 
   #arm(): void {
@@ -77,8 +82,16 @@ export class HealthCheck {
       this.#pending.delete(backend);
       socket.close();
     }
+    for (const [backend, question] of this.#questions) {
+      if (!question.isClosed && question.version === backend.version) continue;
+      this.#questions.delete(backend);
+      question.close();
+    }
     for (const [backend, until] of this.#foreign) if (now >= until || !backend.isForeign) this.#foreign.delete(backend);
-    const unproven = this.#backends.unproven.filter((backend) => !this.#pending.has(backend) && !this.#foreign.has(backend));
+    const isAsked = (backend: Backend): boolean => backend.question !== undefined && this.#questions.has(backend);
+    const unproven = this.#backends.unproven.filter(
+      (backend) => !this.#pending.has(backend) && !this.#foreign.has(backend) && !isAsked(backend),
+    );
     // With more than one batch, the batches take turns.
     const start = unproven.length > BATCH ? this.#start++ * BATCH : 0;
     for (let step = 0; step < Math.min(BATCH, unproven.length); step++)
@@ -94,13 +107,29 @@ export class HealthCheck {
       // Otherwise it was given up, and closed.
       if (this.#pending.get(backend) !== attempt) return;
       this.#pending.delete(backend);
-      const accepts = status === 0 && !isToItself(socket, port);
       const isCurrent = backend.version === version && backend.state === "up" && backend.isOut;
-      if (accepts && isCurrent && !backend.isItself) return this.#onForeign(backend, socket);
-      if (accepts && this.usesHeader) this.#tcp.write(socket, localHeader());
-      socket.close();
-      if (accepts && isCurrent) this.#on.accepts(backend);
+      if (status === 0 && !isToItself(socket, port) && isCurrent) this.#onAccepted(backend, socket);
+      else socket.close();
     });
+  }
+
+  #onAccepted(backend: Backend, socket: TcpHandle): void {
+    const { question, proxyToken } = backend;
+    if (!backend.isItself) return this.#onForeign(backend, socket);
+    if (!this.usesHeader && question !== undefined) return this.#ask(backend, question, socket);
+    if (this.usesHeader) this.#tcp.write(socket, localHeader(proxyToken));
+    socket.close();
+    this.#on.accepts(backend);
+  }
+
+  #ask(backend: Backend, token: string, socket: TcpHandle): void {
+    const { version } = backend;
+    const answered = (readsHeader: boolean): void => {
+      if (backend.version !== version) return;
+      backend.readsHeader = readsHeader;
+      if (backend.isOut) this.#on.accepts(backend);
+    };
+    this.#questions.set(backend, new HeaderQuestion(this.#tcp, socket, { version, token, answered }));
   }
 
   #onForeign(backend: Backend, socket: TcpHandle): void {

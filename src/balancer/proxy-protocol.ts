@@ -6,19 +6,25 @@ const LOCAL = 0x20;
 const PROXY = 0x21;
 const TCP4 = 0x11;
 const TCP6 = 0x21;
+/** Type of the field with the token: the first of those for own use. */
+const TOKEN = 0xe0;
 
 export type SocketAddress = { readonly address: string; readonly port: number };
 
-/** The header of a connection from `source` that came in at `destination`. */
-export function proxyHeader(source: SocketAddress, destination: SocketAddress): Buffer {
+/** The header of a connection from `source` that came in at `destination`. `token`: hexadecimal, for the module of `"node": true`. */
+export function proxyHeader(source: SocketAddress, destination: SocketAddress, token?: string): Buffer {
   const [from, to] = [plain(source.address), plain(destination.address)];
-  if (isIPv4(from) && isIPv4(to)) return header(PROXY, TCP4, [bytes4(from), bytes4(to), ports(source, destination)]);
-  return header(PROXY, TCP6, [bytes6(from), bytes6(to), ports(source, destination)]);
+  if (isIPv4(from) && isIPv4(to)) return header(PROXY, TCP4, [bytes4(from), bytes4(to), ports(source, destination), tokenField(token)]);
+  return header(PROXY, TCP6, [bytes6(from), bytes6(to), ports(source, destination), tokenField(token)]);
 }
 
 /** The header of a health check. */
-export function localHeader(): Buffer {
-  return header(LOCAL, 0, []);
+export function localHeader(token?: string): Buffer {
+  return header(LOCAL, 0, [tokenField(token)]);
+}
+
+function tokenField(token = ""): Buffer {
+  return Buffer.from(token === "" ? "" : `${TOKEN.toString(16)}000${token.length / 2}${token}`, "hex");
 }
 
 function header(command: number, family: number, parts: readonly Buffer[]): Buffer {

@@ -25,6 +25,13 @@ test("a proven marker can be made only with the key", () => {
   for (const marker of forged) assert.equal(markers.in(`PROCMAN_RUN_ID=${marker}`)?.isProven, false, marker);
 });
 
+test("each process has a token of its own, which is no marker's proof", () => {
+  const [markers, others] = [new RunMarkers("/state", KEY), new RunMarkers("/other", KEY)];
+  const tokens = [markers.proxyToken("web-1"), markers.proxyToken("web-2"), others.proxyToken("web-1"), markers.of("web-1", 1).slice(-16)];
+  assert.equal(new Set(tokens).size, tokens.length);
+  for (const token of tokens) assert.match(token, /^[0-9a-f]{16}$/);
+});
+
 test("a marker of another state folder, without a proof or of another program is none", () => {
   const markers = new RunMarkers("/state", KEY);
   const own = markers.of("web", 3);

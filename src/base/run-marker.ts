@@ -37,6 +37,11 @@ export class RunMarkers {
     return `${name}.${sipHash(this.key, name)}`;
   }
 
+  /** By which the runs of this process know the balancer's headers. */
+  proxyToken(id: string): string {
+    return sipHash(this.key, `${id} proxy@${this.#folder}`);
+  }
+
   /** The marker in this environment; undefined: it has none of this state folder. */
   in(environment: string): RunMarker | undefined {
     const [, marker] = this.#variable.exec(environment) ?? [];

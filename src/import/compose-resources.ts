@@ -78,7 +78,7 @@ export function serviceCluster({ draft, fields, deploy, configuration }: Compose
   draft.note("ports", "each instance must listen on the port that it finds in PORT; the load balancer has the common port");
   draft.note(
     "ports",
-    'behind the load balancer all clients are 127.0.0.1 for the program: check what it allows by address; a Node program sees them with "node": true and "mode": "share" without "startPort"',
+    'behind the load balancer all clients are 127.0.0.1 for the program: check what it allows by address; a Node program sees its clients with "node": true',
   );
   if (ports.length > 1) draft.note("ports", "a cluster has one common port; the others are left out");
 }

@@ -25,7 +25,7 @@ function sharedPort({ draft }: Pm2App): void {
   if (port === undefined) {
     draft.note(
       "exec_mode",
-      'pm2 lets the instances share the port on which the program listens. If it listens: "node": true, and in "cluster" "mode": "share" and that port as "commonPort"; behind a load balancer ("startPort") it would see all clients as 127.0.0.1',
+      'pm2 lets the instances share the port on which the program listens. If it listens: "node": true, and in "cluster" "mode": "share" and that port as "commonPort"',
     );
     return;
   }

@@ -80,7 +80,7 @@ test("instances in cluster mode share the port that the environment names; a var
   assert.deepEqual(web?.cluster, { instances: 2, mode: "share", commonPort: 3000, hostname: "0.0.0.0" });
   assert.deepEqual([web?.node, web?.env], [true, { PORT: 3000, NODE_APP_INSTANCE: "${PROCMAN_CLUSTER_INSTANCE}" }]);
   assert.deepEqual(job?.cluster, { instances: "max" });
-  assert.match(notes.join("\n"), /job exec_mode: pm2 lets the instances share the port.* all clients as 127\.0\.0\.1/);
+  assert.match(notes.join("\n"), /job exec_mode: pm2 lets the instances share the port.* "commonPort"/);
   assert.deepEqual(api?.cluster, { instances: 3, startPort: 4000, portVariable: "API_PORT" });
   assert.deepEqual(one?.env, { NODE_APP_INSTANCE: 0 });
   assert.equal(one?.cluster, undefined);

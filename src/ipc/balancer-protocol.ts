@@ -24,6 +24,11 @@ export type BackendSpec = {
   readonly pid?: number;
   /** User of its run; absent: procman's. */
   readonly uid?: number;
+  /**
+   * 16 hexadecimal digits. If its program answers a header with this token, it reads headers: each connection begins with one, whatever
+   * `proxyProtocol` says.
+   */
+  readonly proxyToken?: string;
 };
 
 /** How a common port is served. */
@@ -60,6 +65,7 @@ const FRONT: Schema = openObject({
       state: enumeration(["up", "draining", "down"]),
       pid: optional(integer({ minimum: 1 })),
       uid: optional(integer({ minimum: 0 })),
+      proxyToken: optional(string({ pattern: "^[0-9a-f]{16}$" })),
     }),
   ),
 });

@@ -21,17 +21,24 @@ function isSocket(fd: number): boolean {
   }
 }
 
-/** `watch` gets each server before it listens. */
-export function replaceListen(place: Place | undefined, watch: (server: Server) => void): void {
+export type ListeningServers = {
+  /** Gets each server before it listens. */
+  readonly watch: (server: Server) => void;
+  /** Gets the one that takes the place. */
+  readonly place: (server: Server) => void;
+};
+
+export function replaceListen(place: Place | undefined, on: ListeningServers): void {
   const original = Server.prototype.listen as (this: Server, ...args: unknown[]) => Server;
   let free = place;
   Server.prototype.listen = function (this: Server, ...args: unknown[]): Server {
-    watch(this);
+    on.watch(this);
     const options = free === undefined ? undefined : tcpOptions(args[0]);
     if (options === undefined) return original.apply(this, args);
     const { port: _port, host: _host, ...others } = options;
     const own = { ...others, ...free };
     free = undefined;
+    on.place(this);
     return original.call(this, own, ...args.slice(1).filter((each) => typeof each === "function"));
   };
 }

@@ -3,15 +3,17 @@
  * - writes to the ready descriptor when the program sends the message "ready" (`process.send`, as for pm2);
  * - keeps `process.send` from failing when the keeper, which holds the other end of the channel, has been killed;
  * - lets the program's first `listen` on a TCP port use the cluster's shared socket, or the instance's own port;
+ * - gives the connections of that server the addresses of their clients, which the balancer's headers name;
  * - ends kept connections of HTTP servers with an answer, before the program gets its stop signal and when it closes a server.
  */
 import { writeSync } from "node:fs";
+import { ClientAddresses } from "./client-address.ts";
 import { drainBefore, watchServer } from "./http-drain.ts";
 import { placeOf, replaceListen } from "./listening.ts";
 
 type Callback = (error: Error | null) => void;
 
-/** `on`, or parts: `ready=FD`, `stop=SIGNAL`, `idle=MS`. */
+/** `on`, or parts: `ready=FD`, `stop=SIGNAL`, `idle=MS`, `proxy=TOKEN`, `raw=net`. */
 const { PROCMAN_NODE: task } = process.env;
 
 if (task !== undefined) {
@@ -20,9 +22,13 @@ if (task !== undefined) {
   for (const name of ["PROCMAN_NODE", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES"]) delete process.env[name];
   process.env.NODE_OPTIONS = (process.env.NODE_OPTIONS ?? "").replace(/ ?--require="(?:[^"\\]|\\.)*node-preload\.cjs"$/, "");
   if (process.env.NODE_OPTIONS === "") delete process.env.NODE_OPTIONS;
-  const { ready, stop = "SIGTERM", idle = "5000" } = Object.fromEntries(task.split(" ").map((part) => part.split("=")));
+  const { ready, stop = "SIGTERM", idle = "5000", proxy, raw } = Object.fromEntries(task.split(" ").map((part) => part.split("=")));
   wrapSend(ready === undefined ? undefined : Number(ready));
-  replaceListen(place, (server) => watchServer(server, Number(idle)));
+  const addresses = proxy === undefined ? undefined : new ClientAddresses(proxy, raw === "net");
+  replaceListen(place, {
+    watch: (server) => watchServer(server, Number(idle)),
+    place: (server) => addresses?.read(server),
+  });
   drainBefore(stop);
 }
 

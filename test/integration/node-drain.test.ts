@@ -55,16 +55,6 @@ async function opened(context: TestContext, program: PreloadedProgram, isTls = f
   return KeptConnection.open(context, await program.port, isTls);
 }
 
-/** The program got the signal, and listens no more. */
-async function refuses(context: TestContext, program: PreloadedProgram): Promise<void> {
-  const port = await program.port;
-  for (let isOpen = true; isOpen; )
-    isOpen = await KeptConnection.open(context, port).then(
-      ({ socket }) => socket.destroy() !== undefined,
-      () => false,
-    );
-}
-
 for (const [name, create, isTls] of [
   ["http", 'require("node:http").createServer(answer)', false],
   ["https", `require("node:https").createServer(${TLS}, answer)`, true],
@@ -78,7 +68,7 @@ for (const [name, create, isTls] of [
     assert.match(await slow.ask(), IS_KEPT);
     const answer = slow.ask("/slow");
     program.process.kill("SIGTERM");
-    await refuses(context, program);
+    await program.refuses(context);
     assert.match(await used.ask(), IS_LAST);
     await used.ended();
     assert.deepEqual(program.lines.slice(1), []);
@@ -106,7 +96,7 @@ test("a server that the program closes by itself keeps its connections, too, and
   assert.match(await kept.ask("/explicit"), IS_KEPT);
   program.process.kill("SIGHUP");
   await program.line(/^told$/);
-  await refuses(context, program);
+  await program.refuses(context);
   assert.match(await kept.ask("/explicit"), IS_LAST);
   assert.equal(await program.ended, 0);
   assert.deepEqual(program.lines.slice(1), ["told", "closed", "close undefined"]);
@@ -125,7 +115,7 @@ test("what the program ends itself is ended: closeIdleConnections, closeAllConne
   const kept = await opened(context, program);
   assert.match(await kept.ask(), IS_KEPT);
   program.process.kill("SIGTERM");
-  await refuses(context, program);
+  await program.refuses(context);
   program.process.kill("SIGTERM");
   assert.equal(await program.ended, 7);
 });

@@ -1,6 +1,8 @@
 /** `"node": true`: the channel of a Node program that is a `cmd`, and the port of one that is a cluster. */
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { writeFileSync } from "node:fs";
+import { Agent, get, type IncomingMessage } from "node:http";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -59,6 +61,7 @@ const PLAIN = `const http = require("node:http");
 let isStopping = false;
 const server = http.createServer((request, response) => {
   if (isStopping) response.setHeader("connection", "close");
+  response.setHeader("seen", request.socket.remoteAddress + " " + request.socket.remotePort);
   response.end(process.pid + "\\n");
 });
 server.keepAliveTimeout = 600_000;
@@ -107,12 +110,26 @@ for (const [name, source] of [
     await procman.stopHolder();
   });
 
+/** What three new connections in turn are for the program: the client's own address and port are "right". */
+async function addressesSeen(port: number): Promise<readonly string[]> {
+  const seen: string[] = [];
+  for (let turn = 0; turn < 3; turn++) {
+    const request = get({ port, host: "127.0.0.1", agent: new Agent() });
+    const [response] = (await once(request, "response")) as [IncomingMessage];
+    const { localAddress, localPort } = request.socket ?? {};
+    response.resume();
+    seen.push(response.headers.seen === `${localAddress} ${localPort}` ? "right" : `${response.headers.seen}`);
+  }
+  return seen;
+}
+
 test("behind the load balancer its hard-coded port is replaced by that of the instance", async (context) => {
   const [startPort, commonPort] = [await freeRange(), await freePort()];
   const procman = await unchanged(context, PLAIN, { startPort }, commonPort);
   for (const own of [0, 1, 2]) await procman.line(new RegExp(`web-${own + 1} +\\| up on ${startPort + own}$`));
   const client = await api({ procman });
   for (const id of ["web-1", "web-2", "web-3"]) await waitForRecord(client, id, isAccepting);
+  assert.deepEqual(await addressesSeen(commonPort), ["right", "right", "right"]);
   const load = new LoadGenerator(context, commonPort, 6);
   assert.equal((await cli(procman.folder, ["restart", "web"])).code, 0);
   await load.stop();

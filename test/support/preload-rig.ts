@@ -12,6 +12,8 @@ type PreloadOptions = {
   /** Milliseconds after which idle connections end. Default: far longer than a test. */
   readonly idle?: number;
   readonly env?: Readonly<Record<string, string>>;
+  /** Further parts of its task. */
+  readonly task?: string;
 };
 
 export class PreloadedProgram {
@@ -21,12 +23,11 @@ export class PreloadedProgram {
   readonly ended: Promise<number | string>;
 
   /** `source`: a CommonJS program that prints `port N`. */
-  constructor(context: TestContext, source: string, { idle = 60_000, env = {} }: PreloadOptions = {}) {
+  constructor(context: TestContext, source: string, { idle = 60_000, env = {}, task = "" }: PreloadOptions = {}) {
     const args = ["--require", join(DIST, "node-preload.cjs"), "--eval", source];
-    const task = `stop=SIGTERM idle=${idle}`;
     this.process = spawn(process.execPath, args, {
       stdio: ["ignore", "pipe", "inherit"],
-      env: { PATH: process.env.PATH, PROCMAN_NODE: task, ...env },
+      env: { PATH: process.env.PATH, PROCMAN_NODE: `stop=SIGTERM idle=${idle} ${task}`.trim(), ...env },
     });
     this.process.stdout?.setEncoding("utf8").on("data", (text: string) => {
       this.#text += text;
@@ -55,6 +56,16 @@ export class PreloadedProgram {
   get port(): Promise<number> {
     return this.line(/^port (\d+)$/).then(Number);
   }
+
+  /** Resolves when it listens no more: it got the signal. */
+  async refuses(context: TestContext): Promise<void> {
+    const port = await this.port;
+    for (let isOpen = true; isOpen; )
+      isOpen = await KeptConnection.open(context, port).then(
+        ({ socket }) => socket.destroy() !== undefined,
+        () => false,
+      );
+  }
 }
 
 /** A connection that stays open until the server ends it. */
@@ -70,8 +81,8 @@ export class KeptConnection {
     });
   }
 
-  static async open(context: TestContext, port: number, isTls = false): Promise<KeptConnection> {
-    const at = { port, host: "127.0.0.1" };
+  static async open(context: TestContext, port: number, isTls = false, localAddress?: string): Promise<KeptConnection> {
+    const at = { port, host: "127.0.0.1", ...(localAddress !== undefined && { localAddress }) };
     const socket = isTls ? connectTls({ ...at, rejectUnauthorized: false }) : connect(at);
     context.after(() => socket.destroy());
     await once(socket, isTls ? "secureConnect" : "connect");

@@ -1,4 +1,5 @@
 /** Tells the balancer which instances may get connections, and adds its data to their records. */
+import type { RunMarkers } from "../../base/run-marker.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { ProcessRecord } from "../../contract/records.ts";
 import type { BackendState, BalancerIdentity, Front, FrontReport, FrontSpec } from "../../ipc/balancer-protocol.ts";
@@ -15,6 +16,7 @@ import type { NoteStore } from "../recovery/notes.ts";
 import { type LogLine, warn } from "../reporting/lifecycle-messages.ts";
 import type { ProcessBus } from "../reporting/process-bus.ts";
 import { type InstancePort, PortConflicts } from "../spawn/port-conflicts.ts";
+import { readsHeaders } from "../spawn/spawn-request.ts";
 import type { Subsystem } from "../subsystem.ts";
 import { BalancerClient } from "./balancer-client.ts";
 import { addressText, frontendMessages, withBackend, withFrontend, withProblem, withSharedSocket } from "./balancer-records.ts";
@@ -30,6 +32,7 @@ export type BalancingPorts = {
   readonly publishState: (id: string, text: string) => void;
   readonly link: KeeperChannel;
   readonly notes: NoteStore;
+  readonly markers: RunMarkers;
   readonly log: { readonly write: (id: string, line: LogLine) => void };
   /** Of which this service has a copy. */
   readonly sockets?: InheritedSockets | undefined;
@@ -244,10 +247,17 @@ export class Balancing implements Subsystem {
 
   #fronts(): readonly Front[] {
     const fronts = new Map<string, FrontSpec & { readonly backends: Front["backends"][number][] }>();
-    for (const { id, front, cluster } of this.#isClosed ? [] : this.#specs) {
+    for (const spec of this.#isClosed ? [] : this.#specs) {
+      const { id, front, cluster } = spec;
       if (front === undefined || cluster?.port === undefined) continue;
       const known = fronts.get(front.id) ?? { ...front, backends: [] };
-      known.backends.push({ id, port: cluster.port, state: this.#backendState(id), ...this.#backendProcess(id) });
+      known.backends.push({
+        id,
+        port: cluster.port,
+        state: this.#backendState(id),
+        ...this.#backendProcess(id),
+        ...this.#proxyToken(spec),
+      });
       fronts.set(front.id, known);
     }
     // Instances being removed get no new connections and keep the ones they have.
@@ -298,6 +308,10 @@ export class Balancing implements Subsystem {
     const [state] = this.#supervisor.statesOf(id);
     const { user } = this.#config.spec(id);
     return { ...(state !== undefined && "pid" in state ? { pid: state.pid } : {}), ...(user === undefined ? {} : { uid: user.uid }) };
+  }
+
+  #proxyToken(spec: ProcessSpec): { readonly proxyToken?: string } {
+    return readsHeaders(spec) ? { proxyToken: this.#ports.markers.proxyToken(spec.id) } : {};
   }
 
   #instancePort(id: string): InstancePort | undefined {

@@ -16,7 +16,15 @@ function specOf(process: RawProcess): ProcessSpec {
 
 function variablesFor(spec: ProcessSpec): Readonly<Record<string, string>> {
   const api = () => ({ address: { hostname: "127.0.0.1", port: 20_001 }, socket: "/state/run/api.sock", token: "t" });
-  return spawnRequestOf(spec, { stateDir: "/state", marker: "web.1@x", slot: "web", run: 1, api, inheritance: () => undefined }).env;
+  return spawnRequestOf(spec, {
+    stateDir: "/state",
+    marker: "web.1@x",
+    proxyToken: "",
+    slot: "web",
+    run: 1,
+    api,
+    inheritance: () => undefined,
+  }).env;
 }
 
 test("only a process of procman's own user gets PROCMAN_API_SOCKET; each gets the port and a token", () => {
@@ -61,4 +69,18 @@ test("2.2 cluster: an instance finds its port in PORT, unless the configuration 
   assert.deepEqual(portsOf({ startPort: 3000, portVariable: "PROCMAN_CLUSTER_PORT" }), [undefined, undefined, "3000"]);
   assert.deepEqual(portsOf({}), [undefined, undefined, undefined]);
   assert.deepEqual(portsOf({ startPort: 3000 }, { env: { PORT: "${PROCMAN_CLUSTER_PORT}" } }), ["3000", undefined, "3000"]);
+});
+
+test("a Node program behind the load balancer gets the token of the headers; with proxyProtocol a plain server reads them itself", () => {
+  const partsOf = (process: Partial<RawProcess>): string | undefined => {
+    const cluster = { instances: 2, commonPort: 3_000, startPort: 3_001 };
+    const spec = specOf({ id: "web", cmd: "node web.js", autostart: true, node: true, cluster, ...process });
+    const context = { stateDir: "/state", marker: "web.1@x", proxyToken: "0123456789abcdef", slot: "web", run: 1 };
+    return spawnRequestOf(spec, { ...context, api: () => undefined, inheritance: () => undefined }).env.PROCMAN_NODE;
+  };
+  assert.match(partsOf({}) ?? "", / proxy=0123456789abcdef$/);
+  const cluster = { instances: 2, commonPort: 3_000, startPort: 3_001, proxyProtocol: true };
+  assert.match(partsOf({ cluster }) ?? "", / proxy=0123456789abcdef raw=net$/);
+  assert.doesNotMatch(partsOf({ cluster: { instances: 2, commonPort: 3_000, mode: "share" } }) ?? "", /proxy=/);
+  assert.equal(partsOf({ node: false }), undefined);
 });

@@ -24,6 +24,8 @@ const NODE_PRELOAD = join(import.meta.dirname, "node-preload.cjs");
 export type SpawnRequestContext = {
   readonly stateDir: string;
   readonly marker: string;
+  /** Of the balancer's headers for this process. */
+  readonly proxyToken: string;
   readonly slot: string;
   readonly run: number;
   readonly api: (id: string) => ApiAccess | undefined;
@@ -35,7 +37,7 @@ export type SpawnRequestContext = {
 /** @throws {MissingVariableError} */
 export function spawnRequestOf(
   spec: ProcessSpec,
-  { stateDir, marker, slot, run, api, inheritance, onFaults }: SpawnRequestContext,
+  { stateDir, marker, proxyToken, slot, run, api, inheritance, onFaults }: SpawnRequestContext,
 ): Omit<SpawnRequest, keyof RunKey> {
   const { id, path, pathFirst, cwd, cluster, share, memoryMax, cpuQuota } = spec;
   const env = { ...userVariables(spec), ...variablesOf(spec, onFaults === undefined ? {} : { onFaults }) };
@@ -43,7 +45,7 @@ export function spawnRequestOf(
   const [access, inherit] = [accessAs(as, api(id)), inheritance(spec)];
   const capture = captureOf(spec, run);
   const notifyFd = spec.ready === undefined ? undefined : readyDescriptor(spec.ready);
-  const node = nodePartsOf(spec, notifyFd);
+  const node = nodePartsOf(spec, notifyFd, proxyToken);
   return {
     argv: wrapWithLimits(argvOf(spec), { ...spec, preload: node.preload }),
     as,
@@ -81,6 +83,11 @@ export function accessAs({ uid = process.getuid?.() }: { readonly uid?: number }
   return rest;
 }
 
+/** Whether its runs read the load balancer's headers. */
+export function readsHeaders({ node, front }: ProcessSpec): boolean {
+  return node === true && front !== undefined;
+}
+
 /** Whether its runs get messages. */
 export function hasChannel({ command, node }: ProcessSpec): boolean {
   return command.kind === "worker" || node === true;
@@ -97,13 +104,14 @@ type NodeParts = {
 const IDLE_MS = 5_000;
 
 /** What a Node program gets beyond other programs. */
-function nodePartsOf(spec: ProcessSpec, notifyFd: number | undefined): NodeParts {
-  const { node = false, ready, policy } = spec;
+function nodePartsOf(spec: ProcessSpec, notifyFd: number | undefined, proxyToken: string): NodeParts {
+  const { node = false, ready, policy, front } = spec;
   const request = { ...(hasChannel(spec) && { channel: true as const }), ...(node && { farewell: "shutdown" as const }) };
   const isAnnounced = ready?.kind === "message";
   if (!node && !isAnnounced) return { env: {}, request };
   const idle = Math.min(IDLE_MS, policy.terminateMs / 2, ...(policy.graceMs > 0 ? [policy.graceMs / 2] : []));
-  const task = [`stop=${stopSignalOf(policy)}`, `idle=${idle}`, ...(isAnnounced ? [`ready=${notifyFd}`] : [])].join(" ");
+  const proxy = readsHeaders(spec) ? [`proxy=${proxyToken}`, ...(front?.proxyProtocol ? ["raw=net"] : [])] : [];
+  const task = [`stop=${stopSignalOf(policy)}`, `idle=${idle}`, ...(isAnnounced ? [`ready=${notifyFd}`] : []), ...proxy].join(" ");
   return { preload: presentPath(NODE_PRELOAD), env: { PROCMAN_NODE: task }, request };
 }
 

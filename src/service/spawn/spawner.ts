@@ -275,7 +275,9 @@ export function spawnerOf(link: KeeperChannel, sweeper: Sweeper, context: Spawne
     isKnownInAdvance: (slot) => isKnownInAdvance(spec(slot)),
     request: (slot, run) => {
       const onFaults: SpawnRequestContext["onFaults"] = (file, found) => faults.report(slot, file, found);
-      return spawnRequestOf(spec(slot), { stateDir, marker: markers.of(slot, run), slot, run, api, inheritance, onFaults });
+      const own = spec(slot);
+      const [marker, proxyToken] = [markers.of(slot, run), markers.proxyToken(own.id)];
+      return spawnRequestOf(own, { stateDir, marker, proxyToken, slot, run, api, inheritance, onFaults });
     },
     drains: (slot) => {
       const { policy } = spec(slot);
