@@ -16,7 +16,7 @@ import { monotonicMs } from "../os/clock.ts";
 import { failpoint, withoutFailpoints } from "../os/failpoint.ts";
 import { groupLives } from "../os/process-groups.ts";
 import { signalIfThere } from "../os/process-signal.ts";
-import { isAlive } from "../os/process-stat.ts";
+import { ageOf, isAlive, type ProcessStat } from "../os/process-stat.ts";
 import type { MarkedProcess } from "../os/process-tree.ts";
 import { isShortage } from "../os/shortage.ts";
 import { AdoptedRuns } from "./adopted-runs.ts";
@@ -31,6 +31,9 @@ import type { WorkerChannel } from "./worker-channel.ts";
 
 /** Spawning blocks the event loop: at most this long in one turn, so that a storm of restarts doesn't starve everything else. Milliseconds. */
 const SPAWN_SLICE_MS = 5;
+
+/** A start time that the kernel tells may be so much earlier or later. Milliseconds. */
+const START_TIME_MS = 20;
 
 export type ChildReports = {
   /** Right before the fork. */
@@ -269,10 +272,15 @@ export function foundRuns(marked: readonly MarkedProcess[]): readonly RunningRun
   const found = new Map<string, RunningRun>();
   for (const { slot, run, pid, startTime, group } of marked) {
     const known = found.get(slot);
-    const running = { slot, run, pid, startTime, since: monotonicMs() };
+    const running = foundRun({ slot, run }, { pid, startTime });
     if (pid === group && (known === undefined || isLater(running, known))) found.set(slot, running);
   }
   return [...found.values()];
+}
+
+/** The record of a run that an earlier keeper has started. `since` isn't later than the start: what its output and its files say since then counts. */
+export function foundRun({ slot, run }: RunKey, { pid, startTime }: Pick<ProcessStat, "pid" | "startTime">): RunningRun {
+  return { slot, run, pid, startTime, since: monotonicMs() - Math.max(0, ageOf(startTime) * 1_000) - START_TIME_MS };
 }
 
 function isLater(one: RunningRun, other: RunningRun): boolean {

@@ -18,7 +18,7 @@ import { randomHex } from "../os/random-key.ts";
 import { unlessShort } from "../os/shortage.ts";
 import { makeStateFolder } from "../os/state-folder.ts";
 import { Captures } from "./captures.ts";
-import { Children, foundRuns } from "./children.ts";
+import { Children, foundRun, foundRuns } from "./children.ts";
 import type { DeferredQueue } from "./deferred-queue.ts";
 import { Journal, type JournalEntry } from "./journal.ts";
 import type { ListeningSockets } from "./listening-sockets.ts";
@@ -308,7 +308,7 @@ export class KeeperState {
     const { fifos } = this.journal.state.captures.get(keyOf({ slot, run })) ?? {};
     const writer = fifos === undefined ? undefined : this.captures.fifos.leaderOf(fifos);
     if (writer === undefined) return { t: "end", record: this.#endOfUnseen({ slot, run }) };
-    return { t: "run", record: { slot, run, pid: writer.pid, startTime: writer.startTime, since: monotonicMs() } };
+    return { t: "run", record: foundRun({ slot, run }, writer) };
   }
 
   #endOfUnseen({ slot, run }: RunKey): EndReport {

@@ -12,6 +12,8 @@ import { leaveFolder } from "../os/start-folder.ts";
 import { callForKeeper } from "./failover.ts";
 import { Logger } from "./logger.ts";
 
+// Before the title, by which a keeper knows that it may ask: until then the signal would start Node's debugger.
+process.on("SIGUSR1", () => logger.handOver());
 setTitle("logger");
 leaveFolder();
 const revival = takeFailoverOrder();
@@ -91,7 +93,6 @@ process.on("message", (messages: unknown) => {
 process.on("disconnect", () => void onAlone());
 // Signals to a whole group or session are meant for others: the logger ends when all output is written.
 for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => undefined);
-process.on("SIGUSR1", () => logger.handOver());
 process.on("SIGUSR2", () => logger.reopen());
 makeThreads();
 send({ t: "ready", version: VERSION });

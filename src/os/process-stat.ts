@@ -1,5 +1,6 @@
 /** The kernel's data on a process, and whether a pid still belongs to the same process. */
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { uptime } from "node:os";
 import { isShortage, unlessShort, withReserve } from "./shortage.ts";
 
 export type ProcessStat = {
@@ -9,7 +10,7 @@ export type ProcessStat = {
   readonly parent: number;
   readonly group: number;
   readonly session: number;
-  /** Since boot, in a unit of the system: only for comparisons. */
+  /** Since boot, in a unit of the system: for comparisons and `ageOf`. */
   readonly startTime: string;
 };
 
@@ -18,6 +19,14 @@ const isLinux = process.platform === "linux";
 /** undefined if there is no such process, or file descriptors have run out. */
 export function processStat(pid: number): ProcessStat | undefined {
   return isLinux ? unlessShort(() => fromProc(pid)) : fromPs(["-p", String(pid)])[0];
+}
+
+/** Of start times (proc(5), sysconf(3): 100 on each architecture of Linux). */
+const TICKS_PER_SECOND = 100;
+
+/** Seconds since the start of a process, to a hundredth (macOS: a second). Negative where the kernel shows the uptime of a container. */
+export function ageOf(startTime: string): number {
+  return isLinux ? uptime() - Number(startTime) / TICKS_PER_SECOND : (Date.now() - Date.parse(startTime)) / 1_000;
 }
 
 /** Whether this process (not its zombie, nor a later process with the same pid) is alive. */

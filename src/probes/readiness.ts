@@ -86,6 +86,7 @@ export class Readiness {
   }
 }
 
+/** A file that was removed can't tell any more: the run must not end for that. */
 function hasContent(file: string): boolean {
-  return (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0;
+  return statSync(file, { throwIfNoEntry: false })?.size !== 0;
 }

@@ -6,9 +6,11 @@ import { type ChangedFiles, type OpenedWatcher, Watcher } from "../file-watcher/
 import { monotonicMs } from "../os/clock.ts";
 import { startFolder } from "../os/start-folder.ts";
 import type { Process } from "../supervisor/process.ts";
+import type { SlotState } from "../supervisor/states.ts";
 import type { RollingRestarts } from "./operations/rolling-restart.ts";
 import type { NoteStore, WatchedFiles } from "./recovery/notes.ts";
 import { type LogLine, warn } from "./reporting/lifecycle-messages.ts";
+import type { ProcessBus } from "./reporting/process-bus.ts";
 import { RestartOnChange } from "./restart-on-change.ts";
 import type { Subsystem } from "./subsystem.ts";
 
@@ -16,6 +18,7 @@ import type { Subsystem } from "./subsystem.ts";
 type SharedWatcher = { readonly specs: readonly ProcessSpec[]; readonly watcher: Watcher; readonly since: number; isOpen: boolean };
 
 export type FileWatchingPorts = {
+  readonly bus: Pick<ProcessBus, "transitions">;
   readonly config: () => Config;
   readonly processes: () => readonly Process[];
   readonly rollingRestarts: Pick<RollingRestarts, "onFileChange">;
@@ -31,15 +34,22 @@ export class FileWatching implements Subsystem {
   readonly #flush: () => void;
   readonly #write: (id: string, line: LogLine) => void;
   readonly #watchers = new Map<string, SharedWatcher>();
+  readonly #processes: () => readonly Process[];
   readonly #restartOnChange: RestartOnChange;
+  /** Changes, by watcher, that were reported while a process was being started: its start tells whether the run has read them. */
+  readonly #early = new Map<string, readonly ChangedFiles[]>();
   #notedFiles = new Map<string, WatchedFiles>();
 
-  constructor({ config, processes, rollingRestarts, notes, flush, log }: FileWatchingPorts) {
+  constructor({ bus, config, processes, rollingRestarts, notes, flush, log }: FileWatchingPorts) {
     this.#config = config;
+    this.#processes = processes;
     this.#notes = notes;
     this.#flush = flush;
     this.#write = (id, line) => log.write(id, line);
     this.#restartOnChange = new RestartOnChange({ processes, rollingRestarts, write: this.#write, folder: () => this.#folder, flush });
+    bus.transitions.listen(({ transition: { from } }) => {
+      if (isBeingSpawned(from)) queueMicrotask(() => this.#deliverEarly());
+    });
   }
 
   resume(): void {
@@ -85,7 +95,7 @@ export class FileWatching implements Subsystem {
   ): readonly { readonly specs: readonly ProcessSpec[]; readonly files: readonly ChangedFiles[] }[] {
     const replaced = [...this.#watchers].filter(([key]) => !groups.has(key));
     for (const [key] of replaced) this.#watchers.delete(key);
-    return replaced.map(([, { specs, watcher }]) => ({ specs, files: watcher.finish() }));
+    return replaced.map(([key, { specs, watcher }]) => ({ specs, files: [...this.#takeEarly(key), ...watcher.finish()] }));
   }
 
   #open(key: string, specs: readonly ProcessSpec[]): void {
@@ -118,10 +128,22 @@ export class FileWatching implements Subsystem {
   #onChange(key: string, files: readonly ChangedFiles[]): void {
     const shared = this.#watchers.get(key);
     if (shared === undefined) return;
+    if (this.#processes().some(({ id, states }) => states.some(isBeingSpawned) && shared.specs.some((spec) => spec.id === id)))
+      return void this.#early.set(key, [...this.#takeEarly(key), ...files]);
     this.#restartOnChange.onChange(shared.specs, files);
     // The fingerprint is only useful once all files are known.
     if (shared.isOpen) this.#note(key, shared);
     this.#flush();
+  }
+
+  #deliverEarly(): void {
+    for (const key of [...this.#early.keys()]) this.#onChange(key, this.#takeEarly(key));
+  }
+
+  #takeEarly(key: string): readonly ChangedFiles[] {
+    const files = this.#early.get(key) ?? [];
+    this.#early.delete(key);
+    return files;
   }
 
   #note(key: string, { watcher }: SharedWatcher): void {
@@ -134,6 +156,10 @@ export class FileWatching implements Subsystem {
     if (this.#notedFiles.size === 0) this.#notes.remove(":watched");
     else this.#notes.write(":watched", this.#notedFiles);
   }
+}
+
+function isBeingSpawned(state: SlotState): boolean {
+  return state.status === "starting" && state.hookSince === undefined;
 }
 
 /** Processes by what they watch: paths, settings and ignored files. */

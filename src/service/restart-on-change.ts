@@ -1,7 +1,7 @@
 /** Restarts processes and clusters for changes of watched files that they have not seen since their start. */
-import { relative } from "node:path";
+import { dirname, relative } from "node:path";
 import type { ProcessSpec } from "../config/spec.ts";
-import { stampAt } from "../file-watcher/file-stamp.ts";
+import { statsOf } from "../file-watcher/file-stamp.ts";
 import { RestartLoopGuard } from "../file-watcher/restart-loop-guard.ts";
 import type { ChangedFiles } from "../file-watcher/watcher.ts";
 import { monotonicMs } from "../os/clock.ts";
@@ -11,8 +11,8 @@ import { MAX_FILE_NAMES, type RollingRestarts } from "./operations/rolling-resta
 import type { FileChangeBatch } from "./recovery/notes.ts";
 import { type LogLine, warn } from "./reporting/lifecycle-messages.ts";
 
-/** On a busy machine a change is reported up to this much later. Milliseconds. */
-const MAX_REPORT_DELAY_MS = 2_000;
+/** On a busy machine, or after a pause of the service, a change is reported up to this much later. Milliseconds. */
+const MAX_REPORT_DELAY_MS = 60_000;
 
 export type RestartOnChangePorts = {
   readonly processes: () => readonly Process[];
@@ -90,14 +90,21 @@ function sinceOf(processes: readonly Process[], at: number): number | undefined 
   return starts.length === 0 ? undefined : Math.max(...starts);
 }
 
-/** Whether the file itself has changed since the run began, not only the report of the change arrived since. */
-function hasChangedSinceStart({ file, at }: ChangedFiles, { states: [state] }: Process): boolean {
-  if (state?.status !== "running") return true;
-  const { since } = state;
+/** Whether the file itself has changed since the run began, or since the last one ended, not only the report of the change arrived since. */
+function hasChangedSinceStart({ file, at }: ChangedFiles, { states: [state], endedAt }: Process): boolean {
+  if (state?.status !== "running" && state?.status !== "idle") return true;
+  const since = state.status === "running" ? state.since : endedAt;
   if (at <= since || at - since > MAX_REPORT_DELAY_MS) return at > since;
-  const changedAt = stampAt(file)?.changedAt;
   // File times lag by a tick of the kernel, but a program also starts later than its fork: it reads what changes in between.
-  return changedAt === undefined || changedAt > Date.now() - (monotonicMs() - since);
+  return changedAt(file) > Date.now() - (monotonicMs() - since);
+}
+
+/** Of a file that was removed, its folder shows it. A folder that is named itself stands for anything in it. */
+function changedAt(file: string): number {
+  let [path, stats] = [file, statsOf(file)];
+  if (stats?.isDirectory() === true) return Number.POSITIVE_INFINITY;
+  for (; stats === undefined; stats = statsOf(path)) path = dirname(path);
+  return Math.max(stats.mtimeMs, stats.ctimeMs);
 }
 
 type GuardedProcess = { readonly guard: RestartLoopGuard; rested: () => void };

@@ -146,6 +146,11 @@ export class Process {
     this.#startAnew("operator");
   }
 
+  /** When its last run ended, if it was seen; monotonic milliseconds. */
+  get endedAt(): number {
+    return this.#endedAt;
+  }
+
   /** The effect that changed files would have; undefined: none. */
   effectOf({ at }: FileChange): FileEffect | undefined {
     if (this.#retired || (this.isDisabled && this.isIdle)) return undefined;

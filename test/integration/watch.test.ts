@@ -189,24 +189,24 @@ test("2.4 a process that changes its own folder at each start is restarted ever 
   assert.equal(procman.lines.filter((line) => /restarts: src\/built/.test(line)).length, 5);
 });
 
-test("2.2 watch: files that a process writes at its end are no change for the next run", async (context) => {
-  const procman = startWatching(
-    context,
-    [{ id: "web", cmd: "trap 'date +%N > src/state.ts; exit 0' TERM; while :; do sleep 0.05; done", watch: ["src"] }],
-    ["src/a.ts"],
-  );
-  await procman.line(/^web .*started/);
+test("2.2 watch: files that a process writes or removes at its end are no change for the next run", async (context) => {
+  const cmd = "trap 'date +%N > src/state.ts; rm -f src/old.ts; exit 0' TERM; echo traps; while :; do sleep 0.05; done";
+  const procman = startWatching(context, [{ id: "web", cmd, watch: ["src"], logger: { console: true } }], ["src/a.ts", "src/old.ts"]);
+  await procman.line(/^web .*traps/);
   await waitForFingerprint(procman);
   const from = procman.lines.length;
   await tick();
   write(procman, "src/a.ts");
-  await procman.line(/^web .*started/, from);
+  await procman.line(/^web .*traps/, from);
   // The new run has the files that were written at the end: nothing more happens until the next change.
   await tick();
   write(procman, "src/b.ts");
   await procman.line(/restarts: src\/b\.ts/, from);
   await procman.count(/^web .*started/, 3);
-  assert.ok(!procman.lines.some((line) => /(?:restarts|starts): src\/state/.test(line)));
+  assert.deepEqual(
+    procman.lines.filter((line) => /(?:restarts|starts): src\/(?:state|old)/.test(line)),
+    [],
+  );
 });
 
 test("2.4 a change while the service is down restarts the process when the next service starts; without a change nothing happens", async (context) => {

@@ -1,12 +1,11 @@
 /** Ends the processes that a run left behind: members of its process group or cgroup, and carriers of its marker. */
-import { uptime } from "node:os";
 import type { RunMarkers } from "../../base/run-marker.ts";
 import type { RunKey } from "../../ipc/keeper-protocol.ts";
 import { cgroupMembers, killCgroup } from "../../os/cgroup.ts";
 import { monotonicMs } from "../../os/clock.ts";
 import { isPartName } from "../../os/part-title.ts";
 import { signalIfThere } from "../../os/process-signal.ts";
-import { allEnvironments, allProcesses, type ProcessStat, processName, processStat, uidsOf } from "../../os/process-stat.ts";
+import { ageOf, allEnvironments, allProcesses, type ProcessStat, processName, processStat, uidsOf } from "../../os/process-stat.ts";
 import { isGenuine } from "../../os/process-tree.ts";
 import { unlessShort } from "../../os/shortage.ts";
 import type { SignalName } from "../../supervisor/states.ts";
@@ -52,8 +51,6 @@ const EMPTY_LOOKS_AFTER_HALT = 8;
 const EXECUTING_SECONDS = 1;
 /** A machine may always have such a process, which hasn't the marker: at most so many looks wait for it, under a second in all. */
 const UNSURE_LOOKS = 8;
-/** Clock ticks of start times (proc(5), sysconf(3): 100 on each architecture of Linux). */
-const TICKS_PER_SECOND = 100;
 /** Parent of the kernel's own threads, which have no environment. */
 const KTHREADD = 2;
 /** Members are stopped in one go until so many looks have found no new one, or it has taken too long. Milliseconds. */
@@ -219,8 +216,7 @@ export class Sweeper {
 function isExecuting(pid: number): boolean {
   const { startTime, state, parent } = processStat(pid) ?? {};
   if (startTime === undefined || state === "Z" || parent === KTHREADD || !isReadable(pid)) return false;
-  const age = uptime() - Number(startTime) / TICKS_PER_SECOND;
-  return Math.abs(age) < EXECUTING_SECONDS;
+  return Math.abs(ageOf(startTime)) < EXECUTING_SECONDS;
 }
 
 /** Whether this user may read its environment. Another user's process is no member, then. */
