@@ -5,7 +5,7 @@ import { EXIT, EXIT_MEANINGS } from "../src/base/errors.ts";
 import type { JsonSchema } from "../src/base/schema.ts";
 import { isCommand } from "../src/cli/commands.ts";
 import { EXAMPLES } from "../src/cli/examples.ts";
-import { type CommandName, GROUPS, SUMMARIES } from "../src/cli/overview.ts";
+import { type CommandName, GROUPS, SUMMARIES } from "../src/cli/output/overview.ts";
 import { argumentsOf, definedCommands, descriptionOf, optionsOf, type Row, type Usage, usagesOf } from "./command-tables.ts";
 import { allowedValues, objectsOf } from "./configuration.ts";
 import { bold, literal, type ManPage, type ManSection, prose, tagged } from "./roff.ts";

@@ -1,7 +1,7 @@
 /** What docs/versions.md promises, made of the tables that the source has. */
 import type { Argument, Command, Option } from "commander";
 import { ERRORS, EXIT } from "../src/base/errors.ts";
-import { GROUPS } from "../src/cli/overview.ts";
+import { GROUPS } from "../src/cli/output/overview.ts";
 import { configuration } from "../src/config/config-schema.ts";
 import { EVENT_MEANINGS } from "../src/contract/event-record.ts";
 import { SCHEMAS } from "../src/contract/record-schemas.ts";

@@ -1,7 +1,7 @@
 /** Writes the tables of the docs that follow from tables of the source. With --check: fails when one is not up to date. */
 import { ERROR_MEANINGS, ERRORS, type ErrorCode, EXIT, EXIT_MEANINGS } from "../src/base/errors.ts";
 import { EXAMPLES } from "../src/cli/examples.ts";
-import { type CommandName, GROUPS } from "../src/cli/overview.ts";
+import { type CommandName, GROUPS } from "../src/cli/output/overview.ts";
 import { EVENT_MEANINGS } from "../src/contract/event-record.ts";
 import { STATUS_MEANINGS } from "../src/contract/records.ts";
 import { argumentsOf, definedCommands, descriptionOf, optionsOf, type Row, usagesOf } from "./command-tables.ts";

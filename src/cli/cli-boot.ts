@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { EXIT } from "../base/errors.ts";
 import { VERSION } from "../base/version.ts";
 import { runCached } from "../os/code-cache.ts";
-import { overview } from "./overview.ts";
-import { endIfUnwritten } from "./standard-output.ts";
+import { overview } from "./output/overview.ts";
+import { endIfUnwritten } from "./output/standard-output.ts";
 
 endIfUnwritten();
 const [name, topic] = process.argv.slice(2);

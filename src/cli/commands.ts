@@ -1,6 +1,6 @@
 /** All commands; their modules are loaded on use. */
 import type { Action } from "../contract/control.ts";
-import type { CommandName } from "./overview.ts";
+import type { CommandName } from "./output/overview.ts";
 import type { CommandModule } from "./program.ts";
 
 export const COMMANDS: Readonly<Record<CommandName, () => Promise<CommandModule>>> = {

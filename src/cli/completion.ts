@@ -1,13 +1,13 @@
 /** `procman __complete`, called by the shells' scripts. It must be fast, and errors are silent, because it runs while a user types. */
 import { Command, type Option } from "commander";
 import { SIGNALS } from "../base/signals.ts";
+import { allHosts } from "../connection/host-file.ts";
 import { CATEGORIES } from "../contract/records.ts";
 import { SCOPES } from "../contract/token-claims.ts";
 import { COMMANDS, isCommand } from "./commands.ts";
 import { type Completion, clusters, groupNamesInFile, groupsInFile, ids, idsInFile, profilesInFile } from "./completion-candidates.ts";
 import { HOST_HELP, NAME_HELP } from "./config-option.ts";
-import { allHosts } from "./hosts/host-file.ts";
-import { SUMMARIES } from "./overview.ts";
+import { SUMMARIES } from "./output/overview.ts";
 import { runningNames, type TargetOptions } from "./target.ts";
 
 const MAX: readonly Completion[] = [{ value: "max", text: "one per processor" }];

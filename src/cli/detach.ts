@@ -18,9 +18,9 @@ import { copyNotice, originOfRecords } from "../os/lock.ts";
 import { startFolder } from "../os/start-folder.ts";
 import { checkStateFolder } from "../os/state-folder.ts";
 import { printWarnings } from "./edit-file.ts";
-import { printAbove, waitFor } from "./progress.ts";
+import { printAbove, waitFor } from "./output/progress.ts";
+import { statusTable } from "./output/status-table.ts";
 import { lastLinesOf, type SettledStart, settledStart } from "./settled-start.ts";
-import { statusTable } from "./status-table.ts";
 
 export type DetachOptions = {
   readonly ids?: readonly string[];

@@ -1,5 +1,5 @@
 /** Examples at the end of each command's help. */
-import type { CommandName } from "./overview.ts";
+import type { CommandName } from "./output/overview.ts";
 
 export const EXAMPLES: Readonly<Record<CommandName, readonly string[]>> = {
   run: ["run", "run --detach --wait", "run web --console", "run --once test lint"],

@@ -1,6 +1,6 @@
 /** The effect of a changed configuration, as a table. */
 import type { PlannedChange, PlanRecord } from "../contract/plan.ts";
-import { table } from "./table.ts";
+import { table } from "./output/table.ts";
 
 const UNCHANGED = "unchanged";
 

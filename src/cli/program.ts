@@ -8,7 +8,7 @@ import { withoutEnd } from "../base/text-end.ts";
 import { wantsColors } from "../os/colors.ts";
 import { examplesOf } from "./examples.ts";
 import { answerTo } from "./other-words.ts";
-import { type CommandName, SUMMARIES } from "./overview.ts";
+import { type CommandName, SUMMARIES } from "./output/overview.ts";
 
 export type CommandModule = { readonly define: (parent: Command) => void };
 

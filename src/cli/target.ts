@@ -9,12 +9,12 @@ import { type Location, locate } from "../config/find-config.ts";
 import { dataOf } from "../config/load.ts";
 import { readable } from "../connection/endpoint-file.ts";
 import type { RemoteApi } from "../connection/remote-api.ts";
+import { remoteApi } from "../connection/remote-host.ts";
 import { leadsThroughLink } from "../os/files.ts";
 import { hasLock, homeOf } from "../os/lock.ts";
 import { type RunningKeeper, runningKeepers, runsFile } from "../os/running-keepers.ts";
 import { startFolder } from "../os/start-folder.ts";
 import { userName } from "../os/user-names.ts";
-import { remoteApi } from "./hosts/remote-host.ts";
 
 export type TargetOptions = {
   /** Path of the configuration file. */

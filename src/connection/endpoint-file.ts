@@ -1,11 +1,10 @@
 /** The address of a state folder's procman, in `endpoint.json`. Waits for a service that is being started or restarted. */
-import { existsSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isNotThere, ProcmanError } from "../base/errors.ts";
 import type { Endpoint } from "../contract/records.ts";
 import { namesIn } from "../log-store/segment-files.ts";
-import { writeWhole } from "../os/careful-files.ts";
 import { monotonicMs } from "../os/clock.ts";
 import { isFull, leadsThroughLink } from "../os/files.ts";
 import { type Holder, hasLock, holderOf, isAbandoned, isOfOther, runningIn } from "../os/lock.ts";
@@ -198,33 +197,4 @@ export function readable<T>(path: string, read: () => T): T {
     if ((cause as NodeJS.ErrnoException).code !== "EACCES") throw cause;
     throw new ProcmanError("no-daemon", `Cannot reach procman: ${path} may not be read; ask as the user that runs it`, { cause });
   }
-}
-
-/** Writes the API's address to `endpoint.json` in the state folder. */
-export function publishEndpoint(stateDir: string, endpoint: Endpoint): void {
-  writeWhole(fileIn(stateDir), JSON.stringify(endpoint));
-}
-
-/** The port of the last service, if it was killed. */
-export function lastPort(stateDir: string): number | undefined {
-  const port = lastEndpoint(stateDir)?.port;
-  return Number.isInteger(port) && Number(port) > 0 && Number(port) < 65_536 ? port : undefined;
-}
-
-/** The last published endpoint; undefined if it can't be read. */
-export function lastEndpoint(stateDir: string): Partial<Endpoint> | undefined {
-  try {
-    const found = JSON.parse(readFileSync(fileIn(stateDir), "utf8")) as Partial<Endpoint> | null;
-    return found ?? undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-export function removeEndpoint(stateDir: string): void {
-  rmSync(fileIn(stateDir), { force: true });
-}
-
-function fileIn(stateDir: string): string {
-  return join(stateDir, "endpoint.json");
 }

@@ -3,10 +3,10 @@ import { ProcmanError } from "../base/errors.ts";
 import { allRun } from "../contract/process-health.ts";
 import type { ProcessRecord } from "../contract/records.ts";
 import type { StateRecord } from "../contract/state-record.ts";
+import { lastEndpoint } from "../os/published-endpoint.ts";
 import { type RunningKeeper, runningKeepers } from "../os/running-keepers.ts";
 import { userName } from "../os/user-names.ts";
 import { connectTo } from "./connect.ts";
-import { lastEndpoint } from "./endpoint-file.ts";
 
 export type ListedProcman = {
   readonly name: string;

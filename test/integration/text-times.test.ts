@@ -10,10 +10,10 @@ import { printable, printableBytes, printableLine, printableOutput } from "../..
 import { RunMarkers } from "../../src/base/run-marker.ts";
 import { matches } from "../../src/base/schema-check.ts";
 import { suggest } from "../../src/base/suggest.ts";
-import { timeOf } from "../../src/cli/format.ts";
 import { coloredText } from "../../src/cli/monitor/colored-text.ts";
 import { wrappedTo } from "../../src/cli/monitor/text-clusters.ts";
-import { table } from "../../src/cli/table.ts";
+import { timeOf } from "../../src/cli/output/format.ts";
+import { table } from "../../src/cli/output/table.ts";
 import { EventParser } from "../../src/client/sse-parser.ts";
 import { cronProblem } from "../../src/config/checks/cron.ts";
 import { fastParse } from "../../src/config/fast-parse.ts";

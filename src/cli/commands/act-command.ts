@@ -4,21 +4,18 @@ import type { Command } from "commander";
 import { EXIT, ProcmanError } from "../../base/errors.ts";
 import { printable, printableJson, printableLine } from "../../base/printable.ts";
 import type { Client } from "../../client/client.ts";
+import { defaultTimeout } from "../../client/default-timeout.ts";
 import type { Action, ActOptions } from "../../contract/control.ts";
 import type { ProcessRecord, Status } from "../../contract/records.ts";
 import { asTyped } from "../config-option.ts";
 import { connect } from "../connected.ts";
-import { outcomeOf } from "../format.ts";
 import { IDS_HELP, secondsTo, withTarget } from "../options.ts";
-import { waitFor } from "../progress.ts";
+import { outcomeOf } from "../output/format.ts";
+import { waitFor } from "../output/progress.ts";
 import { lastLinesOf } from "../settled-start.ts";
 import type { TargetOptions } from "../target.ts";
 import { unappliedId } from "../unapplied.ts";
 
-/** A stop may take 30 s until SIGKILL. Seconds. */
-const DEFAULT_TIMEOUT_SECONDS = 60;
-/** A rolling restart takes its time for each instance. Seconds. */
-const ROLL_SECONDS = 600;
 /** The limit of the API. */
 const LONGEST_SECONDS = 3_600;
 
@@ -175,11 +172,6 @@ async function printFailures(client: Client, { message }: ProcmanError, { id, ac
     ...(await lastLinesOf(client, member.id, since)),
   ]);
   for (const line of (await Promise.all(parts)).flat()) process.stderr.write(`${line}\n`);
-}
-
-/** Seconds. */
-export function defaultTimeout(action: Action): number {
-  return action === "restart" ? ROLL_SECONDS : DEFAULT_TIMEOUT_SECONDS;
 }
 
 type ActionQuestion = {

@@ -9,8 +9,8 @@ import type { Endpoint } from "../../contract/records.ts";
 import { monotonicMs } from "../../os/clock.ts";
 import { asTyped } from "../config-option.ts";
 import { connect } from "../connected.ts";
-import { showLink } from "../dashboard-link.ts";
 import { withTarget } from "../options.ts";
+import { showLink } from "../output/dashboard-link.ts";
 import { scopesIn } from "../scopes.ts";
 import { type TargetOptions, targetLocation } from "../target.ts";
 

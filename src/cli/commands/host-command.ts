@@ -7,12 +7,12 @@ import { ProcmanError } from "../../base/errors.ts";
 import { printable, printableJson, printableLine } from "../../base/printable.ts";
 import { withoutEnd } from "../../base/text-end.ts";
 import { connectTo } from "../../connection/connect.ts";
+import { allHosts, type NamedHost, removeHost, saveHost } from "../../connection/host-file.ts";
+import { apiOf } from "../../connection/remote-host.ts";
 import { startFolder } from "../../os/start-folder.ts";
-import { allHosts, type NamedHost, removeHost, saveHost } from "../hosts/host-file.ts";
-import { apiOf } from "../hosts/remote-host.ts";
 import { procmansThere, sshHost } from "../hosts/ssh.ts";
-import { withProgress } from "../progress.ts";
-import { table } from "../table.ts";
+import { withProgress } from "../output/progress.ts";
+import { table } from "../output/table.ts";
 
 type AddOptions = { readonly tokenFile?: string; readonly ca?: string; readonly program?: string; readonly check: boolean };
 

@@ -5,8 +5,8 @@ import { printableJson } from "../../base/printable.ts";
 import { age } from "../../base/quantity.ts";
 import { type ListedProcman, listProcmans } from "../../connection/procman-list.ts";
 import { userName } from "../../os/user-names.ts";
-import { type Column, columnTable, type TableScreen } from "../columns.ts";
-import { painterFor } from "../format.ts";
+import { type Column, columnTable, type TableScreen } from "../output/columns.ts";
+import { painterFor } from "../output/format.ts";
 
 export function define(parent: Command): void {
   parent

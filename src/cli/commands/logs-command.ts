@@ -10,9 +10,9 @@ import { LogReader } from "../../connection/log-reader.ts";
 import { CATEGORIES, type Category, type LogEntry, type LogQuery, SEVERITIES, type Severity } from "../../contract/records.ts";
 import { wantsColors } from "../../os/colors.ts";
 import { printedIdsInFile } from "../completion-candidates.ts";
-import { timeOf } from "../format.ts";
 import { IDS_HELP, integerTo, selected, withTarget } from "../options.ts";
-import { withProgress } from "../progress.ts";
+import { timeOf } from "../output/format.ts";
+import { withProgress } from "../output/progress.ts";
 import { type RunChoice, type RunFilter, runFilter } from "../shown-runs.ts";
 import { dataOfTarget, NO_LOGS, storesNoLogs, type TargetOptions, targetFile, targetPlace } from "../target.ts";
 

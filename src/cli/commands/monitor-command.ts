@@ -1,7 +1,8 @@
 /** `procman monitor`: processes with their states and their output, live. */
 import type { Command } from "commander";
+import { ProcmanError } from "../../base/errors.ts";
 import { withTarget } from "../options.ts";
-import type { TargetOptions } from "../target.ts";
+import { NO_LOGS, storesNoLogs, type TargetOptions, targetPlace } from "../target.ts";
 
 type Options = TargetOptions & { readonly mouse?: boolean };
 
@@ -19,8 +20,18 @@ async function monitor({ mouse = false, ...target }: Options): Promise<void> {
   const { stdin, stdout, env } = process;
   if (stdin.isTTY && stdout.isTTY && env.TERM !== "dumb") {
     const { runMonitor } = await import("../monitor/monitor.ts");
-    return runMonitor(target, mouse);
+    return runMonitor({ place: targetPlace(target), logProblem: () => logProblemOf(target), isMouse: mouse });
   }
   const { printChanges } = await import("../monitor/change-lines.ts");
-  return printChanges(target);
+  return printChanges(targetPlace(target));
+}
+
+/** A file that can't be read now says nothing about it. */
+function logProblemOf(target: TargetOptions): string | undefined {
+  try {
+    return storesNoLogs(target) ? NO_LOGS : undefined;
+  } catch (error) {
+    if (error instanceof ProcmanError) return undefined;
+    throw error;
+  }
 }

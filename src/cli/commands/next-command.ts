@@ -5,9 +5,9 @@ import { printableJson } from "../../base/printable.ts";
 import { age } from "../../base/quantity.ts";
 import type { ProcessRecord } from "../../contract/records.ts";
 import { connect } from "../connected.ts";
-import { inZones } from "../format.ts";
 import { IDS_HELP, selected, withTarget } from "../options.ts";
-import { table } from "../table.ts";
+import { inZones } from "../output/format.ts";
+import { table } from "../output/table.ts";
 import type { TargetOptions } from "../target.ts";
 
 type Options = TargetOptions & { readonly json?: boolean };

@@ -8,9 +8,9 @@ import { MAX_INSTANCES } from "../../contract/input-schemas.ts";
 import type { ProcessRecord, Status } from "../../contract/records.ts";
 import { asTyped } from "../config-option.ts";
 import { connect } from "../connected.ts";
-import { outcomeOf } from "../format.ts";
 import { secondsTo, withTarget } from "../options.ts";
-import { waitFor } from "../progress.ts";
+import { outcomeOf } from "../output/format.ts";
+import { waitFor } from "../output/progress.ts";
 import type { TargetOptions } from "../target.ts";
 
 /** A stop may take 30 s until SIGKILL. Seconds. */

@@ -11,7 +11,7 @@ import type { ProcessRecord } from "../../contract/records.ts";
 import type { StateRecord } from "../../contract/state-record.ts";
 import { connect } from "../connected.ts";
 import { IDS_HELP, selected, withTarget } from "../options.ts";
-import { statusTable } from "../status-table.ts";
+import { statusTable } from "../output/status-table.ts";
 import { type TargetLocation, type TargetOptions, targetPlace } from "../target.ts";
 
 type Options = TargetOptions & { readonly json?: boolean; readonly check?: boolean };

@@ -13,7 +13,7 @@ import type { Holder } from "../../os/lock.ts";
 import { signalIfThere } from "../../os/process-signal.ts";
 import { asTyped } from "../config-option.ts";
 import { withTarget } from "../options.ts";
-import { waitFor } from "../progress.ts";
+import { waitFor } from "../output/progress.ts";
 import { type TargetOptions, targetPlace } from "../target.ts";
 
 /** Interval of asking another machine whether its procman still answers. Milliseconds. */

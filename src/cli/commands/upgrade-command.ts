@@ -14,7 +14,7 @@ import { monotonicMs } from "../../os/clock.ts";
 import type { Holder } from "../../os/lock.ts";
 import { isAlive } from "../../os/process-stat.ts";
 import { withTarget } from "../options.ts";
-import { waitFor } from "../progress.ts";
+import { waitFor } from "../output/progress.ts";
 import { type TargetOptions, targetLocation } from "../target.ts";
 
 /** Time for each part to become ready, or for the old one to come back. Milliseconds. */

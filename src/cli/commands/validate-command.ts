@@ -6,7 +6,7 @@ import { printableJson } from "../../base/printable.ts";
 import type { Config, ConfigProblem, ProcessSpec } from "../../config/spec.ts";
 import { startFolder } from "../../os/start-folder.ts";
 import { CONFIG_HELP } from "../config-option.ts";
-import { inZones } from "../format.ts";
+import { inZones } from "../output/format.ts";
 
 export function define(parent: Command): void {
   parent

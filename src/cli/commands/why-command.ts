@@ -9,9 +9,9 @@ import type { Client } from "../../client/client.ts";
 import type { Incident, ProcessRecord, RunSummary } from "../../contract/records.ts";
 import { lastRuns } from "../../contract/run-history.ts";
 import { explain, explainPastRuns } from "../../contract/why.ts";
-import { type Column, columnTable, type TableScreen } from "../columns.ts";
 import { connect } from "../connected.ts";
 import { integerTo, withTarget } from "../options.ts";
+import { type Column, columnTable, type TableScreen } from "../output/columns.ts";
 import { dataOfTarget, type TargetOptions, targetLocation } from "../target.ts";
 import { unappliedId } from "../unapplied.ts";
 

@@ -5,13 +5,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ProcmanError } from "../../base/errors.ts";
 import { printable } from "../../base/printable.ts";
+import { hostsNamed } from "../../connection/host-file.ts";
 import type { HostList, HostSummary } from "../../contract/host-links.ts";
 import { dashboardFiles } from "../../http/dashboard-files.ts";
 import { CODE_SECONDS } from "../../http/sign-in-codes.ts";
-import { showLink } from "../dashboard-link.ts";
-import { withProgress } from "../progress.ts";
+import { showLink } from "../output/dashboard-link.ts";
+import { withProgress } from "../output/progress.ts";
 import { doorTo, type HostDoor } from "./host-door.ts";
-import { hostsNamed } from "./host-file.ts";
 import { HostGateway, unknown } from "./host-gateway.ts";
 import { summaryOf } from "./host-summary.ts";
 

@@ -6,14 +6,14 @@ import { ProcmanError } from "../../base/errors.ts";
 import { printable } from "../../base/printable.ts";
 import { jsonIn } from "../../client/client.ts";
 import { errorOf, NoAnswerError, type SendRequest } from "../../client/transport.ts";
+import { checkAnswer } from "../../connection/checked-answer.ts";
+import type { NamedHost } from "../../connection/host-file.ts";
 import { exchange } from "../../connection/http10.ts";
 import { bareSender, tokenIn } from "../../connection/remote-api.ts";
+import { apiOf } from "../../connection/remote-host.ts";
 import type { SignInToken } from "../../contract/dashboard-access.ts";
 import { ROUTES } from "../../contract/routes.ts";
 import { monotonicMs } from "../../os/clock.ts";
-import { checkAnswer } from "./checked-answer.ts";
-import type { NamedHost } from "./host-file.ts";
-import { apiOf } from "./remote-host.ts";
 import { forwardSocket, type SshHost, signInThere, sshHost } from "./ssh.ts";
 
 /** Time for a connection of ssh, and between two attempts. Milliseconds. */

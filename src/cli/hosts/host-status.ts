@@ -1,14 +1,14 @@
 /** `procman status` of several machines in one table. */
 import { EXIT, ProcmanError } from "../../base/errors.ts";
+import { checkAnswer } from "../../connection/checked-answer.ts";
 import { connectTo } from "../../connection/connect.ts";
+import { hostsNamed, type NamedHost } from "../../connection/host-file.ts";
+import { apiOf } from "../../connection/remote-host.ts";
 import type { ProcessRecord } from "../../contract/records.ts";
-import { type Column, columnTable, type TableScreen } from "../columns.ts";
-import { colorOf, painterFor } from "../format.ts";
-import { withProgress } from "../progress.ts";
-import { STATUS_COLUMNS } from "../status-table.ts";
-import { checkAnswer } from "./checked-answer.ts";
-import { hostsNamed, type NamedHost } from "./host-file.ts";
-import { apiOf } from "./remote-host.ts";
+import { type Column, columnTable, type TableScreen } from "../output/columns.ts";
+import { colorOf, painterFor } from "../output/format.ts";
+import { withProgress } from "../output/progress.ts";
+import { STATUS_COLUMNS } from "../output/status-table.ts";
 import { askThere, jsonOf, sshHost } from "./ssh.ts";
 
 /** A machine that doesn't answer must not hold up the others. Milliseconds. */

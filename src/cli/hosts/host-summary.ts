@@ -1,9 +1,9 @@
 /** How another machine is, in one row of the dashboard's page of hosts. */
 import { Client } from "../../client/client.ts";
 import type { SendRequest } from "../../client/transport.ts";
+import { checkAnswer } from "../../connection/checked-answer.ts";
 import type { HostSummary } from "../../contract/host-links.ts";
 import { allRun } from "../../contract/process-health.ts";
-import { checkAnswer } from "./checked-answer.ts";
 import type { HostDoor } from "./host-door.ts";
 
 /** Time for an answer. Milliseconds. */

@@ -1,7 +1,7 @@
 /** A command with `--host`: by ssh it runs on that machine, by https here. */
 import { ProcmanError } from "../../base/errors.ts";
-import type { CommandName } from "../overview.ts";
-import { hostsNamed, type NamedHost } from "./host-file.ts";
+import { hostsNamed, type NamedHost } from "../../connection/host-file.ts";
+import type { CommandName } from "../output/overview.ts";
 import { runThere, sshHost } from "./ssh.ts";
 
 /** Commands that need nothing but the API. */

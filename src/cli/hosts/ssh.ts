@@ -5,8 +5,8 @@ import { ProcmanError } from "../../base/errors.ts";
 import { printable } from "../../base/printable.ts";
 import { list, openObject, optional, type Schema, string, type TypeOf } from "../../base/schema.ts";
 import { faultsOf, matches } from "../../base/schema-check.ts";
-import { addressIn, type SshAddress } from "./host-address.ts";
-import type { NamedHost } from "./host-file.ts";
+import { addressIn, type SshAddress } from "../../connection/host-address.ts";
+import type { NamedHost } from "../../connection/host-file.ts";
 import { terminalFilter } from "./terminal-filter.ts";
 
 /** ssh's own exit code when there is no connection (ssh(1)); a command may end with it, too. */

@@ -3,21 +3,19 @@ import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { printableLine } from "../../base/printable.ts";
 import { hostTime } from "../../base/time-stamp.ts";
-import { connectTo } from "../../connection/connect.ts";
+import { type ApiPlace, connectTo } from "../../connection/connect.ts";
 import { reconnectError } from "../../connection/log-reader.ts";
 import type { Control } from "../../contract/control.ts";
 import type { EventRecord, EventType } from "../../contract/event-record.ts";
 import type { ProcessRecord, Status } from "../../contract/records.ts";
-import { outcomeOf } from "../format.ts";
-import { type TargetOptions, targetPlace } from "../target.ts";
+import { outcomeOf } from "../output/format.ts";
 import { CONSUMER } from "./monitor-model.ts";
 
 const RETRY_MS = 1_000;
 const TYPES: readonly EventType[] = ["process.state", "process.scheduled", "process.watch", "plugin.state", "service.state"];
 
 /** Prints the present states, then each change, until Ctrl-C or the end of procman. @throws {ProcmanError} `no-daemon`, `service-down` */
-export async function printChanges(target: TargetOptions): Promise<void> {
-  const place = targetPlace(target);
+export async function printChanges(place: ApiPlace): Promise<void> {
   const stop = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
   // Ids of events are times in microseconds: nothing is missed after the states.

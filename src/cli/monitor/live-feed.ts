@@ -1,11 +1,11 @@
 /** Turns what procman answers into inputs of the model: records, events, log lines; and carries out what the user asks for. */
 import { ProcmanError } from "../../base/errors.ts";
+import { defaultTimeout } from "../../client/default-timeout.ts";
 import type { StreamObserver } from "../../client/subscription.ts";
 import type { Control } from "../../contract/control.ts";
 import type { EventType } from "../../contract/event-record.ts";
 import type { ProcessRecord } from "../../contract/records.ts";
-import { defaultTimeout } from "../commands/act-command.ts";
-import { outcomeOf } from "../format.ts";
+import { outcomeOf } from "../output/format.ts";
 import { LogFollower } from "./log-follower.ts";
 import type { MonitorEffect, MonitorInput } from "./monitor-model.ts";
 import { historyStart } from "./usage-history.ts";

@@ -1,9 +1,7 @@
 /** The loop of the full screen: keys and news change the model, each change is drawn. */
 import { constants as os } from "node:os";
-import { ProcmanError } from "../../base/errors.ts";
-import { connectTo } from "../../connection/connect.ts";
+import { type ApiPlace, connectTo } from "../../connection/connect.ts";
 import { wantsColors } from "../../os/colors.ts";
-import { NO_LOGS, storesNoLogs, type TargetOptions, targetPlace } from "../target.ts";
 import { frameOf } from "./frame.ts";
 import { LiveFeed } from "./live-feed.ts";
 import {
@@ -27,10 +25,17 @@ const TICK_MS = 1_000;
 const RESUME_MS = 50;
 const ENDING = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const;
 
+export type MonitorOptions = {
+  readonly place: ApiPlace;
+  /** Why there are no logs; undefined: there are. */
+  readonly logProblem: () => string | undefined;
+  readonly isMouse: boolean;
+};
+
 /** Resolves when the user quits. @throws {ProcmanError} `no-daemon`, `service-down`, before anything is drawn */
-export async function runMonitor(target: TargetOptions, isMouse: boolean): Promise<void> {
-  const terminal = new TerminalScreen({ input: process.stdin, output: process.stdout }, isMouse);
-  const monitor = new Monitor(terminal, target);
+export async function runMonitor(options: MonitorOptions): Promise<void> {
+  const terminal = new TerminalScreen({ input: process.stdin, output: process.stdout }, options.isMouse);
+  const monitor = new Monitor(terminal, options);
   await monitor.run();
 }
 
@@ -44,13 +49,12 @@ class Monitor {
   #resuming: NodeJS.Timeout | undefined;
   #onQuit = (): void => undefined;
 
-  constructor(terminal: TerminalScreen, target: TargetOptions) {
+  constructor(terminal: TerminalScreen, { place, logProblem }: MonitorOptions) {
     this.#terminal = terminal;
     this.#model = initialModel(terminal.size, Date.now());
-    const place = targetPlace(target);
     this.#feed = new LiveFeed({
       connect: (observer) => connectTo(place, CONSUMER, undefined, observer),
-      logProblem: () => logProblemOf(target),
+      logProblem,
       dispatch: (input) => this.#dispatch(input),
     });
   }
@@ -128,15 +132,5 @@ class Monitor {
   #end(): void {
     this.#feed.close();
     this.#terminal.leave();
-  }
-}
-
-/** A file that can't be read now says nothing about it. */
-function logProblemOf(target: TargetOptions): string | undefined {
-  try {
-    return storesNoLogs(target) ? NO_LOGS : undefined;
-  } catch (error) {
-    if (error instanceof ProcmanError) return undefined;
-    throw error;
   }
 }

@@ -1,7 +1,7 @@
 /** Styles of the screen, with colours and without (NO_COLOR): attributes stay. */
 import type { TextStyle } from "../../base/sgr.ts";
 import type { Severity } from "../../contract/records.ts";
-import { colorOf } from "../format.ts";
+import { colorOf } from "../output/format.ts";
 import type { CellStyle } from "./cell-buffer.ts";
 import { cellStyleOf } from "./colored-text.ts";
 

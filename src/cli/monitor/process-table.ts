@@ -1,7 +1,7 @@
 /** The table of processes, as far as it is on the screen. */
 import type { ProcessRecord } from "../../contract/records.ts";
-import { STATUS_COLUMNS } from "../status-table.ts";
-import { shortened } from "../table.ts";
+import { STATUS_COLUMNS } from "../output/status-table.ts";
+import { shortened } from "../output/table.ts";
 import type { CellBuffer, CellStyle } from "./cell-buffer.ts";
 import { layoutOf, type MonitorModel, visibleRows } from "./monitor-model.ts";
 import { type Palette, reversed } from "./palette.ts";

@@ -3,7 +3,6 @@
 import type { Server as TlsServer } from "node:tls";
 import { VERSION } from "../../base/version.ts";
 import type { Config } from "../../config/spec.ts";
-import { lastEndpoint, lastPort, publishEndpoint, removeEndpoint } from "../../connection/endpoint-file.ts";
 import type { Caller, Control } from "../../contract/control.ts";
 import type { Endpoint } from "../../contract/records.ts";
 import { type Claims, claimsOfProcess, OF_PROCESS, payloadOf } from "../../contract/token-claims.ts";
@@ -11,6 +10,7 @@ import type { Api } from "../../http/server.ts";
 import { monotonicMs } from "../../os/clock.ts";
 import { signJwt } from "../../os/jwt.ts";
 import { processStat } from "../../os/process-stat.ts";
+import { lastEndpoint, lastPort, publishEndpoint, removeEndpoint } from "../../os/published-endpoint.ts";
 import type { ServiceLog } from "../reporting/service-log.ts";
 import type { ApiAccess } from "../spawn/environment.ts";
 import type { Subsystem } from "../subsystem.ts";

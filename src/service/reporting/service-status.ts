@@ -2,11 +2,11 @@
 import { arch, availableParallelism, freemem, hostname, loadavg, platform, release, totalmem, uptime } from "node:os";
 import { VERSION } from "../../base/version.ts";
 import type { Config } from "../../config/spec.ts";
-import { lastEndpoint } from "../../connection/endpoint-file.ts";
 import type { PartRecord } from "../../contract/part-record.ts";
 import type { PluginRecord } from "../../contract/plugin-record.ts";
 import type { Status } from "../../contract/records.ts";
 import type { StateRecord, SystemRecord } from "../../contract/state-record.ts";
+import { lastEndpoint } from "../../os/published-endpoint.ts";
 import type { Process } from "../../supervisor/process.ts";
 import { representativeState, statusOf } from "./process-records.ts";
 

@@ -2,11 +2,11 @@
 import { mkdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
-import { isNotThere, ProcmanError } from "../../base/errors.ts";
-import { map, object, optional, string, type TypeOf } from "../../base/schema.ts";
-import { faultsOf, matches } from "../../base/schema-check.ts";
-import { didYouMean } from "../../base/suggest.ts";
-import { readWhole, writeWhole } from "../../os/careful-files.ts";
+import { isNotThere, ProcmanError } from "../base/errors.ts";
+import { map, object, optional, string, type TypeOf } from "../base/schema.ts";
+import { faultsOf, matches } from "../base/schema-check.ts";
+import { didYouMean } from "../base/suggest.ts";
+import { readWhole, writeWhole } from "../os/careful-files.ts";
 import { addressIn } from "./host-address.ts";
 
 const HOST = object({

@@ -1,10 +1,10 @@
 /** Answers of other machines, checked against the schemas of the API before anything uses them. */
-import { ProcmanError } from "../../base/errors.ts";
-import type { JsonSchema } from "../../base/schema.ts";
-import { faultsOf, isObject, matches } from "../../base/schema-check.ts";
-import { SCHEMAS } from "../../contract/record-schemas.ts";
-import type { Output, Route } from "../../contract/route.ts";
-import { ROUTES, type RouteName } from "../../contract/routes.ts";
+import { ProcmanError } from "../base/errors.ts";
+import type { JsonSchema } from "../base/schema.ts";
+import { faultsOf, isObject, matches } from "../base/schema-check.ts";
+import { SCHEMAS } from "../contract/record-schemas.ts";
+import type { Output, Route } from "../contract/route.ts";
+import { ROUTES, type RouteName } from "../contract/routes.ts";
 
 const DEFINITIONS = "#/components/schemas/";
 

@@ -1,6 +1,6 @@
 /** Addresses of other machines: `ssh://user@host:port/folder` and `https://host:port/path`. */
-import { ProcmanError } from "../../base/errors.ts";
-import { isSafe } from "../../connection/remote-api.ts";
+import { ProcmanError } from "../base/errors.ts";
+import { isSafe } from "./remote-api.ts";
 
 export type SshAddress = {
   readonly kind: "ssh";

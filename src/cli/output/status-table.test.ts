@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { age, size } from "../base/quantity.ts";
-import type { ProcessRecord } from "../contract/records.ts";
-import { plannedOf } from "./commands/next-command.ts";
-import { selected } from "./options.ts";
+import { age, size } from "../../base/quantity.ts";
+import type { ProcessRecord } from "../../contract/records.ts";
+import { plannedOf } from "../commands/next-command.ts";
+import { selected } from "../options.ts";
 import { statusTable } from "./status-table.ts";
 
 test("groups have a column in a wide terminal and in a pipe, not at 80 columns, nor without groups", () => {

@@ -1,10 +1,10 @@
 /** The API of a host that is reached by https. */
 import { statSync } from "node:fs";
-import { ProcmanError } from "../../base/errors.ts";
-import { printable } from "../../base/printable.ts";
-import type { RemoteApi } from "../../connection/remote-api.ts";
+import { ProcmanError } from "../base/errors.ts";
+import { printable } from "../base/printable.ts";
 import { checkAnswer } from "./checked-answer.ts";
 import { hostsNamed, type NamedHost } from "./host-file.ts";
+import type { RemoteApi } from "./remote-api.ts";
 
 /** @throws {ProcmanError} `usage`: it is unknown, or not one; or a file of this machine was named, too */
 export function remoteApi(name: string, target: { readonly config?: string | undefined; readonly name?: string | undefined }): RemoteApi {
