@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { printableLine, printableOutput } from "../base/printable.ts";
 import type { Client } from "../client/client.ts";
 import { PROCESS } from "../config/fields/process-fields.ts";
+import { hasCommonPort } from "../config/instances.ts";
 import type { Config, ProcessSpec } from "../config/spec.ts";
 import { connectTo } from "../connection/connect.ts";
 import type { Incident, ProcessRecord } from "../contract/records.ts";
@@ -84,7 +85,7 @@ function isHeldBack({ status, blocked, disabled }: ProcessRecord): boolean {
 function progressOf(record: ProcessRecord, spec: ProcessSpec, since: number): StartProgress {
   const { status, ready, started = "" } = record;
   const { policy, cluster } = spec;
-  if (hasFailed(record, cluster !== undefined, since)) return "failed";
+  if (hasFailed(record, spec, since)) return "failed";
   if (isHeldBack(record)) return "up";
   if (status === "waiting") return "slow";
   if (status === "created" || status === "starting") return "coming";
@@ -94,9 +95,10 @@ function progressOf(record: ProcessRecord, spec: ProcessSpec, since: number): St
   return serves(record, spec) ? "up" : "slow";
 }
 
-function hasFailed({ status, restarts, healthy, started = "", updated = "" }: ProcessRecord, isInstance: boolean, since: number): boolean {
-  if (status === "skipped" || (FAILED.has(status) && Date.parse(updated) >= since)) return true;
-  return (restarts > 0 && Date.parse(started) >= since) || (isInstance && healthy === false);
+function hasFailed({ status, restarts, healthy, started = "", updated = "" }: ProcessRecord, spec: ProcessSpec, since: number): boolean {
+  const isDown = FAILED.has(status) || (status === "finished" && hasCommonPort(spec));
+  if (status === "skipped" || (isDown && Date.parse(updated) >= since)) return true;
+  return (restarts > 0 && Date.parse(started) >= since) || (spec.cluster !== undefined && healthy === false);
 }
 
 /** Whether it is ready; an instance also must have passed a health check, and get connections. */

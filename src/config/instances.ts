@@ -23,3 +23,8 @@ export function count(process: Clustered, parallelism: number): number {
   const wanted = process.cluster?.instances ?? 1;
   return wanted === "max" ? parallelism : wanted;
 }
+
+/** Whether clients reach it by a port that it shares with others: a run of it that has ended serves nobody, however it has ended. */
+export function hasCommonPort({ front, share }: { readonly front?: object; readonly share?: object }): boolean {
+  return front !== undefined || share !== undefined;
+}

@@ -16,7 +16,7 @@ const IDS = ["web-1", "web-2", "web-3"];
 /** It fails when the former code had counted it as up for long: before it listens, or after. */
 const BAD = { throws: 1_600 };
 
-type Release = { readonly late?: number; readonly throws?: number; readonly sick?: boolean };
+type Release = { readonly late?: number; readonly throws?: number; readonly ends?: number; readonly sick?: boolean };
 type Mode = "balance" | "share" | "without a port";
 type Web = { readonly procman: Procman; readonly client: Client; readonly port: number; readonly write: (fields: object) => void };
 
@@ -98,6 +98,27 @@ for (const [mode, bad, fields] of [
     if (mode === "share") assert.deepEqual(load?.errors, []);
   });
 }
+
+for (const mode of ["balance", "share"] as const)
+  test(`${mode}: a release that ends with code 0 serves nobody, and stops at the first instance`, async (context) => {
+    const web = await serving(context, mode, { restart: "error" });
+    const [, ...others] = await pidsOf(web);
+    release(web, { ends: 300 });
+    const restarted = await cli(web.procman.folder, ["restart", "web"]);
+    assert.equal(restarted.code, 1, restarted.err);
+    assert.match(restarted.err, /"web-1" did not come up: it finished by itself with code 0; web-2, web-3 keep running as before/);
+    const started = await cli(web.procman.folder, ["start", "web-1"]);
+    assert.equal(started.code, 1, started.err);
+    release(web, {});
+    assert.equal((await cli(web.procman.folder, ["start", "web-1"])).code, 0);
+    web.write({ restart: "error", env: { RELEASE: '{"ends":300}' } });
+    const reloaded = await cli(web.procman.folder, ["reload"]);
+    assert.equal(reloaded.code, 1, reloaded.err);
+    assert.match(reloaded.err, /"web-1" did not come up with the new configuration: it finished by itself .*; the previous configuration is restored/);
+    await web.procman.line(/rolled back to the previous configuration/);
+    assert.deepEqual((await pidsOf(web)).slice(1), others);
+    assert.equal((await instancesOf(web))[0]?.status, "running");
+  });
 
 test("share: while good code loads for some seconds, all clients are served, and each instance follows when the one before accepts", async (context) => {
   const web = await serving(context, "share");

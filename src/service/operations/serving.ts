@@ -1,4 +1,5 @@
 /** Whether an instance of a cluster does its work, and for how long it has. */
+import { hasCommonPort } from "../../config/instances.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { Process } from "../../supervisor/process.ts";
 
@@ -45,4 +46,9 @@ export class ServingTime {
     const isWell = health === undefined || state.healthy === true;
     return isWell && this.#ports.balancing.accepts(id) ? state.run : undefined;
   }
+}
+
+/** Whether it has ended by itself, as a job does that is done, although clients reach it by a common port. */
+export function hasLeftClients({ states }: Process, spec: ProcessSpec): boolean {
+  return hasCommonPort(spec) && states.some((state) => state.status === "idle" && state.outcome.kind === "finished");
 }

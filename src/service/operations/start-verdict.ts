@@ -3,7 +3,7 @@ import type { Incident } from "../../contract/records.ts";
 import type { Process } from "../../supervisor/process.ts";
 import { minUptimeOf } from "../../supervisor/restart-policy.ts";
 import type { SlotState } from "../../supervisor/states.ts";
-import { type ServingPorts, ServingTime } from "./serving.ts";
+import { hasLeftClients, type ServingPorts, ServingTime } from "./serving.ts";
 
 /** A start that fails for lack of a socket or of processes is repeated for this time. Milliseconds. */
 const UNSTARTABLE_MS = 1_000;
@@ -38,9 +38,9 @@ export class StartWatch {
   }
 
   verdict(): StartVerdict {
-    const { states, isIdle } = this.#process;
+    const { states, isIdle, id } = this.#process;
     if (this.#mayStartYet()) return "pending";
-    if (states.some((state) => this.#hasFailed(state))) return "failed";
+    if (states.some((state) => this.#hasFailed(state)) || hasLeftClients(this.#process, this.#source.spec(id))) return "failed";
     if (isIdle) return states.some(isFinished) ? "up" : "failed";
     if (!states.some(({ status }) => status === "running") || !states.every(isSettled)) return "pending";
     const restMs = this.#restMs();

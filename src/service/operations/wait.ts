@@ -6,7 +6,7 @@ import type { PlannedChange, PlanRecord } from "../../contract/plan.ts";
 import type { Process } from "../../supervisor/process.ts";
 import type { SlotState } from "../../supervisor/states.ts";
 import type { Supervisor } from "../../supervisor/supervisor.ts";
-import { type ChangeSource, type ServingPorts, ServingTime } from "./serving.ts";
+import { type ChangeSource, hasLeftClients, type ServingPorts, ServingTime } from "./serving.ts";
 
 /** Added to the limits for the previous run's end and for readiness. Milliseconds. */
 const START_MS = 60_000;
@@ -204,7 +204,7 @@ class AwaitedStart {
     const process = processIn(supervisor, this.#id);
     if (process === undefined || supervisor.isRemoved(process)) return true;
     const verdict = restartVerdict(supervisor, process);
-    if (verdict === "down") return false;
+    if (verdict === "down" || hasLeftClients(process, this.#instances.spec(this.#id))) return false;
     const restMs = verdict === "up" ? this.#restMs(process) : Number.POSITIVE_INFINITY;
     if (restMs <= 0) return true;
     return this.#isLate(process) ? false : Math.min(restMs, this.#limit.restMs());
