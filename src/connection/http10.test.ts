@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
+import { getEventListeners, once } from "node:events";
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import { createServer as createRaw } from "node:net";
 import { type TestContext, test } from "node:test";
@@ -99,4 +99,13 @@ test("silence times out, and a signal aborts the request immediately", async (co
   const asked = exchange({ ...GET, port, signal: stop.signal });
   stop.abort();
   await assert.rejects(asked, { name: "AbortError" });
+});
+
+test("requests that have ended leave nothing at their signal", async (context) => {
+  const port = await http(context, (_request, response) => response.end("ok"));
+  const { signal } = new AbortController();
+  for (let count = 0; count < 3; count += 1) await (await exchange({ ...GET, port, signal })).text();
+  await assert.rejects(exchange({ ...GET, port: 1, signal }));
+  await assert.rejects(exchange({ ...GET, port, socket: "/nowhere.sock", signal }));
+  assert.deepEqual(getEventListeners(signal, "abort"), []);
 });

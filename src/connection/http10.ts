@@ -1,5 +1,6 @@
 /** HTTP/1.0 over a plain socket: one request and one answer, which ends with the connection. (`node:http` takes 10 ms of each start.) */
 import { connect, isIP, type Socket } from "node:net";
+import { addAbortSignal } from "node:stream";
 import type { Reply, Request } from "../client/transport.ts";
 import { connectUnix } from "../os/unix-socket.ts";
 
@@ -39,15 +40,17 @@ export async function exchange(request: WireRequest): Promise<Reply> {
 
 function dial(request: WireRequest): Socket {
   const { hostname, port, silenceMs, signal, socket: path } = request;
-  const socket = path === undefined ? dialPort(request) : connectUnix(path, signal);
+  const socket = path === undefined ? dialPort(request) : connectUnix(path);
+  // The option `signal` of `connect` leaves a listener for each socket, and a follower connects again and again.
+  if (signal !== undefined) addAbortSignal(signal, socket);
   const place = path ?? `${hostname}:${port}`;
   socket.setTimeout(silenceMs, () => socket.destroy(silent(`no answer from ${place} within ${silenceMs / 1_000} s`)));
   socket.write(textOf(request));
   return socket;
 }
 
-function dialPort({ hostname, port, tls, signal }: WireRequest): Socket {
-  const address = { host: reachable(hostname), port, ...(signal === undefined ? {} : { signal }) };
+function dialPort({ hostname, port, tls }: WireRequest): Socket {
+  const address = { host: reachable(hostname), port };
   if (tls === undefined) return connect({ ...address, noDelay: true });
   const name = isIP(address.host) === 0 ? { servername: address.host } : {};
   const trust = tls === true ? { rejectUnauthorized: false } : { ...name, ...(tls.ca && { ca: tls.ca }) };

@@ -25,9 +25,9 @@ export function shortened(path: string): { readonly path: string; readonly relea
   return { path: `/proc/self/fd/${folder}/${basename(path)}`, release: () => closeSync(folder) };
 }
 
-export function connectUnix(path: string, signal?: AbortSignal): Socket {
+export function connectUnix(path: string): Socket {
   const short = shortened(path);
-  const socket = connect({ path: short.path, ...(signal === undefined ? {} : { signal }) });
+  const socket = connect(short.path);
   let isReleased = false;
   const release = (): void => {
     if (!isReleased) short.release();
