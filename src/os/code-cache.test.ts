@@ -67,6 +67,11 @@ test("damaged code is thrown away before V8 sees it, wherever the damage is, and
       rmSync(cacheOf(folder));
       writeFileSync(cache, whole);
     }
+    rmSync(cache);
+    mkdirSync(cache);
+    assert.equal(run(bundle), "here");
+    rmSync(cacheOf(folder), { recursive: true });
+    writeFileSync(cache, whole);
     assert.equal(run(bundle), "here");
   }
 });

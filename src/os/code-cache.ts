@@ -138,7 +138,7 @@ function write(code: Buffer, cache: string, file: string): void {
       closeSync(fd);
     }
     for (const name of readdirSync(folder))
-      if (name.startsWith(`${file}.`) && !name.endsWith(".tmp")) rmSync(join(folder, name), { force: true });
+      if (name.startsWith(`${file}.`) && !name.endsWith(".tmp")) rmSync(join(folder, name), { force: true, recursive: true });
     renameSync(temporary, `${cache}${NEW}`);
   });
 }
