@@ -114,7 +114,10 @@ for (const mode of ["balance", "share"] as const)
     web.write({ restart: "error", env: { RELEASE: '{"ends":300}' } });
     const reloaded = await cli(web.procman.folder, ["reload"]);
     assert.equal(reloaded.code, 1, reloaded.err);
-    assert.match(reloaded.err, /"web-1" did not come up with the new configuration: it finished by itself .*; the previous configuration is restored/);
+    assert.match(
+      reloaded.err,
+      /"web-1" did not come up with the new configuration: it finished by itself .*; the previous configuration is restored/,
+    );
     await web.procman.line(/rolled back to the previous configuration/);
     assert.deepEqual((await pidsOf(web)).slice(1), others);
     assert.equal((await instancesOf(web))[0]?.status, "running");
