@@ -102,13 +102,15 @@ test("programs without an environment that start all the time don't hold up a st
   assert.ok(!pids.some(isUp));
 });
 
-test("2.2 stop: programs that make another process and end every 20 ms are ended, all of them", { timeout: 60_000 }, async (context) => {
+test("2.2 stop: programs that make another process and end every 20 ms are found while they go on, and ended, all of them", {
+  timeout: 60_000,
+}, async (context) => {
   const folder = mkdtempSync(join(tmpdir(), "procman-forkers-"));
   const [lives, program] = [join(folder, "lives"), join(folder, "forker.sh")];
   context.after(() => rmSync(folder, { recursive: true }));
   writeFileSync(lives, "");
   // Each life writes a byte: what lives 20 ms is in no list of processes.
-  writeFileSync(program, `[ -e ${lives} ] || exit; printf x >> ${lives}; sleep 0.02; setsid sh ${program} &\n`);
+  writeFileSync(program, `trap '' TERM; [ -e ${lives} ] || exit; printf x >> ${lives}; sleep 0.02; setsid sh ${program} &\n`);
   const leader = spawn("sh", ["-c", `for i in 1 2 3 4 5 6 7 8 9 10; do setsid sh ${program} & done`], {
     detached: true,
     env: { ...process.env, PROCMAN_RUN_ID: MARKERS.of("forkers", 1) },
@@ -116,7 +118,15 @@ test("2.2 stop: programs that make another process and end every 20 ms are ended
   });
   await once(leader, "exit");
   while (statSync(lives).size < 100) await sleep(5);
-  await swept(new Sweeper(MARKERS), { slot: "forkers", pid: leader.pid ?? 0 }, "SIGKILL");
+  const [sweeper, target] = [new Sweeper(MARKERS), { slot: "forkers", run: 1, pid: leader.pid ?? 0 }];
+  let isOver = false;
+  const over = swept(sweeper, target, "SIGTERM").then(() => {
+    isOver = true;
+  });
+  for (const begun = statSync(lives).size; statSync(lives).size < begun + 1_000; ) await sleep(5);
+  assert.equal(isOver, false, "nothing was found of what goes on");
+  sweeper.sweep(target, "SIGKILL", () => undefined);
+  await over;
   const atEnd = statSync(lives).size;
   await sleep(1_000);
   assert.equal(statSync(lives).size, atEnd, "lives after the sweep");

@@ -53,6 +53,8 @@ const EXECUTING_SECONDS = 1;
 const UNSURE_LOOKS = 8;
 /** Parent of the kernel's own threads, which have no environment. */
 const KTHREADD = 2;
+/** What is known of a process that has ended while it was looked at. */
+const GONE = { state: "Z", parent: 0, group: 0, session: 0, startTime: "" };
 /** Members are stopped in one go until so many looks have found no new one, or it has taken too long. Milliseconds. */
 const QUIET_LOOKS = 3;
 const FREEZE_MS = 60;
@@ -167,7 +169,8 @@ export class Sweeper {
 
   #members(): ReadonlyMap<string, readonly ProcessStat[]> {
     const all = allProcesses();
-    const groups = this.#groups(new Set(all.map(({ pid }) => pid)));
+    const listed = new Set(all.map(({ pid }) => pid));
+    const groups = this.#groups(listed);
     const inCgroup = new Map(
       [...this.#sweeps].flatMap(([key, { cgroup }]) =>
         cgroup === undefined ? [] : cgroupMembers(cgroup).map((pid) => [pid, key] as const),
@@ -175,8 +178,10 @@ export class Sweeper {
     );
     const marked = this.#keysByPid();
     const found = new Map<string, ProcessStat[]>();
-    for (const stat of all) {
-      if (stat.state === "Z") continue;
+    // Those that have come since the table was read count even if they are gone by now: where members live for milliseconds, none is in both.
+    const since = [...marked.keys()].flatMap((pid) => (listed.has(pid) ? [] : (processStat(pid) ?? { ...GONE, pid })));
+    for (const stat of [...all, ...since]) {
+      if (stat.state === "Z" && listed.has(stat.pid)) continue;
       const key = inCgroup.get(stat.pid) ?? groups.get(stat.group) ?? groups.get(stat.session) ?? marked.get(stat.pid);
       if (key !== undefined && !isOwnPart(stat)) found.set(key, [...(found.get(key) ?? []), stat]);
     }
