@@ -1,6 +1,7 @@
 /** The balancer's first process: opens the ports, and serves them together with the worker processes. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { BackendReport, Front, FrontReport } from "../ipc/balancer-protocol.ts";
+import { printError } from "../os/error-output.ts";
 import type { ConnectionCounts } from "./backends.ts";
 import { PortListener } from "./listener.ts";
 import { Rebalancer } from "./rebalancer.ts";
@@ -140,6 +141,12 @@ export class Balancer {
     let end = Number.POSITIVE_INFINITY;
     for (; (this.#clients > 0 || this.#held !== undefined) && performance.now() < end; await sleep(CLOSE_POLL_MS))
       if (end === Number.POSITIVE_INFINITY && isOver()) end = performance.now() + CLOSE_MS;
+    const left = this.#clients;
+    if (left > 0)
+      printError(
+        `the load balancer ends; ${left === 1 ? "1 connection" : `${left} connections`} did not end within ${CLOSE_MS / 1_000} s, and ${left === 1 ? "is" : "are"} closed`,
+        "warn",
+      );
     await Promise.all(this.#others.map((other) => other.end()));
   }
 

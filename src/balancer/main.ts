@@ -19,11 +19,11 @@ import { leaveFolder } from "../os/start-folder.ts";
 import { Balancer } from "./balancer.ts";
 import { ControlServer, probeExisting } from "./control-socket.ts";
 import { type HandoffRequest, handOver, takeOver } from "./handoff.ts";
+import { endFormers, endFormerWorkers, forgetWorkers, recordFormer, recordWorkers } from "./noted-processes.ts";
 import { MigrationReceiver, migrate, type SendHalf } from "./rebalancer.ts";
 import { chooseTcp, tcpOf } from "./tcp-choice.ts";
 import type { Tcp, TcpHandle } from "./tcp-handle.ts";
 import { Worker } from "./worker.ts";
-import { endFormerWorkers, forgetWorkers, recordWorkers } from "./worker-pids.ts";
 import { type FromWorker, type ToWorker, WorkerProcess } from "./worker-process.ts";
 
 /** Already a fourth process on one listening socket finds little to do. */
@@ -75,13 +75,14 @@ async function runFirst(): Promise<void> {
   const balancer = new Balancer(tcp, new Worker(tcp, 0, changed), others, changed);
   let control: ControlServer | undefined;
   const serve = async (): Promise<BalancerIdentity> => {
+    if (options.successor) recordFormer(options.socket, process.ppid);
     control = controlServer(balancer, identity);
     await control.opened;
     return identity;
   };
   process.on("SIGTERM", () => {
     control?.close();
-    void balancer.close().then(() => {
+    void Promise.all([balancer.close(), endFormers(options.socket)]).then(() => {
       forgetWorkers(options.socket);
       process.exit(0);
     });

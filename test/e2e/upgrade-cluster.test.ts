@@ -12,15 +12,16 @@ import { balancerSocket } from "../../src/os/balancer-socket.ts";
 import { homeOf, keeperIn } from "../support/cli.ts";
 import { ask, clientOf, DRAINING_SERVER, isAccepting, LoadGenerator, waitForRecord } from "../support/cluster-rig.ts";
 import { freePort, freeRange } from "../support/free-ports.ts";
-import { eventually, processExit } from "../support/procman-process.ts";
+import { eventually, isAlive, processExit } from "../support/procman-process.ts";
 import { prepend, run, version } from "../support/versions.ts";
 
 type Home = { readonly folder: string; readonly state: string; readonly port: number };
 
-async function clusterIn(context: TestContext): Promise<Home> {
+async function clusterIn(context: TestContext, more: object = {}): Promise<Home> {
   const [port, startPort] = [await freePort(), await freeRange()];
   const cluster = { instances: 2, startPort, commonPort: port };
-  return { ...homeOf(context, [{ id: "web", cmd: `node ${DRAINING_SERVER}`, autostart: true, restart: "always", cluster }]), port };
+  const web = { id: "web", cmd: `node ${DRAINING_SERVER}`, autostart: true, restart: "always", cluster, ...more };
+  return { ...homeOf(context, [web]), port };
 }
 
 async function allAccept(state: string): Promise<readonly ProcessRecord[]> {
@@ -76,6 +77,23 @@ test("service, logger and balancer are replaced twice; no request fails, no inst
   );
   assert.equal((await run(first, folder, "terminate")).code, 0);
   await assert.rejects(ask(port));
+});
+
+test("when `terminate` returns, the balancer of before the upgrade has ended, whatever clients it has", async (context) => {
+  const { folder, state, port } = await clusterIn(context, { terminateTimeout: 1 });
+  const procman = version(folder, "1.0.0");
+  assert.equal((await run(procman, folder, "run", "--detach")).code, 0);
+  await allAccept(state);
+  const former = await balancerPid(state);
+  // It keeps its end open.
+  const client = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
+  context.after(() => client.destroy());
+  client.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+  await once(client, "data");
+  assert.equal((await run(procman, folder, "upgrade")).code, 0);
+  assert.ok(isAlive(former) && former !== (await balancerPid(state)));
+  assert.equal((await run(procman, folder, "terminate")).code, 0);
+  assert.ok(!isAlive(former));
 });
 
 test("a new balancer that ends at once: the old one stays, the other components are replaced", async (context) => {

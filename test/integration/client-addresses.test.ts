@@ -1,7 +1,7 @@
 /** `"node": true` behind the load balancer: the program sees its clients' addresses. Without a procman: runs on each version of Node. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect as connectHttp2 } from "node:http2";
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
@@ -217,6 +217,25 @@ for (const [name, create, ask, answer] of [
     client.write(ask);
     assert.match(await received(client), answer);
   });
+
+test("the processes of node:cluster get their clients without headers", async (context) => {
+  const [port, exec] = [await freePort(), join(folder, "inner.cjs")];
+  writeFileSync(
+    exec,
+    `require("node:http").createServer((request, response) => response.end(request.socket.remoteAddress)).listen(${port}, "127.0.0.1");`,
+  );
+  const source = `const cluster = require("node:cluster");
+    cluster.setupPrimary({ exec: ${JSON.stringify(exec)}, execArgv: [] });
+    cluster.fork().on("listening", () => console.log("port ${port}"));`;
+  const program = new PreloadedProgram(context, source, { env: { PROCMAN_CLUSTER_PORT: String(port) }, task: `proxy=${TOKEN}` });
+  await program.port;
+  const balancer = await TestBalancer.start(context);
+  await balancer.serve([{ id: "a", port, state: "up", proxyToken: TOKEN }]);
+  await isServed(balancer);
+  const client = await clientAt(context, balancer.port);
+  client.write("GET / HTTP/1.0\r\n\r\n");
+  assert.ok((await received(client)).endsWith("\r\n\r\n127.0.0.1"));
+});
 
 test("with proxyProtocol a server of HTTP reads the header, and a plain one gets it, as its program reads it", async (context) => {
   const http = await clusterOf(context, HTTP, { proxyProtocol: true });

@@ -5,9 +5,10 @@ import { writeFileSync } from "node:fs";
 import type { Socket } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
-import { echo, received, TestBackend, TestBalancer } from "../support/balancer-rig.ts";
+import { isOwnSocket } from "../../src/os/balancer-socket.ts";
+import { type Context, echo, received, TestBackend, TestBalancer } from "../support/balancer-rig.ts";
 import { testBoth } from "../support/both-tcp.ts";
-import { eventually, processExit } from "../support/procman-process.ts";
+import { eventually, isAlive, processExit } from "../support/procman-process.ts";
 
 /** A client beside the six of the old balancer, whose further processes may accept for a moment after the handoff. */
 async function clientOfSuccessor(balancer: TestBalancer): Promise<Socket> {
@@ -195,7 +196,8 @@ for (const [what, code, problem] of [
     assert.equal((await balancer.succeed()).t, "succeeded");
   });
 
-testBoth("when procman is stopped the old balancer ends too, also with clients connected to it", async (context) => {
+/** A client of the old balancer, which has a successor with this pid. */
+async function succeeded(context: Context): Promise<{ readonly balancer: TestBalancer; readonly client: Socket; readonly pid: number }> {
   const balancer = await TestBalancer.start(context, {}, 2);
   await balancer.serveUp([await TestBackend.start(context, "a", echo)]);
   const client = await balancer.client();
@@ -203,12 +205,37 @@ testBoth("when procman is stopped the old balancer ends too, also with clients c
   assert.equal(await received(client), "one");
   const answer = await balancer.succeed();
   assert.ok(answer.t === "succeeded");
+  return { balancer, client, pid: answer.pid };
+}
+
+testBoth("when procman is stopped the old balancer gives its clients some seconds, and ends before its successor", async (context) => {
+  const { balancer, client, pid } = await succeeded(context);
   const ended = once(balancer.process, "exit");
-  process.kill(answer.pid, "SIGTERM");
-  await processExit(answer.pid);
+  const closed = once(client, "close");
+  process.kill(pid, "SIGTERM");
+  await eventually(() => (isOwnSocket(balancer.socket) ? undefined : true));
   client.write("two");
   assert.equal(await received(client), "two");
-  await ended;
+  await processExit(pid);
+  assert.ok(!isAlive(balancer.pid));
+  assert.deepEqual(await ended, [0, null]);
+  assert.match(balancer.stderr, /the load balancer ends; 1 connection did not end within 5 s, and is closed/);
+  client.end();
+  await closed;
+});
+
+testBoth("an old balancer that hangs is killed by then; also one whose successor was killed and started anew", async (context) => {
+  const { balancer, pid } = await succeeded(context);
+  process.kill(pid, "SIGKILL");
+  await processExit(pid);
+  const restarted = await TestBalancer.launch(context, balancer.folder);
+  await restarted.isControlled();
+  const ended = once(balancer.process, "exit");
+  balancer.process.kill("SIGSTOP");
+  restarted.process.kill("SIGTERM");
+  await processExit(restarted.pid);
+  assert.ok(!isAlive(balancer.pid));
+  assert.deepEqual(await ended, [null, "SIGKILL"]);
 });
 
 for (const [from, to] of [
