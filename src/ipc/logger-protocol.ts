@@ -83,6 +83,8 @@ export type LoggerMessage = {
   readonly isQuiet?: true;
   /** `stored` with this number follows. */
   readonly receipt?: number;
+  /** It was sent to a logger that has ended: it is written unless the log store has it. */
+  readonly isAgain?: true;
 };
 
 /** Names a run in messages and in the keeper's journal. */

@@ -87,6 +87,7 @@ const LOGGER: Readonly<Partial<Record<ToLogger["t"], Schema>>> = {
     run: optional(integer()),
     isQuiet: optional(boolean() as Schema<true>),
     receipt: optional(integer()),
+    isAgain: optional(boolean() as Schema<true>),
   }),
   flush: openObject({ receipt: integer(), files: list(string()), store: boolean() }),
 };

@@ -165,7 +165,7 @@ export class Keeper {
         return this.#open(message);
       case "logger": {
         if (message.message.t === "style") this.#setStyle(message.message);
-        if (message.message.t === "say" && !this.#logger.hasAnswered) this.#unreadLines.add(message.message);
+        if (message.message.t === "say") this.#unreadLines.add(message.message, this.#logger.hasAnswered);
         return this.#logger.send(message.message, "deferred");
       }
       case "sync":

@@ -6,6 +6,7 @@ import { monotonicMs } from "../os/clock.ts";
 import { makeFolder } from "../os/files.ts";
 import { SegmentCompressor } from "./compressor.ts";
 import { deleteOutput, repairAll, retire } from "./maintenance.ts";
+import { StoredEntries } from "./own-entries.ts";
 import { RecordHeader, type RecordSource, recordAt } from "./record.ts";
 import { SegmentWriter } from "./segment-writer.ts";
 import { SteadyClock } from "./steady-clock.ts";
@@ -86,6 +87,11 @@ export class LogStore {
   /** `lines`: whole lines of this source. When this returns, they are stored, buffered, or counted as lost. */
   add(header: RecordHeader, lines: Buffer): void {
     this.#add(header, Date.now(), lines);
+  }
+
+  /** procman's own entries since then; undefined: none is stored. */
+  storedSince(since: number): StoredEntries | undefined {
+    return this.#folder === undefined || (this.#settings?.hours ?? 0) === 0 ? undefined : new StoredEntries(this.#folder, since);
   }
 
   /** Adds a single entry, whose text may have several lines. */

@@ -2,6 +2,7 @@
 import { dirname } from "node:path";
 import { errnoOf, reasonOf } from "../base/errors.ts";
 import type { FromLogger, LoggerMessage, ToLogger } from "../ipc/logger-protocol.ts";
+import type { StoredEntries } from "../log-store/own-entries.ts";
 import { logsFolder } from "../log-store/segment-files.ts";
 import { LogStore } from "../log-store/store.ts";
 import { printInStyle } from "../os/error-output.ts";
@@ -40,6 +41,8 @@ export class Logger {
   readonly #held: HeldFifos;
   readonly #captures = new Map<string, Capture>();
   readonly #unread = new UnreadRuns();
+  /** Of former loggers, while a batch is received that has entries again. */
+  #stored: StoredEntries | undefined;
   /** No more reading, and messages are ignored. */
   #isEnded = false;
 
@@ -87,6 +90,7 @@ export class Logger {
 
   receive(batch: readonly ToLogger[]): void {
     for (const message of batch) if (!this.#isEnded) this.#receive(message, batch);
+    this.#stored = undefined;
     this.#confirm(batch);
   }
 
@@ -142,7 +146,7 @@ export class Logger {
         this.#unread.isReporting = message.releases === true;
         return;
       case "say":
-        return this.#print(message);
+        return message.isAgain === true && !this.#lacks(message) ? undefined : this.#print(message);
       case "flush":
         return this.#flush(message);
       case "reopen":
@@ -175,6 +179,12 @@ export class Logger {
     const emptied = files.filter((file) => attempt(file, () => this.#files.empty(file)));
     const isStoreEmpty = store && attempt(this.#store.folder ?? "", () => this.#store.empty());
     this.#events.send({ t: "flushed", receipt, files: emptied, store: isStoreEmpty, problems });
+  }
+
+  /** Without a store nobody knows, and an entry is rather missing on the console than there twice. */
+  #lacks(message: LoggerMessage): boolean {
+    this.#stored ??= this.#store.storedSince(message.at);
+    return this.#stored?.take(message) === false;
   }
 
   #print(message: LoggerMessage): void {
