@@ -2,22 +2,31 @@
 import assert from "node:assert/strict";
 import { chownSync, cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { homeOf, procman } from "../support/cli.ts";
 import { folderOf, type OtherUser, otherUser, runAs } from "../support/other-user.ts";
 import { eventually } from "../support/procman-process.ts";
 import { PACKAGE } from "../support/product.ts";
 
 const ROOT: OtherUser = { name: "root", uid: 0, gid: 0 };
+/** On a loaded machine; quadratic time would be minutes. Milliseconds. */
+const SOON_MS = 10_000;
 const REFUSED =
   /include\[0\].*\n(?:.*\n)*? *Cannot include \S+\.json, which the pattern finds: \S+ belongs to the user nobody, and could have put it there/;
 
-test("a log of root that the owner of the folder moves to where the pattern looks isn't included", async (context) => {
+/** A project of root's that others may enter, with the folder `srv` of nobody. undefined: the test is skipped. */
+async function projectOf(context: TestContext) {
   const user = otherUser(context);
-  if (user === undefined) return;
+  if (user === undefined) return undefined;
   const { folder } = homeOf(context, []);
   await runAs(ROOT, ["chmod", "755", folder]);
-  const own = folderOf(user, join(folder, "srv"));
+  return { user, folder, own: folderOf(user, join(folder, "srv")) };
+}
+
+test("a log of root that the owner of the folder moves to where the pattern looks isn't included", async (context) => {
+  const project = await projectOf(context);
+  if (project === undefined) return;
+  const { user, folder, own } = project;
   folderOf(user, join(own, "conf.d"));
   const evil = JSON.stringify({ processes: [{ id: "evil", cmd: `id > ${folder}/owned`, autostart: true }] });
   const web = { id: "web", cmd: `echo '${evil}'; exec sleep 600`, cwd: "/", user: user.name, autostart: true };
@@ -34,11 +43,9 @@ test("a log of root that the owner of the folder moves to where the pattern look
 });
 
 test("a folder of the pattern that its owner replaces by a link to files of root isn't searched", async (context) => {
-  const user = otherUser(context);
-  if (user === undefined) return;
-  const { folder } = homeOf(context, []);
-  await runAs(ROOT, ["chmod", "755", folder]);
-  const own = folderOf(user, join(folder, "srv"));
+  const project = await projectOf(context);
+  if (project === undefined) return;
+  const { user, folder, own } = project;
   mkdirSync(join(folder, "old"));
   writeFileSync(join(folder, "old/x.json"), JSON.stringify({ processes: [{ id: "old", cmd: `id > ${folder}/owned`, autostart: true }] }));
   assert.equal((await runAs(user, ["ln", "-s", join(folder, "old"), join(own, "conf.d")])).code, 0);
@@ -47,6 +54,24 @@ test("a folder of the pattern that its owner replaces by a link to files of root
   assert.equal(run.code, 78, run.err);
   assert.match(run.err, REFUSED);
   assert.equal(existsSync(join(folder, "owned")), false);
+});
+
+test("an included file of another user with a megabyte of one character is read at once", async (context) => {
+  const project = await projectOf(context);
+  if (project === undefined) return;
+  const { user, folder, own } = project;
+  const file = join(own, "web.json");
+  writeFileSync(join(folder, "procman.json"), JSON.stringify({ name: "test", include: ["srv/web.json"], processes: [] }));
+  for (const character of [" ", "\n", "\r", "*", "/", ".", "$"]) {
+    const text = character.repeat(1_000_000);
+    const web = JSON.stringify({ processes: [{ id: "web", cmd: "sleep 1000", env: { TEXT: text } }] });
+    writeFileSync(file, `${character.trim() === "" ? text : `/*${text} */`}${web}`);
+    chownSync(file, user.uid, user.gid);
+    const begin = performance.now();
+    const { code, err } = await procman(folder, ["validate"]);
+    assert.equal(code, 0, err.slice(0, 1_000));
+    assert.ok(performance.now() - begin < SOON_MS, `${JSON.stringify(character)}: ${performance.now() - begin} ms`);
+  }
 });
 
 test("`install` refuses root's start at boot where another user can turn a link, add a file or change a bundle", async (context) => {
