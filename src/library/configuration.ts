@@ -135,7 +135,7 @@ export type ClusterConfiguration = {
   readonly strategy?: "round-robin" | "least-connections" | "ip-hash" | undefined;
   /** Address that the common port is opened on; 0.0.0.0: all interfaces. Default: "127.0.0.1". */
   readonly hostname?: string | undefined;
-  /** Each connection begins with a header of the PROXY protocol, version 2, with the client's address. Default: false. */
+  /** Each connection begins with a header of the PROXY protocol, version 2, with the client's address. A program with node doesn't need it. Default: false. */
   readonly proxyProtocol?: boolean | undefined;
   /** Seconds without traffic after which the load balancer closes a connection; 0: never. Default: 0. */
   readonly idleTimeout?: number | undefined;
@@ -151,7 +151,7 @@ export type ProcessConfiguration = {
   readonly cmd?: string | undefined;
   /** JavaScript or TypeScript module that runs in a separate Node process, or a list of the module and its arguments. */
   readonly worker?: string | readonly string[] | undefined;
-  /** cmd is a Node program: it has a channel (process.send, and the message shutdown before it is stopped), and in a cluster its first listen uses the shared socket, or the port of the instance. Default: false. */
+  /** cmd is a Node program: it has a channel (process.send, and the message shutdown before it is stopped), and in a cluster its first listen uses the shared socket, or the port of the instance; behind the load balancer it sees its clients' addresses. Default: false. */
   readonly node?: boolean | undefined;
   /** Its standard input stays open, and nothing comes from it: for programs that end with their input. Without it, input is /dev/null. Default: false. */
   readonly stdin?: boolean | undefined;

@@ -131,7 +131,7 @@ export const PROCESS = {
   node: {
     type: flag,
     description:
-      "cmd is a Node program: it has a channel (process.send, and the message shutdown before it is stopped), and in a cluster its first listen uses the shared socket, or the port of the instance.",
+      "cmd is a Node program: it has a channel (process.send, and the message shutdown before it is stopped), and in a cluster its first listen uses the shared socket, or the port of the instance; behind the load balancer it sees its clients' addresses.",
     default: false,
     onChange: "restart",
     spec: kept(boolean()),
