@@ -183,6 +183,12 @@ export class Backends {
     this.#refresh();
   }
 
+  /** The health check connects to those that it has not asked yet. */
+  askAgain(): void {
+    for (const backend of this.#all.values()) if (backend.question !== undefined) backend.isOut = true;
+    this.#refresh();
+  }
+
   /** The connections that other processes have. */
   setElsewhere(counts: ConnectionCounts): void {
     for (const backend of this.#all.values()) backend.elsewhere = counts[backend.id] ?? 0;

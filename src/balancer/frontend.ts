@@ -62,8 +62,10 @@ export class Frontend {
   }
 
   apply(front: Front): void {
+    const hadHeaders = this.#front.proxyProtocol;
     this.#front = front;
     this.#backends.set(front.strategy, front.backends, front.maxConnections);
+    if (hadHeaders && !front.proxyProtocol) this.#backends.askAgain();
     this.#needsAddress =
       front.strategy === "ip-hash" || front.proxyProtocol || front.backends.some(({ proxyToken }) => proxyToken !== undefined);
     this.#healthCheck.usesHeader = front.proxyProtocol;
@@ -155,6 +157,8 @@ export class Frontend {
       this.#backends.abandoned(backend);
       return this.#queue.add(pending);
     }
+    // Perhaps another program of the instance listens next.
+    if (!attempt.isLate) backend.readsHeader = undefined;
     this.#backends.refused(backend);
     this.#healthCheck.wake(false);
     this.#changed();

@@ -28,7 +28,7 @@ export class ClientAddresses {
   /** A plain `net` server gets the header, as the configuration says that its program reads it. */
   readonly #isRaw: boolean;
   readonly #emit = Server.prototype.emit as (event: unknown, ...args: unknown[]) => boolean;
-  #server: Server | undefined;
+  readonly #servers = new WeakSet<Server>();
   /** By the port of the balancer's end: the socket of TLS is another one than that of its bytes. */
   readonly #clients = new Map<number, NamedPeer>();
 
@@ -36,7 +36,7 @@ export class ClientAddresses {
     this.#token = Buffer.from(token, "hex");
     this.#isRaw = isRaw;
     const onEvent = (server: Server, event: unknown, args: readonly unknown[]): boolean =>
-      (server === this.#server && this.#onEvent(event, args)) || this.#emit.call(server, event, ...args);
+      (this.#servers.has(server) && this.#onEvent(server, event, args)) || this.#emit.call(server, event, ...args);
     Server.prototype.emit = function (this: Server, event: unknown, ...args: unknown[]): boolean {
       return onEvent(this, event, args);
     } as Server["emit"];
@@ -44,15 +44,15 @@ export class ClientAddresses {
 
   /** Of this server, which is about to listen for the balancer. */
   read(server: Server): void {
-    if (!this.#isRaw || Object.getPrototypeOf(server) !== Server.prototype) this.#server = server;
+    if (!this.#isRaw || Object.getPrototypeOf(server) !== Server.prototype) this.#servers.add(server);
   }
 
   /** Returns whether the event comes later, or never. */
-  #onEvent(event: unknown, args: readonly unknown[]): boolean {
+  #onEvent(server: Server, event: unknown, args: readonly unknown[]): boolean {
     if (event === "secureConnection") this.#name(args[0] as Socket);
     else if (event === "tlsClientError") this.#name(args[1] as Socket);
     if (event !== "connection" || !(args[0] instanceof Socket) || args[0].isPaused()) return false;
-    this.#await(args[0]);
+    this.#await(server, args[0]);
     return true;
   }
 
@@ -61,7 +61,7 @@ export class ClientAddresses {
     if (client !== undefined) define(socket, client);
   }
 
-  #await(socket: Socket): void {
+  #await(server: Server, socket: Socket): void {
     let bytes = Buffer.alloc(0);
     const onReadable = (): void => {
       const chunk = socket.read() as Buffer | null;
@@ -87,7 +87,7 @@ export class ClientAddresses {
       process.nextTick(() => {
         socket.off("error", end);
         if (socket.readableEnded) socket.destroy();
-        if (!socket.destroyed) this.#emit.call(this.#server, "connection", socket);
+        if (!socket.destroyed) this.#emit.call(server, "connection", socket);
       });
     };
     const silence = setTimeout(() => {

@@ -24,21 +24,22 @@ function isSocket(fd: number): boolean {
 export type ListeningServers = {
   /** Gets each server before it listens. */
   readonly watch: (server: Server) => void;
-  /** Gets the one that takes the place. */
+  /** Gets the one that takes the place, and those that listen on its port later. */
   readonly place: (server: Server) => void;
 };
 
 export function replaceListen(place: Place | undefined, on: ListeningServers): void {
   const original = Server.prototype.listen as (this: Server, ...args: unknown[]) => Server;
+  const port = place !== undefined && "port" in place ? place.port : undefined;
   let free = place;
   Server.prototype.listen = function (this: Server, ...args: unknown[]): Server {
     on.watch(this);
-    const options = free === undefined ? undefined : tcpOptions(args[0]);
-    if (options === undefined) return original.apply(this, args);
+    const options = tcpOptions(args[0]);
+    if (options !== undefined && (free !== undefined || Number(options.port) === port)) on.place(this);
+    if (options === undefined || free === undefined) return original.apply(this, args);
     const { port: _port, host: _host, ...others } = options;
     const own = { ...others, ...free };
     free = undefined;
-    on.place(this);
     return original.call(this, own, ...args.slice(1).filter((each) => typeof each === "function"));
   };
 }

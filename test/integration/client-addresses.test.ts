@@ -218,6 +218,25 @@ for (const [name, create, ask, answer] of [
     assert.match(await received(client), answer);
   });
 
+test("a server that another one follows on the port of the instance", async (context) => {
+  const port = await freePort();
+  const source = `const answer = (request, response) => response.end([request.socket.remotePort, "end"].join(" "));
+    const next = () => require("node:http").createServer(answer).listen(${port}, "127.0.0.1");
+    const first = next().on("listening", () => console.log("port ${port}"));
+    process.on("SIGUSR2", () => first.close(next).closeAllConnections());`;
+  const program = new PreloadedProgram(context, source, { env: { PROCMAN_CLUSTER_PORT: String(port) }, task: `proxy=${TOKEN}` });
+  await program.port;
+  const balancer = await TestBalancer.start(context);
+  await balancer.serve([{ id: "a", port, state: "up", proxyToken: TOKEN }]);
+  await isServed(balancer);
+  const first = await KeptConnection.open(context, balancer.port, false, CLIENT);
+  assert.ok((await first.ask()).endsWith(`${first.socket.localPort} end`));
+  program.process.kill("SIGUSR2");
+  await first.ended();
+  const later = await KeptConnection.open(context, balancer.port, false, CLIENT);
+  assert.ok((await later.ask()).endsWith(`${later.socket.localPort} end`));
+});
+
 test("the processes of node:cluster get their clients without headers", async (context) => {
   const [port, exec] = [await freePort(), join(folder, "inner.cjs")];
   writeFileSync(
@@ -237,10 +256,13 @@ test("the processes of node:cluster get their clients without headers", async (c
   assert.ok((await received(client)).endsWith("\r\n\r\n127.0.0.1"));
 });
 
-test("with proxyProtocol a server of HTTP reads the header, and a plain one gets it, as its program reads it", async (context) => {
+test("with proxyProtocol a server of HTTP reads the header, also when that is taken away, and a plain one gets it, as its program reads it", async (context) => {
   const http = await clusterOf(context, HTTP, { proxyProtocol: true });
   const kept = await KeptConnection.open(context, http.balancer.port, false, CLIENT);
   assert.ok((await kept.ask()).endsWith(seenOf(kept.socket)));
+  await http.balancer.serve([http.backend], { proxyProtocol: false });
+  const later = await KeptConnection.open(context, http.balancer.port, false, CLIENT);
+  assert.ok((await later.ask()).endsWith(seenOf(later.socket)));
   const plain = await clusterOf(context, 'require("node:net").createServer((socket) => socket.on("error", () => undefined).pipe(socket))', {
     proxyProtocol: true,
   });
