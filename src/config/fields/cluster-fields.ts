@@ -49,7 +49,8 @@ export const CLUSTER = {
   },
   proxyProtocol: {
     type: flag,
-    description: "Each connection begins with a header of the PROXY protocol, version 2, with the client's address. A program with node doesn't need it.",
+    description:
+      "Each connection begins with a header of the PROXY protocol, version 2, with the client's address. A program with node doesn't need it.",
     default: false,
     onChange: "live",
   },
