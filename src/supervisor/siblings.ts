@@ -15,7 +15,7 @@ export function healthHold(others: readonly Process[]): string | undefined {
   return coming === undefined ? undefined : `${coming.id} is being restarted`;
 }
 
-/** What was asked of a whole cluster, and so holds for an instance that it gets later; undefined: nothing. */
+/** What was asked of a whole cluster, or of the process that it was, and so holds for an instance that it gets later; undefined: nothing. */
 export function inheritedFrom(others: readonly Process[]): "blocked" | "disabled" | "stopped" | undefined {
   if (others.length === 0) return undefined;
   if (others.every(({ isBlocked }) => isBlocked)) return "blocked";

@@ -77,7 +77,7 @@ export class Supervisor {
     const ids = new Set(definitions.map(({ id }) => id));
     const fresh = definitions.filter(({ id }) => !before.has(id) || this.#leaving.has(id));
     const removed = [...before.values()].filter(({ id }) => !ids.has(id));
-    const others = new Map(fresh.map(({ id, cluster }) => [id, this.#instancesOf(cluster)]));
+    const others = new Map(fresh.map(({ id, cluster }) => [id, this.#processesOf(cluster ?? id)]));
     const created = (definition: ProcessDefinition): Process =>
       new Process(definition, this.#ports, inheritedSnapshot(definition.id, others.get(definition.id) ?? []));
     this.#processes = new Map(definitions.map((definition) => [definition.id, before.get(definition.id) ?? created(definition)]));
@@ -191,11 +191,12 @@ export class Supervisor {
 
   /** The other instances of its cluster. */
   #siblings(id: string): readonly Process[] {
-    return this.#instancesOf(this.#processes.get(id)?.definition.cluster).filter((each) => each.id !== id);
+    return this.#processesOf(this.#processes.get(id)?.definition.cluster).filter((each) => each.id !== id);
   }
 
-  #instancesOf(cluster: string | undefined): readonly Process[] {
-    return this.processes.filter(({ id, definition }) => cluster !== undefined && definition.cluster === cluster && !this.#leaving.has(id));
+  /** The instances of a cluster, or the process of this id. */
+  #processesOf(unit: string | undefined): readonly Process[] {
+    return this.processes.filter(({ id, definition }) => (definition.cluster ?? id) === unit && !this.#leaving.has(id));
   }
 
   #update(definition: ProcessDefinition, change: Change | undefined): void {

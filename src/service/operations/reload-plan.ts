@@ -49,11 +49,10 @@ function plannedChange(process: string, action: PlannedAction, reason: string, f
 
 function planAdded(spec: ProcessSpec, live: ProcessesById, before: Config): PlannedChange {
   const { autostart } = definitionOf(spec);
-  const others = before.processes.flatMap(({ id, cluster }) =>
-    cluster !== undefined && cluster.id === spec.cluster?.id ? (live.get(id) ?? []) : [],
-  );
+  const unit = spec.cluster?.id ?? spec.id;
+  const others = before.processes.flatMap(({ id, cluster }) => ((cluster?.id ?? id) === unit ? (live.get(id) ?? []) : []));
   const inherited = inheritedFrom(others);
-  if (inherited !== undefined && autostart) return plannedChange(spec.id, "none", `is new, and not started: its cluster is ${inherited}`);
+  if (inherited !== undefined && autostart) return plannedChange(spec.id, "none", `is new, and not started: "${unit}" is ${inherited}`);
   if (live.has(spec.id))
     return plannedChange(spec.id, autostart ? "start" : "none", "is in the configuration again, while it is being stopped");
   if (autostart) return plannedChange(spec.id, "start", "is new");

@@ -368,3 +368,22 @@ test("a new instance of a cluster of which a part was blocked or stopped starts"
   void rig.service.reloads.reload("test");
   await eventually(() => rig.requests().includes("spawn web-3 1") || undefined);
 });
+
+for (const asked of ["block", "stop"] as const)
+  for (const [what, from, to] of [
+    ["a process becomes a cluster", [other("web")], [web(2)]],
+    ["a cluster becomes a process", [web(2)], [other("web")]],
+  ] as const)
+    test(`a ${asked} holds when ${what}`, async (context) => {
+      const rig = await serving(context, folder(context), from);
+      const { supervisor, reloads, actions } = rig.service;
+      const ids = supervisor.processes.map(({ id }) => id);
+      for (const action of [asked, "stop"] as const) actions.act(supervisor.processes, { id: "web", action, caller: CALLER as never });
+      for (const id of ids) rig.tell(exited(id));
+      await eventually(() => supervisor.processes.every(({ isIdle }) => isIdle) || undefined);
+      rig.write(...to);
+      assert.ok(reloads.plan().processes.every(({ action }) => action === "none"));
+      void reloads.reload("test");
+      await eventually(() => supervisor.processes.every(({ id }) => !ids.includes(id)) || undefined);
+      assert.ok(supervisor.processes.every(({ isIdle, isBlocked }) => isIdle && isBlocked === (asked === "block")));
+    });
