@@ -3,7 +3,7 @@ import { lstatSync } from "node:fs";
 import { dirname } from "node:path";
 import { isObject } from "../base/schema-check.ts";
 import { didYouMean } from "../base/suggest.ts";
-import { changeableByOthers, foldersTo } from "../os/path-trust.ts";
+import { changeableByOthers, foldersTo, type Trust } from "../os/path-trust.ts";
 import { absoluteProcess } from "./absolute-paths.ts";
 import { type ConfigText, displayPath, readFound } from "./config-file.ts";
 import { TOP } from "./config-schema.ts";
@@ -76,9 +76,11 @@ function readAll(main: Document, include: readonly string[], { file, folder, cwd
     return { texts: [], faults: [faultAt(["include"], `Found ${paths.length} files; allowed: at most ${MAX_FILES}.`)] };
   const texts: ConfigText[] = [];
   const faults: SyntaxFault[] = [];
+  let trust: Trust | undefined;
   for (const path of paths) {
     try {
-      const found = path.file === edited?.file ? edited : readOne(path, { file, folder, cwd });
+      if (path.isFound) trust ??= trustOf(file, folder);
+      const found = path.file === edited?.file ? edited : readOne(path, { file, cwd, trust });
       if (found !== undefined) texts.push(found);
     } catch (error) {
       faults.push(faultAt(["include", path.entry], (error as Error).message));
@@ -87,7 +89,8 @@ function readAll(main: Document, include: readonly string[], { file, folder, cwd
   return { texts, faults };
 }
 
-type MainFile = { readonly file: string; readonly folder: string; readonly cwd: string };
+/** `trust`: who may change what a pattern finds; undefined: the system doesn't tell users apart. */
+type MainFile = { readonly file: string; readonly cwd: string; readonly trust: Trust | undefined };
 
 /** undefined: removed since the pattern found it. @throws Error with the problem */
 function readOne({ file, isFound }: IncludedPath, main: MainFile): ConfigText | undefined {
@@ -96,19 +99,21 @@ function readOne({ file, isFound }: IncludedPath, main: MainFile): ConfigText | 
   const text = readFound(file, shownAs);
   if (text === undefined && !isFound)
     throw new Error(`Found the name of a file that doesn't exist (${shownAs}). Create it, or correct the name.`);
-  if (isFound && text !== undefined) checkTrust(text, main);
+  if (isFound && text !== undefined && main.trust !== undefined) checkTrust(text, main.trust);
   return text;
 }
 
-/**
- * Another user may have put it where the pattern finds it: what it names would run with the rights of this user. Who can change the
- * folder of the main file can replace that, too.
- */
-function checkTrust({ file, shownAs }: ConfigText, main: MainFile): void {
+/** Who can change the folder of the main file can replace that, too. */
+function trustOf(mainFile: string, folder: string): Trust | undefined {
   const [uid, gid] = [process.geteuid?.(), process.getegid?.()];
-  if (uid === undefined || gid === undefined) return;
-  const owner = lstatSync(main.file, { throwIfNoEntry: false })?.uid ?? uid;
-  const problem = changeableByOthers(file, { uids: [uid, 0, owner], gids: [gid], folders: foldersTo(main.folder) });
+  if (uid === undefined || gid === undefined) return undefined;
+  const owner = lstatSync(mainFile, { throwIfNoEntry: false })?.uid ?? uid;
+  return { uids: [uid, 0, owner], gids: [gid], folders: foldersTo(folder) };
+}
+
+/** Another user may have put it where the pattern finds it: what it names would run with the rights of this user. */
+function checkTrust({ file, shownAs }: ConfigText, trust: Trust): void {
+  const problem = changeableByOthers(file, trust);
   if (problem === undefined) return;
   throw new Error(
     `Cannot include ${shownAs}, which the pattern finds: ${problem}, and could have put it there. If it is meant, name it without a pattern.`,
