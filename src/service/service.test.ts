@@ -29,7 +29,7 @@ test("the configuration is noted in the same array as the first starts, and only
 });
 
 test("a command, or terminate, is answered once the keeper has it, with the record of the moment it was accepted", async (context) => {
-  const { service, channel, tell } = startService(context, configOf(folder(context), [web]));
+  const { service, channel, tell, tellSynced } = startService(context, configOf(folder(context), [web]));
   tell(spawned("web"));
   channel.batches.length = 0;
   let isAnswered = false;
@@ -43,12 +43,12 @@ test("a command, or terminate, is answered once the keeper has it, with the reco
   tell(exited("web"));
   await new Promise((resolve) => setImmediate(resolve));
   assert.equal(isAnswered, false);
-  tell({ t: "synced", number: 1 });
+  tellSynced();
   assert.equal((await answer).status, "stopping");
   channel.batches.length = 0;
   const end = service.control({ consumer: "test" }).terminate();
   assert.ok(channel.notes[":terminating"] !== undefined);
-  tell({ t: "synced", number: 2 });
+  tellSynced();
   await end;
 });
 

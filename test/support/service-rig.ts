@@ -75,6 +75,10 @@ export function startService(context: TestContext, config: Config, snapshot: Sna
   const link = new KeeperChannel(channel, { message: (message) => service.receive(message as never), closed: () => undefined });
   const service = new ProcmanService(config, link, options);
   const tell = (...messages: readonly FromKeeper[]): void => void channel.emit("message", messages);
+  /** The keeper has received everything so far. */
+  const tellSynced = (): void => {
+    tell(...channel.sent.flatMap((each): FromKeeper[] => (each.t === "sync" ? [{ t: "synced", number: each.number }] : [])));
+  };
   /** The batch of messages that has this note. */
   const batchOf = (id: string): readonly ToKeeper[] => {
     const batch = channel.batches.find((each) => each.some((message) => message.t === "note" && message.id === id));
@@ -84,7 +88,7 @@ export function startService(context: TestContext, config: Config, snapshot: Sna
   void service.listen();
   channel.batches.length = 0;
   tell({ t: "snapshot", running: [], ended: [], notes: {}, lineage: "7 500", keepsApi: true, markerKey: "0".repeat(32), ...snapshot });
-  return { service, channel, tell, batchOf };
+  return { service, channel, tell, tellSynced, batchOf };
 }
 
 /** A pid that no machine has: a sweep finds no process. */

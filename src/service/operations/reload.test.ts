@@ -136,7 +136,7 @@ test("2.2 the instances of a cluster are restarted one after another; another re
   const rig = await serving(context, folder(context), [web(), sleeper("db")]);
   rig.write(web("sleep 2000"), sleeper("db", { cmd: "sleep 2000" }));
   const answer = rig.reload({ waitSeconds: 20 });
-  rig.tell({ t: "synced", number: 1 });
+  rig.tellSynced();
   assert.deepEqual(rig.requests(), ["signal web-1 1", "signal db 1"]);
   await assert.rejects(rig.reload(), { code: "reload-running" });
   for (const id of ["db", ...INSTANCES]) {
@@ -163,7 +163,7 @@ test("a plain process that ends before minUptimeMs is not up, whether its policy
   const rig = await serving(context, folder(context), config("sleep 1000"));
   rig.write(...config("sleep 2000"));
   const answer = rig.service.reloads.reload("test", { waitSeconds: 20 });
-  rig.tell({ t: "synced", number: 1 });
+  rig.tellSynced();
   for (const id of ids) await again(rig, id);
   for (const id of ids.filter((each) => each !== "web")) rig.tell(exited(id, 2, 3));
   const { processes } = await answer;
@@ -188,7 +188,7 @@ test("an instance that takes the port of another is restarted after that one", a
     const rig = await serving(context, folder(context), [at(from)]);
     rig.write(at(to));
     rig.reload({ waitSeconds: 20 }).catch((error: Error) => assert.fail(error));
-    rig.tell({ t: "synced", number: 1 });
+    rig.tellSynced();
     for (const id of order) await again(rig, id);
     await over(rig);
     assert.deepEqual(
@@ -202,7 +202,7 @@ test("an instance that does not come up stops the rollout: it is rolled back", a
   const rig = await serving(context, folder(context), [web(), sleeper("db")]);
   rig.write(web("exit 3"), sleeper("db", { cmd: "sleep 2000" }));
   const answer = rig.reload({ waitSeconds: 20 });
-  rig.tell({ t: "synced", number: 1 });
+  rig.tellSynced();
   const refused = assert.rejects(answer, {
     code: "reload-failed",
     message: /"web-1" did not come up .*exited with code 3.*; it was restarted.*is restored/,
@@ -308,7 +308,7 @@ test("a reload with a wait ends when what it removes has ended: processes, and i
   const rig = await serving(context, folder(context), [web(), sleeper("old"), sleeper("idle", { autostart: false })]);
   rig.write(sleeper("web", { cluster: { instances: 1 } }));
   const answer = rig.reload({ waitSeconds: 20 });
-  rig.tell({ t: "synced", number: 1 });
+  rig.tellSynced();
   let isOver = false;
   void answer.then(() => {
     isOver = true;
@@ -323,6 +323,6 @@ test("a reload with a wait ends when what it removes has ended: processes, and i
   await until(() => rig.service.supervisor.processes.filter(({ id }) => id !== "idle").length === 1, "the end of what was removed");
   rig.write();
   const short = rig.reload({ waitSeconds: 0.1 });
-  rig.tell({ t: "synced", number: 2 });
+  rig.tellSynced();
   await assert.rejects(short, { code: "wait-timeout" });
 });

@@ -23,7 +23,7 @@ async function world(context: TestContext, stateDir: string, processes: readonly
   const done = new Set<string>();
   /** A process in `fails` exits with code 3 as soon as it runs. */
   const obey = (fails: (key: string) => boolean): void => {
-    for (const each of rig.channel.sent) if (each.t === "sync") rig.tell({ t: "synced", number: each.number });
+    rig.tellSynced();
     for (const each of rig.channel.requests("spawn", "signal").filter((key) => !done.has(key))) {
       const [kind, slot, text] = each.split(" ") as [string, string, string];
       done.add(each);
