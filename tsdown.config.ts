@@ -50,7 +50,7 @@ function program(name: string, file: string, banner = ""): UserConfig[] {
 /** Lazy modules stay lazy, but lie in the same file: so their compiled code is kept, too. */
 const IN_ONE_FILE: UserConfig = { outputOptions: { codeSplitting: false } };
 
-/** `src/os/code-cache.ts` runs it as a script, in which `import()` of anything throws. What is loaded lazily is a chunk or `process.getBuiltinModule`. */
+/** `src/core/os/code-cache.ts` runs it as a script, in which `import()` of anything throws. What is loaded lazily is a chunk or `process.getBuiltinModule`. */
 function cachedProgram(name: string, file: string): UserConfig[] {
   const plugin = {
     name: "no-dynamic-import",
@@ -74,14 +74,14 @@ function inThread(name: string, file: string): UserConfig[] {
 /** For browsers; `scripts/dashboard-files.mjs` names and compresses it. */
 const BROWSER: UserConfig = {
   ...shared,
-  entry: { app: "src/dashboard/main.tsx" },
+  entry: { app: "src/satellites/dashboard/main.tsx" },
   outDir: ".cache/dashboard",
   platform: "browser",
   target: "es2022",
   format: "esm",
   minify: true,
   dts: false,
-  tsconfig: "src/dashboard/tsconfig.json",
+  tsconfig: "src/satellites/dashboard/tsconfig.json",
   inputOptions: { transform: { jsx: { runtime: "automatic", importSource: "preact" } } },
   outputOptions: { codeSplitting: false, entryFileNames: "app.js" },
 };
@@ -89,25 +89,25 @@ const BROWSER: UserConfig = {
 export default defineConfig([
   BROWSER,
   ...program("procman", "src/bin.ts", `#!/usr/bin/env node\n${IGNORE_SIGNALS}`),
-  ...program("keeper", "src/keeper/keeper-boot.ts"),
-  ...cachedProgram("keeper-main", "src/keeper/main.ts"),
-  ...program("service", "src/service/service-boot.ts", IGNORE_SIGNALS),
-  ...cachedProgram("service-main", "src/service/main.ts"),
-  ...program("logger", "src/logger/main.ts", IGNORE_SIGNALS),
-  ...program("balancer", "src/balancer/main.ts", IGNORE_SIGNALS),
-  ...program("opener", "src/keeper/socket-opener.ts", IGNORE_SIGNALS),
-  ...program("turn-away", "src/service/balancer/turn-away.ts", IGNORE_SIGNALS),
-  ...program("node-preload", "src/node-preload/main.ts"),
+  ...program("keeper", "src/core/keeper/keeper-boot.ts"),
+  ...cachedProgram("keeper-main", "src/core/keeper/main.ts"),
+  ...program("service", "src/core/service/service-boot.ts", IGNORE_SIGNALS),
+  ...cachedProgram("service-main", "src/core/service/main.ts"),
+  ...program("logger", "src/core/logger/main.ts", IGNORE_SIGNALS),
+  ...program("balancer", "src/core/balancer/main.ts", IGNORE_SIGNALS),
+  ...program("opener", "src/core/keeper/socket-opener.ts", IGNORE_SIGNALS),
+  ...program("turn-away", "src/core/service/balancer/turn-away.ts", IGNORE_SIGNALS),
+  ...program("node-preload", "src/core/node-preload/main.ts"),
   // In the single executable alone; `scripts/executable.mjs` reads it from here.
   ...program("executable", "src/executable.ts").map((build) => ({ ...build, outDir: ".cache/executable" })),
   ...program("cli", "src/cli/cli-boot.ts"),
   ...cachedProgram("cli-main", "src/cli/main.ts").map((build) => ({ ...build, ...IN_ONE_FILE })),
-  ...program("export", "src/export/export.ts"),
+  ...program("export", "src/satellites/export/export.ts"),
   ...program("import-main", "src/cli/import-main.ts").map((build) => ({ ...build, ...IN_ONE_FILE })),
-  ...inThread("plugin-thread", "src/plugins/thread.ts"),
-  ...readdirSync("src/plugins/shipped").flatMap((name) => inThread(`plugin-${name}`, `src/plugins/shipped/${name}/index.ts`)),
+  ...inThread("plugin-thread", "src/core/plugins/thread.ts"),
+  ...readdirSync("src/satellites/plugins").flatMap((name) => inThread(`plugin-${name}`, `src/satellites/plugins/${name}/index.ts`)),
   // In one build: what two entries export is the same, and `instanceof` works across them. Nothing of Node is in the client, for browsers.
-  library({ index: "src/index.ts", client: "src/client/index.ts", plugin: "src/plugins/index.ts" }),
+  library({ index: "src/index.ts", client: "src/client/index.ts", plugin: "src/core/plugins/index.ts" }),
   library({ telemetry: "src/telemetry.ts" }, ["esm", "cjs"]),
   library({ cluster: "src/cluster.ts" }, ["esm", "cjs"]),
 ]);

@@ -1,6 +1,6 @@
 /** Writes the tables of docs/api.md from the table of routes. With --check: fails when they are not up to date. */
-import type { Route } from "../src/contract/route.ts";
-import { ROUTES } from "../src/contract/routes.ts";
+import type { Route } from "../src/core/contract/route.ts";
+import { ROUTES } from "../src/core/contract/routes.ts";
 import { inPage, writeMade } from "./made-parts.ts";
 
 const SCRIPT = "scripts/api-docs.ts";

@@ -17,7 +17,7 @@ const host = {
 };
 
 /** procman, and its dashboard for browsers. */
-const CONFIGURATIONS = ["tsconfig.json", "src/dashboard/tsconfig.json"];
+const CONFIGURATIONS = ["tsconfig.json", "src/satellites/dashboard/tsconfig.json"];
 
 const CACHE = join(ROOT, ".cache/types");
 

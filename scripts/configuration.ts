@@ -1,12 +1,12 @@
 /** What follows from the table of configuration fields. */
-import { type JsonSchema, standardSchema } from "../src/base/schema.ts";
-import { HEALTH_KINDS, READY_KINDS } from "../src/config/checks/probe-checks.ts";
-import { API, configuration, TOP } from "../src/config/config-schema.ts";
-import { CLUSTER } from "../src/config/fields/cluster-fields.ts";
-import type { Field, Fields } from "../src/config/fields/field.ts";
-import { LOGGER } from "../src/config/fields/logger-fields.ts";
-import { READY } from "../src/config/fields/probe-fields.ts";
-import { PROCESS } from "../src/config/fields/process-fields.ts";
+import { type JsonSchema, standardSchema } from "../src/core/base/schema.ts";
+import { HEALTH_KINDS, READY_KINDS } from "../src/core/config/checks/probe-checks.ts";
+import { API, configuration, TOP } from "../src/core/config/config-schema.ts";
+import { CLUSTER } from "../src/core/config/fields/cluster-fields.ts";
+import type { Field, Fields } from "../src/core/config/fields/field.ts";
+import { LOGGER } from "../src/core/config/fields/logger-fields.ts";
+import { READY } from "../src/core/config/fields/probe-fields.ts";
+import { PROCESS } from "../src/core/config/fields/process-fields.ts";
 
 /** Paths of all fields, as `processes[].cluster.instances`, with their schemas. */
 export function fieldsOf(schema: JsonSchema = configuration, path = ""): readonly (readonly [string, JsonSchema])[] {
@@ -118,7 +118,7 @@ const TYPE_NAMES: Readonly<Record<string, string>> = {
   "": "Configuration",
 };
 
-/** The types of `src/library/configuration.ts`, innermost first. */
+/** The types of `src/satellites/library/configuration.ts`, innermost first. */
 export function libraryTypes(): string {
   const types = new Map<string, string>();
   typeOf(configuration, "", types);

@@ -41,7 +41,7 @@ export function dashboardFiles(page, sources) {
 }
 
 function main() {
-  const source = join(ROOT, "src/dashboard");
+  const source = join(ROOT, "src/satellites/dashboard");
   const styles = readdirSync(join(source, "style"))
     .filter((name) => name.endsWith(".css"))
     .sort();

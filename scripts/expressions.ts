@@ -12,18 +12,18 @@ const TIMEOUT = 60_000;
 
 /** Files that make an expression at run time, and why no text of others is slow with it. */
 const MADE_AT_RUN_TIME: Readonly<Record<string, string>> = {
-  "base/command-line.ts": "sticky, of pieces that begin with different characters",
-  "base/glob.ts": "at most two wildcards; others are an automaton",
-  "base/run-marker.ts": "anchored; the only group that can begin anew ends at a fixed text",
-  "base/schema-check.ts": "the patterns of the schema, which are looked at where they are written",
-  "config/units.ts": "anchored, of another expression",
-  "contract/query.ts": "anchored, of parts of fixed widths",
-  "dashboard/logs/ansi.ts": "another expression without its flag",
-  "export/workloads.ts": "a number",
-  "import/compose-command.ts": "anchored to lines, of a fixed word",
-  "import/on-calendar.ts": "anchored, of groups that begin with different characters",
-  "probes/limited-match.ts": "the user's own, within a time limit",
-  "probes/readiness.ts": "the user's own, which is checked before",
+  "core/base/command-line.ts": "sticky, of pieces that begin with different characters",
+  "core/base/glob.ts": "at most two wildcards; others are an automaton",
+  "core/base/run-marker.ts": "anchored; the only group that can begin anew ends at a fixed text",
+  "core/base/schema-check.ts": "the patterns of the schema, which are looked at where they are written",
+  "core/config/units.ts": "anchored, of another expression",
+  "core/contract/query.ts": "anchored, of parts of fixed widths",
+  "satellites/dashboard/logs/ansi.ts": "another expression without its flag",
+  "satellites/export/workloads.ts": "a number",
+  "satellites/import/compose-command.ts": "anchored to lines, of a fixed word",
+  "satellites/import/on-calendar.ts": "anchored, of groups that begin with different characters",
+  "core/probes/limited-match.ts": "the user's own, within a time limit",
+  "core/probes/readiness.ts": "the user's own, which is checked before",
 };
 
 type ExpressionReport = { readonly expressions: number; readonly problems: readonly string[] };

@@ -8,14 +8,14 @@ import ts from "typescript";
 
 const MAX_README_LINES = 10;
 
-/** Names that a file may have in more than one folder: an entry, and the options of a shipped plugin. */
-const SHARED_NAMES = new Set(["main.ts", "index.ts", "options.ts"]);
+/** Names that a file may have in more than one folder: those of entries. */
+const SHARED_NAMES = new Set(["main.ts", "index.ts"]);
 
 /** Names that a type may have in more than one file: what a constructor takes. */
 const SHARED_TYPES = new Set(["Options"]);
 
 /** The one place, and what runs in programs of users. Elsewhere it would throw in a folder that was removed: `startFolder` says what is wrong. */
-const CURRENT_FOLDER = { pattern: /\b(?:cwd\(\)|chdir\()/, places: new Set(["os/start-folder.ts", "telemetry.ts"]) };
+const CURRENT_FOLDER = { pattern: /\b(?:cwd\(\)|chdir\()/, places: new Set(["core/os/start-folder.ts", "telemetry.ts"]) };
 
 type Report = { readonly folders: number; readonly problems: readonly string[] };
 

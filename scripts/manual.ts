@@ -1,11 +1,11 @@
 /** The man pages: made of the tables of commands and their options, of exit codes, and of the fields of the configuration. */
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
-import { EXIT, EXIT_MEANINGS } from "../src/base/errors.ts";
-import type { JsonSchema } from "../src/base/schema.ts";
 import { isCommand } from "../src/cli/commands.ts";
 import { EXAMPLES } from "../src/cli/examples.ts";
 import { type CommandName, GROUPS, SUMMARIES } from "../src/cli/output/overview.ts";
+import { EXIT, EXIT_MEANINGS } from "../src/core/base/errors.ts";
+import type { JsonSchema } from "../src/core/base/schema.ts";
 import { argumentsOf, definedCommands, descriptionOf, optionsOf, type Row, type Usage, usagesOf } from "./command-tables.ts";
 import { allowedValues, objectsOf } from "./configuration.ts";
 import { bold, literal, type ManPage, type ManSection, prose, tagged } from "./roff.ts";

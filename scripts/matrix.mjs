@@ -17,8 +17,8 @@ const VERSIONS = ["20", "22", "24", "26"];
 
 /** Whatever touches child processes, sockets, signals, files and flags of Node. */
 const CORE = [
-  "src/keeper",
-  "src/os",
+  "src/core/keeper",
+  "src/core/os",
   "test/integration/supervision.test.ts",
   "test/integration/immediate-restart.test.ts",
   "test/integration/api.test.ts",

@@ -1,7 +1,7 @@
 /** The metrics that procman exposes, as it exposes them for a process that has a value for each. */
-import type { ProcessRecord } from "../src/contract/records.ts";
-import type { StateRecord } from "../src/contract/state-record.ts";
-import { balancerFamilies, familiesOf, type MetricFamily } from "../src/metrics/exposition.ts";
+import type { ProcessRecord } from "../src/core/contract/records.ts";
+import type { StateRecord } from "../src/core/contract/state-record.ts";
+import { balancerFamilies, familiesOf, type MetricFamily } from "../src/core/metrics/exposition.ts";
 
 type DescribedFamily = Pick<MetricFamily, "name" | "type" | "help"> & { readonly labels: readonly string[] };
 

@@ -1,9 +1,9 @@
 /** The screen of the monitor as a picture, from its own cells. */
-import type { CellBuffer } from "../src/cli/monitor/cell-buffer.ts";
-import { frameOf } from "../src/cli/monitor/frame.ts";
-import { initialModel, type MonitorInput, type MonitorModel } from "../src/cli/monitor/monitor-model.ts";
-import { update } from "../src/cli/monitor/monitor-update.ts";
-import { paletteFor } from "../src/cli/monitor/palette.ts";
+import type { CellBuffer } from "../src/satellites/monitor/cell-buffer.ts";
+import { frameOf } from "../src/satellites/monitor/frame.ts";
+import { initialModel, type MonitorInput, type MonitorModel } from "../src/satellites/monitor/monitor-model.ts";
+import { update } from "../src/satellites/monitor/monitor-update.ts";
+import { paletteFor } from "../src/satellites/monitor/palette.ts";
 import { logEntries, metricPoints, NOW, RECORDS } from "./picture-data.ts";
 
 const SIZE = { columns: 100, rows: 22 };

@@ -5,16 +5,16 @@ import { pathToFileURL } from "node:url";
 import { ROOT, runCommand } from "./run-command.mjs";
 
 /** Tests beside the source whose subject is real files, FIFOs and processes: they take their time, and no build. */
-export const REAL = ["src/logger", "src/log-store", "src/file-watcher", "src/telemetry.test.ts"];
+export const REAL = ["src/core/logger", "src/core/log-store", "src/core/file-watcher", "src/telemetry.test.ts"];
 
 /** Tests that need no build and no other program, and are quick. */
 export const UNIT = [
-  ...readdirSync(join(ROOT, "src"))
-    .map((name) => `src/${name}`)
-    .filter((place) => !REAL.includes(place) && (statSync(join(ROOT, place)).isDirectory() || place.endsWith(".test.ts"))),
+  ...["src/core", "src/satellites"].flatMap((ring) => readdirSync(join(ROOT, ring)).map((name) => `${ring}/${name}`)),
+  "src/client",
+  "src/cli",
   "test/model",
   "test/scripts",
-];
+].filter((place) => !REAL.includes(place) && statSync(join(ROOT, place)).isDirectory());
 
 /** The files named, and all *.test.ts below the folders named. */
 function findTests(places) {

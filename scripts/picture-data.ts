@@ -1,8 +1,8 @@
 /** What the pictures of the documentation show: the processes of examples/quickstart at one fixed moment. */
 import { join } from "node:path";
-import { writtenParts } from "../src/config/written-parts.ts";
-import type { DefinitionRecord } from "../src/contract/definition-record.ts";
-import type { LogEntry, MetricPoint, ProcessRecord } from "../src/contract/records.ts";
+import { writtenParts } from "../src/core/config/written-parts.ts";
+import type { DefinitionRecord } from "../src/core/contract/definition-record.ts";
+import type { LogEntry, MetricPoint, ProcessRecord } from "../src/core/contract/records.ts";
 
 /** Milliseconds since 1970. */
 export const NOW = Date.parse("2026-11-24T14:30:07Z");

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { type BrowserContext, chromium, type Page } from "playwright-core";
-import type { StateRecord } from "../src/contract/state-record.ts";
+import type { StateRecord } from "../src/core/contract/state-record.ts";
 import { monitorSvg } from "./monitor-svg.ts";
 import { DEFINITION, logEntries, metricPoints, NOW, RECORDS } from "./picture-data.ts";
 

@@ -1,16 +1,16 @@
 /** What docs/versions.md promises, made of the tables that the source has. */
 import type { Argument, Command, Option } from "commander";
-import { ERRORS, EXIT } from "../src/base/errors.ts";
 import { GROUPS } from "../src/cli/output/overview.ts";
-import { configuration } from "../src/config/config-schema.ts";
-import { EVENT_MEANINGS } from "../src/contract/event-record.ts";
-import { SCHEMAS } from "../src/contract/record-schemas.ts";
-import type { Output, Route } from "../src/contract/route.ts";
-import { ROUTES } from "../src/contract/routes.ts";
-import { payloadOf, SCOPES } from "../src/contract/token-claims.ts";
-import { SHIPPED_OPTIONS } from "../src/plugins/shipped/shipped-plugins.ts";
-import { environmentOf } from "../src/service/spawn/environment.ts";
-import { exitVariables } from "../src/service/spawn/hooks.ts";
+import { ERRORS, EXIT } from "../src/core/base/errors.ts";
+import { configuration } from "../src/core/config/config-schema.ts";
+import { EVENT_MEANINGS } from "../src/core/contract/event-record.ts";
+import { SCHEMAS } from "../src/core/contract/record-schemas.ts";
+import type { Output, Route } from "../src/core/contract/route.ts";
+import { ROUTES } from "../src/core/contract/routes.ts";
+import { payloadOf, SCOPES } from "../src/core/contract/token-claims.ts";
+import { SHIPPED_OPTIONS } from "../src/core/plugins/shipped/shipped-plugins.ts";
+import { environmentOf } from "../src/core/service/spawn/environment.ts";
+import { exitVariables } from "../src/core/service/spawn/hooks.ts";
 import { definedCommands } from "./command-tables.ts";
 import { VARIABLES } from "./manual.ts";
 import { metricFamilies } from "./metric-families.ts";

@@ -1,6 +1,6 @@
 /** What a schema promises: the members of its objects, with their types and defaults. */
-import type { JsonSchema } from "../src/base/schema.ts";
-import { branchesOf } from "../src/base/schema.ts";
+import type { JsonSchema } from "../src/core/base/schema.ts";
+import { branchesOf } from "../src/core/base/schema.ts";
 
 /** A name that users rely on, and what they may rely on. Each fact stays in later versions; new ones may be added. */
 export type Promised = { readonly facts: readonly string[]; readonly mustBeGiven?: true };

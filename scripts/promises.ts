@@ -1,6 +1,6 @@
 /** Records what this version promises, at a release: `test/fixtures/promises.json`. Refuses while something of the record is broken. */
 import { writeFileSync } from "node:fs";
-import { VERSION } from "../src/base/version.ts";
+import { VERSION } from "../src/core/base/version.ts";
 import { breaksOf, RECORD, recordedPromises, recordOf } from "./promise-breaks.ts";
 import { promises } from "./promise-tables.ts";
 

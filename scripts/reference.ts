@@ -1,9 +1,10 @@
 /** Writes the tables of the docs that follow from tables of the source. With --check: fails when one is not up to date. */
-import { ERROR_MEANINGS, ERRORS, type ErrorCode, EXIT, EXIT_MEANINGS } from "../src/base/errors.ts";
+
 import { EXAMPLES } from "../src/cli/examples.ts";
 import { type CommandName, GROUPS } from "../src/cli/output/overview.ts";
-import { EVENT_MEANINGS } from "../src/contract/event-record.ts";
-import { STATUS_MEANINGS } from "../src/contract/records.ts";
+import { ERROR_MEANINGS, ERRORS, type ErrorCode, EXIT, EXIT_MEANINGS } from "../src/core/base/errors.ts";
+import { EVENT_MEANINGS } from "../src/core/contract/event-record.ts";
+import { STATUS_MEANINGS } from "../src/core/contract/records.ts";
 import { argumentsOf, definedCommands, descriptionOf, optionsOf, type Row, usagesOf } from "./command-tables.ts";
 import { allowedValues, objectsOf } from "./configuration.ts";
 import { inPage, tableOf, writeMade } from "./made-parts.ts";

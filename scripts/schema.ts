@@ -9,6 +9,6 @@ const SCRIPT = "scripts/schema.ts";
 
 writeMade(SCRIPT, {
   "schema.json": () => `${JSON.stringify(schemaJson(), null, 2)}\n`,
-  "src/library/configuration.ts": (former) => between(former, [`// made by ${SCRIPT}`, "// end"], libraryTypes()),
+  "src/satellites/library/configuration.ts": (former) => between(former, [`// made by ${SCRIPT}`, "// end"], libraryTypes()),
   "docs/reload.md": inPage(SCRIPT, changeTable()),
 });

@@ -3,15 +3,15 @@
  *
  * @packageDocumentation
  */
-export { type ErrorCode, type ExitCode, ProcmanError } from "./base/errors.ts";
-export { VERSION } from "./base/version.ts";
-export { ConfigurationError } from "./config/problems.ts";
-export type { ConfigProblem as Problem } from "./config/spec.ts";
-export type { PlanOptions, Scaling, Signalling } from "./contract/control.ts";
-export type { EventRecord } from "./contract/event-record.ts";
-export type { PartRecord } from "./contract/part-record.ts";
-export type { PlannedAction, PlannedChange, PlannedSetting, PlanRecord } from "./contract/plan.ts";
-export type { PluginRecord } from "./contract/plugin-record.ts";
+export { type ErrorCode, type ExitCode, ProcmanError } from "./core/base/errors.ts";
+export { VERSION } from "./core/base/version.ts";
+export { ConfigurationError } from "./core/config/problems.ts";
+export type { ConfigProblem as Problem } from "./core/config/spec.ts";
+export type { PlanOptions, Scaling, Signalling } from "./core/contract/control.ts";
+export type { EventRecord } from "./core/contract/event-record.ts";
+export type { PartRecord } from "./core/contract/part-record.ts";
+export type { PlannedAction, PlannedChange, PlannedSetting, PlanRecord } from "./core/contract/plan.ts";
+export type { PluginRecord } from "./core/contract/plugin-record.ts";
 export type {
   Category,
   Incident,
@@ -24,8 +24,8 @@ export type {
   Severity,
   Status,
   TelemetryReport,
-} from "./contract/records.ts";
-export type { StateRecord, SystemRecord } from "./contract/state-record.ts";
+} from "./core/contract/records.ts";
+export type { StateRecord, SystemRecord } from "./core/contract/state-record.ts";
 export {
   type ApiConfiguration,
   type ClusterConfiguration,
@@ -44,13 +44,13 @@ export {
   type RotationConfiguration,
   type UlimitsConfiguration,
   type WatcherConfiguration,
-} from "./library/configuration.ts";
-export type { LibraryListener as Listener, ProcmanEvents } from "./library/events.ts";
-export { Procman, type RunOptions, type WaitOptions } from "./library/procman.ts";
-export type { LineOptions } from "./library/start.ts";
+} from "./satellites/library/configuration.ts";
+export type { LibraryListener as Listener, ProcmanEvents } from "./satellites/library/events.ts";
+export { Procman, type RunOptions, type WaitOptions } from "./satellites/library/procman.ts";
+export type { LineOptions } from "./satellites/library/start.ts";
 export {
   type CompleteConfiguration,
   type CompleteProcess,
   type ValidateOptions,
   validateConfiguration,
-} from "./library/validate-configuration.ts";
+} from "./satellites/library/validate-configuration.ts";

@@ -9,8 +9,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import type { TelemetryReport } from "./contract/records.ts";
-import { processStat } from "./os/process-stat.ts";
+import type { TelemetryReport } from "./core/contract/records.ts";
+import { processStat } from "./core/os/process-stat.ts";
 
 const REPORTER = fileURLToPath(new URL("./telemetry.ts", import.meta.url));
 

@@ -2,11 +2,11 @@
 import { execFileSync } from "node:child_process";
 import { statSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { SegmentCompressor } from "../../src/log-store/compressor.ts";
-import { readLogs } from "../../src/log-store/log-pages.ts";
-import { RecordHeader } from "../../src/log-store/record.ts";
-import { logsFolder, segmentFile, segmentsIn } from "../../src/log-store/segment-files.ts";
-import { LogStore } from "../../src/log-store/store.ts";
+import { SegmentCompressor } from "../../src/core/log-store/compressor.ts";
+import { readLogs } from "../../src/core/log-store/log-pages.ts";
+import { RecordHeader } from "../../src/core/log-store/record.ts";
+import { logsFolder, segmentFile, segmentsIn } from "../../src/core/log-store/segment-files.ts";
+import { LogStore } from "../../src/core/log-store/store.ts";
 
 const [dir = "", count = "10000000", mode = "make"] = process.argv.slice(2);
 

@@ -1,7 +1,7 @@
 /** The options of `install` and `uninstall` that say for whom: the machine, or one user. */
 import type { Command } from "commander";
-import { ProcmanError } from "../base/errors.ts";
-import type { BootScope } from "../boot/boot-record.ts";
+import { ProcmanError } from "../core/base/errors.ts";
+import type { BootScope } from "../satellites/boot/boot-record.ts";
 
 export const DRY_RUN_HELP = "print what would be written and run, and do nothing";
 

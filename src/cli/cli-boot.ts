@@ -1,8 +1,8 @@
 /** Loaded by the bin for every command except `run`: prints version and overview itself, loads `main.ts` through its code cache for the others. */
 import { join } from "node:path";
-import { EXIT } from "../base/errors.ts";
-import { VERSION } from "../base/version.ts";
-import { runCached } from "../os/code-cache.ts";
+import { EXIT } from "../core/base/errors.ts";
+import { VERSION } from "../core/base/version.ts";
+import { runCached } from "../core/os/code-cache.ts";
 import { overview } from "./output/overview.ts";
 import { endIfUnwritten } from "./output/standard-output.ts";
 

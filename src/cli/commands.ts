@@ -1,5 +1,5 @@
 /** All commands; their modules are loaded on use. */
-import type { Action } from "../contract/control.ts";
+import type { Action } from "../core/contract/control.ts";
 import type { CommandName } from "./output/overview.ts";
 import type { CommandModule } from "./program.ts";
 

@@ -1,15 +1,15 @@
 /** Candidates for completion: ids of running processes, and names in the configuration file. Errors are silent. */
 
-import { isObject } from "../base/schema-check.ts";
-import { read } from "../config/config-file.ts";
-import { type Document, parseDocument } from "../config/document.ts";
-import { dataOf, load } from "../config/load.ts";
-import { profileNames } from "../config/profile.ts";
-import { type ApiPlace, connectTo } from "../connection/connect.ts";
-import { livingHolder } from "../connection/endpoint-file.ts";
-import { groupsIn } from "../connection/history.ts";
-import { selectorOf, selectorsIn } from "../contract/groups.ts";
-import { startFolder } from "../os/start-folder.ts";
+import { type ApiPlace, connectTo } from "../client/connection/connect.ts";
+import { livingHolder } from "../client/connection/endpoint-file.ts";
+import { groupsIn } from "../client/connection/history.ts";
+import { isObject } from "../core/base/schema-check.ts";
+import { read } from "../core/config/config-file.ts";
+import { type Document, parseDocument } from "../core/config/document.ts";
+import { dataOf, load } from "../core/config/load.ts";
+import { profileNames } from "../core/config/profile.ts";
+import { selectorOf, selectorsIn } from "../core/contract/groups.ts";
+import { startFolder } from "../core/os/start-folder.ts";
 import { type TargetOptions, targetPlace } from "./target.ts";
 
 export type Completion = { readonly value: string; readonly text?: string };

@@ -1,9 +1,9 @@
 /** `procman __complete`, called by the shells' scripts. It must be fast, and errors are silent, because it runs while a user types. */
 import { Command, type Option } from "commander";
-import { SIGNALS } from "../base/signals.ts";
-import { allHosts } from "../connection/host-file.ts";
-import { CATEGORIES } from "../contract/records.ts";
-import { SCOPES } from "../contract/token-claims.ts";
+import { allHosts } from "../client/connection/host-file.ts";
+import { SIGNALS } from "../core/base/signals.ts";
+import { CATEGORIES } from "../core/contract/records.ts";
+import { SCOPES } from "../core/contract/token-claims.ts";
 import { COMMANDS, isCommand } from "./commands.ts";
 import { type Completion, clusters, groupNamesInFile, groupsInFile, ids, idsInFile, profilesInFile } from "./completion-candidates.ts";
 import { HOST_HELP, NAME_HELP } from "./config-option.ts";

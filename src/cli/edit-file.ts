@@ -1,13 +1,13 @@
 /** Edits configuration files: atomic writes, validation before writing, warnings, and questions at the terminal. */
 import { promises as fs } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { ProcmanError } from "../base/errors.ts";
-import { type ConfigText, readFound } from "../config/config-file.ts";
-import type { Sources } from "../config/document.ts";
-import { check } from "../config/load.ts";
-import { ConfigurationError, filesOf, renderProblems } from "../config/problems.ts";
-import type { Config } from "../config/spec.ts";
-import { wantsColors } from "../os/colors.ts";
+import { ProcmanError } from "../core/base/errors.ts";
+import { type ConfigText, readFound } from "../core/config/config-file.ts";
+import type { Sources } from "../core/config/document.ts";
+import { check } from "../core/config/load.ts";
+import { ConfigurationError, filesOf, renderProblems } from "../core/config/problems.ts";
+import type { Config } from "../core/config/spec.ts";
+import { wantsColors } from "../core/os/colors.ts";
 
 /** Replaces the content of a file atomically; keeps mode and owner, and follows a symbolic link. */
 export async function replaceFile(file: string, text: string): Promise<void> {

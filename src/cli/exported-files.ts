@@ -1,9 +1,9 @@
 /** Writes the files of an export into a folder, without replacing what others have written. */
 import { promises as fs } from "node:fs";
 import { join } from "node:path";
-import { ProcmanError } from "../base/errors.ts";
-import { readFound } from "../config/config-file.ts";
-import { type ExportedFile, MARKER } from "../export/workload.ts";
+import { ProcmanError } from "../core/base/errors.ts";
+import { readFound } from "../core/config/config-file.ts";
+import { type ExportedFile, MARKER } from "../satellites/export/workload.ts";
 import { replaceFile, withFileErrors } from "./edit-file.ts";
 
 /** Bytes at the beginning of a file, in which the marker is. */

@@ -2,12 +2,12 @@
 
 import { existsSync } from "node:fs";
 import { isAbsolute } from "node:path";
-import { type ErrorCode, EXIT, ProcmanError } from "../base/errors.ts";
-import { printableJson } from "../base/printable.ts";
-import type { ConfigurationDraft } from "../import/configuration-draft.ts";
-import type { Imported } from "../import/importer.ts";
-import type { SourceKind } from "../import/source-kinds.ts";
-import { startFolder } from "../os/start-folder.ts";
+import { type ErrorCode, EXIT, ProcmanError } from "../core/base/errors.ts";
+import { printableJson } from "../core/base/printable.ts";
+import { startFolder } from "../core/os/start-folder.ts";
+import type { ConfigurationDraft } from "../satellites/import/configuration-draft.ts";
+import type { Imported } from "../satellites/import/importer.ts";
+import type { SourceKind } from "../satellites/import/source-kinds.ts";
 
 export type ImportCommandOptions = {
   readonly from?: SourceKind;
@@ -35,8 +35,8 @@ export async function runImport(paths: readonly string[], options: ImportCommand
 async function importCommand(paths: readonly string[], options: ImportCommandOptions): Promise<void> {
   const [{ fileToCreate }, { displayPath }, { check }] = await Promise.all([
     import("./commands/init-command.ts"),
-    import("../config/config-file.ts"),
-    import("../config/load.ts"),
+    import("../core/config/config-file.ts"),
+    import("../core/config/load.ts"),
   ]);
   const isRunning = options.fromRunning !== undefined;
   if (isRunning === paths.length > 0) throw new ProcmanError("usage", "Cannot import: name files, or --from-running pm2");
@@ -68,7 +68,7 @@ async function importedFrom(
   file: string,
   { from: kind, fromRunning }: ImportCommandOptions,
 ): Promise<Imported & { readonly list: readonly unknown[] }> {
-  const { importFiles, importRunning } = await import("../import/importer.ts");
+  const { importFiles, importRunning } = await import("../satellites/import/importer.ts");
   const cwd = startFolder(paths.find((path) => !isAbsolute(path)) ?? file);
   if (fromRunning === undefined) return { ...(await importFiles(paths, { file, cwd, kind })), list: [] };
   const list = await (await import("./running-pm2.ts")).listOfPm2();

@@ -1,8 +1,8 @@
 /** Options and arguments shared by commands. */
 import { type Command, InvalidArgumentError } from "commander";
-import type { PlanOptions } from "../contract/control.ts";
-import { selectorOf, selectorsIn, unknownProcess } from "../contract/groups.ts";
-import type { ProcessRecord } from "../contract/records.ts";
+import type { PlanOptions } from "../core/contract/control.ts";
+import { selectorOf, selectorsIn, unknownProcess } from "../core/contract/groups.ts";
+import type { ProcessRecord } from "../core/contract/records.ts";
 import { CONFIG_HELP, HOST_HELP, NAME_HELP } from "./config-option.ts";
 import type { TargetOptions } from "./target.ts";
 import { unappliedId } from "./unapplied.ts";

@@ -1,5 +1,5 @@
 /** The effect of a changed configuration, as a table. */
-import type { PlannedChange, PlanRecord } from "../contract/plan.ts";
+import type { PlannedChange, PlanRecord } from "../core/contract/plan.ts";
 import { table } from "./output/table.ts";
 
 const UNCHANGED = "unchanged";

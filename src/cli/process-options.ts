@@ -1,6 +1,6 @@
 /** Options that describe a process, for `init` and `append`. */
 import type { Command } from "commander";
-import { ProcmanError } from "../base/errors.ts";
+import { ProcmanError } from "../core/base/errors.ts";
 
 export type ProcessOptions = {
   readonly id?: string;

@@ -1,11 +1,11 @@
 /** Runs the command that the arguments name, and reports its errors. */
 
 import { Command, CommanderError, type Option } from "commander";
-import { EXIT, ProcmanError } from "../base/errors.ts";
-import { printableOutput } from "../base/printable.ts";
-import { didYouMean } from "../base/suggest.ts";
-import { withoutEnd } from "../base/text-end.ts";
-import { wantsColors } from "../os/colors.ts";
+import { EXIT, ProcmanError } from "../core/base/errors.ts";
+import { printableOutput } from "../core/base/printable.ts";
+import { didYouMean } from "../core/base/suggest.ts";
+import { withoutEnd } from "../core/base/text-end.ts";
+import { wantsColors } from "../core/os/colors.ts";
 import { examplesOf } from "./examples.ts";
 import { answerTo } from "./other-words.ts";
 import { type CommandName, SUMMARIES } from "./output/overview.ts";
@@ -37,7 +37,7 @@ export function runProgram(commands: Commands, complete?: (words: readonly strin
 /** Here, or on the machine that `--host` names. */
 async function runAnywhere(commands: Commands, name: string, args: readonly string[]): Promise<void> {
   if (Object.hasOwn(commands, name) && args.some((word) => /^--host(?:=|$)/.test(word))) {
-    const { runOnHost } = await import("./hosts/on-host.ts");
+    const { runOnHost } = await import("../satellites/hosts/on-host.ts");
     if (await runOnHost(name, args)) return;
   }
   await runCommand(commands, name, args);

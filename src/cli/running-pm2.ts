@@ -3,8 +3,8 @@ import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { ProcmanError } from "../base/errors.ts";
-import { isObject } from "../base/schema-check.ts";
+import { ProcmanError } from "../core/base/errors.ts";
+import { isObject } from "../core/base/schema-check.ts";
 
 /** Largest list. Bytes. */
 const MAX_BYTES = 64 * 1024 ** 2;

@@ -1,7 +1,7 @@
 /** The option `--scope`. */
-import { ProcmanError } from "../base/errors.ts";
-import { didYouMean } from "../base/suggest.ts";
-import { SCOPES, type TokenScope } from "../contract/token-claims.ts";
+import { ProcmanError } from "../core/base/errors.ts";
+import { didYouMean } from "../core/base/suggest.ts";
+import { SCOPES, type TokenScope } from "../core/contract/token-claims.ts";
 
 /** @param what the end of "Cannot …" @throws {ProcmanError} `usage` */
 export function scopesIn(text: string, what: string): readonly TokenScope[] {

@@ -1,7 +1,7 @@
 /** The folder of a `procman run` without `--config`. Small, because each start loads it. */
-import { ProcmanError } from "../base/errors.ts";
-import { nearestFolder } from "../config/nearest-folder.ts";
-import { startFolder } from "../os/start-folder.ts";
+import { ProcmanError } from "../core/base/errors.ts";
+import { nearestFolder } from "../core/config/nearest-folder.ts";
+import { startFolder } from "../core/os/start-folder.ts";
 
 /** A procman keeps to the folder of its file, whatever appears above it or between the two. False: an error. */
 export function settlesFolder(args: readonly string[]): boolean {

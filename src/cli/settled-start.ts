@@ -1,14 +1,14 @@
 /** Waits for the processes that start with procman, and says which of them have failed. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { printableLine, printableOutput } from "../base/printable.ts";
 import type { Client } from "../client/client.ts";
-import { PROCESS } from "../config/fields/process-fields.ts";
-import { hasCommonPort } from "../config/instances.ts";
-import type { Config, ProcessSpec } from "../config/spec.ts";
-import { connectTo } from "../connection/connect.ts";
-import type { Incident, ProcessRecord } from "../contract/records.ts";
-import { excerpt } from "../contract/why.ts";
-import { monotonicMs } from "../os/clock.ts";
+import { connectTo } from "../client/connection/connect.ts";
+import { printableLine, printableOutput } from "../core/base/printable.ts";
+import { PROCESS } from "../core/config/fields/process-fields.ts";
+import { hasCommonPort } from "../core/config/instances.ts";
+import type { Config, ProcessSpec } from "../core/config/spec.ts";
+import type { Incident, ProcessRecord } from "../core/contract/records.ts";
+import { excerpt } from "../core/contract/why.ts";
+import { monotonicMs } from "../core/os/clock.ts";
 
 const POLL_MS = 25;
 /** Lines of a run arrive in the log store this long after its end, if the machine is busy. Milliseconds. */

@@ -1,6 +1,6 @@
 /** Which entries of the log belong to the last runs of each process, or to one run (`procman logs --runs`, `--run`). */
-import type { LogReader } from "../connection/log-reader.ts";
-import type { LogEntry, LogQuery } from "../contract/records.ts";
+import type { LogReader } from "../client/connection/log-reader.ts";
+import type { LogEntry, LogQuery } from "../core/contract/records.ts";
 
 export type RunChoice = { readonly runs?: number; readonly run?: number };
 

@@ -1,17 +1,17 @@
 /** Takes the apps of a running pm2 over, one by one: stopped there, started here; all back if one fails. */
 import { promises as fs } from "node:fs";
 import { join } from "node:path";
-import { ProcmanError } from "../base/errors.ts";
 import type { Client } from "../client/client.ts";
-import { check } from "../config/load.ts";
-import type { Config } from "../config/spec.ts";
-import { connectTo } from "../connection/connect.ts";
-import { outputOf, START_TIMEOUT_MS, startDaemon, waitForStart } from "../connection/daemon.ts";
-import { livingHolder } from "../connection/endpoint-file.ts";
-import { packageRoot } from "../connection/package-root.ts";
-import { waitForEnd } from "../connection/terminate.ts";
-import { commentedText } from "../import/commented-jsonc.ts";
-import type { ConfigurationDraft, ProcessDraft } from "../import/configuration-draft.ts";
+import { connectTo } from "../client/connection/connect.ts";
+import { outputOf, START_TIMEOUT_MS, startDaemon, waitForStart } from "../client/connection/daemon.ts";
+import { livingHolder } from "../client/connection/endpoint-file.ts";
+import { packageRoot } from "../client/connection/package-root.ts";
+import { waitForEnd } from "../client/connection/terminate.ts";
+import { ProcmanError } from "../core/base/errors.ts";
+import { check } from "../core/config/load.ts";
+import type { Config } from "../core/config/spec.ts";
+import { commentedText } from "../satellites/import/commented-jsonc.ts";
+import type { ConfigurationDraft, ProcessDraft } from "../satellites/import/configuration-draft.ts";
 import { createFile, replaceFile } from "./edit-file.ts";
 import { runningIds, startInPm2, stopInPm2 } from "./running-pm2.ts";
 

@@ -1,20 +1,20 @@
 /** Which procman a command is for: the one of a configuration file, or one that is running, by its name. */
 import { existsSync } from "node:fs";
 import { dirname, resolve, sep } from "node:path";
-import { ProcmanError } from "../base/errors.ts";
-import { isObject } from "../base/schema-check.ts";
-import { didYouMean } from "../base/suggest.ts";
-import { read } from "../config/config-file.ts";
-import { type Location, locate } from "../config/find-config.ts";
-import { dataOf } from "../config/load.ts";
-import { readable } from "../connection/endpoint-file.ts";
-import type { RemoteApi } from "../connection/remote-api.ts";
-import { remoteApi } from "../connection/remote-host.ts";
-import { leadsThroughLink } from "../os/files.ts";
-import { hasLock, homeOf } from "../os/lock.ts";
-import { type RunningKeeper, runningKeepers, runsFile } from "../os/running-keepers.ts";
-import { startFolder } from "../os/start-folder.ts";
-import { userName } from "../os/user-names.ts";
+import { readable } from "../client/connection/endpoint-file.ts";
+import type { RemoteApi } from "../client/connection/remote-api.ts";
+import { remoteApi } from "../client/connection/remote-host.ts";
+import { ProcmanError } from "../core/base/errors.ts";
+import { isObject } from "../core/base/schema-check.ts";
+import { didYouMean } from "../core/base/suggest.ts";
+import { read } from "../core/config/config-file.ts";
+import { type Location, locate } from "../core/config/find-config.ts";
+import { dataOf } from "../core/config/load.ts";
+import { leadsThroughLink } from "../core/os/files.ts";
+import { hasLock, homeOf } from "../core/os/lock.ts";
+import { type RunningKeeper, runningKeepers, runsFile } from "../core/os/running-keepers.ts";
+import { startFolder } from "../core/os/start-folder.ts";
+import { userName } from "../core/os/user-names.ts";
 
 export type TargetOptions = {
   /** Path of the configuration file. */

@@ -1,7 +1,7 @@
 /** What the configuration file has, and the running procman does not have yet. */
 
-import { ProcmanError } from "../base/errors.ts";
-import { livingHolder } from "../connection/endpoint-file.ts";
+import { livingHolder } from "../client/connection/endpoint-file.ts";
+import { ProcmanError } from "../core/base/errors.ts";
 import { groupsInFile, idsInFile } from "./completion-candidates.ts";
 import { asTyped } from "./config-option.ts";
 import { type TargetOptions, targetFile, targetLocation } from "./target.ts";

@@ -1,11 +1,11 @@
 /** `Control` over HTTP. */
-import { ProcmanError } from "../base/errors.ts";
-import type { Action, ActOptions, Control, PlanOptions, Scaling, Signalling } from "../contract/control.ts";
-import type { SignInCode, SignInOrder } from "../contract/dashboard-access.ts";
-import type { DefinitionRecord } from "../contract/definition-record.ts";
-import type { EventRecord, EventType } from "../contract/event-record.ts";
-import type { PlanRecord } from "../contract/plan.ts";
-import { writeQuery } from "../contract/query.ts";
+import { ProcmanError } from "../core/base/errors.ts";
+import type { Action, ActOptions, Control, PlanOptions, Scaling, Signalling } from "../core/contract/control.ts";
+import type { SignInCode, SignInOrder } from "../core/contract/dashboard-access.ts";
+import type { DefinitionRecord } from "../core/contract/definition-record.ts";
+import type { EventRecord, EventType } from "../core/contract/event-record.ts";
+import type { PlanRecord } from "../core/contract/plan.ts";
+import { writeQuery } from "../core/contract/query.ts";
 import type {
   FlushRecord,
   Incident,
@@ -21,9 +21,9 @@ import type {
   RunQuery,
   RunSummary,
   TelemetryReport,
-} from "../contract/records.ts";
-import { ROUTES, type RouteName } from "../contract/routes.ts";
-import type { StateRecord } from "../contract/state-record.ts";
+} from "../core/contract/records.ts";
+import { ROUTES, type RouteName } from "../core/contract/routes.ts";
+import type { StateRecord } from "../core/contract/state-record.ts";
 import { type StreamObserver, subscribe } from "./subscription.ts";
 import { errorOf, type Reply, type SendRequest } from "./transport.ts";
 

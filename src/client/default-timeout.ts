@@ -1,5 +1,5 @@
 /** How long a client waits for an action by default. */
-import type { Action } from "../contract/control.ts";
+import type { Action } from "../core/contract/control.ts";
 
 /** A stop may take 30 s until SIGKILL. Seconds. */
 const DEFAULT_TIMEOUT_SECONDS = 60;

@@ -1,7 +1,7 @@
 /** Streams that reconnect. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ProcmanError } from "../base/errors.ts";
+import { ProcmanError } from "../core/base/errors.ts";
 import { Client } from "./client.ts";
 import type { Reply, Request } from "./transport.ts";
 

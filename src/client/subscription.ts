@@ -1,5 +1,5 @@
 /** A stream of events that reconnects and continues after the last event. */
-import { ProcmanError } from "../base/errors.ts";
+import { ProcmanError } from "../core/base/errors.ts";
 import { EventParser } from "./sse-parser.ts";
 import { chunksOf, errorOf, NoAnswerError, type Reply, type SendRequest } from "./transport.ts";
 

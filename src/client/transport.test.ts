@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { test } from "node:test";
-import { ProcmanError } from "../base/errors.ts";
+import { ProcmanError } from "../core/base/errors.ts";
 import { Client } from "./client.ts";
 import { fetchSend } from "./transport.ts";
 

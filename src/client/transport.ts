@@ -1,7 +1,7 @@
-import { ERRORS, type ErrorCode, ProcmanError } from "../base/errors.ts";
-import { printableLine } from "../base/printable.ts";
-import { withoutEnd } from "../base/text-end.ts";
-import type { ProblemRecord } from "../contract/records.ts";
+import { ERRORS, type ErrorCode, ProcmanError } from "../core/base/errors.ts";
+import { printableLine } from "../core/base/printable.ts";
+import { withoutEnd } from "../core/base/text-end.ts";
+import type { ProblemRecord } from "../core/contract/records.ts";
 
 /** A request, sent by `fetch` or by another implementation of HTTP. */
 export type Request = {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import type { Endpoint } from "../../src/contract/records.ts";
+import type { Endpoint } from "../../src/core/contract/records.ts";
 import { certificateIn } from "../support/certificate.ts";
 import { procman } from "../support/cli.ts";
 import { freePort } from "../support/free-ports.ts";

@@ -1,7 +1,7 @@
 /** How fast the dashboard is, in a real Chromium. */
 import { after, test } from "node:test";
 import type { Page, Route } from "playwright-core";
-import type { ProcessRecord } from "../../src/contract/records.ts";
+import type { ProcessRecord } from "../../src/core/contract/records.ts";
 import { assertWithin } from "../support/machine-pace.ts";
 import { isMissing } from "../support/system-programs.ts";
 import { closeBrowser, DashboardRig } from "./dashboard-rig.ts";

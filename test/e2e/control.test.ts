@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { Endpoint, ProcessRecord } from "../../src/contract/records.ts";
+import type { Endpoint, ProcessRecord } from "../../src/core/contract/records.ts";
 import { homeOf, procman } from "../support/cli.ts";
 import { isAlive } from "../support/procman-process.ts";
 

@@ -5,7 +5,7 @@ import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import type { ProcessRecord } from "../../src/contract/records.ts";
+import type { ProcessRecord } from "../../src/core/contract/records.ts";
 import { keeperIn, procman } from "../support/cli.ts";
 import { freePort, freeRange } from "../support/free-ports.ts";
 import { childrenOf, nameOf } from "../support/proc-files.ts";

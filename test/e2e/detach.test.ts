@@ -6,9 +6,9 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, statSyn
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { ProcmanError } from "../../src/base/errors.ts";
 import { runDetached } from "../../src/cli/detach.ts";
-import { processStat } from "../../src/os/process-stat.ts";
+import { ProcmanError } from "../../src/core/base/errors.ts";
+import { processStat } from "../../src/core/os/process-stat.ts";
 import { homeOf, keeperIn, procman } from "../support/cli.ts";
 import { cleanEnvironment, eventually, folderWith, isAlive, processExit } from "../support/procman-process.ts";
 import { BIN } from "../support/product.ts";

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { ProcessRecord } from "../../src/contract/records.ts";
-import { lastEndpoint } from "../../src/os/published-endpoint.ts";
+import type { ProcessRecord } from "../../src/core/contract/records.ts";
+import { lastEndpoint } from "../../src/core/os/published-endpoint.ts";
 import { homeOf, keeperIn, procman } from "../support/cli.ts";
 import { processExit } from "../support/procman-process.ts";
 

@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { FlushRecord } from "../../src/contract/records.ts";
+import type { FlushRecord } from "../../src/core/contract/records.ts";
 import { homeOf, procman } from "../support/cli.ts";
 import { cleanEnvironment } from "../support/procman-process.ts";
 import { BIN } from "../support/product.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { Client } from "../../src/client/client.ts";
 import { fetchSend } from "../../src/client/transport.ts";
-import type { Endpoint, ProcessRecord } from "../../src/contract/records.ts";
+import type { Endpoint, ProcessRecord } from "../../src/core/contract/records.ts";
 import { homeOf, procman } from "../support/cli.ts";
 import { eventually } from "../support/procman-process.ts";
 

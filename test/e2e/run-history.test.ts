@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test } from "node:test";
-import { type Location, locate } from "../../src/config/find-config.ts";
-import { connectTo } from "../../src/connection/connect.ts";
-import type { RunSummary } from "../../src/contract/records.ts";
+import { connectTo } from "../../src/client/connection/connect.ts";
+import { type Location, locate } from "../../src/core/config/find-config.ts";
+import type { RunSummary } from "../../src/core/contract/records.ts";
 import { homeOf, procman } from "../support/cli.ts";
 import { cleanEnvironment } from "../support/procman-process.ts";
 import { BIN } from "../support/product.ts";

@@ -4,7 +4,7 @@ import { renameSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { ProcessRecord } from "../../src/contract/records.ts";
+import type { ProcessRecord } from "../../src/core/contract/records.ts";
 import { homeOf, procman } from "../support/cli.ts";
 
 const web = { id: "web", cmd: "sleep 1000", autostart: true, cluster: { instances: 2, startPort: 23_101 } };

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "
 import { createServer, type Server } from "node:http";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { processStat } from "../../src/os/process-stat.ts";
+import { processStat } from "../../src/core/os/process-stat.ts";
 import { homeOf, keeperIn, procman } from "../support/cli.ts";
 import { fakeKeeper } from "../support/fake-keeper.ts";
 import { assertWithin } from "../support/machine-pace.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { DefinitionRecord } from "../../src/contract/definition-record.ts";
+import type { DefinitionRecord } from "../../src/core/contract/definition-record.ts";
 import { homeOf, procman } from "../support/cli.ts";
 import { isAlive, processExit, startProcman } from "../support/procman-process.ts";
 

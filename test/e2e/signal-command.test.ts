@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { ProcessRecord } from "../../src/contract/records.ts";
+import type { ProcessRecord } from "../../src/core/contract/records.ts";
 import { homeOf, procman } from "../support/cli.ts";
 import { freePort, freeRange } from "../support/free-ports.ts";
 import { Procman, processExit } from "../support/procman-process.ts";

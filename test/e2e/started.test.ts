@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import type { RawProcess } from "../../src/config/config-schema.ts";
+import type { RawProcess } from "../../src/core/config/config-schema.ts";
 import { homeOf, procman } from "../support/cli.ts";
 import { freePort, freeRange } from "../support/free-ports.ts";
 import { eventually } from "../support/procman-process.ts";

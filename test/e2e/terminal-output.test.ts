@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { Endpoint, LogEntry } from "../../src/contract/records.ts";
+import type { Endpoint, LogEntry } from "../../src/core/contract/records.ts";
 import { homeOf, procman } from "../support/cli.ts";
 import { eventually, startProcman } from "../support/procman-process.ts";
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import type { Failpoint } from "../../src/os/failpoint.ts";
+import type { Failpoint } from "../../src/core/os/failpoint.ts";
 import { eventually } from "../support/procman-process.ts";
 import { folderFor, startRig } from "./fault-rig.ts";
 

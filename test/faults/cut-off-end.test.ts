@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import type { ProcessRecord } from "../../src/contract/records.ts";
+import type { ProcessRecord } from "../../src/core/contract/records.ts";
 import { homeOf, keeperIn, procman } from "../support/cli.ts";
 import { childrenOf, nameOf } from "../support/proc-files.ts";
 import { eventually, isAlive, Procman, processExit } from "../support/procman-process.ts";

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { isAlive, kill } from "../../examples/kill-the-manager/processes.mjs";
-import type { ProcessRecord } from "../../src/contract/records.ts";
+import type { ProcessRecord } from "../../src/core/contract/records.ts";
 import { childrenOf, nameOf } from "../support/proc-files.ts";
 import { eventually } from "../support/procman-process.ts";
 import { BIN } from "../support/product.ts";

@@ -1,4 +1,4 @@
-/** A process of procman kills itself at each step of each transition (`src/os/failpoint.ts`), and its successor continues. */
+/** A process of procman kills itself at each step of each transition (`src/core/os/failpoint.ts`), and its successor continues. */
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { kill } from "../../examples/kill-the-manager/processes.mjs";
 import { monotonicMs } from "../../examples/kill-the-manager/programs/instance.mjs";
-import type { Incident, ProcessRecord } from "../../src/contract/records.ts";
-import type { Failpoint } from "../../src/os/failpoint.ts";
+import type { Incident, ProcessRecord } from "../../src/core/contract/records.ts";
+import type { Failpoint } from "../../src/core/os/failpoint.ts";
 import { childrenOf, commandLineOf } from "../support/proc-files.ts";
 import { eventually } from "../support/procman-process.ts";
 import { type FaultRig, folderFor, pointsIn, program, startRig } from "./fault-rig.ts";

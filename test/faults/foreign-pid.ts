@@ -6,7 +6,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { Procman } from "../../examples/kill-the-manager/managers/procman.mjs";
 import { isAlive, kill, within } from "../../examples/kill-the-manager/processes.mjs";
-import type { ProcessRecord } from "../../src/contract/records.ts";
+import type { ProcessRecord } from "../../src/core/contract/records.ts";
 import { BIN } from "../support/product.ts";
 
 const [, , folder = ""] = process.argv;

@@ -1,7 +1,7 @@
 /** Fills a disk to the last byte. */
 import { closeSync, openSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { errnoOf } from "../../src/base/errors.ts";
+import { errnoOf } from "../../src/core/base/errors.ts";
 
 /** The returned function makes room again. */
 export function fill(disk: string): () => void {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import type { HookName } from "../../src/supervisor/states.ts";
+import type { HookName } from "../../src/core/supervisor/states.ts";
 import { eventually } from "../support/procman-process.ts";
 import { type FaultRig, folderFor, startRig } from "./fault-rig.ts";
 

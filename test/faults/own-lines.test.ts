@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { kill } from "../../examples/kill-the-manager/processes.mjs";
-import type { LogEntry } from "../../src/contract/records.ts";
+import type { LogEntry } from "../../src/core/contract/records.ts";
 import { procman as command } from "../support/cli.ts";
 import { type FaultRig, folderFor, startRig, successor } from "./fault-rig.ts";
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import type { Failpoint } from "../../src/os/failpoint.ts";
+import type { Failpoint } from "../../src/core/os/failpoint.ts";
 import { freePort } from "../support/free-ports.ts";
 import { folderFor, pointsIn, startRig, successor } from "./fault-rig.ts";
 

@@ -5,7 +5,7 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import type { ProcessRecord } from "../../src/contract/records.ts";
+import type { ProcessRecord } from "../../src/core/contract/records.ts";
 import { keeperIn, type Outcome, procman } from "../support/cli.ts";
 import { freePort, freeRange } from "../support/free-ports.ts";
 import { childrenOf, nameOf, whileThere } from "../support/proc-files.ts";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { kill } from "../../examples/kill-the-manager/processes.mjs";
-import type { ProcessRecord } from "../../src/contract/records.ts";
+import type { ProcessRecord } from "../../src/core/contract/records.ts";
 import { eventually, processExit } from "../support/procman-process.ts";
 import { smallDisk } from "../support/skip.ts";
 import {

@@ -5,10 +5,10 @@ import { checkLog } from "../../examples/kill-the-manager/line-check.mjs";
 import type { EndRecord } from "../../examples/kill-the-manager/managers/procman-journal.mjs";
 import { isAlive } from "../../examples/kill-the-manager/processes.mjs";
 import type { Run } from "../../examples/kill-the-manager/run-check.mjs";
-import type { ProcessRecord } from "../../src/contract/records.ts";
-import { processOf } from "../../src/service/spec-registry.ts";
-import type { ProcessSnapshot } from "../../src/supervisor/snapshot.ts";
-import type { SlotState } from "../../src/supervisor/states.ts";
+import type { ProcessRecord } from "../../src/core/contract/records.ts";
+import { processOf } from "../../src/core/service/spec-registry.ts";
+import type { ProcessSnapshot } from "../../src/core/supervisor/snapshot.ts";
+import type { SlotState } from "../../src/core/supervisor/states.ts";
 
 /** On a busy machine an exit is in the journal within this time. Milliseconds. */
 const UNNOTED_MS = 400;

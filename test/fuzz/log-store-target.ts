@@ -1,14 +1,14 @@
 /** Segments of the log store and their indexes with damage: a reader throws nothing, and shows no line twice and all of the undamaged ones. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import type { LogQuery } from "../../src/contract/records.ts";
-import { type Block, BlockBuilder, writeBlock } from "../../src/log-store/block.ts";
-import { pack } from "../../src/log-store/codec.ts";
-import { SegmentCompressor } from "../../src/log-store/compressor.ts";
-import { followLogs } from "../../src/log-store/follow.ts";
-import { readLogs } from "../../src/log-store/log-pages.ts";
-import { repairAll, retire } from "../../src/log-store/maintenance.ts";
-import { preamble, RecordHeader } from "../../src/log-store/record.ts";
+import type { LogQuery } from "../../src/core/contract/records.ts";
+import { type Block, BlockBuilder, writeBlock } from "../../src/core/log-store/block.ts";
+import { pack } from "../../src/core/log-store/codec.ts";
+import { SegmentCompressor } from "../../src/core/log-store/compressor.ts";
+import { followLogs } from "../../src/core/log-store/follow.ts";
+import { readLogs } from "../../src/core/log-store/log-pages.ts";
+import { repairAll, retire } from "../../src/core/log-store/maintenance.ts";
+import { preamble, RecordHeader } from "../../src/core/log-store/record.ts";
 import { damagedSet, type FileSet, readSet, withFiles, writeSet } from "./file-set.ts";
 import type { FuzzTarget } from "./fuzz-target.ts";
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { Endpoint } from "../../src/contract/records.ts";
+import type { Endpoint } from "../../src/core/contract/records.ts";
 import { askAllTheTime, bindAllTheTime } from "../support/api-clients.ts";
 import { freePort, isFree } from "../support/free-ports.ts";
 import { eventually, type Procman, startProcman } from "../support/procman-process.ts";

@@ -4,8 +4,8 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlink
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import type { Endpoint } from "../../src/contract/records.ts";
-import { allListeners } from "../../src/os/listening-ports.ts";
+import type { Endpoint } from "../../src/core/contract/records.ts";
+import { allListeners } from "../../src/core/os/listening-ports.ts";
 import { procman as command, homeOf } from "../support/cli.ts";
 import { freePort } from "../support/free-ports.ts";
 import { eventually, folderWith, Procman, startProcman } from "../support/procman-process.ts";

@@ -7,7 +7,7 @@ import { connect as connectPlain } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { connect, type PeerCertificate, type TLSSocket } from "node:tls";
-import type { Endpoint } from "../../src/contract/records.ts";
+import type { Endpoint } from "../../src/core/contract/records.ts";
 import { certificateIn } from "../support/certificate.ts";
 import { procman as command } from "../support/cli.ts";
 import { freePort } from "../support/free-ports.ts";

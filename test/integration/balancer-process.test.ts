@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
-import { processStat } from "../../src/os/process-stat.ts";
+import { processStat } from "../../src/core/os/process-stat.ts";
 import { attemptsAt, echo, FullBackend, received, TestBackend, TestBalancer } from "../support/balancer-rig.ts";
 import { testBoth } from "../support/both-tcp.ts";
 import { freePort, isFree } from "../support/free-ports.ts";

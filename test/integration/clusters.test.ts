@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import type { ProcessRecord } from "../../src/contract/records.ts";
+import type { ProcessRecord } from "../../src/core/contract/records.ts";
 import { testBoth } from "../support/both-tcp.ts";
 import { procman as cli } from "../support/cli.ts";
 import { api, ask, cluster, DRAINING_SERVER, isAccepting, LoadGenerator, waitForRecord } from "../support/cluster-rig.ts";

@@ -5,7 +5,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { parseCommandLine } from "../../src/base/command-line.ts";
+import { parseCommandLine } from "../../src/core/base/command-line.ts";
 import { SeededRandom } from "../faults/seeded-random.ts";
 
 const CASES = Number(process.env.PROCMAN_TEST_LINES ?? 60);

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { allProcesses, type ProcessStat } from "../../src/os/process-stat.ts";
+import { allProcesses, type ProcessStat } from "../../src/core/os/process-stat.ts";
 import { eventually, folderWith, type ProcessConfig, Procman, processExit } from "../support/procman-process.ts";
 import { BIN } from "../support/product.ts";
 import { skip } from "../support/skip.ts";

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import type { ProcessRecord } from "../../src/contract/records.ts";
+import type { ProcessRecord } from "../../src/core/contract/records.ts";
 import { procman as cli } from "../support/cli.ts";
 import { childrenOf, commandLineOf } from "../support/proc-files.ts";
 import { eventually, folderWith, isAlive, Procman, processExit, startProcman } from "../support/procman-process.ts";

@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs";
 import type { Socket } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
-import { isOwnSocket } from "../../src/os/balancer-socket.ts";
+import { isOwnSocket } from "../../src/core/os/balancer-socket.ts";
 import { type Context, echo, received, TestBackend, TestBalancer } from "../support/balancer-rig.ts";
 import { testBoth } from "../support/both-tcp.ts";
 import { eventually, isAlive, processExit } from "../support/procman-process.ts";

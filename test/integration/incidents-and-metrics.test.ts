@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import type { Incident, ProcessRecord } from "../../src/contract/records.ts";
-import { IncidentLog } from "../../src/incidents/incident-log.ts";
-import { SeriesStore } from "../../src/metrics/series-store.ts";
-import { allProcesses } from "../../src/os/process-stat.ts";
+import type { Incident, ProcessRecord } from "../../src/core/contract/records.ts";
+import { IncidentLog } from "../../src/core/incidents/incident-log.ts";
+import { SeriesStore } from "../../src/core/metrics/series-store.ts";
+import { allProcesses } from "../../src/core/os/process-stat.ts";
 import { api } from "../support/plugin-rig.ts";
 import { eventually, type Procman, processExit, startProcman } from "../support/procman-process.ts";
 

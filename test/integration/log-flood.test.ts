@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { Agent, request } from "node:http";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { Endpoint, LogEntry } from "../../src/contract/records.ts";
+import type { Endpoint, LogEntry } from "../../src/core/contract/records.ts";
 import { procman as command } from "../support/cli.ts";
 import { assertWithin } from "../support/machine-pace.ts";
 import { eventually, type Procman, startProcman } from "../support/procman-process.ts";

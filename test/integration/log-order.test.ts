@@ -1,7 +1,7 @@
 /** Entries of the log are in the order of what happened: "started" before the first line of a run, its end behind the last. docs/log-store.md. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { LogEntry } from "../../src/contract/records.ts";
+import type { LogEntry } from "../../src/core/contract/records.ts";
 import { procman as cli } from "../support/cli.ts";
 import { eventually, type Procman, processExit, startProcman } from "../support/procman-process.ts";
 

@@ -4,9 +4,9 @@ import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import type { Category } from "../../src/contract/records.ts";
-import { followLogs } from "../../src/log-store/follow.ts";
-import { lastLines, readLogs } from "../../src/log-store/log-pages.ts";
+import type { Category } from "../../src/core/contract/records.ts";
+import { followLogs } from "../../src/core/log-store/follow.ts";
+import { lastLines, readLogs } from "../../src/core/log-store/log-pages.ts";
 import { eventually, type Procman, processExit, startProcman } from "../support/procman-process.ts";
 
 const PRINT_FAST = `${process.execPath} "${fileURLToPath(new URL("../programs/print-fast.js", import.meta.url))}"`;

@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
-import type { Endpoint, ProcessRecord } from "../../src/contract/records.ts";
+import type { Endpoint, ProcessRecord } from "../../src/core/contract/records.ts";
 import { type Json, refusalOf } from "../support/json-schema.ts";
 import { eventually, startProcman } from "../support/procman-process.ts";
 import { BIN } from "../support/product.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { ProcessRecord } from "../../src/contract/records.ts";
+import type { ProcessRecord } from "../../src/core/contract/records.ts";
 import { procman as command } from "../support/cli.ts";
 import { api, plugin, setup, TICKING, withPlugins } from "../support/plugin-rig.ts";
 import { childrenOf } from "../support/proc-files.ts";

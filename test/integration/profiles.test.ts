@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { PlanRecord } from "../../src/contract/plan.ts";
+import type { PlanRecord } from "../../src/core/contract/plan.ts";
 import { procman as cli } from "../support/cli.ts";
 import { eventually, folderWith, isAlive, Procman, processExit } from "../support/procman-process.ts";
 

@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { expose, familiesOf, ServiceGauges } from "../../src/metrics/exposition.ts";
+import { expose, familiesOf, ServiceGauges } from "../../src/core/metrics/exposition.ts";
 import { skip } from "../support/skip.ts";
 
 const state = { name: "shop", status: "running", uptimeSeconds: 3 } as never;

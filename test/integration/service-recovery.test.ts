@@ -4,9 +4,9 @@ import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { Client } from "../../src/client/client.ts";
-import type { Endpoint, ProcessRecord } from "../../src/contract/records.ts";
-import { expiresIn, payloadOf } from "../../src/contract/token-claims.ts";
-import { signJwt } from "../../src/os/jwt.ts";
+import type { Endpoint, ProcessRecord } from "../../src/core/contract/records.ts";
+import { expiresIn, payloadOf } from "../../src/core/contract/token-claims.ts";
+import { signJwt } from "../../src/core/os/jwt.ts";
 import { procman as cli } from "../support/cli.ts";
 import { eventually, folderWith, isAlive, type ProcessConfig, Procman, processExit, startProcman } from "../support/procman-process.ts";
 import { client } from "../support/product.ts";

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { ownCgroup } from "../../src/os/cgroup.ts";
+import { ownCgroup } from "../../src/core/os/cgroup.ts";
 import { procman as cli } from "../support/cli.ts";
 import { freePort, freeRange } from "../support/free-ports.ts";
 import { commandLineOf, nameOf } from "../support/proc-files.ts";

@@ -8,7 +8,7 @@ import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import { NO_DEBUGGER } from "../../src/os/no-debugger.ts";
+import { NO_DEBUGGER } from "../../src/core/os/no-debugger.ts";
 import { freePort } from "../support/free-ports.ts";
 import { childrenOf, commandLineOf } from "../support/proc-files.ts";
 import { cleanEnvironment, eventually, startProcman } from "../support/procman-process.ts";

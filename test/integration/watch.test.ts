@@ -4,11 +4,11 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, s
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
-import type { EventRecord } from "../../src/contract/event-record.ts";
-import type { Endpoint, Incident } from "../../src/contract/records.ts";
-import { payloadOf } from "../../src/contract/token-claims.ts";
-import { IncidentLog } from "../../src/incidents/incident-log.ts";
-import { signJwt } from "../../src/os/jwt.ts";
+import type { EventRecord } from "../../src/core/contract/event-record.ts";
+import type { Endpoint, Incident } from "../../src/core/contract/records.ts";
+import { payloadOf } from "../../src/core/contract/token-claims.ts";
+import { IncidentLog } from "../../src/core/incidents/incident-log.ts";
+import { signJwt } from "../../src/core/os/jwt.ts";
 import { eventually, folderWith, isAlive, type ProcessConfig, Procman, processExit } from "../support/procman-process.ts";
 
 const pidIn = (line: string): number => Number(/pid (\d+)/.exec(line)?.[1]);

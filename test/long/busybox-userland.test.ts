@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, type TestContext, test } from "node:test";
 import { installProduct } from "../../scripts/packed-product.mjs";
-import type { Endpoint, LogEntry, ProcessRecord } from "../../src/contract/records.ts";
+import type { Endpoint, LogEntry, ProcessRecord } from "../../src/core/contract/records.ts";
 import { keeperIn, type Outcome } from "../support/cli.ts";
 import { ask, DRAINING_SERVER } from "../support/cluster-rig.ts";
 import { freePort, freeRange } from "../support/free-ports.ts";

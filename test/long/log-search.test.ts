@@ -1,7 +1,7 @@
 /** A search in ten million stored lines (issue 9). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readLogs } from "../../src/log-store/log-pages.ts";
+import { readLogs } from "../../src/core/log-store/log-pages.ts";
 import { assertWithin } from "../support/machine-pace.ts";
 import { stateDir, TestStore, WEB } from "../support/store-rig.ts";
 

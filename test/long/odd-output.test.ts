@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { cutMark, MAX_LINE_BYTES } from "../../src/logger/line-splitter.ts";
+import { cutMark, MAX_LINE_BYTES } from "../../src/core/logger/line-splitter.ts";
 import { folderFor, startRig, successor } from "../faults/fault-rig.ts";
 import { eventually } from "../support/procman-process.ts";
 

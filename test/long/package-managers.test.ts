@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { before, type TestContext, test } from "node:test";
 import { pack } from "../../scripts/packed-product.mjs";
-import type { Endpoint, ProcessRecord } from "../../src/contract/records.ts";
+import type { Endpoint, ProcessRecord } from "../../src/core/contract/records.ts";
 import { keeperIn } from "../support/cli.ts";
 import { commandsOf, ManagedProject, PACKAGE_MANAGERS, type PackageManager } from "../support/package-managers.ts";
 import { eventually, isAlive, processExit } from "../support/procman-process.ts";

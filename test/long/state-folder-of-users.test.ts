@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { bootId, processStat } from "../../src/os/process-stat.ts";
+import { bootId, processStat } from "../../src/core/os/process-stat.ts";
 import { procman } from "../support/cli.ts";
 import { folderOf, type OtherUser, otherUser, runAs, sharedFolder, spawnAs } from "../support/other-user.ts";
 import { BIN } from "../support/product.ts";

@@ -4,7 +4,7 @@ import type { ChildProcess } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import type { Endpoint } from "../../src/contract/records.ts";
+import type { Endpoint } from "../../src/core/contract/records.ts";
 import { procman as command } from "../support/cli.ts";
 import { answered, hostsFolder, oddHost, openedGateway } from "../support/odd-host.ts";
 import { type OtherUser, otherUser, runAs, spawnAs } from "../support/other-user.ts";

@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { ProcessRecord } from "../../src/contract/records.ts";
+import type { ProcessRecord } from "../../src/core/contract/records.ts";
 import { folderOf, otherUser, runAs, sharedFolder } from "../support/other-user.ts";
 import { eventually, isAlive } from "../support/procman-process.ts";
 import { BIN } from "../support/product.ts";

@@ -1,5 +1,5 @@
-/** A model of a machine and its keeper (`src/keeper`), small enough for all its states to be visited: children, journal, channel. */
-import type { EndReport, FromKeeper, RestartOrder, RunKey, RunningRun, Signal, ToKeeper } from "../../src/ipc/keeper-protocol.ts";
+/** A model of a machine and its keeper (`src/core/keeper`), small enough for all its states to be visited: children, journal, channel. */
+import type { EndReport, FromKeeper, RestartOrder, RunKey, RunningRun, Signal, ToKeeper } from "../../src/core/ipc/keeper-protocol.ts";
 
 export type Command = "start" | "stop" | "restart" | "block" | "unblock";
 

@@ -1,9 +1,9 @@
 /** A service on the model of a machine, where service and keeper may die at every step. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Dependency, ProcessDefinition } from "../../src/supervisor/definition.ts";
-import type { Process } from "../../src/supervisor/process.ts";
-import type { Policy } from "../../src/supervisor/restart-policy.ts";
+import type { Dependency, ProcessDefinition } from "../../src/core/supervisor/definition.ts";
+import type { Process } from "../../src/core/supervisor/process.ts";
+import type { Policy } from "../../src/core/supervisor/restart-policy.ts";
 import { POLICY } from "../support/fakes.ts";
 import { keyOf, Machine, processOf } from "./machine-model.ts";
 import { Service, type Turn } from "./service-model.ts";

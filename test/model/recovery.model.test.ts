@@ -1,7 +1,7 @@
 /** Service and keeper die at every step of every transition, and the real supervisor continues; wider bounds in `test/model-wide`. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ProcessDefinition } from "../../src/supervisor/definition.ts";
+import type { ProcessDefinition } from "../../src/core/supervisor/definition.ts";
 import { Machine } from "./machine-model.ts";
 import { chained, checkKills, hooked, makeDefinition, walk } from "./recovery-model.ts";
 

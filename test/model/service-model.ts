@@ -1,16 +1,16 @@
 /** The real supervisor with its spawner and its keeper channel, in a service on the model of a machine. */
 import assert from "node:assert/strict";
-import { RunMarkers } from "../../src/base/run-marker.ts";
-import type { FromKeeper, RunKey, SpawnRequest, ToKeeper } from "../../src/ipc/keeper-protocol.ts";
-import { KeeperChannel } from "../../src/service/keeper-channel.ts";
-import { KeeperSpawner } from "../../src/service/spawn/spawner.ts";
-import type { Sweeper } from "../../src/service/spawn/sweeper.ts";
-import type { ProcessDefinition } from "../../src/supervisor/definition.ts";
-import type { Clock, HookCall, RunReports } from "../../src/supervisor/ports.ts";
-import type { Process } from "../../src/supervisor/process.ts";
-import type { Transition } from "../../src/supervisor/slot.ts";
-import { decodeSnapshot, type ProcessSnapshot } from "../../src/supervisor/snapshot.ts";
-import { Supervisor } from "../../src/supervisor/supervisor.ts";
+import { RunMarkers } from "../../src/core/base/run-marker.ts";
+import type { FromKeeper, RunKey, SpawnRequest, ToKeeper } from "../../src/core/ipc/keeper-protocol.ts";
+import { KeeperChannel } from "../../src/core/service/keeper-channel.ts";
+import { KeeperSpawner } from "../../src/core/service/spawn/spawner.ts";
+import type { Sweeper } from "../../src/core/service/spawn/sweeper.ts";
+import type { ProcessDefinition } from "../../src/core/supervisor/definition.ts";
+import type { Clock, HookCall, RunReports } from "../../src/core/supervisor/ports.ts";
+import type { Process } from "../../src/core/supervisor/process.ts";
+import type { Transition } from "../../src/core/supervisor/slot.ts";
+import { decodeSnapshot, type ProcessSnapshot } from "../../src/core/supervisor/snapshot.ts";
+import { Supervisor } from "../../src/core/supervisor/supervisor.ts";
 import { type Command, type IssuedCommand, keyOf, type Machine } from "./machine-model.ts";
 
 /** Collects the `setImmediate` calls of the code under test. */

@@ -1,9 +1,9 @@
 /** A small model of the operating system, in which all states that the machine of a slot can reach are visited. */
 import assert from "node:assert/strict";
-import { step } from "../../src/supervisor/machine.ts";
-import type { Hook, Policy } from "../../src/supervisor/restart-policy.ts";
-import { type ExitInfo, initial, type MachineInput, type SlotState } from "../../src/supervisor/states.ts";
-import { timers } from "../../src/supervisor/timers.ts";
+import { step } from "../../src/core/supervisor/machine.ts";
+import type { Hook, Policy } from "../../src/core/supervisor/restart-policy.ts";
+import { type ExitInfo, initial, type MachineInput, type SlotState } from "../../src/core/supervisor/states.ts";
+import { timers } from "../../src/core/supervisor/timers.ts";
 
 /** What the OS has of the slot: a leader, processes that it leaves behind, and the signals they got. */
 type Os = {

@@ -16,8 +16,8 @@ import {
 import { dirname, join } from "node:path";
 import type { TestContext } from "node:test";
 import { installProduct } from "../../scripts/packed-product.mjs";
-import { ProcmanError } from "../../src/base/errors.ts";
-import { keeperOf } from "../../src/connection/endpoint-file.ts";
+import { keeperOf } from "../../src/client/connection/endpoint-file.ts";
+import { ProcmanError } from "../../src/core/base/errors.ts";
 import { isFree } from "../support/free-ports.ts";
 import { cleanEnvironment, isAlive, processExit } from "../support/procman-process.ts";
 import { ROOT } from "../support/product.ts";

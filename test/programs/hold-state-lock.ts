@@ -1,7 +1,7 @@
 /** Holds the lock of a state folder as a keeper does, without a service, and answers SIGUSR1 with the given report. */
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { takeLock } from "../../src/os/lock.ts";
+import { takeLock } from "../../src/core/os/lock.ts";
 
 const [stateDir = "", report = ""] = process.argv.slice(2);
 const lock = takeLock(stateDir);

@@ -1,5 +1,5 @@
 /** Reads a whole log store (argv: state folder), and prints the most memory that this took, in bytes. */
-import { readLogs } from "../../src/log-store/log-pages.ts";
+import { readLogs } from "../../src/core/log-store/log-pages.ts";
 
 const [stateDir = ""] = process.argv.slice(2);
 // The first queries load code, which doesn't count.

@@ -9,8 +9,8 @@ import { parse } from "jsonc-parser";
 import { anchorOf } from "../../site/anchor.mjs";
 import { NAVIGATION } from "../../site/navigation.mjs";
 import { COMMANDS, isCommand } from "../../src/cli/commands.ts";
-import { check } from "../../src/config/load.ts";
-import { SCHEMAS } from "../../src/contract/record-schemas.ts";
+import { check } from "../../src/core/config/load.ts";
+import { SCHEMAS } from "../../src/core/contract/record-schemas.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const PAGES = [

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { breaksOf, recordedPromises, recordOf } from "../../scripts/promise-breaks.ts";
 import { promises } from "../../scripts/promise-tables.ts";
 import { MAY_BE_ABSENT } from "../../scripts/promised-schemas.ts";
-import { VERSION } from "../../src/base/version.ts";
+import { VERSION } from "../../src/core/base/version.ts";
 
 const recorded = recordedPromises();
 const present = await promises();

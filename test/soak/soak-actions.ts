@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Procman } from "../../examples/kill-the-manager/managers/procman.mjs";
 import { isAlive, kill, marked, within } from "../../examples/kill-the-manager/processes.mjs";
 import { monotonicMs } from "../../examples/kill-the-manager/programs/instance.mjs";
-import type { ProcessRecord } from "../../src/contract/records.ts";
+import type { ProcessRecord } from "../../src/core/contract/records.ts";
 import { fill } from "../faults/full-disk.ts";
 import { SeededRandom } from "../faults/seeded-random.ts";
 import type { Kill } from "../faults/verdict.ts";

@@ -2,9 +2,9 @@
 import { readFileSync } from "node:fs";
 import { get, type RequestOptions, request } from "node:http";
 import { join } from "node:path";
-import type { Endpoint } from "../../src/contract/records.ts";
-import { expiresIn, payloadOf } from "../../src/contract/token-claims.ts";
-import { signJwt } from "../../src/os/jwt.ts";
+import type { Endpoint } from "../../src/core/contract/records.ts";
+import { expiresIn, payloadOf } from "../../src/core/contract/token-claims.ts";
+import { signJwt } from "../../src/core/os/jwt.ts";
 
 /** Longer than a request may wait for what it has asked for. Milliseconds. */
 const TIMEOUT_MS = 60_000;

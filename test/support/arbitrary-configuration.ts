@@ -1,6 +1,6 @@
 /** Generated configurations: most of them are valid; those that are not only differ between fields. */
 import fc from "fast-check";
-import type { RawConfig, RawProcess } from "../../src/config/config-schema.ts";
+import type { RawConfig, RawProcess } from "../../src/core/config/config-schema.ts";
 
 type Part = Readonly<Record<string, unknown>>;
 

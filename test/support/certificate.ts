@@ -1,7 +1,7 @@
 /** Certificates for tests, made by openssl. */
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
-import type { TlsFiles } from "../../src/os/tls-files.ts";
+import type { TlsFiles } from "../../src/core/os/tls-files.ts";
 
 export type CertificateOptions = {
   /** Of its files. */

@@ -1,6 +1,6 @@
 /** Fakes of log and reporting for `Control`, in memory: reads return what was added, requests are recorded. */
-import type { Caller } from "../../src/contract/control.ts";
-import type { EventRecord } from "../../src/contract/event-record.ts";
+import type { Caller } from "../../src/core/contract/control.ts";
+import type { EventRecord } from "../../src/core/contract/event-record.ts";
 import type {
   FlushRecord,
   Incident,
@@ -12,12 +12,12 @@ import type {
   MetricQuery,
   RunSummary,
   TelemetryReport,
-} from "../../src/contract/records.ts";
-import { endedRun } from "../../src/contract/run-history.ts";
-import type { ViewedQuery } from "../../src/log-store/filter.ts";
-import type { FlushRequest } from "../../src/service/log-flushes.ts";
-import type { ProcessObservation } from "../../src/service/reporting/process-records.ts";
-import type { LogAccess } from "../../src/service/service-control.ts";
+} from "../../src/core/contract/records.ts";
+import { endedRun } from "../../src/core/contract/run-history.ts";
+import type { ViewedQuery } from "../../src/core/log-store/filter.ts";
+import type { FlushRequest } from "../../src/core/service/log-flushes.ts";
+import type { ProcessObservation } from "../../src/core/service/reporting/process-records.ts";
+import type { LogAccess } from "../../src/core/service/service-control.ts";
 
 export const TIME = "2026-01-01T00:00:00.000Z";
 

@@ -1,7 +1,7 @@
 /** Exports of configurations given as data, by the source, without a file. */
-import { resolveConfiguration } from "../../src/config/validate.ts";
-import { exportTo } from "../../src/export/export.ts";
-import type { Exported, Project, TargetName } from "../../src/export/workload.ts";
+import { resolveConfiguration } from "../../src/core/config/validate.ts";
+import { exportTo } from "../../src/satellites/export/export.ts";
+import type { Exported, Project, TargetName } from "../../src/satellites/export/workload.ts";
 
 const FOLDER = "/srv/shop";
 

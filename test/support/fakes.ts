@@ -1,9 +1,9 @@
 /** A clock and a spawner that the test controls. */
 import assert from "node:assert/strict";
-import type { Clock, HookCall, RunReports, Spawner } from "../../src/supervisor/ports.ts";
-import type { Policy } from "../../src/supervisor/restart-policy.ts";
-import { decodeSnapshot, encodeSnapshot, type ProcessSnapshot } from "../../src/supervisor/snapshot.ts";
-import type { ExitInfo, SignalName } from "../../src/supervisor/states.ts";
+import type { Clock, HookCall, RunReports, Spawner } from "../../src/core/supervisor/ports.ts";
+import type { Policy } from "../../src/core/supervisor/restart-policy.ts";
+import { decodeSnapshot, encodeSnapshot, type ProcessSnapshot } from "../../src/core/supervisor/snapshot.ts";
+import type { ExitInfo, SignalName } from "../../src/core/supervisor/states.ts";
 
 /** A process that restarts after errors, with default settings. */
 export const POLICY: Policy = {

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
 import { gunzipSync } from "node:zlib";
-import { FileCompressor } from "../../src/logger/file-compressor.ts";
-import { LogFile } from "../../src/logger/log-file.ts";
+import { FileCompressor } from "../../src/core/logger/file-compressor.ts";
+import { LogFile } from "../../src/core/logger/log-file.ts";
 
 export const root = mkdtempSync(join(tmpdir(), "procman-file-"));
 after(() => rmSync(root, { recursive: true, force: true }));

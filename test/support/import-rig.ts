@@ -3,9 +3,9 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { parse } from "jsonc-parser";
-import { check } from "../../src/config/load.ts";
-import { importFiles } from "../../src/import/importer.ts";
-import type { SourceKind } from "../../src/import/source-kinds.ts";
+import { check } from "../../src/core/config/load.ts";
+import { importFiles } from "../../src/satellites/import/importer.ts";
+import type { SourceKind } from "../../src/satellites/import/source-kinds.ts";
 
 type Context = { readonly after: (call: () => void | Promise<void>) => void };
 

@@ -5,7 +5,7 @@ export type Json = { readonly [name: string]: unknown };
 
 /**
  * Why the value does not satisfy the schema, as `#/path: keyword`; undefined: it does. Written from the specification, with
- * nothing of `src/base/schema-check.ts`. `definitions` are what `$ref` points to, by the whole reference.
+ * nothing of `src/core/base/schema-check.ts`. `definitions` are what `$ref` points to, by the whole reference.
  */
 export function refusalOf(value: unknown, schema: Json, definitions: Json = {}, path = "#"): string | undefined {
   for (const [keyword, wanted] of Object.entries(schema)) {

@@ -6,9 +6,9 @@ import { EventEmitter, once } from "node:events";
 import { closeSync, constants, mkdtempSync, openSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { BegunRun, CaptureSpec, FromLogger, HandoverRecord, ToLogger } from "../../src/ipc/logger-protocol.ts";
+import type { BegunRun, CaptureSpec, FromLogger, HandoverRecord, ToLogger } from "../../src/core/ipc/logger-protocol.ts";
 
-import { handoverFile } from "../../src/ipc/logger-protocol.ts";
+import { handoverFile } from "../../src/core/ipc/logger-protocol.ts";
 
 const LIMIT_MS = 20_000;
 
@@ -30,7 +30,7 @@ export class LoggerRig {
   /** Starts a logger (again). `console`: where its standard output goes. */
   start(console: "ignore" | "pipe" = "ignore"): ChildProcess {
     const stdio = ["ignore", console, console === "pipe" ? "pipe" : "inherit", "ipc"] as const;
-    this.#logger = fork(join(import.meta.dirname, "../../src/logger/main.ts"), {
+    this.#logger = fork(join(import.meta.dirname, "../../src/core/logger/main.ts"), {
       execArgv: ["--import", "tsx"],
       stdio: [...stdio],
     });

@@ -1,11 +1,11 @@
 /** Plugins of tests, written beside the configuration, and their records. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { PluginRecord } from "../../src/contract/plugin-record.ts";
-import type { Endpoint } from "../../src/contract/records.ts";
-import type { StateRecord } from "../../src/contract/state-record.ts";
-import { payloadOf } from "../../src/contract/token-claims.ts";
-import { signJwt } from "../../src/os/jwt.ts";
+import type { PluginRecord } from "../../src/core/contract/plugin-record.ts";
+import type { Endpoint } from "../../src/core/contract/records.ts";
+import type { StateRecord } from "../../src/core/contract/state-record.ts";
+import { payloadOf } from "../../src/core/contract/token-claims.ts";
+import { signJwt } from "../../src/core/os/jwt.ts";
 import { eventually, folderWith, type ProcessConfig, Procman } from "./procman-process.ts";
 
 type Context = Parameters<typeof folderWith>[0];

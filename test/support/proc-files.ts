@@ -1,6 +1,6 @@
 /** What /proc tells of processes that may end at any moment; of one that has ended: nothing. Linux only. */
 import { readdirSync, readFileSync } from "node:fs";
-import { errnoOf } from "../../src/base/errors.ts";
+import { errnoOf } from "../../src/core/base/errors.ts";
 
 /** All children, of each of its threads. */
 export function childrenOf(pid: number): readonly number[] {

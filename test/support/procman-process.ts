@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { holderOf } from "../../src/os/lock.ts";
+import { holderOf } from "../../src/core/os/lock.ts";
 import { tcpEnvironment } from "./both-tcp.ts";
 import { childrenOf, nameOf } from "./proc-files.ts";
 import { BIN } from "./product.ts";

@@ -5,12 +5,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import type { RawConfig, RawProcess } from "../../src/config/config-schema.ts";
-import { normalise } from "../../src/config/normalise.ts";
-import type { Config } from "../../src/config/spec.ts";
-import type { FromKeeper, ToKeeper } from "../../src/ipc/keeper-protocol.ts";
-import { KeeperChannel } from "../../src/service/keeper-channel.ts";
-import { ProcmanService, type ServiceOptions } from "../../src/service/service.ts";
+import type { RawConfig, RawProcess } from "../../src/core/config/config-schema.ts";
+import { normalise } from "../../src/core/config/normalise.ts";
+import type { Config } from "../../src/core/config/spec.ts";
+import type { FromKeeper, ToKeeper } from "../../src/core/ipc/keeper-protocol.ts";
+import { KeeperChannel } from "../../src/core/service/keeper-channel.ts";
+import { ProcmanService, type ServiceOptions } from "../../src/core/service/service.ts";
 import { inTime } from "./procman-process.ts";
 
 export type Snapshot = Partial<Omit<FromKeeper & { readonly t: "snapshot" }, "t">>;

@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import type { LogEntry, LogQuery } from "../../src/contract/records.ts";
-import { readLogs } from "../../src/log-store/log-pages.ts";
-import { RecordHeader, type RecordSource } from "../../src/log-store/record.ts";
-import { logsFolder } from "../../src/log-store/segment-files.ts";
-import { LogStore } from "../../src/log-store/store.ts";
+import type { LogEntry, LogQuery } from "../../src/core/contract/records.ts";
+import { readLogs } from "../../src/core/log-store/log-pages.ts";
+import { RecordHeader, type RecordSource } from "../../src/core/log-store/record.ts";
+import { logsFolder } from "../../src/core/log-store/segment-files.ts";
+import { LogStore } from "../../src/core/log-store/store.ts";
 
 export const DAY = { hours: 24, bytes: 1e9 };
 

@@ -8,9 +8,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { ProcmanError } from "../../src/base/errors.ts";
 import type { Client } from "../../src/client/client.ts";
-import { signalIfThere } from "../../src/os/process-signal.ts";
+import { ProcmanError } from "../../src/core/base/errors.ts";
+import { signalIfThere } from "../../src/core/os/process-signal.ts";
 import { api, clientOf, cluster, type Failure, isAccepting, LoadGenerator, waitForRecord } from "./cluster-rig.ts";
 import { allThreadsExit as hasEnded } from "./procman-process.ts";
 

@@ -3,9 +3,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import type { TestContext } from "node:test";
-import type { WatchSource } from "../../src/file-watcher/inotify.ts";
-import type { WatchSettings } from "../../src/file-watcher/path-filter.ts";
-import { type OpenedWatcher, Watcher } from "../../src/file-watcher/watcher.ts";
+import type { WatchSource } from "../../src/core/file-watcher/inotify.ts";
+import type { WatchSettings } from "../../src/core/file-watcher/path-filter.ts";
+import { type OpenedWatcher, Watcher } from "../../src/core/file-watcher/watcher.ts";
 
 /** The defaults of the specification, except for the interval. */
 const DEFAULTS: WatchSettings = { intervalMs: 30, exts: ["ts", "tsx", "js", "jsx", "json"], match: ["**/*.*"], skip: ["**/.git/**"] };

@@ -1,12 +1,12 @@
 /** `procman start`, `stop`, `restart`, `block`, `unblock`, `enable`, `disable`: carries out the action and prints the result. */
 
 import type { Command } from "commander";
-import { EXIT, ProcmanError } from "../../base/errors.ts";
-import { printable, printableJson, printableLine } from "../../base/printable.ts";
 import type { Client } from "../../client/client.ts";
 import { defaultTimeout } from "../../client/default-timeout.ts";
-import type { Action, ActOptions } from "../../contract/control.ts";
-import type { ProcessRecord, Status } from "../../contract/records.ts";
+import { EXIT, ProcmanError } from "../../core/base/errors.ts";
+import { printable, printableJson, printableLine } from "../../core/base/printable.ts";
+import type { Action, ActOptions } from "../../core/contract/control.ts";
+import type { ProcessRecord, Status } from "../../core/contract/records.ts";
 import { asTyped } from "../config-option.ts";
 import { connect } from "../connected.ts";
 import { IDS_HELP, secondsTo, withTarget } from "../options.ts";

@@ -2,10 +2,10 @@
 import { basename, dirname } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { Command } from "commander";
-import { ProcmanError } from "../../base/errors.ts";
-import { shellQuote } from "../../base/shell-quote.ts";
-import { statIfSeen } from "../../os/files.ts";
-import { startFolder } from "../../os/start-folder.ts";
+import { ProcmanError } from "../../core/base/errors.ts";
+import { shellQuote } from "../../core/base/shell-quote.ts";
+import { statIfSeen } from "../../core/os/files.ts";
+import { startFolder } from "../../core/os/start-folder.ts";
 import { withConfig } from "../options.ts";
 
 /** Programs whose first argument names what they run. */
@@ -29,9 +29,9 @@ type Options = { readonly id?: string; readonly config?: string };
 async function add(words: readonly string[], { id: given, config: path }: Options): Promise<void> {
   const [{ displayPath, read }, { check }, { appendProcess, processIn }, init, { createFile }, { appendToFile }, { isRunning }] =
     await Promise.all([
-      import("../../config/config-file.ts"),
-      import("../../config/load.ts"),
-      import("../../config/edit/edit.ts"),
+      import("../../core/config/config-file.ts"),
+      import("../../core/config/load.ts"),
+      import("../../core/config/edit/edit.ts"),
       import("./init-command.ts"),
       import("../edit-file.ts"),
       import("./append-command.ts"),

@@ -1,7 +1,7 @@
 /** `procman append`: adds a process to the configuration file. */
 import { isDeepStrictEqual } from "node:util";
 import type { Command } from "commander";
-import { startFolder } from "../../os/start-folder.ts";
+import { startFolder } from "../../core/os/start-folder.ts";
 import { CONFIG_HELP } from "../config-option.ts";
 import { type ProcessOptions, processOf, withProcessOptions } from "../process-options.ts";
 
@@ -33,9 +33,9 @@ async function append(options: Options): Promise<void> {
 export async function appendToFile(added: Readonly<Record<string, unknown>>, path: string | undefined): Promise<void> {
   const [{ read }, { check, fileWith }, { appendProcess, processIn }, { checkEdited }, { replaceFile }, { printWarnings }] =
     await Promise.all([
-      import("../../config/config-file.ts"),
-      import("../../config/load.ts"),
-      import("../../config/edit/edit.ts"),
+      import("../../core/config/config-file.ts"),
+      import("../../core/config/load.ts"),
+      import("../../core/config/edit/edit.ts"),
       import("../edit-file.ts"),
       import("../edit-file.ts"),
       import("../edit-file.ts"),

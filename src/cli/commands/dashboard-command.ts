@@ -2,11 +2,11 @@
 
 import { join } from "node:path";
 import type { Command } from "commander";
-import { ProcmanError } from "../../base/errors.ts";
-import { printableJson } from "../../base/printable.ts";
-import { CONNECT_TIMEOUT_MS, checkPort, reach } from "../../connection/endpoint-file.ts";
-import type { Endpoint } from "../../contract/records.ts";
-import { monotonicMs } from "../../os/clock.ts";
+import { CONNECT_TIMEOUT_MS, checkPort, reach } from "../../client/connection/endpoint-file.ts";
+import { ProcmanError } from "../../core/base/errors.ts";
+import { printableJson } from "../../core/base/printable.ts";
+import type { Endpoint } from "../../core/contract/records.ts";
+import { monotonicMs } from "../../core/os/clock.ts";
 import { asTyped } from "../config-option.ts";
 import { connect } from "../connected.ts";
 import { withTarget } from "../options.ts";
@@ -33,7 +33,7 @@ export function define(parent: Command): void {
 async function dashboard({ scope, open, json = false, ...target }: Options): Promise<void> {
   const order = scope === undefined ? {} : { scopes: scopesIn(scope, "open the dashboard") };
   if (target.host !== undefined) {
-    const { showHosts } = await import("../hosts/host-dashboard.ts");
+    const { showHosts } = await import("../../satellites/hosts/host-dashboard.ts");
     return showHosts(target.host, { scope, open });
   }
   const { stateDir } = targetLocation(target);

@@ -3,13 +3,13 @@ import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, delimiter, dirname, join, resolve } from "node:path";
 import { type Command, Option } from "commander";
-import { readEnvFile } from "../../base/env-file.ts";
-import { errnoOf, ProcmanError } from "../../base/errors.ts";
-import { printableLine } from "../../base/printable.ts";
-import type { exportTo } from "../../export/export.ts";
-import { type Exported, type ExportedFile, noteTexts, type Project, TARGETS, type TargetName } from "../../export/workload.ts";
-import { readWhole } from "../../os/careful-files.ts";
-import { startFolder } from "../../os/start-folder.ts";
+import { readEnvFile } from "../../core/base/env-file.ts";
+import { errnoOf, ProcmanError } from "../../core/base/errors.ts";
+import { printableLine } from "../../core/base/printable.ts";
+import { readWhole } from "../../core/os/careful-files.ts";
+import { startFolder } from "../../core/os/start-folder.ts";
+import type { exportTo } from "../../satellites/export/export.ts";
+import { type Exported, type ExportedFile, noteTexts, type Project, TARGETS, type TargetName } from "../../satellites/export/workload.ts";
 import { CONFIG_HELP } from "../config-option.ts";
 
 type Options = {
@@ -42,8 +42,8 @@ export function define(parent: Command): void {
 
 async function exportConfiguration({ to, config: path, profile, output, image, force = false }: Options): Promise<void> {
   const [{ read }, { check }, { writeExported }] = await Promise.all([
-    import("../../config/config-file.ts"),
-    import("../../config/load.ts"),
+    import("../../core/config/config-file.ts"),
+    import("../../core/config/load.ts"),
     import("../exported-files.ts"),
   ]);
   const source = read(path, startFolder(path));

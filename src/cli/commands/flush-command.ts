@@ -1,9 +1,9 @@
 /** `procman flush`: empties the stored log and log files. */
 import type { Command } from "commander";
-import { EXIT, ProcmanError } from "../../base/errors.ts";
-import { printableJson, printableLine } from "../../base/printable.ts";
-import type { DefinitionRecord } from "../../contract/definition-record.ts";
-import type { FlushRecord } from "../../contract/records.ts";
+import { EXIT, ProcmanError } from "../../core/base/errors.ts";
+import { printableJson, printableLine } from "../../core/base/printable.ts";
+import type { DefinitionRecord } from "../../core/contract/definition-record.ts";
+import type { FlushRecord } from "../../core/contract/records.ts";
 import { connect } from "../connected.ts";
 import { IDS_HELP, withTarget } from "../options.ts";
 import type { TargetOptions } from "../target.ts";

@@ -3,14 +3,14 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import { ProcmanError } from "../../base/errors.ts";
-import { printable, printableJson, printableLine } from "../../base/printable.ts";
-import { withoutEnd } from "../../base/text-end.ts";
-import { connectTo } from "../../connection/connect.ts";
-import { allHosts, type NamedHost, removeHost, saveHost } from "../../connection/host-file.ts";
-import { apiOf } from "../../connection/remote-host.ts";
-import { startFolder } from "../../os/start-folder.ts";
-import { procmansThere, sshHost } from "../hosts/ssh.ts";
+import { connectTo } from "../../client/connection/connect.ts";
+import { allHosts, type NamedHost, removeHost, saveHost } from "../../client/connection/host-file.ts";
+import { apiOf } from "../../client/connection/remote-host.ts";
+import { ProcmanError } from "../../core/base/errors.ts";
+import { printable, printableJson, printableLine } from "../../core/base/printable.ts";
+import { withoutEnd } from "../../core/base/text-end.ts";
+import { startFolder } from "../../core/os/start-folder.ts";
+import { procmansThere, sshHost } from "../../satellites/hosts/ssh.ts";
 import { withProgress } from "../output/progress.ts";
 import { table } from "../output/table.ts";
 

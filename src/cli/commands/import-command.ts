@@ -2,8 +2,8 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { type Command, Option } from "commander";
-import { ProcmanError } from "../../base/errors.ts";
-import type { SourceKind } from "../../import/source-kinds.ts";
+import { ProcmanError } from "../../core/base/errors.ts";
+import type { SourceKind } from "../../satellites/import/source-kinds.ts";
 import type { ImportCommandOptions } from "../import-main.ts";
 
 /** In the order of `SOURCE_KINDS`, which isn't loaded for the help. */

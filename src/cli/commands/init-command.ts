@@ -3,11 +3,11 @@
 import { existsSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import type { Command } from "commander";
-import { ProcmanError } from "../../base/errors.ts";
-import { withoutEnd } from "../../base/text-end.ts";
-import { FILE_NAMES } from "../../config/nearest-folder.ts";
-import { statIfSeen } from "../../os/files.ts";
-import { startFolder } from "../../os/start-folder.ts";
+import { ProcmanError } from "../../core/base/errors.ts";
+import { withoutEnd } from "../../core/base/text-end.ts";
+import { FILE_NAMES } from "../../core/config/nearest-folder.ts";
+import { statIfSeen } from "../../core/os/files.ts";
+import { startFolder } from "../../core/os/start-folder.ts";
 import { ignoreState, STATE_IS_COPIED, wouldCopyState } from "../docker-ignore.ts";
 import type { YesNoQuestion } from "../edit-file.ts";
 import { type ProcessOptions, processOf, withProcessOptions } from "../process-options.ts";
@@ -34,9 +34,9 @@ type InitAnswers = Options & { readonly ignoresState?: boolean };
 
 async function init(given: Options): Promise<void> {
   const [{ displayPath: shown }, { check }, { appendProcess }, { createFile, replaceFile }, { printWarnings }] = await Promise.all([
-    import("../../config/config-file.ts"),
-    import("../../config/load.ts"),
-    import("../../config/edit/edit.ts"),
+    import("../../core/config/config-file.ts"),
+    import("../../core/config/load.ts"),
+    import("../../core/config/edit/edit.ts"),
     import("../edit-file.ts"),
     import("../edit-file.ts"),
   ]);
@@ -66,7 +66,7 @@ async function init(given: Options): Promise<void> {
 async function completed(options: Options, folder: string): Promise<InitAnswers> {
   const complete = options.id !== undefined && (options.cmd !== undefined || options.worker !== undefined);
   if (complete || !process.stdin.isTTY || !process.stdout.isTTY) return options;
-  const [{ ask }, { NAME_PATTERN }] = await Promise.all([import("../edit-file.ts"), import("../../config/fields/field.ts")]);
+  const [{ ask }, { NAME_PATTERN }] = await Promise.all([import("../edit-file.ts"), import("../../core/config/fields/field.ts")]);
   const refuse = (answer: string): string | undefined =>
     NAME_PATTERN.test(answer) ? undefined : 'Use 1 to 64 characters from a-z, 0-9, ".", "_" and "-", but not "." or ".." alone';
   const needsCommand = options.cmd === undefined && options.worker === undefined;

@@ -1,10 +1,10 @@
 /** `procman list`: shows the procmans that run on this machine. */
 
 import type { Command } from "commander";
-import { printableJson } from "../../base/printable.ts";
-import { age } from "../../base/quantity.ts";
-import { type ListedProcman, listProcmans } from "../../connection/procman-list.ts";
-import { userName } from "../../os/user-names.ts";
+import { type ListedProcman, listProcmans } from "../../client/connection/procman-list.ts";
+import { printableJson } from "../../core/base/printable.ts";
+import { age } from "../../core/base/quantity.ts";
+import { userName } from "../../core/os/user-names.ts";
 import { type Column, columnTable, type TableScreen } from "../output/columns.ts";
 import { painterFor } from "../output/format.ts";
 

@@ -2,13 +2,13 @@
 
 import { once } from "node:events";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { EXIT, ProcmanError } from "../../base/errors.ts";
-import { printableJson } from "../../base/printable.ts";
-import { type ApiPlace, connectTo } from "../../connection/connect.ts";
-import { LogFormatter } from "../../connection/log-format.ts";
-import { LogReader } from "../../connection/log-reader.ts";
-import { CATEGORIES, type Category, type LogEntry, type LogQuery, SEVERITIES, type Severity } from "../../contract/records.ts";
-import { wantsColors } from "../../os/colors.ts";
+import { type ApiPlace, connectTo } from "../../client/connection/connect.ts";
+import { LogFormatter } from "../../client/connection/log-format.ts";
+import { LogReader } from "../../client/connection/log-reader.ts";
+import { EXIT, ProcmanError } from "../../core/base/errors.ts";
+import { printableJson } from "../../core/base/printable.ts";
+import { CATEGORIES, type Category, type LogEntry, type LogQuery, SEVERITIES, type Severity } from "../../core/contract/records.ts";
+import { wantsColors } from "../../core/os/colors.ts";
 import { printedIdsInFile } from "../completion-candidates.ts";
 import { IDS_HELP, integerTo, selected, withTarget } from "../options.ts";
 import { timeOf } from "../output/format.ts";
@@ -147,7 +147,7 @@ function explainFlush(error: unknown): never {
 /** The processes that an id stands for, by file and disk. */
 async function storedMembersOf(place: ApiPlace, id: string, target: TargetOptions): Promise<readonly string[]> {
   if ("url" in place) return [id];
-  const { membersOf } = await import("../../connection/history.ts");
+  const { membersOf } = await import("../../client/connection/history.ts");
   return membersOf(dataOfTarget(target), place.stateDir, id);
 }
 

@@ -1,6 +1,6 @@
 /** `procman monitor`: processes with their states and their output, live. */
 import type { Command } from "commander";
-import { ProcmanError } from "../../base/errors.ts";
+import { ProcmanError } from "../../core/base/errors.ts";
 import { withTarget } from "../options.ts";
 import { NO_LOGS, storesNoLogs, type TargetOptions, targetPlace } from "../target.ts";
 
@@ -19,10 +19,10 @@ export function define(parent: Command): void {
 async function monitor({ mouse = false, ...target }: Options): Promise<void> {
   const { stdin, stdout, env } = process;
   if (stdin.isTTY && stdout.isTTY && env.TERM !== "dumb") {
-    const { runMonitor } = await import("../monitor/monitor.ts");
+    const { runMonitor } = await import("../../satellites/monitor/monitor.ts");
     return runMonitor({ place: targetPlace(target), logProblem: () => logProblemOf(target), isMouse: mouse });
   }
-  const { printChanges } = await import("../monitor/change-lines.ts");
+  const { printChanges } = await import("../../satellites/monitor/change-lines.ts");
   return printChanges(targetPlace(target));
 }
 

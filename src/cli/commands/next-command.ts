@@ -1,9 +1,9 @@
 /** `procman next`: shows the next scheduled starts and stops, soonest first. */
 
 import type { Command } from "commander";
-import { printableJson } from "../../base/printable.ts";
-import { age } from "../../base/quantity.ts";
-import type { ProcessRecord } from "../../contract/records.ts";
+import { printableJson } from "../../core/base/printable.ts";
+import { age } from "../../core/base/quantity.ts";
+import type { ProcessRecord } from "../../core/contract/records.ts";
 import { connect } from "../connected.ts";
 import { IDS_HELP, selected, withTarget } from "../options.ts";
 import { inZones } from "../output/format.ts";

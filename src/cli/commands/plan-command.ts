@@ -1,8 +1,8 @@
 /** `procman plan`: shows what a changed configuration file would do to each process. */
 
 import type { Command } from "commander";
-import { EXIT } from "../../base/errors.ts";
-import { printable, printableJson } from "../../base/printable.ts";
+import { EXIT } from "../../core/base/errors.ts";
+import { printable, printableJson } from "../../core/base/printable.ts";
 import { connect } from "../connected.ts";
 import { profileOption, withTarget } from "../options.ts";
 import { hasChanges, planTable } from "../plan-table.ts";

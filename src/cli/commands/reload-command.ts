@@ -1,10 +1,10 @@
 /** `procman reload`: applies a changed configuration file, and shows its effect. */
 
 import type { Command } from "commander";
-import { EXIT, ProcmanError } from "../../base/errors.ts";
-import { printable, printableJson, printableLine } from "../../base/printable.ts";
 import type { Client } from "../../client/client.ts";
-import type { PlanRecord } from "../../contract/plan.ts";
+import { EXIT, ProcmanError } from "../../core/base/errors.ts";
+import { printable, printableJson, printableLine } from "../../core/base/printable.ts";
+import type { PlanRecord } from "../../core/contract/plan.ts";
 import { asTyped } from "../config-option.ts";
 import { connect } from "../connected.ts";
 import { IDS_HELP, profileOption, secondsTo, withTarget } from "../options.ts";

@@ -1,7 +1,7 @@
 /** `procman remove`: removes a process from the configuration file. */
 import type { Command } from "commander";
-import { ProcmanError } from "../../base/errors.ts";
-import { startFolder } from "../../os/start-folder.ts";
+import { ProcmanError } from "../../core/base/errors.ts";
+import { startFolder } from "../../core/os/start-folder.ts";
 import { CONFIG_HELP } from "../config-option.ts";
 
 export function define(parent: Command): void {
@@ -24,9 +24,9 @@ async function remove(argument: string | undefined, options: Options): Promise<v
   if (options.id !== undefined && options.id !== id)
     throw new ProcmanError("usage", `Cannot remove a process: both ${JSON.stringify(id)} and ${JSON.stringify(options.id)} are given`);
   const [{ read }, { checkSyntax, fileWith }, { removeProcess }, { checkEdited, isValid }, { replaceFile }] = await Promise.all([
-    import("../../config/config-file.ts"),
-    import("../../config/load.ts"),
-    import("../../config/edit/edit.ts"),
+    import("../../core/config/config-file.ts"),
+    import("../../core/config/load.ts"),
+    import("../../core/config/edit/edit.ts"),
     import("../edit-file.ts"),
     import("../edit-file.ts"),
   ]);

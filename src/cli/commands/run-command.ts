@@ -1,6 +1,6 @@
 /** `procman run`: the bin runs it in the keeper; this module has its help and `--detach`. */
 import type { Command } from "commander";
-import { ProcmanError } from "../../base/errors.ts";
+import { ProcmanError } from "../../core/base/errors.ts";
 import { CONFIG_HELP } from "../config-option.ts";
 import type { DetachOptions } from "../detach.ts";
 import { IDS_HELP, secondsTo } from "../options.ts";

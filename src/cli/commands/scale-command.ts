@@ -1,11 +1,11 @@
 /** `procman scale`: changes the number of instances of a running cluster. */
 
 import type { Command } from "commander";
-import { EXIT, ProcmanError } from "../../base/errors.ts";
-import { printableJson } from "../../base/printable.ts";
-import type { Scaling } from "../../contract/control.ts";
-import { MAX_INSTANCES } from "../../contract/input-schemas.ts";
-import type { ProcessRecord, Status } from "../../contract/records.ts";
+import { EXIT, ProcmanError } from "../../core/base/errors.ts";
+import { printableJson } from "../../core/base/printable.ts";
+import type { Scaling } from "../../core/contract/control.ts";
+import { MAX_INSTANCES } from "../../core/contract/input-schemas.ts";
+import type { ProcessRecord, Status } from "../../core/contract/records.ts";
 import { asTyped } from "../config-option.ts";
 import { connect } from "../connected.ts";
 import { secondsTo, withTarget } from "../options.ts";

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
-import { packageRoot } from "../../connection/package-root.ts";
+import { packageRoot } from "../../client/connection/package-root.ts";
 
 export function define(parent: Command): void {
   parent

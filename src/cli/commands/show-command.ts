@@ -1,11 +1,11 @@
 /** `procman show`: how a process is run. */
 import type { Command } from "commander";
-import { EXIT, ProcmanError } from "../../base/errors.ts";
-import { printableJson, printableLine } from "../../base/printable.ts";
-import type { DefinitionRecord, VariableRecord } from "../../contract/definition-record.ts";
-import { selectorsIn, unknownProcess } from "../../contract/groups.ts";
-import { hasLock } from "../../os/lock.ts";
-import { startFolder } from "../../os/start-folder.ts";
+import { EXIT, ProcmanError } from "../../core/base/errors.ts";
+import { printableJson, printableLine } from "../../core/base/printable.ts";
+import type { DefinitionRecord, VariableRecord } from "../../core/contract/definition-record.ts";
+import { selectorsIn, unknownProcess } from "../../core/contract/groups.ts";
+import { hasLock } from "../../core/os/lock.ts";
+import { startFolder } from "../../core/os/start-folder.ts";
 import { connect } from "../connected.ts";
 import { withTarget } from "../options.ts";
 import { type TargetLocation, type TargetOptions, targetLocation } from "../target.ts";
@@ -56,10 +56,10 @@ function locationOf(target: TargetOptions): TargetLocation | undefined {
 /** @throws {ProcmanError} `process-unknown`; {ConfigurationError} the file is not valid */
 async function configured(id: string, file: string): Promise<readonly DefinitionRecord[]> {
   const [{ load }, { definitionRecordOf }, { isNamed }, { writtenParts }] = await Promise.all([
-    import("../../config/load.ts"),
-    import("../../config/definitions.ts"),
-    import("../../config/run-selection.ts"),
-    import("../../config/written-parts.ts"),
+    import("../../core/config/load.ts"),
+    import("../../core/config/definitions.ts"),
+    import("../../core/config/run-selection.ts"),
+    import("../../core/config/written-parts.ts"),
   ]);
   const { processes } = load(file, startFolder(file));
   const found = processes.filter((spec) => id === "all" || isNamed(id, spec));

@@ -1,12 +1,12 @@
 /** `procman signal`: sends a signal to processes. */
 
 import { type Command, Option } from "commander";
-import { EXIT, ProcmanError } from "../../base/errors.ts";
-import { printable, printableJson, printableLine } from "../../base/printable.ts";
-import { type AnySignal, KILL_MODES, type KillMode } from "../../base/signals.ts";
-import type { Signalling } from "../../contract/control.ts";
-import type { ProcessRecord } from "../../contract/records.ts";
-import { signalNamed, signalOf } from "../../os/signal-name.ts";
+import { EXIT, ProcmanError } from "../../core/base/errors.ts";
+import { printable, printableJson, printableLine } from "../../core/base/printable.ts";
+import { type AnySignal, KILL_MODES, type KillMode } from "../../core/base/signals.ts";
+import type { Signalling } from "../../core/contract/control.ts";
+import type { ProcessRecord } from "../../core/contract/records.ts";
+import { signalNamed, signalOf } from "../../core/os/signal-name.ts";
 import { connect } from "../connected.ts";
 import { IDS_HELP, withTarget } from "../options.ts";
 import type { TargetOptions } from "../target.ts";

@@ -1,14 +1,14 @@
 /** `procman status`: shows processes with their states, as a table or as JSON. */
 
 import type { Command } from "commander";
-import { EXIT } from "../../base/errors.ts";
-import { printableJson, printableLine } from "../../base/printable.ts";
-import { bootProblems } from "../../boot/boot-record.ts";
-import { isCollective, selectorsIn } from "../../contract/groups.ts";
-import type { PluginRecord } from "../../contract/plugin-record.ts";
-import { allRun } from "../../contract/process-health.ts";
-import type { ProcessRecord } from "../../contract/records.ts";
-import type { StateRecord } from "../../contract/state-record.ts";
+import { EXIT } from "../../core/base/errors.ts";
+import { printableJson, printableLine } from "../../core/base/printable.ts";
+import { isCollective, selectorsIn } from "../../core/contract/groups.ts";
+import type { PluginRecord } from "../../core/contract/plugin-record.ts";
+import { allRun } from "../../core/contract/process-health.ts";
+import type { ProcessRecord } from "../../core/contract/records.ts";
+import type { StateRecord } from "../../core/contract/state-record.ts";
+import { bootProblems } from "../../satellites/boot/boot-record.ts";
 import { connect } from "../connected.ts";
 import { IDS_HELP, selected, withTarget } from "../options.ts";
 import { statusTable } from "../output/status-table.ts";
@@ -48,7 +48,7 @@ async function status(ids: readonly string[], { json, check = false, ...target }
 
 /** An id counts on the machines that know it. @throws {ProcmanError} `process-unknown`: no machine knows it */
 async function statusOfSeveral(names: string, ids: readonly string[], { json, check = false }: Options): Promise<void> {
-  const { hostStatusTable, statusOfHosts } = await import("../hosts/host-status.ts");
+  const { hostStatusTable, statusOfHosts } = await import("../../satellites/hosts/host-status.ts");
   const answers = await statusOfHosts(names);
   const known = answers.flatMap((answer) => ("problem" in answer ? [] : answer.processes));
   if (answers.every((answer) => !("problem" in answer))) selected(known, ids);

@@ -1,16 +1,16 @@
 /** `procman terminate`: stops all processes and ends procman. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Command } from "commander";
-import { ProcmanError } from "../../base/errors.ts";
 import type { Client } from "../../client/client.ts";
+import { connectTo } from "../../client/connection/connect.ts";
+import { keeperOf } from "../../client/connection/endpoint-file.ts";
+import type { RemoteApi } from "../../client/connection/remote-api.ts";
+import { waitForEnd } from "../../client/connection/terminate.ts";
 import { NoAnswerError } from "../../client/transport.ts";
-import type { Location } from "../../config/find-config.ts";
-import { connectTo } from "../../connection/connect.ts";
-import { keeperOf } from "../../connection/endpoint-file.ts";
-import type { RemoteApi } from "../../connection/remote-api.ts";
-import { waitForEnd } from "../../connection/terminate.ts";
-import type { Holder } from "../../os/lock.ts";
-import { signalIfThere } from "../../os/process-signal.ts";
+import { ProcmanError } from "../../core/base/errors.ts";
+import type { Location } from "../../core/config/find-config.ts";
+import type { Holder } from "../../core/os/lock.ts";
+import { signalIfThere } from "../../core/os/process-signal.ts";
 import { asTyped } from "../config-option.ts";
 import { withTarget } from "../options.ts";
 import { waitFor } from "../output/progress.ts";

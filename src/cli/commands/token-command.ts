@@ -1,18 +1,18 @@
 /** `procman token`: creates a token for the API. Works without a running procman. */
 
 import type { Command } from "commander";
-import { ProcmanError } from "../../base/errors.ts";
-import { printableJson } from "../../base/printable.ts";
-import { locate } from "../../config/find-config.ts";
-import { secretOf } from "../../connection/connect.ts";
-import { CONNECT_TIMEOUT_MS, livingHolder } from "../../connection/endpoint-file.ts";
-import { groupNamed, selectorOf, unknownProcess } from "../../contract/groups.ts";
-import { type Claims, CONSUMER, expiresIn, payloadOf, SCOPES, type TokenLimits } from "../../contract/token-claims.ts";
-import { monotonicMs } from "../../os/clock.ts";
-import { signJwt } from "../../os/jwt.ts";
-import { replaceSecret, secretIn } from "../../os/secret.ts";
-import { startFolder } from "../../os/start-folder.ts";
-import { makeStateFolder } from "../../os/state-folder.ts";
+import { secretOf } from "../../client/connection/connect.ts";
+import { CONNECT_TIMEOUT_MS, livingHolder } from "../../client/connection/endpoint-file.ts";
+import { ProcmanError } from "../../core/base/errors.ts";
+import { printableJson } from "../../core/base/printable.ts";
+import { locate } from "../../core/config/find-config.ts";
+import { groupNamed, selectorOf, unknownProcess } from "../../core/contract/groups.ts";
+import { type Claims, CONSUMER, expiresIn, payloadOf, SCOPES, type TokenLimits } from "../../core/contract/token-claims.ts";
+import { monotonicMs } from "../../core/os/clock.ts";
+import { signJwt } from "../../core/os/jwt.ts";
+import { replaceSecret, secretIn } from "../../core/os/secret.ts";
+import { startFolder } from "../../core/os/start-folder.ts";
+import { makeStateFolder } from "../../core/os/state-folder.ts";
 import { groupNamesInFile, idsInFile } from "../completion-candidates.ts";
 import { CONFIG_HELP } from "../config-option.ts";
 import { scopesIn } from "../scopes.ts";

@@ -1,11 +1,11 @@
 /** `procman uninstall`: the machine no longer starts procman for this configuration. */
 import type { Command } from "commander";
-import { ProcmanError } from "../../base/errors.ts";
-import { type BootRecord, recordsOf } from "../../boot/boot-record.ts";
-import { shownRemoval, uninstall } from "../../boot/install.ts";
-import { NAME_PATTERN } from "../../config/fields/field.ts";
-import { nameOf } from "../../config/find-config.ts";
-import { startFolder } from "../../os/start-folder.ts";
+import { ProcmanError } from "../../core/base/errors.ts";
+import { NAME_PATTERN } from "../../core/config/fields/field.ts";
+import { nameOf } from "../../core/config/find-config.ts";
+import { startFolder } from "../../core/os/start-folder.ts";
+import { type BootRecord, recordsOf } from "../../satellites/boot/boot-record.ts";
+import { shownRemoval, uninstall } from "../../satellites/boot/install.ts";
 import { bootScope, DRY_RUN_HELP, withBootScope } from "../boot-scope.ts";
 import { withConfig } from "../options.ts";
 

@@ -1,10 +1,10 @@
 /** `procman validate`: checks the configuration file, and shows the next runs of its schedules. */
 
 import type { Command } from "commander";
-import { ProcmanError } from "../../base/errors.ts";
-import { printableJson } from "../../base/printable.ts";
-import type { Config, ConfigProblem, ProcessSpec } from "../../config/spec.ts";
-import { startFolder } from "../../os/start-folder.ts";
+import { ProcmanError } from "../../core/base/errors.ts";
+import { printableJson } from "../../core/base/printable.ts";
+import type { Config, ConfigProblem, ProcessSpec } from "../../core/config/spec.ts";
+import { startFolder } from "../../core/os/start-folder.ts";
 import { CONFIG_HELP } from "../config-option.ts";
 import { inZones } from "../output/format.ts";
 
@@ -25,11 +25,11 @@ type Options = { readonly config?: string; readonly profile?: string; readonly j
 
 async function validate({ config: path, profile, json = false }: Options): Promise<void> {
   const [{ read }, { check }, { ConfigurationError }, { printWarnings }, { nextRun }] = await Promise.all([
-    import("../../config/config-file.ts"),
-    import("../../config/load.ts"),
-    import("../../config/problems.ts"),
+    import("../../core/config/config-file.ts"),
+    import("../../core/config/load.ts"),
+    import("../../core/config/problems.ts"),
     import("../edit-file.ts"),
-    import("../../config/checks/cron.ts"),
+    import("../../core/config/checks/cron.ts"),
   ]);
   let file = path;
   try {

@@ -1,14 +1,14 @@
 /** `procman why`: explains the state of a process, and how its runs ended. */
 
 import type { Command } from "commander";
-import { EXIT, ProcmanError } from "../../base/errors.ts";
-import { printableJson, printableLine } from "../../base/printable.ts";
-import { duration } from "../../base/quantity.ts";
-import { hostTime } from "../../base/time-stamp.ts";
 import type { Client } from "../../client/client.ts";
-import type { Incident, ProcessRecord, RunSummary } from "../../contract/records.ts";
-import { lastRuns } from "../../contract/run-history.ts";
-import { explain, explainPastRuns } from "../../contract/why.ts";
+import { EXIT, ProcmanError } from "../../core/base/errors.ts";
+import { printableJson, printableLine } from "../../core/base/printable.ts";
+import { duration } from "../../core/base/quantity.ts";
+import { hostTime } from "../../core/base/time-stamp.ts";
+import type { Incident, ProcessRecord, RunSummary } from "../../core/contract/records.ts";
+import { lastRuns } from "../../core/contract/run-history.ts";
+import { explain, explainPastRuns } from "../../core/contract/why.ts";
 import { connect } from "../connected.ts";
 import { integerTo, withTarget } from "../options.ts";
 import { type Column, columnTable, type TableScreen } from "../output/columns.ts";
@@ -72,7 +72,7 @@ async function answerOf(client: Client, record: ProcessRecord, count: number): P
 /** undefined if there is no history. */
 async function past(id: string, { lines, ...target }: Options, isRunning: boolean): Promise<Answers | undefined> {
   const { stateDir } = targetLocation(target);
-  const { membersOf, historyOf: pastOf } = await import("../../connection/history.ts");
+  const { membersOf, historyOf: pastOf } = await import("../../client/connection/history.ts");
   const members = membersOf(dataOfTarget(target), stateDir, id);
   const pasts = await Promise.all(members.map((member) => pastOf(stateDir, member, lines)));
   if (pasts.every(({ incidents, unended }) => incidents.length === 0 && unended === undefined)) return undefined;

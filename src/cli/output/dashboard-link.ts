@@ -1,8 +1,8 @@
 /** Shows the link to a dashboard, in the browser or on the terminal. */
 import { join } from "node:path";
-import { printable } from "../../base/printable.ts";
-import { writeWhole } from "../../os/careful-files.ts";
-import { makeFolder } from "../../os/files.ts";
+import { printable } from "../../core/base/printable.ts";
+import { writeWhole } from "../../core/os/careful-files.ts";
+import { makeFolder } from "../../core/os/files.ts";
 import { openInBrowser } from "./browser.ts";
 
 export type DashboardLink = {

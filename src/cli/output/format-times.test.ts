@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ProcmanError } from "../../base/errors.ts";
+import { ProcmanError } from "../../core/base/errors.ts";
 import { timeOf } from "./format.ts";
 
 const NOW = new Date(2026, 10, 21, 15, 30, 20, 500).getTime();

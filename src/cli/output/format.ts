@@ -1,10 +1,10 @@
 /** Formats values for the terminal: colours, results of actions, times and sizes. Colours are only for terminals without NO_COLOR (no-color.org). */
 
-import { ProcmanError } from "../../base/errors.ts";
-import { printableLine } from "../../base/printable.ts";
-import { clockIn, hostTime } from "../../base/time-stamp.ts";
-import type { ProcessRecord, Status } from "../../contract/records.ts";
-import { type OutputStream, wantsColors } from "../../os/colors.ts";
+import { ProcmanError } from "../../core/base/errors.ts";
+import { printableLine } from "../../core/base/printable.ts";
+import { clockIn, hostTime } from "../../core/base/time-stamp.ts";
+import type { ProcessRecord, Status } from "../../core/contract/records.ts";
+import { type OutputStream, wantsColors } from "../../core/os/colors.ts";
 
 export type Painter = (code: number, text: string) => string;
 

@@ -1,5 +1,5 @@
 /** Errors of standard output. */
-import { EXIT } from "../../base/errors.ts";
+import { EXIT } from "../../core/base/errors.ts";
 
 /** Ends the command when its output can't be written. */
 export function endIfUnwritten(): void {

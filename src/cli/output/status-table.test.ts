@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { age, size } from "../../base/quantity.ts";
-import type { ProcessRecord } from "../../contract/records.ts";
+import { age, size } from "../../core/base/quantity.ts";
+import type { ProcessRecord } from "../../core/contract/records.ts";
 import { plannedOf } from "../commands/next-command.ts";
 import { selected } from "../options.ts";
 import { statusTable } from "./status-table.ts";

@@ -1,7 +1,7 @@
 /** The states of processes as a table that fits the terminal. */
 
-import { age, size } from "../../base/quantity.ts";
-import type { ProcessRecord } from "../../contract/records.ts";
+import { age, size } from "../../core/base/quantity.ts";
+import type { ProcessRecord } from "../../core/contract/records.ts";
 import { type Column, columnTable, type TableScreen } from "./columns.ts";
 import { colorOf, inZones, painterFor } from "./format.ts";
 

@@ -1,6 +1,6 @@
 /** Formats rows in columns that fit the terminal; a last cell that doesn't fit in its row is wrapped below it. */
 
-import { printableLine } from "../../base/printable.ts";
+import { printableLine } from "../../core/base/printable.ts";
 
 const GAP = "  ";
 /** Width that the last column gets before other columns are shortened or dropped. */

@@ -1,6 +1,6 @@
 /** What an operator has asked for and procman has acknowledged: compared with the records at each rest, whatever was killed. */
-import type { Action } from "../../../src/contract/control.ts";
-import type { ProcessRecord, Status } from "../../../src/contract/records.ts";
+import type { Action } from "../../../src/core/contract/control.ts";
+import type { ProcessRecord, Status } from "../../../src/core/contract/records.ts";
 import {
   BY_HAND,
   CLUSTERS,

@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { monotonicMs } from "../../../examples/kill-the-manager/programs/instance.mjs";
-import type { Action } from "../../../src/contract/control.ts";
+import type { Action } from "../../../src/core/contract/control.ts";
 import { cleanEnvironment } from "../../support/procman-process.ts";
 import { writeWhole } from "../../support/whole-file.ts";
 import type { SeededRandom } from "../seeded-random.ts";

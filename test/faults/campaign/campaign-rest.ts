@@ -1,6 +1,6 @@
 /** A rest of a campaign: when all has settled, what is compared with what was acknowledged. */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Incident, ProcessRecord } from "../../../src/contract/records.ts";
+import type { Incident, ProcessRecord } from "../../../src/core/contract/records.ts";
 import { disagreements } from "../verdict.ts";
 import type { Campaign } from "./campaign.ts";
 

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Procman } from "../../../examples/kill-the-manager/managers/procman.mjs";
-import type { LogEntry } from "../../../src/contract/records.ts";
+import type { LogEntry } from "../../../src/core/contract/records.ts";
 import { Collector, SyslogServer } from "../../support/receivers.ts";
 import { type Campaign, type CampaignOptions, runCampaign } from "./campaign.ts";
 import { SHIPPED } from "./campaign-load.ts";

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Procman } from "../../../examples/kill-the-manager/managers/procman.mjs";
 import { checkDiary, type Run } from "../../../examples/kill-the-manager/run-check.mjs";
-import type { Incident, LogEntry } from "../../../src/contract/records.ts";
+import type { Incident, LogEntry } from "../../../src/core/contract/records.ts";
 import {
   checkLogs,
   decisions,

@@ -1,0 +1,106 @@
+/** The user's list of other machines: `procman/hosts.json` in the folder of settings. */
+import { mkdirSync } from "node:fs";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
+import { isNotThere, ProcmanError } from "../../core/base/errors.ts";
+import { map, object, optional, string, type TypeOf } from "../../core/base/schema.ts";
+import { faultsOf, matches } from "../../core/base/schema-check.ts";
+import { didYouMean } from "../../core/base/suggest.ts";
+import { readWhole, writeWhole } from "../../core/os/careful-files.ts";
+import { addressIn } from "./host-address.ts";
+
+const HOST = object({
+  /** `ssh://…` or `https://…`. */
+  url: string(),
+  /** ssh: how procman is called there. Default: `procman`. */
+  program: optional(string()),
+  /** https: absolute paths. */
+  tokenFile: optional(string()),
+  ca: optional(string()),
+});
+
+const HOSTS = map(HOST);
+
+export type StoredHost = TypeOf<typeof HOST>;
+export type NamedHost = StoredHost & { readonly name: string };
+
+/** Letters, digits, dot, underscore and hyphen; the first is a letter or a digit. */
+const NAME = /^[a-z0-9][\w.-]*$/i;
+/** All hosts of the list. */
+const ALL = "all";
+
+function hostsFile(): string {
+  return join(process.env.XDG_CONFIG_HOME || join(homedir(), ".config"), "procman", "hosts.json");
+}
+
+/** @throws {ProcmanError} `usage`: the file is damaged */
+export function allHosts(): readonly NamedHost[] {
+  return Object.entries(storedHosts()).map(([name, host]) => ({ name, ...host }));
+}
+
+/**
+ * The hosts of `--host`: names separated by commas, `all`, or an address of ssh.
+ *
+ * @throws {ProcmanError} `usage`
+ */
+export function hostsNamed(text: string): readonly NamedHost[] {
+  const hosts = allHosts();
+  if (text === ALL && hosts.length > 0) return hosts;
+  return [...new Set(text.split(","))].map((name) => hosts.find((host) => host.name === name) ?? unlisted(name, hosts));
+}
+
+/** A list of which the user may have seen the names. @throws {ProcmanError} `usage` */
+export function saveHost({ name, ...host }: NamedHost): void {
+  if (!NAME.test(name) || name === ALL)
+    throw new ProcmanError(
+      "usage",
+      `Cannot add ${JSON.stringify(name)}: a name has letters, digits, dots, underscores and hyphens, and isn't "${ALL}"`,
+    );
+  write({ ...storedHosts(), [name]: host });
+}
+
+/** @throws {ProcmanError} `usage` */
+export function removeHost(name: string): void {
+  const { [name]: removed, ...rest } = storedHosts();
+  if (removed === undefined) throw unknown(name, allHosts());
+  write(rest);
+}
+
+function write(hosts: Readonly<Record<string, StoredHost>>): void {
+  const file = hostsFile();
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  writeWhole(file, `${JSON.stringify(hosts, undefined, 2)}\n`);
+}
+
+function storedHosts(): Readonly<Record<string, StoredHost>> {
+  const file = hostsFile();
+  const stored = parsed(file);
+  if (matches(stored, HOSTS)) return stored;
+  const [fault] = faultsOf(stored, HOSTS, "hosts");
+  throw new ProcmanError("usage", `Cannot read ${file}: ${fault?.message ?? "it is no list of hosts"}; correct it, or remove it`);
+}
+
+function parsed(file: string): unknown {
+  try {
+    return JSON.parse(readWhole(file).toString("utf8"));
+  } catch (error) {
+    if (isNotThere(error)) return {};
+    throw new ProcmanError("usage", `Cannot read ${file}: ${(error as Error).message}; correct it, or remove it`, { cause: error });
+  }
+}
+
+/** An address in place of a name. @throws {ProcmanError} `usage` */
+function unlisted(name: string, hosts: readonly NamedHost[]): NamedHost {
+  if (!name.includes("://")) throw unknown(name, hosts);
+  if (addressIn(name).kind === "ssh") return { name, url: name };
+  throw new ProcmanError("usage", `Cannot use ${name}: it needs a token: procman host add NAME ${name} --token-file FILE`);
+}
+
+function unknown(name: string, hosts: readonly NamedHost[]): ProcmanError {
+  const names = hosts.map((host) => host.name);
+  const known = names.length === 0 ? "there is none yet" : `known: ${names.join(", ")}.${didYouMean(name, names)}`;
+  return new ProcmanError(
+    "usage",
+    `Cannot find the host ${JSON.stringify(name)}: ${known}; "procman host add NAME ssh://USER@HOST" adds one`,
+  );
+}

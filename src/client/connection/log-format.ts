@@ -1,0 +1,62 @@
+/** Formats log entries like the console: time, process and text. */
+import { printable, printableOutput } from "../../core/base/printable.ts";
+import { hostStamp } from "../../core/base/time-stamp.ts";
+import type { LogEntry } from "../../core/contract/records.ts";
+
+/** Cyan, green, blue, magenta and their bright variants; yellow and red are for warnings and errors. */
+const PALETTE = [36, 32, 34, 35, 96, 92, 94, 95] as const;
+const SEVERITY = { debug: 2, info: 2, warn: 33, error: 31 } as const;
+const OWN_ID = "procman";
+const MAX_PAD = 20;
+
+export class LogFormatter {
+  readonly #colors: boolean;
+  #width: number = OWN_ID.length;
+
+  constructor(colors: boolean) {
+    this.#colors = colors;
+  }
+
+  /** Reserves room for these ids in front of the lines. */
+  reserve(ids: readonly string[]): void {
+    for (const id of ids) this.#width = Math.min(MAX_PAD, Math.max(this.#width, id.length));
+  }
+
+  /** The formatted entry, with a line end; standard error is marked as in log files. */
+  line({ process: id = OWN_ID, time, text, category, severity }: LogEntry): string {
+    this.reserve([id]);
+    const head = `${hostStamp(Date.parse(time))} ${id.padEnd(this.#width)} `;
+    const isOutput = category === "stdout" || category === "stderr";
+    const color = isOutput ? colorOf(id) : SEVERITY[severity];
+    const mark = category === "stderr" ? this.#paint(SEVERITY.error, "! ") : this.#paint(color, "| ");
+    const shown = this.#printable(text, isOutput, head.length);
+    return `${this.#paint(color, head)}${mark}${isOutput ? this.#closed(shown) : this.#paint(color, shown)}\n`;
+  }
+
+  /** A gap in the output, if the reader was too slow. */
+  gap(bytes: number): string {
+    return `${this.#paint(SEVERITY.warn, `… ${bytes} bytes are missing here: they were written faster than they were read`)}\n`;
+  }
+
+  #paint(color: number, text: string): string {
+    return this.#colors ? `\u001b[${color}m${text}\u001b[0m` : text;
+  }
+
+  /** Further lines of the text are indented: they can't be taken for entries. */
+  #printable(text: string, isOutput: boolean, indent: number): string {
+    const shown = isOutput ? printableOutput(text, this.#colors) : printable(text);
+    return shown.replaceAll("\n", `\n${" ".repeat(indent)}│ `);
+  }
+
+  /** Resets the colours that a line may leave on. */
+  #closed(text: string): string {
+    return this.#colors ? `${text}\u001b[0m` : text;
+  }
+}
+
+/** The same colour as on procman's console. */
+function colorOf(id: string): number {
+  let hash = 0;
+  for (let at = 0; at < id.length; at += 1) hash = (Math.imul(hash, 31) + id.charCodeAt(at)) >>> 0;
+  return PALETTE[hash % PALETTE.length] ?? 36;
+}

@@ -1,0 +1,72 @@
+/** What is known of each procman that runs on this machine, for `procman list`. */
+import { ProcmanError } from "../../core/base/errors.ts";
+import { allRun } from "../../core/contract/process-health.ts";
+import type { ProcessRecord } from "../../core/contract/records.ts";
+import type { StateRecord } from "../../core/contract/state-record.ts";
+import { lastEndpoint } from "../../core/os/published-endpoint.ts";
+import { type RunningKeeper, runningKeepers } from "../../core/os/running-keepers.ts";
+import { userName } from "../../core/os/user-names.ts";
+import { connectTo } from "./connect.ts";
+
+export type ListedProcman = {
+  readonly name: string;
+  /** `no-keeper`: the keeper was killed and not replaced; the processes are running. */
+  readonly status: "running" | "terminating" | "service-down" | "no-keeper";
+  /** Absent: its keeper was killed. */
+  readonly configFile?: string;
+  readonly stateDir: string;
+  readonly user: string;
+  /** Pids. */
+  readonly keeper?: number;
+  readonly service?: number;
+  readonly version?: string;
+  /** Of the keeper. */
+  readonly started?: string;
+  readonly uptimeSeconds?: number;
+  /** Absent: they can't be asked for. `attention`: how many are not up although they were asked for, not ready, or not healthy. */
+  readonly processes?: { readonly total: number; readonly attention: number };
+  readonly api?: { readonly hostname: string; readonly port: number };
+  /** Why it doesn't answer. */
+  readonly problem?: string;
+};
+
+/** A service that is stopped must not hold up the others. Milliseconds. */
+const PATIENCE = { connectMs: 1_000, silenceMs: 2_000 };
+
+/** Those of this user; for root those of all users, of which other users' procmans are not asked anything. */
+export async function listProcmans(now = Date.now()): Promise<readonly ListedProcman[]> {
+  return Promise.all(runningKeepers(process.geteuid?.() !== 0).map((keeper) => listed(keeper, now)));
+}
+
+async function listed(keeper: RunningKeeper, now: number): Promise<ListedProcman> {
+  const { name, stateDir, uid, pid, file, since } = keeper;
+  const known = {
+    name,
+    status: pid === undefined ? "no-keeper" : "running",
+    ...(file !== undefined && { configFile: file }),
+    stateDir,
+    user: userName(uid),
+    ...(pid !== undefined && { keeper: pid }),
+    ...(since !== undefined && { started: new Date(since).toISOString(), uptimeSeconds: Math.max(0, Math.round((now - since) / 1_000)) }),
+  } as const;
+  if (pid === undefined || uid !== process.geteuid?.()) return known;
+  try {
+    const client = await connectTo({ name, stateDir }, "cli", PATIENCE);
+    const [state, processes] = await Promise.all([client.state(), client.processes()]);
+    return { ...known, ...answered(state, processes), ...servicePid(stateDir) };
+  } catch (error) {
+    if (!(error instanceof ProcmanError)) throw error;
+    return { ...known, status: "service-down", problem: error.message };
+  }
+}
+
+function servicePid(stateDir: string): Pick<ListedProcman, "service"> {
+  const pid = lastEndpoint(stateDir)?.pid;
+  return pid === undefined ? {} : { service: pid };
+}
+
+function answered({ status, configFile, version, api }: StateRecord, records: readonly ProcessRecord[]): Partial<ListedProcman> {
+  const members = records.flatMap((record) => record.instances ?? [record]);
+  const attention = members.filter((record) => !allRun([record], { named: false, checks: true })).length;
+  return { status, configFile, version, processes: { total: members.length, attention }, ...(api !== undefined && { api }) };
+}

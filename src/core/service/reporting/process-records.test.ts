@@ -1,0 +1,72 @@
+/** Records of processes whose runs overlap. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { FakeClock, FakeSpawner, POLICY } from "../../../../test/support/fakes.ts";
+import { normalise } from "../../config/normalise.ts";
+import type { ProcessSpec } from "../../config/spec.ts";
+import { Supervisor } from "../../supervisor/supervisor.ts";
+import { recordOf } from "./process-records.ts";
+
+function setup(overrun = true) {
+  const [clock, spawner] = [new FakeClock(), new FakeSpawner()];
+  const supervisor = new Supervisor({ clock, spawner, publish: () => undefined, notice: () => undefined, removed: () => undefined });
+  supervisor.apply([{ id: "job", policy: { ...POLICY, restart: "never" }, autostart: false, overrun }]);
+  const context = { folder: "/", parallelism: 1, now: new Date(), stripsTypes: false };
+  const [spec] = normalise({ processes: [{ id: "job", cmd: "true", overrun }] }, context).processes as [ProcessSpec];
+  const process = supervisor.find("job");
+  const observation = { usage: {}, reported: {} };
+  const begin = (slot: string): void => {
+    process.start();
+    spawner.up(slot);
+  };
+  return { spawner, begin, process, record: () => recordOf(process, spec, observation) };
+}
+
+const shown = ({ pid, run, runs }: ReturnType<typeof recordOf>): unknown => [
+  pid,
+  run,
+  runs?.map((each) => [each.run, each.pid, each.started !== undefined]),
+];
+
+test("2.7 with overrun the record has all runs that are not over, and is that of the latest", () => {
+  const { spawner, begin, process, record } = setup();
+  assert.deepEqual(shown(record()), [undefined, undefined, undefined]);
+  begin("job");
+  assert.deepEqual(shown(record()), [101, 1, [[1, 101, true]]]);
+  begin("job:2");
+  process.start();
+  const starting = [
+    [1, 101, true],
+    [2, 102, true],
+    [3, undefined, false],
+  ];
+  assert.deepEqual(shown(record()), [undefined, 3, starting]);
+  spawner.up("job:3");
+  spawner.exit("job:2", 0);
+  const left = [
+    [1, 101, true],
+    [3, 103, true],
+  ];
+  assert.deepEqual(shown(record()), [103, 3, left]);
+  spawner.exit("job:3", 1);
+  assert.deepEqual(shown(record()), [101, 1, [[1, 101, true]]]);
+  spawner.exit("job", 0);
+  const { status, code } = record();
+  assert.deepEqual([...(shown(record()) as unknown[]), status, code], [undefined, 3, undefined, "errored", 1]);
+});
+
+test("2.7 a record is made anew when an earlier run changes, and is the same object otherwise", () => {
+  const { spawner, begin, record } = setup();
+  begin("job");
+  begin("job:2");
+  const before = record();
+  assert.equal(record(), before);
+  spawner.exit("job", 0);
+  assert.notEqual(record(), before);
+});
+
+test("2.7 without overrun the record has no list of runs", () => {
+  const { begin, record } = setup(false);
+  begin("job");
+  assert.deepEqual(shown(record()), [101, 1, undefined]);
+});

@@ -1,0 +1,138 @@
+/** The dashboard: signs in, then shows the page that the address names. */
+import type { JSX } from "preact";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { fetchSend } from "../../client/transport.ts";
+import type { HostList } from "../../core/contract/host-links.ts";
+import { ConnectionLine } from "./connection-line.tsx";
+import { LogPage } from "./logs/log-page.tsx";
+import { addressOf, hostList } from "./model/host-list.ts";
+import { LiveModel } from "./model/live-model.ts";
+import { Notices } from "./model/notices.ts";
+import { addressIn, hashOf, type PageAddress, type PageName } from "./model/page-address.ts";
+import { allows, type Session, type TabSession } from "./model/session.ts";
+import { OverviewPage } from "./overview/overview-page.tsx";
+import { HostsPage } from "./pages/hosts-page.tsx";
+import { IncidentsPage } from "./pages/incidents-page.tsx";
+import { PlanPage } from "./pages/plan-page.tsx";
+import { ServicePage } from "./pages/service-page.tsx";
+import { AppContext, useApp, useObserved } from "./parts/app-context.ts";
+import { NoticeList } from "./parts/notice-list.tsx";
+import { ProcessPage } from "./process/process-page.tsx";
+import { SignInForm } from "./sign-in-form.tsx";
+
+export function DashboardApp({ session }: { readonly session: Session }): JSX.Element {
+  const { session: tab } = useObserved(session.state);
+  return tab === undefined ? <SignInForm session={session} /> : <SignedIn key={tab.token} session={session} tab={tab} />;
+}
+
+/** Behind a reverse proxy it may lie below a path. */
+function apiUrl(): string {
+  return location.origin + location.pathname;
+}
+
+function SignedIn({ session, tab }: { readonly session: Session; readonly tab: TabSession }): JSX.Element {
+  const parts = useMemo(() => {
+    const model = new LiveModel(fetchSend({ url: apiUrl(), token: tab.token }), (why) => session.signOut(why));
+    return { model, session, tab, notices: new Notices() };
+  }, [session, tab]);
+  useEffect(() => {
+    parts.model.start();
+    return () => parts.model.stop();
+  }, [parts]);
+  const address = useAddress();
+  return (
+    <AppContext.Provider value={parts}>
+      <button type="button" class="skip" onClick={() => document.getElementById("main")?.focus()}>
+        Skip to the content
+      </button>
+      <TopBar page={address.page} />
+      <main id="main" tabIndex={-1} class={address.page}>
+        <Page address={address} />
+      </main>
+      <NoticeList />
+    </AppContext.Provider>
+  );
+}
+
+function useAddress(): PageAddress {
+  const [address, setAddress] = useState(() => addressIn(location.hash));
+  useEffect(() => {
+    const look = (): void => setAddress(addressIn(location.hash));
+    addEventListener("hashchange", look);
+    return () => removeEventListener("hashchange", look);
+  }, []);
+  return address;
+}
+
+const TITLES: Readonly<Record<Exclude<PageName, "process">, string>> = {
+  overview: "Overview",
+  logs: "Logs",
+  incidents: "Incidents",
+  plan: "Plan",
+  service: "Service",
+  hosts: "Hosts",
+};
+
+function TopBar({ page }: { readonly page: PageName }): JSX.Element {
+  const { model, session, tab } = useApp();
+  const state = useObserved(model.state);
+  const name = state?.name ?? "procman";
+  const hosts = hostList();
+  const isShown = { plan: allows(tab, "admin"), hosts: hosts !== undefined } as const;
+  const pages = (Object.keys(TITLES) as (keyof typeof TITLES)[]).filter((each) => !(each in isShown) || isShown[each as "plan" | "hosts"]);
+  useEffect(() => {
+    document.title = `${name} – ${page === "process" ? "Process" : TITLES[page]}`;
+  }, [name, page]);
+  return (
+    <header class="top">
+      {hosts === undefined ? <span class="brand">{name}</span> : <HostSwitch list={hosts} name={name} />}
+      <nav aria-label="Pages">
+        {pages.map((each) => (
+          <a key={each} href={hashOf(each)} aria-current={each === page ? "page" : undefined}>
+            {TITLES[each]}
+          </a>
+        ))}
+      </nav>
+      <ConnectionLine />
+      <button
+        type="button"
+        class="quiet"
+        title={`Signed in as ${tab.consumer}, with the scopes ${tab.scopes.join(", ")}`}
+        onClick={() => session.signOut()}
+      >
+        Sign out
+      </button>
+    </header>
+  );
+}
+
+/** Goes to the same page of another machine. */
+function HostSwitch({ list: { current, hosts }, name }: { readonly list: HostList; readonly name: string }): JSX.Element {
+  const go = (chosen: string): void => {
+    const link = hosts.find(({ host }) => host === chosen);
+    if (link !== undefined) location.assign(addressOf(link, location.hash));
+  };
+  return (
+    <span class="brand">
+      <select aria-label="Host" value={current} onChange={({ currentTarget }) => go(currentTarget.value)}>
+        {hosts.map(({ host }) => (
+          <option key={host} value={host}>
+            {host}
+          </option>
+        ))}
+      </select>{" "}
+      {name}
+    </span>
+  );
+}
+
+function Page({ address: { page, id = "", parameters } }: { readonly address: PageAddress }): JSX.Element {
+  if (page === "logs") return <LogPage parameters={parameters} />;
+  if (page === "process") return <ProcessPage key={id} id={id} />;
+  if (page === "incidents") return <IncidentsPage parameters={parameters} />;
+  if (page === "plan") return <PlanPage />;
+  if (page === "service") return <ServicePage />;
+  const hosts = page === "hosts" ? hostList() : undefined;
+  if (hosts !== undefined) return <HostsPage list={hosts} />;
+  return <OverviewPage />;
+}

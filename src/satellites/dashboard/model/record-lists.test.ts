@@ -1,0 +1,44 @@
+/** Lists of processes in the dashboard. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { ProcessRecord } from "../../../core/contract/records.ts";
+import { actionsFor, wordsFor } from "./action-words.ts";
+import { dependentsOf, statusText, toneOf, withRecord } from "./record-lists.ts";
+
+function record(id: string, more: Partial<ProcessRecord> = {}): ProcessRecord {
+  return { id, type: "process", status: "running", blocked: false, restarts: 0, reason: "runs", ...more };
+}
+
+const pair = record("pair", { type: "cluster", instances: [record("pair-1"), record("pair-2")] });
+
+test("an event replaces the record of its process, also of an instance; the cluster's is then asked for", () => {
+  const records = [record("web"), pair];
+  const web = withRecord(records, new Map([["web", record("web", { status: "stopped" })]]));
+  assert.deepEqual([web.records[0]?.status, web.records[1] === pair, web.isComplete], ["stopped", true, true]);
+  const instance = withRecord(records, new Map([["pair-2", record("pair-2", { status: "backoff" })]]));
+  assert.deepEqual([instance.records[1]?.instances?.[1]?.status, instance.isComplete], ["backoff", false]);
+});
+
+test("an event of an unknown process means that the list is not complete", () => {
+  assert.equal(withRecord([record("web")], new Map([["new", record("new")]])).isComplete, false);
+});
+
+test("only what runs, is ready and healthy is good; a mixed cluster is as bad as its worst instance", () => {
+  assert.equal(toneOf(record("a")), "good");
+  assert.equal(toneOf(record("a", { ready: false })), "busy");
+  assert.equal(toneOf(record("a", { healthy: false })), "bad");
+  assert.equal(toneOf({ ...pair, status: "mixed", instances: [record("pair-1"), record("pair-2", { status: "errored" })] }), "bad");
+  assert.equal(statusText(record("a", { blocked: true, ready: false })), "running, not ready, blocked");
+});
+
+test("actions are those that make sense now; what interrupts says whom it hits", () => {
+  assert.deepEqual(actionsFor(record("a")), ["stop", "restart", "block", "disable"]);
+  assert.deepEqual(actionsFor(record("a", { status: "stopped", blocked: true, disabled: true })), ["unblock", "enable"]);
+  assert.deepEqual(actionsFor(pair), ["stop", "restart", "hard-restart", "scale", "block", "disable"]);
+  const api = record("api", { dependsOn: [{ process: "a", condition: "ready" }] });
+  assert.deepEqual(dependentsOf("a", [api]), [api]);
+  const stop = wordsFor("stop", record("a"), [api]);
+  assert.ok(stop.interrupts && stop.effects.some((effect) => effect.includes("depends on it: api")));
+  assert.equal(wordsFor("start", record("a"), [api]).interrupts, false);
+  assert.match(wordsFor("restart", pair, []).effects.join(" "), /2 instances will be restarted one after another/);
+});

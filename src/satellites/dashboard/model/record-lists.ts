@@ -1,0 +1,74 @@
+/** Lists of processes: changes by events, and what belongs together. */
+import type { ProcessRecord, Status } from "../../../core/contract/records.ts";
+
+type ChangedRecords = { readonly records: readonly ProcessRecord[]; readonly isComplete: boolean };
+
+/** The list with these records in place of those with the same ids. `isComplete`: nothing else has changed by that. */
+export function withRecord(records: readonly ProcessRecord[], changed: ReadonlyMap<string, ProcessRecord>): ChangedRecords {
+  const rest = new Set(changed.keys());
+  let isComplete = true;
+  const found = (record: ProcessRecord): ProcessRecord => {
+    rest.delete(record.id);
+    return changed.get(record.id) ?? record;
+  };
+  const result = records.map((record) => {
+    const { instances } = record;
+    if (instances === undefined) return found(record);
+    if (!instances.some(({ id }) => changed.has(id))) return record;
+    isComplete = false;
+    return { ...record, instances: instances.map(found) };
+  });
+  return { records: result, isComplete: isComplete && rest.size === 0 };
+}
+
+/** Processes and instances; clusters are left out. */
+export function leavesOf(records: readonly ProcessRecord[]): readonly ProcessRecord[] {
+  return records.flatMap((record) => record.instances ?? [record]);
+}
+
+/** Processes, clusters and instances. */
+export function allOf(records: readonly ProcessRecord[]): readonly ProcessRecord[] {
+  return records.flatMap((record) => [record, ...(record.instances ?? [])]);
+}
+
+/** `tone`: how much attention it needs. */
+export type Tone = "good" | "busy" | "bad" | "quiet";
+
+const TONES: Readonly<Record<Status, Tone>> = {
+  running: "good",
+  starting: "busy",
+  waiting: "busy",
+  stopping: "busy",
+  backoff: "bad",
+  skipped: "bad",
+  errored: "bad",
+  exhausted: "bad",
+  mixed: "busy",
+  created: "quiet",
+  stopped: "quiet",
+  finished: "quiet",
+};
+
+/** A process that runs is good only when it is ready and healthy; a mixed cluster is as bad as its worst instance. */
+export function toneOf({ status, ready, healthy, instances = [] }: ProcessRecord): Tone {
+  if (status === "mixed") return instances.some((instance) => toneOf(instance) === "bad") ? "bad" : "busy";
+  if (status !== "running") return TONES[status];
+  return healthy === false ? "bad" : ready === false ? "busy" : "good";
+}
+
+/** The status in words, with remarks. */
+export function statusText({ status, ready, healthy, blocked, disabled, runs = [] }: ProcessRecord): string {
+  return [
+    status,
+    ...(runs.length > 1 ? [`${runs.length} runs`] : []),
+    ...(ready === false ? ["not ready"] : []),
+    ...(healthy === false ? ["unhealthy"] : []),
+    ...(blocked ? ["blocked"] : []),
+    ...(disabled ? ["disabled"] : []),
+  ].join(", ");
+}
+
+/** Those that wait for this one, directly. */
+export function dependentsOf(id: string, records: readonly ProcessRecord[]): readonly ProcessRecord[] {
+  return records.filter(({ dependsOn = [] }) => dependsOn.some(({ process }) => process === id));
+}

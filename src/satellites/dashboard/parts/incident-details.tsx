@@ -1,0 +1,35 @@
+/** One incident: what happened, what followed, and the last lines before it. */
+
+import type { JSX } from "preact";
+import { printableOutput } from "../../../core/base/printable.ts";
+import { size } from "../../../core/base/quantity.ts";
+import { hostTime } from "../../../core/base/time-stamp.ts";
+import type { Incident } from "../../../core/contract/records.ts";
+import { hashOf } from "../model/page-address.ts";
+import { ScrollArea } from "./scroll-area.tsx";
+
+/** Of the log that a link shows before the end of the run. Milliseconds. */
+const BEFORE_MS = 2_000;
+
+export function IncidentDetails({ incident }: { readonly incident: Incident }): JSX.Element {
+  const { time, process, run, pid, reason, decision, lines, metrics, by } = incident;
+  const peak = Math.max(0, ...metrics.map(({ memoryBytes }) => memoryBytes));
+  const at = new Date(Date.parse(time) - BEFORE_MS).toISOString();
+  return (
+    <div class="incident">
+      <p>
+        <time dateTime={time}>{hostTime(Date.parse(time))}</time>: run {run} of <a href={hashOf("process", {}, process)}>{process}</a>
+        {pid === undefined ? "" : ` (pid ${pid})`} {reason}.{by === undefined ? "" : ` Asked by ${by}.`}
+      </p>
+      <p>
+        What followed: {decision}.{peak === 0 ? "" : ` It used up to ${size(peak)} of memory before.`}{" "}
+        <a href={hashOf("logs", { process, at })}>Log at that time</a>
+      </p>
+      {lines.length > 0 && (
+        <ScrollArea name={`Last lines of run ${run} of ${process} at ${time}`} className="lines">
+          <pre>{lines.map(({ text }) => printableOutput(text, false)).join("\n")}</pre>
+        </ScrollArea>
+      )}
+    </div>
+  );
+}

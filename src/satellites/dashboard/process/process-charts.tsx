@@ -1,0 +1,59 @@
+/** The curves of a process, of a cluster by instance. */
+import type { JSX } from "preact";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import type { MetricPoint, ProcessRecord } from "../../../core/contract/records.ts";
+import { useApp } from "../parts/app-context.ts";
+import { stackedData } from "./chart-data.ts";
+import { MetricChart } from "./metric-chart.tsx";
+
+/** More instances are shown as their sum. */
+const MOST_SERIES = 12;
+/** Points of a curve. */
+const POINTS = 300;
+/** Milliseconds. */
+const REFRESH_MS = 15_000;
+
+export function ProcessCharts({ record, rangeMs }: { readonly record: ProcessRecord; readonly rangeMs: number }): JSX.Element {
+  const { id, instances = [] } = record;
+  const isStacked = instances.length > 1 && instances.length <= MOST_SERIES;
+  const key = isStacked ? instances.map((each) => each.id).join(",") : id;
+  const names = useMemo(() => key.split(","), [key]);
+  const step = Math.max(5, Math.round(rangeMs / 1_000 / POINTS));
+  const { points, problem } = usePoints(names, rangeMs, step);
+  const cpu = useMemo(() => stackedData(points, "cpuPercent", step), [points, step]);
+  const memory = useMemo(() => stackedData(points, "memoryBytes", step), [points, step]);
+  return (
+    <section class="charts" aria-label="CPU and memory">
+      {problem !== undefined && <p class="problem">{problem}</p>}
+      <MetricChart kind="cpuPercent" data={cpu} names={names} isStacked={isStacked} />
+      <MetricChart kind="memoryBytes" data={memory} names={names} isStacked={isStacked} />
+    </section>
+  );
+}
+
+type LoadedPoints = { readonly points: readonly (readonly MetricPoint[])[]; readonly problem?: string };
+
+const NONE: LoadedPoints = { points: [] };
+
+function usePoints(names: readonly string[], rangeMs: number, stepSeconds: number): LoadedPoints {
+  const { model } = useApp();
+  const [loaded, setLoaded] = useState(NONE);
+  useEffect(() => {
+    let isOver = false;
+    const load = async (): Promise<void> => {
+      const query = { from: model.now() - rangeMs, stepSeconds };
+      const next = await Promise.all(names.map((name) => model.client.metrics(name, query))).then(
+        (points) => ({ points }),
+        (error: Error) => ({ points: [], problem: error.message }),
+      );
+      if (!isOver) setLoaded(next);
+    };
+    void load();
+    const timer = setInterval(() => !document.hidden && void load(), REFRESH_MS);
+    return () => {
+      isOver = true;
+      clearInterval(timer);
+    };
+  }, [model, names, rangeMs, stepSeconds]);
+  return loaded;
+}

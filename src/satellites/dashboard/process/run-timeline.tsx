@@ -1,0 +1,82 @@
+/** The runs of a process over time, with the incidents that ended them. */
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { printableOutput } from "../../../core/base/printable.ts";
+import type { Incident, ProcessRecord } from "../../../core/contract/records.ts";
+import { IncidentDetails } from "../parts/incident-details.tsx";
+import { clockText } from "../parts/moments.tsx";
+import { type EndMark, marksOf, spansOf } from "./run-spans.ts";
+
+/** Width of a mark, and of the page around the time line. Pixels. */
+const MARK = 26;
+const AROUND = 24;
+const WIDEST = 1_400;
+/** Last lines in the text that is shown for an incident. */
+const LINES_SHOWN = 3;
+
+type RunTimelineProps = {
+  readonly record: ProcessRecord;
+  readonly incidents: readonly Incident[];
+  readonly now: number;
+  readonly rangeMs: number;
+};
+
+export function RunTimeline({ record, incidents, now, rangeMs }: RunTimelineProps): JSX.Element {
+  const [shown, setShown] = useState<readonly Incident[]>([]);
+  const spans = spansOf(record, incidents, { now, rangeMs });
+  const percent = (time: number): string => `${(((time - now + rangeMs) / rangeMs) * 100).toFixed(3)}%`;
+  const places = Math.floor((Math.min(innerWidth, WIDEST) - AROUND) / MARK);
+  return (
+    <section aria-labelledby="runs-title">
+      <h2 id="runs-title">Runs</h2>
+      <div class="timeline">
+        {spans.map((span) => (
+          <span
+            key={`${span.from} ${span.to} ${span.incident?.run ?? ""}`}
+            class={span.isBad ? "span bad" : "span"}
+            style={{ left: percent(span.from), width: `calc(${percent(now - rangeMs + span.to - span.from)} - 1px)` }}
+          />
+        ))}
+        {marksOf(spans, { now, rangeMs, places }).map((mark) => (
+          <IncidentMark key={mark.at} mark={mark} left={percent(mark.at)} now={now} onShow={setShown} />
+        ))}
+      </div>
+      <div class="timeline-scale" aria-hidden="true">
+        {[0, 0.25, 0.5, 0.75, 1].map((part) => (
+          <span key={part}>{clockText(now - rangeMs * (1 - part), now).slice(0, -3)}</span>
+        ))}
+      </div>
+      {spans.length === 0 && <p class="empty">No run in this time.</p>}
+      {shown.map((incident) => (
+        <IncidentDetails key={`${incident.time} ${incident.run}`} incident={incident} />
+      ))}
+    </section>
+  );
+}
+
+type IncidentMarkProps = {
+  readonly mark: EndMark;
+  readonly left: string;
+  readonly now: number;
+  readonly onShow: (incidents: readonly Incident[]) => void;
+};
+
+function IncidentMark({ mark: { incidents, isBad }, left, now, onShow }: IncidentMarkProps): JSX.Element {
+  const [newest] = incidents;
+  const what = newest === undefined ? "" : `${clockText(Date.parse(newest.time), now)}: run ${newest.run} ${newest.reason}`;
+  const more = incidents.length > 1 ? ` (and ${incidents.length - 1} before)` : "";
+  const lines = (newest?.lines ?? []).slice(-LINES_SHOWN).map(({ text }) => printableOutput(text, false));
+  const label = `Incident at ${what}${more}`;
+  return (
+    <button
+      type="button"
+      class={isBad ? "mark bad" : "mark"}
+      style={{ left }}
+      title={[`${what}${more}`, ...lines].join("\n")}
+      aria-label={label}
+      onClick={() => onShow(incidents)}
+    >
+      {incidents.length > 1 && <span>{incidents.length}</span>}
+    </button>
+  );
+}

@@ -1,0 +1,68 @@
+/** `procman dashboard --host`: the dashboards of other machines, as long as the command runs. */
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { showLink } from "../../cli/output/dashboard-link.ts";
+import { withProgress } from "../../cli/output/progress.ts";
+import { hostsNamed } from "../../client/connection/host-file.ts";
+import { ProcmanError } from "../../core/base/errors.ts";
+import { printable } from "../../core/base/printable.ts";
+import type { HostList, HostSummary } from "../../core/contract/host-links.ts";
+import { dashboardFiles } from "../../core/http/dashboard-files.ts";
+import { CODE_SECONDS } from "../../core/http/sign-in-codes.ts";
+import { doorTo, type HostDoor } from "./host-door.ts";
+import { HostGateway, unknown } from "./host-gateway.ts";
+import { summaryOf } from "./host-summary.ts";
+
+const ENDING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+type HostDashboardOptions = { readonly scope: string | undefined; readonly open: boolean };
+
+/** Ends by Ctrl-C. @throws {ProcmanError} `usage`; `service-down`: no machine answers */
+export async function showHosts(names: string, { scope, open }: HostDashboardOptions): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "procman-hosts-"));
+  const doors = hostsNamed(names).map((host, index) => doorTo(host, join(folder, `${index}.sock`), scope));
+  const gateways = new Map<HostDoor, HostGateway>();
+  try {
+    const files = await dashboardFiles(join(import.meta.dirname, "dashboard"));
+    const first = await withProgress(() => `connecting to ${names}`, firstAnswering(doors));
+    const summary = async (name: string): Promise<HostSummary> => summaryOf(doors.find((door) => door.name === name) ?? nowhere());
+    for (const door of doors) {
+      const hosts = (): HostList | undefined => listOf(door, gateways);
+      gateways.set(door, new HostGateway({ door, files, hosts, summary }));
+    }
+    await Promise.all([...gateways.values()].map((gateway) => gateway.listen()));
+    const gateway = gateways.get(first) as HostGateway;
+    const { url } = gateway;
+    const command = `procman dashboard --host ${names}`;
+    const ports = [...gateways.values()].map(({ port }) => port);
+    await showLink({ url, link: gateway.link(), expiresInSeconds: CODE_SECONDS, command, folder, hostname: "127.0.0.1", ports }, open);
+    process.stdout.write("Ctrl-C ends the connection.\n");
+    await Promise.race(ENDING.map((signal) => once(process, signal)));
+  } finally {
+    for (const gateway of gateways.values()) gateway.close();
+    for (const door of doors) door.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Says why others don't answer. */
+async function firstAnswering(doors: readonly HostDoor[]): Promise<HostDoor> {
+  const tokens = await Promise.allSettled(doors.map((door) => door.token()));
+  const problems = tokens.flatMap((token) => (token.status === "rejected" ? [token.reason as Error] : []));
+  const first = doors[tokens.findIndex(({ status }) => status === "fulfilled")];
+  if (first === undefined) throw new ProcmanError("service-down", problems.map(({ message }) => message).join("\n"));
+  for (const { message } of problems) process.stderr.write(`procman: ${printable(message)}\n`);
+  return first;
+}
+
+function nowhere(): never {
+  throw unknown();
+}
+
+/** One machine is shown alone. */
+function listOf(shown: HostDoor, gateways: ReadonlyMap<HostDoor, HostGateway>): HostList | undefined {
+  if (gateways.size < 2) return undefined;
+  return { current: shown.name, hosts: [...gateways].map(([{ name: host }, { url }]) => ({ host, url: `${url}enter` })) };
+}

@@ -1,0 +1,163 @@
+/** The way to the API of another machine, for the dashboard: a connection of ssh, or https. */
+import type { ChildProcess } from "node:child_process";
+import { connect } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { jsonIn } from "../../client/client.ts";
+import { checkAnswer } from "../../client/connection/checked-answer.ts";
+import type { NamedHost } from "../../client/connection/host-file.ts";
+import { exchange } from "../../client/connection/http10.ts";
+import { bareSender, tokenIn } from "../../client/connection/remote-api.ts";
+import { apiOf } from "../../client/connection/remote-host.ts";
+import { errorOf, NoAnswerError, type SendRequest } from "../../client/transport.ts";
+import { ProcmanError } from "../../core/base/errors.ts";
+import { printable } from "../../core/base/printable.ts";
+import type { SignInToken } from "../../core/contract/dashboard-access.ts";
+import { ROUTES } from "../../core/contract/routes.ts";
+import { monotonicMs } from "../../core/os/clock.ts";
+import { forwardSocket, type SshHost, signInThere, sshHost } from "./ssh.ts";
+
+/** Time for a connection of ssh, and between two attempts. Milliseconds. */
+const CONNECT_MS = 15_000;
+const RETRY_MS = 3_000;
+const POLL_MS = 50;
+/** Time without data after which a request fails; streams send heartbeats more often. Milliseconds. */
+const SILENCE_MS = 30_000;
+
+export interface HostDoor {
+  readonly name: string;
+  /** For the API there. Rejects with `service-down`. */
+  token(): Promise<string>;
+  /** Sends a request as it is: without a token. */
+  readonly send: SendRequest;
+  close(): void;
+}
+
+/** `socket`: path for a socket, in a folder that only this user may enter. */
+export function doorTo(host: NamedHost, socket: string, scope: string | undefined): HostDoor {
+  const there = sshHost(host);
+  return there === undefined ? new HttpsDoor(host) : new SshDoor(there, socket, scope);
+}
+
+class SshDoor implements HostDoor {
+  readonly #host: SshHost;
+  readonly #local: string;
+  readonly #scope: string | undefined;
+  #remote = "";
+  #child: ChildProcess | undefined;
+  #opening: Promise<void> | undefined;
+  #tried = Number.NEGATIVE_INFINITY;
+  #problem: string | undefined;
+  #token: Promise<string> | undefined;
+
+  constructor(host: SshHost, local: string, scope: string | undefined) {
+    this.#host = host;
+    this.#local = local;
+    this.#scope = scope;
+  }
+
+  get name(): string {
+    return this.#host.name;
+  }
+
+  /** Asked for once; again after a failure. */
+  token(): Promise<string> {
+    this.#token ??= this.#signIn().catch((error: unknown) => {
+      this.#token = undefined;
+      throw error;
+    });
+    return this.#token;
+  }
+
+  readonly send: SendRequest = async (request) => {
+    if (this.#remote === "") throw new ProcmanError("service-down", `Cannot reach ${this.name}: it has not answered yet`);
+    await this.#connected();
+    const silenceMs = SILENCE_MS + (request.patienceSeconds ?? 0) * 1_000;
+    return exchange({ ...request, hostname: "localhost", port: 0, socket: this.#local, silenceMs }).catch((error: Error) => {
+      throw new NoAnswerError(this.name, error);
+    });
+  };
+
+  close(): void {
+    this.#child?.kill();
+  }
+
+  async #signIn(): Promise<string> {
+    const { code, socket } = await signInThere(this.#host, this.#scope);
+    if (socket === undefined) throw new ProcmanError("service-down", `Cannot reach ${this.name}: the API there has no Unix socket`);
+    this.#remote = socket;
+    const { method, path } = ROUTES.exchange;
+    const reply = await this.send({ method, path, headers: { "content-type": "application/json" }, body: JSON.stringify({ code }) });
+    const text = await reply.text();
+    if (reply.status !== ROUTES.exchange.status) throw errorOf(reply.status, text);
+    const answer = jsonIn(text);
+    checkAnswer("exchange", answer);
+    return (answer as SignInToken).token;
+  }
+
+  /** A connection that has ended is made again. */
+  #connected(): Promise<void> {
+    if (this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null && this.#opening !== undefined)
+      return this.#opening;
+    if (monotonicMs() - this.#tried < RETRY_MS)
+      return Promise.reject(new ProcmanError("service-down", this.#problem ?? `Cannot reach ${this.name}: its connection has ended`));
+    this.#tried = monotonicMs();
+    this.#opening = this.#connect();
+    return this.#opening;
+  }
+
+  async #connect(): Promise<void> {
+    const child = forwardSocket(this.#host, this.#local, this.#remote);
+    this.#child = child;
+    let said = "";
+    let ended: string | undefined;
+    child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+      said = `${said}${text}`.slice(-1_000);
+    });
+    child.once("error", (error) => {
+      ended = error.message;
+    });
+    child.once("close", () => {
+      ended ??= printable(said.trim().split("\n").at(-1) || "ssh has ended");
+      this.#problem = `Cannot reach ${this.name}: ${ended}`;
+    });
+    for (const late = monotonicMs() + CONNECT_MS; ended === undefined && monotonicMs() < late; await sleep(POLL_MS))
+      if (await accepts(this.#local)) {
+        this.#problem = undefined;
+        return;
+      }
+    child.kill();
+    throw new ProcmanError("service-down", `Cannot reach ${this.name}: ${ended ?? `no connection within ${CONNECT_MS / 1_000} s`}`);
+  }
+}
+
+class HttpsDoor implements HostDoor {
+  readonly #host: NamedHost;
+
+  constructor(host: NamedHost) {
+    this.#host = host;
+  }
+
+  get name(): string {
+    return this.#host.name;
+  }
+
+  /** That of the file, whose rights the page then has. */
+  async token(): Promise<string> {
+    return tokenIn(apiOf(this.#host));
+  }
+
+  readonly send: SendRequest = (request) => bareSender(apiOf(this.#host), { silenceMs: SILENCE_MS })(request);
+
+  close(): void {}
+}
+
+function accepts(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ path });
+    socket.once("connect", () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once("error", () => resolve(false));
+  });
+}

@@ -1,0 +1,65 @@
+/** A command with `--host`: by ssh it runs on that machine, by https here. */
+
+import type { CommandName } from "../../cli/output/overview.ts";
+import { hostsNamed, type NamedHost } from "../../client/connection/host-file.ts";
+import { ProcmanError } from "../../core/base/errors.ts";
+import { runThere, sshHost } from "./ssh.ts";
+
+/** Commands that need nothing but the API. */
+const BY_API: ReadonlySet<string> = new Set<CommandName>([
+  ...(["status", "monitor", "dashboard", "logs", "why", "show", "next", "start", "stop", "restart", "block", "unblock"] as const),
+  ...(["disable", "enable", "scale", "signal", "flush", "plan", "reload", "terminate"] as const),
+]);
+/** Commands that show several hosts, and do so here. */
+const SEVERAL: ReadonlySet<string> = new Set<CommandName>(["status", "dashboard"]);
+/** Commands about this machine. */
+const LOCAL: ReadonlySet<string> = new Set<CommandName>(["host", "completion", "schema"]);
+
+/**
+ * Runs the command there. Resolves with false if it is to run here.
+ *
+ * @throws {ProcmanError} `usage`, `service-down`
+ */
+export async function runOnHost(name: string, args: readonly string[]): Promise<boolean> {
+  const { host: text, rest } = withoutHost(args);
+  if (text === undefined || asksForHelp(rest)) return false;
+  if (LOCAL.has(name)) throw new ProcmanError("usage", `Cannot run "procman ${name}" with --host: it is about this machine`);
+  const hosts = hostsNamed(text);
+  const [host] = hosts;
+  if (SEVERAL.has(name) && (hosts.length > 1 || name === "dashboard")) return false;
+  if (host === undefined || hosts.length > 1) throw tooMany(name);
+  const there = sshHost(host);
+  if (there === undefined) {
+    if (!BY_API.has(name)) throw notByApi(name, host);
+    return false;
+  }
+  process.exitCode = await runThere(there, [name, ...rest]);
+  return true;
+}
+
+/** `--host` and its value, wherever they stand; what follows `--` belongs to another program. */
+function withoutHost(args: readonly string[]): { readonly host: string | undefined; readonly rest: readonly string[] } {
+  const end = args.includes("--") ? args.indexOf("--") : args.length;
+  const at = args.findIndex((word, index) => index < end && (word === "--host" || word.startsWith("--host=")));
+  const word = args[at];
+  if (word === undefined) return { host: undefined, rest: args };
+  const isJoined = word !== "--host";
+  const host = isJoined ? word.slice("--host=".length) : args[at + 1];
+  if (!host) throw new ProcmanError("usage", 'Cannot choose a host: --host needs a name; "procman host list" shows them');
+  return { host, rest: [...args.slice(0, at), ...args.slice(at + (isJoined ? 1 : 2))] };
+}
+
+/** The help is the same everywhere. */
+function asksForHelp(args: readonly string[]): boolean {
+  const end = args.indexOf("--");
+  return args.slice(0, end < 0 ? args.length : end).some((word) => word === "-h" || word === "--help");
+}
+
+function tooMany(name: string): ProcmanError {
+  return new ProcmanError("usage", `Cannot run "procman ${name}" on several hosts at once; name one (status and dashboard show several)`);
+}
+
+function notByApi(name: string, { name: host }: NamedHost): ProcmanError {
+  const why = `${host} is reached by https, and "procman ${name}" needs files of that machine`;
+  return new ProcmanError("usage", `Cannot run "procman ${name}" on ${host}: ${why}; add it by ssh://USER@HOST`);
+}

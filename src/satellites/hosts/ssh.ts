@@ -1,0 +1,174 @@
+/** procman's commands on another machine, by the user's own `ssh`. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { constants as os } from "node:os";
+import { addressIn, type SshAddress } from "../../client/connection/host-address.ts";
+import type { NamedHost } from "../../client/connection/host-file.ts";
+import { ProcmanError } from "../../core/base/errors.ts";
+import { printable } from "../../core/base/printable.ts";
+import { list, openObject, optional, type Schema, string, type TypeOf } from "../../core/base/schema.ts";
+import { faultsOf, matches } from "../../core/base/schema-check.ts";
+import { terminalFilter } from "./terminal-filter.ts";
+
+/** ssh's own exit code when there is no connection (ssh(1)); a command may end with it, too. */
+const NO_CONNECTION = 255;
+/** Exit code of shells and of `env` for a program that isn't there. */
+const NO_PROGRAM = 127;
+/** Seconds. */
+const CONNECT_SECONDS = 10;
+/** For a command whose output is read, with the connection. Milliseconds. */
+const ANSWER_MS = 20_000;
+/** Longest output of such a command. Bytes. */
+const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
+const CONTROLS = "\\u0000-\\u001f\\u007f-\\u009f";
+/** What a machine may name as a path. */
+const ABSOLUTE = string({ pattern: `^/[^${CONTROLS}]*$` });
+
+/** Output of `procman list --json` and `procman dashboard --json`. */
+const RUNNING = list(openObject({ name: string(), configFile: optional(ABSOLUTE) }));
+const SIGN_IN = openObject({ code: string({ pattern: "^[\\w-]{20,100}$" }), socket: optional(ABSOLUTE) });
+
+export type SshHost = NamedHost & { readonly address: SshAddress };
+
+/** undefined: it is reached by https. */
+export function sshHost(host: NamedHost): SshHost | undefined {
+  const address = addressIn(host.url);
+  return address.kind === "ssh" ? { ...host, address } : undefined;
+}
+
+/** Runs a command there, on this terminal. Resolves with its exit code. @throws {ProcmanError} `service-down` */
+export async function runThere(host: SshHost, words: readonly string[]): Promise<number> {
+  const isTerminal = process.stdin.isTTY && process.stdout.isTTY && process.stderr.isTTY;
+  const { stdout, stderr } = process;
+  // The monitor draws the whole terminal.
+  const isShown = (stream: NodeJS.WriteStream): boolean => stream.isTTY && words[0] !== "monitor";
+  const stdio = ["inherit", ...[stdout, stderr].map((stream) => (isShown(stream) ? "pipe" : "inherit"))] as const;
+  const child = startSsh(host, [isTerminal ? "-t" : "-T"], { command: remoteCommand(host, words), stdio });
+  child.stdout?.pipe(terminalFilter()).pipe(stdout);
+  child.stderr?.pipe(terminalFilter()).pipe(stderr);
+  // The terminal sends Ctrl-C to ssh, too, which ends, or passes it on.
+  process.on("SIGINT", () => undefined);
+  for (const signal of ["SIGTERM", "SIGHUP"] as const) process.on(signal, () => child.kill(signal));
+  const code = await endOf(child, host);
+  if (code === NO_CONNECTION || code === NO_PROGRAM) throw failed(host, code, "ssh has said above why");
+  return code;
+}
+
+export type SshOutput = { readonly code: number; readonly out: string; readonly err: string };
+
+/** Runs a command there, and reads its output. `mayPrompt`: ssh may ask for a password on the terminal. @throws {ProcmanError} `service-down` */
+export async function askThere(host: SshHost, words: readonly string[], mayPrompt = false): Promise<SshOutput> {
+  const child = startSsh(host, mayPrompt ? ["-T"] : ["-T", "-o", "BatchMode=yes"], { command: remoteCommand(host, words), stdio: PIPES });
+  let problem: string | undefined;
+  const give = (why: string): void => {
+    problem = why;
+    child.kill();
+    // What it has started may hold them open.
+    child.stdout?.destroy();
+    child.stderr?.destroy();
+  };
+  const timer = mayPrompt ? undefined : setTimeout(() => give(`no answer within ${ANSWER_MS / 1_000} s`), ANSWER_MS);
+  const tooLong = (): void => give(`its answer has more than ${MAX_OUTPUT_BYTES} bytes`);
+  const [out, err] = [textOf(child.stdout, tooLong), textOf(child.stderr, tooLong)];
+  const code = await endOf(child, host).finally(() => clearTimeout(timer));
+  const output = { code, out: out(), err: printable(err().trim()) };
+  if (problem !== undefined) throw new ProcmanError("service-down", `Cannot ask ${host.name}: ${problem}`);
+  if (code === NO_CONNECTION || code === NO_PROGRAM) throw failed(host, code, output.err);
+  return output;
+}
+
+export type ProcmanThere = TypeOf<typeof RUNNING>[number];
+
+/** The procmans that run there. @throws {ProcmanError} `service-down` */
+export async function procmansThere(host: SshHost, mayPrompt: boolean): Promise<readonly ProcmanThere[]> {
+  return checked(host, jsonOf(host, await askThere(host, ["list", "--json"], mayPrompt)), RUNNING);
+}
+
+/** A code for the API there, and its Unix socket. @throws {ProcmanError} `service-down` */
+export async function signInThere(host: SshHost, scope: string | undefined): Promise<TypeOf<typeof SIGN_IN>> {
+  const words = ["dashboard", "--json", ...(scope === undefined ? [] : ["--scope", scope])];
+  return checked(host, jsonOf(host, await askThere(host, words)), SIGN_IN);
+}
+
+function checked<Value>({ name }: SshHost, value: unknown, schema: Schema<Value>): Value {
+  if (matches(value, schema)) return value;
+  const [fault] = faultsOf(value, schema, "its answer");
+  throw new ProcmanError("service-down", `Cannot understand ${name}: ${fault?.place} ${fault?.message}`);
+}
+
+/** The JSON that a command has printed; it may still end with a code for "not running". @throws {ProcmanError} `service-down` */
+export function jsonOf({ name }: SshHost, { code, out, err }: SshOutput): unknown {
+  try {
+    return JSON.parse(out);
+  } catch (cause) {
+    const why = err === "" ? `it answered with code ${code} and no JSON` : err.replace(/^procman: /, "");
+    throw new ProcmanError("service-down", `Cannot ask ${name}: ${why}`, { cause });
+  }
+}
+
+/** A connection that makes `socket` of that machine reachable by the path `local`; ends when the child ends. */
+export function forwardSocket(host: SshHost, local: string, socket: string): ChildProcess {
+  const options = ["ExitOnForwardFailure=yes", "StreamLocalBindMask=0177", "StreamLocalBindUnlink=yes", "ServerAliveInterval=15"];
+  const forward = ["-N", "-T", "-L", `${local}:${socket}`, "-o", "BatchMode=yes", ...options.flatMap((option) => ["-o", option])];
+  return startSsh(host, forward, { stdio: PIPES });
+}
+
+const PIPES = ["ignore", "pipe", "pipe"] as const;
+
+type SshStart = { readonly command?: string; readonly stdio: readonly ("inherit" | "ignore" | "pipe")[] };
+
+/** `PROCMAN_SSH`: the program and its first arguments, separated by spaces, as `GIT_SSH_COMMAND`. */
+function startSsh({ address: { destination, port } }: SshHost, options: readonly string[], { command, stdio }: SshStart): ChildProcess {
+  const [program = "ssh", ...first] = (process.env.PROCMAN_SSH ?? "").split(" ").filter((word) => word !== "");
+  const connection = ["-o", `ConnectTimeout=${CONNECT_SECONDS}`, ...(port === undefined ? [] : ["-p", String(port)])];
+  return spawn(program, [...first, ...connection, ...options, "--", destination, ...(command === undefined ? [] : [command])], {
+    stdio: [...stdio],
+  });
+}
+
+/** For a login shell of any kind: each word is quoted, and `env` sets the variables. */
+function remoteCommand({ address: { config }, program = "procman" }: SshHost, words: readonly string[]): string {
+  const variables = [
+    ...(config === undefined ? [] : [`PROCMAN_CONFIG=${config}`]),
+    ...(process.env.NO_COLOR ? [`NO_COLOR=${process.env.NO_COLOR}`] : []),
+  ];
+  return ["env", ...variables.map(quoted), quoted(program), ...words.map(quoted)].join(" ");
+}
+
+/** @example quoted("it's") // "'it'\\''s'" */
+function quoted(word: string): string {
+  return /^[\w./:=@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+async function endOf(child: ChildProcess, host: SshHost): Promise<number> {
+  return new Promise((resolve, reject) => {
+    child.once("error", (cause) => reject(withoutSsh(host, cause)));
+    child.once("close", (code, signal) => resolve(code ?? 128 + (signal === null ? 0 : os.signals[signal])));
+  });
+}
+
+/** Keeps what the stream has, up to the limit. */
+function textOf(stream: ChildProcess["stdout"], tooLong: () => void): () => string {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  stream?.on("data", (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes <= MAX_OUTPUT_BYTES) chunks.push(chunk);
+    else tooLong();
+  });
+  return () => Buffer.concat(chunks).toString("utf8");
+}
+
+function withoutSsh({ name }: SshHost, cause: Error): ProcmanError {
+  return new ProcmanError("service-down", `Cannot reach ${name}: ssh can't be started: ${cause.message}`, { cause });
+}
+
+function failed(host: SshHost, code: number, said: string): ProcmanError {
+  const { name, url, program = "procman", address } = host;
+  const why =
+    code === NO_PROGRAM
+      ? `${address.destination} has no program "${program}" in the PATH of a shell without login; name it: procman host add ${name} ${url} --program /path/to/procman`
+      : said === ""
+        ? `"ssh ${address.destination}" shows why`
+        : said.split("\n").at(-1);
+  return new ProcmanError("service-down", `Cannot reach ${name}: ${why}`);
+}

@@ -1,0 +1,93 @@
+/** Texts of foreign files with variables in them, and how procman writes them. */
+import { shellQuote } from "../../core/base/shell-quote.ts";
+
+/** What stands for a variable: inside double quotes of a shell, and in a value or path of the configuration. */
+export type Reference = { readonly shell: string; readonly value: string };
+
+export type ForeignText = readonly (string | Reference)[];
+
+/** `sign`: `:-` uses the fallback also for an empty variable, `-` only for one that is not set. */
+export function variable(name: string, sign: ":-" | "-" | "" = "", fallback = ""): Reference {
+  return { shell: `\${${name}${sign}${escapedForShell(fallback)}}`, value: `\${${name}${sign}${fallback}}` };
+}
+
+/** procman fills it in before the shell reads the line. */
+const PLACEHOLDER = /^\{(port|instance)\}$/;
+const PLAIN = /^[\w@%+=:,./-]+$/;
+
+/** One word of a command line for `/bin/sh`. */
+export function shellWord(text: ForeignText): string {
+  const plain = text.map((piece) => (typeof piece === "string" ? piece : PLACEHOLDER.test(piece.shell) ? piece.shell : undefined));
+  if (plain.every((piece) => piece !== undefined))
+    return plain.every((piece) => PLACEHOLDER.test(piece) || PLAIN.test(piece)) ? plain.join("") : shellQuote(plain.join(""));
+  return `"${text.map((piece) => (typeof piece === "string" ? escapedForShell(piece) : piece.shell)).join("")}"`;
+}
+
+/** A value of `env`. */
+export function envValue(text: ForeignText): string {
+  return text.map((piece) => (typeof piece === "string" ? piece.replaceAll("${", () => "$${") : piece.value)).join("");
+}
+
+/** A path. A leading tilde that means nothing in the foreign file is no home folder. */
+export function pathText(text: ForeignText): string {
+  return envValue(text).replace(/^~/, "./~");
+}
+
+/** Inside double quotes. */
+function escapedForShell(text: string): string {
+  return text.replace(/[\\"$`]/g, "\\$&");
+}
+
+/** The last group: there is no `}`. */
+const INTERPOLATION = /\$(?:(\$)|([A-Za-z_]\w*)|\{([A-Za-z_]\w*)(?:(:?[-?+])([^}]*))?(?:\}|($)))/g;
+
+/**
+ * A text of compose or process-compose: `$NAME`, `${NAME}`, `${NAME:-default}`, and `$$` for a dollar sign. `lost` gets what procman
+ * can't express.
+ */
+export function interpolated(text: string, lost: (what: string) => void): ForeignText {
+  const pieces: (string | Reference)[] = [];
+  let end = 0;
+  for (const found of text.matchAll(INTERPOLATION)) {
+    const [whole, dollar, plain, braced = "", sign = "", rest = "", open] = found;
+    if (open !== undefined) break;
+    pieces.push(text.slice(end, found.index));
+    end = found.index + whole.length;
+    if (dollar !== undefined) pieces.push("$");
+    else if (sign === ":-" || sign === "-") pieces.push(variable(braced, sign, rest));
+    else {
+      if (sign !== "") lost(whole);
+      pieces.push(variable(plain ?? braced));
+    }
+  }
+  return merged([...pieces, text.slice(end)]);
+}
+
+/** Neighbouring texts as one, without empty ones. */
+function merged(pieces: readonly (string | Reference)[]): ForeignText {
+  const text: (string | Reference)[] = [];
+  for (const piece of pieces) {
+    const last = text.at(-1);
+    if (typeof piece === "string" && typeof last === "string") text[text.length - 1] = last + piece;
+    else if (piece !== "") text.push(piece);
+  }
+  return text;
+}
+
+const FIRST_MARK = 0xe000;
+const MARKS = /[\ue000-\uf8ff]/;
+
+/** Splits a text into words by a splitter of plain texts; a variable never splits. */
+export function splitText(text: ForeignText, split: (plain: string) => readonly string[]): readonly ForeignText[] {
+  const references = text.filter((piece) => typeof piece !== "string");
+  if (references.length > 6_000 || text.some((piece) => typeof piece === "string" && MARKS.test(piece)))
+    return split(text.map((piece) => (typeof piece === "string" ? piece : piece.value)).join("")).map((word) => [word]);
+  let count = 0;
+  const plain = text.map((piece) => (typeof piece === "string" ? piece : String.fromCharCode(FIRST_MARK + count++))).join("");
+  return split(plain).map((word) => {
+    const pieces = word
+      .split(/([\ue000-\uf8ff])/)
+      .map((part) => (MARKS.test(part) ? (references[part.charCodeAt(0) - FIRST_MARK] ?? part) : part));
+    return word === "" ? [""] : pieces.filter((piece) => piece !== "");
+  });
+}

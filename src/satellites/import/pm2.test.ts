@@ -1,0 +1,227 @@
+/** Apps of pm2 as processes of procman. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ecosystemOf, importOf } from "../../../test/support/import-rig.ts";
+
+test("each field of an app with an equal is carried", async (context) => {
+  const app = {
+    name: "mail",
+    script: "mail.js",
+    args: "--all 'two words'",
+    node_args: ["--max-old-space-size=512"],
+    cwd: "apps/mail",
+    env: { MODE: "fast", COUNT: 3, PRICE: "${cheap}" },
+    env_production: { NODE_ENV: "production" },
+    max_restarts: 10,
+    min_uptime: "5s",
+    restart_delay: 1_000,
+    max_memory_restart: "300M",
+    kill_timeout: 5_000,
+    wait_ready: true,
+    listen_timeout: 8_000,
+    out_file: "logs/mail.log",
+    error_file: "logs/mail.err.log",
+    log_date_format: "YYYY",
+    pid_file: "mail.pid",
+    namespace: "Back End",
+    treekill: false,
+    stop_exit_codes: [0, 3],
+    filter_env: true,
+  };
+  const { config, notes } = await importOf(context, { "ecosystem.config.js": ecosystemOf([app]) });
+  assert.deepEqual(config.processes[0], {
+    id: "mail",
+    cmd: "node --max-old-space-size=512 mail.js --all 'two words'",
+    cwd: "apps/mail",
+    autostart: true,
+    stdin: true,
+    env: { MODE: "fast", COUNT: 3, PRICE: "$" + "${cheap}" },
+    inheritEnv: false,
+    restart: "error",
+    successExitCodes: [3],
+    restartLimit: 10,
+    minUptimeMs: 5_000,
+    restartResetMs: 5_000,
+    restartDelayMs: 1_000,
+    memoryLimit: "300MiB",
+    stopSignal: "SIGINT",
+    terminateTimeout: 5,
+    killMode: "leader",
+    node: true,
+    ready: { message: true, timeout: 30 },
+    logger: { stdout: "apps/mail/logs/mail.log", stderr: "apps/mail/logs/mail.err.log", decorateFiles: true },
+    pidFile: "apps/mail/mail.pid",
+    groups: ["back-end"],
+  });
+  assert.deepEqual(config.profiles, { production: { processes: [{ id: "mail", env: { NODE_ENV: "production" } }] } });
+  assert.deepEqual(notes, [
+    'mail listen_timeout: without the message, pm2 counts it as started after 8 s; procman stops it after "timeout" of "ready", here 30 s',
+  ]);
+});
+
+test("a program that sends ready later than pm2 waits isn't stopped for it", async (context) => {
+  const app = { name: "mail", script: "mail.js", wait_ready: true };
+  const readyOf = async (fields: object): Promise<unknown> =>
+    (await importOf(context, { "ecosystem.config.js": ecosystemOf([{ ...app, ...fields }]) })).config.processes[0]?.ready;
+  assert.deepEqual(await readyOf({}), { message: true, timeout: 30 });
+  assert.deepEqual(await readyOf({ listen_timeout: 1_000 }), { message: true, timeout: 30 });
+  assert.deepEqual(await readyOf({ listen_timeout: 60_000 }), { message: true, timeout: 60 });
+});
+
+test("instances in cluster mode share the port that the environment names; a variable that is incremented is a port", async (context) => {
+  const apps = [
+    { name: "web", script: "server.js", instances: 2, env: { PORT: 3000 } },
+    { name: "job", script: "job.js", instances: "max", exec_mode: "cluster" },
+    { name: "api", script: "api.py", instances: 3, exec_mode: "fork", env: { API_PORT: 4000 }, increment_var: "API_PORT" },
+    { name: "one", script: "one.js", instances: 1 },
+  ];
+  const { config, notes } = await importOf(context, { "ecosystem.config.js": ecosystemOf(apps) });
+  const [web, job, api, one] = config.processes;
+  assert.deepEqual(web?.cluster, { instances: 2, mode: "share", commonPort: 3000, hostname: "0.0.0.0" });
+  assert.deepEqual([web?.node, web?.env], [true, { PORT: 3000, NODE_APP_INSTANCE: "${PROCMAN_CLUSTER_INSTANCE}" }]);
+  assert.deepEqual(job?.cluster, { instances: "max" });
+  assert.match(notes.join("\n"), /job exec_mode: pm2 lets the instances share the port.* "commonPort"/);
+  assert.deepEqual(api?.cluster, { instances: 3, startPort: 4000, portVariable: "API_PORT" });
+  assert.deepEqual(one?.env, { NODE_APP_INSTANCE: 0 });
+  assert.equal(one?.cluster, undefined);
+});
+
+test("cron_restart is a schedule of restarts, or without autorestart a job", async (context) => {
+  const apps = [
+    { name: "web", script: "server.js", cron_restart: "0 4 * * *" },
+    { name: "report", script: "report.sh", cron_restart: "0 3 * * *", autorestart: false },
+  ];
+  const { config, notes } = await importOf(context, { "ecosystem.config.cjs": ecosystemOf(apps) });
+  const [web, report] = config.processes;
+  assert.deepEqual([web?.restart, web?.terminate, web?.autostart], ["always", "0 4 * * *", true]);
+  assert.deepEqual([report?.cmd, report?.cron, report?.autostart, report?.restart], ["bash report.sh", "0 3 * * *", undefined, undefined]);
+  assert.match(notes.join("\n"), /report cron_restart: pm2 also starts it at once/);
+});
+
+test("the interpreter follows from the ending, as in pm2; a program on PATH runs by itself", async (context) => {
+  const scripts = ["a.js", "b.sh", "c.rb", "npm", "echo hello && sleep 5", "tool", "bin/native"];
+  const apps = scripts.map((script, index) => ({ name: `p${index}`, script, args: "x" }));
+  const files = {
+    "ecosystem.config.js": ecosystemOf([...apps, { name: "deno", script: "main.ts", interpreter: "deno", interpreter_args: "run -A" }]),
+    tool: "console.log(1)\n",
+    "bin/native": "#!/bin/sh\n",
+  };
+  const { config } = await importOf(context, files);
+  assert.deepEqual(
+    config.processes.map(({ cmd }) => cmd),
+    ["node a.js x", "bash b.sh x", "ruby c.rb x", "npm x", "echo hello && sleep 5", "node tool x", "bin/native x", "deno run -A main.ts"],
+  );
+});
+
+test("names that procman refuses are mapped, the same name twice gets a number, and both are said", async (context) => {
+  const apps = ["Web App", "web app", "all", "..", "ÄÖ", "web-app"].map((name) => ({ name, script: "a.js" }));
+  const { config, notes } = await importOf(context, { "ecosystem.config.js": ecosystemOf(apps) });
+  assert.deepEqual(
+    config.processes.map(({ id }) => id),
+    ["web-app", "web-app_2", "all_", "process", "process_2", "web-app_3"],
+  );
+  assert.match(notes[0] ?? "", /^web-app name: "Web App" is called web-app/);
+  assert.equal(notes.length, 6);
+});
+
+test("an id that collides with that of an instance is renamed, also where others name it", async (context) => {
+  const apps = [
+    { name: "web", script: "a.js", instances: 2, exec_mode: "fork" },
+    { name: "web-1", script: "b.js", env_test: { A: "1" } },
+  ];
+  const { config, notes } = await importOf(context, { "ecosystem.config.js": ecosystemOf(apps) });
+  const ids = config.processes.map(({ id }) => id);
+  assert.equal(new Set(ids).size, 2);
+  assert.ok(!(ids.includes("web") && ids.includes("web-1")), ids.join());
+  assert.equal(JSON.stringify(config.profiles), JSON.stringify({ test: { processes: [{ id: ids[1], env: { A: "1" } }] } }));
+  assert.match(notes.join("\n"), /collides with another process or instance/);
+});
+
+test("unknown fields, wrong types and fields without an equal are comments that say what to do", async (context) => {
+  const app = {
+    name: "web",
+    script: "a.js",
+    max_restart: 3,
+    kill_timeout: "soon",
+    env: { A: { b: 1 } },
+    post_update: ["npm install"],
+    instances: -1,
+  };
+  const { text, notes } = await importOf(context, { "ecosystem.config.js": ecosystemOf([app], { deploy: {}, aps: [] }) });
+  for (const part of [
+    /^ {6}\/\/ max_restart: pm2 has no such field.*Did you mean "max_restarts"\?/m,
+    /^ {6}\/\/ kill_timeout: is left out: found "soon", expected a number\./m,
+    /^ {6}\/\/ env\.A: is no text/m,
+    /^ {6}\/\/ post_update: let your CI call these commands/m,
+    /^ {6}\/\/ instances: -1 leaves processors free/m,
+    /^ {2}\/\/ deploy: procman deploys nothing/m,
+    /^ {2}\/\/ aps: is no field of pm2\. Did you mean "apps"\?/m,
+  ])
+    assert.match(text, part);
+  assert.equal(notes.length, 8);
+});
+
+test("a value that procman refuses is a comment with the reason, and the rest stays", async (context) => {
+  const apps = [
+    { name: "web", script: "a.js", cron_restart: "0 0 30 2 *", max_restarts: -1, user: "no-such-user-here" },
+    { name: "none", args: "x" },
+  ];
+  const { config, notes, dropped, text } = await importOf(context, { "ecosystem.config.js": ecosystemOf(apps) });
+  const [web] = config.processes;
+  assert.deepEqual([web?.terminate, web?.restartLimit, web?.user], [undefined, undefined, undefined]);
+  assert.match(notes.join("\n"), /web terminate: procman refuses the value: Found "0 0 30 2 \*"/);
+  assert.match(notes.join("\n"), /web user: procman refuses the value: Found "no-such-user-here"/);
+  assert.deepEqual(dropped, ["none"]);
+  assert.match(text, /\/\/ none \(ecosystem\.config\.js\) is left out:\n {4}\/\/ script: is missing/);
+});
+
+test("ES modules, functions, JSON with comments and YAML are read alike", async (context) => {
+  const files = {
+    "a.config.mjs": 'export default () => ({ apps: [{ name: "a", script: "a.js" }] });',
+    "b.config.js": 'export default { apps: [{ name: "b", script: "a.js" }] };',
+    "package.json": '{ "type": "module" }',
+    "ecosystem.json": '{ // apps\n "apps": [{ "name": "c", "script": "a.js" }] }',
+    "ecosystem.config.yaml": "apps:\n  - name: d\n    script: a.js\n",
+  };
+  const { config } = await importOf(
+    context,
+    files,
+    Object.keys(files).filter((name) => name !== "package.json"),
+  );
+  assert.deepEqual(
+    config.processes.map(({ id, cmd }) => [id, cmd]),
+    ["a", "b", "c", "d"].map((id) => [id, "node a.js"]),
+  );
+});
+
+test("a list of pm2 jlist and a dump become apps: instances one cluster, without the environment of the shell and pm2's own log files", async (context) => {
+  const own = {
+    pm_exec_path: "/srv/shop/server.js",
+    pm_cwd: "/srv/shop",
+    exec_interpreter: process.execPath,
+    exec_mode: "cluster_mode",
+    node_args: [],
+    args: ["--x"],
+    autorestart: true,
+    kill_timeout: 3_000,
+    pm_out_log_path: "/home/me/.pm2/logs/web-out.log",
+    pm_err_log_path: "/var/log/web.err",
+    env: { PORT: "3000", PATH: "/bin", PWD: "/x", web: "{}", SHELL: "/bin/zsh", SSH_TTY: "/dev/pts/1" },
+  };
+  const list = [0, 1].map((id) => ({ name: "web", pm_id: id, pm2_env: { name: "web", ...own } }));
+  const module = { name: "pm2-logrotate", pm2_env: { ...own, name: "pm2-logrotate", pmx_module: true } };
+  for (const [name, entries] of [
+    ["jlist.json", [...list, module]],
+    ["dump.pm2", list.map(({ pm2_env }) => pm2_env)],
+  ] as const) {
+    const { config } = await importOf(context, { [name]: JSON.stringify(entries) });
+    assert.equal(config.processes.length, 1, name);
+    const [web] = config.processes;
+    assert.equal(web?.cmd, "node /srv/shop/server.js --x");
+    assert.equal(web?.cwd, "/srv/shop");
+    assert.deepEqual(web?.env, { PORT: "3000", NODE_APP_INSTANCE: "${PROCMAN_CLUSTER_INSTANCE}" });
+    assert.deepEqual(web?.cluster, { instances: 2, mode: "share", commonPort: 3000, hostname: "0.0.0.0" });
+    assert.deepEqual(web?.logger, { stderr: "/var/log/web-{instance}.err" });
+    assert.equal(web?.terminateTimeout, 3);
+  }
+});

@@ -1,0 +1,212 @@
+/** Apps of pm2: an ecosystem file, a dump, or the list of a running pm2. */
+
+import { resolve } from "node:path";
+import { ownMember } from "../../core/base/interpolate.ts";
+import { isObject } from "../../core/base/schema-check.ts";
+import { didYouMean } from "../../core/base/suggest.ts";
+import { withoutEnd } from "../../core/base/text-end.ts";
+import { type ConfigurationDraft, idOf, programName } from "./configuration-draft.ts";
+import { ForeignFields } from "./foreign-fields.ts";
+import { pathText } from "./foreign-text.ts";
+import type { Pm2App } from "./pm2-app.ts";
+import { appCluster } from "./pm2-cluster.ts";
+import { appCommand } from "./pm2-command.ts";
+import { envOf, millisecondsOf, PM2_ADVICE, seconds, sizeOf } from "./pm2-values.ts";
+
+/** `data`: what the file exports. `folder`: where pm2 was called, by default the folder of the file. */
+export function importPm2(
+  data: unknown,
+  origin: { readonly file: string; readonly folder: string },
+  configuration: ConfigurationDraft,
+): void {
+  const { apps, others } = appsIn(data);
+  for (const [index, app] of apps.entries())
+    if (isObject(app)) importApp(app, origin, configuration);
+    else configuration.note(`apps[${index}]`, `is no object, so it is left out of the import of ${origin.file}`);
+  for (const name of Object.keys(others)) configuration.note(name, ownMember(TOP_ADVICE, name) ?? unknownTop(name));
+}
+
+const TOP_ADVICE: Readonly<Record<string, string>> = {
+  deploy: "procman deploys nothing: let your CI copy the files and call `procman reload`",
+  static: "procman serves no files: add a process that does, as `npx serve dist`",
+  include: "is no field of pm2",
+};
+
+function unknownTop(name: string): string {
+  return `is no field of pm2.${didYouMean(name, ["apps", "deploy", "static"])}`;
+}
+
+function appsIn(data: unknown): { readonly apps: readonly unknown[]; readonly others: Readonly<Record<string, unknown>> } {
+  if (!isObject(data)) return { apps: [data].flat(), others: {} };
+  const { apps, pm2, ...others } = data;
+  const listed = apps ?? pm2;
+  return listed === undefined || listed === null ? { apps: [data], others: {} } : { apps: [listed].flat(), others };
+}
+
+function importApp(
+  record: Readonly<Record<string, unknown>>,
+  origin: { readonly file: string; readonly folder: string },
+  configuration: ConfigurationDraft,
+): void {
+  const notes: [string, string][] = [];
+  const fields = new ForeignFields(record, (field, advice) => notes.push([field, advice]));
+  const script = fields.command("script", "exec", "cmd", "command");
+  const name = fields.text("name") ?? programName(script?.split(/\s/)[0] ?? "") ?? "app";
+  const draft = configuration.add(name || "app", origin.file);
+  const cwd = resolve(origin.folder, fields.text("cwd") ?? "");
+  if (script !== undefined) fillApp({ draft, fields, configuration, cwd }, script);
+  for (const [field, advice] of notes) draft.note(field, advice);
+  if (script === undefined) configuration.drop(draft, "script", "is missing, so there is nothing to run");
+}
+
+function fillApp(app: Omit<Pm2App, "isNode">, script: string): void {
+  const { draft, fields, configuration, cwd } = app;
+  const command = appCommand(fields, script, cwd);
+  const whole: Pm2App = { ...app, isNode: command.isNode };
+  const place = configuration.path(cwd, ".");
+  draft.set("cmd", command.line);
+  if (place !== ".") draft.set("cwd", pathText([place]));
+  draft.set("autostart", fields.flag("autostart") ?? true).set("stdin", true);
+  environment(whole, command.env);
+  restarts(whole);
+  schedules(whole);
+  readiness(whole);
+  appCluster(whole);
+  watching(whole);
+  files(whole);
+  identity(whole);
+  fields.rest(PM2_ADVICE, "pm2");
+}
+
+function environment({ draft, fields, configuration }: Pm2App, more: Readonly<Record<string, string>>): void {
+  const port = fields.number("port");
+  const env = {
+    ...more,
+    ...envOf(fields.any("env"), (name, advice) => draft.note(name, advice)),
+    ...(port !== undefined && { PORT: port }),
+  };
+  if (Object.keys(env).length > 0) draft.set("env", env);
+  const files = fields.texts("env_file");
+  if (files !== undefined) draft.set("envFile", files.length === 1 ? files[0] : files);
+  for (const key of fields.names()) {
+    const profile = /^env_(\S+)$/.exec(key)?.[1];
+    if (profile === undefined || key === "env_file") continue;
+    const variables = envOf(fields.any(key), (name, advice) => draft.note(name, advice));
+    configuration.addToProfile(idOf(profile), draft, { env: variables });
+  }
+  const filter = fields.any("filter_env");
+  if (filter === true) draft.set("inheritEnv", false);
+  else if (filter !== undefined && filter !== false)
+    draft.note("filter_env", 'procman names what is inherited instead: "inheritEnv": ["HOME", "AWS_*"]');
+}
+
+function restarts({ draft, fields }: Pm2App): void {
+  const codes = fields.texts("stop_exit_codes")?.map(Number).filter(Number.isInteger);
+  const isRestarted = fields.flag("autorestart") ?? true;
+  draft.set("restart", !isRestarted ? "never" : codes === undefined ? "always" : "error");
+  const others = codes?.filter((code) => code !== 0) ?? [];
+  if (others.length > 0) draft.set("successExitCodes", others);
+  if (codes !== undefined && !codes.includes(0))
+    draft.note(
+      "stop_exit_codes",
+      '0 is not among them, but procman doesn\'t restart after exit code 0 either, unless "restart" is "always"',
+    );
+  draft.set("restartLimit", fields.number("max_restarts"));
+  const uptime = millisecondsOf(fields.text("min_uptime"));
+  draft.set("minUptimeMs", uptime).set("restartResetMs", uptime);
+  draft.set("restartDelayMs", positive(fields.number("restart_delay")));
+  if (positive(fields.number("exp_backoff_restart_delay")) !== undefined)
+    draft.note("exp_backoff_restart_delay", 'is what procman does without "restartDelayMs": at once, then after 100 ms, growing to 30 s');
+  draft.set("memoryLimit", sizeOf(fields.text("max_memory_restart")));
+  draft.set("stopSignal", "SIGINT");
+  draft.set("terminateTimeout", seconds(fields.number("kill_timeout")));
+  if (fields.flag("treekill") === false) draft.set("killMode", "leader");
+}
+
+function positive(value: number | undefined): number | undefined {
+  return value !== undefined && value > 0 ? value : undefined;
+}
+
+/** `cron_restart` without `autorestart` is a job. */
+function schedules({ draft, fields }: Pm2App): void {
+  const pattern = fields.text("cron_restart", "cron");
+  if (pattern === undefined || pattern === "0") return;
+  if (draft.fields.restart !== "never") return void draft.set("terminate", pattern);
+  draft.set("cron", pattern);
+  delete draft.fields.restart;
+  delete draft.fields.autostart;
+  draft.note("cron_restart", `pm2 also starts it at once; here it starts at these times only, and by \`procman start ${draft.id}\``);
+}
+
+/** Time for the message "ready". pm2 goes on without it. */
+const [READY_SECONDS, PM2_READY_SECONDS] = [30, 3];
+
+function readiness({ draft, fields, isNode }: Pm2App): void {
+  const waits = fields.flag("wait_ready") === true;
+  const timeout = seconds(fields.number("listen_timeout"));
+  if (waits && isNode) {
+    const patience = Math.max(READY_SECONDS, timeout ?? PM2_READY_SECONDS);
+    draft.set("node", true).set("ready", { message: true, timeout: patience });
+    draft.note(
+      "listen_timeout",
+      `without the message, pm2 counts it as started after ${timeout ?? PM2_READY_SECONDS} s; procman stops it after "timeout" of "ready", here ${patience} s`,
+    );
+  } else if (waits)
+    draft.note(
+      "wait_ready",
+      'only a Node program can send the message "ready"; see "ready" in docs/health.md for a port, an address or a line of output',
+    );
+  else if (timeout !== undefined) draft.note("listen_timeout", 'is "timeout" of "ready": docs/health.md');
+  if (fields.flag("shutdown_with_message") !== true) return;
+  if (!isNode) return void draft.note("shutdown_with_message", "only a Node program gets messages; it is stopped by a signal");
+  draft.set("node", true).set("terminateGracePeriod", draft.fields.terminateTimeout ?? 1.6);
+  delete draft.fields.stopSignal;
+}
+
+function watching({ draft, fields, configuration, cwd }: Pm2App): void {
+  const watch = fields.any("watch");
+  const delay = fields.number("watch_delay");
+  const ignored = fields.texts("ignore_watch");
+  if (watch === undefined || watch === false) return;
+  const paths = watch === true ? ["."] : [watch].flat().filter((path) => typeof path === "string");
+  draft.set(
+    "watch",
+    paths.map((path) => configuration.path(cwd, path)),
+  );
+  configuration.merge("watcher", { exts: [], ...(delay !== undefined && { interval: delay }) });
+  if (ignored === undefined) return void configuration.merge("watcher", { skip: ["**/.git/**", "**/node_modules/**", "**/.procman/**"] });
+  const plain = ignored.filter((pattern) => /^[\w./*-]+$/.test(pattern)).map((pattern) => withoutEnd(pattern.replace(/^\.\//, ""), "/"));
+  const { skip = ["**/.git/**", "**/.procman/**"] } = (configuration.fields.watcher ?? {}) as { readonly skip?: readonly string[] };
+  const patterns = plain.flatMap((pattern) => (pattern.includes("*") ? [pattern] : [`**/${pattern}`, `**/${pattern}/**`]));
+  configuration.merge("watcher", { skip: [...new Set([...skip, ...patterns])] });
+  const left = ignored.filter((pattern) => !/^[\w./*-]+$/.test(pattern));
+  if (left.length > 0) draft.note("ignore_watch", `${left.join(", ")}: write them as patterns, such as **/*.log, in "skip" of "watcher"`);
+}
+
+function files({ draft, fields, configuration, cwd }: Pm2App): void {
+  const isCluster = draft.fields.cluster !== undefined;
+  const isMerged = fields.flag("merge_logs", "combine_logs") === true || !isCluster;
+  const numbered = (path: string): string => (isMerged ? path : path.replace(/(\.[^./]*)?$/, "-{instance}$1"));
+  const path = (...names: readonly string[]): string | undefined => {
+    const text = fields.text(...names);
+    return text === undefined || text === "NULL" || text === "/dev/null" ? undefined : pathText([numbered(configuration.path(cwd, text))]);
+  };
+  const stdout = path("out_file", "out", "output", "out_log");
+  const stderr = path("error_file", "error", "err", "err_file", "err_log");
+  const both = fields.any("log_file", "log");
+  const common = typeof both === "string" ? path("log_file", "log") : undefined;
+  draft.merge("logger", { stdout: stdout ?? common, stderr: stderr === (stdout ?? common) ? undefined : stderr });
+  if (common !== undefined && stdout !== undefined)
+    draft.note("log_file", "procman writes each stream to one file; `procman logs` shows both together");
+  if ((fields.text("log_date_format") !== undefined || fields.flag("time") === true) && draft.fields.logger !== undefined)
+    draft.merge("logger", { decorateFiles: true });
+  const pidFile = fields.text("pid_file", "pid");
+  if (pidFile !== undefined) draft.set("pidFile", pathText([`${configuration.path(cwd, pidFile)}${isCluster ? ".{instance}" : ""}`]));
+}
+
+function identity({ draft, fields }: Pm2App): void {
+  draft.set("user", fields.any("uid", "user"));
+  draft.set("group", fields.any("gid"));
+  const namespace = fields.text("namespace");
+  if (namespace !== undefined && namespace !== "default") draft.set("groups", [idOf(namespace)]);
+}

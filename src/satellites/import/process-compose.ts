@@ -1,0 +1,181 @@
+/** Processes of process-compose. */
+
+import { existsSync } from "node:fs";
+import { constants } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { ownMember } from "../../core/base/interpolate.ts";
+import { isObject } from "../../core/base/schema-check.ts";
+import { shellQuote } from "../../core/base/shell-quote.ts";
+import { type ConfigurationDraft, idOf, type ProcessDraft } from "./configuration-draft.ts";
+import { ForeignFields, scalarNumber, scalarText } from "./foreign-fields.ts";
+import type { ForeignProcess } from "./foreign-process.ts";
+import { interpolated, pathText } from "./foreign-text.ts";
+import { PROCESS_COMPOSE_ADVICE, PROCESS_COMPOSE_TOP_ADVICE } from "./process-compose-advice.ts";
+import { foreignHealth, foreignReady } from "./process-compose-probes.ts";
+import { bashLine } from "./shell-words.ts";
+import { variablesOf } from "./variable-lists.ts";
+
+export function importProcessCompose(
+  data: Readonly<Record<string, unknown>>,
+  origin: { readonly file: string; readonly shownAs: string },
+  configuration: ConfigurationDraft,
+): void {
+  const folder = dirname(origin.file);
+  const top = new ForeignFields(data, (field, advice) => configuration.note(field, advice));
+  const processes = top.object("processes") ?? {};
+  const variables = top.object("vars") ?? {};
+  const global = variablesOf(top.any("environment"), (field, advice) => configuration.note(field, advice));
+  if (Object.keys(global).length > 0) configuration.merge("env", global);
+  if (existsSync(join(folder, ".env"))) configuration.fields.envFile = { path: configuration.path(folder, ".env"), optional: true };
+  const log = top.text("log_location");
+  if (log !== undefined) configuration.merge("logger", { stdout: configuration.path(folder, log) });
+  top.rest(PROCESS_COMPOSE_TOP_ADVICE, "process-compose");
+  const drafts = Object.keys(processes).map((name) => configuration.add(name, origin.shownAs));
+  const ids = new Map(drafts.map((draft) => [draft.name, draft.id]));
+  for (const draft of drafts) {
+    const given = processes[draft.name];
+    if (!isObject(given)) {
+      configuration.drop(draft, draft.name, "is no object, so there is nothing to run");
+      continue;
+    }
+    const fields = new ForeignFields(given, (field, advice) => draft.note(field, advice));
+    const own = { ...variables, ...fields.object("vars") };
+    fillProcess({ draft, fields, configuration, folder, text: (value) => templated(value, own, draft) }, ids);
+  }
+}
+
+/** `{{.NAME}}` of Go's templates, where the variable has a plain value. */
+function templated(text: string, variables: Readonly<Record<string, unknown>>, draft: ProcessDraft): string {
+  const whole = text.replace(/\{\{\s*\.(\w+)\s*\}\}/g, (written, name: string) => {
+    const value = Object.hasOwn(variables, name) ? variables[name] : undefined;
+    if (name === "PC_REPLICA_NUM") return "${PROCMAN_CLUSTER_INSTANCE}";
+    return scalarText(value) || written;
+  });
+  const [left] = /\{\{(?:(?!\{\{|\}\}).)*\}\}/.exec(whole) ?? [];
+  if (left !== undefined) draft.note("vars", `${left} is a template, which procman has not: write what it stands for`);
+  return whole;
+}
+
+function fillProcess(process: ForeignProcess, ids: ReadonlyMap<string, string>): void {
+  const { draft, fields, configuration, folder, text } = process;
+  const command = fields.command("command");
+  const entrypoint = fields.texts("entrypoint");
+  const cwd = resolve(folder, pathText(interpolated(text(fields.text("working_dir") ?? ""), () => undefined)));
+  const place = configuration.path(cwd, ".");
+  if (command !== undefined) draft.set("cmd", bashLine(text(command)));
+  else if (entrypoint !== undefined) draft.set("cmd", entrypoint.map((word) => shellQuote(text(word))).join(" "));
+  draft.set("cwd", place === "." ? undefined : place);
+  draft.set("autostart", fields.flag("disabled") === true ? undefined : true);
+  const env = variablesOf(fields.any("environment"), (field, advice) => draft.note(field, advice), text);
+  if (Object.keys(env).length > 0) draft.set("env", env);
+  const envFile = fields.text("env_file");
+  if (envFile !== undefined) draft.set("envFile", configuration.path(folder, envFile));
+  availability(process);
+  shutdown(process);
+  dependencies(process, ids);
+  foreignReady(process);
+  foreignHealth(process);
+  schedule(process);
+  others(process);
+  fields.rest(PROCESS_COMPOSE_ADVICE, "process-compose");
+  if (command === undefined && entrypoint === undefined) configuration.drop(draft, "command", "is missing, so there is nothing to run");
+}
+
+const RESTARTS: Readonly<Record<string, string>> = {
+  always: "always",
+  on_failure: "error",
+  exit_on_failure: "error",
+  no: "never",
+  false: "never",
+};
+
+function availability({ draft, fields }: ForeignProcess): void {
+  const given = fields.object("availability") ?? {};
+  const own = new ForeignFields(given, (field, advice) => draft.note(field, advice), "availability.");
+  const restart = scalarText(own.any("restart") ?? "no");
+  draft.set("restart", ownMember(RESTARTS, restart) ?? "never");
+  if (ownMember(RESTARTS, restart) === undefined) draft.note("availability.restart", `is ${JSON.stringify(restart)}; it is taken for "no"`);
+  if (restart === "exit_on_failure" || own.flag("exit_on_end", "exit_on_skipped") === true)
+    draft.note(
+      "availability",
+      `procman goes on when it ends; \`procman run --exit-with ${draft.id}\` ends with it, and with its exit code`,
+    );
+  const delay = own.number("backoff_seconds");
+  if (delay !== undefined) draft.set("restartDelayMs", delay * 1_000);
+  const limit = own.number("max_restarts");
+  if (limit !== undefined && limit > 0) draft.set("restartLimit", limit);
+  own.rest({}, "process-compose");
+  const codes = [fields.any("success_exit_codes") ?? []]
+    .flat()
+    .map(scalarNumber)
+    .filter((code) => Number.isInteger(code) && code !== 0);
+  if (codes.length > 0) draft.set("successExitCodes", codes);
+}
+
+function shutdown({ draft, fields, text }: ForeignProcess): void {
+  const given = fields.object("shutdown");
+  if (given === undefined) return;
+  const own = new ForeignFields(given, (field, advice) => draft.note(field, advice), "shutdown.");
+  const number = own.number("signal");
+  const name = Object.entries(constants.signals).find(([, value]) => value === number)?.[0];
+  if (name !== undefined && name !== "SIGTERM") draft.set("stopSignal", name);
+  draft.set("terminateTimeout", own.number("timeout_seconds"));
+  if (own.flag("parent_only") === true) draft.set("killMode", "leader");
+  const command = own.text("command");
+  if (command !== undefined)
+    draft.note(
+      "shutdown.command",
+      `procman stops by a signal; a command after the end is "hooks": { "afterStop": ${JSON.stringify(text(command))} }`,
+    );
+  own.rest({ send_keys: 'procman stops by a signal: "stopSignal"' }, "process-compose");
+}
+
+const CONDITIONS: Readonly<Record<string, string>> = {
+  process_started: "started",
+  process_healthy: "ready",
+  process_log_ready: "ready",
+  process_completed: "completed",
+  process_completed_successfully: "finished",
+};
+
+function dependencies({ draft, fields }: ForeignProcess, ids: ReadonlyMap<string, string>): void {
+  const given = fields.object("depends_on");
+  if (given === undefined) return;
+  const list: object[] = [];
+  for (const [name, settings] of Object.entries(given)) {
+    const id = ids.get(name);
+    const condition = isObject(settings) ? scalarText(settings.condition ?? "process_started") : "process_started";
+    if (id === undefined) draft.note(`depends_on.${name}`, "there is no such process in the file");
+    else if (ownMember(CONDITIONS, condition) === undefined)
+      draft.note(`depends_on.${name}`, `has the unknown condition ${JSON.stringify(condition)}`);
+    else list.push({ id, condition: ownMember(CONDITIONS, condition) });
+  }
+  if (list.length > 0) draft.set("dependsOn", list);
+}
+
+function schedule({ draft, fields }: ForeignProcess): void {
+  const given = fields.object("schedule");
+  if (given === undefined) return;
+  const own = new ForeignFields(given, (field, advice) => draft.note(field, advice), "schedule.");
+  draft.set("cron", own.text("cron")).set("timeZone", own.text("timezone"));
+  if ((own.number("max_concurrent") ?? 1) > 1) draft.set("overrun", true);
+  if (own.flag("run_on_start") !== true) delete draft.fields.autostart;
+  own.rest({ interval: 'a time between two runs is a pattern here, such as "cron": "*/5 * * * *"' }, "process-compose");
+}
+
+function others({ draft, fields, configuration, folder, text }: ForeignProcess): void {
+  const log = fields.text("log_location");
+  if (log !== undefined) draft.merge("logger", { stdout: configuration.path(folder, text(log)) });
+  const namespace = fields.text("namespace");
+  if (namespace !== undefined && namespace !== "default") draft.set("groups", [idOf(namespace)]);
+  const replicas = fields.number("replicas");
+  if (replicas !== undefined && replicas > 1)
+    draft.set("cluster", { instances: replicas }).merge("env", { PC_REPLICA_NUM: "${PROCMAN_CLUSTER_INSTANCE}" });
+  const watch = fields.any("watch");
+  const paths = [isObject(watch) ? (watch.paths ?? []) : (watch ?? [])].flat().filter((path) => typeof path === "string");
+  if (paths.length > 0)
+    draft.set(
+      "watch",
+      paths.map((path) => configuration.path(folder, path)),
+    );
+}

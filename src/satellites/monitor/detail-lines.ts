@@ -1,0 +1,101 @@
+/** The page of one process: its state explained, its curves, how its runs ended. */
+import { printableOutput } from "../../core/base/printable.ts";
+import { size } from "../../core/base/quantity.ts";
+import { hostTime } from "../../core/base/time-stamp.ts";
+import type { Incident, MetricPoint, ProcessRecord } from "../../core/contract/records.ts";
+import { explain } from "../../core/contract/why.ts";
+import type { CellStyle } from "./cell-buffer.ts";
+import type { DetailAnswer, Mode, MonitorModel } from "./monitor-model.ts";
+import { wrappedTo } from "./text-clusters.ts";
+import { sparkline } from "./usage-history.ts";
+
+/** What a line is; the renderer gives it a style. */
+export type DetailLine = { readonly text: string; readonly kind: "heading" | "text" | "problem" | "dim" | "curve" };
+
+type DetailMode = Mode & { readonly name: "detail" };
+
+const INDENT = "  ";
+const LEAST_ROOM = 12;
+
+/** All lines of the page, as long as the screen is wide. */
+export function detailLines({ size: screen, records, now }: MonitorModel, { id, answer, problem }: DetailMode): readonly DetailLine[] {
+  const room = Math.max(LEAST_ROOM, screen.columns);
+  const record = records.flatMap((each) => [each, ...(each.instances ?? [])]).find((each) => each.id === id);
+  if (record === undefined) return wrapped([{ text: `${id} is no longer in the configuration`, kind: "problem" }], room);
+  if (problem !== undefined) return wrapped([{ text: problem, kind: "problem" }], room);
+  if (answer === undefined) return [{ text: "…", kind: "dim" }];
+  return wrapped(
+    [
+      ...explain(record, answer.incidents, now).map((text): DetailLine => ({ text, kind: "text" })),
+      ...membersOf(record),
+      ...curves(answer, room),
+      ...endsOf(answer.incidents),
+    ],
+    room,
+  );
+}
+
+/** The number of lines that can be scrolled away. */
+export function longestScroll(model: MonitorModel, mode: DetailMode): number {
+  return Math.max(0, detailLines(model, mode).length - detailRows(model));
+}
+
+/** Rows of the screen for the page: without its title, status and help. */
+export function detailRows({ size: { rows } }: Pick<MonitorModel, "size">): number {
+  return Math.max(0, rows - 3);
+}
+
+function wrapped(lines: readonly DetailLine[], room: number): readonly DetailLine[] {
+  return lines.flatMap(({ text: raw, kind }) => {
+    // Last lines of a program may have colours.
+    const text = printableOutput(raw, false);
+    const indent = /^ {0,8}/.exec(text)?.[0] ?? "";
+    return wrappedTo(text.slice(indent.length), room - indent.length).map((part) => ({ text: `${indent}${part}`, kind }));
+  });
+}
+
+function heading(text: string): readonly DetailLine[] {
+  return [
+    { text: "", kind: "text" },
+    { text, kind: "heading" },
+  ];
+}
+
+function membersOf({ instances = [] }: ProcessRecord): readonly DetailLine[] {
+  if (instances.length === 0) return [];
+  const lines = instances.map(({ id, status, reason }): DetailLine => ({ text: `${INDENT}${id} ${status}: ${reason}`, kind: "text" }));
+  return [...heading("Instances"), ...lines];
+}
+
+function curves({ points }: DetailAnswer, room: number): readonly DetailLine[] {
+  if (points.length === 0) return [];
+  const shown = points.slice(-(room - INDENT.length));
+  const most = (value: (point: MetricPoint) => number): number => shown.reduce((max, point) => Math.max(max, value(point)), 0);
+  const [cpu, memory] = [most(({ cpuPercent }) => cpuPercent), most(({ memoryBytes }) => memoryBytes)];
+  const bars = (values: readonly number[]): DetailLine => ({ text: `${INDENT}${sparkline(values, 1)}`, kind: "curve" });
+  return [
+    ...heading(`CPU since ${clock(shown[0]?.time)}, at most ${cpu.toFixed(1)} %`),
+    bars(shown.map(({ cpuPercent }) => cpuPercent)),
+    ...heading(`Memory, at most ${size(memory)}`),
+    bars(shown.map(({ memoryBytes }) => memoryBytes)),
+  ];
+}
+
+function clock(time = ""): string {
+  return hostTime(Date.parse(time)).slice(11, 16);
+}
+
+function endsOf(incidents: readonly Incident[]): readonly DetailLine[] {
+  if (incidents.length === 0) return [];
+  return [...heading(`Ends of its runs (${incidents.length})`), ...incidents.flatMap(endLines)];
+}
+
+function endLines({ time, process, run, reason, decision, lines }: Incident): readonly DetailLine[] {
+  const last = lines.at(-1)?.text;
+  return [
+    { text: `${INDENT}${hostTime(Date.parse(time))} run ${run} of ${process} ${reason}; ${decision}`, kind: "text" },
+    ...(last === undefined ? [] : [{ text: `${INDENT}${INDENT}| ${last}`, kind: "dim" as const }]),
+  ];
+}
+
+export type DetailStyles = Readonly<Record<DetailLine["kind"], CellStyle>>;

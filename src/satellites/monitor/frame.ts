@@ -1,0 +1,95 @@
+/** The whole screen of a model, as cells. */
+import { hostStamp } from "../../core/base/time-stamp.ts";
+import { CellBuffer } from "./cell-buffer.ts";
+import { type DetailStyles, detailLines, detailRows } from "./detail-lines.ts";
+import { HELP, helpLine } from "./help-texts.ts";
+import { drawLog } from "./log-view.ts";
+import { layoutOf, type Mode, type MonitorModel } from "./monitor-model.ts";
+import { type Palette, reversed } from "./palette.ts";
+import { countsOf } from "./process-rows.ts";
+import { drawTable } from "./process-table.ts";
+
+/** Records that are older are shown with their age. Milliseconds. */
+const STALE_MS = 15_000;
+
+export function frameOf(model: MonitorModel, palette: Palette): CellBuffer {
+  const cells = new CellBuffer(model.size);
+  const { mode } = model;
+  drawTitle(cells, model, palette);
+  if (mode.name === "help") drawHelp(cells, palette);
+  else if (mode.name === "detail") drawDetail(cells, model, { mode, palette });
+  else {
+    drawTable(cells, model, palette);
+    drawLog(cells, model, palette);
+  }
+  drawStatus(cells, model, palette);
+  cells.put(helpLine(mode), { column: 0, row: layoutOf(model).help }, palette.dim);
+  return cells;
+}
+
+function drawTitle(cells: CellBuffer, model: MonitorModel, palette: Palette): void {
+  const { name, profile, records, connection } = model;
+  let column = cells.put(`procman ${name}${profile === undefined ? "" : ` (profile ${profile})`}`, { column: 0, row: 0 }, palette.title);
+  for (const [status, count] of countsOf(records))
+    column = cells.put(`${count} ${status}`, { column: column + 2, row: 0 }, palette.status({ status }));
+  const state = connectionText(model);
+  // What is lost is more important than what is counted.
+  const from = Math.max(0, cells.columns - state.length);
+  if (connection.state === "open" && from <= column + 1) return;
+  cells.put(` ${state}`, { column: Math.max(0, from - 1), row: 0 }, connection.state === "open" ? palette.dim : reversed(palette.problem));
+}
+
+function connectionText({ connection, now, updated }: MonitorModel): string {
+  const ageSeconds = Math.floor((now - updated) / 1_000);
+  if (connection.state === "open") {
+    const clock = hostStamp(now).slice(11, 19);
+    return now - updated > STALE_MS ? `as of ${ageSeconds} s ago  ${clock}` : clock;
+  }
+  const { retryAt } = connection;
+  if (retryAt === undefined) return "connection lost, connecting";
+  return `connection lost, again in ${Math.max(1, Math.ceil((retryAt - now) / 1_000))} s`;
+}
+
+type DetailPage = { readonly mode: Mode & { readonly name: "detail" }; readonly palette: Palette };
+
+function drawDetail(cells: CellBuffer, model: MonitorModel, { mode, palette }: DetailPage): void {
+  const styles: DetailStyles = {
+    heading: palette.strong,
+    text: "",
+    problem: palette.problem,
+    dim: palette.dim,
+    curve: palette.spark,
+  };
+  const shown = detailLines(model, mode).slice(mode.scroll, mode.scroll + detailRows(model));
+  for (const [index, { text, kind }] of shown.entries()) cells.put(text, { column: 0, row: 1 + index }, styles[kind]);
+}
+
+function drawHelp(cells: CellBuffer, palette: Palette): void {
+  for (const [index, [keys, text]] of HELP.entries()) {
+    cells.put(keys, { column: 1, row: 2 + index }, palette.strong);
+    cells.put(text, { column: 16, row: 2 + index });
+  }
+}
+
+function drawStatus(cells: CellBuffer, model: MonitorModel, palette: Palette): void {
+  const { mode, notice, connection } = model;
+  const { status: row } = layoutOf(model);
+  if (mode.name === "input") {
+    const label = mode.target === "filter" ? "Show only: " : "Look for: ";
+    const column = cells.put(`${label}${mode.text}`, { column: 0, row, room: cells.columns - 1 }, palette.strong);
+    cells.put(" ", { column, row }, "7");
+  } else if (mode.name === "confirm") cells.put(`${mode.question.text} [y/N]`, { column: 0, row }, palette.question);
+  else if (notice !== undefined) cells.put(notice.text, { column: 0, row }, notice.isProblem ? palette.problem : palette.good);
+  else if (connection.state === "lost" && connection.why !== undefined) cells.put(connection.why, { column: 0, row }, palette.problem);
+  else if (mode.name === "list") cells.put(choiceText(model), { column: 0, row }, palette.dim);
+}
+
+function choiceText({ choice: { sort, isReversed, filter }, rows, records, selected }: MonitorModel): string {
+  const total = records.reduce((sum, { instances = [] }) => sum + 1 + instances.length, 0);
+  const position = rows.findIndex(({ id }) => id === selected) + 1;
+  const order = sort === "file" && !isReversed ? [] : [`sorted by ${sort}${isReversed ? ", reversed" : ""}`];
+  const shown = filter === "" ? [] : [`only "${filter}": ${rows.length} of ${total}`];
+  // In a narrow table, the reason of the selected process has no room in its row.
+  const reason = position > 0 ? [rows[position - 1]?.reason ?? ""] : [];
+  return [`${position} of ${rows.length}`, ...order, ...shown, ...reason].join(" · ");
+}
