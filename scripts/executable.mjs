@@ -23,7 +23,7 @@ const CORE = [
   "test/integration/supervision.test.ts",
   "test/integration/service-recovery.test.ts",
   "test/integration/api.test.ts",
-  "test/integration/workers.test.ts",
+  "test/clusters/workers.test.ts",
   "test/integration/plugins.test.ts",
   "test/e2e/service-down.test.ts",
   "test/e2e/detach.test.ts",

@@ -1,5 +1,5 @@
 /**
- * `npm run matrix [-- --whole] [-- VERSION …]`: the core of the tests, or all of `npm test`, on several versions of Node.
+ * `npm run matrix [-- --whole] [-- VERSION …]`: the core of the tests, or all of `npm test` and `npm run test:rest`, on several versions of Node.
  * `npm run matrix -- --long [VERSION …] [FILE …]`: the long half on each, as `npm run long`.
  */
 import { delimiter, dirname } from "node:path";
@@ -23,15 +23,15 @@ const CORE = [
   "test/integration/immediate-restart.test.ts",
   "test/integration/api.test.ts",
   "test/integration/service-recovery.test.ts",
-  "test/integration/balancer-process.test.ts",
-  "test/integration/sharing.test.ts",
-  "test/integration/node-drain.test.ts",
-  "test/integration/client-addresses.test.ts",
+  "test/clusters/balancer-process.test.ts",
+  "test/clusters/sharing.test.ts",
+  "test/clusters/node-drain.test.ts",
+  "test/clusters/client-addresses.test.ts",
   "test/integration/logs.test.ts",
   "test/e2e/installed.test.ts",
   "test/e2e/node-flags.test.ts",
   "test/e2e/service-down.test.ts",
-  "test/e2e/upgrade-live.test.ts",
+  "test/clusters/upgrade-live.test.ts",
   "test/faults/revival.test.ts",
 ];
 
@@ -50,12 +50,17 @@ async function runCore(node, env) {
   return { passed, failed };
 }
 
-/** `npm test` says at its end how many passed. */
+/** `npm test` and `npm run test:rest` say at their ends how many passed. */
 async function runWhole(node, env) {
-  const { ok, output, why } = await runCommand([node, "scripts/test.mjs"], { timeoutMs: 60 * MINUTE, env, show: true });
-  const [, passed, failed] = /(\d+) passed, (\d+) failed\s*$/.exec(output) ?? [];
-  if (passed === undefined) console.log(`no last line: ${why}`);
-  return { passed: Number(passed ?? 0), failed: Math.max(Number(failed ?? 0), ok ? 0 : 1) };
+  const sums = { passed: 0, failed: 0 };
+  for (const args of [[], ["--rest"]]) {
+    const { ok, output, why } = await runCommand([node, "scripts/test.mjs", ...args], { timeoutMs: 60 * MINUTE, env, show: true });
+    const [, passed, failed] = /(\d+) passed, (\d+) failed\s*$/.exec(output) ?? [];
+    if (passed === undefined) console.log(`no last line: ${why}`);
+    sums.passed += Number(passed ?? 0);
+    sums.failed += Math.max(Number(failed ?? 0), ok ? 0 : 1);
+  }
+  return sums;
 }
 
 function runPart(node, env) {

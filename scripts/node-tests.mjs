@@ -1,6 +1,6 @@
 /** Finds test files itself (Node 20 takes no glob, and a test run without files ends with 0) and reads node:test's totals. */
-import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { ROOT, runCommand } from "./run-command.mjs";
 
@@ -32,6 +32,14 @@ function testsBelow(folder) {
 
 /** Where the entries of `together` are written. */
 const ENTRIES = join(ROOT, ".cache/tests");
+
+/** Where `file-times.mjs` writes how long the tests of each file took. */
+const TIMES = join(ROOT, `.cache/times-${process.pid}.json`);
+
+const REPORTERS = [
+  ...["--test-reporter=spec", "--test-reporter-destination=stdout"],
+  ...["--test-reporter=./scripts/file-times.mjs", `--test-reporter-destination=${TIMES}`],
+];
 
 /** Many tests wait for a timer or a process: so there are more of them at a time than processors. */
 const TOGETHER = 4;
@@ -65,11 +73,16 @@ export function runTests(places, options) {
 }
 
 async function runFiles(files, places, { concurrency = 2, node = process.execPath, ...options }) {
-  if (files.length === 0) return { ok: false, output: "", ms: 0, why: `no test file in ${places.join(", ")}`, passed: 0, failed: 1 };
+  if (files.length === 0)
+    return { ok: false, output: "", ms: 0, times: {}, why: `no test file in ${places.join(", ")}`, passed: 0, failed: 1 };
   const limit = `--test-timeout=${options.timeoutMs * 0.75}`;
-  const flags = ["--import", "tsx", "--test", "--test-reporter=spec", `--test-concurrency=${concurrency}`, limit];
+  const flags = ["--import", "tsx", "--test", ...REPORTERS, `--test-concurrency=${concurrency}`, limit];
+  mkdirSync(dirname(TIMES), { recursive: true });
   const result = await runCommand([node, ...flags, ...files], options);
-  return withTotals(result);
+  // A run that was cut off has written none.
+  const times = existsSync(TIMES) ? readFileSync(TIMES, "utf8") : "";
+  rmSync(TIMES, { force: true });
+  return { ...withTotals(result), times: JSON.parse(times || "{}") };
 }
 
 /** A run that ended badly has failed at least once, whatever its summary says (a deadline, a crash of the runner). */

@@ -1,4 +1,4 @@
-/** A cluster under load and kills for a minute (`PROCMAN_STORM_SECONDS` sets another time); a short version is test/integration/storm.test.ts. */
+/** A cluster under load and kills for a minute (`PROCMAN_STORM_SECONDS` sets another time); a short version is test/load/storm.test.ts. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CLIENTS, storm } from "../support/storm.ts";
