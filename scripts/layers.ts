@@ -126,7 +126,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "core/plugins": 1_610,
   "core/probes": 410,
   "core/service": 11_740,
-  "core/supervisor": 2_470,
+  "core/supervisor": 2_620,
   client: 540,
   "client/connection": 1_370,
   cli: 4_580,

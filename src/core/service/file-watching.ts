@@ -7,6 +7,7 @@ import { monotonicMs } from "../os/clock.ts";
 import { startFolder } from "../os/start-folder.ts";
 import type { Process } from "../supervisor/process.ts";
 import type { SlotState } from "../supervisor/states.ts";
+import { isStarting } from "../supervisor/verdict.ts";
 import type { RollingRestarts } from "./operations/rolling-restart.ts";
 import type { NoteStore, WatchedFiles } from "./recovery/notes.ts";
 import { type LogLine, warn } from "./reporting/lifecycle-messages.ts";
@@ -159,7 +160,7 @@ export class FileWatching implements Subsystem {
 }
 
 function isBeingSpawned(state: SlotState): boolean {
-  return state.status === "starting" && state.hookSince === undefined;
+  return isStarting(state) && state.hookSince === undefined;
 }
 
 /** Processes by what they watch: paths, settings and ignored files. */

@@ -7,6 +7,7 @@ import type { ChangedFiles } from "../file-watcher/watcher.ts";
 import { monotonicMs } from "../os/clock.ts";
 import type { FileChange } from "../supervisor/file-change.ts";
 import type { Process } from "../supervisor/process.ts";
+import { isIdle, isRunning } from "../supervisor/verdict.ts";
 import { MAX_FILE_NAMES, type RollingRestarts } from "./operations/rolling-restart.ts";
 import type { FileChangeBatch } from "./recovery/notes.ts";
 import { type LogLine, warn } from "./reporting/lifecycle-messages.ts";
@@ -86,14 +87,14 @@ export class RestartOnChange {
 
 /** Start of the latest run that began before `at`; monotonic milliseconds. */
 function sinceOf(processes: readonly Process[], at: number): number | undefined {
-  const starts = processes.flatMap(({ states: [state] }) => (state?.status === "running" && state.since <= at ? [state.since] : []));
+  const starts = processes.flatMap(({ states: [state] }) => (isRunning(state) && state.since <= at ? [state.since] : []));
   return starts.length === 0 ? undefined : Math.max(...starts);
 }
 
 /** Whether the file itself has changed since the run began, or since the last one ended, not only the report of the change arrived since. */
 function hasChangedSinceStart({ file, at }: ChangedFiles, { states: [state], endedAt }: Process): boolean {
-  if (state?.status !== "running" && state?.status !== "idle") return true;
-  const since = state.status === "running" ? state.since : endedAt;
+  if (!isRunning(state) && !isIdle(state)) return true;
+  const since = isRunning(state) ? state.since : endedAt;
   if (at <= since || at - since > MAX_REPORT_DELAY_MS) return at > since;
   // File times lag by a tick of the kernel, but a program also starts later than its fork: it reads what changes in between.
   return changedAt(file) > Date.now() - (monotonicMs() - since);

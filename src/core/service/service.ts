@@ -11,6 +11,7 @@ import { LastLines } from "../log-store/log-pages.ts";
 import type { HeldSockets } from "../os/inherited-sockets.ts";
 import type { Process } from "../supervisor/process.ts";
 import { Supervisor } from "../supervisor/supervisor.ts";
+import { isQuiet, isRunning } from "../supervisor/verdict.ts";
 import { Balancing } from "./balancer/balancing.ts";
 import { SharedSockets } from "./balancer/shared-sockets.ts";
 import { ActiveConfig } from "./config/active-config.ts";
@@ -274,7 +275,7 @@ export class ProcmanService {
   #runningInstances(cluster: string): readonly InstancePort[] {
     return this.config.processes.flatMap((spec) => {
       const [state] = spec.cluster?.id === cluster ? this.supervisor.statesOf(spec.id) : [];
-      return state?.status === "running" ? [{ spec, pid: state.pid }] : [];
+      return isRunning(state) ? [{ spec, pid: state.pid }] : [];
     });
   }
 
@@ -298,7 +299,7 @@ export class ProcmanService {
       publish: (transition) => {
         const spec = this.spec(transition.slot);
         bus.transitions.publish({ id: spec.id, spec, transition, line: messageFor(transition, stats.messageContext(spec.id)) });
-        if (transition.to.status === "idle" || transition.to.status === "waiting") this.#shutdown.checkExitWith();
+        if (isQuiet(transition.to)) this.#shutdown.checkExitWith();
       },
       notice: (id, notice) => bus.events.publish({ id, event: notice, line: messageForEvent(notice), endReason: endReasonOf(notice) }),
       removed: (id) => {

@@ -1,7 +1,8 @@
 /** What the supervisor needs to know about a process, and what a changed definition means for it. */
 import type { Policy } from "./restart-policy.ts";
-import type { RunOutcome, SlotState } from "./states.ts";
+import type { SlotState } from "./states.ts";
 import type { Schedules } from "./timetable.ts";
+import { hasCurrentRun, hasFailed, isUnderWay, wasNeverStarted } from "./verdict.ts";
 
 export const CONDITIONS = ["started", "ready", "finished", "completed"] as const;
 
@@ -84,25 +85,7 @@ export function effectOf(
   const mayStart = definition.autostart && !blocked && !disabled;
   if (restart && states.some(isUnderWay)) return blocked ? "blocked" : "restarts";
   // The change may have fixed the cause of the failure.
-  if (restart && mayStart && states[0]?.status === "idle" && isFailure(states[0].outcome)) return "starts";
-  if (mayStart && !before.autostart && states.every(isFresh)) return "starts";
-  return states.some(hasRun) ? "runs on" : "none";
-}
-
-/** Whether a run exists or was requested. */
-export function hasRun({ status }: SlotState): boolean {
-  return status === "starting" || status === "running" || status === "stopping";
-}
-
-/** True if the process is running and not being stopped, or waiting for a restart. */
-export function isUnderWay({ status }: SlotState): boolean {
-  return status === "starting" || status === "running" || status === "backoff";
-}
-
-function isFresh(state: SlotState): boolean {
-  return state.status === "idle" && state.outcome.kind === "never-started";
-}
-
-function isFailure({ kind }: RunOutcome): boolean {
-  return kind === "failed" || kind === "exhausted";
+  if (restart && mayStart && hasFailed(states[0])) return "starts";
+  if (mayStart && !before.autostart && states.every(wasNeverStarted)) return "starts";
+  return states.some(hasCurrentRun) ? "runs on" : "none";
 }

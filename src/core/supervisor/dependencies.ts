@@ -2,6 +2,19 @@
 import { type Dependency, isAboutEnd, type ProcessDefinition } from "./definition.ts";
 import type { Process } from "./process.ts";
 import type { SlotState } from "./states.ts";
+import {
+  hasCompleted,
+  hasFailed,
+  hasFinished,
+  isBeingStopped,
+  isComing,
+  isDown,
+  isReady,
+  isRunning,
+  isUnready,
+  isWaiting,
+  waitsForDependents,
+} from "./verdict.ts";
 
 type FindProcess = (id: string) => Process | undefined;
 
@@ -16,22 +29,9 @@ function unmet({ dependsOn = [] }: ProcessDefinition, find: FindProcess): readon
 function isMet({ condition, members }: Dependency, find: FindProcess): boolean {
   if (condition === "finished") return members.every((id) => hasFinished(find(id)?.states[0]));
   if (condition === "completed") return members.every((id) => hasCompleted(find(id)?.states[0]));
-  const isUp = (state: SlotState): boolean => state.status === "running" && (condition === "started" || state.ready);
+  const isUp = condition === "started" ? isRunning : isReady;
   // A job that has done its work was started, too.
   return members.some((id) => find(id)?.states.some((state) => isUp(state) || (condition === "started" && hasFinished(state))));
-}
-
-function hasFinished(state: SlotState | undefined): boolean {
-  return state?.status === "idle" && state.outcome.kind === "finished";
-}
-
-/** Its last run has ended by itself, and nothing restarts it. A run that couldn't be started hasn't ended. */
-function hasCompleted(state: SlotState | undefined): boolean {
-  if (state?.status !== "idle") return false;
-  const { outcome } = state;
-  return (
-    outcome.kind === "finished" || ((outcome.kind === "failed" || outcome.kind === "exhausted") && outcome.ending.kind !== "unstartable")
-  );
 }
 
 export class Dependencies {
@@ -74,7 +74,7 @@ export class Dependencies {
       }
     return [...needed].flatMap((id) => {
       const process = this.#find(id);
-      return process?.states.every(({ status }) => status === "idle" || status === "backoff") ? [process] : [];
+      return process?.states.every(isDown) ? [process] : [];
     });
   }
 
@@ -95,7 +95,6 @@ export class Dependencies {
   ): Obstacle | undefined {
     if (known.has(id)) return known.get(id);
     known.set(id, undefined);
-    const isWaiting = this.#find(id)?.states.some(({ status }) => status === "waiting") ?? false;
     const through = ({ id: dependency, condition, members }: Dependency): Obstacle | undefined => {
       const out = members.filter((member) => isOut(this.#find(member)));
       const obstacles = new Map(members.map((member) => [member, this.#obstacleOf(member, isOut, known)]));
@@ -105,7 +104,7 @@ export class Dependencies {
       const further = [...obstacles.values()].find((obstacle) => obstacle !== undefined);
       return further === undefined ? undefined : { path: [dependency, ...further.path], members: further.members };
     };
-    if (isWaiting)
+    if (this.#find(id)?.states.some(isWaiting))
       known.set(
         id,
         this.unmetBy(id)
@@ -130,9 +129,8 @@ export class Dependencies {
   #isComing(id: string, visited: Set<string>): boolean {
     const states = this.#find(id)?.states ?? [];
     if (states.some(isComing) || this.willFollow(id, visited)) return true;
-    const isUnready = (state: SlotState): boolean => state.status === "running" && !state.ready;
     const canCome = (member: string): boolean => (this.#find(member)?.states.some(isUnready) ?? false) || this.#isComing(member, visited);
-    return states.some(({ status }) => status === "waiting") && this.unmetBy(id).every(({ members }) => members.some(canCome));
+    return states.some(isWaiting) && this.unmetBy(id).every(({ members }) => members.some(canCome));
   }
 
   /** Processes that depend on this one and are being stopped: they must exit first. */
@@ -188,7 +186,7 @@ export class Dependencies {
     const process = this.#find(id);
     if (process === undefined) return;
     const { states } = process;
-    if (states.some(({ status }) => status === "waiting") && this.unmetBy(id).length === 0) process.resume("dependencies-ready");
+    if (states.some(isWaiting) && this.unmetBy(id).length === 0) process.resume("dependencies-ready");
     if (states.some(waitsForDependents) && this.runningDependents(id).length === 0) process.resume("dependents-gone");
     const isDue = (dependency: Dependency): boolean => this.#isRenewed(process, dependency) && isMet(dependency, this.#find);
     const renewed = this.#definitions.get(id)?.dependsOn?.find(isDue);
@@ -200,13 +198,14 @@ export class Dependencies {
     const since = process.followsSince(id);
     if (!restart || since === undefined) return false;
     const states = members.flatMap((member) => this.#find(member)?.states ?? []);
+    // Dependents of a cluster wait until all its instances are back.
     return areYounger(states, since) && !states.some(isComing);
   }
 }
 
 /** Whether there are runs, and all of them began later. */
 export function areYounger(states: readonly SlotState[], since: number): boolean {
-  const starts = states.flatMap((state) => (state.status === "running" ? state.since : []));
+  const starts = states.filter(isRunning).map(({ since }) => since);
   return starts.length > 0 && Math.min(...starts) > since;
 }
 
@@ -218,24 +217,7 @@ function hasFailedForGood(process: Process | undefined): boolean {
 /** It doesn't run, and neither policy nor schedule starts it. */
 function isAtRest(process: Process | undefined): boolean {
   if (process === undefined) return false;
-  return process.states.every(({ status }) => status === "idle") && process.next("start") === undefined;
-}
-
-function hasFailed(state: SlotState): boolean {
-  return state.status === "idle" && (state.outcome.kind === "failed" || state.outcome.kind === "exhausted");
-}
-
-function isBeingStopped(state: SlotState): boolean {
-  return state.status === "stopping" && state.next === "idle";
-}
-
-/** It will run in a moment; dependents of a cluster wait until all its instances are back. */
-function isComing(state: SlotState): boolean {
-  return state.status === "starting" || (state.status === "stopping" && state.next === "start");
-}
-
-function waitsForDependents(state: SlotState): boolean {
-  return state.status === "stopping" && state.phase === "waiting-dependents";
+  return process.isIdle && process.next("start") === undefined;
 }
 
 type FindDependencies = (id: string) => { readonly dependsOn?: readonly Dependency[] | undefined } | undefined;

@@ -1,6 +1,6 @@
 /** A process of the configuration: its slots, block and schedules. */
 import { GIVES_WAY, ProcmanError } from "../base/errors.ts";
-import { type Change, effectOf, followedIn, hasRun, isUnderWay, type ProcessDefinition, schedulesOf } from "./definition.ts";
+import { type Change, effectOf, followedIn, type ProcessDefinition, schedulesOf } from "./definition.ts";
 import { effectOn, type FileChange, type FileEffect } from "./file-change.ts";
 import { missedSchedules } from "./missed-runs.ts";
 import type { ProcessPorts } from "./process-ports.ts";
@@ -8,6 +8,7 @@ import { Slot, type Transition } from "./slot.ts";
 import { type MissedSchedule, type ProcessSnapshot, snapshotOf } from "./snapshot.ts";
 import { initial, type Report, type ScheduledAction, type SlotState, type StopCause } from "./states.ts";
 import { type EarlierTimetable, isSame, Timetable } from "./timetable.ts";
+import { hasCurrentRun, isDown, isIdle, isInBackoff, isRunning, isStopping, isUnderWay, isWaiting } from "./verdict.ts";
 
 export class Process {
   #definition: ProcessDefinition;
@@ -71,19 +72,19 @@ export class Process {
 
   /** Runs that were requested and have not ended. */
   get runs(): readonly { readonly slot: string; readonly run: number; readonly state: SlotState }[] {
-    return this.#slots.filter(({ state }) => hasRun(state)).map(({ id, state }) => ({ slot: id, run: state.run, state }));
+    return this.#slots.filter(({ state }) => hasCurrentRun(state)).map(({ id, state }) => ({ slot: id, run: state.run, state }));
   }
 
   /** How long its youngest run has been running; Infinity: none runs. Milliseconds. */
   get uptimeMs(): number {
     const now = this.#ports.clock.now();
-    return Math.min(...this.states.flatMap((state) => (state.status === "running" ? [now - state.since] : [])));
+    return Math.min(...this.states.filter(isRunning).map(({ since }) => now - since));
   }
 
   /** A run of the dependency `id` that began later than this restarts the process. Monotonic milliseconds; undefined: it has no run. */
   followsSince(id: string): number | undefined {
     const [state] = this.states;
-    return state?.status === "running" ? Math.max(state.since, this.#declared.get(id) ?? state.since) : undefined;
+    return isRunning(state) ? Math.max(state.since, this.#declared.get(id) ?? state.since) : undefined;
   }
 
   /** The next scheduled time; milliseconds since 1970. None for the start of a blocked or disabled process. */
@@ -100,7 +101,7 @@ export class Process {
   /** @throws ProcmanError `process-blocked`, `process-leaving`, or `process-running` if it is running and `overrun` is off. */
   start(): void {
     this.#admit("start");
-    const what = this.states.some(({ status }) => status === "waiting") ? "waits" : "is running";
+    const what = this.states.some(isWaiting) ? "waits" : "is running";
     if (!this.#begin()) throw new ProcmanError("process-running", `Cannot start "${this.id}": it ${what} already`);
   }
 
@@ -171,8 +172,8 @@ export class Process {
     this.#blocked = true;
     for (const slot of this.#slots) {
       slot.rearm();
-      if (slot.state.status === "waiting" || slot.state.status === "backoff") this.#held.add(slot.id);
-      slot.post(slot.state.status === "waiting" ? { type: "stop", next: "idle", cause: "operator" } : { type: "cancel-restart" });
+      if (isWaiting(slot.state) || isInBackoff(slot.state)) this.#held.add(slot.id);
+      slot.post(isWaiting(slot.state) ? { type: "stop", next: "idle", cause: "operator" } : { type: "cancel-restart" });
     }
     this.#ports.notice(this.id, { type: "blocked" });
     this.#remember();
@@ -286,10 +287,9 @@ export class Process {
 
   /** With `overrun`, a free slot or a new one; otherwise the slot in use if its run is over or being stopped. */
   #slotForStart(): Slot | undefined {
-    if (this.#definition.overrun)
-      return this.#slots.find(({ state: { status } }) => status === "idle" || status === "backoff") ?? this.#addSlot(this.#freeName());
+    if (this.#definition.overrun) return this.#slots.find(({ state }) => isDown(state)) ?? this.#addSlot(this.#freeName());
     const used = this.#slots.filter(({ isFree }) => !isFree);
-    if (used.some(({ state: { status } }) => status !== "stopping" && status !== "backoff")) return undefined;
+    if (used.some(({ state }) => !isStopping(state) && !isInBackoff(state))) return undefined;
     return used[0] ?? this.#slots[0];
   }
 
@@ -354,7 +354,7 @@ export class Process {
   }
 
   #publish(transition: Transition): void {
-    if (transition.to.status === "idle") this.#endedAt = this.#ports.clock.now();
+    if (isIdle(transition.to)) this.#endedAt = this.#ports.clock.now();
     if (this.#blocked) this.#holdRestart(transition);
     this.#remember();
     this.#ports.publish(transition);
@@ -362,7 +362,7 @@ export class Process {
 
   /** A run that ended by itself while the process was blocked: without the block its policy would have decided. */
   #holdRestart({ slot, to }: Transition): void {
-    if (to.status === "idle" && (to.outcome.kind === "failed" || to.outcome.kind === "finished")) this.#held.add(slot);
+    if (isIdle(to) && (to.outcome.kind === "failed" || to.outcome.kind === "finished")) this.#held.add(slot);
   }
 
   #remember(): void {
@@ -382,5 +382,5 @@ function slotNumber({ id }: Slot): number {
 
 /** It is in a back-off that began because it was not healthy or not ready. */
 function isOutForHealth(state: SlotState): boolean {
-  return state.status === "backoff" && (state.fault === "unhealthy" || state.fault === "unready");
+  return isInBackoff(state) && (state.fault === "unhealthy" || state.fault === "unready");
 }

@@ -2,6 +2,7 @@
 import type { Process } from "./process.ts";
 import type { ProcessSnapshot } from "./snapshot.ts";
 import type { SlotState } from "./states.ts";
+import { isHealthy, isRunning, isStarting, isStoppedFor, isUnready, wasStopped } from "./verdict.ts";
 
 /**
  * Why an unhealthy instance is not restarted; undefined: it may be. A restart helps only where the cause is in the instance: while no
@@ -10,8 +11,8 @@ import type { SlotState } from "./states.ts";
 export function healthHold(others: readonly Process[]): string | undefined {
   const active = others.filter(({ isIdle }) => !isIdle);
   if (active.length === 0) return undefined;
-  if (!active.some(isHealthy)) return "no other instance is healthy";
-  const coming = active.find(({ states }) => states.some(isComing));
+  if (!active.some(hasHealthyRun)) return "no other instance is healthy";
+  const coming = active.find(({ states }) => states.some(isUnproven));
   return coming === undefined ? undefined : `${coming.id} is being restarted`;
 }
 
@@ -19,7 +20,7 @@ export function healthHold(others: readonly Process[]): string | undefined {
 export function inheritedFrom(others: readonly Process[]): "blocked" | "disabled" | "stopped" | undefined {
   if (others.length === 0) return undefined;
   if (others.every(({ isBlocked }) => isBlocked)) return "blocked";
-  if (others.every(wasStopped)) return "stopped";
+  if (others.every(isStopped)) return "stopped";
   return others.every(({ isDisabled }) => isDisabled) ? "disabled" : undefined;
 }
 
@@ -27,24 +28,24 @@ export function inheritedFrom(others: readonly Process[]): "blocked" | "disabled
 export function inheritedSnapshot(id: string, others: readonly Process[]): ProcessSnapshot | undefined {
   if (others.length === 0) return undefined;
   const stopped: SlotState = { status: "idle", run: 0, restarts: 0, outcome: { kind: "stopped" } };
-  return { blocked: others.every(({ isBlocked }) => isBlocked), slots: others.every(wasStopped) ? { [id]: stopped } : {} };
+  return { blocked: others.every(({ isBlocked }) => isBlocked), slots: others.every(isStopped) ? { [id]: stopped } : {} };
 }
 
 /** Whether an unhealthy instance still gets connections: as all others are unhealthy, too. */
 export function isAllUnhealthy(others: readonly Process[]): boolean {
-  return others.some(({ isIdle }) => !isIdle) && !others.some(isHealthy);
+  return others.some(({ isIdle }) => !isIdle) && !others.some(hasHealthyRun);
 }
 
-export function wasStopped({ states }: Process): boolean {
-  return states.every((state) => state.status === "idle" && state.outcome.kind === "stopped");
+export function isStopped({ states }: Process): boolean {
+  return states.every(wasStopped);
 }
 
-function isHealthy({ states }: Process): boolean {
-  return states.some((state) => state.status === "running" && state.ready && state.healthy === true);
+function hasHealthyRun({ states }: Process): boolean {
+  return states.some(isHealthy);
 }
 
 /** It is being restarted for its health, or its new run has not passed a check yet. */
-function isComing(state: SlotState): boolean {
-  if (state.status === "stopping") return state.cause === "unhealthy";
-  return state.status === "starting" || (state.status === "running" && (!state.ready || state.healthy === undefined));
+function isUnproven(state: SlotState): boolean {
+  if (isStarting(state) || isUnready(state) || isStoppedFor(state, "unhealthy")) return true;
+  return isRunning(state) && state.healthy === undefined;
 }

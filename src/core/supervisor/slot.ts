@@ -13,6 +13,7 @@ import {
   type TimerName,
 } from "./states.ts";
 import { timers } from "./timers.ts";
+import { hasCurrentRun, hasLeader, isIdle, isRunning, isStarting, isStopping, isSweeping, isUnready, runsAfterStop } from "./verdict.ts";
 
 export type Transition = { readonly slot: string; readonly from: SlotState; readonly to: SlotState; readonly input: MachineInput };
 
@@ -55,7 +56,7 @@ export class Slot {
   }
 
   get isFree(): boolean {
-    return this.#state.status === "idle";
+    return isIdle(this.#state);
   }
 
   /** The highest number that a run of the slot has, or may have. */
@@ -65,12 +66,12 @@ export class Slot {
 
   /** Whether the policy no longer has a readiness probe. */
   get #isReadyByPolicy(): boolean {
-    return this.#state.status === "running" && !this.#state.ready && this.#ports.policy().readyMs === undefined;
+    return isUnready(this.#state) && this.#ports.policy().readyMs === undefined;
   }
 
   get #restartOrderDue(): number {
     const state = this.#state;
-    if (state.status !== "running" || this.#restartOrder !== undefined || !this.#ports.isAlone(this)) return Number.POSITIVE_INFINITY;
+    if (!isRunning(state) || this.#restartOrder !== undefined || !this.#ports.isAlone(this)) return Number.POSITIVE_INFINITY;
     return restartsAtOnceFrom(state, this.#ports.policy());
   }
 
@@ -111,7 +112,7 @@ export class Slot {
     if (input.type === "ended") {
       this.#restartOrder = undefined;
       this.#wasOrdered = false;
-    } else if (to.status !== "running") this.#cancelRestartOrder();
+    } else if (!isRunning(to)) this.#cancelRestartOrder();
     for (const effect of effects) this.#carryOut(effect);
     this.#arm();
     this.#ports.publish({ slot: this.id, from, to, input });
@@ -171,13 +172,13 @@ export class Slot {
   /** Continues from the state of a previous service: arms its deadlines again and repeats an unfinished sweep or hook. */
   #resume(): void {
     const state = this.#state;
-    if (state.status === "idle" || state.status === "waiting" || state.status === "backoff" || this.#resumeHook()) return this.#arm();
+    if (!hasCurrentRun(state) || this.#resumeHook()) return this.#arm();
     const { spawner } = this.#ports;
-    const swept = state.status === "stopping" && "ending" in state;
-    spawner.adopt(this.id, state.run, swept ? "ended" : "pid" in state ? "alive" : "asked", this.#reports(state.run));
-    if (swept) spawner.sweep(this.id, state.run, state.pid, state.phase === "cleanup" ? "SIGTERM" : "SIGKILL");
+    const isSwept = isSweeping(state);
+    spawner.adopt(this.id, state.run, isSwept ? "ended" : hasLeader(state) ? "alive" : "asked", this.#reports(state.run));
+    if (isSwept) spawner.sweep(this.id, state.run, state.pid, state.phase === "cleanup" ? "SIGTERM" : "SIGKILL");
     // The keeper may have died after recording this and before sending the signal; no deadline would repeat it.
-    else if (state.status === "stopping" && state.phase === "kill") spawner.signal(this.id, state.run, "SIGKILL");
+    else if (isStopping(state) && state.phase === "kill") spawner.signal(this.id, state.run, "SIGKILL");
     this.#arm();
   }
 
@@ -186,11 +187,11 @@ export class Slot {
     const [state, { spawner }] = [this.#state, this.#ports];
     const on = this.#reports(state.run);
     if ("hookSince" in state && state.hookSince !== undefined) {
-      if (state.status === "starting") spawner.runHook(this.id, state.run, { hook: "beforeStart", isRepeated: true }, on);
+      if (isStarting(state)) spawner.runHook(this.id, state.run, { hook: "beforeStart", isRepeated: true }, on);
       else spawner.endHook(this.id, state.run, on);
       return true;
     }
-    if (state.status !== "stopping" || state.phase !== "after-stop") return false;
+    if (!runsAfterStop(state)) return false;
     spawner.runHook(this.id, state.run, { hook: "afterStop", ending: state.ending, isRepeated: true }, on);
     return true;
   }

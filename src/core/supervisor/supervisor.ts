@@ -4,10 +4,11 @@ import type { Change, Dependency, ProcessDefinition } from "./definition.ts";
 import { Dependencies, inStartOrder, type Obstacle } from "./dependencies.ts";
 import { Process } from "./process.ts";
 import type { ProcessPorts } from "./process-ports.ts";
-import { healthHold, inheritedSnapshot, isAllUnhealthy, wasStopped } from "./siblings.ts";
+import { healthHold, inheritedSnapshot, isAllUnhealthy, isStopped } from "./siblings.ts";
 import type { Transition } from "./slot.ts";
 import type { ProcessSnapshot } from "./snapshot.ts";
 import type { SlotState } from "./states.ts";
+import { isIdle, isRunning, isUnhealthy } from "./verdict.ts";
 
 export type SupervisorPorts = Omit<ProcessPorts, "hasRunningDependents" | "healthHold"> & {
   /** A removed process has exited and was forgotten. */
@@ -43,7 +44,7 @@ export class Supervisor {
         const id = transition.slot.split(":", 1)[0] as string;
         this.#dependencies.touch(id);
         if (isHealthyAgain(transition)) for (const other of this.#siblings(id)) other.endHealthBackoff();
-        if (transition.to.status === "idle") this.#onIdle(id);
+        if (isIdle(transition.to)) this.#onIdle(id);
       },
     };
   }
@@ -90,8 +91,8 @@ export class Supervisor {
     for (const { id, autostart } of fresh) {
       const process = this.#processes.get(id);
       const siblings = others.get(id) ?? [];
-      const isStopped = siblings.length > 0 && siblings.every(wasStopped);
-      if (autostart && process?.isDisabled === false && !isStopped) process.startIfAllowed();
+      const areStopped = siblings.length > 0 && siblings.every(isStopped);
+      if (autostart && process?.isDisabled === false && !areStopped) process.startIfAllowed();
     }
     this.#dependencies.reevaluate();
   }
@@ -238,5 +239,5 @@ export class Supervisor {
 }
 
 function isHealthyAgain({ from, to }: Transition): boolean {
-  return from.status === "running" && from.healthy === false && to.status === "running" && to.healthy === true;
+  return isUnhealthy(from) && isRunning(to) && to.healthy === true;
 }

@@ -10,6 +10,7 @@ import { allListeners } from "../../os/listening-ports.ts";
 import type { Spawner } from "../../supervisor/ports.ts";
 import type { SlotState } from "../../supervisor/states.ts";
 import type { Supervisor } from "../../supervisor/supervisor.ts";
+import { hasLeader, isBeingStopped, isIdle, isRunning, waitsForDependents } from "../../supervisor/verdict.ts";
 import type { ActiveConfig } from "../config/active-config.ts";
 import type { KeeperChannel } from "../keeper-channel.ts";
 import type { NoteStore } from "../recovery/notes.ts";
@@ -181,7 +182,7 @@ export class Balancing implements Subsystem {
   accepts(id: string): boolean {
     const { front, share } = this.#config.configured(id) ?? {};
     const [state] = this.#supervisor.statesOf(id);
-    if (share !== undefined) return state?.status === "running" && this.#unreachable.hasAccepted(id, state.pid);
+    if (share !== undefined) return isRunning(state) && this.#unreachable.hasAccepted(id, state.pid);
     if (front === undefined) return true;
     const report = this.#reports.get(front.id);
     return report?.backends.find((backend) => backend.id === id)?.accepting === true && this.#portConflicts.of(id) === undefined;
@@ -288,14 +289,14 @@ export class Balancing implements Subsystem {
     const states = this.#supervisor.statesOf(id);
     if (states.some((state) => this.#isServing(id, state))) return "up";
     // An instance that is not ready or not healthy keeps its connections.
-    return states.some((state) => "pid" in state && !("ending" in state)) ? "draining" : "down";
+    return states.some(hasLeader) ? "draining" : "down";
   }
 
   /** Whether it may get connections. While no other instance is healthy, an unhealthy one may. */
   #isServing(id: string, state: SlotState): boolean {
     // It waits for its dependents to end; they may still need it.
-    if (state.status === "stopping") return state.phase === "waiting-dependents";
-    return state.status === "running" && state.ready && (state.healthy !== false || this.#supervisor.areOthersUnhealthy(id));
+    if (waitsForDependents(state)) return true;
+    return isRunning(state) && state.ready && (state.healthy !== false || this.#supervisor.areOthersUnhealthy(id));
   }
 
   /** An instance whose port another program has gets no connections. */
@@ -316,7 +317,7 @@ export class Balancing implements Subsystem {
 
   #instancePort(id: string): InstancePort | undefined {
     const [state] = this.#supervisor.statesOf(id);
-    return state?.status === "running" ? { spec: this.#config.spec(id), pid: state.pid } : undefined;
+    return isRunning(state) ? { spec: this.#config.spec(id), pid: state.pid } : undefined;
   }
 
   #onReport(reports: readonly FrontReport[]): void {
@@ -343,7 +344,7 @@ export class Balancing implements Subsystem {
   #sharing(): readonly UnreachableInstance[] {
     return this.#specs.flatMap(({ id, share }) => {
       const [state] = share === undefined || this.#isClosed ? [] : this.#supervisor.statesOf(id);
-      if (share === undefined || state?.status !== "running" || !this.#isServing(id, state)) return [];
+      if (share === undefined || !isRunning(state) || !this.#isServing(id, state)) return [];
       const { pid } = state;
       const accepts = (): boolean | undefined => process.platform !== "linux" || waitsForConnections(pid, share.port);
       return [{ id, pid, port: share.port, shared: { address: addressText(share), accepts } }];
@@ -375,8 +376,7 @@ export class Balancing implements Subsystem {
   #findUnreachable(): readonly UnreachableInstance[] {
     return this.#specs.flatMap(({ id, front, cluster }) => {
       const [state] = front === undefined || this.#isClosed ? [] : this.#supervisor.statesOf(id);
-      if (state?.status !== "running" || !this.#isServing(id, state) || this.accepts(id) || this.#portConflicts.of(id) !== undefined)
-        return [];
+      if (!isRunning(state) || !this.#isServing(id, state) || this.accepts(id) || this.#portConflicts.of(id) !== undefined) return [];
       return [{ id, pid: state.pid, port: cluster?.port ?? 0 }];
     });
   }
@@ -384,8 +384,5 @@ export class Balancing implements Subsystem {
 
 /** It runs, or is about to: then clients may wait for it. */
 function isExpected(states: readonly SlotState[]): boolean {
-  return states.some((state) => {
-    if (state.status !== "stopping") return state.status !== "idle";
-    return state.next !== "idle" || state.phase === "waiting-dependents";
-  });
+  return states.some((state) => !isIdle(state) && (!isBeingStopped(state) || waitsForDependents(state)));
 }

@@ -4,6 +4,7 @@ import type { Config, ProcessSpec } from "../../config/spec.ts";
 import type { Listening } from "../../ipc/keeper-protocol.ts";
 import { addressOf, type InheritedSockets } from "../../os/inherited-sockets.ts";
 import type { Process } from "../../supervisor/process.ts";
+import { isIdle, isRunning } from "../../supervisor/verdict.ts";
 import type { KeeperChannel } from "../keeper-channel.ts";
 import { type LogLine, warn } from "../reporting/lifecycle-messages.ts";
 import type { ProcessBus } from "../reporting/process-bus.ts";
@@ -105,14 +106,14 @@ export class SharedSockets implements Subsystem {
 
   #isRunning(id: string): boolean {
     const process = this.#ports.processes().find((each) => each.id === id);
-    return process?.states.some(({ status }) => status === "running") === true;
+    return process?.states.some(isRunning) === true;
   }
 
   get #wanted(): readonly Listening[] {
     const active = new Set(
       this.#ports
         .processes()
-        .filter(({ states }) => states.some(({ status }) => status !== "idle"))
+        .filter(({ states }) => !states.every(isIdle))
         .map(({ id }) => id),
     );
     const wanted = this.#ports.config().processes.flatMap(({ id, share }) => (share !== undefined && active.has(id) ? [share] : []));

@@ -4,6 +4,7 @@ import type { ProcessSpec } from "../../config/spec.ts";
 import type { Action, ActOptions, Caller } from "../../contract/control.ts";
 import type { Process } from "../../supervisor/process.ts";
 import type { Supervisor } from "../../supervisor/supervisor.ts";
+import { isWaiting } from "../../supervisor/verdict.ts";
 import type { Operations } from "./operations.ts";
 import type { RollingRestarts } from "./rolling-restart.ts";
 import { rolloutOrder } from "./rollout-order.ts";
@@ -99,7 +100,7 @@ export class Actions {
     try {
       return applyAction(processes, id, action);
     } catch (error) {
-      const waiting = processes.find((process) => process.id === id && process.states.some(({ status }) => status === "waiting"));
+      const waiting = processes.find((process) => process.id === id && process.states.some(isWaiting));
       if (!(error instanceof ProcmanError) || error.code !== "process-running" || waiting === undefined) throw error;
       throw new ProcmanError(error.code, `Cannot start "${id}": it ${this.#ports.reason(waiting)}`, { cause: error });
     }

@@ -6,6 +6,7 @@ import type { ProcessSpec } from "../../config/spec.ts";
 import { isAboutEnd } from "../../supervisor/definition.ts";
 import type { Process } from "../../supervisor/process.ts";
 import type { ExitInfo, SlotState } from "../../supervisor/states.ts";
+import { hasFinished, isIdle, wasStopped } from "../../supervisor/verdict.ts";
 
 /** Shells report a program ended by a signal as this plus the signal's number. */
 const SIGNAL_EXIT = 128;
@@ -70,17 +71,17 @@ export class ExitWith {
 
   /** Of one process its code as it is; of all, a code that counts as success is 0. */
   get #codeOf(): (state: SlotState) => number {
-    return this.#id === undefined ? (state) => (isFinished(state) ? 0 : exitCodeOfState(state)) : exitCodeOfState;
+    return this.#id === undefined ? (state) => (hasFinished(state) ? 0 : exitCodeOfState(state)) : exitCodeOfState;
   }
 }
 
 /** True if it has run, or was stopped before, and its policy doesn't start it again. */
 function isOver({ states }: WatchedProcess): boolean {
-  return states.every(({ status }) => status === "idle") && states.some(hasEnded);
+  return states.every(isIdle) && states.some(hasEnded);
 }
 
 function hasEnded(state: SlotState): boolean {
-  return state.run > 0 || (state.status === "idle" && state.outcome.kind === "stopped");
+  return state.run > 0 || wasStopped(state);
 }
 
 /** Of several: the first code of a run that is not 0. One that never ran counts as 0, one that can't run any more as 1. */
@@ -89,16 +90,8 @@ function exitCodeOf(processes: readonly WatchedProcess[], codeOf: (state: SlotSt
   return states.map(codeOf).find((code) => code !== 0) ?? 0;
 }
 
-function isFinished(state: SlotState): boolean {
-  return state.status === "idle" && state.outcome.kind === "finished";
-}
-
-function isIdle({ status }: SlotState): boolean {
-  return status === "idle";
-}
-
 function exitCodeOfState(state: SlotState): number {
-  if (state.status !== "idle") return EXIT.refused;
+  if (!isIdle(state)) return EXIT.refused;
   return "ending" in state.outcome && state.outcome.ending !== undefined ? exitCodeOfRun(state.outcome.ending) : 0;
 }
 

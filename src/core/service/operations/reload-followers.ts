@@ -6,6 +6,7 @@ import type { Dependency } from "../../supervisor/definition.ts";
 import { areYounger } from "../../supervisor/dependencies.ts";
 import type { Process } from "../../supervisor/process.ts";
 import type { SlotState } from "../../supervisor/states.ts";
+import { isStartingOrRunning } from "../../supervisor/verdict.ts";
 import { definitionOf } from "../spec-registry.ts";
 
 export type FollowerContext = {
@@ -22,7 +23,7 @@ export function withFollowers(changes: readonly PlannedChange[], { live, ordered
   const renewed = new Set(changes.filter(({ action }) => action === "start" || action === "restart").map(({ process }) => process));
   for (const spec of ordered) {
     const [change, process] = [planned.get(spec.id), live.get(spec.id)];
-    if (change === undefined || process === undefined || renewed.has(spec.id) || !isUp(process.states[0])) continue;
+    if (change === undefined || process === undefined || renewed.has(spec.id) || !isStartingOrRunning(process.states[0])) continue;
     const followed = followedBy(spec, process, (id) => (renewed.has(id) ? "renewed" : (live.get(id)?.states ?? [])));
     if (followed === undefined && !pending.includes(spec.id)) continue;
     if (!process.isBlocked) renewed.add(spec.id);
@@ -41,7 +42,7 @@ function followedBy(spec: ProcessSpec, process: Process, statesAfter: StatesAfte
     const before = earlier.get(id);
     const after = members.map(statesAfter);
     const isRenewed = after.includes("renewed");
-    const others = after.flatMap((states) => (states === "renewed" ? [] : states.filter(isUp)));
+    const others = after.flatMap((states) => (states === "renewed" ? [] : states.filter(isStartingOrRunning)));
     // Runs that a dependency had before it was declared don't count.
     const since = before?.restart === true ? process.followsSince(id) : undefined;
     const areOthersYounger = others.length === 0 || (since !== undefined && areYounger(others, since));
@@ -56,8 +57,4 @@ function followUp(change: PlannedChange, followed: string | undefined, isBlocked
   const why = isBlocked ? `is not restarted with ${dependency}, as it is blocked` : `restarts with ${dependency}`;
   const reason = change.action === "none" ? why : `${change.reason}; ${why}`;
   return { ...change, reason, ...(!isBlocked && { action: "restart" }) };
-}
-
-function isUp(state: SlotState | undefined): boolean {
-  return state?.status === "starting" || state?.status === "running";
 }

@@ -2,10 +2,11 @@
 import { type ChangedProcess, changedSettings, diff } from "../../config/diff.ts";
 import type { Config, ProcessSpec } from "../../config/spec.ts";
 import type { PlannedAction, PlannedChange, PlanRecord } from "../../contract/plan.ts";
-import { type ChangeEffect, effectOf, hasRun } from "../../supervisor/definition.ts";
+import { type ChangeEffect, effectOf } from "../../supervisor/definition.ts";
 import { inStartOrder } from "../../supervisor/dependencies.ts";
 import type { Process } from "../../supervisor/process.ts";
 import { inheritedFrom } from "../../supervisor/siblings.ts";
+import { hasCurrentRun } from "../../supervisor/verdict.ts";
 import { fieldsText } from "../reporting/event-messages.ts";
 import { definitionOf } from "../spec-registry.ts";
 import { withFollowers } from "./reload-followers.ts";
@@ -89,7 +90,7 @@ function planChanged(
     disabled: process.isDisabled,
     states: process.states,
   });
-  const note = effect === "blocked" ? "; not restarted, as it is blocked" : process.states.some(hasRun) ? "" : "; it doesn't run";
+  const note = effect === "blocked" ? "; not restarted, as it is blocked" : process.states.some(hasCurrentRun) ? "" : "; it doesn't run";
   return plannedChange(spec.id, ACTIONS[effect], `${fieldsText(change.fields)}${note}`, change.fields);
 }
 

@@ -3,6 +3,7 @@ import type { ProcessSpec } from "../../config/spec.ts";
 import type { Caller } from "../../contract/control.ts";
 import { monotonicMs } from "../../os/clock.ts";
 import type { Process } from "../../supervisor/process.ts";
+import { isStable, isStartingOrRunning } from "../../supervisor/verdict.ts";
 import type { FileChangeBatch, NoteStore, RollingRestartState } from "../recovery/notes.ts";
 import { filesText } from "../reporting/event-messages.ts";
 import { error, info, type LogLine, type MessageContext, warn } from "../reporting/lifecycle-messages.ts";
@@ -11,7 +12,7 @@ import type { Subsystem } from "../subsystem.ts";
 import type { Operation, Operations } from "./operations.ts";
 import { type ClusterRestarts, isProcessUnderWay, precedingRestarts } from "./rollout-order.ts";
 import type { StartSource } from "./start-verdict.ts";
-import { type Instances, isStable, isStartingOrRunning, waitUntilServing, whenAborted } from "./wait.ts";
+import { type Instances, waitUntilServing, whenAborted } from "./wait.ts";
 
 /** An instance counts as up after it has served for this time, unless it has a `minUptimeMs`. Milliseconds. */
 const DEFAULT_STEADY_MS = 1_000;
@@ -128,8 +129,8 @@ export class RollingRestarts implements Subsystem {
     const free = affected.filter(({ isBlocked }) => !isBlocked);
     for (const process of affected) if (process.isBlocked) process.onFileChange(change);
     if (free.length === 0 || !shouldRun()) return;
-    const down = free.filter((process) => !isStartingOrRunning(process));
-    const pending = free.filter(isStartingOrRunning).toSorted((one, other) => Number(isStable(one)) - Number(isStable(other)));
+    const down = free.filter(({ states }) => !isStartingOrRunning(states[0]));
+    const pending = free.filter(({ states }) => isStartingOrRunning(states[0])).toSorted(unstableFirst);
     const first = down.length > 0 ? down : pending.splice(0, 1);
     for (const process of first) process.onFileChange(change);
     this.#start({ unit, current: first.map(({ id }) => id), pending: pending.map(({ id }) => id), change });
@@ -286,4 +287,8 @@ function failureMessage({ unit, pending, change }: RollingRestartState, id: stri
   const rest = pending.length === 0 ? "" : `; ${pending.join(", ")} ${pending.length === 1 ? "keeps" : "keep"} running as before`;
   const remedy = change === undefined ? "" : `; with the next change "${id}" is tried first`;
   return `Cannot restart "${unit}" any further: "${id}" did not come up: it ${reason}${rest}${remedy}`;
+}
+
+function unstableFirst({ states: [one] }: Process, { states: [other] }: Process): number {
+  return Number(isStable(one)) - Number(isStable(other));
 }

@@ -1,8 +1,8 @@
 /** The order of restarts: a process that depends on a cluster with `restart: true` is restarted after it, and only once. */
 import type { ProcessSpec } from "../../config/spec.ts";
-import { isUnderWay } from "../../supervisor/definition.ts";
 import type { Process } from "../../supervisor/process.ts";
 import type { Supervisor } from "../../supervisor/supervisor.ts";
+import { isUnderWay } from "../../supervisor/verdict.ts";
 
 type RolloutContext = { readonly supervisor: Supervisor; readonly spec: (id: string) => ProcessSpec };
 

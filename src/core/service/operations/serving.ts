@@ -2,6 +2,7 @@
 import { hasCommonPort } from "../../config/instances.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { Process } from "../../supervisor/process.ts";
+import { hasFinished, isRunning } from "../../supervisor/verdict.ts";
 
 /** `watch` calls after each change, until the returned function is called. */
 export type ChangeSource = { readonly watch: (call: () => void) => () => void };
@@ -40,7 +41,7 @@ export class ServingTime {
 
   /** The number of its run, if that serves. An instance does when its first health check has succeeded, and it gets connections. */
   #runServing({ id, states: [state] }: Process): number | undefined {
-    if (state?.status !== "running" || !state.ready) return undefined;
+    if (!isRunning(state) || !state.ready) return undefined;
     const { cluster, health } = this.#ports.spec(id);
     if (cluster === undefined) return state.run;
     const isWell = health === undefined || state.healthy === true;
@@ -50,5 +51,5 @@ export class ServingTime {
 
 /** Whether it has ended by itself, as a job does that is done, although clients reach it by a common port. */
 export function hasLeftClients({ states }: Process, spec: ProcessSpec): boolean {
-  return hasCommonPort(spec) && states.some((state) => state.status === "idle" && state.outcome.kind === "finished");
+  return hasCommonPort(spec) && states.some(hasFinished);
 }

@@ -3,6 +3,7 @@ import type { Incident } from "../../contract/records.ts";
 import type { Process } from "../../supervisor/process.ts";
 import { minUptimeOf } from "../../supervisor/restart-policy.ts";
 import type { SlotState } from "../../supervisor/states.ts";
+import { hasFinished, isIdle, isInBackoff, isReady, isRunning, isStopping, isUnhealthy } from "../../supervisor/verdict.ts";
 import { hasLeftClients, type ServingPorts, ServingTime } from "./serving.ts";
 
 /** A start that fails for lack of a socket or of processes is repeated for this time. Milliseconds. */
@@ -33,16 +34,18 @@ export class StartWatch {
     this.#process = process;
     this.#source = source;
     this.#serving = new ServingTime(source);
-    this.#run = Math.max(0, ...process.states.map(({ status, run }) => (status === "running" ? run : 0)));
-    this.#restarts = Math.max(0, ...process.states.map(({ status, restarts }) => (status === "running" ? restarts : 0)));
+    const running = process.states.filter(isRunning);
+    this.#run = Math.max(0, ...running.map(({ run }) => run));
+    this.#restarts = Math.max(0, ...running.map(({ restarts }) => restarts));
   }
 
   verdict(): StartVerdict {
-    const { states, isIdle, id } = this.#process;
+    const { states, id } = this.#process;
     if (this.#mayStartYet()) return "pending";
     if (states.some((state) => this.#hasFailed(state)) || hasLeftClients(this.#process, this.#source.spec(id))) return "failed";
-    if (isIdle) return states.some(isFinished) ? "up" : "failed";
-    if (!states.some(({ status }) => status === "running") || !states.every(isSettled)) return "pending";
+    // A short job may have finished already.
+    if (this.#process.isIdle) return states.some(hasFinished) ? "up" : "failed";
+    if (!states.some(isRunning) || !states.every((state) => isIdle(state) || isReady(state))) return "pending";
     const restMs = this.#restMs();
     return restMs > 0 ? restMs : "up";
   }
@@ -59,24 +62,14 @@ export class StartWatch {
   #mayStartYet(): boolean {
     if (this.#source.lastEnd(this.#process.id)?.cause !== "unstartable" || performance.now() - this.#since > UNSTARTABLE_MS) return false;
     const [state] = this.#process.states;
-    if (state === undefined || state.status === "idle" || state.status === "stopping") return false;
+    if (state === undefined || isIdle(state) || isStopping(state)) return false;
     this.#restarts = Math.max(this.#restarts, state.restarts);
-    return state.status !== "running";
+    return !isRunning(state);
   }
 
   /** While it is being stopped it has the count of its earlier runs. */
   #hasFailed(state: SlotState): boolean {
-    const { status, restarts, run } = state;
-    if (status === "running" && state.healthy === false && run !== this.#run) return true;
-    return status === "backoff" || (restarts > this.#restarts && status !== "stopping" && status !== "idle");
+    if (isInBackoff(state) || (isUnhealthy(state) && state.run !== this.#run)) return true;
+    return state.restarts > this.#restarts && !isStopping(state) && !isIdle(state);
   }
-}
-
-/** A short job may have finished already. */
-function isFinished(state: SlotState): boolean {
-  return state.status === "idle" && state.outcome.kind === "finished";
-}
-
-function isSettled(state: SlotState): boolean {
-  return state.status === "idle" || (state.status === "running" && state.ready);
 }

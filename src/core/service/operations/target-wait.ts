@@ -4,6 +4,7 @@ import type { Action, ActOptions } from "../../contract/control.ts";
 import type { Process } from "../../supervisor/process.ts";
 import type { SlotState } from "../../supervisor/states.ts";
 import type { Supervisor } from "../../supervisor/supervisor.ts";
+import { isBeingStopped, isIdle, isStartingOrRunning } from "../../supervisor/verdict.ts";
 import { type StartSource, type StartVerdict, StartWatch } from "./start-verdict.ts";
 import { waitUntil, withTimeout } from "./wait.ts";
 
@@ -107,28 +108,29 @@ export async function waitForRestarts(
   if (failures.length > 0) throw together(failures);
 }
 
-function endVerdict({ states, isIdle }: Process, action: Action): StartVerdict {
+function endVerdict(process: Process, action: Action): StartVerdict {
+  const { states } = process;
   if (action === "stop" && states.some(hasLeft)) return "failed";
-  if ((action !== "stop" && action !== "restart") || isIdle) return "up";
+  if ((action !== "stop" && action !== "restart") || process.isIdle) return "up";
   return states.every(isEnding) ? "pending" : "failed";
 }
 
 /** Some of its processes couldn't be ended. */
 function hasLeft(state: SlotState): boolean {
-  if (state.status !== "idle" || !("ending" in state.outcome)) return false;
+  if (!isIdle(state) || !("ending" in state.outcome)) return false;
   const { ending } = state.outcome;
   return ending !== undefined && ending.kind !== "unstartable" && ending.left !== undefined;
 }
 
 /** Stopped, or being stopped without another start after it. */
 function isEnding(state: SlotState): boolean {
-  return state.status === "idle" || (state.status === "stopping" && state.next === "idle");
+  return isIdle(state) || isBeingStopped(state);
 }
 
 function actionFailed(process: Process, { action, reason, lastEnd }: Target): ProcmanError {
   const { id, states } = process;
   // The policy has started it again.
-  const isNextRun = action !== "stop" && states.some(({ status }) => status === "starting" || status === "running");
+  const isNextRun = action !== "stop" && states.some(isStartingOrRunning);
   const why = isNextRun ? `${lastEnd(id)?.reason ?? "ended soon after its start"}; it was restarted` : reason(process);
   return new ProcmanError("process-failed", `Cannot ${action} "${id}": it ${why}`);
 }

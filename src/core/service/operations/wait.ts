@@ -6,6 +6,7 @@ import type { PlannedChange, PlanRecord } from "../../contract/plan.ts";
 import type { Process } from "../../supervisor/process.ts";
 import type { SlotState } from "../../supervisor/states.ts";
 import type { Supervisor } from "../../supervisor/supervisor.ts";
+import { hasFailed, isDown, isIdle, isInBackoff, isReady, isStopping, isUnhealthy, isWaiting } from "../../supervisor/verdict.ts";
 import { type ChangeSource, hasLeftClients, type ServingPorts, ServingTime } from "./serving.ts";
 
 /** Added to the limits for the previous run's end and for readiness. Milliseconds. */
@@ -160,15 +161,6 @@ export async function waitForReload(end: RunningReload, waitSeconds: number, sig
   }
 }
 
-export function isStartingOrRunning({ states: [state] }: Process): boolean {
-  return state?.status === "starting" || state?.status === "running";
-}
-
-/** It is running, ready and was not restarted after a failure. */
-export function isStable({ states: [state] }: Process): boolean {
-  return state?.status === "running" && state.ready && state.restarts === 0;
-}
-
 async function withStartProblem(
   change: PlannedChange,
   { instances, steadyMs, whyNotUp }: RunningReload,
@@ -220,7 +212,7 @@ class AwaitedStart {
   #isLate(process: Process): boolean {
     const waits = waitsForOthers(this.#instances.supervisor, process.id);
     // A start that has waited for others gets the whole limit.
-    const isBegun = this.#hasWaited && process.states[0]?.status !== "waiting";
+    const isBegun = this.#hasWaited && !isWaiting(process.states[0]);
     this.#hasWaited = waits;
     return this.#limit.isOver && !waits && !isBegun && !this.#serving.isServing;
   }
@@ -261,8 +253,8 @@ function processIn(supervisor: Supervisor, id: string): Process | undefined {
 function waitsForOthers(supervisor: Supervisor, id: string): boolean {
   if (supervisor.willFollow(id)) return true;
   const stateOf = (each: string): SlotState | undefined => processIn(supervisor, each)?.states[0];
-  const isComingUp = (each: string): boolean => !["idle", "backoff", undefined].includes(stateOf(each)?.status);
-  return stateOf(id)?.status === "waiting" && supervisor.unmetBy(id).every(({ members }) => members.some(isComingUp));
+  const isComingUp = (each: string): boolean => !isDown(stateOf(each));
+  return isWaiting(stateOf(id)) && supervisor.unmetBy(id).every(({ members }) => members.some(isComingUp));
 }
 
 /** A process that will restart with a dependency isn't up yet. */
@@ -273,11 +265,10 @@ function restartVerdict(supervisor: Supervisor, process: Process): Verdict {
 /** A process that was stopped meanwhile counts as up: it has not failed. */
 function startVerdict({ states: [state] }: Process): Verdict {
   if (state === undefined) return "up";
-  if (state.status === "idle") return state.outcome.kind === "failed" || state.outcome.kind === "exhausted" ? "down" : "up";
+  if (isIdle(state)) return hasFailed(state) ? "down" : "up";
   // The count was 0 at its start: a restart means that it has failed since.
-  if (state.status === "backoff" || (state.restarts > 0 && state.status !== "stopping")) return "down";
+  if (isInBackoff(state) || isUnhealthy(state) || (state.restarts > 0 && !isStopping(state))) return "down";
   // `policy`: it is being stopped because a probe failed.
-  if (state.status === "stopping") return state.next === "policy" ? "down" : "pending";
-  if (state.status !== "running") return "pending";
-  return state.healthy === false ? "down" : state.ready ? "up" : "pending";
+  if (isStopping(state)) return state.next === "policy" ? "down" : "pending";
+  return isReady(state) ? "up" : "pending";
 }

@@ -5,6 +5,7 @@
 import type { Config } from "../../config/spec.ts";
 import type { ProcessSnapshot } from "../../supervisor/snapshot.ts";
 import type { SlotState } from "../../supervisor/states.ts";
+import { isIdle, isStopping } from "../../supervisor/verdict.ts";
 import type { ServiceLog } from "../reporting/service-log.ts";
 import { definitionOf } from "../spec-registry.ts";
 import type { LastingState } from "./lasting-state.ts";
@@ -35,6 +36,6 @@ export function afterCutOffEnd(
 }
 
 function next(state: SlotState, starts: boolean): SlotState {
-  if (state.status === "stopping") return { ...state, next: starts ? "start" : "idle" };
-  return state.status === "idle" && starts ? { status: "waiting", run: state.run, restarts: 0 } : state;
+  if (isStopping(state)) return { ...state, next: starts ? "start" : "idle" };
+  return isIdle(state) && starts ? { status: "waiting", run: state.run, restarts: 0 } : state;
 }

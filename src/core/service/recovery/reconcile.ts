@@ -4,6 +4,7 @@ import type { Config, ProcessSpec } from "../../config/spec.ts";
 import type { EndReport, FromKeeper, RunKey, RunningRun } from "../../ipc/keeper-protocol.ts";
 import type { ProcessSnapshot } from "../../supervisor/snapshot.ts";
 import type { SlotState } from "../../supervisor/states.ts";
+import { hasCurrentRun } from "../../supervisor/verdict.ts";
 import { processOf } from "../spec-registry.ts";
 import { type ConfigSnapshot, readConfigSnapshot, writeConfigSnapshot } from "./config-snapshot.ts";
 import { processNotes } from "./notes.ts";
@@ -74,7 +75,7 @@ function classify(
   if (state?.run === run - 1 && followed.has(`${slot}#${run}`)) return "known";
   if (state === undefined || run > state.run) return "unknown";
   if (run < state.run) return "outdated";
-  return ["idle", "waiting", "backoff"].includes(state.status) ? "unknown" : "known";
+  return hasCurrentRun(state) ? "known" : "unknown";
 }
 
 function nextKey({ slot, run }: RunKey): string {

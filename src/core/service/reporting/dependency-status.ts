@@ -1,8 +1,8 @@
 /** What a process waits for: its dependencies before a start, its dependents before a stop, the other instances before a restart for its health. */
 import type { Dependency } from "../../supervisor/definition.ts";
 import type { Obstacle } from "../../supervisor/dependencies.ts";
-import type { SlotState } from "../../supervisor/states.ts";
 import type { Supervisor } from "../../supervisor/supervisor.ts";
+import { isUnhealthy, isWaiting, waitsForDependents } from "../../supervisor/verdict.ts";
 
 export type DependencyStatus = {
   /** Dependencies that are not met yet: `db (ready)`. */
@@ -31,7 +31,7 @@ export function withDependencyStatus<T extends object>(
   id: string,
 ): T & DependencyStatus {
   const { states } = supervisor.find(id);
-  if (states.some(({ status }) => status === "waiting")) {
+  if (states.some(isWaiting)) {
     const loss = supervisor.lossOf(id);
     return {
       ...subject,
@@ -52,12 +52,4 @@ function skipText({ path, members: [failed = ""] }: Obstacle, reasonOf: (id: str
 
 function dependencyText({ id, condition }: Dependency): string {
   return `${id} (${condition})`;
-}
-
-function isUnhealthy(state: SlotState): boolean {
-  return state.status === "running" && state.healthy === false;
-}
-
-function waitsForDependents(state: SlotState): boolean {
-  return state.status === "stopping" && state.phase === "waiting-dependents";
 }

@@ -3,6 +3,7 @@ import { hostTime } from "../../base/time-stamp.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { Process } from "../../supervisor/process.ts";
 import type { Supervisor } from "../../supervisor/supervisor.ts";
+import { isQuiet } from "../../supervisor/verdict.ts";
 import type { Subsystem } from "../subsystem.ts";
 import type { ProcessBus } from "./process-bus.ts";
 import type { ProcessStatsCache } from "./process-stats-cache.ts";
@@ -31,7 +32,7 @@ export class IdleReport implements Subsystem {
   constructor(ports: IdleReportPorts) {
     this.#ports = ports;
     ports.bus.transitions.listen(({ transition: { to } }) => {
-      if (to.status === "idle" || to.status === "waiting") this.#checkSoon();
+      if (isQuiet(to)) this.#checkSoon();
     });
   }
 
@@ -60,7 +61,7 @@ export class IdleReport implements Subsystem {
   #check(): void {
     if (this.#isOver) return;
     const { processes } = this.#ports.supervisor();
-    if (processes.some(({ states }) => states.some(({ status }) => status !== "idle" && status !== "waiting"))) return;
+    if (!processes.every(({ states }) => states.every(isQuiet))) return;
     const expected = [...scheduled(processes), ...this.#watched(processes), ...this.#waiting(processes)];
     const key = expected.map((each) => each.key).join();
     // A job that runs every minute makes one line.

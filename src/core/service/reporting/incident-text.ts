@@ -3,7 +3,8 @@ import { duration } from "../../base/quantity.ts";
 import type { Incident } from "../../contract/records.ts";
 import { isSuccess } from "../../supervisor/restart-policy.ts";
 import type { Transition } from "../../supervisor/slot.ts";
-import type { ExitInfo, SlotState } from "../../supervisor/states.ts";
+import type { ExitInfo } from "../../supervisor/states.ts";
+import { hasCurrentRun, isRunning, isStarting, isStoppedFor, isStopping, type StateOf, startsAgain } from "../../supervisor/verdict.ts";
 import { processOf } from "../spec-registry.ts";
 import {
   describeEnd,
@@ -34,13 +35,13 @@ export type RequestedBy = { readonly by?: string; readonly why?: string };
 /** Exit code of a shell whose command got SIGKILL. */
 const KILLED_CODE = 137;
 
-type EndedRun = SlotState & { readonly status: "starting" | "running" | "stopping" };
+type EndedRun = StateOf<"starting" | "running" | "stopping">;
 
 /** How the run has ended; undefined: it has not. */
 export function endOf({ from, to, input }: Transition): ExitInfo | undefined {
-  if (!hasRun(from) || (hasRun(to) && to.run === from.run)) return undefined;
+  if (!hasCurrentRun(from) || (hasCurrentRun(to) && to.run === from.run)) return undefined;
   // A stop has ended the hook, before anything was started.
-  if (from.status === "stopping" && from.phase === "spawning" && from.hookSince !== undefined) return undefined;
+  if (isStopping(from) && from.phase === "spawning" && from.hookSince !== undefined) return undefined;
   return input.type === "ended" ? input.ending : "ending" in from ? from.ending : undefined;
 }
 
@@ -69,8 +70,8 @@ export function incidentOf(transition: Transition, ending: ExitInfo, context: In
 
 /** A start begins with its hook. Monotonic milliseconds. */
 function startOf(from: EndedRun): number | undefined {
-  if (from.status === "running") return from.since;
-  if (from.status === "starting") return from.hookSince;
+  if (isRunning(from)) return from.since;
+  if (isStarting(from)) return from.hookSince;
   return "started" in from ? from.started : undefined;
 }
 
@@ -81,9 +82,8 @@ function countsAsSuccess(cause: Incident["cause"], ending: ExitInfo, { messageCo
 
 function causeOf(from: EndedRun, ending: ExitInfo, { shutdownReason, requestedBy, claimOomKill }: IncidentContext): Incident["cause"] {
   if (ending.kind === "unstartable") return "unstartable";
-  if (from.status === "stopping" && from.cause === "operator")
-    return shutdownReason !== undefined && requestedBy === undefined ? "shutdown" : "operator";
-  if (from.status === "stopping" && from.cause !== "itself") return from.cause;
+  if (isStoppedFor(from, "operator")) return shutdownReason !== undefined && requestedBy === undefined ? "shutdown" : "operator";
+  if (isStopping(from) && from.cause !== "itself") return from.cause;
   if (isOutOfMemory(ending, claimOomKill)) return "out-of-memory";
   if (ending.kind === "unknown") return "unknown";
   return ending.signal === null ? "exit" : "signal";
@@ -130,7 +130,7 @@ function decisionOf({ from, to, input }: Transition, ending: ExitInfo, subject: 
     case "backoff":
       return `restart ${to.restarts + 1}${ofLimit(policy)} in ${duration(Math.max(0, to.until - input.at))}`;
     case "starting":
-      return isRestartRequested(from) || to.restarts === 0 ? "starts again at once" : `restart ${to.restarts}${ofLimit(policy)} at once`;
+      return startsAgain(from) || to.restarts === 0 ? "starts again at once" : `restart ${to.restarts}${ofLimit(policy)} at once`;
     case "waiting":
       return "starts again when its dependencies are up";
     case "idle":
@@ -144,16 +144,8 @@ function decisionOf({ from, to, input }: Transition, ending: ExitInfo, subject: 
   }
 }
 
-function whyIdle({ outcome }: SlotState & { readonly status: "idle" }, ending: ExitInfo, subject: MessageContext): string {
+function whyIdle({ outcome }: StateOf<"idle">, ending: ExitInfo, subject: MessageContext): string {
   if (outcome.kind === "exhausted") return restartsUsedUp(subject.policy);
   if (outcome.kind === "failed") return whyNotRestarted(ending, subject);
   return outcome.kind === "finished" || isSuccess(ending, subject.policy) ? "it has finished" : "it was stopped";
-}
-
-function isRestartRequested(from: SlotState): boolean {
-  return from.status === "stopping" && from.next === "start";
-}
-
-function hasRun(state: SlotState): state is EndedRun {
-  return state.status === "starting" || state.status === "running" || state.status === "stopping";
 }

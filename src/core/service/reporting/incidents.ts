@@ -6,6 +6,7 @@ import { type AdmittedIncident, IncidentLimit } from "../../incidents/incident-l
 import { IncidentLog, type IncidentLogEntry } from "../../incidents/incident-log.ts";
 import { OomKills } from "../../os/oom.ts";
 import type { Transition } from "../../supervisor/slot.ts";
+import { isRunning } from "../../supervisor/verdict.ts";
 import type { NoteStore } from "../recovery/notes.ts";
 import type { Subsystem } from "../subsystem.ts";
 import { endOf, incidentOf, type RequestedBy } from "./incident-text.ts";
@@ -122,7 +123,7 @@ export class ServiceIncidents implements Subsystem {
       this.#requestedBy.delete(id);
       this.#add(transition.slot, (claimOomKill) => incidentOf(transition, ending, { ...context, claimOomKill }));
     }
-    if (transition.to.status === "running") this.#requestedBy.delete(id);
+    if (isRunning(transition.to)) this.#requestedBy.delete(id);
   }
 
   #add(slot: string, build: BuildIncident): void {

@@ -1,11 +1,21 @@
 /** The lifecycle line of a transition: what happened and why, in one sentence. */
 
 import { duration } from "../../base/quantity.ts";
-import { hasRun } from "../../supervisor/definition.ts";
 import { faultOf } from "../../supervisor/machine.ts";
 import { isSuccess, type Policy, stopSignalOf, wantsRestart } from "../../supervisor/restart-policy.ts";
 import type { Transition } from "../../supervisor/slot.ts";
 import type { ExitInfo, Occupied, RunFault, RunningState, SlotState, Sweeping } from "../../supervisor/states.ts";
+import {
+  hasCurrentRun,
+  isRunning,
+  isStarting,
+  isStopping,
+  isSweeping,
+  isWaiting,
+  runsAfterStop,
+  type StateOf,
+  waitsForDependents,
+} from "../../supervisor/verdict.ts";
 import type { DependencyStatus } from "./dependency-status.ts";
 
 export type LogLine = { readonly severity: "info" | "warn" | "error"; readonly text: string };
@@ -25,26 +35,22 @@ export type MessageContext = DependencyStatus & {
 export const RESTART_UNDONE = "the automatic restart is being stopped again";
 
 export function isRestartUndone(to: SlotState, from: SlotState): boolean {
-  return to.status === "stopping" && to.run !== from.run;
+  return isStopping(to) && to.run !== from.run;
 }
 
 /** The run that the line of a transition is about: the one that ends, otherwise the one that begins or is there. */
 export function runOf({ from, to }: Transition): number | undefined {
-  if (to.status === "waiting") return undefined;
-  return hasRun(from) ? from.run : hasRun(to) ? to.run : undefined;
+  if (isWaiting(to)) return undefined;
+  return hasCurrentRun(from) ? from.run : hasCurrentRun(to) ? to.run : undefined;
 }
 
 /** undefined: nothing worth a line. */
 export function messageFor({ from, to, input }: Transition, subject: MessageContext): LogLine | undefined {
   switch (to.status) {
     case "running":
-      return from.status === "running"
-        ? probeMessage(from, to, input.at, subject)
-        : from.status === "starting"
-          ? info(`started (pid ${to.pid})`)
-          : undefined;
+      return isRunning(from) ? probeMessage(from, to, input.at, subject) : isStarting(from) ? info(`started (pid ${to.pid})`) : undefined;
     case "starting":
-      return input.type === "ended" || input.type === "swept" || (input.type === "hook-ended" && from.status === "stopping")
+      return input.type === "ended" || input.type === "swept" || (input.type === "hook-ended" && isStopping(from))
         ? restartMessage({ from, input }, to.restarts, subject.policy)
         : undefined;
     case "waiting":
@@ -159,18 +165,18 @@ function restartMessage({ from, input }: Pick<Transition, "from" | "input">, res
 /** Its leader has ended. */
 function sweepingMessage(from: SlotState, to: Sweeping): LogLine | undefined {
   if (to.phase === "after-stop")
-    return from.status === "running" ? info(`${describeEnd(from, to.ending, to.since)}; runs its hook afterStop`) : undefined;
+    return isRunning(from) ? info(`${describeEnd(from, to.ending, to.since)}; runs its hook afterStop`) : undefined;
   if (to.phase === "cleanup")
     return to.cause === "itself" ? warn(`${describe(to.ending)}, but left processes behind; they are being ended`) : undefined;
-  return from.status === "stopping" && from.phase !== "cleanup" ? undefined : warn("left processes behind that don't end; killing them");
+  return isStopping(from) && from.phase !== "cleanup" ? undefined : warn("left processes behind that don't end; killing them");
 }
 
-function stoppingMessage(from: SlotState, to: SlotState & { readonly status: "stopping" }, subject: MessageContext): LogLine | undefined {
+function stoppingMessage(from: SlotState, to: StateOf<"stopping">, subject: MessageContext): LogLine | undefined {
   const { policy } = subject;
   if ("ending" in to) return sweepingMessage(from, to);
   if (to.phase === "kill") return warn(`did not end within ${duration(policy.terminateMs)} of ${stopSignalOf(policy)}; killing it`);
   if (to.phase === "waiting-dependents") return info(`is stopped when ${subject.holding || "what depends on it"} has stopped`);
-  if (from.status !== "running" && !(from.status === "stopping" && from.phase === "waiting-dependents")) return undefined;
+  if (!isRunning(from) && !waitsForDependents(from)) return undefined;
   const how =
     policy.graceMs > 0
       ? `${stopSignalOf(policy)} in ${duration(policy.graceMs)}`
@@ -179,11 +185,7 @@ function stoppingMessage(from: SlotState, to: SlotState & { readonly status: "st
   return fault === undefined ? info(`stopping (${how})`) : warn(`${faultText(fault, subject)}; stopping (${how})`);
 }
 
-function idleMessage(
-  from: SlotState,
-  to: SlotState & { readonly status: "idle" },
-  subject: MessageContext & { readonly at: number },
-): LogLine {
+function idleMessage(from: SlotState, to: StateOf<"idle">, subject: MessageContext & { readonly at: number }): LogLine {
   const { outcome } = to;
   const { policy, at } = subject;
   switch (outcome.kind) {
@@ -217,7 +219,7 @@ export function whyNotRestarted(ending: ExitInfo, { policy, blocked, noRestartBy
 
 function endingOf(from: SlotState, input: Transition["input"]): ExitInfo | undefined {
   if (input.type === "ended") return input.ending;
-  return from.status === "stopping" && "ending" in from ? from.ending : undefined;
+  return isSweeping(from) ? from.ending : undefined;
 }
 
 export function describeEnd(from: SlotState, ending: ExitInfo, at: number): string {
@@ -226,14 +228,14 @@ export function describeEnd(from: SlotState, ending: ExitInfo, at: number): stri
 }
 
 function runtimeText(from: SlotState, at: number): string {
-  const started = from.status === "running" ? from.since : from.status === "stopping" && "started" in from ? from.started : undefined;
+  const started = isRunning(from) ? from.since : isStopping(from) && "started" in from ? from.started : undefined;
   const ended = endTimeOf(from, at);
   return started === undefined || ended < started ? "" : ` after ${duration(ended - started)}`;
 }
 
 /** Monotonic milliseconds. A run has ended before its hook afterStop. `at`: when that became known. */
 export function endTimeOf(from: SlotState, at: number): number {
-  return from.status === "stopping" && from.phase === "after-stop" ? from.since : at;
+  return runsAfterStop(from) ? from.since : at;
 }
 
 export function restartsUsedUp({ restartLimit }: Policy): string {

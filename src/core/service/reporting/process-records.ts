@@ -5,10 +5,10 @@ import { groupNamed, isCollective } from "../../contract/groups.ts";
 import type { MissedRecord, ProcessRecord, RunRecord, RunSummary, Status, TelemetryReport } from "../../contract/records.ts";
 import { runUnderWay } from "../../contract/run-history.ts";
 import type { Sample } from "../../metrics/sampler.ts";
-import { hasRun } from "../../supervisor/definition.ts";
 import type { Process } from "../../supervisor/process.ts";
 import type { MissedSchedule } from "../../supervisor/snapshot.ts";
 import type { ExitInfo, SlotState } from "../../supervisor/states.ts";
+import { hasCurrentRun, hasLeader, isIdle, isInBackoff, isRunning, isStopping, runsAfterStop } from "../../supervisor/verdict.ts";
 import { systemClock } from "../system-clock.ts";
 import type { DependencyStatus } from "./dependency-status.ts";
 import { statusText } from "./status-text.ts";
@@ -68,7 +68,7 @@ export function recordOf(process: Process, spec: ProcessSpec, observation: Proce
 
 /** The text has the remaining time of a back-off, or the present time of a hook. */
 function hasTimeInText(state: SlotState): boolean {
-  return state.status === "backoff" || "hookSince" in state || ("phase" in state && state.phase === "after-stop");
+  return isInBackoff(state) || "hookSince" in state || runsAfterStop(state);
 }
 
 function sameItems(items: readonly unknown[], before: readonly unknown[]): boolean {
@@ -96,7 +96,7 @@ function newRecord(process: Process, states: readonly SlotState[], parts: Record
     ...conditionOf(state),
     ...schedulesOf(parts),
     reason: statusText(state, { ...observation, policy: spec.policy, blocked }, systemClock.now()),
-    ...("pid" in state && !("ending" in state) ? usage : {}),
+    ...(hasLeader(state) ? usage : {}),
     ...reported,
     ...(spec.dependsOn === undefined ? {} : { dependsOn: spec.dependsOn.map(({ id, condition }) => ({ process: id, condition })) }),
     ...(observation.waitsFor ? { waitsFor: observation.waitsFor } : {}),
@@ -161,7 +161,7 @@ function sumOf(instances: readonly ProcessRecord[], member: "cpuPercent" | "memo
 
 export function statusOf(state: SlotState, isSkipped = false): Status {
   if (isSkipped) return "skipped";
-  if (state.status !== "idle") return state.status;
+  if (!isIdle(state)) return state.status;
   return ({ "never-started": "created", stopped: "stopped", finished: "finished", failed: "errored", exhausted: "exhausted" } as const)[
     state.outcome.kind
   ];
@@ -169,12 +169,12 @@ export function statusOf(state: SlotState, isSkipped = false): Status {
 
 /** Of overlapping runs the latest that is not over represents the process, without any the latest slot that waits, otherwise the latest run. */
 export function representativeState(states: readonly SlotState[]): SlotState {
-  const rank = (state: SlotState): number => (hasRun(state) ? 2 : state.status === "idle" ? 0 : 1);
+  const rank = (state: SlotState): number => (hasCurrentRun(state) ? 2 : isIdle(state) ? 0 : 1);
   return states.reduce((best, state) => ((rank(state) - rank(best) || state.run - best.run) > 0 ? state : best));
 }
 
 function runsOf(states: readonly SlotState[], { overrun }: ProcessSpec): { readonly runs?: readonly RunRecord[] } {
-  const present = states.filter(hasRun);
+  const present = states.filter(hasCurrentRun);
   if (present.length === 0 || (!overrun && present.length === 1)) return {};
   return {
     runs: present.sort((one, other) => one.run - other.run).map((state) => ({ run: state.run, ...pidOf(state), ...startOf(state) })),
@@ -192,32 +192,31 @@ export function runsUnderWay(process: Process): readonly RunSummary[] {
 }
 
 function pidOf(state: SlotState): { readonly pid?: number } {
-  return "pid" in state && !("ending" in state) ? { pid: state.pid } : {};
+  return hasLeader(state) ? { pid: state.pid } : {};
 }
 
 function startOf(state: SlotState): { readonly started?: string } {
-  if (state.status === "running") return { started: toIsoTime(state.since) };
-  return state.status === "stopping" && "started" in state ? { started: toIsoTime(state.started) } : {};
+  if (isRunning(state)) return { started: toIsoTime(state.since) };
+  return isStopping(state) && "started" in state ? { started: toIsoTime(state.started) } : {};
 }
 
 function endingOf(state: SlotState): ExitInfo | undefined {
   if ("ending" in state) return state.ending;
-  return state.status === "idle" && "ending" in state.outcome ? state.outcome.ending : undefined;
+  return isIdle(state) && "ending" in state.outcome ? state.outcome.ending : undefined;
 }
 
 function conditionOf(state: SlotState): Pick<ProcessRecord, "ready" | "healthy"> {
-  if (state.status !== "running") return {};
+  if (!isRunning(state)) return {};
   return { ready: state.ready, ...(state.healthy === undefined ? {} : { healthy: state.healthy }) };
 }
 
 /** `updated`: when it entered this state. */
 function timesOf(state: SlotState): Pick<ProcessRecord, "started" | "exited" | "updated" | "nextRestart"> {
-  if (state.status === "running" || (state.status === "stopping" && "started" in state))
-    return { ...startOf(state), updated: toIsoTime(state.since) };
+  if (isRunning(state) || (isStopping(state) && "started" in state)) return { ...startOf(state), updated: toIsoTime(state.since) };
   const at = endingOf(state)?.at;
   return {
     ...(at === undefined ? {} : { exited: toIsoTime(at), updated: toIsoTime(at) }),
-    ...(state.status === "backoff" ? { nextRestart: toIsoTime(state.until) } : {}),
+    ...(isInBackoff(state) ? { nextRestart: toIsoTime(state.until) } : {}),
   };
 }
 

@@ -8,6 +8,7 @@ import { type Sample, Sampler } from "../../metrics/sampler.ts";
 import { MetricSeries } from "../../metrics/series.ts";
 import type { Process } from "../../supervisor/process.ts";
 import type { Supervisor } from "../../supervisor/supervisor.ts";
+import { isStarting } from "../../supervisor/verdict.ts";
 import { processOf } from "../spec-registry.ts";
 import type { Subsystem } from "../subsystem.ts";
 import type { ProcessBus } from "./process-bus.ts";
@@ -46,7 +47,7 @@ export class ServiceMetrics implements Subsystem {
     });
     bus.samples.listen(({ samples, at }) => this.#series.add(samples, at));
     bus.transitions.listen(({ id, transition: { to } }) => {
-      if (to.status === "starting" && to.restarts > 0) this.#restarts.set(id, (this.#restarts.get(id) ?? 0) + 1);
+      if (isStarting(to) && to.restarts > 0) this.#restarts.set(id, (this.#restarts.get(id) ?? 0) + 1);
     });
     bus.removed.listen((id) => {
       this.#restarts.delete(id);

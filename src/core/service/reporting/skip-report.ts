@@ -1,5 +1,6 @@
 /** Says which processes are skipped when one on which they depend has failed for good. */
 import type { Supervisor } from "../../supervisor/supervisor.ts";
+import { hasFailed } from "../../supervisor/verdict.ts";
 import { type LogLine, warn } from "./lifecycle-messages.ts";
 import type { ProcessBus } from "./process-bus.ts";
 import type { ProcessStatsCache } from "./process-stats-cache.ts";
@@ -15,7 +16,7 @@ export type SkipReportPorts = {
 /** A skipped process has no transition: the line belongs to that of the process that has failed. */
 export function reportSkips({ bus, supervisor, stats, write, publishState }: SkipReportPorts): void {
   bus.transitions.listen(({ id: failed, transition: { to } }) => {
-    if (to.status !== "idle" || (to.outcome.kind !== "failed" && to.outcome.kind !== "exhausted")) return;
+    if (!hasFailed(to)) return;
     for (const { id } of supervisor().processes) {
       const loss = supervisor().lossOf(id);
       const { skip } = loss?.members.includes(failed) ? stats.dependencyStatus(id) : {};

@@ -4,6 +4,7 @@ import { duration } from "../../base/quantity.ts";
 import type { Process } from "../../supervisor/process.ts";
 import { stopSignalOf } from "../../supervisor/restart-policy.ts";
 import type { HookName, RunningState, SlotState } from "../../supervisor/states.ts";
+import { isRunning, isStartingOrRunning, type StateOf } from "../../supervisor/verdict.ts";
 import { systemClock } from "../system-clock.ts";
 import {
   delayText,
@@ -29,10 +30,10 @@ type Causes = {
 /** Why a process did not come up. */
 export function whyNotUp({ id, states }: Process, subject: MessageContext, { connectionProblem, lastEnd }: Causes): string {
   const [state] = states;
-  if (state === undefined || ((state.status === "starting" || state.status === "running") && state.restarts > 0))
+  if (state === undefined || (isStartingOrRunning(state) && state.restarts > 0))
     return `${lastEnd === undefined ? "ended soon after its start" : `${lastEnd}; it was restarted`} ("procman why ${id}" shows more)`;
   const reason = statusText(state, subject, systemClock.now());
-  return state.status === "running" && connectionProblem !== undefined ? `${reason}, but ${connectionProblem}` : reason;
+  return isRunning(state) && connectionProblem !== undefined ? `${reason}, but ${connectionProblem}` : reason;
 }
 
 export function statusText(state: SlotState, subject: MessageContext, now: number): string {
@@ -68,7 +69,7 @@ function conditionReason({ restarts, ready, healthy }: RunningState, subject: Me
   return healthy === false ? `${runs}, but is not healthy${inParentheses(trouble)}, and not restarted${whyNoRestart(subject)}` : runs;
 }
 
-function idleReason({ outcome }: SlotState & { readonly status: "idle" }, subject: MessageContext): string {
+function idleReason({ outcome }: StateOf<"idle">, subject: MessageContext): string {
   const { policy } = subject;
   switch (outcome.kind) {
     case "never-started":
@@ -90,7 +91,7 @@ function hookText(hook: HookName, ms: number): string {
   return `runs its hook ${hook} (for ${duration(ms)})`;
 }
 
-function stoppingReason(state: SlotState & { readonly status: "stopping" }, { holding, policy }: MessageContext, now: number): string {
+function stoppingReason(state: StateOf<"stopping">, { holding, policy }: MessageContext, now: number): string {
   const after = state.next === "start" ? ", and starts again then" : "";
   if (state.phase === "after-stop") return `${describe(state.ending)}; ${hookText("afterStop", now - state.since)}${after}`;
   const causes = {

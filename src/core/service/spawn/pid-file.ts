@@ -5,6 +5,7 @@ import type { ProcessSpec } from "../../config/spec.ts";
 import { writeWhole } from "../../os/careful-files.ts";
 import { type FoundFile, UnsafePathError, type WalkOptions, walkTo } from "../../os/path-walk.ts";
 import { initial, type SlotState } from "../../supervisor/states.ts";
+import { hasLeader } from "../../supervisor/verdict.ts";
 import { type LogLine, warn } from "../reporting/lifecycle-messages.ts";
 import type { ProcessBus } from "../reporting/process-bus.ts";
 import type { Subsystem } from "../subsystem.ts";
@@ -98,6 +99,5 @@ function inFolderOf(path: string, options: WalkOptions, act: (found: FoundFile) 
 }
 
 function pidOf(state: SlotState): number | undefined {
-  if (state.status === "stopping" && "ending" in state) return undefined;
-  return "pid" in state ? state.pid : undefined;
+  return hasLeader(state) ? state.pid : undefined;
 }

@@ -13,6 +13,7 @@ import { Readiness } from "../../probes/readiness.ts";
 import { minUptimeOf } from "../../supervisor/restart-policy.ts";
 import type { RunningState, SlotState } from "../../supervisor/states.ts";
 import type { Supervisor } from "../../supervisor/supervisor.ts";
+import { isRunning } from "../../supervisor/verdict.ts";
 import type { ProcessBus } from "../reporting/process-bus.ts";
 import type { Subsystem } from "../subsystem.ts";
 import { systemClock } from "../system-clock.ts";
@@ -69,7 +70,7 @@ export class Probes implements Subsystem {
     if (known !== undefined && known.run === state.run && isDeepStrictEqual(known.question, question)) return;
     known?.stop();
     this.#sessions.delete(slot);
-    if (question === undefined || state.status !== "running") return;
+    if (question === undefined || !isRunning(state)) return;
     const session = this.#begin(question, { slot, state, spec });
     this.#sessions.set(slot, { run: state.run, question, stop: () => session.stop() });
   }
@@ -146,7 +147,7 @@ function portHint(pid: number): (problem: string) => string {
 
 /** The probe that the run needs now. */
 function questionOf(state: SlotState, { ready, health }: ProcessSpec): ProbeQuestion | undefined {
-  if (state.status !== "running") return undefined;
+  if (!isRunning(state)) return undefined;
   if (!state.ready) return ready === undefined ? undefined : { ready };
   return health === undefined ? undefined : { health };
 }
