@@ -7,7 +7,7 @@ import { stateDir, TestStore, WEB } from "../../../test/support/store-rig.ts";
 import { SegmentCompressor } from "./compressor.ts";
 import { release } from "./segment-reader.ts";
 
-const PROGRAM = join(import.meta.dirname, "../../test/programs/measure-query-memory.ts");
+const PROGRAM = join(import.meta.dirname, "../../../test/programs/measure-query-memory.ts");
 const MEGABYTE = 1e6;
 
 test("released buffers are freed immediately, except those in Node's shared pool", () => {

@@ -93,7 +93,8 @@ describe("rotation", () => {
     const path = join(folder("leftover"), "a.log");
     const left = `${path}.20260101T000000000Z`;
     writeFileSync(left, "left\n");
-    writeFileSync(`${left}.gz.tmp`, "rubbish");
+    const { pid } = spawnSync("true");
+    writeFileSync(`${left}.gz.${pid}-0a1b2c3d.tmp`, "rubbish");
     writeFileSync(`${path}.keep`, "not ours");
     const { file, compressor } = setUp(path);
     file.rotation = { sizeBytes: 1000, ageMs: 0, totalBytes: 1e9, gzip: true };

@@ -44,8 +44,8 @@ const FIRST_POLL_MS = 5;
 const MAX_POLL_MS = 250;
 /** Wait after SIGKILL, and after the last new member: a process that is still there then hangs in the kernel. Milliseconds. */
 const GIVE_UP_MS = 5_000;
-/** While the table is read, a process may make a child that isn't in it, and end. */
-const EMPTY_LOOKS = 2;
+/** While the table is read, a process may make a child that isn't in it, and end. The looks are `FIRST_POLL_MS` apart. */
+const EMPTY_LOOKS = 5;
 const EMPTY_LOOKS_AFTER_HALT = 8;
 /** A process that is just executing a program has no environment for a moment, which may last on a loaded machine. Seconds. */
 const EXECUTING_SECONDS = 1;
@@ -68,6 +68,8 @@ export class Sweeper {
   #delay = FIRST_POLL_MS;
   /** Processes that were looked at while members are stopped. */
   readonly #known = new Set<number>();
+  /** Processes without a marker of a sweep at the last look. A look that reads only of others is over before short-lived members have ended. */
+  readonly #others = new Set<number>();
   /** In the last look, a process was just executing a program: it may be a member. */
   #hasUnknown = false;
 
@@ -127,7 +129,7 @@ export class Sweeper {
     // What can't be looked up now is looked up again.
     for (const [key, sweep] of left === undefined ? [] : [...this.#sweeps])
       if (this.#advance(sweep, left?.get(key) ?? [], halted.get(key) ?? 0)) isHurried = true;
-    if (this.#sweeps.size === 0) this.#known.clear();
+    if (this.#sweeps.size === 0) for (const seen of [this.#known, this.#others]) seen.clear();
     if (this.#sweeps.size === 0 || this.#timer !== undefined) return;
     if (isHurried) this.#timer = setImmediate(() => this.#poll());
     else {
@@ -156,9 +158,9 @@ export class Sweeper {
     else if (isUnsure) sweep.unsureLooks += 1;
     else sweep.emptyLooks += 1;
     if (members.length > 0) return signalAll(sweep, members, haltedBefore);
-    if (sweep.halted.size > 0) this.#delay = FIRST_POLL_MS;
+    this.#delay = FIRST_POLL_MS;
     if (sweep.emptyLooks >= (sweep.halted.size > 0 ? EMPTY_LOOKS_AFTER_HALT : EMPTY_LOOKS)) this.#finish(keyOf(sweep));
-    return sweep.halted.size === 0 && sweep.emptyLooks < EMPTY_LOOKS && !isUnsure;
+    return false;
   }
 
   #finish(key: string): void {
@@ -196,7 +198,9 @@ export class Sweeper {
   /** Runs being swept, by pids of the processes that carry their markers. */
   #keysByPid(): ReadonlyMap<number, string> {
     this.#hasUnknown = false;
-    return this.#marked(new Set());
+    const marked = this.#marked(this.#others);
+    for (const pid of marked.keys()) this.#others.delete(pid);
+    return marked;
   }
 
   /** `known`: processes that are not looked at, and gets the others, unless they are just executing a program. */
