@@ -30,7 +30,8 @@ import { titledIn } from "../../src/core/os/running-keepers.ts";
 import { locationOf } from "../../src/core/plugins/error-location.ts";
 import { lineWriter } from "../../src/core/plugins/log-limiter.ts";
 import { View } from "../../src/core/service/view.ts";
-import { styled } from "../../src/satellites/dashboard/logs/ansi.ts";
+import { plainText } from "../../src/satellites/dashboard/logs/ansi.ts";
+import { OPEN_CHARACTERS, piecesOf } from "../../src/satellites/dashboard/logs/line-pieces.ts";
 import { cronFields } from "../../src/satellites/export/cron-pattern.ts";
 import { ConfigurationDraft, idOf } from "../../src/satellites/import/configuration-draft.ts";
 import { importCrontab } from "../../src/satellites/import/crontab.ts";
@@ -66,7 +67,8 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   "output in logs": (text) => printableOutput(`${text}x`, false),
   "output in logs -f with colours": (text) => new LogFormatter(true).line({ ...entry, text }),
   "output as JSON": (text) => JSON.stringify({ text }),
-  "output in the dashboard": styled,
+  "output in the dashboard": (text) => piecesOf(text, "a", OPEN_CHARACTERS),
+  "output that the dashboard searches": plainText,
   "output in the monitor": coloredText,
   messages: (text) => [printable(text), printableLine(text)],
   tables: (text) => table(["a", "b"], [["x", text]], { width: 80 }),

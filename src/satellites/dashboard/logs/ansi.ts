@@ -32,17 +32,17 @@ export function styled(line: string): readonly StyledText[] {
 /** The text that is seen, without colours: for searching, copying and measuring. */
 export function plainText(line: string): string {
   if (!HAS_SPECIAL.test(line)) return line;
-  return styled(line)
-    .map(({ text }) => text)
-    .join("");
+  return withoutEnd(line, "\r").replace(SPECIAL, (found, sgr: string | undefined) => (sgr === undefined ? shown(found) : ""));
 }
 
 function shown(controls: string): string {
-  return controls.replace(/./gs, (control) => PICTURES.get(control) ?? picture(control));
+  return controls.length === 1 ? pictureOf(controls) : controls.replace(/./gs, pictureOf);
 }
 
 /** A control picture (U+2400 …) or the number of the character. */
-function picture(control: string): string {
+function pictureOf(control: string): string {
+  const known = PICTURES.get(control);
+  if (known !== undefined) return known;
   const code = control.charCodeAt(0);
   const text =
     code < 0x20 ? String.fromCharCode(0x2400 + code) : code === 0x7f ? "\u2421" : `<U+${code.toString(16).toUpperCase().padStart(4, "0")}>`;
