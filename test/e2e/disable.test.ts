@@ -84,18 +84,20 @@ test("a process that is enabled again is not started by kills of procman", async
 
 test("disable takes clusters and groups; what leaves the configuration is forgotten; an unknown id is refused, the others are disabled", async (context) => {
   const api = { id: "api", cmd: "sleep 1000", autostart: true };
-  const { folder } = homeOf(context, [
-    { ...api, cluster: { instances: 2 } },
-    { id: "db", cmd: "sleep 1000", autostart: true, groups: ["data"] },
-  ]);
+  const db = { id: "db", cmd: "sleep 1000", autostart: true, groups: ["data"] };
+  const { folder } = homeOf(context, [{ ...api, cluster: { instances: 2 } }, db]);
   assert.equal((await procman(folder, ["run", "--detach"])).code, 0);
   const refused = await procman(folder, ["disable", "api", "wbe", "group:data", "--now"]);
   assert.equal(refused.code, 1);
   assert.match(refused.err, /Cannot find process "wbe"/);
   assert.deepEqual(await statesIn(folder), { api: "stopped, disabled", db: "stopped, disabled" });
-  writeFileSync(join(folder, "procman.json"), JSON.stringify({ name: "test", processes: [api] }));
-  assert.equal((await procman(folder, ["reload"])).code, 0);
-  assert.deepEqual(await statesIn(folder), { api: "running" });
+  const afterReload = async (...processes: readonly object[]): Promise<unknown> => {
+    writeFileSync(join(folder, "procman.json"), JSON.stringify({ name: "test", processes }));
+    assert.equal((await procman(folder, ["reload"])).code, 0);
+    return statesIn(folder);
+  };
+  assert.deepEqual(await afterReload(api), { api: "stopped" }, "its instances are forgotten; what it is now was stopped");
+  assert.deepEqual(await afterReload(api, db), { api: "stopped", db: "running" });
   assert.equal((await procman(folder, ["terminate"])).code, 0);
 });
 

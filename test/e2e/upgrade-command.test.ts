@@ -42,7 +42,7 @@ test("if a component could not be replaced, upgrade prints the reason and that t
   const steps = [SERVICE, { ...LOGGER, ok: false, problem: "it ended with exit code 70" }];
   const { code, out, err } = await runUpgrade(context, { ok: false, keeper: "1.0.0", steps });
   assert.equal(code, 1);
-  assert.match(out, /^logger +0\.1\.0 → 0\.2\.0 +not replaced; the old one keeps running$/m);
+  assert.match(out, /^logger +1\.0\.0 → 1\.1\.0 +not replaced; the old one keeps running$/m);
   assert.equal(err, "procman: Cannot upgrade the logger to 1.1.0: it ended with exit code 70; the old one keeps running\n");
 });
 
