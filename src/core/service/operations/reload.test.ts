@@ -235,9 +235,13 @@ test("a service that is killed during a rollout: the next one resumes it, whatev
   );
   const next = await serving(context, stateDir, [web("sleep 3000")], snapshot);
   await waitForLine(next, /^resuming the reload at "web-1"$/);
-  assert.deepEqual(next.requests(), [], "nothing is done twice");
   for (const id of ["web-2", "web-3"]) await again(next, id);
   await waitForLine(next, /^the reload is done$/);
+  assert.deepEqual(
+    next.requests().filter((request) => request.includes("web-1")),
+    [],
+    "nothing is done twice",
+  );
   assert.deepEqual(
     INSTANCES.map((id) => commandOf(next.notes()[":config"], id)),
     ["sleep 2000", "sleep 2000", "sleep 2000"],
