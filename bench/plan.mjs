@@ -1,4 +1,4 @@
-// What `npm run bench` runs, and what docs/benchmarks.md shows of it.
+// What `npm run bench` runs, and what docs/design/benchmarks.md shows of it.
 const peers = 'procman,pm2,supervisor,runit,s6';
 
 /** Scenarios in the order in which they run. `options`: of the scenario; `quick`: for a first look, in a tenth of the time. */
@@ -106,9 +106,9 @@ export const CLAIMS = [
   { page: 'README.md', text: 'accepts connections again after about {} ms', from: '03-crash-recovery/c', metric: 'recoverMs', isLow: true },
   { page: 'README.md', text: 'may log {} MB/s', from: '05-logs/one-plain', metric: 'mbPerSec' },
   { page: 'README.md', text: 'MB/s, {} with time stamps', from: '05-logs/one-ts', metric: 'mbPerSec' },
-  { page: 'docs/log-store.md', text: 'into the store at {} MB/s', from: '09-store/write-store', metric: 'mbPerSec' },
-  { page: 'docs/log-store.md', text: 'a log file beside it at {}', from: '09-store/write-store-and-file', metric: 'mbPerSec' },
-  { page: 'docs/log-store.md', text: 'less than {} ms', from: '09-store/read', metric: 'severityMs', isLow: true },
-  { page: 'docs/log-store.md', text: "that doesn't occur {} s", from: '09-store/read', metric: 'absentMs', scale: 1e-3, isLow: true },
-  { page: 'docs/log-store.md', text: 'about {} MB of memory', from: '09-store/read', metric: 'memoryMB', isLow: true },
+  { page: 'docs/guide/log-store.md', text: 'into the store at {} MB/s', from: '09-store/write-store', metric: 'mbPerSec' },
+  { page: 'docs/guide/log-store.md', text: 'a log file beside it at {}', from: '09-store/write-store-and-file', metric: 'mbPerSec' },
+  { page: 'docs/guide/log-store.md', text: 'less than {} ms', from: '09-store/read', metric: 'severityMs', isLow: true },
+  { page: 'docs/guide/log-store.md', text: "that doesn't occur {} s", from: '09-store/read', metric: 'absentMs', scale: 1e-3, isLow: true },
+  { page: 'docs/guide/log-store.md', text: 'about {} MB of memory', from: '09-store/read', metric: 'memoryMB', isLow: true },
 ];

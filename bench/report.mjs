@@ -1,4 +1,4 @@
-// docs/benchmarks.md and its pictures, made of bench/results.json.
+// docs/design/benchmarks.md and its pictures, made of bench/results.json.
 import { ALONE, CLAIMS, SCALE, TABLES } from './plan.mjs';
 
 const NAMES = { supervisor: 'supervisord', haproxy: 'HAProxy' };
@@ -120,7 +120,7 @@ Measured ${occasions(results)}, on ${machine.cpus} processors (${machine.model})
 
 Each row has the median, and in brackets the least and the most of all runs. The managers take turns. *beside*: how many times as good, so above 1 procman is ahead.
 
-![Bars of the most important rows](images/benchmarks.svg)
+![Bars of the most important rows](../images/benchmarks.svg)
 
 ${TABLES.flatMap((table) => tableOf(results, table)).join('\n\n')}
 
@@ -151,7 +151,7 @@ How it is measured, and how to add a manager, stands in \`bench/README.md\` of a
 
 /** @returns {Record<string, string>} text of each file that is made, by path */
 export function files(results) {
-  return { 'docs/benchmarks.md': page(results), 'docs/images/benchmarks.svg': chartOf(results) };
+  return { 'docs/design/benchmarks.md': page(results), 'docs/images/benchmarks.svg': chartOf(results) };
 }
 
 /**

@@ -1,4 +1,4 @@
-/** Writes the tables of docs/api.md from the table of routes. With --check: fails when they are not up to date. */
+/** Writes the tables of docs/reference/api.md from the table of routes. With --check: fails when they are not up to date. */
 import type { Route } from "../src/core/contract/route.ts";
 import { ROUTES } from "../src/core/contract/routes.ts";
 import { inPage, writeMade } from "./made-parts.ts";
@@ -7,7 +7,7 @@ const SCRIPT = "scripts/api-docs.ts";
 
 const routes = Object.values(ROUTES as Readonly<Record<string, Route>>);
 
-writeMade(SCRIPT, { "docs/api.md": inPage(SCRIPT, tables()) });
+writeMade(SCRIPT, { "docs/reference/api.md": inPage(SCRIPT, tables()) });
 
 function tables(): string {
   const overview = routes.map(

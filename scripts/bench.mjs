@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- --quick]`: procman beside its peers, then docs/benchmarks.md. `--only 05-logs,07-status`: these scenarios alone;
+ * `npm run bench [-- --quick]`: procman beside its peers, then docs/design/benchmarks.md. `--only 05-logs,07-status`: these scenarios alone;
  * of the others the page keeps what bench/results.json has.
  * `--report`: the page alone; `--report --check` (the gate): whether the page, and what others claim, is that of bench/results.json.
  */
@@ -109,7 +109,7 @@ async function main() {
   }
   for (const [path, text] of made) writeFileSync(join(ROOT, path), text);
   for (const problem of wrongClaims(results, read)) console.error(problem);
-  console.log("docs/benchmarks.md is made");
+  console.log("docs/design/benchmarks.md is made");
 }
 
 async function measure() {

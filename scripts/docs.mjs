@@ -1,6 +1,7 @@
 /** `npm run docs`: the docs as a static site, in `results/site`. Its generator is in the separate package `site/`, which is installed when it is missing. */
-import { copyFileSync, cpSync, mkdirSync, readdirSync, rmSync } from "node:fs";
+import { copyFileSync, cpSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { MOVED, redirectTo } from "../site/moved.mjs";
 import { NAVIGATION } from "../site/navigation.mjs";
 import { ensurePackages, must } from "./bootstrap.mjs";
 import { endWithNpm } from "./end-with-npm.mjs";
@@ -16,6 +17,7 @@ function copyPages() {
   const pages = join(SITE, "pages");
   rmSync(pages, { recursive: true, force: true });
   cpSync(join(ROOT, "docs"), join(pages, "docs"), { recursive: true });
+  renameSync(join(pages, "docs", "README.md"), join(pages, "docs", "index.md"));
   const examples = readdirSync(join(ROOT, "examples")).map((name) => `examples/${name}/README.md`);
   const named = NAVIGATION.flatMap((part) => part.pages).map((page) => `${page}.md`);
   for (const file of ["README.md", ...named, ...examples]) {
@@ -25,10 +27,15 @@ function copyPages() {
   }
 }
 
+function leadOnFromOldAddresses() {
+  for (const [name, target] of MOVED) writeFileSync(join(OUTPUT, `docs/${name}.html`), redirectTo(target));
+}
+
 async function main() {
   await ensurePackages("site");
   copyPages();
   await must("build", [process.execPath, join(SITE, "node_modules/vitepress/bin/vitepress.js"), "build", SITE], 5 * MINUTE);
+  leadOnFromOldAddresses();
   const faults = faultsOfSite(OUTPUT);
   if (faults.length > 0) throw new Error(`Cannot use the site:\n${faults.join("\n")}`);
   console.log(`The site is in ${OUTPUT}; any web server can serve it.`);

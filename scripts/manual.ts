@@ -151,9 +151,9 @@ function fieldLines({ properties = {}, required = [] }: JsonSchema): readonly st
 
 /** The first one of the page, which a test runs. */
 function example(): readonly string[] {
-  const page = readFileSync(new URL("../docs/configuration.md", import.meta.url), "utf8");
+  const page = readFileSync(new URL("../docs/reference/configuration.md", import.meta.url), "utf8");
   const [, text] = /^```jsonc\n([\s\S]*?)\n```$/m.exec(page) ?? [];
-  if (text === undefined) throw new Error("docs/configuration.md begins with no example");
+  if (text === undefined) throw new Error("docs/reference/configuration.md begins with no example");
   return text.split("\n");
 }
 

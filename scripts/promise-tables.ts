@@ -1,4 +1,4 @@
-/** What docs/versions.md promises, made of the tables that the source has. */
+/** What docs/reference/versions.md promises, made of the tables that the source has. */
 import type { Argument, Command, Option } from "commander";
 import { GROUPS } from "../src/cli/output/overview.ts";
 import { ERRORS, EXIT } from "../src/core/base/errors.ts";

@@ -109,11 +109,11 @@ function termTable(command: (typeof defined)[number]): readonly string[] {
 }
 
 writeMade(SCRIPT, {
-  "docs/cli.md": inPage(SCRIPT, exitCodes()),
-  "docs/commands.md": inPage(SCRIPT, commands()),
-  "docs/errors.md": inPage(SCRIPT, errors()),
-  "docs/fields.md": inPage(SCRIPT, fields()),
-  "docs/incidents.md": inPage(SCRIPT, events()),
-  "docs/metrics.md": inPage(SCRIPT, metrics()),
-  "docs/supervision.md": inPage(SCRIPT, states()),
+  "docs/reference/cli.md": inPage(SCRIPT, exitCodes()),
+  "docs/reference/commands.md": inPage(SCRIPT, commands()),
+  "docs/reference/errors.md": inPage(SCRIPT, errors()),
+  "docs/reference/fields.md": inPage(SCRIPT, fields()),
+  "docs/guide/incidents.md": inPage(SCRIPT, events()),
+  "docs/reference/metrics.md": inPage(SCRIPT, metrics()),
+  "docs/guide/supervision.md": inPage(SCRIPT, states()),
 });

@@ -10,5 +10,5 @@ const SCRIPT = "scripts/schema.ts";
 writeMade(SCRIPT, {
   "schema.json": () => `${JSON.stringify(schemaJson(), null, 2)}\n`,
   "src/satellites/library/configuration.ts": (former) => between(former, [`// made by ${SCRIPT}`, "// end"], libraryTypes()),
-  "docs/reload.md": inPage(SCRIPT, changeTable()),
+  "docs/guide/reload.md": inPage(SCRIPT, changeTable()),
 });

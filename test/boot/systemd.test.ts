@@ -1,4 +1,4 @@
-/** 1.1 procman as a unit of a real systemd (docs/start-at-boot.md): it boots, is killed, stops, reloads, and the machine loses its power. */
+/** 1.1 procman as a unit of a real systemd (docs/guide/start-at-boot.md): it boots, is killed, stops, reloads, and the machine loses its power. */
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";

@@ -1,4 +1,4 @@
-/** A cluster whose instances are all unhealthy, as their database is away: docs/health.md. */
+/** A cluster whose instances are all unhealthy, as their database is away: docs/guide/health.md. */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

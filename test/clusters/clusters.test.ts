@@ -40,8 +40,8 @@ async function textAt(port: number): Promise<string> {
   return text(response);
 }
 
-test("2.2 the first example of docs/clusters.md serves as it is printed, each instance on the port that it finds in PORT", async (context) => {
-  const page = readFileSync(new URL("../../docs/clusters.md", import.meta.url), "utf8");
+test("2.2 the first example of docs/guide/clusters.md serves as it is printed, each instance on the port that it finds in PORT", async (context) => {
+  const page = readFileSync(new URL("../../docs/guide/clusters.md", import.meta.url), "utf8");
   const [, config = ""] = /```jsonc\n([\s\S]*?)```/.exec(page) ?? [];
   const [, server = ""] = /```js\n(\/\/ server\.js\n[\s\S]*?)```/.exec(page) ?? [];
   const [port, startPort] = [await freePort(), await freeRange()];

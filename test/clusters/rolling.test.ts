@@ -1,4 +1,4 @@
-/** Rolling restarts of a cluster of a running procman: docs/clusters.md. */
+/** Rolling restarts of a cluster of a running procman: docs/guide/clusters.md. */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

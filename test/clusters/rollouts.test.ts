@@ -1,4 +1,4 @@
-/** A bad release is never rolled out to all instances: docs/clusters.md, docs/reload.md. */
+/** A bad release is never rolled out to all instances: docs/guide/clusters.md, docs/guide/reload.md. */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

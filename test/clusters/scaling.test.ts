@@ -1,4 +1,4 @@
-/** Scaling a cluster of a running procman: docs/clusters.md. */
+/** Scaling a cluster of a running procman: docs/guide/clusters.md. */
 import assert from "node:assert/strict";
 import { Agent } from "node:http";
 import { type TestContext, test } from "node:test";

@@ -1,4 +1,4 @@
-/** `procman upgrade` with a cluster under load: docs/clusters.md. */
+/** `procman upgrade` with a cluster under load: docs/guide/clusters.md. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { copyFileSync, existsSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** `procman upgrade` of a running procman: docs/reliability.md. Versions are copies of the built one with another number, or with a defect. */
+/** `procman upgrade` of a running procman: docs/reference/reliability.md. Versions are copies of the built one with another number, or with a defect. */
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Finding a running procman: docs/cli.md, "Which file" and "By its name". */
+/** Finding a running procman: docs/reference/cli.md, "Which file" and "By its name". */
 import assert from "node:assert/strict";
 import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

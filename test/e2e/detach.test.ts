@@ -1,4 +1,4 @@
-/** `procman run --detach`: docs/cli.md. */
+/** `procman run --detach`: docs/reference/cli.md. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";

@@ -1,4 +1,4 @@
-/** Processes that start only by hand: docs/cli.md, "For good". */
+/** Processes that start only by hand: docs/reference/cli.md, "For good". */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Which configuration file a command uses: docs/cli.md, "Which file". */
+/** Which configuration file a command uses: docs/reference/cli.md, "Which file". */
 import assert from "node:assert/strict";
 import { chownSync, lchownSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** What a user who comes from pm2, supervisord, systemd or compose types first: docs/cli.md. */
+/** What a user who comes from pm2, supervisord, systemd or compose types first: docs/reference/cli.md. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** `procman flush`: docs/logging.md. */
+/** `procman flush`: docs/guide/logging.md. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";

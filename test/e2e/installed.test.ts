@@ -177,8 +177,8 @@ test("help, version and schema print to standard output", async () => {
   assert.equal((JSON.parse((await procman("schema")).out) as { readonly type: string }).type, "object");
 });
 
-test("the health check of docs/containers.md fails when the process or procman doesn't run", async (context) => {
-  const page = readFileSync(join(ROOT, "docs/containers.md"), "utf8");
+test("the health check of docs/guide/containers.md fails when the process or procman doesn't run", async (context) => {
+  const page = readFileSync(join(ROOT, "docs/guide/containers.md"), "utf8");
   const [, command = ""] = /^ +HEALTHCHECK CMD (.*)$/m.exec(page) ?? [];
   const check = async (): Promise<number> =>
     (await run("sh", ["-c", command.replace(/^procman/, join(home, "node_modules/.bin/procman"))])).code;

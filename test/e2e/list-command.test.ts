@@ -1,4 +1,4 @@
-/** `procman list`, and the names of procman's parts in `ps`: docs/cli.md, "All that are running". */
+/** `procman list`, and the names of procman's parts in `ps`: docs/reference/cli.md, "All that are running". */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";

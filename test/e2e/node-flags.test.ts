@@ -1,4 +1,4 @@
-/** procman under flags with which Node forbids more than usual; docs/environment.md has the results. */
+/** procman under flags with which Node forbids more than usual; docs/guide/environment.md has the results. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

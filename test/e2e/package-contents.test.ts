@@ -8,7 +8,7 @@ import { DIST, PACKAGE, ROOT } from "../support/product.ts";
 /** Each file of the package is one of these. A new kind of file fails until it is here. */
 const ALLOWED: readonly RegExp[] = [
   /^(CHANGELOG|CONTRIBUTING|README|SECURITY)\.md$|^LICENSE$|^(package|schema)\.json$/,
-  /^docs\/[a-z0-9-]+\.md$/,
+  /^docs\/(README|(guide|reference|design)\/[a-z0-9-]+)\.md$/,
   /^examples\/([a-z-]+\/)*([a-z0-9-]+\.(mjs|py|jsonc)|README\.md)$/,
   /^dist\/[A-Za-z0-9_-]+\.(js|cjs)$|^dist\/[A-Za-z0-9_-]+\.d\.c?ts$/,
   /^dist\/dashboard\/([a-z]+-[0-9a-f]{10}\.(css|js|svg)\.br|index\.html\.br|manifest\.json)$/,

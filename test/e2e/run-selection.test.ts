@@ -1,4 +1,4 @@
-/** `procman run ID…`, `--once`, `--exit-with`, `"restart": "never"`, and what procman says when nothing is left to do: docs/cli.md. */
+/** `procman run ID…`, `--once`, `--exit-with`, `"restart": "never"`, and what procman says when nothing is left to do: docs/reference/cli.md. */
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

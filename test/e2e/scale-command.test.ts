@@ -1,4 +1,4 @@
-/** `procman scale`: docs/clusters.md. */
+/** `procman scale`: docs/guide/clusters.md. */
 import assert from "node:assert/strict";
 import { renameSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";

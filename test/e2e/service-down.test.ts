@@ -60,7 +60,7 @@ test("an empty endpoint file after a power cut, or an impossible state folder, m
   });
 });
 
-test("after a kill of the keeper a command waits for the next one, as docs/reliability.md begins", async (context) => {
+test("after a kill of the keeper a command waits for the next one, as docs/reference/reliability.md begins", async (context) => {
   const { folder, state } = homeOf(context, [{ id: "web", cmd: "sleep 1000", autostart: true }]);
   await procman(folder, ["run", "--detach"]);
   const pids = (out: string): readonly number[] => (JSON.parse(out) as readonly { readonly pid: number }[]).map(({ pid }) => pid);

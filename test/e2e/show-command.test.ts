@@ -1,4 +1,4 @@
-/** `procman show`: docs/cli.md. */
+/** `procman show`: docs/reference/cli.md. */
 import assert from "node:assert/strict";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** `procman signal`: docs/cli.md. */
+/** `procman signal`: docs/reference/cli.md. */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Commands that start processes end with 1 and say why one could not be started, and while its first run fails: docs/cli.md. */
+/** Commands that start processes end with 1 and say why one could not be started, and while its first run fails: docs/reference/cli.md. */
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

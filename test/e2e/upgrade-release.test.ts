@@ -1,4 +1,4 @@
-/** From the last release to this version while everything runs: docs/reliability.md. The fixture is the packed 1.0.0, its programs alone. */
+/** From the last release to this version while everything runs: docs/reference/reliability.md. The fixture is the packed 1.0.0, its programs alone. */
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";

@@ -78,7 +78,7 @@ const TOKENS = ["@admin@", "@read@", "@control@", "@log@", "@telemetry@", "@none
 const REQUESTS = 16;
 /** An incomplete request gets no answer: the connection is ended after this time. Milliseconds. */
 const PATIENCE_MS = 150;
-/** Statuses that docs/api.md names. */
+/** Statuses that docs/reference/api.md names. */
 const STATUSES = [
   200, 201, 202, 204, 304, 400, 401, 403, 404, 405, 406, 408, 409, 410, 411, 413, 414, 415, 417, 421, 422, 429, 431, 503, 504,
 ];

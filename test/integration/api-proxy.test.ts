@@ -1,4 +1,4 @@
-/** The API behind nginx, as docs/api.md recommends it. */
+/** The API behind nginx, as docs/reference/api.md recommends it. */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { request } from "node:http";

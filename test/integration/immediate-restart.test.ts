@@ -1,4 +1,4 @@
-/** The keeper restarts a settled process by a restart order, without waiting for the service. Spec 2.2, docs/supervision.md. */
+/** The keeper restarts a settled process by a restart order, without waiting for the service. Spec 2.2, docs/guide/supervision.md. */
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** The image of `docker/Dockerfile`, really built and run by a Docker engine: docs/containers.md. */
+/** The image of `docker/Dockerfile`, really built and run by a Docker engine: docs/guide/containers.md. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { type TestContext, test } from "node:test";
@@ -327,7 +327,7 @@ const TRIES: Readonly<Record<string, Try>> = {
 };
 
 test("the image of docker/Dockerfile", async (context) => {
-  const configuration = blocksOf("docs/containers.md").find(({ language }) => language === "jsonc")?.text ?? "";
+  const configuration = blocksOf("docs/guide/containers.md").find(({ language }) => language === "jsonc")?.text ?? "";
   const rig = await ContainerRig.create(context, configuration);
   if (rig === undefined) return;
   for (const [title, attempt] of Object.entries(TRIES)) await context.test(title, async (own) => attempt(rig, own));

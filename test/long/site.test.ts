@@ -70,7 +70,17 @@ test("a search finds a field of the configuration, and leads to it", async (cont
   const found = page.locator(".results a").first();
   await found.waitFor();
   await found.click();
-  await page.waitForURL(/\/docs\/[\w-]+\.html/);
+  await page.waitForURL(/\/docs\/\w+\/[\w-]+\.html/);
   await page.locator("main").getByText("restartResetMs").first().waitFor();
+  assert.deepEqual(faults, []);
+});
+
+test("an address of 1.0.0 leads on to the page of today, with its anchor", async (context) => {
+  if (isMissing(context, "chromium")) return;
+  const origin = await serve(context);
+  const { page, faults } = await open(context, origin);
+  await page.goto(`${origin}/docs/cli.html#exit-codes`);
+  await page.waitForURL(`${origin}/docs/reference/cli.html#exit-codes`);
+  await page.locator("#exit-codes").waitFor();
   assert.deepEqual(faults, []);
 });

@@ -1,4 +1,4 @@
-/** The files of `docker/` are those that docs/containers.md shows, and go together with those of an export. */
+/** The files of `docker/` are those that docs/guide/containers.md shows, and go together with those of an export. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,8 +13,8 @@ for (const [name, start] of [
   ["Dockerfile", "# For a project"],
   ["compose.yaml", "services:"],
 ] as const)
-  test(`docs/containers.md shows docker/${name}`, () => {
-    assert.equal(blocksOf("docs/containers.md").find(({ text }) => text.startsWith(start))?.text, shipped(name));
+  test(`docs/guide/containers.md shows docker/${name}`, () => {
+    assert.equal(blocksOf("docs/guide/containers.md").find(({ text }) => text.startsWith(start))?.text, shipped(name));
   });
 
 test("docker/.dockerignore keeps out what the .dockerignore of an export keeps out", () => {

@@ -17,7 +17,9 @@ export type Block = {
 /** Pages whose examples users try out. CONTRIBUTING.md is for a clone: `npm test` runs what it has. */
 export const PAGES: readonly string[] = [
   "README.md",
-  ...readdirSync(join(ROOT, "docs")).flatMap((name) => (name.endsWith(".md") ? [`docs/${name}`] : [])),
+  ...readdirSync(join(ROOT, "docs"), { recursive: true, encoding: "utf8" }).flatMap((name) =>
+    name.endsWith(".md") ? [`docs/${name}`] : [],
+  ),
   ...readdirSync(join(ROOT, "examples"), { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith("README.md"))
     .map((name) => `examples/${name}`),

@@ -205,9 +205,9 @@ export const SETTINGS: { readonly [page: string]: readonly Setting[] } = {
     { block: "npm install procman", config: null },
     { block: "npx procman append", config: { processes: [web] }, before: "procman run --detach" },
   ],
-  "docs/api.md": API_MD,
-  "docs/cli.md": CLI_MD,
-  "docs/clusters.md": [
+  "docs/reference/api.md": API_MD,
+  "docs/reference/cli.md": CLI_MD,
+  "docs/guide/clusters.md": [
     { block: '{\n  "processes": [\n    {\n      "id": "api"', before: "mkdir -p data/1 data/2" },
     { block: "$ procman scale web 6", config: { processes: [{ ...cluster, cluster: { ...cluster.cluster, instances: 4 } }] } },
     { block: "procman restart web", config: { processes: [cluster] } },
@@ -218,8 +218,8 @@ until curl -sf http://127.0.0.1:3001; do sleep 0.1; done
 kill $pid; wait $pid`,
     },
   ],
-  "docs/configuration.md": [{ block: "procman init", config: null }],
-  "docs/containers.md": [
+  "docs/reference/configuration.md": [{ block: "procman init", config: null }],
+  "docs/guide/containers.md": [
     {
       block: "# For a project",
       before: "npm install procman",
@@ -237,7 +237,7 @@ test -x "node_modules/.bin/$(sed -n 's/^CMD ."\\([^"]*\\)".*/\\1/p' block)"`,
       uses: `${CHECK}\nprocman stop web\n! ${CHECK}`,
     },
   ],
-  "docs/crashes.md": [
+  "docs/guide/crashes.md": [
     {
       block: "$ procman why api",
       config: { processes: [CRASHING] },
@@ -245,11 +245,11 @@ test -x "node_modules/.bin/$(sed -n 's/^CMD ."\\([^"]*\\)".*/\\1/p' block)"`,
     },
     { block: "procman logs api", config: { processes: [CRASHING] }, before: "procman run --detach || procman status api | grep exhausted" },
   ],
-  "docs/deploy.md": [
+  "docs/guide/deploy.md": [
     { block: "$ procman restart web", before: "procman run --detach --wait" },
     { block: "$ mv server.js old.js", before: "procman run --detach --wait" },
   ],
-  "docs/dependencies.md": [
+  "docs/guide/dependencies.md": [
     { block: "{", needs: "redis-server" },
     {
       block: "$ procman status",
@@ -263,11 +263,11 @@ test -x "node_modules/.bin/$(sed -n 's/^CMD ."\\([^"]*\\)".*/\\1/p' block)"`,
       before: "procman run\nuntil procman status | grep -q 'migrate  running'; do sleep 0.1; done",
     },
   ],
-  "docs/environment.md": [
+  "docs/guide/environment.md": [
     { block: "// procman.jsonc", before: "echo key > /run/secrets/api-key" },
     { block: "$ procman validate", before: "echo key > /run/secrets/api-key\nprintf 'A=1\\n# and\\nB: 2\\n' > .env" },
   ],
-  "docs/export.md": [
+  "docs/guide/export.md": [
     ...[
       "$ procman export --to compose",
       "  procman export --to kubernetes",
@@ -281,38 +281,38 @@ test -x "node_modules/.bin/$(sed -n 's/^CMD ."\\([^"]*\\)".*/\\1/p' block)"`,
       needs: "systemd-analyze",
     },
   ],
-  "docs/from-compose.md": [{ block: "// procman.jsonc", needs: "redis-server" }],
-  "docs/groups.md": [
+  "docs/guide/from-compose.md": [{ block: "// procman.jsonc", needs: "redis-server" }],
+  "docs/guide/groups.md": [
     { block: "$ procman status group:backend", before: "procman run --detach" },
     { block: "procman restart group:backend", before: "procman run --detach" },
   ],
-  "docs/health.md": [
+  "docs/guide/health.md": [
     {
       block: '{\n  "processes": [\n    {\n      "id": "web",\n      "cmd": "node server.js",\n      "autostart": true,\n      "ready"',
       needs: "redis-server",
     },
   ],
-  "docs/import.md": IMPORT_MD,
-  "docs/incidents.md": INCIDENTS_MD,
-  "docs/library.md": LIBRARY_MD,
-  "docs/keep-alive.md": [
+  "docs/guide/import.md": IMPORT_MD,
+  "docs/guide/incidents.md": INCIDENTS_MD,
+  "docs/guide/library.md": LIBRARY_MD,
+  "docs/guide/keep-alive.md": [
     { block: "procman add", config: null, between: "until procman status --check web; do sleep 0.1; done" },
     { block: "procman validate", before: "procman run --detach" },
   ],
-  "docs/limits.md": [{ block: '{\n  "processes": [{', needs: "root" }],
-  "docs/logging.md": [
+  "docs/guide/limits.md": [{ block: '{\n  "processes": [{', needs: "root" }],
+  "docs/guide/logging.md": [
     {
       block: "procman flush --yes",
       config: { processes: [web, { id: "worker", cmd: "echo done; sleep 1000", autostart: true, logger: { stdout: "worker.log" } }] },
       before: "procman run --detach",
     },
   ],
-  "docs/log-store.md": [
+  "docs/guide/log-store.md": [
     { block: "$ procman logs", config: { name: "shop", processes: [web] }, uses: "procman run --detach\nls .procman/shop/logs/*.open" },
   ],
-  "docs/metrics.md": METRICS_MD,
-  "docs/monitor.md": MONITOR_MD,
-  "docs/plugins.md": [
+  "docs/reference/metrics.md": METRICS_MD,
+  "docs/guide/monitor.md": MONITOR_MD,
+  "docs/guide/plugins.md": [
     {
       block: "$ procman status",
       config: { processes: [web], plugins: [{ url: "./slack.mjs", options: {} }] },
@@ -321,8 +321,8 @@ procman run --detach
 until procman status | grep -q slack; do sleep 0.1; done`,
     },
   ],
-  "docs/reliability.md": RELIABILITY_MD,
-  "docs/reload.md": [
+  "docs/reference/reliability.md": RELIABILITY_MD,
+  "docs/guide/reload.md": [
     {
       block: "$ procman run --detach",
       config: { processes: [web, ...Array.from({ length: 11 }, (_, index) => ({ ...sleeper, id: `other-${index}` }))] },
@@ -333,14 +333,14 @@ until procman status | grep -q slack; do sleep 0.1; done`,
       before: "procman run",
     },
   ],
-  "docs/start-at-boot.md": [
+  "docs/guide/start-at-boot.md": [
     {
       block: "[Service]",
       needs: "systemd-analyze",
       uses: `(cat block; echo ExecStart=/bin/true) > procman-shop.service\nsystemd-analyze verify --man=no ./procman-shop.service`,
     },
   ],
-  "docs/supervision.md": [
+  "docs/guide/supervision.md": [
     {
       block: '{ "id": "nginx"',
       needs: "nginx",
@@ -354,7 +354,7 @@ PATH=$PATH:/usr/sbin`,
     },
     { block: '{ "id": "jobs"', needs: "python3" },
   ],
-  "docs/tokens.md": [
+  "docs/reference/tokens.md": [
     { block: "procman token --consumer team-b", config: { processes: [web, { ...mail, groups: "backend" }] } },
     { block: "curl -H", config: withApi, before: "procman run --detach" },
     {
@@ -363,7 +363,7 @@ PATH=$PATH:/usr/sbin`,
       before: "procman run --detach\nPROCMAN_API_TOKEN=$(procman token --consumer me) PROCMAN_API_HOSTNAME=127.0.0.1 PROCMAN_API_PORT=9000",
     },
   ],
-  "docs/versions.md": [{ block: "npm install -g procman", before: "procman run --detach" }],
+  "docs/reference/versions.md": [{ block: "npm install -g procman", before: "procman run --detach" }],
   "examples/plugins/README.md": [
     { block: "npx procman run", between: "until [ -s messages.txt ] && [ -s received.log ]; do sleep 0.2; done" },
   ],

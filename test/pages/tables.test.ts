@@ -14,7 +14,9 @@ const PAGE_MS = 300_000;
 /** `status` says so while a process doesn't run. */
 const STATE = 3;
 
-const tables = PAGES.filter((page) => page.startsWith("docs/from-") && (process.env.PROCMAN_TEST_PAGES?.split(",").includes(page) ?? true));
+const tables = PAGES.filter(
+  (page) => page.startsWith("docs/guide/from-") && (process.env.PROCMAN_TEST_PAGES?.split(",").includes(page) ?? true),
+);
 
 /** They wait more than they compute. */
 describe("tables", { concurrency: 3 }, () => {

@@ -1,4 +1,4 @@
-/** Procman in a separate PID namespace, as in a container: under an init, and as PID 1. docs/containers.md. */
+/** Procman in a separate PID namespace, as in a container: under an init, and as PID 1. docs/guide/containers.md. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";

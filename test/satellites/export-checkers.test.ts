@@ -1,4 +1,4 @@
-/** Exports before the programs that they are for: docs/export.md. */
+/** Exports before the programs that they are for: docs/guide/export.md. */
 import assert from "node:assert/strict";
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";

@@ -1,4 +1,4 @@
-/** `procman export`: docs/export.md. */
+/** `procman export`: docs/guide/export.md. */
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -7,6 +7,7 @@ import { test } from "node:test";
 import { Command } from "commander";
 import { parse } from "jsonc-parser";
 import { anchorOf } from "../../site/anchor.mjs";
+import { MOVED, redirectTo } from "../../site/moved.mjs";
 import { NAVIGATION } from "../../site/navigation.mjs";
 import { COMMANDS, isCommand } from "../../src/cli/commands.ts";
 import { check } from "../../src/core/config/load.ts";
@@ -16,7 +17,9 @@ const ROOT = resolve(import.meta.dirname, "../..");
 const PAGES = [
   "README.md",
   "CONTRIBUTING.md",
-  ...readdirSync(join(ROOT, "docs")).flatMap((name) => (name.endsWith(".md") ? [`docs/${name}`] : [])),
+  ...readdirSync(join(ROOT, "docs"), { recursive: true, encoding: "utf8" }).flatMap((name) =>
+    name.endsWith(".md") ? [`docs/${name}`] : [],
+  ),
 ];
 
 function textOf(page: string): string {
@@ -54,9 +57,45 @@ test("in the npm package, too, each link leads to a file; pictures are left out 
     }
 });
 
+test("each path of a page in the source, in tests, scripts and examples leads to a page", () => {
+  const files = ["src", "test", "scripts", "bench", "examples", "docker"].flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })
+      .filter((name) => /\.(ts|mts|mjs|md|yaml)$/.test(name) && !name.includes("node_modules"))
+      .map((name) => `${folder}/${name}`),
+  );
+  assert.ok(files.length > 500);
+  const missing = files.flatMap((file) =>
+    [...textOf(file).matchAll(/(?<![\w.]\/)\bdocs\/[\w/-]+\.md\b/g)].flatMap(([page]) =>
+      existsSync(join(ROOT, page)) ? [] : [`${file}: ${page}`],
+    ),
+  );
+  assert.deepEqual(missing, []);
+});
+
+test("the index of the docs has each page", () => {
+  const index = textOf("docs/README.md");
+  const missing = PAGES.filter((page) => page.startsWith("docs/") && page !== "docs/README.md" && !index.includes(`](${page.slice(5)})`));
+  assert.deepEqual(missing, []);
+});
+
+test("each address of a page in 1.0.0 leads on: by a table in the index, by a page on the site", () => {
+  const [, formerly = ""] = textOf("docs/README.md").split("## Formerly");
+  for (const [name, target] of MOVED) {
+    const [page = "", anchor] = target.split("#");
+    const file = `docs/${page}.md`;
+    assert.ok(existsSync(join(ROOT, file)), `${name} leads to ${target}, which does not exist`);
+    if (anchor !== undefined) assert.ok(anchorsOf(file).includes(anchor), `${name} leads to ${target}, which has no such heading`);
+    assert.match(formerly, new RegExp(`\\b${name}\\b`), `${name} is not in the table`);
+    assert.ok(redirectTo(target).includes(`<a href="${page}.html${anchor === undefined ? "" : `#${anchor}`}">`));
+  }
+});
+
 test("the navigation of the site has each page of docs once, and only pages that exist", () => {
   const pages = NAVIGATION.flatMap((part) => part.pages).map((page) => `${page}.md`);
-  assert.deepEqual(pages.filter((page) => page.startsWith("docs/")).sort(), PAGES.filter((page) => page.startsWith("docs/")).sort());
+  assert.deepEqual(
+    pages.filter((page) => page.startsWith("docs/")).sort(),
+    PAGES.filter((page) => page.startsWith("docs/") && page !== "docs/README.md").sort(),
+  );
   assert.deepEqual(
     pages.filter((page) => !existsSync(join(ROOT, page))),
     [],
@@ -69,7 +108,7 @@ function sourcePathsIn(text: string): readonly string[] {
 }
 
 test("each path in the source that a page names exists", () => {
-  for (const page of ["docs/glossary.md", "docs/architecture.md", "CONTRIBUTING.md"]) {
+  for (const page of ["docs/design/glossary.md", "docs/design/architecture.md", "CONTRIBUTING.md"]) {
     const paths = sourcePathsIn(textOf(page));
     const missing = paths.filter((path) => !existsSync(join(ROOT, path)));
     assert.deepEqual(missing, [], page);
@@ -78,7 +117,7 @@ test("each path in the source that a page names exists", () => {
 });
 
 test("each place in the source that the table of tricks names exists", () => {
-  const rows = [...textOf("docs/performance.md").matchAll(/^\| [^|]* \| `([a-z][^`|]*)` \|/gm)].map(([, place = ""]) => place);
+  const rows = [...textOf("docs/design/performance.md").matchAll(/^\| [^|]* \| `([a-z][^`|]*)` \|/gm)].map(([, place = ""]) => place);
   assert.ok(rows.length > 5);
   const missing = rows.filter((place) => !["", ".ts"].some((ending) => existsSync(join(ROOT, "src", `${place}${ending}`))));
   assert.deepEqual(missing, []);
@@ -97,7 +136,7 @@ test("each file that the README of a source folder names exists", () => {
 });
 
 test("each command is on the page of the command line, with all its options", async () => {
-  const page = textOf("docs/cli.md");
+  const page = textOf("docs/reference/cli.md");
   const missing: string[] = [];
   for (const name of Object.keys(COMMANDS).filter(isCommand)) {
     const program = new Command("procman");
@@ -117,7 +156,7 @@ test("each command is on the page of the command line, with all its options", as
 test("each cause of an incident is on its page", () => {
   const causes = SCHEMAS.Incident.properties?.cause?.enum ?? [];
   assert.ok(causes.length > 5);
-  const page = textOf("docs/incidents.md");
+  const page = textOf("docs/guide/incidents.md");
   assert.deepEqual(
     causes.filter((word) => !page.includes(`\`${word}\``)),
     [],
@@ -137,7 +176,7 @@ function fieldsIn(page: string): readonly string[] {
     );
 }
 
-for (const page of PAGES.filter((name) => name.startsWith("docs/from-")))
+for (const page of PAGES.filter((name) => name.startsWith("docs/guide/from-")))
   test(`${page}: the fields of its tables are valid`, () => {
     const all = fieldsIn(page);
     assert.ok(all.length > 10, `${all.length}`);

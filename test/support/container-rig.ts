@@ -13,7 +13,7 @@ import { skip } from "./skip.ts";
 import { isMissing } from "./system-programs.ts";
 
 export const IMAGE = "shop";
-/** As docs/containers.md has it. */
+/** As docs/guide/containers.md has it. */
 export const READ_ONLY = ["--read-only", "--tmpfs", "/run/procman:size=64m"];
 /** Processes of the namespace end with its first one, which is no engine: an engine waits for no orphans. */
 const NAMESPACES = ["unshare", "--mount", "--net", "--pid", "--fork", "--kill-child", "--mount-proc"];

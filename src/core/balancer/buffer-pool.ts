@@ -5,7 +5,7 @@ export const SMALL_BYTES = 16_384;
 const LARGE_BYTES = 65_536;
 /** Large buffers kept for reuse. */
 const KEPT = 64;
-/** The first few connections get huge ones, which take fewer system calls. Figures: docs/performance.md. */
+/** The first few connections get huge ones, which take fewer system calls. Figures: docs/design/performance.md. */
 const HUGE_BYTES = 262_144;
 const HUGE = 16;
 const SCRATCH_BYTES = 4 * SMALL_BYTES;

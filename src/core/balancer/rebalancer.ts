@@ -2,7 +2,7 @@
  * Evens the load of the balancer's processes by migrating open connections from one to another.
  *
  * Clients are accepted by the process that wakes first, which may be the same one each time. To migrate a connection its two sockets
- * are sent over the channel between two reads; bytes that arrive meanwhile wait in the kernel. Figures: docs/performance.md.
+ * are sent over the channel between two reads; bytes that arrive meanwhile wait in the kernel. Figures: docs/design/performance.md.
  */
 import type { ProxiedConnection, SocketPair } from "./connection.ts";
 import type { TcpHandle } from "./tcp-handle.ts";

@@ -1,6 +1,6 @@
 /**
  * TCP on the handles that `net.Socket` uses internally: without streams a connection takes half the time and a third of the memory
- * (docs/performance.md). The only place in procman that uses undocumented parts of Node. What is used here has been the same since Node 12.
+ * (docs/design/performance.md). The only place in procman that uses undocumented parts of Node. What is used here has been the same since Node 12.
  */
 import { isIPv6, Server } from "node:net";
 import { getSystemErrorName } from "node:util";

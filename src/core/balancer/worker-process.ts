@@ -226,7 +226,7 @@ export class WorkerProcess {
 
 /**
  * Under a keeper it does, and then each worker process leads a session too: Linux shares CPU time by session (autogroup, sched(7)),
- * so one session for all of them would get no more than one instance. See docs/performance.md.
+ * so one session for all of them would get no more than one instance. See docs/design/performance.md.
  */
 function leadsSession(): boolean {
   return processStat(process.pid)?.session === process.pid;

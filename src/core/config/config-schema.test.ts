@@ -58,15 +58,15 @@ test("the types of the library are those of the file, with no field missing", ()
   assert.ok(same);
 });
 
-const manual = readFileSync(new URL("../../../docs/configuration.md", import.meta.url), "utf8");
+const manual = readFileSync(new URL("../../../docs/reference/configuration.md", import.meta.url), "utf8");
 
-test("docs/configuration.md mentions every field", () => {
+test("docs/reference/configuration.md mentions every field", () => {
   for (const path of paths.filter((path) => path !== "" && !path.endsWith("[]"))) {
     assert.ok(manual.includes(`\`${path.split(/[.\]]+/).at(-1)}\``), path);
   }
 });
 
-test("every example in docs/configuration.md is valid, without warnings where it starts", () => {
+test("every example in docs/reference/configuration.md is valid, without warnings where it starts", () => {
   const examples = [...manual.matchAll(/```jsonc\n([\s\S]*?)```/g)].map(([, text = ""]) => text);
   assert.ok(examples.length > 0);
   for (const example of examples) resolveConfiguration(example, { cwd: "/" });

@@ -39,7 +39,7 @@ export function withoutSecretArguments(words: readonly string[]): readonly strin
   return withoutSecretWords(words.join("\0")).split("\0");
 }
 
-/** A command line, a comment or a value, with `***` in place of what may be secret: docs/environment.md says what that is. */
+/** A command line, a comment or a value, with `***` in place of what may be secret: docs/guide/environment.md says what that is. */
 export function withoutSecretWords(text: string): string {
   let [shown, from] = ["", 0];
   const takesPassword = TAKES_PASSWORD.test(text);

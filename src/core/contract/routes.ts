@@ -1,4 +1,4 @@
-/** The table of routes, from which server, client, OpenAPI document and `docs/api.md` are made. */
+/** The table of routes, from which server, client, OpenAPI document and `docs/reference/api.md` are made. */
 import { ProcmanError } from "../base/errors.ts";
 import { ACTIONS, type Action, type ActOptions, type PlanOptions, type Scaling, type Signalling } from "./control.ts";
 import type { SignInExchange, SignInOrder } from "./dashboard-access.ts";

@@ -63,7 +63,7 @@ export class TextMatcher {
     return -1;
   }
 
-  /** Whether the text is in these bytes. For a block, faster than `find` (docs/performance.md). */
+  /** Whether the text is in these bytes. For a block, faster than `find` (docs/design/performance.md). */
   isIn(bytes: Buffer): boolean {
     const rare = this.#rareIn(bytes);
     return rare === undefined ? this.#isInHalves(bytes) : this.#isAround(rare, bytes);

@@ -1,6 +1,6 @@
 /**
  * Runs a bundle with the code that V8 compiled for it at an earlier start. Node's `module.enableCompileCache` (22.1 and later) does
- * the same, but costs each command 9 ms more: docs/performance.md.
+ * the same, but costs each command 9 ms more: docs/design/performance.md.
  */
 import { createHash } from "node:crypto";
 import {

@@ -1,4 +1,4 @@
-/** Settings of Node in procman's own processes; docs/performance.md has the figures. */
+/** Settings of Node in procman's own processes; docs/design/performance.md has the figures. */
 import { stat } from "node:fs";
 import { setFlagsFromString } from "node:v8";
 

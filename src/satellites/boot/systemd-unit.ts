@@ -1,4 +1,4 @@
-/** A unit of systemd; docs/start-at-boot.md says what it does. */
+/** A unit of systemd; docs/guide/start-at-boot.md says what it does. */
 import { execFileSync } from "node:child_process";
 import { dirname, join } from "node:path";
 import { type BootPlan, headOf } from "./boot-plan.ts";

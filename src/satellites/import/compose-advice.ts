@@ -4,9 +4,9 @@ import type { AdviceTable } from "./foreign-fields.ts";
 const CONTAINER = "is a setting of the container: the program runs on this host";
 const NETWORK = "all programs see the network of this host: services reach each other at 127.0.0.1";
 const FILES = "all programs see the files of this host: check the paths in the program's settings";
-const SECRET = '"env": { "NAME": { "file": "/run/secrets/name" } } gives a program the content of a file: docs/environment.md';
+const SECRET = '"env": { "NAME": { "file": "/run/secrets/name" } } gives a program the content of a file: docs/guide/environment.md';
 const SANDBOX = "procman has no sandbox; under systemd its unit can have one for all processes";
-const HOOK = 'commands before a start and after an end are "hooks": docs/hooks.md';
+const HOOK = 'commands before a start and after an end are "hooks": docs/guide/hooks.md';
 
 const same = (advice: string, names: string): AdviceTable => Object.fromEntries(names.split(" ").map((name) => [name, advice]));
 
@@ -22,7 +22,7 @@ export const COMPOSE_ADVICE: AdviceTable = {
   ...same(HOOK, "post_start pre_stop"),
   ...same("", "labels annotations attach pull_policy restart image ports platform build"),
   ...same(
-    'limits are "memoryMax", "cpuQuota" and "ulimits": docs/limits.md',
+    'limits are "memoryMax", "cpuQuota" and "ulimits": docs/guide/limits.md',
     "mem_reservation memswap_limit mem_swappiness cpu_shares cpu_quota cpu_period cpu_count cpu_percent cpuset pids_limit blkio_config oom_kill_disable",
   ),
   extends: "is a service of another file: write its fields here",

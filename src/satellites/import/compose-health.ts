@@ -15,7 +15,7 @@ export function serviceHealth({ draft, fields }: ComposeService, isAwaited: bool
     if (isAwaited)
       draft.note(
         "healthcheck",
-        'others wait until it is healthy, but the check is in the image: say by "ready" when it is up, docs/health.md',
+        'others wait until it is healthy, but the check is in the image: say by "ready" when it is up, docs/guide/health.md',
       );
     return;
   }

@@ -85,7 +85,7 @@ function environmentOf(draft: ProcessDraft, variables: ReadonlyMap<string, strin
   if (mail !== undefined && mail !== "")
     draft.note(
       "MAILTO",
-      `${mail}: \`procman logs ${draft.id}\` has the output; the plugin procman/notify reports failures, docs/plugins.md`,
+      `${mail}: \`procman logs ${draft.id}\` has the output; the plugin procman/notify reports failures, docs/guide/plugins.md`,
     );
 }
 

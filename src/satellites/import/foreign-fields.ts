@@ -107,7 +107,7 @@ export class ForeignFields {
         const hint = didYouMean(name, [...Object.keys(advice), ...this.#used]);
         this.#note(
           `${this.#prefix}${name}`,
-          `${manager} has no such field, or it is unknown to this import.${hint} See docs/configuration.md`,
+          `${manager} has no such field, or it is unknown to this import.${hint} See docs/reference/configuration.md`,
         );
       }
     }

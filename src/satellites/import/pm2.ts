@@ -154,9 +154,9 @@ function readiness({ draft, fields, isNode }: Pm2App): void {
   } else if (waits)
     draft.note(
       "wait_ready",
-      'only a Node program can send the message "ready"; see "ready" in docs/health.md for a port, an address or a line of output',
+      'only a Node program can send the message "ready"; see "ready" in docs/guide/health.md for a port, an address or a line of output',
     );
-  else if (timeout !== undefined) draft.note("listen_timeout", 'is "timeout" of "ready": docs/health.md');
+  else if (timeout !== undefined) draft.note("listen_timeout", 'is "timeout" of "ready": docs/guide/health.md');
   if (fields.flag("shutdown_with_message") !== true) return;
   if (!isNode) return void draft.note("shutdown_with_message", "only a Node program gets messages; it is stopped by a signal");
   draft.set("node", true).set("terminateGracePeriod", draft.fields.terminateTimeout ?? 1.6);

@@ -1,7 +1,7 @@
 /** What to do about fields of process-compose without an equal. */
 import type { AdviceTable } from "./foreign-fields.ts";
 
-const LOGGER = 'files, rotation and format are in "logger": docs/logging.md';
+const LOGGER = 'files, rotation and format are in "logger": docs/guide/logging.md';
 const TERMINAL = "programs have no terminal; `procman monitor` shows their output";
 
 export const PROCESS_COMPOSE_ADVICE: AdviceTable = {
@@ -20,7 +20,7 @@ export const PROCESS_COMPOSE_ADVICE: AdviceTable = {
   is_template_disabled: "",
   extends: "procman has no inheritance between processes: write its fields here",
   is_strict: "",
-  mcp: "procman has a REST API: docs/api.md",
+  mcp: "procman has a REST API: docs/reference/api.md",
 };
 
 export const PROCESS_COMPOSE_TOP_ADVICE: AdviceTable = {

@@ -3,13 +3,13 @@ import type { AdviceTable } from "./foreign-fields.ts";
 
 export const PROGRAM_ADVICE: AdviceTable = {
   process_name: "",
-  priority: 'processes start together; if one must wait for others: "dependsOn", docs/dependencies.md',
-  serverurl: "the REST API is in docs/api.md",
-  stdout_capture_maxbytes: "programs send events by procman's API: docs/api.md",
-  stderr_capture_maxbytes: "programs send events by procman's API: docs/api.md",
-  stdout_events_enabled: "plugins get all lines and events: docs/plugins.md",
-  stderr_events_enabled: "plugins get all lines and events: docs/plugins.md",
-  socket: 'the instances of a cluster share a TCP socket by "mode": "share": docs/clusters.md',
+  priority: 'processes start together; if one must wait for others: "dependsOn", docs/guide/dependencies.md',
+  serverurl: "the REST API is in docs/reference/api.md",
+  stdout_capture_maxbytes: "programs send events by procman's API: docs/reference/api.md",
+  stderr_capture_maxbytes: "programs send events by procman's API: docs/reference/api.md",
+  stdout_events_enabled: "plugins get all lines and events: docs/guide/plugins.md",
+  stderr_events_enabled: "plugins get all lines and events: docs/guide/plugins.md",
+  socket: 'the instances of a cluster share a TCP socket by "mode": "share": docs/guide/clusters.md',
   socket_owner: "a shared socket is a TCP port",
   socket_mode: "a shared socket is a TCP port",
   socket_backlog: "the backlog of a shared socket can't be set",
@@ -36,8 +36,8 @@ export const SUPERVISORD_ADVICE: AdviceTable = {
 
 export const SECTION_ADVICE: AdviceTable = {
   unix_http_server: "",
-  inet_http_server: "the REST API has tokens: docs/api.md",
+  inet_http_server: "the REST API has tokens: docs/reference/api.md",
   supervisorctl: "",
   rpcinterface: "",
-  eventlistener: 'a plugin or `GET /events` gets the events: docs/plugins.md; for mails procman/notify, for memory "memoryLimit"',
+  eventlistener: 'a plugin or `GET /events` gets the events: docs/guide/plugins.md; for mails procman/notify, for memory "memoryLimit"',
 };

@@ -12,7 +12,7 @@ export function outputFiles(program: SupervisordProgram): void {
   draft.merge("logger", { stdout, stderr });
   for (const stream of ["stdout", "stderr"])
     if (fields.flag(`${stream}_syslog`) === true)
-      draft.note(`${stream}_syslog`, "the plugin procman/logship sends lines to syslog: docs/plugins.md");
+      draft.note(`${stream}_syslog`, "the plugin procman/logship sends lines to syslog: docs/guide/plugins.md");
   const size = sizeIn(fields.text("stdout_logfile_maxbytes"));
   const backups = fields.number("stdout_logfile_backups");
   fields.skip("stderr_logfile_maxbytes", "stderr_logfile_backups");
@@ -25,7 +25,7 @@ export function outputFiles(program: SupervisordProgram): void {
 function fileOf({ draft, fields, place }: SupervisordProgram, name: string): string | undefined {
   const given = fields.text(name);
   if (given === undefined || /^(AUTO|NONE)$/i.test(given)) return undefined;
-  if (given === "syslog") draft.note(name, "the plugin procman/logship sends lines to syslog: docs/plugins.md");
+  if (given === "syslog") draft.note(name, "the plugin procman/logship sends lines to syslog: docs/guide/plugins.md");
   else if (/^\/dev\/(stdout|stderr|fd\/[12])$/.test(given)) draft.merge("logger", { console: true });
   else if (given !== "/dev/null") return place(given);
   return undefined;

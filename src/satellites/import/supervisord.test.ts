@@ -57,7 +57,9 @@ programs=mail,plain
     },
     { id: "plain", cmd: "/bin/cat", autostart: true, stdin: true, restart: "error", killMode: "leader", groups: ["back"] },
   ]);
-  assert.deepEqual(notes, ['mail priority: processes start together; if one must wait for others: "dependsOn", docs/dependencies.md']);
+  assert.deepEqual(notes, [
+    'mail priority: processes start together; if one must wait for others: "dependsOn", docs/guide/dependencies.md',
+  ]);
 });
 
 test("process_num is the port, the number of the instance, or computed by the shell", async (context) => {

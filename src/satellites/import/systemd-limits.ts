@@ -19,9 +19,9 @@ export function serviceEnvironment({ draft, configuration, all, one }: SystemdUn
   if (files.length > 0) draft.set("envFile", files.length === 1 ? files[0] : files);
   const passed = (one("PassEnvironment") ?? "").split(/\s+/).filter(Boolean);
   if (passed.length > 0) draft.set("inheritEnv", passed);
-  if (all("UnsetEnvironment").length > 0) draft.note("UnsetEnvironment", '"inheritEnv" names what is inherited: docs/environment.md');
+  if (all("UnsetEnvironment").length > 0) draft.note("UnsetEnvironment", '"inheritEnv" names what is inherited: docs/guide/environment.md');
   if (all("LoadCredential").length > 0)
-    draft.note("LoadCredential", '"env": { "NAME": { "file": path } } gives the program the content of a file: docs/environment.md');
+    draft.note("LoadCredential", '"env": { "NAME": { "file": path } } gives the program the content of a file: docs/guide/environment.md');
 }
 
 const ULIMITS: Readonly<Record<string, string>> = {

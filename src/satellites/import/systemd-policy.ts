@@ -13,10 +13,10 @@ const RESTARTS: Readonly<Record<string, string>> = {
 };
 
 const TYPES: Readonly<Record<string, string>> = {
-  notify: 'sd_notify isn\'t understood; "ready" says by a port, an address or a line when it is up: docs/health.md',
-  "notify-reload": 'sd_notify isn\'t understood; "ready" says by a port, an address or a line when it is up: docs/health.md',
+  notify: 'sd_notify isn\'t understood; "ready" says by a port, an address or a line when it is up: docs/guide/health.md',
+  "notify-reload": 'sd_notify isn\'t understood; "ready" says by a port, an address or a line when it is up: docs/guide/health.md',
   forking: "keep the program in the foreground, by an option of its own; what it leaves behind is supervised and ended nevertheless",
-  dbus: '"ready" says when it is up: docs/health.md',
+  dbus: '"ready" says when it is up: docs/guide/health.md',
 };
 
 /** `unit`: directives of `[Unit]`. */
@@ -62,5 +62,5 @@ export function serviceStops({ draft, one }: SystemdUnit): void {
   if (mode === "mixed" || mode === "process") draft.set("killMode", "leader");
   if (mode === "process" || mode === "none") draft.note("KillMode", `${mode}: procman ends everything that a run has started`);
   const start = spanOf(one("TimeoutStartSec"));
-  if (start !== undefined) draft.note("TimeoutStartSec", 'is "timeout" of "ready": docs/health.md');
+  if (start !== undefined) draft.note("TimeoutStartSec", 'is "timeout" of "ready": docs/guide/health.md');
 }

@@ -66,7 +66,7 @@ function fillService({ name, file, sections }: Unit, draft: ProcessDraft, config
 }
 
 function noteUnused(directive: string, draft: ProcessDraft): void {
-  const [, advice = `is no directive that this import knows; see docs/from-systemd.md`] =
+  const [, advice = `is no directive that this import knows; see docs/guide/from-systemd.md`] =
     UNIT_ADVICE.find(([pattern]) => pattern.test(directive)) ?? [];
   if (advice !== "") draft.note(directive, advice);
 }
@@ -93,8 +93,8 @@ function dependenciesOf({ sections }: Unit, draft: ProcessDraft, ids: ReadonlyMa
       draft.note(
         directive,
         directive === "OnFailure"
-          ? `${value}: the plugin procman/notify calls a webhook or a command, docs/plugins.md`
-          : `${value}: let a "beforeStart" hook check it, docs/hooks.md`,
+          ? `${value}: the plugin procman/notify calls a webhook or a command, docs/guide/plugins.md`
+          : `${value}: let a "beforeStart" hook check it, docs/guide/hooks.md`,
       );
 }
 
@@ -127,11 +127,11 @@ function importCompanion(
       paths.map((path) => configuration.path("/", path)),
     );
     delete draft.fields.autostart;
-    draft.note(file.shownAs, 'a process with "watch" also starts with procman, and is restarted by a change: docs/watch.md');
+    draft.note(file.shownAs, 'a process with "watch" also starts with procman, and is restarted by a change: docs/guide/watch.md');
   } else
     draft.note(
       file.shownAs,
-      'the instances of a cluster get a listening TCP socket as systemd passes it: "cluster": { "instances": 1, "mode": "share", "commonPort": … }, docs/clusters.md',
+      'the instances of a cluster get a listening TCP socket as systemd passes it: "cluster": { "instances": 1, "mode": "share", "commonPort": … }, docs/guide/clusters.md',
     );
 }
 
@@ -140,7 +140,7 @@ function timer(draft: ProcessDraft, section: ReadonlyMap<string, readonly string
   const [first] = calendars.map(cronOf);
   delete draft.fields.autostart;
   delete draft.fields.restart;
-  if (first === undefined) draft.note("OnCalendar", `${calendars[0] ?? "is missing"}: write it as "cron", docs/schedules.md`);
+  if (first === undefined) draft.note("OnCalendar", `${calendars[0] ?? "is missing"}: write it as "cron", docs/guide/schedules.md`);
   else draft.set("cron", first.pattern).set("timeZone", first.timeZone);
   for (const other of calendars.slice(1)) draft.note("OnCalendar", `${other}: one process has one schedule; add a second process`);
   if (section.get("Persistent")?.some((value) => /^(true|yes|on|1)$/i.test(value)) === true) draft.set("catchUp", true);

@@ -1,4 +1,4 @@
-/** A configuration as it is written, for programs in TypeScript. What each field means in full is in docs/configuration.md. */
+/** A configuration as it is written, for programs in TypeScript. What each field means in full is in docs/reference/configuration.md. */
 
 // made by scripts/schema.ts
 
