@@ -70,5 +70,8 @@ export const NAVIGATION = [
       "docs/design/benchmarks",
     ],
   },
-  { title: "Inside", pages: ["docs/design/architecture", "docs/design/glossary", "CONTRIBUTING"] },
+  {
+    title: "Inside",
+    pages: ["docs/design/architecture", "docs/design/decisions", "docs/design/glossary", "CONTRIBUTING", "docs/design/contributing"],
+  },
 ];
