@@ -113,7 +113,7 @@ writeMade(SCRIPT, {
   "docs/reference/commands.md": inPage(SCRIPT, commands()),
   "docs/reference/errors.md": inPage(SCRIPT, errors()),
   "docs/reference/fields.md": inPage(SCRIPT, fields()),
-  "docs/guide/incidents.md": inPage(SCRIPT, events()),
+  "docs/reference/api.md": inPage(SCRIPT, events()),
   "docs/reference/metrics.md": inPage(SCRIPT, metrics()),
   "docs/guide/supervision.md": inPage(SCRIPT, states()),
 });

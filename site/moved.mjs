@@ -1,5 +1,6 @@
-/** Pages that had another address in 1.0.0, as paths without `.md` in `docs/`: the old one, and where its content is now. */
+/** Addresses of 1.0.0, as paths without `.md` in `docs/`, and where their content is now. */
 
+/** Pages that have kept their name, by their folder. */
 const STAYED = {
   guide: [
     "clusters",
@@ -7,8 +8,6 @@ const STAYED = {
     "crashes",
     "dashboard",
     "dependencies",
-    "deploy",
-    "develop",
     "environment",
     "executable",
     "export",
@@ -21,14 +20,9 @@ const STAYED = {
     "hooks",
     "hosts",
     "import",
-    "incidents",
-    "keep-alive",
     "library",
     "limits",
-    "log-store",
-    "logging",
     "monitor",
-    "nightly-job",
     "plugins",
     "reload",
     "scaling",
@@ -42,8 +36,22 @@ const STAYED = {
   design: ["architecture", "benchmarks", "glossary", "performance"],
 };
 
+/** Pages that have become a part of another one. */
+const MERGED = {
+  deploy: "guide/recipes#deploy-without-downtime",
+  develop: "guide/recipes#develop-with-watch",
+  incidents: "guide/crashes",
+  "keep-alive": "guide/recipes#keep-a-web-app-alive",
+  "log-store": "guide/logs#the-log-store",
+  logging: "guide/logs",
+  "nightly-job": "guide/recipes#a-job-every-night",
+};
+
 /** From the old to the new address. */
-export const MOVED = new Map(Object.entries(STAYED).flatMap(([folder, names]) => names.map((name) => [name, `${folder}/${name}`])));
+export const MOVED = new Map([
+  ...Object.entries(STAYED).flatMap(([folder, names]) => names.map((name) => [name, `${folder}/${name}`])),
+  ...Object.entries(MERGED),
+]);
 
 /** The page at an old address: it leads to the new one, and keeps an anchor. */
 export function redirectTo(target) {

@@ -1,4 +1,4 @@
-/** `procman flush`: docs/guide/logging.md. */
+/** `procman flush`: docs/guide/logs.md. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";

@@ -1,4 +1,4 @@
-/** The runs of a process, by `procman why`, API and client: docs/guide/incidents.md. */
+/** The runs of a process, by `procman why`, API and client: docs/guide/crashes.md. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test } from "node:test";

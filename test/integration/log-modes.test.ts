@@ -1,4 +1,4 @@
-/** Who may read log files: docs/guide/logging.md. */
+/** Who may read log files: docs/guide/logs.md. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { existsSync, lstatSync, readdirSync, statSync, writeFileSync } from "node:fs";

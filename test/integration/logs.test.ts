@@ -1,4 +1,4 @@
-/** Output of real processes through the built procman: every line once, complete, in order, in the right file. Spec 2.3, docs/guide/logging.md. */
+/** Output of real processes through the built procman: every line once, complete, in order, in the right file. Spec 2.3, docs/guide/logs.md. */
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

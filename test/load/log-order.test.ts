@@ -1,4 +1,4 @@
-/** Entries of the log are in the order of what happened: "started" before the first line of a run, its end behind the last. docs/guide/log-store.md. */
+/** Entries of the log are in the order of what happened: "started" before the first line of a run, its end behind the last. docs/guide/logs.md. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { LogEntry } from "../../src/core/contract/records.ts";

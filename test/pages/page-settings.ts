@@ -111,24 +111,6 @@ procman run --detach -c /srv/shop`,
   { block: "$ npm install procman@latest", before: "procman run --detach" },
 ];
 
-const INCIDENTS_MD: readonly Setting[] = [
-  {
-    block: "$ procman why web\nweb runs",
-    config: {
-      processes: [
-        {
-          ...sleeper,
-          cmd: "echo x >> runs; echo 'Error: no database' >&2; sleep 6; [ $(wc -l < runs) -gt 3 ] || exit 3; sleep 1000",
-          restartLimit: 5,
-        },
-      ],
-    },
-    before:
-      "procman run\nuntil [ \"$(wc -l < runs)\" -gt 3 ]; do sleep 0.2; done\nuntil procman status | grep -q ' 3 .*runs'; do sleep 0.2; done",
-  },
-  { block: "TOKEN=", config: withApi, before: "procman run --detach" },
-];
-
 const IMPORT_MD: readonly Setting[] = [
   {
     block: "$ procman import ecosystem.config.js",
@@ -244,10 +226,7 @@ test -x "node_modules/.bin/$(sed -n 's/^CMD ."\\([^"]*\\)".*/\\1/p' block)"`,
       before: "procman run --detach || procman status api | grep exhausted",
     },
     { block: "procman logs api", config: { processes: [CRASHING] }, before: "procman run --detach || procman status api | grep exhausted" },
-  ],
-  "docs/guide/deploy.md": [
-    { block: "$ procman restart web", before: "procman run --detach --wait" },
-    { block: "$ mv server.js old.js", before: "procman run --detach --wait" },
+    { block: "TOKEN=", config: withApi, before: "procman run --detach" },
   ],
   "docs/guide/dependencies.md": [
     { block: "{", needs: "redis-server" },
@@ -293,21 +272,21 @@ test -x "node_modules/.bin/$(sed -n 's/^CMD ."\\([^"]*\\)".*/\\1/p' block)"`,
     },
   ],
   "docs/guide/import.md": IMPORT_MD,
-  "docs/guide/incidents.md": INCIDENTS_MD,
   "docs/guide/library.md": LIBRARY_MD,
-  "docs/guide/keep-alive.md": [
+  "docs/guide/recipes.md": [
     { block: "procman add", config: null, between: "until procman status --check web; do sleep 0.1; done" },
     { block: "procman validate", before: "procman run --detach" },
+    { block: "procman append", config: { processes: [web] } },
+    { block: "$ procman restart web", before: "procman run --detach --wait" },
+    { block: "$ mv server.js old.js", before: "procman run --detach --wait" },
   ],
   "docs/guide/limits.md": [{ block: '{\n  "processes": [{', needs: "root" }],
-  "docs/guide/logging.md": [
+  "docs/guide/logs.md": [
     {
       block: "procman flush --yes",
       config: { processes: [web, { id: "worker", cmd: "echo done; sleep 1000", autostart: true, logger: { stdout: "worker.log" } }] },
       before: "procman run --detach",
     },
-  ],
-  "docs/guide/log-store.md": [
     { block: "$ procman logs", config: { name: "shop", processes: [web] }, uses: "procman run --detach\nls .procman/shop/logs/*.open" },
   ],
   "docs/reference/metrics.md": METRICS_MD,

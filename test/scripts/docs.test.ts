@@ -161,7 +161,7 @@ test("each command is on the page of the command line, with all its options", as
 test("each cause of an incident is on its page", () => {
   const causes = SCHEMAS.Incident.properties?.cause?.enum ?? [];
   assert.ok(causes.length > 5);
-  const page = textOf("docs/guide/incidents.md");
+  const page = textOf("docs/guide/crashes.md");
   assert.deepEqual(
     causes.filter((word) => !page.includes(`\`${word}\``)),
     [],

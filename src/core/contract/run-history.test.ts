@@ -1,4 +1,4 @@
-/** Pages of runs: docs/guide/incidents.md. */
+/** Pages of runs: docs/guide/crashes.md. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ProcmanError } from "../base/errors.ts";

@@ -1,7 +1,7 @@
 /** What to do about fields of process-compose without an equal. */
 import type { AdviceTable } from "./foreign-fields.ts";
 
-const LOGGER = 'files, rotation and format are in "logger": docs/guide/logging.md';
+const LOGGER = 'files, rotation and format are in "logger": docs/guide/logs.md';
 const TERMINAL = "programs have no terminal; `procman monitor` shows their output";
 
 export const PROCESS_COMPOSE_ADVICE: AdviceTable = {

@@ -9,7 +9,7 @@ export const UNIT_ADVICE: readonly (readonly [RegExp, string])[] = [
   [/^(WatchdogSec)$/, '"health" asks it at intervals, by a port, an address or a command: docs/guide/health.md'],
   [/^(RemainAfterExit|GuessMainPID|NotifyAccess|SyslogIdentifier|TimeoutStartSec|SendSIGKILL|FinalKillSignal|TimeoutAbortSec)$/, ""],
   [/^(StandardInput|TTY.*)$/, "standard input is /dev/null"],
-  [/^(Syslog.*|Log.*)$/, 'output is in procman\'s log: "logger", docs/guide/logging.md'],
+  [/^(Syslog.*|Log.*)$/, 'output is in procman\'s log: "logger", docs/guide/logs.md'],
   [
     /^(RuntimeDirectory|StateDirectory|CacheDirectory|LogsDirectory|ConfigurationDirectory).*$/,
     'let a "beforeStart" hook make the folder: docs/guide/hooks.md',
