@@ -1,4 +1,4 @@
-/** A Procfile with its `.env` under foreman and, imported, under procman: docs/guide/import.md. */
+/** A Procfile with its `.env` under foreman and, imported, under procman: docs/guide/migrate.md. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";

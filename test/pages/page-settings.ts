@@ -111,7 +111,8 @@ procman run --detach -c /srv/shop`,
   { block: "$ npm install procman@latest", before: "procman run --detach" },
 ];
 
-const IMPORT_MD: readonly Setting[] = [
+const MIGRATE_MD: readonly Setting[] = [
+  { block: '// procman.jsonc\n{\n  "name": "shop",\n  "processes": [\n    {\n      "id": "db"', needs: "redis-server" },
   {
     block: "$ procman import ecosystem.config.js",
     config: null,
@@ -260,7 +261,6 @@ test -x "node_modules/.bin/$(sed -n 's/^CMD ."\\([^"]*\\)".*/\\1/p' block)"`,
       needs: "systemd-analyze",
     },
   ],
-  "docs/guide/from-compose.md": [{ block: "// procman.jsonc", needs: "redis-server" }],
   "docs/guide/groups.md": [
     { block: "$ procman status group:backend", before: "procman run --detach" },
     { block: "procman restart group:backend", before: "procman run --detach" },
@@ -271,7 +271,7 @@ test -x "node_modules/.bin/$(sed -n 's/^CMD ."\\([^"]*\\)".*/\\1/p' block)"`,
       needs: "redis-server",
     },
   ],
-  "docs/guide/import.md": IMPORT_MD,
+  "docs/guide/migrate.md": MIGRATE_MD,
   "docs/guide/library.md": LIBRARY_MD,
   "docs/guide/recipes.md": [
     { block: "procman add", config: null, between: "until procman status --check web; do sleep 0.1; done" },

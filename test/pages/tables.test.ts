@@ -5,28 +5,34 @@ import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { ROOT } from "../support/product.ts";
 import { isMissing } from "../support/system-programs.ts";
-import { blocksOf, PAGES } from "./page-blocks.ts";
+import { blocksOf } from "./page-blocks.ts";
 import { PageRig } from "./page-rig.ts";
 
-/** Time limit of a page. Milliseconds. */
-const PAGE_MS = 300_000;
+/** Time limit of a part. Milliseconds. */
+const PART_MS = 300_000;
 
 /** `status` says so while a process doesn't run. */
 const STATE = 3;
 
-const tables = PAGES.filter(
-  (page) => page.startsWith("docs/guide/from-") && (process.env.PROCMAN_TEST_PAGES?.split(",").includes(page) ?? true),
-);
+const PAGE = "docs/guide/migrate.md";
+
+/** The part for the users of one tool. */
+type Part = { readonly title: string; readonly text: string };
+
+const parts: readonly Part[] = readFileSync(join(ROOT, PAGE), "utf8")
+  .split(/^(?=## )/m)
+  .filter((text) => text.startsWith("## From ") && (process.env.PROCMAN_TEST_PAGES?.split(",").includes(PAGE) ?? true))
+  .map((text) => ({ title: text.slice("## ".length, text.indexOf("\n")), text }));
 
 /** They wait more than they compute. */
 describe("tables", { concurrency: 3 }, () => {
-  for (const page of tables)
-    test(`${page}: each command of its tables works`, { timeout: PAGE_MS }, (context) => tryCommands(context, page));
+  for (const part of parts)
+    test(`${part.title}: each command of its tables works`, { timeout: PART_MS }, (context) => tryCommands(context, part));
 });
 
-for (const page of tables.filter((each) => rowsOf(each).some((cells) => cells[1] === "keys")))
-  test(`${page}: keys are those of the first command of a cell; a longer command has its reason beside it`, () => {
-    const rows = rowsOf(page).filter((cells) => cells.length === 5 && /^\d+$/.test(cells[1] ?? ""));
+for (const part of parts.filter((each) => rowsOf(each).some((cells) => cells[1] === "keys")))
+  test(`${part.title}: keys are those of the first command of a cell; a longer command has its reason beside it`, () => {
+    const rows = rowsOf(part).filter((cells) => cells.length === 5 && /^\d+$/.test(cells[1] ?? ""));
     assert.ok(rows.length > 10);
     for (const [theirs = "", keys, ours = "", ownKeys, reason] of rows) {
       const [their, own] = [theirs, ours].map((cell) => /`([^`]+)`/.exec(cell)?.[1] ?? "") as [string, string];
@@ -38,8 +44,8 @@ for (const page of tables.filter((each) => rowsOf(each).some((cells) => cells[1]
   });
 
 /** The cells of all rows of tables. */
-function rowsOf(page: string): readonly (readonly string[])[] {
-  const rows = readFileSync(join(ROOT, page), "utf8").split("\n");
+function rowsOf({ text }: Part): readonly (readonly string[])[] {
+  const rows = text.split("\n");
   return rows
     .filter((row) => row.startsWith("|"))
     .map((row) =>
@@ -50,16 +56,16 @@ function rowsOf(page: string): readonly (readonly string[])[] {
     );
 }
 
-function commandsIn(page: string): readonly string[] {
-  const commands = rowsOf(page).flatMap((cells) => cells.slice(1).flatMap((cell) => /^`(procman [^`]*)`$/.exec(cell)?.[1] ?? []));
+function commandsIn(part: Part): readonly string[] {
+  const commands = rowsOf(part).flatMap((cells) => cells.slice(1).flatMap((cell) => /^`(procman [^`]*)`$/.exec(cell)?.[1] ?? []));
   return commands.filter((command) => !/\b[A-Z]{2,}$/.test(command));
 }
 
-async function tryCommands(context: TestContext, page: string): Promise<void> {
-  if (page.endsWith("compose.md") && isMissing(context, "redis-server")) return;
+async function tryCommands(context: TestContext, part: Part): Promise<void> {
+  if (part.title.endsWith("compose") && isMissing(context, "redis-server")) return;
   const rig = await PageRig.create(context);
-  rig.write("procman.jsonc", blocksOf(page).find(({ language }) => language === "jsonc")?.text ?? "");
-  const commands = commandsIn(page);
+  rig.write("procman.jsonc", blocksOf(PAGE, part.text).find(({ language }) => language === "jsonc")?.text ?? "");
+  const commands = commandsIn(part);
   assert.ok(commands.length > 10);
   let isUp = false;
   for (const command of commands) {
