@@ -16,7 +16,9 @@ import { SCHEMAS } from "../../src/core/contract/record-schemas.ts";
 const ROOT = resolve(import.meta.dirname, "../..");
 const PAGES = [
   "README.md",
+  "CHANGELOG.md",
   "CONTRIBUTING.md",
+  "SECURITY.md",
   ...readdirSync(join(ROOT, "docs"), { recursive: true, encoding: "utf8" }).flatMap((name) =>
     name.endsWith(".md") ? [`docs/${name}`] : [],
   ),
