@@ -1,10 +1,11 @@
 /**
- * The rules of the house: each folder of `src/` says in a README what it is, a file or a type has a name that no other has, and one
- * place asks for the current folder.
+ * The rules of the house: each folder of `src/` says in a README what it is, a file or a type has a name that no other has, one place
+ * asks for the current folder, and one compares the status of a process.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import ts from "typescript";
+import { STATUSES } from "../src/core/contract/records.ts";
 
 const MAX_README_LINES = 10;
 
@@ -16,6 +17,20 @@ const SHARED_TYPES = new Set(["Options"]);
 
 /** The one place, and what runs in programs of users. Elsewhere it would throw in a folder that was removed: `startFolder` says what is wrong. */
 const CURRENT_FOLDER = { pattern: /\b(?:cwd\(\)|chdir\()/, places: new Set(["core/os/start-folder.ts", "telemetry.ts"]) };
+
+/** The statuses of records, and `idle`, which a slot has in place of some. */
+const PROCESS_STATUSES: ReadonlySet<string> = new Set([...STATUSES, "idle"]);
+
+/** Files that compare a status, and why they may. */
+const STATUS_PLACES: Readonly<Record<string, string>> = {
+  "core/supervisor/verdict.ts": "the verdicts on a slot",
+  "core/contract/status-sets.ts": "the verdicts on a record",
+  "core/supervisor/machine.ts": "decides on the next status",
+  "core/plugins/plugin-supervisor.ts": "the status of a plugin",
+  "cli/commands/status-command.ts": "the status of a plugin",
+  "cli/commands/list-command.ts": "the status of a whole procman",
+  "satellites/import/pm2-dump.ts": "the status that PM2 gives",
+};
 
 type Report = { readonly folders: number; readonly problems: readonly string[] };
 
@@ -37,6 +52,7 @@ export function checkHouse(root: string): Report {
       ...sameFileNames(files),
       ...sameTypeNames(root, files),
       ...currentFolders(root, files),
+      ...comparedStatuses(root, files),
     ],
   };
 }
@@ -66,6 +82,55 @@ function currentFolders(root: string, files: readonly string[]): string[] {
   return files
     .filter((file) => !places.has(file) && pattern.test(readFileSync(join(root, file), "utf8")))
     .map((file) => `${file}: asks for the current folder, which may have been removed; use startFolder of os/start-folder.ts`);
+}
+
+function comparedStatuses(root: string, files: readonly string[]): string[] {
+  return files
+    .filter((file) => STATUS_PLACES[file] === undefined)
+    .flatMap((file) => statusComparisonsIn(readFileSync(join(root, file), "utf8")).map((line): [string, number] => [file, line]))
+    .map(
+      ([file, line]) =>
+        `${file}:${line}: compares a status; use core/supervisor/verdict.ts (slots) or core/contract/status-sets.ts (records)`,
+    );
+}
+
+/** Lines with `status === "running"`, or `["running"].includes(status)`. */
+function statusComparisonsIn(text: string): number[] {
+  if (!text.includes("status")) return [];
+  const source = ts.createSourceFile("file.tsx", text, ts.ScriptTarget.Latest);
+  const lines: number[] = [];
+  const visit = (node: ts.Node): void => {
+    if (comparesStatus(node)) lines.push(source.getLineAndCharacterOfPosition(node.getStart(source)).line + 1);
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return lines;
+}
+
+function comparesStatus(node: ts.Node): boolean {
+  if (ts.isBinaryExpression(node)) {
+    const sides = [node.left, node.right];
+    return COMPARISONS.has(node.operatorToken.kind) && sides.some(isStatus) && sides.some(isStatusLiteral);
+  }
+  if (!ts.isCallExpression(node) || !ts.isPropertyAccessExpression(node.expression)) return false;
+  const { expression: list, name } = node.expression;
+  if (name.text !== "includes" || !ts.isArrayLiteralExpression(list)) return false;
+  return list.elements.some(isStatusLiteral) && node.arguments.some(isStatus);
+}
+
+const COMPARISONS: ReadonlySet<ts.SyntaxKind> = new Set([
+  ts.SyntaxKind.EqualsEqualsEqualsToken,
+  ts.SyntaxKind.ExclamationEqualsEqualsToken,
+  ts.SyntaxKind.EqualsEqualsToken,
+  ts.SyntaxKind.ExclamationEqualsToken,
+]);
+
+function isStatus(node: ts.Expression): boolean {
+  return (ts.isIdentifier(node) && node.text === "status") || (ts.isPropertyAccessExpression(node) && node.name.text === "status");
+}
+
+function isStatusLiteral(node: ts.Expression): boolean {
+  return ts.isStringLiteral(node) && PROCESS_STATUSES.has(node.text);
 }
 
 /** The names of the types, interfaces and classes that the file declares. */

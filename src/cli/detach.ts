@@ -13,6 +13,7 @@ import { check } from "../core/config/load.ts";
 import { checkSelection, namesProcesses, withSelection } from "../core/config/run-selection.ts";
 import type { Config } from "../core/config/spec.ts";
 import type { ProcessRecord } from "../core/contract/records.ts";
+import { isStartingOrRunning } from "../core/contract/status-sets.ts";
 import { wantsColors } from "../core/os/colors.ts";
 import { copyNotice, originOfRecords } from "../core/os/lock.ts";
 import { startFolder } from "../core/os/start-folder.ts";
@@ -129,9 +130,10 @@ function reportStart(config: Config, daemon: Daemon, { records, failed, late }: 
     process.stderr.write(`procman: Cannot wait for the start of "${id}": timed out after ${timeout} s; it ${printableLine(reason)}\n`);
 }
 
-async function printProblem(client: Client, { id, status, reason }: ProcessRecord, since: number): Promise<void> {
+async function printProblem(client: Client, record: ProcessRecord, since: number): Promise<void> {
+  const { id, reason } = record;
   const lines = await lastLinesOf(client, id, since);
-  const [last] = status === "running" || status === "starting" ? await client.incidents(id, 1) : [];
+  const [last] = isStartingOrRunning(record) ? await client.incidents(id, 1) : [];
   const why = last === undefined ? reason : `${last.reason}; it was restarted`;
   printAbove([`procman: Cannot start "${id}": it ${printableLine(why)}`, ...lines, ""].join("\n"));
 }

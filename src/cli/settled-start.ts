@@ -7,6 +7,15 @@ import { PROCESS } from "../core/config/fields/process-fields.ts";
 import { hasCommonPort } from "../core/config/instances.ts";
 import type { Config, ProcessSpec } from "../core/config/spec.ts";
 import type { Incident, ProcessRecord } from "../core/contract/records.ts";
+import {
+  hasFinished,
+  isAboutToRun,
+  isDownByFailure,
+  isRunning,
+  isSkipped,
+  isWaiting,
+  wasNeverStarted,
+} from "../core/contract/status-sets.ts";
 import { excerpt } from "../core/contract/why.ts";
 import { monotonicMs } from "../core/os/clock.ts";
 
@@ -31,8 +40,6 @@ export type SettledStart = {
   readonly late: readonly ProcessRecord[];
 };
 
-const FAILED = new Set<ProcessRecord["status"]>(["errored", "exhausted", "backoff"]);
-
 type StartProgress = "up" | "failed" | "coming" | "slow";
 
 /** @throws {ProcmanError} `no-daemon`, `service-down` */
@@ -55,7 +62,7 @@ export async function settledStart(config: Config, { since, untilReady, timeoutM
       found.flatMap(({ record, progress }) => (kinds.includes(progress) ? [record] : []));
     const pending = untilReady ? of("coming", "slow") : of("coming");
     // Nothing else is on its way: they wait for those that have failed.
-    const isInVain = of("failed").length > 0 && pending.every(({ status }) => status === "waiting");
+    const isInVain = of("failed").length > 0 && pending.every(isWaiting);
     const [failed, late] = isInVain ? [[...of("failed"), ...pending], []] : [of("failed"), pending];
     failed.forEach(report);
     if (late.length === 0 || monotonicMs() >= deadline) {
@@ -77,27 +84,28 @@ function foundIn(records: readonly ProcessRecord[], specs: readonly ProcessSpec[
 type FoundProcess = { readonly record: ProcessRecord; readonly progress: StartProgress };
 
 /** It doesn't start, as was asked for. */
-function isHeldBack({ status, blocked, disabled }: ProcessRecord): boolean {
-  return blocked || (disabled === true && status === "created");
+function isHeldBack(record: ProcessRecord): boolean {
+  return record.blocked || (record.disabled === true && wasNeverStarted(record));
 }
 
 /** `slow`: it waits for others, to be ready or to get connections, and shows no sign of failure. */
 function progressOf(record: ProcessRecord, spec: ProcessSpec, since: number): StartProgress {
-  const { status, ready, started = "" } = record;
+  const { ready, started = "" } = record;
   const { policy, cluster } = spec;
   if (hasFailed(record, spec, since)) return "failed";
   if (isHeldBack(record)) return "up";
-  if (status === "waiting") return "slow";
-  if (status === "created" || status === "starting") return "coming";
-  if (status !== "running") return "up";
+  if (isWaiting(record)) return "slow";
+  if (isAboutToRun(record)) return "coming";
+  if (!isRunning(record)) return "up";
   if (cluster === undefined && policy.readyMs !== undefined && ready === true) return "up";
   if (Date.now() - Date.parse(started) < (policy.minUptimeMs ?? PROCESS.minUptimeMs.default)) return "coming";
   return serves(record, spec) ? "up" : "slow";
 }
 
-function hasFailed({ status, restarts, healthy, started = "", updated = "" }: ProcessRecord, spec: ProcessSpec, since: number): boolean {
-  const isDown = FAILED.has(status) || (status === "finished" && hasCommonPort(spec));
-  if (status === "skipped" || (isDown && Date.parse(updated) >= since)) return true;
+function hasFailed(record: ProcessRecord, spec: ProcessSpec, since: number): boolean {
+  const { restarts, healthy, started = "", updated = "" } = record;
+  const isDown = isDownByFailure(record) || (hasFinished(record) && hasCommonPort(spec));
+  if (isSkipped(record) || (isDown && Date.parse(updated) >= since)) return true;
   return (restarts > 0 && Date.parse(started) >= since) || (spec.cluster !== undefined && healthy === false);
 }
 

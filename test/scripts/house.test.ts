@@ -33,6 +33,13 @@ const VIOLATIONS: readonly (readonly [name: string, tree: Tree, problem: RegExp]
     /^type Plan is declared in 2 files: a\/one\.ts, a\/two\.ts$/,
   ],
   ["a file that asks for the current folder", { "one.ts": "export const here = process.cwd();" }, /^one\.ts: asks for the current folder/],
+  ["a comparison of a status", { "one.ts": 'const a = (state) => state?.status === "idle";' }, /^one\.ts:1: compares a status/],
+  [
+    "a comparison from the other side",
+    { "one.ts": '\nexport const a = ({ status }) => "mixed" !== status;' },
+    /^one\.ts:2: compares a status/,
+  ],
+  ["a status sought in a list", { "one.ts": 'const a = ["idle", "backoff"].includes(state.status);' }, /^one\.ts:1: compares a status/],
   [
     "a class and an interface of the same name",
     { "one.ts": "export class Plan {}", "two.ts": "interface Plan {}", "three.ts": "type Other = 1;" },
@@ -61,6 +68,19 @@ describe("the house check", () => {
       "contract/README.md": "# contract",
       "contract/plan.ts": "export type Plan = 1; // type Plan, once more\ninterface Step { a: 1 }\ninterface Step { b: 2 }",
       "contract/index.ts": "",
+    };
+    assert.deepEqual(problemsIn(tree), []);
+  });
+
+  test("accepts a comparison of another thing's status, and one where the verdicts are", () => {
+    const compared = 'export const isUp = ({ status }) => status === "running";';
+    const tree: Tree = {
+      "one.ts": 'const a = response.status === 404 || settled.status === "fulfilled" || status === other.status;',
+      "two.ts": 'switch (state.status) { case "idle": }',
+      "core/supervisor/README.md": "",
+      "core/supervisor/verdict.ts": compared,
+      "core/contract/README.md": "",
+      "core/contract/status-sets.ts": compared,
     };
     assert.deepEqual(problemsIn(tree), []);
   });

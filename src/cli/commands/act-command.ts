@@ -6,7 +6,8 @@ import { defaultTimeout } from "../../client/default-timeout.ts";
 import { EXIT, ProcmanError } from "../../core/base/errors.ts";
 import { printable, printableJson, printableLine } from "../../core/base/printable.ts";
 import type { Action, ActOptions } from "../../core/contract/control.ts";
-import type { ProcessRecord, Status } from "../../core/contract/records.ts";
+import type { ProcessRecord } from "../../core/contract/records.ts";
+import { isDownByFailure } from "../../core/contract/status-sets.ts";
 import { asTyped } from "../config-option.ts";
 import { connect } from "../connected.ts";
 import { IDS_HELP, secondsTo, withTarget } from "../options.ts";
@@ -24,8 +25,6 @@ type Verb = {
   readonly description: string;
   /** Shown while waiting. */
   readonly doing: string;
-  /** States in which the action has failed. */
-  readonly missed: readonly Status[];
 };
 
 const VERBS: Readonly<Record<Action, Verb>> = {
@@ -34,45 +33,38 @@ const VERBS: Readonly<Record<Action, Verb>> = {
     description:
       "Starts processes and waits until they are up: ready or, without `ready`, running for minUptimeMs (1 s), or finished. Refused for processes that are running or blocked.",
     doing: "starting",
-    missed: ["errored", "exhausted", "backoff"],
   },
   stop: {
     summary: "stop processes",
     description: "Stops processes and waits until they have exited: SIGTERM, then SIGKILL after their terminate timeout.",
     doing: "stopping",
-    missed: [],
   },
   restart: {
     summary: "restart processes; start those that aren't running",
     description:
       "Restarts processes, starts those that aren't running, and waits until they are up. Instances of a cluster are restarted one after another, each when the previous one is available again; if one fails to start, the others keep running as before.",
     doing: "restarting",
-    missed: ["errored", "exhausted", "backoff"],
   },
   block: {
     summary: "prevent processes from starting, also by policy or schedule",
     description: "Blocks processes: neither policy nor schedule nor `start` starts them. Running processes keep running.",
     doing: "blocking",
-    missed: [],
   },
   unblock: {
     summary: "allow blocked processes to start again",
     description: "Lifts the block of processes: policy and schedule start them again.",
     doing: "unblocking",
-    missed: [],
   },
   disable: {
     summary: "let processes start only by hand, also after a reboot",
     description:
       "Disables processes: they no longer start with procman, by schedule, or when watched files change, until they are enabled; also after `procman terminate` and a reboot. `procman start` starts them. Running processes keep running.",
     doing: "disabling",
-    missed: [],
   },
   enable: {
     summary: "let disabled processes start by themselves again",
     description: "Lets disabled processes start by themselves again: with procman, by schedule, and when watched files change.",
     doing: "enabling",
-    missed: [],
   },
 };
 
@@ -161,11 +153,16 @@ function unlessRemoved(error: unknown): void {
 
 type FailedTarget = { readonly id: string; readonly action: Action; readonly since: number };
 
+/** It should run now, and its run has failed. */
+function hasMissed(action: Action, record: ProcessRecord): boolean {
+  return (action === "start" || action === "restart") && isDownByFailure(record);
+}
+
 /** The last lines of each process that has failed; also why, if the error names another one. */
 async function printFailures(client: Client, { message }: ProcmanError, { id, action, since }: FailedTarget): Promise<void> {
   const record = await client.process(id);
-  const hasFailed = ({ status, restarts, started = "" }: ProcessRecord): boolean =>
-    VERBS[action].missed.includes(status) || (restarts > 0 && Date.parse(started) >= since);
+  const hasFailed = (member: ProcessRecord): boolean =>
+    hasMissed(action, member) || (member.restarts > 0 && Date.parse(member.started ?? "") >= since);
   const failed = record.instances?.filter((member) => hasFailed(member) || message.includes(`"${member.id}"`)) ?? [record];
   const parts = failed.map(async (member) => [
     ...(message.includes(`"${member.id}"`) ? [] : [`procman: Cannot ${action} "${member.id}": it ${printableLine(member.reason)}`]),
@@ -205,7 +202,7 @@ function print(result: Result, action: Action, quiet: boolean): boolean {
     return false;
   }
   const members = result.record.instances ?? [result.record];
-  const failed = members.filter(({ status }) => VERBS[action].missed.includes(status));
+  const failed = members.filter((member) => hasMissed(action, member));
   for (const member of members)
     if (failed.includes(member)) process.stderr.write(`procman: Cannot ${action} "${member.id}": it ${printableLine(member.reason)}\n`);
     else if (!quiet) process.stdout.write(`${member.id}: ${outcomeOf(member)}\n`);

@@ -5,7 +5,8 @@ import { EXIT, ProcmanError } from "../../core/base/errors.ts";
 import { printableJson } from "../../core/base/printable.ts";
 import type { Scaling } from "../../core/contract/control.ts";
 import { MAX_INSTANCES } from "../../core/contract/input-schemas.ts";
-import type { ProcessRecord, Status } from "../../core/contract/records.ts";
+import type { ProcessRecord } from "../../core/contract/records.ts";
+import { isDownByFailure } from "../../core/contract/status-sets.ts";
 import { asTyped } from "../config-option.ts";
 import { connect } from "../connected.ts";
 import { secondsTo, withTarget } from "../options.ts";
@@ -17,8 +18,6 @@ import type { TargetOptions } from "../target.ts";
 const DEFAULT_TIMEOUT_SECONDS = 60;
 /** The limit of the API. */
 const LONGEST_SECONDS = 3_600;
-/** A new instance in one of these states has failed. */
-const FAILED: readonly Status[] = ["errored", "exhausted", "backoff"];
 
 type Options = TargetOptions & {
   readonly wait: boolean;
@@ -58,7 +57,7 @@ async function scale(id: string, count: string, { wait, timeout = DEFAULT_TIMEOU
   if (json === true) process.stdout.write(`${printableJson(record, 2)}\n`);
   else print(record, before);
   const previousIds = new Set(before.map((each) => each.id));
-  const hasFailed = ({ id: instance, status }: ProcessRecord): boolean => !previousIds.has(instance) && FAILED.includes(status);
+  const hasFailed = (instance: ProcessRecord): boolean => !previousIds.has(instance.id) && isDownByFailure(instance);
   if ((record.instances ?? []).some(hasFailed)) process.exitCode = EXIT.refused;
 }
 

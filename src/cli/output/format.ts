@@ -4,6 +4,7 @@ import { ProcmanError } from "../../core/base/errors.ts";
 import { printableLine } from "../../core/base/printable.ts";
 import { clockIn, hostTime } from "../../core/base/time-stamp.ts";
 import type { ProcessRecord, Status } from "../../core/contract/records.ts";
+import { isImpaired } from "../../core/contract/status-sets.ts";
 import { type OutputStream, wantsColors } from "../../core/os/colors.ts";
 
 export type Painter = (code: number, text: string) => string;
@@ -30,8 +31,8 @@ const STATUS: Readonly<Record<Status, number>> = {
 };
 
 /** What runs is green only when it is ready and healthy; a cluster, when one of its instances is. */
-export function colorOf({ status, ready, healthy }: Pick<ProcessRecord, "status" | "ready" | "healthy">): number {
-  return status === "running" && (ready === false || healthy === false) ? YELLOW : STATUS[status];
+export function colorOf(record: Pick<ProcessRecord, "status" | "ready" | "healthy">): number {
+  return isImpaired(record) ? YELLOW : STATUS[record.status];
 }
 
 /** The resulting state of a process, in one line. */

@@ -1,18 +1,11 @@
 /** Whether processes are up: for the exit code of `status`, and for `GET /health?process=ID`. */
 import { groupNamed, membersOfGroup } from "./groups.ts";
-import type { ProcessRecord, Status } from "./records.ts";
-
-/** It was asked for, by its start policy or an operator, and doesn't run. */
-const MISSING: ReadonlySet<Status> = new Set(["waiting", "skipped", "starting", "backoff", "errored", "exhausted"]);
+import type { ProcessRecord } from "./records.ts";
+import { isMissing, isRunning, isUp } from "./status-sets.ts";
 
 /** The processes themselves, and instances instead of their clusters. */
 function membersOf({ instances, ...record }: ProcessRecord): readonly ProcessRecord[] {
   return instances ?? [record];
-}
-
-/** It runs, is ready, and passes its health checks. */
-function isUp({ status, ready, healthy }: ProcessRecord): boolean {
-  return status === "running" && ready !== false && healthy !== false;
 }
 
 type HealthQuestion = {
@@ -25,8 +18,8 @@ type HealthQuestion = {
 /** Whether all of these run; of a cluster each instance. */
 export function allRun(records: readonly ProcessRecord[], { named, checks }: HealthQuestion): boolean {
   return records.flatMap(membersOf).every((record) => {
-    if (record.status === "running") return !checks || isUp(record);
-    return !named && !MISSING.has(record.status);
+    if (isRunning(record)) return !checks || isUp(record);
+    return !named && !isMissing(record);
   });
 }
 

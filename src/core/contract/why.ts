@@ -1,6 +1,7 @@
 /** Explains a process in sentences, from its record and its incidents: what has happened, and what to do. */
 import { clockIn, hostTime } from "../base/time-stamp.ts";
 import type { Incident, LogEntry, ProcessRecord, RunRecord } from "./records.ts";
+import { hasFailed, isRunning, isSkipped } from "./status-sets.ts";
 
 /** Incidents older than this aren't counted. Milliseconds. */
 const RECENT_MS = 24 * 3_600_000;
@@ -79,14 +80,15 @@ function unendedRun({ started, pid, lines, how, booted }: UnendedRun): string[] 
   ];
 }
 
-function currentState({ id, status, pid, started, reason, instances, nextRun, timeZone, runs = [] }: ProcessRecord): string {
+function currentState(record: ProcessRecord): string {
+  const { id, status, pid, started, reason, instances, nextRun, timeZone, runs = [] } = record;
   if (instances !== undefined) return `${id} is a cluster: ${reason}.`;
   const since = started === undefined ? "" : ` since ${timeText(started)}`;
   if (runs.length > 1) return `${id} has ${runs.length} runs: ${runs.map(runText).join(", ")}.`;
   // "runs, restarted once, is not ready yet; Cannot write /srv/web.log: permission denied"
   const [, trouble = ""] = /^runs(?:, restarted (?:once|\d+ times))?(.*)$/s.exec(reason) ?? [];
-  if (status === "running") return `${id} runs${pid === undefined ? "" : ` (pid ${pid})`}${since}${trouble}.`;
-  if (status === "skipped") return `${id} ${reason}.`;
+  if (isRunning(record)) return `${id} runs${pid === undefined ? "" : ` (pid ${pid})`}${since}${trouble}.`;
+  if (isSkipped(record)) return `${id} ${reason}.`;
   const next = nextRun === undefined ? "" : ` The next start is at ${timeText(nextRun)}${zoneText(nextRun, timeZone)}.`;
   return `${id} does not run (${status}): it ${reason}.${next}`;
 }
@@ -190,9 +192,9 @@ function repetition(recent: readonly Incident[]): string[] {
 function adviceOf(record: ProcessRecord, last: Incident | undefined): string[] {
   if (last === undefined || !isFailure(last)) return [];
   // It has been started since.
-  if (last.cause === "unstartable" && record.status === "running") return [];
+  if (last.cause === "unstartable" && isRunning(record)) return [];
   const advice = ADVICE[last.cause](last);
-  const startAgain = ["errored", "exhausted"].includes(record.status) ? [`When the cause is fixed: "procman start ${record.id}".`] : [];
+  const startAgain = hasFailed(record) ? [`When the cause is fixed: "procman start ${record.id}".`] : [];
   return [...(advice === undefined ? [] : [advice]), ...startAgain];
 }
 

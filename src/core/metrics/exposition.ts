@@ -2,6 +2,7 @@ import type { IntervalHistogram } from "node:perf_hooks";
 import { VERSION } from "../base/version.ts";
 import { type BackendRecord, type BalancerRecord, type ProcessRecord, STATUSES } from "../contract/records.ts";
 import type { StateRecord } from "../contract/state-record.ts";
+import { isMixed, isRunning } from "../contract/status-sets.ts";
 import type { SlotState } from "../supervisor/states.ts";
 import type { Sample } from "./sampler.ts";
 
@@ -68,7 +69,7 @@ export type GaugeValues = {
 };
 
 /** A single process has each of them but `mixed`. */
-const OWN_STATUSES = STATUSES.filter((status) => status !== "mixed");
+const OWN_STATUSES = STATUSES.filter((status) => !isMixed({ status }));
 /** Resolution of the event loop delay, measured from the first scrape on. Milliseconds. */
 const RESOLUTION_MS = 50;
 
@@ -123,7 +124,7 @@ function processFamilies(processes: readonly ProcessCounters[]): readonly Metric
   const family = (name: string, type: MetricFamily["type"], help: string, value: MetricValue): MetricFamily =>
     familyOf({ name, type, help }, processes, value);
   return [
-    family("up", "gauge", "1 while the process is running.", ({ record }) => (record.status === "running" ? 1 : 0)),
+    family("up", "gauge", "1 while the process is running.", ({ record }) => (isRunning(record) ? 1 : 0)),
     family("blocked", "gauge", "1 while the process is blocked.", ({ record }) => (record.blocked ? 1 : 0)),
     {
       name: "procman_process_state",
@@ -162,7 +163,7 @@ function reportedFamilies(processes: readonly ProcessCounters[]): readonly Metri
   const memory: (readonly [Labels, number])[] = [];
   const own = new Map<string, Map<string, readonly [Labels, number]>>();
   for (const { record } of processes) {
-    if (record.telemetry === undefined || record.status !== "running") continue;
+    if (record.telemetry === undefined || !isRunning(record)) continue;
     const labels = labelsOf(record);
     for (const [kind, value] of Object.entries(record.telemetry.memory)) memory.push([{ ...labels, kind: metricName(kind) }, value]);
     for (const [name, value] of Object.entries(record.telemetry.metrics ?? {})) {

@@ -1,5 +1,6 @@
 /** The rows of the table: which processes are shown, in which order. */
 import type { ProcessRecord, Status } from "../../core/contract/records.ts";
+import { isImpaired } from "../../core/contract/status-sets.ts";
 
 export const SORTS = ["file", "state", "cpu", "memory", "restarts", "id"] as const;
 
@@ -59,8 +60,8 @@ function matches({ id, status, groups = [], ready, healthy, blocked, disabled }:
   return [id, status, ...groups.map((group) => `group:${group}`), ...marks].some((text) => text.includes(wanted));
 }
 
-function urgency({ status, ready, healthy }: ProcessRecord): number {
-  return status === "running" && (ready === false || healthy === false) ? BY_STATE.indexOf("waiting") : BY_STATE.indexOf(status);
+function urgency(record: ProcessRecord): number {
+  return BY_STATE.indexOf(isImpaired(record) ? "waiting" : record.status);
 }
 
 /** Processes by their state; of a cluster, its instances. */

@@ -1,6 +1,7 @@
 /** Adds the data of the load balancer to records, and makes its log lines. */
 
 import type { ProcessRecord } from "../../contract/records.ts";
+import { isInBackoff } from "../../contract/status-sets.ts";
 import type { BackendReport, FrontReport, FrontSpec } from "../../ipc/balancer-protocol.ts";
 import type { Listening } from "../../ipc/keeper-protocol.ts";
 import { error, info, type LogLine } from "../reporting/lifecycle-messages.ts";
@@ -11,7 +12,7 @@ export function addressText({ hostname, port }: Listening): string {
 
 /** For a cluster whose instances share a listening socket. */
 export function withSharedSocket(record: ProcessRecord, { hostname, port }: Listening): ProcessRecord {
-  const isOpen = record.instances?.some(({ pid, status }) => pid !== undefined || status === "backoff") === true;
+  const isOpen = record.instances?.some((instance) => instance.pid !== undefined || isInBackoff(instance)) === true;
   const reason = isOpen ? `${record.reason}; they share ${addressText({ hostname, port })}` : record.reason;
   return { ...record, reason, socket: { hostname, port } };
 }

@@ -2,6 +2,7 @@
 import type { RunMarkers } from "../../base/run-marker.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { ProcessRecord } from "../../contract/records.ts";
+import { isRunning as hasRunningStatus } from "../../contract/status-sets.ts";
 import type { BackendState, BalancerIdentity, Front, FrontReport, FrontSpec } from "../../ipc/balancer-protocol.ts";
 import type { Listening } from "../../ipc/keeper-protocol.ts";
 import { waitsForConnections } from "../../os/epoll.ts";
@@ -206,7 +207,7 @@ export class Balancing implements Subsystem {
 
   /** A cluster is not ready when each instance that runs gets no connections. */
   #withoutClients(record: ProcessRecord): ProcessRecord {
-    const running = (record.instances ?? []).filter(({ status }) => status === "running");
+    const running = (record.instances ?? []).filter(hasRunningStatus);
     const isServed = running.some(({ id }) => this.connectionProblem(id) === undefined);
     if (record.ready !== true || isServed) return record;
     return { ...record, ready: false, reason: `${record.reason}, none of them accepts connections` };
@@ -230,7 +231,7 @@ export class Balancing implements Subsystem {
   /** Of an instance with a shared socket. */
   #withAccepting(record: ProcessRecord): ProcessRecord {
     const known = withProblem(record, this.#unreachable.of(record.id));
-    return record.status === "running" ? { ...known, accepting: this.accepts(record.id) } : known;
+    return hasRunningStatus(record) ? { ...known, accepting: this.accepts(record.id) } : known;
   }
 
   /** Of a cluster, any instance that stays has what all have. Called for each record of each request. */

@@ -4,8 +4,11 @@ import { test } from "node:test";
 import { FakeClock, FakeSpawner, POLICY } from "../../../../test/support/fakes.ts";
 import { normalise } from "../../config/normalise.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
+import * as recordVerdicts from "../../contract/status-sets.ts";
+import type { ExitInfo, SlotState } from "../../supervisor/states.ts";
 import { Supervisor } from "../../supervisor/supervisor.ts";
-import { recordOf } from "./process-records.ts";
+import * as slotVerdicts from "../../supervisor/verdict.ts";
+import { recordOf, statusOf } from "./process-records.ts";
 
 function setup(overrun = true) {
   const [clock, spawner] = [new FakeClock(), new FakeSpawner()];
@@ -69,4 +72,26 @@ test("2.7 without overrun the record has no list of runs", () => {
   const { begin, record } = setup(false);
   begin("job");
   assert.deepEqual(shown(record()), [101, 1, undefined]);
+});
+
+test("a slot and its record get the same verdicts, where both have one of that name", () => {
+  const [base, ending] = [{ run: 1, restarts: 0 }, { kind: "exited", code: 1, signal: null } satisfies ExitInfo];
+  const states: readonly SlotState[] = [
+    { ...base, status: "idle", outcome: { kind: "never-started" } },
+    { ...base, status: "idle", outcome: { kind: "stopped" } },
+    { ...base, status: "idle", outcome: { kind: "finished", ending } },
+    { ...base, status: "idle", outcome: { kind: "failed", ending } },
+    { ...base, status: "idle", outcome: { kind: "exhausted", ending } },
+    { ...base, status: "waiting" },
+    { ...base, status: "starting" },
+    { ...base, status: "running", pid: 7, since: 1, ready: true },
+    { ...base, status: "stopping", phase: "kill", next: "idle", cause: "operator", pid: 7, started: 1, since: 1 },
+    { ...base, status: "backoff", until: 1, ending },
+  ];
+  const { isStoppedFor: _, ...ofSlots } = slotVerdicts;
+  const ofRecords: Readonly<Record<string, (record: Parameters<typeof recordVerdicts.isRunning>[0]) => boolean>> = recordVerdicts;
+  const shared = Object.entries(ofSlots).filter(([name]) => Object.hasOwn(ofRecords, name));
+  assert.ok(shared.length >= 8, `${shared.length}`);
+  for (const [name, holds] of shared)
+    for (const state of states) assert.equal(ofRecords[name]?.({ status: statusOf(state) }), holds(state), `${name}: ${statusOf(state)}`);
 });

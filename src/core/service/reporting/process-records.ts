@@ -4,6 +4,7 @@ import type { ProcessSpec } from "../../config/spec.ts";
 import { groupNamed, isCollective } from "../../contract/groups.ts";
 import type { MissedRecord, ProcessRecord, RunRecord, RunSummary, Status, TelemetryReport } from "../../contract/records.ts";
 import { runUnderWay } from "../../contract/run-history.ts";
+import { isRunning as hasRunningStatus } from "../../contract/status-sets.ts";
 import type { Sample } from "../../metrics/sampler.ts";
 import type { Process } from "../../supervisor/process.ts";
 import type { MissedSchedule } from "../../supervisor/snapshot.ts";
@@ -130,7 +131,7 @@ export function clusterOf(id: string, instances: readonly ProcessRecord[]): Proc
   const group = groupNamed(id);
   const [first, ...others] = instances.map(({ status }) => status);
   const status = first !== undefined && others.every((other) => other === first) ? first : "mixed";
-  const running = instances.filter((instance) => instance.status === "running");
+  const running = instances.filter(hasRunningStatus);
   const ready = running.filter((instance) => instance.ready === true).length;
   const notReady = ready === running.length ? "" : `, ${ready === 0 ? "none" : ready} of them ready`;
   return {

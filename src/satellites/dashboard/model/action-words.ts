@@ -1,6 +1,7 @@
 /** What an action will do, in words, before it is done. */
 import type { Action } from "../../../core/contract/control.ts";
 import type { ProcessRecord } from "../../../core/contract/records.ts";
+import { hasCurrentRun, isMixed, isRunning, isStoppable } from "../../../core/contract/status-sets.ts";
 import { dependentsOf, leavesOf } from "./record-lists.ts";
 
 export type ActionName = Action | "hard-restart" | "scale";
@@ -18,12 +19,11 @@ export type ActionWords = {
 
 /** The actions that make sense for the process now, the most likely first. */
 export function actionsFor(record: ProcessRecord): readonly ActionName[] {
-  const { status, blocked, disabled, type } = record;
-  const runs = ["running", "starting", "stopping", "mixed"].includes(status);
-  const isStoppable = runs || ["backoff", "waiting"].includes(status);
+  const { blocked, disabled, type } = record;
+  const runs = hasCurrentRun(record);
   return [
-    ...(blocked || (runs && status !== "mixed") ? [] : (["start"] as const)),
-    ...(isStoppable ? (["stop"] as const) : []),
+    ...(blocked || (runs && !isMixed(record)) ? [] : (["start"] as const)),
+    ...(isStoppable(record) ? (["stop"] as const) : []),
     ...(blocked || !runs ? [] : (["restart"] as const)),
     ...(type === "cluster" && runs ? (["hard-restart"] as const) : []),
     ...(type === "cluster" ? (["scale"] as const) : []),
@@ -51,7 +51,7 @@ export function labelOf(action: ActionName): string {
 /** `records`: all processes. */
 export function wordsFor(action: ActionName, record: ProcessRecord, records: readonly ProcessRecord[]): ActionWords {
   const { id } = record;
-  const running = leavesOf([record]).filter(({ status }) => status === "running").length;
+  const running = leavesOf([record]).filter(isRunning).length;
   const effects = [...ownEffects(action, record, running), ...dependentEffects(action, id, records)];
   const interrupts = ["stop", "restart", "hard-restart", "scale"].includes(action);
   return { label: labelOf(action), question: `${labelOf(action)}: ${id}?`, effects, interrupts };

@@ -1,5 +1,6 @@
 /** Lists of processes: changes by events, and what belongs together. */
 import type { ProcessRecord, Status } from "../../../core/contract/records.ts";
+import { isImpaired, isMixed } from "../../../core/contract/status-sets.ts";
 
 type ChangedRecords = { readonly records: readonly ProcessRecord[]; readonly isComplete: boolean };
 
@@ -50,10 +51,11 @@ const TONES: Readonly<Record<Status, Tone>> = {
 };
 
 /** A process that runs is good only when it is ready and healthy; a mixed cluster is as bad as its worst instance. */
-export function toneOf({ status, ready, healthy, instances = [] }: ProcessRecord): Tone {
-  if (status === "mixed") return instances.some((instance) => toneOf(instance) === "bad") ? "bad" : "busy";
-  if (status !== "running") return TONES[status];
-  return healthy === false ? "bad" : ready === false ? "busy" : "good";
+export function toneOf(record: ProcessRecord): Tone {
+  const { status, healthy, instances = [] } = record;
+  if (isMixed(record)) return instances.some((instance) => toneOf(instance) === "bad") ? "bad" : "busy";
+  if (!isImpaired(record)) return TONES[status];
+  return healthy === false ? "bad" : "busy";
 }
 
 /** The status in words, with remarks. */

@@ -1,5 +1,6 @@
 /** Detects crashes, exhaustion and recovery in events and incidents; its state survives a restart. */
 import type { Incident, ProcessRecord } from "../../../core/contract/records.ts";
+import { isExhausted, isRunning } from "../../../core/contract/status-sets.ts";
 import type { MessageKind } from "../../../core/plugins/shipped/notify-options.ts";
 import type { MessageEvent } from "./message-batcher.ts";
 
@@ -80,21 +81,21 @@ export class CrashMonitor {
     if (this.#waiting.get(process)?.run === run) this.#release(process);
   }
 
-  onState({ id, run, status, cluster, reason }: ProcessRecord): void {
+  onState(record: ProcessRecord): void {
+    const { id, run, cluster, reason } = record;
     if (cluster !== undefined) this.#clusters.set(id, cluster);
     if (!this.#isWanted(id)) return;
-    if (status !== "running") this.#stopTimer(id);
-    if (status !== "exhausted") {
+    if (!isRunning(record)) this.#stopTimer(id);
+    if (!isExhausted(record)) {
       this.#release(id);
       this.#exhausted.delete(id);
-    }
-    if (status === "exhausted" && !this.#exhausted.has(id)) {
+    } else if (!this.#exhausted.has(id)) {
       this.#exhausted.add(id);
       this.#lastRuns.set(id, run);
       this.#down.add(id);
       this.#holdBack(run, { kind: "exhausted", process: id, time: new Date().toISOString(), text: reason, times: 1 });
     }
-    if (status === "running" && this.#down.has(id) && !this.#recovering.has(id)) this.#recover(id);
+    if (isRunning(record) && this.#down.has(id) && !this.#recovering.has(id)) this.#recover(id);
   }
 
   close(): void {

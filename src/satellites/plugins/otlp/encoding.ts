@@ -3,6 +3,7 @@
  * numbers, names in lowerCamelCase. Each process is one resource.
  */
 import type { LogEntry, ProcessRecord, Severity } from "../../../core/contract/records.ts";
+import { isRunning } from "../../../core/contract/status-sets.ts";
 
 type AttributeValue = { readonly stringValue: string } | { readonly intValue: string } | { readonly doubleValue: number };
 
@@ -85,7 +86,7 @@ type OtlpMetric = {
 type NanosecondClock = { readonly started: number; readonly now: number };
 
 function metricsOf(record: ProcessRecord, { started, now }: NanosecondClock): readonly OtlpMetric[] {
-  const { cpuPercent, memoryBytes, status, restarts, started: since } = record;
+  const { cpuPercent, memoryBytes, restarts, started: since } = record;
   const at = { timeUnixNano: nanoseconds(now) };
   const gauge = (name: string, unit: string, value: number | undefined): readonly OtlpMetric[] =>
     value === undefined ? [] : [{ name, unit, gauge: { dataPoints: [{ ...at, asDouble: value }] } }];
@@ -99,8 +100,8 @@ function metricsOf(record: ProcessRecord, { started, now }: NanosecondClock): re
   return [
     ...gauge("process.cpu.utilization", "1", cpuPercent === undefined ? undefined : cpuPercent / 100),
     ...sum("process.memory.usage", "By", memoryBytes, false),
-    ...gauge("process.uptime", "s", status === "running" && since !== undefined ? Math.max(0, now - Date.parse(since)) / 1_000 : undefined),
-    ...gauge("procman.process.up", "1", status === "running" ? 1 : 0),
+    ...gauge("process.uptime", "s", isRunning(record) && since !== undefined ? Math.max(0, now - Date.parse(since)) / 1_000 : undefined),
+    ...gauge("procman.process.up", "1", isRunning(record) ? 1 : 0),
     // A gauge: a long run resets it.
     ...gauge("procman.process.restarts", "{restart}", restarts),
     ...Object.entries(record.telemetry?.metrics ?? {}).flatMap(([name, value]) =>
