@@ -243,6 +243,24 @@ describe("procman is killed at each step of", { concurrency: 3 }, () => {
     assert.deepEqual(await rig.verdict(), []);
   });
 
+  for (const point of ["keeper.parted", "keeper.housed", "keeper.took"] as const)
+    test(`an upgrade of the logger, at ${point}: what a run prints after the end of the old logger and before its own is not lost`, async (context) => {
+      const folder = folderFor(context as TestContext);
+      const { env, arm, reached } = pointsIn(folder, [point]);
+      // It ends together with the keeper, so that no later keeper opens its FIFOs.
+      const cmd = "while kill -0 $PPID 2> /dev/null; do sleep 0.01; done; echo last words";
+      const rig = await startRig(context as TestContext, folder, [{ id: "brief", cmd, logger: { stdout: "logs/brief.log" } }], { env });
+      await rig.act("brief", "start");
+      arm(point);
+      const upgrade = rig.procman.upgrade();
+      await reached(point);
+      await rig.until("brief", ({ status }) => status !== "running");
+      const log = join(folder, "logs/brief.log");
+      assert.equal(await eventually(() => readFileSync(log, "utf8") || undefined), "last words\n");
+      await upgrade;
+      assert.deepEqual(await rig.verdict(), []);
+    });
+
   for (const point of [
     ...DECISION,
     "keeper.told",

@@ -1,11 +1,13 @@
 /** The captures of all runs: which FIFOs the logger reads, and where the lines go. */
 import { join } from "node:path";
+import { messagesIn } from "../base/messages.ts";
 import type { RunningRun } from "../ipc/keeper-protocol.ts";
 import { type CaptureSpec, type FromLogger, keyOf, type ToLogger } from "../ipc/logger-protocol.ts";
 import { failpoint } from "../os/failpoint.ts";
 import { isAlive, processStat } from "../os/process-stat.ts";
-import { type FifoPair, FifoPool, pathsOf } from "./fifo-pool.ts";
+import { type FifoPair, FifoPool, type OpenablePaths, pathsOf } from "./fifo-pool.ts";
 import { HoldRequests } from "./hold-requests.ts";
+import type { IpcProcess } from "./ipc-process.ts";
 import type { Journal } from "./journal.ts";
 import {
   clearHandovers,
@@ -25,6 +27,8 @@ type OpenCapture = {
   readonly isSent: boolean;
 };
 
+type LoggerProcess = IpcProcess<ToLogger, FromLogger>;
+
 /** How the logger begins to read a run. */
 type RunReading = Pick<Extract<ToLogger, { readonly t: "open" }>, "former" | "isNew">;
 
@@ -41,13 +45,17 @@ export class Captures {
   readonly #left = new Map<string, FormerReading>();
   /** Pid of the current logger. */
   #loggerPid: number | undefined;
+  /** It is about to replace the current one. */
+  #nextLogger: LoggerProcess | undefined;
 
   constructor(home: string, journal: Journal, logger: RestartingProcess<ToLogger, FromLogger>) {
     this.#runFolder = home;
     this.#journal = journal;
     this.#logger = logger;
     this.#holds = new HoldRequests((message) => logger.send(message, "now"));
-    this.fifos = new FifoPool(join(home, "fifos"), (pairs) => this.#holds.ask(pairs));
+    this.fifos = new FifoPool(join(home, "fifos"), async (pairs) => {
+      await Promise.all([this.#holds.ask(pairs), this.#holdByNext(pairs)]);
+    });
   }
 
   get count(): number {
@@ -108,10 +116,33 @@ export class Captures {
     this.#holds.answered(receipt);
   }
 
+  /**
+   * Resolves when this logger, which is about to replace the current one, holds all FIFOs: this keeper may be killed when the current
+   * logger has ended and the next one has opened nothing. A logger that knows the run folder then waits for a later keeper.
+   */
+  async prepareLogger(next: LoggerProcess): Promise<void> {
+    this.#nextLogger = next;
+    next.listen({
+      messages: (batch) => {
+        for (const message of messagesIn<FromLogger>(batch)) if (message.t === "held") this.held(message.receipt);
+      },
+      exit: () => {
+        this.#nextLogger = undefined;
+      },
+    });
+    next.send({ t: "home", folder: this.#runFolder });
+    await this.#holdByNext(this.#pairs);
+  }
+
+  async #holdByNext(pairs: readonly OpenablePaths[]): Promise<void> {
+    const next = this.#nextLogger;
+    if (next !== undefined) await this.#holds.ask(pairs, (message) => next.send(message, "now"));
+  }
+
   /** A logger was started; `isFirst`: the first one of this keeper. */
   loggerStarted(pid: number, isFirst: boolean): void {
     const before = this.#loggerPid;
-    this.#registerLogger(pid);
+    void this.#registerLogger(pid);
     if (!isFirst) this.#takeOver(this.#open.keys(), before === undefined ? [] : [before]);
   }
 
@@ -134,9 +165,8 @@ export class Captures {
     const alive = recorded.length > 0 ? recorded : loggersReading([...running.values()].map(({ pid }) => pid));
     const before = [...new Set([...loggers.keys(), ...alive.map(({ pid }) => pid)])];
     const { pid: own } = this.#logger.current ?? {};
-    if (own !== undefined) this.#registerLogger(own);
     // What no logger reads yet would be lost with this keeper and the loggers that hold it now.
-    const held = this.#holds.ask(pairs.map(pathsOf));
+    const held = own === undefined ? this.#holds.ask(this.#pairs) : this.#registerLogger(own);
     const keys = new Set([...this.#open.keys(), ...running.keys()]);
     if (alive.length === 0) this.#takeOver(keys, before);
     else this.#previousLoggers = new PreviousLoggers({ loggers: alive, keys, after: held }, (read) => this.#takeOver(read, before));
@@ -157,16 +187,23 @@ export class Captures {
    * Records a logger before it reads anything, so that a later keeper asks it for a hand-over; but after it has got its folder:
    * a recorded logger that leaves no hand-over there counts as killed.
    */
-  #registerLogger(pid: number): void {
+  async #registerLogger(pid: number): Promise<void> {
     if (this.#loggerPid === pid) return;
     this.#loggerPid = pid;
+    this.#nextLogger = undefined;
     this.#logger.send({ t: "home", folder: this.#runFolder });
     // Its channel is new, so the message is in it when the call returns.
     void this.#logger.flush();
-    void this.#holds.ask(this.fifos.free);
+    const held = this.#holds.ask(this.#pairs);
     failpoint("keeper.housed");
     this.#journal.add({ t: "logger", pid, startTime: processStat(pid)?.startTime ?? "" });
     this.#journal.flush();
+    await held;
+  }
+
+  /** All that a logger has to hold or to read. */
+  get #pairs(): readonly OpenablePaths[] {
+    return [...this.fifos.free, ...[...this.#open.values()].map(({ pair }) => pathsOf(pair))];
   }
 
   /** These loggers have ended: the current one continues their captures. Their hand-over files stay until it has got them. */

@@ -15,14 +15,14 @@ export class HoldRequests {
     this.#send = send;
   }
 
-  /** Resolves when the logger holds them, or doesn't answer. */
-  async ask(pairs: readonly OpenablePaths[]): Promise<void> {
+  /** Resolves when the logger holds them, or doesn't answer. `send`: to another logger than the current one. */
+  async ask(pairs: readonly OpenablePaths[], send = this.#send): Promise<void> {
     if (pairs.length === 0) return;
     this.#last += 1;
     const receipt = this.#last;
     const paths = pairs.flatMap(({ out, err }) => [out, err]);
     const fallbacks = pairs.flatMap(({ out, err, held }) => [held?.out ?? out, held?.err ?? err]);
-    this.#send({ t: "hold", paths, fallbacks, receipt });
+    send({ t: "hold", paths, fallbacks, receipt });
     if (!this.#isAnswering) return;
     await new Promise<void>((resolve) => {
       const timer = setTimeout(() => {

@@ -114,7 +114,16 @@ export class Keeper {
       onRecreated: () => this.#service.send({ t: "renewed" }),
       onTakenOver: () => this.#abandonAll(),
     });
-    this.#upgrade = new UpgradeRun({ service: this.#service, logger: this.#logger, sendSnapshot: () => this.#sendSnapshot() });
+    this.#upgrade = this.#newUpgrade();
+  }
+
+  #newUpgrade(): UpgradeRun {
+    return new UpgradeRun({
+      service: this.#service,
+      logger: this.#logger,
+      sendSnapshot: () => this.#sendSnapshot(),
+      prepareLogger: async (candidate) => this.#state?.captures.prepareLogger(candidate),
+    });
   }
 
   start(): void {

@@ -91,6 +91,7 @@ async function office(context: TestContext, how = "good", loggerHow = "logger"):
     service,
     logger,
     sendSnapshot,
+    prepareLogger: () => Promise.resolve(),
     timeouts: {
       load: 20_000,
       aside: how === "stubborn" ? 300 : 20_000,

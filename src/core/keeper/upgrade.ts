@@ -6,6 +6,7 @@ import type { FromKeeper, ToKeeper } from "../ipc/keeper-protocol.ts";
 import { PROTOCOL } from "../ipc/keeper-protocol.ts";
 import type { FromLogger, ToLogger } from "../ipc/logger-protocol.ts";
 import type { UpgradeStep } from "../ipc/upgrade-protocol.ts";
+import { failpoint } from "../os/failpoint.ts";
 import type { IpcProcess } from "./ipc-process.ts";
 import type { RestartingProcess } from "./restarting-process.ts";
 
@@ -24,12 +25,15 @@ export type UpgradeTimeouts = {
 const TIMEOUTS: UpgradeTimeouts = { load: 20_000, aside: 5_000, ready: 20_000, handover: 20_000 };
 
 type UpgradedService = IpcProcess<FromKeeper, ToKeeper>;
+type UpgradedLogger = IpcProcess<ToLogger, FromLogger>;
 
 export type UpgradeParts = {
   readonly service: RestartingProcess<FromKeeper, ToKeeper>;
   readonly logger: RestartingProcess<ToLogger, FromLogger>;
   /** Gives the current service a snapshot. */
   readonly sendSnapshot: () => void;
+  /** Resolves when this logger holds all that the current one reads. */
+  readonly prepareLogger: (candidate: UpgradedLogger) => Promise<void>;
   readonly timeouts?: UpgradeTimeouts;
 };
 
@@ -40,7 +44,7 @@ export class UpgradeRun {
   #serviceHandover:
     | { readonly candidate: UpgradedService; readonly previous: UpgradedService | undefined; readonly done: Deferred<string | undefined> }
     | undefined;
-  #loggerHandover: { readonly candidate: IpcProcess<ToLogger, FromLogger>; readonly done: Deferred<void> } | undefined;
+  #loggerHandover: { readonly candidate: UpgradedLogger; readonly done: Deferred<void> } | undefined;
   #aside: Deferred<void> | undefined;
 
   constructor(parts: UpgradeParts) {
@@ -80,6 +84,7 @@ export class UpgradeRun {
     const handover = this.#loggerHandover;
     this.#loggerHandover = undefined;
     if (handover === undefined) return;
+    failpoint("keeper.parted");
     if (!handover.candidate.isUp) return handover.done.reject("it ended before it took over");
     this.#parts.logger.promote(handover.candidate);
     handover.done.resolve();
@@ -114,9 +119,10 @@ export class UpgradeRun {
   }
 
   async #replaceLogger(argv: readonly string[]): Promise<string> {
-    const { logger } = this.#parts;
+    const { logger, prepareLogger } = this.#parts;
     const candidate = logger.spawnCandidate(argv);
     const { version } = await firstMessage(candidate, "ready", this.#timeouts.load);
+    await prepareLogger(candidate);
     const previous = logger.current;
     if (previous === undefined) {
       logger.promote(candidate);

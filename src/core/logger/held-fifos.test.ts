@@ -40,6 +40,19 @@ test("what was written to a held FIFO is read later, though its writer has ended
   assert.equal(held.take(path), undefined, "it was taken");
 });
 
+test("a FIFO that is named again, as after a hand-over, keeps what was written, though its writer has ended", (context) => {
+  const path = fifoIn(context);
+  const held = new HeldFifos();
+  held.hold([path]);
+  const writer = openSync(path, constants.O_RDWR);
+  writeSync(writer, "last words\n");
+  closeSync(writer);
+  held.hold([path]);
+  const fd = held.take(path) ?? assert.fail("not held");
+  assert.equal(readFileSync(fd, "utf8"), "last words\n");
+  closeSync(fd);
+});
+
 test("a FIFO that was replaced by another one of the same name is not taken for it", (context) => {
   const path = fifoIn(context);
   const held = new HeldFifos();

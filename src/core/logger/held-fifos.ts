@@ -25,9 +25,11 @@ export class HeldFifos {
   /** Opens each path, or its fallback if the folder of the path has no rights. A FIFO that can't be opened now is not held. */
   hold(paths: readonly string[], fallbacks: readonly string[] = []): void {
     for (const [index, path] of paths.entries()) {
-      this.#release(path);
+      // Before the former descriptor is closed: it may be the last that keeps unread bytes.
       const fd = this.#openIfFree(path, fallbacks[index]);
-      if (fd !== undefined) this.#fds.set(path, fd);
+      if (fd === undefined) continue;
+      this.#release(path);
+      this.#fds.set(path, fd);
     }
     this.#room?.restore();
     if (this.#fds.size > this.#limit) this.#releaseRemoved();
