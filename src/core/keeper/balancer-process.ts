@@ -5,9 +5,9 @@ import { balancerSocket } from "../os/balancer-socket.ts";
 import { signalIfThere } from "../os/process-signal.ts";
 import { isAlive, processStat } from "../os/process-stat.ts";
 import { type BalancerUpgrade, upgradeBalancer } from "./balancer-upgrade.ts";
+import { Channel } from "./channel.ts";
 import type { BalancerProcess, Journal } from "./journal.ts";
 import { warn } from "./log.ts";
-import { RestartingProcess } from "./restarting-process.ts";
 
 /** How often an adopted balancer is checked for its end. Milliseconds. */
 const POLL_MS = 50;
@@ -27,7 +27,7 @@ export type BalancerProcessOptions = {
 
 export class BalancerProcessKeeper {
   readonly #options: BalancerProcessOptions;
-  #own: RestartingProcess<never, BalancerReportMessage> | undefined;
+  #own: Channel<never, BalancerReportMessage> | undefined;
   #adopted: BalancerProcess | undefined;
   #timer: NodeJS.Timeout | undefined;
 
@@ -107,7 +107,7 @@ export class BalancerProcessKeeper {
 
   #start(): void {
     const { argv, environment } = this.#options;
-    const child = new RestartingProcess<never, BalancerReportMessage>({
+    const child = new Channel<never, BalancerReportMessage>({
       argv: () => argv(this.#socket),
       environment,
       limit: Number.POSITIVE_INFINITY,

@@ -5,9 +5,9 @@ import type { RunningRun } from "../ipc/keeper-protocol.ts";
 import { type CaptureSpec, type FromLogger, keyOf, type ToLogger } from "../ipc/logger-protocol.ts";
 import { failpoint } from "../os/failpoint.ts";
 import { isAlive, processStat } from "../os/process-stat.ts";
+import type { Channel, ComponentProcess } from "./channel.ts";
 import { type FifoPair, FifoPool, type OpenablePaths, pathsOf } from "./fifo-pool.ts";
 import { HoldRequests } from "./hold-requests.ts";
-import type { IpcProcess } from "./ipc-process.ts";
 import type { Journal } from "./journal.ts";
 import {
   clearHandovers,
@@ -17,7 +17,6 @@ import {
   PreviousLoggers,
   readHandover,
 } from "./logger-handover.ts";
-import type { RestartingProcess } from "./restarting-process.ts";
 
 /** A capture in progress; it may outlast its run. */
 type OpenCapture = {
@@ -27,7 +26,7 @@ type OpenCapture = {
   readonly isSent: boolean;
 };
 
-type LoggerProcess = IpcProcess<ToLogger, FromLogger>;
+type LoggerProcess = ComponentProcess<ToLogger, FromLogger>;
 
 /** How the logger begins to read a run. */
 type RunReading = Pick<Extract<ToLogger, { readonly t: "open" }>, "former" | "isNew">;
@@ -37,7 +36,7 @@ export class Captures {
   /** The run folder. */
   readonly #runFolder: string;
   readonly #journal: Journal;
-  readonly #logger: RestartingProcess<ToLogger, FromLogger>;
+  readonly #logger: Channel<ToLogger, FromLogger>;
   readonly #holds: HoldRequests;
   readonly #open = new Map<string, OpenCapture>();
   #previousLoggers: PreviousLoggers | undefined;
@@ -48,7 +47,7 @@ export class Captures {
   /** It is about to replace the current one. */
   #nextLogger: LoggerProcess | undefined;
 
-  constructor(home: string, journal: Journal, logger: RestartingProcess<ToLogger, FromLogger>) {
+  constructor(home: string, journal: Journal, logger: Channel<ToLogger, FromLogger>) {
     this.#runFolder = home;
     this.#journal = journal;
     this.#logger = logger;

@@ -3,9 +3,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { FromKeeper, ToKeeper } from "../ipc/keeper-protocol.ts";
 import type { FromLogger, ToLogger } from "../ipc/logger-protocol.ts";
 import type { BalancerProcessKeeper } from "./balancer-process.ts";
+import type { Channel } from "./channel.ts";
 import type { KeeperState } from "./keeper-state.ts";
 import { warn } from "./log.ts";
-import type { RestartingProcess } from "./restarting-process.ts";
 
 /** The service has this long to confirm the stop. Milliseconds. */
 const ANSWER_MS = 2_000;
@@ -21,8 +21,8 @@ const GONE_MS = 1_000;
 const GONE_POLL_MS = 5;
 
 export type ShutdownOptions = {
-  readonly service: RestartingProcess<FromKeeper, ToKeeper>;
-  readonly logger: RestartingProcess<ToLogger, FromLogger>;
+  readonly service: Channel<FromKeeper, ToKeeper>;
+  readonly logger: Channel<ToLogger, FromLogger>;
   readonly balancer: BalancerProcessKeeper;
   readonly state: () => KeeperState | undefined;
   /** Exit code of a shutdown without the service. */

@@ -18,12 +18,12 @@ import { randomHex } from "../os/random-key.ts";
 import { unlessShort } from "../os/shortage.ts";
 import { makeStateFolder } from "../os/state-folder.ts";
 import { Captures } from "./captures.ts";
+import type { Channel } from "./channel.ts";
 import { Children, foundRun, foundRuns } from "./children.ts";
 import type { DeferredQueue } from "./deferred-queue.ts";
 import { Journal, type JournalEntry } from "./journal.ts";
 import type { ListeningSockets } from "./listening-sockets.ts";
 import { warn } from "./log.ts";
-import type { RestartingProcess } from "./restarting-process.ts";
 import { RunCgroups } from "./run-cgroups.ts";
 import { spawnedReport } from "./spawn.ts";
 
@@ -36,8 +36,8 @@ export type KeeperStateOptions = {
   /** It was started by failover, not by a user. */
   readonly isFailover: boolean;
   readonly lineage: string;
-  readonly service: RestartingProcess<FromKeeper, ToKeeper>;
-  readonly logger: RestartingProcess<ToLogger, FromLogger>;
+  readonly service: Channel<FromKeeper, ToKeeper>;
+  readonly logger: Channel<ToLogger, FromLogger>;
   readonly sockets: ListeningSockets;
   readonly deferred: DeferredQueue;
 };

@@ -13,9 +13,10 @@ import { isAlive } from "../os/process-stat.ts";
 import { runningKeepers, runsFile } from "../os/running-keepers.ts";
 import { BalancerProcessKeeper } from "./balancer-process.ts";
 import { upgradeStepOf } from "./balancer-upgrade.ts";
+import type { ProcessExit } from "./channel.ts";
+import { Channel } from "./channel.ts";
 import { DeferredQueue } from "./deferred-queue.ts";
 import { InitNotice } from "./init-notice.ts";
-import type { ProcessExit } from "./ipc-process.ts";
 import type { ParentOptions } from "./keeper-options.ts";
 import { KeeperShutdown } from "./keeper-shutdown.ts";
 import { KeeperState } from "./keeper-state.ts";
@@ -30,12 +31,10 @@ import {
   type ProgramStart,
   serviceProgram,
 } from "./programs.ts";
-import { RestartingProcess } from "./restarting-process.ts";
 import { StateDirWatch } from "./state-dir.ts";
 import { UnreadLines } from "./unread-lines.ts";
 import { UpgradeRun } from "./upgrade.ts";
 import { UpgradeRequests } from "./upgrade-requests.ts";
-import { Watchdog } from "./watchdog.ts";
 
 /** The service is restarted this often in a row before it stays down; the processes keep running. */
 const SERVICE_LIMIT = 10;
@@ -46,19 +45,14 @@ const LOGGER_START_MS = 1_000;
 export class Keeper {
   readonly #start: ProgramStart;
   readonly #deferred = new DeferredQueue();
-  readonly #service: RestartingProcess<FromKeeper, ToKeeper>;
-  readonly #logger: RestartingProcess<ToLogger, FromLogger>;
+  readonly #service: Channel<FromKeeper, ToKeeper>;
+  readonly #logger: Channel<ToLogger, FromLogger>;
   readonly #balancer: BalancerProcessKeeper;
   readonly #sockets: ListeningSockets;
   readonly #shutdown: KeeperShutdown;
   readonly #upgrade: UpgradeRun;
   readonly #stateDirWatch: StateDirWatch;
   readonly #initNotice = new InitNotice(process.env, { isStopping: () => this.#shutdown.isUnderWay });
-  readonly #watchdog = new Watchdog({
-    checkStateDir: () => this.#stateDirWatch.check(),
-    ping: () => this.#service.send({ t: "ping" }),
-    onHang: (silentMs) => this.#onHang(silentMs),
-  });
   /** Of each part; an upgrade changes them. */
   readonly #installations: { service: Installation; logger: Installation; balancer: Installation };
   /** Users of processes, by their ids. */
@@ -77,15 +71,14 @@ export class Keeper {
       sockets: () => this.#sockets.all,
       deferred: this.#deferred,
     };
-    this.#service = new RestartingProcess({
+    this.#service = new Channel({
       argv: () => serviceProgram(this.#installations.service, options, this.#state?.folder ?? start.stateDir),
       ...common,
       limit: SERVICE_LIMIT,
-      onStart: () => this.#watchdog.answered(),
       onMessages: (messages, socket) => this.#onService(messagesIn(messages), socket),
       onExit: (ending) => this.#onServiceExit(ending),
     });
-    this.#logger = new RestartingProcess({
+    this.#logger = new Channel({
       argv: () => loggerProgram(this.#installations.logger),
       ...common,
       limit: Number.POSITIVE_INFINITY,
@@ -130,7 +123,11 @@ export class Keeper {
     const upgradeRequests = new UpgradeRequests((to) => this.#replaceParts(to));
     this.#service.start();
     this.#logger.start();
-    this.#watchdog.start();
+    this.#service.startPings({
+      message: { t: "ping" },
+      onHang: (silentMs) => warn(`the service has not answered for ${silentMs / 1_000} s; killing it`),
+    });
+    this.#stateDirWatch.start();
     const { parent } = this.#start.options;
     if (parent !== undefined) onExitOf(parent, () => this.#shutDownOnce());
     for (const signal of ["SIGTERM", "SIGINT"]) process.on(signal, () => this.#askToStop(signal));
@@ -186,7 +183,7 @@ export class Keeper {
       case "listening":
         return this.#sockets.keepApi(message.address, socket);
       case "pong":
-        return this.#watchdog.answered();
+        return this.#service.answered();
       case "ready":
         this.#initNotice.ready();
         return this.#upgrade.onReady(message.problem);
@@ -324,13 +321,6 @@ export class Keeper {
   /** Not twice: a second request kills. */
   #shutDownOnce(): void {
     if (!this.#shutdown.isUnderWay) this.#shutdown.ask("SIGTERM");
-  }
-
-  #onHang(silentMs: number): void {
-    const { current } = this.#service;
-    if (current === undefined) return;
-    warn(`the service has not answered for ${silentMs / 1_000} s; killing it`);
-    current.kill();
   }
 
   /** Another procman has adopted the processes. */

@@ -3,6 +3,8 @@ import { ProcmanError } from "../base/errors.ts";
 import type { KeeperState } from "./keeper-state.ts";
 import { warn } from "./log.ts";
 
+const CHECK_MS = 1_000;
+
 export type StateDirOwner = {
   readonly state: () => KeeperState | undefined;
   /** The folder is about to be removed anyway. */
@@ -19,6 +21,10 @@ export class StateDirWatch {
 
   constructor(owner: StateDirOwner) {
     this.#owner = owner;
+  }
+
+  start(): void {
+    setInterval(() => this.check(), CHECK_MS);
   }
 
   check(): void {

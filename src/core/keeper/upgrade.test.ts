@@ -6,7 +6,7 @@ import { type TestContext, test } from "node:test";
 import type { FromKeeper, ToKeeper } from "../ipc/keeper-protocol.ts";
 import type { FromLogger, ToLogger } from "../ipc/logger-protocol.ts";
 import type { UpgradeStep } from "../ipc/upgrade-protocol.ts";
-import { RestartingProcess } from "./restarting-process.ts";
+import { Channel } from "./channel.ts";
 import { UpgradeRun } from "./upgrade.ts";
 
 /** A stand-in for a service or a logger; the first argument says how it behaves. */
@@ -35,8 +35,8 @@ process.on("message", (messages) => {
 `;
 
 type Office = {
-  readonly service: RestartingProcess<FromKeeper, ToKeeper>;
-  readonly logger: RestartingProcess<ToLogger, FromLogger>;
+  readonly service: Channel<FromKeeper, ToKeeper>;
+  readonly logger: Channel<ToLogger, FromLogger>;
   readonly upgrade: UpgradeRun;
   readonly argv: (how: string, version?: string) => readonly string[];
   /** How often a service got a snapshot. */
@@ -57,7 +57,7 @@ async function office(context: TestContext, how = "good", loggerHow = "logger"):
     ready.wake = () => started.service && started.logger && resolve();
   });
   const limit = Number.POSITIVE_INFINITY;
-  const service: Office["service"] = new RestartingProcess<FromKeeper, ToKeeper>({
+  const service: Office["service"] = new Channel<FromKeeper, ToKeeper>({
     argv: () => argv(how),
     environment,
     limit,
@@ -72,7 +72,7 @@ async function office(context: TestContext, how = "good", loggerHow = "logger"):
     },
     onExit: () => void upgrade.serviceExited(),
   });
-  const logger: Office["logger"] = new RestartingProcess<ToLogger, FromLogger>({
+  const logger: Office["logger"] = new Channel<ToLogger, FromLogger>({
     argv: () => argv(loggerHow),
     environment,
     limit,

@@ -7,8 +7,7 @@ import { PROTOCOL } from "../ipc/keeper-protocol.ts";
 import type { FromLogger, ToLogger } from "../ipc/logger-protocol.ts";
 import type { UpgradeStep } from "../ipc/upgrade-protocol.ts";
 import { failpoint } from "../os/failpoint.ts";
-import type { IpcProcess } from "./ipc-process.ts";
-import type { RestartingProcess } from "./restarting-process.ts";
+import type { Channel, ComponentProcess } from "./channel.ts";
 
 /** Timeouts of the steps. Milliseconds. */
 export type UpgradeTimeouts = {
@@ -24,12 +23,12 @@ export type UpgradeTimeouts = {
 
 const TIMEOUTS: UpgradeTimeouts = { load: 20_000, aside: 5_000, ready: 20_000, handover: 20_000 };
 
-type UpgradedService = IpcProcess<FromKeeper, ToKeeper>;
-type UpgradedLogger = IpcProcess<ToLogger, FromLogger>;
+type UpgradedService = ComponentProcess<FromKeeper, ToKeeper>;
+type UpgradedLogger = ComponentProcess<ToLogger, FromLogger>;
 
 export type UpgradeParts = {
-  readonly service: RestartingProcess<FromKeeper, ToKeeper>;
-  readonly logger: RestartingProcess<ToLogger, FromLogger>;
+  readonly service: Channel<FromKeeper, ToKeeper>;
+  readonly logger: Channel<ToLogger, FromLogger>;
   /** Gives the current service a snapshot. */
   readonly sendSnapshot: () => void;
   /** Resolves when this logger holds all that the current one reads. */
@@ -158,7 +157,7 @@ export class UpgradeRun {
 
 /** Resolves with the first message of a candidate; rejects if it ends or is too slow. */
 function firstMessage<To, From extends { readonly t: string }, T extends From["t"]>(
-  candidate: IpcProcess<To, From>,
+  candidate: ComponentProcess<To, From>,
   type: T,
   ms: number,
 ): Promise<Extract<From, { readonly t: T }>> {

@@ -1,13 +1,16 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { IpcProcess } from "./ipc-process.ts";
+import { ComponentProcess, Watchdog } from "./channel.ts";
 
 /** Sends back each array as it came. */
 const ECHO = 'process.on("message", (messages) => process.send([messages]))';
 
 /** A process that echoes, and the arrays that it was sent. */
-function echo(context: TestContext): { readonly child: IpcProcess<string, readonly string[]>; readonly next: () => Promise<unknown> } {
-  const child = new IpcProcess<string, readonly string[]>([process.execPath, "-e", ECHO], process.env);
+function echo(context: TestContext): {
+  readonly child: ComponentProcess<string, readonly string[]>;
+  readonly next: () => Promise<unknown>;
+} {
+  const child = new ComponentProcess<string, readonly string[]>([process.execPath, "-e", ECHO], process.env);
   context.after(() => child.kill());
   const [received, waiting]: [unknown[], ((messages: unknown) => void)[]] = [[], []];
   child.listen({
@@ -47,4 +50,25 @@ test("an urgent message is sent at once; further ones of the same moment follow 
   while (received.length < all.length) arrays.push(received.push(...([await next()].flat() as unknown[])));
   assert.deepEqual(received, all);
   assert.ok(arrays.length < 20, String(arrays));
+});
+
+test("a service that answers none of three pings hangs, and its successor gets the same time", () => {
+  const watchdog = new Watchdog();
+  assert.deepEqual(
+    [1, 2, 3].map(() => watchdog.count()),
+    [undefined, undefined, undefined],
+  );
+  assert.equal(watchdog.count(), 30_000);
+  assert.deepEqual(
+    [1, 2].map(() => watchdog.count()),
+    [undefined, undefined],
+  );
+});
+
+test("a service that answers one of three pings does not hang", () => {
+  const watchdog = new Watchdog();
+  for (let ping = 1; ping <= 20; ping++) {
+    assert.equal(watchdog.count(), undefined);
+    if (ping % 3 === 0) watchdog.answered();
+  }
 });
