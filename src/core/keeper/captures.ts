@@ -1,4 +1,7 @@
-/** The captures of all runs: which FIFOs the logger reads, and where the lines go. */
+/**
+ * The captures of all runs, and with them the life of each FIFO: made and held by the logger in advance (`fifo-pool`), reserved for a run
+ * before its fork, read by a logger, continued by the next logger or keeper, drained, and given back.
+ */
 import { join } from "node:path";
 import { messagesIn } from "../base/messages.ts";
 import type { RunningRun } from "../ipc/keeper-protocol.ts";
@@ -7,7 +10,6 @@ import { failpoint } from "../os/failpoint.ts";
 import { isAlive, processStat } from "../os/process-stat.ts";
 import type { Channel, ComponentProcess } from "./channel.ts";
 import { type FifoPair, FifoPool, type OpenablePaths, pathsOf } from "./fifo-pool.ts";
-import { HoldRequests } from "./hold-requests.ts";
 import type { Journal } from "./journal.ts";
 import {
   clearHandovers,
@@ -17,6 +19,9 @@ import {
   PreviousLoggers,
   readHandover,
 } from "./logger-handover.ts";
+
+/** Longest wait for an answer. A logger that has exceeded it (its disk is stuck, say) isn't waited for until it answers. Milliseconds. */
+const WAIT_MS = 1_000;
 
 /** A capture in progress; it may outlast its run. */
 type OpenCapture = {
@@ -236,5 +241,45 @@ export class Captures {
   #sendOpen(key: string, { pair, capture, isSent }: OpenCapture, reading: RunReading): void {
     this.#open.set(key, { pair, capture, isSent: isSent || this.#logger.isUp });
     this.#logger.send({ t: "open", key, ...pathsOf(pair), capture, ...reading }, "deferred");
+  }
+}
+
+/** Asks loggers to hold the FIFOs of coming runs open, and waits for the answer: what such a run writes outlives run and keeper. */
+export class HoldRequests {
+  readonly #send: (message: ToLogger) => void;
+  readonly #unanswered = new Map<number, () => void>();
+  #last = 0;
+  #isAnswering = true;
+
+  constructor(send: (message: ToLogger) => void) {
+    this.#send = send;
+  }
+
+  /** Resolves when the logger holds them, or doesn't answer. `send`: to another logger than the current one. */
+  async ask(pairs: readonly OpenablePaths[], send = this.#send): Promise<void> {
+    if (pairs.length === 0) return;
+    this.#last += 1;
+    const receipt = this.#last;
+    const paths = pairs.flatMap(({ out, err }) => [out, err]);
+    const fallbacks = pairs.flatMap(({ out, err, held }) => [held?.out ?? out, held?.err ?? err]);
+    send({ t: "hold", paths, fallbacks, receipt });
+    if (!this.#isAnswering) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(() => {
+        this.#isAnswering = false;
+        this.#unanswered.delete(receipt);
+        resolve();
+      }, WAIT_MS);
+      this.#unanswered.set(receipt, () => {
+        clearTimeout(timer);
+        this.#unanswered.delete(receipt);
+        resolve();
+      });
+    });
+  }
+
+  answered(receipt: number): void {
+    this.#isAnswering = true;
+    this.#unanswered.get(receipt)?.();
   }
 }

@@ -22,6 +22,7 @@ import { KeeperShutdown } from "./keeper-shutdown.ts";
 import { KeeperState } from "./keeper-state.ts";
 import { ListeningSockets } from "./listening-sockets.ts";
 import { logAdopted, unusableStateDir, warn, warnInStyle } from "./log.ts";
+import { UnreadLines } from "./logger-handover.ts";
 import {
   balancerProgram,
   current,
@@ -32,7 +33,6 @@ import {
   serviceProgram,
 } from "./programs.ts";
 import { StateDirWatch } from "./state-dir.ts";
-import { UnreadLines } from "./unread-lines.ts";
 import { UpgradeRun } from "./upgrade.ts";
 import { UpgradeRequests } from "./upgrade-requests.ts";
 

@@ -3,8 +3,8 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { handoverFile } from "../ipc/logger-protocol.ts";
-import { clearHandovers, readHandover } from "./logger-handover.ts";
+import { handoverFile, type LoggerMessage } from "../ipc/logger-protocol.ts";
+import { clearHandovers, readHandover, UnreadLines } from "./logger-handover.ts";
 
 test("hand-overs of loggers: the latest that names a run counts, a killed logger may have read any run; then they are removed", (context) => {
   const folder = mkdtempSync(join(tmpdir(), "procman-handover-"));
@@ -38,4 +38,27 @@ test("a damaged hand-over is that of a killed logger", (context) => {
     writeFileSync(handoverFile(folder, 11), text);
     assert.equal(readHandover(folder, [11])("web#1"), "killed", text);
   }
+});
+
+const line = (text: string): LoggerMessage => ({ t: "say", at: 1, severity: "info", text });
+
+test("lines are kept in order for each logger that is started, until one has answered", () => {
+  const lines = new UnreadLines();
+  lines.add(line("a"));
+  assert.deepEqual(lines.all, [line("a")]);
+  lines.add(line("b"));
+  assert.deepEqual(lines.all, [line("a"), line("b")]);
+  lines.clear();
+  assert.deepEqual(lines.all, []);
+});
+
+test("their number is limited, and the keeper reports how many are lost", () => {
+  const reported: string[] = [];
+  const lines = new UnreadLines((problem) => reported.push(problem));
+  for (let number = 0; number < 10_003; number += 1) lines.add(line(`${number}`));
+  assert.equal(lines.all.length, 10_000);
+  lines.clear();
+  lines.clear();
+  assert.equal(reported.length, 1);
+  assert.match(reported[0] ?? "", /3 lines of procman itself are lost/);
 });

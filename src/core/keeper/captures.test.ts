@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { ToLogger } from "../ipc/logger-protocol.ts";
+import { HoldRequests } from "./captures.ts";
 import { FifoPool } from "./fifo-pool.ts";
-import { HoldRequests } from "./hold-requests.ts";
 
 type Hold = Extract<ToLogger, { readonly t: "hold" }>;
 
