@@ -117,7 +117,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "core/http": 1_540,
   "core/incidents": 270,
   "core/ipc": 790,
-  "core/keeper": 4_120,
+  "core/keeper": 4_110,
   "core/log-store": 2_260,
   "core/logger": 2_560,
   "core/metrics": 910,

@@ -31,7 +31,7 @@ type OpenCapture = {
   readonly isSent: boolean;
 };
 
-type LoggerProcess = ComponentProcess<ToLogger, FromLogger>;
+type NextLogger = ComponentProcess<ToLogger, FromLogger>;
 
 /** How the logger begins to read a run. */
 type RunReading = Pick<Extract<ToLogger, { readonly t: "open" }>, "former" | "isNew">;
@@ -50,7 +50,7 @@ export class Captures {
   /** Pid of the current logger. */
   #loggerPid: number | undefined;
   /** It is about to replace the current one. */
-  #nextLogger: LoggerProcess | undefined;
+  #nextLogger: NextLogger | undefined;
 
   constructor(home: string, journal: Journal, logger: Channel<ToLogger, FromLogger>) {
     this.#runFolder = home;
@@ -124,7 +124,7 @@ export class Captures {
    * Resolves when this logger, which is about to replace the current one, holds all FIFOs: this keeper may be killed when the current
    * logger has ended and the next one has opened nothing. A logger that knows the run folder then waits for a later keeper.
    */
-  async prepareLogger(next: LoggerProcess): Promise<void> {
+  async prepareLogger(next: NextLogger): Promise<void> {
     this.#nextLogger = next;
     next.listen({
       messages: (batch) => {
