@@ -1,6 +1,6 @@
 /**
  * The rules of the house: each folder of `src/` says in a README what it is, a file or a type has a name that no other has, one place
- * asks for the current folder, and one compares the status of a process.
+ * asks for the current folder, one compares the status of a process, and a doc comment names its subject.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -32,6 +32,12 @@ const STATUS_PLACES: Readonly<Record<string, string>> = {
   "satellites/import/pm2-dump.ts": "the status that PM2 gives",
 };
 
+/** Words that stand for a subject which the comment doesn't name. */
+const NAMELESS_COMMENT = /\/\*\*[\s*]+(Of|It|Those|Also)\b/g;
+
+/** Folders whose comments are mended next. */
+const REBUILT = /^core\/(?!config\/)/;
+
 type Report = { readonly folders: number; readonly problems: readonly string[] };
 
 /** 1: there are problems, or no folder, which means that the wrong folder was named. */
@@ -53,6 +59,7 @@ export function checkHouse(root: string): Report {
       ...sameTypeNames(root, files),
       ...currentFolders(root, files),
       ...comparedStatuses(root, files),
+      ...namelessComments(root, files),
     ],
   };
 }
@@ -131,6 +138,18 @@ function isStatus(node: ts.Expression): boolean {
 
 function isStatusLiteral(node: ts.Expression): boolean {
   return ts.isStringLiteral(node) && PROCESS_STATUSES.has(node.text);
+}
+
+function namelessComments(root: string, files: readonly string[]): string[] {
+  return files
+    .filter((file) => !REBUILT.test(file))
+    .flatMap((file) => {
+      const source = readFileSync(join(root, file), "utf8");
+      return [...source.matchAll(NAMELESS_COMMENT)].map(({ index, 1: word }) => {
+        const line = source.slice(0, index).split("\n").length;
+        return `${file}:${line}: a doc comment begins with "${word}"; name the subject`;
+      });
+    });
 }
 
 /** The names of the types, interfaces and classes that the file declares. */

@@ -1,5 +1,4 @@
 /** Writes the tables of the docs that follow from tables of the source. With --check: fails when one is not up to date. */
-
 import { EXAMPLES } from "../src/cli/examples.ts";
 import { type CommandName, GROUPS } from "../src/cli/output/overview.ts";
 import { ERROR_MEANINGS, ERRORS, type ErrorCode, EXIT, EXIT_MEANINGS } from "../src/core/base/errors.ts";

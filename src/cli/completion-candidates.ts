@@ -1,5 +1,4 @@
 /** Candidates for completion: ids of running processes, and names in the configuration file. Errors are silent. */
-
 import { type ApiPlace, connectTo } from "../client/connection/connect.ts";
 import { livingHolder } from "../client/connection/endpoint-file.ts";
 import { groupsIn } from "../client/connection/history.ts";

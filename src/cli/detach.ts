@@ -1,5 +1,4 @@
 /** `procman run --detach`: starts procman in the background and returns when its processes have started, or have failed. */
-
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Client } from "../client/client.ts";
@@ -32,7 +31,7 @@ export type DetachOptions = {
   readonly exitWith?: string;
   readonly profile?: string;
   readonly wait?: boolean;
-  /** Of `wait`. Seconds. */
+  /** How long to wait for the start, in seconds. */
   readonly timeout?: number;
 };
 
@@ -93,7 +92,7 @@ function consoleOf({ stateDir }: Config): string {
 
 type Waiting = Pick<DetachOptions, "wait" | "timeout">;
 
-/** It ended before it had come up, has ended since, or runs. */
+/** How a start ended: the daemon ended before it had come up, has ended since, or runs. */
 type StartOutcome = { readonly end: DaemonEnd } | { readonly hasEnded: true } | { readonly settled: SettledStart };
 
 async function comeUp(

@@ -11,7 +11,7 @@ export function withConfig(command: Command): Command {
   return command.option("-c, --config <path>", CONFIG_HELP).option("--host <name>", HOST_HELP);
 }
 
-/** Of commands that talk to a running procman. */
+/** Options of every command that talks to a running procman. */
 export function withTarget(command: Command): Command {
   return withConfig(command).option("--name <name>", NAME_HELP);
 }
@@ -56,7 +56,7 @@ export function selected(records: readonly ProcessRecord[], ids: readonly string
   return records.flatMap((record) => (isWanted(record) ? [record] : (record.instances ?? []).filter(isWanted)));
 }
 
-/** Of `--profile NAME` and `--no-profile`. */
+/** What `--profile NAME` and `--no-profile` ask for. */
 export function profileOption(profile: string | false | undefined): PlanOptions {
   return profile === undefined ? {} : { profile: profile === false ? null : profile };
 }

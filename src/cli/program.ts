@@ -1,5 +1,4 @@
 /** Runs the command that the arguments name, and reports its errors. */
-
 import { Command, CommanderError, type Option } from "commander";
 import { EXIT, ProcmanError } from "../core/base/errors.ts";
 import { printableOutput } from "../core/base/printable.ts";

@@ -61,7 +61,7 @@ export async function settledStart(config: Config, { since, untilReady, timeoutM
     const of = (...kinds: readonly StartProgress[]): readonly ProcessRecord[] =>
       found.flatMap(({ record, progress }) => (kinds.includes(progress) ? [record] : []));
     const pending = untilReady ? of("coming", "slow") : of("coming");
-    // Nothing else is on its way: they wait for those that have failed.
+    // All that is pending waits for processes that have failed.
     const isInVain = of("failed").length > 0 && pending.every(isWaiting);
     const [failed, late] = isInVain ? [[...of("failed"), ...pending], []] : [of("failed"), pending];
     failed.forEach(report);
@@ -83,7 +83,7 @@ function foundIn(records: readonly ProcessRecord[], specs: readonly ProcessSpec[
 
 type FoundProcess = { readonly record: ProcessRecord; readonly progress: StartProgress };
 
-/** It doesn't start, as was asked for. */
+/** Whether somebody has asked that the process doesn't start. */
 function isHeldBack(record: ProcessRecord): boolean {
   return record.blocked || (record.disabled === true && wasNeverStarted(record));
 }

@@ -19,7 +19,7 @@ import { userName } from "../core/os/user-names.ts";
 export type TargetOptions = {
   /** Path of the configuration file. */
   readonly config?: string | undefined;
-  /** Of a procman that is running: its configuration file may have been moved or deleted. */
+  /** Name of a running procman, whose configuration file may have been moved or deleted. */
   readonly name?: string | undefined;
   /** Another machine; here only one that is reached by https. */
   readonly host?: string | undefined;

@@ -1,5 +1,4 @@
 /** What the configuration file has, and the running procman does not have yet. */
-
 import { livingHolder } from "../client/connection/endpoint-file.ts";
 import { ProcmanError } from "../core/base/errors.ts";
 import { groupsInFile, idsInFile } from "./completion-candidates.ts";

@@ -1,5 +1,4 @@
 /** `procman plan` and `procman reload`, SIGHUP and `--watch-config`. */
-
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";

@@ -1,5 +1,4 @@
 /** A killed keeper is replaced, whatever state the machine and the state folder are in, and no run is started twice. */
-
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";

@@ -1,5 +1,4 @@
 /** A process of procman kills itself at each step of each transition (`src/core/os/failpoint.ts`), and its successor continues. */
-
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

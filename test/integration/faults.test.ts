@@ -1,5 +1,4 @@
 /** A lack of files, inodes and processes, and kills of procman. Spec 2.2, docs/guide/supervision.md. */
-
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";

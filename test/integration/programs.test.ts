@@ -1,5 +1,4 @@
 /** Real programs under the built procman: nginx, redis, Python, Node, shells, and some that misbehave. Spec 2.2 and 2.3. */
-
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";

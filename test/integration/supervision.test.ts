@@ -1,5 +1,4 @@
 /** Real children under the built procman: start, restart, stop. Spec 2.2 and 3. */
-
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

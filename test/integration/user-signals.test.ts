@@ -1,5 +1,4 @@
 /** SIGUSR1 and SIGUSR2, sent to a process of procman by mistake: no debugger opens, and the process lives on. */
-
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";

@@ -41,6 +41,16 @@ const VIOLATIONS: readonly (readonly [name: string, tree: Tree, problem: RegExp]
   ],
   ["a status sought in a list", { "one.ts": 'const a = ["idle", "backoff"].includes(state.status);' }, /^one\.ts:1: compares a status/],
   [
+    "a doc comment that names no subject",
+    { "one.ts": "const a = 1;\n/** Of a request. Seconds. */\nconst LIMIT = a;" },
+    /^one\.ts:2: a doc comment begins with "Of"; name the subject$/,
+  ],
+  [
+    "a doc comment of several lines that names no subject",
+    { "one.ts": "/**\n * It is ready.\n */\nexport const isReady = true;" },
+    /^one\.ts:1: a doc comment begins with "It"; name the subject$/,
+  ],
+  [
     "a class and an interface of the same name",
     { "one.ts": "export class Plan {}", "two.ts": "interface Plan {}", "three.ts": "type Other = 1;" },
     /^type Plan is declared in 2 files: one\.ts, two\.ts$/,
@@ -83,6 +93,11 @@ describe("the house check", () => {
       "core/contract/status-sets.ts": compared,
     };
     assert.deepEqual(problemsIn(tree), []);
+  });
+
+  test("accepts words that begin like those of a comment without a subject", () => {
+    const source = "/** Often. */\n/** Items of a list. */\n// It may not.\n/* Of no use. */\n/** Text: /** Offset. */\n";
+    assert.deepEqual(problemsIn({ "one.ts": source }), []);
   });
 
   test("requires no README of a folder that has only tests or other folders", () => {

@@ -1,5 +1,4 @@
 /** Stands for the image `node:22-slim` of a registry: Debian, Node, npm and the user `node`, made from Debian's packages and npm. */
-
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {

@@ -1,5 +1,4 @@
 /** Runs procman in a temporary folder, and waits for its output. */
-
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";

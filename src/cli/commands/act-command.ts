@@ -1,5 +1,4 @@
 /** `procman start`, `stop`, `restart`, `block`, `unblock`, `enable`, `disable`: carries out the action and prints the result. */
-
 import type { Command } from "commander";
 import type { Client } from "../../client/client.ts";
 import { defaultTimeout } from "../../client/default-timeout.ts";
@@ -73,9 +72,9 @@ type Options = TargetOptions & {
   readonly timeout?: number;
   readonly json?: boolean;
   readonly hard?: boolean;
-  /** Of `enable` and `disable`. */
+  /** Option of `enable` and `disable`. */
   readonly now?: boolean;
-  /** Of `stop`. */
+  /** Option of `stop`. */
   readonly keep?: boolean;
   readonly withDependencies?: boolean;
 };
@@ -146,7 +145,7 @@ function isFailedStart({ code }: ProcmanError, action: Action): boolean {
   return (action === "start" || action === "restart") && (code === "process-failed" || code === "roll-failed");
 }
 
-/** Of a process that a reload has removed meanwhile there is nothing more to say than the problem. */
+/** A process that a reload has removed meanwhile has no record: only the problem is shown. */
 function unlessRemoved(error: unknown): void {
   if (!(error instanceof ProcmanError) || error.code !== "process-unknown") throw error;
 }

@@ -1,5 +1,4 @@
 /** `procman dashboard`: opens the dashboard in the browser, signed in. */
-
 import { join } from "node:path";
 import type { Command } from "commander";
 import { CONNECT_TIMEOUT_MS, checkPort, reach } from "../../client/connection/endpoint-file.ts";

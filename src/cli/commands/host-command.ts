@@ -1,5 +1,4 @@
 /** `procman host`: the list of other machines that `--host` knows. */
-
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Command } from "commander";

@@ -1,5 +1,4 @@
 /** `procman init`: creates a configuration file. */
-
 import { existsSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import type { Command } from "commander";

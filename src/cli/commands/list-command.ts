@@ -1,5 +1,4 @@
 /** `procman list`: shows the procmans that run on this machine. */
-
 import type { Command } from "commander";
 import { type ListedProcman, listProcmans } from "../../client/connection/procman-list.ts";
 import { printableJson } from "../../core/base/printable.ts";

@@ -1,5 +1,4 @@
 /** `procman logs`: shows the stored output of processes and their lifecycle messages; follows with `-f`. */
-
 import { once } from "node:events";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { type ApiPlace, connectTo } from "../../client/connection/connect.ts";

@@ -1,5 +1,4 @@
 /** `procman next`: shows the next scheduled starts and stops, soonest first. */
-
 import type { Command } from "commander";
 import { printableJson } from "../../core/base/printable.ts";
 import { age } from "../../core/base/quantity.ts";

@@ -1,5 +1,4 @@
 /** `procman plan`: shows what a changed configuration file would do to each process. */
-
 import type { Command } from "commander";
 import { EXIT } from "../../core/base/errors.ts";
 import { printable, printableJson } from "../../core/base/printable.ts";

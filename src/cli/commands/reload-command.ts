@@ -1,5 +1,4 @@
 /** `procman reload`: applies a changed configuration file, and shows its effect. */
-
 import type { Command } from "commander";
 import type { Client } from "../../client/client.ts";
 import { EXIT, ProcmanError } from "../../core/base/errors.ts";

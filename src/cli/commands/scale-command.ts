@@ -1,5 +1,4 @@
 /** `procman scale`: changes the number of instances of a running cluster. */
-
 import type { Command } from "commander";
 import { EXIT, ProcmanError } from "../../core/base/errors.ts";
 import { printableJson } from "../../core/base/printable.ts";

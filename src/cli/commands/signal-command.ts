@@ -1,5 +1,4 @@
 /** `procman signal`: sends a signal to processes. */
-
 import { type Command, Option } from "commander";
 import { EXIT, ProcmanError } from "../../core/base/errors.ts";
 import { printable, printableJson, printableLine } from "../../core/base/printable.ts";

@@ -1,5 +1,4 @@
 /** `procman status`: shows processes with their states, as a table or as JSON. */
-
 import type { Command } from "commander";
 import { EXIT } from "../../core/base/errors.ts";
 import { printableJson, printableLine } from "../../core/base/printable.ts";
@@ -77,7 +76,7 @@ function reportBoot({ name, file }: TargetLocation): void {
   for (const problem of bootProblems(name, file)) process.stderr.write(`procman: ${problem}\n`);
 }
 
-/** Of `all` and of groups, those that were asked for. */
+/** Named processes must all run; of `all` and of groups, idle ones don't count. */
 function doAllRun(records: readonly ProcessRecord[], ids: readonly string[], checks: boolean): boolean {
   const collective = ids.filter(isCollective);
   const named = ids.filter((id) => !isCollective(id));

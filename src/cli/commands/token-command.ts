@@ -1,5 +1,4 @@
 /** `procman token`: creates a token for the API. Works without a running procman. */
-
 import type { Command } from "commander";
 import { secretOf } from "../../client/connection/connect.ts";
 import { CONNECT_TIMEOUT_MS, livingHolder } from "../../client/connection/endpoint-file.ts";

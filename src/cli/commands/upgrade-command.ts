@@ -1,5 +1,4 @@
 /** `procman upgrade`: replaces the running procman with the version of this command. */
-
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";

@@ -1,5 +1,4 @@
 /** `procman validate`: checks the configuration file, and shows the next runs of its schedules. */
-
 import type { Command } from "commander";
 import { ProcmanError } from "../../core/base/errors.ts";
 import { printableJson } from "../../core/base/printable.ts";

@@ -1,5 +1,4 @@
 /** `procman why`: explains the state of a process, and how its runs ended. */
-
 import type { Command } from "commander";
 import type { Client } from "../../client/client.ts";
 import { EXIT, ProcmanError } from "../../core/base/errors.ts";

@@ -1,5 +1,4 @@
 /** Formats values for the terminal: colours, results of actions, times and sizes. Colours are only for terminals without NO_COLOR (no-color.org). */
-
 import { ProcmanError } from "../../core/base/errors.ts";
 import { printableLine } from "../../core/base/printable.ts";
 import { clockIn, hostTime } from "../../core/base/time-stamp.ts";

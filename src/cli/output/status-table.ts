@@ -1,11 +1,10 @@
 /** The states of processes as a table that fits the terminal. */
-
 import { age, size } from "../../core/base/quantity.ts";
 import type { ProcessRecord } from "../../core/contract/records.ts";
 import { type Column, columnTable, type TableScreen } from "./columns.ts";
 import { colorOf, inZones, painterFor } from "./format.ts";
 
-/** Also those of the monitor. */
+/** Columns of the table of processes, here and in the monitor. */
 export const STATUS_COLUMNS: readonly Column<ProcessRecord>[] = [
   { title: "ID", cell: ({ id, cluster }) => (cluster === undefined ? id : `  ${id}`) },
   { title: "STATUS", cell: (record) => [record.status, ...remarks(record)].join(", ") },

@@ -1,5 +1,4 @@
 /** Formats rows in columns that fit the terminal; a last cell that doesn't fit in its row is wrapped below it. */
-
 import { printableLine } from "../../core/base/printable.ts";
 
 const GAP = "  ";

@@ -1,5 +1,4 @@
 /** Connects to the procman that runs a configuration file. */
-
 import { setTimeout as sleep } from "node:timers/promises";
 import { ProcmanError } from "../../core/base/errors.ts";
 import type { Location } from "../../core/config/find-config.ts";
@@ -28,7 +27,7 @@ type Patience = {
   readonly connectMs: number;
   /** Without data, until a request fails. */
   readonly silenceMs: number;
-  /** Of another machine: until the whole answer must be here. Default: no limit. */
+  /** Until the whole answer of another machine must be here. Default: no limit. */
   readonly answerMs?: number;
 };
 

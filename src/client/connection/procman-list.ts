@@ -20,7 +20,7 @@ export type ListedProcman = {
   readonly keeper?: number;
   readonly service?: number;
   readonly version?: string;
-  /** Of the keeper. */
+  /** When the keeper was started. */
   readonly started?: string;
   readonly uptimeSeconds?: number;
   /** Absent: they can't be asked for. `attention`: how many are not up although they were asked for, not ready, or not healthy. */
@@ -33,7 +33,7 @@ export type ListedProcman = {
 /** A service that is stopped must not hold up the others. Milliseconds. */
 const PATIENCE = { connectMs: 1_000, silenceMs: 2_000 };
 
-/** Those of this user; for root those of all users, of which other users' procmans are not asked anything. */
+/** The procmans of this user; for root those of all users, but other users' procmans are not asked anything. */
 export async function listProcmans(now = Date.now()): Promise<readonly ListedProcman[]> {
   return Promise.all(runningKeepers(process.geteuid?.() !== 0).map((keeper) => listed(keeper, now)));
 }

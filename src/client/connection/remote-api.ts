@@ -1,5 +1,4 @@
 /** The API of a procman on another machine, by https. */
-
 import { readFileSync } from "node:fs";
 import { errnoOf, ProcmanError } from "../../core/base/errors.ts";
 import { isLoopback } from "../../core/base/loopback.ts";
@@ -12,13 +11,13 @@ import { exchange } from "./http10.ts";
 export type RemoteApi = {
   /** As the user calls the machine. */
   readonly host: string;
-  /** Also with a path, below which a reverse proxy serves the API. */
+  /** Address of the API; it may have a path, below which a reverse proxy serves it. */
   readonly url: string;
   /** Absolute path of the file with the token, which may be replaced at any time. */
   readonly tokenFile: string;
   /** Absolute path of a file with the authorities that count, in PEM. */
   readonly ca?: string;
-  /** Of its answers. */
+  /** How its answers are checked. */
   readonly check: AnswerCheck;
 };
 

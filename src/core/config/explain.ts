@@ -1,5 +1,4 @@
 /** Turns schema violations of a configuration into messages that say what to do. */
-
 import { branchesOf, type JsonSchema, keysOf } from "../base/schema.ts";
 import { matches, type Violation } from "../base/schema-check.ts";
 import { didYouMean, suggest } from "../base/suggest.ts";

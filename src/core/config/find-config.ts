@@ -30,7 +30,7 @@ export function locate(path: string | undefined, cwd: string): FileLocation {
   return { name, stateDir, file, revoked: consumers };
 }
 
-/** Of a procman that another user may run. @throws {ProcmanError} `configuration-missing`, `configuration-invalid` for its name */
+/** Name of a procman that another user may run. @throws {ProcmanError} `configuration-missing`, `configuration-invalid` for its name */
 export function nameOf(path: string | undefined, cwd: string): string {
   return named(path, cwd).name;
 }

@@ -1,5 +1,4 @@
 /** What the processes of a configuration inherit of procman's environment: secrets only where they are named. */
-
 import { type Inheritance, isIn } from "../base/inherited-variables.ts";
 import { expand } from "../base/interpolate.ts";
 import type { Config, ProcessSpec } from "./spec.ts";

@@ -1,5 +1,4 @@
 /** Reads and checks the configuration file. */
-
 import { dirname } from "node:path";
 import { isObject } from "../base/schema-check.ts";
 import { startFolder } from "../os/start-folder.ts";

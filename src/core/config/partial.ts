@@ -1,5 +1,4 @@
 /** Data without its invalid values, so that the other checks can run on the rest. */
-
 import type { RawConfig, RawProcess } from "./config-schema.ts";
 import type { JsonPath } from "./document.ts";
 import type { Finding } from "./problems.ts";

@@ -83,7 +83,7 @@ function namedIn({ ids = [] }: RunSelection): readonly string[] {
   return ids.includes("all") ? [] : ids;
 }
 
-/** Those that start at once, and all that they depend on. */
+/** Whether a process starts at once, or one that does so depends on it. */
 function startingBy(selection: RunSelection, processes: readonly ProcessSpec[]): (spec: ProcessSpec) => boolean {
   const ids = namedIn(selection);
   const byId = new Map(processes.map((spec) => [spec.id, spec]));
@@ -98,7 +98,7 @@ function startingBy(selection: RunSelection, processes: readonly ProcessSpec[]):
   return (spec) => starting.has(spec);
 }
 
-/** It starts by hand only. */
+/** The same process, but it starts by hand only. */
 function withoutTriggers({ cron: _, ...spec }: ProcessSpec): ProcessSpec {
   return { ...spec, autostart: false, watch: [] };
 }

@@ -40,7 +40,7 @@ export type LogSpec = {
   readonly stdout?: string;
   readonly stderr?: string;
   readonly decorateFiles: boolean;
-  /** Those of its files that other processes have, too. Absent: none, or the lines have no ids. */
+  /** Log files that other processes have, too. Absent: none, or the lines have no ids. */
   readonly sharedFiles?: readonly string[];
   readonly rotation?: Rotation;
   /** The output goes to the log store too. */

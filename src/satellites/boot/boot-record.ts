@@ -12,7 +12,7 @@ export type InitName = "systemd" | "launchd" | "openrc" | "runit" | "s6" | "cron
 export type BootRecord = {
   readonly init: InitName;
   readonly scope: BootScope;
-  /** Of the procman. */
+  /** Name of the procman instance. */
   readonly name: string;
   /** The configuration file. */
   readonly config: string;

@@ -75,7 +75,7 @@ function commOf(pid: string): string {
   }
 }
 
-/** It has no `@reboot`, and reads no /etc/cron.d. */
+/** Whether cron is that of busybox, which has no `@reboot` and reads no /etc/cron.d. */
 function isBusyboxCron(): boolean {
   const program = programInPath("crontab");
   return program !== undefined && basename(realpathSync(program)) === "busybox";

@@ -46,7 +46,7 @@ function start({ name }: BootRecord, plan: BootPlan): void {
   }
 }
 
-/** Stops procman with all its processes in order. `problems`: commands that have failed; what they have left, nobody removes. @throws {ProcmanError} `boot-refused` */
+/** Stops procman with all its processes in order. `problems`: commands that have failed; what they have left stays. @throws {ProcmanError} `boot-refused` */
 export function uninstall(record: BootRecord): { readonly unit: string; readonly problems: readonly string[] } {
   const plan = planOf(record);
   const { unit, files, links = [], folders = [], disable, forget = [] } = plan;

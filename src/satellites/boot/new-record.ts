@@ -22,7 +22,7 @@ export type BootRequest = {
   /** `dist/procman.cjs`. */
   readonly script: string;
   readonly profile?: string;
-  /** Who shall run it; undefined: who asks. */
+  /** User to run it as; undefined: the caller. */
   readonly runAs?: string;
   readonly serviceDir?: string;
 };

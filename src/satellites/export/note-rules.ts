@@ -33,7 +33,7 @@ export const hasOwnSuccess = (workload: Workload): boolean =>
 /** A check that another program can't make. */
 export const hasInnerReady = ({ spec: { ready } }: Workload): boolean => ready !== undefined && !isProbe(ready);
 
-/** Of all targets but systemd, which has words for most of it. */
+/** Rules for all targets but systemd, which has words for most of it. */
 export function commonRules(title: string): readonly NoteRule[] {
   return [
     ["terminate", ({ spec }) => spec.terminate !== undefined, `${title} has no schedule of stops`],
@@ -57,7 +57,7 @@ export function commonRules(title: string): readonly NoteRule[] {
   ];
 }
 
-/** Of all targets. */
+/** Rules for all targets. */
 export function everywhere(title: string): readonly NoteRule[] {
   return [
     [
@@ -83,7 +83,7 @@ export function everywhere(title: string): readonly NoteRule[] {
   ];
 }
 
-/** Of a target that names a line for the crontab. */
+/** Rule for a target that names a line for the crontab. */
 export const TIME_ZONE: NoteRule = [
   "timeZone",
   ({ spec, kind }) => kind === "scheduled" && spec.timeZone !== undefined,
@@ -93,7 +93,7 @@ export const TIME_ZONE: NoteRule = [
 export const isMissed = ({ kind, spec }: Workload): boolean => kind === "scheduled" && spec.catchUp === true;
 export const overlaps = ({ kind, spec }: Workload): boolean => kind === "scheduled" && spec.overrun;
 
-/** Of all engines of containers. */
+/** Rules for all container engines. */
 export function containerRules(title: string): readonly NoteRule[] {
   return [
     [
@@ -117,7 +117,7 @@ export function containerRules(title: string): readonly NoteRule[] {
   ];
 }
 
-/** Of engines without a time before the stop signal. */
+/** Rule for engines without a time before the stop signal. */
 export const GRACE: NoteRule = [
   "terminateGracePeriod",
   ({ spec }) => spec.policy.graceMs > 0,

@@ -24,7 +24,7 @@ export type ScriptSteps = {
 };
 
 const SHELL = ["/bin/sh", "-c"] as const;
-/** Of sysexits.h. */
+/** Exit code of sysexits.h. */
 const EX_CONFIG = 78;
 
 /** Words for the target, without a shell where none is needed. */

@@ -12,7 +12,7 @@ export type Variable = { readonly name: string } & (
   | { readonly kind: "composed"; readonly text: string }
   /** The content of a file. */
   | { readonly kind: "file"; readonly path: string }
-  /** It has to be given to the target: a variable of procman's own environment, or a value that may be secret. */
+  /** The value has to be given to the target: a variable of procman's own environment, or a value that may be secret. */
   | { readonly kind: "given"; readonly from: string }
 );
 
@@ -26,7 +26,7 @@ export type Workload = {
   readonly process: string;
   readonly kind: WorkloadKind;
   readonly replicas: number;
-  /** Of the first instance; in its commands `***` stands for what may be secret. */
+  /** Specification of the first instance; in its commands `***` stands for what may be secret. */
   readonly spec: ProcessSpec;
   readonly hidesSecret: boolean;
   readonly variables: readonly Variable[];
@@ -39,7 +39,7 @@ export type Workload = {
 /** What the target can't carry, or what is left to do. `process` is absent for a note about all of them. */
 export type Note = {
   readonly process?: string;
-  /** Of the configuration file. */
+  /** Field of the configuration file. */
   readonly field?: string;
   /** What is lost, and what to do about it. */
   readonly text: string;

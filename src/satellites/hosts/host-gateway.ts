@@ -27,9 +27,9 @@ const TIMES = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheck
 const MOST_BYTES = 67_108_864;
 /** What the API answers with; the page reads nothing else. */
 const TYPES: readonly string[] = ["application/json", "application/problem+json", "text/event-stream", "text/plain"];
-/** Of a request that is passed on. */
+/** Headers of a request that are passed on. */
 const PASSED = ["accept", "authorization", "last-event-id"] as const;
-/** Of each answer. */
+/** Headers of each answer. */
 const SAFE = {
   "content-security-policy": POLICY,
   "cross-origin-resource-policy": "same-origin",
@@ -37,7 +37,7 @@ const SAFE = {
   "x-content-type-options": "nosniff",
   "x-frame-options": "DENY",
 } as const;
-/** Of an answer of the other machine: if it is shown as a page, it may do nothing. */
+/** Headers of an answer of the other machine: if it is shown as a page, it may do nothing. */
 const SANDBOX = { "content-security-policy": `${POLICY}; sandbox`, "cache-control": "no-store" } as const;
 /** An id or a selector, and no way to another folder. */
 const ID = /^(?:group:)?(?!\.+$)[\w.-]{1,80}$/;

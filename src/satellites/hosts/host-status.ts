@@ -1,5 +1,4 @@
 /** `procman status` of several machines in one table. */
-
 import { type Column, columnTable, type TableScreen } from "../../cli/output/columns.ts";
 import { colorOf, painterFor } from "../../cli/output/format.ts";
 import { withProgress } from "../../cli/output/progress.ts";

@@ -1,5 +1,4 @@
 /** A command with `--host`: by ssh it runs on that machine, by https here. */
-
 import type { CommandName } from "../../cli/output/overview.ts";
 import { hostsNamed, type NamedHost } from "../../client/connection/host-file.ts";
 import { ProcmanError } from "../../core/base/errors.ts";

@@ -4,7 +4,7 @@
  */
 import { Transform } from "node:stream";
 
-/** Of UTF-8 bytes read as latin1: C1 follows 0xC2. */
+/** Control characters of UTF-8 bytes read as latin1: C1 follows 0xC2. */
 const CONTROLS = /\x1b\[[\d;:]{0,40}[mK]|[\0-\x08\x0b\x0c\x0e-\x1f\x7f]|\xc2[\x80-\x9f]/g;
 /** The beginning of a sequence, at the end of what has come. */
 const BEGUN = /(?:\x1b(?:\[[\d;:]{0,40})?|\xc2)$/;

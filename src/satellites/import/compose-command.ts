@@ -1,5 +1,4 @@
 /** The command line of a service: its own, that of its Dockerfile, or that of a container. */
-
 import { join } from "node:path";
 import { isObject } from "../../core/base/schema-check.ts";
 import { shellQuote } from "../../core/base/shell-quote.ts";

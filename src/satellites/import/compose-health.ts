@@ -4,7 +4,7 @@ import type { ComposeService } from "./compose-service.ts";
 import { secondsIn } from "./compose-values.ts";
 import { ForeignFields, scalarText } from "./foreign-fields.ts";
 
-/** Of Docker. Seconds. */
+/** Docker's defaults. Seconds. */
 const INTERVAL = 30;
 const RETRIES = 3;
 

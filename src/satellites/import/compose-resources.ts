@@ -1,5 +1,4 @@
 /** Limits, user, ports and instances of a service. */
-
 import { isObject } from "../../core/base/schema-check.ts";
 import type { ComposeService } from "./compose-service.ts";
 import { bytesIn } from "./compose-values.ts";

@@ -1,5 +1,4 @@
 /** Services of a compose file. Their programs run on the host. */
-
 import { existsSync } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { ownMember } from "../../core/base/interpolate.ts";

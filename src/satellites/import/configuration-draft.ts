@@ -1,5 +1,4 @@
 /** What the importers fill: processes with fields of procman, and notes about what has no equal in procman. */
-
 import { basename, isAbsolute, relative, resolve } from "node:path";
 import { withoutEnd } from "../../core/base/text-end.ts";
 import { NAME_PATTERN } from "../../core/config/fields/field.ts";

@@ -89,7 +89,7 @@ function environmentOf(draft: ProcessDraft, variables: ReadonlyMap<string, strin
     );
 }
 
-/** Of `cd /srv && ./backup.sh --all > log` it is backup. */
+/** Name for a job: that of `cd /srv && ./backup.sh --all > log` is backup. */
 function jobName(command: string): string {
   const part = command.split(/&&|;|\|/).find((each) => !/^\s*(cd|test|\[|export|\.|source)\b/.test(each)) ?? command;
   const words = part

@@ -1,5 +1,4 @@
 /** The command line that pm2 makes of `script`, `interpreter` and `args`. */
-
 import { closeSync, openSync, readSync } from "node:fs";
 import { extname, join, resolve } from "node:path";
 import { ownMember } from "../../core/base/interpolate.ts";

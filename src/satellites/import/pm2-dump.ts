@@ -1,5 +1,4 @@
 /** What a running pm2 lists (`pm2 jlist`) or has saved (`dump.pm2`), as apps of an ecosystem file. */
-
 import { basename, dirname } from "node:path";
 import { isObject } from "../../core/base/schema-check.ts";
 import { scalarText } from "./foreign-fields.ts";
@@ -44,7 +43,7 @@ const SAME = [
   ],
 ];
 
-/** Of the shell in which pm2 was called, of pm2 itself, or of each session: they say nothing about the app. */
+/** Variables of the shell in which pm2 was called, of pm2 itself, or of each session: they say nothing about the app. */
 const OF_SESSIONS =
   /^(_|PWD|OLDPWD|SHLVL|HOME|USER|LOGNAME|SHELL|TERM.*|LANG|LANGUAGE|LC_.*|PATH|MAIL|EDITOR|DISPLAY|COLORTERM|LS_COLORS|HOSTNAME|TMUX.*|SSH_.*|XDG_.*|DBUS_.*|SUDO_.*|PM2_.*|NODE_APP_INSTANCE|unique_id|vizion_running|io|pm_.*|npm_.*|NVM_.*|PYTHONUNBUFFERED|windowsHide|automation|pmx|instances|exec_mode|exec_interpreter|created_at|status|axm_.*|node_version|version|prev_restart_delay|restart_time|unstable_restarts|username)$/;
 

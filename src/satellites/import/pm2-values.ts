@@ -9,7 +9,7 @@ export function millisecondsOf(text: string | undefined): number | undefined {
   return number === "" ? undefined : Number(number) * ({ s: 1_000, m: 60_000, h: 3_600_000 }[unit] ?? 1);
 }
 
-/** Of milliseconds. */
+/** Converts milliseconds to seconds. */
 export function seconds(milliseconds: number | undefined): number | undefined {
   return milliseconds === undefined ? undefined : milliseconds / 1_000;
 }

@@ -1,5 +1,4 @@
 /** Apps of pm2: an ecosystem file, a dump, or the list of a running pm2. */
-
 import { resolve } from "node:path";
 import { ownMember } from "../../core/base/interpolate.ts";
 import { isObject } from "../../core/base/schema-check.ts";

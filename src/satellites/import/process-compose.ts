@@ -1,5 +1,4 @@
 /** Processes of process-compose. */
-
 import { existsSync } from "node:fs";
 import { constants } from "node:os";
 import { dirname, join, resolve } from "node:path";

@@ -6,7 +6,7 @@ import type { ConfigurationDraft } from "./configuration-draft.ts";
 import { SourceFault } from "./source-fault.ts";
 import type { ForeignFile } from "./source-file.ts";
 
-/** Of foreman: the first program, and the distance to the next. */
+/** Ports that foreman gives: that of the first program, and the distance to the next. */
 const FIRST_PORT = 5_000;
 const PORT_STEP = 100;
 

@@ -52,7 +52,7 @@ function kindByName(file: string): SourceKind | undefined {
   return BY_NAME.find(([pattern]) => pattern.test(basename(file)))?.[1] ?? (/\/cron\.d\/[^/]+$/.test(file) ? "crontab" : undefined);
 }
 
-/** Of text that is neither JSON nor YAML. */
+/** Kind of a text that is neither JSON nor YAML. */
 function byText(source: ForeignFile): KnownSource | undefined {
   if (DATA_NAME.test(source.file)) return undefined;
   const kind = BY_TEXT.find(([pattern]) => pattern.test(source.text))?.[1];

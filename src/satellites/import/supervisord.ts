@@ -1,5 +1,4 @@
 /** Programs of supervisord. */
-
 import { hostname } from "node:os";
 import { dirname } from "node:path";
 import { ownMember } from "../../core/base/interpolate.ts";

@@ -1,5 +1,4 @@
 /** Units of systemd: services, with their timers and paths. */
-
 import { basename, dirname } from "node:path";
 import type { ConfigurationDraft, ProcessDraft } from "./configuration-draft.ts";
 import { cronOf, spanOf } from "./on-calendar.ts";

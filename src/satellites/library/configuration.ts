@@ -53,17 +53,17 @@ export type HooksConfiguration = {
 
 /** How a run becomes ready: exactly one of port, http, log, exec, fd and message. Omitted: it is ready at once. */
 export type ReadyConfiguration = {
-  /** It accepts connections on this port of the loopback address; {port}: the port of the instance. */
+  /** The process accepts connections on this port of the loopback address; {port}: the port of the instance. */
   readonly port?: number | "{port}" | undefined;
-  /** It answers at this address with a status from 200 to 399; {port} stands for the port of the instance. */
+  /** The process answers at this address with a status from 200 to 399; {port} stands for the port of the instance. */
   readonly http?: string | undefined;
   /** This command line, run like the process's cmd, ends with code 0. */
   readonly exec?: string | undefined;
   /** A line of its output matches this regular expression. */
   readonly log?: string | undefined;
-  /** It writes to this file descriptor, which is open when it starts. */
+  /** The process writes to this file descriptor, which is open when it starts. */
   readonly fd?: number | undefined;
-  /** It sends the message "ready" by process.send. For workers, and programs with "node": true. */
+  /** The process sends the message "ready" by process.send. For workers, and programs with "node": true. */
   readonly message?: true | undefined;
   /** A run that is not ready after this many seconds is stopped, which counts as an error. Default: 30. */
   readonly timeout?: number | undefined;

@@ -13,7 +13,7 @@ export type ColoredText = {
   readonly colors?: readonly ColorChange[];
 };
 
-/** Of a line; the colours behind them are left out. */
+/** Most changes of colour in a line; the colours behind them are left out. */
 const MOST_CHANGES = 500;
 const SGR = /\x1b\[([\d;:]*)m/g;
 

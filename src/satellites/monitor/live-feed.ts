@@ -1,5 +1,4 @@
 /** Turns what procman answers into inputs of the model: records, events, log lines; and carries out what the user asks for. */
-
 import { outcomeOf } from "../../cli/output/format.ts";
 import { defaultTimeout } from "../../client/default-timeout.ts";
 import type { StreamObserver } from "../../client/subscription.ts";
@@ -22,7 +21,7 @@ const RETRY_MS = [1_000, 2_000, 3_000] as const;
 /** How long results are shown. Milliseconds. */
 const NOTICE_MS = 8_000;
 const INCIDENTS = 100;
-/** Of the curves of a page. Seconds. */
+/** Step of the curves of a page. Seconds. */
 const CURVE_STEP = 60;
 const TYPES: readonly EventType[] = [
   "process.state",

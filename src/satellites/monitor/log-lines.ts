@@ -5,7 +5,7 @@ import type { LogPane, ShownLine } from "./monitor-model.ts";
 
 /** Lines that are kept for scrolling and searching. */
 export const KEPT_LINES = 2_000;
-/** Of a longer line, the rest is left out. UTF-16 units. */
+/** Length of a shown line; the rest of a longer one is left out. UTF-16 units. */
 const LONGEST_LINE = 10_000;
 const OWN_ID = "procman";
 

@@ -62,7 +62,7 @@ export type Notice = { readonly text: string; readonly isProblem: boolean; reado
 export type MonitorModel = {
   readonly size: ScreenSize;
   readonly now: number;
-  /** Of the procman. */
+  /** Name of the procman instance. */
   readonly name: string;
   readonly profile?: string;
   readonly connection: Connection;

@@ -1,5 +1,4 @@
 /** Styles of the screen, with colours and without (NO_COLOR): attributes stay. */
-
 import { colorOf } from "../../cli/output/format.ts";
 import type { TextStyle } from "../../core/base/sgr.ts";
 import type { Severity } from "../../core/contract/records.ts";
@@ -18,7 +17,7 @@ export type Palette = {
   readonly spark: CellStyle;
   readonly process: CellStyle;
   readonly status: (record: Parameters<typeof colorOf>[0]) => CellStyle;
-  /** Of the output of programs. */
+  /** Style of the output of programs. */
   readonly output: (style: TextStyle) => CellStyle;
   readonly severity: Readonly<Record<Severity, CellStyle>>;
 };

@@ -1,5 +1,4 @@
 /** The table of processes, as far as it is on the screen. */
-
 import { STATUS_COLUMNS } from "../../cli/output/status-table.ts";
 import { shortened } from "../../cli/output/table.ts";
 import type { ProcessRecord } from "../../core/contract/records.ts";
@@ -20,7 +19,7 @@ const LEAST_BAR = { cpuPercent: 5, memoryBytes: 1_000_000 };
 type TableColumn = {
   readonly title: string;
   readonly width: number;
-  /** Those with the lowest rank are left out first; columns without a rank stay. */
+  /** Order of omission: the lowest rank is left out first; columns without a rank stay. */
   readonly rank?: number;
   readonly isRight?: boolean;
   readonly text: (record: ProcessRecord) => string;

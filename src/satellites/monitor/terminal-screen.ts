@@ -15,7 +15,7 @@ const BEGIN = "\u001b[?2026h";
 const END = "\u001b[?2026l";
 /** The rest of a key's sequence comes within this time, or it is an Escape. Milliseconds. */
 const ESCAPE_MS = 40;
-/** Of a terminal that doesn't tell, as on a serial line. */
+/** Size of a terminal that doesn't tell, as on a serial line. */
 const USUAL: ScreenSize = { columns: 80, rows: 24 };
 
 export type ScreenStreams = { readonly input: ReadStream; readonly output: WriteStream };

@@ -9,7 +9,7 @@ const KEPT = 60;
 /** `step`: time since 1970 in steps. */
 type UsagePoint = { readonly step: number; readonly cpuPercent: number; readonly memoryBytes: number };
 
-/** Of one process, oldest first. */
+/** CPU and memory of one process, oldest first. */
 export type UsageHistory = readonly UsagePoint[];
 
 export type UsageHistories = ReadonlyMap<string, UsageHistory>;

@@ -1,5 +1,4 @@
 /** Checks of the meaning: everything that the schema can't express. */
-
 import type { JsonPath } from "../document.ts";
 import type { PartialConfig, PartialProcess } from "../partial.ts";
 import { type Finding, type NameOf, show } from "../problems.ts";

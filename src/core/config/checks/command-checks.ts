@@ -1,5 +1,4 @@
 /** Worker scripts that the running Node can't execute. */
-
 import { parseCommandLine } from "../../base/command-line.ts";
 import { expand, ownMember, strayIn } from "../../base/interpolate.ts";
 import { suggest } from "../../base/suggest.ts";

@@ -50,7 +50,7 @@ export function memoryErrors({ memoryLimit, memoryMax }: PartialProcess, path: J
   ];
 }
 
-/** Of the keeper, and of the logger: for each process that is captured, and for all else. */
+/** Open files that the keeper, and likewise the logger, need for each captured process and for everything else. */
 const DESCRIPTORS = { process: 2, others: 44 };
 /** With fewer, the limit is not looked up. */
 const MANY_PROCESSES = 10;

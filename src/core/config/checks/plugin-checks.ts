@@ -1,5 +1,4 @@
 /** Checks of plugins that don't need to load them. */
-
 import { fileURLToPath } from "node:url";
 import { faultsOf } from "../../base/schema-check.ts";
 import { suggest } from "../../base/suggest.ts";

@@ -80,7 +80,7 @@ export function processIn(source: string, id: string): unknown {
 
 /** A process as a text has it, with its comments. */
 export type ProcessText = {
-  /** Of its beginning, from 1. */
+  /** Line on which it begins; the first is 1. */
   readonly line: number;
   /** Its indentation is that of its first line, which has none. */
   readonly text: string;

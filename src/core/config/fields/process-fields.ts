@@ -88,7 +88,7 @@ export const ENVIRONMENT = {
   },
 } as const satisfies Fields;
 
-/** Of the schedules of a process; at the top level: of all processes. */
+/** Time zone of the schedules of a process; at the top level, of all processes. */
 export const TIME_ZONE = {
   type: optional(notEmpty("the name of a time zone")),
   description: "Time zone of cron and terminate, as Europe/Berlin. Default: the top level's.",

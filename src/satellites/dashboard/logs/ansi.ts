@@ -2,7 +2,6 @@
  * The text of a log line as pieces with colours. SGR sequences colour, all other controls are shown and do nothing; so are the
  * characters that change the direction of text, which could make a line read otherwise than it is.
  */
-
 import { afterSgr, PLAIN_TEXT, type TextStyle } from "../../../core/base/sgr.ts";
 import { withoutEnd } from "../../../core/base/text-end.ts";
 
@@ -10,7 +9,7 @@ export type StyledText = { readonly text: string; readonly style: TextStyle; rea
 
 const SPECIAL =
   /\x1b\[([\d;:]*)m|(?:(?!\x1b\[[\d;:]*m)[\0-\x08\x0a-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff])+/g;
-/** Those that have been shown so far, at most as many as SPECIAL names. */
+/** Pictures of the special characters that have been shown so far, at most as many as SPECIAL names. */
 const PICTURES = new Map<string, string>();
 const HAS_SPECIAL = new RegExp(SPECIAL.source);
 

@@ -8,14 +8,14 @@ import type { LogPager } from "./log-pager.ts";
 import { linesOf, type WindowLine } from "./log-window.ts";
 import { RowHeights, wrappedRows } from "./row-heights.ts";
 
-/** Of a row, as in the style sheet. Pixels. */
+/** Height of a row and width of a character, as in the style sheet. Pixels. */
 const ROW = 24;
 const CHARACTER = 7.22;
 /** Width of everything before the text. Pixels. */
 const BEFORE_TEXT = 262;
 /** Rows beyond the view. */
 const MARGIN = 20;
-/** Of a time that was jumped to, below the upper edge. Pixels. */
+/** Distance of a time that was jumped to from the upper edge. Pixels. */
 const JUMP_OFFSET = 120;
 /** Heights of wrapped lines are estimates: at the end, the last line is where the end is. */
 const AT_END = { top: "auto", bottom: "0" } as const;
@@ -30,7 +30,7 @@ type LogListProps = {
   readonly current: number | undefined;
   /** Gets the function that scrolls to a line. */
   readonly control: RefObject<LogListControl | null>;
-  /** It begins at a time instead of the end. */
+  /** Whether the list begins at a time instead of the end. */
   readonly startsAtTime: boolean;
   /** Shows the end, which isn't loaded. */
   readonly onEnd: () => void;

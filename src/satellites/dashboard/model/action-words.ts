@@ -7,13 +7,13 @@ import { dependentsOf, leavesOf } from "./record-lists.ts";
 export type ActionName = Action | "hard-restart" | "scale";
 
 export type ActionWords = {
-  /** Of the button. */
+  /** Text of the button. */
   readonly label: string;
   /** Asked before. */
   readonly question: string;
   /** One sentence each. */
   readonly effects: readonly string[];
-  /** It interrupts what runs, so it needs a confirmation. */
+  /** Whether the action interrupts what runs, so that it needs a confirmation. */
   readonly interrupts: boolean;
 };
 

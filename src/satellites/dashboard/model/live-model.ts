@@ -1,5 +1,4 @@
 /** The processes as they are now: by the event stream, and by a request every few seconds for CPU and memory. */
-
 import { Client } from "../../../client/client.ts";
 import type { SendRequest } from "../../../client/transport.ts";
 import { ProcmanError } from "../../../core/base/errors.ts";
@@ -18,7 +17,7 @@ const POLL_MS = 5_000;
 const POLL_SHARE = 20;
 /** Events that come within this time are shown together. Milliseconds. */
 const BATCH_MS = 30;
-/** Of the first attempts to connect, doubled up to the longest. Milliseconds. */
+/** Pauses between attempts to connect: the first, doubled up to the longest. Milliseconds. */
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 10_000;
 const TYPES: readonly EventType[] = ["process.state", "process.incident", "plugin.state", "service.state"];
@@ -38,7 +37,7 @@ export class LiveModel {
   readonly connection = new Observable<LiveConnection>({ kind: "connecting" });
   /** When the processes were last heard of. Milliseconds since 1970. */
   readonly updated = new Observable(0);
-  /** Of the stream. */
+  /** Ends the stream. */
   #end = new AbortController();
   #unwatch: () => void = () => undefined;
   #isStopped = false;
@@ -50,7 +49,7 @@ export class LiveModel {
   #batch: ReturnType<typeof setTimeout> | undefined;
   #poll: ReturnType<typeof setTimeout> | undefined;
   #isAsking = false;
-  /** Of procman's clock before that of the browser. Milliseconds. */
+  /** How far procman's clock is ahead of the browser's. Milliseconds. */
   #ahead = 0;
 
   /** `refused`: the token isn't valid any more. */

@@ -16,7 +16,7 @@ export class Notices {
     setTimeout(() => this.close(key), SHOWN_MS);
   }
 
-  /** It stays until it is closed. */
+  /** Shows a refusal, which stays until it is closed. */
   refuse(text: string): void {
     this.#add(text, true);
   }

@@ -6,7 +6,7 @@ export type PageName = (typeof PAGES)[number];
 
 export type PageAddress = {
   readonly page: PageName;
-  /** Of `process`. */
+  /** Id of the process that the page `process` shows. */
   readonly id?: string;
   readonly parameters: URLSearchParams;
 };

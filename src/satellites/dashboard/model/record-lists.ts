@@ -70,7 +70,7 @@ export function statusText({ status, ready, healthy, blocked, disabled, runs = [
   ].join(", ");
 }
 
-/** Those that wait for this one, directly. */
+/** Processes that wait for this one, directly. */
 export function dependentsOf(id: string, records: readonly ProcessRecord[]): readonly ProcessRecord[] {
   return records.filter(({ dependsOn = [] }) => dependsOn.some(({ process }) => process === id));
 }

@@ -1,5 +1,4 @@
 /** The token of this tab. It is kept in the tab alone, survives a reload of the page, and is in no address. */
-
 import { errorOf } from "../../../client/transport.ts";
 import { ProcmanError } from "../../../core/base/errors.ts";
 import type { SignInToken } from "../../../core/contract/dashboard-access.ts";

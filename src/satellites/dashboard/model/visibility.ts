@@ -6,7 +6,7 @@ const REST_MS = 30_000;
 export type VisibilityHandlers = {
   /** The page has been hidden for a while. */
   readonly rest: () => void;
-  /** It is visible again. `hasRested`: after `rest`. */
+  /** Called when the page is visible again. `hasRested`: after `rest`. */
   readonly wake: (hasRested: boolean) => void;
 };
 

@@ -13,7 +13,7 @@ import { StateBadge } from "../parts/state-badge.tsx";
 type ProcessRowProps = {
   readonly record: ProcessRecord;
   readonly isNested: boolean;
-  /** Of a cluster: whether its instances are shown. */
+  /** Whether the instances of a cluster are shown. */
   readonly isOpen: boolean;
   readonly index: number;
   /** procman's time; it changes slowly. */

@@ -60,7 +60,7 @@ function stateOf({ attention, problem }: HostSummary): string {
   return attention === 0 ? "all well" : attention === 1 ? "1 needs attention" : `${attention} need attention`;
 }
 
-/** Those of hosts that have answered, or failed, so far. */
+/** Summaries of the hosts that have answered, or failed, so far. */
 function useSummaries(hosts: readonly HostLink[]): ReadonlyMap<string, HostSummary> {
   const [summaries, setSummaries] = useState<ReadonlyMap<string, HostSummary>>(new Map());
   useEffect(() => {

@@ -1,5 +1,4 @@
 /** What the edited configuration file would do, and the reload that does it. */
-
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { ProcmanError } from "../../../core/base/errors.ts";

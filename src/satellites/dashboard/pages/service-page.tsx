@@ -1,5 +1,4 @@
 /** procman itself: its service, the machine, and the plugins. */
-
 import type { ComponentChildren, JSX } from "preact";
 import { age, size } from "../../../core/base/quantity.ts";
 import type { PartRecord } from "../../../core/contract/part-record.ts";

@@ -1,5 +1,4 @@
 /** One incident: what happened, what followed, and the last lines before it. */
-
 import type { JSX } from "preact";
 import { printableOutput } from "../../../core/base/printable.ts";
 import { size } from "../../../core/base/quantity.ts";
@@ -8,7 +7,7 @@ import type { Incident } from "../../../core/contract/records.ts";
 import { hashOf } from "../model/page-address.ts";
 import { ScrollArea } from "./scroll-area.tsx";
 
-/** Of the log that a link shows before the end of the run. Milliseconds. */
+/** How much of the log before the end of the run a link shows. Milliseconds. */
 const BEFORE_MS = 2_000;
 
 export function IncidentDetails({ incident }: { readonly incident: Incident }): JSX.Element {

@@ -1,5 +1,4 @@
 /** The instances of a cluster, with what the load balancer counts. */
-
 import type { JSX } from "preact";
 import { size } from "../../../core/base/quantity.ts";
 import type { ProcessRecord } from "../../../core/contract/records.ts";

@@ -16,7 +16,7 @@ const TITLES: Readonly<Record<ChartKind, string>> = { cpuPercent: "CPU", memoryB
 type MetricChartProps = {
   readonly kind: ChartKind;
   readonly data: ChartData;
-  /** Of the series. */
+  /** Names of the series. */
   readonly names: readonly string[];
   /** Whether series are areas on each other. */
   readonly isStacked: boolean;

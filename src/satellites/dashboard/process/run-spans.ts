@@ -24,7 +24,7 @@ export function marksOf(
   return [...marks.values()];
 }
 
-/** Those within the last `rangeMs`, oldest first; a span that began before is cut. */
+/** Spans of runs within the last `rangeMs`, oldest first; a span that began before is cut. */
 export function spansOf(
   { instances, started, pid }: ProcessRecord,
   incidents: readonly Incident[],

@@ -122,7 +122,7 @@ export function unwaited(workload: Workload, names: KubernetesNames): readonly s
   return dependencies(workload, names).flatMap(({ id, place }) => (place === undefined ? [id] : []));
 }
 
-/** Those that must have started or be ready. */
+/** Dependencies that must have started or be ready. */
 function dependencies({ spec: { dependsOn = [] } }: Workload, { all, hosts }: Pick<KubernetesNames, "all" | "hosts">) {
   return dependsOn
     .filter(({ condition }) => condition === "ready" || condition === "started")

@@ -1,5 +1,4 @@
 /** Manifests for Kubernetes: a Deployment, Job or CronJob for each process, and a Service for what listens on a port. */
-
 import { isAboutEnd } from "../../../core/supervisor/definition.ts";
 import { accountOf, type Hosts, hostsOf, inNetwork } from "../container.ts";
 import { cronFields, fiveFields } from "../cron-pattern.ts";

@@ -17,10 +17,10 @@ import { checkOf, type NomadTree, networkOf, serviceOf } from "./nomad-network.t
 import { taskOf } from "./nomad-task.ts";
 
 const NANOSECONDS = 1_000_000;
-/** Of a client of Nomad, unless it is configured otherwise. */
+/** Longest `kill_timeout` that a client of Nomad allows, unless it is configured otherwise. */
 const MAX_KILL_TIMEOUT_MS = 30_000;
 const NO_SCRIPTS = "Nomad's own services know checks by tcp and http only; script checks need Consul";
-/** Of procman's own: restarts in a burst are slowed down, but never end. */
+/** Restarts in a burst, which are slowed down but never end, as with procman. */
 const BURST = 10;
 const SHORTEST_INTERVAL_MS = 30_000;
 

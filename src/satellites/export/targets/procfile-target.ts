@@ -56,7 +56,7 @@ function formation(started: readonly Workload[]): readonly Note[] {
 const LIMITS = ["memoryLimit", "memoryMax", "cpuQuota", "ulimits", "user", "group", "nice", "ioNice", "oomScoreAdjust", "umask"] as const;
 const isLeftOut = (workload: Workload): boolean => isScheduled(workload) || isManual(workload);
 
-/** Of a process that has a line. */
+/** Rules for a process that has a line. */
 const LINE_RULES: readonly NoteRule[] = [
   ...commonRules(TITLE),
   givenRule((names) => `put ${names.join(", ")} into the .env of foreman`),
@@ -79,7 +79,7 @@ const LINE_RULES: readonly NoteRule[] = [
   ...LIMITS.map((name): NoteRule => [name, ({ spec }) => spec[name] !== undefined, `${TITLE} has no limits and no users`]),
 ];
 
-/** Of one that has none. */
+/** Rules for a process that has no line. */
 const OTHER_RULES: readonly NoteRule[] = [
   [
     "cron",

@@ -1,5 +1,4 @@
 /** Syslog messages (RFC 5424), on a stream framed by their length (RFC 6587, "octet counting"). */
-
 import type { LogEntry, Severity } from "../../../core/contract/records.ts";
 import { FACILITIES, type Facility } from "../../../core/plugins/shipped/logship-options.ts";
 

@@ -81,7 +81,7 @@ export type Message = { readonly title: string; readonly text: string; readonly 
 
 const WORDS: Readonly<Record<MessageKind, string>> = { crash: "crashed", exhausted: "exhausted", recovered: "recovered" };
 const ORDER: readonly MessageKind[] = ["exhausted", "crash", "recovered"];
-/** Of further lines only the number is given. */
+/** Most lines of a message; of further ones only the number is given. */
 const MAX_LINES = 20;
 
 /** Combines events into one message. */

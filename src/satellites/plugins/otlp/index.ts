@@ -1,5 +1,4 @@
 /** `procman/otlp`: sends log lines and metrics to an OpenTelemetry collector, by OTLP over HTTP in JSON. */
-
 import { hostname } from "node:os";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
