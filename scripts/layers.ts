@@ -135,7 +135,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "satellites/dashboard": 4_340,
   "satellites/export": 2_780,
   "satellites/hosts": 830,
-  "satellites/import": 3_580,
+  "satellites/import": 3_540,
   "satellites/library": 930,
   "satellites/monitor": 2_420,
   "satellites/plugins": 1_240,

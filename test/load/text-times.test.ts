@@ -40,7 +40,7 @@ import { cronOf } from "../../src/satellites/import/on-calendar.ts";
 import { importProcfile } from "../../src/satellites/import/procfile.ts";
 import { splitWords } from "../../src/satellites/import/shell-words.ts";
 import { recognised } from "../../src/satellites/import/source-kinds.ts";
-import { environmentIn } from "../../src/satellites/import/supervisord-environment.ts";
+import { environmentIn } from "../../src/satellites/import/supervisord.ts";
 import { readUnit, unitWords } from "../../src/satellites/import/unit-file.ts";
 import { coloredText } from "../../src/satellites/monitor/colored-text.ts";
 import { wrappedTo } from "../../src/satellites/monitor/text-clusters.ts";

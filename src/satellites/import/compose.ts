@@ -3,14 +3,13 @@ import { existsSync } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { ownMember } from "../../core/base/interpolate.ts";
 import { isObject } from "../../core/base/schema-check.ts";
-import { COMPOSE_ADVICE, COMPOSE_TOP_ADVICE } from "./compose-advice.ts";
+import { shellQuote } from "../../core/base/shell-quote.ts";
 import { serviceCommand } from "./compose-command.ts";
-import { serviceHealth } from "./compose-health.ts";
 import { resources, serviceCluster } from "./compose-resources.ts";
 import type { ComposeService } from "./compose-service.ts";
 import { secondsIn } from "./compose-values.ts";
 import { type ConfigurationDraft, idOf } from "./configuration-draft.ts";
-import { ForeignFields, scalarText } from "./foreign-fields.ts";
+import { type AdviceTable, ForeignFields, scalarText } from "./foreign-fields.ts";
 import { envValue, interpolated } from "./foreign-text.ts";
 import { variablesOf } from "./variable-lists.ts";
 
@@ -28,7 +27,7 @@ export function importCompose(
   const services = top.object("services") ?? {};
   const name = top.text("name");
   if (name !== undefined) configuration.fields.name ??= idOf(name);
-  top.rest(COMPOSE_TOP_ADVICE, "compose");
+  top.rest(TOP_ADVICE, "compose");
   const dotenv = existsSync(join(folder, ".env"));
   if (dotenv) configuration.fields.envFile = { path: configuration.path(folder, ".env"), optional: true };
   const drafts = Object.keys(services).map((each) => configuration.add(each, origin.shownAs));
@@ -103,7 +102,7 @@ function fillService(service: ComposeService, ids: ReadonlyMap<string, string>, 
   serviceCluster(service);
   resources(service);
   watched(service);
-  fields.rest(COMPOSE_ADVICE, "compose");
+  fields.rest(SERVICE_ADVICE, "compose");
   deploy.rest(
     {
       labels: "",
@@ -207,3 +206,80 @@ function watched({ draft, fields, configuration, folder }: ComposeService): void
   const paths = rules.flatMap((rule) => (isObject(rule) && typeof rule.path === "string" ? [configuration.path(folder, rule.path)] : []));
   if (paths.length > 0) draft.note("develop.watch", `on a developer's machine: "watch": ${JSON.stringify(paths)}`);
 }
+
+/** Docker's defaults. Seconds. */
+const INTERVAL = 30;
+const RETRIES = 3;
+
+/** `healthcheck`. `isAwaited`: others wait until it is healthy. */
+function serviceHealth({ draft, fields }: ComposeService, isAwaited: boolean): void {
+  const given = fields.object("healthcheck");
+  if (given === undefined) {
+    if (isAwaited)
+      draft.note(
+        "healthcheck",
+        'others wait until it is healthy, but the check is in the image: say by "ready" when it is up, docs/guide/health.md',
+      );
+    return;
+  }
+  const own = new ForeignFields(given, (field, advice) => draft.note(field, advice), "healthcheck.");
+  const exec = testOf(own.any("test"));
+  const [interval, timeout, start] = ["interval", "timeout", "start_period"].map((name) => secondsIn(own.any(name)));
+  const retries = own.number("retries");
+  if (own.flag("disable") === true || exec === undefined) return;
+  if (isAwaited) draft.set("ready", { exec, timeout: Math.max(1, (start ?? 0) + (interval ?? INTERVAL) * (retries ?? RETRIES)) });
+  draft.set("health", {
+    exec,
+    interval: interval ?? INTERVAL,
+    timeout: timeout ?? INTERVAL,
+    failures: retries ?? RETRIES,
+    ...(start !== undefined && { startPeriod: start }),
+  });
+  own.rest({ start_interval: "" }, "compose");
+}
+
+function testOf(given: unknown): string | undefined {
+  if (typeof given === "string") return given.replaceAll("$$", "$");
+  if (!Array.isArray(given)) return undefined;
+  const [kind, ...words] = given.map((word) => scalarText(word).replaceAll("$$", "$"));
+  if (kind === "CMD-SHELL") return words.join(" ");
+  return kind === "CMD" ? words.map(shellQuote).join(" ") : undefined;
+}
+
+const CONTAINER = "is a setting of the container: the program runs on this host";
+const NETWORK = "all programs see the network of this host: services reach each other at 127.0.0.1";
+const FILES = "all programs see the files of this host: check the paths in the program's settings";
+const SECRET = '"env": { "NAME": { "file": "/run/secrets/name" } } gives a program the content of a file: docs/guide/environment.md';
+const SANDBOX = "procman has no sandbox; under systemd its unit can have one for all processes";
+const HOOK = 'commands before a start and after an end are "hooks": docs/guide/hooks.md';
+
+const same = (advice: string, names: string): AdviceTable => Object.fromEntries(names.split(" ").map((name) => [name, advice]));
+
+/** What to do about fields of a service without an equal. */
+const SERVICE_ADVICE: AdviceTable = {
+  ...same(
+    CONTAINER,
+    "container_name hostname domainname init tty stdin_open platform isolation runtime pid ipc shm_size sysctls devices device_cgroup_rules cgroup cgroup_parent userns_mode gpus",
+  ),
+  ...same(NETWORK, "networks network_mode links external_links expose dns dns_opt dns_search extra_hosts mac_address"),
+  ...same(FILES, "volumes volumes_from tmpfs"),
+  ...same(SECRET, "secrets configs credential_spec"),
+  ...same(SANDBOX, "privileged cap_add cap_drop security_opt read_only group_add"),
+  ...same(HOOK, "post_start pre_stop"),
+  ...same("", "labels annotations attach pull_policy restart image ports platform build"),
+  ...same(
+    'limits are "memoryMax", "cpuQuota" and "ulimits": docs/guide/limits.md',
+    "mem_reservation memswap_limit mem_swappiness cpu_shares cpu_quota cpu_period cpu_count cpu_percent cpuset pids_limit blkio_config oom_kill_disable",
+  ),
+  extends: "is a service of another file: write its fields here",
+};
+
+/** What to do about fields of the top level without an equal. */
+const TOP_ADVICE: AdviceTable = {
+  version: "",
+  networks: NETWORK,
+  volumes: FILES,
+  secrets: SECRET,
+  configs: SECRET,
+  include: "import these files, too: `procman import` takes several",
+};

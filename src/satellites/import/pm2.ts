@@ -4,13 +4,20 @@ import { ownMember } from "../../core/base/interpolate.ts";
 import { isObject } from "../../core/base/schema-check.ts";
 import { didYouMean } from "../../core/base/suggest.ts";
 import { withoutEnd } from "../../core/base/text-end.ts";
-import { type ConfigurationDraft, idOf, programName } from "./configuration-draft.ts";
-import { ForeignFields } from "./foreign-fields.ts";
-import { pathText } from "./foreign-text.ts";
-import type { Pm2App } from "./pm2-app.ts";
-import { appCluster } from "./pm2-cluster.ts";
+import { type ConfigurationDraft, idOf, type ProcessDraft, programName } from "./configuration-draft.ts";
+import { type AdviceTable, ForeignFields, type TakeNote } from "./foreign-fields.ts";
+import { envValue, pathText } from "./foreign-text.ts";
 import { appCommand } from "./pm2-command.ts";
-import { envOf, millisecondsOf, PM2_ADVICE, seconds, sizeOf } from "./pm2-values.ts";
+
+/** An app, while its process is made. */
+type Pm2App = {
+  readonly draft: ProcessDraft;
+  readonly fields: ForeignFields;
+  readonly configuration: ConfigurationDraft;
+  /** Folder from which its paths resolve. */
+  readonly cwd: string;
+  readonly isNode: boolean;
+};
 
 /** `data`: what the file exports. `folder`: where pm2 was called, by default the folder of the file. */
 export function importPm2(
@@ -70,11 +77,11 @@ function fillApp(app: Omit<Pm2App, "isNode">, script: string): void {
   restarts(whole);
   schedules(whole);
   readiness(whole);
-  appCluster(whole);
+  clusters(whole);
   watching(whole);
   files(whole);
   identity(whole);
-  fields.rest(PM2_ADVICE, "pm2");
+  fields.rest(APP_ADVICE, "pm2");
 }
 
 function environment({ draft, fields, configuration }: Pm2App, more: Readonly<Record<string, string>>): void {
@@ -209,3 +216,121 @@ function identity({ draft, fields }: Pm2App): void {
   const namespace = fields.text("namespace");
   if (namespace !== undefined && namespace !== "default") draft.set("groups", [idOf(namespace)]);
 }
+
+/** `instances`: a cluster. pm2's cluster mode lets the instances of a Node program share the port on which it listens. */
+function clusters(app: Pm2App): void {
+  const { draft, fields } = app;
+  const given = fields.text("instances");
+  const mode = fields.text("exec_mode") ?? (given !== undefined && app.isNode ? "cluster" : "fork");
+  const variable = fields.text("instance_var") ?? "NODE_APP_INSTANCE";
+  const increment = fields.text("increment_var");
+  const instances = countOf(given);
+  if (instances === undefined || instances === 1) {
+    if (given !== undefined) draft.merge("env", { [variable]: 0 });
+    if (increment !== undefined) draft.note("increment_var", "with one instance nothing is incremented");
+    return;
+  }
+  if (Number(given) < 0) draft.note("instances", `${given} leaves processors free there; "max" is one for each`);
+  draft.merge("env", { [variable]: "${PROCMAN_CLUSTER_INSTANCE}" }).set("cluster", { instances });
+  if (increment !== undefined) draft.merge("cluster", counted(increment, draft));
+  else if (mode.startsWith("cluster")) sharedPort(app);
+}
+
+function sharedPort({ draft }: Pm2App): void {
+  const port = portIn((draft.fields.env as Readonly<Record<string, unknown>>).PORT);
+  if (port === undefined) {
+    draft.note(
+      "exec_mode",
+      'pm2 lets the instances share the port on which the program listens. If it listens: "node": true, and in "cluster" "mode": "share" and that port as "commonPort"',
+    );
+    return;
+  }
+  // As in pm2: the instances see the addresses of their clients.
+  draft.set("node", true).merge("cluster", { mode: "share", commonPort: port, hostname: "0.0.0.0" });
+}
+
+function countOf(given: string | undefined): number | "max" | undefined {
+  if (given === undefined) return undefined;
+  const count = Number.parseInt(given, 10);
+  return given === "max" || Number.isNaN(count) || count <= 0 ? "max" : count;
+}
+
+function portIn(value: unknown): number | undefined {
+  const port = typeof value === "string" || typeof value === "number" ? Number(value) : Number.NaN;
+  return Number.isInteger(port) && port > 0 && port <= 65_535 ? port : undefined;
+}
+
+/** A variable that grows by one for each instance is what procman does with a port. */
+function counted(name: string, draft: ProcessDraft): Readonly<Record<string, unknown>> {
+  const { [name]: first, ...env } = (draft.fields.env ?? {}) as Readonly<Record<string, unknown>>;
+  const port = portIn(first);
+  if (port === undefined) {
+    draft.note("increment_var", `${name} is no number from 1 to 65535: write it with {instance}, which counts from 1`);
+    return {};
+  }
+  draft.set("env", env);
+  return { startPort: port, portVariable: name };
+}
+
+/** Milliseconds of `1000`, `10s`, `5m`, `1h`. */
+function millisecondsOf(text: string | undefined): number | undefined {
+  const [, number = "", unit = ""] = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text?.trim() ?? "") ?? [];
+  return number === "" ? undefined : Number(number) * ({ s: 1_000, m: 60_000, h: 3_600_000 }[unit] ?? 1);
+}
+
+/** Converts milliseconds to seconds. */
+function seconds(milliseconds: number | undefined): number | undefined {
+  return milliseconds === undefined ? undefined : milliseconds / 1_000;
+}
+
+/** pm2 counts in powers of 1024. */
+function sizeOf(text: string | undefined): string | number | undefined {
+  const [, number = "", unit = ""] = /^(\d+(?:\.\d+)?)([KMG])?B?$/i.exec(text?.trim() ?? "") ?? [];
+  if (number === "") return text;
+  return unit === "" ? Number(number) : `${number}${{ K: "KiB", M: "MiB", G: "GiB" }[unit.toUpperCase()]}`;
+}
+
+/** Variables as procman writes them. */
+function envOf(given: unknown, note: TakeNote): Readonly<Record<string, string | number | boolean>> {
+  if (!isObject(given)) return {};
+  const variables: Record<string, string | number | boolean> = {};
+  for (const [name, value] of Object.entries(given)) {
+    if (value === undefined || value === null) continue;
+    if (typeof value === "number" || typeof value === "boolean") variables[name] = value;
+    else if (typeof value === "string") variables[name] = envValue([value]);
+    else note(`env.${name}`, "is no text; a variable is a text, a number, true or false");
+    if (name === "PATH")
+      note("env.PATH", 'replaces PATH in pm2; here its folders are appended to that of procman. Folders that must come first: "pathFirst"');
+  }
+  return variables;
+}
+
+/** What to do about fields of an app without an equal; an empty text: nothing is needed. */
+const APP_ADVICE: AdviceTable = {
+  log_type: 'as JSON, and with the time: "format": "json" of the top level "logger", for the console',
+  disable_logs: 'without files the output is only in the stored log: "internalLogHours": 0 of the top level "logger" keeps none',
+  install_url: "procman installs nothing",
+  name_prefix: "procman has one name for each configuration, and groups: docs/guide/groups.md",
+  watch_options: 'the top level "watcher" has what counts as a change: docs/guide/watch.md',
+  vizion: "",
+  force: "an id is unique; for several equal processes use a cluster: docs/guide/clusters.md",
+  append_env_to_name: 'give each environment a configuration with a "name", or use profiles',
+  post_update: "let your CI call these commands, then `procman reload`",
+  trace: "metrics and traces: the plugin procman/otlp, docs/guide/plugins.md",
+  disable_trace: "",
+  v8: "",
+  event_loop_inspector: "",
+  deep_monitoring: "metrics: docs/reference/metrics.md",
+  pmx: "",
+  automation: "",
+  io: "is for pm2.io; metrics are in docs/reference/metrics.md",
+  source_map_support: 'if stack traces must name the original source: "env": { "NODE_OPTIONS": "--enable-source-maps" }',
+  disable_source_map_support: "",
+  username: "",
+  windowsHide: "",
+  kill_retry_time: "",
+  write: "",
+  execute_command: "",
+  filter_env: "",
+  ignore_watch: "",
+};

@@ -6,13 +6,20 @@ import { ownMember } from "../../core/base/interpolate.ts";
 import { isObject } from "../../core/base/schema-check.ts";
 import { shellQuote } from "../../core/base/shell-quote.ts";
 import { type ConfigurationDraft, idOf, type ProcessDraft } from "./configuration-draft.ts";
-import { ForeignFields, scalarNumber, scalarText } from "./foreign-fields.ts";
-import type { ForeignProcess } from "./foreign-process.ts";
+import { type AdviceTable, ForeignFields, scalarNumber, scalarText } from "./foreign-fields.ts";
 import { interpolated, pathText } from "./foreign-text.ts";
-import { PROCESS_COMPOSE_ADVICE, PROCESS_COMPOSE_TOP_ADVICE } from "./process-compose-advice.ts";
-import { foreignHealth, foreignReady } from "./process-compose-probes.ts";
 import { bashLine } from "./shell-words.ts";
 import { variablesOf } from "./variable-lists.ts";
+
+/** A process, while that of procman is made. */
+type ForeignProcess = {
+  readonly draft: ProcessDraft;
+  readonly fields: ForeignFields;
+  readonly configuration: ConfigurationDraft;
+  readonly folder: string;
+  /** Text of the file with its variables. */
+  readonly text: (value: string) => string;
+};
 
 export function importProcessCompose(
   data: Readonly<Record<string, unknown>>,
@@ -28,7 +35,7 @@ export function importProcessCompose(
   if (existsSync(join(folder, ".env"))) configuration.fields.envFile = { path: configuration.path(folder, ".env"), optional: true };
   const log = top.text("log_location");
   if (log !== undefined) configuration.merge("logger", { stdout: configuration.path(folder, log) });
-  top.rest(PROCESS_COMPOSE_TOP_ADVICE, "process-compose");
+  top.rest(TOP_ADVICE, "process-compose");
   const drafts = Object.keys(processes).map((name) => configuration.add(name, origin.shownAs));
   const ids = new Map(drafts.map((draft) => [draft.name, draft.id]));
   for (const draft of drafts) {
@@ -72,11 +79,11 @@ function fillProcess(process: ForeignProcess, ids: ReadonlyMap<string, string>):
   availability(process);
   shutdown(process);
   dependencies(process, ids);
-  foreignReady(process);
-  foreignHealth(process);
+  readiness(process);
+  healthChecks(process);
   schedule(process);
   others(process);
-  fields.rest(PROCESS_COMPOSE_ADVICE, "process-compose");
+  fields.rest(PROCESS_ADVICE, "process-compose");
   if (command === undefined && entrypoint === undefined) configuration.drop(draft, "command", "is missing, so there is nothing to run");
 }
 
@@ -178,3 +185,96 @@ function others({ draft, fields, configuration, folder, text }: ForeignProcess):
       paths.map((path) => configuration.path(folder, path)),
     );
 }
+
+/** What a probe asks, as procman writes it; undefined if it asks nothing. */
+function askedBy(own: ForeignFields, { draft, text }: ForeignProcess, name: string): object | undefined {
+  const exec = own.object("exec")?.command;
+  if (typeof exec === "string") return { exec: text(exec) };
+  const http = own.object("http_get");
+  if (http === undefined) return void draft.note(name, "has neither exec.command nor http_get, so it is left out");
+  const { host = "127.0.0.1", scheme = "http", path = "/", port } = http;
+  if (scalarText(scheme).toLowerCase() === "https")
+    draft.note(`${name}.http_get`, 'https isn\'t asked: procman asks by http, or write a command as "exec"');
+  const url = `http://${text(scalarText(host))}${port === undefined ? "" : `:${text(scalarText(port))}`}${text(scalarText(path))}`;
+  return { http: url };
+}
+
+function probeIn(process: ForeignProcess, name: string): { readonly own: ForeignFields; readonly asked: object } | undefined {
+  const given = process.fields.object(name);
+  if (given === undefined) return undefined;
+  const own = new ForeignFields(given, (field, advice) => process.draft.note(field, advice), `${name}.`);
+  const asked = askedBy(own, process, name);
+  return asked === undefined ? undefined : { own, asked };
+}
+
+function readiness(process: ForeignProcess): void {
+  const line = process.fields.text("ready_log_line");
+  if (line !== undefined) process.draft.set("ready", { log: process.text(line) });
+  const probe = probeIn(process, "readiness_probe");
+  if (probe === undefined) return;
+  const { own, asked } = probe;
+  const [delay, period, failures] = [
+    own.number("initial_delay_seconds") ?? 0,
+    own.number("period_seconds") ?? 10,
+    own.number("failure_threshold") ?? 3,
+  ];
+  process.draft.set("ready", { ...asked, timeout: Math.max(1, delay + period * failures) });
+  own.skip("timeout_seconds", "success_threshold");
+  own.rest({}, "process-compose");
+}
+
+function healthChecks(process: ForeignProcess): void {
+  const probe = probeIn(process, "liveness_probe");
+  if (probe === undefined) return;
+  const { own, asked } = probe;
+  const delay = own.number("initial_delay_seconds");
+  process.draft.set("health", {
+    ...asked,
+    interval: own.number("period_seconds") ?? 10,
+    timeout: own.number("timeout_seconds") ?? 1,
+    failures: own.number("failure_threshold") ?? 3,
+    ...(delay !== undefined && { startPeriod: delay }),
+  });
+  own.skip("success_threshold");
+  own.rest({}, "process-compose");
+}
+
+const LOGGER = 'files, rotation and format are in "logger": docs/guide/logs.md';
+const TERMINAL = "programs have no terminal; `procman monitor` shows their output";
+
+/** What to do about fields of a process without an equal. */
+const PROCESS_ADVICE: AdviceTable = {
+  description: "",
+  is_daemon: "keep the program in the foreground; what it leaves behind is supervised and ended nevertheless",
+  launch_timeout_seconds: 'how long a start may take is "timeout" of "ready"',
+  is_foreground: TERMINAL,
+  is_interactive: TERMINAL,
+  is_tty: TERMINAL,
+  is_elevated: 'run procman as root, and give the others a "user"',
+  log_configuration: LOGGER,
+  disable_ansi_colors: "`procman logs` leaves colours out where they aren't wanted",
+  disable_env_expansion: "",
+  disable_dotenv: "",
+  is_dotenv_disabled: "",
+  is_template_disabled: "",
+  extends: "procman has no inheritance between processes: write its fields here",
+  is_strict: "",
+  mcp: "procman has a REST API: docs/reference/api.md",
+};
+
+/** What to do about fields of the top level without an equal. */
+const TOP_ADVICE: AdviceTable = {
+  version: "",
+  name: "",
+  is_strict: "",
+  log_level: "",
+  log_length: "",
+  log_format: LOGGER,
+  log_configuration: LOGGER,
+  shell: "procman uses /bin/sh; lines that need bash are given to it",
+  env_cmds: 'procman runs no command for a variable: let a "beforeStart" hook write an "envFile"',
+  extends: "import that file, too",
+  disable_env_expansion: "",
+  is_tui_disabled: "",
+  ordered_shutdown: "procman always stops dependents first",
+};

@@ -2,22 +2,27 @@
 import { hostname } from "node:os";
 import { dirname } from "node:path";
 import { ownMember } from "../../core/base/interpolate.ts";
-import { type ConfigurationDraft, idOf } from "./configuration-draft.ts";
-import { ForeignFields } from "./foreign-fields.ts";
-import { envValue, shellWord, splitText } from "./foreign-text.ts";
+import { type ConfigurationDraft, idOf, type ProcessDraft } from "./configuration-draft.ts";
+import { type AdviceTable, ForeignFields } from "./foreign-fields.ts";
+import { envValue, type ForeignText, shellWord, splitText } from "./foreign-text.ts";
 import { type IniSection, readIni } from "./ini-file.ts";
 import { splitWords, UnclosedQuote } from "./shell-words.ts";
 import type { ForeignFile } from "./source-file.ts";
-import { PROGRAM_ADVICE, SECTION_ADVICE, SUPERVISORD_ADVICE } from "./supervisord-advice.ts";
-import { environmentIn } from "./supervisord-environment.ts";
 import { type Expansion, expandedBy, instanceNumber } from "./supervisord-expansions.ts";
-import { outputFiles } from "./supervisord-output.ts";
-import type { SupervisordProgram } from "./supervisord-program.ts";
 
 /** Reads the files that `[include]` names. */
 export type ReadIncluded = (pattern: string, folder: string) => readonly ForeignFile[];
 
 type Section = IniSection & { readonly from: ForeignFile };
+
+/** A program, while its process is made. */
+type SupervisordProgram = {
+  readonly draft: ProcessDraft;
+  readonly fields: ForeignFields;
+  readonly configuration: ConfigurationDraft;
+  readonly expand: (text: string) => ForeignText;
+  readonly place: (text: string) => string;
+};
 
 /** @throws {SourceFault} */
 export function importSupervisord(main: ForeignFile, configuration: ConfigurationDraft, included: ReadIncluded): void {
@@ -152,3 +157,112 @@ function stopsOf({ draft, fields }: SupervisordProgram): void {
   if (!reachesGroup) draft.set("killMode", "leader");
   fields.skip("killasgroup");
 }
+
+/** A variable of `A="1",B=two,C='a,b'`. */
+const PAIR = /\s*([^=\s,]+)\s*=((?:"(?:[^"\\]|\\[\s\S])*"|'[^']*'|[^,"'])*)(?:,|$)/gy;
+
+/** The variables of `environment` as procman writes them. `fault` gets what can't be read. */
+export function environmentIn(
+  text: string,
+  expand: (text: string) => ForeignText,
+  fault: (advice: string) => void,
+): Readonly<Record<string, string>> {
+  const variables: [string, string][] = [];
+  const source = text.replaceAll("\n", " ").trim();
+  let end = 0;
+  PAIR.lastIndex = 0;
+  for (let found = PAIR.exec(source); found !== null && found[0] !== ""; found = PAIR.exec(source)) {
+    const [, name = "", value = ""] = found;
+    variables.push([name, envValue(expand(unquoted(value.trim())))]);
+    end = PAIR.lastIndex;
+  }
+  if (end < source.length) fault(`can't be read from ${JSON.stringify(source.slice(end, end + 40))} on: write the rest as "env"`);
+  return Object.fromEntries(variables);
+}
+
+function unquoted(value: string): string {
+  return value.replace(
+    /"((?:[^"\\]|\\[\s\S]?)*)(?:"|$)|'([^']*)(?:'|$)/g,
+    (_, double: string | undefined, single: string) => double?.replace(/\\(["\\])/g, "$1") ?? single,
+  );
+}
+
+/** Sizes of supervisord are powers of 1024. */
+const SIZE = /^(\d+)\s*([KMG])?B?$/i;
+
+/** Log files. */
+function outputFiles(program: SupervisordProgram): void {
+  const { draft, fields } = program;
+  const stdout = fileOf(program, "stdout_logfile");
+  const isMerged = fields.flag("redirect_stderr") === true;
+  const stderr = isMerged ? undefined : fileOf(program, "stderr_logfile");
+  draft.merge("logger", { stdout, stderr });
+  for (const stream of ["stdout", "stderr"])
+    if (fields.flag(`${stream}_syslog`) === true)
+      draft.note(`${stream}_syslog`, "the plugin procman/logship sends lines to syslog: docs/guide/plugins.md");
+  const size = sizeIn(fields.text("stdout_logfile_maxbytes"));
+  const backups = fields.number("stdout_logfile_backups");
+  fields.skip("stderr_logfile_maxbytes", "stderr_logfile_backups");
+  if (size === undefined && backups === undefined) return;
+  if (size === 0) return void draft.merge("logger", { rotate: false });
+  const bytes = size ?? 50 * 1024 ** 2;
+  draft.merge("logger", { rotate: { size: bytes, ...(backups !== undefined && backups > 0 && { total: bytes * backups }) } });
+}
+
+function fileOf({ draft, fields, place }: SupervisordProgram, name: string): string | undefined {
+  const given = fields.text(name);
+  if (given === undefined || /^(AUTO|NONE)$/i.test(given)) return undefined;
+  if (given === "syslog") draft.note(name, "the plugin procman/logship sends lines to syslog: docs/guide/plugins.md");
+  else if (/^\/dev\/(stdout|stderr|fd\/[12])$/.test(given)) draft.merge("logger", { console: true });
+  else if (given !== "/dev/null") return place(given);
+  return undefined;
+}
+
+function sizeIn(text: string | undefined): number | undefined {
+  const [, number = "", unit = ""] = SIZE.exec(text?.trim() ?? "") ?? [];
+  return number === "" ? undefined : Number(number) * 1024 ** ["", "K", "M", "G"].indexOf(unit.toUpperCase());
+}
+
+/** What to do about fields of a program without an equal. */
+const PROGRAM_ADVICE: AdviceTable = {
+  process_name: "",
+  priority: 'processes start together; if one must wait for others: "dependsOn", docs/guide/dependencies.md',
+  serverurl: "the REST API is in docs/reference/api.md",
+  stdout_capture_maxbytes: "programs send events by procman's API: docs/reference/api.md",
+  stderr_capture_maxbytes: "programs send events by procman's API: docs/reference/api.md",
+  stdout_events_enabled: "plugins get all lines and events: docs/guide/plugins.md",
+  stderr_events_enabled: "plugins get all lines and events: docs/guide/plugins.md",
+  socket: 'the instances of a cluster share a TCP socket by "mode": "share": docs/guide/clusters.md',
+  socket_owner: "a shared socket is a TCP port",
+  socket_mode: "a shared socket is a TCP port",
+  socket_backlog: "the backlog of a shared socket can't be set",
+};
+
+/** What to do about fields of supervisord itself without an equal. */
+const SUPERVISORD_ADVICE: AdviceTable = {
+  logfile: "",
+  logfile_maxbytes: "",
+  logfile_backups: "",
+  loglevel: "",
+  pidfile: "",
+  nodaemon: "",
+  silent: "",
+  childlogdir: "",
+  strip_ansi: "procman stores output as it is; `procman logs` leaves colours out where they aren't wanted",
+  nocleanup: "",
+  identifier: "",
+  umask: 'is "umask" of each process',
+  minfds: '"ulimits": { "nofile": … } of the processes that need it',
+  minprocs: '"ulimits": { "nproc": … } of the processes that need it',
+  user: "start procman as this user",
+  directory: "start procman in the folder of its file",
+};
+
+/** What to do about sections without an equal. */
+const SECTION_ADVICE: AdviceTable = {
+  unix_http_server: "",
+  inet_http_server: "the REST API has tokens: docs/reference/api.md",
+  supervisorctl: "",
+  rpcinterface: "",
+  eventlistener: 'a plugin or `GET /events` gets the events: docs/guide/plugins.md; for mails procman/notify, for memory "memoryLimit"',
+};

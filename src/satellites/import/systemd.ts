@@ -1,15 +1,15 @@
 /** Units of systemd: services, with their timers and paths. */
+
+import { homedir, hostname, userInfo } from "node:os";
 import { basename, dirname } from "node:path";
 import type { ConfigurationDraft, ProcessDraft } from "./configuration-draft.ts";
+import { type ForeignText, type Reference, shellWord, variable } from "./foreign-text.ts";
 import { cronOf, spanOf } from "./on-calendar.ts";
 import type { SystemdUnit } from "./service-unit.ts";
 import type { ForeignFile } from "./source-file.ts";
-import { IGNORED_TARGETS, UNIT_ADVICE } from "./systemd-advice.ts";
-import { serviceLine } from "./systemd-command.ts";
 import { serviceEnvironment, serviceLimits, serviceOutput } from "./systemd-limits.ts";
 import { serviceRestarts, serviceStops } from "./systemd-policy.ts";
-import { specifiersOf } from "./systemd-specifiers.ts";
-import { readUnit, type UnitSections } from "./unit-file.ts";
+import { readUnit, type UnitSections, unitWords } from "./unit-file.ts";
 
 type Unit = { readonly name: string; readonly kind: string; readonly file: ForeignFile; readonly sections: UnitSections };
 
@@ -149,3 +149,106 @@ function timer(draft: ProcessDraft, section: ReadonlyMap<string, readonly string
     for (const value of section.get(directive) ?? [])
       draft.note(directive, `${value}: procman starts at times: "cron": "*/15 * * * *" is each quarter of an hour`);
 }
+
+/** The command line of `ExecStart=`, and the hooks around it. undefined: there is none. */
+function serviceLine(unit: SystemdUnit): string | undefined {
+  const starts = unit.all("ExecStart").map((line) => commandOf(line, unit, "ExecStart"));
+  const before = [...unit.all("ExecCondition"), ...unit.all("ExecStartPre")].map((line) => commandOf(line, unit, "ExecStartPre"));
+  if (before.length > 0) unit.draft.merge("hooks", { beforeStart: before.join(" && ") });
+  const after = unit.all("ExecStopPost").map((line) => commandOf(line, unit, "ExecStopPost"));
+  if (after.length > 0) unit.draft.merge("hooks", { afterStop: after.join("; ") });
+  const reload = unit.one("ExecReload");
+  const [, kill = ""] = /^.*?\bkill\b(.*)/s.exec(reload ?? "") ?? [];
+  const signal = /\$\{?MAINPID/.test(kill) ? /\s-(?:s\s*)?(?:SIG)?(HUP|USR1|USR2|WINCH)\b/.exec(kill)?.[1] : undefined;
+  if (signal !== undefined) unit.draft.set("reloadSignal", `SIG${signal}`);
+  else if (reload !== undefined) unit.draft.note("ExecReload", 'procman reloads a program by a signal: "reloadSignal"');
+  return starts.length === 0 ? undefined : starts.join(" && ");
+}
+
+function commandOf(line: string, { draft }: SystemdUnit, directive: string): string {
+  const [, prefix = "", rest = ""] = /^([-@:+!|]*)\s*([\s\S]*)$/.exec(line) ?? [];
+  const [first = "", ...words] = unitWords(rest);
+  // With @ the second word is the name that the program sees of itself.
+  const args = prefix.includes("@") ? words.slice(1) : words;
+  if (/[+!]/.test(prefix)) draft.note(directive, `${prefix} gives ${first} other rights than the rest: procman runs all of it as "user"`);
+  const expand = prefix.includes(":") ? (word: string): ForeignText => [word] : references;
+  const command = [shellWord([first]), ...args.map((word) => argument(word, expand))].join(" ");
+  return prefix.includes("-") ? `{ ${command} || true; }` : command;
+}
+
+/** A variable alone is split at its blanks, as by the shell. */
+function argument(word: string, expand: (word: string) => ForeignText): string {
+  const [, alone] = /^\$([A-Za-z_]\w*)$/.exec(word) ?? [];
+  return alone === undefined ? shellWord(expand(word)) : word;
+}
+
+function references(word: string): ForeignText {
+  const pieces: (string | Reference)[] = [];
+  let end = 0;
+  for (const { 0: whole, 1: name, index } of word.matchAll(/\$\$|\$\{([A-Za-z_]\w*)\}/g)) {
+    pieces.push(word.slice(end, index), name === undefined ? "$" : variable(name));
+    end = index + whole.length;
+  }
+  return [...pieces, word.slice(end)].filter((piece) => piece !== "");
+}
+
+/** Replaces the specifiers, such as `%n`, `%i` and `%h`, in a text of the unit of this name (without its ending). */
+function specifiersOf(name: string, unknown: (what: string) => void): (text: string) => string {
+  const [prefix = name, instance = ""] = name.split(/@(.*)/s);
+  const isTemplate = name.endsWith("@");
+  const values: Readonly<Record<string, () => string>> = {
+    "%": () => "%",
+    n: () => `${name}.service`,
+    N: () => name,
+    p: () => prefix,
+    P: () => prefix.replaceAll("-", "/"),
+    i: () => (isTemplate ? "{instance}" : instance),
+    I: () => (isTemplate ? "{instance}" : instance.replaceAll("-", "/")),
+    h: () => homedir(),
+    H: () => hostname(),
+    u: () => userInfo().username,
+    U: () => String(userInfo().uid),
+    t: () => "/run",
+    S: () => "/var/lib",
+    C: () => "/var/cache",
+    L: () => "/var/log",
+    E: () => "/etc",
+    T: () => "/tmp",
+    V: () => "/var/tmp",
+  };
+  return (text) =>
+    text.replace(/%([\s\S])/g, (written, letter: string) => {
+      const value = Object.hasOwn(values, letter) ? values[letter]?.() : undefined;
+      if (value === undefined) unknown(written);
+      return value ?? written;
+    });
+}
+
+const SANDBOX = "procman has no sandbox: set it in procman's own unit, for all processes";
+
+/** What to do about directives of `[Service]` without an equal. The first row that matches counts; an empty text: nothing is needed. */
+const UNIT_ADVICE: readonly (readonly [RegExp, string])[] = [
+  [/^(ExecStartPost)$/, '"ready" says when it is up; a command beside the program is a process with "dependsOn"'],
+  [/^(ExecStop)$/, 'it is stopped by "stopSignal"'],
+  [/^(WatchdogSec)$/, '"health" asks it at intervals, by a port, an address or a command: docs/guide/health.md'],
+  [/^(RemainAfterExit|GuessMainPID|NotifyAccess|SyslogIdentifier|TimeoutStartSec|SendSIGKILL|FinalKillSignal|TimeoutAbortSec)$/, ""],
+  [/^(StandardInput|TTY.*)$/, "standard input is /dev/null"],
+  [/^(Syslog.*|Log.*)$/, 'output is in procman\'s log: "logger", docs/guide/logs.md'],
+  [
+    /^(RuntimeDirectory|StateDirectory|CacheDirectory|LogsDirectory|ConfigurationDirectory).*$/,
+    'let a "beforeStart" hook make the folder: docs/guide/hooks.md',
+  ],
+  [/^(SupplementaryGroups|DynamicUser)$/, '"user" has the groups of that account'],
+  [
+    /^(Slice|Delegate|.*Accounting|CPUWeight|IOWeight|StartupCPUWeight|MemorySwapMax|TasksMax|CPUAffinity|CPUSchedulingPolicy|AllowedCPUs)$/,
+    'limits are "memoryMax", "cpuQuota", "nice" and "ulimits": docs/guide/limits.md',
+  ],
+  [
+    /^(Protect.*|Private.*|Restrict.*|Capability.*|Ambient.*|NoNewPrivileges|SystemCall.*|ReadOnly.*|ReadWrite.*|Inaccessible.*|LockPersonality|MemoryDenyWriteExecute|Device.*|Bind.*|RootDirectory|RootImage|SELinuxContext|AppArmorProfile|SecureBits|IPAddress.*|TemporaryFileSystem|RemoveIPC|KeyringMode|Umask)$/,
+    SANDBOX,
+  ],
+  [/^(Sockets)$/, 'a listening socket is "mode": "share" of a cluster: docs/guide/clusters.md'],
+];
+
+/** Units that are there when procman starts. */
+const IGNORED_TARGETS: RegExp = /^$|\.(target|slice|mount|swap)$|^(systemd|dbus|syslog|rsyslog|getty)\b/;
