@@ -101,7 +101,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   "executable.ts": [],
   "telemetry.ts": [],
   "index.ts": [...GROUND, "core/supervisor", "core/config", "client", "core/plugins", "core/plugins/shipped", "satellites/library"],
-  "bin.ts": ["core/keeper", "cli"],
+  "bin.ts": ["core/base/errors.ts", "core/config/nearest-folder.ts", "core/os/start-folder.ts", "core/keeper", "cli"],
 };
 
 /**
@@ -129,10 +129,10 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "core/supervisor": 2_610,
   client: 540,
   "client/connection": 1_370,
-  cli: 4_560,
-  "cli/output": 580,
+  cli: 4_540,
+  "cli/output": 570,
   "satellites/boot": 1_000,
-  "satellites/dashboard": 4_340,
+  "satellites/dashboard": 4_320,
   "satellites/export": 2_780,
   "satellites/hosts": 830,
   "satellites/import": 3_540,

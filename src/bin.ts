@@ -1,6 +1,8 @@
 /** The command `procman`. `run` goes straight to the keeper's small file; everything else loads the command line. */
 import { createRequire } from "node:module";
-import { settlesFolder } from "./cli/settled-folder.ts";
+import { ProcmanError } from "./core/base/errors.ts";
+import { nearestFolder } from "./core/config/nearest-folder.ts";
+import { startFolder } from "./core/os/start-folder.ts";
 
 const COMPLETION = "__complete";
 
@@ -8,7 +10,7 @@ targetAfterCommand(process.argv, process.argv[2] === COMPLETION ? 3 : 2);
 const [command, ...args] = process.argv.slice(2);
 const load = createRequire(__filename);
 if (command !== "run" || args.some((arg) => /^(?:-h|--help|-d.*|--detach|--host(?:=.*)?)$/.test(arg))) load("./cli.cjs");
-else if (settlesFolder(args)) load("./keeper.cjs");
+else if (setProjectFolder(args)) load("./keeper.cjs");
 
 /** `procman -c FILE status` becomes `procman status -c FILE`; `--host` likewise. A command that is being typed, for completion, comes last. */
 function targetAfterCommand(words: string[], start: number): void {
@@ -19,4 +21,22 @@ function targetAfterCommand(words: string[], start: number): void {
   const option = words.splice(start, length);
   const takesNone = /^(?:help|version|-.*)$/.test(name) || (start === 3 && words.length === start + 1);
   if (!takesNone) words.splice(start + 1, 0, ...option);
+}
+
+/**
+ * Adds the folder with the file to a `run` without `--config`: a procman keeps to it, whatever appears above it or between the two. Returns
+ * false after an error.
+ */
+function setProjectFolder(args: readonly string[]): boolean {
+  if (process.env.PROCMAN_CONFIG || args.some((arg) => /^(?:-c.*|--config|--config=.*)$/.test(arg))) return true;
+  try {
+    const folder = nearestFolder(startFolder());
+    if (folder !== undefined) process.argv.splice(3, 0, "--config", folder);
+    return true;
+  } catch (error) {
+    if (!(error instanceof ProcmanError)) throw error;
+    process.stderr.write(`procman: ${error.message}\n`);
+    process.exitCode = error.exitCode;
+    return false;
+  }
 }

@@ -4,9 +4,8 @@ import { EXIT } from "../core/base/errors.ts";
 import { VERSION } from "../core/base/version.ts";
 import { runCached } from "../core/os/code-cache.ts";
 import { overview } from "./output/overview.ts";
-import { endIfUnwritten } from "./output/standard-output.ts";
 
-endIfUnwritten();
+exitOnOutputError();
 const [name, topic] = process.argv.slice(2);
 if (name === "version" || name === "--version" || name === "-V" || name === "-v") process.stdout.write(`${VERSION}\n`);
 else if (
@@ -18,3 +17,13 @@ else if (
   process.stdout.write(`${overview()}\n`);
   process.exitCode = name === undefined ? EXIT.usage : EXIT.done;
 } else runCached(join(__dirname, "cli-main.cjs"), "exit");
+
+/** Ends the command when its output can't be written. */
+function exitOnOutputError(): void {
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    // The reader, such as `head`, has closed the pipe.
+    if (error.code === "EPIPE") process.exit(EXIT.done);
+    process.stderr.write(`procman: Cannot write to standard output: ${error.message}\n`);
+    process.exit(EXIT.refused);
+  });
+}

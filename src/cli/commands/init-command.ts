@@ -1,5 +1,5 @@
 /** `procman init`: creates a configuration file. */
-import { existsSync } from "node:fs";
+import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import type { Command } from "commander";
 import { ProcmanError } from "../../core/base/errors.ts";
@@ -7,9 +7,13 @@ import { withoutEnd } from "../../core/base/text-end.ts";
 import { FILE_NAMES } from "../../core/config/nearest-folder.ts";
 import { statIfSeen } from "../../core/os/files.ts";
 import { startFolder } from "../../core/os/start-folder.ts";
-import { ignoreState, STATE_IS_COPIED, wouldCopyState } from "../docker-ignore.ts";
 import type { YesNoQuestion } from "../edit-file.ts";
 import { type ProcessOptions, processOf, withProcessOptions } from "../process-options.ts";
+
+const DOCKER_IGNORE = ".dockerignore";
+/** Keeps `.procman`, which has a secret and stored output, out of images that are built in a folder. */
+const STATE_PATTERN = "**/.procman";
+const STATE_IS_COPIED = `${DOCKER_IGNORE} has no line ${STATE_PATTERN}: "COPY . ." copies procman's secret and stored output into the image`;
 
 export function define(parent: Command): void {
   const command = parent
@@ -134,4 +138,22 @@ export function starter(name: string): string {
   "processes": []
 }
 `;
+}
+
+/** Whether an image is built in this folder, and would get `.procman` by `COPY . .`. */
+function wouldCopyState(folder: string): boolean {
+  const text = textIn(folder);
+  if (text === undefined) return ["Dockerfile", "Containerfile"].some((name) => existsSync(join(folder, name)));
+  return !text.split("\n").some((line) => /^(?:\*|(?:\/|\*\*\/)?\.procman(?:\/\**)?)$/.test(line.trim()));
+}
+
+/** Adds the line to `.dockerignore`, which is created if there is none. */
+function ignoreState(folder: string): void {
+  const text = textIn(folder) ?? "";
+  appendFileSync(join(folder, DOCKER_IGNORE), `${text === "" || text.endsWith("\n") ? "" : "\n"}${STATE_PATTERN}\n`);
+}
+
+function textIn(folder: string): string | undefined {
+  const file = join(folder, DOCKER_IGNORE);
+  return existsSync(file) ? readFileSync(file, "utf8") : undefined;
 }

@@ -1,9 +1,11 @@
 /** Shows the link to a dashboard, in the browser or on the terminal. */
+
+import { spawn } from "node:child_process";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { printable } from "../../core/base/printable.ts";
 import { writeWhole } from "../../core/os/careful-files.ts";
 import { makeFolder } from "../../core/os/files.ts";
-import { openInBrowser } from "./browser.ts";
 
 export type DashboardLink = {
   /** Without the code. */
@@ -51,4 +53,31 @@ function forwarding(connection: string, { hostname, ports }: DashboardLink): rea
   const forwards = ports.map((port) => `-L ${port}:${hostname}:${port}`).join(" ");
   const forward = `ssh -N ${forwards}${sshPort === "22" ? "" : ` -p ${sshPort}`} ${user ? `${user}@` : ""}${host}`;
   return [`It needs the ${ports.length > 1 ? "ports" : "port"} on the machine with the browser; there, first:`, `  ${forward}`];
+}
+
+/** Time in which a program that can't be started says so. Milliseconds. */
+const START_MS = 500;
+
+/** Opens a page in the user's browser. Resolves with false if there is no desktop, or no program that opens pages. */
+async function openInBrowser(file: string): Promise<boolean> {
+  const program = programFor(process.env, process.platform);
+  if (program === undefined) return false;
+  return new Promise((resolve) => {
+    const child = spawn(program, [pathToFileURL(file).href], { detached: true, stdio: "ignore" });
+    const timer = setTimeout(() => resolve(true), START_MS);
+    child.once("error", () => done(false));
+    child.once("exit", (code) => done(code === 0));
+    child.unref();
+    function done(isOpened: boolean): void {
+      clearTimeout(timer);
+      resolve(isOpened);
+    }
+  });
+}
+
+/** BROWSER is a program without arguments; the desktop's own one otherwise. */
+export function programFor({ BROWSER, DISPLAY, WAYLAND_DISPLAY }: NodeJS.ProcessEnv, platform: NodeJS.Platform): string | undefined {
+  if (BROWSER) return BROWSER;
+  if (platform === "darwin") return "open";
+  return DISPLAY || WAYLAND_DISPLAY ? "xdg-open" : undefined;
 }

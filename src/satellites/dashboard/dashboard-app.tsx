@@ -2,8 +2,8 @@
 import type { JSX } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { fetchSend } from "../../client/transport.ts";
+import { age } from "../../core/base/quantity.ts";
 import type { HostList } from "../../core/contract/host-links.ts";
-import { ConnectionLine } from "./connection-line.tsx";
 import { LogPage } from "./logs/log-page.tsx";
 import { addressOf, hostList } from "./model/host-list.ts";
 import { LiveModel } from "./model/live-model.ts";
@@ -15,8 +15,8 @@ import { HostsPage } from "./pages/hosts-page.tsx";
 import { IncidentsPage } from "./pages/incidents-page.tsx";
 import { PlanPage } from "./pages/plan-page.tsx";
 import { ServicePage } from "./pages/service-page.tsx";
-import { AppContext, useApp, useObserved } from "./parts/app-context.ts";
-import { NoticeList } from "./parts/notice-list.tsx";
+import { AppContext, useApp, useNow, useObserved } from "./parts/app-context.ts";
+import { Icon } from "./parts/icons.tsx";
 import { ProcessPage } from "./process/process-page.tsx";
 import { SignInForm } from "./sign-in-form.tsx";
 
@@ -135,4 +135,46 @@ function Page({ address: { page, id = "", parameters } }: { readonly address: Pa
   const hosts = page === "hosts" ? hostList() : undefined;
   if (hosts !== undefined) return <HostsPage list={hosts} />;
   return <OverviewPage />;
+}
+
+/** Messages about what was asked for. */
+function NoticeList(): JSX.Element {
+  const { notices } = useApp();
+  const list = useObserved(notices.list);
+  return (
+    <div class="notices" role="status">
+      {list.map(({ key, text, isBad }) => (
+        <div key={key} class={isBad ? "notice bad" : "notice"}>
+          <p>{text}</p>
+          <button type="button" class="icon-button" aria-label="Close this message" onClick={() => notices.close(key)}>
+            <Icon name="close" />
+          </button>
+        </div>
+      ))}
+    </div>
+  );
+}
+
+/** Values of processes older than this are called old. Milliseconds. */
+const STALE_MS = 15_000;
+
+/** Says whether what is shown is true now. */
+function ConnectionLine(): JSX.Element {
+  const { model } = useApp();
+  const connection = useObserved(model.connection);
+  const updated = useObserved(model.updated);
+  useNow(1_000);
+  const now = Date.now();
+  const isStale = updated > 0 && now - updated > STALE_MS;
+  const old = updated === 0 ? "" : `; values are ${age(now - updated)} old`;
+  if (connection.kind === "lost") {
+    const seconds = Math.max(0, Math.ceil((connection.retryAt - now) / 1_000));
+    return (
+      <span class="connection lost">
+        <span role="status">Connection lost</span>, again in {seconds} s{old}
+      </span>
+    );
+  }
+  if (connection.kind === "connecting") return <span class="connection">Connecting …</span>;
+  return <span class={isStale ? "connection lost" : "connection live"}>{isStale ? `Connected${old}` : "Live"}</span>;
 }

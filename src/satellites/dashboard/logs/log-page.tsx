@@ -1,14 +1,15 @@
 /** The log of one, several or all processes. */
 import type { JSX, RefObject } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Client } from "../../../client/client.ts";
+import type { LogEntry } from "../../../core/contract/records.ts";
 import { watchVisibility } from "../model/visibility.ts";
 import { type AppParts, useApp, useObserved } from "../parts/app-context.ts";
 import { NoStoreText, useIsStored } from "../parts/no-store.tsx";
 import { plainText } from "./ansi.ts";
-import { download, EXPORT_LIMIT, exportedLog, textOfLine } from "./log-export.ts";
 import { filterOf, hashOfView, type LogPageView, viewIn } from "./log-filter.ts";
 import { LogList, type LogListControl } from "./log-list.tsx";
-import { LogPager } from "./log-pager.ts";
+import { LogPager, type ShownFilter } from "./log-pager.ts";
 import { nextHit } from "./log-search.ts";
 import { LogToolbar } from "./log-toolbar.tsx";
 import { linesOf, newerCursor, olderCursor } from "./log-window.ts";
@@ -165,4 +166,35 @@ async function save(view: LogPageView, { model, notices }: AppParts): Promise<vo
   } catch (error) {
     notices.refuse(`Cannot download: ${(error as Error).message}`);
   }
+}
+
+const PAGE = 10_000;
+/** Lines of a file, which the browser holds in memory. */
+const EXPORT_LIMIT = 1_000_000;
+
+function textOfLine({ time, severity, process, text }: LogEntry): string {
+  return `${time} ${severity.padEnd(5)} ${process ?? "procman"} ${plainText(text)}\n`;
+}
+
+/** All lines of the filter, oldest first. `onCount`: is told how many are there so far. */
+async function exportedLog(client: Pick<Client, "logs">, filter: ShownFilter, onCount: (count: number) => void): Promise<Blob> {
+  const parts: Blob[] = [];
+  let [cursor, count]: [string | undefined, number] = [undefined, 0];
+  do {
+    const { entries, next } = await client.logs({ ...filter, order: "asc", limit: PAGE, ...(cursor === undefined ? {} : { cursor }) });
+    parts.push(new Blob(entries.map(textOfLine)));
+    count += entries.length;
+    onCount(count);
+    cursor = next;
+  } while (cursor !== undefined && count < EXPORT_LIMIT);
+  return new Blob(parts, { type: "text/plain" });
+}
+
+/** Lets the browser store it. */
+function download(blob: Blob, name: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }

@@ -1,8 +1,7 @@
 /** The table of processes. Only the rows in view are in the document. */
-import type { JSX } from "preact";
+import type { JSX, RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useNow } from "../parts/app-context.ts";
-import { useRowWindow } from "../parts/row-window.ts";
 import { firstOrder, type ListedProcess, type ListOrder, type SortKey } from "./process-list.ts";
 import { ProcessRow } from "./process-row.tsx";
 
@@ -112,4 +111,33 @@ function onRowKey(event: KeyboardEvent): void {
   const at = links.findIndex((link) => link.closest("tr") === target.closest("tr"));
   links[Math.max(0, Math.min(links.length - 1, at + step))]?.focus();
   event.preventDefault();
+}
+
+/** Rows above and below the view. */
+const MARGIN = 10;
+/** Shorter tables are shown whole. */
+const WHOLE_ROWS = 60;
+
+type RowRange = { readonly from: number; readonly to: number };
+
+/** Which rows are in view, so that only these are in the document. `body`: the element with the rows, all `height` high, somewhere in the scrolled page. */
+function useRowWindow(body: RefObject<HTMLElement | null>, count: number, height: number): RowRange {
+  const [range, setRange] = useState<RowRange>({ from: 0, to: WHOLE_ROWS });
+  useEffect(() => {
+    if (count <= WHOLE_ROWS) return undefined;
+    const look = (): void => {
+      const top = -(body.current?.getBoundingClientRect().top ?? 0);
+      const from = Math.max(0, Math.floor(top / height) - MARGIN);
+      const to = Math.ceil((top + innerHeight) / height) + MARGIN;
+      setRange((before) => (before.from === from && before.to === to ? before : { from, to }));
+    };
+    look();
+    addEventListener("scroll", look, { passive: true });
+    addEventListener("resize", look);
+    return () => {
+      removeEventListener("scroll", look);
+      removeEventListener("resize", look);
+    };
+  }, [body, count, height]);
+  return count <= WHOLE_ROWS ? { from: 0, to: count } : { from: Math.min(range.from, count), to: Math.min(range.to, count) };
 }

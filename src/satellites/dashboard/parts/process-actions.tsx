@@ -3,8 +3,8 @@ import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { ProcessRecord } from "../../../core/contract/records.ts";
 import { type ActionName, actionsFor, labelOf, wordsFor } from "../model/action-words.ts";
-import { act } from "./act.ts";
-import { useApp, useRights } from "./app-context.ts";
+import { statusText } from "../model/record-lists.ts";
+import { type AppParts, useApp, useRights } from "./app-context.ts";
 import { ConfirmDialog } from "./dialogs.tsx";
 import { Icon, type IconName } from "./icons.tsx";
 
@@ -142,4 +142,28 @@ function ActionDialog({ action, record, onClose }: ActionDialogProps): JSX.Eleme
       )}
     </ConfirmDialog>
   );
+}
+
+/** Until it has come true; it goes on after that. Seconds. */
+const WAIT_SECONDS = 60;
+
+type ActOrder = { readonly action: ActionName; readonly id: string; readonly instances?: number };
+
+/** Carries out an action, and says what became of it. Never rejects: a refusal is shown. */
+async function act({ model, notices }: AppParts, { action, id, instances }: ActOrder): Promise<void> {
+  try {
+    const record = await asked(model.client, { action, id, ...(instances === undefined ? {} : { instances }) });
+    notices.say(`${labelOf(action)} of ${id}: done, it is ${statusText(record)}.`);
+  } catch (error) {
+    notices.refuse((error as Error).message);
+  } finally {
+    void model.refresh();
+  }
+}
+
+function asked(client: AppParts["model"]["client"], { action, id, instances = 1 }: ActOrder): Promise<ProcessRecord> {
+  const options = { waitSeconds: WAIT_SECONDS };
+  if (action === "scale") return client.scale(id, { instances }, options);
+  if (action === "hard-restart") return client.act(id, "restart", { ...options, hard: true });
+  return client.act(id, action, options);
 }

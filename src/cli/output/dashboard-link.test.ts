@@ -1,7 +1,7 @@
 /** Which program opens the dashboard. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { programFor } from "./browser.ts";
+import { programFor } from "./dashboard-link.ts";
 
 test("BROWSER goes before the desktop's own program; without a desktop there is none", () => {
   assert.equal(programFor({ BROWSER: "firefox", DISPLAY: ":0" }, "linux"), "firefox");
