@@ -152,7 +152,7 @@ function unlessRemoved(error: unknown): void {
 
 type FailedTarget = { readonly id: string; readonly action: Action; readonly since: number };
 
-/** It should run now, and its run has failed. */
+/** The process should run now, and its run has failed. */
 function hasMissed(action: Action, record: ProcessRecord): boolean {
   return (action === "start" || action === "restart") && isDownByFailure(record);
 }

@@ -79,7 +79,7 @@ export class Backend implements BackendCandidate {
   version = 0;
   /** Another program accepts connections on its port. */
   isForeign = false;
-  /** It has just come up or has refused a connection: it gets none until the health check has connected to it. */
+  /** Whether the backend has just come up or has refused a connection: it gets none until the health check has connected to it. */
   isOut = true;
   /** Connections, attempts included. */
   connections = 0;

@@ -30,7 +30,7 @@ class FakeHandle {
   reset(): void {
     this.end = "reset";
   }
-  /** It sends this text, its end, or an error. */
+  /** Sends this text, its end, or an error. */
   sends(what: string | number): void {
     assert.ok(this.isReading, "it is read");
     if (typeof what === "string") shared.write(what);

@@ -5,8 +5,8 @@ import { END_OF_FILE, PENDING, type Tcp, type TcpHandle, type TcpOwner } from ".
 /** After more writes to the backend than one request with its body takes, the connection is expected to last. */
 const REQUESTS = 4;
 /**
- * Of a connection that is broken in one direction: closed after this time without traffic in the other. Without the balancer a client
- * that still sends would have no time to read an early answer. Milliseconds.
+ * How long a connection that is broken in one direction may stay without traffic in the other. Without the balancer a client that still
+ * sends would have no time to read an early answer. Milliseconds.
  */
 const LINGER_MS = 500;
 /** EPIPE: a side that has ended its stream takes no more bytes; any other error of a write is a reset. */
@@ -141,7 +141,7 @@ class SocketEndpoint implements TcpOwner {
     return !this.#isPaused && !this.hasEnded && !this.#isShutting && this.handle.writeQueueSize === 0;
   }
 
-  /** It isn't read at present, so its reset is noticed only here. */
+  /** Whether a connection that isn't read at present was reset: this is noticed only here. */
   get isLost(): boolean {
     return (this.#isPaused || this.hasEnded) && this.#refuses === undefined && this.handle.getpeername({}) < 0;
   }

@@ -10,7 +10,7 @@ import type { Tcp, TcpHandle } from "./tcp-handle.ts";
 const SILENT_MS = 5_000;
 
 export type HeaderQuestionOptions = {
-  /** Of the backend. */
+  /** Version of the backend. */
   readonly version: number;
   readonly token: string;
   /** Called once; a second time if a program that was held up answers after all. */

@@ -64,7 +64,7 @@ function write(file: string, processes: readonly NotedProcess[]): void {
   }
 }
 
-/** Those that live. */
+/** The noted processes that live. */
 function read(file: string): readonly NotedProcess[] {
   try {
     const found: unknown = JSON.parse(readFileSync(file, "utf8"));

@@ -11,7 +11,7 @@ export class PendingClient {
   readonly since = performance.now();
   /** The first bytes that it has sent while it waited. */
   head: Buffer | undefined;
-  /** It has ended without having sent anything, or with a reset. */
+  /** Whether the client has ended without having sent anything, or with a reset. */
   #isGone = false;
   #isWatched = false;
 

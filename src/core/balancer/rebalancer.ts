@@ -7,7 +7,7 @@
 import type { ProxiedConnection, SocketPair } from "./connection.ts";
 import type { TcpHandle } from "./tcp-handle.ts";
 
-/** Of one process since its last measurement. */
+/** Load of one process since its last measurement. */
 export type Load = {
   /** CPU time used, as a share of a core. */
   readonly cpu: number;

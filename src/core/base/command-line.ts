@@ -75,7 +75,7 @@ const BUILTINS = new Set(
   ),
 );
 
-/** Those after which a program is still started as before: they define no function, alias or trap. */
+/** Builtins after which a program is still started as before: they define no function, alias or trap. */
 const HARMLESS = new Set(": [ cd chdir echo exec exit export false printf pwd read readonly test true ulimit umask unset".split(" "));
 
 /** Options of `set` that neither print nor control jobs. */

@@ -58,8 +58,8 @@ export const ERRORS = {
   "roll-running": { status: 409, exit: EXIT.refused },
   /** Some instances were restarted; the others keep running as before. */
   "roll-failed": { status: 409, exit: EXIT.refused },
-  /** The cluster can't be scaled to this size, or not now. */
   "reload-unsupported": { status: 409, exit: EXIT.refused },
+  /** The cluster can't be scaled to this size, or not now. */
   "scale-refused": { status: 409, exit: EXIT.refused },
   /** Nothing of these processes alone can be emptied. */
   "flush-refused": { status: 409, exit: EXIT.refused },
@@ -82,7 +82,7 @@ export const ERRORS = {
   /** The service may open no more files. */
   "resources-short": { status: 503, exit: EXIT.refused },
   "state-folder": { status: 500, exit: EXIT.refused },
-  /** Of `install` and `uninstall`. */
+  /** `install` or `uninstall` isn't possible here. */
   "boot-refused": { status: 409, exit: EXIT.refused },
   "upgrade-failed": { status: 500, exit: EXIT.refused },
   "no-daemon": { status: 503, exit: EXIT.noDaemon },

@@ -2,7 +2,7 @@
 
 /** Longest line. An environment and a thousand instances fit many times. */
 const MAX_LENGTH = 8 << 20;
-/** Of a refused line. Characters. */
+/** How many characters of a refused line an error shows. */
 const SHOWN = 40;
 
 /** `refused`: a line that is no JSON object, or too long. */

@@ -1,5 +1,4 @@
 /** The commands of a running procman: one interface, implemented in process and over HTTP. */
-
 import type { KillMode } from "../base/signals.ts";
 import type { DefinitionRecord } from "./definition-record.ts";
 import type { EventRecord, EventType } from "./event-record.ts";
@@ -32,7 +31,7 @@ export type Caller = {
   readonly consumer: string;
   /** Present for the token of a process: it is valid for that process only. */
   readonly process?: string;
-  /** Of a limited token: the processes and groups that it sees and acts on. */
+  /** Processes and groups that a limited token sees and acts on. */
   readonly limits?: TokenLimits;
   /** The Unix user behind a command, if procman runs as another one. */
   readonly user?: string;

@@ -7,7 +7,7 @@ export type VariableRecord = {
   readonly source: "env" | "file" | "variable" | "procman";
   /** Absent: it is hidden. A reference such as `${HOST}` is not replaced. */
   readonly value?: string;
-  /** Of `file`: its path; of `variable`: its name in procman's own environment. */
+  /** Path of a `file`, or name of a `variable` in procman's own environment. */
   readonly from?: string;
 };
 
@@ -15,7 +15,7 @@ export type VariableRecord = {
 export type WrittenPart = {
   /** Absolute path of the file. */
   readonly file: string;
-  /** Of its beginning, from 1. */
+  /** Line on which it begins; the first is 1. */
   readonly line: number;
   /** As it is written, with its comments; `***` stands for each value that may be secret. */
   readonly text: string;

@@ -1,5 +1,4 @@
 /** The OpenAPI 3.1 document of a table of routes. */
-
 import type { JsonSchema } from "../base/schema.ts";
 import { VERSION } from "../base/version.ts";
 import { titleOf } from "./http-status.ts";

@@ -14,7 +14,7 @@ export type PlannedChange = {
   readonly fields: readonly string[];
   /** One sentence. */
   readonly reason: string;
-  /** It is restarted once the instance before it is up, and rolled back if it doesn't come up. */
+  /** Whether the instance is restarted once the one before it is up, and rolled back if it doesn't come up. */
   readonly rolling: boolean;
   /** After a reload with `wait`: why it is not in the planned state. */
   readonly problem?: string;

@@ -20,7 +20,7 @@ export type PluginRecord = {
   readonly problem?: string;
   /** Events that it was too slow for, or that came during a restart of its thread. */
   readonly lostEvents: number;
-  /** Of its thread: heap, and buffers outside the heap. */
+  /** Memory of its thread: heap, and buffers outside the heap. */
   readonly memoryBytes?: number;
 };
 

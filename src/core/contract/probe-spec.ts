@@ -1,9 +1,9 @@
 /** Probes: how procman finds out whether a process does its work. */
 
 export type Probe =
-  /** It accepts connections on this port of the loopback address. */
+  /** The process accepts connections on this port of the loopback address. */
   | { readonly kind: "port"; readonly port: number }
-  /** It answers with a status from 200 to 399. */
+  /** The process answers with a status from 200 to 399. */
   | { readonly kind: "http"; readonly hostname: string; readonly port: number; readonly path: string }
   /** This command line ends with code 0. */
   | { readonly kind: "exec"; readonly line: string };
@@ -13,9 +13,9 @@ export type ReadyProbe =
   | Probe
   /** A line of its output matches this regular expression. */
   | { readonly kind: "log"; readonly pattern: string }
-  /** It writes to this descriptor. */
+  /** The process writes to this descriptor. */
   | { readonly kind: "fd"; readonly fd: number }
-  /** It sends the message "ready" by `process.send`. */
+  /** The process sends the message "ready" by `process.send`. */
   | { readonly kind: "message" };
 
 /** Health checks of a run. */

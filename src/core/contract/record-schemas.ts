@@ -1,5 +1,4 @@
 /** Schemas of the records, for the OpenAPI document. The compiler reports a member that the type has and the schema hasn't. */
-
 import type { ErrorPlace } from "../base/errors.ts";
 import {
   boolean,

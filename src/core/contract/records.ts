@@ -41,7 +41,7 @@ export type ProcessRecord = {
   readonly type: "process" | "worker" | "cluster" | "group";
   readonly status: Status;
   readonly blocked: boolean;
-  /** It starts only by request, also after a shutdown or a reboot. Of a cluster: all instances. */
+  /** Set if the process, or each instance of the cluster, starts only by request, also after a shutdown or a reboot. */
   readonly disabled?: true;
   readonly pid?: number;
   /** Number of its latest run, from 1; while runs overlap, of the latest that isn't over. */
@@ -61,7 +61,7 @@ export type ProcessRecord = {
   readonly nextRun?: string;
   readonly nextTerminate?: string;
   readonly nextRestart?: string;
-  /** Of its schedules, if it is configured. */
+  /** Time zone of its schedules, if one is configured. */
   readonly timeZone?: string;
   /** Scheduled starts that were missed while procman was away, until the next one comes. */
   readonly missed?: MissedRecord;
@@ -71,7 +71,7 @@ export type ProcessRecord = {
   readonly healthy?: boolean;
   /** One sentence: why it is in this state. */
   readonly reason: string;
-  /** Of the process and all its descendants, as last sampled. 100 is one core. */
+  /** CPU use of the process and all its descendants, as last sampled. 100 is one core. */
   readonly cpuPercent?: number;
   /** Private memory: without memory that may be shared. */
   readonly memoryBytes?: number;
@@ -90,13 +90,13 @@ export type ProcessRecord = {
   /** While it is skipped: the ids from its dependency to the one that has failed for good. */
   readonly skippedBy?: readonly string[];
   readonly instances?: readonly ProcessRecord[];
-  /** Of an instance behind the load balancer. */
+  /** What the load balancer knows of an instance behind it. */
   readonly backend?: BackendRecord;
-  /** Of a running instance with a shared socket: whether it was seen to accept from that. */
+  /** Whether a running instance with a shared socket was seen to accept from that. */
   readonly accepting?: boolean;
-  /** Of a cluster with a common port. */
+  /** The load balancer's work for a cluster with a common port. */
   readonly balancer?: BalancerRecord;
-  /** Of a cluster whose instances share a listening socket. */
+  /** The listening socket that the instances of a cluster share. */
   readonly socket?: SocketRecord;
 };
 
@@ -111,7 +111,7 @@ export type RunSummary = Pick<
   Incident,
   "process" | "run" | "reason" | "pid" | "started" | "code" | "signal" | "success" | "by" | "leftOut"
 > & {
-  /** Of a run that overlapped others (`overrun`): its place, such as `web:2`. */
+  /** Place of a run that overlapped others (`overrun`), such as `web:2`. */
   readonly slot?: string;
   readonly ended?: string;
   /** Until its end or, while it is not over, until now. Absent: it could not be started. */
@@ -185,7 +185,7 @@ export type ProblemRecord = {
   readonly status: number;
   readonly detail: string;
   readonly code: string;
-  /** Of an invalid input: all its problems. */
+  /** All problems of an invalid input. */
   readonly problems?: readonly ErrorPlace[];
 };
 
@@ -322,7 +322,7 @@ export type Incident = {
   readonly decision: string;
   /** The last lines, oldest first, at most 50. */
   readonly lines: readonly LogEntry[];
-  /** Of the last minutes. */
+  /** CPU and memory of the last minutes. */
   readonly metrics: readonly MetricPoint[];
   /** Number of ends just before it that came too fast to be recorded one by one. */
   readonly leftOut?: number;

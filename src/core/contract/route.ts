@@ -1,5 +1,4 @@
 /** Type of a route, one row of the table in `routes.ts`. */
-
 import type { JsonSchema } from "../base/schema.ts";
 import type { BucketRate } from "../base/token-bucket.ts";
 import type { Control } from "./control.ts";
@@ -13,7 +12,7 @@ export type RouteInput = {
   readonly id: string;
   readonly query: Readonly<Record<string, unknown>>;
   readonly body: unknown;
-  /** Of a stream: the last event that its reader has received. */
+  /** The last event that the reader of a stream has received. */
   readonly lastEventId?: string;
   /** Aborted when the client has disconnected. */
   readonly signal: AbortSignal;

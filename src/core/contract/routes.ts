@@ -34,7 +34,7 @@ const VERBS: Readonly<Record<Action, string>> = {
   disable: "From now on, and when procman is started again, the process starts only by request; a running process keeps running",
 };
 
-/** It doesn't repeat the id, and is the same for an unknown one: it is for clients without a token. */
+/** Answer to clients without a token: it doesn't repeat the id, and is the same for an unknown one. */
 const DOWN = "Cannot answer ok: no process of this id is running, ready and healthy";
 
 const noParameters: Parameters = {};

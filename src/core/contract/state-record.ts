@@ -9,11 +9,11 @@ export type SystemRecord = {
   readonly hostname: string;
   /** As Node names it: `linux`, `darwin`. */
   readonly platform: string;
-  /** Of the kernel. */
+  /** Kernel release, as `uname -r` prints it. */
   readonly release: string;
   readonly arch: string;
   readonly cpus: number;
-  /** Of 1, 5 and 15 minutes. */
+  /** Load averages over 1, 5 and 15 minutes. */
   readonly loadAverage: readonly number[];
   readonly totalMemoryBytes: number;
   readonly freeMemoryBytes: number;
@@ -23,7 +23,7 @@ export type SystemRecord = {
 export type StateRecord = {
   readonly name: string;
   readonly version: string;
-  /** Of the keeper: the one to signal. */
+  /** Pid of the keeper, which is the one to signal. */
   readonly pid: number;
   readonly status: "running" | "terminating";
   /** Start of the service, and time of this record. */
@@ -37,9 +37,9 @@ export type StateRecord = {
   readonly api?: { readonly hostname: string; readonly port: number };
   /** How long the log and the metrics are stored; 0: not at all. */
   readonly internalLogHours: number;
-  /** Of the service. Bytes. */
+  /** Memory of the service. Bytes. */
   readonly memory: MemoryRecord;
-  /** Of the service, since its start. 100 is one core. */
+  /** CPU use of the service since its start. 100 is one core. */
   readonly cpuPercent: number;
   readonly system: SystemRecord;
   readonly runtime: { readonly name: string; readonly version: string };

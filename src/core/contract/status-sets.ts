@@ -33,12 +33,12 @@ export function isRunning({ status }: StatusPart): boolean {
   return status === "running";
 }
 
-/** It runs, is ready, and passes its health checks. */
+/** The process runs, is ready, and passes its health checks. */
 export function isUp({ status, ready, healthy }: ConditionPart): boolean {
   return status === "running" && ready !== false && healthy !== false;
 }
 
-/** It runs, but is not ready or not healthy. */
+/** The process runs, but is not ready or not healthy. */
 export function isImpaired(record: ConditionPart): boolean {
   return isRunning(record) && !isUp(record);
 }

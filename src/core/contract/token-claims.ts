@@ -22,11 +22,11 @@ export type Claims = {
   readonly expires?: number;
   /** The token is valid for this process only. */
   readonly process?: string;
-  /** It sees and acts on these only; without the scope `admin`. */
+  /** The token sees and acts on these only; without the scope `admin`. */
   readonly limits?: TokenLimits;
-  /** Of a token that another one has asked for: the consumer of that one, whose revocation ends it, too. */
+  /** Consumer of the token that has asked for this one, and whose revocation ends this one, too. */
   readonly by?: string;
-  /** Of a command: the Unix user behind it, by its own account. A program that can sign tokens may do everything. */
+  /** The Unix user behind a command, by its own account. A program that can sign tokens may do everything. */
   readonly user?: string;
 };
 

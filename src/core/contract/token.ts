@@ -6,7 +6,7 @@ import { type Claims, ISSUER, SCOPES, type TokenLimits, type TokenScope } from "
 /** Allowed difference between clocks. Seconds. */
 export const LEEWAY_SECONDS = 5;
 
-/** It is shown in log lines. */
+/** User names that are safe to show in log lines. */
 const USER = /^[\w.@$-]{1,64}$/;
 
 /** Rejects when the token is not one of this instance's, is not valid yet, or has expired. */

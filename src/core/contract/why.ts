@@ -113,7 +113,7 @@ function runText({ run, pid, started }: RunRecord): string {
   return `run ${run} (pid ${pid}) since ${timeText(started)}`;
 }
 
-/** If the oldest known end is counted and wasn't the first, earlier ones are no longer stored. */
+/** Counts causes. A count is a minimum once earlier incidents are no longer stored. */
 function causeCounts(recent: readonly Incident[], incidents: readonly Incident[]): string[] {
   const oldest = recent.length === incidents.length ? recent.at(-1) : undefined;
   const count = recent.reduce((sum, { leftOut = 0 }) => sum + 1 + leftOut, 0);

@@ -1,5 +1,4 @@
 /** Decides which files below a watched path are reported, by patterns and extensions. */
-
 import { statSync } from "node:fs";
 import { globTest, isPattern } from "../base/glob.ts";
 import { withoutEnd } from "../base/text-end.ts";

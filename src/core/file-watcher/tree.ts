@@ -44,7 +44,7 @@ export class WatchedTree {
     return { files, folders: this.#folders.size };
   }
 
-  /** Of all files together. */
+  /** One number for the state of all files together. */
   get fingerprint(): number {
     let sum = 0;
     for (const folder of this.#folders.values()) sum = (sum + folder.fingerprint) >>> 0;
@@ -274,7 +274,7 @@ class Folder {
     return this.#links ?? NO_NAMES;
   }
 
-  /** Of all its files together. */
+  /** One number for the state of all its files together. */
   get fingerprint(): number {
     return this.#fingerprint;
   }

@@ -68,7 +68,7 @@ export class Watcher {
     );
   }
 
-  /** Of all watched files, by their last known stamps. */
+  /** One number for the state of all watched files, by their last known stamps. */
   get fingerprint(): number {
     return this.#roots.reduce((sum, root) => (sum + root.fingerprint) >>> 0, 0);
   }

@@ -15,7 +15,7 @@ export class Connections {
   readonly #all = new Set<OpenSocket>();
   /** Without a valid token so far, with their addresses; the idlest first. */
   readonly #strangers = new Map<OpenSocket, string>();
-  /** Those that have had a request. */
+  /** Use of each connection that has had a request. */
   readonly #uses = new Map<OpenSocket, Use>();
   #onEmpty: () => void = () => undefined;
 
@@ -32,13 +32,13 @@ export class Connections {
     idlest?.destroy();
   }
 
-  /** Of a user who may do everything anyway. */
+  /** Adds a connection of a user who may do everything anyway. */
   addTrusted(socket: OpenSocket): void {
     this.#all.add(socket);
     socket.once("close", () => this.forget(socket));
   }
 
-  /** It is closed, or another one stands for it. */
+  /** Removes a connection that is closed, or that another one stands for. */
   forget(socket: OpenSocket): void {
     this.#all.delete(socket);
     this.#strangers.delete(socket);
@@ -85,7 +85,7 @@ export class Connections {
     });
   }
 
-  /** Of the address that has most: so one address can't close the connections of another. */
+  /** The idlest connection of the address that has most, so that no address can close the connections of another. */
   #idlest(): OpenSocket | undefined {
     const counts = new Map<string, number>();
     for (const address of this.#strangers.values()) counts.set(address, (counts.get(address) ?? 0) + 1);

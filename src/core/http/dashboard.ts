@@ -11,7 +11,7 @@ import { CODE_SECONDS, SignInCodes } from "./sign-in-codes.ts";
 const CONSUMER = "dashboard";
 
 export type DashboardPorts = {
-  /** Of procman, which is the audience of tokens. */
+  /** Name of procman, which is the audience of tokens. */
   readonly audience: string;
   readonly sign: (claims: Claims) => string;
   /** Logs what was done. */

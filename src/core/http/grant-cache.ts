@@ -27,7 +27,7 @@ export class GrantCache {
     return grant !== undefined && this.#isValid(grant) ? grant : undefined;
   }
 
-  /** Two old ones go or move to the end for each that comes: so tokens of a minute, as commands have them, don't stay. */
+  /** Adds a grant and checks the two oldest: expired ones are removed, valid ones move to the end. So grants of a minute don't stay. */
   add(token: string, grant: TokenGrant): void {
     let looked = 0;
     for (const [oldest, known] of this.#grants) {

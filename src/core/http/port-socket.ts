@@ -83,7 +83,7 @@ export class PortSocket extends Duplex {
     if (rest.length === 0 || this.push(rest)) this.#socket.resume();
   }
 
-  /** It is its turn: reads up to the end of one request, or of its headers. */
+  /** Takes its turn: reads up to the end of one request, or of its headers. */
   readOne(): void {
     // The rest of a request is read, but no further request.
     if (this.#isTrusted || this.destroyed || (this.#answering > 0 && this.#last?.complete !== false)) return;

@@ -184,7 +184,7 @@ export class Api {
     this.#lastBeat = now;
   }
 
-  /** It may not have read what a client has sent in time. */
+  /** Whether the server may have been too late to read what a client has sent in time. */
   get #wasStalled(): boolean {
     this.#beat();
     return performance.now() - this.#stalledAt < this.#headersMs;

@@ -1,5 +1,4 @@
 /** Limits the rate of incidents, so that a storm of restarts fills neither disk nor time. */
-
 import { TokenBucket } from "../base/token-bucket.ts";
 
 /** For one process and for all together. */

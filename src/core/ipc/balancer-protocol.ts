@@ -2,7 +2,6 @@
  * Messages between service and balancer: JSON lines over a socket in the state folder, so that a new service can talk to a running
  * balancer. Fields may only be added: a balancer outlives an upgrade.
  */
-
 import { boolean, enumeration, integer, list, map, number, openObject, optional, type Schema, string } from "../base/schema.ts";
 import { matches, violations } from "../base/schema-check.ts";
 
@@ -92,7 +91,7 @@ export type ToBalancer =
 
 export type BackendReport = {
   readonly id: string;
-  /** It accepts connections, as far as is known. */
+  /** Whether the backend accepts connections, as far as is known. */
   readonly accepting: boolean;
   /** Connections now. */
   readonly connections: number;

@@ -43,9 +43,9 @@ export type SpawnRequest = RunKey & {
   readonly memoryMax?: number;
   /** CPU limit, likewise. 100 is one core. */
   readonly cpuQuota?: number;
-  /** It is a Node process with a channel, which gets the message "drain". */
+  /** Set for a Node process with a channel, which gets the message "drain". */
   readonly channel?: true;
-  /** It gets this message instead. */
+  /** Message sent in place of `drain`. */
   readonly farewell?: "shutdown";
 };
 
@@ -66,7 +66,7 @@ export type ToKeeper =
       /** Before anything is printed. Absent: the configuration can't be read now, or a service of 1.0.0. */
       readonly style?: StyleMessage;
     }
-  /** It supervises; `problem`: why it has no API. */
+  /** The service supervises; `problem`: why it has no API. */
   | { readonly t: "ready"; readonly problem?: string }
   /** Answers `aside`: it does nothing more, unless it gets a snapshot again. */
   | { readonly t: "aside" }
@@ -117,7 +117,7 @@ export type ExitedReport = RunKey & {
   readonly signal: string | null;
   /** When it began; monotonic milliseconds. Absent: not known, or a keeper of 1.0.0. */
   readonly since?: number;
-  /** It ended while adopted, so code and signal are not known. */
+  /** Whether the run ended while adopted, so that code and signal are not known. */
   readonly unknown: boolean;
   /** Some process of its process group is still alive. */
   readonly survivors: boolean;
@@ -153,7 +153,7 @@ export type FromKeeper =
       readonly notes: Readonly<Record<string, string>>;
       /** The session: the same for a keeper and those that replaced it by failover; another when a user has started procman. */
       readonly lineage: string;
-      /** It takes the listening socket of the API (`listening`) and gives it to each later service. A service of 1.0.0 asks. */
+      /** The keeper takes the listening socket of the API (`listening`) and gives it to each later service. A service of 1.0.0 asks. */
       readonly keepsApi: true;
       /** For the markers of runs. */
       readonly markerKey: string;

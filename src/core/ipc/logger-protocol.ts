@@ -83,7 +83,7 @@ export type LoggerMessage = {
   readonly isQuiet?: true;
   /** `stored` with this number follows. */
   readonly receipt?: number;
-  /** It was sent to a logger that has ended: it is written unless the log store has it. */
+  /** The entry was sent to a logger that has ended: it is written unless the log store has it. */
   readonly isAgain?: true;
 };
 
@@ -132,7 +132,7 @@ export type ToLogger =
       readonly capture: CaptureSpec;
       /** Absent: no logger has read this run before. "killed": its reader was killed, and the log says so. Else what its reader handed over. */
       readonly former?: "killed" | BegunRun;
-      /** It has just begun: it is read after a `release`, if the service sends these (`style`), or a second later. */
+      /** The run has just begun: it is read after a `release`, if the service sends these (`style`), or a second later. */
       readonly isNew?: true;
     }
   /** The entries about the starts of these runs have been sent. */

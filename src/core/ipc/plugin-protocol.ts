@@ -89,7 +89,7 @@ export type AskedError = { readonly code?: string; readonly message: string };
 export type FromPlugin =
   /** Its setup is done. */
   | { readonly t: "up"; readonly name: string; readonly version: string }
-  /** It can't be started. `faults`: the problems of its options. */
+  /** The plugin can't be started. `faults`: the problems of its options. */
   | { readonly t: "refused"; readonly message: string; readonly faults?: readonly ErrorPlace[] }
   | { readonly t: "log"; readonly severity: Severity; readonly text: string }
   /** The event types that it wants from now on. */

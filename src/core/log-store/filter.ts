@@ -13,7 +13,7 @@ export type LogView = {
 };
 
 export type ViewedQuery = LogQuery & {
-  /** Also entries of these processes and clusters. */
+  /** Selects entries of these processes and clusters, too. */
   readonly isNamed?: (id: string) => boolean;
   /** Absent: all is seen. */
   readonly view?: LogView;
@@ -24,7 +24,7 @@ export type LogFilter = Pick<ViewedQuery, "processes" | "severity" | "categories
   readonly run?: number;
 };
 
-/** Of a `Date`, milliseconds since 1970. */
+/** The latest time of a `Date`. Milliseconds since 1970. */
 const MAX_TIME = 8.64e15;
 
 export class LogMatcher {

@@ -5,7 +5,7 @@ import { statIfSeen } from "../os/files.ts";
 import { idOf, recordAt } from "./record.ts";
 import { namesIn } from "./segment-files.ts";
 
-/** Those that the store has got since a time, to tell which entries of a killed writer it lacks. */
+/** Own entries that the store has got since a time, to tell which entries of a killed writer it lacks. */
 export class StoredEntries {
   readonly #counts = new Map<string, number>();
 

@@ -1,5 +1,4 @@
 /** The segments that a reader has open. */
-
 import { segmentsIn } from "./segment-files.ts";
 import { SegmentReader } from "./segment-reader.ts";
 

@@ -91,7 +91,7 @@ export class TextMatcher {
     });
   }
 
-  /** As `find`, in both halves by turns: a step waits for two looks into memory, and the other half uses that time. */
+  /** Like `find`, searching both halves by turns to hide the latency of memory. */
   #isInHalves(bytes: Buffer): boolean {
     const [last, shift, back, end] = [this.#last, this.#shift, this.length - 1, bytes.length];
     const half = end >> 1;

@@ -14,7 +14,7 @@ const CHECK_MS = 100;
 const ROTATE_AGAIN_MS = 1000;
 const FOLDER_MODE = 0o750;
 const FILE_MODE = 0o640;
-/** Of a file in the state folder. */
+/** Mode of a file in the state folder. */
 export const OWN_MODE = 0o600;
 /** No file has this identity. */
 const NOWHERE = "";
@@ -39,7 +39,7 @@ function isForeign(path: string): boolean {
   return path.startsWith("/dev/") || path.startsWith("/proc/");
 }
 
-/** Empties a log file, whoever writes to it at its end. False if there is none, or it is not one of procman's. */
+/** Truncates a log file, also while others append to it. Returns false if it is missing, or none of procman's. */
 export function emptyFile(path: string): boolean {
   if (isForeign(path)) return false;
   try {

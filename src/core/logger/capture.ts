@@ -1,5 +1,4 @@
 /** Captures the output of a run: its two streams, and the destinations in its configuration. */
-
 import { errnoOf, reasonOf } from "../base/errors.ts";
 import type { BegunRun, CaptureSpec, FromLogger, ToLogger } from "../ipc/logger-protocol.ts";
 import { RecordHeader } from "../log-store/record.ts";
@@ -51,7 +50,7 @@ function sourceOf({ id, store }: CaptureSpec, which: StreamName): OutputSource {
   return { ...what, ...store, process: id };
 }
 
-/** Like `LogFile.markRestart` for files. As output, it is stored before the configuration is known. */
+/** Marks in the store where output may be missing. Like output, the mark is stored before the configuration is known. */
 function markRestartInStore({ id, store }: CaptureSpec, to: LogStore): void {
   const header = { ...store, process: id, category: "service", severity: "warn" } as const;
   const text = "the logger was restarted here; up to 64 KiB of output may be missing\n";

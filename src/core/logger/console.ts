@@ -1,5 +1,4 @@
 /** The console output: lines of procman and its processes, on the terminal or, without a terminal, in a file. */
-
 import { dirname } from "node:path";
 import { isatty } from "node:tty";
 import { printable, printableBytes, printableJson } from "../base/printable.ts";
@@ -160,7 +159,7 @@ export class ConsoleWriter {
     return shown === text ? lines : Buffer.from(shown, "latin1");
   }
 
-  /** Of an entry about `at`. */
+  /** Time that is shown for an entry about `at`. */
   #time(at: number): number {
     this.#last = entryTime(at, this.#last, Date.now());
     return this.#last;

@@ -1,5 +1,4 @@
 /** A log file, shared by all streams that write to it. While it can't be written, its lines and streams wait. */
-
 import { errnoOf, reasonOf } from "../base/errors.ts";
 import type { Rotation } from "../ipc/logger-protocol.ts";
 import { monotonicMs } from "../os/clock.ts";

@@ -41,7 +41,7 @@ export class Logger {
   readonly #held: HeldFifos;
   readonly #captures = new Map<string, Capture>();
   readonly #unread = new UnreadRuns();
-  /** Of former loggers, while a batch is received that has entries again. */
+  /** Entries that former loggers have stored, while a batch is received that has entries again. */
   #stored: StoredEntries | undefined;
   /** No more reading, and messages are ignored. */
   #isEnded = false;

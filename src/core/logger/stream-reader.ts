@@ -1,5 +1,4 @@
 /** Reads one output stream of a run from its FIFO, and writes whole lines to their destinations. */
-
 import { stamp } from "../base/time-stamp.ts";
 import type { RecordHeader } from "../log-store/record.ts";
 import type { LogStore } from "../log-store/store.ts";

@@ -1,5 +1,4 @@
 /** Samples the process table: CPU and memory of each process with all its descendants. */
-
 import type { RunMarkers } from "../base/run-marker.ts";
 import { monotonicMs } from "../os/clock.ts";
 import { ownersOf, ProcessMarkers, type UidOfSlot } from "../os/process-tree.ts";

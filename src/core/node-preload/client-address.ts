@@ -7,7 +7,7 @@ import { Server, Socket } from "node:net";
 
 const SIGNATURE = Buffer.from("0d0a0d0a000d0a515549540a", "hex");
 const HEAD_BYTES = 16;
-/** Of a header with IPv6 addresses and a token. */
+/** Length of a header with IPv6 addresses and a token. */
 const MOST_BYTES = HEAD_BYTES + 36 + 11;
 /** The command of a header that names no client: the balancer asks whether headers are read here. */
 const QUESTION = 0x20;
@@ -42,7 +42,7 @@ export class ClientAddresses {
     } as Server["emit"];
   }
 
-  /** Of this server, which is about to listen for the balancer. */
+  /** Reads the headers of this server's connections; call it before the server listens for the balancer. */
   read(server: Server): void {
     if (!this.#isRaw || Object.getPrototypeOf(server) !== Server.prototype) this.#servers.add(server);
   }

@@ -21,7 +21,7 @@ class HttpDrain {
   readonly #sessions = new Set<ServerHttp2Session>();
   #timer: NodeJS.Timeout | undefined;
   #isDraining = false;
-  /** It was closed before the program has asked for it: the event "close" waits for that. `over`: and would have come. */
+  /** Set when the server was closed before the program asked for it: the event "close" waits for that. `over`: the event would have come. */
   #early: "open" | "over" | undefined;
   #changed = (): void => undefined;
 
@@ -30,7 +30,7 @@ class HttpDrain {
     this.#idleMs = idleMs;
   }
 
-  /** It listens again. */
+  /** Forgets a drain: the server listens again. */
   reset(): void {
     clearInterval(this.#timer);
     this.#isDraining = false;
@@ -168,7 +168,7 @@ export function watchServer(server: Server, idleMs: number): void {
   };
 }
 
-/** Of HTTP/1.1 with and without TLS, of HTTP/2 with and without it: what makes them one is a method of its own. */
+/** Prototype of a server of HTTP/1.1 or HTTP/2, with or without TLS: each has a method that no other server has. */
 function httpPrototype(server: Server): Server | undefined {
   for (let each = Object.getPrototypeOf(server); each !== null && each !== Server.prototype; each = Object.getPrototypeOf(each))
     if (Object.hasOwn(each, "closeIdleConnections") || Object.hasOwn(each, "updateSettings")) return each;

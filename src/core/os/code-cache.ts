@@ -26,7 +26,7 @@ import { VERSION } from "../base/version.ts";
 /** When the compiled code is written: after this many milliseconds, or at the end of the process. */
 type WriteTime = number | "exit";
 
-/** Of the code, at the beginning of its file: V8 runs damaged code as it is, and crashes. */
+/** Checksum of the code, at the beginning of its file: V8 runs damaged code as it is, and crashes. */
 const CHECKSUM = { algorithm: "sha256", bytes: 32 } as const;
 
 const NEW = ".new";

@@ -34,7 +34,7 @@ export function namesIfSeen(folder: string): readonly string[] {
   }
 }
 
-/** Removes a file that does no harm where it must stay: in a folder that is read-only, or without rights. */
+/** Removes a file; leaves it where the folder is read-only, or rights are missing. */
 export function removeIfAllowed(path: string): void {
   try {
     rmSync(path, { force: true });

@@ -8,7 +8,7 @@ export type InheritedSocket = { readonly fd: number; readonly close: () => void 
 /** Keyed by the address on which they listen. */
 export type InheritedSockets = ReadonlyMap<string, InheritedSocket>;
 
-/** Of a process that may listen on one of them itself. */
+/** Sockets of a process that may listen on one of them itself. */
 export type HeldSockets = Map<string, InheritedSocket>;
 
 /** Message of the keeper to the processes that hold its sockets; `keep` is sent together with a socket. */

@@ -51,7 +51,7 @@ export function endedInOrder(stateDir: string): boolean {
   return !hasLock(stateDir) || existsSync(endingFile(stateDir));
 }
 
-/** It exists while the keeper removes its records at an orderly end. */
+/** File that exists while the keeper removes its records at an orderly end. */
 export function endingFile(stateDir: string): string {
   return join(stateDir, "ending");
 }
@@ -66,7 +66,7 @@ export function failoverVariable(revival: FailoverOrder): NodeJS.ProcessEnv {
 /** undefined: this keeper is supervised by whatever started it, so there is no failover. */
 export function takeFailoverOrder(): FailoverOrder | undefined {
   takeCertificates();
-  // As `keeper/installation` has it for procman's own processes alone.
+  // `keeper/programs.ts` sets it for procman's own processes alone.
   delete process.env.MALLOC_ARENA_MAX;
   const text = process.env[FAILOVER_VARIABLE];
   delete process.env[FAILOVER_VARIABLE];

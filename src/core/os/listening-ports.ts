@@ -7,7 +7,7 @@ export type ListeningPort = {
   /** As the kernel writes it. */
   readonly address: string;
   readonly inode: string;
-  /** Of the process that opened it. */
+  /** User of the process that opened it. */
   readonly uid: number;
   /** Order in which the sockets of a port get connections to 127.0.0.1, then to ::1, the lowest first; undefined: those don't reach it. */
   readonly rank: number | undefined;

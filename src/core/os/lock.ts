@@ -16,7 +16,7 @@ type LockClaim = {
   readonly bootId: string;
   /** The configuration file of the holder. */
   readonly file?: string;
-  /** Of the keeper that a user started, and of all its replacements; 1.0.0 doesn't name it. */
+  /** Session of the keeper that a user started, and of all its replacements; 1.0.0 doesn't name it. */
   readonly lineage?: string;
   /** Where the lock was made; 1.0.0 doesn't tell. */
   readonly folder?: FolderRecord;
@@ -25,7 +25,7 @@ type LockClaim = {
 /** The folder that a record was made in: its path then, and which one it was. */
 export type FolderRecord = { readonly path: string; readonly identity: string };
 
-/** Of a lock of another user. */
+/** Longest lock of another user that is read. */
 const MAX_BYTES = 64 * 1024;
 
 /** `number`: 1, or one more than that of the dead holder that it replaced. */

@@ -36,7 +36,7 @@ export function isPartName(comm: string): boolean {
   return comm.startsWith("procman: ") || comm.startsWith("procman[");
 }
 
-/** What a title says of a part of procman; undefined: it is none. Before its state folder is known, a title has no name. */
+/** The component and the name of the instance in a process title; undefined if it isn't procman's. Before its state folder is known, a title has no name. */
 export function partOf(title: string): { readonly part: string; readonly name?: string } | undefined {
   const [, name, part] = /^procman(?:\[([^\]]*)\])?: (\w+)/.exec(title) ?? [];
   return part === undefined ? undefined : { part, ...(name !== undefined && { name }) };

@@ -59,7 +59,7 @@ export class PortOwnership {
   }
 }
 
-/** Those that get connections to 127.0.0.1, or else those that get connections to ::1. */
+/** Sockets that get connections to 127.0.0.1, or else those that get connections to ::1. */
 function nearListeners(port: number): readonly ListeningPort[] {
   const seen = rankedFirst(allListeners({ maxAgeMs: SHARED_SCAN_MS }), port);
   // What has answered may have begun to listen after a shared scan.

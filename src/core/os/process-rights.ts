@@ -37,7 +37,7 @@ export function currentRights(): ProcessRights {
   };
 }
 
-/** Of the text of /proc/PID/limits: name, soft limit, hard limit, unit. */
+/** Hard limits in the text of /proc/PID/limits: name, soft limit, hard limit, unit. */
 export function hardLimitsIn(text: string): Readonly<Record<string, number>> {
   const rows = text.matchAll(/^(Max \S+(?: \S+)*) {2,}\S+ +(\S+)/gm);
   return Object.fromEntries([...rows].map(([, name, hard]) => [name, numberOf(hard)]));
@@ -58,7 +58,7 @@ function numberOf(limit: string | undefined): number {
   return limit === "unlimited" ? Infinity : Number(limit);
 }
 
-/** Of the text of /proc/PID/status; without it, only root may do it. */
+/** Whether the text of /proc/PID/status grants the capability; without a text, only root has it. */
 export function isCapable(status: string, capability: Capability, uid: number | undefined): boolean {
   const effective = /^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1];
   if (effective === undefined) return uid === 0;

@@ -21,7 +21,7 @@ export function processStat(pid: number): ProcessStat | undefined {
   return isLinux ? unlessShort(() => fromProc(pid)) : fromPs(["-p", String(pid)])[0];
 }
 
-/** Of start times (proc(5), sysconf(3): 100 on each architecture of Linux). */
+/** Unit of start times (proc(5), sysconf(3): 100 on each architecture of Linux). */
 const TICKS_PER_SECOND = 100;
 
 /** Seconds since the start of a process, to a hundredth (macOS: a second). Negative where the kernel shows the uptime of a container. */
@@ -96,7 +96,7 @@ export function processEnvironment(pid: number): string | undefined {
   }
 }
 
-/** Of a process whose first thread has ended, the other threads show it. */
+/** Environment of a process; if its first thread has ended, the other threads show it. */
 function environmentFromProc(pid: number): string | undefined {
   try {
     const environment = read(`/proc/${pid}/environ`);

@@ -47,7 +47,7 @@ export function neighbourOf(stateDir: string): string | undefined {
   return neighbours.flatMap(({ file }) => file ?? []).find(isBeside);
 }
 
-/** Of keeper and logger: files that they have open in the state folder. */
+/** Files that keeper and logger have open in the state folder. */
 const OPEN = /^(.*)\/run\/(?:journal|fifos\/\d+\.(?:out|err))(?: \(deleted\))?$/;
 
 /** Room for the files of hundreds of processes. */

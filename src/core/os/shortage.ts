@@ -21,7 +21,7 @@ export function unlessShort<T>(look: () => T): T | undefined {
 /** A descriptor kept for looks at the process table when all others are in use. */
 let spare: number | undefined;
 
-/** To be called at the start of a process that must be able to look at the process table whatever happens. */
+/** Reserves a descriptor, so that the process table can be read when all others are in use. Call it at the start of a process. */
 export function reserveDescriptor(): void {
   spare ??= unlessShort(() => openSync("/dev/null", "r"));
 }

@@ -1,5 +1,4 @@
 /** The queue of events for a plugin. When it is full the oldest are dropped, and a `gap` event says how many. */
-
 import type { EventRecord } from "../contract/event-record.ts";
 import type { PluginEvent } from "../ipc/plugin-protocol.ts";
 

@@ -47,7 +47,7 @@ export class PluginSupervisor {
   readonly #queue = new EventQueue();
   #facts: PluginFacts = { status: "starting", restarts: 0 };
   #thread: PluginThread | undefined;
-  /** Of the present or last thread; different from those of all others, also of other services. */
+  /** Key of the present or last thread; different from those of all others, also of other services. */
   #key: PluginThreadKey | undefined;
   #timer: NodeJS.Timeout | undefined;
   #attempts: number;

@@ -156,7 +156,7 @@ export class PluginThread {
     void within(CHILDREN_MS, this.#ports.endChildren()).then(() => this.#worker.terminate());
   }
 
-  /** Of a thread that hangs or takes memory, which awaits nothing. */
+  /** Ends a thread that hangs or takes too much memory, without waiting for anything. */
   #endNow(message: string): void {
     this.#fail(message);
     void this.#worker.terminate();

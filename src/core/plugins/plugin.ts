@@ -1,5 +1,4 @@
 /** The public types of `procman/plugin`. */
-
 import type { JsonSchema } from "../base/schema.ts";
 import type { Control } from "../contract/control.ts";
 import type { PluginEvent } from "../ipc/plugin-protocol.ts";

@@ -1,5 +1,4 @@
 /** The service's channel to the keeper: all messages of a turn are sent as one array. */
-
 import { type FromKeeper, isStop, type ToKeeper } from "../ipc/keeper-protocol.ts";
 import { failpoint } from "../os/failpoint.ts";
 import { processOf } from "./spec-registry.ts";

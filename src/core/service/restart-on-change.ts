@@ -100,7 +100,7 @@ function hasChangedSinceStart({ file, at }: ChangedFiles, { states: [state], end
   return changedAt(file) > Date.now() - (monotonicMs() - since);
 }
 
-/** Of a file that was removed, its folder shows it. A folder that is named itself stands for anything in it. */
+/** When a file was changed last; the folder of a removed file tells it. A folder that is named itself stands for anything in it. */
 function changedAt(file: string): number {
   let [path, stats] = [file, statsOf(file)];
   if (stats?.isDirectory() === true) return Number.POSITIVE_INFINITY;

@@ -129,7 +129,7 @@ class ServiceControl implements Control {
   async signal(id: string, signalling: Signalling): Promise<ProcessRecord> {
     const { records, sendSignal } = this.#ports;
     const ports = { send: sendSignal, reason: (process: Process) => records.of(process).reason };
-    // Checked first: an audit line repeats nothing that could be any text.
+    // Checked before the audit line is written, which therefore repeats no arbitrary text.
     const signal = signalling.signal === "reload" ? "reload" : signalOf(signalling.signal, "body.signal");
     const what = signal === "reload" ? signal : `signal ${signal}`;
     this.#runAudited(what, id, () => signalRuns(this.#find(id), id, { ...signalling, signal }, ports));
@@ -265,7 +265,7 @@ class ServiceControl implements Control {
     }
   }
 
-  /** Those that the caller may see and act on. */
+  /** Processes that the caller may see and act on. */
   get #processes(): readonly Process[] {
     const { processes } = this.#ports.supervisor;
     return this.#view === undefined ? processes : processes.filter(({ id }) => this.#view?.allows(id));
@@ -339,7 +339,7 @@ export type LogAccess = {
 export type ControlPorts = {
   readonly supervisor: Supervisor;
   readonly spec: (id: string) => ProcessSpec;
-  /** Of all processes; the same array until one changes. */
+  /** Specifications of all processes; the same array until one changes. */
   readonly specs: () => readonly ProcessSpec[];
   readonly configFile: () => string;
   readonly records: RecordCache;

@@ -186,7 +186,7 @@ export class ProcmanService {
     await Promise.all(retired);
   }
 
-  /** Of a process or one of its slots. */
+  /** Specification of a process or of one of its slots. */
   spec(slot: string): ProcessSpec {
     return this.#activeConfig.spec(slot);
   }

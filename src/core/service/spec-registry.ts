@@ -34,7 +34,7 @@ export class SpecRegistry {
     return this.find(id) !== undefined;
   }
 
-  /** Of a process or one of its slots; undefined: it is gone. */
+  /** Specification of a process or of one of its slots; undefined: it is gone. */
   find(slot: string): ProcessSpec | undefined {
     const id = processOf(slot);
     return this.#present.get(id) ?? this.#removing.get(id);
@@ -44,7 +44,7 @@ export class SpecRegistry {
     return this.#present.get(id);
   }
 
-  /** Of a process or one of its slots. */
+  /** Specification of a process or of one of its slots. */
   of(slot: string): ProcessSpec {
     const spec = this.find(slot);
     if (spec === undefined) throw new Error(`no specification for slot ${slot}`);

@@ -49,7 +49,7 @@ export class StoredLog implements LogAccess {
     return this.#flushes.flush(request);
   }
 
-  /** Also of processes that are no longer in the configuration. */
+  /** Reads the stored log, including that of processes that are no longer in the configuration. */
   logs(query: ViewedQuery): Promise<LogPage> {
     return readLogs(this.#options.stateDir, query);
   }

@@ -1,5 +1,4 @@
 /** What a limited token sees: the processes of its limits, and procman's texts without the names of others. */
-
 import { ProcmanError } from "../base/errors.ts";
 import { withoutEnd } from "../base/text-end.ts";
 import type { ProcessSpec } from "../config/spec.ts";

@@ -32,7 +32,7 @@ export type ProcessDefinition = {
   readonly cron?: string;
   /** Cron pattern of the times at which its runs are terminated. */
   readonly terminate?: string;
-  /** Of both patterns; absent: that of the host. */
+  /** Time zone of both patterns; absent: that of the host. */
   readonly timeZone?: string;
   /** Each scheduled start comes this much later. */
   readonly startDelayMs?: number;

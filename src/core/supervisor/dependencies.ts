@@ -125,7 +125,7 @@ export class Dependencies {
     return (this.#definitions.get(id)?.dependsOn ?? []).some(isDue);
   }
 
-  /** It is about to start, as far as its own dependencies let it, or to be restarted with them. */
+  /** Whether a start or restart is pending, perhaps behind its own dependencies. */
   #isComing(id: string, visited: Set<string>): boolean {
     const states = this.#find(id)?.states ?? [];
     if (states.some(isComing) || this.willFollow(id, visited)) return true;
@@ -214,7 +214,7 @@ function hasFailedForGood(process: Process | undefined): boolean {
   return process !== undefined && !process.isBlocked && isAtRest(process) && process.states.some(hasFailed);
 }
 
-/** It doesn't run, and neither policy nor schedule starts it. */
+/** Whether the process doesn't run, and neither policy nor schedule starts it. */
 function isAtRest(process: Process | undefined): boolean {
   if (process === undefined) return false;
   return process.isIdle && process.next("start") === undefined;

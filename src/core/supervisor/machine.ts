@@ -19,7 +19,7 @@ import type {
   Sweeping,
 } from "./states.ts";
 
-/** Nothing was spawned yet when its hook beforeStart was ended. */
+/** Stopped during beforeStart: the process itself was never spawned. */
 const UNSPAWNED: ExitInfo = { kind: "unstartable", message: "its hook beforeStart was ended", permanent: false };
 
 export function step(state: SlotState, input: MachineInput, policy: Policy): MachineStep {
@@ -178,7 +178,7 @@ function onEndedAndRestarted(state: SlotState, input: MachineInput & { readonly 
   const adoptNext = { type: "adopt-restarted", run: state.run + 1 } as const;
   const end = { ending: input.ending, cause: intent.cause, started };
   const { state: next } = decide(state, end, { input: { ...input, nextRun: adoptNext.run }, policy });
-  // A hook that was configured just before is run at the next start.
+  // A hook beforeStart that was added meanwhile applies from the next start.
   if (intent.next === "policy" && next.status === "starting") return { state: { ...base(next), status: "starting" }, effects: [adoptNext] };
   const held = state.status === "stopping" && state.phase === "waiting-dependents";
   const { cause } = intent;
@@ -210,7 +210,7 @@ function onHookEnded(state: SlotState, input: MachineInput, policy: Policy): Mac
   if (state.status === "starting" && state.hookSince !== undefined) return spawn(base(state));
   if (state.status !== "stopping") return stay(state);
   if (state.phase === "after-stop") return conclude({ ...state, ended: state.since }, input, policy);
-  // It was over when it should be ended.
+  // The hook ended before the stop could end it: nothing was spawned.
   return state.phase === "spawning" && state.hookSince !== undefined
     ? conclude({ ...state, started: input.at, ending: UNSPAWNED }, input, policy)
     : stay(state);

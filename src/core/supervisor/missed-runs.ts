@@ -1,5 +1,4 @@
 /** Scheduled times that procman missed while it was not running. They are reported; a start is made up for once if that is requested. */
-
 import { type ProcessDefinition, schedulesOf } from "./definition.ts";
 import { missedTimes } from "./schedule.ts";
 import type { MissedSchedule, PlannedTime } from "./snapshot.ts";

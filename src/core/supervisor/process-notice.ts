@@ -10,7 +10,7 @@ export type ProcessEvent =
   /** procman was not running at these times. */
   | ({ readonly type: "missed"; readonly kind: ScheduledAction } & MissedSchedule)
   | { readonly type: "changed"; readonly fields: readonly string[]; readonly effect: ChangeEffect }
-  /** It is restarted because its dependency `id` was. */
+  /** The process is restarted because its dependency `id` was. */
   | { readonly type: "follows"; readonly id: string }
   /** Names of changed watched files; only the first of very many. */
   | { readonly type: "watch"; readonly files: readonly string[]; readonly count: number; readonly effect: FileEffect }

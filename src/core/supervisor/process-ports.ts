@@ -1,5 +1,4 @@
 /** What a process needs from the outside world and from the other processes. */
-
 import type { ProcessDefinition } from "./definition.ts";
 import type { Clock, Spawner } from "./ports.ts";
 import type { ProcessEvent } from "./process-notice.ts";

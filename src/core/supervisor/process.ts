@@ -196,7 +196,7 @@ export class Process {
     this.#setDisabled(true);
   }
 
-  /** It starts by itself again, from the next occasion on. */
+  /** Undoes `disable()`: schedules, watches and dependencies may start it again. */
   enable(): void {
     this.#setDisabled(false);
   }
@@ -380,7 +380,7 @@ function slotNumber({ id }: Slot): number {
   return Number(id.split(":")[1] ?? 1);
 }
 
-/** It is in a back-off that began because it was not healthy or not ready. */
+/** Whether the slot is in a back-off that began because it was not healthy or not ready. */
 function isOutForHealth(state: SlotState): boolean {
   return isInBackoff(state) && (state.fault === "unhealthy" || state.fault === "unready");
 }

@@ -1,4 +1,4 @@
-/** Of a cluster, one instance at a time is restarted for its health, and none while no other one is healthy. */
+/** Instances of a cluster are restarted for their health one at a time, and none while no other one is healthy. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FakeClock, FakeSpawner, POLICY } from "../../../test/support/fakes.ts";

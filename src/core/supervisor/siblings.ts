@@ -44,7 +44,7 @@ function hasHealthyRun({ states }: Process): boolean {
   return states.some(isHealthy);
 }
 
-/** It is being restarted for its health, or its new run has not passed a check yet. */
+/** Whether the instance is being restarted for its health, or its new run has not passed a check yet. */
 function isUnproven(state: SlotState): boolean {
   if (isStarting(state) || isUnready(state) || isStoppedFor(state, "unhealthy")) return true;
   return isRunning(state) && state.healthy === undefined;

@@ -1,5 +1,4 @@
 /** Drives one state machine: the only place where its state changes and its effects are carried out. */
-
 import { step } from "./machine.ts";
 import type { Clock, RunReports, Spawner } from "./ports.ts";
 import { type Policy, restartsAtOnceFrom } from "./restart-policy.ts";

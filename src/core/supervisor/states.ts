@@ -16,7 +16,7 @@ export type ExitInfo = { /** Monotonic milliseconds. */ readonly at?: number } &
       /** The exit code of a shell in this case. */
       readonly exitCode?: number;
     }
-  /** It exited while no keeper was its parent. `unseen`: the keeper was killed while it started the run, which may never have begun. */
+  /** The run exited while no keeper was its parent. `unseen`: the keeper was killed while it started the run, which may never have begun. */
   | ({ readonly kind: "unknown"; readonly unseen?: true } & EndDetails)
 );
 
@@ -104,7 +104,7 @@ export type MachineCommand =
   | { readonly type: "start" }
   | { readonly type: "stop"; readonly next: NextStep; readonly cause: StopCause; readonly held?: boolean }
   | { readonly type: "cancel-restart" }
-  /** What a block has prevented happens now. */
+  /** The block was lifted: do what it prevented. */
   | { readonly type: "unblocked" };
 
 export type Report =

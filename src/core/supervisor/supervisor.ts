@@ -23,7 +23,7 @@ export class Supervisor {
   #processes = new Map<string, Process>();
   /** Processes that were removed from the configuration and have not exited yet. */
   readonly #leaving = new Set<string>();
-  /** Of each `stopAll`, the processes that are not idle yet. */
+  /** For each `stopAll` under way, its processes that are not idle yet. */
   readonly #stops = new Map<Set<string>, () => void>();
   readonly #watchers = new Set<() => void>();
 

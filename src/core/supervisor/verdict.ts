@@ -58,27 +58,27 @@ export function hasCurrentRun(state: State): state is StateOf<"starting" | "runn
   return isStarting(state) || isRunning(state) || isStopping(state);
 }
 
-/** It runs or is about to, and nothing stops it. */
+/** The process runs or is about to, and nothing stops it. */
 export function isStartingOrRunning(state: State): state is StateOf<"starting" | "running"> {
   return isStarting(state) || isRunning(state);
 }
 
-/** It runs, or its policy brings it back; nothing stops it. */
+/** The process runs, or its policy brings it back; nothing stops it. */
 export function isUnderWay(state: State): boolean {
   return isStartingOrRunning(state) || isInBackoff(state);
 }
 
-/** It has no run, and none is on its way but after a delay. */
+/** The process has no run, and none is on its way but after a delay. */
 export function isDown(state: State): boolean {
   return state === undefined || isIdle(state) || isInBackoff(state);
 }
 
-/** It has no run, and its own policy brings none. */
+/** The process has no run, and its own policy brings none. */
 export function isQuiet(state: State): boolean {
   return isIdle(state) || isWaiting(state);
 }
 
-/** It will run in a moment. */
+/** The process will run in a moment. */
 export function isComing(state: State): boolean {
   return isStarting(state) || startsAgain(state);
 }
@@ -103,7 +103,7 @@ export function isUnhealthy(state: State): boolean {
   return isRunning(state) && state.healthy === false;
 }
 
-/** It is ready, and was not restarted after a failure. */
+/** The process is ready, and was not restarted after a failure. */
 export function isStable(state: State): boolean {
   return isRunning(state) && state.ready && state.restarts === 0;
 }
@@ -118,12 +118,12 @@ export function wasStopped(state: State): boolean {
   return isIdle(state) && state.outcome.kind === "stopped";
 }
 
-/** It has ended by itself, as a job does that is done. */
+/** The process has ended by itself, as a job does that is done. */
 export function hasFinished(state: State): boolean {
   return isIdle(state) && state.outcome.kind === "finished";
 }
 
-/** It has failed, and its policy has given up. */
+/** The process has failed, and its policy has given up. */
 export function hasFailed(state: State): boolean {
   return isIdle(state) && (state.outcome.kind === "failed" || state.outcome.kind === "exhausted");
 }
@@ -138,12 +138,12 @@ export function hasCompleted(state: State): boolean {
 
 // While it is being stopped.
 
-/** It stays down then. */
+/** The process stays down then. */
 export function isBeingStopped(state: State): boolean {
   return isStopping(state) && state.next === "idle";
 }
 
-/** It was asked to start again then. */
+/** The process was asked to start again then. */
 export function startsAgain(state: State): boolean {
   return isStopping(state) && state.next === "start";
 }
@@ -162,7 +162,7 @@ export function isSweeping(state: State): state is Sweeping {
   return isStopping(state) && "ending" in state;
 }
 
-/** It was spawned, and its leader has not ended. */
+/** The process was spawned, and its leader has not ended. */
 export function hasLeader(state: State): state is RunningState | Extract<SlotState, { readonly phase: Phase }> {
   return state !== undefined && "pid" in state && !("ending" in state);
 }

@@ -1,5 +1,4 @@
 /** Adds the data of the load balancer to records, and makes its log lines. */
-
 import type { ProcessRecord } from "../../contract/records.ts";
 import { isInBackoff } from "../../contract/status-sets.ts";
 import type { BackendReport, FrontReport, FrontSpec } from "../../ipc/balancer-protocol.ts";
@@ -17,7 +16,7 @@ export function withSharedSocket(record: ProcessRecord, { hostname, port }: List
   return { ...record, reason, socket: { hostname, port } };
 }
 
-/** Of an instance: why it gets no connections. */
+/** Adds to the record of an instance why it gets no connections. */
 export function withProblem(record: ProcessRecord, problem: string | undefined): ProcessRecord {
   return problem === undefined ? record : { ...record, reason: `${record.reason}, but ${problem}` };
 }

@@ -36,7 +36,7 @@ export type BalancingPorts = {
   readonly notes: NoteStore;
   readonly markers: RunMarkers;
   readonly log: { readonly write: (id: string, line: LogLine) => void };
-  /** Of which this service has a copy. */
+  /** Listening sockets that the keeper has passed to this service. */
   readonly sockets?: InheritedSockets | undefined;
 };
 
@@ -122,7 +122,7 @@ export class Balancing implements Subsystem {
     };
   }
 
-  /** Of the balancer; undefined: none is wanted, or none answers. */
+  /** Identity of the balancer; undefined: none is wanted, or none answers. */
   get identity(): BalancerIdentity | undefined {
     return this.#balancer?.identity;
   }
@@ -228,13 +228,13 @@ export class Balancing implements Subsystem {
     return backend === undefined ? record : withBackend(record, backend, { port, connectionProblem: this.connectionProblem(record.id) });
   }
 
-  /** Of an instance with a shared socket. */
+  /** Adds to the record of an instance with a shared socket whether it accepts connections. */
   #withAccepting(record: ProcessRecord): ProcessRecord {
     const known = withProblem(record, this.#unreachable.of(record.id));
     return hasRunningStatus(record) ? { ...known, accepting: this.accepts(record.id) } : known;
   }
 
-  /** Of a cluster, any instance that stays has what all have. Called for each record of each request. */
+  /** Specification of the process, or of any configured instance of the cluster. Called for each record of each request. */
   #specOf({ id, instances }: ProcessRecord): ProcessSpec | undefined {
     for (const each of instances ?? [{ id }]) {
       const spec = this.#config.configured(each.id);
@@ -383,7 +383,7 @@ export class Balancing implements Subsystem {
   }
 }
 
-/** It runs, or is about to: then clients may wait for it. */
+/** Running or about to run, so clients may be queued for it. */
 function isExpected(states: readonly SlotState[]): boolean {
   return states.some((state) => !isIdle(state) && (!isBeingStopped(state) || waitsForDependents(state)));
 }

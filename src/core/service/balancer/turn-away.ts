@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { handleOf } from "../../os/server-handle.ts";
 
 const SHARED_FD = 3;
-/** It ends after so long without a client, and at the latest. Milliseconds. */
+/** How long it waits for another client, and how long it runs at most. Milliseconds. */
 const QUIET_MS = 100;
 const LATEST_MS = 1_000;
 const O_NONBLOCK = 0o4000;

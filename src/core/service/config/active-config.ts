@@ -50,17 +50,17 @@ export class ActiveConfig {
     return this.#specs.has(id);
   }
 
-  /** Of a process or instance that is in the configuration; undefined if it isn't, though it may still be being stopped. */
+  /** Specification of a process or instance that is in the configuration; undefined if it isn't, though it may still be being stopped. */
   configured(id: string): ProcessSpec | undefined {
     return this.#specs.configured(id);
   }
 
-  /** Of a process or one of its slots; undefined: it is gone. */
+  /** Specification of a process or of one of its slots; undefined: it is gone. */
   find(slot: string): ProcessSpec | undefined {
     return this.#specs.find(slot);
   }
 
-  /** Of a process or one of its slots. */
+  /** Specification of a process or of one of its slots. */
   spec(slot: string): ProcessSpec {
     return this.#specs.of(slot);
   }

@@ -47,7 +47,7 @@ export class ConfigFileWatch {
     this.#onChange();
   }
 
-  /** Of the file and all that it includes, with their names; empty while the file is missing. */
+  /** Stamp of the file and all that it includes, with their names; empty while the file is missing. */
   #stampOfAll(): string {
     const stamp = stampOf(this.#file);
     if (stamp === "") return "";

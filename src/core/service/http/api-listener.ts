@@ -65,7 +65,7 @@ export class ApiListener {
     return this.#listenOn({ fd });
   }
 
-  /** Of the listening socket; undefined if this version of Node has none. */
+  /** Handle of the listening socket; undefined if this version of Node has none. */
   get handle(): ListenerHandle | undefined {
     return this.#handle;
   }

@@ -1,5 +1,4 @@
 /** The API of a running service: its socket, its address for clients, its tokens. */
-
 import type { Server as TlsServer } from "node:tls";
 import { VERSION } from "../../base/version.ts";
 import type { Config } from "../../config/spec.ts";

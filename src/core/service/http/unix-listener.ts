@@ -9,7 +9,7 @@ import { EarlyConnections } from "./early-connections.ts";
 
 const NAME = "api.sock";
 const CONNECTIONS = 1_024;
-/** Of the file. */
+/** Mode of the socket's file. */
 const OWNER_ONLY = 0o600;
 
 export class UnixListener {

@@ -87,7 +87,7 @@ export class LastingState implements LastingRequests, Subsystem {
     if (exceptions !== undefined) this.#setCluster(this.#ports.clusterOf(id) ?? "", isDisabled ? enabled : [...enabled, id]);
   }
 
-  /** Also of the instances that it gets later. Those that it has are disabled or enabled one by one. */
+  /** Disables or enables the instances that a cluster gets later, too. Those that it has are disabled or enabled one by one. */
   setClusterDisabled(cluster: string, isDisabled: boolean): void {
     this.#setCluster(cluster, isDisabled ? [] : undefined);
   }

@@ -13,7 +13,7 @@ export type RestoredService = {
   readonly spawner: KeeperSpawner;
   readonly link: KeeperChannel;
   readonly log: ServiceLog;
-  /** Of a process or one of its slots, by the previous configuration. */
+  /** Specification of a process or of one of its slots, by the previous configuration. */
   readonly spec: (slot: string) => ProcessSpec;
 };
 

@@ -1,5 +1,4 @@
 /** The event stream of one reader: all events, or selected types, with log lines among them if requested. */
-
 import { mergeStreams } from "../../base/async.ts";
 import type { EventRecord, EventType } from "../../contract/event-record.ts";
 import { logEvent } from "../../contract/log-event.ts";

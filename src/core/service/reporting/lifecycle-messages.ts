@@ -1,5 +1,4 @@
 /** The lifecycle line of a transition: what happened and why, in one sentence. */
-
 import { duration } from "../../base/quantity.ts";
 import { faultOf } from "../../supervisor/machine.ts";
 import { isSuccess, type Policy, stopSignalOf, wantsRestart } from "../../supervisor/restart-policy.ts";
@@ -120,7 +119,7 @@ function probeMessage(from: RunningState, to: RunningState, at: number, subject:
   return warn(`is not healthy${inParentheses(trouble)}; not restarted${whyNoRestart(subject)}`);
 }
 
-/** Of an unhealthy run that goes on. */
+/** Why an unhealthy run goes on, to follow "not restarted". */
 export function whyNoRestart({ blocked, noRestartBy, healthHold, policy }: MessageContext): string {
   if (blocked) return ", as it is blocked";
   if (noRestartBy !== undefined) return `, because of ${noRestartBy}`;

@@ -1,5 +1,4 @@
 /** The records of processes, as API and command line show them. */
-
 import type { ProcessSpec } from "../../config/spec.ts";
 import { groupNamed, isCollective } from "../../contract/groups.ts";
 import type { MissedRecord, ProcessRecord, RunRecord, RunSummary, Status, TelemetryReport } from "../../contract/records.ts";
@@ -39,7 +38,7 @@ export function observationOf(
   };
 }
 
-/** A record after the parts that it was made of. */
+/** A record and the parts it was made of. */
 type RecordWithParts = { readonly states: readonly SlotState[]; readonly parts: RecordParts; readonly record: ProcessRecord };
 
 type RecordParts = readonly [
@@ -168,7 +167,7 @@ export function statusOf(state: SlotState, isSkipped = false): Status {
   ];
 }
 
-/** Of overlapping runs the latest that is not over represents the process, without any the latest slot that waits, otherwise the latest run. */
+/** The state that represents a process with overlapping runs: of the latest run that is not over, else of the latest slot that waits, else of the latest run. */
 export function representativeState(states: readonly SlotState[]): SlotState {
   const rank = (state: SlotState): number => (hasCurrentRun(state) ? 2 : isIdle(state) ? 0 : 1);
   return states.reduce((best, state) => ((rank(state) - rank(best) || state.run - best.run) > 0 ? state : best));

@@ -18,7 +18,7 @@ export type ReportingPorts = {
   readonly config: () => Config;
   readonly markers: RunMarkers;
   readonly supervisor: () => Supervisor;
-  /** Of a process or one of its slots. */
+  /** Specification of a process or of one of its slots. */
   readonly spec: (slot: string) => ProcessSpec;
   readonly notes: NoteStore;
   readonly log: { readonly write: (slot: string, line: LogLine, run?: number) => void };

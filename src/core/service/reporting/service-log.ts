@@ -1,5 +1,4 @@
 /** The service's own log lines: sent to the logger, which writes them to console and log store. */
-
 import { isatty } from "node:tty";
 import { printable, printableLine } from "../../base/printable.ts";
 import type { Config, ProcessSpec } from "../../config/spec.ts";

@@ -1,5 +1,4 @@
 /** Status text: why a process is in its state, in one sentence. */
-
 import { duration } from "../../base/quantity.ts";
 import type { Process } from "../../supervisor/process.ts";
 import { stopSignalOf } from "../../supervisor/restart-policy.ts";

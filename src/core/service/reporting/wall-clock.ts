@@ -1,5 +1,4 @@
 /** Converts monotonic milliseconds to times of day. */
-
 import type { Clock } from "../../supervisor/ports.ts";
 import { systemClock } from "../system-clock.ts";
 

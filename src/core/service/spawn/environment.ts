@@ -1,5 +1,4 @@
 /** The variables of a run, beyond those of procman's own environment. */
-
 import { delimiter } from "node:path";
 import { type EnvFault, readEnvFile } from "../../base/env-file.ts";
 import { expand, ownMember } from "../../base/interpolate.ts";

@@ -19,7 +19,7 @@ const SHELL = "/bin/sh";
 const CLASS_NUMBERS: Readonly<Record<IoPriority["class"], number>> = { realtime: 1, "best-effort": 2, idle: 3 };
 /** sd_listen_fds(3): a passed socket is valid for one pid, which only the shell knows before it becomes the program. */
 const SET_LISTEN_PID = "export LISTEN_PID=$$";
-/** Of sysexits.h; 126 would mean a command that may not be executed. */
+/** Exit code of sysexits.h; 126 would mean a command that may not be executed. */
 const EX_CONFIG = 78;
 
 export function wrapWithLimits(argv: readonly string[], inherited: InheritedLimits): readonly string[] {

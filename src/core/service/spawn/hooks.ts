@@ -32,7 +32,7 @@ const LONG_MS = 1_000;
 
 export type HookPorts = {
   readonly stateDir: string;
-  /** Of a process or one of its slots. */
+  /** Specification of a process or of one of its slots. */
   readonly spec: (slot: string) => ProcessSpec;
   readonly inheritance: (spec: ProcessSpec) => Inheritance | undefined;
   readonly api: (id: string) => ApiAccess | undefined;

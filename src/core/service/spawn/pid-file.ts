@@ -12,7 +12,7 @@ import type { Subsystem } from "../subsystem.ts";
 
 export type PidFilePorts = {
   readonly bus: ProcessBus;
-  /** Of the configuration. */
+  /** Specifications of the configuration. */
   readonly specs: () => readonly ProcessSpec[];
   readonly statesOf: (id: string) => readonly SlotState[];
   readonly log: { readonly write: (slot: string, line: LogLine) => void };

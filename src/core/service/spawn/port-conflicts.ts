@@ -20,7 +20,7 @@ function portOf({ cluster, share, ready, health }: Pick<ProcessSpec, "cluster" |
   return cluster?.port ?? probed?.port;
 }
 
-/** Of the answers to a probe of this run: says why an answer can't be the run's; undefined if it can. */
+/** Returns a function that says why an answer to a probe of this run can't be the run's; undefined if it can. */
 export function objectionTo(probe: ReadyProbe | Probe, spec: ProcessSpec, leader: number): () => string | undefined {
   const isNear = probe.kind === "port" || (probe.kind === "http" && LOOPBACK.has(probe.hostname));
   const ownership = isNear ? ownershipOf(spec, probe.port, leader) : undefined;

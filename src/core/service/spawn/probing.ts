@@ -24,7 +24,7 @@ import { credentialsOf, userVariables } from "./run-identity.ts";
 export type ProbePorts = {
   readonly bus: ProcessBus;
   readonly stateDir: string;
-  /** Of the configuration. */
+  /** Specifications of the configuration. */
   readonly specs: () => readonly ProcessSpec[];
   readonly supervisor: () => Pick<Supervisor, "find">;
   readonly spec: (slot: string) => ProcessSpec;

@@ -21,7 +21,7 @@ const MIN_CHECK_MS = 15;
 export type ReadyFilePorts = {
   readonly bus: Pick<ProcessBus, "transitions">;
   readonly stateDir: string;
-  /** Of the configuration. */
+  /** Specifications of the configuration. */
   readonly specs: () => readonly ProcessSpec[];
   readonly supervisor: () => Pick<Supervisor, "find">;
   readonly log: { readonly write: (slot: string, line: LogLine) => void };
@@ -31,7 +31,7 @@ type ReadyFile = { readonly path: string; readonly run: number; readonly fd: num
 
 export class ReadyFiles implements Subsystem {
   readonly #ports: ReadyFilePorts;
-  /** Of current runs, by slot. */
+  /** Files of current runs, by slot. */
   readonly #files = new Map<string, ReadyFile>();
   #timer: NodeJS.Timeout | undefined;
   #delay = CHECK_MS;

@@ -24,7 +24,7 @@ const NODE_PRELOAD = join(import.meta.dirname, "node-preload.cjs");
 export type SpawnRequestContext = {
   readonly stateDir: string;
   readonly marker: string;
-  /** Of the balancer's headers for this process. */
+  /** Token of the balancer's headers for this process. */
   readonly proxyToken: string;
   readonly slot: string;
   readonly run: number;
@@ -103,7 +103,7 @@ type NodeParts = {
 /** A connection that is kept idle for so long ends when its server closes; a stop signal and a kill must be further away. Milliseconds. */
 const IDLE_MS = 5_000;
 
-/** What a Node program gets beyond other programs. */
+/** Additions to the request for a Node program: preload, environment, channel. */
 function nodePartsOf(spec: ProcessSpec, notifyFd: number | undefined, proxyToken: string): NodeParts {
   const { node = false, ready, policy, front } = spec;
   const request = { ...(hasChannel(spec) && { channel: true as const }), ...(node && { farewell: "shutdown" as const }) };
@@ -142,7 +142,7 @@ export function whyUnstartable(spec: ProcessSpec, { step, errno, message }: Fail
     : `there is no program "${program}" in its PATH; correct "cmd" or add its folder to "path"`;
 }
 
-/** Of a process whose working directory can't be entered. */
+/** Why a process whose working directory can't be entered doesn't start. */
 export function unreachableFolder(cwd: string): string {
   return `its working directory ${cwd} does not exist, or procman's user can't reach it; create it or correct "cwd"`;
 }

@@ -251,7 +251,7 @@ export type SpawnerContext = {
   readonly hooks: HookRunner;
   readonly stateDir: string;
   readonly markers: RunMarkers;
-  /** Of a process or one of its slots. */
+  /** Specification of a process or of one of its slots. */
   readonly spec: (slot: string) => ProcessSpec;
   /** The other instances of its cluster that run. */
   readonly siblings: (spec: ProcessSpec) => readonly InstancePort[];

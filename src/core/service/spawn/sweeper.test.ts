@@ -11,7 +11,7 @@ import { processStat } from "../../os/process-stat.ts";
 import { markedProcesses } from "../../os/process-tree.ts";
 import { Sweeper } from "./sweeper.ts";
 
-/** Of this run of the tests alone: another one may run on this machine at the same time. */
+/** Markers of this run of the tests alone: another one may run on this machine at the same time. */
 const MARKERS = new RunMarkers(`/sweeper-test-${process.pid}`, "00112233445566778899aabbccddeeff");
 
 /** Starts a leader that runs `script` in the background and ends. Returns the pids that the script printed. */
