@@ -129,7 +129,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "core/supervisor": 2_610,
   client: 540,
   "client/connection": 1_370,
-  cli: 4_540,
+  cli: 4_550,
   "cli/output": 570,
   "satellites/boot": 1_000,
   "satellites/dashboard": 4_320,

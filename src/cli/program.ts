@@ -6,7 +6,7 @@ import { didYouMean } from "../core/base/suggest.ts";
 import { withoutEnd } from "../core/base/text-end.ts";
 import { wantsColors } from "../core/os/colors.ts";
 import { examplesOf } from "./examples.ts";
-import { answerTo } from "./other-words.ts";
+import { hintFor } from "./foreign-commands.ts";
 import { type CommandName, SUMMARIES } from "./output/overview.ts";
 
 export type CommandModule = { readonly define: (parent: Command) => void };
@@ -76,7 +76,7 @@ function refuseEmpty(option: Option, name: string): void {
 }
 
 function noSuchCommand(name: string): string {
-  const answer = answerTo(name);
+  const answer = hintFor(name);
   if (answer !== undefined) return `procman has other words for that: ${answer}`;
   return `there is no such command.${didYouMean(name, Object.keys(SUMMARIES))} See "procman help"`;
 }

@@ -1,7 +1,7 @@
 /** Which procman a command is for: the one of a configuration file, or one that is running, by its name. */
 import { existsSync } from "node:fs";
 import { dirname, resolve, sep } from "node:path";
-import { readable } from "../client/connection/endpoint-file.ts";
+import { withStateFolderErrors } from "../client/connection/endpoint-file.ts";
 import type { RemoteApi } from "../client/connection/remote-api.ts";
 import { remoteApi } from "../client/connection/remote-host.ts";
 import { ProcmanError } from "../core/base/errors.ts";
@@ -10,7 +10,7 @@ import { didYouMean } from "../core/base/suggest.ts";
 import { read } from "../core/config/config-file.ts";
 import { type Location, locate } from "../core/config/find-config.ts";
 import { dataOf } from "../core/config/load.ts";
-import { leadsThroughLink } from "../core/os/files.ts";
+import { hasSymlink } from "../core/os/files.ts";
 import { hasLock, homeOf } from "../core/os/lock.ts";
 import { type RunningKeeper, runningKeepers, runsFile } from "../core/os/running-keepers.ts";
 import { startFolder } from "../core/os/start-folder.ts";
@@ -39,12 +39,12 @@ export function targetLocation({ config, name }: TargetOptions): TargetLocation 
   const location = byFile(config);
   const { stateDir, file, name: named } = location;
   // A keeper that runs or was killed is here, or has gone on elsewhere.
-  if (readable(stateDir, () => hasLock(stateDir))) return { ...location, stateDir: homeOf(stateDir) };
+  if (withStateFolderErrors(stateDir, () => hasLock(stateDir))) return { ...location, stateDir: homeOf(stateDir) };
   const root = process.env.PROCMAN_STATE_DIR ? dirname(stateDir) : undefined;
   const elsewhere = runningKeepers().filter((each) => runsFile(each, file) && (root === undefined || dirname(each.stateDir) === root));
   const ofName = elsewhere.filter(({ name: its }) => its === named);
   // A keeper that follows a link will be here.
-  if (ofName.length > 0 && leadsThroughLink(stateDir)) return location;
+  if (ofName.length > 0 && hasSymlink(stateDir)) return location;
   // The file has lost or changed its name since.
   const [first, ...others] = ofName.length > 0 ? ofName : elsewhere;
   return first === undefined || others.length > 0 ? location : found(first);

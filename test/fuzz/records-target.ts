@@ -7,7 +7,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { reach } from "../../src/client/connection/endpoint-file.ts";
+import { resolveEndpoint } from "../../src/client/connection/endpoint-file.ts";
 import { ProcmanError } from "../../src/core/base/errors.ts";
 import { IncidentLog } from "../../src/core/incidents/incident-log.ts";
 import { type CaptureSpec, keyOf, type ToLogger } from "../../src/core/ipc/logger-protocol.ts";
@@ -149,7 +149,7 @@ async function checkLogger(folder: string, { state }: Journal): Promise<void> {
 
 async function checkFiles(files: FileSet, folder: string): Promise<void> {
   lastPort(folder);
-  await refusable(() => reach(folder, 0));
+  await refusable(() => resolveEndpoint(folder, 0));
   const lock = takeLock(folder);
   if ("release" in lock) lock.release();
   const log = new IncidentLog(folder, assert.fail);

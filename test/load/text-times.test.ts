@@ -8,7 +8,7 @@ import { EventParser } from "../../src/client/sse-parser.ts";
 import { parseCommandLine } from "../../src/core/base/command-line.ts";
 import { readEnvFile } from "../../src/core/base/env-file.ts";
 import { globTest } from "../../src/core/base/glob.ts";
-import { expand, referencesIn, strayIn } from "../../src/core/base/interpolate.ts";
+import { expand, malformedReferenceIn, referencesIn } from "../../src/core/base/interpolate.ts";
 import { JsonLines } from "../../src/core/base/json-lines.ts";
 import { printable, printableBytes, printableLine, printableOutput } from "../../src/core/base/printable.ts";
 import { RunMarkers } from "../../src/core/base/run-marker.ts";
@@ -29,7 +29,7 @@ import { hardLimitsIn } from "../../src/core/os/process-rights.ts";
 import { titledIn } from "../../src/core/os/running-keepers.ts";
 import { locationOf } from "../../src/core/plugins/error-location.ts";
 import { lineWriter } from "../../src/core/plugins/log-limiter.ts";
-import { View } from "../../src/core/service/view.ts";
+import { TokenView } from "../../src/core/service/view.ts";
 import { plainText } from "../../src/satellites/dashboard/logs/ansi.ts";
 import { OPEN_CHARACTERS, piecesOf } from "../../src/satellites/dashboard/logs/line-pieces.ts";
 import { cronFields } from "../../src/satellites/export/cron-pattern.ts";
@@ -55,7 +55,7 @@ const YAML_LIMIT_MS = 1_000;
 
 const markers = new RunMarkers("/state", "0".repeat(32));
 const specs: readonly never[] = [];
-const view = new View({ processes: ["a"], groups: [] }, () => specs);
+const view = new TokenView({ processes: ["a"], groups: [] }, () => specs);
 const foreign = (text: string) => ({ file: "/nowhere/f", shownAs: "f", text });
 const nothing = (): void => undefined;
 
@@ -93,7 +93,7 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   "lists of processes": (text) => titledIn(`1 2 ${text}`),
   paths: (text) => [versionedPlace(`/${text}`), globTest(["**/*.{ts,js}", "!**/.git/**"])(text)],
   "stacks of plugins": (text) => locationOf({ name: "", message: "", stack: `E\n    at f (${text}.js:1:2)` }),
-  "references in values": (text) => [expand(text, () => ""), referencesIn(text), strayIn(text)],
+  "references in values": (text) => [expand(text, () => ""), referencesIn(text), malformedReferenceIn(text)],
   "command lines": (text) => parseCommandLine(text.slice(0, SIZE / 8)),
   "secrets in command lines": (text) => [withoutSecretWords(text), withoutSecretArguments([text, text])],
   "configuration files": fastParse,

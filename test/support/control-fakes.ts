@@ -14,7 +14,7 @@ import type {
   TelemetryReport,
 } from "../../src/core/contract/records.ts";
 import { endedRun } from "../../src/core/contract/run-history.ts";
-import type { ViewedQuery } from "../../src/core/log-store/filter.ts";
+import type { ScopedQuery } from "../../src/core/log-store/filter.ts";
 import type { FlushRequest } from "../../src/core/service/log-flushes.ts";
 import type { ProcessObservation } from "../../src/core/service/reporting/process-records.ts";
 import type { LogAccess } from "../../src/core/service/service-control.ts";
@@ -60,17 +60,17 @@ class Feed<T> {
 }
 
 /** By the view and the groups of the query; its other members are not applied. */
-function isSeen({ process = "", instance = 0 }: LogEntry, { view, isNamed }: ViewedQuery): boolean {
+function isSeen({ process = "", instance = 0 }: LogEntry, { view, isNamed }: ScopedQuery): boolean {
   return view?.allows(process, instance) !== false && isNamed?.(process) !== false;
 }
 
 export class FakeLogAccess implements LogAccess {
   readonly feed = new Feed<LogEntry>();
-  readonly queries: ViewedQuery[] = [];
+  readonly queries: ScopedQuery[] = [];
   readonly callers: Caller[] = [];
   readonly flushes: string[] = [];
 
-  async logs(query: ViewedQuery): Promise<LogPage> {
+  async logs(query: ScopedQuery): Promise<LogPage> {
     this.queries.push(query);
     const start = Number(query.cursor ?? 0);
     const end = start + (query.limit ?? 100);
@@ -79,7 +79,7 @@ export class FakeLogAccess implements LogAccess {
     return end < seen.length ? { entries, next: String(end) } : { entries };
   }
 
-  async *follow(query: ViewedQuery, signal: AbortSignal): AsyncGenerator<LogItem, void, undefined> {
+  async *follow(query: ScopedQuery, signal: AbortSignal): AsyncGenerator<LogItem, void, undefined> {
     this.queries.push(query);
     let cursor = Number(query.cursor ?? 0);
     for await (const entry of this.feed.from(cursor, signal)) {

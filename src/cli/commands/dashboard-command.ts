@@ -1,7 +1,7 @@
 /** `procman dashboard`: opens the dashboard in the browser, signed in. */
 import { join } from "node:path";
 import type { Command } from "commander";
-import { CONNECT_TIMEOUT_MS, checkPort, reach } from "../../client/connection/endpoint-file.ts";
+import { CONNECT_TIMEOUT_MS, checkPort, resolveEndpoint } from "../../client/connection/endpoint-file.ts";
 import { ProcmanError } from "../../core/base/errors.ts";
 import { printableJson } from "../../core/base/printable.ts";
 import type { Endpoint } from "../../core/contract/records.ts";
@@ -37,7 +37,7 @@ async function dashboard({ scope, open, json = false, ...target }: Options): Pro
   }
   const { stateDir } = targetLocation(target);
   const client = await connect(target);
-  const endpoint = await reach(stateDir, monotonicMs() + CONNECT_TIMEOUT_MS);
+  const endpoint = await resolveEndpoint(stateDir, monotonicMs() + CONNECT_TIMEOUT_MS);
   const { socket } = endpoint;
   const url = json && socket !== undefined && hasNoPort(endpoint) ? undefined : addressOf(endpoint);
   const signIn = await client.dashboardCode(order).catch((error: unknown) => {

@@ -9,7 +9,7 @@ import { ProcmanError } from "../../core/base/errors.ts";
 import { printable, printableJson, printableLine } from "../../core/base/printable.ts";
 import { withoutEnd } from "../../core/base/text-end.ts";
 import { startFolder } from "../../core/os/start-folder.ts";
-import { procmansThere, sshHost } from "../../satellites/hosts/ssh.ts";
+import { listRemote, sshHost } from "../../satellites/hosts/ssh.ts";
 import { withProgress } from "../output/progress.ts";
 import { table } from "../output/table.ts";
 
@@ -63,7 +63,7 @@ async function add(name: string, url: string, options: AddOptions): Promise<void
   }
   const mayPrompt = process.stdin.isTTY && process.stderr.isTTY;
   // ssh may ask for a password: no progress over its question.
-  const found = await procmansThere(there, mayPrompt);
+  const found = await listRemote(there, mayPrompt);
   const [only, ...others] = found;
   if (there.address.config !== undefined || only?.configFile === undefined || others.length > 0)
     return save(

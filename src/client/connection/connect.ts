@@ -10,7 +10,7 @@ import { storedSecret } from "../../core/os/secret.ts";
 import { Client } from "../client.ts";
 import type { StreamObserver } from "../subscription.ts";
 import { type Request, type SendRequest, sendUntilTaken } from "../transport.ts";
-import { CONNECT_TIMEOUT_MS, interrupted, keeperOf, POLL_MS, reach, serviceDown } from "./endpoint-file.ts";
+import { CONNECT_TIMEOUT_MS, interrupted, keeperOf, POLL_MS, resolveEndpoint, serviceDown } from "./endpoint-file.ts";
 import { exchange } from "./http10.ts";
 import { type RemoteApi, remoteSender } from "./remote-api.ts";
 
@@ -48,7 +48,7 @@ export async function connectTo(
   observer?: StreamObserver,
 ): Promise<Client> {
   if ("url" in place) return new Client(remoteSender(place, patience), observer, place.check);
-  await reach(place.stateDir, monotonicMs() + patience.connectMs);
+  await resolveEndpoint(place.stateDir, monotonicMs() + patience.connectMs);
   return new Client(sender(place, consumer, patience), observer);
 }
 
@@ -57,7 +57,7 @@ function sender(location: Location, consumer: string, patience: Patience): SendR
   const { stateDir } = location;
   const send: SendRequest = async (request) => {
     for (const deadline = monotonicMs() + patience.connectMs; ; await sleep(POLL_MS)) {
-      const { hostname, port, socket, tls } = await reach(stateDir, deadline);
+      const { hostname, port, socket, tls } = await resolveEndpoint(stateDir, deadline);
       const secret = await secretOf(stateDir, deadline);
       const headers = {
         ...request.headers,

@@ -11,7 +11,7 @@ import { holderOf } from "../../core/os/lock.ts";
 import { NO_DEBUGGER } from "../../core/os/no-debugger.ts";
 import { startFolder } from "../../core/os/start-folder.ts";
 import { makeStateFolder } from "../../core/os/state-folder.ts";
-import { checkPort, POLL_MS, reach } from "./endpoint-file.ts";
+import { checkPort, POLL_MS, resolveEndpoint } from "./endpoint-file.ts";
 
 /** Time to wait for the start; a slower procman continues starting in the background. Milliseconds. */
 export const START_TIMEOUT_MS = 30_000;
@@ -95,7 +95,7 @@ async function comeUp({ stateDir }: Config, { child: { pid }, ended }: Daemon, t
     await sleep(POLL_MS, undefined, { ref: false });
   }
   try {
-    checkPort(await reach(stateDir, deadline));
+    checkPort(await resolveEndpoint(stateDir, deadline));
     return undefined;
   } catch (error) {
     if (isUp()) throw error;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { takeLock } from "../../core/os/lock.ts";
 import { bootId } from "../../core/os/process-stat.ts";
-import { keeperOf, reach } from "./endpoint-file.ts";
+import { keeperOf, resolveEndpoint } from "./endpoint-file.ts";
 import { LogReader } from "./log-reader.ts";
 
 function folderOf(context: TestContext): string {
@@ -80,6 +80,6 @@ test("a damaged endpoint file is like none", async (context) => {
   const folder = folderOf(context);
   for (const text of ["", "null", "5", "[]", '{"pid":"1"}']) {
     writeFileSync(join(folder, "endpoint.json"), text);
-    await assert.rejects(reach(folder, 0), { code: "no-daemon" }, text);
+    await assert.rejects(resolveEndpoint(folder, 0), { code: "no-daemon" }, text);
   }
 });

@@ -2,11 +2,11 @@
 import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { isNotThere, ProcmanError } from "../../core/base/errors.ts";
+import { isNotFound, ProcmanError } from "../../core/base/errors.ts";
 import type { Endpoint } from "../../core/contract/records.ts";
 import { namesIn } from "../../core/log-store/segment-files.ts";
 import { monotonicMs } from "../../core/os/clock.ts";
-import { isFull, leadsThroughLink } from "../../core/os/files.ts";
+import { hasSymlink, isFull } from "../../core/os/files.ts";
 import { type Holder, hasLock, holderOf, isAbandoned, isOfOther, runningIn } from "../../core/os/lock.ts";
 import { isAlive, uidsOf } from "../../core/os/process-stat.ts";
 import { neighbourOf } from "../../core/os/running-keepers.ts";
@@ -38,10 +38,10 @@ export async function keeperOf(stateDir: string): Promise<Holder> {
     const holder = livingHolder(stateDir);
     if (holder !== undefined) return ofOwnUser(holder);
     // A folder that can't be read may have a keeper.
-    readable(stateDir, () => namesIn(stateDir));
+    withStateFolderErrors(stateDir, () => namesIn(stateDir));
     // A lock may have got its next holder since.
     const waited = monotonicMs() - since;
-    if (!(hasLock(stateDir) || leadsThroughLink(stateDir)) || waited > REVIVAL_MS) throw noDaemon(stateDir);
+    if (!(hasLock(stateDir) || hasSymlink(stateDir)) || waited > REVIVAL_MS) throw noDaemon(stateDir);
     if (waited <= COMEBACK_MS) continue;
     if (!(await isBeingRevived(stateDir))) throw noDaemon(stateDir);
     pause = LOOK_MS;
@@ -59,7 +59,7 @@ export async function isBeingRevived(stateDir: string): Promise<boolean> {
 
 /** The living holder of the lock. @throws {ProcmanError} `no-daemon`: this user may not read the folder. */
 export function livingHolder(stateDir: string): Holder | undefined {
-  return readable(stateDir, () => holderOf(stateDir));
+  return withStateFolderErrors(stateDir, () => holderOf(stateDir));
 }
 
 /** Nothing is signalled or asked for another user, whatever the lock says. */
@@ -99,7 +99,7 @@ function beside(stateDir: string): string {
  * @param late deadline in monotonic milliseconds, see `monotonicMs` (the global `performance` would load a part of Node)
  * @throws {ProcmanError} `no-daemon`: procman is not running; `service-down`: its service is down, has no API, or the disk is full.
  */
-export async function reach(stateDir: string, late: number): Promise<Endpoint> {
+export async function resolveEndpoint(stateDir: string, late: number): Promise<Endpoint> {
   checkStateFolder(stateDir);
   for (;;) {
     const endpoint = endpointIn(stateDir);
@@ -129,7 +129,7 @@ export function checkPort(endpoint: Endpoint): void {
 function endpointIn(stateDir: string): Endpoint | undefined {
   const endpoint = parsed(textIn(join(stateDir, "endpoint.json")));
   if (endpoint === undefined || !isAlive(endpoint.pid, endpoint.startTime)) return undefined;
-  return readable(stateDir, () => isOfOther(stateDir, endpoint.keeper)) ? undefined : endpoint;
+  return withStateFolderErrors(stateDir, () => isOfOther(stateDir, endpoint.keeper)) ? undefined : endpoint;
 }
 
 function parsed(text: string | undefined): Endpoint | undefined {
@@ -179,18 +179,18 @@ function withoutRoom({ pid }: Holder, stateDir: string): ProcmanError {
 
 /** undefined if the file doesn't exist. */
 function textIn(path: string): string | undefined {
-  return readable(path, () => {
+  return withStateFolderErrors(path, () => {
     try {
       return readFileSync(path, "utf8");
     } catch (error) {
-      if (isNotThere(error)) return undefined;
+      if (isNotFound(error)) return undefined;
       throw error;
     }
   });
 }
 
 /** @throws {ProcmanError} `no-daemon`: this user may not read it. */
-export function readable<T>(path: string, read: () => T): T {
+export function withStateFolderErrors<T>(path: string, read: () => T): T {
   try {
     return read();
   } catch (cause) {

@@ -2,7 +2,7 @@
 import { mkdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
-import { isNotThere, ProcmanError } from "../../core/base/errors.ts";
+import { isNotFound, ProcmanError } from "../../core/base/errors.ts";
 import { map, object, optional, string, type TypeOf } from "../../core/base/schema.ts";
 import { faultsOf, matches } from "../../core/base/schema-check.ts";
 import { didYouMean } from "../../core/base/suggest.ts";
@@ -84,7 +84,7 @@ function parsed(file: string): unknown {
   try {
     return JSON.parse(readWhole(file).toString("utf8"));
   } catch (error) {
-    if (isNotThere(error)) return {};
+    if (isNotFound(error)) return {};
     throw new ProcmanError("usage", `Cannot read ${file}: ${(error as Error).message}; correct it, or remove it`, { cause: error });
   }
 }

@@ -4,10 +4,10 @@ export class Deferred<T> {
   readonly resolve: (value: T) => void;
   readonly reject: (reason: string) => void;
 
-  /** Rejects with the message `lateness` after `ms`. */
-  constructor(ms: number, lateness: string) {
+  /** Rejects with the message `timeoutMessage` after `ms`. */
+  constructor(ms: number, timeoutMessage: string) {
     const { promise, resolve, reject } = withResolvers<T>();
-    const late = setTimeout(() => reject(new Error(lateness)), ms);
+    const late = setTimeout(() => reject(new Error(timeoutMessage)), ms);
     this.#promise = promise.finally(() => clearTimeout(late));
     this.resolve = resolve;
     this.reject = (reason) => reject(new Error(reason));

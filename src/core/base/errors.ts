@@ -176,7 +176,7 @@ export class ProcmanError extends Error {
 }
 
 /** Whether an operation failed because the path doesn't exist. */
-export function isNotThere(error: unknown): boolean {
+export function isNotFound(error: unknown): boolean {
   const { code = "" } = error as { readonly code?: string };
   return code === "ENOENT" || code === "ENOTDIR";
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { expand, strayIn } from "./interpolate.ts";
+import { expand, malformedReferenceIn } from "./interpolate.ts";
 
 const VALUES: Readonly<Record<string, string>> = { HOST: "db", EMPTY: "", MONEY: "$1 $& ${HOST}" };
 const lookUp = (name: string): string | undefined => VALUES[name];
@@ -33,5 +33,5 @@ for (const [text, stray] of [
   ["${A:-${B}}", "${A:-${B}}"],
 ] as const)
   test(`2.2 env: in ${text} ${stray ?? "nothing"} looks like a reference and isn't one`, () => {
-    assert.equal(strayIn(text), stray);
+    assert.equal(malformedReferenceIn(text), stray);
   });

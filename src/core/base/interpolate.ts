@@ -36,7 +36,7 @@ export function referencesIn(text: string): readonly { readonly name: string; re
 }
 
 /** The text from the first `${` that doesn't begin a valid reference, as in `${A B}`, `${A:?no}` or a nested default; undefined if there is none. */
-export function strayIn(text: string): string | undefined {
+export function malformedReferenceIn(text: string): string | undefined {
   const rest = text.replace(REFERENCE, (written, ...groups: readonly unknown[]) =>
     written.lastIndexOf("${") > 1 || groups[4] !== undefined ? written : " ".repeat(written.length),
   );

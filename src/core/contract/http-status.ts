@@ -17,6 +17,6 @@ const TITLES: Readonly<Record<number, string>> = {
   504: "Gateway Timeout",
 };
 
-export function titleOf(status: number): string {
+export function reasonPhrase(status: number): string {
   return TITLES[status] ?? "Error";
 }

@@ -1,7 +1,7 @@
 /** The OpenAPI 3.1 document of a table of routes. */
 import type { JsonSchema } from "../base/schema.ts";
 import { VERSION } from "../base/version.ts";
-import { titleOf } from "./http-status.ts";
+import { reasonPhrase } from "./http-status.ts";
 import { SCHEMAS } from "./record-schemas.ts";
 import type { Output, Route } from "./route.ts";
 
@@ -109,7 +109,7 @@ function schemaOf({ schema, list = false }: Output & { readonly kind: "json" }):
 }
 
 function problem(status: number): OpenApiJson {
-  return { description: titleOf(status), content: { "application/problem+json": { schema: reference("Problem") } } };
+  return { description: reasonPhrase(status), content: { "application/problem+json": { schema: reference("Problem") } } };
 }
 
 function reference(name: keyof typeof SCHEMAS): JsonSchema {

@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { isNotThere, ProcmanError } from "../base/errors.ts";
+import { isNotFound, ProcmanError } from "../base/errors.ts";
 import type { DashboardFile } from "../contract/dashboard-access.ts";
 
 /** Scripts, styles and requests of this server only; no inline code, no frames, and no text that becomes HTML. */
@@ -44,7 +44,7 @@ export async function dashboardFiles(folder: string): Promise<DashboardFiles> {
     );
     return new DashboardFiles(await read(page, PAGE_HEADERS), new Map(await Promise.all(entries)));
   } catch (cause) {
-    if (!isNotThere(cause)) throw cause;
+    if (!isNotFound(cause)) throw cause;
     throw new ProcmanError(
       "path-unknown",
       `Cannot show the dashboard: this installation has no files of it in ${folder}; install procman again`,

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ERRORS, type ErrorCode, ProcmanError, reasonOf } from "../base/errors.ts";
 import type { DashboardFile } from "../contract/dashboard-access.ts";
-import { titleOf } from "../contract/http-status.ts";
+import { reasonPhrase } from "../contract/http-status.ts";
 import type { ProblemRecord } from "../contract/records.ts";
 import { errorLine } from "../os/error-output.ts";
 
@@ -61,7 +61,7 @@ export function problemOf(error: unknown): ProblemRecord {
 }
 
 export function problem(status: number, code: string, detail: string): ProblemRecord {
-  return { type: "about:blank", title: titleOf(status), status, detail, code };
+  return { type: "about:blank", title: reasonPhrase(status), status, detail, code };
 }
 
 export function sendProblem(response: ServerResponse, error: unknown): void {

@@ -1,7 +1,7 @@
 /** Incidents on disk: a file of JSON lines for each process in `STATE/incidents/`, of limited size. */
 import { appendFileSync, existsSync, promises, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { isNotThere } from "../base/errors.ts";
+import { isNotFound } from "../base/errors.ts";
 import { literal, openObject, optional, string } from "../base/schema.ts";
 import { matches } from "../base/schema-check.ts";
 import type { Incident } from "../contract/records.ts";
@@ -79,7 +79,7 @@ export class IncidentLog {
     try {
       return entriesIn(await promises.readFile(this.#pathOf(process), "utf8"));
     } catch (error) {
-      if (isNotThere(error)) return [];
+      if (isNotFound(error)) return [];
       throw error;
     }
   }

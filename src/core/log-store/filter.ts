@@ -12,7 +12,7 @@ export type LogView = {
   readonly shown: (entry: LogEntry) => LogEntry;
 };
 
-export type ViewedQuery = LogQuery & {
+export type ScopedQuery = LogQuery & {
   /** Selects entries of these processes and clusters, too. */
   readonly isNamed?: (id: string) => boolean;
   /** Absent: all is seen. */
@@ -20,7 +20,7 @@ export type ViewedQuery = LogQuery & {
 };
 
 /** `run`: only entries of this run. */
-export type LogFilter = Pick<ViewedQuery, "processes" | "severity" | "categories" | "from" | "to" | "search" | "isNamed" | "view"> & {
+export type LogFilter = Pick<ScopedQuery, "processes" | "severity" | "categories" | "from" | "to" | "search" | "isNamed" | "view"> & {
   readonly run?: number;
 };
 

@@ -3,17 +3,17 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ProcmanError } from "../base/errors.ts";
 import type { LogItem, LogQuery } from "../contract/records.ts";
 import { encodeCursor, StoreCursor } from "./cursor.ts";
-import { LogMatcher, type ViewedQuery } from "./filter.ts";
+import { LogMatcher, type ScopedQuery } from "./filter.ts";
 import { DEFAULT_LIMIT } from "./log-pages.ts";
 import { backwards, forwards, type Scan } from "./scan.ts";
-import { logsFolder, segmentsIn, weigh } from "./segment-files.ts";
+import { logsFolder, segmentsIn, sizeOf } from "./segment-files.ts";
 import { SegmentSet } from "./segment-set.ts";
 
 /** Interval of polling the files: short after new entries, then growing. Milliseconds. */
 const SOON_MS = 20;
 const REST_MS = 200;
 
-export async function* followLogs(stateDir: string, query: ViewedQuery, signal: AbortSignal): AsyncGenerator<LogItem> {
+export async function* followLogs(stateDir: string, query: ScopedQuery, signal: AbortSignal): AsyncGenerator<LogItem> {
   const segments = new SegmentSet(logsFolder(stateDir));
   const gaps = new PollGaps(segments);
   try {
@@ -120,7 +120,7 @@ class PollGaps {
     const deleted = [...this.#weights].filter(([number]) => isGone(number) && position.begin(number) !== undefined);
     for (const number of reduced) this.#reduced.add(number);
     const unread = segments.filter(({ number }) => position.begin(number) !== undefined);
-    this.#weights = new Map(unread.map((segment) => [segment.number, weigh(folder, segment).bytes]));
+    this.#weights = new Map(unread.map((segment) => [segment.number, sizeOf(folder, segment).bytes]));
     return deleted.length === 0 ? undefined : deleted.reduce((sum, [, bytes]) => sum + bytes, 0);
   }
 }

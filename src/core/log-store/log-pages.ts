@@ -3,7 +3,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { CATEGORIES, type LogEntry, type LogPage } from "../contract/records.ts";
 import type { Block } from "./block.ts";
 import { cursorBefore, StoreCursor } from "./cursor.ts";
-import { LogMatcher, type ViewedQuery } from "./filter.ts";
+import { LogMatcher, type ScopedQuery } from "./filter.ts";
 import { type EntryMatch, matchesIn } from "./matches.ts";
 import { backwards, blocksBackwards, type EntryBatch, forwards } from "./scan.ts";
 import { logsFolder } from "./segment-files.ts";
@@ -15,7 +15,7 @@ const PAGE_BYTES = 4 * 1024 * 1024;
 /** Number of further blocks that a full page is searched for another match; after that, a next page is assumed. */
 const LOOK_AHEAD = 8;
 
-export async function readLogs(stateDir: string, query: ViewedQuery): Promise<LogPage> {
+export async function readLogs(stateDir: string, query: ScopedQuery): Promise<LogPage> {
   const segments = new SegmentSet(logsFolder(stateDir));
   try {
     const position = query.cursor === undefined ? new StoreCursor() : StoreCursor.read(query.cursor);

@@ -10,13 +10,13 @@ import {
   close,
   indexFile,
   namesIn,
+  ownSizeOf,
   remove,
   removeOutput,
   type SegmentFile,
   segmentFile,
   segmentsIn,
-  weigh,
-  weighOwn,
+  sizeOf,
 } from "./segment-files.ts";
 
 const CHUNK_BYTES = 1024 * 1024;
@@ -104,10 +104,10 @@ export function retire(folder: string, { hours, bytes }: StoreSettings, now: num
   const oldest = now - hours * HOUR_MS;
   const segments = segmentsIn(folder).toReversed();
   const kept = new Set(ownEntriesToKeep(folder, segments, Math.min(bytes / OWN_SHARE, OWN_BYTES)));
-  let sum = [...kept].reduce((total, number) => total + weighOwn(folder, number), 0);
+  let sum = [...kept].reduce((total, number) => total + ownSizeOf(folder, number), 0);
   for (const segment of segments) {
     const { number, stage } = segment;
-    const weight = weigh(folder, segment);
+    const weight = sizeOf(folder, segment);
     if (stage !== "own") sum += weight.bytes;
     if (stage === "open") continue;
     if (weight.written < oldest || hours === 0) remove(folder, number);
@@ -127,7 +127,7 @@ export function deleteOutput(folder: string, own: number | undefined): void {
 function ownEntriesToKeep(folder: string, newestFirst: readonly SegmentFile[], share: number): readonly number[] {
   let sum = 0;
   return newestFirst.flatMap(({ number }) => {
-    const bytes = weighOwn(folder, number);
+    const bytes = ownSizeOf(folder, number);
     sum += bytes;
     return bytes > 0 && sum <= share ? [number] : [];
   });

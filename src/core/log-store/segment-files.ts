@@ -1,7 +1,7 @@
 /** The files of the store and their names. */
 import { readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { isNotThere } from "../base/errors.ts";
+import { isNotFound } from "../base/errors.ts";
 
 /**
  * A segment's number is the time of its creation in milliseconds since 1970, or one more than that of its predecessor, so the
@@ -58,7 +58,7 @@ export function namesIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder);
   } catch (error) {
-    if (isNotThere(error)) return [];
+    if (isNotFound(error)) return [];
     throw error;
   }
 }
@@ -68,7 +68,7 @@ export function close(folder: string, number: number): void {
 }
 
 /** Size of a segment on disk with its index, and time of its last write. */
-export function weigh(folder: string, segment: SegmentFile): { readonly bytes: number; readonly written: number } {
+export function sizeOf(folder: string, segment: SegmentFile): { readonly bytes: number; readonly written: number } {
   const [data, index] = [segmentFile(folder, segment), indexFile(folder, segment.number)].map((file) =>
     statSync(file, { throwIfNoEntry: false }),
   );
@@ -76,7 +76,7 @@ export function weigh(folder: string, segment: SegmentFile): { readonly bytes: n
 }
 
 /** Size of the file of procman's own entries; 0: there is none. */
-export function weighOwn(folder: string, number: number): number {
+export function ownSizeOf(folder: string, number: number): number {
   return statSync(segmentFile(folder, { number, stage: "own" }), { throwIfNoEntry: false })?.size ?? 0;
 }
 

@@ -34,7 +34,7 @@ export type StoreReport = {
 };
 
 /** `retryAt`: monotonic milliseconds. */
-type StoreTrouble = { readonly error: unknown; retryAt: number; lostLines: number; lostBytes: number };
+type StoreFailure = { readonly error: unknown; retryAt: number; lostLines: number; lostBytes: number };
 
 export type StoreMessage = RecordSource & { readonly at: number; readonly text: string };
 
@@ -53,7 +53,7 @@ export class LogStore {
   #checkAt = 0;
   /** Time of the last entry. */
   #last = 0;
-  #trouble: StoreTrouble | undefined;
+  #failure: StoreFailure | undefined;
   #flushing = false;
   #maintenance: NodeJS.Timeout | undefined;
   /** Message of the last reported maintenance failure. */
@@ -113,7 +113,7 @@ export class LogStore {
     }
     deleteOutput(folder, this.#writer?.number);
     // There is room now.
-    if (this.#trouble !== undefined) this.#trouble.retryAt = 0;
+    if (this.#failure !== undefined) this.#failure.retryAt = 0;
     return true;
   }
 
@@ -128,7 +128,7 @@ export class LogStore {
   #add(header: RecordHeader, at: number, lines: Buffer): void {
     if (this.#isEnded || this.#folder === undefined || this.#settings?.hours === 0) return;
     const now = Date.now();
-    if (this.#trouble !== undefined && monotonicMs() < this.#trouble.retryAt)
+    if (this.#failure !== undefined && monotonicMs() < this.#failure.retryAt)
       return this.#drop(header.isWhole ? 1 : countLines(lines), lines.length);
     try {
       const writer = this.#openWriter(this.#folder, now);
@@ -155,7 +155,7 @@ export class LogStore {
     } catch (error) {
       this.#fail(error);
     }
-    return this.#trouble === undefined ? undefined : reasonOf(this.#trouble.error);
+    return this.#failure === undefined ? undefined : reasonOf(this.#failure.error);
   }
 
   /** The current segment, or a new one. */
@@ -169,7 +169,7 @@ export class LogStore {
     makeFolder(folder, 0o700);
     this.#writer = new SegmentWriter(folder, now);
     [this.#hour, this.#checkAt] = [hourOf(now), monotonicMs() + CHECK_MS];
-    if (this.#trouble !== undefined) this.#recover(this.#writer, this.#trouble, now);
+    if (this.#failure !== undefined) this.#recover(this.#writer, this.#failure, now);
     return this.#writer;
   }
 
@@ -181,8 +181,8 @@ export class LogStore {
     return !writer.exists;
   }
 
-  #recover(writer: SegmentWriter, { error, lostLines, lostBytes }: StoreTrouble, now: number): void {
-    this.#trouble = undefined;
+  #recover(writer: SegmentWriter, { error, lostLines, lostBytes }: StoreFailure, now: number): void {
+    this.#failure = undefined;
     const text = `${lostLines} lines (${lostBytes} bytes) were not stored: ${(error as Error).message}\n`;
     writer.add(new RecordHeader({ category: "service", severity: "warn" }, true), now, Buffer.from(text));
     writer.flush();
@@ -192,11 +192,11 @@ export class LogStore {
   /** Counts the buffered records as lost; the caller counts the others. */
   #fail(error: unknown): void {
     const retryAt = monotonicMs() + RETRY_MS;
-    if (this.#trouble === undefined) {
-      this.#trouble = { error, retryAt, lostLines: 0, lostBytes: 0 };
+    if (this.#failure === undefined) {
+      this.#failure = { error, retryAt, lostLines: 0, lostBytes: 0 };
       this.#report.problem(this.#folder ?? "", error);
     }
-    this.#trouble.retryAt = retryAt;
+    this.#failure.retryAt = retryAt;
     const writer = this.#writer;
     this.#writer = undefined;
     if (writer === undefined) return;
@@ -209,9 +209,9 @@ export class LogStore {
   }
 
   #drop(lines: number, bytes: number): void {
-    if (this.#trouble === undefined) return;
-    this.#trouble.lostLines += lines;
-    this.#trouble.lostBytes += bytes;
+    if (this.#failure === undefined) return;
+    this.#failure.lostLines += lines;
+    this.#failure.lostBytes += bytes;
   }
 
   #closeWriter(): void {

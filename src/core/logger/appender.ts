@@ -1,6 +1,6 @@
 /** Appends whole lines to the file at a path: follows its deletion and renaming, and rotates it before it grows too big. */
 import { closeSync, constants, fchmodSync, fstatSync, ftruncateSync, readSync, type Stats, statSync, writeSync } from "node:fs";
-import { errnoOf, isNotThere } from "../base/errors.ts";
+import { errnoOf, isNotFound } from "../base/errors.ts";
 import { openFound } from "../os/careful-files.ts";
 import { monotonicMs } from "../os/clock.ts";
 import { failpoint } from "../os/failpoint.ts";
@@ -57,7 +57,7 @@ export function emptyFile(path: string): boolean {
     }
   } catch (error) {
     // A FIFO that nobody reads, or no file.
-    if (isNotThere(error) || errnoOf(error) === "ENXIO") return false;
+    if (isNotFound(error) || errnoOf(error) === "ENXIO") return false;
     throw error;
   }
 }
@@ -117,7 +117,7 @@ export class Appender {
   #open: OpenFile | undefined;
   #size = 0;
   /** If the last byte written was no newline: the identity of that file. */
-  #tornIn: string | undefined;
+  #partialLineFile: string | undefined;
   /** Monotonic milliseconds. */
   #checkAt = 0;
   #rotateAt = 0;
@@ -159,7 +159,7 @@ export class Appender {
   /** Empties the file; a line that was begun in it is written again as a whole. Returns and throws as `emptyFile`. */
   empty(): boolean {
     const isEmptied = emptyFile(this.path);
-    if (isEmptied && this.#tornIn !== undefined) this.#tornIn = NOWHERE;
+    if (isEmptied && this.#partialLineFile !== undefined) this.#partialLineFile = NOWHERE;
     if (isEmptied) this.#size = 0;
     return isEmptied;
   }
@@ -168,7 +168,7 @@ export class Appender {
     const { fd, identity } = this.#opened();
     const written = writeSync(fd, bytes, at, end - at);
     this.#size += written;
-    this.#tornIn = bytes[at + written - 1] === NEWLINE ? undefined : identity;
+    this.#partialLineFile = bytes[at + written - 1] === NEWLINE ? undefined : identity;
     return written;
   }
 
@@ -190,7 +190,7 @@ export class Appender {
     this.#size = open.size;
     let isThere = true;
     try {
-      if (this.#tornIn !== open.identity) isThere = this.#endTornLine(open, found);
+      if (this.#partialLineFile !== open.identity) isThere = this.#endTornLine(open, found);
     } catch (error) {
       this.close();
       throw error;
@@ -207,8 +207,8 @@ export class Appender {
   #ready(bytes: Buffer, at: number): number {
     this.#checkPath();
     const { identity } = this.#opened();
-    if (this.#tornIn === undefined || this.#tornIn === identity) return at;
-    this.#tornIn = undefined;
+    if (this.#partialLineFile === undefined || this.#partialLineFile === identity) return at;
+    this.#partialLineFile = undefined;
     return lineStart(bytes, at);
   }
 
@@ -235,7 +235,7 @@ export class Appender {
   /** The end of the bytes that may be written to the current file; rotates if necessary. */
   #fitting(bytes: Buffer, at: number): number {
     const endOfLine = (): number => bytes.indexOf(NEWLINE, at) + 1;
-    if (this.#tornIn !== undefined) return endOfLine();
+    if (this.#partialLineFile !== undefined) return endOfLine();
     const { regular, since } = this.#opened();
     const { rotation } = this.#archive;
     if (!rotation || !regular) return bytes.length;

@@ -26,21 +26,21 @@ const ERROR_MARK = "! ";
 
 type StreamName = "out" | "err";
 
-function fileSink(spec: CaptureSpec, which: StreamName, files: LogFiles, killing: unknown): LineSink | undefined {
+function fileSink(spec: CaptureSpec, which: StreamName, files: LogFiles, crashId: unknown): LineSink | undefined {
   const path = which === "out" ? spec.stdout : (spec.stderr ?? spec.stdout);
   if (path === undefined) return undefined;
   const share = files.share(path, spec.id, spec.rotation);
-  if (killing !== undefined) share.file.markRestart(killing);
+  if (crashId !== undefined) share.file.markRestart(crashId);
   const isAmongOutput = which === "err" && path === spec.stdout;
   if (!spec.decorateFiles) return plainFile(share);
   return decoratedFile(share, { id: spec.id, mark: isAmongOutput ? ERROR_MARK : "", isShared: spec.sharedFiles?.includes(path) === true });
 }
 
-/** `killing`: see `LogFile.markRestart`; absent if no logger was killed. */
-function sinksOf(spec: CaptureSpec, which: StreamName, { files, console, store }: CaptureContext, killing?: unknown): readonly LineSink[] {
+/** `crashId`: see `LogFile.markRestart`; absent if no logger was killed. */
+function sinksOf(spec: CaptureSpec, which: StreamName, { files, console, store }: CaptureContext, crashId?: unknown): readonly LineSink[] {
   const source = sourceOf(spec, which);
   const stored = spec.store === undefined ? undefined : inStore(store, new RecordHeader(source, false));
-  const file = fileSink(spec, which, files, killing);
+  const file = fileSink(spec, which, files, crashId);
   const consoleSink = spec.console ? onConsole(console, source) : undefined;
   return [stored, file, consoleSink].filter((sink) => sink !== undefined);
 }

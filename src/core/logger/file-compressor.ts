@@ -1,7 +1,7 @@
 /** Compresses rotated log files in the background, also while another logger does so with the same files. */
 import { closeSync, constants, createReadStream, createWriteStream, lstatSync, openSync, renameSync, rmSync, type Stats } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { isNotThere } from "../base/errors.ts";
+import { isNotFound } from "../base/errors.ts";
 import { openFound } from "../os/careful-files.ts";
 import { failpoint } from "../os/failpoint.ts";
 import { type FoundFile, walkTo } from "../os/path-walk.ts";
@@ -55,7 +55,7 @@ async function compress({ log, name }: RotatedFile, signal: AbortSignal): Promis
     rmSync(found.entry(name), { force: true });
   } catch (error) {
     rmSync(unfinished, { force: true });
-    if (stat() !== undefined || !isNotThere(error)) throw error;
+    if (stat() !== undefined || !isNotFound(error)) throw error;
   } finally {
     found.close();
   }

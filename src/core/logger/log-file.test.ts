@@ -54,8 +54,8 @@ describe("log file", () => {
     const path = join(folder("marked"), "a.log");
     const mark = "[procman: the logger was restarted here; up to 64 KiB of output may be missing]\n";
     const { file } = setUp(path);
-    for (const killing of ["first", "first", "second"]) {
-      file.markRestart(killing);
+    for (const crashId of ["first", "first", "second"]) {
+      file.markRestart(crashId);
       file.write(Buffer.from("line\n"));
     }
     assert.equal(readFileSync(path, "utf8"), `${mark}line\nline\n${mark}line\n`);

@@ -42,7 +42,7 @@ export type DescriptorRoom = {
   readonly restore: () => void;
 };
 
-type LogFileTrouble = {
+type LogFileFailure = {
   readonly backlog: WriteBuffer;
   /** Monotonic milliseconds. */
   readonly since: number;
@@ -61,7 +61,7 @@ export class LogFile {
   readonly #options: FileOptions;
   readonly #appender: Appender;
   readonly #archive: LogRotation;
-  #trouble: LogFileTrouble | undefined;
+  #failure: LogFileFailure | undefined;
   #marked: unknown;
   /** When it was written to, on the logger's count of writes. */
   usedAt = 0;
@@ -80,13 +80,13 @@ export class LogFile {
 
   /** Whether lines are waiting, or a mark for dropped lines. */
   get isBehind(): boolean {
-    return this.#trouble !== undefined && !this.#trouble.backlog.isEmpty;
+    return this.#failure !== undefined && !this.#failure.backlog.isEmpty;
   }
 
   /** Whether they have been waiting longer than a slow reader explains. */
   get isStuck(): boolean {
-    const trouble = this.#trouble;
-    return trouble !== undefined && this.isBehind && (trouble.reported || monotonicMs() - trouble.since > MOMENT_MS);
+    const failure = this.#failure;
+    return failure !== undefined && this.isBehind && (failure.reported || monotonicMs() - failure.since > MOMENT_MS);
   }
 
   set rotation(rotation: Rotation | undefined) {
@@ -95,19 +95,19 @@ export class LogFile {
 
   /** Opens the file before the first line. */
   prepare(): void {
-    if (this.#trouble) return;
+    if (this.#failure) return;
     const { error } = this.#append(Buffer.alloc(0), 0);
     if (error !== undefined) this.#fail(new WriteBuffer(Buffer.alloc(0), 0), error);
   }
 
   /** `lines` are whole lines; when this returns, they are written, buffered, or counted as lost. */
   write(lines: Buffer): void {
-    if (this.#trouble?.dropping) {
-      this.#trouble.backlog.drop(lines);
+    if (this.#failure?.dropping) {
+      this.#failure.backlog.drop(lines);
       return;
     }
-    if (this.#trouble) {
-      this.#trouble.backlog.add(lines);
+    if (this.#failure) {
+      this.#failure.backlog.add(lines);
       return;
     }
     const { done, error } = this.#append(lines, 0);
@@ -116,30 +116,30 @@ export class LogFile {
     this.#fail(new WriteBuffer(lines.subarray(start), done - start), error);
   }
 
-  /** Writes one mark for each killed logger (identified by `killing`), however many of its streams write here. */
-  markRestart(killing: unknown): void {
-    if (this.#marked === killing) return;
-    this.#marked = killing;
+  /** Writes one mark for each killed logger (identified by `crashId`), however many of its streams write here. */
+  markRestart(crashId: unknown): void {
+    if (this.#marked === crashId) return;
+    this.#marked = crashId;
     this.write(Buffer.from(RESTART_MARK));
   }
 
   reopen(): void {
     this.#appender.close();
-    if (this.#trouble) this.#retry();
+    if (this.#failure) this.#retry();
     else this.prepare();
   }
 
   /** Empties the file; lines that wait for it are written to it after that. Returns and throws as `emptyFile`. */
   empty(): boolean {
     const isEmptied = this.#appender.empty();
-    if (this.#trouble) this.#retry();
+    if (this.#failure) this.#retry();
     return isEmptied;
   }
 
   /** The last writer has released the file. `done` is called when no line is waiting. */
   release(done: () => void): void {
     this.#whenIdle = done;
-    if (!this.#trouble) this.#close();
+    if (!this.#failure) this.#close();
   }
 
   /** A new writer uses the file before it was closed. */
@@ -149,19 +149,19 @@ export class LogFile {
 
   /** The logger ends: makes a last attempt, and reports lines that are lost. */
   end(): void {
-    if (this.#trouble) this.#retry();
-    if (this.#trouble) this.#reportLost(this.#trouble);
+    if (this.#failure) this.#retry();
+    if (this.#failure) this.#reportLost(this.#failure);
     this.#close();
   }
 
   /** From now on lines are dropped instead of buffered, because the logger is about to end. */
   stopHolding(): void {
-    if (this.#trouble) this.#drop(this.#trouble);
+    if (this.#failure) this.#drop(this.#failure);
   }
 
   /** Its descriptor, if it may be closed until the next line. */
   get idleDescriptor(): number | undefined {
-    return this.#trouble === undefined ? this.#appender.idleDescriptor : undefined;
+    return this.#failure === undefined ? this.#appender.idleDescriptor : undefined;
   }
 
   /** The next line opens it again. */
@@ -190,49 +190,49 @@ export class LogFile {
   }
 
   #fail(backlog: WriteBuffer, error: unknown): void {
-    this.#trouble = { backlog, error, since: monotonicMs(), dropping: false, reported: false, timer: undefined };
-    this.#wait(this.#trouble, error);
+    this.#failure = { backlog, error, since: monotonicMs(), dropping: false, reported: false, timer: undefined };
+    this.#wait(this.#failure, error);
     this.backpressure.set(true);
   }
 
-  #wait(trouble: LogFileTrouble, error: unknown): void {
+  #wait(failure: LogFileFailure, error: unknown): void {
     const code = errnoOf(error);
-    trouble.error = error;
+    failure.error = error;
     if (!NO_ROOM.has(code)) this.#appender.close();
-    if (!trouble.dropping && monotonicMs() - trouble.since >= this.#options.holdMs) this.#drop(trouble);
-    const isBusy = code === "EAGAIN" && !trouble.dropping;
-    if (!isBusy && !trouble.reported) {
-      trouble.reported = true;
+    if (!failure.dropping && monotonicMs() - failure.since >= this.#options.holdMs) this.#drop(failure);
+    const isBusy = code === "EAGAIN" && !failure.dropping;
+    if (!isBusy && !failure.reported) {
+      failure.reported = true;
       this.#options.report.problem(this.path, code, `Cannot write ${this.path}: ${reasonOf(error)}`);
     }
-    const again = trouble.dropping ? RETRY_DROPPING_MS : RETRY_MS;
-    trouble.timer = setTimeout(() => this.#retry(), isBusy ? RETRY_BUSY_MS : again);
+    const again = failure.dropping ? RETRY_DROPPING_MS : RETRY_MS;
+    failure.timer = setTimeout(() => this.#retry(), isBusy ? RETRY_BUSY_MS : again);
   }
 
-  #drop(trouble: LogFileTrouble): void {
-    trouble.dropping = true;
+  #drop(failure: LogFileFailure): void {
+    failure.dropping = true;
     this.backpressure.set(false);
   }
 
   #retry(): void {
-    const trouble = this.#trouble;
-    if (!trouble) return;
-    clearTimeout(trouble.timer);
-    const error = this.#catchUp(trouble);
+    const failure = this.#failure;
+    if (!failure) return;
+    clearTimeout(failure.timer);
+    const error = this.#catchUp(failure);
     if (error !== undefined) {
-      this.#wait(trouble, error);
+      this.#wait(failure, error);
       return;
     }
-    this.#trouble = undefined;
-    const { lostLines, lostBytes } = trouble.backlog;
-    if (trouble.reported) this.#options.report.recovered(this.path, lostLines, lostBytes);
+    this.#failure = undefined;
+    const { lostLines, lostBytes } = failure.backlog;
+    if (failure.reported) this.#options.report.recovered(this.path, lostLines, lostBytes);
     this.#options.report.caughtUp();
     this.backpressure.set(false);
     if (this.#whenIdle) this.#close();
   }
 
   /** Writes the lines that were waiting, then the mark for dropped ones. */
-  #catchUp({ backlog, error }: LogFileTrouble): unknown {
+  #catchUp({ backlog, error }: LogFileFailure): unknown {
     do {
       const progress = this.#append(backlog.bytes, backlog.done);
       backlog.wrote(progress.done);
@@ -241,10 +241,10 @@ export class LogFile {
     return undefined;
   }
 
-  #reportLost(trouble: LogFileTrouble): void {
-    clearTimeout(trouble.timer);
-    this.#trouble = undefined;
-    const { backlog, error } = trouble;
+  #reportLost(failure: LogFileFailure): void {
+    clearTimeout(failure.timer);
+    this.#failure = undefined;
+    const { backlog, error } = failure;
     backlog.giveUp();
     const { lostLines, lostBytes } = backlog;
     if (lostLines === 0) return;

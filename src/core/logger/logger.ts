@@ -16,7 +16,7 @@ import { FileCompressor } from "./file-compressor.ts";
 import { HeldFifos } from "./held-fifos.ts";
 import { HOLD_MS } from "./log-file.ts";
 import { LogFiles } from "./log-files.ts";
-import { UnreadRuns } from "./unread-runs.ts";
+import { UnreleasedRuns } from "./unreleased-runs.ts";
 
 /** At the end: longest wait for the console and for a compression in progress. Milliseconds. */
 const LAST_MS = 1000;
@@ -40,7 +40,7 @@ export class Logger {
   readonly #pause = new Backpressure();
   readonly #held: HeldFifos;
   readonly #captures = new Map<string, Capture>();
-  readonly #unread = new UnreadRuns();
+  readonly #unread = new UnreleasedRuns();
   /** Entries that former loggers have stored, while a batch is received that has entries again. */
   #stored: StoredEntries | undefined;
   /** No more reading, and messages are ignored. */

@@ -44,10 +44,10 @@ export function removeIfAllowed(path: string): void {
 }
 
 /** Whether the path, or as much of it as exists, leads through a symbolic link. */
-export function leadsThroughLink(path: string): boolean {
+export function hasSymlink(path: string): boolean {
   const full = resolve(path);
   if (existsSync(full)) return realpathSync.native(full) !== full;
-  return dirname(full) !== full && leadsThroughLink(dirname(full));
+  return dirname(full) !== full && hasSymlink(dirname(full));
 }
 
 /** True if the disk has no room for another byte or file. File systems without a limit report 0 blocks or files in total; the last blocks may be reserved for root. */

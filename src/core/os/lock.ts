@@ -4,7 +4,7 @@
  */
 import { existsSync, linkSync, readdirSync, readFileSync, rmSync, statSync, unlinkSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { isNotThere } from "../base/errors.ts";
+import { isNotFound } from "../base/errors.ts";
 import { readWhole, writeBeside } from "./careful-files.ts";
 import { identityOf, isSameFile } from "./file-identity.ts";
 import { removeIfAllowed } from "./files.ts";
@@ -176,7 +176,7 @@ function namesIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder);
   } catch (error) {
-    if (isNotThere(error)) return [];
+    if (isNotFound(error)) return [];
     throw error;
   }
 }

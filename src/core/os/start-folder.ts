@@ -1,7 +1,7 @@
 /** The folder where a user called procman: the one place that asks for the current one. */
 import { readlinkSync } from "node:fs";
 import { isAbsolute } from "node:path";
-import { isNotThere, ProcmanError } from "../base/errors.ts";
+import { isNotFound, ProcmanError } from "../base/errors.ts";
 
 /** With it a keeper tells its parts, and the keeper after it, where the user called. */
 const VARIABLE = "PROCMAN_CALLED_IN";
@@ -21,7 +21,7 @@ export function startFolder(path = process.env.PROCMAN_CONFIG || ""): string {
   try {
     return process.cwd();
   } catch (cause) {
-    if (!isNotThere(cause)) throw cause;
+    if (!isNotFound(cause)) throw cause;
     if (isAbsolute(path)) return NOWHERE;
     const what = path === "" ? "" : `, so ${path} leads nowhere`;
     throw new ProcmanError(

@@ -17,14 +17,14 @@ import type {
   TelemetryReport,
 } from "../contract/records.ts";
 import type { StateRecord } from "../contract/state-record.ts";
-import type { View } from "./view.ts";
+import type { TokenView } from "./view.ts";
 
 /** `control` finds only the processes of the view. */
 export class LimitedControl implements Control {
   readonly #control: Control;
-  readonly #view: View;
+  readonly #view: TokenView;
 
-  constructor(control: Control, view: View) {
+  constructor(control: Control, view: TokenView) {
     this.#control = control;
     this.#view = view;
   }

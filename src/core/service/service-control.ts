@@ -34,7 +34,7 @@ import type {
 } from "../contract/records.ts";
 import { runPage } from "../contract/run-history.ts";
 import type { StateRecord } from "../contract/state-record.ts";
-import type { ViewedQuery } from "../log-store/filter.ts";
+import type { ScopedQuery } from "../log-store/filter.ts";
 import { signalOf } from "../os/signal-name.ts";
 import type { Process } from "../supervisor/process.ts";
 import type { Supervisor } from "../supervisor/supervisor.ts";
@@ -51,13 +51,13 @@ import { runsUnderWay } from "./reporting/process-records.ts";
 import type { RecordCache } from "./reporting/record-cache.ts";
 import type { ServiceEvents } from "./reporting/service-events.ts";
 import type { ServiceMetrics } from "./reporting/service-metrics.ts";
-import { View } from "./view.ts";
+import { TokenView } from "./view.ts";
 
 /** Makes the `Control` of a caller. */
 export function controlFactory(ports: ControlPorts): (caller: Caller) => Control {
   return (caller) => {
     if (caller.limits === undefined) return new ServiceControl(ports, caller);
-    const view = new View(caller.limits, ports.specs);
+    const view = new TokenView(caller.limits, ports.specs);
     return new LimitedControl(new ServiceControl(ports, caller, view), view);
   };
 }
@@ -65,10 +65,10 @@ export function controlFactory(ports: ControlPorts): (caller: Caller) => Control
 class ServiceControl implements Control {
   readonly #ports: ControlPorts;
   readonly #caller: Caller;
-  readonly #view: View | undefined;
+  readonly #view: TokenView | undefined;
 
   /** `view`: of a limited token. Absent: all processes are found. */
-  constructor(ports: ControlPorts, caller: Caller, view?: View) {
+  constructor(ports: ControlPorts, caller: Caller, view?: TokenView) {
     this.#ports = ports;
     this.#caller = caller;
     this.#view = view;
@@ -281,7 +281,7 @@ class ServiceControl implements Control {
   }
 
   /** The query with what the caller may see. The members of a group are those of the present configuration, also while it is followed. */
-  #viewed(query: LogQuery): ViewedQuery {
+  #viewed(query: LogQuery): ScopedQuery {
     const { processes = [], ...rest } = query;
     const groups = processes.filter((id) => groupNamed(id) !== undefined);
     for (const group of groups) this.#find(group);
@@ -330,8 +330,8 @@ function scalingText({ instances, by }: Scaling): string {
 
 /** The stored log. */
 export type LogAccess = {
-  readonly logs: (query: ViewedQuery) => Promise<LogPage>;
-  readonly follow: (query: ViewedQuery, signal: AbortSignal) => AsyncIterable<LogItem>;
+  readonly logs: (query: ScopedQuery) => Promise<LogPage>;
+  readonly follow: (query: ScopedQuery, signal: AbortSignal) => AsyncIterable<LogItem>;
   readonly log: (submission: LogSubmission, caller: Caller) => Promise<LogEntry>;
   readonly flush: (request: FlushRequest) => Promise<FlushRecord>;
 };

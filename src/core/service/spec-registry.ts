@@ -1,6 +1,6 @@
 /** The specifications of all processes: those of the configuration, and removed ones that are still being stopped. */
 import type { Config, ProcessSpec } from "../config/spec.ts";
-import { shareOf } from "../os/host-share.ts";
+import { jitterFraction } from "../os/host-jitter.ts";
 import type { ProcessDefinition } from "../supervisor/definition.ts";
 import type { ConfigSnapshot } from "./recovery/config-snapshot.ts";
 
@@ -97,6 +97,6 @@ export function definitionOf(spec: ProcessSpec): ProcessDefinition {
     ...(terminate === undefined ? {} : { terminate }),
     ...(timeZone === undefined ? {} : { timeZone }),
     ...(catchUp ? { catchUp } : {}),
-    ...(jitter === undefined ? {} : { startDelayMs: Math.round(shareOf(id) * jitter) }),
+    ...(jitter === undefined ? {} : { startDelayMs: Math.round(jitterFraction(id) * jitter) }),
   };
 }

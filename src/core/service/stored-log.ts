@@ -4,7 +4,7 @@ import type { ProcessSpec } from "../config/spec.ts";
 import type { Caller } from "../contract/control.ts";
 import type { FlushRecord, LogEntry, LogItem, LogPage, LogSubmission } from "../contract/records.ts";
 import type { FromLogger } from "../ipc/logger-protocol.ts";
-import type { ViewedQuery } from "../log-store/filter.ts";
+import type { ScopedQuery } from "../log-store/filter.ts";
 import { followLogs } from "../log-store/follow.ts";
 import { readLogs } from "../log-store/log-pages.ts";
 import { type FlushRequest, LogFlushes } from "./log-flushes.ts";
@@ -50,11 +50,11 @@ export class StoredLog implements LogAccess {
   }
 
   /** Reads the stored log, including that of processes that are no longer in the configuration. */
-  logs(query: ViewedQuery): Promise<LogPage> {
+  logs(query: ScopedQuery): Promise<LogPage> {
     return readLogs(this.#options.stateDir, query);
   }
 
-  follow(query: ViewedQuery, signal: AbortSignal): AsyncIterable<LogItem> {
+  follow(query: ScopedQuery, signal: AbortSignal): AsyncIterable<LogItem> {
     return followLogs(this.#options.stateDir, query, signal);
   }
 

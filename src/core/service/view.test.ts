@@ -7,7 +7,7 @@ import { normalise } from "../config/normalise.ts";
 import type { ProcessSpec } from "../config/spec.ts";
 import type { LogEntry, ProcessRecord } from "../contract/records.ts";
 import type { TokenLimits } from "../contract/token-claims.ts";
-import { View } from "./view.ts";
+import { TokenView } from "./view.ts";
 
 const TIME = "2026-01-01T00:00:00.000Z";
 
@@ -15,9 +15,9 @@ function specsOf(...processes: readonly RawProcess[]): readonly ProcessSpec[] {
   return normalise({ processes: [...processes] }, { folder: "/srv", parallelism: 1, now: new Date(0), stripsTypes: false }).processes;
 }
 
-function viewOf(limits: Partial<TokenLimits>, ...processes: readonly RawProcess[]): View {
+function viewOf(limits: Partial<TokenLimits>, ...processes: readonly RawProcess[]): TokenView {
   const specs = specsOf(...processes);
-  return new View({ processes: [], groups: [], ...limits }, () => specs);
+  return new TokenView({ processes: [], groups: [], ...limits }, () => specs);
 }
 
 const WEB: RawProcess = { id: "web", cmd: "web", groups: "front", cluster: { instances: 2 } };
@@ -47,7 +47,7 @@ test("a removed instance is seen with its cluster; a separate process of such a 
 
 test("with another configuration, the groups of that one count", () => {
   let specs = specsOf(WEB, DB);
-  const view = new View({ processes: [], groups: ["back"] }, () => specs);
+  const view = new TokenView({ processes: [], groups: ["back"] }, () => specs);
   assert.deepEqual([view.allows("db"), view.allows("web-1")], [true, false]);
   specs = specsOf({ ...WEB, groups: "back" }, { ...DB, groups: "front" });
   assert.deepEqual([view.allows("db"), view.allows("web-1")], [false, true]);

@@ -16,7 +16,7 @@ const OWN_TEXT: ReadonlySet<Category> = new Set(["stdout", "stderr", "log"]);
 /** Texts that repeat the request, and name only what is seen: a replaced word would prove that it is the id of another process. */
 const REPEATS_REQUEST: ReadonlySet<string> = new Set(["process-unknown", "process-foreign", "input-invalid", "usage"]);
 
-export class View implements LogView {
+export class TokenView implements LogView {
   readonly #limits: TokenLimits;
   readonly #specs: () => readonly ProcessSpec[];
   #index = newIndex([]);

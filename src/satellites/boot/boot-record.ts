@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { errnoOf, isNotThere } from "../../core/base/errors.ts";
+import { errnoOf, isNotFound } from "../../core/base/errors.ts";
 import { readWhole } from "../../core/os/careful-files.ts";
 
 export type BootScope = "system" | "user";
@@ -64,7 +64,7 @@ function recordAt(launcher: string): BootRecord | undefined {
     return line === undefined ? undefined : (JSON.parse(line.slice(TAG.length)) as BootRecord);
   } catch (error) {
     // A file that another user has put there, or closed, is none of this user's.
-    if (isNotThere(error) || error instanceof SyntaxError || ["EPERM", "EACCES"].includes(errnoOf(error))) return undefined;
+    if (isNotFound(error) || error instanceof SyntaxError || ["EPERM", "EACCES"].includes(errnoOf(error))) return undefined;
     throw error;
   }
 }

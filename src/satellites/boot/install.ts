@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, lstatSync, mkdirSync, readFileSync, readlinkSync, rmSync, symlinkSync } from "node:fs";
 import { dirname } from "node:path";
-import { isNotThere, ProcmanError } from "../../core/base/errors.ts";
+import { isNotFound, ProcmanError } from "../../core/base/errors.ts";
 import { writeWhole } from "../../core/os/careful-files.ts";
 import { type BootFile, type BootLink, type BootPlan, type BootStep, MARK, shellWord } from "./boot-plan.ts";
 import { type BootRecord, launcherPath } from "./boot-record.ts";
@@ -149,7 +149,7 @@ function run(what: Direction, step: BootStep, { log }: Pick<BootPlan, "log"> = {
     });
   } catch (cause) {
     const { stderr = "", stdout = "" } = cause as { readonly stderr?: string; readonly stdout?: string };
-    const reason = isNotThere(cause) ? `there is no program ${program}` : (stderr || stdout).trim() || (cause as Error).message;
+    const reason = isNotFound(cause) ? `there is no program ${program}` : (stderr || stdout).trim() || (cause as Error).message;
     const lines = log === undefined ? "" : lastLines(log);
     throw new ProcmanError("boot-refused", `Cannot ${what}: "${step.map(shellWord).join(" ")}" has failed: ${reason}${lines}`, { cause });
   }

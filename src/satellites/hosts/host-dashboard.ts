@@ -11,9 +11,9 @@ import { printable } from "../../core/base/printable.ts";
 import type { HostList, HostSummary } from "../../core/contract/host-links.ts";
 import { dashboardFiles } from "../../core/http/dashboard-files.ts";
 import { CODE_SECONDS } from "../../core/http/sign-in-codes.ts";
-import { doorTo, type HostDoor } from "./host-door.ts";
 import { HostGateway, unknown } from "./host-gateway.ts";
 import { summaryOf } from "./host-summary.ts";
+import { type HostUpstream, upstreamTo } from "./host-upstream.ts";
 
 const ENDING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
@@ -22,15 +22,16 @@ type HostDashboardOptions = { readonly scope: string | undefined; readonly open:
 /** Ends by Ctrl-C. @throws {ProcmanError} `usage`; `service-down`: no machine answers */
 export async function showHosts(names: string, { scope, open }: HostDashboardOptions): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "procman-hosts-"));
-  const doors = hostsNamed(names).map((host, index) => doorTo(host, join(folder, `${index}.sock`), scope));
-  const gateways = new Map<HostDoor, HostGateway>();
+  const upstreams = hostsNamed(names).map((host, index) => upstreamTo(host, join(folder, `${index}.sock`), scope));
+  const gateways = new Map<HostUpstream, HostGateway>();
   try {
     const files = await dashboardFiles(join(import.meta.dirname, "dashboard"));
-    const first = await withProgress(() => `connecting to ${names}`, firstAnswering(doors));
-    const summary = async (name: string): Promise<HostSummary> => summaryOf(doors.find((door) => door.name === name) ?? nowhere());
-    for (const door of doors) {
-      const hosts = (): HostList | undefined => listOf(door, gateways);
-      gateways.set(door, new HostGateway({ door, files, hosts, summary }));
+    const first = await withProgress(() => `connecting to ${names}`, firstAnswering(upstreams));
+    const summary = async (name: string): Promise<HostSummary> =>
+      summaryOf(upstreams.find((upstream) => upstream.name === name) ?? nowhere());
+    for (const upstream of upstreams) {
+      const hosts = (): HostList | undefined => listOf(upstream, gateways);
+      gateways.set(upstream, new HostGateway({ upstream, files, hosts, summary }));
     }
     await Promise.all([...gateways.values()].map((gateway) => gateway.listen()));
     const gateway = gateways.get(first) as HostGateway;
@@ -42,16 +43,16 @@ export async function showHosts(names: string, { scope, open }: HostDashboardOpt
     await Promise.race(ENDING.map((signal) => once(process, signal)));
   } finally {
     for (const gateway of gateways.values()) gateway.close();
-    for (const door of doors) door.close();
+    for (const upstream of upstreams) upstream.close();
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
 /** Says why others don't answer. */
-async function firstAnswering(doors: readonly HostDoor[]): Promise<HostDoor> {
-  const tokens = await Promise.allSettled(doors.map((door) => door.token()));
+async function firstAnswering(upstreams: readonly HostUpstream[]): Promise<HostUpstream> {
+  const tokens = await Promise.allSettled(upstreams.map((upstream) => upstream.token()));
   const problems = tokens.flatMap((token) => (token.status === "rejected" ? [token.reason as Error] : []));
-  const first = doors[tokens.findIndex(({ status }) => status === "fulfilled")];
+  const first = upstreams[tokens.findIndex(({ status }) => status === "fulfilled")];
   if (first === undefined) throw new ProcmanError("service-down", problems.map(({ message }) => message).join("\n"));
   for (const { message } of problems) process.stderr.write(`procman: ${printable(message)}\n`);
   return first;
@@ -62,7 +63,7 @@ function nowhere(): never {
 }
 
 /** One machine is shown alone. */
-function listOf(shown: HostDoor, gateways: ReadonlyMap<HostDoor, HostGateway>): HostList | undefined {
+function listOf(shown: HostUpstream, gateways: ReadonlyMap<HostUpstream, HostGateway>): HostList | undefined {
   if (gateways.size < 2) return undefined;
   return { current: shown.name, hosts: [...gateways].map(([{ name: host }, { url }]) => ({ host, url: `${url}enter` })) };
 }

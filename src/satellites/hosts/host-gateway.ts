@@ -18,7 +18,7 @@ import { readBody, refuseBody } from "../../core/http/request-body.ts";
 import { sendFile, sendJson, sendProblem } from "../../core/http/responses.ts";
 import { matchRoute, type RouteMatch } from "../../core/http/router.ts";
 import { SignInCodes } from "../../core/http/sign-in-codes.ts";
-import type { HostDoor } from "./host-door.ts";
+import type { HostUpstream } from "./host-upstream.ts";
 
 /** Connections: from the first number on, a new one closes the idlest without the secret. */
 const [CROWDED, MOST_CONNECTIONS] = [100, 128];
@@ -43,7 +43,7 @@ const SANDBOX = { "content-security-policy": `${POLICY}; sandbox`, "cache-contro
 const ID = /^(?:group:)?(?!\.+$)[\w.-]{1,80}$/;
 
 export type GatewayPorts = {
-  readonly door: HostDoor;
+  readonly upstream: HostUpstream;
   readonly files: DashboardFiles;
   /** Undefined: there is this one alone. */
   readonly hosts: () => HostList | undefined;
@@ -122,7 +122,7 @@ export class HostGateway {
     const { code } = (await readBody(request, { ...ROUTES.exchange.body, onRead: () => undefined })) as SignInExchange;
     if (this.#codes.take(code) === undefined)
       throw new ProcmanError("unauthorized", 'The code was used before, or is too old; run "procman dashboard" again');
-    sendJson(response, 200, { token: await this.#ports.door.token() });
+    sendJson(response, 200, { token: await this.#ports.upstream.token() });
   }
 
   /** No page of another site, also by a name that leads here (DNS rebinding). */
@@ -137,7 +137,7 @@ export class HostGateway {
     const body = route.body === undefined ? await refuseBody(request) : await readBody(request, { ...route.body, onRead: () => undefined });
     const aborter = new AbortController();
     response.once("close", () => aborter.abort());
-    const reply = await this.#ports.door.send({
+    const reply = await this.#ports.upstream.send({
       method: route.method,
       path: `${route.path.replace("{id}", encodeURIComponent(id))}${writeQuery(values)}`,
       headers: { ...passed(request.headers), ...(body !== undefined && { "content-type": "application/json" }) },

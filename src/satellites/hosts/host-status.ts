@@ -9,7 +9,7 @@ import { hostsNamed, type NamedHost } from "../../client/connection/host-file.ts
 import { apiOf } from "../../client/connection/remote-host.ts";
 import { EXIT, ProcmanError } from "../../core/base/errors.ts";
 import type { ProcessRecord } from "../../core/contract/records.ts";
-import { askThere, jsonOf, sshHost } from "./ssh.ts";
+import { captureRemote, jsonOf, sshHost } from "./ssh.ts";
 
 /** A machine that doesn't answer must not hold up the others. Milliseconds. */
 const PATIENCE = { connectMs: 1_000, silenceMs: 10_000, answerMs: 10_000 };
@@ -41,7 +41,7 @@ async function statusOf(host: NamedHost): Promise<HostStatus> {
 async function processesOf(host: NamedHost): Promise<readonly ProcessRecord[]> {
   const there = sshHost(host);
   if (there === undefined) return (await connectTo(apiOf(host), "cli", PATIENCE)).processes();
-  const output = await askThere(there, ["status", "--json"]);
+  const output = await captureRemote(there, ["status", "--json"]);
   if (output.code !== EXIT.done && output.code !== EXIT.notRunning) return jsonOf(there, { ...output, out: "" }) as never;
   const answer = jsonOf(there, output);
   checkAnswer("processes", answer);

@@ -4,18 +4,18 @@ import { checkAnswer } from "../../client/connection/checked-answer.ts";
 import type { SendRequest } from "../../client/transport.ts";
 import type { HostSummary } from "../../core/contract/host-links.ts";
 import { allRun } from "../../core/contract/process-health.ts";
-import type { HostDoor } from "./host-door.ts";
+import type { HostUpstream } from "./host-upstream.ts";
 
 /** Time for an answer. Milliseconds. */
 const PATIENCE_MS = 10_000;
 
 /** Never rejects: a machine that doesn't answer has a problem. */
-export async function summaryOf(door: HostDoor): Promise<HostSummary> {
-  const { name: host } = door;
+export async function summaryOf(upstream: HostUpstream): Promise<HostSummary> {
+  const { name: host } = upstream;
   try {
-    const authorization = `Bearer ${await door.token()}`;
+    const authorization = `Bearer ${await upstream.token()}`;
     const send: SendRequest = (request) =>
-      door.send({ ...request, headers: { ...request.headers, authorization }, signal: AbortSignal.timeout(PATIENCE_MS) });
+      upstream.send({ ...request, headers: { ...request.headers, authorization }, signal: AbortSignal.timeout(PATIENCE_MS) });
     const client = new Client(send, undefined, checkAnswer);
     const [{ name, version }, records] = await Promise.all([client.state(), client.processes()]);
     const members = records.flatMap((record) => record.instances ?? [record]);

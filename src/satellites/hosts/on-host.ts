@@ -2,7 +2,7 @@
 import type { CommandName } from "../../cli/output/overview.ts";
 import { hostsNamed, type NamedHost } from "../../client/connection/host-file.ts";
 import { ProcmanError } from "../../core/base/errors.ts";
-import { runThere, sshHost } from "./ssh.ts";
+import { runRemote, sshHost } from "./ssh.ts";
 
 /** Commands that need nothing but the API. */
 const BY_API: ReadonlySet<string> = new Set<CommandName>([
@@ -32,7 +32,7 @@ export async function runOnHost(name: string, args: readonly string[]): Promise<
     if (!BY_API.has(name)) throw notByApi(name, host);
     return false;
   }
-  process.exitCode = await runThere(there, [name, ...rest]);
+  process.exitCode = await runRemote(there, [name, ...rest]);
   return true;
 }
 

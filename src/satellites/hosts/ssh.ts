@@ -36,7 +36,7 @@ export function sshHost(host: NamedHost): SshHost | undefined {
 }
 
 /** Runs a command there, on this terminal. Resolves with its exit code. @throws {ProcmanError} `service-down` */
-export async function runThere(host: SshHost, words: readonly string[]): Promise<number> {
+export async function runRemote(host: SshHost, words: readonly string[]): Promise<number> {
   const isTerminal = process.stdin.isTTY && process.stdout.isTTY && process.stderr.isTTY;
   const { stdout, stderr } = process;
   // The monitor draws the whole terminal.
@@ -56,7 +56,7 @@ export async function runThere(host: SshHost, words: readonly string[]): Promise
 export type SshOutput = { readonly code: number; readonly out: string; readonly err: string };
 
 /** Runs a command there, and reads its output. `mayPrompt`: ssh may ask for a password on the terminal. @throws {ProcmanError} `service-down` */
-export async function askThere(host: SshHost, words: readonly string[], mayPrompt = false): Promise<SshOutput> {
+export async function captureRemote(host: SshHost, words: readonly string[], mayPrompt = false): Promise<SshOutput> {
   const child = startSsh(host, mayPrompt ? ["-T"] : ["-T", "-o", "BatchMode=yes"], { command: remoteCommand(host, words), stdio: PIPES });
   let problem: string | undefined;
   const give = (why: string): void => {
@@ -76,17 +76,17 @@ export async function askThere(host: SshHost, words: readonly string[], mayPromp
   return output;
 }
 
-export type ProcmanThere = TypeOf<typeof RUNNING>[number];
+export type RemoteInstance = TypeOf<typeof RUNNING>[number];
 
 /** The procmans that run there. @throws {ProcmanError} `service-down` */
-export async function procmansThere(host: SshHost, mayPrompt: boolean): Promise<readonly ProcmanThere[]> {
-  return checked(host, jsonOf(host, await askThere(host, ["list", "--json"], mayPrompt)), RUNNING);
+export async function listRemote(host: SshHost, mayPrompt: boolean): Promise<readonly RemoteInstance[]> {
+  return checked(host, jsonOf(host, await captureRemote(host, ["list", "--json"], mayPrompt)), RUNNING);
 }
 
 /** A code for the API there, and its Unix socket. @throws {ProcmanError} `service-down` */
 export async function signInThere(host: SshHost, scope: string | undefined): Promise<TypeOf<typeof SIGN_IN>> {
   const words = ["dashboard", "--json", ...(scope === undefined ? [] : ["--scope", scope])];
-  return checked(host, jsonOf(host, await askThere(host, words)), SIGN_IN);
+  return checked(host, jsonOf(host, await captureRemote(host, words)), SIGN_IN);
 }
 
 function checked<Value>({ name }: SshHost, value: unknown, schema: Schema<Value>): Value {

@@ -1,7 +1,7 @@
 /** Files of other process managers: reading them, and the errors of that. */
 import { readFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { isNotThere, ProcmanError, reasonOf } from "../../core/base/errors.ts";
+import { isNotFound, ProcmanError, reasonOf } from "../../core/base/errors.ts";
 import { displayPath, readConfigBytes } from "../../core/config/config-file.ts";
 import { includedPaths } from "../../core/config/include-patterns.ts";
 import { renderProblems } from "../../core/config/problems.ts";
@@ -29,7 +29,7 @@ export function readForeign(path: string, cwd: string): ForeignFile {
     return { file, shownAs, text: new TextDecoder("utf-8", { fatal: true }).decode(bytes) };
   } catch (cause) {
     const why =
-      cause instanceof TypeError ? "it has bytes that are not UTF-8" : isNotThere(cause) ? "there is no such file" : reasonOf(cause);
+      cause instanceof TypeError ? "it has bytes that are not UTF-8" : isNotFound(cause) ? "there is no such file" : reasonOf(cause);
     throw new ProcmanError("configuration-missing", `Cannot import ${shownAs}: ${why}`, { cause });
   }
 }

@@ -71,7 +71,7 @@ export class LibraryEvents {
       try {
         listener(event as never);
       } catch (error) {
-        throwLater(error);
+        rethrowAsync(error);
       }
   }
 }
@@ -82,7 +82,7 @@ export function warn(error: Error): void {
 }
 
 /** Rethrows an error of a listener outside of the loop, so that the other listeners still run. */
-export function throwLater(error: unknown): void {
+export function rethrowAsync(error: unknown): void {
   queueMicrotask(() => {
     throw error;
   });

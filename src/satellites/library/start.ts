@@ -18,7 +18,7 @@ import { processStat } from "../../core/os/process-stat.ts";
 import { makeStateFolder } from "../../core/os/state-folder.ts";
 
 import type { Configuration } from "./configuration.ts";
-import { throwLater } from "./events.ts";
+import { rethrowAsync } from "./events.ts";
 
 /** Resolves when procman answers. `detached`: it outlives this program. @throws {ProcmanError} `start-failed` */
 export async function start(config: Config, detached: boolean): Promise<void> {
@@ -97,7 +97,7 @@ function isTakenOver(entry: LogEntry, onLine: LineOptions["onLine"]): boolean {
   try {
     return onLine?.(entry) === true;
   } catch (error) {
-    throwLater(error);
+    rethrowAsync(error);
     return false;
   }
 }

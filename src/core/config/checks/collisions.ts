@@ -4,7 +4,7 @@ import { DEFAULT_NAME } from "../find-config.ts";
 import { count, instances } from "../instances.ts";
 import type { PartialConfig, PartialProcess } from "../partial.ts";
 import { type Finding, type NameOf, show } from "../problems.ts";
-import { fill, tellsInstancesApart, unknownPlaceholder } from "./command-checks.ts";
+import { fill, hasInstancePlaceholder, unknownPlaceholder } from "./command-checks.ts";
 import { pathIn } from "./home-paths.ts";
 
 type ProcessEntry = { readonly process: PartialProcess; readonly path: JsonPath };
@@ -145,7 +145,7 @@ export function pidFileCollisions(
     const pattern = process.pidFile;
     if (pattern === undefined || unknownPlaceholder(pattern) !== undefined) continue;
     const at = [...path, "pidFile"];
-    if (count(process, parallelism) > 1 && !tellsInstancesApart(pattern)) {
+    if (count(process, parallelism) > 1 && !hasInstancePlaceholder(pattern)) {
       findings.push({
         path: at,
         message: `Found ${show(pattern)} for a cluster; allowed: a path with {id} or {instance}, so that each instance has a separate file.`,

@@ -1,6 +1,6 @@
 /** Worker scripts that the running Node can't execute. */
 import { parseCommandLine } from "../../base/command-line.ts";
-import { expand, ownMember, strayIn } from "../../base/interpolate.ts";
+import { expand, malformedReferenceIn, ownMember } from "../../base/interpolate.ts";
 import { suggest } from "../../base/suggest.ts";
 import { HOOK_NAMES } from "../../supervisor/states.ts";
 import type { JsonPath } from "../document.ts";
@@ -89,7 +89,7 @@ export function variableWarnings(process: PartialProcess, path: JsonPath): reado
   const values = Object.entries(process.env ?? {}).map(([name, value]) => [value, [...path, "env", name]] as const);
   const texts = [...fixedTexts(process, path).filter(([, place]) => place.at(-1) !== "PATH"), ...values];
   return texts.flatMap(([text, place]) => {
-    const stray = typeof text === "string" ? strayIn(text) : undefined;
+    const stray = typeof text === "string" ? malformedReferenceIn(text) : undefined;
     const known = "${NAME}, ${NAME:-default} and ${NAME-default} are known";
     const message = `Found ${show(stray)}, which stays as it is: ${known}; a plain "\${" is written "$\${".`;
     return stray === undefined ? [] : [{ path: place, message }];
@@ -199,7 +199,7 @@ export function placeholderWarnings(process: PartialProcess, path: JsonPath): re
 }
 
 /** Whether each instance of a cluster gets another name from the pattern. */
-export function tellsInstancesApart(pattern: string): boolean {
+export function hasInstancePlaceholder(pattern: string): boolean {
   return pattern.includes("{id}") || pattern.includes("{instance}");
 }
 

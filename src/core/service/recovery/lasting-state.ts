@@ -1,6 +1,6 @@
 /** What outlives a shutdown, a reboot and a kill of every part: one file in the state folder, replaced as a whole. */
 import { join } from "node:path";
-import { isNotThere } from "../../base/errors.ts";
+import { isNotFound } from "../../base/errors.ts";
 import { integer, list, map, openObject, optional, string, type TypeOf } from "../../base/schema.ts";
 import { matches } from "../../base/schema-check.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
@@ -48,7 +48,7 @@ export class LastingState implements LastingRequests, Subsystem {
       if (matches(value, schema)) this.#content = this.#written = value;
       else this.#ports.report(`Cannot use ${this.#path}: it is damaged or of another version; ignoring it`);
     } catch (error) {
-      if (!isNotThere(error)) this.#ports.report(`Cannot use ${this.#path}: ${(error as Error).message}; ignoring it`);
+      if (!isNotFound(error)) this.#ports.report(`Cannot use ${this.#path}: ${(error as Error).message}; ignoring it`);
     }
     const known = new Set(specs.map(({ id }) => id));
     const exceptions = Object.values(this.#clusters).flat();

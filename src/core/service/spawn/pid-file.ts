@@ -1,6 +1,6 @@
 /** `pidFile`: has the pid while the process runs, and is removed afterwards. */
 import { rmSync } from "node:fs";
-import { isNotThere } from "../../base/errors.ts";
+import { isNotFound } from "../../base/errors.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
 import { writeWhole } from "../../os/careful-files.ts";
 import { type FoundFile, UnsafePathError, type WalkOptions, walkTo } from "../../os/path-walk.ts";
@@ -79,7 +79,7 @@ export function removePidFile(path: string): void {
     inFolderOf(path, {}, (found) => rmSync(found.entry(found.name), { force: true }));
   } catch (error) {
     // Where procman may not write, there is no file of it.
-    if (!(error instanceof UnsafePathError) && !isNotThere(error)) throw error;
+    if (!(error instanceof UnsafePathError) && !isNotFound(error)) throw error;
   }
 }
 

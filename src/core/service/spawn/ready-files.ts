@@ -1,6 +1,6 @@
 /** Bounds the files behind the descriptors by which runs say that they are ready: a run can write to its descriptor for as long as it lives. */
 import { statSync, truncateSync } from "node:fs";
-import { isNotThere } from "../../base/errors.ts";
+import { isNotFound } from "../../base/errors.ts";
 import { readyDescriptor } from "../../config/checks/probe-checks.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { SlotState } from "../../supervisor/states.ts";
@@ -78,7 +78,7 @@ export class ReadyFiles implements Subsystem {
       if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) <= MAX_BYTES) return false;
       truncateSync(path, KEPT_BYTES);
     } catch (error) {
-      if (!isNotThere(error))
+      if (!isNotFound(error))
         this.#warn(slot, file, `Cannot truncate ${path}, to which it writes by descriptor ${fd}: ${(error as Error).message}`);
       return false;
     }

@@ -8,7 +8,7 @@ const NO_KEY = "0".repeat(32);
 let key: string | undefined;
 
 /** A number in [0, 1): always the same for a name on this host, evenly spread over names and hosts. */
-export function shareOf(name: string): number {
+export function jitterFraction(name: string): number {
   key ??= machineId();
   return Number.parseInt(sipHash(key, `${hostname()} ${name}`).slice(0, 8), 16) / 2 ** 32;
 }

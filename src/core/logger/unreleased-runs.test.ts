@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { UnreadRuns } from "./unread-runs.ts";
+import { UnreleasedRuns } from "./unreleased-runs.ts";
 
 test("a new run is read when its start is written, and at once if no service reports that", () => {
-  const runs = new UnreadRuns();
+  const runs = new UnreleasedRuns();
   const read: string[] = [];
   const add = (key: string): void => runs.add(key, () => read.push(key));
   add("old#1");
@@ -19,7 +19,7 @@ test("a new run is read when its start is written, and at once if no service rep
 });
 
 test("a service that reports nothing is waited for once, until it reports again", async () => {
-  const runs = new UnreadRuns(20);
+  const runs = new UnreleasedRuns(20);
   runs.isReporting = true;
   let isRead = false;
   await new Promise<void>((resolve) => runs.add("a#1", resolve));

@@ -56,6 +56,6 @@ const OTHER_WORDS: Readonly<Record<string, string>> = {
 };
 
 /** undefined for a word that is not known from elsewhere. */
-export function answerTo(word: string): string | undefined {
+export function hintFor(word: string): string | undefined {
   return Object.hasOwn(OTHER_WORDS, word) ? OTHER_WORDS[word] : undefined;
 }

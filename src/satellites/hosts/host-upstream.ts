@@ -23,7 +23,7 @@ const POLL_MS = 50;
 /** Time without data after which a request fails; streams send heartbeats more often. Milliseconds. */
 const SILENCE_MS = 30_000;
 
-export interface HostDoor {
+export interface HostUpstream {
   readonly name: string;
   /** For the API there. Rejects with `service-down`. */
   token(): Promise<string>;
@@ -33,12 +33,12 @@ export interface HostDoor {
 }
 
 /** `socket`: path for a socket, in a folder that only this user may enter. */
-export function doorTo(host: NamedHost, socket: string, scope: string | undefined): HostDoor {
+export function upstreamTo(host: NamedHost, socket: string, scope: string | undefined): HostUpstream {
   const there = sshHost(host);
-  return there === undefined ? new HttpsDoor(host) : new SshDoor(there, socket, scope);
+  return there === undefined ? new HttpsUpstream(host) : new SshUpstream(there, socket, scope);
 }
 
-class SshDoor implements HostDoor {
+class SshUpstream implements HostUpstream {
   readonly #host: SshHost;
   readonly #local: string;
   readonly #scope: string | undefined;
@@ -130,7 +130,7 @@ class SshDoor implements HostDoor {
   }
 }
 
-class HttpsDoor implements HostDoor {
+class HttpsUpstream implements HostUpstream {
   readonly #host: NamedHost;
 
   constructor(host: NamedHost) {

@@ -5,7 +5,7 @@ const WAIT_MS = 1_000;
 
 type UnreadRun = { readonly read: () => void; readonly timer: NodeJS.Timeout };
 
-export class UnreadRuns {
+export class UnreleasedRuns {
   readonly #runs = new Map<string, UnreadRun>();
   readonly #waitMs: number;
   /** Whether the service reports the starts that it has written. One that doesn't is waited for once. */
