@@ -35,9 +35,6 @@ const STATUS_PLACES: Readonly<Record<string, string>> = {
 /** Words that stand for a subject which the comment doesn't name. */
 const NAMELESS_COMMENT = /\/\*\*[\s*]+(Of|It|Those|Also)\b/g;
 
-/** Folders that are being rebuilt, whose comments are not looked at yet. */
-const REBUILT = /^core\/(?:keeper|service\/operations)\//;
-
 type Report = { readonly folders: number; readonly problems: readonly string[] };
 
 /** 1: there are problems, or no folder, which means that the wrong folder was named. */
@@ -141,15 +138,13 @@ function isStatusLiteral(node: ts.Expression): boolean {
 }
 
 function namelessComments(root: string, files: readonly string[]): string[] {
-  return files
-    .filter((file) => !REBUILT.test(file))
-    .flatMap((file) => {
-      const source = readFileSync(join(root, file), "utf8");
-      return [...source.matchAll(NAMELESS_COMMENT)].map(({ index, 1: word }) => {
-        const line = source.slice(0, index).split("\n").length;
-        return `${file}:${line}: a doc comment begins with "${word}"; name the subject`;
-      });
+  return files.flatMap((file) => {
+    const source = readFileSync(join(root, file), "utf8");
+    return [...source.matchAll(NAMELESS_COMMENT)].map(({ index, 1: word }) => {
+      const line = source.slice(0, index).split("\n").length;
+      return `${file}:${line}: a doc comment begins with "${word}"; name the subject`;
     });
+  });
 }
 
 /** The names of the types, interfaces and classes that the file declares. */

@@ -17,7 +17,7 @@ export class AdoptedRuns {
   /** `survivors`: the run left processes of its group behind. */
   readonly #onEnd: (running: RunningRun, survivors: boolean) => void;
   readonly #runs = new Map<string, RunningRun>();
-  /** Those whose output has ended. */
+  /** Runs whose output has ended. */
   readonly #silent = new Set<string>();
   #isLookDue = false;
   #timer: NodeJS.Timeout | undefined;

@@ -27,7 +27,7 @@ const WAIT_MS = 1_000;
 type OpenCapture = {
   readonly pair: FifoPair;
   readonly capture: CaptureSpec;
-  /** It was sent to a logger, which may have read from it. */
+  /** Whether a logger has got the FIFOs, and may have read from them. */
   readonly isSent: boolean;
 };
 
@@ -49,7 +49,7 @@ export class Captures {
   readonly #left = new Map<string, FormerReading>();
   /** Pid of the current logger. */
   #loggerPid: number | undefined;
-  /** It is about to replace the current one. */
+  /** The logger that is about to replace the current one. */
   #nextLogger: NextLogger | undefined;
 
   constructor(home: string, journal: Journal, logger: Channel<ToLogger, FromLogger>) {

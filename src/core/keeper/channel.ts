@@ -149,7 +149,7 @@ export class Channel<Sent, Received> {
     await Promise.all([...this.#processes].map((candidate) => candidate.shareSocket(message, socket)));
   }
 
-  /** It isn't started again. */
+  /** Ends the restarts: the component isn't started again. */
   retire(): void {
     this.#wanted = false;
     clearTimeout(this.#timer);
@@ -220,7 +220,7 @@ export class ComponentProcess<Sent, Received> {
     return this.#exit === undefined;
   }
 
-  /** It has sent a message, so it reads what is sent to it. */
+  /** Whether the component has sent a message, so that it reads what is sent to it. */
   get hasAnswered(): boolean {
     return this.#hasAnswered;
   }

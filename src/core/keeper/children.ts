@@ -65,7 +65,7 @@ export class Children {
   readonly restartOrders = new RestartOrders();
   #isStarting = false;
   #isHeld = false;
-  /** Those of an earlier keeper, their exit unknown. */
+  /** Runs taken over from an earlier keeper; their exit codes can't be known. */
   readonly adopted = new AdoptedRuns((running, survivors) =>
     this.#onExit(keyOf(running), running, { code: null, signal: null, unknown: true, survivors }),
   );

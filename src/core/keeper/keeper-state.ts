@@ -33,7 +33,7 @@ export type KeeperStateOptions = {
   readonly file: string | undefined;
   /** The user of a slot, where the configuration names one. */
   readonly uidOf: UidOfSlot;
-  /** It was started by failover, not by a user. */
+  /** Whether this keeper was started by failover, not by a user. */
   readonly isFailover: boolean;
   readonly lineage: string;
   readonly service: Channel<FromKeeper, ToKeeper>;
@@ -232,7 +232,10 @@ export class KeeperState {
     removeIfAllowed(endingFile(this.folder));
   }
 
-  /** It leaves the files of `ready.fd` and its socket; if it was killed right after it began to listen there, one with the temporary name `api.PID`. */
+  /**
+   * Removes what a service leaves: the files of `ready.fd` and its socket, also under the temporary name `api.PID`, if it was killed right
+   * after it began to listen.
+   */
   #removeFilesOfService(): void {
     const run = join(this.folder, "run");
     for (const name of namesIfSeen(run)) if (/^(?:api\.(?:sock|\d+)|ready-.+)$/.test(name)) removeIfAllowed(join(run, name));
@@ -322,7 +325,7 @@ export class KeeperState {
     return this.#markedBy(this.#markers);
   }
 
-  /** Also those of hooks, which the service runs. */
+  /** All marked processes, including those of hooks, which the service runs. */
   get #strays(): readonly MarkedProcess[] {
     return [...this.#marked, ...this.#markedBy(this.#hookMarkers)];
   }

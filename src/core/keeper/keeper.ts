@@ -53,7 +53,7 @@ export class Keeper {
   readonly #upgrade: UpgradeRun;
   readonly #stateDirWatch: StateDirWatch;
   readonly #initNotice = new InitNotice(process.env, { isStopping: () => this.#shutdown.isUnderWay });
-  /** Of each part; an upgrade changes them. */
+  /** The installed programs of each component; an upgrade replaces them. */
   readonly #installations: { service: Installation; logger: Installation; balancer: Installation };
   /** Users of processes, by their ids. */
   #uids: Readonly<Record<string, number>> = {};
@@ -332,7 +332,7 @@ export class Keeper {
   }
 }
 
-/** Of the part that has started this keeper. */
+/** The console style of the component that has started this keeper. */
 function inheritedStyle(): StyleMessage | undefined {
   const style = styleSoFar();
   return style && { t: "style", style: style as ConsoleStyle };

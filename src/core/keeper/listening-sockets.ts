@@ -13,7 +13,7 @@ type SocketKeeper = { readonly shareSocket: (message: ListeningSocket, socket?: 
 
 export type ListeningSocketsOptions = {
   readonly start: ProgramStart;
-  /** Of the service: where the opener program is taken from. */
+  /** The installation of the service, which has the opener program. */
   readonly from: () => Installation;
   /** Service and logger: they start the next keeper when this one is killed. */
   readonly keepers: () => readonly SocketKeeper[];

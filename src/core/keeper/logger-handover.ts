@@ -125,9 +125,9 @@ function requestHandover(logger: LoggerProcess, unasked: Set<LoggerProcess>): vo
   signalIfThere(logger.pid, "SIGUSR1");
 }
 
-/** Of the lines that no logger has read: their number. */
+/** Most lines that are kept while no logger has read them. */
 const UNREAD_LINES = 10_000;
-/** Of the lines that a logger may have read: their number, their characters together, and their age in milliseconds. */
+/** Limits for lines that a logger may have read: number, characters together, age in milliseconds. */
 const READ_LINES = 1_000;
 const READ_CHARACTERS = 1_000_000;
 const READ_MS = 300_000;

@@ -27,7 +27,7 @@ export function current({ node, folder }: Installation): Installation {
 
 /** How this keeper was started. */
 export type ProgramStart = {
-  /** Of the keeper itself. */
+  /** The installation of the keeper itself. */
   readonly installation: Installation;
   /** The arguments after `run`. */
   readonly args: readonly string[];
@@ -35,9 +35,9 @@ export type ProgramStart = {
   /** How many keepers in a row were started by failover. */
   readonly failovers: number;
   readonly lineage: string;
-  /** Of the killed keeper that this one replaces. */
+  /** State folder of the killed keeper that this one replaces. */
   readonly stateDir?: string;
-  /** Inherited from that keeper. */
+  /** Listening sockets of that keeper. */
   readonly sockets: InheritedSockets;
 };
 

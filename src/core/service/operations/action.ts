@@ -24,7 +24,7 @@ export type ActionPorts = {
   readonly reason: (process: Process) => string;
   /** How its latest run has ended. */
   readonly lastEnd: Target["lastEnd"];
-  /** Also of the instances that the cluster gets later. */
+  /** Disables a cluster, with the instances that it gets later, or enables it. */
   readonly setClusterDisabled: (cluster: string, isDisabled: boolean) => void;
 };
 
@@ -34,7 +34,7 @@ export type ActionRequest = {
   readonly action: Action;
   /** All instances of a cluster together. */
   readonly isHard?: boolean;
-  /** Of a start: also what it depends on, as far as this is true for it. */
+  /** Dependencies that a start starts first: those for which this is true. */
   readonly mayStart?: ((dependency: Process) => boolean) | undefined;
   readonly caller: Caller;
 };
@@ -142,7 +142,7 @@ export class Actions {
   }
 }
 
-/** Of several processes, one that runs already is left alone, one that refuses is left out of the result. Throws if all refuse. */
+/** Acts on each process: of several, one that runs already is left alone, one that refuses is left out. Throws if all refuse. */
 function applyAction(processes: readonly Process[], id: string, action: Action): readonly Process[] {
   if (processes.length === 1 && processes[0]?.id === id) {
     processes[0][action]();

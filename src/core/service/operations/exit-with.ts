@@ -37,7 +37,7 @@ export class ExitWith {
     return this.#id === undefined ? "everything has run once" : `"${this.#id}" is over`;
   }
 
-  /** Of all: those that others need running or ready, and none finished. They are stopped when the others are over. */
+  /** Processes that others need running or ready, and none finished: they are stopped when the others are over. Only if all are awaited. */
   #helpersOf(members: readonly WatchedProcess[]): ReadonlySet<string> {
     if (this.#id !== undefined) return new Set();
     const needed = members.flatMap(({ id }) => this.#specOf(id).dependsOn ?? []);
@@ -69,7 +69,7 @@ export class ExitWith {
     return exitCodeOf(this.#membersIn(processes), this.#codeOf);
   }
 
-  /** Of one process its code as it is; of all, a code that counts as success is 0. */
+  /** One process: its own exit code. All: codes that count as success become 0. */
   get #codeOf(): (state: SlotState) => number {
     return this.#id === undefined ? (state) => (hasFinished(state) ? 0 : exitCodeOfState(state)) : exitCodeOfState;
   }
@@ -84,7 +84,7 @@ function hasEnded(state: SlotState): boolean {
   return state.run > 0 || wasStopped(state);
 }
 
-/** Of several: the first code of a run that is not 0. One that never ran counts as 0, one that can't run any more as 1. */
+/** The first code of a run that is not 0. A process that never ran counts as 0, one that can't run any more as 1. */
 function exitCodeOf(processes: readonly WatchedProcess[], codeOf: (state: SlotState) => number): number {
   const states = processes.flatMap((process) => process.states).toSorted((one, other) => Number(isIdle(other)) - Number(isIdle(one)));
   return states.map(codeOf).find((code) => code !== 0) ?? 0;

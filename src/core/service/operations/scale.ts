@@ -207,7 +207,7 @@ export class Scaler {
   }
 }
 
-/** Of a cluster that has `now`. @throws {ProcmanError} `input-invalid`, `scale-refused` */
+/** The number of instances that is asked for, of a cluster that has `now`. @throws {ProcmanError} `input-invalid`, `scale-refused` */
 export function targetCount(id: string, { instances, by }: Scaling, now: number): number {
   if ((instances === undefined) === (by === undefined))
     throw new ProcmanError("input-invalid", `Cannot scale "${id}": either "instances" or "by" must be given`, {

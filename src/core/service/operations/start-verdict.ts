@@ -58,7 +58,7 @@ export class StartWatch {
     return definition.policy.readyMs === undefined ? minUptimeMs - uptimeMs : 0;
   }
 
-  /** It could not be started, for example because another instance of its cluster has not ended yet; the policy tries again. */
+  /** Whether the policy tries again, as the process could not be started: another instance of its cluster may not have ended yet. */
   #mayStartYet(): boolean {
     if (this.#source.lastEnd(this.#process.id)?.cause !== "unstartable" || performance.now() - this.#since > UNSTARTABLE_MS) return false;
     const [state] = this.#process.states;

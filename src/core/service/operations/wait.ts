@@ -172,7 +172,7 @@ async function withStartProblem(
   return up === false ? { ...change, problem: whyNotUp(change.process) } : change;
 }
 
-/** Of a start that is awaited. */
+/** A start that is awaited. */
 class AwaitedStart {
   readonly #instances: Instances;
   readonly #id: string;
