@@ -25,7 +25,7 @@ const CORE = [
   "test/integration/api.test.ts",
   "test/clusters/workers.test.ts",
   "test/integration/plugins.test.ts",
-  "test/e2e/service-down.test.ts",
+  "test/faults/service-down.test.ts",
   "test/e2e/detach.test.ts",
   "test/faults/revival.test.ts",
 ];

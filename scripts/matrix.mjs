@@ -30,7 +30,7 @@ const CORE = [
   "test/integration/logs.test.ts",
   "test/e2e/installed.test.ts",
   "test/e2e/node-flags.test.ts",
-  "test/e2e/service-down.test.ts",
+  "test/faults/service-down.test.ts",
   "test/clusters/upgrade-live.test.ts",
   "test/faults/revival.test.ts",
 ];

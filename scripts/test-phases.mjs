@@ -19,6 +19,7 @@ export const REST = [
   { folder: "test/model-wide", timeoutMs: 8 * MINUTE },
   { folder: "test/clusters", timeoutMs: 12 * MINUTE },
   { folder: "test/load", timeoutMs: 12 * MINUTE },
+  { folder: "test/places", timeoutMs: 5 * MINUTE },
   { folder: "test/satellites", timeoutMs: 12 * MINUTE },
   { folder: "test/boot", timeoutMs: 8 * MINUTE },
   { folder: "test/dashboard", timeoutMs: 5 * MINUTE, concurrency: 1 },
