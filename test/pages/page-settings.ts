@@ -121,7 +121,7 @@ const MIGRATE_MD: readonly Setting[] = [
   { block: "$ procman import Procfile", config: null, before: "printf 'web: node server.js\\nthis is no program\\n' > Procfile" },
 ];
 
-const MONITOR_MD: readonly Setting[] = [{ block: "procman monitor ", config: { name: "shop", processes: [web] } }];
+const MONITOR_MD: readonly Setting[] = [{ block: "procman monitor ", config: { name: "blog", processes: [web] } }];
 
 const LIBRARY_MD: readonly Setting[] = [
   {
