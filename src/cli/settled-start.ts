@@ -83,7 +83,7 @@ function foundIn(records: readonly ProcessRecord[], specs: readonly ProcessSpec[
 
 type FoundProcess = { readonly record: ProcessRecord; readonly progress: StartProgress };
 
-/** Whether somebody has asked that the process doesn't start. */
+/** Whether a user, or a client of the API, has asked that the process doesn't start. */
 function isHeldBack(record: ProcessRecord): boolean {
   return record.blocked || (record.disabled === true && wasNeverStarted(record));
 }
