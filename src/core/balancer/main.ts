@@ -135,8 +135,11 @@ function exitWith(message: BalancerReportMessage): void {
 }
 
 function runWorker(number: number, tcp: Tcp): void {
-  // The first process may end at any moment; `disconnect` follows.
-  const send = (message: FromWorker): void => void process.send?.(message, undefined, {}, () => undefined);
+  // Ends with the first process, so that the port is free. `disconnect` isn't emitted while a socket is on its way to it (seen on 20.20).
+  const endIfAlone = (): void => {
+    if (!process.connected) process.exit(0);
+  };
+  const send = (message: FromWorker): void => void process.send?.(message, undefined, {}, endIfAlone);
   const report = (): void => send({ t: "report", reports: worker.reports, clients: worker.clients, load: worker.load });
   const worker = new Worker(tcp, number, report);
   const receiver = new MigrationReceiver();
@@ -171,6 +174,5 @@ function runWorker(number: number, tcp: Tcp): void {
     }
   });
   process.on("SIGTERM", () => undefined);
-  // Ends with the first process, so that the port is free.
-  process.on("disconnect", () => process.exit(0));
+  process.on("disconnect", endIfAlone);
 }

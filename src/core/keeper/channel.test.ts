@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:net";
 import { type TestContext, test } from "node:test";
+import type { InheritedSocket } from "../os/inherited-sockets.ts";
+import { handleOf } from "../os/server-handle.ts";
 import { ComponentProcess, Watchdog } from "./channel.ts";
 
 /** Sends back each array as it came. */
@@ -50,6 +54,24 @@ test("an urgent message is sent at once; further ones of the same moment follow 
   while (received.length < all.length) arrays.push(received.push(...([await next()].flat() as unknown[])));
   assert.deepEqual(received, all);
   assert.ok(arrays.length < 20, String(arrays));
+});
+
+test("a wait for messages to be in the channel ends when the process is killed, also behind a socket that it has not received", async (context) => {
+  const server = createServer().listen(0, "127.0.0.1");
+  context.after(() => server.close());
+  await once(server, "listening");
+  const { child, next } = echo(context);
+  child.send("up");
+  await next();
+  process.kill(child.pid ?? 0, "SIGSTOP");
+  const socket = handleOf(server) as unknown as InheritedSocket;
+  await child.shareSocket({ t: "keep", address: "127.0.0.1:1" }, socket);
+  const second = child.shareSocket({ t: "keep", address: "127.0.0.1:2" }, socket);
+  child.send("behind them");
+  const flushed = child.flush();
+  child.kill();
+  await Promise.all([second, flushed]);
+  assert.equal(child.isUp, false);
 });
 
 test("a service that answers none of three pings hangs, and its successor gets the same time", () => {

@@ -183,6 +183,8 @@ export class ComponentProcess<Sent, Received> {
   readonly #deferred: DeferredQueue;
   #cancelDeferred: (() => void) | undefined;
   #exit: ProcessExit | undefined;
+  /** Called when it has ended: Node forgets the callbacks of messages behind a socket that the process hasn't received (seen on 20.20). */
+  readonly #unsent = new Set<() => void>();
   #hasAnswered = false;
 
   /** `sockets`: inherited by the process. */
@@ -250,14 +252,26 @@ export class ComponentProcess<Sent, Received> {
     if (messages.length === 0 || !this.isUp) return Promise.resolve();
     this.#flushedAt = monotonicMs();
     // A channel that breaks now is followed by `exit`; the next process gets a snapshot.
-    return new Promise((resolve) => this.#process.send(messages, () => resolve()));
+    return this.#sent((done) => this.#process.send(messages, done));
   }
 
-  /** Resolves when it is in the channel: then it arrives even if this process is killed. */
+  /** Resolves when it is in the channel, so that it arrives even if this process is killed; or when the channel broke. */
   shareSocket(message: ListeningSocket, socket: InheritedSocket | undefined): Promise<void> {
     void this.flush();
     // A process that ends meanwhile doesn't need it: the next one inherits the socket.
-    return new Promise((resolve) => (this.isUp ? this.#process.send([message], socket as never, {}, () => resolve()) : resolve()));
+    if (!this.isUp) return Promise.resolve();
+    return this.#sent((done) => this.#process.send([message], socket as never, {}, done));
+  }
+
+  #sent(send: (done: () => void) => void): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        this.#unsent.delete(done);
+        resolve();
+      };
+      this.#unsent.add(done);
+      send(done);
+    });
   }
 
   kill(signal: "SIGKILL" | "SIGUSR1" = "SIGKILL"): void {
@@ -267,6 +281,7 @@ export class ComponentProcess<Sent, Received> {
   #onExit(how: ProcessExit): void {
     if (this.#exit !== undefined) return;
     this.#exit = how;
+    for (const done of [...this.#unsent]) done();
     this.#events.exit(how);
   }
 }
