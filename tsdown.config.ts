@@ -8,7 +8,10 @@ const bundled = new Set<string>();
 /** Records the folders of the npm packages in the bundles, for `scripts/third-party.mjs`. */
 const RECORD_PACKAGES = {
   name: "record-packages",
-  generateBundle: (_options: unknown, files: Readonly<Record<string, { readonly moduleIds?: readonly string[] }>>): void => {
+  generateBundle: (
+    _options: unknown,
+    files: Readonly<Record<string, { readonly moduleIds?: readonly string[] }>>,
+  ): void => {
     const modules = Object.values(files).flatMap(({ moduleIds = [] }) => moduleIds);
     for (const id of modules) {
       const [, folder] = /^.*?\/(node_modules\/(?:.*\/node_modules\/)?(?:@[^/]+\/)?[^/]+)\//.exec(id) ?? [];
@@ -105,7 +108,9 @@ export default defineConfig([
   ...program("export", "src/satellites/export/export.ts"),
   ...program("import-main", "src/cli/import-main.ts").map((build) => ({ ...build, ...IN_ONE_FILE })),
   ...inThread("plugin-thread", "src/core/plugins/thread.ts"),
-  ...readdirSync("src/satellites/plugins").flatMap((name) => inThread(`plugin-${name}`, `src/satellites/plugins/${name}/index.ts`)),
+  ...readdirSync("src/satellites/plugins").flatMap((name) =>
+    inThread(`plugin-${name}`, `src/satellites/plugins/${name}/index.ts`),
+  ),
   // In one build: what two entries export is the same, and `instanceof` works across them. Nothing of Node is in the client, for browsers.
   library({ index: "src/index.ts", client: "src/client/index.ts", plugin: "src/core/plugins/index.ts" }),
   library({ telemetry: "src/telemetry.ts" }, ["esm", "cjs"]),

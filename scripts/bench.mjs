@@ -1,7 +1,8 @@
 /**
- * `npm run bench [-- --quick]`: procman beside its peers, then docs/design/benchmarks.md. `--only 05-logs,07-status`: these scenarios alone;
- * of the others the page keeps what bench/results.json has.
- * `--report`: the page alone; `--report --check` (the gate): whether the page, and what others claim, is that of bench/results.json.
+ * `npm run bench [-- --quick]`: procman beside its peers, then docs/design/benchmarks.md. `--only 05-logs,07-status`:
+ * these scenarios alone; of the others the page keeps what bench/results.json has.
+ * `--report`: the page alone; `--report --check` (the gate): whether the page, and what others claim, is that of
+ * bench/results.json.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, release, totalmem } from "node:os";
@@ -28,8 +29,11 @@ const {
 const only = named?.split(",");
 const unknown = only?.find((name) => !RUNS.some(({ scenario }) => scenario === name));
 if (unknown !== undefined)
-  badUsage(`--only ${unknown}: there is no such scenario; there are ${[...new Set(RUNS.map(({ scenario }) => scenario))].join(", ")}`);
-if (isReport && !existsSync(RESULTS)) badUsage("--report: there is no bench/results.json yet; run `npm run bench` first");
+  badUsage(
+    `--only ${unknown}: there is no such scenario; there are ${[...new Set(RUNS.map(({ scenario }) => scenario))].join(", ")}`,
+  );
+if (isReport && !existsSync(RESULTS))
+  badUsage("--report: there is no bench/results.json yet; run `npm run bench` first");
 
 /** The first line of what a program says of its version; undefined: it isn't there. */
 async function versionOf(argv, pattern = /\d+(?:\.\d+)+/) {
@@ -50,10 +54,17 @@ async function ensurePm2() {
 }
 
 async function runScenario({ scenario, options, quick }) {
-  const all = Object.entries({ ...options, ...(isQuick ? quick : {}) }).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  const all = Object.entries({ ...options, ...(isQuick ? quick : {}) }).flatMap(([name, value]) => [
+    `--${name}`,
+    String(value),
+  ]);
   console.log(`\n=== ${scenario} ${all.join(" ")}`);
   const env = { BENCH_RESULTS: RAW };
-  const { ok, why } = await runCommand(["bash", "bench/run.sh", scenario, ...all], { timeoutMs: 60 * MINUTE, env, show: true });
+  const { ok, why } = await runCommand(["bash", "bench/run.sh", scenario, ...all], {
+    timeoutMs: 60 * MINUTE,
+    env,
+    show: true,
+  });
   if (!ok) throw new Error(`${scenario}: ${why}`);
 }
 
@@ -74,7 +85,12 @@ function calibration(scenarios) {
     Object.values(managers).flatMap(({ calibMs }) => (calibMs?.median ? [calibMs] : [])),
   );
   const middle = all.map(({ median }) => median).sort((a, b) => a - b)[Math.floor(all.length / 2)];
-  return { n: all.length, median: middle, min: Math.min(...all.map(({ min }) => min)), max: Math.max(...all.map(({ max }) => max)) };
+  return {
+    n: all.length,
+    median: middle,
+    min: Math.min(...all.map(({ min }) => min)),
+    max: Math.max(...all.map(({ max }) => max)),
+  };
 }
 
 async function machine(scenarios) {
@@ -101,7 +117,9 @@ async function main() {
   const read = (path) => readFileSync(join(ROOT, path), "utf8");
   const made = Object.entries(files(results));
   if (isCheck) {
-    const old = made.filter(([path, text]) => read(path) !== text).map(([path]) => `${path}: not up to date; npm run bench -- --report`);
+    const old = made
+      .filter(([path, text]) => read(path) !== text)
+      .map(([path]) => `${path}: not up to date; npm run bench -- --report`);
     const problems = [...old, ...wrongClaims(results, read)];
     for (const problem of problems) console.error(problem);
     process.exitCode = problems.length === 0 ? 0 : 1;
@@ -122,9 +140,15 @@ async function measure() {
   for (const run of runs) await runScenario(run);
   const known = only !== undefined && existsSync(RESULTS) ? readResults() : undefined;
   const scenarios = { ...known?.scenarios, ...collected() };
-  const now = { date: new Date().toISOString().slice(0, 10), commit: await versionOf(["git", "rev-parse", "--short", "HEAD"], /\w+/) };
+  const now = {
+    date: new Date().toISOString().slice(0, 10),
+    commit: await versionOf(["git", "rev-parse", "--short", "HEAD"], /\w+/),
+  };
   const measured = { ...known?.measured, ...Object.fromEntries(runs.map(({ scenario }) => [scenario, now])) };
-  writeFileSync(RESULTS, `${JSON.stringify({ machine: await machine(scenarios), measured, scenarios }, undefined, 1)}\n`);
+  writeFileSync(
+    RESULTS,
+    `${JSON.stringify({ machine: await machine(scenarios), measured, scenarios }, undefined, 1)}\n`,
+  );
 }
 
 endWithNpm();

@@ -51,7 +51,8 @@ const BUILD_INPUTS = [
 
 /** `npm ci` in the folder, unless what it installed last is as new as the lock file. */
 export async function ensurePackages(folder = ".") {
-  if (changedAt(join(folder, "node_modules/.package-lock.json")) >= changedAt(join(folder, "package-lock.json"))) return;
+  if (changedAt(join(folder, "node_modules/.package-lock.json")) >= changedAt(join(folder, "package-lock.json")))
+    return;
   const npm = process.env.npm_execpath ? [process.execPath, process.env.npm_execpath] : ["npm"];
   await must("npm ci", [...npm, "ci", "--prefix", folder, "--no-audit", "--no-fund"], 5 * MINUTE);
 }
@@ -83,7 +84,9 @@ export async function ensurePrograms(more = {}) {
 }
 
 function isInstalled(program) {
-  return [...(process.env.PATH ?? "").split(delimiter), ...SYSTEM_PATHS].some((folder) => existsSync(join(folder, program)));
+  return [...(process.env.PATH ?? "").split(delimiter), ...SYSTEM_PATHS].some((folder) =>
+    existsSync(join(folder, program)),
+  );
 }
 
 export async function must(name, argv, timeoutMs) {
@@ -107,6 +110,8 @@ function changedAt(path) {
 function newestBelow(path) {
   const entry = statSync(join(ROOT, path), { throwIfNoEntry: false });
   if (!entry?.isDirectory()) return entry?.mtimeMs ?? 0;
-  const files = readdirSync(join(ROOT, path), { recursive: true, encoding: "utf8" }).map((file) => changedAt(join(path, file)));
+  const files = readdirSync(join(ROOT, path), { recursive: true, encoding: "utf8" }).map((file) =>
+    changedAt(join(path, file)),
+  );
   return Math.max(entry.mtimeMs, ...files);
 }

@@ -33,7 +33,11 @@ function readProgram(file) {
   const onUnRecoverableConfigFileDiagnostic = (problem) => {
     throw new Error(ts.formatDiagnostic(problem, host));
   };
-  const config = ts.getParsedCommandLineOfConfigFile(join(ROOT, file), {}, { ...ts.sys, onUnRecoverableConfigFileDiagnostic });
+  const config = ts.getParsedCommandLineOfConfigFile(
+    join(ROOT, file),
+    {},
+    { ...ts.sys, onUnRecoverableConfigFileDiagnostic },
+  );
   const tsBuildInfoFile = join(CACHE, RULES.slice(0, 16), `${file.replaceAll("/", "-")}.tsbuildinfo`);
   const options = { ...config.options, incremental: true, tsBuildInfoFile };
   const builder = ts.createIncrementalProgram({
@@ -51,10 +55,16 @@ function readProgram(file) {
 /** The changed files, and all that import them. Checks the types of the changed files on the way. */
 function affectedFiles(builder) {
   const changed = new Set();
-  for (let next = builder.getSemanticDiagnosticsOfNextAffectedFile(); next; next = builder.getSemanticDiagnosticsOfNextAffectedFile())
+  for (
+    let next = builder.getSemanticDiagnosticsOfNextAffectedFile();
+    next;
+    next = builder.getSemanticDiagnosticsOfNextAffectedFile()
+  )
     changed.add(next.affected.fileName);
   const sources = changed.size === 0 ? [] : builder.getSourceFiles();
-  return sources.filter((source) => builder.getAllDependencies(source).some((file) => changed.has(file))).map(({ fileName }) => fileName);
+  return sources
+    .filter((source) => builder.getAllDependencies(source).some((file) => changed.has(file)))
+    .map(({ fileName }) => fileName);
 }
 
 function typeErrors({ builder }) {
@@ -69,7 +79,10 @@ function typeErrors({ builder }) {
 
 async function floatingPromises(programs) {
   const parserOptions = { programs: programs.map(({ builder }) => builder.getProgram()) };
-  const eslint = new ESLint({ cwd: ROOT, overrideConfig: { files: ["**/*.{ts,tsx}"], languageOptions: { parserOptions } } });
+  const eslint = new ESLint({
+    cwd: ROOT,
+    overrideConfig: { files: ["**/*.{ts,tsx}"], languageOptions: { parserOptions } },
+  });
   const files = programs.flatMap((program) => program.files);
   const results = files.length === 0 ? [] : await eslint.lintFiles(files);
   const formatter = await eslint.loadFormatter("stylish");

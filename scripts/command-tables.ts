@@ -28,10 +28,15 @@ export function descriptionOf(command: Command): string {
 
 export function argumentsOf(command: Command): readonly Row[] {
   const help = command.createHelp();
-  return command.registeredArguments.map((argument) => [help.argumentTerm(argument), help.argumentDescription(argument)]);
+  return command.registeredArguments.map((argument) => [
+    help.argumentTerm(argument),
+    help.argumentDescription(argument),
+  ]);
 }
 
 export function optionsOf(command: Command): readonly Row[] {
   const help = command.createHelp();
-  return command.options.filter(({ hidden }) => !hidden).map((option) => [help.optionTerm(option), help.optionDescription(option)]);
+  return command.options
+    .filter(({ hidden }) => !hidden)
+    .map((option) => [help.optionTerm(option), help.optionDescription(option)]);
 }

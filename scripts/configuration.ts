@@ -11,7 +11,9 @@ import { PROCESS } from "../src/core/config/fields/process-fields.ts";
 /** Paths of all fields, as `processes[].cluster.instances`, with their schemas. */
 export function fieldsOf(schema: JsonSchema = configuration, path = ""): readonly (readonly [string, JsonSchema])[] {
   const { properties = {}, items, anyOf = [] } = schema;
-  const members = Object.entries(properties).flatMap(([key, member]) => fieldsOf(member, path === "" ? key : `${path}.${key}`));
+  const members = Object.entries(properties).flatMap(([key, member]) =>
+    fieldsOf(member, path === "" ? key : `${path}.${key}`),
+  );
   const entries = items?.properties === undefined ? [] : fieldsOf(items, `${path}[]`);
   const branches = anyOf.flatMap((branch) => fieldsOf(branch, path).filter(([inner]) => inner !== path));
   return [[path, schema], ...members, ...entries, ...branches];
@@ -41,14 +43,20 @@ export function allowedValues({ allowed, enum: words, const: only, anyOf = [], t
 
 /** What `schema.json` holds: the schema, and where exactly one of several fields must be there. */
 export function schemaJson(): object {
-  const schema = withReferences(standardSchema(configuration)) as { readonly properties: Readonly<Record<string, JsonSchema>> };
+  const schema = withReferences(standardSchema(configuration)) as {
+    readonly properties: Readonly<Record<string, JsonSchema>>;
+  };
   const { processes } = schema.properties;
   const { items: process = {} } = processes ?? {};
   const { ready = {}, health = {} } = process.properties ?? {};
   const probes = { ready: withExactlyOne(ready, READY_KINDS), health: withExactlyOne(health, HEALTH_KINDS) };
   const items = withExactlyOne({ ...process, properties: { ...process.properties, ...probes } }, ["cmd", "worker"]);
   // `allowTrailingCommas` is not of the standard: VS Code asks for it, comments it accepts in .jsonc anyway.
-  const head = { $schema: "http://json-schema.org/draft-07/schema#", title: "procman configuration", allowTrailingCommas: true };
+  const head = {
+    $schema: "http://json-schema.org/draft-07/schema#",
+    title: "procman configuration",
+    allowTrailingCommas: true,
+  };
   return { ...head, ...schema, properties: { ...schema.properties, processes: { ...processes, items } } };
 }
 
@@ -69,12 +77,15 @@ function withReferences(schema: JsonSchema): JsonSchema {
       anyOf: [bare, REFERENCE],
     };
   const takesAll = anyOf?.some(
-    ({ type, pattern, const: only, enum: words }) => type === "string" && [pattern, only, words].every((part) => part === undefined),
+    ({ type, pattern, const: only, enum: words }) =>
+      type === "string" && [pattern, only, words].every((part) => part === undefined),
   );
   return {
     ...schema,
     ...(properties && {
-      properties: Object.fromEntries(Object.entries(properties).map(([name, member]) => [name, withReferences(member)])),
+      properties: Object.fromEntries(
+        Object.entries(properties).map(([name, member]) => [name, withReferences(member)]),
+      ),
     }),
     ...(items && { items: withReferences(items) }),
     ...(typeof additionalProperties === "object" && { additionalProperties: withReferences(additionalProperties) }),
@@ -185,5 +196,7 @@ export function changeTable(): string {
 }
 
 function named(fields: Fields, effect: Field["onChange"], prefix = ""): readonly string[] {
-  return Object.entries(fields).flatMap(([name, { onChange }]) => (onChange === effect ? [`\`${prefix}${name}\``] : []));
+  return Object.entries(fields).flatMap(([name, { onChange }]) =>
+    onChange === effect ? [`\`${prefix}${name}\``] : [],
+  );
 }

@@ -18,7 +18,11 @@ export function hashedName(name, content) {
 export function compressed(content) {
   const bytes = Buffer.from(content);
   return brotliCompressSync(bytes, {
-    params: { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_LGWIN]: 22, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length },
+    params: {
+      [constants.BROTLI_PARAM_QUALITY]: 11,
+      [constants.BROTLI_PARAM_LGWIN]: 22,
+      [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
+    },
   });
 }
 
@@ -29,14 +33,25 @@ export function withoutComments(css) {
 
 /** The files by their names in `dist/dashboard`, and the manifest. `{{NAME}}` in the page stands for the hashed name of an asset. */
 export function dashboardFiles(page, sources) {
-  const assets = Object.entries(sources).map(([name, content]) => ({ name, hashed: hashedName(name, content), content }));
+  const assets = Object.entries(sources).map(([name, content]) => ({
+    name,
+    hashed: hashedName(name, content),
+    content,
+  }));
   const html = page.replace(/\{\{([^}]+)\}\}/g, (_, name) => {
     const asset = assets.find((each) => each.name === name);
-    if (asset === undefined) throw new Error(`Cannot build the dashboard: its page names ${name}, which is no file of it`);
+    if (asset === undefined)
+      throw new Error(`Cannot build the dashboard: its page names ${name}, which is no file of it`);
     return `assets/${asset.hashed}`;
   });
-  const manifest = { page: "index.html", assets: Object.fromEntries(assets.map(({ hashed }) => [hashed, TYPES[extname(hashed)]])) };
-  const files = new Map([["index.html", compressed(html)], ...assets.map(({ hashed, content }) => [hashed, compressed(content)])]);
+  const manifest = {
+    page: "index.html",
+    assets: Object.fromEntries(assets.map(({ hashed }) => [hashed, TYPES[extname(hashed)]])),
+  };
+  const files = new Map([
+    ["index.html", compressed(html)],
+    ...assets.map(({ hashed, content }) => [hashed, compressed(content)]),
+  ]);
   return { files, manifest };
 }
 
@@ -45,7 +60,10 @@ function main() {
   const styles = readdirSync(join(source, "style"))
     .filter((name) => name.endsWith(".css"))
     .sort();
-  const css = [join(ROOT, "node_modules/uplot/dist/uPlot.min.css"), ...styles.map((name) => join(source, "style", name))];
+  const css = [
+    join(ROOT, "node_modules/uplot/dist/uPlot.min.css"),
+    ...styles.map((name) => join(source, "style", name)),
+  ];
   const { files, manifest } = dashboardFiles(readFileSync(join(source, "index.html"), "utf8"), {
     "app.js": readFileSync(join(ROOT, ".cache/dashboard/app.js"), "utf8"),
     "app.css": withoutComments(css.map((file) => readFileSync(file, "utf8")).join("\n")),
@@ -53,7 +71,9 @@ function main() {
   });
   const size = [...files.values()].reduce((sum, { length }) => sum + length, 0);
   if (size > MAX_BYTES)
-    throw new Error(`Cannot build the dashboard: its files have ${size} bytes compressed; at most ${MAX_BYTES} are allowed`);
+    throw new Error(
+      `Cannot build the dashboard: its files have ${size} bytes compressed; at most ${MAX_BYTES} are allowed`,
+    );
   const folder = join(ROOT, "dist/dashboard");
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder);

@@ -34,7 +34,11 @@ function leadOnFromOldAddresses() {
 async function main() {
   await ensurePackages("site");
   copyPages();
-  await must("build", [process.execPath, join(SITE, "node_modules/vitepress/bin/vitepress.js"), "build", SITE], 5 * MINUTE);
+  await must(
+    "build",
+    [process.execPath, join(SITE, "node_modules/vitepress/bin/vitepress.js"), "build", SITE],
+    5 * MINUTE,
+  );
   leadOnFromOldAddresses();
   const faults = faultsOfSite(OUTPUT);
   if (faults.length > 0) throw new Error(`Cannot use the site:\n${faults.join("\n")}`);

@@ -1,9 +1,20 @@
 /**
  * `npm run executable`: `results/procman`, procman and Node in one file, for machines without Node.
- * `npm run executable -- --test [FILE …]`: builds it, unpacks it, and runs the core of the tests with its Node and its files.
+ * `npm run executable -- --test [FILE …]`: builds it, unpacks it, and runs the core of the tests with its Node and its
+ * files.
  */
 import { createHash } from "node:crypto";
-import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { ensureBuild, ensurePackages } from "./bootstrap.mjs";
@@ -88,7 +99,13 @@ async function runCore(named) {
     const folder = join(home, name);
     const env = { PROCMAN_TEST_PACKAGE: folder, PROCMAN_TEST_EXECUTABLE: OUTPUT, NO_COLOR: "1" };
     const places = named.length > 0 ? named : CORE;
-    return await runTests(places, { timeoutMs: 30 * MINUTE, concurrency: 1, show: true, env, node: join(folder, "bin/node") });
+    return await runTests(places, {
+      timeoutMs: 30 * MINUTE,
+      concurrency: 1,
+      show: true,
+      env,
+      node: join(folder, "bin/node"),
+    });
   } finally {
     rmSync(home, { recursive: true, force: true });
   }

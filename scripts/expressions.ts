@@ -1,6 +1,6 @@
 /**
- * Regular expressions that take more than linear time on some text: `X+$`, `X+(?=Y)`, a lazy group before `X*$`, nested quantifiers.
- * recheck judges each by its automaton, and also sees that a search begins anew at each character.
+ * Regular expressions that take more than linear time on some text: `X+$`, `X+(?=Y)`, a lazy group before `X*$`, nested
+ * quantifiers. recheck judges each by its automaton, and also sees that a search begins anew at each character.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -57,7 +57,9 @@ function expressionsIn(file: string, text: string): readonly Expression[] {
 
 function problemOf({ file, line, literal }: Expression, proven: Set<string>): readonly string[] {
   if (literal === undefined)
-    return file in MADE_AT_RUN_TIME ? [] : [`${file}:${line}: an expression made at run time; write it as a literal, which can be checked`];
+    return file in MADE_AT_RUN_TIME
+      ? []
+      : [`${file}:${line}: an expression made at run time; write it as a literal, which can be checked`];
   if (proven.has(literal)) return [];
   const end = literal.lastIndexOf("/");
   const verdict = checkSync(literal.slice(1, end), literal.slice(end + 1), { timeout: TIMEOUT });
@@ -65,6 +67,9 @@ function problemOf({ file, line, literal }: Expression, proven: Set<string>): re
     proven.add(literal);
     return [];
   }
-  const example = verdict.status === "vulnerable" ? `${verdict.complexity.summary}, with ${verdict.attack.pattern}` : verdict.error.kind;
+  const example =
+    verdict.status === "vulnerable"
+      ? `${verdict.complexity.summary}, with ${verdict.attack.pattern}`
+      : verdict.error.kind;
   return [`${file}:${line}: ${literal} may take more than linear time: ${example}`];
 }

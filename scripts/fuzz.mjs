@@ -1,6 +1,6 @@
 /**
- * `npm run fuzz [-- TARGET …] [--minutes N] [--seed N] [--input FILE]`: gives procman's readers odd input (`test/fuzz`), each target
- * for so many minutes (default: 0.1). An input that does harm is kept in `results/fuzz`.
+ * `npm run fuzz [-- TARGET …] [--minutes N] [--seed N] [--input FILE]`: gives procman's readers odd input
+ * (`test/fuzz`), each target for so many minutes (default: 0.1). An input that does harm is kept in `results/fuzz`.
  */
 import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -28,10 +28,13 @@ const { seed } = values;
 if (!(seconds > 0)) badUsage(`--minutes ${values.minutes}: give a number above 0`);
 if (!/^\d+$/.test(seed)) badUsage(`--seed ${seed}: give a whole number`);
 
-const NAMES = [...readFileSync(join(ROOT, "test/fuzz/targets.ts"), "utf8").matchAll(/^ {2}"?([a-z-]+)"?: async/gm)].map(([, name]) => name);
+const NAMES = [...readFileSync(join(ROOT, "test/fuzz/targets.ts"), "utf8").matchAll(/^ {2}"?([a-z-]+)"?: async/gm)].map(
+  ([, name]) => name,
+);
 const unknown = positionals.find((name) => !NAMES.includes(name));
 if (unknown !== undefined) badUsage(`${unknown}: there is no such target; there are ${NAMES.join(", ")}`);
-if (values.input !== undefined && positionals.length !== 1) badUsage("--input: name the one target that reads the file");
+if (values.input !== undefined && positionals.length !== 1)
+  badUsage("--input: name the one target that reads the file");
 
 /** Resolves with why the cases of a target ended badly; undefined: they did not. */
 function run(target, args, progress) {

@@ -22,7 +22,10 @@ const STEPS = [
   { name: "api docs", argv: script("scripts/api-docs.ts", "--check"), onlyWith: "scripts/api-docs.ts" },
   { name: "benchmarks", argv: [process.execPath, "scripts/bench.mjs", "--report", "--check"] },
   { name: "reference", argv: script("scripts/reference.ts", "--check") },
-  { name: "format and lint", argv: tool("@biomejs/biome/bin/biome", "check", "--error-on-warnings", "--max-diagnostics=30", ".") },
+  {
+    name: "format and lint",
+    argv: tool("@biomejs/biome/bin/biome", "check", "--error-on-warnings", "--max-diagnostics=30", "."),
+  },
 ];
 
 /** Runs every step, also after one has failed: one look shows all there is to do. `failures` says of each step how it failed. */
@@ -42,10 +45,14 @@ export async function runGate() {
 
 async function run({ name, tests, argv }) {
   const timeoutMs = STEP_TIMEOUT_MS;
-  const result = tests ? await runTogether(tests, { timeoutMs }) : await runCommand(argv, { timeoutMs, env: { NO_COLOR: "1" } });
+  const result = tests
+    ? await runTogether(tests, { timeoutMs })
+    : await runCommand(argv, { timeoutMs, env: { NO_COLOR: "1" } });
   const { ok, ms, why, output, passed = Number(ok), failed = Number(!ok) } = result;
   const counts = tests ? `  ${passed} passed, ${failed} failed` : "";
-  console.log(`${ok ? "ok  " : "FAIL"} ${name.padEnd(16)} ${(ms / 1000).toFixed(1).padStart(5)} s${counts}${ok ? "" : `  (${why})`}`);
+  console.log(
+    `${ok ? "ok  " : "FAIL"} ${name.padEnd(16)} ${(ms / 1000).toFixed(1).padStart(5)} s${counts}${ok ? "" : `  (${why})`}`,
+  );
   if (ok) return { passed, failed };
   console.log(indent(output));
   return { passed, failed, failures: `${name}: ${why}\n${result.failures ?? output}` };

@@ -1,6 +1,7 @@
 /**
- * The rules of the house: each folder of `src/` says in a README what it is, a file or a type has a name that no other has, one place
- * asks for the current folder, one compares the status of a process, and a doc comment names its subject.
+ * The rules of the house: each folder of `src/` says in a README what it is, a file or a type has a name that no other
+ * has, one place asks for the current folder, one compares the status of a process, and a doc comment names its
+ * subject.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -16,7 +17,10 @@ const SHARED_NAMES = new Set(["main.ts", "index.ts"]);
 const SHARED_TYPES = new Set(["Options"]);
 
 /** The one place, and what runs in programs of users. Elsewhere it would throw in a folder that was removed: `startFolder` says what is wrong. */
-const CURRENT_FOLDER = { pattern: /\b(?:cwd\(\)|chdir\()/, places: new Set(["core/os/start-folder.ts", "telemetry.ts"]) };
+const CURRENT_FOLDER = {
+  pattern: /\b(?:cwd\(\)|chdir\()/,
+  places: new Set(["core/os/start-folder.ts", "telemetry.ts"]),
+};
 
 /** The statuses of records, and `idle`, which a slot has in place of some. */
 const PROCESS_STATUSES: ReadonlySet<string> = new Set([...STATUSES, "idle"]);
@@ -75,7 +79,9 @@ function sameFileNames(files: readonly string[]): string[] {
 }
 
 function sameTypeNames(root: string, files: readonly string[]): string[] {
-  const declared = files.flatMap((file) => typesIn(readFileSync(join(root, file), "utf8")).map((name): [string, string] => [name, file]));
+  const declared = files.flatMap((file) =>
+    typesIn(readFileSync(join(root, file), "utf8")).map((name): [string, string] => [name, file]),
+  );
   return several(declared.filter(([name]) => !SHARED_TYPES.has(name))).map(
     ([name, places]) => `type ${name} is declared in ${places.length} files: ${places.join(", ")}`,
   );
@@ -85,13 +91,18 @@ function currentFolders(root: string, files: readonly string[]): string[] {
   const { pattern, places } = CURRENT_FOLDER;
   return files
     .filter((file) => !places.has(file) && pattern.test(readFileSync(join(root, file), "utf8")))
-    .map((file) => `${file}: asks for the current folder, which may have been removed; use startFolder of os/start-folder.ts`);
+    .map(
+      (file) =>
+        `${file}: asks for the current folder, which may have been removed; use startFolder of os/start-folder.ts`,
+    );
 }
 
 function comparedStatuses(root: string, files: readonly string[]): string[] {
   return files
     .filter((file) => STATUS_PLACES[file] === undefined)
-    .flatMap((file) => statusComparisonsIn(readFileSync(join(root, file), "utf8")).map((line): [string, number] => [file, line]))
+    .flatMap((file) =>
+      statusComparisonsIn(readFileSync(join(root, file), "utf8")).map((line): [string, number] => [file, line]),
+    )
     .map(
       ([file, line]) =>
         `${file}:${line}: compares a status; use core/supervisor/verdict.ts (slots) or core/contract/status-sets.ts (records)`,
@@ -130,7 +141,10 @@ const COMPARISONS: ReadonlySet<ts.SyntaxKind> = new Set([
 ]);
 
 function isStatus(node: ts.Expression): boolean {
-  return (ts.isIdentifier(node) && node.text === "status") || (ts.isPropertyAccessExpression(node) && node.name.text === "status");
+  return (
+    (ts.isIdentifier(node) && node.text === "status") ||
+    (ts.isPropertyAccessExpression(node) && node.name.text === "status")
+  );
 }
 
 function isStatusLiteral(node: ts.Expression): boolean {
@@ -157,7 +171,9 @@ function typesIn(source: string): string[] {
 }
 
 /** The names that occur with more than one place. */
-function several(pairs: readonly (readonly [name: string, place: string])[]): [name: string, places: readonly string[]][] {
+function several(
+  pairs: readonly (readonly [name: string, place: string])[],
+): [name: string, places: readonly string[]][] {
   const byName = new Map<string, string[]>();
   for (const [name, place] of pairs) byName.set(name, [...(byName.get(name) ?? []), place]);
   return [...byName].filter(([, places]) => places.length > 1);

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import ts from "typescript";
 
-const MAX_LINES = 400;
+const MAX_LINES = 450;
 const EMPTY_NAME = /(?:^|[-_./])(?:utils?|helpers?|common|managers?)(?=[-_./])/i;
 
 /** What everything of procman's own processes stands on. */
@@ -46,7 +46,13 @@ const CLIENT = ["client", "client/connection"] as const;
 const SEEN = ["core/base", "core/os", "core/contract", "core/config", ...CLIENT] as const;
 
 /** What a page of the dashboard stands on. */
-const PAGE = ["core/base", "core/contract", "client", "satellites/dashboard/model", "satellites/dashboard/parts"] as const;
+const PAGE = [
+  "core/base",
+  "core/contract",
+  "client",
+  "satellites/dashboard/model",
+  "satellites/dashboard/parts",
+] as const;
 
 /** Folders of the dashboard that know nothing of each other. */
 const PAGES = ["overview", "logs", "process", "pages"].map((page) => `satellites/dashboard/${page}`);
@@ -74,7 +80,15 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(SERVICE.map((row, level) => [row, [...CAPABILITIES, ...SERVICE.slice(0, level)]])),
 
   client: ["core/base", "core/contract"],
-  "client/connection": ["core/base", "core/os", "core/contract", "core/log-store", "core/incidents", "core/config", "client"],
+  "client/connection": [
+    "core/base",
+    "core/os",
+    "core/contract",
+    "core/log-store",
+    "core/incidents",
+    "core/config",
+    "client",
+  ],
 
   "cli/output": ["core/base", "core/os", "core/contract"],
   cli: [
@@ -100,45 +114,53 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   "cluster.ts": [],
   "executable.ts": [],
   "telemetry.ts": [],
-  "index.ts": [...GROUND, "core/supervisor", "core/config", "client", "core/plugins", "core/plugins/shipped", "satellites/library"],
+  "index.ts": [
+    ...GROUND,
+    "core/supervisor",
+    "core/config",
+    "client",
+    "core/plugins",
+    "core/plugins/shipped",
+    "satellites/library",
+  ],
   "bin.ts": ["core/base/errors.ts", "core/config/nearest-folder.ts", "core/os/start-folder.ts", "core/keeper", "cli"],
 };
 
 /**
- * Lines of each folder without its tests, a ledger: a commit that needs more changes the number, and says in its body what could not be
- * removed. A folder below another one counts there, too, unless it has a row.
+ * Lines of each folder without its tests, a ledger: a commit that needs more changes the number, and says in its body
+ * what could not be removed. A folder below another one counts there, too, unless it has a row.
  */
 const BUDGETS: Readonly<Record<string, number>> = {
-  "core/balancer": 3_320,
-  "core/base": 1_900,
-  "core/config": 6_100,
-  "core/contract": 2_830,
-  "core/file-watcher": 1_070,
-  "core/http": 1_540,
+  "core/balancer": 3_420,
+  "core/base": 1_990,
+  "core/config": 6_660,
+  "core/contract": 3_050,
+  "core/file-watcher": 1_080,
+  "core/http": 1_670,
   "core/incidents": 270,
-  "core/ipc": 790,
-  "core/keeper": 4_110,
-  "core/log-store": 2_260,
-  "core/logger": 2_560,
-  "core/metrics": 900,
-  "core/node-preload": 440,
-  "core/os": 3_360,
-  "core/plugins": 1_610,
-  "core/probes": 410,
-  "core/service": 11_710,
-  "core/supervisor": 2_610,
-  client: 540,
-  "client/connection": 1_370,
-  cli: 4_550,
-  "cli/output": 570,
-  "satellites/boot": 1_000,
-  "satellites/dashboard": 4_320,
-  "satellites/export": 2_780,
-  "satellites/hosts": 830,
-  "satellites/import": 3_540,
-  "satellites/library": 930,
-  "satellites/monitor": 2_420,
-  "satellites/plugins": 1_240,
+  "core/ipc": 810,
+  "core/keeper": 4_290,
+  "core/log-store": 2_360,
+  "core/logger": 2_670,
+  "core/metrics": 1_000,
+  "core/node-preload": 460,
+  "core/os": 3_500,
+  "core/plugins": 1_700,
+  "core/probes": 430,
+  "core/service": 12_530,
+  "core/supervisor": 2_820,
+  client: 570,
+  "client/connection": 1_480,
+  cli: 5_020,
+  "cli/output": 590,
+  "satellites/boot": 1_060,
+  "satellites/dashboard": 4_640,
+  "satellites/export": 3_150,
+  "satellites/hosts": 930,
+  "satellites/import": 3_810,
+  "satellites/library": 980,
+  "satellites/monitor": 2_540,
+  "satellites/plugins": 1_330,
 };
 
 /** Files of `cli` that are loaded by `import()` themselves. */
@@ -178,7 +200,9 @@ export function checkLayers(root: string): Report {
     ...all.filter((file) => EMPTY_NAME.test(file)).map((file) => `${file}: the name says nothing; name it by its role`),
     ...[...sources].flatMap(([file, source]) => [...tooLong(file, source), ...eager(file, source)]),
     ...overBudget(sources),
-    ...files.filter((file) => LAYERS[layerOf(file)] === undefined).map((file) => `${file}: "${layerOf(file)}" has no line in LAYERS`),
+    ...files
+      .filter((file) => LAYERS[layerOf(file)] === undefined)
+      .map((file) => `${file}: "${layerOf(file)}" has no line in LAYERS`),
     ...[...graph].flatMap(([file, targets]) => targets.flatMap((target) => forbidden(file, target, sources))),
     ...circles(graph),
     ...circles(new Map(Object.entries(LAYERS))),
@@ -267,7 +291,10 @@ function packageOf(name: string): string {
 function layerOf(file: string): string {
   const steps = file.split("/");
   const paths = [...steps.keys()].map((count) => steps.slice(0, steps.length - count).join("/"));
-  return paths.find((path) => LAYERS[path] !== undefined) ?? steps.slice(0, Math.max(1, Math.min(2, steps.length - 1))).join("/");
+  return (
+    paths.find((path) => LAYERS[path] !== undefined) ??
+    steps.slice(0, Math.max(1, Math.min(2, steps.length - 1))).join("/")
+  );
 }
 
 function circles(edges: ReadonlyMap<string, readonly string[]>): string[] {

@@ -6,7 +6,15 @@ import { EXAMPLES } from "../src/cli/examples.ts";
 import { type CommandName, GROUPS, SUMMARIES } from "../src/cli/output/overview.ts";
 import { EXIT, EXIT_MEANINGS } from "../src/core/base/errors.ts";
 import type { JsonSchema } from "../src/core/base/schema.ts";
-import { argumentsOf, definedCommands, descriptionOf, optionsOf, type Row, type Usage, usagesOf } from "./command-tables.ts";
+import {
+  argumentsOf,
+  definedCommands,
+  descriptionOf,
+  optionsOf,
+  type Row,
+  type Usage,
+  usagesOf,
+} from "./command-tables.ts";
 import { allowedValues, objectsOf } from "./configuration.ts";
 import { bold, literal, type ManPage, type ManSection, prose, tagged } from "./roff.ts";
 
@@ -14,7 +22,10 @@ const FURTHER = prose("The package has further pages; its `README.md` names them
 
 const FILES: readonly (readonly [string, string])[] = [
   ["procman.jsonc, procman.json", "The configuration, in this folder or the nearest above; see `procman.json(5)`."],
-  [".procman/NAME/", "The state folder of the configuration with this name, beside its file: secret of the API, stored output, journal."],
+  [
+    ".procman/NAME/",
+    "The state folder of the configuration with this name, beside its file: secret of the API, stored output, journal.",
+  ],
 ];
 
 export const VARIABLES: readonly (readonly [string, string])[] = [
@@ -32,7 +43,9 @@ export async function manual(): Promise<readonly ManPage[]> {
 
 function overviewPage(): ManPage {
   const commands = GROUPS.map(({ title, commands: group }): ManSection => {
-    const rows = Object.entries(group).flatMap(([name, summary]) => tagged(isCommand(name) ? `procman-${name}(1)` : name, `${summary}.`));
+    const rows = Object.entries(group).flatMap(([name, summary]) =>
+      tagged(isCommand(name) ? `procman-${name}(1)` : name, `${summary}.`),
+    );
     return [title, rows];
   });
   return {
@@ -44,7 +57,9 @@ function overviewPage(): ManPage {
       [
         "DESCRIPTION",
         [
-          prose("procman runs the processes of one JSON file. Begin with `procman init`, which creates that file, and `procman run`."),
+          prose(
+            "procman runs the processes of one JSON file. Begin with `procman init`, which creates that file, and `procman run`.",
+          ),
           ".PP",
           prose(
             "Each part of procman may be killed or replaced: it comes back by itself, and the processes keep running, with the same pids.",
@@ -58,7 +73,12 @@ function overviewPage(): ManPage {
       ["FILES", FILES.flatMap((row) => tagged(...row))],
       [
         "EXAMPLES",
-        literal(['procman init --id web --cmd "node server.js"', "procman run --detach", "procman status", "procman logs web -f"]),
+        literal([
+          'procman init --id web --cmd "node server.js"',
+          "procman run --detach",
+          "procman status",
+          "procman logs web -f",
+        ]),
       ],
       ["SEE ALSO", [`${bold("procman.json")}(5)`, ".PP", FURTHER]],
     ],
@@ -66,7 +86,9 @@ function overviewPage(): ManPage {
 }
 
 function exitStatus(): readonly string[] {
-  return Object.entries(EXIT).flatMap(([name, code]) => tagged(String(code), `${EXIT_MEANINGS[name as keyof typeof EXIT]}.`));
+  return Object.entries(EXIT).flatMap(([name, code]) =>
+    tagged(String(code), `${EXIT_MEANINGS[name as keyof typeof EXIT]}.`),
+  );
 }
 
 function commandPage(command: Command): ManPage {
@@ -109,7 +131,11 @@ function taggedRows(rows: readonly Row[]): readonly string[] {
 function seeAlso(name: CommandName): string {
   const { commands } = GROUPS.find((group) => name in group.commands) ?? { commands: {} };
   const others = Object.keys(commands).filter((other) => isCommand(other) && other !== name);
-  return [`${bold("procman")}(1)`, ...others.map((other) => `${bold(`procman-${other}`)}(1)`), `${bold("procman.json")}(5)`].join(",\n");
+  return [
+    `${bold("procman")}(1)`,
+    ...others.map((other) => `${bold(`procman-${other}`)}(1)`),
+    `${bold("procman.json")}(5)`,
+  ].join(",\n");
 }
 
 function configurationPage(): ManPage {
@@ -122,9 +148,15 @@ function configurationPage(): ManPage {
       [
         "DESCRIPTION",
         [
-          prose("JSON with comments and trailing commas, in UTF-8. Relative paths resolve from the folder of the file."),
-          prose("`procman validate` checks it, `procman plan` shows what a changed file would do, `procman reload` applies it."),
-          prose('An unknown field is an error. A number or boolean may be a reference to a variable, as `"${WORKERS:-2}"`.'),
+          prose(
+            "JSON with comments and trailing commas, in UTF-8. Relative paths resolve from the folder of the file.",
+          ),
+          prose(
+            "`procman validate` checks it, `procman plan` shows what a changed file would do, `procman reload` applies it.",
+          ),
+          prose(
+            'An unknown field is an error. A number or boolean may be a reference to a variable, as `"${WORKERS:-2}"`.',
+          ),
         ],
       ],
       ["FIELDS", [prose("Of the whole file, then of each object in it; [] stands for each entry of a list.")]],
@@ -132,7 +164,11 @@ function configurationPage(): ManPage {
       ["EXAMPLES", literal(example())],
       [
         "SEE ALSO",
-        [[`${bold("procman")}(1)`, `${bold("procman-validate")}(1)`, `${bold("procman-schema")}(1)`].join(",\n"), ".PP", FURTHER],
+        [
+          [`${bold("procman")}(1)`, `${bold("procman-validate")}(1)`, `${bold("procman-schema")}(1)`].join(",\n"),
+          ".PP",
+          FURTHER,
+        ],
       ],
     ],
   };

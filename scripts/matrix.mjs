@@ -1,5 +1,6 @@
 /**
- * `npm run matrix [-- --whole] [-- VERSION …]`: the core of the tests, or all of `npm test` and `npm run test:rest`, on several versions of Node.
+ * `npm run matrix [-- --whole] [-- VERSION …]`: the core of the tests, or all of `npm test` and `npm run test:rest`, on
+ * several versions of Node.
  * `npm run matrix -- --long [VERSION …] [FILE …]`: the long half on each, as `npm run long`.
  */
 import { delimiter, dirname } from "node:path";
@@ -54,7 +55,11 @@ async function runCore(node, env) {
 async function runWhole(node, env) {
   const sums = { passed: 0, failed: 0 };
   for (const args of [[], ["--rest"]]) {
-    const { ok, output, why } = await runCommand([node, "scripts/test.mjs", ...args], { timeoutMs: 60 * MINUTE, env, show: true });
+    const { ok, output, why } = await runCommand([node, "scripts/test.mjs", ...args], {
+      timeoutMs: 60 * MINUTE,
+      env,
+      show: true,
+    });
     const [, passed, failed] = /(\d+) passed, (\d+) failed\s*$/.exec(output) ?? [];
     if (passed === undefined) console.log(`no last line: ${why}`);
     sums.passed += Number(passed ?? 0);

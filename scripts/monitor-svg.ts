@@ -52,7 +52,13 @@ function rowSvg(cells: CellBuffer, row: number): string {
   return svg;
 }
 
-type CellRun = { readonly cells: CellBuffer; readonly row: number; readonly from: number; readonly to: number; readonly style: string };
+type CellRun = {
+  readonly cells: CellBuffer;
+  readonly row: number;
+  readonly from: number;
+  readonly to: number;
+  readonly style: string;
+};
 
 function runSvg({ cells, row, from, to, style }: CellRun): string {
   const text = cells.texts.slice(row * cells.columns + from, row * cells.columns + to).join("");
@@ -60,7 +66,9 @@ function runSvg({ cells, row, from, to, style }: CellRun): string {
   const color = COLORS[Number(codes.find((code) => /^3[0-7]$/.test(code)) ?? "37") - 30] ?? TEXT;
   const isReversed = codes.includes("7");
   const [x, y, width] = [MARGIN + from * WIDTH, MARGIN + row * HEIGHT, (to - from) * WIDTH];
-  const back = isReversed ? `<rect x="${fixed(x)}" y="${y}" width="${fixed(width)}" height="${HEIGHT}" fill="${color}"/>` : "";
+  const back = isReversed
+    ? `<rect x="${fixed(x)}" y="${y}" width="${fixed(width)}" height="${HEIGHT}" fill="${color}"/>`
+    : "";
   const shown = text.trimEnd();
   if (shown.trim() === "") return back;
   const attributes = [

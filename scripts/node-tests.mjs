@@ -52,7 +52,10 @@ function together(places) {
     const files = findTests([place]);
     if (files.length === 0) return [];
     const entry = join(ENTRIES, `${place.replaceAll("/", "-")}.mjs`);
-    writeFileSync(entry, files.map((file) => `import ${JSON.stringify(pathToFileURL(join(ROOT, file)).href)};\n`).join(""));
+    writeFileSync(
+      entry,
+      files.map((file) => `import ${JSON.stringify(pathToFileURL(join(ROOT, file)).href)};\n`).join(""),
+    );
     return [entry];
   });
 }
@@ -64,9 +67,11 @@ export function runTogether(places, options) {
 
 /**
  * @param {readonly string[]} places
- * @param {{ timeoutMs: number, concurrency?: number, node?: string, env?: Record<string, string>, show?: boolean }} options
+ * @param {{ timeoutMs: number, concurrency?: number, node?: string, env?: Record<string, string>, show?: boolean }}
+ * options
  *   `timeoutMs`: of all files; one file has three quarters of it, so that a file which hangs leaves time for the others
- * @returns {Promise<{ ok: boolean, output: string, ms: number, why: string, passed: number, failed: number, failures?: string }>}
+ * @returns {Promise<{ ok: boolean, output: string, ms: number, why: string, passed: number, failed: number, failures?:
+ * string }>}
  */
 export function runTests(places, options) {
   return runFiles(findTests(places), places, options);
@@ -74,7 +79,15 @@ export function runTests(places, options) {
 
 async function runFiles(files, places, { concurrency = 2, node = process.execPath, ...options }) {
   if (files.length === 0)
-    return { ok: false, output: "", ms: 0, times: {}, why: `no test file in ${places.join(", ")}`, passed: 0, failed: 1 };
+    return {
+      ok: false,
+      output: "",
+      ms: 0,
+      times: {},
+      why: `no test file in ${places.join(", ")}`,
+      passed: 0,
+      failed: 1,
+    };
   const limit = `--test-timeout=${options.timeoutMs * 0.75}`;
   const flags = ["--import", "tsx", "--test", ...REPORTERS, `--test-concurrency=${concurrency}`, limit];
   mkdirSync(dirname(TIMES), { recursive: true });

@@ -13,21 +13,57 @@ const COMMON = { type: "process", blocked: false, restarts: 0 } as const;
 const RUNNING = { ...COMMON, status: "running", reason: "runs" } as const;
 
 export const RECORDS: readonly ProcessRecord[] = [
-  { ...RUNNING, id: "web", pid: 4_711, run: 1, started: ago(9_300), updated: ago(9_300), cpuPercent: 12.4, memoryBytes: 48_100_000 },
   {
     ...RUNNING,
-    ...{ id: "worker", pid: 5_120, run: 4, started: ago(240), updated: ago(240), cpuPercent: 3.1, memoryBytes: 41_300_000, restarts: 3 },
+    id: "web",
+    pid: 4_711,
+    run: 1,
+    started: ago(9_300),
+    updated: ago(9_300),
+    cpuPercent: 12.4,
+    memoryBytes: 48_100_000,
+  },
+  {
+    ...RUNNING,
+    ...{
+      id: "worker",
+      pid: 5_120,
+      run: 4,
+      started: ago(240),
+      updated: ago(240),
+      cpuPercent: 3.1,
+      memoryBytes: 41_300_000,
+      restarts: 3,
+    },
     exited: ago(241),
     code: 1,
   },
   {
     ...COMMON,
-    ...{ id: "heartbeat", status: "finished", reason: "finished", run: 930, started: ago(7), exited: ago(7), updated: ago(7), code: 0 },
+    ...{
+      id: "heartbeat",
+      status: "finished",
+      reason: "finished",
+      run: 930,
+      started: ago(7),
+      exited: ago(7),
+      updated: ago(7),
+      code: 0,
+    },
     nextRun: ago(-3),
   },
   {
     ...COMMON,
-    ...{ id: "pipeline", status: "errored", restarts: 3, run: 4, started: ago(65), exited: ago(62), updated: ago(62), code: 127 },
+    ...{
+      id: "pipeline",
+      status: "errored",
+      restarts: 3,
+      run: 4,
+      started: ago(65),
+      exited: ago(62),
+      updated: ago(62),
+      code: 127,
+    },
     reason: "exited with code 127; its 3 restarts are used up",
   },
 ];

@@ -1,6 +1,6 @@
 /**
- * `npm run pictures`: makes the pictures in docs/images, after a build. The pages are those of a running procman in a real Chromium;
- * values and times are fixed, so that a picture changes only when the look does.
+ * `npm run pictures`: makes the pictures in docs/images, after a build. The pages are those of a running procman in a
+ * real Chromium; values and times are fixed, so that a picture changes only when the look does.
  */
 import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -52,7 +52,9 @@ async function main(): Promise<void> {
 }
 
 async function procman(folder: string, ...args: readonly string[]): Promise<string> {
-  const { stdout } = await promisify(execFile)(process.execPath, [join(ROOT, "dist/procman.cjs"), ...args], { cwd: folder });
+  const { stdout } = await promisify(execFile)(process.execPath, [join(ROOT, "dist/procman.cjs"), ...args], {
+    cwd: folder,
+  });
   return stdout;
 }
 
@@ -89,7 +91,9 @@ async function fixValues(context: BrowserContext): Promise<void> {
   await context.route(/\/metrics\?/, (route) => {
     const { pathname, searchParams } = new URL(route.request().url());
     const id = pathname.split("/").at(-2) ?? "";
-    return route.fulfill({ json: metricPoints(id, Number(searchParams.get("from")), Number(searchParams.get("step") ?? 5)) });
+    return route.fulfill({
+      json: metricPoints(id, Number(searchParams.get("from")), Number(searchParams.get("step") ?? 5)),
+    });
   });
   await context.route(/\/state$/, async (route) => {
     const state = (await (await route.fetch()).json()) as StateRecord;

@@ -33,10 +33,14 @@ export function breaksOf({ promises: recorded }: RecordedPromises, promises: Pro
     const present = promises[kind] ?? {};
     const lost = Object.entries(names).flatMap(([name, facts]) => lossOf(name, facts, present[name]?.facts));
     const demanded = Object.entries(present).flatMap(([name, { mustBeGiven }]) =>
-      mustBeGiven && names[name] === undefined && names[parentOf(name)] !== undefined ? [`${name} must be given, and is new`] : [],
+      mustBeGiven && names[name] === undefined && names[parentOf(name)] !== undefined
+        ? [`${name} must be given, and is new`]
+        : [],
     );
     const added = CLOSED.includes(kind) ? Object.keys(present).filter((name) => names[name] === undefined) : [];
-    return [...lost, ...demanded, ...added.map((name) => `${name} is new, and none may be`)].map((line) => `${kind}: ${line}`);
+    return [...lost, ...demanded, ...added.map((name) => `${name} is new, and none may be`)].map(
+      (line) => `${kind}: ${line}`,
+    );
   });
 }
 

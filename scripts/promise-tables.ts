@@ -26,14 +26,22 @@ export async function promises(): Promise<Promises> {
   return {
     commands: commands(await definedCommands()),
     "exit codes": named(Object.entries(EXIT).map(([name, code]) => [name, [String(code)]])),
-    "codes of errors": named(Object.entries(ERRORS).map(([name, { status, exit }]) => [name, [`HTTP ${status}`, `exit code ${exit}`]])),
+    "codes of errors": named(
+      Object.entries(ERRORS).map(([name, { status, exit }]) => [name, [`HTTP ${status}`, `exit code ${exit}`]]),
+    ),
     "fields of the configuration": promisedMembers(configuration, "input"),
-    "options of plugins": merged(Object.entries(SHIPPED_OPTIONS).map(([name, schema]) => promisedMembers(schema, "input", name))),
+    "options of plugins": merged(
+      Object.entries(SHIPPED_OPTIONS).map(([name, schema]) => promisedMembers(schema, "input", name)),
+    ),
     routes: merged(routes.map(promisedRoute)),
-    "bodies of requests": merged(routes.flatMap(({ body }) => (body ? [promisedMembers(body.schema, "input", body.name)] : []))),
+    "bodies of requests": merged(
+      routes.flatMap(({ body }) => (body ? [promisedMembers(body.schema, "input", body.name)] : [])),
+    ),
     records: records(),
     events: named(Object.keys(EVENT_MEANINGS).map((type) => [type, []])),
-    metrics: named(metricFamilies().map(({ name, type, labels }) => [name, [type, ...labels.map((label) => `label ${label}`)]])),
+    metrics: named(
+      metricFamilies().map(({ name, type, labels }) => [name, [type, ...labels.map((label) => `label ${label}`)]]),
+    ),
     tokens: tokens(),
     "variables of a process": named(variablesOfProcess().map((name) => [name, []])),
     "variables that procman reads": named(VARIABLES.map(([name]) => [name, []])),
@@ -55,7 +63,9 @@ function commands(defined: readonly Command[]): PromisedNames {
   const inner = (command: Command, name: string): PromisedNames =>
     merged([
       { [name]: { facts: command.aliases().map((alias) => `also ${alias}`) } },
-      ...command.registeredArguments.map((argument, index) => ({ [`${name} argument ${index + 1}`]: promisedArgument(argument) })),
+      ...command.registeredArguments.map((argument, index) => ({
+        [`${name} argument ${index + 1}`]: promisedArgument(argument),
+      })),
       ...command.options
         .filter(({ hidden }) => !hidden)
         .map((option) => ({ [`${name} ${option.long ?? option.short}`]: promisedOption(option) })),
@@ -102,7 +112,9 @@ function promisedRoute({ method, path, scope, status, output, body, parameters, 
   ];
   const queries = Object.entries(parameters).map(([parameter, { kind, schema }]) => {
     const members = promisedMembers(schema, "input", parameter);
-    const words = [...new Set(Object.values(members).flatMap((each) => each.facts))].filter((fact) => /^["d]/.test(fact));
+    const words = [...new Set(Object.values(members).flatMap((each) => each.facts))].filter((fact) =>
+      /^["d]/.test(fact),
+    );
     return { [`${name} ?${parameter}`]: { facts: [kind, ...words, MAY_BE_ABSENT] } };
   });
   return merged([{ [name]: { facts } }, ...queries]);
@@ -126,7 +138,9 @@ function records(): PromisedNames {
 function tokens(): PromisedNames {
   const limits = { processes: [], groups: [] };
   const given = { audience: "", consumer: "", scopes: SCOPES, expires: 0, process: "", user: "" };
-  const claims = new Set([payloadOf(given), payloadOf({ ...given, limits })].flatMap((payload) => Object.keys(payload)));
+  const claims = new Set(
+    [payloadOf(given), payloadOf({ ...given, limits })].flatMap((payload) => Object.keys(payload)),
+  );
   return named([
     ...SCOPES.map((scope) => [`scope ${scope}`, []] as const),
     ...[...claims].map((claim) => [`claim ${claim}`, []] as const),

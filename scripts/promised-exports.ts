@@ -73,7 +73,10 @@ class ExportReader {
 
   #members(type: ts.Type, name: string): void {
     for (const member of this.#checker.getPropertiesOfType(type)) {
-      if (member.name.startsWith("#") || !member.declarations?.some((each) => each.getSourceFile().fileName.startsWith(this.#own)))
+      if (
+        member.name.startsWith("#") ||
+        !member.declarations?.some((each) => each.getSourceFile().fileName.startsWith(this.#own))
+      )
         continue;
       const inner = `${name}.${member.name}`;
       this.names[inner] = { facts: [] };
@@ -86,7 +89,9 @@ class ExportReader {
     signature?.parameters.forEach((parameter, index) => {
       const { valueDeclaration: declared } = parameter;
       const isOptional =
-        declared !== undefined && ts.isParameter(declared) && (this.#checker.isOptionalParameter(declared) || declared.dotDotDotToken);
+        declared !== undefined &&
+        ts.isParameter(declared) &&
+        (this.#checker.isOptionalParameter(declared) || declared.dotDotDotToken);
       this.names[`${name}(${index + 1})`] = isOptional ? { facts: [MAY_BE_ABSENT] } : { facts: [], mustBeGiven: true };
     });
   }
@@ -94,5 +99,7 @@ class ExportReader {
 
 /** Of a type that is one of several words. */
 function words(type: ts.Type): readonly string[] {
-  return type.isUnion() ? type.types.flatMap((each) => (each.isStringLiteral() ? [JSON.stringify(each.value)] : [])) : [];
+  return type.isUnion()
+    ? type.types.flatMap((each) => (each.isStringLiteral() ? [JSON.stringify(each.value)] : []))
+    : [];
 }

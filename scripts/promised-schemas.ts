@@ -18,13 +18,20 @@ export function promisedMembers(schema: JsonSchema, direction: Direction, root =
   for (const [path, { facts, mustBeGiven }] of findings(schema, direction, root)) {
     const known = found[path];
     const isDemanded = mustBeGiven ?? known?.mustBeGiven;
-    found[path] = { facts: [...new Set([...(known?.facts ?? []), ...facts])], ...(isDemanded && { mustBeGiven: isDemanded }) };
+    found[path] = {
+      facts: [...new Set([...(known?.facts ?? []), ...facts])],
+      ...(isDemanded && { mustBeGiven: isDemanded }),
+    };
   }
   return found;
 }
 
 /** A path comes several times if its values have alternatives. */
-function* findings(schema: JsonSchema, direction: Direction, path: string): Generator<readonly [path: string, Promised]> {
+function* findings(
+  schema: JsonSchema,
+  direction: Direction,
+  path: string,
+): Generator<readonly [path: string, Promised]> {
   const { items, additionalProperties: values, properties = {}, required = [] } = schema;
   if (path !== "") yield [path, { facts: factsOf(schema) }];
   for (const branch of branchesOf(schema)) yield* findings(branch, direction, path);
@@ -43,7 +50,14 @@ function presence(direction: Direction, isRequired: boolean): Promised {
 }
 
 /** Of the schema itself, without its members and alternatives. Ranges and patterns are not among them: a wider one is no break. */
-function factsOf({ $ref, type, const: only, enum: words, default: standard, allowed = "" }: JsonSchema): readonly string[] {
+function factsOf({
+  $ref,
+  type,
+  const: only,
+  enum: words,
+  default: standard,
+  allowed = "",
+}: JsonSchema): readonly string[] {
   const [, unit] = /^a number of (\w+)/.exec(allowed) ?? [];
   return [
     ...($ref === undefined ? [] : [$ref.split("/").at(-1) as string]),

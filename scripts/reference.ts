@@ -57,7 +57,12 @@ function events(): string {
 }
 
 function metrics(): string {
-  const rows = metricFamilies().map(({ name, type, help, labels }) => [code(name), type, labels.map(code).join(", "), help]);
+  const rows = metricFamilies().map(({ name, type, help, labels }) => [
+    code(name),
+    type,
+    labels.map(code).join(", "),
+    help,
+  ]);
   return tableOf(["metric", "type", "labels", ""], rows);
 }
 

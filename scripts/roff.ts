@@ -54,14 +54,20 @@ export function manPageText({ name, section, summary, sections }: ManPage, { ver
     ".SH NAME",
     `${escaped(name)} \\- ${prose(summary)}`,
   ];
-  const body = sections.flatMap(([heading, lines]) => [`.S${heading === heading.toUpperCase() ? "H" : "S"} ${prose(heading)}`, ...lines]);
+  const body = sections.flatMap(([heading, lines]) => [
+    `.S${heading === heading.toUpperCase() ? "H" : "S"} ${prose(heading)}`,
+    ...lines,
+  ]);
   return `${[...head, ...body].join("\n")}\n`;
 }
 
 function escaped(text: string): string {
   return text
     .replaceAll(/[\\'`^~-]/g, (character) => ESCAPES[character] ?? character)
-    .replaceAll(/[^\x00-\x7f]/gu, (character) => `\\[u${character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}]`);
+    .replaceAll(
+      /[^\x00-\x7f]/gu,
+      (character) => `\\[u${character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}]`,
+    );
 }
 
 /** A line that begins with a dot would be a request. */

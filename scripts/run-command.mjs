@@ -22,7 +22,12 @@ const live = new Set();
  */
 export function runCommand([file, ...rest], { timeoutMs, env = {}, show = false }) {
   const began = performance.now();
-  const child = spawn(file, rest, { cwd: ROOT, detached: POSIX, stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, ...env } });
+  const child = spawn(file, rest, {
+    cwd: ROOT,
+    detached: POSIX,
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, ...env },
+  });
   guard(child);
   const output = collect(child, show);
   let timedOut = false;

@@ -27,7 +27,9 @@ function fileAt(path, isFolder) {
 }
 
 function attributes(text, names) {
-  return [...text.matchAll(new RegExp(`\\s(?:${names})="([^"]*)"`, "g"))].map(([, value]) => value.replaceAll("&amp;", "&"));
+  return [...text.matchAll(new RegExp(`\\s(?:${names})="([^"]*)"`, "g"))].map(([, value]) =>
+    value.replaceAll("&amp;", "&"),
+  );
 }
 
 /** Of scripts, styles and pictures; a link to elsewhere is no load. */

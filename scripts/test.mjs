@@ -21,7 +21,9 @@ async function prepare() {
 }
 
 async function checkPackage() {
-  const { ok, output } = await runCommand([process.execPath, "node_modules/publint/src/cli.js", "--strict"], { timeoutMs: PUBLINT_MS });
+  const { ok, output } = await runCommand([process.execPath, "node_modules/publint/src/cli.js", "--strict"], {
+    timeoutMs: PUBLINT_MS,
+  });
   console.log(ok ? "ok   package" : `FAIL package\n${output}`);
   outcome.add({ passed: Number(ok), failed: Number(!ok), failures: ok ? [] : [output] });
 }

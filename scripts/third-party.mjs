@@ -13,7 +13,8 @@ const bundled = JSON.parse(readFileSync(join(ROOT, ".cache/bundled.json"), "utf8
 
 function noticeOf({ folder, name, version, license, homepage = "" }) {
   const files = readdirSync(folder).filter((file) => /^(licen[cs]e|notice|copying|thirdparty)/i.test(file));
-  if (!files.some((file) => /^(licen[cs]e|copying)/i.test(file))) throw new Error(`${name} has no file with its licence`);
+  if (!files.some((file) => /^(licen[cs]e|copying)/i.test(file)))
+    throw new Error(`${name} has no file with its licence`);
   const texts = files.map((file) => readFileSync(join(folder, file), "utf8").trim());
   return [`${name} ${version} (${license}) ${homepage}`.trim(), ...texts].join("\n\n");
 }
@@ -21,7 +22,9 @@ function noticeOf({ folder, name, version, license, homepage = "" }) {
 /** CycloneDX by npm, without the packages that are only needed to build. */
 async function sbom() {
   const npm = process.env.npm_execpath ? [process.execPath, process.env.npm_execpath] : ["npm"];
-  const { ok, output, why } = await runCommand([...npm, "sbom", "--sbom-format", "cyclonedx", "--offline"], { timeoutMs: SBOM_TIMEOUT_MS });
+  const { ok, output, why } = await runCommand([...npm, "sbom", "--sbom-format", "cyclonedx", "--offline"], {
+    timeoutMs: SBOM_TIMEOUT_MS,
+  });
   if (!ok) throw new Error(`Cannot list the bundled packages: ${why}\n${output}`);
   // Warnings of npm come before and after it.
   const {

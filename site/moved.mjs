@@ -27,7 +27,19 @@ const STAYED = {
     "watch",
     "workers",
   ],
-  reference: ["api", "cli", "commands", "configuration", "errors", "fields", "metrics", "reliability", "security", "tokens", "versions"],
+  reference: [
+    "api",
+    "cli",
+    "commands",
+    "configuration",
+    "errors",
+    "fields",
+    "metrics",
+    "reliability",
+    "security",
+    "tokens",
+    "versions",
+  ],
   design: ["architecture", "benchmarks", "glossary", "performance"],
 };
 

@@ -63,6 +63,12 @@ export const NAVIGATION = [
   },
   {
     title: "Inside",
-    pages: ["docs/design/architecture", "docs/design/decisions", "docs/design/glossary", "CONTRIBUTING", "docs/design/contributing"],
+    pages: [
+      "docs/design/architecture",
+      "docs/design/decisions",
+      "docs/design/glossary",
+      "CONTRIBUTING",
+      "docs/design/contributing",
+    ],
   },
 ];

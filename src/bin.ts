@@ -9,7 +9,8 @@ const COMPLETION = "__complete";
 targetAfterCommand(process.argv, process.argv[2] === COMPLETION ? 3 : 2);
 const [command, ...args] = process.argv.slice(2);
 const load = createRequire(__filename);
-if (command !== "run" || args.some((arg) => /^(?:-h|--help|-d.*|--detach|--host(?:=.*)?)$/.test(arg))) load("./cli.cjs");
+if (command !== "run" || args.some((arg) => /^(?:-h|--help|-d.*|--detach|--host(?:=.*)?)$/.test(arg)))
+  load("./cli.cjs");
 else if (setProjectFolder(args)) load("./keeper.cjs");
 
 /** `procman -c FILE status` becomes `procman status -c FILE`; `--host` likewise. A command that is being typed, for completion, comes last. */
@@ -24,8 +25,8 @@ function targetAfterCommand(words: string[], start: number): void {
 }
 
 /**
- * Adds the folder with the file to a `run` without `--config`: a procman keeps to it, whatever appears above it or between the two. Returns
- * false after an error.
+ * Adds the folder with the file to a `run` without `--config`: a procman keeps to it, whatever appears above it or
+ * between the two. Returns false after an error.
  */
 function setProjectFolder(args: readonly string[]): boolean {
   if (process.env.PROCMAN_CONFIG || args.some((arg) => /^(?:-c.*|--config|--config=.*)$/.test(arg))) return true;

@@ -10,8 +10,8 @@ import type { Server } from "node:net";
 const SHARED_FD = 3;
 
 /**
- * Listens on the shared socket if there is one, else on `PROCMAN_CLUSTER_PORT`, else on `port`; in the last two cases on 127.0.0.1.
- * Takes any server with the `listen` of `net.Server`: http, https, http2, tls. Returns it.
+ * Listens on the shared socket if there is one, else on `PROCMAN_CLUSTER_PORT`, else on `port`; in the last two cases
+ * on 127.0.0.1. Takes any server with the `listen` of `net.Server`: http, https, http2, tls. Returns it.
  *
  * @throws Error if there is neither a socket nor a port.
  * @example

@@ -1,8 +1,19 @@
 /**
- * The first code of the single executable (docs/guide/executable.md), inside of Node's binary (https://nodejs.org/api/single-executable-applications.html):
- * unpacks procman and a usual Node once, and goes on as `procman`. It imports nothing of procman, which isn't there yet.
+ * The first code of the single executable (docs/guide/executable.md), inside of Node's binary
+ * (https://nodejs.org/api/single-executable-applications.html): unpacks procman and a usual Node once, and goes on as
+ * `procman`. It imports nothing of procman, which isn't there yet.
  */
-import { chmodSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { createRequire } from "node:module";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
@@ -21,7 +32,8 @@ createRequire(script)(script);
 
 /** The folder with procman and Node. */
 function unpacked(): string {
-  const parent = process.env.PROCMAN_EXECUTABLE_DIR || join(process.env.XDG_DATA_HOME || join(homedir(), ".local/share"), "procman");
+  const parent =
+    process.env.PROCMAN_EXECUTABLE_DIR || join(process.env.XDG_DATA_HOME || join(homedir(), ".local/share"), "procman");
   const whole = join(parent, getAsset("name", "utf8"));
   if (existsSync(whole)) return checked(whole);
   try {
@@ -37,7 +49,9 @@ function unpacked(): string {
     }
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    process.stderr.write(`procman: Cannot unpack it into ${parent}: ${why}; PROCMAN_EXECUTABLE_DIR names another folder\n`);
+    process.stderr.write(
+      `procman: Cannot unpack it into ${parent}: ${why}; PROCMAN_EXECUTABLE_DIR names another folder\n`,
+    );
     process.exit(69);
   }
   return checked(whole);
@@ -48,7 +62,9 @@ function checked(whole: string): string {
   const { uid, mode } = lstatSync(whole);
   const own = process.geteuid?.() ?? uid;
   if ((uid === own || uid === 0) && (mode & OTHERS_WRITE) === 0) return whole;
-  process.stderr.write(`procman: Cannot use ${whole}: another user could change it; PROCMAN_EXECUTABLE_DIR names another folder\n`);
+  process.stderr.write(
+    `procman: Cannot use ${whole}: another user could change it; PROCMAN_EXECUTABLE_DIR names another folder\n`,
+  );
   process.exit(69);
 }
 

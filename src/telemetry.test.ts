@@ -33,7 +33,12 @@ async function api(context: TestContext, status = 200) {
   return {
     requests,
     after,
-    env: { PROCMAN_API_HOSTNAME: "127.0.0.1", PROCMAN_API_PORT: String(port), PROCMAN_API_TOKEN: "secret", PROCMAN_PROCESS_ID: "web" },
+    env: {
+      PROCMAN_API_HOSTNAME: "127.0.0.1",
+      PROCMAN_API_PORT: String(port),
+      PROCMAN_API_TOKEN: "secret",
+      PROCMAN_PROCESS_ID: "web",
+    },
   };
 }
 
@@ -102,7 +107,10 @@ test("the current address of the API is used, not that of the start", async (con
   const folder = mkdtempSync(join(tmpdir(), "procman-reporter-"));
   context.after(() => rmSync(folder, { recursive: true, force: true }));
   const service = { pid: process.pid, startTime: processStat(process.pid)?.startTime };
-  writeFileSync(join(folder, "endpoint.json"), JSON.stringify({ hostname: "0.0.0.0", port: Number(env.PROCMAN_API_PORT), ...service }));
+  writeFileSync(
+    join(folder, "endpoint.json"),
+    JSON.stringify({ hostname: "0.0.0.0", port: Number(env.PROCMAN_API_PORT), ...service }),
+  );
   const { child } = program(context, "reportTelemetry(); setInterval(() => 0, 1000)", {
     ...env,
     PROCMAN_API_PORT: "1",
@@ -146,6 +154,9 @@ test("the Unix socket is used rather than the port", async (context) => {
   const service = { pid: process.pid, startTime: processStat(process.pid)?.startTime };
   const endpoint = { hostname: "127.0.0.1", port: Number(env.PROCMAN_API_PORT), ...service, socket };
   assert.equal(await logged(context, endpoint, env), "true\n");
-  assert.equal(await logged(context, { ...endpoint, problem: "the port is taken" }, { ...env, PROCMAN_API_PORT: "" }), "true\n");
+  assert.equal(
+    await logged(context, { ...endpoint, problem: "the port is taken" }, { ...env, PROCMAN_API_PORT: "" }),
+    "true\n",
+  );
   assert.deepEqual(paths, ["/log", "/log"]);
 });

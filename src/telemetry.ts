@@ -1,7 +1,8 @@
 /**
  * `procman/telemetry`: lets a Node program that runs under procman report its memory and its own metrics.
  *
- * It never throws, never keeps a program alive, and does nothing when procman is not running or didn't start the program.
+ * It never throws, never keeps a program alive, and does nothing when procman is not running or didn't start the
+ * program.
  */
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { request } from "node:http";
@@ -21,7 +22,9 @@ export type Reporter = {
 
 export type ReportedSeverity = "debug" | "info" | "warn" | "error";
 
-type ReportAddress = { readonly hostname: string; readonly port: number; readonly isTls: boolean } | { readonly socketPath: string };
+type ReportAddress =
+  | { readonly hostname: string; readonly port: number; readonly isTls: boolean }
+  | { readonly socketPath: string };
 
 type PublishedEndpoint = {
   readonly hostname?: unknown;
@@ -56,7 +59,10 @@ export function reportTelemetry({ everySeconds = DEFAULT_SECONDS, metrics }: Rep
   const report = async (): Promise<void> => {
     failures = (await post("/telemetry", bodyOf(metrics), (socket) => socket.unref())) ? 0 : failures + 1;
     if (!isStopped)
-      timer = setTimeout(report, Math.max(everyMs, Math.min(LONGEST_INTERVAL_MS, everyMs * 2 ** Math.min(failures, 20)))).unref();
+      timer = setTimeout(
+        report,
+        Math.max(everyMs, Math.min(LONGEST_INTERVAL_MS, everyMs * 2 ** Math.min(failures, 20))),
+      ).unref();
   };
   if (!isStopped) timer = setTimeout(report, 0).unref();
   return {
@@ -119,8 +125,11 @@ function addressNow(): ReportAddress | undefined {
   if (endpoint === undefined) return socketNow() ?? addressOf(hostname, Number(port), protocol === "https");
   const { socket, problem } = endpoint;
   if (!isRunning(endpoint)) return undefined;
-  if (typeof socket === "string" && existsSync(socket) && Buffer.byteLength(socket) <= MAX_SOCKET_BYTES) return { socketPath: socket };
-  return problem === undefined ? addressOf(String(endpoint.hostname), Number(endpoint.port), endpoint.tls === true) : undefined;
+  if (typeof socket === "string" && existsSync(socket) && Buffer.byteLength(socket) <= MAX_SOCKET_BYTES)
+    return { socketPath: socket };
+  return problem === undefined
+    ? addressOf(String(endpoint.hostname), Number(endpoint.port), endpoint.tls === true)
+    : undefined;
 }
 
 /** Before the address is published. */
@@ -173,7 +182,8 @@ function post(path: string, body: object, connected: (socket: Socket) => void = 
       const send = isTls ? process.getBuiltinModule("node:https").request : request;
       const call = send({
         ...address,
-        // The certificate has the name that others use, and the address, which is one of this machine, is procman's own word.
+        // The certificate has the name that others use, and the address, which is one of this machine, is procman's own
+        // word.
         rejectUnauthorized: false,
         path,
         method: "POST",

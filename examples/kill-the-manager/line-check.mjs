@@ -20,7 +20,9 @@ const ENOUGH = 20;
  *   counts: { missing: number, doubled: number, disorder: number, damaged: number } }} `counts`: lines, of all findings
  */
 export function checkLog(path, runs) {
-  const check = new LineCheck(new Map(runs.map(({ run, readersKilled = Number.POSITIVE_INFINITY }) => [run, readersKilled])));
+  const check = new LineCheck(
+    new Map(runs.map(({ run, readersKilled = Number.POSITIVE_INFINITY }) => [run, readersKilled])),
+  );
   for (const file of filesOf(path)) {
     check.file = file;
     eachLine(file, (raw) => check.line(raw));
@@ -50,7 +52,14 @@ class LineCheck {
 
   get result() {
     const [findings, counts] = [this.#findings, this.#counts];
-    return { lines: this.#lines, bytes: this.#bytes, marks: this.#marks, findings, counts, excusedBytes: this.#excusedBytes };
+    return {
+      lines: this.#lines,
+      bytes: this.#bytes,
+      marks: this.#marks,
+      findings,
+      counts,
+      excusedBytes: this.#excusedBytes,
+    };
   }
 
   line(raw) {
@@ -68,7 +77,8 @@ class LineCheck {
     for (const run of this.#runs.values())
       for (const [from, to] of run.gaps)
         this.#find("missing", `${run.id} ${run.run}: ${from} to ${to}, before ${run.gapAt.get(from)}`, to - from + 1);
-    for (const { raw, place } of this.#odd) this.#find("damaged", `${place}: ${JSON.stringify(raw.slice(0, 120))}, ${raw.length} bytes`);
+    for (const { raw, place } of this.#odd)
+      this.#find("damaged", `${place}: ${JSON.stringify(raw.slice(0, 120))}, ${raw.length} bytes`);
   }
 
   #mark() {
@@ -130,7 +140,8 @@ class LineCheck {
       if (ending !== undefined) this.#odd.push(ending);
       return false;
     }
-    if (missing > extraBytes) this.#excuses.set(run.run, excuses - Math.min(marks, Math.ceil((missing - extraBytes) / LOST_BYTES)));
+    if (missing > extraBytes)
+      this.#excuses.set(run.run, excuses - Math.min(marks, Math.ceil((missing - extraBytes) / LOST_BYTES)));
     this.#excusedBytes += missing;
     return true;
   }

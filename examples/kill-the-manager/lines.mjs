@@ -8,7 +8,10 @@ const TEXTS = [
   '{"level":"info","msg":"json, \\"quoted\\""}',
   "\u001b[32mgreen\u001b[0m",
 ];
-const PAYLOADS = Array.from({ length: 61 }, (_, index) => `${`${TEXTS[index % TEXTS.length]} `.repeat(1 + ((index * 7) % 23))}#${index}.`);
+const PAYLOADS = Array.from(
+  { length: 61 },
+  (_, index) => `${`${TEXTS[index % TEXTS.length]} `.repeat(1 + ((index * 7) % 23))}#${index}.`,
+);
 /** Some lines are longer than a buffer of a few kB. */
 const LONG_EVERY = 997;
 const LONG = `${"long ".repeat(4_000)}#long.`;

@@ -37,7 +37,11 @@ export function account({ folder, kills, exits, left }) {
     exits: crashes.length,
     exitsLost: crashes.length - known(crashes, exits),
     left: left.length,
-    findings: [...findings, ...lines.flatMap((each) => each.findings), ...left.map(({ command }) => `left behind: ${command}`)],
+    findings: [
+      ...findings,
+      ...lines.flatMap((each) => each.findings),
+      ...left.map(({ command }) => `left behind: ${command}`),
+    ],
   };
 }
 
@@ -46,9 +50,12 @@ function linesOf(folder, runs, kills) {
   if (id === undefined) return checkLog(`${folder}/logs/none.log`, []);
   const known = runs.map((run) => {
     const loggerKills = kills.filter(
-      ({ part, at }) => /logger|everything/.test(part) && at > run.from - AROUND_MS && at < (run.to ?? Infinity) + AROUND_MS,
+      ({ part, at }) =>
+        /logger|everything/.test(part) && at > run.from - AROUND_MS && at < (run.to ?? Infinity) + AROUND_MS,
     );
-    const isUnread = kills.some(({ part, at }) => part === "everything" && run.to !== undefined && Math.abs(at - run.to) < AROUND_MS);
+    const isUnread = kills.some(
+      ({ part, at }) => part === "everything" && run.to !== undefined && Math.abs(at - run.to) < AROUND_MS,
+    );
     return { ...run, isCut: run.to === undefined, readersKilled: loggerKills.length, isUnread };
   });
   return checkLog(`${folder}/logs/${id}.log`, known);

@@ -31,7 +31,9 @@ function overlaps(runs) {
   return runs.flatMap((run) => {
     const before = last.get(run.id);
     last.set(run.id, run);
-    return before?.to !== undefined && before.to > run.from ? [`two copies: ${run.id} ${before.run} ended after ${run.run} began`] : [];
+    return before?.to !== undefined && before.to > run.from
+      ? [`two copies: ${run.id} ${before.run} ended after ${run.run} began`]
+      : [];
   });
 }
 

@@ -47,7 +47,11 @@ function optionsGiven() {
 async function main() {
   const choose = MANAGERS[options.manager];
   if (choose === undefined || process.platform !== "linux") {
-    console.error(choose === undefined ? `Managers are: ${Object.keys(MANAGERS).join(", ")}` : "This script reads /proc: it needs Linux.");
+    console.error(
+      choose === undefined
+        ? `Managers are: ${Object.keys(MANAGERS).join(", ")}`
+        : "This script reads /proc: it needs Linux.",
+    );
     process.exitCode = 64;
     return;
   }
@@ -65,7 +69,8 @@ async function main() {
 async function run(manager, folder) {
   printLine(`${manager.name}, in ${folder}: two processes print, two crash, two serve.\n`);
   await manager.start();
-  if (!(await within(TIMEOUT_MS, () => livingIn(folder).length === STEADY.length))) throw new Error("it does not start");
+  if (!(await within(TIMEOUT_MS, () => livingIn(folder).length === STEADY.length)))
+    throw new Error("it does not start");
   const kills = [];
   for (let round = 0; round < Number(options.rounds); round += 1)
     for (const part of manager.parts) kills.push(await killOnce(manager, folder, { part, number: kills.length + 1 }));
@@ -87,8 +92,13 @@ async function killOnce(manager, folder, { part, number }) {
   const died = before.filter((pid) => !isAlive(pid)).map(String);
   const copies = livingIn(folder).length - STEADY.length;
   const what = `${String(number).padStart(3)}  killed ${part.padEnd(10)} (pid ${pids.join(", ")})`.padEnd(56);
-  const back = backMs === undefined ? "is not back" : `back after ${(backMs / 1_000).toFixed(2)} s${byItself ? "" : ", started again"}`;
-  const fate = [died.length > 0 ? `${died.length} died` : "", copies > 0 ? `${copies} run twice` : ""].filter(Boolean).join(", ");
+  const back =
+    backMs === undefined
+      ? "is not back"
+      : `back after ${(backMs / 1_000).toFixed(2)} s${byItself ? "" : ", started again"}`;
+  const fate = [died.length > 0 ? `${died.length} died` : "", copies > 0 ? `${copies} run twice` : ""]
+    .filter(Boolean)
+    .join(", ");
   printLine(`${what} ${back.padEnd(34)} ${fate || "all keep running"}`);
   return { part, at, backMs, died };
 }
@@ -101,7 +111,9 @@ function covers(running, wanted) {
 function livingIn(folder) {
   if (!existsSync(join(folder, "diary.jsonl"))) return [];
   const { runs } = checkDiary(folder);
-  return runs.filter(({ id, pid, to }) => STEADY.includes(id) && to === undefined && isAlive(pid)).map(({ pid }) => pid);
+  return runs
+    .filter(({ id, pid, to }) => STEADY.includes(id) && to === undefined && isAlive(pid))
+    .map(({ pid }) => pid);
 }
 
 function backOf(kills) {

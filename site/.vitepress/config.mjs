@@ -20,7 +20,9 @@ function linkFolders(markdown) {
   markdown.core.ruler.push("link-folders", ({ tokens, env }) => {
     for (const token of tokens.flatMap(({ children }) => children ?? []).filter(({ type }) => type === "link_open")) {
       const target = token.attrGet("href");
-      const isFolder = statSync(join(PAGES, dirname(env.relativePath), target), { throwIfNoEntry: false })?.isDirectory();
+      const isFolder = statSync(join(PAGES, dirname(env.relativePath), target), {
+        throwIfNoEntry: false,
+      })?.isDirectory();
       if (isFolder) token.attrSet("href", `${target.replace(/\/$/, "")}/index.md`);
       else token.attrSet("href", target.replace(/\bREADME\.md$/, "index.md"));
     }

@@ -9,7 +9,8 @@ import { isRunning } from "./unapplied.ts";
  */
 export async function afterEdit(config: string | undefined, apply = false): Promise<void> {
   if (!isRunning(config)) {
-    if (apply) process.stderr.write('procman: nothing to apply, because procman is not running; "procman run" starts it\n');
+    if (apply)
+      process.stderr.write('procman: nothing to apply, because procman is not running; "procman run" starts it\n');
     return;
   }
   if (!apply) {

@@ -18,7 +18,10 @@ export function bootScope({ user = false, system = false }: ScopeOptions, isDryR
   const isRoot = process.geteuid?.() === 0;
   if (user && system) throw new ProcmanError("usage", "Cannot use --user and --system together: choose one");
   if (system && !isRoot && !isDryRun)
-    throw new ProcmanError("usage", 'Cannot use --system: only root may change the machine; "sudo procman install --system", or --user');
+    throw new ProcmanError(
+      "usage",
+      'Cannot use --system: only root may change the machine; "sudo procman install --system", or --user',
+    );
   if (user && isRoot && process.env.SUDO_USER)
     throw new ProcmanError(
       "usage",

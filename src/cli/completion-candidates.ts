@@ -36,7 +36,9 @@ async function known(target: TargetOptions): Promise<readonly CachedCandidates[]
   const timer = setTimeout(() => process.exit(), TIMEOUT_MS);
   try {
     const place = targetPlace(target);
-    return "url" in place || livingHolder(place.stateDir) !== undefined ? await running(place) : await configured(target.config);
+    return "url" in place || livingHolder(place.stateDir) !== undefined
+      ? await running(place)
+      : await configured(target.config);
   } catch {
     return [];
   } finally {
@@ -74,7 +76,9 @@ export function groupsInFile(config: string | undefined): readonly Completion[] 
 export function idsInFile(config: string | undefined): readonly Completion[] {
   const data = dataIn(config);
   const processes = isObject(data) && Array.isArray(data.processes) ? data.processes : [];
-  return processes.flatMap((each: unknown) => (isObject(each) && typeof each.id === "string" ? [{ value: each.id }] : []));
+  return processes.flatMap((each: unknown) =>
+    isObject(each) && typeof each.id === "string" ? [{ value: each.id }] : [],
+  );
 }
 
 /** Ids of all processes and instances in the file; of a cluster the last, which is the longest (the first, if their number is not in the file). */

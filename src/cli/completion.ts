@@ -5,14 +5,26 @@ import { SIGNALS } from "../core/base/signals.ts";
 import { CATEGORIES } from "../core/contract/records.ts";
 import { SCOPES } from "../core/contract/token-claims.ts";
 import { COMMANDS, isCommand } from "./commands.ts";
-import { type Completion, clusters, groupNamesInFile, groupsInFile, ids, idsInFile, profilesInFile } from "./completion-candidates.ts";
+import {
+  type Completion,
+  clusters,
+  groupNamesInFile,
+  groupsInFile,
+  ids,
+  idsInFile,
+  profilesInFile,
+} from "./completion-candidates.ts";
 import { HOST_HELP, NAME_HELP } from "./config-option.ts";
 import { SUMMARIES } from "./output/overview.ts";
 import { runningNames, type TargetOptions } from "./target.ts";
 
 const MAX: readonly Completion[] = [{ value: "max", text: "one per processor" }];
 /** Options whose values are separated by commas. */
-const LISTS: Readonly<Record<string, readonly string[]>> = { "--category": CATEGORIES, "--scope": SCOPES, "--host": [] };
+const LISTS: Readonly<Record<string, readonly string[]>> = {
+  "--category": CATEGORIES,
+  "--scope": SCOPES,
+  "--host": [],
+};
 
 /** Options with values that are checked together with the file. */
 const VALUES: Readonly<Record<string, readonly string[]>> = {
@@ -63,7 +75,9 @@ async function candidatesFor([name, ...before]: readonly string[], current: stri
   const open = options.find((option) => before.length > 0 && option.required && isOneOf(option, before.at(-1) ?? ""));
   if (open !== undefined) return valuesOf(open, before);
   if (current.startsWith("-"))
-    return options.flatMap(({ long, description }) => (typeof long === "string" ? [{ value: long, text: description }] : []));
+    return options.flatMap(({ long, description }) =>
+      typeof long === "string" ? [{ value: long, text: description }] : [],
+    );
   if (name === "completion") return ["bash", "zsh", "fish"].map((value) => ({ value }));
   const words = ARGUMENTS[name];
   if (words !== undefined) return words(argumentsIn(before, options).length, targetIn(before));
@@ -73,11 +87,13 @@ async function candidatesFor([name, ...before]: readonly string[], current: stri
 }
 
 /** Commands whose arguments differ. */
-const ARGUMENTS: Readonly<Record<string, (position: number, target: TargetOptions) => Promise<readonly Completion[]>>> = {
-  host: async (position) => (position === 0 ? ["add", "list", "remove"].map((value) => ({ value })) : []),
-  scale: scaleWords,
-  signal: async (position, target) => (position === 0 ? SIGNALS.map((name) => ({ value: name.slice("SIG".length) })) : ids(target)),
-};
+const ARGUMENTS: Readonly<Record<string, (position: number, target: TargetOptions) => Promise<readonly Completion[]>>> =
+  {
+    host: async (position) => (position === 0 ? ["add", "list", "remove"].map((value) => ({ value })) : []),
+    scale: scaleWords,
+    signal: async (position, target) =>
+      position === 0 ? SIGNALS.map((name) => ({ value: name.slice("SIG".length) })) : ids(target),
+  };
 
 /** The first argument is a cluster, the second a number or `max`. */
 async function scaleWords(position: number, target: TargetOptions): Promise<readonly Completion[]> {
@@ -95,9 +111,13 @@ function valuesOf({ long, description, argChoices = [] }: Option, before: readon
 }
 
 /** The arguments without options and their values. */
-function argumentsIn(words: readonly string[], options: readonly (CompletionFlag & { readonly required: boolean })[]): readonly string[] {
+function argumentsIn(
+  words: readonly string[],
+  options: readonly (CompletionFlag & { readonly required: boolean })[],
+): readonly string[] {
   return words.filter(
-    (word, index) => !word.startsWith("-") && !options.some((option) => option.required && isOneOf(option, words[index - 1] ?? "")),
+    (word, index) =>
+      !word.startsWith("-") && !options.some((option) => option.required && isOneOf(option, words[index - 1] ?? "")),
   );
 }
 

@@ -2,7 +2,14 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Client } from "../client/client.ts";
-import { type Daemon, type DaemonEnd, outputOf, START_TIMEOUT_MS, startDaemon, waitForStart } from "../client/connection/daemon.ts";
+import {
+  type Daemon,
+  type DaemonEnd,
+  outputOf,
+  START_TIMEOUT_MS,
+  startDaemon,
+  waitForStart,
+} from "../client/connection/daemon.ts";
 import { livingHolder } from "../client/connection/endpoint-file.ts";
 import { packageRoot } from "../client/connection/package-root.ts";
 import { EXIT, ProcmanError } from "../core/base/errors.ts";
@@ -40,11 +47,23 @@ const DEFAULT_WAIT_SECONDS = 60;
 
 /** @throws {ProcmanError} those of `load`; `already-running`, `state-folder`, `service-down` */
 export async function runDetached(
-  { config: path, console = false, watchConfig = false, ids = [], once = false, exitWith, profile, ...waiting }: DetachOptions,
+  {
+    config: path,
+    console = false,
+    watchConfig = false,
+    ids = [],
+    once = false,
+    exitWith,
+    profile,
+    ...waiting
+  }: DetachOptions,
   timeoutMs = START_TIMEOUT_MS,
 ): Promise<void> {
   const selection = { ids, once, exitWith };
-  const found = check(read(path, startFolder(path)), { startsNamed: namesProcesses(selection), ...(profile !== undefined && { profile }) });
+  const found = check(read(path, startFolder(path)), {
+    startsNamed: namesProcesses(selection),
+    ...(profile !== undefined && { profile }),
+  });
   checkSelection(selection, found);
   const config = withSelection(found, selection);
   checkStateFolder(config.stateDir);
@@ -62,9 +81,13 @@ export async function runDetached(
   if (origin !== undefined) process.stderr.write(`procman: ${copyNotice(config.stateDir, origin)}\n`);
   const since = Date.now();
   const daemon = startDaemon(config, join(packageRoot(), "dist/procman.cjs"), args);
-  const continues = (): string => `the start continues in the background (pid ${daemon.child.pid}), "procman terminate" stops it`;
+  const continues = (): string =>
+    `the start continues in the background (pid ${daemon.child.pid}), "procman terminate" stops it`;
   try {
-    const outcome = await waitFor({ doing: () => "starting", continues }, comeUp(config, daemon, { since, timeoutMs, ...waiting }));
+    const outcome = await waitFor(
+      { doing: () => "starting", continues },
+      comeUp(config, daemon, { since, timeoutMs, ...waiting }),
+    );
     if ("end" in outcome) reportEnd(outcome.end, outputOf(daemon, outcome.end));
     else if ("settled" in outcome) reportStart(config, daemon, outcome.settled, waiting);
     else await reportEarlyEnd(config, daemon);
@@ -83,7 +106,10 @@ function reportEnd([code, signal]: DaemonEnd, output: string): void {
 async function reportEarlyEnd(config: Config, daemon: Daemon): Promise<void> {
   const [code, signal] = await daemon.ended;
   const how = signal === null ? `with code ${code}` : `by ${signal}`;
-  reportEnd([code, null], `${readFileSync(daemon.log, "utf8")}procman: ${config.name} has ended ${how}. Its log: ${consoleOf(config)}\n`);
+  reportEnd(
+    [code, null],
+    `${readFileSync(daemon.log, "utf8")}procman: ${config.name} has ended ${how}. Its log: ${consoleOf(config)}\n`,
+  );
 }
 
 function consoleOf({ stateDir }: Config): string {
@@ -98,7 +124,12 @@ type StartOutcome = { readonly end: DaemonEnd } | { readonly hasEnded: true } | 
 async function comeUp(
   config: Config,
   daemon: Daemon,
-  { since, timeoutMs, wait = false, timeout = DEFAULT_WAIT_SECONDS }: Waiting & { readonly since: number; readonly timeoutMs: number },
+  {
+    since,
+    timeoutMs,
+    wait = false,
+    timeout = DEFAULT_WAIT_SECONDS,
+  }: Waiting & { readonly since: number; readonly timeoutMs: number },
 ): Promise<StartOutcome> {
   const end = await waitForStart(config, daemon, timeoutMs);
   if (end !== undefined) return { end };
@@ -112,7 +143,11 @@ async function comeUp(
     return { settled };
   } catch (error) {
     // With --exit-with or --once, or because it was stopped.
-    if (error instanceof ProcmanError && error.exitCode === EXIT.noDaemon && livingHolder(config.stateDir) === undefined)
+    if (
+      error instanceof ProcmanError &&
+      error.exitCode === EXIT.noDaemon &&
+      livingHolder(config.stateDir) === undefined
+    )
       return { hasEnded: true };
     throw error;
   }
@@ -126,7 +161,9 @@ function reportStart(config: Config, daemon: Daemon, { records, failed, late }: 
   );
   if (failed.length + late.length > 0) process.exitCode = EXIT.refused;
   for (const { id, reason } of late)
-    process.stderr.write(`procman: Cannot wait for the start of "${id}": timed out after ${timeout} s; it ${printableLine(reason)}\n`);
+    process.stderr.write(
+      `procman: Cannot wait for the start of "${id}": timed out after ${timeout} s; it ${printableLine(reason)}\n`,
+    );
 }
 
 async function printProblem(client: Client, record: ProcessRecord, since: number): Promise<void> {

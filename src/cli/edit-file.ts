@@ -69,7 +69,8 @@ export async function withFileErrors<Result>(file: string, work: () => Promise<R
 }
 
 /**
- * Validates the edited text, of the main file or one that it includes, before it is written. The error shows the edited text, which is not stored anywhere.
+ * Validates the edited text, of the main file or one that it includes, before it is written. The error shows the edited
+ * text, which is not stored anywhere.
  *
  * @throws {ProcmanError} `configuration-invalid`
  */
@@ -80,7 +81,10 @@ export function checkEdited(what: string, main: ConfigText, edited: ConfigText):
     if (!(error instanceof ConfigurationError)) throw error;
     const { problems, sources } = error;
     const reason = `${edited.shownAs} would become invalid, so it stays unchanged`;
-    throw new ProcmanError("configuration-invalid", `Cannot ${what}: ${reason}\n\n${renderProblems(problems, sources)}`);
+    throw new ProcmanError(
+      "configuration-invalid",
+      `Cannot ${what}: ${reason}\n\n${renderProblems(problems, sources)}`,
+    );
   }
 }
 
@@ -99,7 +103,9 @@ export function printWarnings({ warnings }: Config, main?: ConfigText): void {
   if (warnings.length === 0) return;
   const colors = wantsColors(process.stderr);
   const count = warnings.length === 1 ? "1 warning" : `${warnings.length} warnings`;
-  process.stderr.write(`${filesOf(warnings)}: ${count}\n\n${renderProblems(warnings, sourcesOf(warnings, main), { colors })}\n`);
+  process.stderr.write(
+    `${filesOf(warnings)}: ${count}\n\n${renderProblems(warnings, sourcesOf(warnings, main), { colors })}\n`,
+  );
 }
 
 function sourcesOf(warnings: Config["warnings"], main: ConfigText | undefined): Sources {
@@ -123,7 +129,10 @@ export type TerminalStreams = { readonly input: NodeJS.ReadableStream; readonly 
  *
  * @throws {ProcmanError} `interrupted` on Ctrl-C
  */
-export async function ask(questions: readonly YesNoQuestion[], { input, output }: TerminalStreams): Promise<readonly string[] | undefined> {
+export async function ask(
+  questions: readonly YesNoQuestion[],
+  { input, output }: TerminalStreams,
+): Promise<readonly string[] | undefined> {
   const lines = process.getBuiltinModule("node:readline/promises").createInterface({ input, output });
   const ended = new Promise<undefined>((resolve, reject) => {
     lines.once("close", () => resolve(undefined));

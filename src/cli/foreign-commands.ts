@@ -14,7 +14,8 @@ const OTHER_WORDS: Readonly<Record<string, string>> = {
   jlist: '"procman status --json" prints the processes as JSON',
   prettylist: '"procman status --json" prints the processes as JSON',
   top: '"procman monitor" shows CPU and memory, live; "procman dashboard" in the browser',
-  monit: '"procman monitor" shows processes, CPU and memory, and their output, live; "procman dashboard" in the browser',
+  monit:
+    '"procman monitor" shows processes, CPU and memory, and their output, live; "procman dashboard" in the browser',
   tail: '"procman logs -f" follows the output',
   clear: '"procman flush" empties the logs',
   maintail: '"procman logs --category lifecycle,service" shows what procman itself says',

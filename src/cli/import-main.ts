@@ -21,7 +21,10 @@ export type ImportCommandOptions = {
 /** An error as data: the class of one bundle is not that of another. */
 export type ImportFailure = { readonly code: ErrorCode; readonly message: string };
 
-export async function runImport(paths: readonly string[], options: ImportCommandOptions): Promise<ImportFailure | undefined> {
+export async function runImport(
+  paths: readonly string[],
+  options: ImportCommandOptions,
+): Promise<ImportFailure | undefined> {
   try {
     await importCommand(paths, options);
     return undefined;
@@ -38,7 +41,8 @@ async function importCommand(paths: readonly string[], options: ImportCommandOpt
     import("../core/config/load.ts"),
   ]);
   const isRunning = options.fromRunning !== undefined;
-  if (isRunning === paths.length > 0) throw new ProcmanError("usage", "Cannot import: name files, or --from-running pm2");
+  if (isRunning === paths.length > 0)
+    throw new ProcmanError("usage", "Cannot import: name files, or --from-running pm2");
   const file = fileToCreate(options.config, startFolder(options.config));
   const shownAs = displayPath(file, startFolder(file));
   const writes = options.stdout !== true && options.check !== true;
@@ -80,7 +84,9 @@ function nothingToRun(from: readonly string[], configuration: ConfigurationDraft
 }
 
 function existing(shownAs: string, isRunning: boolean): ProcmanError {
-  const remedy = isRunning ? "-c names another file" : "--force overwrites it, --stdout prints the configuration, -c names another file";
+  const remedy = isRunning
+    ? "-c names another file"
+    : "--force overwrites it, --stdout prints the configuration, -c names another file";
   return new ProcmanError("file-exists", `Cannot create ${shownAs}: it exists already; ${remedy}`);
 }
 
@@ -95,7 +101,10 @@ type ImportReport = ImportCommandOptions & {
 };
 
 /** With --stdout it goes to standard error. */
-function printReport({ configuration }: Imported, { paths, shownAs, json = false, stdout = false, fromRunning }: ImportReport): void {
+function printReport(
+  { configuration }: Imported,
+  { paths, shownAs, json = false, stdout = false, fromRunning }: ImportReport,
+): void {
   const target = stdout ? process.stderr : process.stdout;
   if (json) return void target.write(`${printableJson({ file: shownAs, ...reportOf(configuration) }, 2)}\n`);
   const { processes, left } = reportOf(configuration);
@@ -115,7 +124,9 @@ function printReport({ configuration }: Imported, { paths, shownAs, json = false
 }
 
 function rowsOf(configuration: ConfigurationDraft): readonly string[] {
-  return reportOf(configuration).notes.map(({ process: id, field, advice }) => `  ${id === undefined ? "" : `${id}: `}${field}: ${advice}`);
+  return reportOf(configuration).notes.map(
+    ({ process: id, field, advice }) => `  ${id === undefined ? "" : `${id}: `}${field}: ${advice}`,
+  );
 }
 
 type ReportedNote = { readonly process?: string; readonly field: string; readonly advice: string };

@@ -21,7 +21,10 @@ export function secondsTo(max: number): (text: string) => number {
 }
 
 export function integerTo(max: number, min = 1): (text: string) => number {
-  return parser((value) => Number.isInteger(value) && value >= min && value <= max, `a whole number from ${min} to ${max}`);
+  return parser(
+    (value) => Number.isInteger(value) && value >= min && value <= max,
+    `a whole number from ${min} to ${max}`,
+  );
 }
 
 function parser(isAllowed: (value: number) => boolean, allowed: string): (text: string) => number {
@@ -41,11 +44,16 @@ export const IDS_HELP = "ids of processes, instances (web-2), clusters or groups
  * @param target whose configuration file may have an id that is not applied yet
  * @throws {ProcmanError} `process-unknown`
  */
-export function selected(records: readonly ProcessRecord[], ids: readonly string[], target: TargetOptions = {}): readonly ProcessRecord[] {
+export function selected(
+  records: readonly ProcessRecord[],
+  ids: readonly string[],
+  target: TargetOptions = {},
+): readonly ProcessRecord[] {
   const wanted = new Set(ids);
   if (wanted.size === 0 || wanted.has("all")) return records;
   const flat = records.flatMap((record) => [record, ...(record.instances ?? [])]);
-  const isWanted = ({ id, groups = [] }: ProcessRecord): boolean => wanted.has(id) || groups.some((group) => wanted.has(selectorOf(group)));
+  const isWanted = ({ id, groups = [] }: ProcessRecord): boolean =>
+    wanted.has(id) || groups.some((group) => wanted.has(selectorOf(group)));
   for (const id of wanted) {
     const selectors = selectorsIn(flat);
     if (!selectors.includes(id) && !flat.some((record) => record.id === id)) {

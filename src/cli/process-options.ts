@@ -24,7 +24,10 @@ export function withProcessOptions(command: Command): Command {
   return command
     .option("--id <id>", "name of the process, for other commands")
     .option("--cmd <line>", "command line, run by /bin/sh")
-    .option("--worker <script>", 'JavaScript or TypeScript module, run by Node; with arguments as ["script.js", "argument"]')
+    .option(
+      "--worker <script>",
+      'JavaScript or TypeScript module, run by Node; with arguments as ["script.js", "argument"]',
+    )
     .option("--cwd <folder>", "working directory (default: the folder of the file)")
     .option("--env <name=value>", "environment variable (repeatable)", collect)
     .option("--autostart", "start with procman (default without --cron and --watch)")
@@ -53,7 +56,9 @@ export function processOf(options: ProcessOptions, action: string): Readonly<Rec
   const { id, cmd, worker, cwd, cron, watch, restart, instances, startPort, stdout } = options;
   const startsOtherwise = cron !== undefined || watch !== undefined;
   const cluster =
-    instances === undefined && startPort === undefined ? undefined : { instances: number(instances), startPort: number(startPort) };
+    instances === undefined && startPort === undefined
+      ? undefined
+      : { instances: number(instances), startPort: number(startPort) };
   return present({
     id,
     cmd,
@@ -74,7 +79,10 @@ function workerOf(text: string | undefined, action: string): string | readonly s
   if (text === undefined || !/^\s*\[\s*["\]]/.test(text)) return text;
   const list = jsonIn(text);
   if (Array.isArray(list) && list.every((entry) => typeof entry === "string")) return list;
-  throw new ProcmanError("usage", `Cannot ${action}: --worker ${text} is not a list of strings; write it as ["script.js", "argument"]`);
+  throw new ProcmanError(
+    "usage",
+    `Cannot ${action}: --worker ${text} is not a list of strings; write it as ["script.js", "argument"]`,
+  );
 }
 
 function jsonIn(text: string): unknown {
@@ -94,7 +102,10 @@ function number(text: string | undefined): number | string | undefined {
   return text !== undefined && /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
 }
 
-function environment(pairs: readonly string[] | undefined, action: string): Readonly<Record<string, string>> | undefined {
+function environment(
+  pairs: readonly string[] | undefined,
+  action: string,
+): Readonly<Record<string, string>> | undefined {
   if (pairs === undefined) return undefined;
   return Object.fromEntries(
     pairs.map((pair) => {

@@ -60,7 +60,10 @@ async function runCommand(commands: Commands, name: string, args: readonly strin
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return;
-    throw new ProcmanError("usage", `Cannot run "procman ${name}": ${inOurWords(error.message)}; see "procman help ${name}"`);
+    throw new ProcmanError(
+      "usage",
+      `Cannot run "procman ${name}": ${inOurWords(error.message)}; see "procman help ${name}"`,
+    );
   }
 }
 
@@ -70,7 +73,8 @@ function refuseEmpty(option: Option, name: string): void {
   // Every line has the empty text.
   if (!option.required || option.long === "--search") return;
   option.argParser((value: string, previous: unknown) => {
-    if (value === "") throw new ProcmanError("usage", `Cannot run "procman ${name}": the value of ${option.long} is empty`);
+    if (value === "")
+      throw new ProcmanError("usage", `Cannot run "procman ${name}": the value of ${option.long} is empty`);
     return parse === undefined ? value : parse(value, previous);
   });
 }
@@ -83,7 +87,10 @@ function noSuchCommand(name: string): string {
 
 /** `error: unknown option '--jsn'\n(Did you mean --json?)` as part of a sentence. */
 function inOurWords(message: string): string {
-  return withoutEnd(message.replace(/^error: /, "").replace(/\n\(Did you mean (.*)\?\)/, " (did you mean $1?)"), ". \n");
+  return withoutEnd(
+    message.replace(/^error: /, "").replace(/\n\(Did you mean (.*)\?\)/, " (did you mean $1?)"),
+    ". \n",
+  );
 }
 
 /** Prints a message for an error that a user can act on, and a stack trace for a bug. */

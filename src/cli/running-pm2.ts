@@ -50,7 +50,8 @@ export function runningIds(list: readonly unknown[]): ReadonlyMap<string, readon
     if (!isObject(entry) || !isObject(entry.pm2_env)) continue;
     const { name = entry.pm2_env.name, pm_id: id, pm2_env: own } = entry;
     const runs = own.status === "online" || own.status === "launching" || own.status === "waiting restart";
-    if (runs && typeof name === "string" && typeof id === "number") ids.set(name, [...(ids.get(name) ?? []), String(id)]);
+    if (runs && typeof name === "string" && typeof id === "number")
+      ids.set(name, [...(ids.get(name) ?? []), String(id)]);
   }
   return ids;
 }

@@ -43,7 +43,10 @@ export type SettledStart = {
 type StartProgress = "up" | "failed" | "coming" | "slow";
 
 /** @throws {ProcmanError} `no-daemon`, `service-down` */
-export async function settledStart(config: Config, { since, untilReady, timeoutMs, onFailed }: SettleOptions): Promise<SettledStart> {
+export async function settledStart(
+  config: Config,
+  { since, untilReady, timeoutMs, onFailed }: SettleOptions,
+): Promise<SettledStart> {
   const client = await connectTo(config);
   const deadline = monotonicMs() + timeoutMs;
   const specs = config.processes.filter(({ autostart, watch }) => autostart || watch.length > 0);
@@ -73,8 +76,14 @@ export async function settledStart(config: Config, { since, untilReady, timeoutM
   }
 }
 
-function foundIn(records: readonly ProcessRecord[], specs: readonly ProcessSpec[], since: number): readonly FoundProcess[] {
-  const members = new Map(records.flatMap((record) => record.instances ?? [record]).map((record) => [record.id, record]));
+function foundIn(
+  records: readonly ProcessRecord[],
+  specs: readonly ProcessSpec[],
+  since: number,
+): readonly FoundProcess[] {
+  const members = new Map(
+    records.flatMap((record) => record.instances ?? [record]).map((record) => [record.id, record]),
+  );
   return specs.flatMap((spec) => {
     const record = members.get(spec.id);
     return record === undefined ? [] : [{ record, progress: progressOf(record, spec, since) }];
@@ -110,7 +119,10 @@ function hasFailed(record: ProcessRecord, spec: ProcessSpec, since: number): boo
 }
 
 /** Whether it is ready; an instance also must have passed a health check, and get connections. */
-function serves({ ready, healthy, backend, accepting }: ProcessRecord, { cluster, health, front, share }: ProcessSpec): boolean {
+function serves(
+  { ready, healthy, backend, accepting }: ProcessRecord,
+  { cluster, health, front, share }: ProcessSpec,
+): boolean {
   if (ready === false) return false;
   if (cluster === undefined) return true;
   if (health !== undefined && healthy !== true) return false;

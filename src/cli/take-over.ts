@@ -32,7 +32,8 @@ export async function takeOver({ configuration, list, file, shownAs }: TakeOver)
   const ids = runningIds(list);
   const { fields, notes, dropped, profiles } = configuration;
   const content = { fields, notes, dropped, profiles };
-  const textOf = (processes: readonly ProcessDraft[]): string => commentedText({ ...content, processes }, ["--from-running pm2"]);
+  const textOf = (processes: readonly ProcessDraft[]): string =>
+    commentedText({ ...content, processes }, ["--from-running pm2"]);
   const config = check({ file, shownAs, text: textOf([]) });
   if (livingHolder(config.stateDir) !== undefined)
     throw new ProcmanError(
@@ -74,7 +75,8 @@ async function started(config: Config): Promise<Client> {
   const daemon = startDaemon(config, join(packageRoot(), "dist/procman.cjs"), []);
   try {
     const end = await waitForStart(config, daemon, START_TIMEOUT_MS);
-    if (end !== undefined) throw new ProcmanError("service-down", `procman can't start: ${outputOf(daemon, end).trim()}`);
+    if (end !== undefined)
+      throw new ProcmanError("service-down", `procman can't start: ${outputOf(daemon, end).trim()}`);
   } finally {
     daemon.child.unref();
   }
@@ -84,7 +86,8 @@ async function started(config: Config): Promise<Client> {
 async function appliedBy(client: Client, draft: ProcessDraft): Promise<void> {
   const { processes } = await client.reload({ waitSeconds: START_SECONDS });
   const failed = processes.find(({ problem }) => problem !== undefined);
-  if (failed !== undefined) throw new ProcmanError("process-failed", `"${draft.id}" is not up here: it ${failed.problem}`);
+  if (failed !== undefined)
+    throw new ProcmanError("process-failed", `"${draft.id}" is not up here: it ${failed.problem}`);
 }
 
 /** First everything ends here. */

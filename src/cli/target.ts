@@ -29,7 +29,8 @@ export type TargetOptions = {
 export type TargetLocation = Location & { readonly file: string | undefined };
 
 /**
- * The state folder of the procman that is meant: the one that runs the file, also by another path or under an earlier name, and without
+ * The state folder of the procman that is meant: the one that runs the file, also by another path or under an earlier
+ * name, and without
  * `PROCMAN_STATE_DIR` in another state folder, too.
  *
  * @throws {ProcmanError} those of `locate`; `no-daemon` for an unknown name, `usage` for an ambiguous one
@@ -41,7 +42,9 @@ export function targetLocation({ config, name }: TargetOptions): TargetLocation 
   // A keeper that runs or was killed is here, or has gone on elsewhere.
   if (withStateFolderErrors(stateDir, () => hasLock(stateDir))) return { ...location, stateDir: homeOf(stateDir) };
   const root = process.env.PROCMAN_STATE_DIR ? dirname(stateDir) : undefined;
-  const elsewhere = runningKeepers().filter((each) => runsFile(each, file) && (root === undefined || dirname(each.stateDir) === root));
+  const elsewhere = runningKeepers().filter(
+    (each) => runsFile(each, file) && (root === undefined || dirname(each.stateDir) === root),
+  );
   const ofName = elsewhere.filter(({ name: its }) => its === named);
   // A keeper that follows a link will be here.
   if (ofName.length > 0 && hasSymlink(stateDir)) return location;
@@ -83,7 +86,8 @@ export function runningNames(): readonly string[] {
 }
 
 function byName(name: string, config: string | undefined): TargetLocation {
-  if (config !== undefined) throw new ProcmanError("usage", "Cannot use --config and --name together: each names a procman; leave one out");
+  if (config !== undefined)
+    throw new ProcmanError("usage", "Cannot use --config and --name together: each names a procman; leave one out");
   const own = process.geteuid?.();
   const running = runningKeepers(own !== 0);
   const named = running.filter((keeper) => keeper.name === name);
@@ -109,11 +113,16 @@ function unknownName(name: string, running: readonly RunningKeeper[]): ProcmanEr
 function ofOtherUser({ name, uid }: RunningKeeper): ProcmanError {
   const user = userName(uid);
   const remedy = `ask as ${user}: "sudo -u ${user} procman … --name ${name}"`;
-  return new ProcmanError("no-daemon", `Cannot reach the procman ${JSON.stringify(name)}: it belongs to ${user}; ${remedy}`);
+  return new ProcmanError(
+    "no-daemon",
+    `Cannot reach the procman ${JSON.stringify(name)}: it belongs to ${user}; ${remedy}`,
+  );
 }
 
 function ambiguousName(name: string, keepers: readonly RunningKeeper[]): ProcmanError {
-  const places = keepers.map(({ stateDir, file }) => `\n  ${file === undefined ? "" : `--config ${file}  `}(state folder ${stateDir})`);
+  const places = keepers.map(
+    ({ stateDir, file }) => `\n  ${file === undefined ? "" : `--config ${file}  `}(state folder ${stateDir})`,
+  );
   return new ProcmanError(
     "usage",
     `Cannot choose: ${keepers.length} procmans are named ${JSON.stringify(name)}; name the file:${places.join("")}`,
@@ -127,10 +136,13 @@ function byFile(config: string | undefined): ReturnType<typeof locate> {
     return locate(config, cwd);
   } catch (error) {
     if (!(error instanceof ProcmanError) || error.code !== "configuration-missing") throw error;
-    const left = runningKeepers().filter(({ file }) => file !== undefined && !existsSync(file) && isMeant(file, config, cwd));
+    const left = runningKeepers().filter(
+      ({ file }) => file !== undefined && !existsSync(file) && isMeant(file, config, cwd),
+    );
     if (left.length === 0) throw error;
     const names = left.map(
-      ({ name, file }) => `\n${JSON.stringify(name)} was started with ${file} and is running: --name ${name} reaches it.`,
+      ({ name, file }) =>
+        `\n${JSON.stringify(name)} was started with ${file} and is running: --name ${name} reaches it.`,
     );
     throw new ProcmanError("configuration-missing", `${error.message}${names.join("")}`, { cause: error });
   }

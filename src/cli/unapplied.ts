@@ -21,5 +21,8 @@ export function unappliedId(id: string, target: TargetOptions): ProcmanError | u
   const isGroup = groupsInFile(config).some(({ value }) => value === id);
   if (!isInFile && !isGroup) return undefined;
   const reason = `the configuration file has it, but procman runs without it; "${asTyped("reload", target)}" applies the file`;
-  return new ProcmanError("process-unknown", `Cannot find ${isGroup ? "" : "process "}${JSON.stringify(id)}: ${reason}`);
+  return new ProcmanError(
+    "process-unknown",
+    `Cannot find ${isGroup ? "" : "process "}${JSON.stringify(id)}: ${reason}`,
+  );
 }

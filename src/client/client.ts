@@ -84,7 +84,12 @@ export class Client implements Control {
   }
 
   async scale(id: string, scaling: Scaling, options: ActOptions = {}): Promise<ProcessRecord> {
-    return (await this.#ask("scale", { id, query: { wait: options.waitSeconds }, body: scaling, options })) as ProcessRecord;
+    return (await this.#ask("scale", {
+      id,
+      query: { wait: options.waitSeconds },
+      body: scaling,
+      options,
+    })) as ProcessRecord;
   }
 
   async signal(id: string, signalling: Signalling): Promise<ProcessRecord> {
@@ -96,7 +101,10 @@ export class Client implements Control {
   }
 
   async reload(options: ActOptions & PlanOptions = {}): Promise<PlanRecord> {
-    return (await this.#ask("reload", { query: { wait: options.waitSeconds, ...profileQuery(options) }, options })) as PlanRecord;
+    return (await this.#ask("reload", {
+      query: { wait: options.waitSeconds, ...profileQuery(options) },
+      options,
+    })) as PlanRecord;
   }
 
   async terminate(): Promise<void> {
@@ -156,7 +164,12 @@ export class Client implements Control {
 
   async *#subscribe(name: RouteName, query: Query, signal: AbortSignal): AsyncGenerator<unknown, void, undefined> {
     const observer = name === "events" ? this.#observer : undefined;
-    for await (const item of subscribe({ send: this.#send, path: `${ROUTES[name].path}${writeQuery(query)}`, signal, observer })) {
+    for await (const item of subscribe({
+      send: this.#send,
+      path: `${ROUTES[name].path}${writeQuery(query)}`,
+      signal,
+      observer,
+    })) {
       this.#check(name, item, true);
       yield item;
     }
@@ -193,7 +206,11 @@ export function jsonIn(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch (cause) {
-    throw new ProcmanError("service-down", `Cannot understand the answer: it is no JSON: ${JSON.stringify(text.slice(0, 100))}`, { cause });
+    throw new ProcmanError(
+      "service-down",
+      `Cannot understand the answer: it is no JSON: ${JSON.stringify(text.slice(0, 100))}`,
+      { cause },
+    );
   }
 }
 
@@ -209,5 +226,7 @@ function logQuery({ processes, categories, ...rest }: LogQuery): Query {
 /** Cursor of the next page, from a `Link` header. */
 export function nextOf(link: string | null): string | undefined {
   const target = /<([^<>]*)>;\s*rel="next"/.exec(link ?? "")?.[1];
-  return target === undefined ? undefined : (new URLSearchParams(target.slice(target.indexOf("?") + 1)).get("cursor") ?? undefined);
+  return target === undefined
+    ? undefined
+    : (new URLSearchParams(target.slice(target.indexOf("?") + 1)).get("cursor") ?? undefined);
 }

@@ -15,9 +15,11 @@ export type { FetchOptions, Reply, Request, SendRequest as Send } from "./transp
 /**
  * Controls the procman whose API is at `url`. No request is sent before the first call.
  *
- * Every method rejects with a `ProcmanError` whose `code` names the case (`process-unknown`, `unauthorized`, `wait-timeout` …), with
- * `service-down` if there is no answer (its `cause` is the error of `fetch`), and with the signal's reason when it is aborted.
- * Streams (`follow`, `events`) reconnect when a connection breaks and continue after the last item, until their signal is aborted.
+ * Every method rejects with a `ProcmanError` whose `code` names the case (`process-unknown`, `unauthorized`,
+ * `wait-timeout` …), with
+ * `service-down` if there is no answer (its `cause` is the error of `fetch`), and with the signal's reason when it is
+ * aborted. Streams (`follow`, `events`) reconnect when a connection breaks and continue after the last item, until
+ * their signal is aborted.
  *
  * @example
  * import { connect } from "procman/client";

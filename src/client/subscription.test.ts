@@ -53,7 +53,10 @@ test("a broken stream continues after the last event, also if there is no answer
 
 test("a client that was too slow for a moment continues after its last event", async () => {
   const lost = JSON.stringify({ code: "events-lost", detail: "Cannot send all events" });
-  const { client, asked } = scripted(reply(200, "retry: 1\n\n", event("1"), `event: problem\ndata: ${lost}\n\n`), reply(200, event("2")));
+  const { client, asked } = scripted(
+    reply(200, "retry: 1\n\n", event("1"), `event: problem\ndata: ${lost}\n\n`),
+    reply(200, event("2")),
+  );
   const ids: string[] = [];
   for await (const { id } of client.events(undefined, new AbortController().signal)) {
     ids.push(id);
@@ -64,7 +67,8 @@ test("a client that was too slow for a moment continues after its last event", a
 });
 
 test("errors that a retry can't resolve are thrown: at first all errors, later those of procman itself", async () => {
-  const next = (client: Client): Promise<unknown> => client.events(undefined, new AbortController().signal)[Symbol.asyncIterator]().next();
+  const next = (client: Client): Promise<unknown> =>
+    client.events(undefined, new AbortController().signal)[Symbol.asyncIterator]().next();
   await assert.rejects(next(scripted().client), /no answer/);
   const refused = JSON.stringify({ code: "unauthorized", detail: "Cannot answer: no" });
   await assert.rejects(
@@ -93,7 +97,10 @@ test("an observer is told of each connection and each loss of the stream of even
     if (!(next instanceof Error) && next !== undefined) return next;
     throw next ?? new TypeError("no answer");
   };
-  const client = new Client(send, { opened: () => seen.push("opened"), lost: (ms) => seen.push(`lost, again in ${ms} ms`) });
+  const client = new Client(send, {
+    opened: () => seen.push("opened"),
+    lost: (ms) => seen.push(`lost, again in ${ms} ms`),
+  });
   const stop = new AbortController();
   for await (const { id } of client.events(undefined, stop.signal)) if (id === "2") stop.abort();
   assert.deepEqual(seen, ["opened", "lost, again in 200 ms", "lost, again in 400 ms", "opened"]);

@@ -18,7 +18,12 @@ type SubscriptionOptions = {
 };
 
 /** Ends when the signal is aborted. Throws any error of the first attempt, and later only errors that a retry can't resolve. */
-export async function* subscribe({ send, path, signal, observer }: SubscriptionOptions): AsyncGenerator<unknown, void, undefined> {
+export async function* subscribe({
+  send,
+  path,
+  signal,
+  observer,
+}: SubscriptionOptions): AsyncGenerator<unknown, void, undefined> {
   const parser = new EventParser();
   let isFirst = true;
   let pauseMs = FIRST_MS;

@@ -25,7 +25,10 @@ test("without an answer, requests and streams reject with a code, the address an
     await assert.rejects(attempt, (error) => {
       assert.ok(error instanceof ProcmanError && error.cause instanceof TypeError);
       assert.equal(error.code, "service-down");
-      assert.ok(error.message.startsWith(`Cannot reach procman at ${url}: `) && error.message.includes("ECONNREFUSED"), error.message);
+      assert.ok(
+        error.message.startsWith(`Cannot reach procman at ${url}: `) && error.message.includes("ECONNREFUSED"),
+        error.message,
+      );
       return true;
     });
 });

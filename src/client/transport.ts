@@ -34,7 +34,11 @@ const RETRY_MS = 50;
 /** Sends a request again that was not carried out, because the service was being replaced or stood still. Rejects like `send`. */
 export async function sendUntilTaken(send: () => Promise<Reply>, forMs: number, signal?: AbortSignal): Promise<Reply> {
   let reply = await send();
-  for (const late = Date.now() + forMs; isUnread(reply) && Date.now() < late && signal?.aborted !== true; reply = await send())
+  for (
+    const late = Date.now() + forMs;
+    isUnread(reply) && Date.now() < late && signal?.aborted !== true;
+    reply = await send()
+  )
     await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
   return reply;
 }
@@ -101,7 +105,10 @@ export async function* chunksOf(body: Reply["body"]): AsyncGenerator<Uint8Array,
 export function errorOf(status: number, text: string): Error {
   const problem = parsed(text);
   if (problem === undefined)
-    return new ProcmanError("service-down", `${status}: the server is not procman: ${printableLine(text.slice(0, 200))}`);
+    return new ProcmanError(
+      "service-down",
+      `${status}: the server is not procman: ${printableLine(text.slice(0, 200))}`,
+    );
   const { code, detail, problems = [] } = problem;
   return Object.hasOwn(ERRORS, code)
     ? new ProcmanError(code as ErrorCode, detail, { faults: problems })

@@ -16,9 +16,12 @@ test(`campaign of seed ${seed} under systemd: what was acknowledged holds, and n
   const program = `node --import tsx test/faults/campaign/under-systemd.ts ${seed}`;
   const variables = `--setenv=PROCMAN_TEST_PACKAGE='${NODE_FOLDER}/lib/node_modules/procman' --setenv=PATH="$PATH" --property=WorkingDirectory=${CHECKOUT}`;
   const output = "--property=StandardOutput=file:/srv/campaign --property=StandardError=inherit";
-  await box.must(`systemd-run --quiet --unit=campaign-test --remain-after-exit ${variables} ${output} sh -c '${program}'`);
+  await box.must(
+    `systemd-run --quiet --unit=campaign-test --remain-after-exit ${variables} ${output} sh -c '${program}'`,
+  );
   const state = (): Promise<string> => box.must("systemctl show --property=SubState --value campaign-test");
-  for (const end = performance.now() + TIMEOUT_MS; (await state()) === "running" && performance.now() < end; ) await sleep(POLL_MS);
+  for (const end = performance.now() + TIMEOUT_MS; (await state()) === "running" && performance.now() < end; )
+    await sleep(POLL_MS);
   const said = await box.must("cat /srv/campaign");
   context.diagnostic(said);
   assert.equal(await box.must("systemctl show --property=ExecMainStatus --value campaign-test"), "0", said);

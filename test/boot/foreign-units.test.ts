@@ -68,7 +68,9 @@ describe("units and crontabs", { skip: SystemdBox.skip }, () => {
     await written(STARTS, "args");
     await box.must(stop);
     await written(SIGNALS, "signal");
-    const all = await Promise.all(Object.keys(STARTS).map(async (name) => [name, comparable(await seen(name), VARIABLES)] as const));
+    const all = await Promise.all(
+      Object.keys(STARTS).map(async (name) => [name, comparable(await seen(name), VARIABLES)] as const),
+    );
     return Object.fromEntries(all);
   }
 
@@ -79,10 +81,15 @@ describe("units and crontabs", { skip: SystemdBox.skip }, () => {
       account(`cd ${folder} && { procman run --detach || [ $? = 1 ]; }`, `cd ${folder} && procman terminate`);
     const here = await procmanIn(FOLDER);
     assert.equal(here.words?.length, 2);
-    await box.must(`cd ${FOLDER} && procman export --to systemd --output out && cp out/* /etc/systemd/system/ && systemctl daemon-reload`);
+    await box.must(
+      `cd ${FOLDER} && procman export --to systemd --output out && cp out/* /etc/systemd/system/ && systemctl daemon-reload`,
+    );
     const verified = await box.run(`systemd-analyze verify --man=no ${FOLDER}/out/*`);
     assert.deepEqual([verified.code, verified.err], [0, ""]);
-    assert.deepEqual(await account("systemctl start procman-test-shop.target", "systemctl stop procman-test-shop.target"), here);
+    assert.deepEqual(
+      await account("systemctl start procman-test-shop.target", "systemctl stop procman-test-shop.target"),
+      here,
+    );
     await box.must(`mkdir ${FOLDER}/back && cd ${FOLDER}/back && procman import ../out/*.service ../out/*.target`);
     assert.deepEqual(await procmanIn(`${FOLDER}/back`), here);
   });

@@ -10,7 +10,9 @@ describe("installing", { skip: SystemdBox.skip }, () => {
 
   before(async () => {
     box = await SystemdBox.boot();
-    await box.must("useradd --create-home --shell /bin/sh procman-deploy; useradd --create-home --shell /bin/sh procman-alice");
+    await box.must(
+      "useradd --create-home --shell /bin/sh procman-deploy; useradd --create-home --shell /bin/sh procman-alice",
+    );
   });
 
   after(() => box.close());
@@ -37,13 +39,21 @@ describe("installing", { skip: SystemdBox.skip }, () => {
     const pid = await box.must("pgrep -f '^sleep 10001'");
     assert.equal(await box.must(`stat -c %U /proc/${pid}`), "procman-deploy");
     assert.match(await box.must(`tr '\\0' '\\n' </proc/${pid}/environ`), /^HOME=\/home\/procman-deploy$/m);
-    assert.match(await box.must("procman uninstall --config /srv/shop"), /^procman-shop\.service: removed; shop no longer starts at boot$/);
+    assert.match(
+      await box.must("procman uninstall --config /srv/shop"),
+      /^procman-shop\.service: removed; shop no longer starts at boot$/,
+    );
     assert.equal((await box.run(`kill -0 ${pid}`)).code, 1);
     assert.equal(
-      await box.must("ls /etc/procman; systemctl list-unit-files --no-legend 'procman-*'; find /etc/systemd -name 'procman*'"),
+      await box.must(
+        "ls /etc/procman; systemctl list-unit-files --no-legend 'procman-*'; find /etc/systemd -name 'procman*'",
+      ),
       "",
     );
-    assert.match(await refusal("procman uninstall --config /srv/shop"), /Cannot uninstall shop: nothing starts it at boot/);
+    assert.match(
+      await refusal("procman uninstall --config /srv/shop"),
+      /Cannot uninstall shop: nothing starts it at boot/,
+    );
   });
 
   test("`install` again updates the unit, and restarts nothing; `--dry-run` changes nothing", async () => {
@@ -53,7 +63,10 @@ describe("installing", { skip: SystemdBox.skip }, () => {
     await box.must("procman install --config /srv/again");
     const written = await box.must("cat /etc/systemd/system/procman-again.service");
     assert.ok(shown.includes(written), shown);
-    assert.match(shown, /\nsystemctl daemon-reload\nsystemctl enable procman-again\.service\nsystemctl start procman-again\.service$/);
+    assert.match(
+      shown,
+      /\nsystemctl daemon-reload\nsystemctl enable procman-again\.service\nsystemctl start procman-again\.service$/,
+    );
     const main = await box.must("systemctl show --property=MainPID --value procman-again");
     await box.must("sed -i 's/^WatchdogSec=.*/WatchdogSec=5/' /etc/systemd/system/procman-again.service");
     assert.match(
@@ -68,7 +81,10 @@ describe("installing", { skip: SystemdBox.skip }, () => {
 
   test("a user's service: `install` says how it starts at boot; it runs in the user's systemd", async () => {
     await box.must("mkdir -p '/home/procman-alice/my app 100%'");
-    await box.write("/home/procman-alice/my app 100%/procman.jsonc", JSON.stringify({ name: "mine", processes: PROCESSES }));
+    await box.write(
+      "/home/procman-alice/my app 100%/procman.jsonc",
+      JSON.stringify({ name: "mine", processes: PROCESSES }),
+    );
     await box.must("chown -R procman-alice /home/procman-alice");
     const early = await box.as("procman-alice", "cd '/home/procman-alice/my app 100%' && procman install");
     assert.equal(early.code, 1);
@@ -86,7 +102,10 @@ describe("installing", { skip: SystemdBox.skip }, () => {
     await box.reboot();
     assert.match(await box.eventually("pgrep -u procman-alice -f '^sleep 10001'"), /^\d+$/);
     assert.equal((await box.as("procman-alice", "procman uninstall --name mine")).err, "");
-    assert.equal(await box.must("find /home/procman-alice/.config -name '*mine*'; pgrep -f '^sleep 10001' || true"), "");
+    assert.equal(
+      await box.must("find /home/procman-alice/.config -name '*mine*'; pgrep -f '^sleep 10001' || true"),
+      "",
+    );
     await box.must("rm /var/lib/systemd/linger/procman-alice");
   });
 
@@ -100,7 +119,10 @@ describe("installing", { skip: SystemdBox.skip }, () => {
     );
     await box.reboot();
     const at = `PATH=${next}/bin:$PATH`;
-    assert.equal(await box.eventually("readlink /proc/$(systemctl show --property=MainPID --value procman-nvm)/exe"), `${next}/bin/node`);
+    assert.equal(
+      await box.eventually("readlink /proc/$(systemctl show --property=MainPID --value procman-nvm)/exe"),
+      `${next}/bin/node`,
+    );
     const status = await box.run(`${at} procman status --config /srv/nvm`);
     assert.equal(status.code, 0, status.err);
     assert.match(
@@ -159,7 +181,10 @@ describe("installing", { skip: SystemdBox.skip }, () => {
       await refusal("procman install --config /srv/two"),
       /twice starts at boot with \/srv\/one\/procman\.jsonc; "procman uninstall --name twice --system"/,
     );
-    assert.match(await refusal("procman install --config /srv/one --init cron"), /twice starts at boot by systemd \(--system\) already/);
+    assert.match(
+      await refusal("procman install --config /srv/one --init cron"),
+      /twice starts at boot by systemd \(--system\) already/,
+    );
     await box.must("procman uninstall --name twice");
   });
 
@@ -172,10 +197,16 @@ describe("installing", { skip: SystemdBox.skip }, () => {
     await box.must("chown -R root /srv/open; chmod 777 /srv/open");
     assert.match(await refusal("procman install --config /srv/open"), /other users may write in \/srv\/open\./);
     await box.must("chmod 755 /srv/open");
-    await box.write("/srv/open/procman.jsonc", JSON.stringify({ name: "open", include: ["/srv/parts/more.jsonc"], processes: PROCESSES }));
+    await box.write(
+      "/srv/open/procman.jsonc",
+      JSON.stringify({ name: "open", include: ["/srv/parts/more.jsonc"], processes: PROCESSES }),
+    );
     await box.write("/srv/parts/more.jsonc", '{ "processes": [] }');
     await box.must("chown procman-deploy /srv/parts/more.jsonc");
-    assert.match(await refusal("procman install --config /srv/open"), /but \/srv\/parts\/more\.jsonc belongs to procman-deploy/);
+    assert.match(
+      await refusal("procman install --config /srv/open"),
+      /but \/srv\/parts\/more\.jsonc belongs to procman-deploy/,
+    );
     await box.must(`chown root /srv/parts/more.jsonc; chown procman-deploy ${NODE_FOLDER}/bin/node`);
     assert.match(
       await refusal("procman install --config /srv/open"),
@@ -191,14 +222,29 @@ describe("installing", { skip: SystemdBox.skip }, () => {
       (await box.as("procman-deploy", `${install} --system`)).err,
       /only root may change the machine; "sudo procman install --system", or --user/,
     );
-    assert.match(await refusal(`${install} --init sysv`, 64), /Cannot use --init sysv: allowed: systemd, launchd, openrc, runit, s6, cron/);
-    assert.match(await refusal(`${install} --run-as nobody2`, 64), /Cannot use --run-as "nobody2": this machine has no user of this name/);
-    assert.match(await refusal(`${install} --run-as 1001`, 64), /no user of this name; create it, or correct the name \(no number\)/);
+    assert.match(
+      await refusal(`${install} --init sysv`, 64),
+      /Cannot use --init sysv: allowed: systemd, launchd, openrc, runit, s6, cron/,
+    );
+    assert.match(
+      await refusal(`${install} --run-as nobody2`, 64),
+      /Cannot use --run-as "nobody2": this machine has no user of this name/,
+    );
+    assert.match(
+      await refusal(`${install} --run-as 1001`, 64),
+      /no user of this name; create it, or correct the name \(no number\)/,
+    );
     assert.match(await refusal(`${install} --user --system`, 64), /Cannot use --user and --system together/);
-    assert.match(await refusal(`SUDO_USER=procman-alice ${install} --user`, 64), /it would be for root, not for procman-alice/);
+    assert.match(
+      await refusal(`SUDO_USER=procman-alice ${install} --user`, 64),
+      /it would be for root, not for procman-alice/,
+    );
     assert.match(await refusal(`${install} --user --init runit`, 64), /runit starts nothing for a user/);
     await box.must("mkdir '/srv/line\nbreak' && cp /srv/bad/procman.jsonc '/srv/line\nbreak/'");
-    assert.match(await refusal("procman install --config '/srv/line\nbreak'"), /has a line break or another control character; rename it/);
+    assert.match(
+      await refusal("procman install --config '/srv/line\nbreak'"),
+      /has a line break or another control character; rename it/,
+    );
     await box.must("procman run --detach --config /srv/bad");
     assert.match(
       await refusal(install),

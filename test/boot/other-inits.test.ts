@@ -12,7 +12,17 @@ const WEB = { id: "web", cmd: "exec sleep 10001", autostart: true };
 const MAIL = { id: "mail", cmd: "exec sleep 10002", autostart: true };
 
 /** Of its states. */
-const OPENRC_FOLDERS = ["daemons", "exclusive", "failed", "inactive", "options", "scheduled", "started", "starting", "stopping"];
+const OPENRC_FOLDERS = [
+  "daemons",
+  "exclusive",
+  "failed",
+  "inactive",
+  "options",
+  "scheduled",
+  "started",
+  "starting",
+  "stopping",
+];
 
 describe("init systems", { skip: SystemdBox.skip }, () => {
   let box: SystemdBox;
@@ -74,7 +84,8 @@ describe("init systems", { skip: SystemdBox.skip }, () => {
   test("runit: under the real runsvdir it is restarted, reloads, stops in order, and is taken away", async (context) => {
     if (isMissing(context, "runsvdir")) return;
     await box.must("mkdir -p /srv/services && systemd-run --unit=procman-test-runit --quiet runsvdir -P /srv/services");
-    const install = "procman install --config /srv/shop --run-as procman-deploy --init runit --service-dir /srv/services";
+    const install =
+      "procman install --config /srv/shop --run-as procman-deploy --init runit --service-dir /srv/services";
     assert.match(await box.must(install), /procman-shop: installed for runit; shop is running/);
     await livesBy({ reload: "sv reload /srv/services/procman-shop", stop: "sv -w 20 stop /srv/services/procman-shop" });
     await box.must("sv start /srv/services/procman-shop");
@@ -111,7 +122,9 @@ describe("init systems", { skip: SystemdBox.skip }, () => {
   test("OpenRC: its script runs under supervise-daemon: it is restarted, reloads, stops in order, and is taken away", async (context) => {
     if (isMissing(context, "openrc-run")) return;
     // What OpenRC's own boot leaves.
-    await box.must(`mkdir -p ${OPENRC_FOLDERS.map((each) => `/run/openrc/${each}`).join(" ")} && echo default >/run/openrc/softlevel`);
+    await box.must(
+      `mkdir -p ${OPENRC_FOLDERS.map((each) => `/run/openrc/${each}`).join(" ")} && echo default >/run/openrc/softlevel`,
+    );
     const install = "procman install --config /srv/shop --run-as procman-deploy --init openrc";
     assert.match(await box.must(install), /procman-shop: installed for openrc; shop is running/);
     assert.match(await box.must("rc-update show default"), /procman-shop/);
@@ -143,7 +156,9 @@ describe("init systems", { skip: SystemdBox.skip }, () => {
       "0 3 * * * true\n@reboot /bin/sh /home/procman-deploy/.config/procman/shop.sh run --detach # procman-shop",
     );
     await box.as("procman-deploy", "procman terminate --name shop");
-    await box.must("rm -f /run/crond.reboot; systemctl reset-failed; systemd-run --unit=procman-test-cron --quiet cron -f");
+    await box.must(
+      "rm -f /run/crond.reboot; systemctl reset-failed; systemd-run --unit=procman-test-cron --quiet cron -f",
+    );
     await isUp("web");
     assert.equal((await box.as("procman-deploy", "cd /srv/shop && procman uninstall")).err, "");
     assert.equal(await box.must("crontab -u procman-deploy -l"), "0 3 * * * true");
@@ -161,7 +176,10 @@ test("launchd: the job is a well-formed property list with what `install` was as
   assert.equal(code, 0, err);
   const plist = /<\?xml[\s\S]*<\/plist>\n/.exec(out)?.[0] ?? "";
   const read = `import json, plistlib, sys; print(json.dumps(plistlib.loads(sys.stdin.buffer.read())))`;
-  const job = JSON.parse(execFileSync("python3", ["-c", read], { encoding: "utf8", input: plist })) as Record<string, unknown>;
+  const job = JSON.parse(execFileSync("python3", ["-c", read], { encoding: "utf8", input: plist })) as Record<
+    string,
+    unknown
+  >;
   assert.deepEqual(job, {
     Label: "procman.shop",
     ProgramArguments: ["/bin/sh", "/Users/m & <m>/.config/procman/shop.sh", "run", "--guarded"],

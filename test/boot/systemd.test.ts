@@ -17,7 +17,12 @@ async function scheduledTime(): Promise<void> {
 
 const DB = { id: "db", cmd: "exec sleep 10001", autostart: true };
 /** It writes its end to a file, so that an order can be seen. */
-const WEB = { id: "web", cmd: "trap 'echo web >>/srv/ends; exit' TERM; while :; do sleep 0.1; done", autostart: true, dependsOn: ["db"] };
+const WEB = {
+  id: "web",
+  cmd: "trap 'echo web >>/srv/ends; exit' TERM; while :; do sleep 0.1; done",
+  autostart: true,
+  dependsOn: ["db"],
+};
 
 describe("a unit of systemd", { skip: SystemdBox.skip }, () => {
   let box: SystemdBox;
@@ -45,7 +50,9 @@ describe("a unit of systemd", { skip: SystemdBox.skip }, () => {
   }
 
   async function pidOf(id: string): Promise<number> {
-    const [record] = JSON.parse(await box.must(`procman status --config '${FOLDER}' --json ${id}`)) as { pid: number }[];
+    const [record] = JSON.parse(await box.must(`procman status --config '${FOLDER}' --json ${id}`)) as {
+      pid: number;
+    }[];
     return record?.pid ?? 0;
   }
 
@@ -59,7 +66,9 @@ describe("a unit of systemd", { skip: SystemdBox.skip }, () => {
 
   /** Waits until systemd has another main process, which is ready. */
   function successor(of: string): Promise<string> {
-    return box.eventually(`[ "$(systemctl show --property=MainPID --value ${UNIT})" != ${of} ] && systemctl is-active ${UNIT}`);
+    return box.eventually(
+      `[ "$(systemctl show --property=MainPID --value ${UNIT})" != ${of} ] && systemctl is-active ${UNIT}`,
+    );
   }
 
   test("is valid for systemd's own checker, enabled, and active when procman is ready", async () => {
@@ -67,7 +76,12 @@ describe("a unit of systemd", { skip: SystemdBox.skip }, () => {
     assert.deepEqual([code, out, err], [0, "", ""]);
     assert.equal(await box.must(`systemctl is-enabled ${UNIT}`), "enabled");
     assert.deepEqual(
-      [await property("StatusErrno"), await property("ActiveState"), await property("WatchdogUSec"), await property("Delegate")],
+      [
+        await property("StatusErrno"),
+        await property("ActiveState"),
+        await property("WatchdogUSec"),
+        await property("Delegate"),
+      ],
       ["0", "active", "1min", "yes"],
     );
   });
@@ -124,7 +138,9 @@ describe("a unit of systemd", { skip: SystemdBox.skip }, () => {
   test("`systemctl stop` ends all processes in order, and leaves nothing", async () => {
     await box.must("rm -f /srv/ends");
     const db = await pidOf("db");
-    await box.must(`(while kill -0 ${db}; do sleep 0.01; done; echo db >>/srv/ends) 2>/dev/null & systemctl stop ${UNIT}`);
+    await box.must(
+      `(while kill -0 ${db}; do sleep 0.01; done; echo db >>/srv/ends) 2>/dev/null & systemctl stop ${UNIT}`,
+    );
     assert.equal(await box.eventually("grep -q db /srv/ends && cat /srv/ends"), "web\ndb");
     assert.deepEqual(
       [await property("ActiveState"), await property("Result"), await property("TasksCurrent")],
@@ -169,7 +185,10 @@ describe("a unit of systemd", { skip: SystemdBox.skip }, () => {
     await box.write(FILE, '{ "processes": [ { "id": "A" } ] }');
     const { code } = await box.run(`systemctl start ${UNIT}`);
     assert.equal(code, 1);
-    assert.deepEqual([await property("ActiveState"), await property("ExecMainStatus"), await property("NRestarts")], ["failed", "78", "0"]);
+    assert.deepEqual(
+      [await property("ActiveState"), await property("ExecMainStatus"), await property("NRestarts")],
+      ["failed", "78", "0"],
+    );
     await configure(DB, WEB);
   });
 
@@ -183,7 +202,9 @@ describe("a unit of systemd", { skip: SystemdBox.skip }, () => {
     await running("eater");
     const cgroup = await box.must(`sed -n 's/^0:://p' /proc/${await pidOf("eater")}/cgroup`);
     const hasSubgroup = Number((await box.must("systemctl --version")).split(/\s/)[1]) >= 254;
-    const limit = await box.run(`cat $(findmnt --noheadings --output=TARGET --types=cgroup2 | head -1)${cgroup}/memory.max`);
+    const limit = await box.run(
+      `cat $(findmnt --noheadings --output=TARGET --types=cgroup2 | head -1)${cgroup}/memory.max`,
+    );
     if (hasSubgroup && limit.code === 0) assert.equal(limit.out.trim(), String(64 * 1024 * 1024));
     else
       assert.match(
@@ -199,7 +220,10 @@ describe("a unit of systemd", { skip: SystemdBox.skip }, () => {
     await box.must(`systemctl reload ${UNIT}`);
     await box.reboot(scheduledTime);
     await running("db", "web");
-    assert.match(await box.eventually(`procman logs --config '${FOLDER}' report --category lifecycle | grep missed`), /missed/);
+    assert.match(
+      await box.eventually(`procman logs --config '${FOLDER}' report --category lifecycle | grep missed`),
+      /missed/,
+    );
     await configure(DB, WEB);
     await box.must(`systemctl reload ${UNIT}`);
   });
@@ -224,14 +248,18 @@ describe("a unit of systemd", { skip: SystemdBox.skip }, () => {
     for (let round = 0; round < 3; round++) {
       await box.must(`systemctl restart ${UNIT}`);
       await box.eventually("[ $(cat /srv/started-* | wc -l) = 20 ]");
-      const start = await box.must(`systemctl show --timestamp=us+utc --property=ExecMainStartTimestamp --value ${UNIT}`);
+      const start = await box.must(
+        `systemctl show --timestamp=us+utc --property=ExecMainStartTimestamp --value ${UNIT}`,
+      );
       const [, date, time] = start.split(" ");
       const [, wholeMs, us] = /^(.*\.\d{3})(\d{3})$/.exec(`${date}T${time}`) ?? [];
       const last = Number((await box.must("cat /srv/started-* | sort | tail -1")).trim());
       times.push(last / 1_000 - (Date.parse(`${wholeMs}Z`) + Number(us) / 1_000));
       await box.must("rm -f /srv/started-*");
     }
-    context.diagnostic(`20 processes ran ${times.map((ms) => ms.toFixed(0)).join(", ")} ms after the start of the unit`);
+    context.diagnostic(
+      `20 processes ran ${times.map((ms) => ms.toFixed(0)).join(", ")} ms after the start of the unit`,
+    );
     assert.ok(Math.min(...times) > 0);
     // The goal is 300 ms; a loaded machine may take longer.
     assert.ok(Math.min(...times) < 2_000, times.join(", "));

@@ -14,39 +14,62 @@ import { api, ask, cluster, isAccepting, waitForRecord } from "../support/cluste
 import { childrenOf } from "../support/proc-files.ts";
 import { eventually, isAlive } from "../support/procman-process.ts";
 
-testBoth("a line on the control socket that is no message is answered with what is wrong; clients and fronts stay", async (context) => {
-  const balancer = await TestBalancer.start(context);
-  await balancer.serveUp([await TestBackend.start(context, "a")]);
-  const client = await balancer.client();
-  assert.equal(await received(client), "a");
-  const other = connect(balancer.socket).setEncoding("utf8");
-  let answers: readonly string[] = [];
-  const lines = new JsonLines<FromBalancer>({
-    message: (message) => {
-      if (message.t === "refused") answers = [...answers, message.problem];
-    },
-    refused: assert.fail,
-  });
-  other.on("data", (text: string) => lines.push(text));
-  const front = { id: "web", hostname: "127.0.0.1", port: balancer.port, strategy: "round-robin", proxyProtocol: false, idleMs: 0 };
-  const bad = ["hello", "", "null", "5", "{}", '{"t":"fronts","serial":1}', '{"t":"fronts","serial":1,"fronts":[null]}', "\u{fffd}"];
-  bad.push(JSON.stringify({ t: "fronts", serial: 1, fronts: [front] }), '{"t":"toString"}', '{"t":"succeed","argv":[],"env":{}}');
-  bad.push(JSON.stringify({ t: "fronts", serial: 1, fronts: [{ ...front, strategy: "none", backends: [] }] }));
-  for (const line of bad) other.write(`${line}\n`);
-  other.write(Buffer.from([0xff, 0xfe, 0x0a]));
-  for (let part = 0; part < 9; part++) other.write("x".repeat(1_000_000));
-  other.write("\n\n");
-  await eventually(() => (answers.length === bad.length + 3 ? true : undefined));
-  assert.match(
-    answers.join("\n"),
-    /no JSON.*\n.*message\.fronts\.0 is not.*message\.fronts\.0\.backends.*no message has the type "toString".*longer than/s,
-  );
-  other.destroy();
-  const end = once(client, "end");
-  assert.equal(await balancer.who(), "a");
-  client.end();
-  await end;
-});
+testBoth(
+  "a line on the control socket that is no message is answered with what is wrong; clients and fronts stay",
+  async (context) => {
+    const balancer = await TestBalancer.start(context);
+    await balancer.serveUp([await TestBackend.start(context, "a")]);
+    const client = await balancer.client();
+    assert.equal(await received(client), "a");
+    const other = connect(balancer.socket).setEncoding("utf8");
+    let answers: readonly string[] = [];
+    const lines = new JsonLines<FromBalancer>({
+      message: (message) => {
+        if (message.t === "refused") answers = [...answers, message.problem];
+      },
+      refused: assert.fail,
+    });
+    other.on("data", (text: string) => lines.push(text));
+    const front = {
+      id: "web",
+      hostname: "127.0.0.1",
+      port: balancer.port,
+      strategy: "round-robin",
+      proxyProtocol: false,
+      idleMs: 0,
+    };
+    const bad = [
+      "hello",
+      "",
+      "null",
+      "5",
+      "{}",
+      '{"t":"fronts","serial":1}',
+      '{"t":"fronts","serial":1,"fronts":[null]}',
+      "\u{fffd}",
+    ];
+    bad.push(
+      JSON.stringify({ t: "fronts", serial: 1, fronts: [front] }),
+      '{"t":"toString"}',
+      '{"t":"succeed","argv":[],"env":{}}',
+    );
+    bad.push(JSON.stringify({ t: "fronts", serial: 1, fronts: [{ ...front, strategy: "none", backends: [] }] }));
+    for (const line of bad) other.write(`${line}\n`);
+    other.write(Buffer.from([0xff, 0xfe, 0x0a]));
+    for (let part = 0; part < 9; part++) other.write("x".repeat(1_000_000));
+    other.write("\n\n");
+    await eventually(() => (answers.length === bad.length + 3 ? true : undefined));
+    assert.match(
+      answers.join("\n"),
+      /no JSON.*\n.*message\.fronts\.0 is not.*message\.fronts\.0\.backends.*no message has the type "toString".*longer than/s,
+    );
+    other.destroy();
+    const end = once(client, "end");
+    assert.equal(await balancer.who(), "a");
+    client.end();
+    await end;
+  },
+);
 
 testBoth(
   "a balancer whose socket can't get its name serves its ports, says so once, and can be controlled when the place is free",
@@ -105,20 +128,23 @@ test("2.2 terminate leaves no file of the load balancer in the run folder", asyn
   assert.deepEqual(readdirSync(join(procman.stateDir, "run")), []);
 });
 
-testBoth("a further process that is stopped doesn't keep the port when the first is killed and started again", async (context) => {
-  const first = await TestBalancer.start(context, {}, 2);
-  const backend = await TestBackend.start(context, "a");
-  await first.serveUp([backend]);
-  const [worker = 0] = childrenOf(first.pid);
-  assert.ok(worker > 1);
-  process.kill(worker, "SIGSTOP");
-  const ended = once(first.process, "exit");
-  first.process.kill("SIGKILL");
-  await ended;
-  const next = await TestBalancer.launch(context, first.folder, first.port);
-  await next.isControlled();
-  await next.serveUp([backend]);
-  assert.equal(next.report?.problem, undefined);
-  assert.equal(await next.who(), "a");
-  assert.equal(isAlive(worker), false);
-});
+testBoth(
+  "a further process that is stopped doesn't keep the port when the first is killed and started again",
+  async (context) => {
+    const first = await TestBalancer.start(context, {}, 2);
+    const backend = await TestBackend.start(context, "a");
+    await first.serveUp([backend]);
+    const [worker = 0] = childrenOf(first.pid);
+    assert.ok(worker > 1);
+    process.kill(worker, "SIGSTOP");
+    const ended = once(first.process, "exit");
+    first.process.kill("SIGKILL");
+    await ended;
+    const next = await TestBalancer.launch(context, first.folder, first.port);
+    await next.isControlled();
+    await next.serveUp([backend]);
+    assert.equal(next.report?.problem, undefined);
+    assert.equal(await next.who(), "a");
+    assert.equal(isAlive(worker), false);
+  },
+);

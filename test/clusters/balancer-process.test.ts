@@ -12,8 +12,10 @@ import { assertWithin } from "../support/machine-pace.ts";
 import { eventually } from "../support/procman-process.ts";
 import { isMissing } from "../support/system-programs.ts";
 
-const residentKb = (pid: number): number => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]);
-const gone = (pid: number): Promise<true> => eventually(() => (existsSync(`/proc/${pid}`) && !isZombie(pid) ? undefined : true));
+const residentKb = (pid: number): number =>
+  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]);
+const gone = (pid: number): Promise<true> =>
+  eventually(() => (existsSync(`/proc/${pid}`) && !isZombie(pid) ? undefined : true));
 const isZombie = (pid: number): boolean => /\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "latin1"));
 
 testBoth("2.2 connections go to the backends in turn, with one process and with several", async (context) => {
@@ -24,7 +26,9 @@ testBoth("2.2 connections go to the backends in turn, with one process and with 
     const counts = { a: 0, b: 0 };
     for (let turn = 0; turn < 40; turn++) counts[(await balancer.who()) as "a" | "b"] += 1;
     assert.ok(Math.abs(counts.a - counts.b) <= processes, JSON.stringify(counts));
-    await eventually(() => (balancer.backend("a")?.connections === 0 && balancer.backend("a")?.total === counts.a ? true : undefined));
+    await eventually(() =>
+      balancer.backend("a")?.connections === 0 && balancer.backend("a")?.total === counts.a ? true : undefined,
+    );
   }
 });
 
@@ -36,7 +40,9 @@ testBoth("2.2 least connections: a backend with open connections gets fewer new 
   const ids = await Promise.all(clients.map(received));
   assert.equal(ids.filter((id) => id === "a").length, 5);
   for (const [index, client] of clients.entries()) if (ids[index] === "a") client.destroy();
-  await eventually(() => (balancer.backend("a")?.connections === 0 && balancer.backend("b")?.connections === 5 ? true : undefined));
+  await eventually(() =>
+    balancer.backend("a")?.connections === 0 && balancer.backend("b")?.connections === 5 ? true : undefined,
+  );
   const next = await Promise.all((await Promise.all(Array.from({ length: 5 }, () => balancer.client()))).map(received));
   assert.deepEqual(next, ["a", "a", "a", "a", "a"]);
 });
@@ -49,7 +55,9 @@ testBoth(
     await balancer.serveUp(backends);
     backends[0]?.stop();
     for (let turn = 0; turn < 10; turn++) assert.equal(await balancer.who(), "b");
-    await eventually(() => ((balancer.backend("a")?.refused ?? 0) >= 1 && !balancer.backend("a")?.accepting ? true : undefined));
+    await eventually(() =>
+      (balancer.backend("a")?.refused ?? 0) >= 1 && !balancer.backend("a")?.accepting ? true : undefined,
+    );
     await backends[0]?.listen();
     const start = performance.now();
     await eventually(() => (balancer.backend("a")?.accepting ? true : undefined));
@@ -82,7 +90,9 @@ testBoth("a backend whose port an older program has gets no client, until that p
   const { pid = 0 } = own;
   const other = await TestBackend.start(context, "b");
   await balancer.serve([{ ...stranger.spec, pid }, other.spec]);
-  await eventually(() => (balancer.backend("stranger")?.foreign && balancer.backend("b")?.accepting ? true : undefined));
+  await eventually(() =>
+    balancer.backend("stranger")?.foreign && balancer.backend("b")?.accepting ? true : undefined,
+  );
   for (let turn = 0; turn < 10; turn++) assert.equal(await balancer.who(), "b");
   await balancer.serve([{ ...stranger.spec, pid: process.pid }, other.spec]);
   await eventually(() => (balancer.backend("stranger")?.accepting ? true : undefined));
@@ -191,7 +201,10 @@ testBoth("a client that doesn't read slows its backend down, and costs no memory
     return isStill && written > 1_000_000 ? true : undefined;
   });
   // On node:net what was read is garbage until the next collection; unbounded it would be 2 GB.
-  assert.ok(residentKb(balancer.pid) - before < (name === "net" ? 100_000 : 30_000), `${residentKb(balancer.pid) - before} kB more`);
+  assert.ok(
+    residentKb(balancer.pid) - before < (name === "net" ? 100_000 : 30_000),
+    `${residentKb(balancer.pid) - before} kB more`,
+  );
   for (const client of clients) client.destroy();
 });
 
@@ -202,79 +215,94 @@ testBoth("a draining backend keeps its connections and gets no new one", async (
   const old = await balancer.client();
   old.write("one");
   assert.equal(await received(old), "one");
-  await balancer.serve([{ ...(backends[0] as TestBackend).spec, state: "draining" }, (backends[1] as TestBackend).spec]);
+  await balancer.serve([
+    { ...(backends[0] as TestBackend).spec, state: "draining" },
+    (backends[1] as TestBackend).spec,
+  ]);
   for (let turn = 0; turn < 6; turn++) assert.equal(await balancer.who(), "b");
   old.write("two");
   assert.equal(await received(old), "two");
 });
 
-testBoth("a connection without traffic is closed after its idle time, a connection with traffic isn't", async (context) => {
-  const balancer = await TestBalancer.start(context, { idleMs: 600 });
-  await balancer.serveUp([await TestBackend.start(context, "a", echo)]);
-  const [quiet, busy] = [await balancer.client(), await balancer.client()];
-  busy.on("data", () => undefined);
-  const talk = setInterval(() => busy.write("."), 100);
-  context.after(() => clearInterval(talk));
-  assert.equal(await received(quiet), "");
-  assert.equal(busy.readableEnded, false);
-});
+testBoth(
+  "a connection without traffic is closed after its idle time, a connection with traffic isn't",
+  async (context) => {
+    const balancer = await TestBalancer.start(context, { idleMs: 600 });
+    await balancer.serveUp([await TestBackend.start(context, "a", echo)]);
+    const [quiet, busy] = [await balancer.client(), await balancer.client()];
+    busy.on("data", () => undefined);
+    const talk = setInterval(() => busy.write("."), 100);
+    context.after(() => clearInterval(talk));
+    assert.equal(await received(quiet), "");
+    assert.equal(busy.readableEnded, false);
+  },
+);
 
-testBoth("no backend has more than maxConnections connections; further clients wait in the order of their arrival", async (context) => {
-  const balancer = await TestBalancer.start(context, { maxConnections: 2 }, 2);
-  const backends = [await TestBackend.start(context, "a", echo), await TestBackend.start(context, "b", echo)];
-  await balancer.serveUp(backends);
-  const clients = [];
-  for (let count = 0; count < 6; count++) {
-    const client = await balancer.client();
-    client.write(String(count));
-    clients.push(client);
-    if (count < 4) assert.equal(await received(client), String(count));
-  }
-  await eventually(() => (balancer.report?.waiting === 2 ? true : undefined));
-  assert.deepEqual([balancer.backend("a")?.connections, balancer.backend("b")?.connections], [2, 2]);
-  const [first, second, , , fifth, sixth] = clients;
-  assert.ok(first && second && fifth && sixth);
-  const answers = [received(fifth), received(sixth)];
-  first.end();
-  assert.equal(await answers[0], "4");
-  assert.equal(balancer.report?.rejected, 0);
-  second.end();
-  assert.equal(await answers[1], "5");
-  assert.ok(backends.every(({ sockets }) => sockets.size <= 2));
-  for (const client of clients) client.destroy();
-});
+testBoth(
+  "no backend has more than maxConnections connections; further clients wait in the order of their arrival",
+  async (context) => {
+    const balancer = await TestBalancer.start(context, { maxConnections: 2 }, 2);
+    const backends = [await TestBackend.start(context, "a", echo), await TestBackend.start(context, "b", echo)];
+    await balancer.serveUp(backends);
+    const clients = [];
+    for (let count = 0; count < 6; count++) {
+      const client = await balancer.client();
+      client.write(String(count));
+      clients.push(client);
+      if (count < 4) assert.equal(await received(client), String(count));
+    }
+    await eventually(() => (balancer.report?.waiting === 2 ? true : undefined));
+    assert.deepEqual([balancer.backend("a")?.connections, balancer.backend("b")?.connections], [2, 2]);
+    const [first, second, , , fifth, sixth] = clients;
+    assert.ok(first && second && fifth && sixth);
+    const answers = [received(fifth), received(sixth)];
+    first.end();
+    assert.equal(await answers[0], "4");
+    assert.equal(balancer.report?.rejected, 0);
+    second.end();
+    assert.equal(await answers[1], "5");
+    assert.ok(backends.every(({ sockets }) => sockets.size <= 2));
+    for (const client of clients) client.destroy();
+  },
+);
 
-testBoth("with the PROXY protocol a backend gets the client's address, and a health check is marked as such", async (context) => {
-  const balancer = await TestBalancer.start(context, { proxyProtocol: true });
-  const heads: Buffer[] = [];
-  const backend = await TestBackend.start(context, "a", (socket) => {
-    socket.once("data", (head: Buffer) => {
-      heads.push(head);
-      socket.end("ok");
+testBoth(
+  "with the PROXY protocol a backend gets the client's address, and a health check is marked as such",
+  async (context) => {
+    const balancer = await TestBalancer.start(context, { proxyProtocol: true });
+    const heads: Buffer[] = [];
+    const backend = await TestBackend.start(context, "a", (socket) => {
+      socket.once("data", (head: Buffer) => {
+        heads.push(head);
+        socket.end("ok");
+      });
     });
-  });
-  await balancer.serveUp([backend]);
-  const client = await balancer.client();
-  client.write("hello");
-  assert.equal(await received(client), "ok");
-  assert.equal(heads[0]?.[12], 0x20);
-  const head = heads.find((each) => each[12] === 0x21) as Buffer;
-  assert.equal(head.readUInt16BE(24), client.localPort);
-  assert.equal(head.readUInt16BE(26), balancer.port);
-});
+    await balancer.serveUp([backend]);
+    const client = await balancer.client();
+    client.write("hello");
+    assert.equal(await received(client), "ok");
+    assert.equal(heads[0]?.[12], 0x20);
+    const head = heads.find((each) => each[12] === 0x21) as Buffer;
+    assert.equal(head.readUInt16BE(24), client.localPort);
+    assert.equal(head.readUInt16BE(26), balancer.port);
+  },
+);
 
-testBoth("a port in use: the report names its holder, and the port is served as soon as it is free", async (context) => {
-  const holder = createServer().listen(0, "127.0.0.1");
-  await once(holder, "listening");
-  const { port } = holder.address() as { readonly port: number };
-  const balancer = await TestBalancer.start(context, { port });
-  await balancer.serve([(await TestBackend.start(context, "a")).spec]);
-  const problem = await eventually(() => balancer.report?.problem);
-  assert.match(problem, new RegExp(`^the port is in use by .+ \\(pid ${process.pid}\\)$`));
-  holder.close();
-  await eventually(() => (balancer.report?.problem === undefined ? true : undefined));
-  assert.equal(await balancer.who(), "a");
-});
+testBoth(
+  "a port in use: the report names its holder, and the port is served as soon as it is free",
+  async (context) => {
+    const holder = createServer().listen(0, "127.0.0.1");
+    await once(holder, "listening");
+    const { port } = holder.address() as { readonly port: number };
+    const balancer = await TestBalancer.start(context, { port });
+    await balancer.serve([(await TestBackend.start(context, "a")).spec]);
+    const problem = await eventually(() => balancer.report?.problem);
+    assert.match(problem, new RegExp(`^the port is in use by .+ \\(pid ${process.pid}\\)$`));
+    holder.close();
+    await eventually(() => (balancer.report?.problem === undefined ? true : undefined));
+    assert.equal(await balancer.who(), "a");
+  },
+);
 
 testBoth(
   "without a service and a keeper connections go on and new ones are accepted, and the next service finds all of them",
@@ -318,7 +346,9 @@ testBoth("of two balancers for one state folder the second ends and names the fi
   const balancer = await TestBalancer.start(context);
   await balancer.serveUp([await TestBackend.start(context, "a")]);
   const { spawn } = await import("node:child_process");
-  const second = spawn(process.execPath, [...balancer.process.spawnargs.slice(1)], { stdio: ["ignore", "inherit", "inherit", "ipc"] });
+  const second = spawn(process.execPath, [...balancer.process.spawnargs.slice(1)], {
+    stdio: ["ignore", "inherit", "inherit", "ipc"],
+  });
   const [[word]] = await once(second, "message");
   assert.equal(word.t, "other");
   assert.equal(word.pid, balancer.pid);

@@ -65,7 +65,10 @@ async function clusterOf(
 }
 
 function programOf(context: TestContext, create: string, port: number, task = `proxy=${TOKEN}`): PreloadedProgram {
-  return new PreloadedProgram(context, SERVER.replace("CREATE", create), { env: { PROCMAN_CLUSTER_PORT: String(port) }, task });
+  return new PreloadedProgram(context, SERVER.replace("CREATE", create), {
+    env: { PROCMAN_CLUSTER_PORT: String(port) },
+    task,
+  });
 }
 
 async function isServed(balancer: TestBalancer): Promise<void> {
@@ -89,19 +92,26 @@ async function clientAt(context: TestContext, port: number, localAddress = CLIEN
 for (const [name, create, isTls] of [
   ["http", HTTP, false],
   ["https", `require("node:https").createServer(${TLS}, answer)`, true],
-  ["http2 that allows HTTP/1.1", `require("node:http2").createSecureServer({ ...${TLS}, allowHTTP1: true }, answer)`, true],
+  [
+    "http2 that allows HTTP/1.1",
+    `require("node:http2").createSecureServer({ ...${TLS}, allowHTTP1: true }, answer)`,
+    true,
+  ],
 ] as const)
-  testBoth(`${name}: each request, upgrade and connection has the address of its client, also on a kept connection`, async (context) => {
-    const { balancer, program } = await clusterOf(context as TestContext, create);
-    for (let turn = 0; turn < 4; turn++) {
-      const kept = await KeptConnection.open(context, balancer.port, isTls, CLIENT);
-      const seen = seenOf(kept.socket);
-      for (const path of ["/", "/again"]) assert.ok((await kept.ask(path)).includes(`\r\n\r\n${seen}`), seen);
-      if (!isTls) assert.ok(program.lines.includes(`connection ${seen}`));
-      kept.socket.write("GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n");
-      assert.match(await received(kept.socket), new RegExp(`\r\n\r\n${kept.socket.localPort} ${seen}$`));
-    }
-  });
+  testBoth(
+    `${name}: each request, upgrade and connection has the address of its client, also on a kept connection`,
+    async (context) => {
+      const { balancer, program } = await clusterOf(context as TestContext, create);
+      for (let turn = 0; turn < 4; turn++) {
+        const kept = await KeptConnection.open(context, balancer.port, isTls, CLIENT);
+        const seen = seenOf(kept.socket);
+        for (const path of ["/", "/again"]) assert.ok((await kept.ask(path)).includes(`\r\n\r\n${seen}`), seen);
+        if (!isTls) assert.ok(program.lines.includes(`connection ${seen}`));
+        kept.socket.write("GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n");
+        assert.match(await received(kept.socket), new RegExp(`\r\n\r\n${kept.socket.localPort} ${seen}$`));
+      }
+    },
+  );
 
 for (const [name, create, scheme] of [
   ["http2 without TLS", 'require("node:http2").createServer(answer)', "http"],
@@ -109,7 +119,10 @@ for (const [name, create, scheme] of [
 ] as const)
   test(`${name}: each stream has the address of its client`, async (context) => {
     const { balancer } = await clusterOf(context, create);
-    const session = connectHttp2(`${scheme}://127.0.0.1:${balancer.port}`, { rejectUnauthorized: false, localAddress: CLIENT } as object);
+    const session = connectHttp2(`${scheme}://127.0.0.1:${balancer.port}`, {
+      rejectUnauthorized: false,
+      localAddress: CLIENT,
+    } as object);
     context.after(() => session.destroy());
     for (let turn = 0; turn < 2; turn++) {
       const stream = session.request({ ":path": "/" }).setEncoding("utf8");
@@ -123,7 +136,10 @@ test("net: a server that speaks first does so at once, and one of TLS knows its 
   const greeting = await clusterOf(context, 'require("node:net").createServer((socket) => socket.end(seen(socket)))');
   const client = await clientAt(context, greeting.balancer.port);
   assert.equal(await received(client), seenOf(client));
-  const secure = await clusterOf(context, `require("node:tls").createServer(${TLS}, (socket) => socket.end(seen(socket)))`);
+  const secure = await clusterOf(
+    context,
+    `require("node:tls").createServer(${TLS}, (socket) => socket.end(seen(socket)))`,
+  );
   const at = { port: secure.balancer.port, host: "127.0.0.1", localAddress: CLIENT, rejectUnauthorized: false };
   const tls = connectTls(at);
   context.after(() => tls.destroy());
@@ -209,7 +225,12 @@ test("a local program that says nothing gets a greeting after a while; a header 
 
 for (const [name, create, ask, answer] of [
   ["http", HTTP, "GET / HTTP/1.0\r\n\r\n", /127.0.0.1 \d+ IPv4 end$/],
-  ["an echo", 'require("node:net").createServer((socket) => socket.on("error", () => undefined).pipe(socket))', "hello", /^hello$/],
+  [
+    "an echo",
+    'require("node:net").createServer((socket) => socket.on("error", () => undefined).pipe(socket))',
+    "hello",
+    /^hello$/,
+  ],
 ] as const)
   testBoth(`a program without the module gets no header: ${name}`, async (context) => {
     const { balancer } = await clusterOf(context as TestContext, create, {}, "");
@@ -224,7 +245,10 @@ test("a server that another one follows on the port of the instance", async (con
     const next = () => require("node:http").createServer(answer).listen(${port}, "127.0.0.1");
     const first = next().on("listening", () => console.log("port ${port}"));
     process.on("SIGUSR2", () => first.close(next).closeAllConnections());`;
-  const program = new PreloadedProgram(context, source, { env: { PROCMAN_CLUSTER_PORT: String(port) }, task: `proxy=${TOKEN}` });
+  const program = new PreloadedProgram(context, source, {
+    env: { PROCMAN_CLUSTER_PORT: String(port) },
+    task: `proxy=${TOKEN}`,
+  });
   await program.port;
   const balancer = await TestBalancer.start(context);
   await balancer.serve([{ id: "a", port, state: "up", proxyToken: TOKEN }]);
@@ -246,7 +270,10 @@ test("the processes of node:cluster get their clients without headers", async (c
   const source = `const cluster = require("node:cluster");
     cluster.setupPrimary({ exec: ${JSON.stringify(exec)}, execArgv: [] });
     cluster.fork().on("listening", () => console.log("port ${port}"));`;
-  const program = new PreloadedProgram(context, source, { env: { PROCMAN_CLUSTER_PORT: String(port) }, task: `proxy=${TOKEN}` });
+  const program = new PreloadedProgram(context, source, {
+    env: { PROCMAN_CLUSTER_PORT: String(port) },
+    task: `proxy=${TOKEN}`,
+  });
   await program.port;
   const balancer = await TestBalancer.start(context);
   await balancer.serve([{ id: "a", port, state: "up", proxyToken: TOKEN }]);
@@ -263,31 +290,38 @@ test("with proxyProtocol a server of HTTP reads the header, also when that is ta
   await http.balancer.serve([http.backend], { proxyProtocol: false });
   const later = await KeptConnection.open(context, http.balancer.port, false, CLIENT);
   assert.ok((await later.ask()).endsWith(seenOf(later.socket)));
-  const plain = await clusterOf(context, 'require("node:net").createServer((socket) => socket.on("error", () => undefined).pipe(socket))', {
-    proxyProtocol: true,
-  });
+  const plain = await clusterOf(
+    context,
+    'require("node:net").createServer((socket) => socket.on("error", () => undefined).pipe(socket))',
+    {
+      proxyProtocol: true,
+    },
+  );
   const client = await clientAt(context, plain.balancer.port);
   assert.match(await received(client), /^\r\n\r\n\0\r\nQUIT\n/);
 });
 
-testBoth("a successor of the balancer asks anew, and the clients that wait in the former one keep their addresses", async (context) => {
-  const { balancer, program, backend } = await clusterOf(context as TestContext, HTTP);
-  await balancer.serve([{ ...backend, state: "down" }]);
-  const waiting = await clientAt(context as TestContext, balancer.port);
-  waiting.write("GET / HTTP/1.0\r\n\r\n");
-  await eventually(() => (balancer.report?.waiting === 1 ? true : undefined));
-  assert.equal((await balancer.succeed()).t, "succeeded");
-  assert.ok((await received(waiting)).endsWith(seenOf(waiting)));
-  await balancer.serviceComes();
-  await balancer.serve([backend]);
-  await isServed(balancer);
-  const kept = await KeptConnection.open(context, balancer.port, false, CLIENT);
-  assert.ok((await kept.ask()).endsWith(seenOf(kept.socket)));
-  assert.deepEqual(
-    program.lines.filter((line) => line.startsWith("connection 127.0.0.1")),
-    CLIENT === "127.0.0.1" ? program.lines.slice(1) : [],
-  );
-});
+testBoth(
+  "a successor of the balancer asks anew, and the clients that wait in the former one keep their addresses",
+  async (context) => {
+    const { balancer, program, backend } = await clusterOf(context as TestContext, HTTP);
+    await balancer.serve([{ ...backend, state: "down" }]);
+    const waiting = await clientAt(context as TestContext, balancer.port);
+    waiting.write("GET / HTTP/1.0\r\n\r\n");
+    await eventually(() => (balancer.report?.waiting === 1 ? true : undefined));
+    assert.equal((await balancer.succeed()).t, "succeeded");
+    assert.ok((await received(waiting)).endsWith(seenOf(waiting)));
+    await balancer.serviceComes();
+    await balancer.serve([backend]);
+    await isServed(balancer);
+    const kept = await KeptConnection.open(context, balancer.port, false, CLIENT);
+    assert.ok((await kept.ask()).endsWith(seenOf(kept.socket)));
+    assert.deepEqual(
+      program.lines.filter((line) => line.startsWith("connection 127.0.0.1")),
+      CLIENT === "127.0.0.1" ? program.lines.slice(1) : [],
+    );
+  },
+);
 
 test("a connection whose header was read gets its answer when the program is told to stop; silent ones don't keep it", async (context) => {
   const { balancer, program } = await clusterOf(context, HTTP);

@@ -27,14 +27,16 @@ for (const [what, ready] of [
       },
     ]);
     const client = await api({ procman });
-    const sick = (isSick: boolean): void => writeFileSync(join(procman.folder, "release.json"), JSON.stringify({ sick: isSick }));
+    const sick = (isSick: boolean): void =>
+      writeFileSync(join(procman.folder, "release.json"), JSON.stringify({ sick: isSick }));
     sick(false);
     await client.act("web", "start", { waitSeconds: 30 });
     const load = new LoadGenerator(context, commonPort, 4);
     sick(true);
     const isHeld = ({ reason }: { readonly reason: string }): boolean =>
       reason.includes("not healthy (answers with status 500), and not restarted: no other instance is healthy");
-    const held = async (): Promise<readonly ProcessRecord[]> => ((await client.process("web")).instances ?? []).filter(isHeld);
+    const held = async (): Promise<readonly ProcessRecord[]> =>
+      ((await client.process("web")).instances ?? []).filter(isHeld);
     const count = ready === undefined ? 3 : 2;
     for (const end = performance.now() + 30_000; (await held()).length < count; ) assert.ok(performance.now() < end);
     const [{ id: first = "" } = {}] = await held();

@@ -22,22 +22,25 @@ async function untilFree(port: number): Promise<void> {
   while (!(await isFree(port))) await new Promise(setImmediate);
 }
 
-testBoth("the port of a cluster that is stopped refuses clients at once, also those that wait; a start opens it again", async (context) => {
-  const web = await cluster(context, { instances: 2 }, { LATE: "1000000" }, { terminateGracePeriod: 0 });
-  const waiting = await waitForConnection(web.port);
-  const gone = once(waiting, "close");
-  const client = await api(web);
-  await waitForRecord(client, "web", ({ balancer }) => balancer?.waiting === 1);
-  await client.act("web", "stop", { waitSeconds: 20 });
-  await gone;
-  await untilFree(web.port);
-  const stopped = await client.process("web");
-  assert.deepEqual([stopped.balancer?.waiting, stopped.balancer?.problem], [0, undefined]);
-  await client.act("web", "start");
-  const later = await waitForConnection(web.port);
-  await waitForRecord(client, "web", ({ balancer }) => balancer?.waiting === 1);
-  later.destroy();
-});
+testBoth(
+  "the port of a cluster that is stopped refuses clients at once, also those that wait; a start opens it again",
+  async (context) => {
+    const web = await cluster(context, { instances: 2 }, { LATE: "1000000" }, { terminateGracePeriod: 0 });
+    const waiting = await waitForConnection(web.port);
+    const gone = once(waiting, "close");
+    const client = await api(web);
+    await waitForRecord(client, "web", ({ balancer }) => balancer?.waiting === 1);
+    await client.act("web", "stop", { waitSeconds: 20 });
+    await gone;
+    await untilFree(web.port);
+    const stopped = await client.process("web");
+    assert.deepEqual([stopped.balancer?.waiting, stopped.balancer?.problem], [0, undefined]);
+    await client.act("web", "start");
+    const later = await waitForConnection(web.port);
+    await waitForRecord(client, "web", ({ balancer }) => balancer?.waiting === 1);
+    later.destroy();
+  },
+);
 
 async function waitForConnection(port: number): Promise<ReturnType<typeof connect>> {
   for (;;) {
@@ -74,30 +77,34 @@ test("a reload to a common port that another program has is refused before anyth
 /** From the end of the former socket to the new one, on a busy machine. Milliseconds. */
 const GAP_MS = 250;
 
-testBoth("another address with the same port is opened while clients come, and all processes of the balancer serve it", async (context) => {
-  const web = await cluster(context);
-  for (const id of ["web-1", "web-2", "web-3"]) await waitForRecord(await api(web), id, isAccepting);
-  const load = new LoadGenerator(context, web.port, 10);
-  while (load.requests < 200) await new Promise(setImmediate);
-  edit(web, (fields) => {
-    fields.hostname = "0.0.0.0";
-  });
-  assert.equal((await cli(web.procman.folder, ["reload"])).code, 0);
-  const socket = connect(web.port, "127.0.0.2");
-  await once(socket, "connect");
-  socket.destroy();
-  const before = load.requests;
-  while (load.requests < before + 200) await new Promise(setImmediate);
-  await load.stop();
-  // The former socket is closed before the new one is bound: new connections may fall into that gap, or be in the queue of the former one,
-  // which the kernel then resets. Refused clients try again at once, so their number says how fast they are, not how long the gap was.
-  const [first, last] = [load.failures[0], load.failures.at(-1)];
-  assert.ok(first === undefined || last === undefined || last.at - first.began < GAP_MS, load.errors.join("\n"));
-  assert.ok(
-    load.errors.every((error) => /^\/new-.*ECONN(?:REFUSED|RESET)/.test(error)),
-    load.errors.join("\n"),
-  );
-});
+testBoth(
+  "another address with the same port is opened while clients come, and all processes of the balancer serve it",
+  async (context) => {
+    const web = await cluster(context);
+    for (const id of ["web-1", "web-2", "web-3"]) await waitForRecord(await api(web), id, isAccepting);
+    const load = new LoadGenerator(context, web.port, 10);
+    while (load.requests < 200) await new Promise(setImmediate);
+    edit(web, (fields) => {
+      fields.hostname = "0.0.0.0";
+    });
+    assert.equal((await cli(web.procman.folder, ["reload"])).code, 0);
+    const socket = connect(web.port, "127.0.0.2");
+    await once(socket, "connect");
+    socket.destroy();
+    const before = load.requests;
+    while (load.requests < before + 200) await new Promise(setImmediate);
+    await load.stop();
+    // The former socket is closed before the new one is bound: new connections may fall into that gap, or be in the
+    // queue of the former one, which the kernel then resets. Refused clients try again at once, so their number says
+    // how fast they are, not how long the gap was.
+    const [first, last] = [load.failures[0], load.failures.at(-1)];
+    assert.ok(first === undefined || last === undefined || last.at - first.began < GAP_MS, load.errors.join("\n"));
+    assert.ok(
+      load.errors.every((error) => /^\/new-.*ECONN(?:REFUSED|RESET)/.test(error)),
+      load.errors.join("\n"),
+    );
+  },
+);
 
 test("a cluster changes from the load balancer to a shared socket on the same port by a reload, and back", async (context) => {
   const web = await cluster(context, { instances: 2 });

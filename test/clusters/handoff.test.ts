@@ -67,7 +67,9 @@ testBoth(
     assert.equal((await balancer.succeed()).t, "succeeded");
     await balancer.serviceComes();
     const fifth = await balancer.client();
-    await eventually(() => (balancer.report?.waiting === 1 && balancer.backend("a")?.connections === 4 ? true : undefined));
+    await eventually(() =>
+      balancer.report?.waiting === 1 && balancer.backend("a")?.connections === 4 ? true : undefined,
+    );
     const answer = received(fifth);
     olds[0]?.end();
     assert.equal(await answer, "a");
@@ -76,40 +78,46 @@ testBoth(
   },
 );
 
-testBoth("an idle timeout that is set after two handoffs applies to the connections of both old balancers too", async (context) => {
-  const balancer = await TestBalancer.start(context, {}, 2);
-  const backend = await TestBackend.start(context, "a");
-  await balancer.serveUp([backend]);
-  const idle: Socket[] = [];
-  for (let turn = 0; turn < 2; turn++) {
-    const clients = await Promise.all(Array.from({ length: 6 }, () => balancer.client()));
-    await Promise.all(clients.map(received));
-    idle.push(...clients);
+testBoth(
+  "an idle timeout that is set after two handoffs applies to the connections of both old balancers too",
+  async (context) => {
+    const balancer = await TestBalancer.start(context, {}, 2);
+    const backend = await TestBackend.start(context, "a");
+    await balancer.serveUp([backend]);
+    const idle: Socket[] = [];
+    for (let turn = 0; turn < 2; turn++) {
+      const clients = await Promise.all(Array.from({ length: 6 }, () => balancer.client()));
+      await Promise.all(clients.map(received));
+      idle.push(...clients);
+      assert.equal((await balancer.succeed()).t, "succeeded");
+      await balancer.serviceComes();
+    }
+    await eventually(() => (balancer.backend("a")?.connections === 12 ? true : undefined));
+    await balancer.serve([backend.spec], { idleMs: 200 });
+    await eventually(() => (idle.every(({ readableEnded }) => readableEnded) ? true : undefined));
+    await eventually(() => (balancer.backend("a")?.connections === 0 ? true : undefined));
+  },
+);
+
+testBoth(
+  "a balancer without clients stays between its successor and a predecessor that has some, and ends with that",
+  async (context) => {
+    const balancer = await TestBalancer.start(context, {}, 2);
+    const backend = await TestBackend.start(context, "a");
+    await balancer.serveUp([backend]);
+    const olds = await Promise.all(Array.from({ length: 6 }, () => balancer.client()));
+    await Promise.all(olds.map(received));
+    const second = await balancer.succeed();
+    await balancer.serviceComes();
     assert.equal((await balancer.succeed()).t, "succeeded");
     await balancer.serviceComes();
-  }
-  await eventually(() => (balancer.backend("a")?.connections === 12 ? true : undefined));
-  await balancer.serve([backend.spec], { idleMs: 200 });
-  await eventually(() => (idle.every(({ readableEnded }) => readableEnded) ? true : undefined));
-  await eventually(() => (balancer.backend("a")?.connections === 0 ? true : undefined));
-});
-
-testBoth("a balancer without clients stays between its successor and a predecessor that has some, and ends with that", async (context) => {
-  const balancer = await TestBalancer.start(context, {}, 2);
-  const backend = await TestBackend.start(context, "a");
-  await balancer.serveUp([backend]);
-  const olds = await Promise.all(Array.from({ length: 6 }, () => balancer.client()));
-  await Promise.all(olds.map(received));
-  const second = await balancer.succeed();
-  await balancer.serviceComes();
-  assert.equal((await balancer.succeed()).t, "succeeded");
-  await balancer.serviceComes();
-  await eventually(() => (balancer.backend("a")?.connections === 6 ? true : undefined));
-  await balancer.serve([backend.spec], { idleMs: 200 });
-  await eventually(() => (olds.every(({ readableEnded }) => readableEnded) ? true : undefined));
-  assert.ok(second.t === "succeeded");
-  await processExit(second.pid);
-});
+    await eventually(() => (balancer.backend("a")?.connections === 6 ? true : undefined));
+    await balancer.serve([backend.spec], { idleMs: 200 });
+    await eventually(() => (olds.every(({ readableEnded }) => readableEnded) ? true : undefined));
+    assert.ok(second.t === "succeeded");
+    await processExit(second.pid);
+  },
+);
 
 testBoth("least-connections counts connections that stay with old balancers", async (context) => {
   const balancer = await TestBalancer.start(context, { strategy: "least-connections" }, 2);
@@ -122,7 +130,8 @@ testBoth("least-connections counts connections that stay with old balancers", as
   await balancer.serviceComes();
   await balancer.serveUp(backends);
   await eventually(() => (balancer.backend("a")?.connections === olds.length ? true : undefined));
-  const sum = (key: "connections" | "total"): number => (balancer.report?.backends ?? []).reduce((all, backend) => all + backend[key], 0);
+  const sum = (key: "connections" | "total"): number =>
+    (balancer.report?.backends ?? []).reduce((all, backend) => all + backend[key], 0);
   // For a moment the further process of the old balancer may accept some.
   for (let count = olds.length + 1; sum("total") < 8; count++) {
     await received(await balancer.client());
@@ -178,7 +187,11 @@ testBoth("a client that waits for a backend at the old balancer is served when o
 
 for (const [what, code, problem] of [
   ["ends at once", "process.exit(3)", /^it ended at once \(exit code 3\)$/],
-  ["ends when it should accept clients", "process.send({ t: 'fit' }); process.on('message', () => process.exit(4))", /exit code 4/],
+  [
+    "ends when it should accept clients",
+    "process.send({ t: 'fit' }); process.on('message', () => process.exit(4))",
+    /exit code 4/,
+  ],
 ] as const)
   testBoth(`a successor that ${what}: the old balancer keeps running as before`, async (context) => {
     const balancer = await TestBalancer.start(context, {}, 2);
@@ -197,7 +210,9 @@ for (const [what, code, problem] of [
   });
 
 /** A client of the old balancer, which has a successor with this pid. */
-async function succeeded(context: Context): Promise<{ readonly balancer: TestBalancer; readonly client: Socket; readonly pid: number }> {
+async function succeeded(
+  context: Context,
+): Promise<{ readonly balancer: TestBalancer; readonly client: Socket; readonly pid: number }> {
   const balancer = await TestBalancer.start(context, {}, 2);
   await balancer.serveUp([await TestBackend.start(context, "a", echo)]);
   const client = await balancer.client();
@@ -208,42 +223,49 @@ async function succeeded(context: Context): Promise<{ readonly balancer: TestBal
   return { balancer, client, pid: answer.pid };
 }
 
-testBoth("when procman is stopped the old balancer gives its clients some seconds, and ends before its successor", async (context) => {
-  const { balancer, client, pid } = await succeeded(context);
-  const ended = once(balancer.process, "exit");
-  const closed = once(client, "close");
-  process.kill(pid, "SIGTERM");
-  await eventually(() => (isOwnSocket(balancer.socket) ? undefined : true));
-  client.write("two");
-  assert.equal(await received(client), "two");
-  await processExit(pid);
-  assert.ok(!isAlive(balancer.pid));
-  assert.deepEqual(await ended, [0, null]);
-  assert.match(balancer.stderr, /the load balancer ends; 1 connection did not end within 5 s, and is closed/);
-  client.end();
-  await closed;
-});
+testBoth(
+  "when procman is stopped the old balancer gives its clients some seconds, and ends before its successor",
+  async (context) => {
+    const { balancer, client, pid } = await succeeded(context);
+    const ended = once(balancer.process, "exit");
+    const closed = once(client, "close");
+    process.kill(pid, "SIGTERM");
+    await eventually(() => (isOwnSocket(balancer.socket) ? undefined : true));
+    client.write("two");
+    assert.equal(await received(client), "two");
+    await processExit(pid);
+    assert.ok(!isAlive(balancer.pid));
+    assert.deepEqual(await ended, [0, null]);
+    assert.match(balancer.stderr, /the load balancer ends; 1 connection did not end within 5 s, and is closed/);
+    client.end();
+    await closed;
+  },
+);
 
-testBoth("an old balancer that hangs is killed by then; also one whose successor was killed and started anew", async (context) => {
-  const { balancer, pid } = await succeeded(context);
-  process.kill(pid, "SIGKILL");
-  await processExit(pid);
-  const restarted = await TestBalancer.launch(context, balancer.folder);
-  await restarted.isControlled();
-  const ended = once(balancer.process, "exit");
-  balancer.process.kill("SIGSTOP");
-  restarted.process.kill("SIGTERM");
-  await processExit(restarted.pid);
-  assert.ok(!isAlive(balancer.pid));
-  assert.deepEqual(await ended, [null, "SIGKILL"]);
-});
+testBoth(
+  "an old balancer that hangs is killed by then; also one whose successor was killed and started anew",
+  async (context) => {
+    const { balancer, pid } = await succeeded(context);
+    process.kill(pid, "SIGKILL");
+    await processExit(pid);
+    const restarted = await TestBalancer.launch(context, balancer.folder);
+    await restarted.isControlled();
+    const ended = once(balancer.process, "exit");
+    balancer.process.kill("SIGSTOP");
+    restarted.process.kill("SIGTERM");
+    await processExit(restarted.pid);
+    assert.ok(!isAlive(balancer.pid));
+    assert.deepEqual(await ended, [null, "SIGKILL"]);
+  },
+);
 
 for (const [from, to] of [
   ["handles of Node", "node:net"],
   ["node:net", "handles of Node"],
 ] as const)
   test(`a balancer on ${from} is succeeded by one on ${to}`, async (context) => {
-    const environment = (name: string): NodeJS.ProcessEnv => (name === "node:net" ? { PROCMAN_BALANCER_TCP: "net" } : {});
+    const environment = (name: string): NodeJS.ProcessEnv =>
+      name === "node:net" ? { PROCMAN_BALANCER_TCP: "net" } : {};
     const balancer = await TestBalancer.start(context, {}, 2, { tcp: environment(from) });
     await balancer.serveUp([await TestBackend.start(context, "a", echo)]);
     const old = await balancer.client();

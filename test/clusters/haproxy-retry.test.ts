@@ -24,7 +24,8 @@ test("no request is lost in a rolling restart, on kept connections neither", asy
   const folder = mkdtempSync(join(tmpdir(), "procman-haproxy-"));
   context.after(() => rmSync(folder, { recursive: true, force: true }));
   const [common, startPort, port] = [await freePort(), await freeRange(), await freePort()];
-  const [, config = ""] = /```haproxy\n([\s\S]*?)```/.exec(readFileSync(join(ROOT, "docs/guide/clusters.md"), "utf8")) ?? [];
+  const [, config = ""] =
+    /```haproxy\n([\s\S]*?)```/.exec(readFileSync(join(ROOT, "docs/guide/clusters.md"), "utf8")) ?? [];
   assert.match(config, /:8000[\s\S]*:3000/);
   writeFileSync(join(folder, "haproxy.cfg"), config.replace(":8000", `:${port}`).replace(":3000", `:${common}`));
   const haproxy = spawn("haproxy", ["-db", "-f", join(folder, "haproxy.cfg")], { stdio: "ignore" });

@@ -28,16 +28,26 @@ after(() => rmSync(home, { recursive: true, force: true }));
 function processors(context: TestContext, count: number): Readonly<Record<string, string>> | undefined {
   if (isMissing(context, "gcc")) return undefined;
   const library = join(home, `${count}.so`);
-  execFileSync("gcc", ["-shared", "-fPIC", "-o", library, fileURLToPath(new URL("../programs/count-processors.c", import.meta.url))]);
+  execFileSync("gcc", [
+    "-shared",
+    "-fPIC",
+    "-o",
+    library,
+    fileURLToPath(new URL("../programs/count-processors.c", import.meta.url)),
+  ]);
   const env = { LD_PRELOAD: library, PROCESSORS: String(count) };
-  const seen = execFileSync(process.execPath, ["-p", "os.availableParallelism()"], { encoding: "utf8", env: { ...process.env, ...env } });
+  const seen = execFileSync(process.execPath, ["-p", "os.availableParallelism()"], {
+    encoding: "utf8",
+    env: { ...process.env, ...env },
+  });
   // Node counts the processor time that the cgroup of a container grants, too.
   return Number(seen) === count ? env : skip(context, `Node sees ${seen.trim()} processors`);
 }
 
 const files = (pid: number): number => readdirSync(`/proc/${pid}/fd`).length;
 
-const running = ({ instances = [] }: ProcessRecord): readonly ProcessRecord[] => instances.filter(({ status }) => status === "running");
+const running = ({ instances = [] }: ProcessRecord): readonly ProcessRecord[] =>
+  instances.filter(({ status }) => status === "running");
 
 test("with 32 processors, max is 32 instances: all get connections, a rolling restart and scaling lose no request, the balancer has four processes", async (context) => {
   const env = processors(context, 32);
@@ -47,7 +57,8 @@ test("with 32 processors, max is 32 instances: all get connections, a rolling re
   const web = { id: "web", cmd: `node ${DRAINING_SERVER}`, autostart: true, restart: "always", cluster: shape };
   const procman = await startProcman(context, [web], { env });
   const client = await api({ procman });
-  const isComplete = (record: ProcessRecord): boolean => running(record).length === 32 && running(record).every(isAccepting);
+  const isComplete = (record: ProcessRecord): boolean =>
+    running(record).length === 32 && running(record).every(isAccepting);
   const before = await waitForRecord(client, "web", isComplete);
   assert.equal((await client.state()).system.cpus, 32);
   const answers = new Set<number>();
@@ -91,7 +102,12 @@ async function checkSpread(context: TestContext, port: number, balancers: readon
 test("with 128 processors, status, plan and scale count 128 instances, and a line of a terminal still holds a row", async (context) => {
   const env = processors(context, 128);
   if (env === undefined) return;
-  const web = { id: "web", cmd: "exec sleep 1000", autostart: true, cluster: { instances: "max", startPort: await freeRange(128) } };
+  const web = {
+    id: "web",
+    cmd: "exec sleep 1000",
+    autostart: true,
+    cluster: { instances: "max", startPort: await freeRange(128) },
+  };
   const { folder } = homeOf(context, [web]);
   const procman = (...args: readonly string[]): Promise<Outcome> => run(folder, args, env);
   const started = await procman("run", "--detach");

@@ -58,7 +58,11 @@ async function opened(context: TestContext, program: PreloadedProgram, isTls = f
 for (const [name, create, isTls] of [
   ["http", 'require("node:http").createServer(answer)', false],
   ["https", `require("node:https").createServer(${TLS}, answer)`, true],
-  ["http2 that allows HTTP/1.1", `require("node:http2").createSecureServer({ ...${TLS}, allowHTTP1: true }, answer)`, true],
+  [
+    "http2 that allows HTTP/1.1",
+    `require("node:http2").createSecureServer({ ...${TLS}, allowHTTP1: true }, answer)`,
+    true,
+  ],
 ] as const)
   test(`${name}: kept connections get an answer and end with it before the program is told to stop, also those without a request and with one under way`, async (context) => {
     const program = new PreloadedProgram(context, SERVER.replace("CREATE", create) + ON_SIGTERM);
@@ -91,7 +95,10 @@ test("a connection on which nothing is asked ends after a while, and the program
 });
 
 test("a server that the program closes by itself keeps its connections, too, and no event comes twice", async (context) => {
-  const program = new PreloadedProgram(context, `${HTTP}process.on("SIGHUP", stop); setTimeout(() => undefined, 600_000);`);
+  const program = new PreloadedProgram(
+    context,
+    `${HTTP}process.on("SIGHUP", stop); setTimeout(() => undefined, 600_000);`,
+  );
   const kept = await opened(context, program);
   assert.match(await kept.ask("/explicit"), IS_KEPT);
   program.process.kill("SIGHUP");
@@ -104,7 +111,10 @@ test("a server that the program closes by itself keeps its connections, too, and
 
 test("what the program ends itself is ended: closeIdleConnections, closeAllConnections, a second signal", async (context) => {
   for (const method of ["closeIdleConnections", "closeAllConnections"]) {
-    const program = new PreloadedProgram(context, `${HTTP}process.on("SIGHUP", () => { stop(); server.${method}(); });`);
+    const program = new PreloadedProgram(
+      context,
+      `${HTTP}process.on("SIGHUP", () => { stop(); server.${method}(); });`,
+    );
     const kept = await opened(context, program);
     assert.match(await kept.ask(), IS_KEPT);
     program.process.kill("SIGHUP");
@@ -159,7 +169,8 @@ for (const [name, create, scheme] of [
     const session = connectHttp2(`${scheme}://127.0.0.1:${await program.port}`, { rejectUnauthorized: false });
     context.after(() => session.destroy());
     const outcomes = new Map<string, number>();
-    const count = (outcome: string): number => outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1).get(outcome) ?? 0;
+    const count = (outcome: string): number =>
+      outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1).get(outcome) ?? 0;
     const ask = async (path: string): Promise<void> => {
       const stream = session.request({ ":path": path });
       await once(stream, "response").then(

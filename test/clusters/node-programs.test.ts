@@ -80,7 +80,13 @@ const EXPRESS_LIKE = PLAIN.replace(
 );
 
 async function unchanged(context: TestContext, source: string, cluster: object, port: number): Promise<Procman> {
-  const web = { id: "web", cmd: "node server.cjs", node: true, restart: "always", cluster: { instances: 3, commonPort: port, ...cluster } };
+  const web = {
+    id: "web",
+    cmd: "node server.cjs",
+    node: true,
+    restart: "always",
+    cluster: { instances: 3, commonPort: port, ...cluster },
+  };
   const folder = folderWith(context, { processes: [{ ...web, ...common }] });
   writeFileSync(join(folder, "server.cjs"), source.replaceAll("SERVER", "server").replaceAll("PORT", String(port)));
   return new Procman(folder);
@@ -146,7 +152,12 @@ process.on("SIGTERM", () => server.close(() => process.exit(0)));
 for (const mode of ["balance", "share"])
   test(`${mode}: no request on a kept connection is lost when the program just closes its server`, async (context) => {
     const port = await freePort();
-    const procman = await unchanged(context, CLOSING, mode === "share" ? { mode } : { startPort: await freeRange() }, port);
+    const procman = await unchanged(
+      context,
+      CLOSING,
+      mode === "share" ? { mode } : { startPort: await freeRange() },
+      port,
+    );
     await procman.count(/\| up$/, 3);
     const client = await api({ procman });
     if (mode === "balance") for (const id of ["web-1", "web-2", "web-3"]) await waitForRecord(client, id, isAccepting);

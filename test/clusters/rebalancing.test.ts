@@ -38,7 +38,9 @@ for (const stopped of ["first", "second"] as const)
     const { balancer, clients, shared } = await startUneven(context, stopped);
     await shared(CLIENTS / 4);
     const since = clients.map(({ rounds }) => rounds);
-    await eventually(() => (clients.every(({ rounds }, index) => rounds > (since[index] ?? 0) + 20) ? true : undefined));
+    await eventually(() =>
+      clients.every(({ rounds }, index) => rounds > (since[index] ?? 0) + 20) ? true : undefined,
+    );
     for (const client of clients) await client.end();
     assert.deepEqual(
       clients.flatMap(({ problem }) => problem ?? []),
@@ -55,7 +57,10 @@ test("connections between two worker processes migrate through the first process
   const balancer = await TestBalancer.start(context, {}, 3);
   const backend = await TestBackend.start(context, "a", echo);
   await balancer.serveUp([backend]);
-  const [second = 0, third = 0] = readFileSync(`/proc/${balancer.pid}/task/${balancer.pid}/children`, "utf8").trim().split(" ").map(Number);
+  const [second = 0, third = 0] = readFileSync(`/proc/${balancer.pid}/task/${balancer.pid}/children`, "utf8")
+    .trim()
+    .split(" ")
+    .map(Number);
   assert.ok(second > 1 && third > 1);
   const before = files(third);
   for (const pid of [balancer.pid, third]) process.kill(pid, "SIGSTOP");
@@ -118,5 +123,8 @@ test("on node:net connections stay with the process that accepted them, and the 
     clients.flatMap(({ problem }) => problem ?? []),
     [],
   );
-  assert.equal(balancer.stderr, "procman: the load balancer uses node:net, which is slower: PROCMAN_BALANCER_TCP is net\n");
+  assert.equal(
+    balancer.stderr,
+    "procman: the load balancer uses node:net, which is slower: PROCMAN_BALANCER_TCP is net\n",
+  );
 });

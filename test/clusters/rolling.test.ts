@@ -100,7 +100,10 @@ test("a reload of a cluster continues only when the previous instance gets conne
   const reloaded = client.reload({ waitSeconds: 60 }).then(() => true);
   for (let isOver = false; !isOver; ) {
     const { instances = [] } = await client.process("web");
-    assert.ok(instances.some(isAccepting), JSON.stringify(instances.map(({ status, run, backend }) => ({ status, run, backend }))));
+    assert.ok(
+      instances.some(isAccepting),
+      JSON.stringify(instances.map(({ status, run, backend }) => ({ status, run, backend }))),
+    );
     isOver = await Promise.race([reloaded, new Promise<false>((resolve) => setTimeout(resolve, 20, false))]);
   }
   await load.stop();
@@ -116,7 +119,10 @@ test("a rolling restart ends if an instance doesn't come up: the others keep run
   const { code, err } = await cli(procman.folder, ["restart", "web"]);
   await load.stop();
   assert.equal(code, 1);
-  assert.match(err, /Cannot restart "web" any further: "web-1" did not come up: it .*; web-2, web-3 keep running as before/);
+  assert.match(
+    err,
+    /Cannot restart "web" any further: "web-1" did not come up: it .*; web-2, web-3 keep running as before/,
+  );
   await procman.line(/web .*Cannot restart "web" any further: "web-1" did not come up/);
   assert.deepEqual(load.errors, []);
   assert.deepEqual((await pidsOf(client)).slice(1), [second, third]);

@@ -18,7 +18,12 @@ const BAD = { throws: 1_600 };
 
 type Release = { readonly late?: number; readonly throws?: number; readonly ends?: number; readonly sick?: boolean };
 type Mode = "balance" | "share" | "without a port";
-type Web = { readonly procman: Procman; readonly client: Client; readonly port: number; readonly write: (fields: object) => void };
+type Web = {
+  readonly procman: Procman;
+  readonly client: Client;
+  readonly port: number;
+  readonly write: (fields: object) => void;
+};
 
 const SHAPES = {
   balance: async () => ({ startPort: await freeRange(), commonPort: await freePort() }),
@@ -44,7 +49,8 @@ async function serving(context: TestContext, mode: Mode, fields: object = {}): P
   });
   const procman = await startProcman(context, [web({ env: { RELEASE: "{}" } })]);
   const client = await api({ procman });
-  const write = (more: object): void => writeFileSync(join(procman.folder, "procman.json"), JSON.stringify({ processes: [web(more)] }));
+  const write = (more: object): void =>
+    writeFileSync(join(procman.folder, "procman.json"), JSON.stringify({ processes: [web(more)] }));
   const rig = { procman, client, port: "commonPort" in cluster ? cluster.commonPort : cluster.startPort, write };
   release(rig, {});
   write({});
@@ -85,13 +91,18 @@ for (const [mode, bad, fields] of [
     web.write({ env: { RELEASE: JSON.stringify(bad) } });
     const reloaded = await cli(web.procman.folder, ["reload"]);
     assert.equal(reloaded.code, 1, reloaded.err);
-    assert.match(reloaded.err, /"web-1" did not come up with the new configuration: it .*; the previous configuration is restored/);
+    assert.match(
+      reloaded.err,
+      /"web-1" did not come up with the new configuration: it .*; the previous configuration is restored/,
+    );
     await web.procman.line(/rolled back to the previous configuration/);
     assert.deepEqual((await pidsOf(web)).slice(1), others);
     web.write(watch);
     assert.equal((await cli(web.procman.folder, ["reload"])).code, 0);
     release(web, bad);
-    await web.procman.line(/Cannot restart "web" any further: "web-1" did not come up: .*; with the next change "web-1" is tried first/);
+    await web.procman.line(
+      /Cannot restart "web" any further: "web-1" did not come up: .*; with the next change "web-1" is tried first/,
+    );
     assert.deepEqual((await pidsOf(web)).slice(1), others);
     await load?.stop();
     // A release that fails while it serves fails its clients.
@@ -106,7 +117,10 @@ for (const mode of ["balance", "share"] as const)
     release(web, { ends: 300 });
     const restarted = await cli(web.procman.folder, ["restart", "web"]);
     assert.equal(restarted.code, 1, restarted.err);
-    assert.match(restarted.err, /"web-1" did not come up: it finished by itself with code 0; web-2, web-3 keep running as before/);
+    assert.match(
+      restarted.err,
+      /"web-1" did not come up: it finished by itself with code 0; web-2, web-3 keep running as before/,
+    );
     const started = await cli(web.procman.folder, ["start", "web-1"]);
     assert.equal(started.code, 1, started.err);
     release(web, {});
@@ -132,7 +146,10 @@ test("share: while good code loads for some seconds, all clients are served, and
   const restarting = cli(web.procman.folder, ["restart", "web"]);
   let longest = 0;
   for (let isOver = false, last = load.requests, at = performance.now(); !isOver; ) {
-    isOver = await Promise.race([restarting.then(() => true), new Promise<false>((resolve) => setTimeout(resolve, 20, false))]);
+    isOver = await Promise.race([
+      restarting.then(() => true),
+      new Promise<false>((resolve) => setTimeout(resolve, 20, false)),
+    ]);
     if (load.requests > last) [last, at] = [load.requests, performance.now()];
     longest = Math.max(longest, performance.now() - at);
   }
@@ -187,7 +204,11 @@ for (const [what, fields, left] of [
     if ("watch" in fields) release(web, { late: 1 });
     const restarting = "watch" in fields ? undefined : cli(web.procman.folder, ["restart", "web"]);
     const before = (await instancesOf(web)).at(-1)?.run ?? 0;
-    await waitForRecord(web.client, "web-3", ({ run = 0, status, ready }) => run > before && status === "running" && ready === false);
+    await waitForRecord(
+      web.client,
+      "web-3",
+      ({ run = 0, status, ready }) => run > before && status === "running" && ready === false,
+    );
     if (left > 0) web.write({ ...fields, cluster: { instances: left } });
     else writeFileSync(join(web.procman.folder, "procman.json"), JSON.stringify({ processes: [] }));
     assert.equal((await cli(web.procman.folder, ["reload"])).code, 0);

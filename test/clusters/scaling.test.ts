@@ -12,7 +12,10 @@ async function pidsOf(client: Client): Promise<readonly number[]> {
 }
 
 /** Two instances that serve. */
-async function pair(context: TestContext, env: Readonly<Record<string, string>> = {}): Promise<Cluster & { readonly client: Client }> {
+async function pair(
+  context: TestContext,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Cluster & { readonly client: Client }> {
   const web = await cluster(context, { instances: 2 }, env);
   const client = await api(web);
   for (const id of ["web-1", "web-2"]) await waitForRecord(client, id, isAccepting);
@@ -109,7 +112,11 @@ test("with `terminateGracePeriod` a removed instance serves its open connections
   const held = agents.filter((_, index) => answers[index] === second);
   const startedAt = performance.now();
   await client.scale("web", { instances: 1 });
-  await waitForRecord(client, "web-2", ({ status, reason }) => status === "stopping" && /has time to finish/.test(reason));
+  await waitForRecord(
+    client,
+    "web-2",
+    ({ status, reason }) => status === "stopping" && /has time to finish/.test(reason),
+  );
   process.kill(procman.helper("service"), "SIGKILL");
   await procman.line(/the service ended \(SIGKILL\); it is started again/);
   const next = await api({ procman });

@@ -79,9 +79,14 @@ test("instances that accept nothing from the shared socket are named, with their
     assert.equal((await web.client.process(`web-${number}`)).reason, text);
   }
   const { ready, reason } = await waitForRecord(web.client, "web", (cluster) => cluster.ready === false);
-  assert.deepEqual([ready, reason.split("; ")[0]], [false, "2 of 2 instances are running, none of them accepts connections"]);
+  assert.deepEqual(
+    [ready, reason.split("; ")[0]],
+    [false, "2 of 2 instances are running, none of them accepts connections"],
+  );
   assert.equal(await stranded, "ECONNRESET");
-  await web.procman.line(/web .*have waited on 127\.0\.0\.1:\d+ for 10 s, and no instance accepts .*: they are turned away/);
+  await web.procman.line(
+    /web .*have waited on 127\.0\.0\.1:\d+ for 10 s, and no instance accepts .*: they are turned away/,
+  );
 });
 
 test("an instance that accepts nothing from the shared socket keeps no client from the others", async (context) => {
@@ -158,7 +163,8 @@ test("after a kill of keeper, service and logger the next procman says that only
   const loss = /only the running instances of "web" have its socket, .*; "procman restart --hard web" opens it again/;
   await procman.line(new RegExp(`web +\\| Cannot start another instance: ${loss.source}`));
   const client = await api({ procman });
-  const pids = async (): Promise<readonly (number | undefined)[]> => Promise.all(IDS.map(async (id) => (await client.process(id)).pid));
+  const pids = async (): Promise<readonly (number | undefined)[]> =>
+    Promise.all(IDS.map(async (id) => (await client.process(id)).pid));
   const before = await pids();
   const { code, err } = await cli(procman.folder, ["restart", "web"]);
   assert.equal(code, 1);
@@ -199,10 +205,19 @@ test("if the shared port is in use, its holder is named, other processes run, an
   const { port } = holder.address() as { readonly port: number };
   const folderless = { instances: 2, mode: "share", commonPort: port };
   const procman = await startProcman(context, [
-    { id: "web", cmd: `node ${DRAINING_SERVER}`, autostart: true, restart: "always", restartDelayMs: 100, cluster: folderless },
+    {
+      id: "web",
+      cmd: `node ${DRAINING_SERVER}`,
+      autostart: true,
+      restart: "always",
+      restartDelayMs: 100,
+      cluster: folderless,
+    },
     { id: "other", cmd: "sleep 1000", autostart: true },
   ]);
-  await procman.line(new RegExp(`web-1 .*Cannot listen on 127\\.0\\.0\\.1:${port}: the port is in use by .+ \\(pid ${process.pid}\\)`));
+  await procman.line(
+    new RegExp(`web-1 .*Cannot listen on 127\\.0\\.0\\.1:${port}: the port is in use by .+ \\(pid ${process.pid}\\)`),
+  );
   const client = await api({ procman });
   await waitForRecord(client, "other", ({ status }) => status === "running");
   holder.close();
@@ -240,7 +255,9 @@ test("a reload with another shared port moves the instances one by one; the old 
   const cluster = { instances: 2, mode: "share", commonPort: next };
   writeFileSync(
     file,
-    JSON.stringify({ processes: [{ id: "web", cmd: `node ${DRAINING_SERVER}`, autostart: true, restart: "always", cluster }] }),
+    JSON.stringify({
+      processes: [{ id: "web", cmd: `node ${DRAINING_SERVER}`, autostart: true, restart: "always", cluster }],
+    }),
   );
   const { code, err } = await cli(web.procman.folder, ["reload"]);
   assert.equal(code, 0, err);

@@ -106,7 +106,10 @@ test("a new balancer that ends at once: the old one stays, the other components 
   const upgraded = await run(bad, folder, "upgrade");
   assert.equal(upgraded.code, 1);
   assert.match(upgraded.out, /^service +1\.0\.0 → 1\.1\.0 +replaced/m);
-  assert.match(upgraded.err, /Cannot upgrade the balancer.*it ended at once \(exit code 6\); the old one keeps running/s);
+  assert.match(
+    upgraded.err,
+    /Cannot upgrade the balancer.*it ended at once \(exit code 6\); the old one keeps running/s,
+  );
   await load.stop();
   assert.deepEqual(load.errors, []);
   assert.equal((await run(old, folder, "terminate")).code, 0);

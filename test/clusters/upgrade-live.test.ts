@@ -55,7 +55,8 @@ function checkLines(file: string, id: string): number {
   const lines = readFileSync(file, "latin1").split("\n");
   for (const line of lines.slice(0, -2)) {
     expected += 1;
-    if (line !== `${id} ${expected} ${"x".repeat(60)}Ã©`) assert.fail(`${id}: line ${expected} is ${JSON.stringify(line.slice(0, 200))}`);
+    if (line !== `${id} ${expected} ${"x".repeat(60)}Ã©`)
+      assert.fail(`${id}: line ${expected} is ${JSON.stringify(line.slice(0, 200))}`);
   }
   return expected;
 }
@@ -66,15 +67,27 @@ async function waitForGrowth(file: string, bytes: number): Promise<void> {
   await eventually(() => (size() >= from + bytes ? true : undefined));
 }
 
-function homeWithPrinters(context: TestContext, ids: readonly string[]): { readonly folder: string; readonly state: string } {
-  const printers = ids.map((id) => ({ id, cmd: `node printer.js ${id}`, autostart: true, logger: { stdout: `${id}.log` } }));
-  const home = homeOf(context, [...printers, { id: "web", cmd: "sleep 1000", autostart: true }], { logger: { rotate: false } });
+function homeWithPrinters(
+  context: TestContext,
+  ids: readonly string[],
+): { readonly folder: string; readonly state: string } {
+  const printers = ids.map((id) => ({
+    id,
+    cmd: `node printer.js ${id}`,
+    autostart: true,
+    logger: { stdout: `${id}.log` },
+  }));
+  const home = homeOf(context, [...printers, { id: "web", cmd: "sleep 1000", autostart: true }], {
+    logger: { rotate: false },
+  });
   writeFileSync(join(home.folder, "printer.js"), PRINTER);
   return home;
 }
 
 const pidsIn = async (installed: Version, folder: string): Promise<readonly number[]> =>
-  (JSON.parse((await run(installed, folder, "status", "--json")).out) as readonly { readonly pid: number }[]).map(({ pid }) => pid);
+  (JSON.parse((await run(installed, folder, "status", "--json")).out) as readonly { readonly pid: number }[]).map(
+    ({ pid }) => pid,
+  );
 
 test("service and logger are replaced under a flood of lines: same pids, every line once and complete, the API away for under a second; then the old version again", async (context) => {
   const { folder, state } = homeWithPrinters(context, ["a", "b"]);
@@ -129,7 +142,11 @@ for (const [what, name, code, problem] of [
     assert.equal(upgraded.code, 1);
     assert.match(upgraded.out + upgraded.err, problem);
     assert.doesNotMatch(upgraded.out, /logger/);
-    const { port, version: serving, pid } = await eventually(() => (isAlive(endpointIn(state).pid) ? endpointIn(state) : undefined));
+    const {
+      port,
+      version: serving,
+      pid,
+    } = await eventually(() => (isAlive(endpointIn(state).pid) ? endpointIn(state) : undefined));
     assert.deepEqual({ port, serving, pid }, { port: before.port, serving: "1.0.0", pid: before.pid });
     assert.deepEqual(await pidsIn(old, folder), pids);
     // The old service supervises again.

@@ -27,7 +27,8 @@ function pidOf(line: string): number {
   return Number(/\(pid (\d+)\)/.exec(line)?.[1] ?? assert.fail(line));
 }
 
-const SERVE = 'import net from "node:net"; const server = net.createServer().listen(0, "127.0.0.1", () => console.log("up"));';
+const SERVE =
+  'import net from "node:net"; const server = net.createServer().listen(0, "127.0.0.1", () => console.log("up"));';
 
 test("2.2 a worker is asked to finish by a message, and ends before any signal", async (context) => {
   const procman = await worker(
@@ -64,7 +65,14 @@ test("2.2 without a grace period a worker gets SIGTERM at once, and no message",
 
 test("2.2 a command gets no message: it has its grace period, then SIGTERM", async (context) => {
   const folder = folderWith(context, {
-    processes: [{ id: "c", cmd: `exec ${process.execPath} -e 'setInterval(() => {}, 1000)'`, autostart: true, terminateGracePeriod: 0.3 }],
+    processes: [
+      {
+        id: "c",
+        cmd: `exec ${process.execPath} -e 'setInterval(() => {}, 1000)'`,
+        autostart: true,
+        terminateGracePeriod: 0.3,
+      },
+    ],
   });
   const procman = new Procman(folder);
   const pid = pidOf(await procman.line(/c +\| started/));
@@ -83,7 +91,9 @@ test("a worker gets its message beside a readiness descriptor, and after a kill 
   process.kill(service, "SIGKILL");
   await procman.line(/the service ended/);
   const endpoint = join(procman.stateDir, "endpoint.json");
-  await eventually(() => (existsSync(endpoint) && !readFileSync(endpoint, "utf8").includes(`"pid":${service},`) ? true : undefined));
+  await eventually(() =>
+    existsSync(endpoint) && !readFileSync(endpoint, "utf8").includes(`"pid":${service},`) ? true : undefined,
+  );
   assert.equal(await procman.stop(), 0);
   assert.equal(readFileSync(join(procman.folder, "told"), "utf8"), "drain");
 });
@@ -114,7 +124,11 @@ test("a worker that has closed its channel gets SIGTERM at once", async (context
 for (const [what, script, output] of [
   ["throws when it is loaded", 'throw new Error("no luck");', /w +\| exited with code 1 after .*; restart 2/],
   ["can't be read as a module", "const = ;", /w +\| exited with code 1 after .*; restart 2/],
-  ["throws in a promise", 'await Promise.reject(new Error("no luck"));', /w +\| exited with code 1 after .*; restart 2/],
+  [
+    "throws in a promise",
+    'await Promise.reject(new Error("no luck"));',
+    /w +\| exited with code 1 after .*; restart 2/,
+  ],
   ["ends at once", "process.exit(3);", /w +\| exited with code 3 after .*; restart 2/],
   ["kills itself", 'process.kill(process.pid, "SIGKILL");', /w +\| .*SIGKILL.*; restart 2/],
 ] as const)
@@ -197,7 +211,8 @@ test("a worker in TypeScript runs with its own loader, and is asked to finish", 
       },
     ],
   });
-  const script = 'const word: string = process.argv[2] as string; process.once("message", () => console.log("told")); console.log(word);';
+  const script =
+    'const word: string = process.argv[2] as string; process.once("message", () => console.log("told")); console.log(word);';
   writeFileSync(join(folder, "w.mts"), script);
   const procman = new Procman(folder);
   await procman.line(/w +\| one/);

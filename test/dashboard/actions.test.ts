@@ -9,7 +9,13 @@ import { closeBrowser, DashboardRig, go } from "./dashboard-rig.ts";
 
 after(closeBrowser);
 
-const WEB = { id: "web", cmd: "echo hello; exec sleep 1000", autostart: true, cluster: { instances: 2 }, minUptimeMs: 0 };
+const WEB = {
+  id: "web",
+  cmd: "echo hello; exec sleep 1000",
+  autostart: true,
+  cluster: { instances: 2 },
+  minUptimeMs: 0,
+};
 
 function badge(page: Page, id: string, text: string): Promise<void> {
   return page.locator(`tr[data-id="${id}"] .badge`).filter({ hasText: text }).waitFor();
@@ -44,7 +50,10 @@ test("rolling and hard restarts replace all instances; scaling changes their num
     .click();
   await done(page, "Restart of web: done");
   const rolled = await pids();
-  assert.ok(rolled.length === 2 && rolled.every((pid) => pid !== undefined && !before.includes(pid)), `${before} ${rolled}`);
+  assert.ok(
+    rolled.length === 2 && rolled.every((pid) => pid !== undefined && !before.includes(pid)),
+    `${before} ${rolled}`,
+  );
   await choose(page, "web", "Restart all at once", "Restart all at once");
   await done(page, "Restart all at once of web: done");
   const hard = await pids();
@@ -71,7 +80,9 @@ test("rolling and hard restarts replace all instances; scaling changes their num
 
 test("lines of the log are copied and downloaded by click", async (context) => {
   if (isMissing(context, "chromium")) return;
-  const rig = await DashboardRig.start(context, [{ id: "printer", cmd: "echo first; echo second; exec sleep 1000", autostart: true }]);
+  const rig = await DashboardRig.start(context, [
+    { id: "printer", cmd: "echo first; echo second; exec sleep 1000", autostart: true },
+  ]);
   const page = await rig.open({ permissions: ["clipboard-read", "clipboard-write"] });
   await go(page, "Logs");
   await page.locator(".line").filter({ hasText: "second" }).waitFor();

@@ -59,7 +59,11 @@ export class DashboardRig {
     this.procman = started;
   }
 
-  static async start(context: TestContext, processes: readonly ProcessConfig[], config: object = {}): Promise<DashboardRig> {
+  static async start(
+    context: TestContext,
+    processes: readonly ProcessConfig[],
+    config: object = {},
+  ): Promise<DashboardRig> {
     const started = await startProcman(context, processes, { config: { name: "shop", ...config } });
     const rig = new DashboardRig(context, started);
     await started.line(/started|running|runs/i);
@@ -121,7 +125,12 @@ export class DashboardRig {
 
   /** Waits until the page has its data. */
   async settled(page: Page, name: string): Promise<void> {
-    const ready: Readonly<Record<string, string>> = { Logs: ".line", Incidents: ".group", Plan: ".file", Service: ".card" };
+    const ready: Readonly<Record<string, string>> = {
+      Logs: ".line",
+      Incidents: ".group",
+      Plan: ".file",
+      Service: ".card",
+    };
     await page
       .locator(ready[name] ?? ".badge")
       .first()

@@ -20,7 +20,11 @@ const PROCESSES: readonly ProcessConfig[] = [
   { id: "backup", cmd: "sleep 1", cron: "0 3 * * *" },
 ];
 
-async function started(context: TestContext, processes = PROCESSES, config: object = {}): Promise<DashboardRig | undefined> {
+async function started(
+  context: TestContext,
+  processes = PROCESSES,
+  config: object = {},
+): Promise<DashboardRig | undefined> {
   if (isMissing(context, "chromium")) return undefined;
   const rig = await DashboardRig.start(context, processes, config);
   return rig;
@@ -31,7 +35,8 @@ function row(page: Page, id: string): ReturnType<Page["locator"]> {
 }
 
 async function states(page: Page, expected: Readonly<Record<string, string | RegExp>>): Promise<void> {
-  for (const [id, text] of Object.entries(expected)) await row(page, id).locator(".badge").filter({ hasText: text }).waitFor();
+  for (const [id, text] of Object.entries(expected))
+    await row(page, id).locator(".badge").filter({ hasText: text }).waitFor();
 }
 
 const NARROW = { viewport: { width: 360, height: 740 } };
@@ -57,7 +62,10 @@ test("each page is reached by its link, breaks no rule of axe and of the policy,
       }
       await rig.settled(page, tab);
       assert.deepEqual(await rig.axe(page, rules), [], `${screen}: ${tab}`);
-      const [inner, whole] = (await page.evaluate("[innerWidth, document.documentElement.scrollWidth]")) as [number, number];
+      const [inner, whole] = (await page.evaluate("[innerWidth, document.documentElement.scrollWidth]")) as [
+        number,
+        number,
+      ];
       assert.ok(whole <= inner, `${screen}: ${tab} is ${whole} wide, the screen ${inner}`);
       await rig.picture(page, `${tab.toLowerCase()}-${screen}`);
     }
@@ -92,7 +100,11 @@ test("the link works once and is in no address; without one, a form takes a toke
   await second.getByLabel("Token").fill(token);
   await second.keyboard.press("Enter");
   await states(second, { web: "running" });
-  assert.equal(await second.getByRole("button", { name: /^(Stop|Restart|More actions for) web/ }).count(), 0, "a token that may only look");
+  assert.equal(
+    await second.getByRole("button", { name: /^(Stop|Restart|More actions for) web/ }).count(),
+    0,
+    "a token that may only look",
+  );
   assert.equal(await second.getByRole("link", { name: "Plan" }).count(), 0);
   const { out } = await rig.command(["logs", "--category", "api", "-n", "100"]);
   assert.match(out, /dashboard opened for "cli"/);
@@ -103,7 +115,11 @@ test("the link works once and is in no address; without one, a form takes a toke
 test("over ssh the link is printed, with the line that forwards the port; a scope is checked, and a procman without a port says what to do", async (context) => {
   const rig = await started(context, [{ id: "web", cmd: "sleep 1000" }]);
   if (rig === undefined) return;
-  const { code, out } = await rig.dashboard([], { SSH_CONNECTION: "10.0.0.1 5000 10.0.0.2 2222", USER: "deploy", BROWSER: "/bin/false" });
+  const { code, out } = await rig.dashboard([], {
+    SSH_CONNECTION: "10.0.0.1 5000 10.0.0.2 2222",
+    USER: "deploy",
+    BROWSER: "/bin/false",
+  });
   assert.equal(code, 0);
   assert.match(
     out,
@@ -160,7 +176,10 @@ test("actions: what interrupts says what it does and asks, the rest is done at o
   await dialog.getByRole("button", { name: "Scale" }).click();
   await page.getByRole("button", { name: "1 instances of web" }).waitFor();
   await page.route("**/processes/api/restart*", (route) =>
-    route.fulfill({ status: 409, json: { code: "roll-running", detail: "Cannot restart api: a reload is running", status: 409 } }),
+    route.fulfill({
+      status: 409,
+      json: { code: "roll-running", detail: "Cannot restart api: a reload is running", status: 409 },
+    }),
   );
   await page.getByRole("button", { name: "Restart api" }).click();
   await dialog.getByRole("button", { name: "Restart" }).click();
@@ -174,7 +193,8 @@ test("the overview is sorted, filtered and walked through by the keyboard; names
   const rig = await started(context, [...PROCESSES, { id: long, cmd: "sleep 1000", autostart: true }]);
   if (rig === undefined) return;
   const page = await rig.open();
-  const shown = (): Promise<unknown> => page.evaluate("[...document.querySelectorAll('tbody tr')].map((row) => row.dataset.id)");
+  const shown = (): Promise<unknown> =>
+    page.evaluate("[...document.querySelectorAll('tbody tr')].map((row) => row.dataset.id)");
   await states(page, { broken: "errored" });
   await page.locator(".troubles").getByText("exited with code 3").waitFor();
   assert.deepEqual(await shown(), ["broken", "web", "db", "api", "backup", long]);
@@ -201,7 +221,15 @@ test("of 5 000 processes only the rows in view are in the document; the last one
   if (rig === undefined) return;
   const page = await rig.open();
   const many = Array.from({ length: 5_000 }, (_, index) => ({
-    ...{ id: `process-${index}`, type: "process", status: "running", blocked: false, restarts: 0, reason: "runs", pid: index + 2 },
+    ...{
+      id: `process-${index}`,
+      type: "process",
+      status: "running",
+      blocked: false,
+      restarts: 0,
+      reason: "runs",
+      pid: index + 2,
+    },
     ...{ started: new Date().toISOString(), cpuPercent: 0.1, memoryBytes: 1e6 },
   }));
   await page.route("**/processes", (route) => route.fulfill({ json: many }));
@@ -268,7 +296,10 @@ test("the plan shows what the edited file would do, problems with their places, 
   assert.deepEqual(await rig.axe(page), []);
   writeFileSync(
     file,
-    JSON.stringify({ ...config, processes: [...config.processes.slice(1), { id: "added", cmd: "sleep 1000", autostart: true }] }),
+    JSON.stringify({
+      ...config,
+      processes: [...config.processes.slice(1), { id: "added", cmd: "sleep 1000", autostart: true }],
+    }),
   );
   await again();
   await page.getByRole("row").filter({ hasText: "added" }).filter({ hasText: "start" }).waitFor();
@@ -286,7 +317,10 @@ test("a token that is revoked while the page is open ends the session, and the p
   if (rig === undefined) return;
   const page = await rig.open();
   const file = join(rig.folder, "procman.json");
-  writeFileSync(file, JSON.stringify({ ...(JSON.parse(readFileSync(file, "utf8")) as object), api: { revoked: ["dashboard"] } }));
+  writeFileSync(
+    file,
+    JSON.stringify({ ...(JSON.parse(readFileSync(file, "utf8")) as object), api: { revoked: ["dashboard"] } }),
+  );
   await page.getByRole("alert").filter({ hasText: 'the tokens of the consumer "dashboard" are revoked' }).waitFor();
   assert.equal(await page.evaluate("sessionStorage.length"), 0);
 });

@@ -45,7 +45,8 @@ test("several machines in one page: by ssh without a port, by https, and one tha
   await page.locator('tr[data-id="db"] .badge').filter({ hasText: "running" }).waitFor();
   assert.ok(!page.url().includes("code="));
   await go(page, "Hosts");
-  const row = (name: string) => page.getByRole("row").filter({ has: page.getByRole("rowheader", { name, exact: true }) });
+  const row = (name: string) =>
+    page.getByRole("row").filter({ has: page.getByRole("rowheader", { name, exact: true }) });
   await row("web1")
     .filter({ hasText: /shop.*1all well/ })
     .waitFor();
@@ -72,7 +73,14 @@ test("the gateway answers no other site and no second use of a code; a lost conn
   if (isMissing(context, "chromium")) return;
   const server = await sshServer(context);
   const rig = await DashboardRig.start(context, [{ id: "db", cmd: "sleep 1000", autostart: true }]);
-  const add = ["host", "add", "web1", `ssh://${server.user}@127.0.0.1:${server.port}${rig.folder}`, "--program", server.program];
+  const add = [
+    "host",
+    "add",
+    "web1",
+    `ssh://${server.user}@127.0.0.1:${server.port}${rig.folder}`,
+    "--program",
+    server.program,
+  ];
   assert.equal((await procman(rig.folder, add, server.env)).code, 0);
   const { link, command } = await openedGateway(context, server.env, "web1");
   const [url = "", code = ""] = link.split("#code=");
@@ -88,7 +96,8 @@ test("the gateway answers no other site and no second use of a code; a lost conn
   assert.equal(reply.status, 200);
   assert.equal((await post()).status, 401);
   const { token } = (await reply.json()) as { readonly token: string };
-  const processes = (): Promise<Response> => fetch(`${url}processes`, { headers: { authorization: `Bearer ${token}` } });
+  const processes = (): Promise<Response> =>
+    fetch(`${url}processes`, { headers: { authorization: `Bearer ${token}` } });
   assert.equal((await processes()).status, 200);
   const [tunnel = 0] = childrenOf(command.pid ?? 0);
   process.kill(tunnel, "SIGKILL");

@@ -18,7 +18,10 @@ print(Number(process.argv[2]));
 setInterval(() => { if (existsSync("more")) { rmSync("more"); print(3); } }, 20);
 `;
 
-async function opened(context: TestContext, count: number): Promise<{ readonly rig: DashboardRig; readonly page: Page } | undefined> {
+async function opened(
+  context: TestContext,
+  count: number,
+): Promise<{ readonly rig: DashboardRig; readonly page: Page } | undefined> {
   if (isMissing(context, "chromium")) return undefined;
   const rig = await DashboardRig.start(context, [
     { id: "printer", cmd: `${process.execPath} print.cjs ${count}` },
@@ -37,7 +40,9 @@ async function opened(context: TestContext, count: number): Promise<{ readonly r
 }
 
 /** What a function that runs in the page finds; this program has no types of browsers. */
-type PageGlobals = { readonly document: { readonly querySelector: (selector: string) => { readonly textContent: string } | null } };
+type PageGlobals = {
+  readonly document: { readonly querySelector: (selector: string) => { readonly textContent: string } | null };
+};
 
 const lines = (page: Page): Promise<readonly string[]> => page.locator(".line .text").allTextContents();
 
@@ -164,13 +169,19 @@ test("hostile lines are only text: no markup, no control, no other direction, no
   const text = (await lines(page)).join("\n");
   assert.ok(text.includes(HOSTILE[0] ?? "") && text.includes("</div></main><h1>injected</h1>"));
   assert.ok(
-    text.includes("abc<U+202E>txt.exe <U+2066>isolated <U+200F>right") && text.includes("a␀b␈c") && text.includes("␛[2J␛]0;title␇"),
+    text.includes("abc<U+202E>txt.exe <U+2066>isolated <U+200F>right") &&
+      text.includes("a␀b␈c") &&
+      text.includes("␛[2J␛]0;title␇"),
   );
   assert.ok(!/[\0\u001b\u202e]/.test(text));
   assert.equal(await page.locator(".line .c1").first().textContent(), "red");
   assert.equal(await page.locator(".log-lines :is(img, script, h1, b)").count(), 0);
   assert.equal(await page.title(), "shop – Logs");
-  await page.locator(".line").filter({ hasText: '"json"' }).getByRole("button", { name: "Show all of this line" }).click();
+  await page
+    .locator(".line")
+    .filter({ hasText: '"json"' })
+    .getByRole("button", { name: "Show all of this line" })
+    .click();
   await page.locator("pre.json").filter({ hasText: '"<b>bold</b>"' }).waitFor();
   assert.equal(await page.evaluate("({}).polluted"), undefined);
   await page.getByRole("button", { name: "Wrap long lines" }).click();

@@ -16,7 +16,11 @@ const SECRETIVE: ProcessConfig = {
   env: { API_TOKEN: "hidden-value", URL: "https://me:hidden-value@host/", MODE: "shown-value" },
 };
 
-async function started(context: TestContext, processes: readonly ProcessConfig[], config: object = {}): Promise<DashboardRig | undefined> {
+async function started(
+  context: TestContext,
+  processes: readonly ProcessConfig[],
+  config: object = {},
+): Promise<DashboardRig | undefined> {
   return isMissing(context, "chromium") ? undefined : DashboardRig.start(context, processes, config);
 }
 
@@ -29,9 +33,17 @@ test("a curve that can't be fetched is a sign with the reason, and comes back wh
   if (rig === undefined) return;
   const page = await rig.open();
   await row(page, "web").locator("svg.sparkline").first().waitFor();
-  const problem = { type: "about:blank", title: "Unavailable", status: 503, code: "log-unavailable", detail: "The disk is gone" };
+  const problem = {
+    type: "about:blank",
+    title: "Unavailable",
+    status: 503,
+    code: "log-unavailable",
+    detail: "The disk is gone",
+  };
   const isMetrics = /processes\/web\/metrics/;
-  await page.route(isMetrics, (route) => route.fulfill({ status: 503, contentType: "application/problem+json", json: problem }));
+  await page.route(isMetrics, (route) =>
+    route.fulfill({ status: 503, contentType: "application/problem+json", json: problem }),
+  );
   await page.reload();
   await row(page, "web").getByRole("img", { name: "No curve: The disk is gone" }).first().waitFor();
   assert.equal(await row(page, "db").getByRole("img").count(), 0, "the others have theirs");
@@ -58,7 +70,10 @@ test("the page of a process has its part of the file with comments, without secr
     assert.ok(!(await page.content()).includes("hidden-value"));
     await written.focus();
     assert.deepEqual(await rig.axe(page), []);
-    const [inner, whole] = (await page.evaluate("[innerWidth, document.documentElement.scrollWidth]")) as [number, number];
+    const [inner, whole] = (await page.evaluate("[innerWidth, document.documentElement.scrollWidth]")) as [
+      number,
+      number,
+    ];
     assert.ok(whole <= inner, `${whole} wide, the screen ${inner}`);
     await rig.picture(page, `process-${"colorScheme" in options ? "narrow-dark" : "light"}`);
   }
@@ -120,7 +135,8 @@ test("a browser whose clock is an hour off shows the ages, the curves and the st
     const width = (await page.locator(".timeline .span").boundingBox())?.width ?? 0;
     assert.ok(width < 200, `the run of a few seconds is ${width} pixels of an hour`);
     assert.ok(histories.length > 0);
-    for (const age of histories) assert.ok(Math.abs(age - 3_600_000) < 60_000, `points are asked for from ${age} ms ago`);
+    for (const age of histories)
+      assert.ok(Math.abs(age - 3_600_000) < 60_000, `points are asked for from ${age} ms ago`);
     await go(page, "Service");
     await page
       .locator(".card")
@@ -130,7 +146,9 @@ test("a browser whose clock is an hour off shows the ages, the curves and the st
 });
 
 test("without a stored log the log page and the page of a process say why there is none", async (context) => {
-  const rig = await started(context, [{ id: "web", cmd: "sleep 1000", autostart: true }], { logger: { internalLogHours: 0 } });
+  const rig = await started(context, [{ id: "web", cmd: "sleep 1000", autostart: true }], {
+    logger: { internalLogHours: 0 },
+  });
   if (rig === undefined) return;
   const page = await rig.open();
   await row(page, "web").getByRole("link").click();

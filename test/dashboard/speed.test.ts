@@ -47,7 +47,12 @@ test("a change of state is on the screen within 100 ms", async (context) => {
 async function withOtherValues(route: Route, round: number): Promise<void> {
   const records = (await (await route.fetch()).json()) as readonly ProcessRecord[];
   await route.fulfill({
-    json: records.map((record) => ({ ...record, cpuPercent: round, memoryBytes: round * 1e6, reason: `round ${round}` })),
+    json: records.map((record) => ({
+      ...record,
+      cpuPercent: round,
+      memoryBytes: round * 1e6,
+      reason: `round ${round}`,
+    })),
   });
 }
 
@@ -55,7 +60,9 @@ async function scriptMs(page: Page, call: () => Promise<void>): Promise<number> 
   const session = await page.context().newCDPSession(page);
   await session.send("Performance.enable");
   const used = async (): Promise<number> =>
-    1_000 * ((await session.send("Performance.getMetrics")).metrics.find(({ name }) => name === "ScriptDuration")?.value ?? Number.NaN);
+    1_000 *
+    ((await session.send("Performance.getMetrics")).metrics.find(({ name }) => name === "ScriptDuration")?.value ??
+      Number.NaN);
   const before = await used();
   await call();
   return (await used()) - before;

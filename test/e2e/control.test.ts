@@ -19,7 +19,11 @@ async function pidOf(folder: string, id: string): Promise<number> {
 }
 
 async function until(isMet: () => Promise<boolean>): Promise<void> {
-  for (const limit = performance.now() + 30_000; !(await isMet()); await new Promise((resolve) => setTimeout(resolve, 20)))
+  for (
+    const limit = performance.now() + 30_000;
+    !(await isMet());
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  )
     assert.ok(performance.now() < limit, "timed out");
 }
 
@@ -82,7 +86,9 @@ test("an action that is refused for one process is reported, and carried out for
 });
 
 test("a start that fails has exit code 1 and the reason", async (context) => {
-  const { folder } = homeOf(context, [{ id: "job", cmd: "exit 3", cron: "0 3 * * *", restart: "error", restartLimit: 0 }]);
+  const { folder } = homeOf(context, [
+    { id: "job", cmd: "exit 3", cron: "0 3 * * *", restart: "error", restartLimit: 0 },
+  ]);
   await procman(folder, ["run", "--detach"]);
   const { code, out, err } = await procman(folder, ["start", "job"]);
   // It may be running for a moment.
@@ -92,7 +98,10 @@ test("a start that fails has exit code 1 and the reason", async (context) => {
 });
 
 test("restart: what fails is told with its last lines and code 1, for one process, a cluster and all; the others are restarted", async (context) => {
-  const flaky = { cmd: 'test ! -e bad || { echo "bad $PROCMAN_PROCESS_ID"; exit 9; }; exec sleep 1000', autostart: true };
+  const flaky = {
+    cmd: 'test ! -e bad || { echo "bad $PROCMAN_PROCESS_ID"; exit 9; }; exec sleep 1000',
+    autostart: true,
+  };
   const { folder } = homeOf(context, [
     { id: "web", ...SLEEPER },
     { id: "bad", ...flaky },
@@ -143,17 +152,27 @@ test("restart: if a reload removes one process meanwhile, one line says so; anot
 
 test("status ends with 3 if something that was asked for isn't running; --check also if it is not ready or not healthy", async (context) => {
   const { folder } = homeOf(context, [
-    { id: "web", ...SLEEPER, ready: { exec: "test -e ready" }, health: { exec: "test ! -e ill", interval: 1 }, restart: "error" },
+    {
+      id: "web",
+      ...SLEEPER,
+      ready: { exec: "test -e ready" },
+      health: { exec: "test ! -e ill", interval: 1 },
+      restart: "error",
+    },
     { id: "done", cmd: "true", autostart: true },
     { id: "manual", cmd: "sleep 1000" },
     { id: "job", cmd: "exit 7", cron: "0 3 1 1 *" },
     { id: "pair", ...SLEEPER, cluster: { instances: 2 } },
   ]);
-  const codeOf = async (...args: readonly string[]): Promise<number> => (await procman(folder, ["status", ...args])).code;
+  const codeOf = async (...args: readonly string[]): Promise<number> =>
+    (await procman(folder, ["status", ...args])).code;
   assert.equal(await codeOf(), 69);
   assert.equal((await procman(folder, ["run", "--detach"])).code, 0);
   await until(async () => (await recordsOf(folder))[1]?.status === "finished");
-  assert.deepEqual([await codeOf(), await codeOf("web"), await codeOf("--check", "pair"), await codeOf("all", "--json")], [0, 0, 0, 0]);
+  assert.deepEqual(
+    [await codeOf(), await codeOf("web"), await codeOf("--check", "pair"), await codeOf("all", "--json")],
+    [0, 0, 0, 0],
+  );
   assert.deepEqual([await codeOf("--check"), await codeOf("--check", "web")], [3, 3], "it is not ready");
   writeFileSync(join(folder, "ready"), "");
   await until(async () => (await codeOf("--check", "web")) === 0);
@@ -233,7 +252,9 @@ test("next shows the scheduled starts and ends", async (context) => {
     out,
     /^TIME +ACTION +ID\n\d{4}-01-01T03:00:00(?:Z|[+-]\d\d:\d\d) {2}in \d+ [hd] +start +backup\n\d{4}-01-02T03:00:00\S+ {2}in \d+ [hd] +terminate {2}web\n$/,
   );
-  const planned = JSON.parse((await procman(folder, ["next", "web", "--json"])).out) as readonly { readonly process: string }[];
+  const planned = JSON.parse((await procman(folder, ["next", "web", "--json"])).out) as readonly {
+    readonly process: string;
+  }[];
   assert.deepEqual(
     planned.map(({ process }) => process),
     ["web"],

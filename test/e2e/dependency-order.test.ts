@@ -20,7 +20,8 @@ const logOf = ({ state }: Home): string => {
   const file = join(state, "logs/console.log");
   return existsSync(file) ? readFileSync(file, "utf8") : "";
 };
-const waitForLine = (home: Home, line: RegExp): Promise<true> => eventually(() => (line.test(logOf(home)) ? true : undefined));
+const waitForLine = (home: Home, line: RegExp): Promise<true> =>
+  eventually(() => (line.test(logOf(home)) ? true : undefined));
 
 async function record({ folder }: Home, id: string): Promise<ProcessRecord> {
   const all = JSON.parse((await procman(folder, ["status", "--json"])).out) as readonly ProcessRecord[];
@@ -32,9 +33,14 @@ test("processes start in order, say what they wait for, and stop in reverse orde
   await procman(home.folder, ["run", "--detach"]);
   await waitForLine(home, /migrate +\| started/);
   const web = await record(home, "web");
-  assert.deepEqual([web.status, web.reason, web.waitsFor], ["waiting", "waits for migrate (finished)", "migrate (finished)"]);
+  assert.deepEqual(
+    [web.status, web.reason, web.waitsFor],
+    ["waiting", "waits for migrate (finished)", "migrate (finished)"],
+  );
   assert.match((await procman(home.folder, ["why", "web"])).out, /waits for migrate \(finished\)/);
-  const { pid: service } = JSON.parse(readFileSync(join(home.state, "endpoint.json"), "utf8")) as { readonly pid: number };
+  const { pid: service } = JSON.parse(readFileSync(join(home.state, "endpoint.json"), "utf8")) as {
+    readonly pid: number;
+  };
   assert.ok(service > 1);
   process.kill(service, "SIGKILL");
   await processExit(service);
@@ -75,7 +81,10 @@ test("a process whose dependency has failed for good is skipped: --exit-with and
   assert.deepEqual([status, reason, skippedBy], ["skipped", `is skipped: ${chain}`, ["work", "prepare"]]);
   await waitForLine(home, new RegExp(`report +\\| skipped: ${chain}$`, "m"));
   const { out } = await procman(home.folder, ["why", "report"]);
-  assert.match(out, new RegExp(`^report is skipped: ${chain}\\.\n[\\s\\S]*"procman start prepare" starts it, and report follows\\.\n$`));
+  assert.match(
+    out,
+    new RegExp(`^report is skipped: ${chain}\\.\n[\\s\\S]*"procman start prepare" starts it, and report follows\\.\n$`),
+  );
   assert.equal((await procman(home.folder, ["stop", "work"])).code, 0);
   const started = await procman(home.folder, ["start", "work"]);
   assert.equal(started.code, 1);
@@ -128,7 +137,10 @@ test("start --with-dependencies starts first what does not run, also indirectly;
   // What is done already isn't done again.
   await ask("stop", "web", "db");
   assert.equal((await ask("start", "web", "--with-dependencies")).code, 0);
-  assert.deepEqual([(await record(home, "db")).status, readFileSync(join(home.folder, "migrated"), "utf8")], ["stopped", "ran\n"]);
+  assert.deepEqual(
+    [(await record(home, "db")).status, readFileSync(join(home.folder, "migrated"), "utf8")],
+    ["stopped", "ran\n"],
+  );
   // A dependency that fails is named, with the process that waits for it.
   await ask("stop", "web");
   writeFileSync(join(home.folder, "broken"), "");

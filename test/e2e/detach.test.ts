@@ -25,12 +25,18 @@ function pidOf(id: string, table: string): number {
 /** Regular files below a folder, without those that may stay after the end: secret, logs and observations. */
 function leftovers(folder: string): readonly string[] {
   return readdirSync(folder, { recursive: true, encoding: "utf8" }).filter(
-    (name) => !statSync(join(folder, name)).isDirectory() && !/^(?:secret|daemon\.log|(?:logs|incidents|metrics)\/.*)$/.test(name),
+    (name) =>
+      !statSync(join(folder, name)).isDirectory() &&
+      !/^(?:secret|daemon\.log|(?:logs|incidents|metrics)\/.*)$/.test(name),
   );
 }
 
 /** Blocks a `procman run --detached` at its start until the file `go` exists; it writes its pid to `blocked`. */
-function blockStart(folder: string): { readonly env: NodeJS.ProcessEnv; readonly pid: () => Promise<number>; readonly lift: () => void } {
+function blockStart(folder: string): {
+  readonly env: NodeJS.ProcessEnv;
+  readonly pid: () => Promise<number>;
+  readonly lift: () => void;
+} {
   const script = join(folder, "block.cjs");
   const [blocked, go] = [join(folder, "blocked"), join(folder, "go")];
   writeFileSync(
@@ -57,7 +63,10 @@ test("run --detach prints the states of all processes and leaves procman in a se
   assert.match(started.out, /^ID +STATUS/);
   assert.match(started.out, /^job +created +0 +was not started yet; next run/m);
   const keeper = keeperIn(state);
-  assert.match(started.out, new RegExp(`test is running in the background \\(pid ${keeper}\\).*\\.procman/test/logs/console\\.log\\n$`));
+  assert.match(
+    started.out,
+    new RegExp(`test is running in the background \\(pid ${keeper}\\).*\\.procman/test/logs/console\\.log\\n$`),
+  );
   const [web, stat] = [pidOf("web", started.out), processStat(keeper)];
   assert.deepEqual({ session: stat?.session, group: stat?.group }, { session: keeper, group: keeper });
   assert.equal(readlinkSync(`/proc/${keeper}/fd/0`), "/dev/null");
@@ -124,7 +133,9 @@ test("a second run is refused in every form and names the first one, which keeps
     assert.deepEqual({ code, out }, { code: 1, out: "" });
     assert.match(
       err,
-      new RegExp(`^procman: Cannot run: procman is already running .*\\(pid ${keeper}, ${state}\\); "procman reload" applies`),
+      new RegExp(
+        `^procman: Cannot run: procman is already running .*\\(pid ${keeper}, ${state}\\); "procman reload" applies`,
+      ),
     );
   }
   assert.equal(pidOf("web", (await procman(folder, ["status"])).out), pidOf("web", first.out));
@@ -166,7 +177,10 @@ test("run --detach --wait tells a failed process at once, with its last lines, a
     { id: "behind", cmd: "sleep 1000", autostart: true, dependsOn: [{ id: "tried", condition: "finished" }] },
     { id: "last", cmd: "sleep 1000", autostart: true, dependsOn: ["behind"] },
   ]);
-  const started = spawn(process.execPath, [BIN, "run", "--detach", "--wait", "--timeout", "600"], { cwd: folder, env: cleanEnvironment() });
+  const started = spawn(process.execPath, [BIN, "run", "--detach", "--wait", "--timeout", "600"], {
+    cwd: folder,
+    env: cleanEnvironment(),
+  });
   const ended = once(started, "exit");
   const texts = { out: "", err: "" };
   started.stdout.on("data", (data) => (texts.out += String(data)));
@@ -180,7 +194,9 @@ test("run --detach --wait tells a failed process at once, with its last lines, a
     /^procman: Cannot start "behind": it waits for tried \(finished\)$/m,
     /^procman: Cannot start "last": it waits for behind \(ready\)$/m,
   ];
-  await eventually(() => (told.every((pattern) => pattern.test(texts.err)) ? true : undefined), { what: "all failures" });
+  await eventually(() => (told.every((pattern) => pattern.test(texts.err)) ? true : undefined), {
+    what: "all failures",
+  });
   assert.equal(texts.out, "", "it waits for slow");
   writeFileSync(join(folder, "go"), "");
   assert.deepEqual(await ended, [1, null]);
@@ -296,7 +312,9 @@ test("if the API can't listen, the reason is printed, the processes run, and com
   );
   assert.match((await procman(folder, ["status"])).out, /^web +running/m);
   const web = Number(
-    await eventually(() => (existsSync(join(folder, "pid")) ? readFileSync(join(folder, "pid"), "utf8") : "") || undefined),
+    await eventually(
+      () => (existsSync(join(folder, "pid")) ? readFileSync(join(folder, "pid"), "utf8") : "") || undefined,
+    ),
   );
   assert.ok(isAlive(web));
   const ended = await procman(folder, ["terminate"]);
@@ -312,7 +330,9 @@ test("an API that could not listen is served once its port is free, without a re
   const { folder, state } = homeOf(context, [SLEEPER], { api: { port } });
   assert.equal((await procman(folder, ["run", "--detach"])).code, 69);
   await new Promise((resolve) => taken.close(resolve));
-  await eventually(() => (readFileSync(join(state, "endpoint.json"), "utf8").includes("EADDRINUSE") ? undefined : true));
+  await eventually(() =>
+    readFileSync(join(state, "endpoint.json"), "utf8").includes("EADDRINUSE") ? undefined : true,
+  );
   assert.match((await procman(folder, ["status"])).out, /^web +running +\d+ .* 0 +runs$/m);
   const served = `the API is served at 127.0.0.1:${port} now`;
   for (let out = ""; !out.includes(served); ) ({ out } = await procman(folder, ["logs", "--search", served]));
@@ -347,5 +367,8 @@ test("run --detach ends with 1 and the last lines of what fails at once; --wait 
   await procman(folder, ["terminate"]);
   const late = await procman(folder, ["run", "--detach", "--wait", "--timeout", "0.5"]);
   assert.equal(late.code, 1);
-  assert.match(late.err, /^procman: Cannot wait for the start of "slow": timed out after 0\.5 s; it runs, is not ready yet.*$/m);
+  assert.match(
+    late.err,
+    /^procman: Cannot wait for the start of "slow": timed out after 0\.5 s; it runs, is not ready yet.*$/m,
+  );
 });

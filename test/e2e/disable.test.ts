@@ -16,7 +16,8 @@ const PROCESSES = [
 
 /** Asks by commands until it is so. */
 async function until(isSo: () => Promise<boolean>): Promise<void> {
-  for (const end = performance.now() + 20_000; !(await isSo()); ) assert.ok(performance.now() < end, `timed out waiting for ${isSo}`);
+  for (const end = performance.now() + 20_000; !(await isSo()); )
+    assert.ok(performance.now() < end, `timed out waiting for ${isSo}`);
 }
 
 async function statesIn(folder: string): Promise<Readonly<Record<string, string>>> {
@@ -46,10 +47,16 @@ test("a disabled process starts neither with procman, by schedule nor by reload,
   // Past the next second of its schedule.
   const skipped = async (): Promise<string> => ok("logs", "tick", "--runs", "1", "--search", "it is disabled");
   await until(async () => (await skipped()) !== "");
-  assert.match(await ok("why", "web"), /^It is disabled: it starts only by hand\. "procman enable web" lets it start by itself again\.$/m);
+  assert.match(
+    await ok("why", "web"),
+    /^It is disabled: it starts only by hand\. "procman enable web" lets it start by itself again\.$/m,
+  );
   assert.match(await ok("status"), /^web +created, disabled /m);
   // Changed in the file; then service and keeper are killed.
-  const config = { name: "test", processes: PROCESSES.map((each) => (each.id === "web" ? { ...each, cmd: "sleep 2000" } : each)) };
+  const config = {
+    name: "test",
+    processes: PROCESSES.map((each) => (each.id === "web" ? { ...each, cmd: "sleep 2000" } : each)),
+  };
   writeFileSync(join(folder, "procman.json"), JSON.stringify(config));
   await ok("reload");
   for (const pid of [lastEndpoint(state)?.pid ?? 0, keeperIn(state)]) {
@@ -96,13 +103,22 @@ test("disable takes clusters and groups; what leaves the configuration is forgot
     assert.equal((await procman(folder, ["reload"])).code, 0);
     return statesIn(folder);
   };
-  assert.deepEqual(await afterReload(api), { api: "stopped" }, "its instances are forgotten; what it is now was stopped");
+  assert.deepEqual(
+    await afterReload(api),
+    { api: "stopped" },
+    "its instances are forgotten; what it is now was stopped",
+  );
   assert.deepEqual(await afterReload(api, db), { api: "stopped", db: "running" });
   assert.equal((await procman(folder, ["terminate"])).code, 0);
 });
 
 test("a disabled cluster is disabled for instances that scale, reload and the next procman add, until it is enabled; one instance may be enabled alone", async (context) => {
-  const api = (instances: number): object => ({ id: "api", cmd: "sleep 1000", autostart: true, cluster: { instances } });
+  const api = (instances: number): object => ({
+    id: "api",
+    cmd: "sleep 1000",
+    autostart: true,
+    cluster: { instances },
+  });
   const { folder, state } = homeOf(context, [api(2) as never]);
   const ok = async (...args: string[]): Promise<string> => {
     const { code, out, err } = await procman(folder, args);

@@ -9,7 +9,20 @@ const WEB = { id: "web", cmd: "exec sleep 1000", autostart: true };
 test("an empty value of an option is refused by every command, in each form", async (context) => {
   const { folder, state } = homeOf(context, [WEB]);
   const env = { PROCMAN_CONFIG: join(folder, "procman.json") };
-  const words = ["run", "validate", "status", "terminate", "reload", "token", "init", "append", "remove", "export", "install", "upgrade"];
+  const words = [
+    "run",
+    "validate",
+    "status",
+    "terminate",
+    "reload",
+    "token",
+    "init",
+    "append",
+    "remove",
+    "export",
+    "install",
+    "upgrade",
+  ];
   const forms = words.flatMap((word) => [
     [word, "--config", ""],
     [word, "--config="],

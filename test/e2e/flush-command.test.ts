@@ -30,13 +30,20 @@ test("flush empties the stored log and the log files while programs write; procm
   writeFileSync(log("mail.log.20260101T000000000Z"), "rotated\n");
   const asked = await run("flush");
   assert.deepEqual([asked.code, asked.out], [64, ""]);
-  assert.match(asked.err, /^procman: Cannot ask whether the logs may be emptied: standard input is no terminal; add --yes\n$/);
+  assert.match(
+    asked.err,
+    /^procman: Cannot ask whether the logs may be emptied: standard input is no terminal; add --yes\n$/,
+  );
   // One process: its files alone.
   const one = await run("flush", "mail", "--yes");
   assert.deepEqual([one.code, one.out], [1, `${log("mail.log")}: emptied\n`]);
   assert.equal(one.err, `procman: Cannot empty ${log("errors.log")}: it has lines of web, never, too\n`);
   assert.deepEqual([text("mail.log"), text("errors.log")], ["", "oops\n"]);
-  assert.equal((await run("logs", "mail", "--raw", "--category", "stdout,stderr")).out, "hello\noops\n", "the stored log has it still");
+  assert.equal(
+    (await run("logs", "mail", "--raw", "--category", "stdout,stderr")).out,
+    "hello\noops\n",
+    "the stored log has it still",
+  );
   const none = await run("flush", "quiet", "--yes");
   assert.deepEqual([none.code, none.out], [1, ""]);
   assert.match(
@@ -55,7 +62,10 @@ test("flush empties the stored log and the log files while programs write; procm
     store: true,
     kept: [],
   });
-  assert.deepEqual([text("errors.log"), text("mail.log.20260101T000000000Z"), existsSync(log("never.log"))], ["", "rotated\n", false]);
+  assert.deepEqual(
+    [text("errors.log"), text("mail.log.20260101T000000000Z"), existsSync(log("never.log"))],
+    ["", "rotated\n", false],
+  );
   while (last(text("web.log")) < before + 50);
   const ticks = text("web.log").trimEnd().split("\n");
   const first = Number(ticks[0]?.slice("tick ".length));
@@ -86,7 +96,9 @@ test("flush empties the stored log and the log files while programs write; procm
 });
 
 test("on a terminal flush asks, with all that it deletes; only a yes deletes it", async (context) => {
-  const { folder } = homeOf(context, [{ id: "web", cmd: "echo hello; sleep 1000", autostart: true, logger: { stdout: "web.log" } }]);
+  const { folder } = homeOf(context, [
+    { id: "web", cmd: "echo hello; sleep 1000", autostart: true, logger: { stdout: "web.log" } },
+  ]);
   await procman(folder, ["run", "--detach"]);
   const file = join(folder, "web.log");
   while (!existsSync(file) || readFileSync(file, "utf8") === "");
@@ -105,7 +117,10 @@ test("on a terminal flush asks, with all that it deletes; only a yes deletes it"
   };
   const no = await answer("");
   assert.equal(no.code, 1, no.shown);
-  assert.match(no.shown, new RegExp(`Delete the stored output of all processes and the content of ${file}\\? \\(n\\): `));
+  assert.match(
+    no.shown,
+    new RegExp(`Delete the stored output of all processes and the content of ${file}\\? \\(n\\): `),
+  );
   assert.match(no.shown, /procman: Cannot flush: the answer was no; nothing is deleted/);
   assert.equal(readFileSync(file, "utf8"), "hello\n");
   const yes = await answer("y");
@@ -117,7 +132,10 @@ test("the words of other tools lead to flush; a process of that name is shown", 
   await procman(folder, ["run", "--detach"]);
   const logs = await procman(folder, ["logs", "flush"]);
   assert.deepEqual([logs.code, logs.out], [1, ""]);
-  assert.match(logs.err, /^procman: Cannot find process "flush": no process has this id\. "procman flush" empties the logs\n$/);
+  assert.match(
+    logs.err,
+    /^procman: Cannot find process "flush": no process has this id\. "procman flush" empties the logs\n$/,
+  );
   assert.match((await procman(folder, ["clear"])).err, /"procman flush" empties the logs/);
   await procman(folder, ["append", "--id", "flush", "--cmd", "echo shown; sleep 1000", "--apply"]);
   while ((await procman(folder, ["logs", "flush", "--raw", "--category", "stdout"])).out !== "shown\n");

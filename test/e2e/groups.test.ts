@@ -11,7 +11,13 @@ import { eventually } from "../support/procman-process.ts";
 
 const SLEEPER = { cmd: "sleep 1000", autostart: true };
 const DB = { id: "db", ...SLEEPER, groups: "backend" };
-const API = { id: "api", cmd: 'echo "api is up"; exec sleep 1000', autostart: true, groups: ["backend", "public"], dependsOn: ["db"] };
+const API = {
+  id: "api",
+  cmd: 'echo "api is up"; exec sleep 1000',
+  autostart: true,
+  groups: ["backend", "public"],
+  dependsOn: ["db"],
+};
 const WEB = { id: "web", ...SLEEPER, cluster: { instances: 2 }, groups: "public" };
 const ALONE = { id: "hidden-one", cmd: 'echo "hidden words"; exec sleep 1000', autostart: true, dependsOn: ["api"] };
 
@@ -24,7 +30,10 @@ async function startAll(context: TestContext): Promise<{ readonly folder: string
   return home;
 }
 
-async function pidsOf(folder: string, ...ids: readonly string[]): Promise<Readonly<Record<string, number | undefined>>> {
+async function pidsOf(
+  folder: string,
+  ...ids: readonly string[]
+): Promise<Readonly<Record<string, number | undefined>>> {
   const records = JSON.parse((await procman(folder, ["status", ...ids, "--json"])).out) as readonly ProcessRecord[];
   return Object.fromEntries(records.flatMap((record) => record.instances ?? [record]).map(({ id, pid }) => [id, pid]));
 }
@@ -48,7 +57,10 @@ test("commands take group:NAME: status, logs, stop and start in order of depende
   const after = await pidsOf(folder);
   assert.ok(["db", "api", "web-1", "web-2"].every((id) => after[id] !== undefined && after[id] !== before[id]));
   assert.equal(after["hidden-one"], before["hidden-one"]);
-  assert.match((await procman(folder, ["signal", "CONT", "group:public"])).out, /^api: got SIGCONT .*\nweb-1: .*\nweb-2: .*\n$/);
+  assert.match(
+    (await procman(folder, ["signal", "CONT", "group:public"])).out,
+    /^api: got SIGCONT .*\nweb-1: .*\nweb-2: .*\n$/,
+  );
   assert.match((await procman(folder, ["block", "group:public"])).out, /^api: running, blocked .*\nweb-1/);
   assert.equal((await procman(folder, ["unblock", "group:public"])).code, 0);
   assert.equal((await procman(folder, ["next", "group:public"])).code, 0);
@@ -57,7 +69,11 @@ test("commands take group:NAME: status, logs, stop and start in order of depende
   assert.equal(unknown.code, 1);
   assert.match(unknown.err, /Cannot find group "backnd": no process is in it\. Did you mean "group:backend"\?/);
   assert.equal((await procman(folder, ["terminate"])).code, 0);
-  assert.match((await procman(folder, ["logs", "group:backend", "--category", "stdout"])).out, /api is up/, "from the files");
+  assert.match(
+    (await procman(folder, ["logs", "group:backend", "--category", "stdout"])).out,
+    /api is up/,
+    "from the files",
+  );
   assert.equal((await procman(folder, ["why", "group:public"])).code, 69);
 });
 
@@ -97,8 +113,18 @@ test("5 a limited token learns of no other process, on a real procman, and acts 
   await own.act("all", "stop", { waitSeconds: 30 });
   await own.act("all", "start", { waitSeconds: 30 });
   await team.act("all", "restart", { waitSeconds: 30 });
-  const answers: unknown[] = [await team.processes(), await team.state(), await team.prometheus(), await team.process("all")];
-  for (const query of [{ limit: 10_000 }, { search: "hidden" }, { processes: ["hidden-one"] }, { categories: ["service", "api"] as const }])
+  const answers: unknown[] = [
+    await team.processes(),
+    await team.state(),
+    await team.prometheus(),
+    await team.process("all"),
+  ];
+  for (const query of [
+    { limit: 10_000 },
+    { search: "hidden" },
+    { processes: ["hidden-one"] },
+    { categories: ["service", "api"] as const },
+  ])
     answers.push(await team.logs(query));
   for (const id of ["db", "api", "all"]) answers.push(await team.incidents(id), await team.metrics(id, {}));
   await eventually(() => (seen.some((text) => text.includes("api is up")) ? true : undefined));
@@ -131,13 +157,17 @@ test("5 a reload that changes groups restarts nothing and changes what a limited
   context.after(() => stop.abort());
   const seen: string[] = [];
   const follow = (async () => {
-    for await (const item of team.follow({ processes: ["group:backend"], limit: 10_000 }, stop.signal)) seen.push(JSON.stringify(item));
+    for await (const item of team.follow({ processes: ["group:backend"], limit: 10_000 }, stop.signal))
+      seen.push(JSON.stringify(item));
   })();
   await eventually(() => (seen.some((text) => text.includes('"db"')) ? true : undefined));
   const before = await pidsOf(folder);
   writeFileSync(
     join(folder, "procman.json"),
-    JSON.stringify({ name: "test", processes: [{ ...DB, groups: "stores" }, API, { ...WEB, groups: "backend" }, ALONE] }),
+    JSON.stringify({
+      name: "test",
+      processes: [{ ...DB, groups: "stores" }, API, { ...WEB, groups: "backend" }, ALONE],
+    }),
   );
   assert.equal((await procman(folder, ["reload"])).code, 0);
   assert.deepEqual(await pidsOf(folder), before);

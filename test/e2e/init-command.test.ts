@@ -34,10 +34,14 @@ test("where an image is built, init keeps .procman out of it, if the answer is y
 
 test("where an image is built, init without questions says what is missing in .dockerignore, and writes nothing there", async (context) => {
   const { folder } = homeOf(context, []);
-  const init = (): ReturnType<typeof procman> => procman(folder, ["init", "--force", "--id", "web", "--cmd", "node server.js"]);
+  const init = (): ReturnType<typeof procman> =>
+    procman(folder, ["init", "--force", "--id", "web", "--cmd", "node server.js"]);
   assert.equal((await init()).err, "");
   writeFileSync(join(folder, ".dockerignore"), "node_modules");
-  assert.match((await init()).err, /^procman: \.dockerignore has no line \*\*\/\.procman: "COPY \. \." copies procman's secret/);
+  assert.match(
+    (await init()).err,
+    /^procman: \.dockerignore has no line \*\*\/\.procman: "COPY \. \." copies procman's secret/,
+  );
   for (const line of [".procman", "/.procman/", "**/.procman/**", "*"]) {
     writeFileSync(join(folder, ".dockerignore"), `node_modules\n${line}\n`);
     assert.equal((await init()).err, "", line);

@@ -10,9 +10,14 @@ const WEB = { id: "web", cmd: "exec sleep 1000", autostart: true };
 test("`--dry-run` shows the launcher and the line of the crontab, and writes nothing", async (context) => {
   const { folder } = homeOf(context, [WEB]);
   const home = join(folder, "my home 100%");
-  const { code, out, err } = await procman(folder, ["install", "--user", "--init", "cron", "--dry-run"], { XDG_CONFIG_HOME: home });
+  const { code, out, err } = await procman(folder, ["install", "--user", "--init", "cron", "--dry-run"], {
+    XDG_CONFIG_HOME: home,
+  });
   assert.deepEqual([code, err], [0, ""]);
-  assert.match(out, new RegExp(`^# ${home}/procman/test\\.sh \\(mode 0755\\)\n#!/bin/sh\n# Written by "procman install"`));
+  assert.match(
+    out,
+    new RegExp(`^# ${home}/procman/test\\.sh \\(mode 0755\\)\n#!/bin/sh\n# Written by "procman install"`),
+  );
   assert.match(
     out,
     /\n# added to the crontab of \w+:\n# {3}@reboot \/bin\/sh '.*my home 100\\%\/procman\/test\.sh' run --detach # procman-test\n/,
@@ -45,7 +50,10 @@ test("a user's crontab: `install`, again, `status` with a Node that is gone, `un
   writeFileSync(launcher, text.replace(/"node":"[^"]*"/, `"node":"${gone}"`));
   const status = await run("status");
   assert.equal(status.code, 0);
-  assert.equal(status.err, `procman: what starts test at boot points to Node that is gone: ${gone}; "procman install --user" renews it\n`);
+  assert.equal(
+    status.err,
+    `procman: what starts test at boot points to Node that is gone: ${gone}; "procman install --user" renews it\n`,
+  );
   writeFileSync(launcher, text);
   const removed = await run("uninstall", "--user");
   assert.deepEqual([removed.code, removed.err], [0, ""]);
@@ -67,5 +75,8 @@ test("a configuration that is invalid, a name that is none and options that excl
     (await procman(folder, ["uninstall", "--name", "../../etc/x"])).err,
     /Cannot uninstall \.\.\/\.\.\/etc\/x: nothing starts it at boot/,
   );
-  assert.match((await procman(folder, ["uninstall", "--name", "test", "-c", "."])).err, /Cannot use --config and --name together/);
+  assert.match(
+    (await procman(folder, ["uninstall", "--name", "test", "-c", "."])).err,
+    /Cannot use --config and --name together/,
+  );
 });

@@ -123,7 +123,14 @@ test("7 mistakes are reported with place and remedy: misspelled key, bad cron, b
   for (const command of ["validate", "run"]) {
     const { code, err } = await procman(command);
     assert.equal(code, 78);
-    for (const expected of [/procman\.json:3:\d+/, /Did you mean "cmd"/, /procman\.json:4:\d+/, /99/, /procman\.json:5:\d+/, /\^/])
+    for (const expected of [
+      /procman\.json:3:\d+/,
+      /Did you mean "cmd"/,
+      /procman\.json:4:\d+/,
+      /99/,
+      /procman\.json:5:\d+/,
+      /\^/,
+    ])
       assert.match(err, expected);
   }
 });
@@ -249,7 +256,10 @@ async function answers(port: number): Promise<string> {
 
 test("procman/cluster listens on the shared socket, by import and by require, and on a port where there is no shared socket", async (context) => {
   const server = "listen(createServer((request, response) => response.end(process.argv[1])), Number(process.argv[2]))";
-  writeFileSync(join(folder, "a.mjs"), `import { createServer } from "node:http"; import { listen } from "procman/cluster"; ${server};`);
+  writeFileSync(
+    join(folder, "a.mjs"),
+    `import { createServer } from "node:http"; import { listen } from "procman/cluster"; ${server};`,
+  );
   writeFileSync(
     join(folder, "b.cjs"),
     `const { createServer } = require("node:http"); const { listen } = require("procman/cluster"); ${server};`,
@@ -269,7 +279,8 @@ test("procman/cluster listens on the shared socket, by import and by require, an
   writeFileSync(join(folder, "procman.json"), JSON.stringify({ processes }));
   const daemon = daemonOf(context as TestContext);
   background(context as TestContext, "node", "a.mjs", String(ports[2]));
-  for (const [index, file] of ["a.mjs", "b.cjs", "a.mjs"].entries()) assert.equal(await answers(ports[index] ?? 0), join(folder, file));
+  for (const [index, file] of ["a.mjs", "b.cjs", "a.mjs"].entries())
+    assert.equal(await answers(ports[index] ?? 0), join(folder, file));
   const nothing = await run("node", ["c.mjs"]);
   assert.match(
     nothing.err,
@@ -285,7 +296,13 @@ test("procman/cluster listens on the shared socket, by import and by require, an
   writeFileSync(
     join(folder, "tsconfig.json"),
     JSON.stringify({
-      compilerOptions: { noEmit: true, strict: true, module: "nodenext", types: ["node"], typeRoots: [join(ROOT, "node_modules/@types")] },
+      compilerOptions: {
+        noEmit: true,
+        strict: true,
+        module: "nodenext",
+        types: ["node"],
+        typeRoots: [join(ROOT, "node_modules/@types")],
+      },
     }),
   );
   const checked = await run(globalThis.process.execPath, [join(ROOT, "node_modules/typescript/bin/tsc"), "-p", "."]);

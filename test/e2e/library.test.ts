@@ -27,7 +27,10 @@ function projectFolder(context: TestContext, name = "mine"): { readonly folder: 
 }
 
 /** A program that runs procman, prints the pid of `web`, and waits. */
-async function program(folder: string, options: object): Promise<{ readonly child: ReturnType<typeof spawn>; readonly web: number }> {
+async function program(
+  folder: string,
+  options: object,
+): Promise<{ readonly child: ReturnType<typeof spawn>; readonly web: number }> {
   const file = join(folder, "program.mjs");
   writeFileSync(
     file,
@@ -36,7 +39,11 @@ const procman = await Procman.run({ name: "mine", processes: [${JSON.stringify(S
 console.log((await procman.process("web")).pid);
 setInterval(() => undefined, 1000);`,
   );
-  const child = spawn(process.execPath, [file], { cwd: folder, env: cleanEnvironment(), stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, [file], {
+    cwd: folder,
+    env: cleanEnvironment(),
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   const [text] = (await once(child.stdout, "data")) as [Buffer];
   const web = Number(String(text));
   assert.ok(web > 1, String(text));
@@ -47,7 +54,10 @@ test("the library runs a configuration object, controls it, and ends it", async 
   const { folder, state } = projectFolder(context);
   mkdirSync(join(folder, "app"));
   const procman = await Procman.run(
-    { name: "mine", processes: [SLEEPER, { id: "where", cmd: "pwd > here; exec sleep 1000", cwd: "app", autostart: true }] },
+    {
+      name: "mine",
+      processes: [SLEEPER, { id: "where", cmd: "pwd > here; exec sleep 1000", cwd: "app", autostart: true }],
+    },
     { cwd: folder },
   );
   assert.deepEqual([procman.name, procman.stateDir], ["mine", state]);
@@ -61,7 +71,10 @@ test("the library runs a configuration object, controls it, and ends it", async 
   assert.equal((await procman.unblock("web")).blocked, false);
   assert.equal((await procman.state()).name, "mine");
   await eventually(() => (existsSync(join(folder, "app/here")) ? true : undefined));
-  await assert.rejects(procman.start("web"), (error) => error instanceof ProcmanError && error.code === "process-running");
+  await assert.rejects(
+    procman.start("web"),
+    (error) => error instanceof ProcmanError && error.code === "process-running",
+  );
   await assert.rejects(procman.stop("wbe"), /Did you mean "web"/);
   assert.match((await command(folder, ["status", "--config", ".procman/mine/procman.json"])).out, /^web +running/m);
   await procman.terminate();
@@ -143,7 +156,10 @@ test("onLine gets each line; lines that it takes over are not printed", async (c
   const { folder } = projectFolder(context);
   const entries: LogEntry[] = [];
   const procman = await Procman.run(
-    { name: "mine", processes: [{ id: "web", cmd: "for i in 1 2 3; do echo line $i; done; exec sleep 1000", autostart: true }] },
+    {
+      name: "mine",
+      processes: [{ id: "web", cmd: "for i in 1 2 3; do echo line $i; done; exec sleep 1000", autostart: true }],
+    },
     { cwd: folder, onLine: (entry) => entries.push(entry) > 0 },
   );
   const texts = await eventually(() => {

@@ -56,14 +56,18 @@ test("list shows the procmans of this user from any folder: files, pids, process
   assert.match(out, /^NAME +STATUS .*PID +SERVICE +UP +PROCESSES +ATTENTION +API +STATE FOLDER +FILE$/m);
   assert.match(
     row,
-    new RegExp(`^test +running .*${keeper} +${service} .* 2 +1 +127\\.0\\.0\\.1:\\d+ +${root}/test +${folder}/procman\\.json$`),
+    new RegExp(
+      `^test +running .*${keeper} +${service} .* 2 +1 +127\\.0\\.0\\.1:\\d+ +${root}/test +${folder}/procman\\.json$`,
+    ),
   );
   assert.equal((await procman(folder, ["terminate"], env)).code, 0);
   assert.equal(await listed(join(root, "test")), undefined);
 });
 
 test("list says that a service doesn't answer, that procman ends, and that a killed keeper was not replaced", async (context) => {
-  const { folder, state } = homeOf(context, [{ ...web, cmd: "trap '' TERM; while :; do sleep 1; done", terminateTimeout: 60 }]);
+  const { folder, state } = homeOf(context, [
+    { ...web, cmd: "trap '' TERM; while :; do sleep 1; done", terminateTimeout: 60 },
+  ]);
   const first = new Procman(folder, { args: ["--guarded"] });
   await first.line(/^web +\| started/);
   assert.equal((await procman(folder, ["status"])).code, 0);
@@ -89,7 +93,9 @@ test("list says that a service doesn't answer, that procman ends, and that a kil
 });
 
 test("ps shows which procman each part belongs to, also of a part that was started again", async (context) => {
-  const { folder } = homeOf(context, [{ ...web, cluster: { instances: 1, startPort: await freePort(), commonPort: await freePort() } }]);
+  const { folder } = homeOf(context, [
+    { ...web, cluster: { instances: 1, startPort: await freePort(), commonPort: await freePort() } },
+  ]);
   const running = new Procman(folder);
   await eventually(() => running.helperIfUp("balancer"));
   const titles = (): readonly string[] => childrenOf(running.pid).map((pid) => commandLineOf(pid).replaceAll("\0", ""));
@@ -114,7 +120,10 @@ test("root's list has the procmans of all users, and asks those of others nothin
   assert.deepEqual((await ask("run", "--detach")).code, 0);
   const state = join(folder, ".procman/shop");
   const found = await listed(state);
-  assert.deepEqual([found?.user, found?.status, found?.configFile], ["nobody", "running", join(folder, "procman.json")]);
+  assert.deepEqual(
+    [found?.user, found?.status, found?.configFile],
+    ["nobody", "running", join(folder, "procman.json")],
+  );
   assert.deepEqual([found?.keeper, found?.processes, found?.api], [keeperIn(state), undefined, undefined]);
   const own = JSON.parse((await ask("list", "--json")).out) as readonly ListedProcman[];
   assert.equal((await ask("terminate")).code, 0);
@@ -135,7 +144,12 @@ test("a program of another user with the title of a keeper can't keep root's lis
   execFileSync("mkfifo", [join(state, "lock.1")]);
   assert.equal(await listed(state), undefined);
   rmSync(join(state, "lock.1"));
-  const claim = { pid: child.pid, startTime: processStat(child.pid ?? 0)?.startTime, bootId: bootId(), file: "/x\u001b[31m/procman.json" };
+  const claim = {
+    pid: child.pid,
+    startTime: processStat(child.pid ?? 0)?.startTime,
+    bootId: bootId(),
+    file: "/x\u001b[31m/procman.json",
+  };
   writeFileSync(join(state, "lock.1"), JSON.stringify(claim));
   // The folder and its lock may be the user's own: root only shows them, without control characters.
   assert.equal((await listed(state))?.user, "nobody");

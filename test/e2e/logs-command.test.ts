@@ -29,7 +29,10 @@ test("4 logs prints the last lines, also by id, severity, category and text; the
   const ask = async (...args: readonly string[]): Promise<string> => (await procman(folder, ["logs", ...args])).out;
   for (let all = ""; !/Hello[\s\S]*oops|oops[\s\S]*Hello/.test(all) || !all.includes("mail here"); ) all = await ask();
   const check = async (): Promise<void> => {
-    assert.match(await ask("web", "--category", "stdout"), /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d) web +\| Hello\n$/);
+    assert.match(
+      await ask("web", "--category", "stdout"),
+      /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d) web +\| Hello\n$/,
+    );
     assert.match(await ask("web", "--severity", "error"), /^\S+ web +! oops\n$/);
     assert.match(await ask("--search", "HELLO"), /^\S+ web +\| Hello\n$/);
     assert.match(await ask("mail", "--category", "stdout,stderr", "--since", "1h"), /^\S+ mail +\| mail here\n$/);
@@ -43,7 +46,9 @@ test("4 logs prints the last lines, also by id, severity, category and text; the
       .split("\n")
       .map((line) => JSON.parse(line) as LogEntry);
     assert.deepEqual(
-      entries.filter(({ category }) => category === "stdout").map(({ process, text, severity }) => ({ process, text, severity })),
+      entries
+        .filter(({ category }) => category === "stdout")
+        .map(({ process, text, severity }) => ({ process, text, severity })),
       [{ process: "mail", text: "mail here", severity: "info" }],
     );
     assert.equal((await ask("-n", "1")).split("\n").length, 2);
@@ -92,7 +97,9 @@ test("logs -f continues over kills of the service without a gap or a repeated li
 });
 
 test("logs ends without a message when its reader has ended, and at Ctrl-C", async (context) => {
-  const { folder } = homeOf(context, [{ id: "web", cmd: "seq 1 20000; while sleep 0.1; do echo on; done", autostart: true }]);
+  const { folder } = homeOf(context, [
+    { id: "web", cmd: "seq 1 20000; while sleep 0.1; do echo on; done", autostart: true },
+  ]);
   await procman(folder, ["run", "--detach"]);
   // `logs -f` notices the end of its reader at the next line.
   const line = `${process.execPath} ${BIN} logs --since 1h | head -n 1; ${process.execPath} ${BIN} logs -f | head -n 1`;
@@ -121,7 +128,8 @@ test("logs ends without a message when its reader has ended, and at Ctrl-C", asy
 test("logs -n 0 -f shows only new entries; -n 0 alone shows none", async (context) => {
   const { folder } = homeOf(context, [{ id: "web", cmd: COUNTER, autostart: true }]);
   assert.equal((await procman(folder, ["run", "--detach"])).code, 0);
-  const stored = async (): Promise<number> => numbersIn((await procman(folder, ["logs", "web", "-n", "1"])).out)[0] ?? 0;
+  const stored = async (): Promise<number> =>
+    numbersIn((await procman(folder, ["logs", "web", "-n", "1"])).out)[0] ?? 0;
   let last = 0;
   while (last < 3) last = await stored();
   assert.deepEqual(await procman(folder, ["logs", "-n", "0"]), { code: 0, out: "", err: "" });
@@ -164,7 +172,10 @@ test("2.3 if nothing is stored, logs says so", async (context) => {
 test("an output that can't be written leads to one message and an exit code", async (context) => {
   const { folder } = homeOf(context, [{ id: "web", cmd: "true" }]);
   for (const command of ["schema", "help", "version", "--help", "help run"]) {
-    const full = spawn("sh", ["-c", `${process.execPath} ${BIN} ${command} > /dev/full`], { cwd: folder, env: cleanEnvironment() });
+    const full = spawn("sh", ["-c", `${process.execPath} ${BIN} ${command} > /dev/full`], {
+      cwd: folder,
+      env: cleanEnvironment(),
+    });
     let errors = "";
     full.stderr.setEncoding("utf8").on("data", (part) => {
       errors += part;
@@ -175,7 +186,9 @@ test("an output that can't be written leads to one message and an exit code", as
 });
 
 test("the id of a cluster selects the log entries of its instances", async (context) => {
-  const { folder } = homeOf(context, [{ id: "pool", cmd: "exec sleep 1000", autostart: true, cluster: { instances: 2 } }]);
+  const { folder } = homeOf(context, [
+    { id: "pool", cmd: "exec sleep 1000", autostart: true, cluster: { instances: 2 } },
+  ]);
   await procman(folder, ["run", "--detach"]);
   await procman(folder, ["stop", "pool-2"]);
   const entries = async (...args: readonly string[]): Promise<readonly LogEntry[]> => {
@@ -185,7 +198,9 @@ test("the id of a cluster selects the log entries of its instances", async (cont
   let started: readonly string[] = [];
   while (started.length < 2) {
     const all = await entries("--category", "lifecycle");
-    started = all.flatMap(({ text, process, instance }) => (text.startsWith("started") ? [`${process} ${instance}`] : []));
+    started = all.flatMap(({ text, process, instance }) =>
+      text.startsWith("started") ? [`${process} ${instance}`] : [],
+    );
   }
   assert.deepEqual([...started].sort(), ["pool-1 1", "pool-2 2"]);
   assert.deepEqual(
@@ -237,7 +252,10 @@ test("logs --runs has the last runs of each process, --run one of them, also whe
   await starts(3);
   assert.deepEqual(await textsOf("web", "--runs", "1"), ["web#1 started", "web#1 web x"]);
   assert.deepEqual(await textsOf("web", "--runs", "2", "--category", "stdout"), ["web#2 web x", "web#1 web x"]);
-  assert.deepEqual(await textsOf("--runs", "1", "--category", "stdout").then((texts) => texts.toSorted()), ["job#1 job", "web#1 web x"]);
+  assert.deepEqual(await textsOf("--runs", "1", "--category", "stdout").then((texts) => texts.toSorted()), [
+    "job#1 job",
+    "web#1 web x",
+  ]);
   assert.deepEqual(await textsOf("web", "--run", "2", "--category", "stdout"), ["web#2 web x"]);
   assert.deepEqual(await textsOf("web", "--run", "1", "-n", "1"), ["web#1 web x"]);
   assert.match((await procman(folder, ["logs", "web", "--run", "9"])).err, /no matching log entries/);

@@ -34,8 +34,11 @@ function script(context: TestContext, line: string): string {
 /** The output of a command under these flags. */
 function command(procman: Procman, flags: readonly string[], ...args: readonly string[]): Promise<string> {
   return new Promise((resolve, reject) => {
-    execFile(process.execPath, [...flags, BIN, ...args], { cwd: procman.folder, env: cleanEnvironment() }, (error, out, err) =>
-      error === null ? resolve(out) : reject(new Error(`procman ${args.join(" ")}: ${err}`)),
+    execFile(
+      process.execPath,
+      [...flags, BIN, ...args],
+      { cwd: procman.folder, env: cleanEnvironment() },
+      (error, out, err) => (error === null ? resolve(out) : reject(new Error(`procman ${args.join(" ")}: ${err}`))),
     );
   });
 }

@@ -75,7 +75,10 @@ test("the package has files of known kinds only: no test, no source, no source m
 test("an installation runs no script and needs no other package; nor do the bundled packages bring one", () => {
   const { scripts = {}, dependencies = {} } = json<Manifest>(PACKAGE, "package.json");
   const atInstallation = ["preinstall", "install", "postinstall", "prepare", "preprepare", "postprepare"];
-  assert.deepEqual([atInstallation.filter((name) => Object.hasOwn(scripts, name)), Object.keys(dependencies)], [[], []]);
+  assert.deepEqual(
+    [atInstallation.filter((name) => Object.hasOwn(scripts, name)), Object.keys(dependencies)],
+    [[], []],
+  );
   for (const { name } of json<Bom>(DIST, "sbom.cdx.json").components) {
     const { scripts: own = {} } = json<Manifest>(ROOT, "node_modules", name, "package.json");
     assert.deepEqual(
@@ -97,5 +100,6 @@ test("the list of bundled packages is CycloneDX 1.5: each part has name, version
     for (const { alg, content } of hashes) assert.ok(alg === "SHA-512" && /^[0-9a-f]{128}$/.test(content), ref);
     assert.ok(licenses.length > 0 && hashes.length > 0, ref);
   }
-  for (const { ref, dependsOn } of dependencies) for (const each of [ref, ...dependsOn]) assert.ok(refs.includes(each), each);
+  for (const { ref, dependsOn } of dependencies)
+    for (const each of [ref, ...dependsOn]) assert.ok(refs.includes(each), each);
 });

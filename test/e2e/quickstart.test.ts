@@ -34,7 +34,10 @@ test("the quickstart: a web server that restarts, a worker that crashes, a sched
   await procman.line(/worker .*exited with code 3.*restart 1 at once/);
   await procman.line(/heartbeat .*it is \d\d:\d\d/);
   const load = join(folder, "logs/load.log");
-  assert.match(await eventually(() => (existsSync(load) ? readFileSync(load, "utf8") : "") || undefined), /Z .*LOAD AVERAGE/);
+  assert.match(
+    await eventually(() => (existsSync(load) ? readFileSync(load, "utf8") : "") || undefined),
+    /Z .*LOAD AVERAGE/,
+  );
   assert.equal(await procman.stop("SIGINT"), 0);
 });
 
@@ -53,6 +56,9 @@ test("the quickstart in the background: all states are printed, the web server a
   await eventually(() => (existsSync(web) && readFileSync(web, "utf8").includes("listening") ? true : undefined));
   assert.match(await (await fetch(`http://127.0.0.1:${port}/`)).text(), /Hello from process/);
   const ended = await command(folder, ["terminate"]);
-  assert.deepEqual({ code: ended.code, out: ended.out }, { code: 0, out: "quickstart has ended, with its 4 processes\n" });
+  assert.deepEqual(
+    { code: ended.code, out: ended.out },
+    { code: 0, out: "quickstart has ended, with its 4 processes\n" },
+  );
   await assert.rejects(fetch(`http://127.0.0.1:${port}/`));
 });

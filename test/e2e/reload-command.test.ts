@@ -34,7 +34,10 @@ async function pids(home: Home): Promise<Readonly<Record<string, number>>> {
 
 /** The command lines of running processes, by id. */
 async function commands(home: Home): Promise<Readonly<Record<string, string>>> {
-  const lines = Object.entries(await pids(home)).map(([id, pid]) => [id, pid > 1 ? commandLineOf(pid).replaceAll("\0", " ").trim() : ""]);
+  const lines = Object.entries(await pids(home)).map(([id, pid]) => [
+    id,
+    pid > 1 ? commandLineOf(pid).replaceAll("\0", " ").trim() : "",
+  ]);
   return Object.fromEntries(lines) as Record<string, string>;
 }
 
@@ -55,7 +58,13 @@ const endpointPid = ({ state }: Home): number | undefined => {
 const logOf = ({ state }: Home): string => readFileSync(join(state, "logs/console.log"), "utf8");
 
 test("plan shows the effect of a changed file on each process; reload does that and nothing else", async (context) => {
-  const home = homeOf(context, [sleeper("same"), sleeper("changed"), sleeper("eased"), sleeper("gone"), { id: "manual", cmd: "true" }]);
+  const home = homeOf(context, [
+    sleeper("same"),
+    sleeper("changed"),
+    sleeper("eased"),
+    sleeper("gone"),
+    { id: "manual", cmd: "true" },
+  ]);
   await procman(home.folder, ["run", "--detach"]);
   const before = await pids(home);
   assert.match((await procman(home.folder, ["plan"])).out, /^Nothing has changed \(5 processes\)\.\n$/);
@@ -105,7 +114,11 @@ api.port  next-run  has changed; takes effect when procman is terminated and run
   assert.deepEqual([after.same, after.eased], [before.same, before.eased]);
   assert.ok(after.changed !== before.changed && after.changed !== 0 && after.new !== 0);
   await processExit(before.gone ?? 0);
-  assert.match((await procman(home.folder, ["plan"])).out, /^ID .*\napi\.port/, "a setting that needs a restart is shown until then");
+  assert.match(
+    (await procman(home.folder, ["plan"])).out,
+    /^ID .*\napi\.port/,
+    "a setting that needs a restart is shown until then",
+  );
 });
 
 test("7 an invalid file: plan and reload print all problems with their places, exit code 78, and nothing changes", async (context) => {
@@ -151,7 +164,10 @@ test("a process that doesn't come up with its new configuration is reported, wit
   write(home, [sleeper("web", { cmd: "no-such-program" }), sleeper("db")]);
   const { code, err } = await procman(home.folder, ["reload"]);
   assert.equal(code, 1);
-  assert.match(err, /^procman: "web" is not up: it could not be started: there is no program "no-such-program" in its PATH/m);
+  assert.match(
+    err,
+    /^procman: "web" is not up: it could not be started: there is no program "no-such-program" in its PATH/m,
+  );
 });
 
 test("processes that end right after their restart by a reload are reported with their last lines; others are up after minUptimeMs", async (context) => {
@@ -167,7 +183,10 @@ test("processes that end right after their restart by a reload are reported with
   const { code, err } = await procman(home.folder, ["reload"]);
   const tookMs = performance.now() - began;
   assert.equal(code, 1);
-  assert.match(err, /^procman: "once" is not up: it exited with code 3.*\n +once \| first\n +once \| no such database\n/m);
+  assert.match(
+    err,
+    /^procman: "once" is not up: it exited with code 3.*\n +once \| first\n +once \| no such database\n/m,
+  );
   assert.match(err, /^procman: "storm" is not up: it .*\n +storm \| first\n +storm \| no such database\n/m);
   assert.doesNotMatch(err, /"web"/);
   assert.ok(tookMs >= 2_500, `the reload took ${tookMs} ms`);
@@ -211,7 +230,10 @@ test("a cluster is reloaded instance by instance; if one doesn't come up, everyt
   write(home, [cluster("sleep 0.2; exit 3"), sleeper("db")]);
   const failed = await procman(home.folder, ["reload"]);
   assert.equal(failed.code, 1);
-  assert.match(failed.err, /^procman: Cannot reload: "web-1" did not come up .*; the previous configuration is restored\n$/);
+  assert.match(
+    failed.err,
+    /^procman: Cannot reload: "web-1" did not come up .*; the previous configuration is restored\n$/,
+  );
   const after = await commands(home);
   assert.deepEqual([after["web-1"], after["web-2"]], ["sleep 1000", "sleep 1000"]);
   assert.equal((await pids(home))["web-2"], before["web-2"]);
@@ -243,7 +265,8 @@ for (const victim of ["service", "keeper"] as const)
       await processExit(pid);
       await asked;
       await allRun(home, [...ids, "web-1", "web-2"], `sleep ${seconds}`);
-      const isOver = async (): Promise<boolean> => (await procman(home.folder, ["reload"])).out === "Nothing has changed (12 processes).\n";
+      const isOver = async (): Promise<boolean> =>
+        (await procman(home.folder, ["reload"])).out === "Nothing has changed (12 processes).\n";
       while (!(await isOver())) await new Promise((resolve) => setTimeout(resolve, 100));
     }
   });
@@ -269,7 +292,9 @@ test("plan shows the restarts by dependsOn, reload makes exactly these, and is d
       planned,
       Object.keys(after).filter((id) => after[id] !== before[id]),
     );
-    return plan.processes.filter(({ action }) => action !== "none").map(({ process, reason }) => `${process}: ${reason}`);
+    return plan.processes
+      .filter(({ action }) => action !== "none")
+      .map(({ process, reason }) => `${process}: ${reason}`);
   };
   write(home, processes({ nice: 1 }, { dependsOn: [{ id: "pool", restart: true }] }));
   assert.deepEqual(await reload(), [

@@ -46,7 +46,9 @@ test("why has a table of the last runs, the present one first, also when procman
   assert.deepEqual(shown, runs, "the command has the same");
   assert.deepEqual(
     (await client.runs("all", { limit: 1_000 })).runs.map(({ process }) => process).sort(),
-    ["crash", "pair-1", "pair-1", "pair-2", "pair-2", "web", "web"].flatMap((id) => (id === "crash" ? [id, id, id, id] : [id])),
+    ["crash", "pair-1", "pair-1", "pair-2", "pair-2", "web", "web"].flatMap((id) =>
+      id === "crash" ? [id, id, id, id] : [id],
+    ),
   );
   await procman(folder, ["terminate"]);
   const past = await procman(folder, ["why", "web"]);
@@ -56,13 +58,24 @@ test("why has a table of the last runs, the present one first, also when procman
     /\n\nRUN .*\n {2}2 .* was stopped with procman \(.*\); it was ended by SIGTERM after .*\n {2}1 .* was stopped by cli; .*\n$/,
   );
   const line = `stty cols 80; "${process.execPath}" "${BIN}" why web; true`;
-  const narrow = execFileSync("script", ["-qec", line, "/dev/null"], { cwd: folder, env: cleanEnvironment({}), encoding: "utf8" });
+  const narrow = execFileSync("script", ["-qec", line, "/dev/null"], {
+    cwd: folder,
+    env: cleanEnvironment({}),
+    encoding: "utf8",
+  });
   const [, table = ""] = narrow.replaceAll("\r", "").split(/(?=^RUN )/m);
-  assert.match(table, new RegExp(String.raw`^RUN  STARTED +LASTED  HOW IT ENDED\n  2  ${TIME} +[\d.]+ m?s\n     was stopped with procman`));
+  assert.match(
+    table,
+    new RegExp(
+      String.raw`^RUN  STARTED +LASTED  HOW IT ENDED\n  2  ${TIME} +[\d.]+ m?s\n     was stopped with procman`,
+    ),
+  );
   assert.ok(
     table.split("\n").every((row) => row.startsWith("procman: ") || row.length <= 80),
     table,
   );
-  const stored = JSON.parse((await procman(folder, ["why", "crash", "-n", "9", "--json"])).out) as { readonly runs: readonly RunSummary[] };
+  const stored = JSON.parse((await procman(folder, ["why", "crash", "-n", "9", "--json"])).out) as {
+    readonly runs: readonly RunSummary[];
+  };
   assert.deepEqual(stored.runs, runs, "and so has the state folder");
 });

@@ -75,7 +75,13 @@ test("run --once runs everything once, ends when all have ended, and its exit co
 
 test("successExitCodes: a job that ends so has finished, with its real code; what depends on it runs, also after a kill of the service", async (context) => {
   const jobs = [
-    { id: "sync", cmd: "while [ ! -e go ]; do sleep 0.02; done; exit 24", autostart: true, restart: "error", successExitCodes: [24] },
+    {
+      id: "sync",
+      cmd: "while [ ! -e go ]; do sleep 0.02; done; exit 24",
+      autostart: true,
+      restart: "error",
+      successExitCodes: [24],
+    },
     { id: "report", cmd: "touch reported", autostart: true, dependsOn: [{ id: "sync", condition: "finished" }] },
   ];
   const once = new Procman(folderWith(context, { processes: jobs }), { args: ["--once"] });
@@ -94,7 +100,10 @@ test("successExitCodes: a job that ends so has finished, with its real code; wha
   writeFileSync(join(folder, "go"), "");
   assert.equal((await procman(folder, ["run", "--detach", "--wait"])).code, 0);
   const [sync] = JSON.parse((await procman(folder, ["status", "--json"])).out) as readonly ProcessRecord[];
-  assert.deepEqual([sync?.status, sync?.code, sync?.reason, sync?.restarts], ["finished", 24, "finished by itself with code 24", 0]);
+  assert.deepEqual(
+    [sync?.status, sync?.code, sync?.reason, sync?.restarts],
+    ["finished", 24, "finished by itself with code 24", 0],
+  );
   assert.match((await procman(folder, ["why", "sync"])).out, /exited with code 24 .*It was not restarted\.\n/);
 });
 
@@ -111,10 +120,10 @@ test("run --once continues when the service is killed", async (context) => {
 });
 
 test('"restart": "never" and --exit-with: a process that would be restarted ends with its first end', async (context) => {
-  const once = await procman(folderWith(context, { processes: [{ id: "job", cmd: "exit 7", autostart: true, restart: "never" }] }), [
-    "run",
-    "--once",
-  ]);
+  const once = await procman(
+    folderWith(context, { processes: [{ id: "job", cmd: "exit 7", autostart: true, restart: "never" }] }),
+    ["run", "--once"],
+  );
   assert.equal(once.code, 7);
   for (const restart of [{}, { restart: "error" }, { restart: "always" }]) {
     const processes = [
@@ -145,5 +154,9 @@ test("run says when nothing is left to do, and what it waits for", async (contex
     /nothing is running; the next start is job, at \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:Z|[+-]\d\d:\d\d); a changed file starts build; web waits for db \(ready\)/,
   );
   await eventually(() => (waiting.lines.filter((line) => /job .*finished/.test(line)).length > 2 ? true : undefined));
-  assert.equal(waiting.lines.filter((line) => line.includes("nothing is running")).length, 1, "once, though the job runs every second");
+  assert.equal(
+    waiting.lines.filter((line) => line.includes("nothing is running")).length,
+    1,
+    "once, though the job runs every second",
+  );
 });

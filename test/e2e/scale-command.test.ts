@@ -15,7 +15,10 @@ test("scale starts and ends instances and names them, and the others keep runnin
   const { folder } = homeOf(context, [web, mail]);
   await procman(folder, ["run", "--detach"]);
   const up = await procman(folder, ["scale", "web", "4"]);
-  assert.match(up.out, /^web-1: running \(pid \d+\)\nweb-2: running .*\nweb-3: running \(pid \d+\)\nweb-4: running .*\n$/);
+  assert.match(
+    up.out,
+    /^web-1: running \(pid \d+\)\nweb-2: running .*\nweb-3: running \(pid \d+\)\nweb-4: running .*\n$/,
+  );
   assert.deepEqual([up.code, up.err], [0, ""]);
   const down = await procman(folder, ["scale", "web", "-3"]);
   assert.equal(down.code, 0);
@@ -35,11 +38,17 @@ test("a reload restores the number of instances of the file, and plan shows that
   assert.match((await procman(folder, ["plan"])).out, /^web-3 +stop +is no longer in the configuration$/m);
   assert.equal((await procman(folder, ["reload"])).code, 0);
   assert.match((await procman(folder, ["status"])).out, /2 of 2 instances are running/);
-  writeFileSync(join(folder, "draft"), JSON.stringify({ name: "test", processes: [{ ...web, cmd: "sleep 2000" }, mail] }));
+  writeFileSync(
+    join(folder, "draft"),
+    JSON.stringify({ name: "test", processes: [{ ...web, cmd: "sleep 2000" }, mail] }),
+  );
   renameSync(join(folder, "draft"), join(folder, "procman.json"));
   const { code, err } = await procman(folder, ["scale", "web", "3"]);
   assert.equal(code, 1);
-  assert.match(err, /^procman: Cannot scale "web" to 3 instances: its cmd in procman\.json has changed; reload that first/);
+  assert.match(
+    err,
+    /^procman: Cannot scale "web" to 3 instances: its cmd in procman\.json has changed; reload that first/,
+  );
 });
 
 test("an impossible number of instances is refused with the reason and the remedy", async (context) => {
@@ -52,11 +61,19 @@ test("an impossible number of instances is refused with the reason and the remed
       1,
       /^procman: Cannot scale "web" to 5 instances: .*\(procman\.json:\d+:\d+ .*port 23105 belongs to .*Ask for fewer, or change the file/,
     ],
-    [["web", "0"], 64, /^procman: Cannot scale "web" to 0 instances: allowed are 1 to 1024; "procman stop web" stops all of them$/m],
+    [
+      ["web", "0"],
+      64,
+      /^procman: Cannot scale "web" to 0 instances: allowed are 1 to 1024; "procman stop web" stops all of them$/m,
+    ],
     [["web", "100000"], 64, /^procman: Cannot scale "web" to 100000 instances: allowed are 1 to 1024$/m],
     [["web", "+100000"], 64, /^procman: Cannot scale "web" by \+100000: allowed are 1 to 1024 instances$/m],
     [["web", "12345678901"], 64, /to 12345678901 instances: allowed are 1 to 1024$/m],
-    [["web", "-2"], 1, /^procman: Cannot scale "web" to 0 instances: allowed are 1 to 1024.*"procman stop web" stops all of them/],
+    [
+      ["web", "-2"],
+      1,
+      /^procman: Cannot scale "web" to 0 instances: allowed are 1 to 1024.*"procman stop web" stops all of them/,
+    ],
     [["web", "many"], 64, /allowed are a whole number such as 4, or \+1, -1, or max/],
     [["web"], 64, /missing required argument 'count'/],
     [["mail", "2"], 1, /^procman: Cannot scale "mail": it is not a cluster; give it a "cluster"/],

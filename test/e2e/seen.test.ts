@@ -12,7 +12,13 @@ import { allThreadsExit, eventually, type Procman, startProcman } from "../suppo
 import { library } from "../support/product.ts";
 
 const { Procman: Library } = await library();
-const CRASHING = { id: "crash", cmd: "echo one; echo last words; sleep 0.1; exit 3", autostart: true, restartLimit: 1, restartDelayMs: 50 };
+const CRASHING = {
+  id: "crash",
+  cmd: "echo one; echo last words; sleep 0.1; exit 3",
+  autostart: true,
+  restartLimit: 1,
+  restartDelayMs: 50,
+};
 const SLEEPER = { id: "web", cmd: "sleep 1000", autostart: true };
 
 async function killService(procman: Procman): Promise<void> {
@@ -91,7 +97,10 @@ test("why shows the end of a run: its cause, what followed, its last lines, and 
   for (const part of [/exhausted/, /exited with code 3/, /last words/]) assert.match(text, part);
   assert.equal((await command(procman.folder, ["stop", "web"])).code, 0);
   const [stopped] = (await why(procman.folder, "web", 1)).incidents;
-  assert.deepEqual([stopped?.cause, stopped?.decision, typeof stopped?.by], ["operator", "none: it was stopped", "string"]);
+  assert.deepEqual(
+    [stopped?.cause, stopped?.decision, typeof stopped?.by],
+    ["operator", "none: it was stopped", "string"],
+  );
   const unknown = await command(procman.folder, ["why", "wbe"]);
   assert.equal(unknown.code, 1);
   assert.match(unknown.err, /no process has this id\. Did you mean "web"/);
@@ -110,7 +119,8 @@ test("6 a program gets events by their type, also over a killed service, until p
   const silent = (): void => assert.fail("the listener was removed");
   library.on("process.state", silent).off("process.state", silent);
   const ended = new Promise<void>((resolve) => library.on("end", () => resolve()));
-  const waitForEvent = (what: string, from = 0): Promise<true> => eventually(() => received.slice(from).includes(what) || undefined);
+  const waitForEvent = (what: string, from = 0): Promise<true> =>
+    eventually(() => received.slice(from).includes(what) || undefined);
   // The listener is connected later: repeated until it gets the event.
   await library.restart("web");
   while (!received.includes("web running")) await library.restart("web");
@@ -133,7 +143,8 @@ test("6 a client that resumes with its last event id misses no event of the new 
   await killService(procman);
   await endpoint(procman);
   assert.equal((await command(procman.folder, ["stop", "web"])).code, 0);
-  const stopped = ({ type, data }: ServerSentEvent): boolean => type === "process.state" && JSON.parse(data).process.status === "stopped";
+  const stopped = ({ type, data }: ServerSentEvent): boolean =>
+    type === "process.state" && JSON.parse(data).process.status === "stopped";
   const missed = await events(procman, last, stopped);
   assert.equal(missed[0]?.type, "service.state");
   const ids = missed.map(({ id }) => Number(id));

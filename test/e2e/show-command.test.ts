@@ -17,7 +17,10 @@ test("show says how a process is run, without secrets, and what of the file is n
     [69, `procman: Cannot reach procman: none is running for ${state}. Start it with "procman run"\n`],
   );
   const file = join(folder, "procman.json");
-  assert.ok(past.out.startsWith(`procman is not running, and nothing of it runs; ${file} says this about web.\n\nprocess `), past.out);
+  assert.ok(
+    past.out.startsWith(`procman is not running, and nothing of it runs; ${file} says this about web.\n\nprocess `),
+    past.out,
+  );
   await procman(folder, ["run", "--detach"]);
   const { out, code, err } = await procman(folder, ["show", "web"]);
   assert.deepEqual([code, err], [0, ""]);
@@ -38,10 +41,19 @@ test("show says how a process is run, without secrets, and what of the file is n
     Array(2).fill('{"id":"pair","cmd":"sleep 1000","cluster":{"instances":2}}'),
   );
   assert.match(out, /^written in +\/\S+\/procman\.json:1$/m);
-  writeFileSync(join(folder, "procman.json"), JSON.stringify({ name: "test", processes: [{ ...WEB, cmd: "sleep 2000" }] }));
-  assert.match((await procman(folder, ["show", "web"])).out, /^command +sleep 1000\n[\s\S]*^not applied +restart: its cmd has changed$/m);
+  writeFileSync(
+    join(folder, "procman.json"),
+    JSON.stringify({ name: "test", processes: [{ ...WEB, cmd: "sleep 2000" }] }),
+  );
+  assert.match(
+    (await procman(folder, ["show", "web"])).out,
+    /^command +sleep 1000\n[\s\S]*^not applied +restart: its cmd has changed$/m,
+  );
   writeFileSync(join(folder, "procman.json"), '{ "name": "test", "processes": [{ "id": 7 }] }');
-  assert.match((await procman(folder, ["show", "web"])).out, /^not applied +the file is not valid; "procman validate" shows why$/m);
+  assert.match(
+    (await procman(folder, ["show", "web"])).out,
+    /^not applied +the file is not valid; "procman validate" shows why$/m,
+  );
   const unknown = await procman(folder, ["show", "wbe"]);
   assert.equal(unknown.code, 1);
   assert.match(unknown.err, /Did you mean "web"\?/);
@@ -49,8 +61,13 @@ test("show says how a process is run, without secrets, and what of the file is n
 });
 
 test("without a running procman show reads the file: instances, groups and all, with the problems of an invalid file; a killed keeper's processes may run", async (context) => {
-  const { folder, state } = homeOf(context, [WEB, { id: "pair", cmd: "sleep 1000", pidFile: "{id}.pid", cluster: { instances: 2 } }]);
-  const show = async (...args: readonly string[]): Promise<readonly (readonly [id: string, pidFile: string | undefined])[]> => {
+  const { folder, state } = homeOf(context, [
+    WEB,
+    { id: "pair", cmd: "sleep 1000", pidFile: "{id}.pid", cluster: { instances: 2 } },
+  ]);
+  const show = async (
+    ...args: readonly string[]
+  ): Promise<readonly (readonly [id: string, pidFile: string | undefined])[]> => {
     const { code, out } = await procman(folder, ["show", ...args, "--json"]);
     assert.equal(code, 69);
     return (JSON.parse(out) as readonly DefinitionRecord[]).map(({ process, pidFile }) => [process, pidFile]);
@@ -64,7 +81,9 @@ test("without a running procman show reads the file: instances, groups and all, 
   assert.deepEqual([unknown.code, unknown.out], [1, ""]);
   assert.match(unknown.err, /^procman: Cannot find process "par": no process has this id\. Did you mean "pair"\?\n$/);
   assert.equal((await procman(folder, ["show", "web", "--name", "nowhere"])).out, "");
-  const host = await startProcman(context, [{ id: "job", cmd: "sleep 1000", autostart: true }], { args: ["--guarded"] });
+  const host = await startProcman(context, [{ id: "job", cmd: "sleep 1000", autostart: true }], {
+    args: ["--guarded"],
+  });
   const pid = Number(/pid (\d+)/.exec(await host.line(/^job .*started \(pid/))?.[1]);
   context.after(() => isAlive(pid) && process.kill(pid, "SIGKILL"));
   const service = host.helper("service");

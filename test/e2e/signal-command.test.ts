@@ -19,8 +19,16 @@ const cmd = "node family.cjs";
 const common = { cmd, autostart: true, logger: { console: true } };
 
 test("signal goes to the group or the leader, and to all instances of a cluster; names, numbers and --json", async (context) => {
-  const web = { id: "web", ...common, cluster: { instances: 2, startPort: await freeRange(), commonPort: await freePort() } };
-  const { folder } = homeOf(context, [{ id: "all-of-it", ...common }, { id: "leader", ...common, killMode: "leader" }, web]);
+  const web = {
+    id: "web",
+    ...common,
+    cluster: { instances: 2, startPort: await freeRange(), commonPort: await freePort() },
+  };
+  const { folder } = homeOf(context, [
+    { id: "all-of-it", ...common },
+    { id: "leader", ...common, killMode: "leader" },
+    web,
+  ]);
   writeFileSync(join(folder, "family.cjs"), FAMILY);
   const running = new Procman(folder);
   context.after(() => running.close());
@@ -72,7 +80,10 @@ test("reload ID sends the reloadSignal to the main process alone, which keeps it
   assert.ok(!running.lines.some((line) => line.includes("child got SIGHUP")));
 
   const refused = await procman(folder, ["reload", "plain", "web"]);
-  assert.match(refused.err, /^procman: Cannot reload "plain": it has no "reloadSignal"; .* "procman restart plain" restarts it\n$/);
+  assert.match(
+    refused.err,
+    /^procman: Cannot reload "plain": it has no "reloadSignal"; .* "procman restart plain" restarts it\n$/,
+  );
   assert.deepEqual([refused.code, refused.out], [1, sent.out]);
   assert.equal((await procman(folder, ["reload", "web", "--no-wait"])).code, 64);
   const processes = [{ id: "web", ...common, reloadSignal: "SIGUSR2" }];

@@ -33,7 +33,10 @@ for (const [what, more, why] of [
     }
     writeFileSync(join(folder, "procman.json"), JSON.stringify({ name: "test", processes: [sleeper({ id: "b" })] }));
     assert.equal((await procman(folder, ["run", "--detach"])).code, 0);
-    writeFileSync(join(folder, "procman.json"), JSON.stringify({ name: "test", processes: [sleeper({ id: "b" }), sleeper(more)] }));
+    writeFileSync(
+      join(folder, "procman.json"),
+      JSON.stringify({ name: "test", processes: [sleeper({ id: "b" }), sleeper(more)] }),
+    );
     await failed("reload");
     await procman(folder, ["stop", "a"]);
     await failed("start", "a");
@@ -70,10 +73,13 @@ test("run --detach --wait waits until each instance serves: it gets connections,
 
 test("a health check that fails before the program listens doesn't count: a single answer of 500 restarts nothing", async (context) => {
   const port = await freePort();
-  const answer = 's.statusCode = n++ % 2 ? 200 : 500; s.end(); require("fs").appendFileSync("asked", s.statusCode + " ");';
+  const answer =
+    's.statusCode = n++ % 2 ? 200 : 500; s.end(); require("fs").appendFileSync("asked", s.statusCode + " ");';
   const flapping = `let n = 0; setTimeout(() => require("http").createServer((q, s) => { ${answer} }).listen(${port}), 250)`;
   const health = { http: `http://127.0.0.1:${port}/`, interval: 2, failures: 2 };
-  const { folder } = homeOf(context, [{ ...sleeper({ cmd: `exec node -e '${flapping}'`, restart: "always" }), health }]);
+  const { folder } = homeOf(context, [
+    { ...sleeper({ cmd: `exec node -e '${flapping}'`, restart: "always" }), health },
+  ]);
   assert.equal((await procman(folder, ["run", "--detach"])).code, 0);
   const asked = join(folder, "asked");
   await eventually(() => (existsSync(asked) && readFileSync(asked, "utf8").split(" ").length > 3) || undefined);

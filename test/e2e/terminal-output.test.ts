@@ -11,7 +11,9 @@ const ESCAPES = String.raw`printf 'a\033[2J\033]0;OWNED\007\033[31mred\033[0m\r 
 const FORGED = '2026-01-01T00:00:00.000Z procman | terminate for "alice"';
 
 test("logs shows control characters and marks further lines of an entry; --raw and --json have the text as it is", async (context) => {
-  const { folder } = homeOf(context, [{ id: "web", cmd: `${ESCAPES}; echo $PROCMAN_API_TOKEN > token; exec sleep 1000`, autostart: true }]);
+  const { folder } = homeOf(context, [
+    { id: "web", cmd: `${ESCAPES}; echo $PROCMAN_API_TOKEN > token; exec sleep 1000`, autostart: true },
+  ]);
   await procman(folder, ["run", "--detach"]);
   const token = await eventually(
     () => (existsSync(join(folder, "token")) && readFileSync(join(folder, "token"), "utf8").trim()) || undefined,
@@ -19,7 +21,11 @@ test("logs shows control characters and marks further lines of an entry; --raw a
   const { port } = JSON.parse(readFileSync(join(folder, ".procman/test/endpoint.json"), "utf8")) as Endpoint;
   const headers = { "content-type": "application/json", authorization: `Bearer ${token}` };
   const text = `done\n${FORGED}\u001b[2J`;
-  const answer = await fetch(`http://127.0.0.1:${port}/log`, { method: "POST", headers, body: JSON.stringify({ text }) });
+  const answer = await fetch(`http://127.0.0.1:${port}/log`, {
+    method: "POST",
+    headers,
+    body: JSON.stringify({ text }),
+  });
   assert.equal(answer.status, 201);
   const logs = async (...args: readonly string[]): Promise<string> => (await procman(folder, ["logs", ...args])).out;
   const shown = await logs("web", "--category", "stdout,log");
@@ -27,7 +33,11 @@ test("logs shows control characters and marks further lines of an entry; --raw a
   assert.match(shown, /web +\| a\\x1b\[2J\\x1b\]0;OWNED\\x07red\\x0d forged$/m);
   assert.ok(!shown.split("\n").includes(`${FORGED}\\x1b[2J`), shown);
   assert.match(shown, /^ +│ 2026-01-01T00:00:00\.000Z procman \| terminate for "alice"\\x1b\[2J$/m);
-  assert.ok((await logs("web", "--category", "stdout", "--raw")).includes("a\u001b[2J\u001b]0;OWNED\u0007\u001b[31mred\u001b[0m\r forged"));
+  assert.ok(
+    (await logs("web", "--category", "stdout", "--raw")).includes(
+      "a\u001b[2J\u001b]0;OWNED\u0007\u001b[31mred\u001b[0m\r forged",
+    ),
+  );
   const [entry] = (await logs("web", "--category", "log", "--json")).trim().split("\n");
   assert.equal((JSON.parse(entry ?? "") as LogEntry).text, text);
 });
@@ -60,7 +70,11 @@ test("the console of run shows control characters on a terminal, colours pass if
   const terminal = ["python3", "-c", "import pty, sys; pty.spawn(sys.argv[1:])"];
   const config = { logger: { console: true, colors: true } };
   const processes = [{ id: "web", cmd: `${ESCAPES}; exec sleep 1000`, autostart: true }];
-  const on = await startProcman(context, processes, { config, launcher: terminal, env: { TERM: "xterm", NO_COLOR: "" } });
+  const on = await startProcman(context, processes, {
+    config,
+    launcher: terminal,
+    env: { TERM: "xterm", NO_COLOR: "" },
+  });
   assert.ok((await on.line(/OWNED/)).includes("a\\x1b[2J\\x1b]0;OWNED\\x07\u001b[31mred\u001b[0m\\x0d forged"));
   const dumb = await startProcman(context, processes, { config, launcher: terminal, env: { TERM: "dumb" } });
   assert.equal((await dumb.line(/OWNED/)).trimEnd(), "web     | a\\x1b[2J\\x1b]0;OWNED\\x07red\\x0d forged");

@@ -13,13 +13,19 @@ type Bom = {
 
 /** The npm packages that the source imports: all of them are bundled. */
 function importedPackages(): readonly Package[] {
-  const sources = readdirSync(join(ROOT, "src"), { recursive: true, encoding: "utf8" }).filter((file) => /(?<!\.test)\.ts$/.test(file));
-  const names = sources.flatMap((file) =>
-    [...readFileSync(join(ROOT, "src", file), "utf8").matchAll(/(?:from|import\() ?"((?:@[\w-]+\/)?[a-z][\w-]*)[^":]*"/g)].map(
-      ([, name = ""]) => name,
-    ),
+  const sources = readdirSync(join(ROOT, "src"), { recursive: true, encoding: "utf8" }).filter((file) =>
+    /(?<!\.test)\.ts$/.test(file),
   );
-  const { devDependencies } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { readonly devDependencies: object };
+  const names = sources.flatMap((file) =>
+    [
+      ...readFileSync(join(ROOT, "src", file), "utf8").matchAll(
+        /(?:from|import\() ?"((?:@[\w-]+\/)?[a-z][\w-]*)[^":]*"/g,
+      ),
+    ].map(([, name = ""]) => name),
+  );
+  const { devDependencies } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
+    readonly devDependencies: object;
+  };
   return [...new Set(names)]
     .filter((name) => Object.hasOwn(devDependencies, name))
     .map((name) => JSON.parse(readFileSync(join(ROOT, "node_modules", name, "package.json"), "utf8")) as Package);
@@ -42,6 +48,10 @@ test("the package has the licence of each bundled package, and lists it for scan
     );
   }
   const names = bom.components.map(({ name }) => name);
-  assert.deepEqual(names, [...new Set(names)], "one version of each, though other packages have others in their own folders");
+  assert.deepEqual(
+    names,
+    [...new Set(names)],
+    "one version of each, though other packages have others in their own folders",
+  );
   assert.ok(!bom.components.some(({ name }) => ["typescript", "tsx", "knip"].includes(name)));
 });

@@ -43,7 +43,10 @@ test("if a component could not be replaced, upgrade prints the reason and that t
   const { code, out, err } = await runUpgrade(context, { ok: false, keeper: "1.0.0", steps });
   assert.equal(code, 1);
   assert.match(out, /^logger +1\.0\.0 → 1\.1\.0 +not replaced; the old one keeps running$/m);
-  assert.equal(err, "procman: Cannot upgrade the logger to 1.1.0: it ended with exit code 70; the old one keeps running\n");
+  assert.equal(
+    err,
+    "procman: Cannot upgrade the logger to 1.1.0: it ended with exit code 70; the old one keeps running\n",
+  );
 });
 
 test("upgrade --json prints the report; the request names Node and the folder of the programs", async (context) => {
@@ -59,6 +62,9 @@ test("upgrade reports at once that the keeper ended without an answer", async (c
   const { pid } = await fakeKeeper(context, state, "end");
   const { code, err } = await procman(folder, ["upgrade"]);
   assert.equal(code, 1);
-  assert.match(err, new RegExp(`^procman: Cannot upgrade: the keeper \\(pid ${pid}\\) has ended; "procman run" starts it again`));
+  assert.match(
+    err,
+    new RegExp(`^procman: Cannot upgrade: the keeper \\(pid ${pid}\\) has ended; "procman run" starts it again`),
+  );
   assert.ok(!existsSync(join(state, "upgrade.json")));
 });

@@ -15,7 +15,8 @@ import { BIN, DIST, PACKAGE, ROOT } from "../support/product.ts";
 import { run, type Version } from "../support/versions.ts";
 
 const CURRENT: Version = { bin: BIN, folder: DIST };
-const NUMBER = (JSON.parse(readFileSync(join(PACKAGE, "package.json"), "utf8")) as { readonly version: string }).version;
+const NUMBER = (JSON.parse(readFileSync(join(PACKAGE, "package.json"), "utf8")) as { readonly version: string })
+  .version;
 
 /** Writes numbered lines without a pause; `count` is what it has written when it ends. */
 const PRINTER = `const { writeSync, writeFileSync } = require("node:fs");
@@ -40,7 +41,13 @@ async function runningRelease(context: TestContext): Promise<Running> {
   const [commonPort, startPort] = [await freePort(), await freeRange()];
   const { folder, state } = homeOf(context, [
     { id: "printer", cmd: "node printer.js", autostart: true, logger: { stdout: "printer.log" } },
-    { id: "web", cmd: `node ${DRAINING_SERVER}`, autostart: true, restart: "always", cluster: { instances: 2, startPort, commonPort } },
+    {
+      id: "web",
+      cmd: `node ${DRAINING_SERVER}`,
+      autostart: true,
+      restart: "always",
+      cluster: { instances: 2, startPort, commonPort },
+    },
     { id: "job", cmd: "echo done", cron: "* * * * * *" },
     { id: "broken", cmd: "exit 3", autostart: true, restartLimit: 0 },
     { id: "blocked", cmd: "sleep 1000", autostart: true },
@@ -66,7 +73,9 @@ async function pidsBy(installed: Version, folder: string): Promise<Readonly<Reco
 function pidOf(part: PartName, state: string): number | undefined {
   const keeper = keeperIn(state);
   if (part === "keeper") return keeper > 1 ? keeper : undefined;
-  const found = spawnSync("pgrep", ["--parent", String(keeper), "--full", `^procman.*: ${part}`], { encoding: "utf8" }).stdout.trim();
+  const found = spawnSync("pgrep", ["--parent", String(keeper), "--full", `^procman.*: ${part}`], {
+    encoding: "utf8",
+  }).stdout.trim();
   return found === "" ? undefined : Number(found);
 }
 
@@ -107,7 +116,9 @@ test("1.0.0 is upgraded under load, then its service and its keeper are killed: 
     await servesMore(load);
     assert.deepEqual(await pidsBy(CURRENT, folder), before);
   }
-  const parts = JSON.parse((await run(CURRENT, folder, "status", "--json", "blocked")).out) as ProcessRecord | readonly ProcessRecord[];
+  const parts = JSON.parse((await run(CURRENT, folder, "status", "--json", "blocked")).out) as
+    | ProcessRecord
+    | readonly ProcessRecord[];
   assert.equal([parts].flat()[0]?.blocked, true, "what was asked for is not forgotten");
   const endpoint = JSON.parse(readFileSync(join(state, "endpoint.json"), "utf8")) as Endpoint;
   assert.equal(endpoint.version, NUMBER);
@@ -122,7 +133,9 @@ test("all parts of 1.0.0 are killed at once: this version adopts its processes, 
   const { folder, state, old, load } = await runningRelease(context);
   await load.stop();
   const before = await pidsBy(old, folder);
-  const parts = (["keeper", "service", "logger", "balancer"] as const).map((part) => pidOf(part, state) ?? assert.fail(part));
+  const parts = (["keeper", "service", "logger", "balancer"] as const).map(
+    (part) => pidOf(part, state) ?? assert.fail(part),
+  );
   // Stopped first, so that none of them replaces another.
   for (const signal of ["SIGSTOP", "SIGKILL"]) for (const pid of parts) process.kill(pid, signal);
   for (const pid of parts) await processExit(pid);

@@ -23,7 +23,10 @@ test("Ctrl-C while restart waits says that the restart continues, and it does", 
   await command.shows(/restarting slow … \d+ s/);
   command.child.stdin?.write("\u0003");
   assert.equal(await command.exitCode(), 130);
-  assert.match(command.out, /procman: stopped waiting; procman continues restarting slow, "procman status" shows the states\r\n$/);
+  assert.match(
+    command.out,
+    /procman: stopped waiting; procman continues restarting slow, "procman status" shows the states\r\n$/,
+  );
   assert.match((await procman(folder, ["status"])).out, /slow +stopping .* starts again then/);
   writeFileSync(join(folder, "go"), "");
   const logs = new RunningCommand(folder, ["logs", "slow", "--category", "stdout", "-f"]);
@@ -38,7 +41,10 @@ test("terminate shows on a terminal that it waits; an interrupted one says that 
   await command.shows(/ending test … \d+ s/);
   command.child.stdin?.write("\u0003");
   assert.equal(await command.exitCode(), 130);
-  assert.match(command.out, /procman: stopped waiting; the end of test continues, "procman status" shows what is left\r\n$/);
+  assert.match(
+    command.out,
+    /procman: stopped waiting; the end of test continues, "procman status" shows what is left\r\n$/,
+  );
   writeFileSync(join(folder, "go"), "");
   await processExit(keeperIn(state));
 });

@@ -8,7 +8,8 @@ import { homeOf, procman } from "../support/cli.ts";
 import { eventually, isAlive, processExit, startProcman } from "../support/procman-process.ts";
 
 const NONE = /^procman: Cannot reach procman: none is running for .*Start it with "procman run"\n$/;
-const INTRO = /^procman is not running; its state folder has this about web, until \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)\.$/m;
+const INTRO =
+  /^procman is not running; its state folder has this about web, until \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)\.$/m;
 
 test("after an orderly end `why` shows the last run with its lines, its problem, exit code 69 and how to start procman", async (context) => {
   const web = { id: "web", cmd: "echo 'Error: no database' >&2; exit 3", autostart: true, restartLimit: 0 };
@@ -39,7 +40,10 @@ test("after an orderly end `why` shows the last run with its lines, its problem,
     answers.map(({ id, incidents }) => [id, incidents.map(({ cause }) => cause)]),
     ["api-1", "api-2"].map((id) => [id, ["shutdown"]]),
   );
-  assert.equal((await procman(folder, ["why", "api-2", "--json"])).out.startsWith('{\n  "id": "api-2",\n  "incidents": ['), true);
+  assert.equal(
+    (await procman(folder, ["why", "api-2", "--json"])).out.startsWith('{\n  "id": "api-2",\n  "incidents": ['),
+    true,
+  );
   assert.deepEqual([both.code, NONE.test(both.err)], [69, true]);
   const all = JSON.parse((await procman(folder, ["why", "all", "--json"])).out) as readonly { readonly id: string }[];
   assert.deepEqual(
@@ -53,7 +57,11 @@ test("after an orderly end `why` shows the last run with its lines, its problem,
   assert.match(unknown.err, /^procman: Cannot find process "wbe": no process has this id\. Did you mean "web"\?\n$/);
   const slip = await procman(folder, ["logs", "wbe"]);
   assert.deepEqual([slip.code, slip.err], [1, unknown.err], "logs knows the id from the file, too");
-  assert.deepEqual(await procman(folder, ["logs", "late"]), { code: 0, out: "", err: "procman: no matching log entries\n" });
+  assert.deepEqual(await procman(folder, ["logs", "late"]), {
+    code: 0,
+    out: "",
+    err: "procman: no matching log entries\n",
+  });
   writeFileSync(join(folder, "procman.json"), '{ "name": "test", "processes": [{ "id": "other", "cmd": 5 }] }');
   assert.match((await procman(folder, ["why", "web"])).out, INTRO, "the file is invalid and no longer has the id");
   rmSync(state, { recursive: true });
@@ -78,7 +86,10 @@ test("after a kill of procman `why` shows that the end of the run is unknown, an
   const why = (): ReturnType<typeof procman> => procman(host.folder, ["why", "web"]);
   const alive = await why();
   assert.equal(alive.code, 69);
-  assert.match(alive.err, /none is running for .*It was killed, and its processes may still be running: "procman run" adopts them\n$/);
+  assert.match(
+    alive.err,
+    /none is running for .*It was killed, and its processes may still be running: "procman run" adopts them\n$/,
+  );
   assert.match(alive.out, INTRO);
   const start = `\\(pid ${pid}\\) has no recorded end`;
   assert.match(
@@ -101,9 +112,14 @@ test("why counts all ends, however few it lists; the last lines of a run aren't 
   await procman(folder, ["terminate"]);
   rmSync(join(state, "incidents/crash.jsonl"));
   await procman(folder, ["run", "--detach"]);
-  const { pid } = (JSON.parse((await procman(folder, ["status", "web", "--json"])).out) as readonly { readonly pid: number }[])[0] ?? {};
+  const { pid } =
+    (JSON.parse((await procman(folder, ["status", "web", "--json"])).out) as readonly { readonly pid: number }[])[0] ??
+    {};
   await procman(folder, ["restart", "web"]);
-  const why = async (id: string, count: number): Promise<{ readonly incidents: readonly Incident[]; readonly why: readonly string[] }> =>
+  const why = async (
+    id: string,
+    count: number,
+  ): Promise<{ readonly incidents: readonly Incident[]; readonly why: readonly string[] }> =>
     JSON.parse((await procman(folder, ["why", id, "-n", String(count), "--json"])).out) as never;
   let lines: readonly string[] = [];
   while (!lines.includes("bye")) lines = (await why("web", 1)).incidents[0]?.lines.map(({ text }) => text) ?? [];

@@ -39,7 +39,10 @@ test("keeper and service are killed while everything ends: the next keeper ends 
 test("all is killed, and the cluster is no longer in the file: the next procman ends its balancer", async (context) => {
   const rig = await rigWithBalancer(context);
   for (const pid of rig.killPart("everything")) await processExit(pid);
-  writeFileSync(join(rig.folder, "procman.json"), JSON.stringify({ name: "load", processes: [{ id: "slow", cmd: "sleep 1000" }] }));
+  writeFileSync(
+    join(rig.folder, "procman.json"),
+    JSON.stringify({ name: "load", processes: [{ id: "slow", cmd: "sleep 1000" }] }),
+  );
   rig.procman.start();
   await rig.records();
   await eventually(() => balancers(rig).length === 0 || undefined);

@@ -1,5 +1,6 @@
 /**
- * A campaign with the same seed each time, so that a change of the source is what changes its outcome; others in `test/long`.
+ * A campaign with the same seed each time, so that a change of the source is what changes its outcome; others in
+ * `test/long`.
  * `PROCMAN_FAULT_SEED` takes another one; `PROCMAN_FAULT_MINUTES` continues with new seeds for that time.
  */
 import assert from "node:assert/strict";

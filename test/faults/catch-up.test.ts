@@ -42,8 +42,11 @@ async function killedAt(point: Failpoint, context: TestContext): Promise<void> {
   await eventually(() => rig.procman.parts().service.find((pid) => !before.includes(pid)));
   await rig.records();
   assert.deepEqual(await rig.procman.end(), []);
-  // A keeper that dies between the record of a start and the fork leaves a run whose end is unknown, as always: it is not repeated.
+  // A keeper that dies between the record of a start and the fork leaves a run whose end is unknown, as always: it is
+  // not repeated.
   assert.equal(runs().length, point === "keeper.asked" ? 0 : 1, runs().join(" "));
-  const { planned } = (JSON.parse(readFileSync(join(state, "lasting.json"), "utf8")) as { plans: { job: { planned: number } } }).plans.job;
+  const { planned } = (
+    JSON.parse(readFileSync(join(state, "lasting.json"), "utf8")) as { plans: { job: { planned: number } } }
+  ).plans.job;
   assert.ok(planned > Date.now(), "the next start is that of tomorrow");
 }

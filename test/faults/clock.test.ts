@@ -56,7 +56,8 @@ test("a clock that jumps hours ahead and back restarts no process and ends no ti
   ]);
   if (world === undefined) return;
   const { rig, set, folder } = world;
-  const lastStamp = (): number => Date.parse(/(\S+Z) tick\n$/.exec(readFileSync(join(folder, "logs/ticks.log"), "utf8"))?.[1] ?? "");
+  const lastStamp = (): number =>
+    Date.parse(/(\S+Z) tick\n$/.exec(readFileSync(join(folder, "logs/ticks.log"), "utf8"))?.[1] ?? "");
   const logTimesFollow = (hours: number) =>
     eventually(() => (Math.abs(lastStamp() - Date.now() - hours * HOUR_MS) < 60_000 ? true : undefined));
   await waitForGrowth(rig, "print");
@@ -67,7 +68,8 @@ test("a clock that jumps hours ahead and back restarts no process and ends no ti
     await logTimesFollow(hours);
     await waitForGrowth(rig, "print", 100_000);
   }
-  const pids = (records: typeof before): readonly unknown[] => records.map(({ id, pid, run, restarts }) => [id, pid, run, restarts]);
+  const pids = (records: typeof before): readonly unknown[] =>
+    records.map(({ id, pid, run, restarts }) => [id, pid, run, restarts]);
   assert.deepEqual(pids(await rig.records()), pids(before));
   assert.deepEqual(await rig.verdict(), []);
 });
@@ -112,7 +114,9 @@ test("a clock that jumps while a log file can't be written, is renamed by others
     rmdirSync(path);
     await waitForGrowth(rig, "print", 50_000);
     await eventually(() =>
-      readdirSync(join(folder, "logs")).filter((name) => /^print-rotated.*gz$/.test(name)).length > renames ? true : undefined,
+      readdirSync(join(folder, "logs")).filter((name) => /^print-rotated.*gz$/.test(name)).length > renames
+        ? true
+        : undefined,
     );
   }
   assert.deepEqual(await rig.verdict(), []);

@@ -10,7 +10,8 @@ import { DIST, PACKAGE } from "../support/product.ts";
 
 const DAMAGES: Readonly<Record<string, (code: Buffer) => Buffer>> = {
   "a page of zeros": (code) => Buffer.from(code).fill(0, 4_096, 8_192),
-  "a flipped bit in each page": (code) => Buffer.from(code).map((byte, place) => (place % 4_096 === 777 ? byte ^ 16 : byte)) as Buffer,
+  "a flipped bit in each page": (code) =>
+    Buffer.from(code).map((byte, place) => (place % 4_096 === 777 ? byte ^ 16 : byte)) as Buffer,
 };
 
 test("damaged compiled code of commands, keeper and service: each start and each command works, and the code is replaced", async (context) => {
@@ -20,15 +21,21 @@ test("damaged compiled code of commands, keeper and service: each start and each
   cpSync(join(PACKAGE, "package.json"), join(folder, "package.json"));
   const cache = join(dist, "cache");
   const procman = (...args: readonly string[]): string =>
-    execFileSync(process.execPath, [join(dist, "procman.cjs"), ...args], { cwd: folder, env: cleanEnvironment(), encoding: "utf8" });
+    execFileSync(process.execPath, [join(dist, "procman.cjs"), ...args], {
+      cwd: folder,
+      env: cleanEnvironment(),
+      encoding: "utf8",
+    });
   const codes = (): readonly string[] =>
     existsSync(cache)
       ? readdirSync(cache)
           .filter((name) => /\d$/.test(name))
           .sort()
       : [];
-  const pidOf = (): number => (JSON.parse(procman("status", "web", "--json")) as readonly { readonly pid: number }[])[0]?.pid ?? 0;
-  const service = (): number => (JSON.parse(readFileSync(join(state, "endpoint.json"), "utf8")) as { readonly pid: number }).pid;
+  const pidOf = (): number =>
+    (JSON.parse(procman("status", "web", "--json")) as readonly { readonly pid: number }[])[0]?.pid ?? 0;
+  const service = (): number =>
+    (JSON.parse(readFileSync(join(state, "endpoint.json"), "utf8")) as { readonly pid: number }).pid;
   const cycle = async (damage: () => void): Promise<void> => {
     damage();
     procman("run", "--detach");

@@ -30,7 +30,10 @@ const COMEBACK_MS = 4_000;
 
 for (const [what, kills] of [
   ["its service is away, as the keeper stands still", ({ procman }) => kill(procman.parts().service[0] ?? 0)],
-  ["keeper and service are away, as the logger stands still", ({ procman }) => void [procman.kill("keeper"), procman.kill("service")]],
+  [
+    "keeper and service are away, as the logger stands still",
+    ({ procman }) => void [procman.kill("keeper"), procman.kill("service")],
+  ],
 ] as const satisfies readonly (readonly [string, (rig: FaultRig) => void])[])
   test(`logs -f and status wait while ${what}, and a follower has every line`, async (context) => {
     const folder = folderFor(context);

@@ -9,7 +9,8 @@ import { childrenOf, nameOf } from "../support/proc-files.ts";
 import { eventually, isAlive, Procman, processExit } from "../support/procman-process.ts";
 
 /** On SIGTERM it says so, and ends once it may. */
-const SLOW = "trap 'echo > told; while [ ! -e may-end ]; do sleep 0.05; done; exit 0' TERM; while :; do sleep 0.05; done";
+const SLOW =
+  "trap 'echo > told; while [ ! -e may-end ]; do sleep 0.05; done; exit 0' TERM; while :; do sleep 0.05; done";
 const FOREVER = { cmd: "exec sleep 1000", autostart: true };
 
 const PROCESSES = [
@@ -31,7 +32,11 @@ type Ending = {
 };
 
 /** procman is ending, and two of its processes take their time. */
-async function ending(context: TestContext, args: readonly string[], end: (keeper: number, folder: string) => unknown): Promise<Ending> {
+async function ending(
+  context: TestContext,
+  args: readonly string[],
+  end: (keeper: number, folder: string) => unknown,
+): Promise<Ending> {
   const { folder, state } = homeOf(context, PROCESSES);
   const first = new Procman(folder, { args });
   await first.line(/above +\| started/);
@@ -44,22 +49,29 @@ async function ending(context: TestContext, args: readonly string[], end: (keepe
   ])
     assert.equal((await procman(folder, words)).code, 0, words.join(" "));
   await end(keeperIn(state), folder);
-  await eventually(() => (existsSync(join(folder, "told")) && existsSync(join(folder, "told-above")) ? true : undefined));
+  await eventually(() =>
+    existsSync(join(folder, "told")) && existsSync(join(folder, "told-above")) ? true : undefined,
+  );
   const records = async (): Promise<ReadonlyMap<string, ProcessRecord>> => {
     const { out, err } = await procman(folder, ["status", "--json"]);
     assert.ok(out.startsWith("["), err);
     return new Map((JSON.parse(out) as readonly ProcessRecord[]).map((record) => [record.id, record]));
   };
-  await eventually(() => (childrenOf(keeperIn(state)).filter((pid) => nameOf(pid) === "sleep").length === 1 ? true : undefined));
+  await eventually(() =>
+    childrenOf(keeperIn(state)).filter((pid) => nameOf(pid) === "sleep").length === 1 ? true : undefined,
+  );
   return { folder, state, first, records };
 }
 
 /** procman's own processes, and with `processes` all. */
 async function killAll(state: string, { processes = false, isGuarded = false } = {}): Promise<void> {
   const keeper = keeperIn(state);
-  const children = isGuarded ? [] : childrenOf(keeper).filter((pid) => processes || nameOf(pid).startsWith("procman: "));
+  const children = isGuarded
+    ? []
+    : childrenOf(keeper).filter((pid) => processes || nameOf(pid).startsWith("procman: "));
   // Stopped first: none starts a keeper.
-  for (const signal of ["SIGSTOP", "SIGKILL"] as const) for (const pid of [keeper, ...children]) process.kill(pid, signal);
+  for (const signal of ["SIGSTOP", "SIGKILL"] as const)
+    for (const pid of [keeper, ...children]) process.kill(pid, signal);
   for (const pid of [keeper, ...children]) await processExit(pid);
 }
 
@@ -84,7 +96,8 @@ for (const { what, end, kill, args } of WAYS)
     await next.line(/the end before this start was cut off/);
     await next.line(/quick +\| started/);
     writeFileSync(join(folder, "may-end"), "");
-    for (const id of ["slow", "above", "base", "stopped", "blocked"]) await next.line(new RegExp(`^${id} +\\| started`));
+    for (const id of ["slow", "above", "base", "stopped", "blocked"])
+      await next.line(new RegExp(`^${id} +\\| started`));
     const found = await records();
     const isUp = ({ id, status, pid = 0 }: ProcessRecord): boolean => {
       assert.equal(status === "running", isAlive(pid), id);
@@ -125,7 +138,10 @@ test("killed while it ends: the next run has its own profile, and the instances 
   writeFileSync(join(folder, "may-end"), "");
   await next.line(/^slow +\| started/);
   const { out } = await procman(folder, ["status", "--json"]);
-  const ids = (JSON.parse(out) as readonly ProcessRecord[]).flatMap(({ id, instances = [] }) => [id, ...instances.map((each) => each.id)]);
+  const ids = (JSON.parse(out) as readonly ProcessRecord[]).flatMap(({ id, instances = [] }) => [
+    id,
+    ...instances.map((each) => each.id),
+  ]);
   assert.deepEqual(ids.sort(), ["extra", "slow", "web", "web-1"]);
   assert.equal((await procman(folder, ["terminate"])).code, 0);
   await first.stopHolder();
@@ -136,7 +152,9 @@ for (const parts of [["keeper"], ["service"], ["keeper", "service"]])
     const { folder, state, first } = await ending(context, [], TERM);
     const keeper = keeperIn(state);
     const children = childrenOf(keeper);
-    const pids = [keeper, ...children].filter((pid) => parts.some((part) => nameOf(pid) === `procman: ${part}`.slice(0, 15)));
+    const pids = [keeper, ...children].filter((pid) =>
+      parts.some((part) => nameOf(pid) === `procman: ${part}`.slice(0, 15)),
+    );
     assert.equal(pids.length, parts.length);
     for (const pid of pids) process.kill(pid, "SIGKILL");
     for (const pid of pids) await processExit(pid);

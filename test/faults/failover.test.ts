@@ -2,7 +2,17 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, constants, existsSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  existsSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -54,8 +64,8 @@ test("the run folder is emptied, as by a cleaner of temporary files, and the kee
 });
 
 /**
- * The keeper kills itself right after the fork of the process `id`, which is started by hand; and its successor kills itself as soon as it
- * starts, so that the program has time.
+ * The keeper kills itself right after the fork of the process `id`, which is started by hand; and its successor kills
+ * itself as soon as it starts, so that the program has time.
  */
 async function killAtFork(
   context: TestContext,
@@ -64,7 +74,9 @@ async function killAtFork(
   beforeStart: (rig: FaultRig) => void = () => undefined,
 ) {
   const [trigger, second] = [join(folder, "trigger"), join(folder, "second")];
-  const processes = [{ restart: "always", restartDelayMs: 50, logger: { stdout: `logs/${process.id}.log` }, ...process }];
+  const processes = [
+    { restart: "always", restartDelayMs: 50, logger: { stdout: `logs/${process.id}.log` }, ...process },
+  ];
   const rig = await startRig(context, folder, processes, {
     env: { PROCMAN_FAILPOINTS: `keeper.forked=${trigger},keeper.locked=${second}` },
   });

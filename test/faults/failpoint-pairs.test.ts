@@ -32,7 +32,8 @@ describe("the keeper is killed twice around a short run, first at", { concurrenc
         cmd: `echo $PROCMAN_RUN_ID >> runs; for n in $(seq ${LINES}); do echo $PROCMAN_RUN_ID $n; done; exit 3`,
         logger: { stdout: "logs/short.log" },
       };
-      // Its output keeps each logger until it has handed over: without anything to read, one whose keeper is gone ends by itself.
+      // Its output keeps each logger until it has handed over: without anything to read, one whose keeper is gone ends
+      // by itself.
       const lasting = { id: "lasting", cmd: "exec sleep 1000", autostart: true };
       const rig = await startRig(context as TestContext, folder, [short, lasting], { env });
       const lines = (file: string): readonly string[] =>
@@ -43,8 +44,11 @@ describe("the keeper is killed twice around a short run, first at", { concurrenc
         await rig.act("short", "start");
         for (const point of [first, second]) await reached(point);
         const { run } = await rig.until("short", ({ status }) => status === "errored");
-        const written = lines("runs").flatMap((run) => Array.from({ length: LINES }, (_, index) => `${run} ${index + 1}`));
-        const logged = (): readonly string[] => lines("logs/short.log").filter((line) => !line.includes("the logger was restarted"));
+        const written = lines("runs").flatMap((run) =>
+          Array.from({ length: LINES }, (_, index) => `${run} ${index + 1}`),
+        );
+        const logged = (): readonly string[] =>
+          lines("logs/short.log").filter((line) => !line.includes("the logger was restarted"));
         await eventually(() => logged().length >= written.length || undefined).catch(() => undefined);
         assert.deepEqual(logged(), written, second);
         await rig.records();
@@ -53,7 +57,10 @@ describe("the keeper is killed twice around a short run, first at", { concurrenc
         const told = (answer.body as readonly Incident[]).filter((incident) => incident.run === run);
         assert.equal(told.length, 1, `${second}: ${JSON.stringify(told)}`);
         const [{ cause, pid, started }] = told as [Incident];
-        assert.ok(cause === "unknown" || (pid !== undefined && started !== undefined), `${second}: ${JSON.stringify(told)}`);
+        assert.ok(
+          cause === "unknown" || (pid !== undefined && started !== undefined),
+          `${second}: ${JSON.stringify(told)}`,
+        );
       }
       assert.deepEqual(await rig.procman.end(), []);
     });

@@ -42,8 +42,10 @@ type Transition = {
   readonly kills?: "keeper" | "service";
 };
 
-const isNext = (now: ProcessRecord, before: ProcessRecord): boolean => now.status === "running" && (now.run ?? 0) > (before.run ?? 0);
-const isSame = (now: ProcessRecord, before: ProcessRecord): boolean => now.status === "running" && now.pid === before.pid;
+const isNext = (now: ProcessRecord, before: ProcessRecord): boolean =>
+  now.status === "running" && (now.run ?? 0) > (before.run ?? 0);
+const isSame = (now: ProcessRecord, before: ProcessRecord): boolean =>
+  now.status === "running" && now.pid === before.pid;
 const isStopped = ({ status }: ProcessRecord): boolean => status === "stopped";
 const crash = async ({ folder }: FaultRig, { pid = 0, run }: ProcessRecord): Promise<void> => {
   const diary = join(folder, "diary.jsonl");
@@ -59,7 +61,12 @@ const SETTLED_MS = 2_000;
 const brief = { autostart: true, terminateTimeout: 1 };
 
 const TRANSITIONS: Readonly<Record<string, Transition>> = {
-  "a start": { points: [...DECISION, ...START], from: "stopped", begin: (rig) => rig.act("print", "start"), isOver: isNext },
+  "a start": {
+    points: [...DECISION, ...START],
+    from: "stopped",
+    begin: (rig) => rig.act("print", "start"),
+    isOver: isNext,
+  },
   "a start with the output redirected": {
     points: START,
     redirect: "1>&2",
@@ -152,11 +159,25 @@ async function writtenOnce({ procman }: FaultRig, run: number | undefined): Prom
 }
 
 async function walk(context: TestContext, transition: Transition): Promise<void> {
-  const { process = { autostart: true }, load = [5_000, 20], redirect = "", points, from, isSettled, begin, isOver } = transition;
+  const {
+    process = { autostart: true },
+    load = [5_000, 20],
+    redirect = "",
+    points,
+    from,
+    isSettled,
+    begin,
+    isOver,
+  } = transition;
   const folder = folderFor(context);
   const { env, arm, reached } = pointsIn(folder, points);
   const cmd = `${program(folder, "printer", "print", ...load)} ${redirect}`;
-  const rig = await startRig(context, folder, [{ id: "print", cmd, logger: { stdout: "logs/print.log" }, ...process }], { env });
+  const rig = await startRig(
+    context,
+    folder,
+    [{ id: "print", cmd, logger: { stdout: "logs/print.log" }, ...process }],
+    { env },
+  );
   const kills: Kill[] = [];
   const isUp = async (): Promise<boolean> => (await rig.records())[0]?.status === "running";
   for (const point of points) {
@@ -181,7 +202,8 @@ async function walk(context: TestContext, transition: Transition): Promise<void>
 }
 
 describe("procman is killed at each step of", { concurrency: 3 }, () => {
-  for (const [name, transition] of Object.entries(TRANSITIONS)) test(name, (context) => walk(context as TestContext, transition));
+  for (const [name, transition] of Object.entries(TRANSITIONS))
+    test(name, (context) => walk(context as TestContext, transition));
 
   for (const overrun of [false, true])
     test(`a scheduled run${overrun ? " that overlaps others" : ""}`, async (context) => {
@@ -189,7 +211,12 @@ describe("procman is killed at each step of", { concurrency: 3 }, () => {
       const points = [...DECISION, ...START, "keeper.exited", "keeper.over"] as const;
       const { env, arm, reached } = pointsIn(folder, points);
       const file = join(folder, "runs");
-      const job = { id: "job", cmd: `echo $PROCMAN_RUN_ID >> runs; sleep ${overrun ? 2.3 : 0.2}`, cron: "* * * * * *", overrun };
+      const job = {
+        id: "job",
+        cmd: `echo $PROCMAN_RUN_ID >> runs; sleep ${overrun ? 2.3 : 0.2}`,
+        cron: "* * * * * *",
+        overrun,
+      };
       const { procman, records, verdict } = await startRig(context as TestContext, folder, [job], { env });
       const runs = (): readonly string[] => (existsSync(file) ? readFileSync(file, "utf8").trim().split("\n") : []);
       const kills: Kill[] = [];
@@ -203,7 +230,10 @@ describe("procman is killed at each step of", { concurrency: 3 }, () => {
       }
       assert.deepEqual(await verdict({ kills }), []);
       assert.equal(new Set(runs()).size, runs().length, `no run is started twice: ${runs().join(" ")}`);
-      assert.equal([...procman.journal.ends.values()].filter(({ unknown, at }) => unknown && at < (kills[0]?.at ?? 0)).length, 0);
+      assert.equal(
+        [...procman.journal.ends.values()].filter(({ unknown, at }) => unknown && at < (kills[0]?.at ?? 0)).length,
+        0,
+      );
       if (overrun) assert.ok(runs().some((run) => run.startsWith("job:2.")));
     });
 
@@ -216,7 +246,10 @@ describe("procman is killed at each step of", { concurrency: 3 }, () => {
     await rig.act("once", "start");
     await reached("keeper.asked");
     const { reason } = await rig.until("once", ({ status }) => status === "errored");
-    assert.match(reason ?? "", /^was being started when procman was killed; whether it has run is not known; not restarted/);
+    assert.match(
+      reason ?? "",
+      /^was being started when procman was killed; whether it has run is not known; not restarted/,
+    );
     assert.ok(!existsSync(join(folder, "runs")));
     assert.deepEqual(await rig.procman.end(), []);
   });
@@ -248,7 +281,12 @@ describe("procman is killed at each step of", { concurrency: 3 }, () => {
       const { env, arm, reached } = pointsIn(folder, [point]);
       // It ends together with the keeper, so that no later keeper opens its FIFOs.
       const cmd = "while kill -0 $PPID 2> /dev/null; do sleep 0.01; done; echo last words";
-      const rig = await startRig(context as TestContext, folder, [{ id: "brief", cmd, logger: { stdout: "logs/brief.log" } }], { env });
+      const rig = await startRig(
+        context as TestContext,
+        folder,
+        [{ id: "brief", cmd, logger: { stdout: "logs/brief.log" } }],
+        { env },
+      );
       await rig.act("brief", "start");
       arm(point);
       const upgrade = rig.procman.upgrade();
@@ -272,7 +310,12 @@ describe("procman is killed at each step of", { concurrency: 3 }, () => {
     test(`a shutdown, at ${point}`, async (context) => {
       const folder = folderFor(context as TestContext);
       const { env, arm, reached } = pointsIn(folder, [point]);
-      const print = { id: "print", cmd: program(folder, "printer", "print", 5_000, 20), ...brief, logger: { stdout: "logs/print.log" } };
+      const print = {
+        id: "print",
+        cmd: program(folder, "printer", "print", 5_000, 20),
+        ...brief,
+        logger: { stdout: "logs/print.log" },
+      };
       const { procman } = await startRig(context as TestContext, folder, [print], { env });
       await eventually(() => (procman.journal.runs.size > 0 ? true : undefined));
       arm(point);
@@ -280,7 +323,8 @@ describe("procman is killed at each step of", { concurrency: 3 }, () => {
       await reached(point);
       const isOver = (): boolean => Object.values(procman.parts()).flat().length === 0;
       // A request without an answer is repeated.
-      for (let answer = first; answer === undefined && !isOver(); ) answer = await procman.api.ask("POST", "/terminate");
+      for (let answer = first; answer === undefined && !isOver(); )
+        answer = await procman.api.ask("POST", "/terminate");
       await eventually(() => (isOver() ? true : undefined));
       assert.deepEqual(await procman.end(), []);
       assert.ok(!procman.journal.ends.has("print#2"), "no second run");

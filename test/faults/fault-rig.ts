@@ -18,7 +18,11 @@ import { exits, numbering } from "./verdict.ts";
 
 const PROGRAMS = fileURLToPath(new URL("../../examples/kill-the-manager/programs/", import.meta.url));
 
-export type Excuses = { readonly loggersKilled?: number; readonly isUnread?: boolean; readonly kills?: readonly Kill[] };
+export type Excuses = {
+  readonly loggersKilled?: number;
+  readonly isUnread?: boolean;
+  readonly kills?: readonly Kill[];
+};
 
 export type FaultRig = {
   readonly folder: string;
@@ -38,15 +42,27 @@ export type FaultRig = {
 };
 
 /** Command line of a program in a load's folder. */
-export function program(folder: string, name: "printer" | "crasher", id: string, ...args: readonly (string | number)[]): string {
+export function program(
+  folder: string,
+  name: "printer" | "crasher",
+  id: string,
+  ...args: readonly (string | number)[]
+): string {
   return [process.execPath, `${PROGRAMS}${name}.mjs`, folder, id, ...args].join(" ");
 }
 
 /** A process that prints all the time, and one that crashes again and again: each into a file in `logs`. */
-export function printerAndCrasher(folder: string): readonly { readonly id: string; readonly [field: string]: unknown }[] {
+export function printerAndCrasher(
+  folder: string,
+): readonly { readonly id: string; readonly [field: string]: unknown }[] {
   const always = { autostart: true, restart: "always" };
   return [
-    { id: "print", cmd: program(folder, "printer", "print", 20_000, 20), ...always, logger: { stdout: "logs/print.log" } },
+    {
+      id: "print",
+      cmd: program(folder, "printer", "print", 20_000, 20),
+      ...always,
+      logger: { stdout: "logs/print.log" },
+    },
     {
       id: "crash",
       cmd: program(folder, "crasher", "crash", 100, 400),
@@ -72,7 +88,9 @@ export function pointsIn(folder: string, points: readonly Failpoint[]) {
     env: { PROCMAN_FAILPOINTS: points.map((point) => `${point}=${join(arms, point)}`).join(",") },
     arm: (point: Failpoint): void => writeFileSync(join(arms, point), ""),
     reached: (point: Failpoint) =>
-      eventually(() => (existsSync(join(arms, point)) ? undefined : true)).catch(() => assert.fail(`${point} was not reached`)),
+      eventually(() => (existsSync(join(arms, point)) ? undefined : true)).catch(() =>
+        assert.fail(`${point} was not reached`),
+      ),
   };
 }
 
@@ -111,7 +129,11 @@ export async function startRig(
     procman,
     records,
     until: async (id, holds) => {
-      for (const end = performance.now() + 30_000; performance.now() < end; await new Promise((resolve) => setTimeout(resolve, 20))) {
+      for (
+        const end = performance.now() + 30_000;
+        performance.now() < end;
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      ) {
         const record = (await records()).find((each) => each.id === id);
         if (record !== undefined && holds(record)) return record;
       }
@@ -121,7 +143,8 @@ export async function startRig(
       for (let attempt = 1; ; attempt += 1) {
         const answer = await procman.api.ask("POST", `/processes/${id}/${action}`);
         if (answer?.status === 200 || (answer?.status === 409 && attempt > 1)) return;
-        if (answer !== undefined && answer.status !== 503) throw new Error(`${action} of ${id}: ${JSON.stringify(answer)}`);
+        if (answer !== undefined && answer.status !== 503)
+          throw new Error(`${action} of ${id}: ${JSON.stringify(answer)}`);
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
     },
@@ -134,9 +157,16 @@ export async function startRig(
         .filter(({ id }) => /^(print|crash)/.test(id))
         .flatMap(({ id }) => {
           const own = runs.filter((run) => run.id === id);
-          const known = own.map((run) => ({ ...run, isCut: run.to === undefined, readersKilled: loggersKilled, isUnread }));
+          const known = own.map((run) => ({
+            ...run,
+            isCut: run.to === undefined,
+            readersKilled: loggersKilled,
+            isUnread,
+          }));
           const { findings, marks } = checkLog(join(folder, "logs", `${id}.log`), known);
-          return marks > 0 && loggersKilled === 0 ? [...findings, `${marks} marks in ${id}.log, though no logger was killed`] : findings;
+          return marks > 0 && loggersKilled === 0
+            ? [...findings, `${marks} marks in ${id}.log, though no logger was killed`]
+            : findings;
         });
       return [
         ...findings,
@@ -152,11 +182,17 @@ export async function startRig(
 /** Where the journal that the rig follows lacks a part, as on a full disk or in a folder that others replace: what is wrong without it. */
 export async function verdictWithoutJournal(rig: FaultRig, more?: Excuses): Promise<readonly string[]> {
   const findings = await rig.verdict(more);
-  return findings.filter((finding) => !/^lost exit: procman does not know|^run numbers|never ended in the journal/.test(finding));
+  return findings.filter(
+    (finding) => !/^lost exit: procman does not know|^run numbers|never ended in the journal/.test(finding),
+  );
 }
 
 /** Resolves with the pid of this component once it is none of `before`. */
-export function successor(procman: Procman, part: "keeper" | "service" | "logger", before: readonly number[]): Promise<number> {
+export function successor(
+  procman: Procman,
+  part: "keeper" | "service" | "logger",
+  before: readonly number[],
+): Promise<number> {
   return eventually(() => procman.parts()[part].find((pid) => !before.includes(pid)));
 }
 

@@ -1,6 +1,6 @@
 /**
- * Run in a PID namespace with its own /proc: `foreign-pid.ts FOLDER`. Kills procman and its processes, gives their pids to other
- * programs, and starts procman again. Prints what is wrong, as JSON.
+ * Run in a PID namespace with its own /proc: `foreign-pid.ts FOLDER`. Kills procman and its processes, gives their pids
+ * to other programs, and starts procman again. Prints what is wrong, as JSON.
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";

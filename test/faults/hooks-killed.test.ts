@@ -21,7 +21,9 @@ const count = (folder: string, text: string): number => linesIn(folder, "said").
 async function rigFor(context: TestContext, hook: HookName, env: NodeJS.ProcessEnv = {}): Promise<FaultRig> {
   const folder = folderFor(context);
   const cmd = "echo $PROCMAN_RUN_ID >> runs; exec sleep 1000";
-  const rig = await startRig(context, folder, [{ id: "web", cmd, hooks: { [hook]: HOOK }, terminateTimeout: 1 }], { env });
+  const rig = await startRig(context, folder, [{ id: "web", cmd, hooks: { [hook]: HOOK }, terminateTimeout: 1 }], {
+    env,
+  });
   if (hook === "afterStop") {
     await rig.act("web", "start");
     await rig.until("web", ({ status }) => status === "running");
@@ -52,7 +54,8 @@ async function revived({ procman }: FaultRig): Promise<void> {
   assert.fail("procman does not answer");
 }
 
-const begin = (rig: FaultRig, hook: HookName): Promise<void> => rig.act("web", hook === "beforeStart" ? "start" : "stop");
+const begin = (rig: FaultRig, hook: HookName): Promise<void> =>
+  rig.act("web", hook === "beforeStart" ? "start" : "stop");
 
 describe("a hook while procman is killed at a step", { concurrency: 2 }, () => {
   for (const hook of HOOKS)

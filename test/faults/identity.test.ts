@@ -23,7 +23,11 @@ test("a process whose first thread has ended, so that it looks like a zombie, is
     rig.killPart(part);
     if (part === "everything") rig.procman.start();
     await successor(rig.procman, "keeper", keeper);
-    assert.equal((await rig.until("headless", ({ status }) => status === "running")).pid, pid, `after a kill of ${part}`);
+    assert.equal(
+      (await rig.until("headless", ({ status }) => status === "running")).pid,
+      pid,
+      `after a kill of ${part}`,
+    );
   }
   assert.equal(readFileSync(join(folder, "starts"), "utf8"), `${pid}\n`);
   await rig.act("headless", "stop");

@@ -35,30 +35,60 @@ const without = (from: number, to: number): string[] => text.filter((_, index) =
 const withLineReplaced = (number: number, by: string | Buffer): (string | Buffer)[] =>
   text.map((each, index) => (index + 1 === number ? by : each));
 const PLANTED: Readonly<
-  Record<string, { readonly log: readonly (string | Buffer)[]; readonly printed?: number; readonly isCut?: boolean; readonly says: RegExp }>
+  Record<
+    string,
+    {
+      readonly log: readonly (string | Buffer)[];
+      readonly printed?: number;
+      readonly isCut?: boolean;
+      readonly says: RegExp;
+    }
+  >
 > = {
   "one line missing": { log: without(50, 50), says: /^missing: web r1: 50 to 50, before .*:50$/ },
   "the first line missing": { log: without(1, 1), says: /^missing: .*1 to 1/ },
   "the last lines missing": { log: without(99, 100), says: /^missing: .*99 to 100, its last/ },
-  "the last lines of a killed run missing": { log: without(99, 100), isCut: true, says: /^missing: .*99 to 100, its last/ },
+  "the last lines of a killed run missing": {
+    log: without(99, 100),
+    isCut: true,
+    says: /^missing: .*99 to 100, its last/,
+  },
   "all of a run missing": { log: [], says: /^missing: .*1 to 100/ },
-  "one line doubled": { log: [...text.slice(0, 60), line(60), ...text.slice(60)], says: /^doubled: web r1 60 at .*:61$/ },
+  "one line doubled": {
+    log: [...text.slice(0, 60), line(60), ...text.slice(60)],
+    says: /^doubled: web r1 60 at .*:61$/,
+  },
   "an old block doubled": { log: [...text, ...lines(10, 12)], says: /^doubled: .* 10 at/ },
-  "two lines swapped": { log: [...lines(1, 9), line(11), line(10), ...lines(12, 100)], says: /^disorder: web r1 10 at .*:11 after 11$/ },
+  "two lines swapped": {
+    log: [...lines(1, 9), line(11), line(10), ...lines(12, 100)],
+    says: /^disorder: web r1 10 at .*:11 after 11$/,
+  },
   "a character changed": { log: withLineReplaced(40, line(40).replace("#", "+")), says: /^damaged: .*:40/ },
   "a multi-byte character cut": {
     log: withLineReplaced(1, Buffer.concat([Buffer.from(line(1)).filter((_, at) => at !== 16), Buffer.from("\n")])),
     says: /^damaged/,
   },
-  "a line cut in two": { log: withLineReplaced(70, `${line(70).slice(0, 30)}\n${line(70).slice(30)}`), says: /^damaged: .*:70/ },
+  "a line cut in two": {
+    log: withLineReplaced(70, `${line(70).slice(0, 30)}\n${line(70).slice(30)}`),
+    says: /^damaged: .*:70/,
+  },
   "two lines on one": { log: withLineReplaced(70, line(70) + line(71)), says: /^damaged: .*:70/ },
   "an empty line": { log: withLineReplaced(70, `${line(70)}\n`), says: /^damaged: .*:71: ""/ },
   "more lines than were printed": { log: text, printed: 90, says: /^damaged: .*100 lines, though it printed 90/ },
   "a cut end of a run that wasn't killed": { log: [...text, line(101).slice(0, 20)], says: /^damaged: .*:101/ },
-  "a gap before the mark": { log: [...lines(1, 10), ...lines(12, 50), MARK, ...lines(51, 100)], says: /^missing: .*11 to 11/ },
-  "a second gap behind one mark": { log: [...lines(1, 50), MARK, ...lines(53, 70), ...lines(73, 100)], says: /^missing: .*71 to 72/ },
+  "a gap before the mark": {
+    log: [...lines(1, 10), ...lines(12, 50), MARK, ...lines(51, 100)],
+    says: /^missing: .*11 to 11/,
+  },
+  "a second gap behind one mark": {
+    log: [...lines(1, 50), MARK, ...lines(53, 70), ...lines(73, 100)],
+    says: /^missing: .*71 to 72/,
+  },
   "a doubled line behind the mark": { log: [...lines(1, 50), MARK, ...lines(50, 100)], says: /^doubled: .* 50 at/ },
-  "a piece of no line after the mark": { log: [...lines(1, 50), MARK, "nonsense", ...lines(53, 100)], says: /^damaged: .*nonsense/ },
+  "a piece of no line after the mark": {
+    log: [...lines(1, 50), MARK, "nonsense", ...lines(53, 100)],
+    says: /^damaged: .*nonsense/,
+  },
   "a piece before the mark that does not go on": {
     log: [...lines(1, 50), line(53).slice(0, 30), MARK, ...lines(53, 100)],
     says: /^damaged: .*:51/,
@@ -88,12 +118,19 @@ test("a planted defect is found: lines missing at the mark of another run, of wh
   const log = [...lines(1, 50), MARK, ...lines(53, 70), MARK, ...lines(72, 100)];
   assert.deepEqual(check(context, log, [knows(100, { readersKilled: 2 })]).findings, []);
   assert.match(check(context, log, [knows(100, { readersKilled: 1 })]).findings[0] ?? "", /^missing: .*71 to 71/);
-  assert.match(check(context, [MARK, ...lines(2, 9)], [knows(9, { readersKilled: 0 })]).findings[0] ?? "", /^missing: .*1 to 1/);
+  assert.match(
+    check(context, [MARK, ...lines(2, 9)], [knows(9, { readersKilled: 0 })]).findings[0] ?? "",
+    /^missing: .*1 to 1/,
+  );
 });
 
 test("a mark excuses the line that was cut in the file, and the rest of the line that was cut in the reader", (context) => {
   const [before, after] = [line(51).slice(0, 33), line(60).slice(21)];
-  const { findings, excusedBytes } = check(context, [...lines(1, 50), before, MARK, after, ...lines(61, 100)], [knows(100)]);
+  const { findings, excusedBytes } = check(
+    context,
+    [...lines(1, 50), before, MARK, after, ...lines(61, 100)],
+    [knows(100)],
+  );
   assert.deepEqual(findings, []);
   assert.ok(excusedBytes > 0 && excusedBytes < bytesOf("web", "r1", 51, 60));
   const lastBytes = check(context, [...lines(1, 99), MARK, line(100).slice(40)], [knows(100)]);

@@ -24,7 +24,9 @@ test("2.7 run numbers: a run that ended before its start time could be read is i
 test("2.7 run numbers: a repeat, a gap and a wrong order are found", () => {
   assert.deepEqual(foundIn("job#1@10", "job:2#1@11"), ["run numbers: job:2#1 has the number of another run of job"]);
   assert.deepEqual(foundIn("job#1@10", "job:2#4@11"), ["run numbers: job lacks 2, 3"]);
-  assert.deepEqual(foundIn("job#1@12", "job:2#2@11"), ["run numbers: job:2#2 was started before the run with the number below"]);
+  assert.deepEqual(foundIn("job#1@12", "job:2#2@11"), [
+    "run numbers: job:2#2 was started before the run with the number below",
+  ]);
 });
 
 test("2.7 a start without a known outcome is found, unless its keeper was killed right before", () => {
@@ -36,7 +38,10 @@ test("2.7 a start without a known outcome is found, unless its keeper was killed
 });
 
 test("2.2 cron: two runs for one second are found, times that were skipped during a run are not", () => {
-  const note = (run: number, status: string, planned: number) => ({ slots: { job: { run, status } }, met: { start: { planned, at: 0 } } });
+  const note = (run: number, status: string, planned: number) => ({
+    slots: { job: { run, status } },
+    met: { start: { planned, at: 0 } },
+  });
   const diary = [1, 2, 3].map((run) => ({ id: "job", managed: `job.${run}@mark` }));
   const sound = [
     note(0, "idle", 1_000),
@@ -45,7 +50,8 @@ test("2.2 cron: two runs for one second are found, times that were skipped durin
     note(1, "idle", 3_000),
     note(2, "starting", 3_000),
   ];
-  const found = (...notes: (typeof sound)[number][]): readonly string[] => repeatedSeconds("job", diary, new Map([["job", notes]]));
+  const found = (...notes: (typeof sound)[number][]): readonly string[] =>
+    repeatedSeconds("job", diary, new Map([["job", notes]]));
   assert.deepEqual(found(...sound, note(3, "running", 4_000)), []);
   assert.deepEqual(found(...sound, note(3, "running", 3_000)), [
     "schedule: job#2 and job#3 were both started for 1970-01-01T00:00:03.000Z",

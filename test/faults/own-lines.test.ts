@@ -48,7 +48,10 @@ test("the logger stands still and is killed, again and again: each start and end
   for (const id of IDS) await rig.act(id, "stop");
   const last = await Promise.all(IDS.map((id) => rig.until(id, ({ status }) => status === "stopped")));
   for (const [index, id] of IDS.entries()) {
-    const runs = Array.from({ length: (last[index]?.run ?? 0) - 1 }, (_, run) => [`${run + 1} started`, `${run + 1} exited`]).flat();
+    const runs = Array.from({ length: (last[index]?.run ?? 0) - 1 }, (_, run) => [
+      `${run + 1} started`,
+      `${run + 1} exited`,
+    ]).flat();
     const stored = await entriesOf(folder, id);
     assert.deepEqual(stored.slice(0, runs.length), runs, id);
     // A line that is stored may not have reached the console yet when the logger is killed, but none is there twice.

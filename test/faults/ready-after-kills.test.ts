@@ -22,7 +22,12 @@ async function kinds(folder: string) {
   ].map((each) => ({ ...each, ready: { ...each.ready, timeout: 1_000 } }));
 }
 
-const POINTS = ["keeper.forked", "keeper.recorded", "service.decided", "service.sent"] as const satisfies readonly Failpoint[];
+const POINTS = [
+  "keeper.forked",
+  "keeper.recorded",
+  "service.decided",
+  "service.sent",
+] as const satisfies readonly Failpoint[];
 
 describe("processes become ready after a kill at", { concurrency: 3 }, () => {
   for (const point of POINTS)

@@ -5,7 +5,15 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { procman as command, type Outcome } from "../support/cli.ts";
 import { eventually, processExit } from "../support/procman-process.ts";
-import { type FaultRig, folderFor, program, startRig, successor, verdictWithoutJournal, waitForGrowth } from "./fault-rig.ts";
+import {
+  type FaultRig,
+  folderFor,
+  program,
+  startRig,
+  successor,
+  verdictWithoutJournal,
+  waitForGrowth,
+} from "./fault-rig.ts";
 
 const isUp = ({ status }: { readonly status: string }): boolean => status === "running";
 
@@ -31,7 +39,10 @@ async function deployed(context: TestContext): Promise<Releases> {
     mkdirSync(join(folder, `releases/${release}`), { recursive: true });
     const app = { id: "app", cmd: `cat app.txt; exec sleep ${1_000 + release}`, autostart: true, restart: "always" };
     writeFileSync(join(folder, `releases/${release}/app.txt`), `this is release ${release}\n`);
-    writeFileSync(join(folder, `releases/${release}/procman.json`), JSON.stringify({ name: "load", processes: [printer, app] }));
+    writeFileSync(
+      join(folder, `releases/${release}/procman.json`),
+      JSON.stringify({ name: "load", processes: [printer, app] }),
+    );
   }
   const switchTo = (release: number): void => {
     symlinkSync(`releases/${release}`, join(folder, "next"));

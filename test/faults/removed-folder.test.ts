@@ -1,7 +1,17 @@
 /** The folder that procman was called in is removed or replaced: every part comes back after a kill, and `upgrade` works. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -65,7 +75,9 @@ async function replaced(home: Home, killed: readonly Part[]): Promise<void> {
   const before = killed.flatMap((part) => parts(home, part));
   for (const pid of before) process.kill(pid, "SIGKILL");
   for (const part of killed)
-    await eventually(() => parts(home, part).find((pid) => !before.includes(pid) && isAlive(pid)), { what: `another ${part}` });
+    await eventually(() => parts(home, part).find((pid) => !before.includes(pid) && isAlive(pid)), {
+      what: `another ${part}`,
+    });
 }
 
 async function webOf(home: Home): Promise<number | undefined> {
@@ -80,10 +92,18 @@ async function webOf(home: Home): Promise<number | undefined> {
 async function survivesKills(home: Home): Promise<void> {
   const web = await webOf(home);
   assert.ok(web !== undefined);
-  for (const killed of [["service"], ["logger"], ["balancer"], ["keeper"], ["keeper", "service"], ["service", "logger"]] as const) {
+  for (const killed of [
+    ["service"],
+    ["logger"],
+    ["balancer"],
+    ["keeper"],
+    ["keeper", "service"],
+    ["service", "logger"],
+  ] as const) {
     await replaced(home, killed);
     assert.equal(await webOf(home), web, killed.join(" and "));
-    for (const pid of parts(home)) assert.equal(whileThere(() => readlinkSync(`/proc/${pid}/cwd`)) ?? "/", "/", nameOf(pid));
+    for (const pid of parts(home))
+      assert.equal(whileThere(() => readlinkSync(`/proc/${pid}/cwd`)) ?? "/", "/", nameOf(pid));
   }
   const { code, err } = await home.ask("upgrade");
   assert.equal(code, 0, err);
@@ -117,7 +137,12 @@ test("the folder in which procman was called, with the file and the state folder
   const home = await homeIn(context);
   const release = `${home.folder}/release`;
   mkdirSync(release);
-  const env = { ...home.env, PROCMAN_STATE_DIR: "../.procman", PROCMAN_CONFIG: "../procman.json", NODE_OPTIONS: "--require ./preload.cjs" };
+  const env = {
+    ...home.env,
+    PROCMAN_STATE_DIR: "../.procman",
+    PROCMAN_CONFIG: "../procman.json",
+    NODE_OPTIONS: "--require ./preload.cjs",
+  };
   writeFileSync(join(release, "preload.cjs"), "");
   await new Procman(release, { env }).line(/web +\| started/);
   const web = await webOf(home);
@@ -133,7 +158,9 @@ test("the folder in which procman was called, with the file and the state folder
 test("the folder in which procman was called is removed: the file is elsewhere", async (context) => {
   const home = await homeIn(context);
   const release = mkdtempSync(join(tmpdir(), "procman-release-"));
-  await new Procman(release, { env: home.env, args: ["--config", join(home.folder, "procman.json")] }).line(/web +\| started/);
+  await new Procman(release, { env: home.env, args: ["--config", join(home.folder, "procman.json")] }).line(
+    /web +\| started/,
+  );
   rmSync(release, { recursive: true });
   await survivesKills(home);
 });
@@ -151,7 +178,8 @@ test("the home folder is lazily unmounted, with the file and the state folder: e
   const inside = ["nsenter", "--mount", `--target=${first.pid}`];
   const web = childrenOf(first.pid).find((pid) => nameOf(pid) === "sleep");
   execFileSync(inside[0] ?? "", [...inside.slice(1), "umount", "--lazy", home.folder]);
-  for (const killed of [["service"], ["logger"], ["balancer"], ["keeper"], ["service", "keeper"]] as const) await replaced(home, killed);
+  for (const killed of [["service"], ["logger"], ["balancer"], ["keeper"], ["service", "keeper"]] as const)
+    await replaced(home, killed);
   assert.equal(await webOf(home), web);
   const { code, err } = await home.ask("terminate");
   assert.equal(code, 0, err);

@@ -126,7 +126,8 @@ test("internal environment variables of procman don't reach processes, also unde
     await eventually(() => (existsSync(log) && readFileSync(log, "utf8") === lines ? true : undefined));
   };
   const line = "heaps: 3, arguments: --no-deprecation\n";
-  for (const pid of rig.procman.parts().service) assert.match(readFileSync(`/proc/${pid}/environ`, "utf8"), /(?:^|\0)MALLOC_ARENA_MAX=1\0/);
+  for (const pid of rig.procman.parts().service)
+    assert.match(readFileSync(`/proc/${pid}/environ`, "utf8"), /(?:^|\0)MALLOC_ARENA_MAX=1\0/);
   await startAndExpect(line);
   await killKeeper(rig);
   await startAndExpect(line + line);

@@ -11,7 +11,14 @@ import { fakeKeeper } from "../support/fake-keeper.ts";
 import { assertWithin } from "../support/machine-pace.ts";
 import { eventually, isAlive, processExit } from "../support/procman-process.ts";
 
-const RECORD = { id: "web", type: "process", status: "running", blocked: false, restarts: 0, reason: "is served by a test" };
+const RECORD = {
+  id: "web",
+  type: "process",
+  status: "running",
+  blocked: false,
+  restarts: 0,
+  reason: "is served by a test",
+};
 
 /** An API of this test, in place of a service. */
 async function api(context: TestContext): Promise<{ readonly server: Server; readonly port: number }> {
@@ -28,7 +35,10 @@ function announce(state: string, keeper: number, port: number): void {
   const path = join(state, "endpoint.json");
   const startTime = processStat(process.pid)?.startTime ?? "";
   writeFileSync(join(state, "secret"), Buffer.alloc(32, "secret"));
-  writeFileSync(`${path}.tmp`, JSON.stringify({ hostname: "127.0.0.1", port, pid: process.pid, startTime, keeper, version: "1.0.0" }));
+  writeFileSync(
+    `${path}.tmp`,
+    JSON.stringify({ hostname: "127.0.0.1", port, pid: process.pid, startTime, keeper, version: "1.0.0" }),
+  );
   renameSync(`${path}.tmp`, path);
 }
 
@@ -63,7 +73,8 @@ test("an empty endpoint file after a power cut, or an impossible state folder, m
 test("after a kill of the keeper a command waits for the next one, as docs/reference/reliability.md begins", async (context) => {
   const { folder, state } = homeOf(context, [{ id: "web", cmd: "sleep 1000", autostart: true }]);
   await procman(folder, ["run", "--detach"]);
-  const pids = (out: string): readonly number[] => (JSON.parse(out) as readonly { readonly pid: number }[]).map(({ pid }) => pid);
+  const pids = (out: string): readonly number[] =>
+    (JSON.parse(out) as readonly { readonly pid: number }[]).map(({ pid }) => pid);
   const before = pids((await procman(folder, ["status", "--json"])).out);
   const kill = (): number => {
     const keeper = keeperIn(state);

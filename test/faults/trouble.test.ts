@@ -43,7 +43,8 @@ const crasher = (folder: string) => ({
 });
 
 /** How often `id` has been started. */
-const runOf = async ({ records }: FaultRig, id: string): Promise<number> => (await records()).find((each) => each.id === id)?.run ?? 0;
+const runOf = async ({ records }: FaultRig, id: string): Promise<number> =>
+  (await records()).find((each) => each.id === id)?.run ?? 0;
 
 async function moreRuns(rig: FaultRig, id: string, count: number): Promise<void> {
   const before = await runOf(rig, id);
@@ -101,7 +102,8 @@ test("EFBIG (a limit on the size of files): it is reported once, parts that are 
   const { pid } = await rig.until("print", isUp);
   await waitForGrowth(rig, "print");
   const limit = (bytes: number | "unlimited"): void => {
-    for (const part of Object.values(rig.procman.parts()).flat()) execFileSync("prlimit", ["--pid", String(part), `--fsize=${bytes}:`]);
+    for (const part of Object.values(rig.procman.parts()).flat())
+      execFileSync("prlimit", ["--pid", String(part), `--fsize=${bytes}:`]);
   };
   limit(250_000);
   const why = /Cannot write \S*print\.log: file too large/;

@@ -58,7 +58,9 @@ export function checkLogs(runs: readonly Run[], { kills, ends, ids, pathOf, writ
         ({ what, at }) => /logger|everything/.test(what) && at > run.from - BIRTH_MS && at < endOf(run) + DRAIN_MS,
       ).length,
       // The data of a pipe is lost when neither reader, keeper nor run holds it open.
-      isUnread: ["keeper", "logger"].every((what) => wasKilled(kills, what, endOf(run) - DRAIN_MS, endOf(run) + DRAIN_MS)),
+      isUnread: ["keeper", "logger"].every((what) =>
+        wasKilled(kills, what, endOf(run) - DRAIN_MS, endOf(run) + DRAIN_MS),
+      ),
     }));
     const { findings, lines, bytes, marks, excusedBytes } = checkLog(pathOf(id), known);
     totals.findings.push(...findings);
@@ -84,7 +86,8 @@ export function exits(runs: readonly Run[], ends: Ends, kills: readonly Kill[]):
     if (end === undefined) return [`lost exit: procman does not know the end of ${key}`];
     const to = run.to ?? end.at;
     const mayBeUnknown = wasKilled(kills, "keeper", run.from - BIRTH_MS, to + UNNOTED_MS);
-    if (end.unknown) return mayBeUnknown ? [] : [`lost exit: the exit of ${key} is unknown, though its keeper wasn't killed`];
+    if (end.unknown)
+      return mayBeUnknown ? [] : [`lost exit: the exit of ${key} is unknown, though its keeper wasn't killed`];
     if (run.to === undefined || run.asked === true) return [];
     return end.code === run.code || isCutShort(run, end, runs)
       ? []
@@ -112,10 +115,14 @@ export function numbering(started: Started, ends: Ends): readonly string[] {
   return [...processes].flatMap(([id, runs]) => {
     const keys = [...runs.keys()].sort((one, other) => (runs.get(one) ?? 0) - (runs.get(other) ?? 0));
     const numbers = keys.map((key) => runs.get(key) ?? 0);
-    const missing = Array.from({ length: numbers.at(-1) ?? 0 }, (_, index) => index + 1).filter((run) => !numbers.includes(run));
+    const missing = Array.from({ length: numbers.at(-1) ?? 0 }, (_, index) => index + 1).filter(
+      (run) => !numbers.includes(run),
+    );
     const repeated = keys.filter((_, index) => numbers[index] === numbers[index - 1]);
     // "": a run that ended before the keeper could read it.
-    const known = keys.map((key) => ({ key, time: Number(started.get(key)?.startTime) })).filter(({ time }) => time > 0);
+    const known = keys
+      .map((key) => ({ key, time: Number(started.get(key)?.startTime) }))
+      .filter(({ time }) => time > 0);
     const late = known.filter(({ time }, index) => time < (known[index - 1]?.time ?? 0));
     const open = keys.filter((key) => !ends.has(key));
     return [
@@ -147,13 +154,16 @@ export function repeatedSeconds(
   }
   const own = runs.filter((run) => run.id === id).map(keyOf);
   const known = own.filter((key) => times.has(key));
-  if (known.length < own.length / 2) return [`schedule: of ${own.length} runs of ${id} the times of ${known.length} are noted`];
+  if (known.length < own.length / 2)
+    return [`schedule: of ${own.length} runs of ${id} the times of ${known.length} are noted`];
   const taken = new Map<number, string>();
   return known.flatMap((key) => {
     const time = times.get(key) as number;
     const other = taken.get(time);
     taken.set(time, key);
-    return other === undefined ? [] : [`schedule: ${other} and ${key} were both started for ${new Date(time).toISOString()}`];
+    return other === undefined
+      ? []
+      : [`schedule: ${other} and ${key} were both started for ${new Date(time).toISOString()}`];
   });
 }
 
@@ -165,8 +175,8 @@ export function restarts(id: string, notes: Notes): readonly string[] {
 }
 
 /**
- * The service processed the ends of a crasher with their codes. (Not all such notes are seen: if the service was away for
- * longer than the delay, the next run follows in the same turn.)
+ * The service processed the ends of a crasher with their codes. (Not all such notes are seen: if the service was away
+ * for longer than the delay, the next run follows in the same turn.)
  */
 export function decisions(
   id: string,
@@ -179,13 +189,15 @@ export function decisions(
     if (state?.status === "backoff") processed.set(state.run, state);
   }
   const crashes = runs.filter((run) => run.id === id && run.to !== undefined && run.asked !== true);
-  if (processed.size < crashes.length / 2) return [`lost exit: of ${crashes.length} ends of ${id} the service processed ${processed.size}`];
+  if (processed.size < crashes.length / 2)
+    return [`lost exit: of ${crashes.length} ends of ${id} the service processed ${processed.size}`];
   return crashes.flatMap((run) => {
     const state = processed.get(Number(keyOf(run).split("#")[1]));
     const end = ends.get(keyOf(run));
     if (state?.status !== "backoff") return [];
     const { ending } = state;
-    const agrees = end?.unknown === true ? ending.kind === "unknown" : ending.kind === "exited" && ending.code === run.code;
+    const agrees =
+      end?.unknown === true ? ending.kind === "unknown" : ending.kind === "exited" && ending.code === run.code;
     return agrees ? [] : [`wrong exit: of ${keyOf(run)} (code ${run.code}) the service has ${JSON.stringify(ending)}`];
   });
 }
@@ -198,7 +210,9 @@ export function disagreements(settled: readonly ProcessRecord[]): readonly strin
     const marker = pid === undefined ? undefined : markerOf(pid);
     // It may have ended since the answer.
     if (pid !== undefined && (!isAlive(pid) || marker === undefined)) return [];
-    return marker?.replace(/:\d+/, "").startsWith(`${id}.${run}@`) ? [] : [`${id} is shown as pid ${pid}, which is ${marker}`];
+    return marker?.replace(/:\d+/, "").startsWith(`${id}.${run}@`)
+      ? []
+      : [`${id} is shown as pid ${pid}, which is ${marker}`];
   });
 }
 
@@ -216,5 +230,7 @@ export function files(folder: string, stateDir: string): readonly string[] {
   const state = existsSync(stateDir) ? readdirSync(stateDir).filter((name) => !kept.has(name)) : ["(no state folder)"];
   const run = existsSync(join(stateDir, "run")) ? readdirSync(join(stateDir, "run")) : [];
   const logs = readdirSync(join(folder, "logs")).filter((name) => /\.tmp$/.test(name));
-  return [...state, ...run.map((name) => `run/${name}`), ...logs.map((name) => `logs/${name}`)].map((name) => `left behind: file ${name}`);
+  return [...state, ...run.map((name) => `run/${name}`), ...logs.map((name) => `logs/${name}`)].map(
+    (name) => `left behind: file ${name}`,
+  );
 }

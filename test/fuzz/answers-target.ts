@@ -1,6 +1,7 @@
 /**
- * Answers of servers to procman's own clients, with damage, in pieces and cut off: the HTTP/1.0 client of the commands, the parser of
- * event streams, and those that ask a balancer. Each fails with an error or goes on; none throws outside of its promise, or waits for ever.
+ * Answers of servers to procman's own clients, with damage, in pieces and cut off: the HTTP/1.0 client of the commands,
+ * the parser of event streams, and those that ask a balancer. Each fails with an error or goes on; none throws outside
+ * of its promise, or waits for ever.
  */
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -31,7 +32,8 @@ const WORDS = [
   '{"t":"hello"}',
   "\u0000",
 ];
-const REPLY = 'HTTP/1.0 200 OK\r\nContent-Type: application/json\r\nContent-Length: 17\r\nX-A: b\r\n\r\n{"processes":[1]}';
+const REPLY =
+  'HTTP/1.0 200 OK\r\nContent-Type: application/json\r\nContent-Length: 17\r\nX-A: b\r\n\r\n{"processes":[1]}';
 const EVENTS = 'retry: 100\r\n\r\n: hello\n\nid: 1-2\nevent: entry\ndata: {"a":1}\ndata: b\n\ndata: \u20ac\r\rid\n\n';
 const IDENTITY = { pid: 7, startTime: "1", version: "1.0.0" };
 const BACKEND = { id: "web-1", accepting: true, connections: 0, total: 0, bytesIn: 0, bytesOut: 0, refused: 0 };
@@ -48,7 +50,8 @@ type Kind = "reply" | "events" | "balancer";
 /** Its first byte says whose answer it is, the second how long the pieces are. */
 function input(random: SeededRandom): Buffer {
   const kind = random.weighted<Kind>({ reply: 3, events: 2, balancer: 3 });
-  const lines = (): string => LINES.map((line) => `${JSON.stringify(random.next() < 0.3 ? oddJson(line, random) : line)}\n`).join("");
+  const lines = (): string =>
+    LINES.map((line) => `${JSON.stringify(random.next() < 0.3 ? oddJson(line, random) : line)}\n`).join("");
   const text = kind === "reply" ? REPLY : kind === "events" ? EVENTS : lines();
   const bytes = random.next() < 0.8 ? damaged(Buffer.from(text), random, { words: WORDS }) : Buffer.from(text);
   return Buffer.concat([Buffer.from([kind.charCodeAt(0), 1 + whole(random, 255)]), bytes]);
@@ -120,7 +123,9 @@ export async function openAnswers(): Promise<FuzzTarget> {
       const [kind, size, bytes] = [String.fromCharCode(given[0] ?? 0), given[1] ?? 1, given.subarray(2)];
       // Few pieces: each is a packet.
       const step = Math.max(size, Math.ceil(bytes.length / 20));
-      const pieces = Array.from({ length: Math.ceil(bytes.length / step) }, (_, index) => bytes.subarray(index * step, (index + 1) * step));
+      const pieces = Array.from({ length: Math.ceil(bytes.length / step) }, (_, index) =>
+        bytes.subarray(index * step, (index + 1) * step),
+      );
       if (kind === "e") {
         const [parser, atOnce] = [new EventParser(), new EventParser()];
         assert.deepEqual(

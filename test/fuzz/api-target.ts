@@ -1,6 +1,7 @@
 /**
- * Requests to the API of a running procman, by its port: odd bytes, paths, queries, headers and bodies, with tokens of all scopes. Each is
- * answered as documented or its connection closed; service and processes live on, and the memory of the service stays bounded.
+ * Requests to the API of a running procman, by its port: odd bytes, paths, queries, headers and bodies, with tokens of
+ * all scopes. Each is answered as documented or its connection closed; service and processes live on, and the memory of
+ * the service stays bounded.
  */
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
@@ -49,7 +50,13 @@ const HEADERS = [
     "If-None-Match: *",
     "Cookie: a=b",
   ],
-  ...["Content-Length: 5", "Content-Type: text/plain", "Authorization: Bearer", "Authorization: Basic YTpi", "Connection: keep-alive"],
+  ...[
+    "Content-Length: 5",
+    "Content-Type: text/plain",
+    "Authorization: Bearer",
+    "Authorization: Basic YTpi",
+    "Connection: keep-alive",
+  ],
 ];
 const BODIES: readonly unknown[] = [
   { text: "hello" },
@@ -58,7 +65,13 @@ const BODIES: readonly unknown[] = [
   { signal: "CONT" },
   { code: "none" },
   { files: [], store: true },
-  { process: "web", memory: { rss: 1, heapTotal: 1, heapUsed: 1, external: 1 }, cwd: "/", sent: "2026-01-01T00:00:00Z", metrics: { a: 1 } },
+  {
+    process: "web",
+    memory: { rss: 1, heapTotal: 1, heapUsed: 1, external: 1 },
+    cwd: "/",
+    sent: "2026-01-01T00:00:00Z",
+    metrics: { a: 1 },
+  },
 ];
 const WORDS = [
   "\r\n",
@@ -80,14 +93,18 @@ const REQUESTS = 16;
 const PATIENCE_MS = 150;
 /** Statuses that docs/reference/api.md names. */
 const STATUSES = [
-  200, 201, 202, 204, 304, 400, 401, 403, 404, 405, 406, 408, 409, 410, 411, 413, 414, 415, 417, 421, 422, 429, 431, 503, 504,
+  200, 201, 202, 204, 304, 400, 401, 403, 404, 405, 406, 408, 409, 410, 411, 413, 414, 415, 417, 421, 422, 429, 431,
+  503, 504,
 ];
 const MAX_RSS_BYTES = 400 * 1_048_576;
 
 function request(random: SeededRandom): Buffer {
   const { method, path } = random.of(TABLE);
   const query = random.next() < 0.4 ? `?${random.of(QUERIES)}&${random.of(QUERIES)}` : "";
-  const body = random.next() < 0.6 ? JSON.stringify(random.next() < 0.6 ? oddJson(random.of(BODIES), random) : random.of(BODIES)) : "";
+  const body =
+    random.next() < 0.6
+      ? JSON.stringify(random.next() < 0.6 ? oddJson(random.of(BODIES), random) : random.of(BODIES))
+      : "";
   const lines = [
     `${random.next() < 0.9 ? method : random.of(["PUT", "OPTIONS", "HEAD", "CONNECT", "TRACE"])} ${path.replace("{id}", random.of(IDS))}${query} HTTP/1.1`,
     ...["Host: localhost", "Connection: close", `Authorization: Bearer ${random.of(TOKENS)}`],
@@ -115,11 +132,16 @@ class RunningApi {
       { args: [`--with-parent=${process.pid}-${processStat(process.pid)?.startTime}`] },
     );
     const file = join(procman.folder, ".procman/procman/endpoint.json");
-    this.#endpoint = await eventually(() => (existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Endpoint) : undefined));
+    this.#endpoint = await eventually(() =>
+      existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Endpoint) : undefined,
+    );
     this.#procman = procman;
     const secret = readFileSync(join(procman.stateDir, "secret"));
     for (const scope of SCOPES)
-      this.#tokens.set(`@${scope}@`, signJwt(payloadOf({ audience: "procman", consumer: "fuzz", scopes: [scope] }), secret));
+      this.#tokens.set(
+        `@${scope}@`,
+        signJwt(payloadOf({ audience: "procman", consumer: "fuzz", scopes: [scope] }), secret),
+      );
     this.#tokens.set("@none@", `${this.#tokens.get("@read@")}x`);
   }
 
@@ -168,16 +190,22 @@ function checkAnswer(given: string, asked: Buffer): void {
   if (answer === "") return;
   const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(answer)?.[1]);
   const shown = `${answer.slice(0, 600)}\nto ${JSON.stringify(asked.toString("latin1").slice(0, 600))}`;
-  assert.ok(STATUSES.includes(status) || (status === 500 && !answer.includes('"internal"')), `an answer that is not documented: ${shown}`);
+  assert.ok(
+    STATUSES.includes(status) || (status === 500 && !answer.includes('"internal"')),
+    `an answer that is not documented: ${shown}`,
+  );
 }
 
 export async function openApi(): Promise<FuzzTarget> {
   const api = new RunningApi();
   await api.start();
   return {
-    input: (random) => Buffer.from(JSON.stringify(Array.from({ length: REQUESTS }, () => request(random).toString("latin1")))),
+    input: (random) =>
+      Buffer.from(JSON.stringify(Array.from({ length: REQUESTS }, () => request(random).toString("latin1")))),
     check: async (given) => {
-      const requests = (JSON.parse(given.toString("utf8")) as readonly string[]).map((text) => Buffer.from(text, "latin1"));
+      const requests = (JSON.parse(given.toString("utf8")) as readonly string[]).map((text) =>
+        Buffer.from(text, "latin1"),
+      );
       const answers = await Promise.all(requests.map((bytes) => api.ask(bytes)));
       for (const [index, answer] of answers.entries()) checkAnswer(answer, requests[index] as Buffer);
       api.check();

@@ -1,6 +1,6 @@
 /**
- * Texts of configurations with comments, includes and profiles: each is valid, or refused by problems with their places; a valid one
- * means the same when it is written with its defaults; an edit keeps all comments.
+ * Texts of configurations with comments, includes and profiles: each is valid, or refused by problems with their
+ * places; a valid one means the same when it is written with its defaults; an edit keeps all comments.
  */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -66,7 +66,10 @@ function input(random: SeededRandom): Buffer {
   if (random.next() < 0.7) return writeSet({ "procman.json": bytes(odd(value)) });
   const { processes } = sample(anyConfiguration, random);
   const part = { processes: processes.map((process) => ({ ...process, id: `q-${process.id}` })) };
-  return writeSet({ "procman.json": bytes(odd({ ...value, include: ["*/*.json"] })), "part/one.json": bytes(odd(part)) });
+  return writeSet({
+    "procman.json": bytes(odd({ ...value, include: ["*/*.json"] })),
+    "part/one.json": bytes(odd(part)),
+  });
 }
 
 /** The result of `call`; undefined: procman refuses it as bad input. */

@@ -8,7 +8,9 @@ import { damaged } from "./fuzz-target.ts";
 export type FileSet = Readonly<Record<string, Buffer>>;
 
 export function writeSet(files: FileSet): Buffer {
-  return Buffer.from(JSON.stringify(files, (_, value: unknown) => (isBytes(value) ? Buffer.from(value.data).toString("latin1") : value)));
+  return Buffer.from(
+    JSON.stringify(files, (_, value: unknown) => (isBytes(value) ? Buffer.from(value.data).toString("latin1") : value)),
+  );
 }
 
 function isBytes(value: unknown): value is { readonly data: readonly number[] } {
@@ -31,7 +33,10 @@ export function damagedSet(files: FileSet, random: SeededRandom, words: readonly
 }
 
 /** A new folder with these files while `use` runs. */
-export async function withFiles<Result>(files: FileSet, use: (folder: string) => Result | Promise<Result>): Promise<Result> {
+export async function withFiles<Result>(
+  files: FileSet,
+  use: (folder: string) => Result | Promise<Result>,
+): Promise<Result> {
   const folder = mkdtempSync(join(tmpdir(), "procman-fuzz-"));
   try {
     for (const [name, bytes] of Object.entries(files)) {

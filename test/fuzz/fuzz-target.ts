@@ -52,7 +52,8 @@ const DAMAGES: readonly ((bytes: Buffer, random: SeededRandom, words: readonly s
   },
   // Random bytes, a word of the format, a part doubled, a part many times.
   (bytes, random) => replaced(bytes, part(bytes, random), randomBytes(random, 1 + whole(random, 12))),
-  (bytes, random, words) => replaced(bytes, part(bytes, random), Buffer.from(words.length === 0 ? "0" : random.of(words))),
+  (bytes, random, words) =>
+    replaced(bytes, part(bytes, random), Buffer.from(words.length === 0 ? "0" : random.of(words))),
   (bytes, random) => {
     const { from, to } = part(bytes, random);
     return replaced(bytes, { from: to, to }, bytes.subarray(from, to));
@@ -60,7 +61,11 @@ const DAMAGES: readonly ((bytes: Buffer, random: SeededRandom, words: readonly s
   (bytes, random) => {
     const { from, to } = part(bytes, random);
     const times = Math.min(whole(random, MAX_REPEATS), Math.floor(MAX_BYTES / Math.max(1, to - from)));
-    return replaced(bytes, { from: to, to }, Buffer.concat(Array.from({ length: times }, () => bytes.subarray(from, to))));
+    return replaced(
+      bytes,
+      { from: to, to },
+      Buffer.concat(Array.from({ length: times }, () => bytes.subarray(from, to))),
+    );
   },
 ];
 
@@ -108,7 +113,11 @@ export function oddJson(value: unknown, random: SeededRandom): unknown {
     const at = whole(random, value.length);
     const member: unknown = value[at];
     const by = random.weighted({ inside: 6, gone: 1, twice: 1 });
-    return value.toSpliced(at, 1, ...(by === "gone" ? [] : by === "twice" ? [member, member] : [oddJson(member, random)]));
+    return value.toSpliced(
+      at,
+      1,
+      ...(by === "gone" ? [] : by === "twice" ? [member, member] : [oddJson(member, random)]),
+    );
   }
   const entries = Object.entries(value);
   const [key, member] = random.of(entries) ?? ["", undefined];

@@ -30,7 +30,9 @@ function segment(number: number): Segment {
   builder.skip(parts[0]?.length ?? 0);
   for (let record = 0; record < BLOCKS * RECORDS_OF_BLOCK; record += 1) {
     const header = headers[record % headers.length] as RecordHeader;
-    const lines = Buffer.from(`line ${number} ${record}.\n${header.isWhole ? "" : `line ${number} ${record} again.\n`}`);
+    const lines = Buffer.from(
+      `line ${number} ${record}.\n${header.isWhole ? "" : `line ${number} ${record} again.\n`}`,
+    );
     const bytes = Buffer.concat([header.stamp(BEGIN + number * 1_000 + record, lines), lines]);
     parts.push(bytes);
     if (header.isOwn) own.push(bytes);
@@ -74,7 +76,11 @@ async function linesOf(folder: string, query: LogQuery): Promise<readonly string
   const lines: string[] = [];
   const cursors = new Set<string>();
   for (let cursor: string | undefined; ; ) {
-    const { entries, next } = await readLogs(folder, { ...query, limit: 7, ...(cursor === undefined ? {} : { cursor }) });
+    const { entries, next } = await readLogs(folder, {
+      ...query,
+      limit: 7,
+      ...(cursor === undefined ? {} : { cursor }),
+    });
     lines.push(...entries.map(({ text }) => text));
     if (next === undefined) return lines.filter((text) => LINE.test(text));
     assert.ok(!cursors.has(next), `the cursor ${next} comes twice: a reader would never end`);
@@ -103,9 +109,13 @@ export async function openLogStore(): Promise<FuzzTarget> {
       return withFiles(files, async (folder) => {
         const expected = all.filter((line) => isWhole(numberIn(line), files, whole));
         const check = (lines: readonly string[], how: string): void => {
-          for (const line of expected) assert.ok(lines.includes(line), `${how}: ${line} of an undamaged segment is missing`);
+          for (const line of expected)
+            assert.ok(lines.includes(line), `${how}: ${line} of an undamaged segment is missing`);
           for (const line of new Set(lines))
-            assert.ok(lines.filter((each) => each === line).length <= timesIn(files, line), `${how}: ${line} is shown twice`);
+            assert.ok(
+              lines.filter((each) => each === line).length <= timesIn(files, line),
+              `${how}: ${line} is shown twice`,
+            );
         };
         for (const order of ["asc", "desc"] as const) check(await linesOf(folder, { order }), order);
         check(await linesOf(folder, { order: "asc", search: "LINE", severity: "info" }), "a search");
@@ -130,6 +140,8 @@ function isWhole(number: string, files: FileSet, whole: FileSet): boolean {
 
 /** How often the line may be shown: a doubled record is as good as one that was written twice, and a flipped bit makes one line of another. */
 function timesIn(files: FileSet, line: string): number {
-  const parts = Object.entries(files).map(([name, bytes]) => (/\.(open|log|own)$/.test(name) ? bytes.toString("latin1") : ""));
+  const parts = Object.entries(files).map(([name, bytes]) =>
+    /\.(open|log|own)$/.test(name) ? bytes.toString("latin1") : "",
+  );
   return parts.reduce((sum, text) => sum + text.split(line).length - 1, numberIn(line) === "2" ? 1 : 0);
 }

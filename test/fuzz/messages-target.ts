@@ -1,6 +1,6 @@
 /**
- * Messages of a service to the keeper, and through it to the logger, with odd members: as a service of another version, or with a fault,
- * could send them. Keeper and logger answer afterwards, and a run that no message names lives on.
+ * Messages of a service to the keeper, and through it to the logger, with odd members: as a service of another version,
+ * or with a fault, could send them. Keeper and logger answer afterwards, and a run that no message names lives on.
  */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -33,10 +33,20 @@ const ADDRESS = { hostname: "127.0.0.1", port: 0 };
 /** Of a run; its output is captured. */
 function base(random: SeededRandom, folder: string): ToKeeper {
   const key = { slot: `fuzz-${whole(random, RUNS)}`, run: 1 + whole(random, 3) };
-  const capture = { id: key.slot, console: false, decorateFiles: false, stdout: join(folder, "out.log"), store: { run: key.run } };
+  const capture = {
+    id: key.slot,
+    console: false,
+    decorateFiles: false,
+    stdout: join(folder, "out.log"),
+    store: { run: key.run },
+  };
   const request = {
     ...{ argv: ["true"], cwd: folder, env: { A: "b" }, capture, memoryMax: 1e9, cpuQuota: 50 },
-    ...{ inherit: { only: ["PATH"] }, notify: { fd: 4, file: join(folder, "notify") }, as: { uid: process.getuid?.() ?? 0 } },
+    ...{
+      inherit: { only: ["PATH"] },
+      notify: { fd: 4, file: join(folder, "notify") },
+      as: { uid: process.getuid?.() ?? 0 },
+    },
     ...(random.next() < 0.2 ? { listen: ADDRESS } : {}),
     ...(random.next() < 0.2 ? { channel: true as const, farewell: "shutdown" as const } : {}),
   };
@@ -55,10 +65,19 @@ function base(random: SeededRandom, folder: string): ToKeeper {
     () => ({ t: "balancer", wanted: false }),
     () => ({ t: "listening" }),
     () => ({ t: "pong" }),
-    () => ({ t: "logger", message: { t: "say", at: 1, severity: "info", id: key.slot, text: "text", run: 1, receipt: 3 } }),
     () => ({
       t: "logger",
-      message: { t: "style", style: { decorate: true, colors: false }, store: { hours: 1, bytes: 1e6 }, idWidth: 9, releases: true },
+      message: { t: "say", at: 1, severity: "info", id: key.slot, text: "text", run: 1, receipt: 3 },
+    }),
+    () => ({
+      t: "logger",
+      message: {
+        t: "style",
+        style: { decorate: true, colors: false },
+        store: { hours: 1, bytes: 1e6 },
+        idWidth: 9,
+        releases: true,
+      },
     }),
     () => ({ t: "logger", message: { t: "flush", receipt: 4, files: [join(folder, "out.log")], store: true } }),
     () => ({ t: "logger", message: { t: "release", keys: [`${key.slot}#${key.run}`] } }),
@@ -96,7 +115,10 @@ class FakeService {
 
   async begin(): Promise<void> {
     const ready = this.#until("a snapshot", ({ t }) => t === "snapshot");
-    this.send([{ t: "open", protocol: PROTOCOL, version: "1.0.0", stateDir: join(this.#folder, "state"), captures: 4 }, { t: "ready" }]);
+    this.send([
+      { t: "open", protocol: PROTOCOL, version: "1.0.0", stateDir: join(this.#folder, "state"), captures: 4 },
+      { t: "ready" },
+    ]);
     await ready;
     const begun = this.#until("the run", (message) => message.t === "spawned" && message.slot === SENTINEL);
     this.send([{ t: "spawn", slot: SENTINEL, run: 1, argv: ["sleep", "100000"], cwd: this.#folder, env: {} }]);
@@ -123,7 +145,10 @@ class FakeService {
     try {
       await Promise.all(answers);
     } finally {
-      assert.ok(this.#logger !== undefined && isAlive(this.#logger), `the logger has ended; printed was:\n${this.#printed()}`);
+      assert.ok(
+        this.#logger !== undefined && isAlive(this.#logger),
+        `the logger has ended; printed was:\n${this.#printed()}`,
+      );
     }
     assert.ok(isAlive(this.#sentinel), "a run that no message names has ended");
   }
@@ -145,7 +170,9 @@ class FakeService {
 
   async #until(what: string, is: (message: FromKeeper) => boolean): Promise<void> {
     const waiting = new Promise<void>((resolve) => this.#waiting.add({ is, done: resolve }));
-    await inTime(Promise.race([waiting, this.#ended]), { what: `${what}; printed was:\n${this.#printed().slice(-3_000)}` });
+    await inTime(Promise.race([waiting, this.#ended]), {
+      what: `${what}; printed was:\n${this.#printed().slice(-3_000)}`,
+    });
   }
 
   #onMessage(message: FromKeeper): void {
@@ -167,9 +194,16 @@ async function start(home: string): Promise<FakeService> {
   const socket = join(home, "s");
   const server = createServer().listen(socket);
   const { bin } = version(home, "1.0.0", (dist) => writeFileSync(join(dist, "service.cjs"), relay(socket)));
-  writeFileSync(join(folder, "procman.json"), JSON.stringify({ processes: [{ id: "web", cmd: "true", autostart: true }] }));
+  writeFileSync(
+    join(folder, "procman.json"),
+    JSON.stringify({ processes: [{ id: "web", cmd: "true", autostart: true }] }),
+  );
   const parent = `--with-parent=${process.pid}-${processStat(process.pid)?.startTime}`;
-  const keeper = spawn(process.execPath, [bin, "run", parent], { cwd: folder, env: cleanEnvironment(), stdio: ["ignore", "pipe", "pipe"] });
+  const keeper = spawn(process.execPath, [bin, "run", parent], {
+    cwd: folder,
+    env: cleanEnvironment(),
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   let printed = "";
   for (const stream of [keeper.stdout, keeper.stderr])
     stream.setEncoding("utf8").on("data", (text: string) => {

@@ -1,6 +1,6 @@
 /**
- * Files that a killed procman leaves, with damage: journal, hand-over of a logger, endpoint, lock, incidents, metrics. Reading throws
- * nothing; what undamaged lines say is known; a service that begins from it starts no run a second time.
+ * Files that a killed procman leaves, with damage: journal, hand-over of a logger, endpoint, lock, incidents, metrics.
+ * Reading throws nothing; what undamaged lines say is known; a service that begins from it starts no run a second time.
  */
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -52,7 +52,13 @@ class Case {
 function configIn(folder: string) {
   return configOf(
     folder,
-    IDS.map((id) => ({ id, cmd: `run ${id}`, autostart: true, restart: "always", cluster: id === "delta" ? { instances: 2 } : undefined })),
+    IDS.map((id) => ({
+      id,
+      cmd: `run ${id}`,
+      autostart: true,
+      restart: "always",
+      cluster: id === "delta" ? { instances: 2 } : undefined,
+    })),
     { api: false },
   );
 }
@@ -76,13 +82,26 @@ async function wholeState(): Promise<FileSet> {
   for (const [id, note] of Object.entries(notes)) journal.add({ t: "note", id, note });
   journal.flush();
   const startTime = processStat(process.pid)?.startTime ?? "";
-  publishEndpoint(folder, { hostname: "127.0.0.1", port: 1, pid: process.pid, startTime, keeper: process.pid, version: "1" });
+  publishEndpoint(folder, {
+    hostname: "127.0.0.1",
+    port: 1,
+    pid: process.pid,
+    startTime,
+    keeper: process.pid,
+    version: "1",
+  });
   takeLock(folder, { file: join(folder, "procman.json") });
   const log = new IncidentLog(folder, assert.fail);
   for (const time of ["2026-01-01T00:00:00.000Z", "2026-01-02T00:00:00.000Z"])
-    log.append({ slot: "alpha", incident: { time, process: "alpha", run: 1, cause: "exit-code", reason: "code 1", output: [] } as never });
+    log.append({
+      slot: "alpha",
+      incident: { time, process: "alpha", run: 1, cause: "exit-code", reason: "code 1", output: [] } as never,
+    });
   const point = { at: 1, cpuPercent: 1, memoryBytes: 4_096, processes: 1 };
-  const files = ["run/journal", "endpoint.json", "lock.1", "incidents/alpha.jsonl"].map((name) => [name, readFileSync(join(folder, name))]);
+  const files = ["run/journal", "endpoint.json", "lock.1", "incidents/alpha.jsonl"].map((name) => [
+    name,
+    readFileSync(join(folder, name)),
+  ]);
   const captures = Object.fromEntries(slots.map((slot) => [`${slot}#1`, { out: "YWI=", err: "" }]));
   rmSync(folder, { recursive: true });
   return {
@@ -117,7 +136,10 @@ function checkJournal(journal: Journal, lines: readonly string[], before: readon
       .filter((each) => lines.includes(each))
       .map((each) => JSON.parse(each || "{}") as { t?: string; record?: never }))
       if (line.t === "run")
-        assert.ok(journal.state.running.has(keyOf(line.record as never)), `the run of an undamaged line is lost: ${JSON.stringify(line)}`);
+        assert.ok(
+          journal.state.running.has(keyOf(line.record as never)),
+          `the run of an undamaged line is lost: ${JSON.stringify(line)}`,
+        );
 }
 
 /** The keeper's snapshot, for a service that has a whole configuration. */
@@ -128,7 +150,8 @@ async function checkService(folder: string, { state }: Journal): Promise<void> {
   try {
     const { channel, tell } = startService(rig.context, configIn(folder), snapshot);
     const slots = new Set(running.map(({ slot }) => slot));
-    for (const request of channel.requests("spawn")) assert.ok(!slots.has(request.split(" ")[1] ?? ""), `${request}, which runs`);
+    for (const request of channel.requests("spawn"))
+      assert.ok(!slots.has(request.split(" ")[1] ?? ""), `${request}, which runs`);
     tell(...IDS.slice(0, 3).map((slot) => spawned(slot, 2)), ...IDS.slice(0, 3).map((slot) => exited(slot, 2)));
   } finally {
     await rig.end();
@@ -139,7 +162,14 @@ async function checkService(folder: string, { state }: Journal): Promise<void> {
 async function checkLogger(folder: string, { state }: Journal): Promise<void> {
   const former = readHandover(join(folder, "run"), [LOGGER_PID]);
   const opens = [...state.captures].map(
-    ([key, { capture }]): ToLogger => ({ t: "open", key, out: join(folder, "o"), err: join(folder, "e"), capture, former: former(key) }),
+    ([key, { capture }]): ToLogger => ({
+      t: "open",
+      key,
+      out: join(folder, "o"),
+      err: join(folder, "e"),
+      capture,
+      former: former(key),
+    }),
   );
   const ignore = (): void => undefined;
   const logger = new Logger({ send: ignore, idle: ignore, close: ignore, handedOver: ignore });
@@ -155,7 +185,13 @@ async function checkFiles(files: FileSet, folder: string): Promise<void> {
   const log = new IncidentLog(folder, assert.fail);
   log.append({
     slot: "alpha",
-    incident: { time: "2026-01-03T00:00:00.000Z", process: "alpha", run: 9, cause: "exit-code", reason: "new" } as never,
+    incident: {
+      time: "2026-01-03T00:00:00.000Z",
+      process: "alpha",
+      run: 9,
+      cause: "exit-code",
+      reason: "new",
+    } as never,
   });
   assert.ok(
     (await log.read("alpha")).some(({ incident }) => incident.reason === "new"),

@@ -1,6 +1,8 @@
 /**
- * Runs cases of one target in this process, which may crash or hang of it: `scripts/fuzz.mjs` watches it, and reads in the file
- * `--progress` which case it was. `--case N --write FILE` writes the input of a case, `--input FILE` checks the input of a file.
+ * Runs cases of one target in this process, which may crash or hang of it: `scripts/fuzz.mjs` watches it, and reads in
+ * the file
+ * `--progress` which case it was. `--case N --write FILE` writes the input of a case, `--input FILE` checks the input
+ * of a file.
  */
 import { openSync, readFileSync, writeFileSync, writeSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -13,7 +15,10 @@ const LIMIT_MS = 3_000;
 
 const { values: options } = parseArgs({
   options: Object.fromEntries(
-    ["target", "seed", "seconds", "progress", "case", "write", "input"].map((name) => [name, { type: "string", default: "" }]),
+    ["target", "seed", "seconds", "progress", "case", "write", "input"].map((name) => [
+      name,
+      { type: "string", default: "" },
+    ]),
   ) as Readonly<Record<string, { readonly type: "string"; readonly default: string }>>,
 });
 const { target: name = "", seed, seconds, progress = "", case: number, write, input } = options;
@@ -43,7 +48,8 @@ async function runCases(target: FuzzTarget): Promise<void> {
 }
 
 const open = TARGETS[name];
-if (open === undefined) throw new Error(`There is no target ${JSON.stringify(name)}; there are ${Object.keys(TARGETS).join(", ")}.`);
+if (open === undefined)
+  throw new Error(`There is no target ${JSON.stringify(name)}; there are ${Object.keys(TARGETS).join(", ")}.`);
 const target = await open();
 try {
   if (write) writeFileSync(write, inputOf(target, Number(number)));

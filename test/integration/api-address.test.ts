@@ -69,7 +69,10 @@ test("a service that is restarted with another port in the file frees the old on
     ["127.0.0.1", second],
     ["0.0.0.0", second],
   ] as const) {
-    writeFileSync(join(procman.folder, "procman.json"), JSON.stringify({ processes: [sleeper], api: { hostname, port } }));
+    writeFileSync(
+      join(procman.folder, "procman.json"),
+      JSON.stringify({ processes: [sleeper], api: { hostname, port } }),
+    );
     const before = await endpoint(procman);
     process.kill(before.pid, "SIGKILL");
     const now = await endpoint(procman, before.pid);

@@ -52,8 +52,16 @@ test("a reverse proxy whose name is in api.hosts may pass on that name or not; p
     });
     assert.equal(await statusOf(proxy, { host: NAME }), 401, `${proxy === named} without a page`);
     assert.equal(await statusOf(proxy, { host: NAME, origin: `https://${NAME}` }), 401, `${proxy === named} its page`);
-    assert.equal(await statusOf(proxy, { host: NAME, origin: `https://${NAME}:8443` }), 401, `${proxy === named} its page, another port`);
-    assert.equal(await statusOf(proxy, { host: NAME, origin: "https://evil.example" }), 403, `${proxy === named} a page of another site`);
+    assert.equal(
+      await statusOf(proxy, { host: NAME, origin: `https://${NAME}:8443` }),
+      401,
+      `${proxy === named} its page, another port`,
+    );
+    assert.equal(
+      await statusOf(proxy, { host: NAME, origin: "https://evil.example" }),
+      403,
+      `${proxy === named} a page of another site`,
+    );
   }
   assert.equal(await statusOf(named, { host: "evil.example" }), 403);
 });

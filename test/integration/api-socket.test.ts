@@ -1,6 +1,16 @@
 /** The Unix socket of the API: commands need no port. */
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -69,7 +79,10 @@ test("run --detach says that the port is taken; commands work", async (context) 
   const { folder } = homeOf(context, [sleeper], { api: { port } });
   const { code, err } = await command(folder, ["run", "--detach"]);
   assert.equal(code, 69);
-  assert.match(err, /has no API at 127\.0\.0\.1:\d+: .*EADDRINUSE.*by procman\[procman\]: .*; commands reach it nevertheless/);
+  assert.match(
+    err,
+    /has no API at 127\.0\.0\.1:\d+: .*EADDRINUSE.*by procman\[procman\]: .*; commands reach it nevertheless/,
+  );
   assert.match((await command(folder, ["status"])).out, /sleeper +running/);
 });
 

@@ -27,7 +27,12 @@ function publishedIn(folder: string, before?: number): Promise<Endpoint> {
 }
 
 /** Status and text of an answer. */
-function answer(port: number, path: string, ca: string, token = ""): Promise<{ readonly status: number; readonly text: string }> {
+function answer(
+  port: number,
+  path: string,
+  ca: string,
+  token = "",
+): Promise<{ readonly status: number; readonly text: string }> {
   return new Promise((resolve, reject) => {
     const options = { host: "127.0.0.1", port, path, ca, agent: false, headers: { authorization: `Bearer ${token}` } };
     get(options, async (response) => {
@@ -93,7 +98,9 @@ test("the port answers by https alone, also after a kill of the service; command
 
 test("a program that can't open the socket reports by https", async (context) => {
   const telemetry = JSON.stringify(join(DIST, "telemetry.cjs"));
-  const { folder } = await rigOf(context, [{ id: "program", cmd: "./program.sh", autostart: true, logger: { console: true } }]);
+  const { folder } = await rigOf(context, [
+    { id: "program", cmd: "./program.sh", autostart: true, logger: { console: true } },
+  ]);
   const report = `require(${telemetry}).log("hello").then((ok) => console.log("accepted", ok))`;
   // As another user's: neither socket nor state folder.
   const script = `#!/bin/sh\nunset PROCMAN_API_SOCKET PROCMAN_DATA_DIR\nwhile ! ${process.execPath} -e '${report}' | grep "accepted true"; do sleep 0.1; done\nexec sleep 1000\n`;
@@ -128,11 +135,17 @@ test("without its certificate the API has no port, which commands say; it is ser
   const procman = new Procman(folder);
   await procman.line(/Cannot serve the API at 127\.0\.0\.1:\d+: .*own\.pem can't be read: there is no such file/);
   assert.match((await command(folder, ["status"])).out, /sleeper +running/);
-  assert.match((await command(folder, ["dashboard", "--no-open"])).err, /own\.pem can't be read: there is no such file/);
+  assert.match(
+    (await command(folder, ["dashboard", "--no-open"])).err,
+    /own\.pem can't be read: there is no such file/,
+  );
   renameSync(join(folder, "later.pem"), join(folder, "own.pem"));
   await procman.line(/the API is served at 127\.0\.0\.1:\d+ now/);
   assert.equal((await answer(port, "/health", ca)).status, 200);
-  assert.match((await command(folder, ["dashboard", "--no-open"])).out, new RegExp(`https://127\\.0\\.0\\.1:${port}/#code=`));
+  assert.match(
+    (await command(folder, ["dashboard", "--no-open"])).out,
+    new RegExp(`https://127\\.0\\.0\\.1:${port}/#code=`),
+  );
 });
 
 test("connections that never begin their handshake lock nobody out", async (context) => {

@@ -17,7 +17,9 @@ import { cleanEnvironment, eventually, type Procman, startProcman } from "../sup
 import { BIN } from "../support/product.ts";
 
 async function command(folder: string, ...args: readonly string[]): Promise<string> {
-  return (await promisify(execFile)(process.execPath, [BIN, ...args], { cwd: folder, env: cleanEnvironment() })).stdout.trim();
+  return (
+    await promisify(execFile)(process.execPath, [BIN, ...args], { cwd: folder, env: cleanEnvironment() })
+  ).stdout.trim();
 }
 
 function endpoint({ folder }: Procman): Promise<Endpoint> {
@@ -32,7 +34,10 @@ type Ask = (token: string, path: string, init?: RequestInit) => Promise<Response
 async function connectApi(procman: Procman): Promise<Ask> {
   const { port } = await endpoint(procman);
   return (token, path, init = {}) =>
-    fetch(`http://127.0.0.1:${port}${path}`, { ...init, headers: { ...init.headers, authorization: `Bearer ${token}` } });
+    fetch(`http://127.0.0.1:${port}${path}`, {
+      ...init,
+      headers: { ...init.headers, authorization: `Bearer ${token}` },
+    });
 }
 
 /** The environment of the process. */
@@ -42,7 +47,9 @@ function variables(folder: string): Promise<Readonly<Record<string, string>>> {
   const file = join(folder, "env.txt");
   return eventually(() => {
     const text = existsSync(file) ? readFileSync(file, "utf8") : "";
-    return text.includes("PROCMAN_API_TOKEN") ? Object.fromEntries(text.split("\n").map((line) => line.split(/=(.*)/s))) : undefined;
+    return text.includes("PROCMAN_API_TOKEN")
+      ? Object.fromEntries(text.split("\n").map((line) => line.split(/=(.*)/s)))
+      : undefined;
   });
 }
 
@@ -58,11 +65,18 @@ async function otherService(procman: Procman): Promise<void> {
 
 test("4 a record shows when its run started or ended, also after a kill of the service", async (context) => {
   const start = Date.now();
-  const procman = await startProcman(context, [ENVIRONMENT, { id: "job", cmd: "sleep 0.2; exit 3", autostart: true, restartLimit: 0 }]);
+  const procman = await startProcman(context, [
+    ENVIRONMENT,
+    { id: "job", cmd: "sleep 0.2; exit 3", autostart: true, restartLimit: 0 },
+  ]);
   await procman.line(/^job .* exited with code 3/);
   const token = await command(procman.folder, "token", "--consumer", "ci");
   const times = async (id: string): Promise<readonly (number | undefined)[]> => {
-    const { started, exited, updated } = (await (await (await connectApi(procman))(token, `/processes/${id}`)).json()) as ProcessRecord;
+    const { started, exited, updated } = (await (
+      await (
+        await connectApi(procman)
+      )(token, `/processes/${id}`)
+    ).json()) as ProcessRecord;
     return [started, exited, updated].map((time) => (time === undefined ? undefined : Date.parse(time)));
   };
   const [job, web] = [await times("job"), await times("web")];
@@ -74,14 +88,19 @@ test("4 a record shows when its run started or ended, also after a kill of the s
     ["job", job],
     ["web", web],
   ] as const)
-    for (const [index, time] of (await times(id)).entries()) assert.ok(Math.abs((time ?? 0) - (before[index] ?? 0)) < 100, id);
+    for (const [index, time] of (await times(id)).entries())
+      assert.ok(Math.abs((time ?? 0) - (before[index] ?? 0)) < 100, id);
 });
 
 test("4 GET /state describes procman and its machine", async (context) => {
   const procman = await startProcman(context, [ENVIRONMENT]);
   const { hostname, port } = await endpoint(procman);
   const token = await command(procman.folder, "token", "--consumer", "ci");
-  const { started, updated, ...state } = (await (await (await connectApi(procman))(token, "/state")).json()) as StateRecord;
+  const { started, updated, ...state } = (await (
+    await (
+      await connectApi(procman)
+    )(token, "/state")
+  ).json()) as StateRecord;
   assert.deepEqual(state.api, { hostname, port });
   assert.deepEqual(state.processes, { total: 1, running: 1 });
   assert.deepEqual(state.runtime, { name: "node", version: process.versions.node });
@@ -95,7 +114,8 @@ test("the state names each part of procman with pid, version and memory, also af
   const procman = await startProcman(context, [{ ...SLEEPER, cluster }]);
   const token = await command(procman.folder, "token", "--consumer", "ci");
   const ask = await connectApi(procman);
-  const parts = async (): Promise<readonly PartRecord[]> => ((await (await ask(token, "/state")).json()) as StateRecord).parts ?? [];
+  const parts = async (): Promise<readonly PartRecord[]> =>
+    ((await (await ask(token, "/state")).json()) as StateRecord).parts ?? [];
   const partsWhen = async (holds: (found: readonly PartRecord[]) => boolean): Promise<readonly PartRecord[]> => {
     for (const start = performance.now(); performance.now() - start < 20_000; ) {
       const found = await parts();
@@ -112,14 +132,20 @@ test("the state names each part of procman with pid, version and memory, also af
   for (const { part, memoryBytes = 0 } of process.platform === "linux" ? found : [])
     assert.ok(memoryBytes > 1e6 && memoryBytes < 300e6, `${part}: ${memoryBytes} bytes`);
   process.kill(logger, "SIGKILL");
-  await partsWhen((now) => now.some(({ part, pid }) => part === "logger" && pid !== logger && pid === procman.helperIfUp("logger")));
+  await partsWhen((now) =>
+    now.some(({ part, pid }) => part === "logger" && pid !== logger && pid === procman.helperIfUp("logger")),
+  );
   await otherService(procman);
   await partsWhen((now) => now.length === 4 && now.some(({ part, pid }) => part === "service" && pid !== service));
 });
 
 test("5 a process gets its own token at its first start, valid after a kill of the service", async (context) => {
   const procman = await startProcman(context, [ENVIRONMENT, { id: "job", cmd: "sleep 1000", autostart: true }]);
-  const { PROCMAN_API_TOKEN: token = "", PROCMAN_API_PORT: port, PROCMAN_API_HOSTNAME: hostname } = await variables(procman.folder);
+  const {
+    PROCMAN_API_TOKEN: token = "",
+    PROCMAN_API_PORT: port,
+    PROCMAN_API_HOSTNAME: hostname,
+  } = await variables(procman.folder);
   assert.deepEqual([hostname, Number(port)], ["127.0.0.1", (await endpoint(procman)).port]);
   const send = async (process: string): Promise<number> =>
     (
@@ -144,7 +170,11 @@ test("5 the token of a process ends with its removal", async (context) => {
   const { PROCMAN_API_TOKEN: token = "", PROCMAN_PROCESS_ID: id } = await variables(procman.folder);
   const send = async (): Promise<number> => {
     const headers = { "content-type": "application/json" };
-    return (await (await connectApi(procman))(token, "/log", { method: "POST", headers, body: JSON.stringify({ text: "hello" }) })).status;
+    return (
+      await (
+        await connectApi(procman)
+      )(token, "/log", { method: "POST", headers, body: JSON.stringify({ text: "hello" }) })
+    ).status;
   };
   assert.equal(await send(), 201);
   writeFileSync(join(procman.folder, "procman.json"), JSON.stringify({ processes: [job] }));
@@ -156,11 +186,25 @@ test("5 the token of a process ends with its removal", async (context) => {
 });
 
 test("5 revocation and rotation take effect at once, for open streams too", async (context) => {
-  const stubborn = { id: "stubborn", cmd: "trap '' TERM; while :; do sleep 0.1; done", autostart: true, terminateTimeout: 600 };
+  const stubborn = {
+    id: "stubborn",
+    cmd: "trap '' TERM; while :; do sleep 0.1; done",
+    autostart: true,
+    terminateTimeout: 600,
+  };
   const processes = [ENVIRONMENT, stubborn];
   const procman = await startProcman(context, processes);
   const ask = await connectApi(procman);
-  const token = await command(procman.folder, "token", "--consumer", "ci", "--scope", "read,control", "--expire-in", "600");
+  const token = await command(
+    procman.folder,
+    "token",
+    "--consumer",
+    "ci",
+    "--scope",
+    "read,control",
+    "--expire-in",
+    "600",
+  );
   const other = await command(procman.folder, "token", "--consumer", "other");
   assert.equal((await ask(token, "/state")).status, 200);
   assert.equal((await ask(token, "/terminate", { method: "POST" })).status, 403);
@@ -219,6 +263,8 @@ test("4 if the API's port is in use, its holder is named and supervision continu
   const procman = await startProcman(context, [SLEEPER], { config: { api: { port } } });
   await procman.line(/web .*started/);
   await procman.line(
-    new RegExp(`Cannot serve the API at 127\\.0\\.0\\.1:${port}: .*, by .* \\(pid ${process.pid}\\); processes keep running`),
+    new RegExp(
+      `Cannot serve the API at 127\\.0\\.0\\.1:${port}: .*, by .* \\(pid ${process.pid}\\); processes keep running`,
+    ),
   );
 });

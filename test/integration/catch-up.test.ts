@@ -7,13 +7,22 @@ import { procman as cli } from "../support/cli.ts";
 import { eventually, folderWith, type ProcessConfig, Procman } from "../support/procman-process.ts";
 
 const NIGHTLY = "0 3 * * *";
-const job = (more: object = {}): ProcessConfig => ({ id: "job", cmd: "echo ran >> runs", cron: NIGHTLY, catchUp: true, ...more });
+const job = (more: object = {}): ProcessConfig => ({
+  id: "job",
+  cmd: "echo ran >> runs",
+  cron: NIGHTLY,
+  catchUp: true,
+  ...more,
+});
 const steady = { id: "steady", cmd: "sleep 1000", autostart: true };
 const DAY_MS = 24 * 3_600_000;
 
 /** The state that an earlier procman has left. */
 function missedIn(folder: string, planned: number): void {
-  writeFileSync(join(folder, ".procman/procman/lasting.json"), JSON.stringify({ plans: { job: { cron: NIGHTLY, planned } } }));
+  writeFileSync(
+    join(folder, ".procman/procman/lasting.json"),
+    JSON.stringify({ plans: { job: { cron: NIGHTLY, planned } } }),
+  );
 }
 
 const runsIn = (folder: string): number => {

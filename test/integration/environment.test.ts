@@ -10,13 +10,22 @@ const print = (id: string, more: object) => ({ id, cmd: "env", autostart: true, 
 test("2.2 env: files, references, defaults, and the working directory", async (context) => {
   const folder = folderWith(context, {
     processes: [
-      print("web", { envFile: ["a.env", "b.env"], env: { URL: "${DB_HOST}:${DB_PORT:-5432}/${NAME}" }, cwd: "${TEST_ROOT:-nowhere}/.." }),
+      print("web", {
+        envFile: ["a.env", "b.env"],
+        env: { URL: "${DB_HOST}:${DB_PORT:-5432}/${NAME}" },
+        cwd: "${TEST_ROOT:-nowhere}/..",
+      }),
     ],
   });
   writeFileSync(join(folder, "a.env"), "DB_HOST=one\nNAME='a b'\nPATH=/from-file\n");
   writeFileSync(join(folder, "b.env"), "export DB_HOST=two # the real one\n");
   const procman = new Procman(folder, { env: { TEST_ROOT: folder, NAME: "outer" } });
-  for (const line of [/^web .*\| DB_HOST=two$/, /^web .*\| NAME=a b$/, /^web .*\| URL=two:5432\/a b$/, /^web .*\| PATH=.+:\/from-file$/])
+  for (const line of [
+    /^web .*\| DB_HOST=two$/,
+    /^web .*\| NAME=a b$/,
+    /^web .*\| URL=two:5432\/a b$/,
+    /^web .*\| PATH=.+:\/from-file$/,
+  ])
     await procman.line(line);
 });
 
@@ -64,7 +73,14 @@ test("2.2 PWD is the working directory of the run: for programs, shells, workers
 test("2.2 env: a missing variable is an error of that process with a remedy, and a later start reads the file again", async (context) => {
   const folder = folderWith(context, {
     processes: [
-      { id: "web", cmd: "echo has $A; sleep 1000", envFile: "web.env", autostart: true, restart: "always", logger: { console: true } },
+      {
+        id: "web",
+        cmd: "echo has $A; sleep 1000",
+        envFile: "web.env",
+        autostart: true,
+        restart: "always",
+        logger: { console: true },
+      },
       { id: "other", cmd: "sleep 1000", autostart: true },
       { id: "late", cmd: "echo has $A", cron: "* * * * * *", envFile: "web.env", logger: { console: true } },
     ],
@@ -85,7 +101,9 @@ test("2.2 env: a missing variable is an error of that process with a remedy, and
 
 test("2.2 envFile: a malformed line is reported once with file and line, and the run starts with the others", async (context) => {
   const cmd = "echo has $A-$B; exec sleep 1000";
-  const folder = folderWith(context, { processes: [{ id: "web", cmd, envFile: "web.env", autostart: true, restart: "always" }] });
+  const folder = folderWith(context, {
+    processes: [{ id: "web", cmd, envFile: "web.env", autostart: true, restart: "always" }],
+  });
   const file = join(folder, "web.env");
   writeFileSync(file, "A=one\nC: geheim\nB=two\n");
   const procman = new Procman(folder, { args: ["--console"] });
@@ -127,7 +145,9 @@ test("2.2 env: a secret reaches its process, and neither output nor files of pro
     autostart: true,
     logger: { console: true },
   }));
-  const folder = folderWith(context, { processes: [...processes, { ...processes[0], id: "bad", cmd: "no-such-program-here" }] });
+  const folder = folderWith(context, {
+    processes: [...processes, { ...processes[0], id: "bad", cmd: "no-such-program-here" }],
+  });
   writeFileSync(join(folder, "key"), "geheim1\n");
   writeFileSync(join(folder, "secrets.env"), "LISTED=geheim3\n");
   const procman = new Procman(folder, { env: { CI_TOKEN: "geheim2" } });

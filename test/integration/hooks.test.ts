@@ -6,7 +6,14 @@ import { test } from "node:test";
 import type { ProcessRecord } from "../../src/core/contract/records.ts";
 import { procman as cli } from "../support/cli.ts";
 import { freeRange } from "../support/free-ports.ts";
-import { eventually, folderWith, isAlive, type ProcessConfig, Procman, processExit } from "../support/procman-process.ts";
+import {
+  eventually,
+  folderWith,
+  isAlive,
+  type ProcessConfig,
+  Procman,
+  processExit,
+} from "../support/procman-process.ts";
 
 const loud = { autostart: true, logger: { console: true } };
 const SLEEP = "sleep 1000";
@@ -60,9 +67,12 @@ test("beforeStart runs before each start, in the folder and environment of the p
 
 test("hooks run for each instance of a cluster, with its number and port", async (context) => {
   const startPort = await freeRange();
-  const say = (name: string): string => `echo "${name} $PROCMAN_PROCESS_ID $PROCMAN_CLUSTER_INSTANCE $PORT {port}" >> said`;
+  const say = (name: string): string =>
+    `echo "${name} $PROCMAN_PROCESS_ID $PROCMAN_CLUSTER_INSTANCE $PORT {port}" >> said`;
   const hooks = { beforeStart: say("before"), afterStop: say("after") };
-  const folder = folderWith(context, { processes: [{ id: "web", cmd: SLEEP, hooks, cluster: { instances: 2, startPort }, ...loud }] });
+  const folder = folderWith(context, {
+    processes: [{ id: "web", cmd: SLEEP, hooks, cluster: { instances: 2, startPort }, ...loud }],
+  });
   const procman = new Procman(folder);
   await procman.count(/started \(pid/, 2);
   assert.equal((await cli(folder, ["stop", "web"])).code, 0);
@@ -82,7 +92,9 @@ test("a start whose hook fails has failed: commands say so with the last lines, 
   ];
   const folder = folderWith(context, { processes });
   const procman = new Procman(folder);
-  await procman.line(/web +\| could not be started: its hook beforeStart exited with code 3 after .*; restart 2 in 50 ms$/);
+  await procman.line(
+    /web +\| could not be started: its hook beforeStart exited with code 3 after .*; restart 2 in 50 ms$/,
+  );
   const { code, out, err } = await cli(folder, ["start", "once"]);
   assert.equal(code, 1);
   assert.match(out + err, /its hook beforeStart exited with code 3 after/);
@@ -95,7 +107,8 @@ test("a start whose hook fails has failed: commands say so with the last lines, 
 });
 
 test("a hook past its time limit is ended with all that it has started, and has failed", async (context) => {
-  const stubborn = "trap '' TERM; (trap '' TERM; echo $$ >> pids; setsid sh -c 'echo $$ >> pids; exec sleep 1000' & exec sleep 1000)";
+  const stubborn =
+    "trap '' TERM; (trap '' TERM; echo $$ >> pids; setsid sh -c 'echo $$ >> pids; exec sleep 1000' & exec sleep 1000)";
   const hooks = { beforeStart: { cmd: stubborn, timeout: 0.4 } };
   const polite = { beforeStart: { cmd: "trap 'exit 0' TERM; sleep 1000 & wait", timeout: 0.4 } };
   const rules = { restart: "never", terminateTimeout: 0.3, ...loud };
@@ -163,7 +176,9 @@ test("afterStop runs after each end, with how the run has ended; stop and the ne
   assert.deepEqual(linesIn(folder, "ends").slice(3), ["none SIGTERM"]);
   assert.equal((await cli(folder, ["start", "job"])).code, 0);
   assert.deepEqual(linesIn(folder, "ends").slice(4), ["0 none"]);
-  const { incidents } = JSON.parse((await cli(folder, ["why", "web", "--json"])).out) as { incidents: readonly { code?: number }[] };
+  const { incidents } = JSON.parse((await cli(folder, ["why", "web", "--json"])).out) as {
+    incidents: readonly { code?: number }[];
+  };
   assert.equal(incidents.at(-1)?.code, 7);
 });
 

@@ -23,7 +23,9 @@ function pidsIn(folder: string): readonly number[] {
 }
 
 test("2.2 restart: while the service is stopped by a signal the keeper restarts a process once; its end and output are known later", async (context) => {
-  const procman = await startProcman(context, [{ id: "web", cmd: 'echo $$ >> pids; echo "here is $$"; exec sleep 1000', ...steady }]);
+  const procman = await startProcman(context, [
+    { id: "web", cmd: 'echo $$ >> pids; echo "here is $$"; exec sleep 1000', ...steady },
+  ]);
   const first = await settled(procman);
   const service = procman.helper("service");
   process.kill(service, "SIGSTOP");
@@ -66,7 +68,8 @@ test("2.2 restart: changes after the keeper got its restart order still apply: e
     { id: "blocked", cmd, ...steady, env: { WORD: "nothing" } },
   ];
   const folder = folderWith(context, { processes: [withLogFile("one.log"), ...others] });
-  const read = (name: string): string => (existsSync(join(folder, name)) ? readFileSync(join(folder, name), "utf8") : "");
+  const read = (name: string): string =>
+    existsSync(join(folder, name)) ? readFileSync(join(folder, name), "utf8") : "";
   writeFileSync(join(folder, ".env"), "WORD=one\n");
   const procman = new Procman(folder);
   for (const id of ["file", "blocked"]) await procman.line(new RegExp(`${id} .*said`));
@@ -75,9 +78,13 @@ test("2.2 restart: changes after the keeper got its restart order still apply: e
   writeFileSync(join(folder, "procman.json"), JSON.stringify({ processes: [withLogFile("two.log"), ...others] }));
   assert.equal((await cli(folder, ["reload"])).code, 0);
   assert.equal((await cli(folder, ["block", "blocked"])).code, 0);
-  for (const id of ["logged", "file", "blocked"]) process.kill(pidIn(await procman.line(new RegExp(`^${id} .*started`))), "SIGKILL");
+  for (const id of ["logged", "file", "blocked"])
+    process.kill(pidIn(await procman.line(new RegExp(`^${id} .*started`))), "SIGKILL");
   await procman.line(/file .*said two/);
   await procman.line(/blocked .*ended by SIGKILL.*not restarted, as it is blocked/);
   await eventually(() => (/said all/.test(read("two.log")) ? true : undefined));
-  assert.deepEqual([read("one.log").match(/said/g)?.length, procman.lines.filter((line) => /said nothing/.test(line)).length], [1, 1]);
+  assert.deepEqual(
+    [read("one.log").match(/said/g)?.length, procman.lines.filter((line) => /said nothing/.test(line)).length],
+    [1, 1],
+  );
 });

@@ -25,7 +25,11 @@ function cpuMsOf(pid: number): number {
 
 /** Polls `look` until it returns a result. */
 async function poll<T>(look: () => Promise<T | undefined>, what: string): Promise<T> {
-  for (const end = performance.now() + 25_000; performance.now() < end; await new Promise((resolve) => setTimeout(resolve, 50))) {
+  for (
+    const end = performance.now() + 25_000;
+    performance.now() < end;
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  ) {
     const result = await look();
     if (result !== undefined) return result;
   }
@@ -97,7 +101,12 @@ test("incidents of a restart storm are thinned out on disk, and the last one is 
     { id: "storm", cmd: "exit 1", autostart: true, restart: "always", restartDelayMs: 0, restartLimit: 300 },
   ]);
   await procman.line(/300 restarts are used up/);
-  const last = await incidents(procman, "storm", 2, ({ decision }) => decision === "none: its 300 restarts are used up");
+  const last = await incidents(
+    procman,
+    "storm",
+    2,
+    ({ decision }) => decision === "none: its 300 restarts are used up",
+  );
   assert.ok(last.length < 60, `${last.length} incidents`);
   assert.equal(
     last.reduce((sum, { leftOut = 0 }) => sum + 1 + leftOut, 0),
@@ -111,7 +120,10 @@ test("CPU and memory include the whole process tree, also a process that left th
     { id: "idle", cmd: "sleep 1000", autostart: true },
   ]);
   const burner = pidIn(await procman.line(/burn .*started/));
-  const child = await poll(async () => allProcesses().find(({ parent }) => parent === burner)?.pid, "the child that burns");
+  const child = await poll(
+    async () => allProcesses().find(({ parent }) => parent === burner)?.pid,
+    "the child that burns",
+  );
   const [began, usedBefore] = [performance.now(), cpuMsOf(child)];
   const seen = await poll(async () => {
     const records = await api<readonly ProcessRecord[]>(procman, "/processes");

@@ -11,8 +11,15 @@ function program(id: string, more: object = {}): object {
 }
 
 /** A folder with `conf.d`, and procman in it. */
-async function started(context: TestContext, files: Readonly<Record<string, object>>, args: readonly string[] = []): Promise<Procman> {
-  const folder = folderWith(context, { include: ["conf.d/*.jsonc"], processes: [{ id: "own", cmd: "sleep 1000", autostart: true }] });
+async function started(
+  context: TestContext,
+  files: Readonly<Record<string, object>>,
+  args: readonly string[] = [],
+): Promise<Procman> {
+  const folder = folderWith(context, {
+    include: ["conf.d/*.jsonc"],
+    processes: [{ id: "own", cmd: "sleep 1000", autostart: true }],
+  });
   mkdirSync(join(folder, "conf.d"));
   for (const [name, process] of Object.entries(files)) put(folder, name, process);
   const running = new Procman(folder, { args });

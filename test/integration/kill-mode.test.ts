@@ -14,7 +14,12 @@ const loud = { autostart: true, logger: { console: true } };
 
 test('a ProcessPoolExecutor ends in order with killMode "leader", by stop, restart, the end of procman, and after a kill of procman; by default its jobs are lost', async (context) => {
   if (isMissing(context, "python3")) return;
-  const pool = (id: string) => ({ id, cmd: `python3 ${PROGRAMS}/finish-pool.py ${id}.gate`, ...loud, terminateTimeout: 20 });
+  const pool = (id: string) => ({
+    id,
+    cmd: `python3 ${PROGRAMS}/finish-pool.py ${id}.gate`,
+    ...loud,
+    terminateTimeout: 20,
+  });
   const processes = [pool("group"), { ...pool("leader"), killMode: "leader" }, { ...pool("last"), killMode: "leader" }];
   const folder = folderWith(context, { processes });
   const open = (id: string): void => writeFileSync(join(folder, `${id}.gate`), "");
@@ -48,7 +53,9 @@ test("a prefork master behind the load balancer ends its workers in order; what 
   const web = { id: "web", cmd: `python3 ${PROGRAMS}/prefork.py`, killMode: "leader", cluster, ...loud };
   const folder = folderWith(context, { processes: [web] });
   const procman = new Procman(folder);
-  const left = (await procman.count(/\| workers are up, beside \d+$/, 2)).map((line) => Number(/beside (\d+)/.exec(line)?.[1]));
+  const left = (await procman.count(/\| workers are up, beside \d+$/, 2)).map((line) =>
+    Number(/beside (\d+)/.exec(line)?.[1]),
+  );
   const { code, err } = await cli(folder, ["stop", "web"]);
   assert.equal(code, 0, err);
   await procman.count(/\| master: workers ended with \[0, 0\]$/, 2);

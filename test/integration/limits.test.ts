@@ -9,14 +9,23 @@ import { eventually, startProcman } from "../support/procman-process.ts";
 /** The content of a file once it is complete. */
 function text(folder: string, file: string): Promise<string> {
   const path = join(folder, file);
-  return eventually(() => (existsSync(path) && readFileSync(path, "utf8").endsWith("\n") ? readFileSync(path, "utf8").trim() : undefined));
+  return eventually(() =>
+    existsSync(path) && readFileSync(path, "utf8").endsWith("\n") ? readFileSync(path, "utf8").trim() : undefined,
+  );
 }
 
 test("ulimits, umask and nice apply to the process, whose pid is the program's", async (context) => {
   const program =
     'require("fs").writeFileSync("limits", process.umask().toString(8) + " " + require("os").getPriority() + " " + process.pid + "\\n" + require("fs").readFileSync("/proc/self/limits", "utf8")); setInterval(() => 0, 1000)';
   const procman = await startProcman(context, [
-    { id: "web", cmd: `node -e '${program}'`, autostart: true, ulimits: { nofile: 321, core: 0 }, umask: "027", nice: 3 },
+    {
+      id: "web",
+      cmd: `node -e '${program}'`,
+      autostart: true,
+      ulimits: { nofile: 321, core: 0 },
+      umask: "027",
+      nice: 3,
+    },
   ]);
   const [, pid] = /started \(pid (\d+)\)/.exec(await procman.line(/web +\| started/)) ?? [];
   const limits = await text(procman.folder, "limits");
@@ -46,7 +55,9 @@ test("oomScoreAdjust and ioNice apply to the process, whose pid is the program's
   const assertApplied = (pid: number): Promise<true> =>
     eventually(() => {
       const io = execFileSync("ionice", ["-p", String(pid)], { encoding: "utf8" }).trim();
-      return readFileSync(`/proc/${pid}/oom_score_adj`, "utf8") === "300\n" && io === "best-effort: prio 6" ? true : undefined;
+      return readFileSync(`/proc/${pid}/oom_score_adj`, "utf8") === "300\n" && io === "best-effort: prio 6"
+        ? true
+        : undefined;
     });
   const first = await started(1);
   await assertApplied(first);
@@ -84,10 +95,19 @@ test("a process and its probes run as the configured user", {
 test("a run that exceeds its memory limit is restarted by its policy, with the cause", async (context) => {
   const program = "const kept = []; setInterval(() => kept.length < 200 && kept.push(Buffer.alloc(1000000, 1)), 5)";
   const procman = await startProcman(context, [
-    { id: "web", cmd: `node -e '${program}'`, autostart: true, restart: "error", restartLimit: 1, memoryLimit: "100MB" },
+    {
+      id: "web",
+      cmd: `node -e '${program}'`,
+      autostart: true,
+      restart: "error",
+      restartLimit: 1,
+      memoryLimit: "100MB",
+    },
     { id: "small", cmd: "sleep 1000", autostart: true, memoryLimit: "100MB" },
   ]);
-  await procman.line(/web +\| used too much memory \(\d+(\.\d)? MB, more than its 100 MB(; RSS: \d+(\.\d)? MB)?\); stopping/);
+  await procman.line(
+    /web +\| used too much memory \(\d+(\.\d)? MB, more than its 100 MB(; RSS: \d+(\.\d)? MB)?\); stopping/,
+  );
   await procman.line(/web +\| was ended by SIGTERM .*its one restart is used up/);
   assert.ok(!procman.lines.some((line) => /small +\| had too much/.test(line)));
 });
@@ -98,7 +118,9 @@ test("a run that exceeds the kernel's memory limit is killed at once in a cgroup
     { id: "web", cmd: `node -e '${program}'`, autostart: true, restart: "error", restartLimit: 1, memoryMax: "100MB" },
     { id: "small", cmd: "sleep 1000", autostart: true, memoryMax: "100MB" },
   ]);
-  const end = await procman.line(/web +\| (used too much memory \(.* more than its 100 MB.*\)|was ended by SIGKILL \(out of memory\))/);
+  const end = await procman.line(
+    /web +\| (used too much memory \(.* more than its 100 MB.*\)|was ended by SIGKILL \(out of memory\))/,
+  );
   await procman.line(/web +\| was ended by SIG.*its one restart is used up/);
   const warnings = procman.lines.filter((line) => line.includes('Cannot enforce "memoryMax" by the kernel: '));
   assert.equal(warnings.length, end.includes("(out of memory)") ? 0 : 1);

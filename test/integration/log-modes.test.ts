@@ -41,12 +41,19 @@ function openedToOthers(folder: string): readonly string[] {
   const all = [folder, ...readdirSync(folder, { recursive: true, encoding: "utf8" }).map((name) => join(folder, name))];
   return all.flatMap((path) => {
     const stat = lstatSync(path, { throwIfNoEntry: false });
-    return stat === undefined || stat.isSymbolicLink() || (stat.mode & 0o077) === 0 ? [] : [`${(stat.mode & 0o777).toString(8)} ${path}`];
+    return stat === undefined || stat.isSymbolicLink() || (stat.mode & 0o077) === 0
+      ? []
+      : [`${(stat.mode & 0o777).toString(8)} ${path}`];
   });
 }
 
 test("with umask 0 all of the state folder is for its user alone, whatever was killed and replaced", async (context) => {
-  const web = { id: "web", worker: "web.js", autostart: true, cluster: { instances: 2, startPort: 23_461, commonPort: 23_460 } };
+  const web = {
+    id: "web",
+    worker: "web.js",
+    autostart: true,
+    cluster: { instances: 2, startPort: 23_461, commonPort: 23_460 },
+  };
   const processes = [web, { id: "job", cmd: "echo x; exit 3", autostart: true, restart: "error", restartLimit: 2 }];
   const { folder, state } = homeOf(context, processes, { plugins: [{ url: "./plugin.mjs" }] });
   writeFileSync(join(folder, "web.js"), 'require("node:net").createServer().listen(process.env.PORT)');
@@ -62,7 +69,8 @@ test("with umask 0 all of the state folder is for its user alone, whatever was k
   };
   await look();
   for (const part of ["service", "logger"]) {
-    const killed = childrenOf(keeperIn(state)).find((pid) => nameOf(pid).includes(part.slice(0, 6))) ?? assert.fail(part);
+    const killed =
+      childrenOf(keeperIn(state)).find((pid) => nameOf(pid).includes(part.slice(0, 6))) ?? assert.fail(part);
     process.kill(killed, "SIGKILL");
     await processExit(killed);
   }

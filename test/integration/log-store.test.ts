@@ -91,16 +91,21 @@ for (const [name, kills, most] of [
     assert.deepEqual(followed, await storedLines(procman, "a", "stdout"));
     const marks = (await readLogs(procman.stateDir, { processes: ["a"], categories: ["service"] })).entries;
     assert.equal(marks.length, most === 0 ? 0 : 1);
-    const own = (await readLogs(procman.stateDir, { processes: ["a"], categories: ["lifecycle"], order: "asc" })).entries;
+    const own = (await readLogs(procman.stateDir, { processes: ["a"], categories: ["lifecycle"], order: "asc" }))
+      .entries;
     assert.match(own[0]?.text ?? "", /^started \(pid \d+\)/);
     const last = await lastLines(procman.stateDir, { process: "a", run: 1, count: 2 });
     assert.ok(last.some(({ text }) => /^a (out|err) end \d+$/.test(text)));
   });
 
 test("2.3 without internal logs nothing is stored", async (context) => {
-  const procman = await startProcman(context, [{ id: "web", cmd: "echo hello", autostart: true, logger: { console: true } }], {
-    config: { logger: { internalLogHours: 0 } },
-  });
+  const procman = await startProcman(
+    context,
+    [{ id: "web", cmd: "echo hello", autostart: true, logger: { console: true } }],
+    {
+      config: { logger: { internalLogHours: 0 } },
+    },
+  );
   await procman.line(/hello/);
   await procman.stop();
   assert.deepEqual(await readLogs(procman.stateDir, {}), { entries: [] });
@@ -111,7 +116,9 @@ test("the output of a process without log file and console is stored", async (co
   await procman.line(/web .*(exited|ended|finished)/);
   await procman.stop();
   const { entries } = await readLogs(procman.stateDir, { processes: ["web"], categories: ["stdout", "stderr"] });
-  const seen = entries.map(({ time: _time, ...entry }) => entry).sort((one, two) => one.category.localeCompare(two.category));
+  const seen = entries
+    .map(({ time: _time, ...entry }) => entry)
+    .sort((one, two) => one.category.localeCompare(two.category));
   assert.deepEqual(seen, [
     { process: "web", run: 1, severity: "error", category: "stderr", text: "oops" },
     { process: "web", run: 1, severity: "info", category: "stdout", text: "hello" },

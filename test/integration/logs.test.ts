@@ -1,6 +1,16 @@
 /** Output of real processes through the built procman: every line once, complete, in order, in the right file. Spec 2.3, docs/guide/logs.md. */
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -21,7 +31,12 @@ const RESTART_MARK = "[procman: the logger was restarted here; up to 64 KiB of o
 /** What a killed logger may lose: one read, and the incomplete line. */
 const MOST_MISSING = 64 * 1024 + 256;
 
-const flood = (id: string, args: string, logger: object) => ({ id, cmd: `${PRINT_FAST} ${id} ${args}`, autostart: true, logger });
+const flood = (id: string, args: string, logger: object) => ({
+  id,
+  cmd: `${PRINT_FAST} ${id} ${args}`,
+  autostart: true,
+  logger,
+});
 
 function linesOf(text: string): string[] {
   assert.ok(text === "" || text.endsWith("\n"), `the last line is complete: ${JSON.stringify(text.slice(-80))}`);
@@ -33,7 +48,8 @@ function lineCounts(lines: readonly string[]): Map<string, number> {
   const counts = new Map<string, number>();
   const ended = new Set<string>();
   for (const line of lines) {
-    const [, stream = "", number] = LINE.exec(line) ?? END.exec(line) ?? assert.fail(`a damaged line: ${JSON.stringify(line)}`);
+    const [, stream = "", number] =
+      LINE.exec(line) ?? END.exec(line) ?? assert.fail(`a damaged line: ${JSON.stringify(line)}`);
     assert.ok(!ended.has(stream), `${stream} continues after its end`);
     const last = counts.get(stream) ?? 0;
     if (END.test(line)) {
@@ -58,7 +74,11 @@ function checkAroundMark(path: string): void {
   const before = lines.slice(0, isWhole(lines[at - 1]) ? at : at - 1);
   const after = lines.slice(isWhole(lines[at + 1]) ? at + 1 : at + 2);
   const numbers = (some: readonly string[]): number[] =>
-    some.map((line) => Number((LINE.exec(line) ?? assert.fail(`${path}: a damaged line away from the mark: ${JSON.stringify(line)}`))[2]));
+    some.map((line) =>
+      Number(
+        (LINE.exec(line) ?? assert.fail(`${path}: a damaged line away from the mark: ${JSON.stringify(line)}`))[2],
+      ),
+    );
   const [head, tail] = [numbers(before), numbers(after.slice(0, -1))];
   for (const [index, number] of head.entries()) assert.equal(number, index + 1, `${path}: in order before the mark`);
   const first = tail[0] ?? assert.fail(`${path} continues after the mark`);
@@ -108,7 +128,10 @@ test("2.3 four processes under full load, into one file and into separate files:
   const all = lineCounts(linesOf(readFileSync(join(procman.folder, "logs/all.log"), "utf8")));
   assert.deepEqual(Object.fromEntries(all), Object.fromEntries(FOUR.map((id) => [`${id} out`, 60_000])));
   for (const id of FOUR)
-    assert.deepEqual([...lineCounts(linesOf(readFileSync(join(procman.folder, `logs/${id}.err`), "utf8")))], [[`${id} err`, 6_000]]);
+    assert.deepEqual(
+      [...lineCounts(linesOf(readFileSync(join(procman.folder, `logs/${id}.err`), "utf8")))],
+      [[`${id} err`, 6_000]],
+    );
 });
 
 test("2.3 the service is killed three times under a flood of lines: no line is lost, doubled or torn", async (context) => {
@@ -198,7 +221,12 @@ test("2.3 decorateFiles: an ISO time before each line, a mark at errors among ou
   const procman = await startProcman(
     context,
     [
-      { id: "alone", cmd: "echo one; echo two >&2; printf 'thrée'", autostart: true, logger: { stdout: "logs/alone.log" } },
+      {
+        id: "alone",
+        cmd: "echo one; echo two >&2; printf 'thrée'",
+        autostart: true,
+        logger: { stdout: "logs/alone.log" },
+      },
       {
         id: "web",
         cmd: "until [ -e go ]; do sleep 0.02; done; echo of $PROCMAN_PROCESS_ID",
@@ -261,7 +289,9 @@ test("2.3 decorateFiles: processes that share a file in turns have their ids, wh
   await procman.line(/other .*finished/);
   assert.equal(await procman.stop(), 0);
   const texts = (file: string): readonly string[] =>
-    linesOf(readFileSync(join(procman.folder, file), "utf8")).flatMap((line) => (line.startsWith("[procman") ? [] : [line.slice(25)]));
+    linesOf(readFileSync(join(procman.folder, file), "utf8")).flatMap((line) =>
+      line.startsWith("[procman") ? [] : [line.slice(25)],
+    );
   assert.deepEqual(texts("shared.log"), ["one one", "two two", "one one", "two two"]);
   assert.deepEqual(texts("own-one.log"), ["one", "one"]);
   assert.deepEqual(texts("other.log"), ["other other"]);
@@ -309,20 +339,32 @@ test("2.3 console: with the format json each line is an object, also a warning a
   );
   await procman.line(/"process":"once".*"text":"done"/);
   const entries = procman.lines.map((line) => JSON.parse(line));
-  assert.ok(entries.some(({ severity, text }) => severity === "warn" && /procman\.json:1:\d+: No start policy: "idle"/.test(text)));
+  assert.ok(
+    entries.some(
+      ({ severity, text }) => severity === "warn" && /procman\.json:1:\d+: No start policy: "idle"/.test(text),
+    ),
+  );
 });
 
 test("2.3 a last line without a newline gets one, and bytes stay as they are", async (context) => {
   const procman = await startProcman(context, [
     { id: "last", cmd: "printf 'one\\ntwo'", autostart: true, logger: { stdout: "logs/last.log" } },
     { id: "bytes", cmd: "printf 'a\\r\\n\\n\\377\\000\\tb\\n'", autostart: true, logger: { stdout: "logs/bytes.log" } },
-    { id: "long", cmd: "head -c 900000 /dev/zero | tr '\\0' y; echo", autostart: true, logger: { stdout: "logs/long.log" } },
+    {
+      id: "long",
+      cmd: "head -c 900000 /dev/zero | tr '\\0' y; echo",
+      autostart: true,
+      logger: { stdout: "logs/long.log" },
+    },
   ]);
   await procman.count(/ finished/, 3);
   assert.equal(await procman.stop(), 0);
   assert.equal(readFileSync(join(procman.folder, "logs/last.log"), "utf8"), "one\ntwo\n");
   assert.equal(readFileSync(join(procman.folder, "logs/bytes.log"), "latin1"), "a\r\n\n\xff\0\tb\n");
-  assert.ok(readFileSync(join(procman.folder, "logs/long.log"), "utf8") === `${"y".repeat(900_000)}\n`, "a long line is complete");
+  assert.ok(
+    readFileSync(join(procman.folder, "logs/long.log"), "utf8") === `${"y".repeat(900_000)}\n`,
+    "a long line is complete",
+  );
 });
 
 test("2.3 a log folder that is deleted during writing is created again with the next lines", async (context) => {
@@ -336,7 +378,8 @@ test("2.3 a log folder that is deleted during writing is created again with the 
   assert.ok(first > 3);
   await eventually(() => (textOf(path).includes(`tick ${first + 3}\n`) ? true : undefined));
   assert.equal(await procman.stop(), 0);
-  for (const [index, line] of linesOf(readFileSync(path, "utf8")).entries()) assert.equal(line, `tick ${first + index}`);
+  for (const [index, line] of linesOf(readFileSync(path, "utf8")).entries())
+    assert.equal(line, `tick ${first + index}`);
 });
 
 test("2.3 rotation: over all files of a log, compressed or not, every line is there once and in order", async (context) => {
@@ -418,7 +461,10 @@ test("2.3 a full disk is reported once and other logs continue; with room again 
   await procman.line(/full\.log.*can be written again.*no line was lost/);
   await procman.line(/full .*finished/);
   assert.equal(await procman.stop(), 0);
-  assert.deepEqual(Object.fromEntries(lineCounts(linesOf(textOf(join(disk, "full.log"))))), { "full out": 1_800, "full err": 200 });
+  assert.deepEqual(Object.fromEntries(lineCounts(linesOf(textOf(join(disk, "full.log"))))), {
+    "full out": 1_800,
+    "full err": 200,
+  });
   assert.deepEqual(
     linesOf(textOf(other)),
     Array.from({ length: ticks() }, (_, index) => `tick ${index + 1}`),
@@ -430,7 +476,9 @@ test("2.3 a folder in the place of a log file is reported, and the lines follow 
   context.after(() => rmSync(folder, { recursive: true, force: true }));
   const path = join(folder, "web.log");
   mkdirSync(path);
-  const procman = await startProcman(context, [{ id: "web", cmd: "echo one; sleep 1000", autostart: true, logger: { stdout: path } }]);
+  const procman = await startProcman(context, [
+    { id: "web", cmd: "echo one; sleep 1000", autostart: true, logger: { stdout: path } },
+  ]);
   await procman.line(/Cannot write .*web\.log.*directory/);
   const status = async (): Promise<string> => (await command(procman.folder, ["status"])).out;
   assert.match(await status(), /^web +running .* runs; Cannot write .*web\.log: .*directory/m);

@@ -11,7 +11,9 @@ import { eventually, startProcman } from "../support/procman-process.ts";
 import { BIN } from "../support/product.ts";
 
 type Operation = {
-  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, { readonly schema: Json }>> }>>;
+  readonly responses: Readonly<
+    Record<string, { readonly content?: Readonly<Record<string, { readonly schema: Json }>> }>
+  >;
 };
 type Document = {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
@@ -30,18 +32,27 @@ function strict(schema: unknown): unknown {
 
 function checkerOf({ paths, components }: Document) {
   const schemas = strict(components.schemas) as Json;
-  const definitions = Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [`#/components/schemas/${name}`, schema]));
+  const definitions = Object.fromEntries(
+    Object.entries(schemas).map(([name, schema]) => [`#/components/schemas/${name}`, schema]),
+  );
   return ([method, path]: readonly [string, string], { status, headers }: Response, answer: unknown): void => {
     const type = headers.get("content-type")?.split(";")[0] ?? "";
     const content = paths[path]?.[method]?.responses[status]?.content?.[type];
     assert.ok(content !== undefined, `the document has no ${status} (${type}) of ${method} ${path}`);
     const refusal = refusalOf(answer, strict(content.schema) as Json, definitions);
-    assert.ok(refusal === undefined, `${method} ${path} ${status}: ${refusal}\n${JSON.stringify(answer, null, 2).slice(0, 2_000)}`);
+    assert.ok(
+      refusal === undefined,
+      `${method} ${path} ${status}: ${refusal}\n${JSON.stringify(answer, null, 2).slice(0, 2_000)}`,
+    );
   };
 }
 
 async function until(holds: () => Promise<boolean>): Promise<void> {
-  for (const limit = performance.now() + 30_000; !(await holds()); await new Promise((resolve) => setTimeout(resolve, 50)))
+  for (
+    const limit = performance.now() + 30_000;
+    !(await holds());
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  )
     assert.ok(performance.now() < limit, "timed out");
 }
 
@@ -56,7 +67,14 @@ test("4 each answer of the API conforms to GET /openapi.json, also of clusters, 
       cluster: { instances: 2, startPort: 18_300, commonPort: 18_299 },
       ready: { port: "{port}", timeout: 20 },
     },
-    { id: "job", cmd: "echo out; echo err >&2; exit 3", autostart: true, restart: "error", restartLimit: 1, restartDelayMs: 10 },
+    {
+      id: "job",
+      cmd: "echo out; echo err >&2; exit 3",
+      autostart: true,
+      restart: "error",
+      restartLimit: 1,
+      restartDelayMs: 10,
+    },
     { id: "lost", cmd: "./not-there", autostart: true },
     { id: "later", cmd: "sleep 1000", cron: "0 0 1 1 *" },
     {
@@ -70,7 +88,9 @@ test("4 each answer of the API conforms to GET /openapi.json, also of clusters, 
     },
   ]);
   const file = join(procman.folder, ".procman/procman/endpoint.json");
-  const { port } = await eventually(() => (existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Endpoint) : undefined));
+  const { port } = await eventually(() =>
+    existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Endpoint) : undefined,
+  );
   const args = [BIN, "token", "--consumer", "ci"];
   const token = (await promisify(execFile)(process.execPath, args, { cwd: procman.folder })).stdout.trim();
   const ask = (path: string, init: RequestInit = {}): Promise<Response> =>
@@ -81,22 +101,34 @@ test("4 each answer of the API conforms to GET /openapi.json, also of clusters, 
   const check = checkerOf((await (await ask("/openapi.json")).json()) as Document);
   const checked: string[] = [];
   const holds = async (method: string, path: string, real = path, body?: object): Promise<unknown> => {
-    const answer = await ask(real, { method: method.toUpperCase(), ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
-    const json: unknown = answer.headers.get("content-type")?.includes("json") ? await answer.json() : await answer.text();
+    const answer = await ask(real, {
+      method: method.toUpperCase(),
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const json: unknown = answer.headers.get("content-type")?.includes("json")
+      ? await answer.json()
+      : await answer.text();
     check([method, path], answer, json);
     checked.push(`${method} ${path} ${answer.status}`);
     return json;
   };
-  const status = async (id: string): Promise<string> => ((await (await ask(`/processes/${id}`)).json()) as ProcessRecord).status;
+  const status = async (id: string): Promise<string> =>
+    ((await (await ask(`/processes/${id}`)).json()) as ProcessRecord).status;
   const wanted = { web: "running", job: "exhausted", lost: "errored", after: "running" };
   await until(async () => (await Promise.all(Object.keys(wanted).map(status))).join() === Object.values(wanted).join());
-  for (const query of ["", "?process=web", "?process=lost", "?of=web"]) await holds("get", "/health", `/health${query}`);
+  for (const query of ["", "?process=web", "?process=lost", "?of=web"])
+    await holds("get", "/health", `/health${query}`);
   await holds("get", "/metrics");
   await holds("get", "/processes");
-  for (const id of [...Object.keys(wanted), "later", "web-1", "nobody"]) await holds("get", "/processes/{id}", `/processes/${id}`);
-  for (const id of ["job", "lost", "web-2"]) await holds("get", "/processes/{id}/incidents", `/processes/${id}/incidents`);
-  await until(async () => JSON.stringify(await holds("get", "/processes/{id}/metrics", "/processes/after/metrics")).includes("cpu"));
-  for (const query of ["", "?category=lifecycle", "?search=out", "?limit=bad"]) await holds("get", "/logs", `/logs${query}`);
+  for (const id of [...Object.keys(wanted), "later", "web-1", "nobody"])
+    await holds("get", "/processes/{id}", `/processes/${id}`);
+  for (const id of ["job", "lost", "web-2"])
+    await holds("get", "/processes/{id}/incidents", `/processes/${id}/incidents`);
+  await until(async () =>
+    JSON.stringify(await holds("get", "/processes/{id}/metrics", "/processes/after/metrics")).includes("cpu"),
+  );
+  for (const query of ["", "?category=lifecycle", "?search=out", "?limit=bad"])
+    await holds("get", "/logs", `/logs${query}`);
   await holds("get", "/state");
   await holds("get", "/plan");
   await holds("post", "/telemetry", "/telemetry", {
@@ -117,6 +149,11 @@ test("4 each answer of the API conforms to GET /openapi.json, also of clusters, 
   await holds("post", "/processes/{id}/scale", "/processes/web/scale", { instances: -1 });
   await holds("post", "/reload");
   await holds("post", "/terminate");
-  for (const one of ["get /processes/{id} 404", "post /processes/{id}/start 409", "post /processes/{id}/stop 200", "get /logs 400"])
+  for (const one of [
+    "get /processes/{id} 404",
+    "post /processes/{id}/start 409",
+    "post /processes/{id}/stop 200",
+    "get /logs 400",
+  ])
     assert.ok(checked.includes(one), `${one} is not among ${checked.join(", ")}`);
 });

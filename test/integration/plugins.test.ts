@@ -107,7 +107,8 @@ test("2.5 a plugin that exhausts its heap, or the memory outside it, is ended, a
     "burst.mjs": setup(`setTimeout(() => { const kept = []; for (;;) kept.push(Buffer.alloc(1e6, 1)); }, 500);`),
   });
   const pid = await started(procman);
-  // Which bound is met first depends on the load of the machine; if V8 can't contain it, the service ends and is restarted.
+  // Which bound is met first depends on the load of the machine; if V8 can't contain it, the service ends and is
+  // restarted.
   const ENDED =
     /its heap needs more than 128 MB|its buffers use \d+ MB, more than 128|it uses more than its 256 MB|it has not answered|procman's service has ended within a minute/;
   const failed = ({ problem }: { readonly problem?: string }) => problem !== undefined;
@@ -182,7 +183,10 @@ test("2.5 a package is resolved from the configuration's folder, also an ESM-onl
   const procman = withPlugins(context, {}, { plugins: [{ url: "esm-only" }], processes: [TICKING] });
   const home = join(procman.folder, "node_modules/esm-only");
   mkdirSync(home, { recursive: true });
-  writeFileSync(join(home, "package.json"), JSON.stringify({ name: "esm-only", type: "module", exports: { ".": { import: "./x.js" } } }));
+  writeFileSync(
+    join(home, "package.json"),
+    JSON.stringify({ name: "esm-only", type: "module", exports: { ".": { import: "./x.js" } } }),
+  );
   writeFileSync(join(home, "x.js"), setup(`log.info("is there")`));
   await procman.line(/plugin esm-only: is there/);
 });
@@ -201,11 +205,13 @@ test("2.5 processes that a plugin has started end with its thread: after an erro
   const config = readFileSync(join(procman.folder, "procman.json"), "utf8");
   const pid = await started(procman);
   const begun = async (start: number): Promise<readonly number[]> => {
-    const [, pids = ""] = /has started (.+)$/.exec(await procman.line(new RegExp(`plugin parent: ${start} has started`))) ?? [];
+    const [, pids = ""] =
+      /has started (.+)$/.exec(await procman.line(new RegExp(`plugin parent: ${start} has started`))) ?? [];
     return pids.split(" ").map(Number);
   };
   const over = (pids: readonly number[]) => eventually(() => (pids.some((each) => isAlive(each)) ? undefined : true));
-  const noZombies = () => eventually(() => (childrenOf(procman.helper("service")).some((each) => !isAlive(each)) ? undefined : true));
+  const noZombies = () =>
+    eventually(() => (childrenOf(procman.helper("service")).some((each) => !isAlive(each)) ? undefined : true));
   const first = await begun(1);
   const second = await begun(2);
   await over(first);
@@ -253,7 +259,9 @@ test("2.5 a plugin that ends the whole service is restarted at growing intervals
 });
 
 test("a plugin gets the events of the first starts, though it is loaded after them", async (context) => {
-  const early = setup(`events.on("process.state", ({ process }) => log.info("saw " + process.id + " " + process.status))`);
+  const early = setup(
+    `events.on("process.state", ({ process }) => log.info("saw " + process.id + " " + process.status))`,
+  );
   const procman = withPlugins(context, { "early.mjs": early });
   await procman.line(/plugin early: saw web running/);
 });

@@ -18,9 +18,14 @@ test("a profile survives a kill of the service, a reload and a kill of the keepe
   const endpoint = join(procman.stateDir, "endpoint.json");
   const service = procman.helper("service");
   process.kill(service, "SIGKILL");
-  await eventually(() => (existsSync(endpoint) && !readFileSync(endpoint, "utf8").includes(`"pid":${service},`) ? true : undefined));
+  await eventually(() =>
+    existsSync(endpoint) && !readFileSync(endpoint, "utf8").includes(`"pid":${service},`) ? true : undefined,
+  );
   assert.ok(isAlive(pid));
-  writeFileSync(join(folder, "procman.json"), JSON.stringify(config({ id: "late", cmd: "sleep 1002", autostart: true })));
+  writeFileSync(
+    join(folder, "procman.json"),
+    JSON.stringify(config({ id: "late", cmd: "sleep 1002", autostart: true })),
+  );
   process.kill(procman.pid, "SIGHUP");
   await procman.line(/late +\| started/);
   process.kill(procman.pid, "SIGKILL");
@@ -43,7 +48,10 @@ test("plan names its profile and shows the effect of another one; a reload keeps
   const { out } = await cli(folder, ["plan", "--profile", "production"]);
   assert.match(out, /^web +restart +its cmd has changed$/m);
   assert.match(out, /^extra +start +is new$/m);
-  assert.match(out, /^With the profile "production"\.\n"procman reload --profile production" applies this; "procman reload" keeps/m);
+  assert.match(
+    out,
+    /^With the profile "production"\.\n"procman reload --profile production" applies this; "procman reload" keeps/m,
+  );
   const unknown = await cli(folder, ["plan", "--profile", "prod"]);
   assert.equal(unknown.code, 78);
   assert.match(unknown.err, /Found no profile "prod"; allowed: "staging", "production"/);
@@ -52,7 +60,10 @@ test("plan names its profile and shows the effect of another one; a reload keeps
 });
 
 test("an unknown profile ends `run` before any process starts", async (context) => {
-  const folder = folderWith(context, { processes: [{ id: "a", cmd: "true", autostart: true }], profiles: { production: {} } });
+  const folder = folderWith(context, {
+    processes: [{ id: "a", cmd: "true", autostart: true }],
+    profiles: { production: {} },
+  });
   const procman = new Procman(folder, { args: ["--profile=prodution"] });
   assert.equal((await procman.exit()).code, 78);
   assert.match(procman.lines.join("\n"), /procman\.json:1:\d+ profiles(?:\n.*)*Did you mean "production"\?/);
@@ -91,7 +102,8 @@ test("reload --profile and --no-profile: it outlives kills of service and keeper
   const folder = folderWith(context, config());
   const procman = new Procman(folder, { args: ["--profile", "blue", "--watch-config"] });
   await procman.line(/blue +\| started/);
-  const isGreen = (table: string): boolean => /^green +running[\s\S]*^With the profile "green"\.$/m.test(table) && !/^blue /m.test(table);
+  const isGreen = (table: string): boolean =>
+    /^green +running[\s\S]*^With the profile "green"\.$/m.test(table) && !/^blue /m.test(table);
   const switched = await cli(folder, ["reload", "--profile", "green"]);
   assert.deepEqual([switched.code, switched.err], [0, ""]);
   assert.match(switched.out, /^green +start +is new$[\s\S]*^With the profile "green"\.$/m);
@@ -103,13 +115,18 @@ test("reload --profile and --no-profile: it outlives kills of service and keeper
   assert.equal((await cli(folder, ["upgrade"])).code, 0);
   process.kill(procman.pid, "SIGKILL");
   await procman.successor();
-  assert.match(await statusWhen(folder, isGreen), new RegExp(`^green +running +${green} `, "m"), "it was never restarted");
+  assert.match(
+    await statusWhen(folder, isGreen),
+    new RegExp(`^green +running +${green} `, "m"),
+    "it was never restarted",
+  );
   assert.match((await cli(folder, ["plan"])).out, /^Nothing has changed .*\nWith the profile "green"\.\n$/);
   writeFileSync(join(folder, "procman.json"), JSON.stringify(config(only("late", "touch late; exec sleep 1001"))));
   await eventually(() => existsSync(join(folder, "late")) || undefined, { what: "--watch-config" });
   await statusWhen(folder, isGreen);
   assert.equal((await cli(folder, ["reload", "--no-profile"])).code, 0);
-  const isPlain = (table: string): boolean => /^base +running/m.test(table) && !/^(?:green|late|blue) |profile/m.test(table);
+  const isPlain = (table: string): boolean =>
+    /^base +running/m.test(table) && !/^(?:green|late|blue) |profile/m.test(table);
   await statusWhen(folder, isPlain);
   await nextService(procman, serviceOf(procman));
   await statusWhen(folder, isPlain);
@@ -118,7 +135,10 @@ test("reload --profile and --no-profile: it outlives kills of service and keeper
 
 test("the profile of a reload ends with procman: the next run has its own", async (context) => {
   const profileWith = (id: string) => ({ processes: [{ id, cmd: "sleep 1001", autostart: true }] });
-  const folder = folderWith(context, { processes: [], profiles: { blue: profileWith("blue"), green: profileWith("green") } });
+  const folder = folderWith(context, {
+    processes: [],
+    profiles: { blue: profileWith("blue"), green: profileWith("green") },
+  });
   const first = new Procman(folder, { args: ["--profile", "blue"] });
   await first.line(/blue +\| started/);
   assert.equal((await cli(folder, ["reload", "--profile", "green"])).code, 0);

@@ -18,7 +18,11 @@ const pidIn = (line: string | undefined): number => Number(/pid (\d+)/.exec(line
 
 /** Retries until the server answers. */
 async function answer(port: number): Promise<string> {
-  for (const end = performance.now() + 20_000; performance.now() < end; await new Promise((resolve) => setTimeout(resolve, 10))) {
+  for (
+    const end = performance.now() + 20_000;
+    performance.now() < end;
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  ) {
     try {
       const response = await fetch(`http://127.0.0.1:${port}/`, { headers: { connection: "close" } });
       return `${response.status} ${await response.text()}`;
@@ -40,7 +44,10 @@ async function ask(port: number, text: string): Promise<string> {
 /** Resident memory of procman's components. Bytes. */
 function memoryOf(procman: Procman): number {
   const pids = [procman.pid, procman.helper("service"), procman.helper("logger")];
-  return pids.reduce((sum, pid) => sum + Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) * 1024, 0);
+  return pids.reduce(
+    (sum, pid) => sum + Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) * 1024,
+    0,
+  );
 }
 
 const NGINX_CONF = (port: number): string => `
@@ -101,7 +108,8 @@ test("2.3 a Python script: every unbuffered print of both streams arrives in ord
   ]);
   await procman.line(/grüße, python is done/);
   assert.equal(await procman.stop(), 0);
-  const expected = (word: string): string => Array.from({ length: 500 }, (_, index) => `${word} ${index + 1}\n`).join("");
+  const expected = (word: string): string =>
+    Array.from({ length: 500 }, (_, index) => `${word} ${index + 1}\n`).join("");
   assert.equal(readFileSync(join(procman.folder, "out.log"), "utf8"), `${expected("python")}grüße, python is done\n`);
   assert.equal(readFileSync(join(procman.folder, "err.log"), "utf8"), expected("python error"));
 });
@@ -122,7 +130,9 @@ test("2.2 a killed Node server accepts connections on its port again, with a new
 });
 
 test("2.2 a stop of a shell script with background children leaves none of them", async (context) => {
-  const procman = await startProcman(context, [{ id: "family", cmd: `sh "${PROGRAMS}leave-children.sh"`, terminateTimeout: 0.5, ...loud }]);
+  const procman = await startProcman(context, [
+    { id: "family", cmd: `sh "${PROGRAMS}leave-children.sh"`, terminateTimeout: 0.5, ...loud },
+  ]);
   await procman.line(/children are up/);
   const children = (await procman.count(/child \d+$/, 5)).map((line) => Number(/child (\d+)$/.exec(line)?.[1]));
   for (const child of children) assert.ok(isAlive(child));
@@ -134,9 +144,14 @@ test("nginx with stopSignal SIGQUIT completes its current answers before it stop
   if (isMissing(context, "nginx")) return;
   const port = await freePort();
   const cmd = `until [ -e nginx.conf ]; do sleep 0.02; done; exec nginx -p "$PWD" -e /dev/stderr -c nginx.conf -g 'daemon off;'`;
-  const procman = await startProcman(context, [{ id: "nginx", cmd, path: SYSTEM_PATHS, stopSignal: "SIGQUIT", ...loud }]);
+  const procman = await startProcman(context, [
+    { id: "nginx", cmd, path: SYSTEM_PATHS, stopSignal: "SIGQUIT", ...loud },
+  ]);
   writeFileSync(join(procman.folder, "big"), Buffer.alloc(60_000));
-  const config = NGINX_CONF(port).replace("location /", `location /big { root ${procman.folder}; limit_rate 30000; } location /`);
+  const config = NGINX_CONF(port).replace(
+    "location /",
+    `location /big { root ${procman.folder}; limit_rate 30000; } location /`,
+  );
   // Only the owner may enter the folder.
   writeFileSync(join(procman.folder, "nginx.conf"), `user root;\n${config}`);
   await answer(port);

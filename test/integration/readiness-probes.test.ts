@@ -26,7 +26,10 @@ async function api(procman: Procman): Promise<Client> {
     const now = existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Endpoint) : undefined;
     return now !== undefined && isAlive(now.pid) ? now : undefined;
   });
-  const token = signJwt(payloadOf({ audience: "procman", consumer: "test", scopes: ["admin"] }), readFileSync(join(state, "secret")));
+  const token = signJwt(
+    payloadOf({ audience: "procman", consumer: "test", scopes: ["admin"] }),
+    readFileSync(join(state, "secret")),
+  );
   const { connect } = await client();
   return connect({ url: `http://${endpoint.hostname}:${endpoint.port}`, token });
 }
@@ -99,7 +102,10 @@ test("a run becomes ready by its open port, and by an answer from it", async (co
   );
   await procman.line(/other +\| started/);
   const client = await api(procman);
-  assert.match((await client.process("other")).reason, new RegExp(`is not ready yet \\(127.0.0.1:${other} refuses connections\\)`));
+  assert.match(
+    (await client.process("other")).reason,
+    new RegExp(`is not ready yet \\(127.0.0.1:${other} refuses connections\\)`),
+  );
   allow(procman);
   await procman.count(READY, 2);
 });
@@ -112,14 +118,24 @@ test("a run isn't ready if another program answers on its port: that program is 
   const procman = await start(
     context,
     { id: "patient", cmd: `node ${RETRYING_SERVER}`, env: { PORT: `${port}` }, autostart: true, ready: { port } },
-    { id: "hasty", cmd: `node ${DRAINING_SERVER}`, env: { PORT: `${port}` }, autostart: true, restartLimit: 0, ready: { port } },
+    {
+      id: "hasty",
+      cmd: `node ${DRAINING_SERVER}`,
+      env: { PORT: `${port}` },
+      autostart: true,
+      restartLimit: 0,
+      ready: { port },
+    },
   );
   const held = `its port ${port} is held by .+ \\(pid ${process.pid}\\); end that, or choose another port`;
   await procman.line(new RegExp(`hasty .*exited with code 1 \\(${held}\\) after .*; no restart is allowed`));
   const client = await api(procman);
   const waits = new RegExp(`^runs, is not ready yet \\(${held}\\)$`);
   await waitForRecord(client, "patient", ({ reason }) => waits.test(reason));
-  assert.match((await client.process("hasty")).reason, new RegExp(`^exited with code 1 \\(${held}\\); no restart is allowed$`));
+  assert.match(
+    (await client.process("hasty")).reason,
+    new RegExp(`^exited with code 1 \\(${held}\\); no restart is allowed$`),
+  );
   const why = await cli(procman.folder, ["why", "hasty"]);
   assert.match(why.out, new RegExp(`\\(${held}\\)`));
   process.kill(procman.helper("service"), "SIGKILL");
@@ -176,9 +192,17 @@ test("a run that isn't ready in time is stopped and restarted by its policy; rec
 test("a run that listens on another port than that of `ready` is told so, with its port", async (context) => {
   const [port, other] = [await freePort(), await freePort()];
   const cmd = `PORT=${other} node ${DRAINING_SERVER}`;
-  const procman = await start(context, { id: "web", cmd, autostart: true, restart: "never", ready: { port, timeout: 2 } });
+  const procman = await start(context, {
+    id: "web",
+    cmd,
+    autostart: true,
+    restart: "never",
+    ready: { port, timeout: 2 },
+  });
   await procman.line(
-    new RegExp(`web +\\| was not ready within 2 s \\(127\\.0\\.0\\.1:${port} refuses connections; it listens on ${other}\\)`),
+    new RegExp(
+      `web +\\| was not ready within 2 s \\(127\\.0\\.0\\.1:${port} refuses connections; it listens on ${other}\\)`,
+    ),
   );
 });
 
@@ -203,7 +227,8 @@ test("the load balancer sends no client to an instance that isn't ready", async 
     }
   };
   await accepts("web-2");
-  const ask = async (): Promise<string> => (await fetch(`http://127.0.0.1:${commonPort}`, { headers: { connection: "close" } })).text();
+  const ask = async (): Promise<string> =>
+    (await fetch(`http://127.0.0.1:${commonPort}`, { headers: { connection: "close" } })).text();
   const answers = new Set(await Promise.all(Array.from({ length: 20 }, ask)));
   assert.deepEqual([...answers], ["1"]);
   const waiting = await client.process("web-1");

@@ -8,12 +8,21 @@ import type { Endpoint, ProcessRecord } from "../../src/core/contract/records.ts
 import { expiresIn, payloadOf } from "../../src/core/contract/token-claims.ts";
 import { signJwt } from "../../src/core/os/jwt.ts";
 import { procman as cli } from "../support/cli.ts";
-import { eventually, folderWith, isAlive, type ProcessConfig, Procman, processExit, startProcman } from "../support/procman-process.ts";
+import {
+  eventually,
+  folderWith,
+  isAlive,
+  type ProcessConfig,
+  Procman,
+  processExit,
+  startProcman,
+} from "../support/procman-process.ts";
 import { client } from "../support/product.ts";
 
 const sleeper = { cmd: "sleep 1000", autostart: true } as const;
 const pidIn = (line: string): number => Number(/pid (\d+)/.exec(line)?.[1]);
-const stateOf = ({ folder }: { readonly folder: string }, file: string): string => join(folder, ".procman/procman", file);
+const stateOf = ({ folder }: { readonly folder: string }, file: string): string =>
+  join(folder, ".procman/procman", file);
 const startedPids = ({ lines }: Procman, id: string): readonly number[] =>
   lines.filter((line) => new RegExp(`^${id} .* started \\(pid`).test(line)).map(pidIn);
 
@@ -30,7 +39,8 @@ async function api(procman: { readonly folder: string }, before?: number): Promi
   });
   const claims = { audience: "procman", consumer: "test", scopes: ["admin"], expires: expiresIn(600) } as const;
   const token = signJwt(payloadOf(claims), readFileSync(stateOf(procman, "secret")));
-  const once: typeof fetch = (input, init) => fetch(input, { ...init, headers: { ...init?.headers, connection: "close" } });
+  const once: typeof fetch = (input, init) =>
+    fetch(input, { ...init, headers: { ...init?.headers, connection: "close" } });
   const { connect } = await client();
   return connect({ url: `http://${hostname}:${port}`, token, fetch: once });
 }
@@ -58,7 +68,11 @@ function nextRun(context: TestContext, { folder }: Procman): Procman {
 
 /** Resolves once the answer to a question is yes. */
 async function until(holds: () => Promise<boolean>): Promise<void> {
-  for (const end = performance.now() + 30_000; !(await holds()); await new Promise((resolve) => setTimeout(resolve, 20)))
+  for (
+    const end = performance.now() + 30_000;
+    !(await holds());
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  )
     assert.ok(performance.now() < end, `timed out waiting for ${holds}`);
 }
 
@@ -82,7 +96,13 @@ test("states, pids, run numbers, restart counts, blocks, pending restarts and sc
     { id: "nightly", ...sleeper, terminate: "0 0 1 1 *" },
     { id: "manual", cmd: "true", cron: "0 0 1 2 *" },
   ]);
-  for (const pattern of [/steady .*started/, /stopped .*started/, /waits .*restart 1 in/, /exhausted .*used up/, /finished .*finished/])
+  for (const pattern of [
+    /steady .*started/,
+    /stopped .*started/,
+    /waits .*restart 1 in/,
+    /exhausted .*used up/,
+    /finished .*finished/,
+  ])
     await procman.line(pattern);
   for (let starts = 1; starts <= 2; starts += 1)
     process.kill(pidIn((await procman.count(/counts .*started/, starts)).at(-1) ?? ""), "SIGKILL");
@@ -94,11 +114,13 @@ test("states, pids, run numbers, restart counts, blocks, pending restarts and sc
   const before = await client.processes();
   const after = await (await serviceKilled(procman)).processes();
   const plain = (records: readonly ProcessRecord[]): readonly object[] =>
-    records.map(({ started: _started, exited: _exited, updated: _updated, nextRestart: _nextRestart, reason, ...record }) => {
-      // Sampled now and then.
-      const { cpuPercent: _cpu, memoryBytes: _memory, residentBytes: _resident, ...state } = record;
-      return { ...state, reason: reason.replace(/in [\d.]+ s/, "") };
-    });
+    records.map(
+      ({ started: _started, exited: _exited, updated: _updated, nextRestart: _nextRestart, reason, ...record }) => {
+        // Sampled now and then.
+        const { cpuPercent: _cpu, memoryBytes: _memory, residentBytes: _resident, ...state } = record;
+        return { ...state, reason: reason.replace(/in [\d.]+ s/, "") };
+      },
+    );
   assert.deepEqual(plain(after), plain(before));
   for (const [id, field] of [
     ["steady", "started"],
@@ -140,7 +162,9 @@ test("a pending restart and a timeout of a run take place although the service w
 
 test("an operator's restart in progress is completed by the next service, also if the process ends without a service", async (context) => {
   const program = "trap 'while [ ! -e go ]; do sleep 0.02; done; exit 0' TERM; echo up; while :; do sleep 0.02; done";
-  const procman = await startProcman(context, [{ id: "web", cmd: program, autostart: true, logger: { console: true } }]);
+  const procman = await startProcman(context, [
+    { id: "web", cmd: program, autostart: true, logger: { console: true } },
+  ]);
   await procman.line(/web .*up$/);
   const client = await api(procman);
   await client.act("web", "restart");
@@ -256,7 +280,10 @@ test("the configuration changes while the service is down: processes are removed
   const lines = procman.lines.length;
   await serviceKilled(procman);
   await procman.line(/it is started again/, lines);
-  assert.ok(!procman.lines.slice(lines).some((line) => /changed|stopped for good/.test(line)), "the next service reports nothing");
+  assert.ok(
+    !procman.lines.slice(lines).some((line) => /changed|stopped for good/.test(line)),
+    "the next service reports nothing",
+  );
 });
 
 test("another log file causes no restart, and the keeper knows the new destination of the output", async (context) => {
@@ -349,7 +376,10 @@ test("with lost or damaged notes running processes are adopted, with the same pi
   await procman.exit();
   const journal = stateOf(procman, "run/journal");
   const note = (id: string, text: string): string => `${JSON.stringify({ t: "note", id, note: text })}\n`;
-  appendFileSync(journal, note("lost", "") + note("torn", '{"blocked":false,"slo') + note(":config", "?") + note("foreign", "{}"));
+  appendFileSync(
+    journal,
+    note("lost", "") + note("torn", '{"blocked":false,"slo') + note(":config", "?") + note("foreign", "{}"),
+  );
   const next = nextRun(context, procman);
   await next.line(/Cannot use the note of "torn"/);
   await next.line(/Cannot use the note of "foreign"/);
@@ -377,8 +407,13 @@ test("scheduled runs that were missed while procman was down are reported once, 
   await eventually(() => (Date.now() > before + 2_100 ? true : undefined));
   const ran = readFileSync(join(procman.folder, "runs"), "utf8").length;
   const next = nextRun(context, procman);
-  await next.line(/job .*not started by its schedule \d+ times \(\S+T\d\d:\d\d:\d\d\S* to \S+T\d\d:\d\d:\d\d\S*\): procman was away then/);
-  assert.ok(readFileSync(join(procman.folder, "runs"), "utf8").length <= ran + 8, "at most one run may have started since");
+  await next.line(
+    /job .*not started by its schedule \d+ times \(\S+T\d\d:\d\d:\d\d\S* to \S+T\d\d:\d\d:\d\d\S*\): procman was away then/,
+  );
+  assert.ok(
+    readFileSync(join(procman.folder, "runs"), "utf8").length <= ran + 8,
+    "at most one run may have started since",
+  );
   await next.line(/job .*starts by its schedule/);
   assert.equal(next.lines.filter((line) => /procman was away/.test(line)).length, 1);
 });
@@ -422,7 +457,9 @@ test("exit-with: when its process ends, procman stops all others and ends with i
 });
 
 test("exit-with: restarts come first; a stop by SIGTERM has the process's code, too; an operator's stop is an end", async (context) => {
-  const restarts = runExitWith(context, "job", [{ id: "job", cmd: "exit 9", autostart: true, restartLimit: 2, restartDelayMs: 5 }]);
+  const restarts = runExitWith(context, "job", [
+    { id: "job", cmd: "exit 9", autostart: true, restartLimit: 2, restartDelayMs: 5 },
+  ]);
   assert.equal((await restarts.exit()).code, 9);
   assert.equal(startedPids(restarts, "job").length, 3);
   const trapping = {
@@ -442,7 +479,12 @@ test("exit-with: restarts come first; a stop by SIGTERM has the process's code, 
 });
 
 test("exit-with: a process that is killed by a second SIGTERM to procman sets no exit code", async (context) => {
-  const job = { id: "job", cmd: "trap '' TERM; echo up; while :; do sleep 0.02; done", autostart: true, logger: { console: true } };
+  const job = {
+    id: "job",
+    cmd: "trap '' TERM; echo up; while :; do sleep 0.02; done",
+    autostart: true,
+    logger: { console: true },
+  };
   const procman = runExitWith(context, "job", [job]);
   await procman.line(/job .*up$/);
   procman.child.kill("SIGTERM");
@@ -471,7 +513,9 @@ test("exit-with survives a restart of the service, also when its process ends me
 test("exit-with an unknown id: exit code 64, a suggestion, and nothing starts", async (context) => {
   const procman = runExitWith(context, "wbe", [{ id: "web", cmd: "touch ran; sleep 1000", autostart: true }]);
   assert.equal((await procman.exit()).code, 64);
-  await procman.line(/Cannot exit with process "wbe": the configuration has no process with this id\. Did you mean "web"\?/);
+  await procman.line(
+    /Cannot exit with process "wbe": the configuration has no process with this id\. Did you mean "web"\?/,
+  );
   assert.ok(!existsSync(join(procman.folder, "ran")));
 });
 
@@ -497,15 +541,24 @@ test("2.7 overlapping runs are numbered one by one in record, status, log, incid
     const numbersOf = (text: RegExp): readonly unknown[] =>
       entries.filter((entry) => text.test(entry.text)).map((entry) => [entry.run, Number(/\d+/.exec(entry.text)?.[0])]);
     const expected = JSON.stringify(pids.map((pid, index) => [index + 1, pid]));
-    return JSON.stringify(numbersOf(/^I am/).toSorted()) === expected && JSON.stringify(numbersOf(/^started/)) === expected;
+    return (
+      JSON.stringify(numbersOf(/^I am/).toSorted()) === expected && JSON.stringify(numbersOf(/^started/)) === expected
+    );
   });
   assert.match((await cli(procman.folder, ["status"])).out, /^job +running, 3 runs /m);
-  assert.match((await cli(procman.folder, ["why", "job"])).out, /job has 3 runs: run 1 \(pid \d+\) since .*, run 2 .*, run 3 /);
+  assert.match(
+    (await cli(procman.folder, ["why", "job"])).out,
+    /job has 3 runs: run 1 \(pid \d+\) since .*, run 2 .*, run 3 /,
+  );
   process.kill(pids[1] ?? 0, "SIGKILL");
   await procman.line(/^job .*SIGKILL/);
   await until(async () => {
     const [incident] = await first.incidents("job");
-    return incident?.run === 2 && incident.pid === pids[1] && incident.lines.map(({ text }) => text).join() === `I am ${pids[1]}`;
+    return (
+      incident?.run === 2 &&
+      incident.pid === pids[1] &&
+      incident.lines.map(({ text }) => text).join() === `I am ${pids[1]}`
+    );
   });
   const service = procman.helper("service");
   for (const pid of [service, procman.helper("logger"), procman.pid]) process.kill(pid, "SIGKILL");

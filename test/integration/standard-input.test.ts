@@ -36,7 +36,10 @@ test("a program that ends with its input runs on, whatever of procman is killed;
   writeFileSync(input, "typed");
   await procman.line(/^open +\| read typed$/);
   const after = await api({ procman });
-  assert.deepEqual(await Promise.all(["open", "shell"].map(async (id) => (await after.process(id)).status)), ["running", "running"]);
+  assert.deepEqual(await Promise.all(["open", "shell"].map(async (id) => (await after.process(id)).status)), [
+    "running",
+    "running",
+  ]);
   assert.equal((await after.process("open")).pid, pid);
   process.kill(pid ?? 0, "SIGSTOP");
   writeFileSync(input, "unread");

@@ -7,7 +7,15 @@ import { ownCgroup } from "../../src/core/os/cgroup.ts";
 import { procman as cli } from "../support/cli.ts";
 import { freePort, freeRange } from "../support/free-ports.ts";
 import { commandLineOf, nameOf } from "../support/proc-files.ts";
-import { eventually, folderWith, isAlive, type ProcessConfig, Procman, processExit, startProcman } from "../support/procman-process.ts";
+import {
+  eventually,
+  folderWith,
+  isAlive,
+  type ProcessConfig,
+  Procman,
+  processExit,
+  startProcman,
+} from "../support/procman-process.ts";
 
 const loud = { autostart: true, logger: { console: true } };
 const pidIn = (line: string): number => Number(/pid (\d+)/.exec(line)?.[1]);
@@ -24,7 +32,9 @@ test("2.2 autostart and restart: a failed process restarts and its exit code is 
 });
 
 test("2.2 the signal that ended a process is reported", async (context) => {
-  const procman = await startProcman(context, [{ id: "victim", cmd: "sleep 1000", autostart: true, restart: "error", restartDelayMs: 5 }]);
+  const procman = await startProcman(context, [
+    { id: "victim", cmd: "sleep 1000", autostart: true, restart: "error", restartDelayMs: 5 },
+  ]);
   process.kill(pidIn(await procman.line(/victim .*started/)), "SIGSEGV");
   await procman.line(/victim .*ended by SIGSEGV/);
   await procman.count(/victim .*started/, 2);
@@ -121,7 +131,13 @@ test("stopSignal: each process gets its own, behind the load balancer and as a w
     { id: "usual", cmd: `node print-signals.cjs`, ...loud },
     { id: "worker", worker: "print-signals.cjs", stopSignal: "SIGUSR2", ...loud },
     { id: "changed", cmd: `node print-signals.cjs`, stopSignal: changed, ...loud },
-    { id: "web", cmd: `node print-signals.cjs`, stopSignal: "SIGQUIT", cluster: { instances: 1, startPort, commonPort }, ...loud },
+    {
+      id: "web",
+      cmd: `node print-signals.cjs`,
+      stopSignal: "SIGQUIT",
+      cluster: { instances: 1, startPort, commonPort },
+      ...loud,
+    },
   ];
   const folder = folderWith(context, { processes: processes("SIGINT") });
   writeFileSync(join(folder, "print-signals.cjs"), printSignals);
@@ -158,14 +174,21 @@ test("2.2 stop: a process that ignores SIGTERM is killed after terminateTimeout;
   assert.ok(Date.now() - started >= 300);
   await procman.line(/stubborn .*did not end within 300 ms of SIGTERM; killing it/);
   await processExit(session);
-  const left = readdirSync("/proc").filter((pid) => /^\d+$/.test(pid) && /^sleep\x00100[12]\x00/.test(commandLineOf(Number(pid))));
+  const left = readdirSync("/proc").filter(
+    (pid) => /^\d+$/.test(pid) && /^sleep\x00100[12]\x00/.test(commandLineOf(Number(pid))),
+  );
   assert.deepEqual(left, []);
   assert.deepEqual(readdirSync(join(folder, ".procman", "procman", "run")), [], "the files of the runs are removed");
 });
 
 test("2.2 terminateGracePeriod: a process that finishes by itself gets no SIGTERM", async (context) => {
   const procman = await startProcman(context, [
-    { id: "polite", cmd: "trap 'echo got-term; exit 1' TERM; echo up; sleep 0.5; echo done", terminateGracePeriod: 20, ...loud },
+    {
+      id: "polite",
+      cmd: "trap 'echo got-term; exit 1' TERM; echo up; sleep 0.5; echo done",
+      terminateGracePeriod: 20,
+      ...loud,
+    },
   ]);
   await procman.line(/polite .*up/);
   assert.equal(await procman.stop(), 0);
@@ -174,7 +197,9 @@ test("2.2 terminateGracePeriod: a process that finishes by itself gets no SIGTER
 });
 
 test("2.2 restart: children that a crash leaves behind are ended before the process restarts", async (context) => {
-  const procman = await startProcman(context, [{ id: "leader", cmd: 'sleep 1003 & echo "kid $!"; exit 1', restartLimit: 1, ...loud }]);
+  const procman = await startProcman(context, [
+    { id: "leader", cmd: 'sleep 1003 & echo "kid $!"; exit 1', restartLimit: 1, ...loud },
+  ]);
   const [first] = await procman.count(/kid \d+/, 2);
   await processExit(Number(/kid (\d+)/.exec(first ?? "")?.[1]));
   await procman.line(/leader .*left processes behind/);
@@ -217,7 +242,9 @@ test("every event is reported once, also after the API has started", async (cont
 
 test("2.2 children that left the session end with procman at the latest, also when the service is dead", async (context) => {
   for (const isDead of [false, true]) {
-    const procman = await startProcman(context, [{ id: "gone", cmd: 'setsid sleep 1006 & echo "away $!"; sleep 0.2', ...loud }]);
+    const procman = await startProcman(context, [
+      { id: "gone", cmd: 'setsid sleep 1006 & echo "away $!"; sleep 0.2', ...loud },
+    ]);
     const away = Number(/away (\d+)/.exec(await procman.line(/away \d+/))?.[1]);
     await procman.line(/gone .*finished/);
     assert.ok(isAlive(away));
@@ -236,7 +263,9 @@ test("2.2 terminate with restart always restarts on a schedule", async (context)
 });
 
 test("2.2 pidFile holds the pid while the process runs and is deleted after", async (context) => {
-  const procman = await startProcman(context, [{ id: "web", cmd: "sleep 1000", autostart: true, pidFile: "run/web.pid", restartLimit: 0 }]);
+  const procman = await startProcman(context, [
+    { id: "web", cmd: "sleep 1000", autostart: true, pidFile: "run/web.pid", restartLimit: 0 },
+  ]);
   const pid = pidIn(await procman.line(/web .*started/));
   const file = join(procman.folder, "run/web.pid");
   assert.equal(await eventually(() => (existsSync(file) ? readFileSync(file, "utf8") : undefined)), `${pid}\n`);
@@ -306,7 +335,9 @@ test("SIGTERM with an unresponsive service: the keeper stops all process groups"
 });
 
 test("a second signal to procman kills all processes at once", async (context) => {
-  const procman = await startProcman(context, [{ id: "stubborn", cmd: "trap '' TERM; echo up; while :; do sleep 1; done", ...loud }]);
+  const procman = await startProcman(context, [
+    { id: "stubborn", cmd: "trap '' TERM; echo up; while :; do sleep 1; done", ...loud },
+  ]);
   const pid = pidIn(await procman.line(/stubborn .*started/));
   await procman.line(/stubborn .*up/);
   procman.child.kill("SIGINT");
@@ -326,9 +357,13 @@ test("a second run on the same state folder is refused and names the first one",
 });
 
 test("2.2 stop: with a cgroup no process escapes, even one that leaves its process group and clears its environment", async (context) => {
-  const procman = await startProcman(context, [{ id: "houdini", cmd: 'setsid env -i /bin/sleep 1005 & echo "away $!"; wait', ...loud }], {
-    env: { PROCMAN_CGROUPS: "1" },
-  });
+  const procman = await startProcman(
+    context,
+    [{ id: "houdini", cmd: 'setsid env -i /bin/sleep 1005 & echo "away $!"; wait', ...loud }],
+    {
+      env: { PROCMAN_CGROUPS: "1" },
+    },
+  );
   const away = Number(/away (\d+)/.exec(await procman.line(/away \d+/))?.[1]);
   await eventually(() => (commandLineOf(away).startsWith("/bin/sleep") ? true : undefined));
   assert.equal(await procman.stop(), 0);

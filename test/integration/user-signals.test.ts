@@ -30,7 +30,10 @@ writeFileSync(
 
 for (const name of ["procman.cjs", "service.cjs", "logger.cjs", "balancer.cjs", "opener.cjs", "turn-away.cjs"])
   test(`${name} handles SIGUSR1 and SIGUSR2 before anything else`, async () => {
-    const child = spawn(process.execPath, ["--require", PRELOAD, join(DIST, name), "run"], { cwd: folder, env: cleanEnvironment() });
+    const child = spawn(process.execPath, ["--require", PRELOAD, join(DIST, name), "run"], {
+      cwd: folder,
+      env: cleanEnvironment(),
+    });
     let handled = "";
     child.stdout.setEncoding("utf8").on("data", (text: string) => (handled += text));
     await once(child, "close");
@@ -63,7 +66,11 @@ test("service, balancer and its further processes outlive SIGUSR1 and SIGUSR2, a
   await eventually(() => procman.helperIfUp("balancer"));
   while ((await answer().catch(() => "")) !== "ok") await setTimeout(20);
   const balancer = procman.helper("balancer");
-  const parts = (): readonly number[] => [procman.helper("service"), procman.helper("balancer"), ...childrenOf(balancer)];
+  const parts = (): readonly number[] => [
+    procman.helper("service"),
+    procman.helper("balancer"),
+    ...childrenOf(balancer),
+  ];
   const [before, logger] = [parts(), procman.helper("logger")];
   assert.equal(before.length, 2 + Math.min(4, availableParallelism()) - 1);
   // Each ignores the signals from its first statement on.

@@ -9,12 +9,24 @@ import type { Endpoint, Incident } from "../../src/core/contract/records.ts";
 import { payloadOf } from "../../src/core/contract/token-claims.ts";
 import { IncidentLog } from "../../src/core/incidents/incident-log.ts";
 import { signJwt } from "../../src/core/os/jwt.ts";
-import { eventually, folderWith, isAlive, type ProcessConfig, Procman, processExit } from "../support/procman-process.ts";
+import {
+  eventually,
+  folderWith,
+  isAlive,
+  type ProcessConfig,
+  Procman,
+  processExit,
+} from "../support/procman-process.ts";
 
 const pidIn = (line: string): number => Number(/pid (\d+)/.exec(line)?.[1]);
 
 /** A procman with these files in its folder before it starts. */
-function startWatching(context: TestContext, processes: readonly ProcessConfig[], files: readonly string[], watcher: object = {}): Procman {
+function startWatching(
+  context: TestContext,
+  processes: readonly ProcessConfig[],
+  files: readonly string[],
+  watcher: object = {},
+): Procman {
   const folder = folderWith(context, { processes, watcher: { interval: 100, ...watcher } });
   for (const file of files) write({ folder }, file);
   return new Procman(folder);
@@ -57,7 +69,11 @@ async function serviceOf(procman: Procman): Promise<number> {
 }
 
 async function incidents(procman: Procman, id: string, count: number): Promise<readonly Incident[]> {
-  for (const end = performance.now() + 25_000; performance.now() < end; await new Promise((resolve) => setTimeout(resolve, 50))) {
+  for (
+    const end = performance.now() + 25_000;
+    performance.now() < end;
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  ) {
     const all = (await new IncidentLog(procman.stateDir, assert.fail).read(id)).map(({ incident }) => incident);
     if (all.length >= count) return all;
   }
@@ -82,7 +98,9 @@ async function eventAfter(procman: Procman, type: EventRecord["type"], act: () =
   const endpoint = await endpointOf(procman);
   const claims = { audience: "procman", consumer: "test", scopes: ["admin"] } as const;
   const token = signJwt(payloadOf(claims), readFileSync(join(procman.stateDir, "secret")));
-  const answer = await fetch(`http://${endpoint.hostname}:${endpoint.port}/events`, { headers: { authorization: `Bearer ${token}` } });
+  const answer = await fetch(`http://${endpoint.hostname}:${endpoint.port}/events`, {
+    headers: { authorization: `Bearer ${token}` },
+  });
   assert.ok(answer.body);
   await tick();
   act();
@@ -119,7 +137,11 @@ test("2.2, 2.4 a process with only watch starts at once, and restarts when a fil
 });
 
 test("2.4 created, deleted and renamed files, recreated folders and several changes at once are noticed", async (context) => {
-  const procman = startWatching(context, [{ id: "web", cmd: "sleep 1000", watch: ["src", "dist"] }], ["src/a.ts", "dist/x/old.js"]);
+  const procman = startWatching(
+    context,
+    [{ id: "web", cmd: "sleep 1000", watch: ["src", "dist"] }],
+    ["src/a.ts", "dist/x/old.js"],
+  );
   await procman.line(/^web .*started/);
   await waitForFingerprint(procman);
   const restartsFor = async (file: RegExp, act: () => void): Promise<void> => {
@@ -162,13 +184,20 @@ test("2.4 two processes and a cluster watch the same folder and restart; a proce
 
 test("2.4 files that procman itself writes into a watched folder are no change", async (context) => {
   const cmd = "while sleep 0.02; do echo line; done";
-  const procman = startWatching(context, [{ id: "web", cmd, watch: ["."], pidFile: "web.pid", logger: { stdout: "web.log" } }], ["a.ts"], {
-    exts: [],
-    match: ["**"],
-  });
+  const procman = startWatching(
+    context,
+    [{ id: "web", cmd, watch: ["."], pidFile: "web.pid", logger: { stdout: "web.log" } }],
+    ["a.ts"],
+    {
+      exts: [],
+      match: ["**"],
+    },
+  );
   await procman.line(/^web .*started/);
   await eventually(() =>
-    existsSync(join(procman.folder, "web.log")) && readFileSync(join(procman.folder, "web.log")).length > 200 ? 1 : undefined,
+    existsSync(join(procman.folder, "web.log")) && readFileSync(join(procman.folder, "web.log")).length > 200
+      ? 1
+      : undefined,
   );
   await tick();
   write(procman, "last");
@@ -182,7 +211,9 @@ test("2.4 a process that changes its own folder at each start is restarted ever 
     [{ id: "web", cmd: "sleep 0.05; date +%N > src/built.ts; exec sleep 1000", watch: ["src"] }],
     ["src/a.ts"],
   );
-  await procman.line(/^web .*src\/built\.ts has changed soon after a start, and not for the first time; waiting until no file has changed/);
+  await procman.line(
+    /^web .*src\/built\.ts has changed soon after a start, and not for the first time; waiting until no file has changed/,
+  );
   await procman.line(
     /^web .*src\/built\.ts has changed soon after that start, too: .* in 20 s at the earliest\. If it writes that file itself, add the file to "skip"/,
   );
@@ -191,7 +222,11 @@ test("2.4 a process that changes its own folder at each start is restarted ever 
 
 test("2.2 watch: files that a process writes or removes at its end are no change for the next run", async (context) => {
   const cmd = "trap 'date +%N > src/state.ts; rm -f src/old.ts; exit 0' TERM; echo traps; while :; do sleep 0.05; done";
-  const procman = startWatching(context, [{ id: "web", cmd, watch: ["src"], logger: { console: true } }], ["src/a.ts", "src/old.ts"]);
+  const procman = startWatching(
+    context,
+    [{ id: "web", cmd, watch: ["src"], logger: { console: true } }],
+    ["src/a.ts", "src/old.ts"],
+  );
   await procman.line(/^web .*traps/);
   await waitForFingerprint(procman);
   const from = procman.lines.length;
@@ -290,7 +325,8 @@ test("2.4 a watching cluster restarts one instance after another, each names the
     seen.map((line) => `${line.slice(0, 5)} ${/a\.ts has|\.ts and another have|started/.exec(line)?.[0]}`),
     [...INSTANCES.flatMap((id) => [`${id} a.ts has`, `${id} started`]), "web-1 .ts and another have", "web-1 started"],
   );
-  for (const id of INSTANCES) assert.match((await incidents(procman, id, 1))[0]?.reason ?? "", /^was restarted as src\/a\.ts has changed/);
+  for (const id of INSTANCES)
+    assert.match((await incidents(procman, id, 1))[0]?.reason ?? "", /^was restarted as src\/a\.ts has changed/);
 });
 
 test("2.4 if an instance doesn't come up with the changed file, the others keep running until a file is mended", async (context) => {

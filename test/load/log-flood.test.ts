@@ -18,7 +18,9 @@ async function connectAs(procman: Procman, id: string) {
     existsSync(file) && readFileSync(file, "utf8").endsWith("\n") ? readFileSync(file, "utf8") : undefined,
   );
   const endpoint = join(procman.stateDir, "endpoint.json");
-  const { port } = await eventually(() => (existsSync(endpoint) ? (JSON.parse(readFileSync(endpoint, "utf8")) as Endpoint) : undefined));
+  const { port } = await eventually(() =>
+    existsSync(endpoint) ? (JSON.parse(readFileSync(endpoint, "utf8")) as Endpoint) : undefined,
+  );
   return { port, authorization: `Bearer ${token.trim()}` };
 }
 
@@ -77,9 +79,15 @@ test("a line can be read when its 201 is answered", async (context) => {
   const token = (await command(procman.folder, ["token", "--consumer", "reader"])).out.trim();
   for (let count = 0; count < 20; count++) {
     const text = `line ${count}`;
-    const init = { method: "POST", headers: { "content-type": "application/json", authorization }, body: JSON.stringify({ text }) };
+    const init = {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization },
+      body: JSON.stringify({ text }),
+    };
     assert.equal((await fetch(`http://127.0.0.1:${port}/log`, init)).status, 201);
-    const found = await fetch(`http://127.0.0.1:${port}/logs?category=log&limit=1`, { headers: { authorization: `Bearer ${token}` } });
+    const found = await fetch(`http://127.0.0.1:${port}/logs?category=log&limit=1`, {
+      headers: { authorization: `Bearer ${token}` },
+    });
     assert.equal(((await found.json()) as readonly LogEntry[])[0]?.text, text);
   }
 });

@@ -111,13 +111,23 @@ test("2.4 logs: started is before the first line when the service is killed amid
     await procman.line(/started \(pid/, length + 1);
   }
   const { length } = procman.lines;
-  await procman.until(() => (procman.lines.slice(length).filter((line) => /I am/.test(line)).length >= 6 ? true : undefined), "6 runs");
+  await procman.until(
+    () => (procman.lines.slice(length).filter((line) => /I am/.test(line)).length >= 6 ? true : undefined),
+    "6 runs",
+  );
   await checkRuns(procman, 14);
 });
 
 test("2.4 logs: while the service hangs, output is a second late at most", async (context) => {
   const procman = await startProcman(context, [
-    { id: "web", cmd: "echo I am $$; exec sleep 2", autostart: true, restart: "always", restartDelayMs: 0, logger: { console: true } },
+    {
+      id: "web",
+      cmd: "echo I am $$; exec sleep 2",
+      autostart: true,
+      restart: "always",
+      restartDelayMs: 0,
+      logger: { console: true },
+    },
   ]);
   await procman.count(/started/, 2);
   await procman.count(/I am/, 2);

@@ -1,7 +1,16 @@
 /** A lack of files, inodes and processes, and kills of procman. Spec 2.2, docs/guide/supervision.md. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
@@ -26,7 +35,8 @@ function idsOf(procman: Procman, pattern: RegExp): readonly string[] {
   return [...new Set(procman.lines.filter((line) => pattern.test(line)).map((line) => line.split(/ +\|/)[0] ?? ""))];
 }
 
-const startedPids = (procman: Procman): readonly number[] => procman.lines.filter((line) => / started \(pid/.test(line)).map(pidIn);
+const startedPids = (procman: Procman): readonly number[] =>
+  procman.lines.filter((line) => / started \(pid/.test(line)).map(pidIn);
 
 /** Resolves when each process was reported as started, or with the reason why not. */
 async function allReported(procman: Procman, count: number): Promise<void> {
@@ -36,7 +46,11 @@ async function allReported(procman: Procman, count: number): Promise<void> {
 
 /** Pid of the service, as soon as it runs. */
 async function nextService(keeper: number, before: number | undefined): Promise<number> {
-  for (const end = performance.now() + 20_000; performance.now() < end; await new Promise((resolve) => setImmediate(resolve))) {
+  for (
+    const end = performance.now() + 20_000;
+    performance.now() < end;
+    await new Promise((resolve) => setImmediate(resolve))
+  ) {
     const service = childrenOf(keeper).find((pid) => pid !== before && isService(pid));
     if (service !== undefined) return service;
   }
@@ -88,10 +102,9 @@ test("EMFILE: as many run as the limit allows, the others name it, procman answe
     await allReported(procman, 40);
     const { out, err } = await cli(procman.folder, ["status", "--json"]);
     const records = JSON.parse(out || err) as readonly ProcessRecord[];
-    const [running, others] = [true, false].map((is) => records.filter(({ status }) => (status === "running") === is)) as [
-      ProcessRecord[],
-      ProcessRecord[],
-    ];
+    const [running, others] = [true, false].map((is) =>
+      records.filter(({ status }) => (status === "running") === is),
+    ) as [ProcessRecord[], ProcessRecord[]];
     assert.ok(running.length >= least, `${running.length} of 40 run with ${limit}`);
     for (const { status, reason } of others)
       assert.match(
@@ -102,7 +115,9 @@ test("EMFILE: as many run as the limit allows, the others name it, procman answe
     for (const { id } of running)
       for (const stream of ["out", "err"])
         await eventually(() =>
-          existsSync(join(procman.folder, `logs/${id}.${stream}`)) && file(`${id}.${stream}`).includes(`${stream} 3`) ? true : undefined,
+          existsSync(join(procman.folder, `logs/${id}.${stream}`)) && file(`${id}.${stream}`).includes(`${stream} 3`)
+            ? true
+            : undefined,
         );
     for (const { id } of running) assert.equal(file(`${id}.err`), "err 1\nerr 2\nerr 3\n");
     assert.equal(await procman.stop(), 0);
@@ -112,7 +127,12 @@ test("EMFILE: as many run as the limit allows, the others name it, procman answe
 });
 
 test("EMFILE: the keeper is killed while its processes use up all descriptors: those that run keep their pids, the others say why", async (context) => {
-  const processes = many(60, (id) => ({ cmd: "sleep 1000", autostart: true, restart: "always", logger: { stdout: `${id}.log` } }));
+  const processes = many(60, (id) => ({
+    cmd: "sleep 1000",
+    autostart: true,
+    restart: "always",
+    logger: { stdout: `${id}.log` },
+  }));
   const procman = await startProcman(context, processes, { launcher: limited("-n 110") });
   await allReported(procman, 60);
   const running = async (): Promise<readonly string[]> => {
@@ -120,7 +140,8 @@ test("EMFILE: the keeper is killed while its processes use up all descriptors: t
     const records = JSON.parse(out) as readonly ProcessRecord[];
     assert.equal(records.length, 60);
     const others = records.filter(({ status }) => status !== "running");
-    for (const { status, reason } of others) assert.match(`${status}: ${reason}`, /^(backoff|starting|errored): .*(EMFILE|start)/);
+    for (const { status, reason } of others)
+      assert.match(`${status}: ${reason}`, /^(backoff|starting|errored): .*(EMFILE|start)/);
     return records.flatMap(({ id, status, pid }) => (status === "running" ? [`${id} ${pid}`] : []));
   };
   const before = await running();
@@ -203,7 +224,10 @@ test("EAGAIN: without room for more processes some report the reason, the others
     for (const pid of startedPids(procman).filter(isAlive)) process.kill(pid, "SIGKILL");
   });
   await allReported(procman, 80);
-  const failed = idsOf(procman, /could not be started: no further process may be started \(EAGAIN\); raise "ulimit -u", now 80, /);
+  const failed = idsOf(
+    procman,
+    /could not be started: no further process may be started \(EAGAIN\); raise "ulimit -u", now 80, /,
+  );
   const pids = startedPids(procman);
   assert.ok(failed.length > 0, "not all can run");
   assert.ok(pids.length >= 5, `${pids.length} run`);
@@ -220,7 +244,10 @@ test("the service dies during the first start: started processes continue, and t
     ...(Number(id.slice(1)) % 3 === 0 ? schedule : {}),
     ...(id === "p20" ? { dependsOn: ["p1", "p30"] } : {}),
   }));
-  const [folder, point] = [folderWith(context, { processes }), join(mkdtempSync(join(tmpdir(), "procman-point-")), "point")];
+  const [folder, point] = [
+    folderWith(context, { processes }),
+    join(mkdtempSync(join(tmpdir(), "procman-point-")), "point"),
+  ];
   writeFileSync(point, "");
   context.after(() => rmSync(dirname(point), { recursive: true, force: true }));
   const procman = new Procman(folder, { env: { PROCMAN_FAILPOINTS: `service.begun=${point}` } });
@@ -245,7 +272,9 @@ test("the service is killed five times as soon as it starts: afterwards every pr
   }
   const last = await nextService(procman.pid, service);
   const endpoint = join(procman.folder, ".procman/procman/endpoint.json");
-  await eventually(() => (existsSync(endpoint) && readFileSync(endpoint, "utf8").includes(`"pid":${last},`) ? true : undefined));
+  await eventually(() =>
+    existsSync(endpoint) && readFileSync(endpoint, "utf8").includes(`"pid":${last},`) ? true : undefined,
+  );
   const pids: number[] = [];
   for (const { id } of processes) {
     const starts = await startsOf(procman, id);
@@ -273,7 +302,9 @@ for (const moment of [20, 60, 100, 140, 200])
     process.kill(first, "SIGKILL");
     const last = await nextService(procman.pid, first);
     const endpoint = join(procman.folder, ".procman/procman/endpoint.json");
-    await eventually(() => (existsSync(endpoint) && readFileSync(endpoint, "utf8").includes(`"pid":${last},`) ? true : undefined));
+    await eventually(() =>
+      existsSync(endpoint) && readFileSync(endpoint, "utf8").includes(`"pid":${last},`) ? true : undefined,
+    );
     for (const { id } of processes) {
       const text = await startsOf(procman, id);
       assert.match(text, /^\d+\n$/, `${id} was started once`);
@@ -292,7 +323,8 @@ test("the keeper of five printing processes is killed: the next keeper has the s
   }));
   const procman = await startProcman(context, processes);
   const log = (id: string): string => join(procman.folder, `logs/${id}.log`);
-  const ticks = (id: string): number => (existsSync(log(id)) ? readFileSync(log(id), "utf8").split("\n").length - 1 : 0);
+  const ticks = (id: string): number =>
+    existsSync(log(id)) ? readFileSync(log(id), "utf8").split("\n").length - 1 : 0;
   const moreTicks = (): Promise<unknown> => {
     const from = ids.map(ticks);
     return eventually(() => (ids.every((id, index) => ticks(id) >= (from[index] ?? 0) + 10) ? true : undefined));
@@ -324,12 +356,19 @@ test("procman is killed and its state folder removed: the next run finds the pro
   const ids = ["a", "b"];
   const folder = folderWith(context, {
     processes: [
-      ...ids.map((id) => ({ id, cmd: `exec sh "${PROGRAMS}print-ticks.sh" ${id}`, autostart: true, logger: { stdout: "logs/{id}.log" } })),
+      ...ids.map((id) => ({
+        id,
+        cmd: `exec sh "${PROGRAMS}print-ticks.sh" ${id}`,
+        autostart: true,
+        logger: { stdout: "logs/{id}.log" },
+      })),
       { id: "silent", cmd: "sleep 1000", autostart: true },
     ],
   });
   const first = new Procman(folder, { args: ["--guarded"] });
-  const pids = await Promise.all([...ids, "silent"].map(async (id) => pidIn(await first.line(new RegExp(`^${id} .*started`)))));
+  const pids = await Promise.all(
+    [...ids, "silent"].map(async (id) => pidIn(await first.line(new RegExp(`^${id} .*started`)))),
+  );
   const log = (id: string): readonly string[] =>
     readFileSync(join(folder, `logs/${id}.log`), "utf8")
       .trim()
@@ -341,7 +380,8 @@ test("procman is killed and its state folder removed: the next run finds the pro
   await first.exit();
   rmSync(join(folder, ".procman"), { recursive: true });
   const next = new Procman(folder);
-  for (const [index, id] of [...ids, "silent"].entries()) await next.line(new RegExp(`^${id} .*already running \\(pid ${pids[index]}\\)`));
+  for (const [index, id] of [...ids, "silent"].entries())
+    await next.line(new RegExp(`^${id} .*already running \\(pid ${pids[index]}\\)`));
   for (const id of ids) await more(id, log(id).length + 10);
   assert.equal(await next.stop(), 0);
   for (const pid of pids) await processExit(pid);

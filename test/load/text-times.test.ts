@@ -82,10 +82,14 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   "paths of requests": (text) => [isOpen(text), matchRoute("GET", `/${text}`)],
   "queries of requests": (text) => readQuery(text, {}),
   "headers of requests": (text) =>
-    new OriginCheck({ hostname: "127.0.0.1", port: () => 80, origins: [] } as never).check({ host: text, origin: text }),
+    new OriginCheck({ hostname: "127.0.0.1", port: () => 80, origins: [] } as never).check({
+      host: text,
+      origin: text,
+    }),
   tokens: (text) => verifyToken(`${text}.${text}.${text}`, "a", new Uint8Array(32)).catch(nothing),
   "answers of another procman": (text) => new EventParser().read(Buffer.from(text)),
-  "messages of parts": (text) => new JsonLines({ message: nothing, refused: nothing }).push(`${text.replaceAll("\n", " ")}\n`),
+  "messages of parts": (text) =>
+    new JsonLines({ message: nothing, refused: nothing }).push(`${text.replaceAll("\n", " ")}\n`),
   "texts for limited tokens": (text) => view.text(text),
   "unknown ids": (text) => suggest(text, ["web", text.slice(0, 64)]),
   "environments in /proc": (text) => [markers.in(`PROCMAN_RUN_ID=${text}\0`), markers.in(`A=${text}`)],
@@ -141,7 +145,8 @@ async function cpuMs(work: () => unknown): Promise<number> {
 /** How slow this machine is at present: CPU time of a linear replacement, by that of the machine for which the limit is promised. */
 async function slowness(): Promise<number> {
   const tries = [];
-  for (let count = 0; count < 2; count += 1) tries.push(await cpuMs(() => "a".repeat(SIZE).replace(/a/g, (found) => `${found}b`)));
+  for (let count = 0; count < 2; count += 1)
+    tries.push(await cpuMs(() => "a".repeat(SIZE).replace(/a/g, (found) => `${found}b`)));
   return Math.max(1, Math.min(...tries) / REFERENCE_MS);
 }
 
@@ -152,7 +157,11 @@ for (const [what, read] of Object.entries(READERS)) {
       let took = Number.POSITIVE_INFINITY;
       // Not the collection of garbage of earlier texts.
       for (let tries = 0; tries < 3 && took > limit; tries += 1) took = Math.min(took, await cpuMs(() => read(text)));
-      if (took > limit) assert.ok(took <= limit * (await slowness()), `${JSON.stringify(text.slice(0, 6))}… takes ${Math.round(took)} ms`);
+      if (took > limit)
+        assert.ok(
+          took <= limit * (await slowness()),
+          `${JSON.stringify(text.slice(0, 6))}… takes ${Math.round(took)} ms`,
+        );
     }
   });
 }

@@ -1,7 +1,17 @@
 /** Alpine's userland: /bin/sh is busybox's ash, and there is no program but busybox's applets and node. Node itself is that of this machine. */
 import assert from "node:assert/strict";
 import { execFile, execFileSync } from "node:child_process";
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, type TestContext, test } from "node:test";
@@ -50,7 +60,8 @@ function linkApplets(): void {
   const busybox = ["/bin/busybox", "/usr/bin/busybox"].find(existsSync) ?? "busybox";
   copyFileSync(busybox, join(applets, "busybox"));
   const names = execFileSync(busybox, ["--list"], { encoding: "utf8" }).split("\n");
-  for (const name of names.filter((each) => each !== "" && each !== "busybox")) symlinkSync("busybox", join(applets, name));
+  for (const name of names.filter((each) => each !== "" && each !== "busybox"))
+    symlinkSync("busybox", join(applets, name));
   writeFileSync(join(applets, "node"), "");
 }
 
@@ -104,7 +115,9 @@ class Box {
 
   /** Waits until the file in the folder has such a text. */
   async has(name: string, pattern: RegExp): Promise<string> {
-    return eventually(() => (pattern.test(this.read(name)) ? this.read(name) : undefined), { what: `${pattern} in ${name}` });
+    return eventually(() => (pattern.test(this.read(name)) ? this.read(name) : undefined), {
+      what: `${pattern} in ${name}`,
+    });
   }
 
   async pidOf(id: string): Promise<number> {
@@ -126,13 +139,20 @@ class Box {
     const victim = await eventually(() => find() || undefined);
     process.kill(victim, "SIGKILL");
     await processExit(victim);
-    await eventually(() => (find() !== 0 && find() !== victim && isAlive(this.endpoint.pid)) || undefined, { what: `another ${part}` });
+    await eventually(() => (find() !== 0 && find() !== victim && isAlive(this.endpoint.pid)) || undefined, {
+      what: `another ${part}`,
+    });
   }
 }
 
 test("there is no shell but ash, and no program of util-linux, coreutils and procps", async (context) => {
   if (!isPossible(context)) return;
-  const { code, out, err } = await inside(home, "sh", "-c", "command -v bash prlimit flock pgrep stdbuf; ls -l /bin/sh; node --version");
+  const { code, out, err } = await inside(
+    home,
+    "sh",
+    "-c",
+    "command -v bash prlimit flock pgrep stdbuf; ls -l /bin/sh; node --version",
+  );
   assert.equal(code, 0, err);
   assert.match(out, /^\S+ .* \/bin\/sh -> busybox\nv\d+\.\S+\n$/);
 });
@@ -170,7 +190,16 @@ test("user, priorities, umask and limits apply; a hard limit of ash is that of t
     ioNice: { class: "best-effort", level: 6 },
     oomScoreAdjust: 100,
     umask: "027",
-    ulimits: { nofile: 256, nproc: 512, core: 0, fsize: "8MiB", stack: "4MiB", as: "unlimited", cpu: 1_000, memlock: "64KiB" },
+    ulimits: {
+      nofile: 256,
+      nproc: 512,
+      core: 0,
+      fsize: "8MiB",
+      stack: "4MiB",
+      as: "unlimited",
+      cpu: 1_000,
+      memlock: "64KiB",
+    },
   };
   const cmd = "{ id -u; umask; ionice -p $$; cat /proc/$$/oom_score_adj /proc/$$/limits; } > limited; exec sleep 1000";
   const box = await Box.start(context, [{ id: "limited", cmd, autostart: true, ...limits }]);
@@ -197,7 +226,10 @@ test("a program that a field needs and that is not there is named, with the pack
   symlinkSync("busybox", join(applets, "ionice"));
   assert.equal(code, 78);
   assert.match(err, /It needs the program "nice", which is not in PATH\. Install coreutils/);
-  assert.match(err, /It needs the program "ionice", which is not in PATH\. Install util-linux \(on Alpine util-linux-misc\)/);
+  assert.match(
+    err,
+    /It needs the program "ionice", which is not in PATH\. Install util-linux \(on Alpine util-linux-misc\)/,
+  );
 });
 
 test("checks by command, schedules, watched files and rotated logs work", async (context) => {
@@ -229,9 +261,16 @@ test("checks by command, schedules, watched files and rotated logs work", async 
   rmSync(join(box.folder, "ill"));
   const rotated = await eventually(() => {
     const names = readdirSync(join(box.folder, "logs")).filter((name) => name.startsWith("printer"));
-    return names.length > 3 && names.filter((name) => name.endsWith(".gz")).length === names.length - 1 ? names : undefined;
+    return names.length > 3 && names.filter((name) => name.endsWith(".gz")).length === names.length - 1
+      ? names
+      : undefined;
   });
-  const { out } = await inside(box.folder, "sh", "-c", "cd logs && { zcat printer*.gz; cat printer.log; } | sort -n | uniq | wc -l");
+  const { out } = await inside(
+    box.folder,
+    "sh",
+    "-c",
+    "cd logs && { zcat printer*.gz; cat printer.log; } | sort -n | uniq | wc -l",
+  );
   assert.equal(Number(out), 20_000, rotated.join(" "));
 });
 
@@ -273,7 +312,8 @@ test("install writes for OpenRC what busybox's sh accepts, and the launcher runs
   const box = await Box.start(context, [{ id: "web", cmd: "exec sleep 1000", autostart: true }]);
   const plan = await box.must("install", "--system", "--run-as", "nobody", "--init", "openrc", "--dry-run");
   assert.match(plan, /\nrc-update add procman-box default\nrc-service procman-box start\n$/);
-  const [, launcher = "", script = ""] = /(#!\/bin\/sh\n[\s\S]*?\n)\n# \/etc\/init\.d.*\n(#![\s\S]*)\n\n# then/.exec(plan) ?? [];
+  const [, launcher = "", script = ""] =
+    /(#!\/bin\/sh\n[\s\S]*?\n)\n# \/etc\/init\.d.*\n(#![\s\S]*)\n\n# then/.exec(plan) ?? [];
   for (const [name, text] of Object.entries({ launcher, script })) {
     writeFileSync(join(box.folder, name), text);
     const { code, err } = await inside(box.folder, "sh", "-n", name);

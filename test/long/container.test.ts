@@ -26,7 +26,9 @@ const started = (rig: ContainerRig, name: string, id: string): number =>
   rig.entries(name).filter(({ process, text }) => process === id && text.startsWith("started (pid")).length;
 
 /** Prints what it does at SIGTERM, for which it takes a moment. */
-const slow = node('process.on("SIGTERM", () => setTimeout(() => process.exit(0), 200)); setInterval(() => {}, 1000); console.log("up")');
+const slow = node(
+  'process.on("SIGTERM", () => setTimeout(() => process.exit(0), 200)); setInterval(() => {}, 1000); console.log("up")',
+);
 const web = { id: "web", cmd: "node server.js", autostart: true, restart: "always" };
 
 const asOtherUser: Try = async (rig, context) => {
@@ -36,7 +38,8 @@ const asOtherUser: Try = async (rig, context) => {
   const records = await rig.running(name, "web", "mail");
   context.diagnostic(`up after ${Math.round(performance.now() - begin)} ms`);
   assert.equal(rig.titles(name).get(1), "tini -- procman run");
-  const ofProcess = (pid: number | undefined): string => rig.inside(name, "sh", "-c", `grep -h ^Uid: /proc/${pid}/status`);
+  const ofProcess = (pid: number | undefined): string =>
+    rig.inside(name, "sh", "-c", `grep -h ^Uid: /proc/${pid}/status`);
   const pids = [1, ...PROCMAN.map((part) => rig.part(name, part)), ...records.map(({ pid }) => pid)];
   for (const pid of pids) assert.match(ofProcess(pid), /^Uid:\t1000\t1000\t1000\t1000$/m, `process ${pid}`);
   const refused = "for f in /x /app/x /home/node/x /var/x /tmp/x; do if touch $f 2>/dev/null; then echo $f; fi; done";
@@ -61,7 +64,9 @@ const inOrder: Try = async (rig, context) => {
   await until(() => rig.entries(name).filter(({ text }) => text === "up").length === 3, "all three");
   rig.docker("stop", name);
   assert.equal(exitCode(rig, name), 0);
-  const steps = rig.entries(name).filter(({ process, text }) => process !== undefined && /^(?:stopping|stopped)/.test(text));
+  const steps = rig
+    .entries(name)
+    .filter(({ process, text }) => process !== undefined && /^(?:stopping|stopped)/.test(text));
   assert.deepEqual(
     steps.map(({ process, text }) => `${process} ${/^\w+/.exec(text)?.[0]}`),
     ["front stopping", "front stopped", "api stopping", "api stopped", "db stopping", "db stopped"],
@@ -111,9 +116,12 @@ const orphans =
   (left: number, entrypoint: readonly string[], ...options: readonly string[]): Try =>
   async (rig, context) => {
     const name = nextName();
-    const processes = [{ id: "orphans", cmd: "cd /run/procman; exec sh /app/programs/leave-orphans.sh", autostart: true }];
+    const processes = [
+      { id: "orphans", cmd: "cd /run/procman; exec sh /app/programs/leave-orphans.sh", autostart: true },
+    ];
     rig.start(context, name, ...READ_ONLY, ...rig.configured(processes), ...options, IMAGE, ...entrypoint);
-    const ended = (): number => Number(rig.engine.tryDocker("exec", name, "sh", "-c", "wc -l < /run/procman/orphans.ended") ?? 0);
+    const ended = (): number =>
+      Number(rig.engine.tryDocker("exec", name, "sh", "-c", "wc -l < /run/procman/orphans.ended") ?? 0);
     await until(() => ended() === 20, "the end of 20 orphans");
     await until(() => rig.zombies(name) === left, `${left} zombies`);
     const warned = rig.logs(name).filter((line) => line.includes("is PID 1 here"));
@@ -124,7 +132,15 @@ const orphans =
 
 const otherFirst: Try = async (rig, context) => {
   const name = nextName();
-  rig.start(context, name, ...READ_ONLY, ...rig.configured([web, { ...web, id: "mail", cmd: "node mail.js" }]), IMAGE, "sleep", "infinity");
+  rig.start(
+    context,
+    name,
+    ...READ_ONLY,
+    ...rig.configured([web, { ...web, id: "mail", cmd: "node mail.js" }]),
+    IMAGE,
+    "sleep",
+    "infinity",
+  );
   rig.inside(name, "procman", "run", "--detach");
   const before = pidsOf(await rig.running(name, "web", "mail"));
   const keeper = rig.part(name, "keeper");
@@ -155,10 +171,15 @@ const exitWith: Try = (rig, context) => {
 
 const health: Try = async (rig, context) => {
   const name = nextName();
-  const untilFile = node('require("fs").watch("/run/procman", (_, name) => name === "end" && process.exit(3)); console.log("up")');
-  const options = [...rig.configured([web, { id: "frail", cmd: untilFile, autostart: true, restart: "error", restartLimit: 0 }])];
+  const untilFile = node(
+    'require("fs").watch("/run/procman", (_, name) => name === "end" && process.exit(3)); console.log("up")',
+  );
+  const options = [
+    ...rig.configured([web, { id: "frail", cmd: untilFile, autostart: true, restart: "error", restartLimit: 0 }]),
+  ];
   rig.start(context, name, ...READ_ONLY, ...options, "--health-interval", "1s", "--health-retries", "1", IMAGE);
-  const healthIs = (state: string): Promise<number> => until(() => rig.inspect(name, ".State.Health.Status") === state, state);
+  const healthIs = (state: string): Promise<number> =>
+    until(() => rig.inspect(name, ".State.Health.Status") === state, state);
   await healthIs("healthy");
   rig.inside(name, "touch", "/run/procman/end");
   await healthIs("unhealthy");
@@ -261,7 +282,10 @@ const outOfMemory: Try = async (rig, context) => {
   rig.start(context, name, ...READ_ONLY, "--memory", "300m", ...options, IMAGE);
   const before = pidsOf(await rig.running(name, "web")).slice(0, 1);
   rig.inside(name, "procman", "start", "hog", "--no-wait");
-  await until(() => rig.records(name).some(({ id, status }) => id === "hog" && status === "exhausted"), "the second end of the hog");
+  await until(
+    () => rig.records(name).some(({ id, status }) => id === "hog" && status === "exhausted"),
+    "the second end of the hog",
+  );
   assert.equal(started(rig, name, "hog"), 2, "procman has restarted it");
   assert.deepEqual(pidsOf(await rig.running(name, "web")).slice(0, 1), before);
 };
@@ -294,7 +318,11 @@ const image: Try = (rig, context) => {
   context.diagnostic(`procman and tini have ${megabytes.toFixed(1)} MB`);
   assert.ok(megabytes < 5);
   const surplus = "find / -xdev -name _cacache -o -xdev -user node -type f | grep -v ^/proc; find /app -name .procman";
-  assert.equal(run(surplus), "", "no cache of npm, no file that its user could change, no state of the machine that builds");
+  assert.equal(
+    run(surplus),
+    "",
+    "no cache of npm, no file that its user could change, no state of the machine that builds",
+  );
 };
 
 const TRIES: Readonly<Record<string, Try>> = {
@@ -304,24 +332,23 @@ const TRIES: Readonly<Record<string, Try>> = {
   "docker stop ends processes in the order of their dependencies": inOrder,
   "a process that ignores SIGTERM is killed before the engine kills the container": deaf,
   "SIGINT ends everything in order": interrupted,
-  "a kill of service and logger spares the processes; that of the keeper ends the container, and everything starts once again": parts,
+  "a kill of service and logger spares the processes; that of the keeper ends the container, and everything starts once again":
+    parts,
   "tini of the image waits for orphans": orphans(0, []),
   "docker run --init waits for orphans": orphans(0, ["run"], "--init", "--entrypoint", "procman"),
   "as PID 1 procman leaves zombies, says so once, and ends in order": orphans(20, ["run"], "--entrypoint", "procman"),
   "where another program is PID 1, a kill of the keeper spares the processes": otherFirst,
   "a second SIGTERM kills what still runs, and --exit-with gives 1": second,
-  "when the memory of the container is full, the kernel ends the process that fills it, and procman restarts it": outOfMemory,
+  "when the memory of the container is full, the kernel ends the process that fills it, and procman restarts it":
+    outOfMemory,
   "a tmpfs of 64 MB is enough for a stored log of 16 MB": flood(64, { internalLogSize: "16MB" }),
   "a tmpfs of 16 MB is enough without a stored log": flood(16, { internalLogHours: 0 }),
   "run --exit-with gives the container the exit code of one process": exitWith,
   "the health check turns unhealthy when a process has failed for good, and healthy when it runs again": health,
   "each line of docker logs is one object of JSON, and a burst of 10 000 lines is complete and in order": lines,
   "a restart of the container starts each process once, with its state folder in memory": again(...READ_ONLY),
-  "a restart of the container starts each process once, with its state folder on a volume, also where pids are the same": again(
-    "--read-only",
-    "-v",
-    "/run/procman",
-  ),
+  "a restart of the container starts each process once, with its state folder on a volume, also where pids are the same":
+    again("--read-only", "-v", "/run/procman"),
   "a restart of the container starts each process once, with its state folder in the layer of the container": again(),
   "the compose file runs the project": compose,
 };

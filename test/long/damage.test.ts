@@ -22,7 +22,8 @@ const DAMAGES: readonly Damage[] = [
   },
   (bytes, random) => bytes.subarray(0, place(bytes, random)),
   (bytes, random) => bytes.fill(0, place(bytes, random), place(bytes, random)),
-  (bytes, random) => Buffer.concat([bytes, Buffer.from(Array.from({ length: 300 }, () => Math.floor(random.between(0, 256))))]),
+  (bytes, random) =>
+    Buffer.concat([bytes, Buffer.from(Array.from({ length: 300 }, () => Math.floor(random.between(0, 256))))]),
 ];
 
 /** Files that a killed procman leaves. */

@@ -1,7 +1,16 @@
 /** The single executable (`npm run executable`) on a machine without Node. */
 import assert from "node:assert/strict";
 import { execFile, execFileSync } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { before, type TestContext, test } from "node:test";
@@ -20,7 +29,9 @@ type Outcome = { readonly code: number; readonly out: string; readonly err: stri
 function run(cwd: string, unpacked: string, args: readonly string[]): Promise<Outcome> {
   const env = { PATH: "/bin", HOME: cwd, PROCMAN_EXECUTABLE_DIR: unpacked };
   return new Promise((resolve) => {
-    execFile(EXECUTABLE, args, { cwd, env }, (error, out, err) => resolve({ code: error === null ? 0 : Number(error.code), out, err }));
+    execFile(EXECUTABLE, args, { cwd, env }, (error, out, err) =>
+      resolve({ code: error === null ? 0 : Number(error.code), out, err }),
+    );
   });
 }
 
@@ -47,7 +58,10 @@ test("it runs commands and workers, survives kills of each part, and is upgraded
     (JSON.parse((await procman("status", "--json")).out) as { readonly pid: number }[]).map(({ pid }) => pid);
   const first = await pids();
   assert.match((await procman("logs", "worker", "--search", "bin/node")).out, new RegExp(`${unpacked}/[^ ]+/bin/node`));
-  const { pid, keeper } = JSON.parse(readFileSync(join(folder, ".procman/test/endpoint.json"), "utf8")) as Record<string, number>;
+  const { pid, keeper } = JSON.parse(readFileSync(join(folder, ".procman/test/endpoint.json"), "utf8")) as Record<
+    string,
+    number
+  >;
   for (const part of [pid, keeper]) {
     process.kill(part ?? 0, "SIGKILL");
     await processExit(part ?? 0);
@@ -62,14 +76,20 @@ test("it runs commands and workers, survives kills of each part, and is upgraded
 test("many first starts at once unpack it once; a folder that others can change is refused", async (context) => {
   const [unpacked, folder] = [placeFor(context), folderWith(context, { processes: [] })];
   const versions = await Promise.all(Array.from({ length: 4 }, () => run(folder, unpacked, ["version"])));
-  assert.deepEqual(new Set(versions.map(({ code, out }) => `${code} ${/^\d+\.\d+\.\d+\n$/.test(out)}`)), new Set(["0 true"]));
+  assert.deepEqual(
+    new Set(versions.map(({ code, out }) => `${code} ${/^\d+\.\d+\.\d+\n$/.test(out)}`)),
+    new Set(["0 true"]),
+  );
   const [name = "", ...others] = readdirSync(unpacked);
   assert.deepEqual(others, []);
   assert.ok(existsSync(join(unpacked, name, "dist/dashboard")));
   chmodSync(join(unpacked, name), 0o777);
   const refused = await run(folder, unpacked, ["version"]);
   assert.deepEqual([refused.code, refused.out], [69, ""]);
-  assert.match(refused.err, /^procman: Cannot use .*: another user could change it; PROCMAN_EXECUTABLE_DIR names another folder$/m);
+  assert.match(
+    refused.err,
+    /^procman: Cannot use .*: another user could change it; PROCMAN_EXECUTABLE_DIR names another folder$/m,
+  );
 });
 
 test("a place that can't be written is named, with the remedy", async (context) => {

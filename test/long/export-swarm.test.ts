@@ -68,23 +68,31 @@ test("a swarm of three nodes runs the exported stack, updates it under load, and
     return rig.docker("a", "stack", "deploy", "--resolve-image=never", "-c", "stack.yaml", "shop");
   };
   const healthyOn = (name: NodeName): number =>
-    (rig.tryDocker(name, "ps", "-q", "--filter", "name=shop_web", "--filter", "health=healthy") ?? "").split("\n").length - 1;
-  const healthy = (names: readonly NodeName[] = NODES): number => names.map(healthyOn).reduce((sum, count) => sum + count, 0);
+    (rig.tryDocker(name, "ps", "-q", "--filter", "name=shop_web", "--filter", "health=healthy") ?? "").split("\n")
+      .length - 1;
+  const healthy = (names: readonly NodeName[] = NODES): number =>
+    names.map(healthyOn).reduce((sum, count) => sum + count, 0);
   const load = (seconds: number): Promise<Counts> => {
     const client = rig.inNetwork(process.execPath, ["-e", CLIENT, NODES.map(addressOf).join(","), String(seconds)]);
-    return new Promise((resolve) => client.stdout?.setEncoding("utf8").on("data", (text: string) => resolve(JSON.parse(text))));
+    return new Promise((resolve) =>
+      client.stdout?.setEncoding("utf8").on("data", (text: string) => resolve(JSON.parse(text))),
+    );
   };
 
   deploy(stack("exported"));
   await until(() => healthy() === 2, "the stack as it was exported");
   rig.docker("a", "stack", "rm", "shop");
-  await until(() => rig.docker("a", "network", "ls", "--filter", "name=shop_default", "-q") === "", "the end of the stack");
+  await until(
+    () => rig.docker("a", "network", "ls", "--filter", "name=shop_default", "-q") === "",
+    "the end of the stack",
+  );
 
   deploy(onHostNetwork(stack("one")));
   await until(() => healthy() === 2, "the first version");
   const during = load(40);
   const deployed = deploy(onHostNetwork(stack("two")));
-  const stateOf = (): string => rig.docker("a", "service", "inspect", "shop_web", "--format", "{{.UpdateStatus.State}}").trim();
+  const stateOf = (): string =>
+    rig.docker("a", "service", "inspect", "shop_web", "--format", "{{.UpdateStatus.State}}").trim();
   const took = await until(() => stateOf() === "completed", `the update: ${deployed}`);
   const counts = await during;
   context.diagnostic(`update in ${Math.round(took)} ms: ${JSON.stringify(counts)}`);

@@ -1,6 +1,16 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { gunzipSync } from "node:zlib";
@@ -71,7 +81,9 @@ test("a user's own link to a folder of the same user leads the log there", async
   const { user, own } = found;
   await runAs(user, ["sh", "-c", "mkdir -p releases/5/logs && ln -s releases/5 current"], { cwd: own });
   const logger = { stdout: join(own, "current/logs/web.log") };
-  await startProcman(context, [{ id: "web", cmd: "echo line; sleep 600", cwd: "/", user: user.name, autostart: true, logger }]);
+  await startProcman(context, [
+    { id: "web", cmd: "echo line; sleep 600", cwd: "/", user: user.name, autostart: true, logger },
+  ]);
   const real = join(own, "releases/5/logs/web.log");
   await eventually(() => (existsSync(real) && readFileSync(real, "utf8") === "line\n" ? true : undefined));
 });
@@ -82,7 +94,9 @@ test("root's logger compresses rotated files of the user's folder, but no link a
   const { user, own, secret } = found;
   const loot = join(own, "loot.gz");
   const planted = join(own, "web.log.20200101T000000000Z");
-  await runAs(user, ["sh", "-c", `touch loot.gz && ln -s ${secret} ${planted} && ln -s ${loot} ${planted}.gz.tmp`], { cwd: own });
+  await runAs(user, ["sh", "-c", `touch loot.gz && ln -s ${secret} ${planted} && ln -s ${loot} ${planted}.gz.tmp`], {
+    cwd: own,
+  });
   // A second name, as on a machine without fs.protected_hardlinks.
   execFileSync("ln", [secret, join(own, "web.log.20200102T000000000Z")]);
   const logger = { stdout: join(own, "web.log"), rotate: { size: "1KB", gzip: true } };
@@ -106,7 +120,14 @@ test("a pid file in the user's folder replaces links and overwrites nothing behi
   const pidFile = join(own, "web.pid");
   const procman = await startProcman(context, [
     { id: "web", cmd: "sleep 600", cwd: "/", user: user.name, autostart: true, pidFile },
-    { id: "linked", cmd: "sleep 600", cwd: "/", user: user.name, autostart: true, pidFile: join(own, "folder/linked.pid") },
+    {
+      id: "linked",
+      cmd: "sleep 600",
+      cwd: "/",
+      user: user.name,
+      autostart: true,
+      pidFile: join(own, "folder/linked.pid"),
+    },
   ]);
   await procman.line(/linked *\| started/);
   await procman.line(/web *\| started/);
@@ -124,7 +145,9 @@ test("a pid file is not written into a folder to which the user's link leads", a
   mkdirSync(target);
   symlinkSync(target, join(own, "run"));
   const pidFile = join(own, "run/web.pid");
-  const procman = await startProcman(context, [{ id: "web", cmd: "sleep 600", cwd: "/", user: user.name, autostart: true, pidFile }]);
+  const procman = await startProcman(context, [
+    { id: "web", cmd: "sleep 600", cwd: "/", user: user.name, autostart: true, pidFile },
+  ]);
   await procman.line(/Cannot write its pid file: \S*\/run is a link/);
   assert.deepEqual(readdirSync(target), []);
 });
@@ -154,7 +177,14 @@ test("an env file of the user in the user's folder is read", async (context) => 
   const { user, own } = found;
   writeFileSync(join(own, ".env"), "K=from the file\n", { mode: 0o600 });
   chownSync(join(own, ".env"), user.uid, user.gid);
-  const web = { id: "web", cmd: 'echo "K is $K"; sleep 600', cwd: "/", user: user.name, autostart: true, envFile: join(own, ".env") };
+  const web = {
+    id: "web",
+    cmd: 'echo "K is $K"; sleep 600',
+    cwd: "/",
+    user: user.name,
+    autostart: true,
+    envFile: join(own, ".env"),
+  };
   const procman = await startProcman(context, [{ ...web, logger: { console: true } }]);
   await procman.line(/web +\| K is from the file/);
 });

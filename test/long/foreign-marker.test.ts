@@ -45,13 +45,16 @@ test("a process of another user is never taken for a run, neither at a first sta
 });
 
 /** Holds this many bytes of memory. */
-const holder = (bytes: number): string => `globalThis.kept = Buffer.alloc(${bytes}, 1); console.log("up"); setInterval(() => 0, 1e6)`;
+const holder = (bytes: number): string =>
+  `globalThis.kept = Buffer.alloc(${bytes}, 1); console.log("up"); setInterval(() => 0, 1e6)`;
 
 test("memory of another user's process doesn't count for a run", async (context) => {
   const nobody = otherUser(context);
   if (nobody === undefined) return;
   const cmd = `while [ ! -e go ]; do sleep 0.05; done; exec node -e '${holder(30e6)}'`;
-  const { folder, state } = homeOf(context, [{ id: "web", cmd, autostart: true, restart: "always", memoryMax: "150MB" }]);
+  const { folder, state } = homeOf(context, [
+    { id: "web", cmd, autostart: true, restart: "always", memoryMax: "150MB" },
+  ]);
   const running = new Procman(folder, { args: ["--console"] });
   await running.line(/web .*started/);
   const hungry = spawnAs(context, nobody, [process.execPath, "-e", holder(300e6)], { env: forged(state, 1) });

@@ -21,7 +21,12 @@ test("words, variables, ports and folder are the same", async (context) => {
   if (foreman === undefined) return skip(context, "foreman can't be installed");
   const rig: PeerRig = new PeerRig(folderOfFiles(context, { Procfile: PROCFILE, ".env": VARIABLES }, () => rig.end()));
   const counts = { web: 1, work: 1 };
-  const peer = spawn(foreman, ["start"], { cwd: rig.folder, env: rig.environment("foreman"), stdio: "ignore", detached: true });
+  const peer = spawn(foreman, ["start"], {
+    cwd: rig.folder,
+    env: rig.environment("foreman"),
+    stdio: "ignore",
+    detached: true,
+  });
   try {
     await rig.wait("foreman", counts);
   } finally {

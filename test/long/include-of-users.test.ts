@@ -30,7 +30,11 @@ test("a log of root that the owner of the folder moves to where the pattern look
   folderOf(user, join(own, "conf.d"));
   const evil = JSON.stringify({ processes: [{ id: "evil", cmd: `id > ${folder}/owned`, autostart: true }] });
   const web = { id: "web", cmd: `echo '${evil}'; exec sleep 600`, cwd: "/", user: user.name, autostart: true };
-  const configuration = { name: "test", include: ["srv/conf.d/*.json"], processes: [{ ...web, logger: { stdout: join(own, "web.log") } }] };
+  const configuration = {
+    name: "test",
+    include: ["srv/conf.d/*.json"],
+    processes: [{ ...web, logger: { stdout: join(own, "web.log") } }],
+  };
   writeFileSync(join(folder, "procman.json"), JSON.stringify(configuration));
   assert.equal((await procman(folder, ["run", "--detach"])).code, 0);
   const log = join(own, "web.log");
@@ -47,9 +51,15 @@ test("a folder of the pattern that its owner replaces by a link to files of root
   if (project === undefined) return;
   const { user, folder, own } = project;
   mkdirSync(join(folder, "old"));
-  writeFileSync(join(folder, "old/x.json"), JSON.stringify({ processes: [{ id: "old", cmd: `id > ${folder}/owned`, autostart: true }] }));
+  writeFileSync(
+    join(folder, "old/x.json"),
+    JSON.stringify({ processes: [{ id: "old", cmd: `id > ${folder}/owned`, autostart: true }] }),
+  );
   assert.equal((await runAs(user, ["ln", "-s", join(folder, "old"), join(own, "conf.d")])).code, 0);
-  writeFileSync(join(folder, "procman.json"), JSON.stringify({ name: "test", include: ["srv/conf.d/*.json"], processes: [] }));
+  writeFileSync(
+    join(folder, "procman.json"),
+    JSON.stringify({ name: "test", include: ["srv/conf.d/*.json"], processes: [] }),
+  );
   const run = await procman(folder, ["run", "--detach"]);
   assert.equal(run.code, 78, run.err);
   assert.match(run.err, REFUSED);
@@ -61,7 +71,10 @@ test("an included file of another user with a megabyte of one character is read 
   if (project === undefined) return;
   const { user, folder, own } = project;
   const file = join(own, "web.json");
-  writeFileSync(join(folder, "procman.json"), JSON.stringify({ name: "test", include: ["srv/web.json"], processes: [] }));
+  writeFileSync(
+    join(folder, "procman.json"),
+    JSON.stringify({ name: "test", include: ["srv/web.json"], processes: [] }),
+  );
   for (const character of [" ", "\n", "\r", "*", "/", ".", "$"]) {
     const text = character.repeat(1_000_000);
     const web = JSON.stringify({ processes: [{ id: "web", cmd: "sleep 1000", env: { TEXT: text } }] });
@@ -81,7 +94,10 @@ test("`install` refuses root's start at boot where another user can turn a link,
   const alice = folderOf(user, join(folder, "alice"));
   mkdirSync(join(folder, "releases"));
   const write = (configuration: object): void =>
-    writeFileSync(join(folder, "releases/procman.json"), JSON.stringify({ name: "test", processes: [], ...configuration }));
+    writeFileSync(
+      join(folder, "releases/procman.json"),
+      JSON.stringify({ name: "test", processes: [], ...configuration }),
+    );
   const installed = (config: string): ReturnType<typeof procman> =>
     procman(folder, ["install", "--system", "--init", "systemd", "--dry-run", "--config", join(folder, config)]);
   write({});
@@ -94,12 +110,26 @@ test("`install` refuses root's start at boot where another user can turn a link,
     /Cannot install: root would run \S+procman\.jsonc at boot, but \S+alice belongs to the user nobody\. Let its user run it/,
   );
   write({ include: ["../alice/conf.d/*.json"] });
-  assert.match((await installed("releases/procman.json")).err, /root would run \S+alice at boot, but \S+alice belongs to the user nobody/);
+  assert.match(
+    (await installed("releases/procman.json")).err,
+    /root would run \S+alice at boot, but \S+alice belongs to the user nobody/,
+  );
   write({});
   const copy = join(folder, "package");
   for (const part of ["dist", "package.json"]) cpSync(join(PACKAGE, part), join(copy, part), { recursive: true });
   chownSync(join(copy, "dist/service-main.cjs"), user.uid, user.gid);
-  const command = [process.execPath, join(copy, "dist/procman.cjs"), "install", "--system", "--init", "systemd", "--dry-run"];
+  const command = [
+    process.execPath,
+    join(copy, "dist/procman.cjs"),
+    "install",
+    "--system",
+    "--init",
+    "systemd",
+    "--dry-run",
+  ];
   const changed = await runAs(ROOT, [...command, "--config", join(folder, "releases")], { env: { HOME: folder } });
-  assert.match(changed.err, /root would run \S+service-main\.cjs at boot, but \S+service-main\.cjs belongs to the user nobody/);
+  assert.match(
+    changed.err,
+    /root would run \S+service-main\.cjs at boot, but \S+service-main\.cjs belongs to the user nobody/,
+  );
 });

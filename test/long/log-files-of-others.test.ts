@@ -4,7 +4,15 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { type FaultRig, folderFor, program, startRig, successor, waitForGrowth, waitForOutput } from "../faults/fault-rig.ts";
+import {
+  type FaultRig,
+  folderFor,
+  program,
+  startRig,
+  successor,
+  waitForGrowth,
+  waitForOutput,
+} from "../faults/fault-rig.ts";
 import { eventually } from "../support/procman-process.ts";
 
 const OBSTACLES: Readonly<Record<string, (path: string) => unknown>> = {

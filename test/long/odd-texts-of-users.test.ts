@@ -7,13 +7,24 @@ import { procman as command } from "../support/cli.ts";
 import { otherUser, runAs, sharedFolder } from "../support/other-user.ts";
 import { type Procman, startProcman } from "../support/procman-process.ts";
 
-const VICTIM = { id: "victim", cmd: "exec sleep 1000", autostart: true, restart: "always", restartDelayMs: 0, restartLimit: 1_000 };
+const VICTIM = {
+  id: "victim",
+  cmd: "exec sleep 1000",
+  autostart: true,
+  restart: "always",
+  restartDelayMs: 0,
+  restartLimit: 1_000,
+};
 /** On a loaded machine. It took 7 to 10 s beside a hook that prints, hours beside such an env file. Milliseconds. */
 const SOON_MS = 5_000;
 const GROWTH_KB = 60_000;
 
 /** Root's procman with the victim, and `web` as nobody, whose folder is `own`. undefined: the test is skipped. */
-async function startedWith(context: TestContext, web: (own: string) => object, texts: Readonly<Record<string, string>> = {}) {
+async function startedWith(
+  context: TestContext,
+  web: (own: string) => object,
+  texts: Readonly<Record<string, string>> = {},
+) {
   const user = otherUser(context);
   if (user === undefined) return undefined;
   const own = join(sharedFolder(context, user), user.name);
@@ -30,7 +41,8 @@ async function startedWith(context: TestContext, web: (own: string) => object, t
 /** A killed process is back, and `status` says so. */
 async function goesOn(procman: Procman): Promise<void> {
   const from = procman.lines.length;
-  const [, pid = ""] = /pid (\d+)/.exec(procman.lines.filter((line) => /^victim +\| started/.test(line)).at(-1) ?? "") ?? [];
+  const [, pid = ""] =
+    /pid (\d+)/.exec(procman.lines.filter((line) => /^victim +\| started/.test(line)).at(-1) ?? "") ?? [];
   const begin = performance.now();
   process.kill(Number(pid), "SIGKILL");
   await procman.line(/^victim +\| started \(pid/, from);
@@ -41,8 +53,13 @@ async function goesOn(procman: Procman): Promise<void> {
 
 test("a user's env file with hundreds of thousands of blanks in a line is read at once", async (context) => {
   const [inside, behind] = [" ".repeat(100_000), " ".repeat(400_000)];
-  const web = (own: string) => ({ envFile: join(own, "values.env"), cmd: 'echo "$(printf %s "$A" | wc -c) $B $C"; exec sleep 1000' });
-  const started = await startedWith(context, web, { "values.env": `A=a${inside}b\nB=b${behind}# comment\nC=c${behind}\n` });
+  const web = (own: string) => ({
+    envFile: join(own, "values.env"),
+    cmd: 'echo "$(printf %s "$A" | wc -c) $B $C"; exec sleep 1000',
+  });
+  const started = await startedWith(context, web, {
+    "values.env": `A=a${inside}b\nB=b${behind}# comment\nC=c${behind}\n`,
+  });
   if (started === undefined) return;
   await started.procman.line(/^web +\| 100002 b c$/);
   await goesOn(started.procman);
@@ -53,7 +70,8 @@ test("a user's hook that prints without end delays neither a restart nor `status
   if (started === undefined) return;
   const { procman } = started;
   await procman.line(/^web +\| beforeStart: y$/);
-  const resident = (): number => Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${procman.helper("service")}/status`, "utf8"))?.[1]);
+  const resident = (): number =>
+    Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${procman.helper("service")}/status`, "utf8"))?.[1]);
   await goesOn(procman);
   const before = resident();
   for (let round = 0; round < 5; round += 1) await goesOn(procman);

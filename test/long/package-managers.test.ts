@@ -166,7 +166,15 @@ async function checkImports({ project }: Rig, { node, types = false }: PackageMa
     ["nodenext", "nodenext"],
     ["esnext", "bundler"],
   ]) {
-    const compilerOptions = { noEmit: true, strict: true, target: "es2023", lib: ["es2023", "dom"], types: [], module, moduleResolution };
+    const compilerOptions = {
+      noEmit: true,
+      strict: true,
+      target: "es2023",
+      lib: ["es2023", "dom"],
+      types: [],
+      module,
+      moduleResolution,
+    };
     project.write("tsconfig.json", JSON.stringify({ compilerOptions, files: ["used.mts"] }));
     await project.must([process.execPath, join(ROOT, "node_modules/typescript/bin/tsc"), "--project", "."]);
   }
@@ -188,7 +196,8 @@ async function checkLauncher(rig: Rig, pids: readonly number[]): Promise<void> {
 function checkNothingLeft({ project: { folder, global } }: Rig): void {
   for (const place of [folder, global]) {
     const left = (readdirSync(place, { recursive: true, encoding: "utf8" }) as string[]).filter(
-      (path) => /procman/.test(path) && !/^(?:\.procman\b|procman\.json$|store\/)/.test(path) && existsSync(join(place, path)),
+      (path) =>
+        /procman/.test(path) && !/^(?:\.procman\b|procman\.json$|store\/)/.test(path) && existsSync(join(place, path)),
     );
     assert.deepEqual(left, [], place);
   }

@@ -15,7 +15,11 @@ const RETRYING_SERVER = fileURLToPath(new URL("../programs/retry-listening.js", 
 const STRANGER = "stranger";
 
 /** Answers everything, as soon as the port is free, and takes it again whenever it is free. */
-function takePort(context: TestContext, user: OtherUser, port: number): { readonly taken: Promise<unknown>; readonly end: () => void } {
+function takePort(
+  context: TestContext,
+  user: OtherUser,
+  port: number,
+): { readonly taken: Promise<unknown>; readonly end: () => void } {
   const code = `
     const server = require("http").createServer((request, response) => response.end("${STRANGER}\\n"));
     const listen = () => server.listen(${port}, "127.0.0.1", () => console.log("taken"));
@@ -34,13 +38,15 @@ async function run(context: TestContext, user: OtherUser, processes: readonly ob
     const { out, err } = await runAs(user, [process.execPath, BIN, ...args], { cwd: folder, env: { HOME: folder } });
     return out + err;
   };
-  // Registered first, so called first: before its folder is removed, and before it is killed, which would start it again.
+  // Registered first, so called first: before its folder is removed, and before it is killed, which would start it
+  // again.
   context.after(() => ask("terminate"));
   folder = folderOf(user, join(sharedFolder(context), "home"), 0o755);
   writeFileSync(join(folder, "procman.json"), JSON.stringify({ name: "test", processes }));
   const lines: string[] = [];
   const child = spawnAs(context, user, [process.execPath, BIN, "run"], { cwd: folder, env: { HOME: folder } });
-  for (const stream of [child.stdout, child.stderr]) stream?.on("data", (text: Buffer) => lines.push(...text.toString().split("\n")));
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on("data", (text: Buffer) => lines.push(...text.toString().split("\n")));
   await eventually(() => lines.find((line) => / started \(pid/.test(line)));
   return { lines, ask };
 }
@@ -64,14 +70,17 @@ test("clients of a cluster never get to another user's program on the port of an
   const stranger = takePort(context, nobody, startPort);
   await stranger.taken;
   const cluster = { instances: 2, startPort, commonPort };
-  const procman = await run(context, daemon, [{ id: "web", cmd: `node ${RETRYING_SERVER}`, autostart: true, restart: "always", cluster }]);
+  const procman = await run(context, daemon, [
+    { id: "web", cmd: `node ${RETRYING_SERVER}`, autostart: true, restart: "always", cluster },
+  ]);
   await eventually(() => procman.lines.find((line) => /web-1 .*runs, but its port .* is held by/.test(line)));
   const answers = new Set<string>();
   for (let turn = 0; turn < 60; turn++) answers.add(await answer(commonPort));
   assert.equal(answers.has(STRANGER), false, [...answers].join());
   assert.match(await procman.ask("status"), new RegExp(`port ${startPort} is held by a program of user ${nobody.uid}`));
   stranger.end();
-  for (const end = performance.now() + 20_000; answers.size < 2; answers.add(await answer(commonPort))) assert.ok(performance.now() < end);
+  for (const end = performance.now() + 20_000; answers.size < 2; answers.add(await answer(commonPort)))
+    assert.ok(performance.now() < end);
   assert.equal(answers.has(STRANGER), false, [...answers].join());
 });
 
@@ -80,8 +89,12 @@ test("a program of another user that takes the port during a restart gets no cli
   if (nobody === undefined || daemon === undefined) return;
   const [commonPort, startPort] = [await freePort(), await freeRange()];
   const process = { cmd: `node ${DRAINING_SERVER}`, env: { LATE: "400" }, autostart: true, restart: "always" };
-  const procman = await run(context, daemon, [{ id: "web", ...process, cluster: { instances: 2, startPort, commonPort } }]);
-  await eventually(() => (procman.lines.filter((line) => /web-[12] .*started/.test(line)).length >= 2 ? true : undefined));
+  const procman = await run(context, daemon, [
+    { id: "web", ...process, cluster: { instances: 2, startPort, commonPort } },
+  ]);
+  await eventually(() =>
+    procman.lines.filter((line) => /web-[12] .*started/.test(line)).length >= 2 ? true : undefined,
+  );
   const stranger = takePort(context, nobody, startPort);
   const answers: string[] = [];
   let isOver = false;
@@ -109,7 +122,8 @@ test("a run is not ready or healthy by the answers of another user's program tha
   ]);
   for (const each of [port, page, checked]) await takePort(context, nobody, each).taken;
   const held = (each: number): RegExp => new RegExp(`its port ${each} is held by a program of user ${nobody.uid}`);
-  for (let status = ""; ![port, page, checked].every((each) => held(each).test(status)); ) status = await procman.ask("status");
+  for (let status = ""; ![port, page, checked].every((each) => held(each).test(status)); )
+    status = await procman.ask("status");
   assert.equal(
     procman.lines.some((line) => /ready after/.test(line)),
     false,

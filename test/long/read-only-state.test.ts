@@ -2,7 +2,14 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test } from "node:test";
-import { folderFor, printerAndCrasher, startRig, successor, waitForGrowth, waitForOutput } from "../faults/fault-rig.ts";
+import {
+  folderFor,
+  printerAndCrasher,
+  startRig,
+  successor,
+  waitForGrowth,
+  waitForOutput,
+} from "../faults/fault-rig.ts";
 import { skip } from "../support/skip.ts";
 
 const isUp = ({ status }: { readonly status: string }): boolean => status === "running";
@@ -29,7 +36,10 @@ test("the state folder becomes read-only, and service, logger and keeper are kil
   }
   const { keeper } = procman.parts();
   rig.killPart("keeper");
-  await waitForOutput(rig, /the keeper was killed, and its replacement could not be started: EROFS.*; procman tries again/);
+  await waitForOutput(
+    rig,
+    /the keeper was killed, and its replacement could not be started: EROFS.*; procman tries again/,
+  );
   inside("umount", "--lazy", procman.stateDir);
   await successor(procman, "keeper", keeper);
   assert.equal((await rig.until("print", isUp)).pid, pid);

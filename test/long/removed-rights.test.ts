@@ -5,7 +5,14 @@ import { chmodSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { monotonicMs } from "../../examples/kill-the-manager/programs/instance.mjs";
-import { type FaultRig, folderFor, printerAndCrasher, startRig, successor, waitForGrowth } from "../faults/fault-rig.ts";
+import {
+  type FaultRig,
+  folderFor,
+  printerAndCrasher,
+  startRig,
+  successor,
+  waitForGrowth,
+} from "../faults/fault-rig.ts";
 import { type OtherUser, otherUser, runAs } from "../support/other-user.ts";
 import { eventually } from "../support/procman-process.ts";
 import { BIN } from "../support/product.ts";
@@ -89,7 +96,8 @@ for (const [name, { path, lost, back }] of Object.entries(PLACES))
       }
       chmodSync(place, mode);
       // A logger that was replaced tells the keeper of before, or has met no trouble itself.
-      if (back !== undefined && !isAwaited && (part === "service" || name !== "log folder")) await printed(rig, from, back);
+      if (back !== undefined && !isAwaited && (part === "service" || name !== "log folder"))
+        await printed(rig, from, back);
       if (isAwaited) await successor(rig.procman, "keeper", before.keeper);
       assert.equal((await rig.until("print", isUp)).pid, pid);
       await waitForGrowth(rig, "print", 50_000);

@@ -12,7 +12,8 @@ const GROWTH = { descriptors: 24, files: 12, megabytes: 40 };
 
 function measure({ procman }: FaultRig): Readonly<Record<keyof typeof GROWTH, number>> {
   const pids = Object.values(procman.parts()).flat();
-  const resident = (pid: number): number => Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1_024;
+  const resident = (pid: number): number =>
+    Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1_024;
   return {
     descriptors: pids.reduce((sum, pid) => sum + readdirSync(`/proc/${pid}/fd`).length, 0),
     files: readdirSync(procman.stateDir, { recursive: true }).length,
@@ -23,7 +24,13 @@ function measure({ procman }: FaultRig): Readonly<Record<keyof typeof GROWTH, nu
 test(`four processes that end at once are restarted for ${SECONDS} s: descriptors, files and memory stay as they were`, async (context) => {
   const folder = folderFor(context);
   const ids = ["a", "b", "c", "d"];
-  const processes = ids.map((id) => ({ id, cmd: "echo out; echo err >&2", autostart: true, restart: "always", restartDelayMs: 20 }));
+  const processes = ids.map((id) => ({
+    id,
+    cmd: "echo out; echo err >&2",
+    autostart: true,
+    restart: "always",
+    restartDelayMs: 20,
+  }));
   const rig = await startRig(context, folder, processes, { config: { logger: { internalLogSize: "8MB" } } });
   const runs = async (): Promise<number> => (await rig.records()).reduce((sum, { run = 0 }) => sum + run, 0);
   // What is measured is a rate over time, so the test waits for the time.

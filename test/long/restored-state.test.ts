@@ -8,9 +8,12 @@ import { type FaultRig, folderFor, startRig } from "../faults/fault-rig.ts";
 import { eventually } from "../support/procman-process.ts";
 
 const isUp = ({ status }: { readonly status: string }): boolean => status === "running";
-const starts = (folder: string): readonly string[] => readFileSync(join(folder, "starts"), "utf8").split("\n").slice(0, -1);
+const starts = (folder: string): readonly string[] =>
+  readFileSync(join(folder, "starts"), "utf8").split("\n").slice(0, -1);
 
-async function start(context: TestContext): Promise<{ readonly rig: FaultRig; readonly folder: string; readonly pid: number }> {
+async function start(
+  context: TestContext,
+): Promise<{ readonly rig: FaultRig; readonly folder: string; readonly pid: number }> {
   const folder = folderFor(context);
   const cmd = "echo $$ >> starts; exec sleep 1000";
   const rig = await startRig(context, folder, [{ id: "steady", cmd, autostart: true, restart: "always" }]);
@@ -59,7 +62,10 @@ test("a state folder of another machine: its pids are nobody's, and every proces
       if (claim[key] !== undefined) claim[key] = claim[key].replace(boot, "00000000-0000-4000-8000-000000000000");
     // On this machine the pid is that of another program.
     if (claim.pid !== undefined) claim.pid = process.pid;
-    writeFileSync(file, [JSON.stringify(claim), ...rest].join("\n").replaceAll(`"pid":${first}`, `"pid":${process.pid}`));
+    writeFileSync(
+      file,
+      [JSON.stringify(claim), ...rest].join("\n").replaceAll(`"pid":${first}`, `"pid":${process.pid}`),
+    );
   }
   rig.procman.start();
   const { pid } = await rig.until("steady", isUp);

@@ -23,9 +23,15 @@ test(`${COUNT} procman are started at once, on a clean folder, after a kill of e
       rig.killPart(what);
       const others = Array.from({ length: COUNT }, () => rig.procman.start());
       await eventually(() => (before.some((each) => isAlive(each)) ? undefined : true));
-      assert.equal((await rig.until("steady", ({ status }) => status === "running")).pid, pid, `${what}, round ${round}`);
+      assert.equal(
+        (await rig.until("steady", ({ status }) => status === "running")).pid,
+        pid,
+        `${what}, round ${round}`,
+      );
       await eventually(() => (others.filter(({ exitCode }) => exitCode === null).length <= 1 ? true : undefined));
-      await eventually(() => (rig.procman.parts().keeper.length === 1 && rig.procman.parts().service.length === 1 ? true : undefined));
+      await eventually(() =>
+        rig.procman.parts().keeper.length === 1 && rig.procman.parts().service.length === 1 ? true : undefined,
+      );
     }
   assert.equal(readFileSync(join(folder, "starts"), "utf8"), `${pid}\n`);
   assert.deepEqual(await rig.verdict(), []);

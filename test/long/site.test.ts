@@ -30,7 +30,9 @@ async function serve(context: TestContext): Promise<string> {
     const { pathname } = new URL(request.url ?? "/", "http://localhost");
     const file = join(SITE, pathname.endsWith("/") ? `${pathname}index.html` : pathname);
     if (!existsSync(file)) return response.writeHead(404).end();
-    return response.writeHead(200, { "Content-Type": TYPES[extname(file)] ?? "application/octet-stream" }).end(readFileSync(file));
+    return response
+      .writeHead(200, { "Content-Type": TYPES[extname(file)] ?? "application/octet-stream" })
+      .end(readFileSync(file));
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
   context.after(() => void server.close());
@@ -38,8 +40,14 @@ async function serve(context: TestContext): Promise<string> {
 }
 
 /** `faults`: errors, missing files, and requests to elsewhere. */
-async function open(context: TestContext, origin: string): Promise<{ readonly page: Page; readonly faults: readonly string[] }> {
-  const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu"] });
+async function open(
+  context: TestContext,
+  origin: string,
+): Promise<{ readonly page: Page; readonly faults: readonly string[] }> {
+  const browser = await chromium.launch({
+    executablePath: "/usr/bin/chromium",
+    args: ["--no-sandbox", "--disable-gpu"],
+  });
   context.after(() => browser.close());
   const page = await browser.newPage();
   const faults: string[] = [];

@@ -1,7 +1,16 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { bootId, processStat } from "../../src/core/os/process-stat.ts";
@@ -53,7 +62,11 @@ test("procman doesn't run in a state folder that another user has made, nor in o
 });
 
 /** A folder of nobody in which a living process, and links in the place of procman's own files, were planted. */
-function planted(context: TestContext, nobody: OtherUser, pid: number): { readonly cwd: string; readonly secret: string } {
+function planted(
+  context: TestContext,
+  nobody: OtherUser,
+  pid: number,
+): { readonly cwd: string; readonly secret: string } {
   const folder = sharedFolder(context, nobody);
   const [cwd, secret] = [join(folder, "nobody"), join(folder, "secret")];
   writeFileSync(secret, "of root", { mode: 0o600 });
@@ -67,7 +80,8 @@ function planted(context: TestContext, nobody: OtherUser, pid: number): { readon
   );
   symlinkSync(secret, join(state, "upgrade.json"));
   symlinkSync(secret, join(state, "secret"));
-  for (const name of readdirSync(state)) if (name.endsWith("1") || name.endsWith("endpoint.json")) give(nobody, join(state, name));
+  for (const name of readdirSync(state))
+    if (name.endsWith("1") || name.endsWith("endpoint.json")) give(nobody, join(state, name));
   return { cwd, secret };
 }
 
@@ -116,7 +130,10 @@ test("root's commands signal no keeper of another user, although root's own lock
   writeFileSync(join(state, "lock.1"), JSON.stringify(identity(child.pid ?? 0)), { mode: 0o600 });
   for (const command of ["terminate", "upgrade"]) {
     const { code, err } = await procman(folder, [command]);
-    assert.match(err, /Cannot reach procman: its keeper \(pid \d+\) belongs to the user nobody; ask as the user nobody/);
+    assert.match(
+      err,
+      /Cannot reach procman: its keeper \(pid \d+\) belongs to the user nobody; ask as the user nobody/,
+    );
     assert.notEqual(code, 0);
   }
   assert.equal(child.exitCode ?? child.signalCode, null);

@@ -46,7 +46,8 @@ async function slowest(procman: Procman): Promise<{ readonly restart: number; re
   const found = { restart: 0, status: 0 };
   for (let round = 0; round < ROUNDS; round += 1) {
     const before = procman.lines.length;
-    const [, pid = ""] = /pid (\d+)/.exec(procman.lines.filter((line) => /^victim +\| started/.test(line)).at(-1) ?? "") ?? [];
+    const [, pid = ""] =
+      /pid (\d+)/.exec(procman.lines.filter((line) => /^victim +\| started/.test(line)).at(-1) ?? "") ?? [];
     const killed = performance.now();
     process.kill(Number(pid), "SIGKILL");
     await procman.line(/^victim +\| started \(pid/, before);
@@ -72,21 +73,35 @@ test("a killed process and commands are about as quick beside pipelined requests
   const procman = await startProcman(context, [VICTIM]);
   await procman.line(/^victim +\| started/);
   const endpoint = join(procman.stateDir, "endpoint.json");
-  const { port } = await eventually(() => (existsSync(endpoint) ? (JSON.parse(readFileSync(endpoint, "utf8")) as Endpoint) : undefined));
+  const { port } = await eventually(() =>
+    existsSync(endpoint) ? (JSON.parse(readFileSync(endpoint, "utf8")) as Endpoint) : undefined,
+  );
   const loop = await started(context, nobody, BUSY);
   const beside = await slowest(procman);
   loop.kill("SIGKILL");
   const cases = Object.entries(FLOODS).flatMap(([name, request]) =>
-    [2, 16].map((connections) => ({ name: `${name}, ${connections} connections`, code: pipelining(port, connections, request, true) })),
+    [2, 16].map((connections) => ({
+      name: `${name}, ${connections} connections`,
+      code: pipelining(port, connections, request, true),
+    })),
   );
   const unread = "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n";
-  for (const { name, code } of [...cases, { name: "answers that are never read", code: pipelining(port, 16, unread, false) }]) {
+  for (const { name, code } of [
+    ...cases,
+    { name: "answers that are never read", code: pipelining(port, 16, unread, false) },
+  ]) {
     const flood = await started(context, nobody, code);
     const measured = await slowest(procman);
     flood.kill("SIGKILL");
     context.diagnostic(`${name}: restart ${measured.restart.toFixed()} ms, status ${measured.status.toFixed()} ms`);
-    assert.ok(measured.restart < 3 * beside.restart + 500, `${name}: ${measured.restart} ms, beside a busy loop ${beside.restart} ms`);
-    assert.ok(measured.status < 3 * beside.status + 1_000, `${name}: ${measured.status} ms, beside a busy loop ${beside.status} ms`);
+    assert.ok(
+      measured.restart < 3 * beside.restart + 500,
+      `${name}: ${measured.restart} ms, beside a busy loop ${beside.restart} ms`,
+    );
+    assert.ok(
+      measured.status < 3 * beside.status + 1_000,
+      `${name}: ${measured.status} ms, beside a busy loop ${beside.status} ms`,
+    );
   }
 });
 
@@ -98,7 +113,15 @@ test("another user gets nothing from the gateway to other machines", async (cont
   await addAll();
   const { link } = await openedGateway(context, env, "web1");
   const { origin } = new URL(link);
-  const paths = ["/", "/processes", "/web1/processes", "/proxied/../../admin/secret", "/dashboard/token", "/enter", "/hosts?host=web1"];
+  const paths = [
+    "/",
+    "/processes",
+    "/web1/processes",
+    "/proxied/../../admin/secret",
+    "/dashboard/token",
+    "/enter",
+    "/hosts?host=web1",
+  ];
   const code = `Promise.all(${JSON.stringify(paths)}.map(async (path) => (await fetch("${origin}" + path)).status)).then((all) => console.log(all.join()))`;
   const { out, err } = await runAs(nobody, [process.execPath, "-e", code]);
   assert.equal(out.trim(), paths.map(() => 404).join(), err);

@@ -57,7 +57,8 @@ test("the check itself finds a keeper that doesn't report the runs it has starte
     override keeperLooks(): void {
       super.keeperLooks();
       const [message] = this.toService.pop() ?? [];
-      if (message?.t === "exited") this.toService.push([{ ...message, followed: undefined } as unknown as typeof message]);
+      if (message?.t === "exited")
+        this.toService.push([{ ...message, followed: undefined } as unknown as typeof message]);
     }
   }
   const eager = makeDefinition({}, { restartDelayMs: 0 });

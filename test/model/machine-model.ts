@@ -1,5 +1,13 @@
 /** A model of a machine and its keeper (`src/core/keeper`), small enough for all its states to be visited: children, journal, channel. */
-import type { EndReport, FromKeeper, RestartOrder, RunKey, RunningRun, Signal, ToKeeper } from "../../src/core/ipc/keeper-protocol.ts";
+import type {
+  EndReport,
+  FromKeeper,
+  RestartOrder,
+  RunKey,
+  RunningRun,
+  Signal,
+  ToKeeper,
+} from "../../src/core/ipc/keeper-protocol.ts";
 
 export type Command = "start" | "stop" | "restart" | "block" | "unblock";
 
@@ -28,7 +36,12 @@ type JournalContent = {
 /** The process group that a run left behind whose start was not seen. */
 const GROUP = 50;
 
-const emptyJournal = (): JournalContent => ({ requested: new Set(), running: new Map(), ended: new Map(), notes: new Map() });
+const emptyJournal = (): JournalContent => ({
+  requested: new Set(),
+  running: new Map(),
+  ended: new Map(),
+  notes: new Map(),
+});
 const copyOf = ({ requested, running, ended, notes }: JournalContent): JournalContent => ({
   requested: new Set(requested),
   running: new Map(running),
@@ -54,7 +67,12 @@ export class Machine {
   /** Runs whose leader ended and left processes behind. */
   readonly leftBehind = new Set<string>();
   /** Ended children that their parent, the keeper, has not waited for yet. */
-  readonly zombies: { readonly key: string; readonly child: Child; readonly code: number | null; readonly signal: string | null }[] = [];
+  readonly zombies: {
+    readonly key: string;
+    readonly child: Child;
+    readonly code: number | null;
+    readonly signal: string | null;
+  }[] = [];
   /** What the OS knows of every end; only the check reads it. */
   readonly deaths = new Map<string, { readonly code: number | null; readonly isOrphan: boolean }>();
   /** Number of the last run that was forked, by process. */
@@ -100,11 +118,13 @@ export class Machine {
     else if (message.t === "signal") this.#signal(message, message.signal);
     else if (message.t === "spawn") this.#spawn(message);
     else if (message.t === "prepare") this.#prepare(message);
-    else if (message.t === "unprepare" && this.#prepared.get(message.slot)?.run === message.run) this.#prepared.delete(message.slot);
+    else if (message.t === "unprepare" && this.#prepared.get(message.slot)?.run === message.run)
+      this.#prepared.delete(message.slot);
   }
 
   #prepare(request: RestartOrder): void {
-    if (this.#journal.running.has(keyOf({ ...request, run: request.run - 1 }))) this.#prepared.set(request.slot, request);
+    if (this.#journal.running.has(keyOf({ ...request, run: request.run - 1 })))
+      this.#prepared.set(request.slot, request);
   }
 
   #open(): void {
@@ -217,7 +237,8 @@ export class Machine {
     for (const key of [...this.#journal.requested]) {
       const child = this.children.find((each) => keyOf(each) === key);
       this.#journal.requested.delete(key);
-      if (child !== undefined) this.#journal.running.set(key, { ...child, startTime: String(child.pid), since: this.now });
+      if (child !== undefined)
+        this.#journal.running.set(key, { ...child, startTime: String(child.pid), since: this.now });
       else this.#journal.ended.set(key, this.#unseen(key));
     }
     this.#adopted = new Set(this.#journal.running.keys());

@@ -48,7 +48,8 @@ class World {
         new Service(this.machine, this.#definitions, ({ slot, from, to, input }) => {
           if (input.type === "ended") this.seen.set(keyOf({ slot, run: input.run }), describe(input.ending));
           const begins = to.status === "starting" && from.status !== "starting";
-          if (begins && this.service.supervisor.unmetBy(processOf(slot)).length > 0) this.#startedEarly ??= keyOf({ slot, run: to.run });
+          if (begins && this.service.supervisor.unmetBy(processOf(slot)).length > 0)
+            this.#startedEarly ??= keyOf({ slot, run: to.run });
         }),
       () => this.service?.turn ?? [],
     );
@@ -78,7 +79,8 @@ class World {
       if (isBegun) found.push(`hook ${slot} ends`);
       if (isBegun && budget.failures > 0) found.push(`hook ${slot} fails`);
     }
-    if (budget.services > 0) for (let kept = 0; kept <= machine.toKeeper.length; kept += 1) found.push(`kill-service ${kept}`);
+    if (budget.services > 0)
+      for (let kept = 0; kept <= machine.toKeeper.length; kept += 1) found.push(`kill-service ${kept}`);
     if (budget.keepers > 0) found.push("kill keeper");
     if (budget.keepers > 0 && machine.toKeeper.length > 0) found.push("kill keeper taking");
     if (budget.keepers > 0 && machine.queued > 0)
@@ -164,7 +166,9 @@ class World {
     if (how === "fails") budget.failures -= 1;
     const isUnstartable = call.hook === "beforeStart" && (isEnding || how === "fails");
     if (!isUnstartable) machine.hooksOver[call.hook].add(keyOf(hook));
-    this.#inTurn(() => (isUnstartable ? on.ended({ kind: "unstartable", message: "", permanent: false }, false) : on.hookEnded()));
+    this.#inTurn(() =>
+      isUnstartable ? on.ended({ kind: "unstartable", message: "", permanent: false }, false) : on.hookEnded(),
+    );
   }
 
   /** `kept`: how many of its last messages arrive. */
@@ -211,7 +215,13 @@ class World {
       service.turn.length,
       [...service.sweeps.keys()],
       service.accepted,
-      [...service.hooks.values()].map(({ slot, run, call, isBegun, isEnding }) => [slot, run, call.isRepeated, isBegun, isEnding]),
+      [...service.hooks.values()].map(({ slot, run, call, isBegun, isEnding }) => [
+        slot,
+        run,
+        call.isRepeated,
+        isBegun,
+        isEnding,
+      ]),
       budget,
       [...seen],
     ];
@@ -233,11 +243,14 @@ class World {
       if (this.machine.hooks.has(slot)) return `${slot} runs beside its hook`;
       if (beforeStart !== undefined && !this.machine.hooksOver.beforeStart.has(keyOf(child)))
         return `${keyOf(child)} runs without its hook`;
-      if (children.filter((each) => each.slot === slot).length > 1) return `two live runs: ${children.map(keyOf).join(", ")}`;
+      if (children.filter((each) => each.slot === slot).length > 1)
+        return `two live runs: ${children.map(keyOf).join(", ")}`;
       const left = [...leftBehind].find((key) => key.startsWith(`${slot}#`));
       if (left !== undefined) return `${slot} was started beside those that ${left} left behind`;
     }
-    return this.#startedEarly === undefined ? undefined : `${this.#startedEarly} was started without what it depends on`;
+    return this.#startedEarly === undefined
+      ? undefined
+      : `${this.#startedEarly} was started without what it depends on`;
   }
 
   /** A violation of what holds in a settled state. */
@@ -254,9 +267,11 @@ class World {
         : code === null
           ? /^SIG/.test(known ?? "")
           : known === String(code);
-      const isMissed = known !== "unknown" && this.#policyOf(key).afterStop !== undefined && !machine.hooksOver.afterStop.has(key);
+      const isMissed =
+        known !== "unknown" && this.#policyOf(key).afterStop !== undefined && !machine.hooksOver.afterStop.has(key);
       if (isMissed) return `the hook after ${key} was not run`;
-      if (!isRight) return `${key} ended with ${code}${isOrphan ? " as an orphan" : ""}, the service took it for ${known}`;
+      if (!isRight)
+        return `${key} ended with ${code}${isOrphan ? " as an orphan" : ""}, the service took it for ${known}`;
     }
     return this.#lostCommand();
   }
@@ -271,7 +286,9 @@ class World {
     const alive = this.machine.children.filter(({ slot }) => processOf(slot) === id).map(keyOf);
     const running = runs.filter(({ state }) => state.status === "running").map(keyOf);
     const isWaiting = this.service.supervisor.unmetBy(id).length > 0;
-    const isSettled = states.every(({ status }) => status === "running" || status === "idle" || (status === "waiting" && isWaiting));
+    const isSettled = states.every(
+      ({ status }) => status === "running" || status === "idle" || (status === "waiting" && isWaiting),
+    );
     if (isSettled && this.machine.hooks.size === 0 && alive.sort().join() === running.sort().join()) return undefined;
     return `of ${id} ${alive.join(", ") || "nothing"} lives, the states are ${JSON.stringify(states)}`;
   }
@@ -298,17 +315,29 @@ class World {
     if (command === "block" || command === "unblock") return isBlocked === (command === "block") ? undefined : failure;
     // It will be started once its dependency is there.
     if (states[0]?.status === "waiting") return undefined;
-    const runs = [...deaths.keys(), ...this.seen.keys()].map((key) => key.split("#")).filter(([slot = ""]) => processOf(slot) === id);
+    const runs = [...deaths.keys(), ...this.seen.keys()]
+      .map((key) => key.split("#"))
+      .filter(([slot = ""]) => processOf(slot) === id);
     return Math.max(living, ...runs.map(([, number]) => Number(number))) > run ? undefined : failure;
   }
 }
 
-function describe(ending: { readonly kind: string; readonly code?: number | null; readonly signal?: string | null }): string {
+function describe(ending: {
+  readonly kind: string;
+  readonly code?: number | null;
+  readonly signal?: string | null;
+}): string {
   return ending.kind === "exited" ? String(ending.code ?? ending.signal) : ending.kind;
 }
 
 export function makeDefinition(more: Partial<ProcessDefinition>, rules: Partial<Policy> = {}): ProcessDefinition {
-  return { id: "web", policy: { ...POLICY, restart: "always", restartDelayMs: 10, ...rules }, autostart: true, overrun: false, ...more };
+  return {
+    id: "web",
+    policy: { ...POLICY, restart: "always", restartDelayMs: 10, ...rules },
+    autostart: true,
+    overrun: false,
+    ...more,
+  };
 }
 
 /** A process with both hooks, restarted at once after an error. */

@@ -6,8 +6,16 @@ import { Machine } from "./machine-model.ts";
 import { chained, checkKills, hooked, makeDefinition, walk } from "./recovery-model.ts";
 
 checkKills({
-  "the service, around crashes and their restarts": { definitions: makeDefinition({}), bounds: { exits: 1, services: 1 }, least: 300 },
-  "the service, around starts that fail": { definitions: makeDefinition({}), bounds: { failures: 1, services: 1 }, least: 100 },
+  "the service, around crashes and their restarts": {
+    definitions: makeDefinition({}),
+    bounds: { exits: 1, services: 1 },
+    least: 300,
+  },
+  "the service, around starts that fail": {
+    definitions: makeDefinition({}),
+    bounds: { failures: 1, services: 1 },
+    least: 100,
+  },
   "the service with a process and its dependency, around failed starts": {
     definitions: chained(),
     bounds: { failures: 1, services: 1 },
@@ -41,7 +49,8 @@ class Faulty extends Machine {
 
   override keeperTakes(dies?: boolean): void {
     const [first] = this.toKeeper;
-    if (first !== undefined) this.toKeeper[0] = { ...first, messages: first.messages.filter(({ t }) => t !== this.#drops) };
+    if (first !== undefined)
+      this.toKeeper[0] = { ...first, messages: first.messages.filter(({ t }) => t !== this.#drops) };
     super.keeperTakes(dies);
   }
 }
@@ -70,7 +79,10 @@ test("the check itself finds a keeper that forgets ends before the service has p
       this.toKeeper.unshift({ messages: [{ t: "ack", slot, run: Number(run) }], issued: undefined });
     }
   }
-  assert.throws(() => walk(makeDefinition({}), { exits: 1, services: 1 }, () => new Forgetful()), assert.AssertionError);
+  assert.throws(
+    () => walk(makeDefinition({}), { exits: 1, services: 1 }, () => new Forgetful()),
+    assert.AssertionError,
+  );
 });
 
 test("the check itself finds a service that numbers the overlapping runs of each slot alone", () => {
@@ -81,5 +93,8 @@ test("the check itself finds a service that numbers the overlapping runs of each
     }
   }
   const overlapping = makeDefinition({ overrun: true });
-  assert.throws(() => walk(overlapping, { commands: 1 }, () => new SlotNumbers()), /was started after run \d+ of the process/);
+  assert.throws(
+    () => walk(overlapping, { commands: 1 }, () => new SlotNumbers()),
+    /was started after run \d+ of the process/,
+  );
 });

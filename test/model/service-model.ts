@@ -65,7 +65,8 @@ export class Service {
       sweeper: sweeper as unknown as Sweeper,
       hooks: {
         load: () => undefined,
-        run: (slot, run, call, on) => void this.hooks.set(slot, { slot, run, call, on, isBegun: false, isEnding: false }),
+        run: (slot, run, call, on) =>
+          void this.hooks.set(slot, { slot, run, call, on, isBegun: false, isEnding: false }),
         end: (slot, run, on) => this.#endHook(slot, run, on),
       },
       request: (): Omit<SpawnRequest, "slot" | "run"> => ({ argv: [], cwd: "/", env: {} }),
@@ -86,7 +87,13 @@ export class Service {
         return () => void (this.timers.includes(timer) && this.timers.splice(this.timers.indexOf(timer), 1));
       },
     };
-    this.supervisor = new Supervisor({ clock, spawner: this.#spawner, publish: saw, notice: () => undefined, removed: () => undefined });
+    this.supervisor = new Supervisor({
+      clock,
+      spawner: this.#spawner,
+      publish: saw,
+      notice: () => undefined,
+      removed: () => undefined,
+    });
     this.#link.send({ t: "open", protocol: 1, version: "", stateDir: "/", captures: 0 });
     this.#link.flush();
   }
@@ -103,19 +110,29 @@ export class Service {
   #endHook(slot: string, run: number, on: RunReports): void {
     const hook = this.hooks.get(slot);
     if (hook?.run === run) hook.isEnding = true;
-    else this.hooks.set(slot, { slot, run, call: { hook: "beforeStart", isRepeated: true }, on, isBegun: false, isEnding: true });
+    else
+      this.hooks.set(slot, {
+        slot,
+        run,
+        call: { hook: "beforeStart", isRepeated: true },
+        on,
+        isBegun: false,
+        isEnding: true,
+      });
   }
 
   /** As `ProcmanService` does. */
   #onMessage(message: FromKeeper): void {
     if (message.t === "snapshot") this.#begin(message);
-    else if (message.t === "spawned" || message.t === "exited" || message.t === "failed") this.#spawner.receive(message);
+    else if (message.t === "spawned" || message.t === "exited" || message.t === "failed")
+      this.#spawner.receive(message);
   }
 
   #begin(snapshot: FromKeeper & { readonly t: "snapshot" }): void {
     this.#spawner.load(snapshot);
     const snapshots = new Map<string, ProcessSnapshot>();
-    for (const [id, note] of Object.entries(snapshot.notes)) snapshots.set(id, decodeSnapshot(JSON.parse(note), id) ?? assert.fail(note));
+    for (const [id, note] of Object.entries(snapshot.notes))
+      snapshots.set(id, decodeSnapshot(JSON.parse(note), id) ?? assert.fail(note));
     this.supervisor.resume(this.#definitions, snapshots);
     this.supervisor.apply(this.#definitions);
     this.#spawner.deliverBuffered();

@@ -25,7 +25,14 @@ const HOOK: Hook = { line: "true", timeoutMs: 1_000 };
 /** Numbers of other runs may lie between those of a slot. */
 const NEXT_RUN = 4;
 const now = { at: 0, chance: 0.5, nextRun: NEXT_RUN };
-const noProcess: Os = { leader: "none", others: false, sweeping: false, sigkill: false, hook: "none", isPrepared: false };
+const noProcess: Os = {
+  leader: "none",
+  others: false,
+  sweeping: false,
+  sigkill: false,
+  hook: "none",
+  isPrepared: false,
+};
 const exit = (code: number | null, signal: string | null = null): ExitInfo => ({ kind: "exited", code, signal });
 
 /** All possible next moves; without `free`, only those of timers and forced ends: no operator, and processes ignore SIGTERM. */
@@ -38,7 +45,8 @@ function moves({ state, os }: World, policy: Policy, free: boolean): Move[] {
     add("start", { type: "start" });
     for (const next of ["idle", "start", "policy"] as const)
       for (const cause of ["operator", "terminate", "watch"] as const)
-        for (const held of [false, true]) add(`stop(${next}${held ? ", held" : ""})`, { type: "stop", next, cause, held } as MachineInput);
+        for (const held of [false, true])
+          add(`stop(${next}${held ? ", held" : ""})`, { type: "stop", next, cause, held } as MachineInput);
     add("cancel-restart", { type: "cancel-restart" });
     for (const input of [
       { type: "spawned", pid: 99 },
@@ -53,10 +61,14 @@ function moves({ state, os }: World, policy: Policy, free: boolean): Move[] {
       add(`stale ${input.type}`, { ...input, run: run - 1 } as unknown as MachineInput);
   }
   if (state.status === "waiting") add("dependencies-ready", { type: "dependencies-ready" });
-  if (state.status === "stopping" && state.phase === "waiting-dependents") add("dependents-gone", { type: "dependents-gone" });
+  if (state.status === "stopping" && state.phase === "waiting-dependents")
+    add("dependents-gone", { type: "dependents-gone" });
   // A hook ends at any time, at the latest by its time limit. One that is over when it should be ended may report both.
   if (os.hook === "beforeStart" || os.hook === "afterStop")
-    add("hook ends", { type: "hook-ended", run } as MachineInput, { ...noProcess, isPrepared: os.hook === "beforeStart" });
+    add("hook ends", { type: "hook-ended", run } as MachineInput, {
+      ...noProcess,
+      isPrepared: os.hook === "beforeStart",
+    });
   if (os.hook === "ending") add("hook ends late", { type: "hook-ended", run } as MachineInput, noProcess);
   if (os.hook === "beforeStart" || os.hook === "ending") add("hook fails", unstartable(run, false), noProcess);
   if (os.leader === "spawning") {
@@ -79,20 +91,32 @@ function moves({ state, os }: World, policy: Policy, free: boolean): Move[] {
       add("ready", { type: "ready", run } as MachineInput);
       if (policy.readyMs !== undefined)
         for (const good of [false, true]) add(`health ${good}`, { type: "health", run, good } as MachineInput);
-      if (policy.readyMs !== undefined) add("health held", { type: "health", run, good: false, held: true } as MachineInput);
+      if (policy.readyMs !== undefined)
+        add("health held", { type: "health", run, good: false, held: true } as MachineInput);
     }
   }
   // Processes left behind end at any time, at the latest by SIGKILL.
-  if (os.sweeping && (free || os.sigkill || !os.others)) add("swept", { type: "swept", run } as MachineInput, noProcess);
+  if (os.sweeping && (free || os.sigkill || !os.others))
+    add("swept", { type: "swept", run } as MachineInput, noProcess);
   for (const { name } of timers(state, policy)) add(`timer ${name}`, { type: "timer", run, name } as MachineInput);
   return found;
 }
 
 function unstartable(run: number, permanent: boolean): MachineInput {
-  return { type: "ended", run, ending: { kind: "unstartable", message: "", permanent }, survivors: false } as unknown as MachineInput;
+  return {
+    type: "ended",
+    run,
+    ending: { kind: "unstartable", message: "", permanent },
+    survivors: false,
+  } as unknown as MachineInput;
 }
 
-function apply({ state, os }: World, { name, input }: Pick<Move, "name" | "input">, policy: Policy, after: Os = os): World {
+function apply(
+  { state, os }: World,
+  { name, input }: Pick<Move, "name" | "input">,
+  policy: Policy,
+  after: Os = os,
+): World {
   const next = step(state, input, policy);
   let result = after;
   for (const effect of next.effects) {
@@ -151,11 +175,13 @@ export function checkSlot(policy: Policy): { readonly states: number; readonly s
   let steps = 0;
   for (let world = queue.pop(); world !== undefined; world = queue.pop()) {
     agrees(world);
-    const canContinue = world.state.status === "idle" || world.os.leader === "alive" || moves(world, policy, false).length > 0;
+    const canContinue =
+      world.state.status === "idle" || world.os.leader === "alive" || moves(world, policy, false).length > 0;
     holds(canContinue, () => `stuck: ${show(world)}`);
     for (const move of moves(world, policy, true)) {
       const next = apply(world, move, policy, move.os);
-      if (move.name === "health held") holds(next.state.status === world.state.status, () => `${move.name} stopped ${show(world)}`);
+      if (move.name === "health held")
+        holds(next.state.status === world.state.status, () => `${move.name} stopped ${show(world)}`);
       if (move.name.startsWith("stale")) holds(next.state === world.state, () => `${move.name} moved ${show(world)}`);
       steps++;
       if (next.state === world.state && next.os === world.os) continue;
@@ -185,7 +211,10 @@ function stops(world: World, policy: Policy): void {
     if (move === undefined || turn === 12) return assert.fail(`stop does not end: ${show(world)} -> ${show(now_)}`);
     now_ = apply(now_, move, policy, move.os);
   }
-  holds(now_.os.leader === "none" && !now_.os.others && now_.os.hook === "none", () => `stopped with a live process: ${show(world)}`);
+  holds(
+    now_.os.leader === "none" && !now_.os.others && now_.os.hook === "none",
+    () => `stopped with a live process: ${show(world)}`,
+  );
 }
 
 const FURTHER_PARTS: readonly Partial<Policy>[] = [
@@ -207,6 +236,15 @@ export function allPolicies(): readonly Policy[] {
           for (const waits of [false, true])
             for (const restartResetMs of [0, 1000])
               for (const more of FURTHER_PARTS)
-                policies.push({ restart, restartLimit, graceMs, timeoutMs, waits, restartResetMs, terminateMs: 10, ...more });
+                policies.push({
+                  restart,
+                  restartLimit,
+                  graceMs,
+                  timeoutMs,
+                  waits,
+                  restartResetMs,
+                  terminateMs: 10,
+                  ...more,
+                });
   return policies;
 }

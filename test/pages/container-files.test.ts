@@ -26,7 +26,8 @@ test("docker/.dockerignore keeps out what the .dockerignore of an export keeps o
 });
 
 test("the image of docker/Dockerfile and that of an export have the project in the same folder, for the same user", () => {
-  const linesOf = (text: string): readonly string[] => text.split("\n").filter((line) => /^(?:WORKDIR|USER|COPY \. )/.test(line));
+  const linesOf = (text: string): readonly string[] =>
+    text.split("\n").filter((line) => /^(?:WORKDIR|USER|COPY \. )/.test(line));
   const own = linesOf(shipped("Dockerfile"));
   assert.deepEqual(own.slice(-3), linesOf(fileOf(exported("compose"), "Dockerfile")));
 });

@@ -3,7 +3,9 @@
 /** Each line of the page must be the next line of the output; `…` alone in a line stands for any lines. */
 export function differenceOf(expected: string, actual: string): string | undefined {
   const [wanted, lines] = [linesOf(expected), linesOf(actual)];
-  const pattern = wanted.map((line) => (line === "…" ? "(?:.*\n)*?" : `${line.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&")}\n`)).join("");
+  const pattern = wanted
+    .map((line) => (line === "…" ? "(?:.*\n)*?" : `${line.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&")}\n`))
+    .join("");
   if (new RegExp(`^${pattern}$`).test(lines.map((line) => `${line}\n`).join(""))) return undefined;
   const missing = wanted.find((line) => line !== "…" && !lines.includes(line));
   const place = missing === undefined ? "in another order, or more often" : `without the line\n  ${missing}`;

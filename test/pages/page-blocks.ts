@@ -58,7 +58,8 @@ function isCode(line: string | undefined): boolean {
 /** Empty lines between indented ones belong to the block. */
 function endOfIndented(lines: readonly string[], from: number): number {
   let end = from;
-  for (let at = from; at < lines.length && (isCode(lines[at]) || lines[at] === ""); at += 1) if (lines[at] !== "") end = at + 1;
+  for (let at = from; at < lines.length && (isCode(lines[at]) || lines[at] === ""); at += 1)
+    if (lines[at] !== "") end = at + 1;
   return end;
 }
 

@@ -26,7 +26,9 @@ import { ShellSession } from "./shell-session.ts";
 const PROJECT = join(import.meta.dirname, "project");
 
 /** Ports in pages and in the project; in a test others take their place, which are free. */
-const PORTS = [3000, 3001, 3002, 3003, 3004, 3005, 3006, 4000, 4001, 4002, 4318, 6601, 7000, 8000, 8080, 8090, 8091, 9000, 20500];
+const PORTS = [
+  3000, 3001, 3002, 3003, 3004, 3005, 3006, 4000, 4001, 4002, 4318, 6601, 7000, 8000, 8080, 8090, 8091, 9000, 20500,
+];
 /** Below those that procman chooses for its API, and that the kernel gives to clients. */
 const FREE_PORTS = { from: 10_100, count: 4_800 };
 
@@ -116,14 +118,17 @@ export class PageRig {
   #adaptFiles(): void {
     for (const name of readdirSync(this.folder, { recursive: true, encoding: "utf8" })) {
       const file = join(this.folder, name);
-      if (!name.startsWith("node_modules/") && statSync(file).isFile()) writeFileSync(file, this.adapt(readFileSync(file, "utf8")));
+      if (!name.startsWith("node_modules/") && statSync(file).isFile())
+        writeFileSync(file, this.adapt(readFileSync(file, "utf8")));
     }
   }
 
   async #remove(): Promise<void> {
     await this.shell.end();
     for (const state of statesBelow(this.folder)) await endKeeper(state);
-    for (const name of readdirSync(dirname(this.folder)).filter((each) => join(dirname(this.folder), each).startsWith(this.folder)))
+    for (const name of readdirSync(dirname(this.folder)).filter((each) =>
+      join(dirname(this.folder), each).startsWith(this.folder),
+    ))
       rmSync(join(dirname(this.folder), name), { recursive: true, force: true });
   }
 }

@@ -89,13 +89,20 @@ procman run --detach -c /srv/shop`,
       ],
     },
   },
-  { block: "$ procman disable backup", config: { processes: [web, { id: "backup", cmd: "./backup.sh", cron: "0 3 * * *" }] } },
+  {
+    block: "$ procman disable backup",
+    config: { processes: [web, { id: "backup", cmd: "./backup.sh", cron: "0 3 * * *" }] },
+  },
   {
     block: "$ procman signal HUP nginx",
     config: { processes: [{ id: "nginx", cmd: "trap : HUP; while :; do sleep 1; done", autostart: true }] },
   },
   { block: "procman init --force --name shop", config: null, before: "procman init --id web --cmd true" },
-  { block: 'eval "$(procman', before: 'mkdir -p zsh ~/.config/fish/completions\nfpath=(none "$PWD/zsh")', config: null },
+  {
+    block: 'eval "$(procman',
+    before: 'mkdir -p zsh ~/.config/fish/completions\nfpath=(none "$PWD/zsh")',
+    config: null,
+  },
   {
     block: "procman run web ",
     config: {
@@ -118,7 +125,11 @@ const MIGRATE_MD: readonly Setting[] = [
     config: null,
     before: `echo 'module.exports = { apps: [{ name: "web", script: "server.js", post_update: [] }, { name: "report", script: "report.sh", cron_restart: "0 3 * * *", autorestart: false }] }' > ecosystem.config.js`,
   },
-  { block: "$ procman import Procfile", config: null, before: "printf 'web: node server.js\\nthis is no program\\n' > Procfile" },
+  {
+    block: "$ procman import Procfile",
+    config: null,
+    before: "printf 'web: node server.js\\nthis is no program\\n' > Procfile",
+  },
 ];
 
 const MONITOR_MD: readonly Setting[] = [{ block: "procman monitor ", config: { name: "blog", processes: [web] } }];
@@ -131,7 +142,8 @@ const LIBRARY_MD: readonly Setting[] = [
   },
   {
     block: "procman\n  .on",
-    prelude: 'import { Procman } from "procman"; const procman = await Procman.run("procman.jsonc"); const alert = console.error;',
+    prelude:
+      'import { Procman } from "procman"; const procman = await Procman.run("procman.jsonc"); const alert = console.error;',
     postlude: "await procman.terminate();",
   },
   {
@@ -192,7 +204,10 @@ export const SETTINGS: { readonly [page: string]: readonly Setting[] } = {
   "docs/reference/cli.md": CLI_MD,
   "docs/guide/clusters.md": [
     { block: '{\n  "processes": [\n    {\n      "id": "api"', before: "mkdir -p data/1 data/2" },
-    { block: "$ procman scale web 6", config: { processes: [{ ...cluster, cluster: { ...cluster.cluster, instances: 4 } }] } },
+    {
+      block: "$ procman scale web 6",
+      config: { processes: [{ ...cluster, cluster: { ...cluster.cluster, instances: 4 } }] },
+    },
     { block: "procman restart web", config: { processes: [cluster] } },
     {
       block: "// draining-server.mjs",
@@ -211,7 +226,10 @@ sed -n 's/^RUN npm ci/npm ci --offline/p' block | sh
 test -x "node_modules/.bin/$(sed -n 's/^CMD ."\\([^"]*\\)".*/\\1/p' block)"`,
     },
     { block: "cp -r", between: "[ -f Dockerfile ] && [ -f .dockerignore ] && [ -f compose.yaml ]" },
-    { block: "procman run --exit-with job", config: { processes: [web, { id: "job", cmd: "./backup.sh", autostart: true }] } },
+    {
+      block: "procman run --exit-with job",
+      config: { processes: [web, { id: "job", cmd: "./backup.sh", autostart: true }] },
+    },
     { block: "HEALTHCHECK CMD procman", before: "procman run --detach", uses: CHECK },
     {
       block: "HEALTHCHECK CMD bash",
@@ -226,7 +244,11 @@ test -x "node_modules/.bin/$(sed -n 's/^CMD ."\\([^"]*\\)".*/\\1/p' block)"`,
       config: { processes: [CRASHING] },
       before: "procman run --detach || procman status api | grep exhausted",
     },
-    { block: "procman logs api", config: { processes: [CRASHING] }, before: "procman run --detach || procman status api | grep exhausted" },
+    {
+      block: "procman logs api",
+      config: { processes: [CRASHING] },
+      before: "procman run --detach || procman status api | grep exhausted",
+    },
     { block: "TOKEN=", config: withApi, before: "procman run --detach" },
   ],
   "docs/guide/dependencies.md": [
@@ -267,7 +289,8 @@ test -x "node_modules/.bin/$(sed -n 's/^CMD ."\\([^"]*\\)".*/\\1/p' block)"`,
   ],
   "docs/guide/health.md": [
     {
-      block: '{\n  "processes": [\n    {\n      "id": "web",\n      "cmd": "node server.js",\n      "autostart": true,\n      "ready"',
+      block:
+        '{\n  "processes": [\n    {\n      "id": "web",\n      "cmd": "node server.js",\n      "autostart": true,\n      "ready"',
       needs: "redis-server",
     },
   ],
@@ -284,10 +307,19 @@ test -x "node_modules/.bin/$(sed -n 's/^CMD ."\\([^"]*\\)".*/\\1/p' block)"`,
   "docs/guide/logs.md": [
     {
       block: "procman flush --yes",
-      config: { processes: [web, { id: "worker", cmd: "echo done; sleep 1000", autostart: true, logger: { stdout: "worker.log" } }] },
+      config: {
+        processes: [
+          web,
+          { id: "worker", cmd: "echo done; sleep 1000", autostart: true, logger: { stdout: "worker.log" } },
+        ],
+      },
       before: "procman run --detach",
     },
-    { block: "$ procman logs", config: { name: "shop", processes: [web] }, uses: "procman run --detach\nls .procman/shop/logs/*.open" },
+    {
+      block: "$ procman logs",
+      config: { name: "shop", processes: [web] },
+      uses: "procman run --detach\nls .procman/shop/logs/*.open",
+    },
   ],
   "docs/reference/metrics.md": METRICS_MD,
   "docs/guide/monitor.md": MONITOR_MD,
@@ -308,7 +340,10 @@ until procman status | grep -q slack; do sleep 0.1; done`,
     },
     {
       block: "$ procman plan --profile production",
-      config: { processes: [web], profiles: { production: { processes: [{ id: "web", env: { NODE_ENV: "production" } }] } } },
+      config: {
+        processes: [web],
+        profiles: { production: { processes: [{ id: "web", env: { NODE_ENV: "production" } }] } },
+      },
       before: "procman run",
     },
   ],
@@ -329,7 +364,11 @@ PATH=$PATH:/usr/sbin`,
     },
     {
       block: "$ procman reload nginx",
-      config: { processes: [{ id: "nginx", cmd: "trap : HUP; while :; do sleep 1; done", autostart: true, reloadSignal: "SIGHUP" }] },
+      config: {
+        processes: [
+          { id: "nginx", cmd: "trap : HUP; while :; do sleep 1; done", autostart: true, reloadSignal: "SIGHUP" },
+        ],
+      },
     },
     { block: '{ "id": "jobs"', needs: "python3" },
   ],
@@ -339,7 +378,8 @@ PATH=$PATH:/usr/sbin`,
     {
       block: "curl -X POST",
       config: withApi,
-      before: "procman run --detach\nPROCMAN_API_TOKEN=$(procman token --consumer me) PROCMAN_API_HOSTNAME=127.0.0.1 PROCMAN_API_PORT=9000",
+      before:
+        "procman run --detach\nPROCMAN_API_TOKEN=$(procman token --consumer me) PROCMAN_API_HOSTNAME=127.0.0.1 PROCMAN_API_PORT=9000",
     },
   ],
   "docs/reference/versions.md": [{ block: "npm install -g procman", before: "procman run --detach" }],
@@ -351,7 +391,11 @@ PATH=$PATH:/usr/sbin`,
   ],
   "examples/shared-socket/README.md": [
     { block: "npx procman run", needs: "python3" },
-    { block: "curl http", needs: "python3", before: "npx procman run\nuntil procman status --check; do sleep 0.1; done" },
+    {
+      block: "curl http",
+      needs: "python3",
+      before: "npx procman run\nuntil procman status --check; do sleep 0.1; done",
+    },
   ],
   "examples/worker/README.md": [{ block: "npx procman restart", before: "npx procman run" }],
 };

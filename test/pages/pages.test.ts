@@ -53,7 +53,8 @@ test("each setting belongs to a block", () => {
 });
 
 async function runBlock(context: TestContext, blocks: readonly Block[], block: Block): Promise<void> {
-  const setting: Partial<Setting> = SETTINGS[block.page]?.find(({ block: start }) => block.text.startsWith(start)) ?? {};
+  const setting: Partial<Setting> =
+    SETTINGS[block.page]?.find(({ block: start }) => block.text.startsWith(start)) ?? {};
   const kind = setting.uses === undefined ? KINDS[block.language] : useBlock;
   assert.ok(
     kind,
@@ -61,7 +62,10 @@ async function runBlock(context: TestContext, blocks: readonly Block[], block: B
   );
   if (setting.needs === "root" && process.getuid?.() !== 0) return skip(context, "needs root");
   if (setting.needs !== undefined && setting.needs !== "root" && isMissing(context, setting.needs)) return;
-  const rig = await PageRig.create(context, block.page.startsWith("examples/") ? block.page.replace("/README.md", "") : undefined);
+  const rig = await PageRig.create(
+    context,
+    block.page.startsWith("examples/") ? block.page.replace("/README.md", "") : undefined,
+  );
   for (const { language, text } of blocks) if (language === "js") rig.write(nameOf(text) ?? ".unnamed", text);
   if (!block.page.startsWith("examples/")) writeConfiguration(rig, blocks.slice(0, blocks.indexOf(block)), setting);
   await rig.must(setting.before ?? "");
@@ -127,7 +131,8 @@ async function runShell(
     return all;
   }, []);
   const first = steps.find(({ command }) => /procman|curl/.test(command))?.command.replace(/\s#.*/, "") ?? "";
-  if (before === undefined && !page.startsWith("examples/") && first !== "" && !WITHOUT.test(first)) await rig.must("procman run --detach");
+  if (before === undefined && !page.startsWith("examples/") && first !== "" && !WITHOUT.test(first))
+    await rig.must("procman run --detach");
   for (const [index, { command, expected }] of steps.entries()) {
     if (index > 0) await rig.must(between);
     const { code, out } = await rig.shell.run(
@@ -141,7 +146,11 @@ async function runShell(
   }
 }
 
-async function runProgram(rig: PageRig, { text }: Block, { prelude = "", postlude = "" }: Partial<Setting>): Promise<void> {
+async function runProgram(
+  rig: PageRig,
+  { text }: Block,
+  { prelude = "", postlude = "" }: Partial<Setting>,
+): Promise<void> {
   const name = nameOf(text);
   // Others with a name are run by a configuration of the page.
   if (name !== undefined && !name.includes(".test.")) return;

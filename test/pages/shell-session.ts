@@ -13,7 +13,8 @@ type Foreground = { readonly line: string; readonly pid: number; readonly log: s
 /** Time limit of one line. Milliseconds. */
 const LINE_MS = 40_000;
 
-const STAYS = /\bprocman (.* )?run(?!.*(--detach|-d\b|--once|--exit-with))\b|\bprocman .*\blogs\b.* -f\b|\bprocman monitor\b|\bcurl .*-N\b/;
+const STAYS =
+  /\bprocman (.* )?run(?!.*(--detach|-d\b|--once|--exit-with))\b|\bprocman .*\blogs\b.* -f\b|\bprocman monitor\b|\bcurl .*-N\b/;
 
 /** 3: it answers, and a process doesn't run. Ends, too, when procman has ended. */
 const UNTIL_IT_ANSWERS = "until procman status >/dev/null 2>&1 || [ $? = 3 ] || ! kill -0 $!; do sleep 0.1; done";
@@ -70,7 +71,10 @@ export class ShellSession {
     const pid = Number(/pid (\d+)/.exec(out)?.[1]);
     this.#foreground.push({ line, pid, log });
     if (/\bprocman .*\brun\b|\bprocman run\b/.test(line)) await this.#complete(UNTIL_IT_ANSWERS);
-    else await eventually(() => (existsSync(log) && readFileSync(log, "utf8")) || undefined, { what: `output of "${line}"` });
+    else
+      await eventually(() => (existsSync(log) && readFileSync(log, "utf8")) || undefined, {
+        what: `output of "${line}"`,
+      });
     return { code: 0, out: readFileSync(log, "utf8") };
   }
 

@@ -27,7 +27,9 @@ const parts: readonly Part[] = readFileSync(join(ROOT, PAGE), "utf8")
 /** They wait more than they compute. */
 describe("tables", { concurrency: 3 }, () => {
   for (const part of parts)
-    test(`${part.title}: each command of its tables works`, { timeout: PART_MS }, (context) => tryCommands(context, part));
+    test(`${part.title}: each command of its tables works`, { timeout: PART_MS }, (context) =>
+      tryCommands(context, part),
+    );
 });
 
 for (const part of parts.filter((each) => rowsOf(each).some((cells) => cells[1] === "keys")))
@@ -57,7 +59,9 @@ function rowsOf({ text }: Part): readonly (readonly string[])[] {
 }
 
 function commandsIn(part: Part): readonly string[] {
-  const commands = rowsOf(part).flatMap((cells) => cells.slice(1).flatMap((cell) => /^`(procman [^`]*)`$/.exec(cell)?.[1] ?? []));
+  const commands = rowsOf(part).flatMap((cells) =>
+    cells.slice(1).flatMap((cell) => /^`(procman [^`]*)`$/.exec(cell)?.[1] ?? []),
+  );
   return commands.filter((command) => !/\b[A-Z]{2,}$/.test(command));
 }
 
@@ -73,7 +77,10 @@ async function tryCommands(context: TestContext, part: Part): Promise<void> {
     if (isStart) await rig.must("procman terminate || [ $? = 69 ]");
     else if (!isUp) await rig.must("procman terminate || [ $? = 69 ]\nprocman run --detach --wait");
     const { code, out } = await rig.shell.run(rig.adapt(command));
-    assert.ok(code === 0 || (code === STATE && command.startsWith("procman status")), `"${command}" ended with ${code}:\n${out}`);
+    assert.ok(
+      code === 0 || (code === STATE && command.startsWith("procman status")),
+      `"${command}" ended with ${code}:\n${out}`,
+    );
     isUp = !isStart && !/^procman terminate\b/.test(command);
   }
   assert.deepEqual(await rig.shell.end(), []);

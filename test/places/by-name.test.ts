@@ -93,7 +93,10 @@ test("a name that nothing has, or two have, is answered with the names, or the f
   const [one, other] = [await running(context, name), await running(context, uniqueName())];
   const unknown = await procman("/", ["status", "--name", `${name}x`]);
   assert.equal(unknown.code, 69);
-  assert.match(unknown.err, new RegExp(`Cannot find a running procman named "${name}x": running: .*${name}.* Did you mean "${name}"\\?`));
+  assert.match(
+    unknown.err,
+    new RegExp(`Cannot find a running procman named "${name}x": running: .*${name}.* Did you mean "${name}"\\?`),
+  );
   const both = await procman(one.folder, ["status", "-c", one.file, "--name", name]);
   assert.deepEqual([both.code, /Cannot use --config and --name together/.test(both.err)], [64, true], both.err);
   const twin = folderWith(context, { name, processes: [web] });
@@ -101,7 +104,8 @@ test("a name that nothing has, or two have, is answered with the names, or the f
   const ambiguous = await procman(other.folder, ["terminate", "--name", name]);
   assert.equal(ambiguous.code, 64, ambiguous.err);
   assert.match(ambiguous.err, new RegExp(`2 procmans are named "${name}"`));
-  for (const file of [one.file, join(twin, "procman.json")]) assert.ok(ambiguous.err.includes(`--config ${file} `), ambiguous.err);
+  for (const file of [one.file, join(twin, "procman.json")])
+    assert.ok(ambiguous.err.includes(`--config ${file} `), ambiguous.err);
   assert.equal((await procman(twin, ["terminate"])).code, 0);
 });
 
@@ -116,7 +120,9 @@ test("a procman with another state folder is found without it, and its file is n
     assert.equal(second.code, 1, second.err);
     assert.ok(second.err.includes(`procman is already running with ${file} (pid `), second.err);
     assert.ok(
-      second.err.includes(`state folder ${join(elsewhere, name)}); stop it with "procman terminate --name ${name}" first`),
+      second.err.includes(
+        `state folder ${join(elsewhere, name)}); stop it with "procman terminate --name ${name}" first`,
+      ),
       second.err,
     );
   }

@@ -65,7 +65,11 @@ function asBefore(state: string): void {
   for (const path of [...readdirSync(state).filter((name) => /^lock\./.test(name)), "run/journal"]) {
     const file = join(state, path);
     const [head = "", ...rest] = readFileSync(file, "utf8").split("\n");
-    const { folder: _folder, lineage: _lineage, ...claim } = JSON.parse(head) as { readonly folder?: unknown; readonly lineage?: unknown };
+    const {
+      folder: _folder,
+      lineage: _lineage,
+      ...claim
+    } = JSON.parse(head) as { readonly folder?: unknown; readonly lineage?: unknown };
     writeFileSync(file, [JSON.stringify(claim), ...rest].join("\n"));
   }
 }
@@ -77,7 +81,15 @@ for (const version of ["this version", "1.0.0"])
     const pid = (await recordOf(its.app))?.pid;
     if (version === "1.0.0") asBefore(its.state);
     copyOf(its);
-    for (const args of [["status"], ["stop", "a"], ["restart", "a"], ["reload"], ["upgrade"], ["scale", "pool", "2"], ["terminate"]]) {
+    for (const args of [
+      ["status"],
+      ["stop", "a"],
+      ["restart", "a"],
+      ["reload"],
+      ["upgrade"],
+      ["scale", "pool", "2"],
+      ["terminate"],
+    ]) {
       const { code, err } = await procman(its.copy, args);
       assert.equal(code, 69, `${args.join(" ")}: ${err}`);
       assert.match(err, /none is running for .*app2\/\.procman\/.*Start it with "procman run"/, args[0]);

@@ -56,7 +56,8 @@ test("every command without an absolute --config says in one line that the folde
     assert.ok(needless ? code !== 70 : code === 78, `${name}: ${code} ${err}`);
   }
   for (const args of [["status"], ["run"], ["run", "--detach"], ["init", "--id", "job", "--cmd", "true"]])
-    for (const config of [["--config", "procman.json"], ["-c."]]) assert.match((await inDeleted([...args, ...config])).err, LINE);
+    for (const config of [["--config", "procman.json"], ["-c."]])
+      assert.match((await inDeleted([...args, ...config])).err, LINE);
   const relative = await inDeleted(["status"], { PROCMAN_CONFIG: "procman.json" });
   assert.match(relative.err, LINE);
 });
@@ -89,7 +90,10 @@ test("with an absolute --config, or PROCMAN_CONFIG, or by name, commands work", 
   assert.match(await works(["dashboard", "--no-open", "--config", file]), /http/);
   assert.match(await works(["terminate", "--config", file]), /has ended/);
   mkdirSync(join(folder, "new"));
-  assert.match(await works(["init", "--id", "a", "--cmd", "true", "--config", join(folder, "new/procman.json")]), /created/);
+  assert.match(
+    await works(["init", "--id", "a", "--cmd", "true", "--config", join(folder, "new/procman.json")]),
+    /created/,
+  );
   await works(["export", "--to", "systemd", "--config", file, "--output", join(folder, "new/units")]);
   rmSync(join(folder, "new"), { recursive: true });
 });

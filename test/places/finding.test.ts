@@ -38,7 +38,9 @@ test("a running procman keeps to its file, also killed: another one above or nea
     assert.equal(reload.code, 78);
     assert.match(reload.err, /has neither procman\.jsonc|neither procman\.jsonc nor procman\.json in/);
     process.kill(running.helper("service"), "SIGKILL");
-    const processes = JSON.parse((await procman(folder, ["status", "--json", "-c", "away.json"])).out) as { readonly id: string }[];
+    const processes = JSON.parse((await procman(folder, ["status", "--json", "-c", "away.json"])).out) as {
+      readonly id: string;
+    }[];
     assert.deepEqual(
       processes.map(({ id }) => id),
       ["web"],
@@ -71,7 +73,10 @@ test("a file or link of another user in a folder above is refused, unless --conf
   chownSync(file, user.uid, user.gid);
   const refused = await procman(below, ["validate"]);
   assert.equal(refused.code, 78);
-  assert.match(refused.err, /Cannot use the configuration in .*, which lies above this folder: it belongs to the user nobody; .*--config/);
+  assert.match(
+    refused.err,
+    /Cannot use the configuration in .*, which lies above this folder: it belongs to the user nobody; .*--config/,
+  );
   assert.equal((await procman(below, ["validate", "--config", ".."])).code, 0);
   assert.deepEqual(await procman(below, ["run"]), refused);
   chownSync(file, 0, 0);
@@ -103,7 +108,10 @@ test("--config takes a folder, before and after the command; PROCMAN_CONFIG stan
     assert.match(out, /^web +running/m);
   }
   assert.match((await procman(elsewhere, ["-c", folder, "help", "status"])).out, /^Usage: procman status/);
-  assert.equal((await procman(elsewhere, ["__complete", "-c", folder, "stat"])).out, "status\tShow processes with their states\n");
+  assert.equal(
+    (await procman(elsewhere, ["__complete", "-c", folder, "stat"])).out,
+    "status\tShow processes with their states\n",
+  );
   assert.match((await procman(elsewhere, ["__complete", "-c", folder, "stop", ""])).out, /^web\trunning$/m);
   assert.equal((await procman(elsewhere, ["-c", folder, "terminate"])).code, 0);
 });
@@ -111,7 +119,10 @@ test("--config takes a folder, before and after the command; PROCMAN_CONFIG stan
 test("what --config or PROCMAN_CONFIG names and isn't there is an error that says which of the two", async (context) => {
   const folder = folderWith(context, { processes: [web] });
   mkdirSync(join(folder, "empty"));
-  assert.match((await procman(folder, ["validate", "-c", "empty"])).err, /Cannot read empty: the folder has neither procman\.jsonc nor/);
+  assert.match(
+    (await procman(folder, ["validate", "-c", "empty"])).err,
+    /Cannot read empty: the folder has neither procman\.jsonc nor/,
+  );
   const { code, err } = await procman(folder, ["validate"], { PROCMAN_CONFIG: "/nowhere/procman.json" });
   assert.equal(code, 78);
   assert.match(err, /Cannot read \/nowhere\/procman\.json: no such file\. .* \(named by PROCMAN_CONFIG\)/);

@@ -70,14 +70,19 @@ for (const [what, name, file] of [
 ] as const)
   test(`a file that ${what} is still the running one's: status, reload, terminate`, async (context) => {
     const { folder } = homeOf(context, [WEB]);
-    const rename = (): void => writeFileSync(join(folder, file), JSON.stringify({ ...(name && { name }), processes: [WEB] }));
+    const rename = (): void =>
+      writeFileSync(join(folder, file), JSON.stringify({ ...(name && { name }), processes: [WEB] }));
     assert.equal((await procman(folder, ["run", "--detach"])).code, 0);
     rename();
     found(await procman(folder, ["status"]));
     found(await procman(folder, ["status", "--config", join(folder, file)]));
     const token = await procman(folder, ["token", "--consumer", "ci"]);
     assert.equal(token.code, 0, token.err);
-    assert.deepEqual(readdirSync(join(folder, ".procman")).sort(), [".gitignore", "test"], "it is that of the running one");
+    assert.deepEqual(
+      readdirSync(join(folder, ".procman")).sort(),
+      [".gitignore", "test"],
+      "it is that of the running one",
+    );
     const reload = await procman(folder, ["reload"]);
     assert.equal(reload.code, 0, reload.err);
     assert.match((await procman(folder, ["run", "--detach"])).err, /already running/);
@@ -101,13 +106,19 @@ test("releases whose configuration is a part of them: the next one names the pro
   const root = rootFor(context, ["releases/1/.procman/shop-rel", "current/.procman/shop-rel"]);
   for (const release of ["1", "2"]) {
     mkdirSync(join(root, "releases", release), { recursive: true });
-    writeFileSync(join(root, "releases", release, "procman.json"), JSON.stringify({ name: "shop-rel", processes: [WEB] }));
+    writeFileSync(
+      join(root, "releases", release, "procman.json"),
+      JSON.stringify({ name: "shop-rel", processes: [WEB] }),
+    );
   }
   assert.equal((await procman(join(root, "releases/1"), ["run", "--detach"])).code, 0);
   for (const args of [["reload"], ["status"], ["terminate"]]) {
     const { code, err } = await procman(join(root, "releases/2"), args);
     assert.equal(code, 69);
-    assert.match(err, /"shop-rel" runs with \S+\/releases\/1\/procman\.json, in the folder beside this one.*--name shop-rel/);
+    assert.match(
+      err,
+      /"shop-rel" runs with \S+\/releases\/1\/procman\.json, in the folder beside this one.*--name shop-rel/,
+    );
   }
   assert.match((await procman(join(root, "releases/1"), ["terminate"])).out, /has ended/);
 });
@@ -116,7 +127,10 @@ test("releases behind a link, by which procman was started: terminate in the for
   const root = rootFor(context, ["current/.procman/shop-rel"]);
   for (const release of ["1", "2"]) {
     mkdirSync(join(root, "releases", release), { recursive: true });
-    writeFileSync(join(root, "releases", release, "procman.json"), JSON.stringify({ name: "shop-rel", processes: [WEB] }));
+    writeFileSync(
+      join(root, "releases", release, "procman.json"),
+      JSON.stringify({ name: "shop-rel", processes: [WEB] }),
+    );
   }
   symlinkSync("releases/1", join(root, "current"));
   assert.equal((await procman(root, ["run", "--detach", "--config", "current"])).code, 0);
@@ -127,6 +141,9 @@ test("releases behind a link, by which procman was started: terminate in the for
   found(await procman(join(root, "releases/1"), ["status"]));
   const end = await procman(join(root, "releases/1"), ["terminate"]);
   assert.deepEqual([end.code, end.out], [0, "shop-rel has ended, with its process\n"], end.err);
-  assert.match((await procman(join(root, "releases/1"), ["status"])).err, /none is running for .*Start it with "procman run"/);
+  assert.match(
+    (await procman(join(root, "releases/1"), ["status"])).err,
+    /none is running for .*Start it with "procman run"/,
+  );
   assert.match((await procman(root, ["status", "--config", "current"])).err, /none is running for /);
 });

@@ -16,8 +16,8 @@ function print(bytes, fd = 1) {
 
 const pause = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
 const NEWLINE = 0x0a;
-const binary = Buffer.from(Array.from({ length: 1 << 20 }, (_, index) => (index * 31 + (index >> 8)) % 256)).map((byte) =>
-  byte === NEWLINE ? 0 : byte,
+const binary = Buffer.from(Array.from({ length: 1 << 20 }, (_, index) => (index * 31 + (index >> 8)) % 256)).map(
+  (byte) => (byte === NEWLINE ? 0 : byte),
 );
 const utf8 = Buffer.from("ä€😀".repeat(120_000));
 const bar = Buffer.from(Array.from({ length: 101 }, (_, percent) => `\r${"#".repeat(percent)} ${percent} %`).join(""));

@@ -14,7 +14,9 @@ process.on("message", (message) => {
 });
 process.on("disconnect", () => console.log("disconnected"));
 process.on("SIGUSR2", begin);
-console.log(`variables ${Object.keys(process.env).filter((name) => /^(?:PROCMAN_NODE|NODE_OPTIONS|NODE_CHANNEL_FD|LISTEN_)/.test(name))}`);
+console.log(
+  `variables ${Object.keys(process.env).filter((name) => /^(?:PROCMAN_NODE|NODE_OPTIONS|NODE_CHANNEL_FD|LISTEN_)/.test(name))}`,
+);
 // As a program that has work to do before it listens.
 if (process.argv[2] === "later") setInterval(() => undefined, 1_000_000);
 else begin();

@@ -11,7 +11,15 @@ const starts = existsSync(file)
   : 0;
 const write = (record) => appendFileSync(file, `${JSON.stringify(record)}\n`);
 const { WRITTEN_DOWN: _, ...env } = process.env;
-write({ args, execArgv: process.execArgv, cwd: process.cwd(), uid: process.getuid(), gid: process.getgid(), umask: process.umask(), env });
+write({
+  args,
+  execArgv: process.execArgv,
+  cwd: process.cwd(),
+  uid: process.getuid(),
+  gid: process.getgid(),
+  umask: process.umask(),
+  env,
+});
 
 if (args[0] === "exit" && starts < Number(args[2] ?? Number.POSITIVE_INFINITY)) process.exit(Number(args[1]));
 for (const signal of ["SIGINT", "SIGTERM", "SIGQUIT", "SIGHUP", "SIGUSR2"])

@@ -26,7 +26,9 @@ function shell(folder: string, argv: readonly string[]): Promise<Ran> {
   const [program = "", ...args] = argv;
   const env = cleanEnvironment({ PATH: `${folder}${delimiter}${process.env.PATH ?? ""}` });
   return new Promise((resolve) => {
-    execFile(program, args, { cwd: folder, env }, (error, out) => resolve({ code: error === null ? 0 : Number(error.code), out }));
+    execFile(program, args, { cwd: folder, env }, (error, out) =>
+      resolve({ code: error === null ? 0 : Number(error.code), out }),
+    );
   });
 }
 
@@ -70,7 +72,8 @@ test("values after an equals sign and after commas are completed, too", async (c
   const { folder } = homeOf(context, [{ id: "web", cmd: "true" }], { profiles: { dev: {}, prod: {} } });
   assert.deepEqual(await tab(folder, "run", "--profile", ""), ["dev", "prod"]);
   assert.deepEqual(await tab(folder, "token", "--scope", "read,co"), ["read,control"]);
-  for (const command of ["init", "append"]) assert.deepEqual(await tab(folder, command, "--restart", ""), ["always", "error", "never"]);
+  for (const command of ["init", "append"])
+    assert.deepEqual(await tab(folder, command, "--restart", ""), ["always", "error", "never"]);
   assert.deepEqual(await tab(folder, "install", "--init", "r"), ["runit"]);
   assert.deepEqual(await tab(folder, "logs", "--category", "l"), ["lifecycle", "log"]);
   // As bash splits the words, and as zsh and fish do.
@@ -111,7 +114,12 @@ test("without any candidate the completion is empty and prints no message", asyn
 
 /** The candidates of fish for this line. */
 async function fish(folder: string, line: string): Promise<readonly string[]> {
-  const { out } = await shell(folder, ["fish", "--no-config", "-c", `procman completion fish | source; complete -C '${line}'`]);
+  const { out } = await shell(folder, [
+    "fish",
+    "--no-config",
+    "-c",
+    `procman completion fish | source; complete -C '${line}'`,
+  ]);
   return out.split("\n").filter((each) => each !== "");
 }
 

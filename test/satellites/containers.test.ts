@@ -63,7 +63,9 @@ const zombies = ({ others }: Container): number => others().filter(({ state }) =
 /** Resolves once every orphan has ended. */
 async function orphansEnd({ procman: { folder } }: Container): Promise<void> {
   const file = join(folder, "orphans.ended");
-  await eventually(() => (existsSync(file) && readFileSync(file, "utf8").trim().split("\n").length === ORPHANS ? true : undefined));
+  await eventually(() =>
+    existsSync(file) && readFileSync(file, "utf8").trim().split("\n").length === ORPHANS ? true : undefined,
+  );
 }
 
 const processes = [
@@ -88,7 +90,9 @@ test("under tini orphans are reaped, SIGTERM is forwarded, and procman ends in o
   const files = readdirSync(state, { recursive: true, withFileTypes: true }).filter((entry) => !entry.isDirectory());
   assert.deepEqual(
     files
-      .filter(({ name, parentPath }) => name !== "secret" && !["logs", "incidents", "metrics"].includes(basename(parentPath)))
+      .filter(
+        ({ name, parentPath }) => name !== "secret" && !["logs", "incidents", "metrics"].includes(basename(parentPath)),
+      )
       .map(({ name }) => name),
     [],
   );
@@ -98,7 +102,9 @@ for (const signal of ["SIGTERM", "SIGINT"] as const)
   test(`as PID 1 procman warns, orphans stay zombies, and ${signal} ends everything in order with exit code 0`, async (context) => {
     if (isNamespaceMissing(context)) return;
     const box = await container(context, UNSHARE, { processes });
-    await box.procman.line(/^procman: is PID 1 here: orphans .* stay zombies; put an init in front of it, as "docker run --init" or tini$/);
+    await box.procman.line(
+      /^procman: is PID 1 here: orphans .* stay zombies; put an init in front of it, as "docker run --init" or tini$/,
+    );
     await box.procman.line(/^family .*here we are/);
     await orphansEnd(box);
     await eventually(() => (zombies(box) === ORPHANS ? true : undefined));

@@ -27,7 +27,11 @@ function write(folder: string, { files }: Exported): readonly string[] {
 
 type Outcome = { readonly code: number | null; readonly out: string; readonly err: string };
 
-function run(program: string, args: readonly string[], options: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv } = {}): Outcome {
+function run(
+  program: string,
+  args: readonly string[],
+  options: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv } = {},
+): Outcome {
   const { status, stdout, stderr } = spawnSync(program, args, {
     encoding: "utf8",
     ...options,
@@ -51,8 +55,20 @@ function shopIn(folder: string): object {
 test("systemd-analyze accepts every unit without a remark", (context) => {
   if (isMissing(context, "systemd-analyze")) return;
   const folder = temporaryFolder(context);
-  const sharing = { id: "shared", cmd: "node server.js", autostart: true, cluster: { instances: 2, mode: "share", commonPort: 3100 } };
-  const restarted = { id: "nightly", cmd: "node server.js", autostart: true, restart: "always", terminate: "0 4 * * SUN#L", timeout: 60 };
+  const sharing = {
+    id: "shared",
+    cmd: "node server.js",
+    autostart: true,
+    cluster: { instances: 2, mode: "share", commonPort: 3100 },
+  };
+  const restarted = {
+    id: "nightly",
+    cmd: "node server.js",
+    autostart: true,
+    restart: "always",
+    terminate: "0 4 * * SUN#L",
+    timeout: 60,
+  };
   const lively = {
     id: "lively",
     cmd: `sh -c 'echo "$HOME" 100% ; exit 3'`,
@@ -61,7 +77,8 @@ test("systemd-analyze accepts every unit without a remark", (context) => {
     groups: "all",
   };
   const config = { ...SHOP, ...shopIn(folder), processes: [...SHOP.processes, sharing, restarted, lively] };
-  const programPath = (program: string, cwd: string): string => (program.includes("/") ? resolve(cwd, program) : "/bin/true");
+  const programPath = (program: string, cwd: string): string =>
+    program.includes("/") ? resolve(cwd, program) : "/bin/true";
   const files = write(join(folder, "units"), exported("systemd", config, { folder, programPath }));
   assert.ok(files.length > 15);
   const { code, err } = run("systemd-analyze", ["verify", "--man=no", "--recursive-errors=no", ...files]);
@@ -86,9 +103,13 @@ test("systemd's calendar has the times of the cron patterns", (context) => {
     const fields = cronFields(pattern);
     assert.ok(fields !== undefined, pattern);
     const [expression = ""] = calendarExpressions(fields, "UTC");
-    const { code, out, err } = run("systemd-analyze", ["calendar", "--iterations=4", "--base-time=2026-01-30 10:00:00 UTC", expression], {
-      env: { TZ: "UTC" },
-    });
+    const { code, out, err } = run(
+      "systemd-analyze",
+      ["calendar", "--iterations=4", "--base-time=2026-01-30 10:00:00 UTC", expression],
+      {
+        env: { TZ: "UTC" },
+      },
+    );
     assert.equal(code, 0, `${pattern}: ${expression}: ${err}`);
     const times = [...out.matchAll(/(?:Next elapse|Iteration #\d+): \w+ ([\d-]+ [\d:]+)/g)].map(([, time]) => time);
     assert.deepEqual(times, cronTimes(pattern, times.length), `${pattern}: ${expression}`);
@@ -177,7 +198,13 @@ test("a Procfile is parsed as foreman does, and its lines run with folder and va
   mkdirSync(join(folder, "api"));
   const print = `node -e 'console.log(process.cwd(), process.env.TEXT, process.env.URL)'`;
   const processes = [
-    { id: "api", cmd: print, cwd: "api", autostart: true, env: { TEXT: `it's "$HOME" 5%`, URL: "http://${HOST:-localhost}/" } },
+    {
+      id: "api",
+      cmd: print,
+      cwd: "api",
+      autostart: true,
+      env: { TEXT: `it's "$HOME" 5%`, URL: "http://${HOST:-localhost}/" },
+    },
     { id: "job", cmd: "true", cron: "0 3 * * *" },
   ];
   const text = fileOf(exported("procfile", { processes }, { folder }), "Procfile");

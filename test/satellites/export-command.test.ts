@@ -18,13 +18,19 @@ test("one file is printed, with what it can't carry on standard error; several n
   const haproxy = await procman(folder, ["export", "--to", "haproxy"]);
   assert.equal(haproxy.code, 0);
   assert.match(haproxy.out, /^# Made by procman export from procman\.json, [\s\S]*^backend web$/m);
-  assert.match(haproxy.err, /^Not carried to haproxy, or left to do:\n {2}web: cluster\.commonPort: procman's load balancer has this port/);
+  assert.match(
+    haproxy.err,
+    /^Not carried to haproxy, or left to do:\n {2}web: cluster\.commonPort: procman's load balancer has this port/,
+  );
   const kubernetes = await procman(folder, ["export", "--to", "kubernetes", "--image", "shop:1"]);
   assert.deepEqual([kubernetes.code, kubernetes.out.startsWith("# Made by")], [0, true]);
   assert.match(kubernetes.err, /^ {2}mail: watch: /m);
   const systemd = await procman(folder, ["export", "--to", "systemd"]);
   assert.deepEqual([systemd.code, systemd.out], [64, ""]);
-  assert.match(systemd.err, /Cannot print 4 files \(test\.target, .*\); name a folder: procman export --to systemd --output FOLDER/);
+  assert.match(
+    systemd.err,
+    /Cannot print 4 files \(test\.target, .*\); name a folder: procman export --to systemd --output FOLDER/,
+  );
 });
 
 test("--output makes the folder, replaces earlier exports, and never another file without --force", async (context) => {
@@ -45,7 +51,10 @@ test("--output makes the folder, replaces earlier exports, and never another fil
   const before = readFileSync(join(output, "test.target"), "utf8");
   const refused = await run();
   assert.equal(refused.code, 1);
-  assert.match(refused.err, /Cannot replace test-web\.service in .*units: it is no earlier export\. Move them away, or use --force/);
+  assert.match(
+    refused.err,
+    /Cannot replace test-web\.service in .*units: it is no earlier export\. Move them away, or use --force/,
+  );
   assert.deepEqual(
     [readFileSync(join(output, "test-web.service"), "utf8"), readFileSync(join(output, "test.target"), "utf8")],
     ["# by hand\n", before],
@@ -81,7 +90,9 @@ test("wrong targets, invalid files and folders that can't be written have their 
 });
 
 test("the profile is merged, and the folder of the configuration counts, wherever the command runs", async (context) => {
-  const { folder } = homeOf(context, [WEB], { profiles: { production: { processes: [{ id: "web", env: { LEVEL: "warn" } }] } } });
+  const { folder } = homeOf(context, [WEB], {
+    profiles: { production: { processes: [{ id: "web", env: { LEVEL: "warn" } }] } },
+  });
   mkdirSync(join(folder, "elsewhere"));
   const { out } = await procman(join(folder, "elsewhere"), ["export", "--to", "procfile", "--profile", "production"]);
   assert.match(out, /^web: export LEVEL=warn; node server\.js$/m);

@@ -16,15 +16,35 @@ const PROCESSES: readonly ProcessConfig[] = [
     env: { GREETING: "two words", QUOTE: `it's "here"`, PERCENT: "100 % $HOME" },
     terminateTimeout: 20,
   },
-  { id: "web", cmd: "node server.js --port 3000", autostart: true, restart: "error", dependsOn: ["db"], cwd: "/srv", stopSignal: "SIGINT" },
+  {
+    id: "web",
+    cmd: "node server.js --port 3000",
+    autostart: true,
+    restart: "error",
+    dependsOn: ["db"],
+    cwd: "/srv",
+    stopSignal: "SIGINT",
+  },
   { id: "backup", cmd: "cp a b", cron: "0 3 * * MON-FRI", cwd: "/srv" },
 ];
 type Carried = Readonly<Record<string, unknown>>;
 
 /** Exports for the target, imports the files that it has made, and gives the processes. */
-async function back(context: TestContext, target: string, files: (name: string) => boolean): Promise<readonly Carried[]> {
+async function back(
+  context: TestContext,
+  target: string,
+  files: (name: string) => boolean,
+): Promise<readonly Carried[]> {
   const folder = folderWith(context, { name: "shop", processes: PROCESSES });
-  const exported = await procman(folder, ["export", "--to", target, "--output", "out", "--image", "registry.example.org/shop:1"]);
+  const exported = await procman(folder, [
+    "export",
+    "--to",
+    target,
+    "--output",
+    "out",
+    "--image",
+    "registry.example.org/shop:1",
+  ]);
   assert.equal(exported.code, 0, exported.err);
   const names = readdirSync(join(folder, "out")).filter(files);
   assert.ok(names.length > 0);
@@ -39,7 +59,9 @@ async function back(context: TestContext, target: string, files: (name: string) 
 
 /** These fields of each process. */
 function only(processes: readonly Carried[], fields: readonly string[]): readonly Carried[] {
-  return processes.map((each) => Object.fromEntries(fields.flatMap((name) => (each[name] === undefined ? [] : [[name, each[name]]]))));
+  return processes.map((each) =>
+    Object.fromEntries(fields.flatMap((name) => (each[name] === undefined ? [] : [[name, each[name]]]))),
+  );
 }
 
 const EXPECTED = [...PROCESSES].map((each): Carried => ({ ...each, terminateTimeout: each.terminateTimeout ?? 30 }));
@@ -78,7 +100,9 @@ test("systemd: the same, and schedules; ids have the name of the configuration i
 test("Procfile: what runs in a shell sees the same arguments, folder and environment", async (context) => {
   const found = await back(context, "procfile", (name) => name === "Procfile");
   const db = found.find(({ id }) => id === "db");
-  const folder = folderWith(context, { processes: [{ id: "db", cmd: String(db?.cmd).replace("sleep 1000", "env"), autostart: true }] });
+  const folder = folderWith(context, {
+    processes: [{ id: "db", cmd: String(db?.cmd).replace("sleep 1000", "env"), autostart: true }],
+  });
   const { out } = await procman(folder, ["run", "--once", "--console"]);
   for (const [name, value] of Object.entries(PROCESSES[0]?.env as Record<string, string>))
     assert.ok(out.includes(`${name}=${value}`), `${name}: ${out}`);

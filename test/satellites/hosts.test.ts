@@ -16,7 +16,11 @@ import { TmuxTerminal } from "../support/tmux.ts";
 const sleeper = { id: "sleeper", cmd: "sleep 1000", autostart: true } as const;
 
 /** A running procman with these processes. */
-async function running(context: TestContext, processes: readonly ProcessConfig[], config: object = {}): Promise<string> {
+async function running(
+  context: TestContext,
+  processes: readonly ProcessConfig[],
+  config: object = {},
+): Promise<string> {
   const { folder } = homeOf(context, processes, config);
   const { code, err } = await procman(folder, ["run", "--detach"]);
   assert.equal(code, 0, err);
@@ -33,7 +37,14 @@ function urlOf({ user, port }: SshServer, folder = ""): string {
 }
 
 async function addTo(server: SshServer, here: string, name: string, folder: string): Promise<void> {
-  const { code, err } = await fromHere(server, here)("host", "add", name, urlOf(server, folder), "--program", server.program);
+  const { code, err } = await fromHere(server, here)(
+    "host",
+    "add",
+    name,
+    urlOf(server, folder),
+    "--program",
+    server.program,
+  );
   assert.equal(code, 0, err);
 }
 
@@ -138,7 +149,10 @@ test("by https a command asks the API there, with the token of a file; what need
 test("status shows several machines in one table; one that doesn't answer is a row that says so", async (context) => {
   const server = await sshServer(context);
   const { folder: here } = homeOf(context, []);
-  const [one, two] = [await running(context, [sleeper]), await running(context, [{ id: "mail", cmd: "sleep 1000", autostart: true }])];
+  const [one, two] = [
+    await running(context, [sleeper]),
+    await running(context, [{ id: "mail", cmd: "sleep 1000", autostart: true }]),
+  ];
   await addTo(server, here, "web1", one);
   await addTo(server, here, "web2", two);
   const run = fromHere(server, here);
@@ -151,8 +165,14 @@ test("status shows several machines in one table; one that doesn't answer is a r
   const withGone = await run("status", "--host", "all");
   assert.equal(withGone.code, 69);
   assert.match(withGone.out, /^web2 +mail +running/m);
-  assert.match(withGone.out, /^gone +no answer .*Cannot reach gone: ssh: connect to host 127\.0\.0\.1 port \d+: Connection refused/m);
-  const answers = JSON.parse((await run("status", "mail", "--host", "web1,web2", "--json")).out) as { host: string; processes: object[] }[];
+  assert.match(
+    withGone.out,
+    /^gone +no answer .*Cannot reach gone: ssh: connect to host 127\.0\.0\.1 port \d+: Connection refused/m,
+  );
+  const answers = JSON.parse((await run("status", "mail", "--host", "web1,web2", "--json")).out) as {
+    host: string;
+    processes: object[];
+  }[];
   assert.deepEqual(
     answers.map(({ host, processes }) => [host, processes.length]),
     [
@@ -194,16 +214,30 @@ test("by https the monitor prints the changes of another machine, also over a ki
   const there = await running(context, [sleeper], { api: { port, tls: files } });
   writeFileSync(join(here, "desk.token"), (await procman(there, ["token", "--consumer", "desk"])).out);
   const run = fromHere(server, here);
-  const add = ["host", "add", "web3", `https://127.0.0.1:${port}`, "--token-file", "desk.token", "--ca", files.certificate];
+  const add = [
+    "host",
+    "add",
+    "web3",
+    `https://127.0.0.1:${port}`,
+    "--token-file",
+    "desk.token",
+    "--ca",
+    files.certificate,
+  ];
   assert.equal((await run(...add)).code, 0);
-  const monitor = spawn(process.execPath, [BIN, "monitor", "--host", "web3"], { cwd: here, env: cleanEnvironment(server.env) });
+  const monitor = spawn(process.execPath, [BIN, "monitor", "--host", "web3"], {
+    cwd: here,
+    env: cleanEnvironment(server.env),
+  });
   context.after(() => void monitor.kill());
   let said = "";
   monitor.stdout.setEncoding("utf8").on("data", (text: string) => {
     said += text;
   });
   await eventually(() => (said.includes("sleeper running") ? true : undefined));
-  const endpoint = JSON.parse(readFileSync(join(there, ".procman/test/endpoint.json"), "utf8")) as { readonly pid: number };
+  const endpoint = JSON.parse(readFileSync(join(there, ".procman/test/endpoint.json"), "utf8")) as {
+    readonly pid: number;
+  };
   process.kill(endpoint.pid, "SIGKILL");
   said = "";
   while (!said.includes("stopped")) {

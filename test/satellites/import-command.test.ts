@@ -16,7 +16,10 @@ test("import writes a file that validates, says what has no equal, and writes ov
   const file = join(folder, "procman.jsonc");
   const first = await procman(folder, ["import", "ecosystem.config.js"]);
   assert.deepEqual([first.code, first.err], [0, ""]);
-  assert.match(first.out, /^procman\.jsonc: created with 1 process of ecosystem\.config\.js; `procman run` starts it\n/);
+  assert.match(
+    first.out,
+    /^procman\.jsonc: created with 1 process of ecosystem\.config\.js; `procman run` starts it\n/,
+  );
   assert.match(first.out, / {2}web: post_update: let your CI call these commands/);
   assert.match(readFileSync(file, "utf8"), /\/\/ post_update: let your CI call these commands/);
   assert.match((await procman(folder, ["validate"])).out, /^procman\.jsonc: valid, 1 process\n/);
@@ -30,7 +33,10 @@ test("import writes a file that validates, says what has no equal, and writes ov
 });
 
 test("--stdout prints the file, --check only the report, --json the report for programs; none of them writes", async (context) => {
-  const folder = folderOfFiles(context, { Procfile: "web: node server.js\n", "compose.yaml": "services: { a: { build: . } }\n" });
+  const folder = folderOfFiles(context, {
+    Procfile: "web: node server.js\n",
+    "compose.yaml": "services: { a: { build: . } }\n",
+  });
   const printed = await procman(folder, ["import", "Procfile", "--stdout"]);
   assert.match(printed.out, /^\/\/ procman\.jsonc, made by `procman import Procfile`/);
   assert.equal(printed.err, "1 process of Procfile\n");
@@ -38,7 +44,11 @@ test("--stdout prints the file, --check only the report, --json the report for p
   assert.deepEqual([checked.code, checked.out], [0, "1 process of Procfile\n"]);
   const left = await procman(folder, ["import", "compose.yaml", "--check", "--json"]);
   assert.equal(left.code, 1);
-  const { processes, left: names, notes } = JSON.parse(left.out) as { processes: unknown; left: unknown; notes: { field: string }[] };
+  const {
+    processes,
+    left: names,
+    notes,
+  } = JSON.parse(left.out) as { processes: unknown; left: unknown; notes: { field: string }[] };
   assert.deepEqual([processes, names, notes.map(({ field }) => field)], [[], ["a"], ["command"]]);
   assert.equal(existsSync(join(folder, "procman.jsonc")), false);
 });
@@ -54,13 +64,17 @@ test("several files of several managers become one configuration; -c names it, a
   const text = readFileSync(join(folder, "out/all.jsonc"), "utf8");
   assert.match(
     text,
-    new RegExp(`// From a/Procfile[^]*"id": "web",[^]*"cwd": "${folder}/a"[^]*// From b/supervisord\\.conf[^]*"id": "web_2"`),
+    new RegExp(
+      `// From a/Procfile[^]*"id": "web",[^]*"cwd": "${folder}/a"[^]*// From b/supervisord\\.conf[^]*"id": "web_2"`,
+    ),
   );
 });
 
 test("standard input is read as a file, for the list of a running pm2", async (context) => {
   const folder = folderOfFiles(context, {
-    "list.json": JSON.stringify([{ name: "web", pm2_env: { pm_exec_path: "/srv/a.js", pm_cwd: "/srv", exec_interpreter: "node" } }]),
+    "list.json": JSON.stringify([
+      { name: "web", pm2_env: { pm_exec_path: "/srv/a.js", pm_cwd: "/srv", exec_interpreter: "node" } },
+    ]),
   });
   writeFileSync(join(folder, "run.sh"), `"$1" "$2" import - --stdout < list.json\n`);
   const out = execFileSync("/bin/sh", ["run.sh", process.execPath, BIN], {
@@ -108,9 +122,14 @@ test("a file that can't be imported is refused with place and remedy, and nothin
 });
 
 test("1 000 apps are imported, in YAML, too, and 500 in less than a second", async (context) => {
-  const apps = Array.from({ length: 1_000 }, (_, index) => ({ ...WEB, name: `web ${index}`, script: `server-${index}.js` }));
+  const apps = Array.from({ length: 1_000 }, (_, index) => ({
+    ...WEB,
+    name: `web ${index}`,
+    script: `server-${index}.js`,
+  }));
   const services = apps.map(
-    ({ name, script }) => `  ${name.replace(" ", "_")}: { command: node ${script}, restart: always, environment: { A: b } }`,
+    ({ name, script }) =>
+      `  ${name.replace(" ", "_")}: { command: node ${script}, restart: always, environment: { A: b } }`,
   );
   const folder = folderOfFiles(context, {
     "ecosystem.config.js": ecosystemOf(apps),

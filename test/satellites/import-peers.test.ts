@@ -17,7 +17,12 @@ async function imported(rig: PeerRig, ...files: readonly string[]): Promise<void
 test("pm2: arguments, environment, folder, flags of Node, instances, restarts and the signal of a stop", async (context) => {
   const pm2 = pm2Command();
   if (pm2 === undefined) return skip(context, "pm2 can't be installed");
-  const app = (name: string, args: string | readonly string[], more: object = {}): object => ({ name, script: WRITE_DOWN, args, ...more });
+  const app = (name: string, args: string | readonly string[], more: object = {}): object => ({
+    name,
+    script: WRITE_DOWN,
+    args,
+    ...more,
+  });
   const apps = [
     app("words", "words --all 'two words' \"x y\" a='b c' $HOME *"),
     app("list", ["list", "it's", "a b", "", "$HOME"], {
@@ -66,7 +71,13 @@ test("supervisord: words, expressions, environment, folder, umask, instances, re
     '[supervisord]\nlogfile=%(here)s/supervisord.log\npidfile=%(here)s/supervisord.pid\nchildlogdir=%(here)s\nenvironment=COMMON="1"\n',
     "[unix_http_server]\nfile=%(here)s/s.sock\n[rpcinterface:supervisor]\nsupervisor.rpcinterface_factory = supervisor.rpcinterface:make_main_rpcinterface\n[supervisorctl]\nserverurl=unix://%(here)s/s.sock\n",
     program("words", `--cost $5 "two words" 'a b' *.js 100%% ; a comment`),
-    program("env", "x", 'environment=A="1,2",B=%(program_name)s,C="%(ENV_OUTER)s $D ${E}"', "directory=sub", "umask=027"),
+    program(
+      "env",
+      "x",
+      'environment=A="1,2",B=%(program_name)s,C="%(ENV_OUTER)s $D ${E}"',
+      "directory=sub",
+      "umask=027",
+    ),
     program(
       "many",
       "n%(process_num)02d %(process_num)d",
@@ -119,7 +130,9 @@ test("cron: a crontab's command gets its input and variables, as its shell would
 
 /** What a program saw, in order: its starts by the manager that started it, and its signals. */
 function history(rig: PeerRig, name: string): readonly string[] {
-  return rig.seen("both", name).map(({ signal, env }) => signal ?? (env?.PROCMAN_PROCESS_ID === undefined ? "pm2" : "procman"));
+  return rig
+    .seen("both", name)
+    .map(({ signal, env }) => signal ?? (env?.PROCMAN_PROCESS_ID === undefined ? "pm2" : "procman"));
 }
 
 /** A pm2 in which the apps run; they write to `both`. */
@@ -182,7 +195,10 @@ test("--from-running pm2: if one app doesn't come up here, everything goes back,
   await rig.wait("both", { good: 1, bad: 1, later: 1 });
   const { code, out, err } = await take();
   assert.deepEqual([code, out], [1, "good: taken over\n"]);
-  assert.match(err, /Cannot take over from pm2: "bad" is not up here: it [\s\S]*; everything is back in pm2, and the file is removed\n$/);
+  assert.match(
+    err,
+    /Cannot take over from pm2: "bad" is not up here: it [\s\S]*; everything is back in pm2, and the file is removed\n$/,
+  );
   await rig.wait("both", { good: 3, bad: 2 });
   assert.deepEqual(history(rig, "good"), ["pm2", "SIGINT", "procman", "SIGINT", "pm2"]);
   assert.deepEqual(history(rig, "later"), ["pm2"]);

@@ -9,7 +9,11 @@ import { eventually, type ProcessConfig, processExit } from "../support/procman-
 import { Collector, SyslogServer } from "../support/receivers.ts";
 
 /** Prints numbers, so that missing, doubled and misplaced lines are found. */
-const COUNTING: ProcessConfig = { id: "count", cmd: "i=0; while :; do i=$((i+1)); echo number $i; sleep 0.02; done", autostart: true };
+const COUNTING: ProcessConfig = {
+  id: "count",
+  cmd: "i=0; while :; do i=$((i+1)); echo number $i; sleep 0.02; done",
+  autostart: true,
+};
 
 /** The received numbers, in order. */
 function numbers(texts: readonly string[]): readonly number[] {
@@ -19,17 +23,22 @@ function numbers(texts: readonly string[]): readonly number[] {
 /** None is missing; one may be repeated. */
 function assertComplete(seen: readonly number[]): void {
   const all = new Set(seen);
-  for (let number = 1; number <= Math.max(...seen); number += 1) assert.ok(all.has(number), `${number} of ${Math.max(...seen)} is missing`);
+  for (let number = 1; number <= Math.max(...seen); number += 1)
+    assert.ok(all.has(number), `${number} of ${Math.max(...seen)} is missing`);
 }
 
 test("2.5 otlp: lines and metrics of each process arrive in the standard format, despite an absent collector and a killed service", async (context) => {
   const collector = await new Collector().listen(context);
-  const plugins = [{ url: "procman/otlp", options: { endpoint: collector.url, intervalSeconds: 1, resource: { stage: "test" } } }];
+  const plugins = [
+    { url: "procman/otlp", options: { endpoint: collector.url, intervalSeconds: 1, resource: { stage: "test" } } },
+  ];
   const procman = withPlugins(context, {}, { plugins, processes: [COUNTING] });
   const receivedNumbers = (): readonly number[] => numbers(collector.records.map(({ body }) => body));
   await eventually(() => (receivedNumbers().length > 20 ? true : undefined));
   collector.status = 503;
-  await procman.line(/plugin otlp: Cannot send log lines to http:\/\/127\.0\.0\.1:\d+: it answered with 503.*they stay on disk/);
+  await procman.line(
+    /plugin otlp: Cannot send log lines to http:\/\/127\.0\.0\.1:\d+: it answered with 503.*they stay on disk/,
+  );
   const service = procman.helper("service");
   process.kill(service, "SIGKILL");
   await processExit(service);
@@ -104,8 +113,16 @@ test("2.5 logship: JSON lines over HTTP, with the configured headers", async (co
     server.close();
   });
   await once(server, "listening");
-  const options = { to: `http://127.0.0.1:${(server.address() as AddressInfo).port}/in`, headers: { "x-key": "${KEY}" }, hostname: "here" };
-  withPlugins(context, {}, { plugins: [{ url: "procman/logship", options }], processes: [COUNTING], env: { KEY: "secret" } });
+  const options = {
+    to: `http://127.0.0.1:${(server.address() as AddressInfo).port}/in`,
+    headers: { "x-key": "${KEY}" },
+    hostname: "here",
+  };
+  withPlugins(
+    context,
+    {},
+    { plugins: [{ url: "procman/logship", options }], processes: [COUNTING], env: { KEY: "secret" } },
+  );
   await eventually(() => (lines.length > 10 ? true : undefined));
   const [first] = lines.filter(({ text }) => text === "number 1");
   assert.deepEqual([first?.process, first?.host], ["count", "here"]);

@@ -54,7 +54,9 @@ function checkStructure(lines: readonly string[], columns: number, rows: number)
 /** Filter, confirmation, refusal, details, search, help. */
 async function useKeys(terminal: TmuxTerminal): Promise<void> {
   terminal.keys("f", "w", "e", "b", "Enter");
-  await terminal.until((lines) => lines.some((line) => /web-2 +running/.test(line)) && !lines.some((line) => /^crash/.test(line)));
+  await terminal.until(
+    (lines) => lines.some((line) => /web-2 +running/.test(line)) && !lines.some((line) => /^crash/.test(line)),
+  );
   terminal.keys("g", "x");
   await terminal.see(/^Stop web \(2 instances\)\? \[y\/N\]$/);
   terminal.keys("n");
@@ -82,7 +84,11 @@ function follower(
   context: TestContext,
   folder: string,
 ): { readonly out: () => string; readonly err: () => string; readonly end: Promise<number>; readonly pid: number } {
-  const child = spawn(process.execPath, [BIN, "monitor"], { cwd: folder, env: cleanEnvironment(), stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(process.execPath, [BIN, "monitor"], {
+    cwd: folder,
+    env: cleanEnvironment(),
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   context.after(() => void child.kill("SIGKILL"));
   let [out, err] = ["", ""];
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
@@ -116,10 +122,16 @@ describe("monitor", { concurrency: true }, () => {
         (all) => all.filter((line) => line.includes("|END")).length === 3 && /^q quit/.test(all.at(-1) ?? ""),
       );
       checkStructure(lines, columns, rows);
-      assert.ok(lines.some((line) => line.endsWith(String.raw`| a\x1b[2J\x1b[?1049l\x1b]0;OWNED\x07\x1b[5;5H\x1b#8\x1bc\x1b[cred`)));
+      assert.ok(
+        lines.some((line) =>
+          line.endsWith(String.raw`| a\x1b[2J\x1b[?1049l\x1b]0;OWNED\x07\x1b[5;5H\x1b#8\x1bc\x1b[cred`),
+        ),
+      );
       assert.equal(terminal.title, title);
       // All begin in the same column, and are six columns wide.
-      const ends = lines.filter((line) => line.includes("|END")).map((line) => widthOf(line.slice(0, line.indexOf("|END"))));
+      const ends = lines
+        .filter((line) => line.includes("|END"))
+        .map((line) => widthOf(line.slice(0, line.indexOf("|END"))));
       assert.equal(new Set(ends).size, 1, `${ends}`);
       const status = lines[1]?.indexOf("STATUS") ?? -1;
       const long = lines.find((line) => line.startsWith("long-")) ?? "";
@@ -237,7 +249,8 @@ describe("monitor", { concurrency: true }, () => {
     const { folder, state } = homeOf(context, PROCESSES.slice(0, 2));
     await procman(folder, ["run", "--detach"]);
     const lines = follower(context, folder);
-    const printed = (pattern: RegExp, from = 0): Promise<true> => eventually(() => pattern.test(lines.out().slice(from)) || undefined);
+    const printed = (pattern: RegExp, from = 0): Promise<true> =>
+      eventually(() => pattern.test(lines.out().slice(from)) || undefined);
     await printed(/^\d{4}-\S+ web-2 running \(pid \d+\)$/m);
     const states = lines.out().length;
     await procman(folder, ["restart", "text"]);

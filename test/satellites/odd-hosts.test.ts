@@ -29,16 +29,26 @@ async function gatewayTo(context: TestContext, host: OddHost) {
       });
       socket.on("error", () => undefined).once("close", () => resolve(got));
     });
-  const get = (path: string): Promise<string> => raw(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nConnection: close\r\n\r\n`);
+  const get = (path: string): Promise<string> =>
+    raw(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nConnection: close\r\n\r\n`);
   return { url, pathname, command, said, raw, get };
 }
 
 test("the page and its files are those of this package, whatever the other machine has there", async (context) => {
-  const host = await oddHost(context, answered("<script>evil()</script>", "HTTP/1.1 200 OK\r\nContent-Type: text/html"));
+  const host = await oddHost(
+    context,
+    answered("<script>evil()</script>", "HTTP/1.1 200 OK\r\nContent-Type: text/html"),
+  );
   const { url, said } = await gatewayTo(context, host);
   const page = await fetch(url);
-  assert.match(page.headers.get("content-security-policy") ?? "", /^default-src 'none'; script-src 'self'.*trusted-types 'none'$/);
-  assert.deepEqual([page.headers.get("x-content-type-options"), page.headers.get("x-frame-options")], ["nosniff", "DENY"]);
+  assert.match(
+    page.headers.get("content-security-policy") ?? "",
+    /^default-src 'none'; script-src 'self'.*trusted-types 'none'$/,
+  );
+  assert.deepEqual(
+    [page.headers.get("x-content-type-options"), page.headers.get("x-frame-options")],
+    ["nosniff", "DENY"],
+  );
   const [, script = ""] = /src="(assets\/app-[^"]+)"/.exec(await page.text()) ?? [];
   const asset = await fetch(`${url}${script}`);
   assert.deepEqual([asset.status, asset.headers.get("x-content-type-options")], [200, "nosniff"]);
@@ -53,16 +63,34 @@ test("of an answer the type and a few headers are passed on, and the policy forb
   const head = [
     "HTTP/1.1 200 OK",
     "Content-Type: application/json; charset=x",
-    ...["Set-Cookie: a=b", "Clear-Site-Data: *", "Service-Worker-Allowed: /", "X-Other: 1", "Refresh: 0;url=//evil", "Retry-After: 7"],
+    ...[
+      "Set-Cookie: a=b",
+      "Clear-Site-Data: *",
+      "Service-Worker-Allowed: /",
+      "X-Other: 1",
+      "Refresh: 0;url=//evil",
+      "Retry-After: 7",
+    ],
     ...["Access-Control-Allow-Origin: *", 'Link: </evil.css>; rel=preload, </logs?cursor=1-2%22>; rel="next"'],
     "Content-Security-Policy: default-src *",
   ].join("\r\n");
   const host = await oddHost(context, answered("[]", head));
   const { url } = await gatewayTo(context, host);
-  const reply = await fetch(`${url}logs?limit=5`, { headers: { authorization: "Bearer abc", cookie: "c=d", "x-own": "1" } });
-  const names = [...reply.headers.keys()].filter((name) => !["date", "connection", "keep-alive", "transfer-encoding"].includes(name));
+  const reply = await fetch(`${url}logs?limit=5`, {
+    headers: { authorization: "Bearer abc", cookie: "c=d", "x-own": "1" },
+  });
+  const names = [...reply.headers.keys()].filter(
+    (name) => !["date", "connection", "keep-alive", "transfer-encoding"].includes(name),
+  );
   assert.deepEqual(names.sort(), [
-    ...["cache-control", "content-security-policy", "content-type", "cross-origin-resource-policy", "link", "referrer-policy"],
+    ...[
+      "cache-control",
+      "content-security-policy",
+      "content-type",
+      "cross-origin-resource-policy",
+      "link",
+      "referrer-policy",
+    ],
     ...["retry-after", "x-content-type-options", "x-frame-options"],
   ]);
   assert.match(reply.headers.get("content-security-policy") ?? "", /^default-src 'none';.*; sandbox$/);
@@ -80,7 +108,13 @@ test("without the secret of the address, and for all that is no route, nothing r
   const host = await oddHost(context, answered("{}"));
   const { url, pathname, get, raw } = await gatewayTo(context, host);
   assert.match(pathname, /^\/[\w-]{32}\/$/);
-  for (const path of ["/", "/processes", "/evil/processes", pathname.slice(0, -1), `${pathname.slice(0, -2)}/processes`])
+  for (const path of [
+    "/",
+    "/processes",
+    "/evil/processes",
+    pathname.slice(0, -1),
+    `${pathname.slice(0, -2)}/processes`,
+  ])
     assert.match(await get(path), /^HTTP\/1\.1 404 [\s\S]*nosniff/i, path);
   for (const path of [
     "../../x",
@@ -91,11 +125,19 @@ test("without the secret of the address, and for all that is no route, nothing r
     "admin/secret",
   ])
     assert.match(await get(`${pathname}${path}`), /^HTTP\/1\.1 404 /, path);
-  for (const path of ["processes/a%2fb", "processes/..%2f..%2fx/incidents", "processes/%00", "//evil.example/processes"])
+  for (const path of [
+    "processes/a%2fb",
+    "processes/..%2f..%2fx/incidents",
+    "processes/%00",
+    "//evil.example/processes",
+  ])
     assert.match(await get(`${pathname}${path}`), /^HTTP\/1\.1 404 /, path);
   assert.equal((await fetch(`${url}processes`, { method: "DELETE" })).status, 405);
   assert.equal((await fetch(`${url}processes`, { headers: { origin: "https://evil.example" } })).status, 404);
-  assert.match(await raw(`GET ${pathname}processes HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n`), /^HTTP\/1\.1 404 /);
+  assert.match(
+    await raw(`GET ${pathname}processes HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n`),
+    /^HTTP\/1\.1 404 /,
+  );
   assert.deepEqual(host.requests, []);
 });
 
@@ -104,7 +146,9 @@ test("bodies and connections are limited", async (context) => {
   const { url } = await gatewayTo(context, host);
   const headers = { "content-type": "application/json" };
   for (const path of ["dashboard/token", "log", "terminate", "processes/web/scale"]) {
-    const reply = await fetch(`${url}${path}`, { method: "POST", headers, body: "x".repeat(2_000_000) }).catch(() => undefined);
+    const reply = await fetch(`${url}${path}`, { method: "POST", headers, body: "x".repeat(2_000_000) }).catch(
+      () => undefined,
+    );
     assert.ok(reply === undefined || reply.status === 413, `${path}: ${reply?.status}`);
   }
   const { port } = new URL(url);
@@ -136,7 +180,10 @@ test("an odd answer of any kind is a refusal, and the command and its page live 
   await assert.rejects((await fetch(`${url}processes`)).arrayBuffer());
   for (const body of ["{}", "null", "[null]", "<b>"]) {
     host.answer = answered(body);
-    const summary = (await (await fetch(`${url}hosts?host=evil`)).json()) as { readonly host: string; readonly problem?: string };
+    const summary = (await (await fetch(`${url}hosts?host=evil`)).json()) as {
+      readonly host: string;
+      readonly problem?: string;
+    };
     assert.match(summary.problem ?? "", /^Cannot understand the answer: it/, body);
   }
   assert.equal((await fetch(`${url}hosts?host=other`)).status, 404);
@@ -175,7 +222,16 @@ test("status of several machines shows the others beside odd answers, endless on
       assert.doesNotMatch(out + err, /bug/);
     }),
   );
-  for (const args of [["why", "web"], ["show", "web"], ["logs"], ["next"], ["status"], ["restart", "web"], ["plan"], ["flush"]]) {
+  for (const args of [
+    ["why", "web"],
+    ["show", "web"],
+    ["logs"],
+    ["next"],
+    ["status"],
+    ["restart", "web"],
+    ["plan"],
+    ["flush"],
+  ]) {
     const { code, err } = await run(...args, "--host", "evil");
     assert.notEqual(code, 0, args.join(" "));
     assert.doesNotMatch(err, /bug|at \w+ \(/, `${args.join(" ")}: ${err}`);
@@ -208,7 +264,10 @@ test("a token file that others may read is named once, with the remedy", async (
   assert.doesNotMatch((await run("status", "--host", "good")).err, /chmod/);
   chmodSync(token, 0o640);
   const { code, err } = await run("status", "web", "--host", "good");
-  assert.deepEqual([code, err], [0, `procman: other users may read or change the token in ${token}: chmod 600 ${token}\n`]);
+  assert.deepEqual(
+    [code, err],
+    [0, `procman: other users may read or change the token in ${token}: chmod 600 ${token}\n`],
+  );
 });
 
 test("on a terminal a command by ssh can't send control sequences", async (context) => {

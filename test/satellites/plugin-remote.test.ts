@@ -24,15 +24,20 @@ before(async () => {
   folder = mkdtempSync(join(tmpdir(), "procman-ca-"));
   const [key, certificate] = [join(folder, "key.pem"), join(folder, "cert.pem")];
   const name = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"];
-  execFileSync("openssl", ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-keyout", key, "-out", certificate, ...name], {
-    stdio: "ignore",
-  });
+  execFileSync(
+    "openssl",
+    ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-keyout", key, "-out", certificate, ...name],
+    {
+      stdio: "ignore",
+    },
+  );
   server = createServer({ key: readFileSync(key), cert: readFileSync(certificate) }, (request, response) => {
     requests += 1;
     if (request.url === "/plain") response.writeHead(302, { location: "http://127.0.0.1:9/x.mjs" }).end();
     else if (request.url === "/moved") response.writeHead(302, { location: "/x@1.0.0.mjs" }).end();
     else if (request.url === "/x@1.0.0.mjs") response.end(MODULE);
-    else if (request.url === "/page.mjs") response.writeHead(200, { "content-type": "text/html; charset=utf-8" }).end("<p>Log in");
+    else if (request.url === "/page.mjs")
+      response.writeHead(200, { "content-type": "text/html; charset=utf-8" }).end("<p>Log in");
     else if (request.url === "/late.mjs") response.end(isUp ? MODULE : "<p>Not up yet");
     else response.writeHead(404).end();
   }).listen(0, "127.0.0.1");
@@ -48,7 +53,11 @@ after(() => {
 });
 
 test("2.5 a remote module with a digest is fetched once, stored, and needs no network after that", async (context) => {
-  const procman = withPlugins(context, {}, { plugins: [{ url: `${url}/x@1.0.0.mjs`, integrity: INTEGRITY, options: { x: 1 } }], env });
+  const procman = withPlugins(
+    context,
+    {},
+    { plugins: [{ url: `${url}/x@1.0.0.mjs`, integrity: INTEGRITY, options: { x: 1 } }], env },
+  );
   await procman.line(/plugin x: fetched https/);
   await procman.line(/plugin x: comes from afar: number/);
   await procman.stop();
@@ -58,7 +67,8 @@ test("2.5 a remote module with a digest is fetched once, stored, and needs no ne
   await again.line(/plugin x: comes from afar/);
   assert.equal(requests, count, "no request was sent");
   await again.stop();
-  const damage = (): void => writeFileSync(join(procman.stateDir, "cache/plugins", kept), "throw new Error('somebody has changed it')");
+  const damage = (): void =>
+    writeFileSync(join(procman.stateDir, "cache/plugins", kept), "throw new Error('somebody has changed it')");
   damage();
   const third = new Procman(procman.folder, { env });
   await third.line(/plugin x: comes from afar/);
@@ -111,7 +121,9 @@ test("2.5 a wrong digest, an unknown certificate, a wrong address, a redirect to
 
 test("a wrong answer is never kept as the module: it is fetched again", async (context) => {
   const procman = withPlugins(context, {}, { plugins: [{ url: `${url}/page.mjs` }, { url: `${url}/late.mjs` }], env });
-  await procman.line(/plugin page: .*was answered with a page \(text\/html; charset=utf-8\), not with a module; correct "url"/);
+  await procman.line(
+    /plugin page: .*was answered with a page \(text\/html; charset=utf-8\), not with a module; correct "url"/,
+  );
   await procman.line(/plugin late: .*SyntaxError.*; it is fetched again from https:.*late\.mjs at the next start/);
   isUp = true;
   await procman.line(/plugin late: comes from afar/);

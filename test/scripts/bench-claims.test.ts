@@ -13,7 +13,10 @@ const results = {
       from,
       {
         procman: Object.fromEntries(
-          CLAIMS.filter((claim) => claim.from === from).map(({ metric, scale = 1 }) => [metric, { ...MEASURED, median: 100 / scale }]),
+          CLAIMS.filter((claim) => claim.from === from).map(({ metric, scale = 1 }) => [
+            metric,
+            { ...MEASURED, median: 100 / scale },
+          ]),
         ),
       },
     ]),
@@ -38,7 +41,10 @@ test("a claim may be a tenth better than what was measured, and any amount worse
 
 test("a page that has another sentence, and a figure that wasn't measured, are named", () => {
   const reworded = wrongClaims(results, () => "It is fast.");
-  assert.deepEqual([reworded.length, /it doesn't say ".*\{\}.*" any more/.test(reworded[0] ?? "")], [CLAIMS.length, true]);
+  assert.deepEqual(
+    [reworded.length, /it doesn't say ".*\{\}.*" any more/.test(reworded[0] ?? "")],
+    [CLAIMS.length, true],
+  );
   const unmeasured = wrongClaims({ scenarios: {} }, pages("100"));
   assert.match(unmeasured[0] ?? "", /bench\/results\.json has no 03-crash-recovery\/c recoverMs/);
 });

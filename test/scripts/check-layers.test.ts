@@ -27,7 +27,10 @@ const VIOLATIONS: readonly (readonly [name: string, tree: Tree, problem: RegExp]
   ],
   [
     "a dynamic import of the service by the CLI",
-    { "cli/a.ts": `export const load = () => import("../core/service/b.ts");`, "core/service/b.ts": "export const b = 1;" },
+    {
+      "cli/a.ts": `export const load = () => import("../core/service/b.ts");`,
+      "core/service/b.ts": "export const b = 1;",
+    },
     /"cli" may not import "core\/service"/,
   ],
   [
@@ -46,21 +49,49 @@ const VIOLATIONS: readonly (readonly [name: string, tree: Tree, problem: RegExp]
     /"core\/plugins" may not import "satellites\/plugins"/,
   ],
   ["an unknown folder", { "core/things/a.ts": "" }, /"core\/things" has no line in LAYERS/],
-  ["a file at the top that is no entry", { "other.ts": `import "node:fs"; import "node:path";` }, /"other.ts" has no line in LAYERS/],
-  ["a node: import in the pure core", { "core/supervisor/a.ts": `import { x } from "node:fs";` }, /"core\/supervisor" is node-free/],
-  ["a package out of its home", { "core/service/a.ts": `import { jwtVerify } from "jose";` }, /imports "jose", which has no home here/],
+  [
+    "a file at the top that is no entry",
+    { "other.ts": `import "node:fs"; import "node:path";` },
+    /"other.ts" has no line in LAYERS/,
+  ],
+  [
+    "a node: import in the pure core",
+    { "core/supervisor/a.ts": `import { x } from "node:fs";` },
+    /"core\/supervisor" is node-free/,
+  ],
+  [
+    "a package out of its home",
+    { "core/service/a.ts": `import { jwtVerify } from "jose";` },
+    /imports "jose", which has no home here/,
+  ],
   [
     "a module of a package outside its folder",
     { "cli/a.ts": `import { jwtVerify } from "jose/jwt";` },
     /imports "jose\/jwt", which has no home here/,
   ],
-  ["a package outside its home folder", { "core/service/a.ts": `import { p } from "jsonc-parser";` }, /imports "jsonc-parser"/],
-  ["a package without permission", { "core/config/a.ts": `import l from "@some/lodash/x";` }, /imports "@some\/lodash\/x"/],
+  [
+    "a package outside its home folder",
+    { "core/service/a.ts": `import { p } from "jsonc-parser";` },
+    /imports "jsonc-parser"/,
+  ],
+  [
+    "a package without permission",
+    { "core/config/a.ts": `import l from "@some/lodash/x";` },
+    /imports "@some\/lodash\/x"/,
+  ],
   ["a Node module without its prefix", { "core/logger/a.ts": `import fs from "fs";` }, /imports "fs"/],
-  ["an import of a missing file", { "core/logger/a.ts": `import "./gone.ts";` }, /logger\/gone.ts, which is no source file/],
+  [
+    "an import of a missing file",
+    { "core/logger/a.ts": `import "./gone.ts";` },
+    /logger\/gone.ts, which is no source file/,
+  ],
   [
     "an import circle",
-    { "core/base/a.ts": `import "./b.ts";`, "core/base/b.ts": `import "./c.ts";`, "core/base/c.ts": `import "./a.ts";` },
+    {
+      "core/base/a.ts": `import "./b.ts";`,
+      "core/base/b.ts": `import "./c.ts";`,
+      "core/base/c.ts": `import "./a.ts";`,
+    },
     /^circle: core\/base\/a.ts -> core\/base\/b.ts -> core\/base\/c.ts -> core\/base\/a.ts$/,
   ],
   [
@@ -73,7 +104,7 @@ const VIOLATIONS: readonly (readonly [name: string, tree: Tree, problem: RegExp]
     { "core/incidents/a.ts": "// line\n".repeat(400) },
     /core\/incidents: 400 lines, more than its budget of \d+/,
   ],
-  ["a file of 401 lines", { "core/base/long.ts": "// line\n".repeat(401) }, /base\/long.ts: 401 lines, more than 400/],
+  ["a file of 451 lines", { "core/base/long.ts": "// line\n".repeat(451) }, /base\/long.ts: 451 lines, more than 450/],
   ["a file called utils", { "core/base/utils.ts": "" }, /base\/utils.ts: the name says nothing/],
   ["a file called something-helper", { "core/base/time-helper.ts": "" }, /the name says nothing/],
   ["a folder called common", { "core/base/common/time.ts": "" }, /the name says nothing/],

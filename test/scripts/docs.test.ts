@@ -38,7 +38,8 @@ test("each link between pages leads to a file, and to a heading in it", () => {
       const [path = "", anchor] = target.split("#");
       const file = path === "" ? page : join(dirname(page), path);
       assert.ok(existsSync(join(ROOT, file)), `${page} links to ${target}, which does not exist`);
-      if (anchor !== undefined) assert.ok(anchorsOf(file).includes(anchor), `${page} links to ${target}, which has no such heading`);
+      if (anchor !== undefined)
+        assert.ok(anchorsOf(file).includes(anchor), `${page} links to ${target}, which has no such heading`);
     }
 });
 
@@ -76,7 +77,9 @@ test("each path of a page in the source, in tests, scripts and examples leads to
 
 test("the index of the docs has each page", () => {
   const index = textOf("docs/README.md");
-  const missing = PAGES.filter((page) => page.startsWith("docs/") && page !== "docs/README.md" && !index.includes(`](${page.slice(5)})`));
+  const missing = PAGES.filter(
+    (page) => page.startsWith("docs/") && page !== "docs/README.md" && !index.includes(`](${page.slice(5)})`),
+  );
   assert.deepEqual(missing, []);
 });
 
@@ -86,7 +89,8 @@ test("each address of a page in 1.0.0 leads on: by a table in the index, by a pa
     const [page = "", anchor] = target.split("#");
     const file = `docs/${page}.md`;
     assert.ok(existsSync(join(ROOT, file)), `${name} leads to ${target}, which does not exist`);
-    if (anchor !== undefined) assert.ok(anchorsOf(file).includes(anchor), `${name} leads to ${target}, which has no such heading`);
+    if (anchor !== undefined)
+      assert.ok(anchorsOf(file).includes(anchor), `${name} leads to ${target}, which has no such heading`);
     assert.match(formerly, new RegExp(`\\b${name}\\b`), `${name} is not in the table`);
     assert.ok(redirectTo(target).includes(`<a href="${page}.html${anchor === undefined ? "" : `#${anchor}`}">`));
   }
@@ -124,19 +128,28 @@ test("each path in the source that a page names exists", () => {
 });
 
 test("each place in the source that the table of tricks names exists", () => {
-  const rows = [...textOf("docs/design/performance.md").matchAll(/^\| [^|]* \| `([a-z][^`|]*)` \|/gm)].map(([, place = ""]) => place);
+  const rows = [...textOf("docs/design/performance.md").matchAll(/^\| [^|]* \| `([a-z][^`|]*)` \|/gm)].map(
+    ([, place = ""]) => place,
+  );
   assert.ok(rows.length > 5);
-  const missing = rows.filter((place) => !["", ".ts"].some((ending) => existsSync(join(ROOT, "src", `${place}${ending}`))));
+  const missing = rows.filter(
+    (place) => !["", ".ts"].some((ending) => existsSync(join(ROOT, "src", `${place}${ending}`))),
+  );
   assert.deepEqual(missing, []);
 });
 
 test("each file that the README of a source folder names exists", () => {
-  const readmes = readdirSync(join(ROOT, "src"), { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith("README.md"));
+  const readmes = readdirSync(join(ROOT, "src"), { recursive: true, encoding: "utf8" }).filter((name) =>
+    name.endsWith("README.md"),
+  );
   assert.ok(readmes.length > 20);
   for (const readme of readmes.map((name) => `src/${name}`)) {
-    const named = [...textOf(readme).matchAll(/`([\w./-]+\.ts)`/g)].flatMap(([, file = ""]) => (file.startsWith("NAME/") ? [] : file));
+    const named = [...textOf(readme).matchAll(/`([\w./-]+\.ts)`/g)].flatMap(([, file = ""]) =>
+      file.startsWith("NAME/") ? [] : file,
+    );
     const missing = named.filter(
-      (file) => ![dirname(readme), `${dirname(readme)}/..`, "src", "."].some((folder) => existsSync(join(ROOT, folder, file))),
+      (file) =>
+        ![dirname(readme), `${dirname(readme)}/..`, "src", "."].some((folder) => existsSync(join(ROOT, folder, file))),
     );
     assert.deepEqual(missing, [], readme);
   }
@@ -188,7 +201,9 @@ test("the fields of the tables for users of other tools are valid", () => {
   const all = fieldsIn(page);
   assert.ok(all.length > 40, `${all.length}`);
   for (const fields of all) {
-    const others = ['"cmd": "true",', '"autostart": true,'].filter((each) => !fields.startsWith(each.split(":")[0] ?? "")).join(" ");
+    const others = ['"cmd": "true",', '"autostart": true,']
+      .filter((each) => !fields.startsWith(each.split(":")[0] ?? ""))
+      .join(" ");
     const text = `{ "processes": [{ "id": "web", ${others} ${fields} }, { "id": "db", "cmd": "true", "autostart": true }] }`;
     check({ file: join(ROOT, "docs", "procman.jsonc"), shownAs: page, text });
   }

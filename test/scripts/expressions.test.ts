@@ -8,8 +8,17 @@ const problemsOf = (source: string): readonly string[] => checkExpressions(plant
 test("expressions that take more than linear time are found, with a text on which they do", () => {
   const slow = [
     // Of earlier versions of procman.
-    ...[String.raw`/^[ \t]*([^\s=#][^\s=]*)[ \t]*=[ \t]*(.*?)[ \t]*$/s`, String.raw`/[ \t]*#.*$/s`, String.raw`/\r+(?=\n|$)/g`],
-    ...[String.raw`/\r+$/`, String.raw`/\.+$/`, String.raw`/\/\*[\s\S]*?\*\//g`, String.raw`/^(#.*\n|\s*\n)*(@\w+\s+\S)/`],
+    ...[
+      String.raw`/^[ \t]*([^\s=#][^\s=]*)[ \t]*=[ \t]*(.*?)[ \t]*$/s`,
+      String.raw`/[ \t]*#.*$/s`,
+      String.raw`/\r+(?=\n|$)/g`,
+    ],
+    ...[
+      String.raw`/\r+$/`,
+      String.raw`/\.+$/`,
+      String.raw`/\/\*[\s\S]*?\*\//g`,
+      String.raw`/^(#.*\n|\s*\n)*(@\w+\s+\S)/`,
+    ],
     String.raw`/([a-z][a-z0-9+.-]*:\/\/)[^/@\s"]+@/gi`,
     // Their kinds.
     ...["/x+(?=y)/", "/x*$/", "/x+$/m", "/^(.*?)x*$/", "/(x+)+$/", "/(?:x|x)*y/", "/^x*x*$/", "/<[^>]*>/"],
@@ -29,8 +38,14 @@ test("linear expressions are right, and one that is made at run time belongs to 
     problemsOf("const a = (x: string) => new RegExp(x);").join(),
     /^base\/a\.ts:1: an expression made at run time; write it as a/,
   );
-  assert.deepEqual(checkExpressions(plant({ "core/base/glob.ts": "const a = (x: string) => RegExp(x);" })).problems, []);
+  assert.deepEqual(
+    checkExpressions(plant({ "core/base/glob.ts": "const a = (x: string) => RegExp(x);" })).problems,
+    [],
+  );
   const proven = new Set(["/x+$/"]);
-  assert.deepEqual(checkExpressions(plant({ "a.ts": "const a = /x+$/; const b = /^y/;" }), proven), { expressions: 2, problems: [] });
+  assert.deepEqual(checkExpressions(plant({ "a.ts": "const a = /x+$/; const b = /^y/;" }), proven), {
+    expressions: 2,
+    problems: [],
+  });
   assert.deepEqual([...proven], ["/x+$/", "/^y/"]);
 });

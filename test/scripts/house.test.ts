@@ -16,7 +16,11 @@ const VIOLATIONS: readonly (readonly [name: string, tree: Tree, problem: RegExp]
     { "config/README.md": "# config", "config/a.ts": "", "config/edit/b.ts": "" },
     /^config\/edit: no README\.md/,
   ],
-  ["a README of 11 lines", { "base/a.ts": "", "base/README.md": "line\n".repeat(11) }, /^base\/README\.md: 11 lines, more than 10$/],
+  [
+    "a README of 11 lines",
+    { "base/a.ts": "", "base/README.md": "line\n".repeat(11) },
+    /^base\/README\.md: 11 lines, more than 10$/,
+  ],
   [
     "a file name in two folders",
     { "a/README.md": "", "a/plan.ts": "", "b/README.md": "", "b/plan.ts": "" },
@@ -32,14 +36,26 @@ const VIOLATIONS: readonly (readonly [name: string, tree: Tree, problem: RegExp]
     { "a/README.md": "", "a/one.ts": "export type Plan = 1;", "a/two.ts": "type Plan = 2;" },
     /^type Plan is declared in 2 files: a\/one\.ts, a\/two\.ts$/,
   ],
-  ["a file that asks for the current folder", { "one.ts": "export const here = process.cwd();" }, /^one\.ts: asks for the current folder/],
-  ["a comparison of a status", { "one.ts": 'const a = (state) => state?.status === "idle";' }, /^one\.ts:1: compares a status/],
+  [
+    "a file that asks for the current folder",
+    { "one.ts": "export const here = process.cwd();" },
+    /^one\.ts: asks for the current folder/,
+  ],
+  [
+    "a comparison of a status",
+    { "one.ts": 'const a = (state) => state?.status === "idle";' },
+    /^one\.ts:1: compares a status/,
+  ],
   [
     "a comparison from the other side",
     { "one.ts": '\nexport const a = ({ status }) => "mixed" !== status;' },
     /^one\.ts:2: compares a status/,
   ],
-  ["a status sought in a list", { "one.ts": 'const a = ["idle", "backoff"].includes(state.status);' }, /^one\.ts:1: compares a status/],
+  [
+    "a status sought in a list",
+    { "one.ts": 'const a = ["idle", "backoff"].includes(state.status);' },
+    /^one\.ts:1: compares a status/,
+  ],
   [
     "a doc comment that names no subject",
     { "one.ts": "const a = 1;\n/** Of a request. Seconds. */\nconst LIMIT = a;" },
@@ -76,7 +92,8 @@ describe("the house check", () => {
       "client/README.md": "# client",
       "client/index.ts": `export type { Plan } from "../contract/plan.ts";`,
       "contract/README.md": "# contract",
-      "contract/plan.ts": "export type Plan = 1; // type Plan, once more\ninterface Step { a: 1 }\ninterface Step { b: 2 }",
+      "contract/plan.ts":
+        "export type Plan = 1; // type Plan, once more\ninterface Step { a: 1 }\ninterface Step { b: 2 }",
       "contract/index.ts": "",
     };
     assert.deepEqual(problemsIn(tree), []);
@@ -96,7 +113,8 @@ describe("the house check", () => {
   });
 
   test("accepts words that begin like those of a comment without a subject", () => {
-    const source = "/** Often. */\n/** Items of a list. */\n// It may not.\n/* Of no use. */\n/** Text: /** Offset. */\n";
+    const source =
+      "/** Often. */\n/** Items of a list. */\n// It may not.\n/* Of no use. */\n/** Text: /** Offset. */\n";
     assert.deepEqual(problemsIn({ "one.ts": source }), []);
   });
 

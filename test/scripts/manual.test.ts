@@ -18,7 +18,9 @@ function textOf(name: string): string {
 }
 
 test("package.json lists each man page: npm links those that stand there", () => {
-  const { man } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as { readonly man: readonly string[] };
+  const { man } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
+    readonly man: readonly string[];
+  };
   assert.deepEqual([...man].sort(), pages.map(({ name, section }) => `dist/man/${name}.${section}`).sort());
 });
 

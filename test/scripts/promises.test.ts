@@ -30,7 +30,8 @@ test("a removed name, a changed default and a new name that must be given are br
   const web = { facts: [MAY_BE_ABSENT, "object"] };
   const port = { facts: [MAY_BE_ABSENT, "integer", "default 80"] };
   const record = recordOf({ fields: { web, "web.port": port } }, "1.0.0");
-  const broken = (names: Parameters<typeof recordOf>[0][string]): readonly string[] => breaksOf(record, { fields: names });
+  const broken = (names: Parameters<typeof recordOf>[0][string]): readonly string[] =>
+    breaksOf(record, { fields: names });
   assert.deepEqual(broken({ web }), ["fields: web.port was removed"]);
   assert.deepEqual(broken({ web, "web.port": { facts: [MAY_BE_ABSENT, "integer", "default 81"] } }), [
     'fields: web.port was "default 80", and now "default 81"',

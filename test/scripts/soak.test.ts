@@ -66,9 +66,9 @@ const WARM_UP_S = 150;
 
 describe("the trend of a value", () => {
   test("values without growth are flat at a limit well above their noise, in at least 97 of 100 cases", () => {
-    const verdicts = Array.from({ length: 100 }, (_, seed) => trendOf([line(900, 0, 0.2, new SeededRandom(seed))], WARM_UP_S)).map(
-      (trend) => trend && growthOf(trend, 2),
-    );
+    const verdicts = Array.from({ length: 100 }, (_, seed) =>
+      trendOf([line(900, 0, 0.2, new SeededRandom(seed))], WARM_UP_S),
+    ).map((trend) => trend && growthOf(trend, 2));
     assert.ok(verdicts.filter((verdict) => verdict === "flat").length >= 97, verdicts.join(" "));
     assert.ok(!verdicts.includes("grows"));
   });
@@ -76,23 +76,28 @@ describe("the trend of a value", () => {
   test("a growth of twice the limit is found, also when several lives begin at other levels", () => {
     for (let seed = 0; seed < 50; seed += 1) {
       const random = new SeededRandom(seed);
-      const lives = [0, 1, 2].map((life) => line(800, 4, 0.2, random).map(({ x, y }) => ({ x: x + life * 1_200, y: y - 3 * life })));
+      const lives = [0, 1, 2].map((life) =>
+        line(800, 4, 0.2, random).map(({ x, y }) => ({ x: x + life * 1_200, y: y - 3 * life })),
+      );
       const trend = trendOf(lives, WARM_UP_S);
       assert.equal(trend && growthOf(trend, 2), "grows", `seed ${seed}: ${JSON.stringify(trend)}`);
     }
   });
 
   test("the growth of a start that warms up doesn't count, and a life that is too short says nothing", () => {
-    const warming = line(900, 0, 0.05, new SeededRandom(1)).map(({ x, y }) => ({ x, y: y + Math.min(x, WARM_UP_S) / 20 }));
+    const warming = line(900, 0, 0.05, new SeededRandom(1)).map(({ x, y }) => ({
+      x,
+      y: y + Math.min(x, WARM_UP_S) / 20,
+    }));
     const trend = trendOf([warming], WARM_UP_S);
     assert.equal(trend && growthOf(trend, 2), "flat");
     assert.equal(trendOf([line(WARM_UP_S + 60, 100, 0.1, new SeededRandom(1))], WARM_UP_S), undefined);
   });
 
   test("a growth that is about the limit, and varies much, is unknown: neither flat nor growing", () => {
-    const verdicts = Array.from({ length: 100 }, (_, seed) => trendOf([line(500, 1, 3, new SeededRandom(seed))], WARM_UP_S)).map(
-      (trend) => trend && growthOf(trend, 1),
-    );
+    const verdicts = Array.from({ length: 100 }, (_, seed) =>
+      trendOf([line(500, 1, 3, new SeededRandom(seed))], WARM_UP_S),
+    ).map((trend) => trend && growthOf(trend, 1));
     assert.ok(verdicts.filter((verdict) => verdict === "unknown").length >= 90, verdicts.join(" "));
   });
 });
@@ -100,12 +105,22 @@ describe("the trend of a value", () => {
 const MINUTES = 30;
 
 /** A soak without kills; `leak`: what the service has beside the normal, `hours` after the start. */
-function soakWith(leak: (hours: number) => Partial<PartSample>, more: (hours: number) => Partial<Sample> = () => ({})): readonly Sample[] {
+function soakWith(
+  leak: (hours: number) => Partial<PartSample>,
+  more: (hours: number) => Partial<Sample> = () => ({}),
+): readonly Sample[] {
   const random = new SeededRandom(4);
   const noisy = (value: number, noise: number): number => value + (random.next() - 0.5) * noise;
   const part = (): PartSample => ({
     life: "4711",
-    ...{ rss: noisy(60e6, 2e6), heap: noisy(10e6, 3e5), descriptors: Math.round(noisy(40, 4)), sockets: 5, pipes: 12, threads: 11 },
+    ...{
+      rss: noisy(60e6, 2e6),
+      heap: noisy(10e6, 3e5),
+      descriptors: Math.round(noisy(40, 4)),
+      sockets: 5,
+      pipes: 12,
+      threads: 11,
+    },
     ...{ timers: Math.round(noisy(15, 6)), cpuSeconds: 1 },
   });
   return Array.from({ length: MINUTES * 12 }, (_, index) => {
@@ -128,7 +143,8 @@ function soakWith(leak: (hours: number) => Partial<PartSample>, more: (hours: nu
   });
 }
 
-const findingsOf = (samples: readonly Sample[]): readonly string[] => assessSamples(samples, phasesOf(MINUTES)).findings;
+const findingsOf = (samples: readonly Sample[]): readonly string[] =>
+  assessSamples(samples, phasesOf(MINUTES)).findings;
 
 describe("the verdict on the samples of a soak", () => {
   test("a sound procman has no finding", () => assert.deepEqual(findingsOf(soakWith(() => ({}))), []));
@@ -186,7 +202,12 @@ describe("what procman prints during a soak", () => {
   const killed: readonly Window[] = [{ kind: "kill", what: "service", from: 99_000, to: 100_000 }];
 
   test("a warning that has no reason is a finding, and so is a line that no part should print", () => {
-    const lines = [entry({ text: "Something odd" }), "TypeError: x is not a function", entry({ severity: "info", text: "started" }), ""];
+    const lines = [
+      entry({ text: "Something odd" }),
+      "TypeError: x is not a function",
+      entry({ severity: "info", text: "started" }),
+      "",
+    ];
     assert.equal(unexpectedIn(lines.join("\n"), []).length, 2);
   });
 

@@ -40,7 +40,10 @@ function probe(folder: string): string {
 }
 
 /** The installation, and a function that reads what the process last said. */
-export function probedVersion(folder: string): { readonly installed: Version; readonly read: (pid: number) => Inside | undefined } {
+export function probedVersion(folder: string): {
+  readonly installed: Version;
+  readonly read: (pid: number) => Inside | undefined;
+} {
   const probes = join(folder, "probes");
   mkdirSync(probes);
   const { version: number } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {

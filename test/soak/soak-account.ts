@@ -48,7 +48,9 @@ export class SoakAccount {
 
   /** Whether nothing of these kinds has disturbed procman since `from`, in monotonic milliseconds. */
   isCalm(from: number, kinds: readonly Disturbance[], to: number = monotonicMs()): boolean {
-    return !this.windows.some((window) => kinds.includes(window.kind) && window.from <= to && window.to + AFTER_MS >= from);
+    return !this.windows.some(
+      (window) => kinds.includes(window.kind) && window.from <= to && window.to + AFTER_MS >= from,
+    );
   }
 
   /** By the wall clock, as procman's log has it. What is not over ends now. */

@@ -76,7 +76,10 @@ async function ask(soak: Soak, request: string, right: readonly number[], body?:
   const reply = await soak.client.ask(method, path, body === undefined ? {} : { body });
   soak.account.count("requests");
   if (!right.includes(reply.status) && soak.account.isCalm(from, DOWN))
-    soak.account.find("answer", `${request}: ${reply.status} after ${Math.round(reply.ms)} ms: ${reply.text.slice(0, 300)}`);
+    soak.account.find(
+      "answer",
+      `${request}: ${reply.status} after ${Math.round(reply.ms)} ms: ${reply.text.slice(0, 300)}`,
+    );
   return reply;
 }
 
@@ -112,7 +115,8 @@ async function refusal(soak: Soak, random: SeededRandom): Promise<void> {
     path: async () => [await soak.client.ask("POST", "/processes/nobody/start"), [404]] as const,
     query: async () => [await soak.client.ask("GET", "/logs?limt=1"), [400]] as const,
     host: async () => [await soak.client.ask("GET", "/state", { host: "evil.example" }), [403]] as const,
-    body: async () => [await soak.client.ask("POST", `/processes/${POOL}/scale`, { body: { instances: 0 } }), [400]] as const,
+    body: async () =>
+      [await soak.client.ask("POST", `/processes/${POOL}/scale`, { body: { instances: 0 } }), [400]] as const,
   }[which]();
   if (!(right as readonly number[]).includes(reply.status) && soak.account.isCalm(from, DOWN))
     soak.account.find("answer", `a wrong ${which}: ${reply.status} ${reply.text.slice(0, 300)}`);
@@ -123,15 +127,23 @@ async function report(soak: Soak, random: SeededRandom): Promise<void> {
   const body = { process: "toy", memory, cwd: "/", sent: new Date().toISOString(), metrics: { value: random.next() } };
   await ask(soak, "POST /telemetry", [200, 429], body);
   // While the disk is full, no line can be stored.
-  await ask(soak, "POST /log", [201, 429, ...(soak.account.isCalm(monotonicMs(), ["disk"]) ? [] : [503])], { text: "a line of the soak" });
+  await ask(soak, "POST /log", [201, 429, ...(soak.account.isCalm(monotonicMs(), ["disk"]) ? [] : [503])], {
+    text: "a line of the soak",
+  });
 }
 
 async function stream(soak: Soak, random: SeededRandom): Promise<void> {
-  const path = random.of(["/events", "/events?types=log,process.state", "/logs?follow=1&process=print-rotated", "/logs?follow=1"]);
+  const path = random.of([
+    "/events",
+    "/events?types=log,process.state",
+    "/logs?follow=1&process=print-rotated",
+    "/logs?follow=1",
+  ]);
   const from = monotonicMs();
   const { status, items, isCut } = await soak.client.stream(path, random.between(2_000, 20_000));
   soak.account.count("streamed items", items.length);
-  if ((status !== 200 || isCut) && soak.account.isCalm(from, DOWN)) soak.account.find("stream", `${path}: ${status}, cut: ${isCut}`);
+  if ((status !== 200 || isCut) && soak.account.isCalm(from, DOWN))
+    soak.account.find("stream", `${path}: ${status}, cut: ${isCut}`);
   if (path.includes("process=print-rotated")) checkNumbers(soak, items, from);
 }
 
@@ -153,7 +165,8 @@ function checkNumbers({ account }: Soak, items: readonly string[], from: number)
 /** What the page asks for, from the sign-in on. */
 async function dashboard(soak: Soak, random: SeededRandom): Promise<void> {
   const page = await ask(soak, "GET /", [200]);
-  for (const [, asset] of page.text.matchAll(/(?:src|href)="\.?\/?(assets\/[^"]+)"/g)) await ask(soak, `GET /${asset}`, [200]);
+  for (const [, asset] of page.text.matchAll(/(?:src|href)="\.?\/?(assets\/[^"]+)"/g))
+    await ask(soak, `GET /${asset}`, [200]);
   const { text } = await ask(soak, "POST /dashboard/code", [200], {});
   const code = /"code":"([^"]+)"/.exec(text)?.[1];
   if (code === undefined) return;
@@ -164,12 +177,19 @@ async function dashboard(soak: Soak, random: SeededRandom): Promise<void> {
     await sleep(5_000);
   }
   const id = random.of(VICTIMS);
-  for (const what of ["metrics?step=15", "runs", "incidents", "definition"]) await ask(soak, `GET /processes/${id}/${what}`, [200]);
+  for (const what of ["metrics?step=15", "runs", "incidents", "definition"])
+    await ask(soak, `GET /processes/${id}/${what}`, [200]);
   await ask(soak, "GET /logs?limit=200", [200]);
   await events;
 }
 
-const COMMANDS = [["status"], ["status", "--json"], ["logs", "print", "-n", "50"], ["why", "crash-quick"], ["list"]] as const;
+const COMMANDS = [
+  ["status"],
+  ["status", "--json"],
+  ["logs", "print", "-n", "50"],
+  ["why", "crash-quick"],
+  ["list"],
+] as const;
 /** `status` ends with 3 while a process is down. */
 const RIGHT_CODES = [0, 3];
 
@@ -188,7 +208,10 @@ async function connections(soak: Soak): Promise<void> {
   soak.account.count("connections", replies.length);
   const failed = replies.filter(({ status }) => status !== 200);
   if (failed.length > 0 && soak.account.isCalm(from, ["start", "kill"]))
-    soak.account.find("common port", `${failed.length} of ${replies.length} clients: ${failed[0]?.status} ${failed[0]?.text}`);
+    soak.account.find(
+      "common port",
+      `${failed.length} of ${replies.length} clients: ${failed[0]?.status} ${failed[0]?.text}`,
+    );
 }
 
 async function recordOf({ client }: Soak, id: string): Promise<ProcessRecord | undefined> {
@@ -197,7 +220,12 @@ async function recordOf({ client }: Soak, id: string): Promise<ProcessRecord | u
 }
 
 /** Fails if `holds` does not become true in time, unless procman is killed meanwhile. */
-async function comesBack(soak: Soak, id: string, why: string, holds: (record: ProcessRecord) => boolean): Promise<void> {
+async function comesBack(
+  soak: Soak,
+  id: string,
+  why: string,
+  holds: (record: ProcessRecord) => boolean,
+): Promise<void> {
   const from = monotonicMs();
   let last: ProcessRecord | undefined;
   for (; monotonicMs() < from + COMEBACK_MS; await sleep(250)) {
@@ -302,7 +330,8 @@ async function settle(soak: Soak, random: SeededRandom, step: Step): Promise<voi
     await ask(soak, `POST /reload${WAIT}`, [200, 409, 504]);
     await ask(soak, `POST /processes/${WEB}/scale`, [200, 409], { instances: FIRST_INSTANCES });
     for (const toy of TOYS)
-      for (const action of ["enable", "unblock", "start"]) await ask(soak, `POST /processes/${toy}/${action}`, [200, 409]);
+      for (const action of ["enable", "unblock", "start"])
+        await ask(soak, `POST /processes/${toy}/${action}`, [200, 409]);
   });
   await killParts(soak, random, { ...step, what: "everything" });
 }
@@ -311,15 +340,18 @@ function killParts(soak: Soak, _random: SeededRandom, { what = "" }: Step): Prom
   return inTurn(soak, async () => {
     const end = soak.account.begin("kill", what);
     const parts = partsIn(marked(soak.procman.mark));
-    const names = what === "everything" ? (["keeper", "service", "logger"] as const) : (what.split(" ") as (keyof typeof parts)[]);
+    const names =
+      what === "everything" ? (["keeper", "service", "logger"] as const) : (what.split(" ") as (keyof typeof parts)[]);
     const at = monotonicMs();
     const pids = names.flatMap((name) => parts[name]).filter((pid) => kill(pid));
     soak.kills.push({ what, at, pids });
     soak.account.count("kills", pids.length);
     // A keeper that is still ending would count as its own successor.
     await within(ENDING_MS, () => !pids.some((pid) => isAlive(pid)));
-    if (!(await soak.procman.revive()) && what !== "everything") soak.account.find("revival", `after the kill of ${what} no keeper came`);
-    if ((await soak.procman.answered()) === undefined) soak.account.find("revival", `after the kill of ${what} procman does not answer`);
+    if (!(await soak.procman.revive()) && what !== "everything")
+      soak.account.find("revival", `after the kill of ${what} no keeper came`);
+    if ((await soak.procman.answered()) === undefined)
+      soak.account.find("revival", `after the kill of ${what} procman does not answer`);
     end();
   });
 }
@@ -334,7 +366,24 @@ function upgrade(soak: Soak): Promise<void> {
 }
 
 const ACTIONS: Readonly<Record<StepKind, Action>> = {
-  ...{ request, refusal, report, stream, dashboard, command, connections, crash, operate, scale, roll, reload, watch, plugin, flood, disk },
+  ...{
+    request,
+    refusal,
+    report,
+    stream,
+    dashboard,
+    command,
+    connections,
+    crash,
+    operate,
+    scale,
+    roll,
+    reload,
+    watch,
+    plugin,
+    flood,
+    disk,
+  },
   kill: killParts,
   upgrade,
   settle,

@@ -37,7 +37,14 @@ const pieces = (name: "threads" | "descriptors" | "sockets" | "pipes" | "timers"
 });
 
 export const MEASURES: readonly Measure[] = [
-  { name: "live heap", unit: "MB", of: ({ heap }) => scaled(heap), perHour: 1, warmUpSeconds: FILLING_S, betweenRests: 1.5 },
+  {
+    name: "live heap",
+    unit: "MB",
+    of: ({ heap }) => scaled(heap),
+    perHour: 1,
+    warmUpSeconds: FILLING_S,
+    betweenRests: 1.5,
+  },
   { name: "memory", unit: "MB", of: ({ rss }) => scaled(rss), perHour: 8, warmUpSeconds: FILLING_S, betweenRests: 10 },
   pieces("descriptors", SPARE_FIFOS + 3),
   pieces("sockets", 3),
@@ -51,18 +58,39 @@ const BOUNDS: Readonly<Record<StateFolder, number>> = { logs: 20, incidents: 22,
 const MOST_FILES = 500;
 const MOST_FIFOS = 120;
 
-export type Row = Trend & { readonly what: string; readonly unit: string; readonly limit: number; readonly growth: Growth };
-export type Level = { readonly what: string; readonly unit: string; readonly first: number; readonly last: number; readonly limit: number };
-export type Assessment = { readonly rows: readonly Row[]; readonly levels: readonly Level[]; readonly findings: readonly string[] };
+export type Row = Trend & {
+  readonly what: string;
+  readonly unit: string;
+  readonly limit: number;
+  readonly growth: Growth;
+};
+export type Level = {
+  readonly what: string;
+  readonly unit: string;
+  readonly first: number;
+  readonly last: number;
+  readonly limit: number;
+};
+export type Assessment = {
+  readonly rows: readonly Row[];
+  readonly levels: readonly Level[];
+  readonly findings: readonly string[];
+};
 
 export function assessSamples(samples: readonly Sample[], spans: readonly Span[]): Assessment {
   const rows = PARTS.flatMap((part) => MEASURES.flatMap((measure) => rowOf(part, measure, samples)));
   const levels = levelsOf(samples, spans);
   const grown = rows.filter(({ growth }) => growth === "grows");
   const findings = [
-    ...grown.map(({ what, slope, unit, limit }) => `growth: ${what} by ${slope.toFixed(2)} ${unit} an hour, at most ${limit}`),
+    ...grown.map(
+      ({ what, slope, unit, limit }) => `growth: ${what} by ${slope.toFixed(2)} ${unit} an hour, at most ${limit}`,
+    ),
     ...levels.flatMap(({ what, first, last, limit, unit }) =>
-      last <= limit ? [] : [`growth: ${what} at rest from ${first.toFixed(1)} to ${last.toFixed(1)} ${unit}, at most ${limit.toFixed(1)}`],
+      last <= limit
+        ? []
+        : [
+            `growth: ${what} at rest from ${first.toFixed(1)} to ${last.toFixed(1)} ${unit}, at most ${limit.toFixed(1)}`,
+          ],
     ),
     ...boundsExceeded(samples),
   ];
@@ -73,9 +101,15 @@ function scaled(bytes: number | undefined): number | undefined {
   return bytes === undefined ? undefined : bytes / MB;
 }
 
-function rowOf(part: PartName, { name, unit, of, perHour, warmUpSeconds }: Measure, samples: readonly Sample[]): readonly Row[] {
+function rowOf(
+  part: PartName,
+  { name, unit, of, perHour, warmUpSeconds }: Measure,
+  samples: readonly Sample[],
+): readonly Row[] {
   const trend = trendOf(livesOf(part, samples, of), warmUpSeconds);
-  return trend === undefined ? [] : [{ what: `${part}: ${name}`, unit, ...trend, limit: perHour, growth: growthOf(trend, perHour) }];
+  return trend === undefined
+    ? []
+    : [{ what: `${part}: ${name}`, unit, ...trend, limit: perHour, growth: growthOf(trend, perHour) }];
 }
 
 /** The values of each life of a part. */
@@ -93,12 +127,20 @@ function livesOf(part: PartName, samples: readonly Sample[], of: Measure["of"]):
 /** Medians of the second halves of the first and the last rest: the same processes and new parts run in both. */
 function levelsOf(samples: readonly Sample[], spans: readonly Span[]): readonly Level[] {
   const rests = spans.filter(({ phase }) => phase === "rest");
-  const [first, last] = [rests[0], rests.at(-1)].map((rest) => samples.filter(({ at }) => rest && isInSecondHalf(at * 1_000, rest)));
+  const [first, last] = [rests[0], rests.at(-1)].map((rest) =>
+    samples.filter(({ at }) => rest && isInSecondHalf(at * 1_000, rest)),
+  );
   if (first === undefined || last === undefined || last.length === 0) return [];
-  const level = (what: string, unit: string, more: { of: (sample: Sample) => number | undefined; grows: number }): Level[] => {
+  const level = (
+    what: string,
+    unit: string,
+    more: { of: (sample: Sample) => number | undefined; grows: number },
+  ): Level[] => {
     const values = (of: readonly Sample[]): number => median(of.flatMap((sample) => more.of(sample) ?? []));
     const [before, after] = [values(first), values(last)];
-    return Number.isNaN(before) || Number.isNaN(after) ? [] : [{ what, unit, first: before, last: after, limit: before + more.grows }];
+    return Number.isNaN(before) || Number.isNaN(after)
+      ? []
+      : [{ what, unit, first: before, last: after, limit: before + more.grows }];
   };
   return [
     ...PARTS.flatMap((part) =>

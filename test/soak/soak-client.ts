@@ -33,13 +33,20 @@ export class SoakClient {
   }
 
   /** Reads a stream for this time, from its answer on. Resolves with the data of its events, and whether procman has ended it. */
-  stream(path: string, ms: number): Promise<{ readonly status: number; readonly items: readonly string[]; readonly isCut: boolean }> {
+  stream(
+    path: string,
+    ms: number,
+  ): Promise<{ readonly status: number; readonly items: readonly string[]; readonly isCut: boolean }> {
     const endpoint = this.#endpoint();
     if (endpoint === undefined) return Promise.resolve({ status: 0, items: [], isCut: true });
     return new Promise((resolve) => {
       let [text, status, isOver] = ["", 0, false];
       const end = (isCut: boolean): void =>
-        resolve({ status, items: text.split("\n").flatMap((line) => (line.startsWith("data: ") ? [line.slice(6)] : [])), isCut });
+        resolve({
+          status,
+          items: text.split("\n").flatMap((line) => (line.startsWith("data: ") ? [line.slice(6)] : [])),
+          isCut,
+        });
       const options = { ...endpoint, path, agent: false, headers: { authorization: `Bearer ${this.token()}` } };
       let timer = setTimeout(() => call.destroy(), TIMEOUT_MS);
       const call = get(options, (response) => {
@@ -65,7 +72,12 @@ export class SoakClient {
 
   token(): string {
     // As those of commands: each is used once, and valid for a minute.
-    const claims = payloadOf({ audience: this.#name, consumer: "soak", scopes: ["admin"], expires: expiresIn(TOKEN_SECONDS) });
+    const claims = payloadOf({
+      audience: this.#name,
+      consumer: "soak",
+      scopes: ["admin"],
+      expires: expiresIn(TOKEN_SECONDS),
+    });
     return signJwt(claims, readFileSync(join(this.#stateDir, "secret")));
   }
 

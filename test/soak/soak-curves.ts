@@ -102,7 +102,10 @@ ${shaded.join("")}${marks.join("")}<rect class="frame" x="${x}" y="${y}" width="
 }
 
 /** Without values a curve is interrupted. */
-function piecesOf(values: readonly (number | undefined)[], at: readonly number[]): readonly (readonly (readonly [number, number])[])[] {
+function piecesOf(
+  values: readonly (number | undefined)[],
+  at: readonly number[],
+): readonly (readonly (readonly [number, number])[])[] {
   const every = Math.max(1, Math.ceil(values.length / MOST_POINTS));
   const pieces: [number, number][][] = [[]];
   for (let index = 0; index < values.length; index += every) {

@@ -55,7 +55,13 @@ export function soakProcesses(places: Places, ports: SoakPorts, { pool, text, ha
   return [
     ...counted(places),
     { id: "toy", cmd: "sleep 1000", autostart: true, env: { TEXT: text } },
-    { id: "toy-hooks", cmd: "sleep 1000", ...always, dependsOn: ["toy"], hooks: { beforeStart: "true", afterStop: "true" } },
+    {
+      id: "toy-hooks",
+      cmd: "sleep 1000",
+      ...always,
+      dependsOn: ["toy"],
+      hooks: { beforeStart: "true", afterStop: "true" },
+    },
     { id: WATCHED, cmd: "sleep 1000", watch: ["watched"] },
     {
       id: "checked",
@@ -79,7 +85,11 @@ export function soakProcesses(places: Places, ports: SoakPorts, { pool, text, ha
 
 /** Processes whose lines and ends are compared with what procman has of them. */
 function counted({ folder, disk }: Places): readonly object[] {
-  const log = (id: string, more: object = {}) => ({ stdout: `logs/${id}.log`, rotate: { size: "8MB", total: "1TB" }, ...more });
+  const log = (id: string, more: object = {}) => ({
+    stdout: `logs/${id}.log`,
+    rotate: { size: "8MB", total: "1TB" },
+    ...more,
+  });
   const printer = (id: string, bytes: number, pauseMs: number) => ({
     id,
     cmd: program(folder, "printer", id, bytes, pauseMs),
@@ -96,9 +106,22 @@ function counted({ folder, disk }: Places): readonly object[] {
   const errors = printer("print-errors", 32_768, 2_000);
   return [
     { ...printer("print", 32_768, 500), ...always },
-    { ...printer("print-rotated", 32_768, 1_000), ...always, logger: log("print-rotated", { rotate: { size: "1MB", total: "1TB" } }) },
-    { ...errors, cmd: `${errors.cmd} 1>&2`, ...always, logger: { stdout: "logs/none.log", stderr: "logs/print-errors.log" } },
-    { ...printer("print-disk", 32_768, 10_000), ...always, logger: log("print-disk", { stdout: join(disk, "print-disk.log") }) },
+    {
+      ...printer("print-rotated", 32_768, 1_000),
+      ...always,
+      logger: log("print-rotated", { rotate: { size: "1MB", total: "1TB" } }),
+    },
+    {
+      ...errors,
+      cmd: `${errors.cmd} 1>&2`,
+      ...always,
+      logger: { stdout: "logs/none.log", stderr: "logs/print-errors.log" },
+    },
+    {
+      ...printer("print-disk", 32_768, 10_000),
+      ...always,
+      logger: log("print-disk", { stdout: join(disk, "print-disk.log") }),
+    },
     printer(FLOOD, 4_000_000, 400),
     crasher("crash-quick", 1_000, 3_000),
     crasher("crash-slow", 3_000, 10_000),

@@ -49,7 +49,9 @@ export function renderReport(out: string): number {
     .split("\n")
     .filter((line) => line !== "")
     .map((line) => JSON.parse(line) as Sample);
-  const end = existsSync(join(out, "end.json")) ? (JSON.parse(readFileSync(join(out, "end.json"), "utf8")) as SoakEnd) : undefined;
+  const end = existsSync(join(out, "end.json"))
+    ? (JSON.parse(readFileSync(join(out, "end.json"), "utf8")) as SoakEnd)
+    : undefined;
   const minutes = end?.time.minutes ?? Number(/(\d+)-minutes/.exec(out)?.[1]);
   const spans = phasesOf(minutes);
   const { rows, levels, findings } = assessSamples(samples, spans);
@@ -59,12 +61,19 @@ export function renderReport(out: string): number {
   const all = [...(end?.findings ?? []), ...output, ...findings];
   const verdict = end === undefined ? "not over" : all.length === 0 ? "passed" : "failed";
   const { disturbances: _, ...figures } = end ?? {};
-  writeFileSync(join(out, "report.json"), JSON.stringify({ verdict, ...figures, findings: all, growth: rows, levels }, undefined, 2));
+  writeFileSync(
+    join(out, "report.json"),
+    JSON.stringify({ verdict, ...figures, findings: all, growth: rows, levels }, undefined, 2),
+  );
   writeFileSync(join(out, "figures.md"), figuresOf({ rows, levels }));
   for (const { what, slope, low, high, limit, growth, unit } of rows)
-    console.log(`${growth.padEnd(8)} ${what.padEnd(22)} ${format(slope)} (${format(low)} to ${format(high)}) ${unit}/h, limit ${limit}`);
+    console.log(
+      `${growth.padEnd(8)} ${what.padEnd(22)} ${format(slope)} (${format(low)} to ${format(high)}) ${unit}/h, limit ${limit}`,
+    );
   for (const { what, first, last, limit, unit } of levels)
-    console.log(`${what.padEnd(22)} at rest: ${format(first)} before, ${format(last)} after, limit ${format(limit)} ${unit}`);
+    console.log(
+      `${what.padEnd(22)} at rest: ${format(first)} before, ${format(last)} after, limit ${format(limit)} ${unit}`,
+    );
   for (const finding of all) console.log(`FOUND ${finding}`);
   console.log(`${verdict}: ${all.length} findings; ${out}/report.json, ${out}/curves.svg`);
   return all.length === 0 ? 0 : 1;
@@ -81,7 +90,9 @@ function figuresOf({ rows, levels }: Pick<Assessment, "rows" | "levels">): strin
     unit === "" ? name : `${name}, ${unit}`,
     ...PARTS.map((part) => cell(`${part}: ${name}`)),
   ]);
-  return [["", ...PARTS], ["---", ...PARTS.map(() => "---")], ...lines].map((line) => `| ${line.join(" | ")} |\n`).join("");
+  return [["", ...PARTS], ["---", ...PARTS.map(() => "---")], ...lines]
+    .map((line) => `| ${line.join(" | ")} |\n`)
+    .join("");
 }
 
 function format(value: number): string {

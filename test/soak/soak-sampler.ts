@@ -40,7 +40,8 @@ type Marked = { readonly pid: number; readonly command: string };
 
 /** The parts among the processes with the mark. */
 export function partsIn(processes: readonly Marked[]): Readonly<Record<PartName, readonly number[]>> {
-  const of = (name: PartName): readonly number[] => processes.filter(({ command }) => isPart(name, command)).map(({ pid }) => pid);
+  const of = (name: PartName): readonly number[] =>
+    processes.filter(({ command }) => isPart(name, command)).map(({ pid }) => pid);
   return { keeper: of("keeper"), service: of("service"), logger: of("logger"), balancer: of("balancer") };
 }
 
@@ -66,7 +67,12 @@ export class SoakSampler {
         return part === undefined ? [] : [[name, part]];
       }),
     );
-    return { at: Math.round((performance.now() - this.#start) / 100) / 10, parts, processes: processes.length, ...stateOf(this.#stateDir) };
+    return {
+      at: Math.round((performance.now() - this.#start) / 100) / 10,
+      parts,
+      processes: processes.length,
+      ...stateOf(this.#stateDir),
+    };
   }
 
   #part(pids: readonly number[]): PartSample | undefined {
@@ -76,8 +82,11 @@ export class SoakSampler {
     });
     if (each.length === 0) return undefined;
     const sum = { ...each[0] } as Record<string, number>;
-    for (const other of each.slice(1)) for (const [name, value] of Object.entries(other)) sum[name] = (sum[name] ?? Number.NaN) + value;
-    const known = Object.entries(sum).filter(([name, value]) => Number.isFinite(value) && each.every((one) => name in one));
+    for (const other of each.slice(1))
+      for (const [name, value] of Object.entries(other)) sum[name] = (sum[name] ?? Number.NaN) + value;
+    const known = Object.entries(sum).filter(
+      ([name, value]) => Number.isFinite(value) && each.every((one) => name in one),
+    );
     return { life: pids.join(" "), ...Object.fromEntries(known) } as PartSample;
   }
 }

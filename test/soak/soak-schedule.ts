@@ -88,7 +88,10 @@ export function scheduleOf({ seed, minutes }: SoakTime): readonly Step[] {
   const steps = spans.flatMap((span, index) => {
     const random = new SeededRandom(seed * 1_009 + index);
     const usual = kinds.flatMap((kind) => arrivals(kind, span, random));
-    return [...usual, ...(span.phase === "kills" ? [...kills(span, random), settling(span, random)] : [fullDisk(span, random)])];
+    return [
+      ...usual,
+      ...(span.phase === "kills" ? [...kills(span, random), settling(span, random)] : [fullDisk(span, random)]),
+    ];
   });
   return steps.sort((one, other) => one.at - other.at);
 }

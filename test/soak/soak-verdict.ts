@@ -14,9 +14,12 @@ export function findingsAtEnd(soak: Soak, left: readonly { readonly command: str
   const { folder, disk } = places;
   const { runs, findings } = checkDiary(folder);
   const { ends } = procman.journal;
-  const pathOf = (id: string): string => (id === "print-disk" ? join(disk, "print-disk.log") : join(folder, "logs", `${id}.log`));
+  const pathOf = (id: string): string =>
+    id === "print-disk" ? join(disk, "print-disk.log") : join(folder, "logs", `${id}.log`);
   const logs = checkLogs(runs, { kills, ends, ids: [...STEADY, FLOOD, ...CRASHERS], pathOf });
-  const recorded = runs.filter((run) => account.isCalm(endingOf(run, runs) - UNRECORDED_MS, ["disk"], endingOf(run, runs) + UNRECORDED_MS));
+  const recorded = runs.filter((run) =>
+    account.isCalm(endingOf(run, runs) - UNRECORDED_MS, ["disk"], endingOf(run, runs) + UNRECORDED_MS),
+  );
   for (const [what, count] of Object.entries({ ...logs, runs: runs.length, ends: ends.size }))
     if (typeof count === "number") account.count(what, count);
   return [
@@ -43,6 +46,8 @@ function missingRuns(id: string, runs: readonly Run[], account: SoakAccount): re
   return numbered.flatMap(({ number, from }, index) => {
     const before = numbered[index - 1];
     if (before === undefined || number === before.number + 1) return [];
-    return account.isCalm(before.from, ["kill", "disk"], from) ? [`run numbers: ${id} has ${number} after ${before.number}`] : [];
+    return account.isCalm(before.from, ["kill", "disk"], from)
+      ? [`run numbers: ${id} has ${number} after ${before.number}`]
+      : [];
   });
 }

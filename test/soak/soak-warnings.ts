@@ -11,31 +11,68 @@ const EARLY_MS = 1_000;
 const EXPECTED: readonly Expected[] = [
   { text: /No start policy: "flood" is only started manually/, because: "it is started by the operator" },
   { text: /^exited with code \d+ after/, because: "the crashers end with codes; a stopped printer ends with 0" },
-  { text: /^exited with code \d+, but left processes behind; they are being ended$/, because: "crash-family leaves one behind" },
+  {
+    text: /^exited with code \d+, but left processes behind; they are being ended$/,
+    because: "crash-family leaves one behind",
+  },
   { text: /^has run for its timeout of 7 s; stopping/, because: "`limited` has a timeout" },
   { text: /^was ended by SIG(?:TERM|KILL|SEGV) after/, because: "`limited` and the killed processes" },
-  { text: /^Cannot (?:start|stop|restart) ".*": |refused: Cannot /, because: "the operator asks for what isn't possible at the moment" },
+  {
+    text: /^Cannot (?:start|stop|restart) ".*": |refused: Cannot /,
+    because: "the operator asks for what isn't possible at the moment",
+  },
   { text: /not restarted, as it is blocked$/, because: "the operator blocks processes whose configuration changes" },
   { text: /^watch: no file in watched is watched/, because: "the folder is empty until the first change" },
   { text: /^plugin plugin: .*it threw planned: /, because: "the plugin fails as planned", during: ["plugin"] },
-  { text: /^plugin plugin: .*(?:does not answer|no answer|hang|respond)/, because: "the plugin hangs as planned", during: ["plugin"] },
-  { text: /^plugin plugin: .*procman's service has ended within a minute/, because: "the service was killed", during: ["kill", "upgrade"] },
+  {
+    text: /^plugin plugin: .*(?:does not answer|no answer|hang|respond)/,
+    because: "the plugin hangs as planned",
+    during: ["plugin"],
+  },
+  {
+    text: /^plugin plugin: .*procman's service has ended within a minute/,
+    because: "the service was killed",
+    during: ["kill", "upgrade"],
+  },
   { text: /^the (?:service|logger|balancer) ended \(SIGKILL\)/, because: "it was killed", during: ["kill"] },
   // Said at the end of that run, however long after the kill.
-  { text: /^ended, and its exit code is not known \(procman was killed during its run\)/, because: "the keeper was killed" },
-  { text: /^was being started when procman was killed; whether it has run is not known/, because: "all was killed amid a start" },
+  {
+    text: /^ended, and its exit code is not known \(procman was killed during its run\)/,
+    because: "the keeper was killed",
+  },
+  {
+    text: /^was being started when procman was killed; whether it has run is not known/,
+    because: "all was killed amid a start",
+  },
   { text: /^the balancer ended; it is started again/, because: "it was killed after its keeper", during: ["kill"] },
-  { text: /^not started by its schedule .*: procman was away then$/, because: "procman was killed", during: ["kill", "upgrade"] },
-  { text: /^upgrade: (?:service|logger|balancer) \S+ → \S+, in \d+ ms$/, because: "it was upgraded", during: ["upgrade"] },
+  {
+    text: /^not started by its schedule .*: procman was away then$/,
+    because: "procman was killed",
+    during: ["kill", "upgrade"],
+  },
+  {
+    text: /^upgrade: (?:service|logger|balancer) \S+ → \S+, in \d+ ms$/,
+    because: "it was upgraded",
+    during: ["upgrade"],
+  },
   { text: /ENOSPC|no space left on device/, because: "the disk is full", during: ["disk"] },
   { text: /can be written again/, because: "the disk has room again", during: ["disk"] },
 ];
 
 /** Lines of another shape: what the keeper says before it has read the configuration, and Node's warnings about the probe. */
 const EXPECTED_LINES: readonly Expected[] = [
-  { text: /ExperimentalWarning: v8\.queryObjects\(\)|^\(Use `node --trace-warnings/, because: "the probe counts timers by it" },
-  { text: /^(?:service|logger|balancer|keeper) +\S+ +(?:→ \S+ +replaced in \d+ ms|stays)$/, because: "the output of `procman upgrade`" },
-  { text: /^procman: the keeper was killed; this one \(pid \d+\) replaces it and has adopted/, because: "it was killed" },
+  {
+    text: /ExperimentalWarning: v8\.queryObjects\(\)|^\(Use `node --trace-warnings/,
+    because: "the probe counts timers by it",
+  },
+  {
+    text: /^(?:service|logger|balancer|keeper) +\S+ +(?:→ \S+ +replaced in \d+ ms|stays)$/,
+    because: "the output of `procman upgrade`",
+  },
+  {
+    text: /^procman: the keeper was killed; this one \(pid \d+\) replaces it and has adopted/,
+    because: "it was killed",
+  },
   {
     text: /^procman: \d+ process(?:es)? that an earlier procman left running (?:is|are) adopted/,
     because: "all was killed, and procman is started again",

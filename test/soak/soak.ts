@@ -35,7 +35,8 @@ async function main(): Promise<number> {
     `soak of ${minutes} minutes, seed ${seed} (npm run soak -- --minutes ${minutes} --seed ${seed} repeats it), ${steps.length} steps`,
   );
   if (schedule) {
-    for (const { at, kind, what = "" } of steps) console.log(`${(at / 1_000).toFixed(1).padStart(8)} s  ${kind} ${what}`);
+    for (const { at, kind, what = "" } of steps)
+      console.log(`${(at / 1_000).toFixed(1).padStart(8)} s  ${kind} ${what}`);
     return 0;
   }
   const out = join(ROOT, "results/soak", `${minutes}-minutes-seed-${seed}`);
@@ -104,8 +105,12 @@ async function soakIn(places: Places, bin: string, canFill: boolean): Promise<So
     account: new SoakAccount(),
     command: (args) =>
       new Promise((resolve) => {
-        execFile(process.execPath, [bin, ...args], { cwd: places.folder, env: cleanEnvironment(env) }, (error, output, errors) =>
-          resolve({ code: error === null ? 0 : Number(error.code), output: output + errors }),
+        execFile(
+          process.execPath,
+          [bin, ...args],
+          { cwd: places.folder, env: cleanEnvironment(env) },
+          (error, output, errors) =>
+            resolve({ code: error === null ? 0 : Number(error.code), output: output + errors }),
         );
       }),
   };
@@ -136,7 +141,8 @@ async function follow(
   const start = performance.now();
   const spans = phasesOf(time.minutes);
   const note = (): void => appendFileSync(join(out, "samples.jsonl"), `${JSON.stringify(sampler.sample())}\n`);
-  const tell = (): void => console.log(progressOf(phaseAt(spans, performance.now() - start), performance.now() - start, account));
+  const tell = (): void =>
+    console.log(progressOf(phaseAt(spans, performance.now() - start), performance.now() - start, account));
   const timers = [
     setInterval(note, SAMPLE_MS),
     setInterval(tell, PROGRESS_MS),

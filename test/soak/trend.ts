@@ -18,8 +18,8 @@ const Z = 2.326;
 const HOUR_S = 3_600;
 
 /**
- * Each life begins at another level, so the line is fitted to the deviations from the means of each life (a regression with fixed
- * effects). undefined: no life is long enough.
+ * Each life begins at another level, so the line is fitted to the deviations from the means of each life (a regression
+ * with fixed effects). undefined: no life is long enough.
  *
  * @param warmUpSeconds beginning of each life that doesn't count
  */
@@ -33,7 +33,12 @@ export function trendOf(lives: readonly (readonly Point[])[], warmUpSeconds: num
   const slope = sum(({ x, y }) => x * y) / spread;
   const error = Math.sqrt(sum(({ x, y }) => (y - slope * x) ** 2) / freedom / spread);
   const margin = studentQuantile(freedom) * error;
-  return { slope: slope * HOUR_S, low: (slope - margin) * HOUR_S, high: (slope + margin) * HOUR_S, blocks: points.length };
+  return {
+    slope: slope * HOUR_S,
+    low: (slope - margin) * HOUR_S,
+    high: (slope + margin) * HOUR_S,
+    blocks: points.length,
+  };
 }
 
 export function growthOf({ low, high }: Trend, limitPerHour: number): Growth {
@@ -49,11 +54,15 @@ function blocksOf(life: readonly Point[], warmUpSeconds: number): readonly Point
     const number = Math.floor((point.x - begin) / BLOCK_S);
     groups.set(number, [...(groups.get(number) ?? []), point]);
   }
-  return [...groups.values()].map((group) => ({ x: median(group.map(({ x }) => x)), y: median(group.map(({ y }) => y)) }));
+  return [...groups.values()].map((group) => ({
+    x: median(group.map(({ x }) => x)),
+    y: median(group.map(({ y }) => y)),
+  }));
 }
 
 function aroundMean(points: readonly Point[]): readonly Point[] {
-  const mean = (of: (point: Point) => number): number => points.reduce((total, point) => total + of(point), 0) / points.length;
+  const mean = (of: (point: Point) => number): number =>
+    points.reduce((total, point) => total + of(point), 0) / points.length;
   const [x, y] = [mean((point) => point.x), mean((point) => point.y)];
   return points.map((point) => ({ x: point.x - x, y: point.y - y }));
 }
@@ -67,6 +76,10 @@ export function median(values: readonly number[]): number {
 
 /** Of Student's distribution, from the normal one by the expansion of Cornish and Fisher; good to 2 % from two degrees of freedom on. */
 function studentQuantile(freedom: number): number {
-  const terms = [(Z ** 3 + Z) / 4, (5 * Z ** 5 + 16 * Z ** 3 + 3 * Z) / 96, (3 * Z ** 7 + 19 * Z ** 5 + 17 * Z ** 3 - 15 * Z) / 384];
+  const terms = [
+    (Z ** 3 + Z) / 4,
+    (5 * Z ** 5 + 16 * Z ** 3 + 3 * Z) / 96,
+    (3 * Z ** 7 + 19 * Z ** 5 + 17 * Z ** 3 - 15 * Z) / 384,
+  ];
   return terms.reduce((sum, term, index) => sum + term / freedom ** (index + 1), Z);
 }

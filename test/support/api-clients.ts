@@ -10,8 +10,9 @@ export type Outcomes = Record<string, number>;
 const PAUSE_MS = 12;
 
 /**
- * Sends one request after the other, each over a new connection, until the returned function is called or the test ends. The function
- * resolves with the outcomes: a status, the code of an error, or `cut` for a connection that ended without an answer.
+ * Sends one request after the other, each over a new connection, until the returned function is called or the test
+ * ends. The function resolves with the outcomes: a status, the code of an error, or `cut` for a connection that ended
+ * without an answer.
  */
 export function askAllTheTime(context: TestContext, port: number): () => Promise<Outcomes> {
   const outcomes: Outcomes = {};
@@ -37,11 +38,15 @@ export function askAllTheTime(context: TestContext, port: number): () => Promise
 function ask(port: number): Promise<string> {
   return new Promise((resolve) => {
     let answer = "";
-    const socket = connect(port, "127.0.0.1", () => socket.write("GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"));
+    const socket = connect(port, "127.0.0.1", () =>
+      socket.write("GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"),
+    );
     socket.setEncoding("latin1").on("data", (text: string) => {
       answer += text;
     });
-    socket.on("error", ({ code = "" }: NodeJS.ErrnoException) => resolve(code === "ECONNRESET" || code === "EPIPE" ? "cut" : code));
+    socket.on("error", ({ code = "" }: NodeJS.ErrnoException) =>
+      resolve(code === "ECONNRESET" || code === "EPIPE" ? "cut" : code),
+    );
     socket.on("close", () => resolve(/^HTTP\/1\.1 (\d+)/.exec(answer)?.[1] ?? "cut"));
   });
 }
@@ -60,7 +65,11 @@ const BINDER = `
 `;
 
 /** Runs the program until the returned function is called or the test ends. The function resolves with its output. `launcher`: a command line before it. */
-export async function bindAllTheTime(context: TestContext, port: number, launcher: readonly string[] = []): Promise<() => Promise<string>> {
+export async function bindAllTheTime(
+  context: TestContext,
+  port: number,
+  launcher: readonly string[] = [],
+): Promise<() => Promise<string>> {
   const [program = "", ...args] = [...launcher, process.execPath, "-e", BINDER, String(port)];
   const child: ChildProcess = spawn(program, args, { stdio: ["pipe", "pipe", "inherit"] });
   context.after(() => child.stdin?.end());

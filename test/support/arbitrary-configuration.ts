@@ -8,7 +8,8 @@ const path = fc.constantFrom("a", "./b/c", "../d", "/abs/e", "~/f", "~nobody-of-
 const expandedPath = fc.oneof(path, fc.constantFrom("${HOME}/x", "${NOT_SET_HERE:-rel/y}", "$${plain}/z", "${A B}"));
 const pathList = fc.oneof(expandedPath, fc.constantFrom("a:/b:../c", "${NOT_SET_HERE:-/p:q}", ":"));
 const size = fc.constantFrom<string | number>("5MB", "1.5 GiB", 4096);
-const optional = <Shape extends Record<string, fc.Arbitrary<unknown>>>(shape: Shape) => fc.record(shape, { requiredKeys: [] });
+const optional = <Shape extends Record<string, fc.Arbitrary<unknown>>>(shape: Shape) =>
+  fc.record(shape, { requiredKeys: [] });
 
 const rotate = fc.oneof(fc.constant(false), optional({ size, hours: fc.nat(24), total: size, gzip: fc.boolean() }));
 const processLogger = { console: fc.boolean(), stdout: path, stderr: path, decorateFiles: fc.boolean(), rotate };
@@ -19,24 +20,45 @@ const logger = optional({
   internalLogHours: fc.constantFrom(0, 24, 366),
   internalLogSize: size,
 });
-const watcher = optional({ interval: fc.integer({ min: 1, max: 5000 }), exts: fc.constant(["ts"]), match: fc.constant(["**"]) });
+const watcher = optional({
+  interval: fc.integer({ min: 1, max: 5000 }),
+  exts: fc.constant(["ts"]),
+  match: fc.constant(["**"]),
+});
 const origins = fc.constantFrom([], ["https://App.example.org"]);
 const hosts = fc.constantFrom([], ["Procman.example.org"]);
 const revoked = fc.constantFrom([], ["ci"]);
 const hostname = fc.constantFrom("127.0.0.1", "0.0.0.0", "localhost");
-const api = fc.oneof(fc.constant(false), optional({ hostname, port: fc.constant(7000), revoked, hosts, cors: origins }));
+const api = fc.oneof(
+  fc.constant(false),
+  optional({ hostname, port: fc.constant(7000), revoked, hosts, cors: origins }),
+);
 const ready = fc.oneof(
-  fc.constantFrom({ port: 80 }, { http: "http://localhost:81/up" }, { exec: "true" }, { log: "up" }, { fd: 5 }, { message: true }),
+  fc.constantFrom(
+    { port: 80 },
+    { http: "http://localhost:81/up" },
+    { exec: "true" },
+    { log: "up" },
+    { fd: 5 },
+    { message: true },
+  ),
   fc.constantFrom({ port: "{port}", timeout: 5 }, { log: "up", timeout: 30 }),
 );
-const health = fc.constantFrom({ port: 80 }, { exec: "true", interval: 1 }, { http: "http://[::1]:82", failures: 3, startPeriod: 2 });
+const health = fc.constantFrom(
+  { port: 80 },
+  { exec: "true", interval: 1 },
+  { http: "http://[::1]:82", failures: 3, startPeriod: 2 },
+);
 const variable = fc.oneof(
   fc.constantFrom<string | number | boolean>("", "x", "${HOME}", "$${A}", 1.5, -2, true, false),
   fc.record({ file: expandedPath }),
   fc.constant({ env: "HOME" }),
 );
 const folders = fc.oneof(pathList, fc.array(pathList, { minLength: 1, maxLength: 2 }));
-const envFile = fc.oneof(expandedPath, fc.record({ path: expandedPath, optional: fc.boolean() }, { requiredKeys: ["path"] }));
+const envFile = fc.oneof(
+  expandedPath,
+  fc.record({ path: expandedPath, optional: fc.boolean() }, { requiredKeys: ["path"] }),
+);
 const environment = {
   env: fc.dictionary(fc.constantFrom("A", "B", "PATH", "__proto__"), variable, { noNullPrototype: true }),
   envFile: fc.oneof(envFile, fc.array(envFile, { minLength: 1, maxLength: 2 })),
@@ -45,7 +67,11 @@ const environment = {
 /** A part of a process: what a profile may have, too. `number` keeps its ports and files apart from those of others. */
 const processPart = (number: number) => {
   const ports = { startPort: fc.constant(10_000 + 100 * number), commonPort: fc.constant(9_000 + number) };
-  const balancer = { strategy: fc.constantFrom("round-robin", "ip-hash"), proxyProtocol: fc.boolean(), idleTimeout: fc.nat(5) };
+  const balancer = {
+    strategy: fc.constantFrom("round-robin", "ip-hash"),
+    proxyProtocol: fc.boolean(),
+    idleTimeout: fc.nat(5),
+  };
   const cluster = fc.record(
     {
       instances: fc.constantFrom<number | "max">(1, 3, "max"),
@@ -53,17 +79,19 @@ const processPart = (number: number) => {
     },
     { requiredKeys: ["instances"] },
   );
-  const dependency = fc
-    .integer({ min: 0, max: Math.max(0, number - 1) })
-    .chain((other) =>
-      fc.oneof(
-        fc.constant(`p${other}`),
-        fc.record(
-          { id: fc.constant(`p${other}`), condition: fc.constantFrom("started", "ready", "finished", "completed"), restart: fc.boolean() },
-          { requiredKeys: ["id"] },
-        ),
+  const dependency = fc.integer({ min: 0, max: Math.max(0, number - 1) }).chain((other) =>
+    fc.oneof(
+      fc.constant(`p${other}`),
+      fc.record(
+        {
+          id: fc.constant(`p${other}`),
+          condition: fc.constantFrom("started", "ready", "finished", "completed"),
+          restart: fc.boolean(),
+        },
+        { requiredKeys: ["id"] },
       ),
-    );
+    ),
+  );
   return optional({
     cwd: expandedPath,
     ...environment,
@@ -106,7 +134,11 @@ const process = (number: number): fc.Arbitrary<RawProcess> =>
   fc.tuple(program, processPart(number)).map(([run, part]) => ({ id: `p${number}`, ...run, ...part }) as RawProcess);
 
 const plugins = fc.array(
-  fc.constantFrom({ url: "./slack.js" }, { url: "~/mine.js" }, { url: "procman/otlp", options: { endpoint: "http://x" } }),
+  fc.constantFrom(
+    { url: "./slack.js" },
+    { url: "~/mine.js" },
+    { url: "procman/otlp", options: { endpoint: "http://x" } },
+  ),
   {
     maxLength: 2,
   },
@@ -125,6 +157,8 @@ const profile: fc.Arbitrary<Part> = fc
 export const anyConfiguration: fc.Arbitrary<RawConfig> = fc
   .tuple(
     optional({ name: fc.constantFrom("shop", "a.b"), ...shared, profiles: fc.record({ ci: profile }) }),
-    fc.integer({ min: 0, max: 3 }).chain((count) => fc.tuple(...Array.from({ length: count }, (_, number) => process(number)))),
+    fc
+      .integer({ min: 0, max: 3 })
+      .chain((count) => fc.tuple(...Array.from({ length: count }, (_, number) => process(number)))),
   )
   .map(([top, processes]) => structuredClone({ ...top, processes }) as RawConfig);

@@ -7,7 +7,13 @@ import { connect, createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { JsonLines, jsonLine } from "../../src/core/base/json-lines.ts";
-import type { BackendReport, BackendSpec, FromBalancer, Front, FrontReport } from "../../src/core/ipc/balancer-protocol.ts";
+import type {
+  BackendReport,
+  BackendSpec,
+  FromBalancer,
+  Front,
+  FrontReport,
+} from "../../src/core/ipc/balancer-protocol.ts";
 import { isOwnSocket } from "../../src/core/os/balancer-socket.ts";
 import { signalIfThere } from "../../src/core/os/process-signal.ts";
 import { connectUnix } from "../../src/core/os/unix-socket.ts";
@@ -55,7 +61,10 @@ export class TestBalancer {
     this.folder = folder;
     const { NODE_OPTIONS: _options, NODE_EXTRA_CA_CERTS: _certificates, ...env } = process.env;
     const argv = [...launcher, process.execPath, MAIN, `--socket=${this.socket}`, `--processes=${processes}`];
-    this.process = spawn(argv[0] as string, argv.slice(1), { stdio: ["ignore", "inherit", "pipe", "ipc"], env: { ...env, ...tcp } });
+    this.process = spawn(argv[0] as string, argv.slice(1), {
+      stdio: ["ignore", "inherit", "pipe", "ipc"],
+      env: { ...env, ...tcp },
+    });
     this.process.stderr?.setEncoding("utf8").on("data", (text: string) => {
       this.stderr += text;
     });
@@ -66,7 +75,10 @@ export class TestBalancer {
     context: Context,
     options: Partial<Front> = {},
     processes = 1,
-    { launcher = [], tcp = tcpEnvironment(context) }: { readonly launcher?: readonly string[]; readonly tcp?: NodeJS.ProcessEnv } = {},
+    {
+      launcher = [],
+      tcp = tcpEnvironment(context),
+    }: { readonly launcher?: readonly string[]; readonly tcp?: NodeJS.ProcessEnv } = {},
   ): Promise<TestBalancer> {
     const balancer = new TestBalancer(options.port ?? (await freePort()), options, { processes, launcher, tcp });
     context.after(() => balancer.#end());
@@ -76,7 +88,11 @@ export class TestBalancer {
 
   /** Starts one with its control socket in this folder, and doesn't wait for it. */
   static async launch(context: Context, folder: string, port?: number): Promise<TestBalancer> {
-    const balancer = new TestBalancer(port ?? (await freePort()), {}, { processes: 1, launcher: [], tcp: tcpEnvironment(context), folder });
+    const balancer = new TestBalancer(
+      port ?? (await freePort()),
+      {},
+      { processes: 1, launcher: [], tcp: tcpEnvironment(context), folder },
+    );
     context.after(() => balancer.#end());
     return balancer;
   }
@@ -94,7 +110,9 @@ export class TestBalancer {
     for (let isRefused = true; isRefused; ) {
       assert.ok(performance.now() < end, "the balancer doesn't listen");
       const attempt = connectUnix(this.socket);
-      isRefused = await new Promise((resolve) => attempt.once("connect", () => resolve(false)).once("error", () => resolve(true)));
+      isRefused = await new Promise((resolve) =>
+        attempt.once("connect", () => resolve(false)).once("error", () => resolve(true)),
+      );
       attempt.destroy();
     }
   }
@@ -321,7 +339,10 @@ export async function received(socket: Socket): Promise<string> {
   if (socket.destroyed) return "";
   return new Promise((resolve, reject) => {
     const { localPort, remotePort } = socket;
-    const timer = setTimeout(() => reject(new Error(`no byte and no end came from port ${remotePort} to ${localPort}`)), TIMEOUT_MS);
+    const timer = setTimeout(
+      () => reject(new Error(`no byte and no end came from port ${remotePort} to ${localPort}`)),
+      TIMEOUT_MS,
+    );
     const end = (text: string): void => {
       clearTimeout(timer);
       resolve(text);

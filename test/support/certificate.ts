@@ -14,8 +14,12 @@ export function certificateIn(folder: string, { name = "own", days = 2 }: Certif
   const files = { certificate: join(folder, `${name}.pem`), key: join(folder, `${name}.key`) };
   const curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
   const names = ["-subj", `/CN=${name}`, "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost"];
-  execFileSync("openssl", ["req", "-x509", ...curve, ...names, "-days", String(days), "-keyout", files.key, "-out", files.certificate], {
-    stdio: "ignore",
-  });
+  execFileSync(
+    "openssl",
+    ["req", "-x509", ...curve, ...names, "-days", String(days), "-keyout", files.key, "-out", files.certificate],
+    {
+      stdio: "ignore",
+    },
+  );
   return files;
 }

@@ -18,7 +18,10 @@ export function procman(cwd: string, args: readonly string[], env: NodeJS.Proces
 /** Pid of the keeper that holds the lock of a state folder; 0: none. */
 export function keeperIn(stateDir: string): number {
   const name = existsSync(stateDir) ? readdirSync(stateDir).find((each) => /^lock\.\d+$/.test(each)) : undefined;
-  const pid = name === undefined ? 0 : Number((JSON.parse(readFileSync(join(stateDir, name), "utf8")) as { readonly pid: number }).pid);
+  const pid =
+    name === undefined
+      ? 0
+      : Number((JSON.parse(readFileSync(join(stateDir, name), "utf8")) as { readonly pid: number }).pid);
   return pid > 1 && isAlive(pid) ? pid : 0;
 }
 

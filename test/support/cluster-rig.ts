@@ -44,13 +44,20 @@ export async function clientOf(state: string): Promise<Client> {
     const now = existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Endpoint) : undefined;
     return now !== undefined && isAlive(now.pid) ? now : undefined;
   });
-  const token = signJwt(payloadOf({ audience: basename(state), consumer: "test", scopes: ["admin"] }), readFileSync(join(state, "secret")));
+  const token = signJwt(
+    payloadOf({ audience: basename(state), consumer: "test", scopes: ["admin"] }),
+    readFileSync(join(state, "secret")),
+  );
   const { connect } = await client();
   return connect({ url: `http://${endpoint.hostname}:${endpoint.port}`, token });
 }
 
 /** Waits until `fits` is true for the record of this id. */
-export async function waitForRecord(client: Client, id: string, fits: (record: ProcessRecord) => boolean): Promise<ProcessRecord> {
+export async function waitForRecord(
+  client: Client,
+  id: string,
+  fits: (record: ProcessRecord) => boolean,
+): Promise<ProcessRecord> {
   for (const end = performance.now() + 30_000; ; await new Promise((resolve) => setTimeout(resolve, 20))) {
     const found = await client.process(id);
     if (fits(found)) return found;
@@ -63,15 +70,22 @@ export const isAccepting = ({ backend }: ProcessRecord): boolean => backend?.acc
 /** `path` names the request; the server may record it. */
 type RequestOptions = { readonly path?: string; readonly onSocket?: (socket: Socket) => void };
 
-export function ask(port: number, agent?: Agent, { path = "/", onSocket = () => undefined }: RequestOptions = {}): Promise<number> {
+export function ask(
+  port: number,
+  agent?: Agent,
+  { path = "/", onSocket = () => undefined }: RequestOptions = {},
+): Promise<number> {
   return new Promise((resolve, reject) => {
-    const request = get({ port, host: "127.0.0.1", path, ...(agent === undefined ? { agent: false } : { agent }) }, (response) => {
-      let text = "";
-      response.setEncoding("utf8").on("data", (part: string) => {
-        text += part;
-      });
-      response.once("end", () => resolve(Number(text))).once("error", reject);
-    });
+    const request = get(
+      { port, host: "127.0.0.1", path, ...(agent === undefined ? { agent: false } : { agent }) },
+      (response) => {
+        let text = "";
+        response.setEncoding("utf8").on("data", (part: string) => {
+          text += part;
+        });
+        response.once("end", () => resolve(Number(text))).once("error", reject);
+      },
+    );
     request.once("socket", onSocket).once("error", reject);
   });
 }
@@ -113,7 +127,8 @@ export class LoadGenerator {
 
   async #run(number: number, keepsAlive: boolean): Promise<void> {
     const agent = keepsAlive ? new Agent({ keepAlive: true, maxSockets: 1 }) : undefined;
-    for (let turn = 0; !this.#isOver; turn++) await this.#ask(`/${keepsAlive ? "kept" : "new"}-${number}-${turn}`, agent);
+    for (let turn = 0; !this.#isOver; turn++)
+      await this.#ask(`/${keepsAlive ? "kept" : "new"}-${number}-${turn}`, agent);
     agent?.destroy();
   }
 
@@ -126,7 +141,10 @@ export class LoadGenerator {
     const answeredBefore = (): number | undefined => (socket === undefined ? undefined : this.#answerers.get(socket));
     try {
       const pid = await ask(this.#port, agent, { path, onSocket });
-      assert.ok(answeredBefore() === undefined || answeredBefore() === pid, `${answeredBefore()} and ${pid} answer on one connection`);
+      assert.ok(
+        answeredBefore() === undefined || answeredBefore() === pid,
+        `${answeredBefore()} and ${pid} answer on one connection`,
+      );
       if (socket !== undefined) this.#answerers.set(socket, pid);
       this.pids.add(pid);
       this.requests += 1;

@@ -18,8 +18,18 @@ export const READ_ONLY = ["--read-only", "--tmpfs", "/run/procman:size=64m"];
 /** Processes of the namespace end with its first one, which is no engine: an engine waits for no orphans. */
 const NAMESPACES = ["unshare", "--mount", "--net", "--pid", "--fork", "--kill-child", "--mount-proc"];
 
-export type Entry = { readonly process?: string; readonly category: string; readonly text: string; readonly run?: number };
-export type ProcessRecord = { readonly id: string; readonly status: string; readonly pid?: number; readonly restarts: number };
+export type Entry = {
+  readonly process?: string;
+  readonly category: string;
+  readonly text: string;
+  readonly run?: number;
+};
+export type ProcessRecord = {
+  readonly id: string;
+  readonly status: string;
+  readonly pid?: number;
+  readonly restarts: number;
+};
 
 export class ContainerRig {
   readonly engine: DockerEngine;
@@ -29,8 +39,21 @@ export class ContainerRig {
 
   private constructor(folder: string, root: string) {
     this.project = join(folder, "project");
-    const launcher = [...NAMESPACES, `${root}/usr/bin/tini-static`, "--", "sh", "-c", 'ip link set lo up; exec "$@"', "sh"];
-    this.engine = new DockerEngine({ root, place: join(folder, "engine"), launcher, options: ["--storage-driver=overlay2"] });
+    const launcher = [
+      ...NAMESPACES,
+      `${root}/usr/bin/tini-static`,
+      "--",
+      "sh",
+      "-c",
+      'ip link set lo up; exec "$@"',
+      "sh",
+    ];
+    this.engine = new DockerEngine({
+      root,
+      place: join(folder, "engine"),
+      launcher,
+      options: ["--storage-driver=overlay2"],
+    });
   }
 
   /** With the image, of a project with this configuration. undefined: this machine can't, and the test is skipped. */
@@ -96,13 +119,19 @@ export class ContainerRig {
 
   /** What `docker logs` shows of both streams. */
   logs(name: string, script = 'docker logs "$0" 2>&1'): readonly string[] {
-    const output = execFileSync("sh", ["-c", script, name], { env: this.engine.environment, encoding: "utf8", maxBuffer: 1 << 28 });
+    const output = execFileSync("sh", ["-c", script, name], {
+      env: this.engine.environment,
+      encoding: "utf8",
+      maxBuffer: 1 << 28,
+    });
     return output.split("\n").slice(0, -1);
   }
 
   /** Each line must be an object of JSON. One stream after the other: the log driver divides long lines, and mixes the parts. */
   entries(name: string): readonly Entry[] {
-    return this.logs(name, 'docker logs "$0" 2>/dev/null; docker logs "$0" 2>&1 >/dev/null').map((line) => JSON.parse(line) as Entry);
+    return this.logs(name, 'docker logs "$0" 2>/dev/null; docker logs "$0" 2>&1 >/dev/null').map(
+      (line) => JSON.parse(line) as Entry,
+    );
   }
 
   /** A value of `docker inspect`, as `.State.ExitCode`. */
@@ -112,9 +141,12 @@ export class ContainerRig {
 
   /** Titles of all processes of the container, by pid; a zombie has none. */
   titles(name: string): ReadonlyMap<number, string> {
-    const script = 'for p in /proc/[0-9]*; do printf "%s %s\\n" "${p#/proc/}" "$(tr "\\0" " " < "$p/cmdline")"; done 2>/dev/null';
+    const script =
+      'for p in /proc/[0-9]*; do printf "%s %s\\n" "${p#/proc/}" "$(tr "\\0" " " < "$p/cmdline")"; done 2>/dev/null';
     const lines = this.inside(name, "sh", "-c", script).trim().split("\n");
-    return new Map(lines.map((line) => [Number(line.slice(0, line.indexOf(" "))), line.slice(line.indexOf(" ") + 1).trim()]));
+    return new Map(
+      lines.map((line) => [Number(line.slice(0, line.indexOf(" "))), line.slice(line.indexOf(" ") + 1).trim()]),
+    );
   }
 
   /** The pid of one of procman's own processes. */
@@ -138,7 +170,10 @@ export class ContainerRig {
     writeFileSync(join(this.project, "procman.jsonc"), configuration);
     mkdirSync(join(this.project, ".procman"));
     writeFileSync(join(this.project, ".procman/secret"), "of the development machine");
-    execFileSync("npm", ["install", "--package-lock-only", "--offline", `./${tarball}`], { cwd: this.project, stdio: "pipe" });
+    execFileSync("npm", ["install", "--package-lock-only", "--offline", `./${tarball}`], {
+      cwd: this.project,
+      stdio: "pipe",
+    });
   }
 
   async #end(): Promise<void> {

@@ -95,7 +95,13 @@ export class FakeLogAccess implements LogAccess {
 
   async log({ text, severity = "info", process }: LogSubmission, caller: Caller): Promise<LogEntry> {
     this.callers.push(caller);
-    const entry: LogEntry = { time: TIME, severity, category: "log", text, ...(process === undefined ? {} : { process }) };
+    const entry: LogEntry = {
+      time: TIME,
+      severity,
+      category: "log",
+      text,
+      ...(process === undefined ? {} : { process }),
+    };
     this.feed.push(entry);
     return entry;
   }
@@ -163,6 +169,12 @@ export class FakeReporting {
 
   /** Adds an event. */
   addEvent(): void {
-    this.feed.push({ id: String(this.feed.items.length + 1), time: TIME, type: "process.scheduled", process: "web", text: "starts" });
+    this.feed.push({
+      id: String(this.feed.items.length + 1),
+      time: TIME,
+      type: "process.scheduled",
+      process: "web",
+      text: "starts",
+    });
   }
 }

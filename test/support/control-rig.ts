@@ -47,9 +47,17 @@ export const PLANNED: PlanRecord = {
 
 /** The processes web, job and the cluster pair, all running. */
 export function controlRig() {
-  const [clock, spawner, logAccess, reporting] = [new FakeClock(), new FakeSpawner(), new FakeLogAccess(), new FakeReporting()];
+  const [clock, spawner, logAccess, reporting] = [
+    new FakeClock(),
+    new FakeSpawner(),
+    new FakeLogAccess(),
+    new FakeReporting(),
+  ];
   const config = {
-    ...normalise({ name: "test", processes: [...PROCESSES] }, { folder: "/nowhere", parallelism: 1, now: new Date(0), stripsTypes: false }),
+    ...normalise(
+      { name: "test", processes: [...PROCESSES] },
+      { folder: "/nowhere", parallelism: 1, now: new Date(0), stripsTypes: false },
+    ),
     file: "/nowhere/procman.json",
     warnings: [],
   };
@@ -59,7 +67,8 @@ export function controlRig() {
   const supervisor = new Supervisor({
     clock,
     spawner,
-    publish: (transition) => bus.transitions.publish({ id: "", spec: spec(transition.slot), transition, line: undefined }),
+    publish: (transition) =>
+      bus.transitions.publish({ id: "", spec: spec(transition.slot), transition, line: undefined }),
     notice: () => undefined,
     removed: () => undefined,
   });
@@ -113,7 +122,8 @@ export function controlRig() {
       metrics: reporting,
       incidents: reporting,
     },
-    sendSignal: ({ slot, run }, signal, to) => spawner.log.push(`${signal} ${slot} ${run}${to === undefined ? "" : ` to the ${to}`}`),
+    sendSignal: ({ slot, run }, signal, to) =>
+      spawner.log.push(`${signal} ${slot} ${run}${to === undefined ? "" : ` to the ${to}`}`),
     terminate: async (why) => void terminations.push(why),
     commit: async () => undefined,
     reloads: {
@@ -136,7 +146,19 @@ export function controlRig() {
   supervisor.apply(config.processes.map(definitionOf));
   for (const { id } of config.processes) spawner.up(id);
   spawner.takeRequests();
-  return { clock, spawner, logAccess, reporting, supervisor, auditLines, terminations, reloads, scales, clusters, control };
+  return {
+    clock,
+    spawner,
+    logAccess,
+    reporting,
+    supervisor,
+    auditLines,
+    terminations,
+    reloads,
+    scales,
+    clusters,
+    control,
+  };
 }
 
 export type ControlRig = ReturnType<typeof controlRig>;
@@ -155,7 +177,12 @@ export class ApiRig {
     const denied = (text: string): void => void this.rig.auditLines.push(text);
     const sign = (claims: Claims): string => signJwt(payloadOf(claims), this.secrets.now);
     const own = { control, denied, noted: denied, sign, access, audience: "test", cors: ["https://app.example.org"] };
-    this.api = new Api({ ...own, hostname: this.#hostname, limits, ...(dashboardFolder === undefined ? {} : { dashboardFolder }) });
+    this.api = new Api({
+      ...own,
+      hostname: this.#hostname,
+      limits,
+      ...(dashboardFolder === undefined ? {} : { dashboardFolder }),
+    });
   }
 
   get port(): number {
@@ -174,7 +201,10 @@ export class ApiRig {
     return new Client(fetchSend({ url: this.url, token }));
   }
 
-  fetch(path: string, { token = this.token(), ...init }: RequestInit & { readonly token?: string } = {}): Promise<Response> {
+  fetch(
+    path: string,
+    { token = this.token(), ...init }: RequestInit & { readonly token?: string } = {},
+  ): Promise<Response> {
     return fetch(`${this.url}${path}`, { ...init, headers: { authorization: `Bearer ${token}`, ...init.headers } });
   }
 

@@ -10,7 +10,8 @@ const POLL_MS = 200;
 export function unpackPackages(folder: string, ...more: readonly string[]): string {
   const root = join(folder, "root");
   execFileSync("apt-get", ["download", "-q", ...PACKAGES, ...more], { cwd: folder, stdio: "pipe" });
-  for (const file of readdirSync(folder).filter((name) => name.endsWith(".deb"))) execFileSync("dpkg", ["-x", join(folder, file), root]);
+  for (const file of readdirSync(folder).filter((name) => name.endsWith(".deb")))
+    execFileSync("dpkg", ["-x", join(folder, file), root]);
   return root;
 }
 
@@ -33,7 +34,12 @@ export class DockerEngine {
     this.#place = place;
     const PATH = `${root}/usr/bin:${root}/usr/sbin:${process.env.PATH}`;
     this.environment = { ...process.env, PATH, DOCKER_HOST: `unix://${place}/socket` };
-    const paths = [`--data-root=${place}/data`, `--exec-root=${place}/run`, `--pidfile=${place}/pid`, `--host=unix://${place}/socket`];
+    const paths = [
+      `--data-root=${place}/data`,
+      `--exec-root=${place}/run`,
+      `--pidfile=${place}/pid`,
+      `--host=unix://${place}/socket`,
+    ];
     const [program = "", ...args] = [...launcher, "dockerd", "--iptables=false", ...options, ...paths];
     mkdirSync(place);
     const log = openSync(join(place, "log"), "w");

@@ -26,7 +26,11 @@ export const SHOP = {
       autostart: true,
       restart: "always",
       terminateTimeout: 5,
-      env: { DATABASE: "redis://${DB_HOST:-127.0.0.1}:7000", GREETING: '50% of $5 "x"', API_KEY: { file: "/run/secrets/api-key" } },
+      env: {
+        DATABASE: "redis://${DB_HOST:-127.0.0.1}:7000",
+        GREETING: '50% of $5 "x"',
+        API_KEY: { file: "/run/secrets/api-key" },
+      },
       dependsOn: [{ id: "migrate", condition: "finished" }],
       ulimits: { nofile: 4096 },
       umask: "027",
@@ -34,7 +38,14 @@ export const SHOP = {
       health: { http: "http://127.0.0.1:{port}/health" },
       stopSignal: "SIGINT",
       reloadSignal: "SIGHUP",
-      cluster: { instances: 2, startPort: 3001, commonPort: 3000, strategy: "least-connections", maxConnections: 100, idleTimeout: 60 },
+      cluster: {
+        instances: 2,
+        startPort: 3001,
+        commonPort: 3000,
+        strategy: "least-connections",
+        maxConnections: 100,
+        idleTimeout: 60,
+      },
     },
     {
       id: "mail",

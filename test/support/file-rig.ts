@@ -16,7 +16,12 @@ export type Problem = readonly [file: string, code: string, message: string];
 export function setUp(
   path: string,
   holdMs = 30_000,
-): { readonly file: LogFile; readonly compressor: FileCompressor; readonly events: EventEmitter; readonly problems: Problem[] } {
+): {
+  readonly file: LogFile;
+  readonly compressor: FileCompressor;
+  readonly events: EventEmitter;
+  readonly problems: Problem[];
+} {
   const events = new EventEmitter();
   const problems: Problem[] = [];
   const compressor = new FileCompressor();

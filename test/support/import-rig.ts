@@ -22,7 +22,11 @@ export type ImportResult = {
 };
 
 /** `end`: ends what runs in the folder, before that is removed. */
-export function folderOfFiles(context: Context, files: Readonly<Record<string, string>>, end?: () => Promise<void>): string {
+export function folderOfFiles(
+  context: Context,
+  files: Readonly<Record<string, string>>,
+  end?: () => Promise<void>,
+): string {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "procman-import-")));
   context.after(async () => {
     await end?.();
@@ -52,7 +56,13 @@ export async function importOf(
       own.map(({ field, advice }) => `${id} ${field}: ${advice}`),
     ),
   ];
-  return { folder, text, config: parse(text) as ImportResult["config"], notes, dropped: configuration.dropped.map(({ name }) => name) };
+  return {
+    folder,
+    text,
+    config: parse(text) as ImportResult["config"],
+    notes,
+    dropped: configuration.dropped.map(({ name }) => name),
+  };
 }
 
 /** The ecosystem file of these apps. */

@@ -4,8 +4,8 @@ import fc from "fast-check";
 export type Json = { readonly [name: string]: unknown };
 
 /**
- * Why the value does not satisfy the schema, as `#/path: keyword`; undefined: it does. Written from the specification, with
- * nothing of `src/core/base/schema-check.ts`. `definitions` are what `$ref` points to, by the whole reference.
+ * Why the value does not satisfy the schema, as `#/path: keyword`; undefined: it does. Written from the specification,
+ * with nothing of `src/core/base/schema-check.ts`. `definitions` are what `$ref` points to, by the whole reference.
  */
 export function refusalOf(value: unknown, schema: Json, definitions: Json = {}, path = "#"): string | undefined {
   for (const [keyword, wanted] of Object.entries(schema)) {
@@ -47,12 +47,15 @@ const KEYWORDS: Readonly<Record<string, (evaluation: Evaluation) => string | und
   default: ignored,
   allowed: ignored,
   allowTrailingCommas: ignored,
-  $ref: ({ value, wanted, definitions, path }) => refusalOf(value, definitions[wanted as string] as Json, definitions, path),
+  $ref: ({ value, wanted, definitions, path }) =>
+    refusalOf(value, definitions[wanted as string] as Json, definitions, path),
   type: ({ value, wanted }) => fails(TYPES[wanted as string]?.(value) !== true),
   const: ({ value, wanted }) => fails(value !== wanted),
   enum: ({ value, wanted }) => fails(!(wanted as unknown[]).includes(value)),
-  pattern: ({ value, wanted }) => fails(typeof value === "string" && value.search(new RegExp(wanted as string, "u")) < 0),
-  format: ({ value, wanted }) => fails(wanted === "date-time" && typeof value === "string" && !(new Date(value).getTime() > -9e15)),
+  pattern: ({ value, wanted }) =>
+    fails(typeof value === "string" && value.search(new RegExp(wanted as string, "u")) < 0),
+  format: ({ value, wanted }) =>
+    fails(wanted === "date-time" && typeof value === "string" && !(new Date(value).getTime() > -9e15)),
   minLength: ({ value, wanted }) => fails(typeof value === "string" && value.length < (wanted as number)),
   maxLength: ({ value, wanted }) => fails(typeof value === "string" && value.length > (wanted as number)),
   minimum: ({ value, wanted }) => fails(typeof value === "number" && value < (wanted as number)),
@@ -72,7 +75,9 @@ const KEYWORDS: Readonly<Record<string, (evaluation: Evaluation) => string | und
     isPlain(value)
       ? Object.entries(wanted as Json)
           .map(([name, member]) =>
-            Object.hasOwn(value, name) ? refusalOf(value[name], member as Json, definitions, `${path}/${name}`) : undefined,
+            Object.hasOwn(value, name)
+              ? refusalOf(value[name], member as Json, definitions, `${path}/${name}`)
+              : undefined,
           )
           .find(Boolean)
       : undefined,
@@ -83,15 +88,36 @@ const KEYWORDS: Readonly<Record<string, (evaluation: Evaluation) => string | und
     return further.map((name) => refusalOf(value[name], wanted as Json, definitions, `${path}/${name}`)).find(Boolean);
   },
   propertyNames: ({ value, wanted, path }) => {
-    const name = isPlain(value) ? Object.keys(value).find((each) => refusalOf(each, wanted as Json) !== undefined) : undefined;
+    const name = isPlain(value)
+      ? Object.keys(value).find((each) => refusalOf(each, wanted as Json) !== undefined)
+      : undefined;
     return name === undefined ? undefined : `${path}/${name}: propertyNames`;
   },
   anyOf,
   oneOf: ({ value, wanted, definitions, path }) =>
-    fails((wanted as Json[]).filter((branch) => refusalOf(value, branch, definitions, path) === undefined).length !== 1),
+    fails(
+      (wanted as Json[]).filter((branch) => refusalOf(value, branch, definitions, path) === undefined).length !== 1,
+    ),
 };
 
-const TEXTS = ["a", "web.1", "10MB", "2GiB", "0.5h", "unlimited", "max", "{port}", "027", "https://a.org", "", " ", "A", "..", "\0", "="];
+const TEXTS = [
+  "a",
+  "web.1",
+  "10MB",
+  "2GiB",
+  "0.5h",
+  "unlimited",
+  "max",
+  "{port}",
+  "027",
+  "https://a.org",
+  "",
+  " ",
+  "A",
+  "..",
+  "\0",
+  "=",
+];
 const WORDS = [...TEXTS, "always", "tcp://h:1", "2026-01-31T12:00:00Z", "1"];
 const NUMBERS = [0, 1, 3, 9, 10, 19, 20, -20, -21, 0.001, 0.1, 1.5, 366, 1024, 65_535, 65_536, 1e6, 2 ** 53, -0, 1e308];
 const word = fc.oneof(fc.constantFrom(...WORDS), fc.string({ maxLength: 5 }), fc.constant(`sha256-${"A".repeat(43)}=`));
@@ -115,7 +141,10 @@ export function valuesOf(schema: Json): fc.Arbitrary<unknown> {
     case "null":
       return fc.constant(null);
     case "array":
-      return fc.array(valuesOf((schema.items ?? {}) as Json), { minLength: Number(schema.minItems ?? 0), maxLength: 3 });
+      return fc.array(valuesOf((schema.items ?? {}) as Json), {
+        minLength: Number(schema.minItems ?? 0),
+        maxLength: 3,
+      });
     case "object":
       return objectsOf(schema);
     default:
@@ -125,13 +154,22 @@ export function valuesOf(schema: Json): fc.Arbitrary<unknown> {
 
 function numbersOf({ type, minimum = -1e9, maximum = 1e9 }: Json): fc.Arbitrary<number> {
   const [least, most] = [Number(minimum), Number(maximum)];
-  const inside = (value: number): number => Math.min(most, Math.max(least, type === "integer" ? Math.round(value) : value));
+  const inside = (value: number): number =>
+    Math.min(most, Math.max(least, type === "integer" ? Math.round(value) : value));
   return fc.oneof(fc.constantFrom(least, most), amount.map(inside));
 }
 
-function objectsOf({ properties, required = [], additionalProperties = true, propertyNames }: Json): fc.Arbitrary<unknown> {
-  const members = Object.fromEntries(Object.entries((properties ?? {}) as Json).map(([name, member]) => [name, valuesOf(member as Json)]));
-  if (properties !== undefined) return fc.record(members, { requiredKeys: required as string[], noNullPrototype: true });
+function objectsOf({
+  properties,
+  required = [],
+  additionalProperties = true,
+  propertyNames,
+}: Json): fc.Arbitrary<unknown> {
+  const members = Object.fromEntries(
+    Object.entries((properties ?? {}) as Json).map(([name, member]) => [name, valuesOf(member as Json)]),
+  );
+  if (properties !== undefined)
+    return fc.record(members, { requiredKeys: required as string[], noNullPrototype: true });
   const names = (propertyNames === undefined ? word : valuesOf(propertyNames as Json)) as fc.Arbitrary<string>;
   return fc.dictionary(names, valuesOf(additionalProperties === true ? {} : (additionalProperties as Json)), {
     maxKeys: 3,
@@ -158,7 +196,10 @@ export const damage: fc.Arbitrary<Damage> = fc.record({
   key: fc.nat(50),
   by: fc.oneof(any, word, amount),
   how: fc.constantFrom("change", "nudge", "remove", "add"),
-  name: fc.oneof(fc.constantFrom("id", "cmd", "env", "cluster", "port", "timeout", "size", "__proto__", "constructor", "length"), word),
+  name: fc.oneof(
+    fc.constantFrom("id", "cmd", "env", "cluster", "port", "timeout", "size", "__proto__", "constructor", "length"),
+    word,
+  ),
 });
 
 /** Changes the value in one place. */
@@ -170,7 +211,13 @@ export function inflict(value: unknown, { at, key, by, how, name }: Damage): voi
   if (how === "nudge") place[chosen] = nudged(place[chosen]);
   else if (Array.isArray(place)) place[Number(chosen)] = by;
   else if (how === "remove") delete place[chosen];
-  else Object.defineProperty(place, how === "add" ? name : chosen, { value: by, enumerable: true, configurable: true, writable: true });
+  else
+    Object.defineProperty(place, how === "add" ? name : chosen, {
+      value: by,
+      enumerable: true,
+      configurable: true,
+      writable: true,
+    });
 }
 
 function nudged(value: unknown): unknown {

@@ -6,13 +6,24 @@ import { EventEmitter, once } from "node:events";
 import { closeSync, constants, mkdtempSync, openSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { BegunRun, CaptureSpec, FromLogger, HandoverRecord, ToLogger } from "../../src/core/ipc/logger-protocol.ts";
+import type {
+  BegunRun,
+  CaptureSpec,
+  FromLogger,
+  HandoverRecord,
+  ToLogger,
+} from "../../src/core/ipc/logger-protocol.ts";
 
 import { handoverFile } from "../../src/core/ipc/logger-protocol.ts";
 
 const LIMIT_MS = 20_000;
 
-export type Run = { readonly key: string; readonly out: string; readonly err: string; readonly held: readonly number[] };
+export type Run = {
+  readonly key: string;
+  readonly out: string;
+  readonly err: string;
+  readonly held: readonly number[];
+};
 
 export class LoggerRig {
   readonly dir = mkdtempSync(join(tmpdir(), "procman-logger-"));
@@ -57,7 +68,14 @@ export class LoggerRig {
   }
 
   open({ key, out, err }: Run, capture: Partial<CaptureSpec>, former?: "killed" | BegunRun): ToLogger {
-    return { t: "open", key, out, err, capture: this.capture(key, capture), ...(former === undefined ? {} : { former }) };
+    return {
+      t: "open",
+      key,
+      out,
+      err,
+      capture: this.capture(key, capture),
+      ...(former === undefined ? {} : { former }),
+    };
   }
 
   capture(id: string, capture: Partial<CaptureSpec>): CaptureSpec {
@@ -107,7 +125,8 @@ export class LoggerRig {
   /** The logger's hand-over, once it has ended. */
   async handedOver(): Promise<HandoverRecord> {
     const { logger } = this;
-    const exited = logger.exitCode === null ? once(logger, "exit", { signal: AbortSignal.timeout(LIMIT_MS) }) : [logger.exitCode];
+    const exited =
+      logger.exitCode === null ? once(logger, "exit", { signal: AbortSignal.timeout(LIMIT_MS) }) : [logger.exitCode];
     assert.equal((await exited)[0], 0);
     return JSON.parse(read(this.handoverFile)) as HandoverRecord;
   }

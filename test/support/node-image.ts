@@ -21,7 +21,14 @@ const RELEASE = "bookworm";
 const NODE = "22";
 const CACHE = join(ROOT, ".cache/images");
 /** What an image for containers leaves out. */
-const NEEDLESS = ["var/lib/apt/lists", "var/cache/apt", "usr/share/doc", "usr/share/man", "usr/share/locale", "usr/share/info"];
+const NEEDLESS = [
+  "var/lib/apt/lists",
+  "var/cache/apt",
+  "usr/share/doc",
+  "usr/share/man",
+  "usr/share/locale",
+  "usr/share/info",
+];
 /** Debian's packages that an image can install without a network. */
 const OFFLINE = "/srv/packages";
 
@@ -49,7 +56,14 @@ export async function nodeImage(folder: string): Promise<string> {
 function debian(root: string, folder: string): void {
   const tool = join(folder, "root/usr");
   const env = { ...process.env, DEBOOTSTRAP_DIR: join(tool, "share/debootstrap") };
-  const command = ["sh", join(tool, "sbin/debootstrap"), "--variant=minbase", RELEASE, root, "http://deb.debian.org/debian"];
+  const command = [
+    "sh",
+    join(tool, "sbin/debootstrap"),
+    "--variant=minbase",
+    RELEASE,
+    root,
+    "http://deb.debian.org/debian",
+  ];
   execFileSync("unshare", ["--mount", ...command], { env, stdio: ["ignore", "ignore", "inherit"] });
 }
 
@@ -58,7 +72,8 @@ async function addNode(root: string): Promise<void> {
   cpSync(await nodeOf(NODE), join(local, "bin/node"));
   const npm = execFileSync("npm", ["root", "--global"], { encoding: "utf8" }).trim();
   cpSync(join(npm, "npm"), join(local, "lib/node_modules/npm"), { recursive: true });
-  for (const name of ["npm", "npx"]) symlinkSync(`../lib/node_modules/npm/bin/${name}-cli.js`, join(local, "bin", name));
+  for (const name of ["npm", "npx"])
+    symlinkSync(`../lib/node_modules/npm/bin/${name}-cli.js`, join(local, "bin", name));
   appendFileSync(join(root, "etc/passwd"), "node:x:1000:1000::/home/node:/bin/bash\n");
   appendFileSync(join(root, "etc/group"), "node:x:1000:\n");
   execFileSync("install", ["-d", "-o", "1000", "-g", "1000", join(root, "home/node")]);

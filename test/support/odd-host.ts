@@ -9,7 +9,11 @@ import { procman } from "./cli.ts";
 import { cleanEnvironment, folderWith, processExit } from "./procman-process.ts";
 import { BIN } from "./product.ts";
 
-export type OddHost = { readonly port: number; readonly requests: string[]; answer: (request: string, socket: Socket) => void };
+export type OddHost = {
+  readonly port: number;
+  readonly requests: string[];
+  answer: (request: string, socket: Socket) => void;
+};
 
 /** A server that answers each request by `answer`, which may be replaced. */
 export async function oddHost(context: TestContext, answer: OddHost["answer"]): Promise<OddHost> {
@@ -63,14 +67,21 @@ export function hostsFolder(context: TestContext, ports: Readonly<Record<string,
 /** A program in place of ssh that prints these texts, whatever it is asked. */
 export function oddSsh(folder: string, out: string, err = ""): string {
   const program = join(folder, "odd-ssh.cjs");
-  writeFileSync(program, `process.stdout.write(${JSON.stringify(out)}); process.stderr.write(${JSON.stringify(err)});\n`);
+  writeFileSync(
+    program,
+    `process.stdout.write(${JSON.stringify(out)}); process.stderr.write(${JSON.stringify(err)});\n`,
+  );
   return `${process.execPath} ${program}`;
 }
 
 export type OpenedGateway = { readonly link: string; readonly command: ChildProcess; readonly said: () => string };
 
 /** `procman dashboard --host`, which runs until the end of the test. */
-export async function openedGateway(context: TestContext, env: NodeJS.ProcessEnv, names: string): Promise<OpenedGateway> {
+export async function openedGateway(
+  context: TestContext,
+  env: NodeJS.ProcessEnv,
+  names: string,
+): Promise<OpenedGateway> {
   const here = folderWith(context, { processes: [] });
   const command = spawn(process.execPath, [BIN, "dashboard", "--no-open", "--host", names], {
     cwd: here,

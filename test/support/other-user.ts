@@ -65,7 +65,14 @@ export function spawnAs(
   options: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv } = {},
 ): ChildProcess {
   const env = { PATH: process.env.PATH, USER: name, LOGNAME: name, ...options.env };
-  const child = spawn(program, args, { cwd: options.cwd ?? "/", env, uid, gid, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(program, args, {
+    cwd: options.cwd ?? "/",
+    env,
+    uid,
+    gid,
+    detached: true,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   context.after(async () => {
     if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
     const ended = new Promise((resolve) => child.once("exit", resolve));

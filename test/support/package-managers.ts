@@ -109,7 +109,9 @@ export class ManagedProject {
       HOME: join(home, "user"),
       npm_config_prefix: this.global,
       PNPM_HOME: this.global,
-      PATH: [commandsOf(manager), join(this.global, "bin"), this.global, dirname(process.execPath), PATH].filter(Boolean).join(delimiter),
+      PATH: [commandsOf(manager), join(this.global, "bin"), this.global, dirname(process.execPath), PATH]
+        .filter(Boolean)
+        .join(delimiter),
     };
   }
 
@@ -153,7 +155,10 @@ export function commandsOf({ tool }: PackageManager): string | undefined {
   if (existsSync(commands)) return commands;
   mkdirSync(folder, { recursive: true });
   try {
-    execFileSync("npm", ["install", "--prefix", folder, "--no-save", "--no-audit", "--no-fund", tool], { stdio: "pipe", timeout: 120_000 });
+    execFileSync("npm", ["install", "--prefix", folder, "--no-save", "--no-audit", "--no-fund", tool], {
+      stdio: "pipe",
+      timeout: 120_000,
+    });
   } catch (error) {
     if (process.env.CI === "true") throw error;
     return undefined;

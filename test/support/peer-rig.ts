@@ -46,9 +46,13 @@ export class PeerRig {
   /** Resolves when each program has started so many times, and has got so many signals. */
   async wait(run: string, counts: Readonly<Record<string, number>>, signals = false): Promise<void> {
     for (const [name, count] of Object.entries(counts))
-      await eventually(() => this.seen(run, name).filter(({ signal }) => (signal !== undefined) === signals).length >= count || undefined, {
-        what: `${count} ${signals ? "signals" : "starts"} of ${name} under ${run}: ${JSON.stringify(this.seen(run, name))}`,
-      });
+      await eventually(
+        () =>
+          this.seen(run, name).filter(({ signal }) => (signal !== undefined) === signals).length >= count || undefined,
+        {
+          what: `${count} ${signals ? "signals" : "starts"} of ${name} under ${run}: ${JSON.stringify(this.seen(run, name))}`,
+        },
+      );
   }
 
   seen(run: string, name: string): readonly Seen[] {
@@ -61,7 +65,10 @@ export class PeerRig {
   }
 
   /** Runs the imported configuration until the counts are reached, and stops it. */
-  async underProcman(starts: Readonly<Record<string, number>>, signals: Readonly<Record<string, number>>): Promise<void> {
+  async underProcman(
+    starts: Readonly<Record<string, number>>,
+    signals: Readonly<Record<string, number>>,
+  ): Promise<void> {
     const env = { WRITTEN_DOWN: this.#written("procman") };
     const { code, err } = await procman(this.folder, ["run", "--detach"], env);
     assert.ok(code === 0 || code === 1, err);
@@ -112,10 +119,14 @@ function peerCommand(name: string, version: string, bin = name): string | undefi
   if (existsSync(command)) return command;
   mkdirSync(PEERS, { recursive: true });
   try {
-    execFileSync("npm", ["install", "--prefix", PEERS, "--no-audit", "--no-fund", "--ignore-scripts", `${name}@${version}`], {
-      stdio: "pipe",
-      timeout: 120_000,
-    });
+    execFileSync(
+      "npm",
+      ["install", "--prefix", PEERS, "--no-audit", "--no-fund", "--ignore-scripts", `${name}@${version}`],
+      {
+        stdio: "pipe",
+        timeout: 120_000,
+      },
+    );
   } catch (error) {
     if (process.env.CI === "true") throw error;
     return undefined;

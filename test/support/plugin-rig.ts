@@ -15,9 +15,17 @@ export type Entry = { readonly url: string; readonly integrity?: string; readonl
 export function withPlugins(
   context: Context,
   modules: Readonly<Record<string, string>>,
-  options: { readonly processes?: readonly ProcessConfig[]; readonly plugins?: readonly Entry[]; readonly env?: NodeJS.ProcessEnv } = {},
+  options: {
+    readonly processes?: readonly ProcessConfig[];
+    readonly plugins?: readonly Entry[];
+    readonly env?: NodeJS.ProcessEnv;
+  } = {},
 ): Procman {
-  const { processes = [TICKING], plugins = Object.keys(modules).map((name) => ({ url: `./${name}` })), env = {} } = options;
+  const {
+    processes = [TICKING],
+    plugins = Object.keys(modules).map((name) => ({ url: `./${name}` })),
+    env = {},
+  } = options;
   const folder = folderWith(context, { processes, plugins });
   for (const [name, text] of Object.entries(modules)) writeFileSync(join(folder, name), text);
   return new Procman(folder, { env });
@@ -31,10 +39,17 @@ export function setup(body: string, more = ""): string {
 }
 
 /** A request to the API with a token of this consumer. */
-export async function api<Answer>(procman: Procman, path: string, { method = "GET", consumer = "test" } = {}): Promise<Answer> {
+export async function api<Answer>(
+  procman: Procman,
+  path: string,
+  { method = "GET", consumer = "test" } = {},
+): Promise<Answer> {
   const [text, secret] = await eventually(() => {
     try {
-      return [readFileSync(join(procman.stateDir, "endpoint.json"), "utf8"), readFileSync(join(procman.stateDir, "secret"))] as const;
+      return [
+        readFileSync(join(procman.stateDir, "endpoint.json"), "utf8"),
+        readFileSync(join(procman.stateDir, "secret")),
+      ] as const;
     } catch {
       return undefined;
     }
@@ -48,9 +63,17 @@ export async function api<Answer>(procman: Procman, path: string, { method = "GE
 }
 
 /** Its record once `isRight` is true. */
-export async function plugin(procman: Procman, id: string, isRight: (record: PluginRecord) => boolean): Promise<PluginRecord> {
+export async function plugin(
+  procman: Procman,
+  id: string,
+  isRight: (record: PluginRecord) => boolean,
+): Promise<PluginRecord> {
   let last: unknown;
-  for (const end = performance.now() + 40_000; performance.now() < end; await new Promise((resolve) => setTimeout(resolve, 50))) {
+  for (
+    const end = performance.now() + 40_000;
+    performance.now() < end;
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  ) {
     // There is no answer while the service restarts.
     const state = await api<StateRecord>(procman, "/state").catch((error: Error) => error);
     const record = state instanceof Error ? undefined : state.plugins?.find((each) => each.id === id);

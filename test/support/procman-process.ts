@@ -44,14 +44,31 @@ export class Procman {
   /** Starts `procman run` in this folder; `launcher`: a command line before it. */
   constructor(
     folder: string,
-    options: { readonly env?: NodeJS.ProcessEnv; readonly launcher?: readonly string[]; readonly args?: readonly string[] } = {},
+    options: {
+      readonly env?: NodeJS.ProcessEnv;
+      readonly launcher?: readonly string[];
+      readonly args?: readonly string[];
+    } = {},
   ) {
     this.folder = folder;
     this.#isGuarded = options.args?.includes("--guarded") ?? false;
     started.set(folder, [...(started.get(folder) ?? []), this]);
     // One pipe for both, as on a terminal: of two, the order is unknown.
-    const command = ["-c", 'exec "$@" 2>&1', "sh", ...(options.launcher ?? []), process.execPath, BIN, "run", ...(options.args ?? [])];
-    this.child = spawn("/bin/sh", command, { cwd: folder, env: cleanEnvironment(options.env), stdio: ["ignore", "pipe", "inherit"] });
+    const command = [
+      "-c",
+      'exec "$@" 2>&1',
+      "sh",
+      ...(options.launcher ?? []),
+      process.execPath,
+      BIN,
+      "run",
+      ...(options.args ?? []),
+    ];
+    this.child = spawn("/bin/sh", command, {
+      cwd: folder,
+      env: cleanEnvironment(options.env),
+      stdio: ["ignore", "pipe", "inherit"],
+    });
     this.child.stdout?.setEncoding("utf8").on("data", (text: string) => this.#onText(text));
     this.child.once("exit", (code, signal) => {
       this.#exit = { code, signal };
@@ -79,7 +96,9 @@ export class Procman {
     return eventually(() => {
       const [keeper, file] = [this.keeper, join(this.stateDir, "endpoint.json")];
       const isNew = keeper !== undefined && keeper !== of;
-      return isNew && existsSync(file) && readFileSync(file, "utf8").includes(`"keeper":${keeper},`) ? keeper : undefined;
+      return isNew && existsSync(file) && readFileSync(file, "utf8").includes(`"keeper":${keeper},`)
+        ? keeper
+        : undefined;
     });
   }
 
@@ -213,7 +232,11 @@ export function isAlive(pid: number): boolean {
 
 /** Resolves when the process is gone. Polls, since only the parent gets an event. */
 export async function processExit(pid: number): Promise<void> {
-  for (const end = performance.now() + TIMEOUT_MS; isAlive(pid); await new Promise((resolve) => setTimeout(resolve, 10)))
+  for (
+    const end = performance.now() + TIMEOUT_MS;
+    isAlive(pid);
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  )
     if (performance.now() > end) throw new Error(`process ${pid} does not end`);
 }
 
@@ -243,7 +266,11 @@ export async function eventually<T>(
   look: () => (T extends PromiseLike<unknown> ? never : T) | undefined,
   { what = `${look}`, ms = TIMEOUT_MS }: Bound = {},
 ): Promise<T> {
-  for (const end = performance.now() + ms; performance.now() < end; await new Promise((resolve) => setTimeout(resolve, 10))) {
+  for (
+    const end = performance.now() + ms;
+    performance.now() < end;
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  ) {
     const result = look();
     if (result !== undefined) return result;
   }
@@ -251,7 +278,10 @@ export async function eventually<T>(
 }
 
 /** What the promise resolves with. @throws Error that names `what` if it doesn't settle in time: a test that awaits it alone would hang. */
-export async function inTime<T>(promise: Promise<T>, { what, ms = TIMEOUT_MS }: Bound & { readonly what: string }): Promise<T> {
+export async function inTime<T>(
+  promise: Promise<T>,
+  { what, ms = TIMEOUT_MS }: Bound & { readonly what: string },
+): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`timed out after ${ms} ms waiting for ${what}`)), ms);

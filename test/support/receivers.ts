@@ -53,11 +53,20 @@ export class Collector extends EventEmitter {
     for (const { resource, scopeLogs } of body.resourceLogs as readonly Json[])
       for (const { scope, logRecords } of scopeLogs as readonly Json[]) {
         assert.equal((scope as Json).name, "procman");
-        for (const { timeUnixNano, observedTimeUnixNano, severityNumber, body: text } of logRecords as readonly Json[]) {
+        for (const {
+          timeUnixNano,
+          observedTimeUnixNano,
+          severityNumber,
+          body: text,
+        } of logRecords as readonly Json[]) {
           for (const time of [timeUnixNano, observedTimeUnixNano]) assert.match(time as string, /^1\d{18}$/);
           assert.ok([5, 9, 13, 17].includes(severityNumber as number));
           const { stringValue } = text as { readonly stringValue: string };
-          this.records.push({ service: serviceOf(resource as Json), body: stringValue, severity: severityNumber as number });
+          this.records.push({
+            service: serviceOf(resource as Json),
+            body: stringValue,
+            severity: severityNumber as number,
+          });
         }
       }
   }
@@ -79,9 +88,9 @@ export class Collector extends EventEmitter {
 }
 
 function serviceOf({ attributes }: Json): string {
-  const found = (attributes as readonly { readonly key: string; readonly value: { readonly stringValue: string } }[]).find(
-    ({ key }) => key === "service.name",
-  );
+  const found = (
+    attributes as readonly { readonly key: string; readonly value: { readonly stringValue: string } }[]
+  ).find(({ key }) => key === "service.name");
   assert.ok(found !== undefined);
   return found.value.stringValue;
 }
@@ -158,7 +167,8 @@ export class SyslogServer extends EventEmitter {
   }
 
   #take(message: Buffer): void {
-    const [, priority, , host = "", app = "", , id = "", data = "", text = ""] = RFC_5424.exec(message.toString()) ?? [];
+    const [, priority, , host = "", app = "", , id = "", data = "", text = ""] =
+      RFC_5424.exec(message.toString()) ?? [];
     if (priority === undefined) this.faults.push(`message ${message}`);
     else this.messages.push({ priority: Number(priority), host, app, id, data, text });
     this.emit("message");

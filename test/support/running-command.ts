@@ -5,7 +5,11 @@ import { cleanEnvironment, inTime } from "./procman-process.ts";
 import { BIN } from "./product.ts";
 
 /** Runs the command behind it on a pseudo-terminal. */
-export const TERMINAL = ["python3", "-c", "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))"];
+export const TERMINAL = [
+  "python3",
+  "-c",
+  "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))",
+];
 
 export class RunningCommand {
   readonly child: ChildProcess;
@@ -14,7 +18,11 @@ export class RunningCommand {
 
   constructor(folder: string, args: readonly string[], launcher: readonly string[] = []) {
     const [program = "", ...rest] = [...launcher, process.execPath, BIN, ...args];
-    this.child = spawn(program, rest, { cwd: folder, env: cleanEnvironment({ TERM: "xterm" }), stdio: ["pipe", "pipe", "pipe"] });
+    this.child = spawn(program, rest, {
+      cwd: folder,
+      env: cleanEnvironment({ TERM: "xterm" }),
+      stdio: ["pipe", "pipe", "pipe"],
+    });
     for (const stream of [this.child.stdout, this.child.stderr])
       stream?.setEncoding("utf8").on("data", (text: string) => {
         this.out += text;

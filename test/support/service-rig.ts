@@ -38,7 +38,9 @@ class Channel extends EventEmitter {
   }
 
   get printed(): readonly string[] {
-    return this.batches.flat().flatMap((each) => (each.t === "logger" && each.message.t === "say" ? [each.message.text] : []));
+    return this.batches
+      .flat()
+      .flatMap((each) => (each.t === "logger" && each.message.t === "say" ? [each.message.text] : []));
   }
 
   /** The latest notes. */
@@ -51,7 +53,9 @@ class Channel extends EventEmitter {
   requests(...kinds: readonly ToKeeper["t"][]): readonly string[] {
     return this.sent
       .filter(({ t }) => kinds.includes(t))
-      .map((each) => ("slot" in each ? `${each.t} ${each.slot} ${each.run}` : "code" in each ? `${each.t} ${each.code}` : each.t));
+      .map((each) =>
+        "slot" in each ? `${each.t} ${each.slot} ${each.run}` : "code" in each ? `${each.t} ${each.code}` : each.t,
+      );
   }
 }
 
@@ -70,14 +74,26 @@ export function configOf(stateDir: string, processes: readonly RawProcess[], top
 }
 
 /** A service that has its snapshot; it is ended after the test. */
-export function startService(context: TestContext, config: Config, snapshot: Snapshot = {}, options: ServiceOptions = {}) {
+export function startService(
+  context: TestContext,
+  config: Config,
+  snapshot: Snapshot = {},
+  options: ServiceOptions = {},
+) {
   const channel = new Channel();
-  const link = new KeeperChannel(channel, { message: (message) => service.receive(message as never), closed: () => undefined });
+  const link = new KeeperChannel(channel, {
+    message: (message) => service.receive(message as never),
+    closed: () => undefined,
+  });
   const service = new ProcmanService(config, link, options);
   const tell = (...messages: readonly FromKeeper[]): void => void channel.emit("message", messages);
   /** The keeper has received everything so far. */
   const tellSynced = (): void => {
-    tell(...channel.sent.flatMap((each): FromKeeper[] => (each.t === "sync" ? [{ t: "synced", number: each.number }] : [])));
+    tell(
+      ...channel.sent.flatMap((each): FromKeeper[] =>
+        each.t === "sync" ? [{ t: "synced", number: each.number }] : [],
+      ),
+    );
   };
   /** The batch of messages that has this note. */
   const batchOf = (id: string): readonly ToKeeper[] => {
@@ -87,14 +103,30 @@ export function startService(context: TestContext, config: Config, snapshot: Sna
   context.after(() => inTime(service.retire(), { what: "the service's end" }));
   void service.listen();
   channel.batches.length = 0;
-  tell({ t: "snapshot", running: [], ended: [], notes: {}, lineage: "7 500", keepsApi: true, markerKey: "0".repeat(32), ...snapshot });
+  tell({
+    t: "snapshot",
+    running: [],
+    ended: [],
+    notes: {},
+    lineage: "7 500",
+    keepsApi: true,
+    markerKey: "0".repeat(32),
+    ...snapshot,
+  });
   return { service, channel, tell, tellSynced, batchOf };
 }
 
 /** A pid that no machine has: a sweep finds no process. */
 type Seen = (FromKeeper & { readonly t: "snapshot" })["running"][number];
 
-export const run = (slot: string, number = 1): Seen => ({ slot, run: number, pid: 5_000_000, startTime: "1", since: 5, captured: true });
+export const run = (slot: string, number = 1): Seen => ({
+  slot,
+  run: number,
+  pid: 5_000_000,
+  startTime: "1",
+  since: 5,
+  captured: true,
+});
 export const spawned = (slot: string, number = 1): FromKeeper => ({ t: "spawned", ...run(slot, number) });
 export const exited = (slot: string, number = 1, code = 0): FromKeeper => ({
   t: "exited",
@@ -108,7 +140,11 @@ export const exited = (slot: string, number = 1, code = 0): FromKeeper => ({
   at: 9,
 });
 /** The snapshot for the successor of a service that was killed while it ran these. */
-export async function stateAfterKill(context: TestContext, config: Config, ...slots: readonly string[]): Promise<Snapshot> {
+export async function stateAfterKill(
+  context: TestContext,
+  config: Config,
+  ...slots: readonly string[]
+): Promise<Snapshot> {
   const { channel, service, tell } = startService(context, config);
   tell(...slots.map((slot) => spawned(slot)));
   await service.retire();

@@ -56,6 +56,9 @@ export async function allPages(folder: string, query: LogQuery): Promise<readonl
   }
 }
 
-export async function texts(folder: string, query: LogQuery = { order: "asc", limit: 10_000 }): Promise<readonly string[]> {
+export async function texts(
+  folder: string,
+  query: LogQuery = { order: "asc", limit: 10_000 },
+): Promise<readonly string[]> {
   return (await readLogs(folder, query)).entries.map(({ text }) => text);
 }

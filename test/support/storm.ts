@@ -104,7 +104,9 @@ async function killDaemon(procman: Awaited<ReturnType<typeof cluster>>["procman"
   process.kill(procman.pid, "SIGKILL");
   const next = await procman.successor();
   await sleep((seconds * 1_000) / 3);
-  const { pid: service } = JSON.parse(readFileSync(join(procman.stateDir, "endpoint.json"), "utf8")) as { readonly pid: number };
+  const { pid: service } = JSON.parse(readFileSync(join(procman.stateDir, "endpoint.json"), "utf8")) as {
+    readonly pid: number;
+  };
   assert.ok(service > 1 && next > 1);
   process.kill(next, "SIGKILL");
   process.kill(service, "SIGKILL");
@@ -140,7 +142,8 @@ async function requestIfUp<T>(state: string, ask: (client: Client) => Promise<T>
   try {
     return await ask(await clientOf(state));
   } catch (error) {
-    if (error instanceof ProcmanError || (error as Error).name === "TypeError" || "code" in (error as Error)) return undefined;
+    if (error instanceof ProcmanError || (error as Error).name === "TypeError" || "code" in (error as Error))
+      return undefined;
     throw error;
   }
 }

@@ -35,7 +35,16 @@ export class SwarmRig {
     rig.docker("a", "swarm", "init", "--advertise-addr", addressOf("a"));
     const token = rig.docker("a", "swarm", "join-token", "-q", "manager").trim();
     for (const name of ["b", "c"] as const)
-      rig.docker(name, "swarm", "join", "--token", token, "--advertise-addr", addressOf(name), `${addressOf("a")}:2377`);
+      rig.docker(
+        name,
+        "swarm",
+        "join",
+        "--token",
+        token,
+        "--advertise-addr",
+        addressOf(name),
+        `${addressOf("a")}:2377`,
+      );
     return rig;
   }
 
@@ -53,9 +62,15 @@ export class SwarmRig {
     const root = join(this.folder, "image");
     copy(process.execPath, join(root, "usr/local/bin/node"));
     for (const program of PROGRAMS)
-      copy(execFileSync("/bin/sh", ["-c", `command -v ${program}`], { encoding: "utf8" }).trim(), join(root, "bin", program));
+      copy(
+        execFileSync("/bin/sh", ["-c", `command -v ${program}`], { encoding: "utf8" }).trim(),
+        join(root, "bin", program),
+      );
     symlinkSync("dash", join(root, "bin/sh"));
-    for (const file of [join(root, "usr/local/bin/node"), ...readdirSync(join(root, "bin")).map((name) => join(root, "bin", name))])
+    for (const file of [
+      join(root, "usr/local/bin/node"),
+      ...readdirSync(join(root, "bin")).map((name) => join(root, "bin", name)),
+    ])
       for (const library of librariesOf(file)) if (!existsSync(join(root, library))) copy(library, join(root, library));
     for (const [name, text] of Object.entries(files)) {
       mkdirSync(join(root, "app"), { recursive: true });
@@ -67,7 +82,9 @@ export class SwarmRig {
 
   /** A program that is in the network of all nodes. */
   inNetwork(program: string, args: readonly string[]): ChildProcess {
-    return spawn("nsenter", [`--net=/var/run/netns/${namespaceOf("hub")}`, program, ...args], { stdio: ["ignore", "pipe", "inherit"] });
+    return spawn("nsenter", [`--net=/var/run/netns/${namespaceOf("hub")}`, program, ...args], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
   }
 
   /** Cuts the node's link. */
@@ -114,7 +131,8 @@ export class SwarmRig {
       // It ends its containers, too.
       if (engine.exitCode === null && engine.kill("SIGTERM")) await ended;
     }
-    for (const name of [...NODES, "hub"]) if (existsSync(`/var/run/netns/${namespaceOf(name)}`)) ip("netns", "del", namespaceOf(name));
+    for (const name of [...NODES, "hub"])
+      if (existsSync(`/var/run/netns/${namespaceOf(name)}`)) ip("netns", "del", namespaceOf(name));
     for (const name of NODES) {
       const mounted = join(this.#place(name), "run/netns/default");
       if (existsSync(mounted)) execFileSync("/bin/sh", ["-c", `umount -l ${mounted} 2>/dev/null || true`]);
@@ -140,7 +158,9 @@ function ip(...args: readonly string[]): void {
 }
 
 function librariesOf(file: string): readonly string[] {
-  return [...execFileSync("ldd", [file], { encoding: "utf8" }).matchAll(/(\/\S+\.so\S*)/g)].map(([, library = ""]) => library);
+  return [...execFileSync("ldd", [file], { encoding: "utf8" }).matchAll(/(\/\S+\.so\S*)/g)].map(
+    ([, library = ""]) => library,
+  );
 }
 
 function copy(from: string, to: string): void {

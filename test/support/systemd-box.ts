@@ -28,7 +28,9 @@ export class SystemdBox {
 
   private constructor(folder: string) {
     this.#folder = folder;
-    this.#child = spawn(join(ROOT, "test/support/systemd-box.sh"), [folder, process.execPath, PACKAGE], { stdio: "pipe" });
+    this.#child = spawn(join(ROOT, "test/support/systemd-box.sh"), [folder, process.execPath, PACKAGE], {
+      stdio: "pipe",
+    });
     this.#child.stderr.pipe(process.stderr);
     this.#lines = createInterface(this.#child.stdout)[Symbol.asyncIterator]();
   }
@@ -57,7 +59,12 @@ export class SystemdBox {
   /** Runs a command of the shell, as root. */
   run(command: string, env: Readonly<Record<string, string>> = {}): Promise<Outcome> {
     const namespaces = ["--mount", "--pid", "--cgroup", "--uts", "--ipc", "--net", "--root", "--wd"];
-    const variables = { HOME: "/root", LANG: "C.UTF-8", PATH: `${NODE_FOLDER}/bin:/usr/sbin:/usr/bin:/sbin:/bin`, ...env };
+    const variables = {
+      HOME: "/root",
+      LANG: "C.UTF-8",
+      PATH: `${NODE_FOLDER}/bin:/usr/sbin:/usr/bin:/sbin:/bin`,
+      ...env,
+    };
     const args = [`--target=${this.#first}`, ...namespaces, "--", "/bin/sh", "-c", command];
     return new Promise((resolve) => {
       execFile("nsenter", args, { env: variables, timeout: TIMEOUT_MS }, (error, out, err) =>
@@ -93,7 +100,8 @@ export class SystemdBox {
     for (const deadline = performance.now() + TIMEOUT_MS; ; await sleep(POLL_MS)) {
       const { code, out, err } = await this.run(command);
       if (code === 0) return out.trimEnd();
-      if (performance.now() > deadline) throw new Error(`${command} has not succeeded: ${err || out}\n${await this.#journal()}`);
+      if (performance.now() > deadline)
+        throw new Error(`${command} has not succeeded: ${err || out}\n${await this.#journal()}`);
     }
   }
 
@@ -101,7 +109,10 @@ export class SystemdBox {
   /** `off`: while it is switched off. */
   async reboot(off: () => Promise<unknown> = async () => undefined): Promise<void> {
     await this.run("systemctl isolate --no-block poweroff.target");
-    for (const deadline = performance.now() + TIMEOUT_MS; existsSync(`/proc/${this.#first}`) && performance.now() < deadline; )
+    for (
+      const deadline = performance.now() + TIMEOUT_MS;
+      existsSync(`/proc/${this.#first}`) && performance.now() < deadline;
+    )
       await sleep(POLL_MS);
     await this.powerCut(off);
   }
@@ -120,7 +131,9 @@ export class SystemdBox {
 
   async #boot(): Promise<void> {
     this.#first = Number((await this.#tell("boot")).split(" ")[1]);
-    await this.eventually("[ -S /run/systemd/private ] && case $(systemctl is-system-running) in running | degraded) ;; *) false ;; esac");
+    await this.eventually(
+      "[ -S /run/systemd/private ] && case $(systemctl is-system-running) in running | degraded) ;; *) false ;; esac",
+    );
   }
 
   async #tell(command: string): Promise<string> {

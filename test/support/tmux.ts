@@ -11,7 +11,12 @@ import { cleanEnvironment } from "./procman-process.ts";
 const TIMEOUT_MS = 30_000;
 const LOOK_MS = 30;
 
-type TerminalOptions = { readonly columns: number; readonly rows: number; readonly cwd: string; readonly env?: NodeJS.ProcessEnv };
+type TerminalOptions = {
+  readonly columns: number;
+  readonly rows: number;
+  readonly cwd: string;
+  readonly env?: NodeJS.ProcessEnv;
+};
 
 export class TmuxTerminal {
   readonly #socket: string;

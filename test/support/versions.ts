@@ -15,10 +15,16 @@ export function version(home: string, number: string, change: (dist: string) => 
   mkdirSync(root);
   cpSync(DIST, dist, { recursive: true });
   for (const name of ["package.json", "schema.json"]) cpSync(join(PACKAGE, name), join(root, name));
-  const current = (JSON.parse(readFileSync(join(PACKAGE, "package.json"), "utf8")) as { readonly version: string }).version;
+  const current = (JSON.parse(readFileSync(join(PACKAGE, "package.json"), "utf8")) as { readonly version: string })
+    .version;
   for (const name of readdirSync(dist).filter((each) => each.endsWith(".cjs"))) {
     const path = join(dist, name);
-    writeFileSync(path, readFileSync(path, "utf8").replaceAll(`"${current}"`, `"${number}"`).replaceAll(`\`${current}\``, `\`${number}\``));
+    writeFileSync(
+      path,
+      readFileSync(path, "utf8")
+        .replaceAll(`"${current}"`, `"${number}"`)
+        .replaceAll(`\`${current}\``, `\`${number}\``),
+    );
   }
   change(dist);
   return { bin: join(dist, "procman.cjs"), folder: dist };

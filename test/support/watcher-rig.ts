@@ -8,7 +8,12 @@ import type { WatchSettings } from "../../src/core/file-watcher/path-filter.ts";
 import { type OpenedWatcher, Watcher } from "../../src/core/file-watcher/watcher.ts";
 
 /** The defaults of the specification, except for the interval. */
-const DEFAULTS: WatchSettings = { intervalMs: 30, exts: ["ts", "tsx", "js", "jsx", "json"], match: ["**/*.*"], skip: ["**/.git/**"] };
+const DEFAULTS: WatchSettings = {
+  intervalMs: 30,
+  exts: ["ts", "tsx", "js", "jsx", "json"],
+  match: ["**/*.*"],
+  skip: ["**/.git/**"],
+};
 
 /** Time limit of a wait. Milliseconds. */
 const TIMEOUT_MS = 20_000;
@@ -85,7 +90,9 @@ export class WatcherRig {
     const timer = setTimeout(() => this.#wake(), TIMEOUT_MS);
     for (const end = Date.now() + TIMEOUT_MS; !holds(); ) {
       if (Date.now() >= end)
-        throw new Error(`timed out waiting for ${what}; reported were ${JSON.stringify(this.changes)}, ${this.warnings}`);
+        throw new Error(
+          `timed out waiting for ${what}; reported were ${JSON.stringify(this.changes)}, ${this.warnings}`,
+        );
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });

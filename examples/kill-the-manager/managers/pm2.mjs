@@ -61,7 +61,10 @@ export class Pm2 {
   /** Exits in its log, in order. */
   exits() {
     const log = readFileSync(join(this.#home, "pm2.log"), "utf8");
-    return [...log.matchAll(/App \[([^:\]]+):\d+\] exited with code \[(\d+)\]/g)].map(([, id, code]) => ({ id, code: Number(code) }));
+    return [...log.matchAll(/App \[([^:\]]+):\d+\] exited with code \[(\d+)\]/g)].map(([, id, code]) => ({
+      id,
+      code: Number(code),
+    }));
   }
 
   async end() {
@@ -87,7 +90,9 @@ export class Pm2 {
 }
 
 function bin() {
-  return process.env.PM2_BIN ?? execFileSync("sh", ["-c", 'readlink -f "$(command -v pm2)"'], { encoding: "utf8" }).trim();
+  return (
+    process.env.PM2_BIN ?? execFileSync("sh", ["-c", 'readlink -f "$(command -v pm2)"'], { encoding: "utf8" }).trim()
+  );
 }
 
 function version() {

@@ -33,14 +33,24 @@ export class Api {
     if (endpoint === undefined) return undefined;
     const type = body === undefined ? {} : { "content-type": "application/json" };
     try {
-      return await send(endpoint, { method, path, headers: { authorization: `Bearer ${this.#token()}`, ...type } }, body);
+      return await send(
+        endpoint,
+        { method, path, headers: { authorization: `Bearer ${this.#token()}`, ...type } },
+        body,
+      );
     } catch {
       return undefined;
     }
   }
 
   #token() {
-    const claims = { iss: "procman", aud: this.#name, sub: "kill-the-manager", iat: Math.floor(Date.now() / 1_000), scope: "admin" };
+    const claims = {
+      iss: "procman",
+      aud: this.#name,
+      sub: "kill-the-manager",
+      iat: Math.floor(Date.now() / 1_000),
+      scope: "admin",
+    };
     const signed = `${base64url({ alg: "HS256" })}.${base64url(claims)}`;
     return `${signed}.${createHmac("sha256", readFileSync(join(this.#folder, "secret")))
       .update(signed)

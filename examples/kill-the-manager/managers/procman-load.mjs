@@ -57,7 +57,9 @@ export class ProcmanUnderLoad {
   }
 
   exits() {
-    return [...this.#procman.journal.ends.values()].flatMap(({ slot, code, unknown }) => (unknown ? [] : [{ id: slot, code }]));
+    return [...this.#procman.journal.ends.values()].flatMap(({ slot, code, unknown }) =>
+      unknown ? [] : [{ id: slot, code }],
+    );
   }
 
   end() {

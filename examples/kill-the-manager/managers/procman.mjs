@@ -72,7 +72,12 @@ export class Procman {
   }
 
   #command(args, mark) {
-    const { NODE_OPTIONS: _options, NODE_EXTRA_CA_CERTS: _certificates, NODE_TEST_CONTEXT: _context, ...inherited } = process.env;
+    const {
+      NODE_OPTIONS: _options,
+      NODE_EXTRA_CA_CERTS: _certificates,
+      NODE_TEST_CONTEXT: _context,
+      ...inherited
+    } = process.env;
     const [program, ...rest] = [...this.#launcher, process.execPath, this.#bin, ...args];
     return spawn(program, rest, {
       cwd: this.#folder,
@@ -84,7 +89,9 @@ export class Procman {
 
   /** Pid of the keeper that holds the lock; undefined if there is none. */
   get keeper() {
-    const locks = existsSync(this.stateDir) ? readdirSync(this.stateDir).filter((name) => /^lock\.\d+$/.test(name)) : [];
+    const locks = existsSync(this.stateDir)
+      ? readdirSync(this.stateDir).filter((name) => /^lock\.\d+$/.test(name))
+      : [];
     const newest = locks.sort((a, b) => Number(a.slice(5)) - Number(b.slice(5))).at(-1);
     if (newest === undefined) return undefined;
     try {
@@ -151,6 +158,7 @@ export class Procman {
   /** Kills all processes of this load. */
   destroy() {
     this.journal.stop();
-    for (let round = 0; round < 20 && marked(this.mark).length > 0; round += 1) for (const { pid } of marked(this.mark)) kill(pid);
+    for (let round = 0; round < 20 && marked(this.mark).length > 0; round += 1)
+      for (const { pid } of marked(this.mark)) kill(pid);
   }
 }

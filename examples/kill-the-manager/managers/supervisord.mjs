@@ -45,7 +45,12 @@ ${programs.join("")}`,
 
   async start() {
     const env = { ...process.env, [MARK]: this.#folder };
-    const child = spawn("supervisord", ["-n", "-c", this.#config], { cwd: this.#folder, env, stdio: "ignore", detached: true });
+    const child = spawn("supervisord", ["-n", "-c", this.#config], {
+      cwd: this.#folder,
+      env,
+      stdio: "ignore",
+      detached: true,
+    });
     child.unref();
     this.#pid = child.pid ?? 0;
   }
@@ -81,7 +86,10 @@ ${programs.join("")}`,
   /** Ignores the exit code, which is only 0 if all processes run. */
   #control(...args) {
     try {
-      return execFileSync("supervisorctl", ["-c", this.#config, ...args], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+      return execFileSync("supervisorctl", ["-c", this.#config, ...args], {
+        encoding: "utf8",
+        stdio: ["ignore", "pipe", "ignore"],
+      });
     } catch (error) {
       return String(error.stdout ?? "");
     }

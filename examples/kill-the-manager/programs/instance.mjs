@@ -26,7 +26,10 @@ export class Instance {
 
   /** One write to a file opened for appending: notes of many processes don't mix. */
   note(what, more = {}) {
-    appendFileSync(this.#diary, `${JSON.stringify({ what, id: this.id, run: this.run, pid: process.pid, at: monotonicMs(), ...more })}\n`);
+    appendFileSync(
+      this.#diary,
+      `${JSON.stringify({ what, id: this.id, run: this.run, pid: process.pid, at: monotonicMs(), ...more })}\n`,
+    );
   }
 
   /** Further members of the note of the end. */

@@ -35,7 +35,8 @@ const VERBS: Readonly<Record<Action, Verb>> = {
   },
   stop: {
     summary: "stop processes",
-    description: "Stops processes and waits until they have exited: SIGTERM, then SIGKILL after their terminate timeout.",
+    description:
+      "Stops processes and waits until they have exited: SIGTERM, then SIGKILL after their terminate timeout.",
     doing: "stopping",
   },
   restart: {
@@ -46,7 +47,8 @@ const VERBS: Readonly<Record<Action, Verb>> = {
   },
   block: {
     summary: "prevent processes from starting, also by policy or schedule",
-    description: "Blocks processes: neither policy nor schedule nor `start` starts them. Running processes keep running.",
+    description:
+      "Blocks processes: neither policy nor schedule nor `start` starts them. Running processes keep running.",
     doing: "blocking",
   },
   unblock: {
@@ -62,7 +64,8 @@ const VERBS: Readonly<Record<Action, Verb>> = {
   },
   enable: {
     summary: "let disabled processes start by themselves again",
-    description: "Lets disabled processes start by themselves again: with procman, by schedule, and when watched files change.",
+    description:
+      "Lets disabled processes start by themselves again: with procman, by schedule, and when watched files change.",
     doing: "enabling",
   },
 };
@@ -94,32 +97,53 @@ export function actionCommand(action: Action): { readonly define: (parent: Comma
       )
       .option("--json", "print the records of the API")
       .action((ids: readonly string[], options: Options) => actAll(action, ids, options));
-    if (action === "start") command.option("--with-dependencies", "start first what they depend on, as far as it isn't running");
-    if (action === "stop") command.option("--keep", "disable them, too: they stay stopped after a reboot, until `procman enable`");
+    if (action === "start")
+      command.option("--with-dependencies", "start first what they depend on, as far as it isn't running");
+    if (action === "stop")
+      command.option("--keep", "disable them, too: they stay stopped after a reboot, until `procman enable`");
     if (action === "enable") command.option("--now", "start them, too, as far as they aren't running");
     if (action === "disable") command.option("--now", "stop them, too");
-    if (action === "restart") command.option("--hard", "restart all instances of a cluster at once instead of one after another");
+    if (action === "restart")
+      command.option("--hard", "restart all instances of a cluster at once instead of one after another");
   };
   return { define };
 }
 
 /** `disable --now` is `stop --keep`. */
-async function actAll(action: Action, ids: readonly string[], { now = false, keep = false, ...options }: Options): Promise<void> {
+async function actAll(
+  action: Action,
+  ids: readonly string[],
+  { now = false, keep = false, ...options }: Options,
+): Promise<void> {
   if (!now && !keep) return act(action, ids, options);
-  return action === "enable" ? act("start", ids, { ...options, first: "enable" }) : act("stop", ids, { ...options, first: "disable" });
+  return action === "enable"
+    ? act("start", ids, { ...options, first: "enable" })
+    : act("stop", ids, { ...options, first: "disable" });
 }
 
 async function act(
   action: Action,
   ids: readonly string[],
-  { wait, timeout = defaultTimeout(action), json, hard, withDependencies, first, ...target }: Options & Pick<ActionQuestion, "first">,
+  {
+    wait,
+    timeout = defaultTimeout(action),
+    json,
+    hard,
+    withDependencies,
+    first,
+    ...target
+  }: Options & Pick<ActionQuestion, "first">,
 ): Promise<void> {
   const targets = ids.includes("all") ? ["all"] : [...new Set(ids)];
   const client = await connect(target);
   const open = new Set(targets);
   const since = Date.now();
   const one = async (id: string): Promise<Result> => {
-    const acting = { ...(wait && { waitSeconds: timeout }), ...(hard && { hard }), ...(withDependencies && { withDependencies }) };
+    const acting = {
+      ...(wait && { waitSeconds: timeout }),
+      ...(hard && { hard }),
+      ...(withDependencies && { withDependencies }),
+    };
     const result = await ask(client, { id, action, target, first, options: acting });
     open.delete(id);
     return result;
@@ -127,7 +151,8 @@ async function act(
   const results = await waitFor(
     {
       doing: () => `${VERBS[action].doing} ${[...open].join(", ")}`,
-      continues: () => `procman continues ${VERBS[action].doing} ${[...open].join(", ")}, "${asTyped("status", target)}" shows the states`,
+      continues: () =>
+        `procman continues ${VERBS[action].doing} ${[...open].join(", ")}, "${asTyped("status", target)}" shows the states`,
     },
     Promise.all(targets.map(one)),
   );
@@ -158,13 +183,21 @@ function hasMissed(action: Action, record: ProcessRecord): boolean {
 }
 
 /** The last lines of each process that has failed; also why, if the error names another one. */
-async function printFailures(client: Client, { message }: ProcmanError, { id, action, since }: FailedTarget): Promise<void> {
+async function printFailures(
+  client: Client,
+  { message }: ProcmanError,
+  { id, action, since }: FailedTarget,
+): Promise<void> {
   const record = await client.process(id);
   const hasFailed = (member: ProcessRecord): boolean =>
     hasMissed(action, member) || (member.restarts > 0 && Date.parse(member.started ?? "") >= since);
-  const failed = record.instances?.filter((member) => hasFailed(member) || message.includes(`"${member.id}"`)) ?? [record];
+  const failed = record.instances?.filter((member) => hasFailed(member) || message.includes(`"${member.id}"`)) ?? [
+    record,
+  ];
   const parts = failed.map(async (member) => [
-    ...(message.includes(`"${member.id}"`) ? [] : [`procman: Cannot ${action} "${member.id}": it ${printableLine(member.reason)}`]),
+    ...(message.includes(`"${member.id}"`)
+      ? []
+      : [`procman: Cannot ${action} "${member.id}": it ${printableLine(member.reason)}`]),
     ...(await lastLinesOf(client, member.id, since)),
   ]);
   for (const line of (await Promise.all(parts)).flat()) process.stderr.write(`${line}\n`);
@@ -203,7 +236,8 @@ function print(result: Result, action: Action, quiet: boolean): boolean {
   const members = result.record.instances ?? [result.record];
   const failed = members.filter((member) => hasMissed(action, member));
   for (const member of members)
-    if (failed.includes(member)) process.stderr.write(`procman: Cannot ${action} "${member.id}": it ${printableLine(member.reason)}\n`);
+    if (failed.includes(member))
+      process.stderr.write(`procman: Cannot ${action} "${member.id}": it ${printableLine(member.reason)}\n`);
     else if (!quiet) process.stdout.write(`${member.id}: ${outcomeOf(member)}\n`);
   return failed.length === 0;
 }

@@ -19,7 +19,10 @@ export function define(parent: Command): void {
       .description(
         "Adds a program to the configuration file (which is created if there is none) and starts it: in the running procman, as `procman reload` does, or by starting procman in the background. Further settings: edit the file.",
       )
-      .argument("<command...>", 'the program and its arguments, after "--"; one argument with spaces is a command line for /bin/sh')
+      .argument(
+        "<command...>",
+        'the program and its arguments, after "--"; one argument with spaces is a command line for /bin/sh',
+      )
       .option("--id <id>", "name of the process (default: that of the program or its script)"),
   ).action(add);
 }
@@ -27,16 +30,23 @@ export function define(parent: Command): void {
 type Options = { readonly id?: string; readonly config?: string };
 
 async function add(words: readonly string[], { id: given, config: path }: Options): Promise<void> {
-  const [{ displayPath, read }, { check }, { appendProcess, processIn }, init, { createFile }, { appendToFile }, { isRunning }] =
-    await Promise.all([
-      import("../../core/config/config-file.ts"),
-      import("../../core/config/load.ts"),
-      import("../../core/config/edit/edit.ts"),
-      import("./init-command.ts"),
-      import("../edit-file.ts"),
-      import("./append-command.ts"),
-      import("../unapplied.ts"),
-    ]);
+  const [
+    { displayPath, read },
+    { check },
+    { appendProcess, processIn },
+    init,
+    { createFile },
+    { appendToFile },
+    { isRunning },
+  ] = await Promise.all([
+    import("../../core/config/config-file.ts"),
+    import("../../core/config/load.ts"),
+    import("../../core/config/edit/edit.ts"),
+    import("./init-command.ts"),
+    import("../edit-file.ts"),
+    import("./append-command.ts"),
+    import("../unapplied.ts"),
+  ]);
   const { fileToCreate, nameOf, starter } = init;
   const cwd = startFolder(path);
   const cmd = words.length === 1 ? (words[0] ?? "") : words.map(shellQuote).join(" ");
@@ -48,7 +58,10 @@ async function add(words: readonly string[], { id: given, config: path }: Option
   if (present !== undefined) {
     const same = processIn(present.text, id);
     if (same !== undefined && !isDeepStrictEqual(same, added))
-      throw new ProcmanError("usage", `Cannot add ${JSON.stringify(id)}: ${shownAs} has another process with this id; choose one by --id`);
+      throw new ProcmanError(
+        "usage",
+        `Cannot add ${JSON.stringify(id)}: ${shownAs} has another process with this id; choose one by --id`,
+      );
     await appendToFile(added, file);
   } else {
     const text = appendProcess(starter(nameOf(dirname(file))), added);

@@ -31,15 +31,21 @@ async function append(options: Options): Promise<void> {
  * @throws {ProcmanError} `configuration-missing`, `configuration-invalid`
  */
 export async function appendToFile(added: Readonly<Record<string, unknown>>, path: string | undefined): Promise<void> {
-  const [{ read }, { check, fileWith }, { appendProcess, processIn }, { checkEdited }, { replaceFile }, { printWarnings }] =
-    await Promise.all([
-      import("../../core/config/config-file.ts"),
-      import("../../core/config/load.ts"),
-      import("../../core/config/edit/edit.ts"),
-      import("../edit-file.ts"),
-      import("../edit-file.ts"),
-      import("../edit-file.ts"),
-    ]);
+  const [
+    { read },
+    { check, fileWith },
+    { appendProcess, processIn },
+    { checkEdited },
+    { replaceFile },
+    { printWarnings },
+  ] = await Promise.all([
+    import("../../core/config/config-file.ts"),
+    import("../../core/config/load.ts"),
+    import("../../core/config/edit/edit.ts"),
+    import("../edit-file.ts"),
+    import("../edit-file.ts"),
+    import("../edit-file.ts"),
+  ]);
   const source = read(path, startFolder(path));
   // Existing problems are reported with their places in the current file.
   check(source);

@@ -114,7 +114,11 @@ test("validate --json prints a result for a file that is missing or can't be rea
   ] as const) {
     const { stdout, error } = await run("validate", "--json", ...args);
     assert.ok(error instanceof ProcmanError && error.exitCode === 78);
-    const result = JSON.parse(stdout) as { readonly file?: string; readonly valid: boolean; readonly problems: readonly unknown[] };
+    const result = JSON.parse(stdout) as {
+      readonly file?: string;
+      readonly valid: boolean;
+      readonly problems: readonly unknown[];
+    };
     assert.deepEqual([result.file, result.valid, result.problems.length], [file, false, 1]);
   }
 });
@@ -127,7 +131,10 @@ test("token says on standard error what a token without limits may do; standard 
     return stderr;
   };
   const remedy = `; "ci" in "api.revoked" revokes it\n`;
-  assert.equal(await told(), `procman: this token may do everything (see --scope) and doesn't expire (see --expire-in)${remedy}`);
+  assert.equal(
+    await told(),
+    `procman: this token may do everything (see --scope) and doesn't expire (see --expire-in)${remedy}`,
+  );
   assert.equal(await told("--scope", "read"), `procman: this token doesn't expire (see --expire-in)${remedy}`);
   assert.equal(await told("--expire-in", "60"), `procman: this token may do everything (see --scope)${remedy}`);
   assert.equal(await told("--scope", "read", "--expire-in", "60"), "");
@@ -197,7 +204,11 @@ test("init --config creates that file; --worker and all other options are writte
 
 test("init overwrites nothing without --force, not even by creating a file that takes precedence", async (t) => {
   const { run, text } = desk(t, { "procman.json": FILE });
-  refused(await run("init", "--id", "a", "--cmd", "x"), "file-exists", /^Cannot create procman\.json: it exists already/);
+  refused(
+    await run("init", "--id", "a", "--cmd", "x"),
+    "file-exists",
+    /^Cannot create procman\.json: it exists already/,
+  );
   assert.equal(text("procman.json"), FILE);
   assert.ok(!existsSync("procman.jsonc"));
   assert.equal((await run("init", "--id", "a", "--cmd", "x", "--force")).error, undefined);
@@ -214,7 +225,11 @@ test("init without a terminal names the missing options", async (t) => {
 test("init writes no invalid file, and explains why a file can't be created", async (t) => {
   const { run, folder } = desk(t);
   refused(await run("init", "--id", "Web", "--cmd", "x"), "configuration-invalid", /Write it in lower case: "web"/);
-  refused(await run("init", "--id", "a", "--cmd", "x", "--config", "none/x.json"), "configuration-missing", /its folder does not exist/);
+  refused(
+    await run("init", "--id", "a", "--cmd", "x", "--config", "none/x.json"),
+    "configuration-missing",
+    /its folder does not exist/,
+  );
   assert.deepEqual(readdirSync(folder), []);
 });
 
@@ -222,7 +237,10 @@ test("append keeps every byte of the file and adds a process at the end", async 
   const { run, text } = desk(t, { "procman.jsonc": FILE });
   const { stdout, error } = await run("append", "--id", "mail", "--cmd", "node mail.js");
   assert.deepEqual({ stdout, error }, { stdout: 'procman.jsonc: added "mail"\n', error: undefined });
-  assert.equal(text(), FILE.replace('"0 3 * * *" }\n', '"0 3 * * *" },\n    { "id": "mail", "cmd": "node mail.js", "autostart": true }\n'));
+  assert.equal(
+    text(),
+    FILE.replace('"0 3 * * *" }\n', '"0 3 * * *" },\n    { "id": "mail", "cmd": "node mail.js", "autostart": true }\n'),
+  );
 });
 
 test("append: autostart unless another start policy is given, or it is turned off", async (t) => {
@@ -264,7 +282,11 @@ test("append: an invalid result changes nothing", async (t) => {
   );
   refused(await run("append", "--id", "a", "--cmd", "x", "--cron", "99 * * * *"), "configuration-invalid", /minute 99/);
   refused(await run("append", "--id", "a", "--cmd", "x", "--instances", "many"), "configuration-invalid", /or "max"/);
-  refused(await run("append", "--id", "a", "--cmd", "x", "--worker", "y"), "usage", /both --cmd and --worker are given/);
+  refused(
+    await run("append", "--id", "a", "--cmd", "x", "--worker", "y"),
+    "usage",
+    /both --cmd and --worker are given/,
+  );
   refused(await run("append", "--id", "a", "--cmd", "x", "--env", "A"), "usage", /not NAME=VALUE/);
   refused(await run("append", "--cmd", "x"), "usage", /--id must be given/);
   assert.equal(text(), FILE);
@@ -378,7 +400,10 @@ test("validate: missing files that it names are warnings", async (t) => {
     stderr,
     /^procman\.json: 2 warnings\n\nprocman\.json:1:\d+ processes\[0\]\.envFile\n.*\n.*\n {2}Found "\.env": \.env:1 is not NAME=value/,
   );
-  assert.match(stderr, /procman\.json:1:\d+ plugins\[0\]\.url\n.*\n.*\n {2}Found "\.\/gone\.mjs", but there is no file gone\.mjs;/);
+  assert.match(
+    stderr,
+    /procman\.json:1:\d+ plugins\[0\]\.url\n.*\n.*\n {2}Found "\.\/gone\.mjs", but there is no file gone\.mjs;/,
+  );
 });
 
 test("validate: all problems, exit code 78", async (t) => {
@@ -412,7 +437,13 @@ test("validate --json: one document, valid or not", async (t) => {
   const bad = await run("validate", "--json", "--config", "bad.json");
   refused(bad, "configuration-invalid", /./);
   assert.deepEqual(JSON.parse(bad.stdout).problems, [
-    { file: "bad.json", line: 1, column: 1, path: "processes", message: 'Missing key "processes": a list of processes.' },
+    {
+      file: "bad.json",
+      line: 1,
+      column: 1,
+      path: "processes",
+      message: 'Missing key "processes": a list of processes.',
+    },
   ]);
 });
 

@@ -46,7 +46,10 @@ async function dashboard({ scope, open, json = false, ...target }: Options): Pro
   if (url === undefined || json) return void process.stdout.write(`${printableJson({ ...signIn, url, socket }, 2)}\n`);
   const { code, expiresInSeconds } = signIn;
   const place = { folder: join(stateDir, "run"), hostname: reachableName(endpoint), ports: [endpoint.port] };
-  await showLink({ url, link: `${url}#code=${code}`, expiresInSeconds, command: asTyped("dashboard", target), ...place }, open);
+  await showLink(
+    { url, link: `${url}#code=${code}`, expiresInSeconds, command: asTyped("dashboard", target), ...place },
+    open,
+  );
 }
 
 function hasNoPort({ isOff, problem }: Endpoint): boolean {

@@ -9,7 +9,14 @@ import { printableLine } from "../../core/base/printable.ts";
 import { readWhole } from "../../core/os/careful-files.ts";
 import { startFolder } from "../../core/os/start-folder.ts";
 import type { exportTo } from "../../satellites/export/export.ts";
-import { type Exported, type ExportedFile, noteTexts, type Project, TARGETS, type TargetName } from "../../satellites/export/workload.ts";
+import {
+  type Exported,
+  type ExportedFile,
+  noteTexts,
+  type Project,
+  TARGETS,
+  type TargetName,
+} from "../../satellites/export/workload.ts";
 import { CONFIG_HELP } from "../config-option.ts";
 
 type Options = {
@@ -32,15 +39,28 @@ export function define(parent: Command): void {
       "Writes the configuration in the language of another supervisor or cluster engine. The command lists what it can't carry on standard error, and writes it as comments into the files. Values that may be secret are references. One file is printed unless --output names a folder.",
     )
     .addOption(new Option("--to <target>", "what the files are for").choices(TARGETS).makeOptionMandatory())
-    .option("-o, --output <folder>", "write the files into this folder; of those that exist only earlier exports are replaced")
+    .option(
+      "-o, --output <folder>",
+      "write the files into this folder; of those that exist only earlier exports are replaced",
+    )
     .option("--force", "replace other files, too")
-    .option("--image <name>", "image that the containers run, as registry.example.com/shop:1; default: a Dockerfile to build one")
+    .option(
+      "--image <name>",
+      "image that the containers run, as registry.example.com/shop:1; default: a Dockerfile to build one",
+    )
     .option("-c, --config <path>", CONFIG_HELP)
     .option("--profile <name>", "merge this part of `profiles` over the rest of the configuration")
     .action(exportConfiguration);
 }
 
-async function exportConfiguration({ to, config: path, profile, output, image, force = false }: Options): Promise<void> {
+async function exportConfiguration({
+  to,
+  config: path,
+  profile,
+  output,
+  image,
+  force = false,
+}: Options): Promise<void> {
   const [{ read }, { check }, { writeExported }] = await Promise.all([
     import("../../core/config/config-file.ts"),
     import("../../core/config/load.ts"),

@@ -34,15 +34,21 @@ async function flush(ids: readonly string[], { yes, json, ...target }: Options):
   }
   const record = await client.flush(chosen);
   process.stdout.write(json === true ? `${printableJson(record, 2)}\n` : outcomeText(record));
-  for (const { file, reason } of record.kept) process.stderr.write(`procman: Cannot empty ${file}: ${printableLine(reason)}\n`);
+  for (const { file, reason } of record.kept)
+    process.stderr.write(`procman: Cannot empty ${file}: ${printableLine(reason)}\n`);
   if (record.kept.length > 0) process.exitCode = EXIT.refused;
 }
 
 /** @throws {ProcmanError} `usage` without a terminal, `flush-refused` if the answer is no */
 async function confirm(isAll: boolean, definitions: readonly DefinitionRecord[]): Promise<void> {
   if (!process.stdin.isTTY || !process.stderr.isTTY)
-    throw new ProcmanError("usage", "Cannot ask whether the logs may be emptied: standard input is no terminal; add --yes");
-  const files = [...new Set(definitions.flatMap(({ stdout, stderr }) => [stdout, stderr]))].filter((file) => file !== undefined);
+    throw new ProcmanError(
+      "usage",
+      "Cannot ask whether the logs may be emptied: standard input is no terminal; add --yes",
+    );
+  const files = [...new Set(definitions.flatMap(({ stdout, stderr }) => [stdout, stderr]))].filter(
+    (file) => file !== undefined,
+  );
   const parts = [
     ...(isAll ? ["the stored output of all processes"] : []),
     ...(files.length === 0 ? [] : [`the content of ${files.join(", ")}`]),
@@ -53,11 +59,16 @@ async function confirm(isAll: boolean, definitions: readonly DefinitionRecord[])
     default: "n",
     refuse: (answer: string) => (/^(y|yes|n|no)$/i.test(answer) ? undefined : "Answer y or n"),
   };
-  const [answer = "n"] = parts.length === 0 ? ["y"] : ((await ask([question], { input: process.stdin, output: process.stderr })) ?? []);
-  if (!/^y/i.test(answer)) throw new ProcmanError("flush-refused", "Cannot flush: the answer was no; nothing is deleted");
+  const [answer = "n"] =
+    parts.length === 0 ? ["y"] : ((await ask([question], { input: process.stdin, output: process.stderr })) ?? []);
+  if (!/^y/i.test(answer))
+    throw new ProcmanError("flush-refused", "Cannot flush: the answer was no; nothing is deleted");
 }
 
 function outcomeText({ store, files }: FlushRecord): string {
-  const lines = [...(store ? ["stored log: emptied; procman's own entries stay"] : []), ...files.map((file) => `${file}: emptied`)];
+  const lines = [
+    ...(store ? ["stored log: emptied; procman's own entries stay"] : []),
+    ...files.map((file) => `${file}: emptied`),
+  ];
   return `${(lines.length === 0 ? ["nothing to empty"] : lines).join("\n")}\n`;
 }

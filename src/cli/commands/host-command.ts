@@ -13,7 +13,12 @@ import { listRemote, sshHost } from "../../satellites/hosts/ssh.ts";
 import { withProgress } from "../output/progress.ts";
 import { table } from "../output/table.ts";
 
-type AddOptions = { readonly tokenFile?: string; readonly ca?: string; readonly program?: string; readonly check: boolean };
+type AddOptions = {
+  readonly tokenFile?: string;
+  readonly ca?: string;
+  readonly program?: string;
+  readonly check: boolean;
+};
 
 export function define(parent: Command): void {
   const command = parent
@@ -85,7 +90,10 @@ function hostOf(name: string, url: string, { tokenFile, ca, program }: AddOption
   if (wrong !== undefined) throw new ProcmanError("usage", `Cannot add ${name}: ${wrong} means nothing for ${url}`);
   if (isSsh) return { name, url, ...(program !== undefined && { program }) };
   if (tokenFile === undefined)
-    throw new ProcmanError("usage", `Cannot add ${name}: https needs --token-file FILE; "procman token" prints a token there`);
+    throw new ProcmanError(
+      "usage",
+      `Cannot add ${name}: https needs --token-file FILE; "procman token" prints a token there`,
+    );
   return { name, url, tokenFile: fileNamed(tokenFile, name), ...(ca !== undefined && { ca: fileNamed(ca, name) }) };
 }
 
@@ -102,7 +110,10 @@ function save(host: NamedHost, done: string, remark = ""): void {
 }
 
 /** Which of them a command is for must be said. */
-function remedyFor(config: string | undefined, found: readonly { readonly name: string; readonly configFile?: string }[]): string {
+function remedyFor(
+  config: string | undefined,
+  found: readonly { readonly name: string; readonly configFile?: string }[],
+): string {
   if (config !== undefined || found.length < 2) return "";
   const lines = found.map(({ name, configFile = "" }) => `  ${printableLine(name)}  ${configFile}`);
   return `${found.length} procmans are running there, so commands need --name or --config; or add it with a folder, as ssh://…/srv/app:\n${lines.join("\n")}\n`;
@@ -111,7 +122,8 @@ function remedyFor(config: string | undefined, found: readonly { readonly name: 
 function list(json: boolean): void {
   const hosts = allHosts();
   if (json) process.stdout.write(`${printableJson(hosts, 2)}\n`);
-  else if (hosts.length === 0) process.stdout.write('There is no host yet; "procman host add NAME ssh://USER@HOST" adds one.\n');
+  else if (hosts.length === 0)
+    process.stdout.write('There is no host yet; "procman host add NAME ssh://USER@HOST" adds one.\n');
   else
     process.stdout.write(
       `${table(

@@ -30,19 +30,25 @@ export function define(parent: Command): void {
     .action(init);
 }
 
-type Options = ProcessOptions & { readonly name?: string; readonly config?: string; readonly force?: boolean; readonly apply?: boolean };
+type Options = ProcessOptions & {
+  readonly name?: string;
+  readonly config?: string;
+  readonly force?: boolean;
+  readonly apply?: boolean;
+};
 
 /** `ignoresState`: whether `.procman` is to be added to `.dockerignore`; absent: not asked. */
 type InitAnswers = Options & { readonly ignoresState?: boolean };
 
 async function init(given: Options): Promise<void> {
-  const [{ displayPath: shown }, { check }, { appendProcess }, { createFile, replaceFile }, { printWarnings }] = await Promise.all([
-    import("../../core/config/config-file.ts"),
-    import("../../core/config/load.ts"),
-    import("../../core/config/edit/edit.ts"),
-    import("../edit-file.ts"),
-    import("../edit-file.ts"),
-  ]);
+  const [{ displayPath: shown }, { check }, { appendProcess }, { createFile, replaceFile }, { printWarnings }] =
+    await Promise.all([
+      import("../../core/config/config-file.ts"),
+      import("../../core/config/load.ts"),
+      import("../../core/config/edit/edit.ts"),
+      import("../edit-file.ts"),
+      import("../edit-file.ts"),
+    ]);
   const cwd = startFolder(given.config);
   const file = fileToCreate(given.config, cwd);
   const shownAs = shown(file, cwd);
@@ -53,7 +59,10 @@ async function init(given: Options): Promise<void> {
       `Cannot create ${shownAs}: it exists already; --force overwrites it, \`procman append\` adds a process`,
     );
   const options = await completed(given, dirname(file));
-  const text = appendProcess(starter(options.name ?? nameOf(dirname(file))), processOf(options, "create a configuration"));
+  const text = appendProcess(
+    starter(options.name ?? nameOf(dirname(file))),
+    processOf(options, "create a configuration"),
+  );
   const config = check({ file, shownAs, text });
   await (exists ? replaceFile : createFile)(file, text);
   const [{ afterEdit }, { isRunning }] = await Promise.all([import("../after-edit.ts"), import("../unapplied.ts")]);
@@ -61,7 +70,8 @@ async function init(given: Options): Promise<void> {
   process.stdout.write(`${shownAs}: created${remedy}\n`);
   printWarnings(config, { file, shownAs, text });
   if (options.ignoresState === true) ignoreState(dirname(file));
-  else if (options.ignoresState === undefined && wouldCopyState(dirname(file))) process.stderr.write(`procman: ${STATE_IS_COPIED}\n`);
+  else if (options.ignoresState === undefined && wouldCopyState(dirname(file)))
+    process.stderr.write(`procman: ${STATE_IS_COPIED}\n`);
   await afterEdit(given.config, given.apply);
 }
 
@@ -69,9 +79,14 @@ async function init(given: Options): Promise<void> {
 async function completed(options: Options, folder: string): Promise<InitAnswers> {
   const complete = options.id !== undefined && (options.cmd !== undefined || options.worker !== undefined);
   if (complete || !process.stdin.isTTY || !process.stdout.isTTY) return options;
-  const [{ ask }, { NAME_PATTERN }] = await Promise.all([import("../edit-file.ts"), import("../../core/config/fields/field.ts")]);
+  const [{ ask }, { NAME_PATTERN }] = await Promise.all([
+    import("../edit-file.ts"),
+    import("../../core/config/fields/field.ts"),
+  ]);
   const refuse = (answer: string): string | undefined =>
-    NAME_PATTERN.test(answer) ? undefined : 'Use 1 to 64 characters from a-z, 0-9, ".", "_" and "-", but not "." or ".." alone';
+    NAME_PATTERN.test(answer)
+      ? undefined
+      : 'Use 1 to 64 characters from a-z, 0-9, ".", "_" and "-", but not "." or ".." alone';
   const needsCommand = options.cmd === undefined && options.worker === undefined;
   const asksForImages = wouldCopyState(folder);
   const answers = await ask(
@@ -80,7 +95,9 @@ async function completed(options: Options, folder: string): Promise<InitAnswers>
       { text: "Id of the first process", default: options.id ?? "app", refuse },
       ...(needsCommand ? [{ text: "Its command line" }] : []),
       yesOrNo("Start it whenever procman starts", options.autostart !== false),
-      ...(asksForImages ? [yesOrNo("Keep .procman (a secret, stored output) out of images by .dockerignore", true)] : []),
+      ...(asksForImages
+        ? [yesOrNo("Keep .procman (a secret, stored output) out of images by .dockerignore", true)]
+        : []),
     ],
     { input: process.stdin, output: process.stdout },
   );

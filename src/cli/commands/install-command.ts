@@ -76,7 +76,11 @@ function installFor(options: Options): void {
 
 type CheckedFile = { readonly config: Config; readonly file: string; readonly searched: readonly string[] };
 
-function recordFor(options: Options, scope: BootScope, { config: { name, included = [] }, file, searched }: CheckedFile): BootRecord {
+function recordFor(
+  options: Options,
+  scope: BootScope,
+  { config: { name, included = [] }, file, searched }: CheckedFile,
+): BootRecord {
   const { init, runAs, profile, serviceDir } = options;
   return newRecord({
     scope,
@@ -107,7 +111,10 @@ function refuseOther({ name, config, scope, init }: BootRecord, earlier: readonl
         `Cannot install: ${name} starts at boot with ${other}; ${remedy}, or give this configuration another "name"`,
       );
     if (otherScope !== scope || otherInit !== init)
-      throw new ProcmanError("boot-refused", `Cannot install: ${name} starts at boot by ${otherInit} (--${otherScope}) already; ${remedy}`);
+      throw new ProcmanError(
+        "boot-refused",
+        `Cannot install: ${name} starts at boot by ${otherInit} (--${otherScope}) already; ${remedy}`,
+      );
   }
 }
 

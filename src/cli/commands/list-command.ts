@@ -20,7 +20,9 @@ export function define(parent: Command): void {
       if (json) process.stdout.write(`${printableJson(found, 2)}\n`);
       else if (found.length === 0) process.stderr.write("procman: no procman of this user is running\n");
       else process.stdout.write(`${listTable(found, process.stdout)}\n`);
-      if (!json) for (const { name, problem } of found) if (problem !== undefined) process.stderr.write(`procman: ${name}: ${problem}\n`);
+      if (!json)
+        for (const { name, problem } of found)
+          if (problem !== undefined) process.stderr.write(`procman: ${name}: ${problem}\n`);
     });
 }
 
@@ -39,9 +41,19 @@ const COLUMNS: readonly Column<ListedProcman>[] = [
   { title: "USER", rank: 5, cell: ({ user }) => user, isOptional: true },
   { title: "PID", rank: 6, cell: ({ keeper = "" }) => String(keeper), isRight: true },
   { title: "SERVICE", rank: 1, cell: ({ service = "" }) => String(service), isRight: true },
-  { title: "UP", rank: 4, cell: ({ uptimeSeconds }) => (uptimeSeconds === undefined ? "" : age(uptimeSeconds * 1_000)) },
+  {
+    title: "UP",
+    rank: 4,
+    cell: ({ uptimeSeconds }) => (uptimeSeconds === undefined ? "" : age(uptimeSeconds * 1_000)),
+  },
   { title: "PROCESSES", rank: 7, cell: ({ processes }) => String(processes?.total ?? ""), isRight: true },
-  { title: "ATTENTION", rank: 8, cell: ({ processes }) => String(processes?.attention || ""), isRight: true, isOptional: true },
+  {
+    title: "ATTENTION",
+    rank: 8,
+    cell: ({ processes }) => String(processes?.attention || ""),
+    isRight: true,
+    isOptional: true,
+  },
   { title: "API", rank: 3, cell: ({ api }) => (api === undefined ? "" : addressOf(api)), isOptional: true },
   { title: "STATE FOLDER", rank: 2, cell: farStateFolder, isOptional: true },
   { title: "FILE", cell: ({ configFile = "" }) => configFile },
@@ -62,7 +74,9 @@ function listTable(procmans: readonly ListedProcman[], screen: TableScreen): str
   const own = userName(process.geteuid?.() ?? -1);
   const isShared = procmans.some(({ user }) => user !== own);
   const columns = COLUMNS.filter(({ title }) => title !== "USER" || isShared).map((each) =>
-    each.title === "STATUS" ? { ...each, paint: (text: string, procman: ListedProcman) => paint(colorOf(procman), text) } : each,
+    each.title === "STATUS"
+      ? { ...each, paint: (text: string, procman: ListedProcman) => paint(colorOf(procman), text) }
+      : each,
   );
   return columnTable(columns, procmans, screen);
 }

@@ -6,7 +6,14 @@ import { LogFormatter } from "../../client/connection/log-format.ts";
 import { LogReader } from "../../client/connection/log-reader.ts";
 import { EXIT, ProcmanError } from "../../core/base/errors.ts";
 import { printableJson } from "../../core/base/printable.ts";
-import { CATEGORIES, type Category, type LogEntry, type LogQuery, SEVERITIES, type Severity } from "../../core/contract/records.ts";
+import {
+  CATEGORIES,
+  type Category,
+  type LogEntry,
+  type LogQuery,
+  SEVERITIES,
+  type Severity,
+} from "../../core/contract/records.ts";
 import { wantsColors } from "../../core/os/colors.ts";
 import { printedIdsInFile } from "../completion-candidates.ts";
 import { IDS_HELP, integerTo, selected, withTarget } from "../options.ts";
@@ -66,12 +73,16 @@ function categories(text: string, before: readonly Category[] = []): readonly Ca
 
 async function logs(ids: readonly string[], options: Options): Promise<void> {
   if (options.follow === true && options.until !== undefined)
-    throw new ProcmanError("usage", "Cannot show logs: --follow has no end and excludes --until; leave one of them out");
+    throw new ProcmanError(
+      "usage",
+      "Cannot show logs: --follow has no end and excludes --until; leave one of them out",
+    );
   const place = targetPlace(options);
   if (ids[0] === "flush") await checkIds(place, ["flush"], options).catch(explainFlush);
   const reader = new LogReader({ ...place, membersOf: (id) => storedMembersOf(place, id, options) }, "cli");
   const query = queryOf(ids, options, Date.now());
-  const chosen = options.runs === undefined && options.run === undefined ? undefined : await runFilter(reader, query, options);
+  const chosen =
+    options.runs === undefined && options.run === undefined ? undefined : await runFilter(reader, query, options);
   const print = printer(options);
   const includes = chosen?.includes ?? ((): boolean => true);
   if (options.follow === true) {

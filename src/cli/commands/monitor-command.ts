@@ -13,7 +13,9 @@ export function define(parent: Command): void {
     .description(
       "Shows processes with states, CPU, memory and output, full screen and live, and controls them; ? shows the keys. Without a terminal, or with TERM=dumb, prints one line for each change until Ctrl-C or the end of procman.",
     );
-  withTarget(command).option("--mouse", "select and scroll with the mouse; to copy text, most terminals then need Shift").action(monitor);
+  withTarget(command)
+    .option("--mouse", "select and scroll with the mouse; to copy text, most terminals then need Shift")
+    .action(monitor);
 }
 
 async function monitor({ mouse = false, ...target }: Options): Promise<void> {

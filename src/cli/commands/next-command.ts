@@ -22,7 +22,9 @@ export function define(parent: Command): void {
   const command = parent
     .command("next")
     .summary("show the next scheduled starts and stops")
-    .description("Shows the next scheduled starts (cron), stops (terminate) and restarts after failures, soonest first.")
+    .description(
+      "Shows the next scheduled starts (cron), stops (terminate) and restarts after failures, soonest first.",
+    )
     .argument("[id...]", `${IDS_HELP} (default: all)`);
   withTarget(command)
     .option("--json", "print process, action, time (ISO 8601) and timeZone of each")
@@ -41,7 +43,9 @@ export function plannedOf(records: readonly ProcessRecord[]): readonly PlannedRu
       const zone = timeZone === undefined ? {} : { timeZone };
       return [
         ...(nextRun === undefined ? [] : [{ process: id, action: "start", time: nextRun, ...zone } as const]),
-        ...(nextTerminate === undefined ? [] : [{ process: id, action: "terminate", time: nextTerminate, ...zone } as const]),
+        ...(nextTerminate === undefined
+          ? []
+          : [{ process: id, action: "terminate", time: nextTerminate, ...zone } as const]),
         ...(nextRestart === undefined ? [] : [{ process: id, action: "restart", time: nextRestart } as const]),
       ];
     })

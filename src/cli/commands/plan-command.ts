@@ -30,7 +30,9 @@ export function define(parent: Command): void {
     .action(async ({ json, exitCode = false, profile, ...target }: Options) => {
       const plan = await (await connect(target)).plan(profileOption(profile));
       for (const warning of plan.warnings) process.stderr.write(`procman: ${printable(warning)}\n`);
-      process.stdout.write(json === true ? `${printableJson(plan, 2)}\n` : `${planTable(plan, process.stdout.columns)}\n`);
+      process.stdout.write(
+        json === true ? `${printableJson(plan, 2)}\n` : `${planTable(plan, process.stdout.columns)}\n`,
+      );
       const option = profile === false ? "--no-profile" : `--profile ${profile}`;
       if (json !== true && profile !== undefined)
         process.stdout.write(`"procman reload ${option}" applies this; "procman reload" keeps the active profile.\n`);

@@ -45,24 +45,41 @@ export function define(parent: Command): void {
       secondsTo(LONGEST_SECONDS),
     )
     .option("--json", "print the record of the API: all processes, settings, warnings")
-    .action((ids: readonly string[], options: Options) => (ids.length === 0 ? reload(options) : reloadProcesses(ids, options)));
+    .action((ids: readonly string[], options: Options) =>
+      ids.length === 0 ? reload(options) : reloadProcesses(ids, options),
+    );
 }
 
 /** @throws {ProcmanError} `usage`; if procman can't be asked */
-async function reloadProcesses(ids: readonly string[], { config, name, wait, timeout, json, profile }: Options): Promise<void> {
+async function reloadProcesses(
+  ids: readonly string[],
+  { config, name, wait, timeout, json, profile }: Options,
+): Promise<void> {
   if (profile !== undefined)
     throw new ProcmanError("usage", "Cannot reload processes with a profile: that is of the whole file, without ids");
   if (!wait || timeout !== undefined)
-    throw new ProcmanError("usage", "Cannot wait for the reload of a process: procman sends it a signal, and does not see when it is done");
+    throw new ProcmanError(
+      "usage",
+      "Cannot wait for the reload of a process: procman sends it a signal, and does not see when it is done",
+    );
   await signalEach(ids, { signal: "reload" }, { config, name, json, done: "was asked to reload" });
 }
 
 /** @throws {ProcmanError} those of a reload */
-export async function reload({ wait, timeout = DEFAULT_TIMEOUT_SECONDS, json, profile, ...target }: Options): Promise<void> {
+export async function reload({
+  wait,
+  timeout = DEFAULT_TIMEOUT_SECONDS,
+  json,
+  profile,
+  ...target
+}: Options): Promise<void> {
   const client = await connect(target);
   const since = Date.now();
   const plan = await waitFor(
-    { doing: () => "reloading", continues: () => `the reload continues, "${asTyped("status", target)}" shows the processes` },
+    {
+      doing: () => "reloading",
+      continues: () => `the reload continues, "${asTyped("status", target)}" shows the processes`,
+    },
     client.reload({ ...(wait && { waitSeconds: timeout }), ...profileOption(profile) }),
   );
   for (const warning of plan.warnings) process.stderr.write(`procman: ${printable(warning)}\n`);

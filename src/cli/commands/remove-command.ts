@@ -22,14 +22,18 @@ async function remove(argument: string | undefined, options: Options): Promise<v
   const id = argument ?? options.id;
   if (id === undefined) throw new ProcmanError("usage", "Cannot remove a process: its id must be given");
   if (options.id !== undefined && options.id !== id)
-    throw new ProcmanError("usage", `Cannot remove a process: both ${JSON.stringify(id)} and ${JSON.stringify(options.id)} are given`);
-  const [{ read }, { checkSyntax, fileWith }, { removeProcess }, { checkEdited, isValid }, { replaceFile }] = await Promise.all([
-    import("../../core/config/config-file.ts"),
-    import("../../core/config/load.ts"),
-    import("../../core/config/edit/edit.ts"),
-    import("../edit-file.ts"),
-    import("../edit-file.ts"),
-  ]);
+    throw new ProcmanError(
+      "usage",
+      `Cannot remove a process: both ${JSON.stringify(id)} and ${JSON.stringify(options.id)} are given`,
+    );
+  const [{ read }, { checkSyntax, fileWith }, { removeProcess }, { checkEdited, isValid }, { replaceFile }] =
+    await Promise.all([
+      import("../../core/config/config-file.ts"),
+      import("../../core/config/load.ts"),
+      import("../../core/config/edit/edit.ts"),
+      import("../edit-file.ts"),
+      import("../edit-file.ts"),
+    ]);
   const source = read(options.config, startFolder(options.config));
   // A file with other problems may be edited, since removing a process can repair it.
   checkSyntax(source);

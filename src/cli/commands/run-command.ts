@@ -21,19 +21,35 @@ export function define(parent: Command): void {
     .option("--profile <name>", "merge this part of `profiles` over the rest of the configuration")
     .option("--console", "print the output of all processes here, regardless of the configuration")
     .option("--watch-config", "reload the configuration file whenever it changes (for development)")
-    .option("--once", "run everything once (for CI): nothing restarts; end when all have ended, with the first exit code that is not 0")
+    .option(
+      "--once",
+      "run everything once (for CI): nothing restarts; end when all have ended, with the first exit code that is not 0",
+    )
     .option(
       "--exit-with <id>",
       "end when this process has ended, with its exit code (for containers); without a restartLimit it isn't restarted",
     )
-    .option("--guarded", "no failover when killed: a supervisor such as runit or s6 restarts procman; systemd is detected")
+    .option(
+      "--guarded",
+      "no failover when killed: a supervisor such as runit or s6 restarts procman; systemd is detected",
+    )
     .option("-d, --detach", "run in the background: return with the states of all processes when they have started")
     .option("--wait", "with --detach: return when all are ready")
-    .option("--timeout <seconds>", `with --wait: wait no longer than this (default: ${DEFAULT_WAIT_SECONDS})`, secondsTo(LONGEST_SECONDS))
-    .action(async (ids: readonly string[], { detach, ...options }: Omit<DetachOptions, "ids"> & { readonly detach?: boolean }) => {
-      // For example `run -c -d`, where -d is parsed as the path.
-      if (detach !== true) throw new ProcmanError("usage", 'Cannot run: --config needs a path; see "procman help run"');
-      const { runDetached } = await import("../detach.ts");
-      await runDetached({ ids, ...options });
-    });
+    .option(
+      "--timeout <seconds>",
+      `with --wait: wait no longer than this (default: ${DEFAULT_WAIT_SECONDS})`,
+      secondsTo(LONGEST_SECONDS),
+    )
+    .action(
+      async (
+        ids: readonly string[],
+        { detach, ...options }: Omit<DetachOptions, "ids"> & { readonly detach?: boolean },
+      ) => {
+        // For example `run -c -d`, where -d is parsed as the path.
+        if (detach !== true)
+          throw new ProcmanError("usage", 'Cannot run: --config needs a path; see "procman help run"');
+        const { runDetached } = await import("../detach.ts");
+        await runDetached({ ids, ...options });
+      },
+    );
 }

@@ -45,12 +45,19 @@ export function define(parent: Command): void {
     .action(scale);
 }
 
-async function scale(id: string, count: string, { wait, timeout = DEFAULT_TIMEOUT_SECONDS, json, ...target }: Options): Promise<void> {
+async function scale(
+  id: string,
+  count: string,
+  { wait, timeout = DEFAULT_TIMEOUT_SECONDS, json, ...target }: Options,
+): Promise<void> {
   const scaling = scalingOf(id, count);
   const client = await connect(target);
   const { instances: before = [] } = await client.process(id);
   const record = await waitFor(
-    { doing: () => `scaling ${id}`, continues: () => `scaling continues, "${asTyped(`status ${id}`, target)}" shows the instances` },
+    {
+      doing: () => `scaling ${id}`,
+      continues: () => `scaling continues, "${asTyped(`status ${id}`, target)}" shows the instances`,
+    },
     client.scale(id, scaling, wait ? { waitSeconds: timeout } : {}),
   );
   if (json === true) process.stdout.write(`${printableJson(record, 2)}\n`);
@@ -63,12 +70,16 @@ async function scale(id: string, count: string, { wait, timeout = DEFAULT_TIMEOU
 function scalingOf(id: string, count: string): Scaling {
   const cannot = (why: string): ProcmanError => new ProcmanError("usage", `Cannot scale ${JSON.stringify(id)} ${why}`);
   if (count === "max") return { instances: count };
-  if (!/^[+-]?\d+$/.test(count)) throw cannot(`to ${JSON.stringify(count)}: allowed are a whole number such as 4, or +1, -1, or max`);
+  if (!/^[+-]?\d+$/.test(count))
+    throw cannot(`to ${JSON.stringify(count)}: allowed are a whole number such as 4, or +1, -1, or max`);
   const isStep = !/^\d/.test(count);
   const number = Number(count);
-  if (isStep && Math.abs(number) > MAX_INSTANCES) throw cannot(`by ${count}: allowed are 1 to ${MAX_INSTANCES} instances`);
+  if (isStep && Math.abs(number) > MAX_INSTANCES)
+    throw cannot(`by ${count}: allowed are 1 to ${MAX_INSTANCES} instances`);
   if (!isStep && (number < 1 || number > MAX_INSTANCES))
-    throw cannot(`to ${count} instances: allowed are 1 to ${MAX_INSTANCES}${number < 1 ? `; "procman stop ${id}" stops all of them` : ""}`);
+    throw cannot(
+      `to ${count} instances: allowed are 1 to ${MAX_INSTANCES}${number < 1 ? `; "procman stop ${id}" stops all of them` : ""}`,
+    );
   return isStep ? { by: number } : { instances: number };
 }
 

@@ -87,7 +87,19 @@ type ShownRow = readonly [title: string, text: string | undefined];
 
 function rowsOf(definition: DefinitionRecord): readonly ShownRow[] {
   const { process: id, cluster, groups = [], argv, shell, cwd, user, group, stdout, stderr, pidFile } = definition;
-  const { port, commonPort, env, envFiles, dependsOn, start, restart, stop, hooks = [], unapplied, written } = definition;
+  const {
+    port,
+    commonPort,
+    env,
+    envFiles,
+    dependsOn,
+    start,
+    restart,
+    stop,
+    hooks = [],
+    unapplied,
+    written,
+  } = definition;
   return [
     ["process", cluster === undefined ? id : `${id}, of the cluster ${cluster}`],
     ["groups", groups.join(", ")],

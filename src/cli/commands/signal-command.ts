@@ -23,7 +23,11 @@ export function define(parent: Command): void {
   )
     .argument("<signal>", "name or number: HUP, SIGHUP, 1; it may also come last")
     .argument("<id...>", `${IDS_HELP}; "all" for all`)
-    .addOption(new Option("--to <whom>", "the process group, or the main process alone (default: by killMode)").choices(KILL_MODES))
+    .addOption(
+      new Option("--to <whom>", "the process group, or the main process alone (default: by killMode)").choices(
+        KILL_MODES,
+      ),
+    )
     .option("--json", "print the records of the API")
     .action(send);
 }
@@ -38,7 +42,11 @@ type SignalOutput = Pick<Options, "config" | "name" | "json"> & {
 };
 
 /** @throws {ProcmanError} if procman can't be asked */
-export async function signalEach(ids: readonly string[], signalling: Signalling, { json, done, ...target }: SignalOutput): Promise<void> {
+export async function signalEach(
+  ids: readonly string[],
+  signalling: Signalling,
+  { json, done, ...target }: SignalOutput,
+): Promise<void> {
   const client = await connect(target);
   const targets = ids.includes("all") ? ["all"] : [...new Set(ids)];
   const records: ProcessRecord[] = [];
@@ -57,12 +65,18 @@ export async function signalEach(ids: readonly string[], signalling: Signalling,
 }
 
 function print({ id, pid, reason }: ProcessRecord, done: string): void {
-  process.stdout.write(pid === undefined ? `${id}: not signalled; it ${printableLine(reason)}\n` : `${id}: ${done} (pid ${pid})\n`);
+  process.stdout.write(
+    pid === undefined ? `${id}: not signalled; it ${printableLine(reason)}\n` : `${id}: ${done} (pid ${pid})\n`,
+  );
 }
 
 /** The signal may also come last, as in `procman signal web HUP`. @throws {ProcmanError} `usage` */
-function ordered(written: string, ids: readonly string[]): { readonly signal: AnySignal; readonly ids: readonly string[] } {
+function ordered(
+  written: string,
+  ids: readonly string[],
+): { readonly signal: AnySignal; readonly ids: readonly string[] } {
   const last = signalNamed(ids.at(-1) ?? "");
-  if (signalNamed(written) === undefined && last !== undefined) return { signal: last, ids: [written, ...ids.slice(0, -1)] };
+  if (signalNamed(written) === undefined && last !== undefined)
+    return { signal: last, ids: [written, ...ids.slice(0, -1)] };
   return { signal: signalOf(written), ids };
 }

@@ -37,7 +37,10 @@ async function status(ids: readonly string[], { json, check = false, ...target }
   const place = targetPlace(target);
   if ("stateDir" in place) reportBoot(place);
   const control = await connect(target, place);
-  const [all, { plugins = [], profile }] = await Promise.all([control.processes(), json || ids.length > 0 ? NO_STATE : control.state()]);
+  const [all, { plugins = [], profile }] = await Promise.all([
+    control.processes(),
+    json || ids.length > 0 ? NO_STATE : control.state(),
+  ]);
   const records = selected(all, ids, target);
   process.stdout.write(json ? `${printableJson(records, 2)}\n` : `${statusTable(records, process.stdout)}\n`);
   if (profile !== undefined) process.stdout.write(`With the profile "${printableLine(profile)}".\n`);
@@ -51,7 +54,9 @@ async function statusOfSeveral(names: string, ids: readonly string[], { json, ch
   const answers = await statusOfHosts(names);
   const known = answers.flatMap((answer) => ("problem" in answer ? [] : answer.processes));
   if (answers.every((answer) => !("problem" in answer))) selected(known, ids);
-  const shown = answers.map((answer) => ("problem" in answer ? answer : { ...answer, ...ownPart(answer.processes, ids) }));
+  const shown = answers.map((answer) =>
+    "problem" in answer ? answer : { ...answer, ...ownPart(answer.processes, ids) },
+  );
   const printed = shown.map(({ host, ...answer }) =>
     "problem" in answer ? { host, problem: answer.problem } : { host, processes: answer.processes },
   );
@@ -81,13 +86,18 @@ function doAllRun(records: readonly ProcessRecord[], ids: readonly string[], che
   const collective = ids.filter(isCollective);
   const named = ids.filter((id) => !isCollective(id));
   const areNamedUp = named.length === 0 || allRun(selected(records, named), { named: true, checks });
-  return areNamedUp && ((ids.length > 0 && collective.length === 0) || allRun(selected(records, collective), { named: false, checks }));
+  return (
+    areNamedUp &&
+    ((ids.length > 0 && collective.length === 0) || allRun(selected(records, collective), { named: false, checks }))
+  );
 }
 
 /** Only plugins with problems are listed. */
 function pluginLines(plugins: readonly PluginRecord[]): readonly string[] {
   return plugins.flatMap(({ id, status, problem, lostEvents }) => [
-    ...(problem === undefined ? [] : [`plugin ${id} ${status === "backoff" ? "is not running" : "has failed"}: ${problem}`]),
+    ...(problem === undefined
+      ? []
+      : [`plugin ${id} ${status === "backoff" ? "is not running" : "has failed"}: ${problem}`]),
     ...(lostEvents === 0 ? [] : [`plugin ${id} has missed ${lostEvents} events: it was too slow, or restarting`]),
   ]);
 }

@@ -49,7 +49,9 @@ async function terminateThere(remote: RemoteApi, wait: boolean, target: TargetOp
   await client.terminate();
   if (wait) await waitFor(endTexts(name, target), lastAnswerOf(client));
   const count = processes.total === 1 ? "its process" : `its ${processes.total} processes`;
-  process.stdout.write(wait ? `${name} on ${remote.host} has ended, with ${count}\n` : `${name} on ${remote.host} is ending\n`);
+  process.stdout.write(
+    wait ? `${name} on ${remote.host} has ended, with ${count}\n` : `${name} on ${remote.host} is ending\n`,
+  );
 }
 
 async function lastAnswerOf(client: Client): Promise<void> {

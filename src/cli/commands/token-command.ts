@@ -6,7 +6,14 @@ import { ProcmanError } from "../../core/base/errors.ts";
 import { printableJson } from "../../core/base/printable.ts";
 import { locate } from "../../core/config/find-config.ts";
 import { groupNamed, selectorOf, unknownProcess } from "../../core/contract/groups.ts";
-import { type Claims, CONSUMER, expiresIn, payloadOf, SCOPES, type TokenLimits } from "../../core/contract/token-claims.ts";
+import {
+  type Claims,
+  CONSUMER,
+  expiresIn,
+  payloadOf,
+  SCOPES,
+  type TokenLimits,
+} from "../../core/contract/token-claims.ts";
 import { monotonicMs } from "../../core/os/clock.ts";
 import { signJwt } from "../../core/os/jwt.ts";
 import { replaceSecret, secretIn } from "../../core/os/secret.ts";
@@ -53,9 +60,12 @@ export function define(parent: Command): void {
       const { name, stateDir } = targetLocation({ config: options.config });
       if (claims !== undefined && revoked.includes(claims.consumer)) throw revokedConsumer(claims.consumer, file);
       const secret = await secretFor(stateDir, options.rotate ?? false);
-      if (claims === undefined) process.stderr.write("procman: the secret was replaced; all earlier tokens are invalid\n");
+      if (claims === undefined)
+        process.stderr.write("procman: the secret was replaced; all earlier tokens are invalid\n");
       else {
-        process.stdout.write(`${formatted({ ...claims, token: signJwt(payloadOf({ ...claims, audience: name }), secret) }, options)}\n`);
+        process.stdout.write(
+          `${formatted({ ...claims, token: signJwt(payloadOf({ ...claims, audience: name }), secret) }, options)}\n`,
+        );
         process.stderr.write(powerOf(options));
       }
     });
@@ -69,20 +79,35 @@ function listed(text: string, before: readonly string[] = []): readonly string[]
 
 function claimsOf({ consumer, expireIn, scope, ...options }: Options): TokenAnswer {
   if (consumer === undefined) throw usage('no consumer is given; add "--consumer NAME", the name of its user');
-  if (!CONSUMER.test(consumer)) throw usage(`the consumer ${JSON.stringify(consumer)} must be 1 to 64 of a-z A-Z 0-9 . _ -`);
+  if (!CONSUMER.test(consumer))
+    throw usage(`the consumer ${JSON.stringify(consumer)} must be 1 to 64 of a-z A-Z 0-9 . _ -`);
   const limits = limitsIn(options);
   const scopes =
-    scope !== undefined ? scopesIn(scope, "create a token") : limits === undefined ? SCOPES : SCOPES.filter((each) => each !== "admin");
+    scope !== undefined
+      ? scopesIn(scope, "create a token")
+      : limits === undefined
+        ? SCOPES
+        : SCOPES.filter((each) => each !== "admin");
   if (limits !== undefined && scopes.includes("admin"))
-    throw usage('the scope "admin" is for all of procman, so a token with --process or --group can\'t have it; leave it out');
-  return { consumer, scopes, ...(limits && { limits }), ...(expireIn === undefined ? {} : { expires: expiresIn(secondsIn(expireIn)) }) };
+    throw usage(
+      'the scope "admin" is for all of procman, so a token with --process or --group can\'t have it; leave it out',
+    );
+  return {
+    consumer,
+    scopes,
+    ...(limits && { limits }),
+    ...(expireIn === undefined ? {} : { expires: expiresIn(secondsIn(expireIn)) }),
+  };
 }
 
 /** @throws {ProcmanError} `process-unknown`: the token would see nothing */
 function limitsIn({ process: ids, group: names, config }: Options): TokenLimits | undefined {
   if (ids === undefined && names === undefined) return undefined;
   const [known, groups] = [idsInFile(config).map(({ value }) => value), groupNamesInFile(config)];
-  const named = [...(ids ?? []), ...(names ?? []).map((name) => (groupNamed(name) === undefined ? selectorOf(name) : name))];
+  const named = [
+    ...(ids ?? []),
+    ...(names ?? []).map((name) => (groupNamed(name) === undefined ? selectorOf(name) : name)),
+  ];
   if (named.length === 0) throw usage("--process and --group need at least one name");
   for (const id of named) {
     const isInstance = known.includes(id.replace(/-\d+$/, ""));
@@ -106,7 +131,9 @@ async function secretFor(stateDir: string, rotate: boolean): Promise<Uint8Array>
   try {
     makeStateFolder(stateDir);
     if (rotate) return replaceSecret(stateDir);
-    return livingHolder(stateDir) === undefined ? secretIn(stateDir) : await secretOf(stateDir, monotonicMs() + CONNECT_TIMEOUT_MS);
+    return livingHolder(stateDir) === undefined
+      ? secretIn(stateDir)
+      : await secretOf(stateDir, monotonicMs() + CONNECT_TIMEOUT_MS);
   } catch (cause) {
     if (cause instanceof ProcmanError) throw cause;
     const { code, message } = cause as NodeJS.ErrnoException;
@@ -118,9 +145,16 @@ async function secretFor(stateDir: string, rotate: boolean): Promise<Uint8Array>
 /** What a token may do that was asked for without limits. */
 function powerOf({ scope, expireIn, consumer, process, group }: Options): string {
   const isLimited = process !== undefined || group !== undefined;
-  const all = isLimited ? "may see, control and write for these processes (see --scope)" : "may do everything (see --scope)";
-  const powers = [...(scope === undefined ? [all] : []), ...(expireIn === undefined ? ["doesn't expire (see --expire-in)"] : [])];
-  return powers.length === 0 ? "" : `procman: this token ${powers.join(" and ")}; "${consumer}" in "api.revoked" revokes it\n`;
+  const all = isLimited
+    ? "may see, control and write for these processes (see --scope)"
+    : "may do everything (see --scope)";
+  const powers = [
+    ...(scope === undefined ? [all] : []),
+    ...(expireIn === undefined ? ["doesn't expire (see --expire-in)"] : []),
+  ];
+  return powers.length === 0
+    ? ""
+    : `procman: this token ${powers.join(" and ")}; "${consumer}" in "api.revoked" revokes it\n`;
 }
 
 function formatted(
@@ -134,7 +168,10 @@ function formatted(
 
 function revokedConsumer(consumer: string, file: string): ProcmanError {
   const remedy = `remove it from "api.revoked" in ${file}, or choose another name`;
-  return new ProcmanError("input-invalid", `Cannot create a token: the tokens of the consumer "${consumer}" are revoked; ${remedy}`);
+  return new ProcmanError(
+    "input-invalid",
+    `Cannot create a token: the tokens of the consumer "${consumer}" are revoked; ${remedy}`,
+  );
 }
 
 function usage(why: string): ProcmanError {

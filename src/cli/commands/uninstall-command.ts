@@ -48,6 +48,8 @@ function installed(name: string, scope: "system" | "user"): BootRecord {
   if (found !== undefined) return found;
   const [other] = all;
   const why =
-    other === undefined ? 'nothing starts it at boot that "procman install" has written' : `it is installed with --${other.scope}`;
+    other === undefined
+      ? 'nothing starts it at boot that "procman install" has written'
+      : `it is installed with --${other.scope}`;
   throw new ProcmanError("boot-refused", `Cannot uninstall ${name}: ${why}`);
 }

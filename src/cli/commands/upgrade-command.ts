@@ -34,7 +34,8 @@ export function define(parent: Command): void {
       const report = await waitFor(
         {
           doing: () => "upgrading",
-          continues: () => "the upgrade continues; procman writes its steps to standard error, or to daemon.log in the state folder",
+          continues: () =>
+            "the upgrade continues; procman writes its steps to standard error, or to daemon.log in the state folder",
         },
         upgrade(stateDir, await keeperOf(stateDir)),
       );
@@ -67,7 +68,10 @@ async function answer(path: string, { id }: UpgradeRequest, { pid, startTime }: 
     const report = jsonIn(path);
     if (report?.id === id) return report as UpgradeReport;
     if (isOver)
-      throw new ProcmanError("upgrade-failed", `Cannot upgrade: the keeper (pid ${pid}) has ended; "procman run" starts it again`);
+      throw new ProcmanError(
+        "upgrade-failed",
+        `Cannot upgrade: the keeper (pid ${pid}) has ended; "procman run" starts it again`,
+      );
     if (monotonicMs() > deadline)
       throw new ProcmanError(
         "upgrade-failed",
@@ -97,7 +101,9 @@ function table({ steps, keeper }: UpgradeReport): string {
   ]);
   const all = [...rows, ["keeper", keeper, "stays"]];
   const [first, second] = [0, 1].map((column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
-  return all.map(([part = "", versions = "", what]) => `${part.padEnd(first ?? 0)}  ${versions.padEnd(second ?? 0)}  ${what}\n`).join("");
+  return all
+    .map(([part = "", versions = "", what]) => `${part.padEnd(first ?? 0)}  ${versions.padEnd(second ?? 0)}  ${what}\n`)
+    .join("");
 }
 
 function failed({ steps }: UpgradeReport): ProcmanError {

@@ -37,16 +37,21 @@ async function validate({ config: path, profile, json = false }: Options): Promi
     const config = check(source, { allProfiles: true, looksAtFiles: true, ...(profile !== undefined && { profile }) });
     const next = schedules(config).map((schedule) => ({ ...schedule, next: nextRun(schedule, new Date()) }));
     const processes = eachOnce(config).length;
-    if (json) return printJson({ file: source.file, valid: true, processes, next, problems: [], warnings: config.warnings });
+    if (json)
+      return printJson({ file: source.file, valid: true, processes, next, problems: [], warnings: config.warnings });
     const lines = next.map(
       ({ process: id, action, pattern, timeZone, next: time }) =>
         `  ${id}: next ${action === "start" ? "run" : action} ${time === undefined ? "never" : inZones(time, timeZone)} (${pattern})\n`,
     );
-    process.stdout.write(`${source.shownAs}: valid, ${processes === 1 ? "1 process" : `${processes} processes`}\n${lines.join("")}`);
+    process.stdout.write(
+      `${source.shownAs}: valid, ${processes === 1 ? "1 process" : `${processes} processes`}\n${lines.join("")}`,
+    );
     printWarnings(config, source);
   } catch (error) {
-    if (json && error instanceof ConfigurationError) printJson({ file, valid: false, problems: error.problems, warnings: [] });
-    else if (json && error instanceof ProcmanError) printJson({ file, valid: false, problems: [unreadable(file, error)], warnings: [] });
+    if (json && error instanceof ConfigurationError)
+      printJson({ file, valid: false, problems: error.problems, warnings: [] });
+    else if (json && error instanceof ProcmanError)
+      printJson({ file, valid: false, problems: [unreadable(file, error)], warnings: [] });
     throw error;
   }
 }

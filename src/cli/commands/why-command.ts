@@ -19,7 +19,11 @@ const MAX_ENDS = 1_000;
 
 type Options = TargetOptions & { readonly lines: number; readonly json?: boolean };
 
-type Answer = { readonly incidents: readonly Incident[]; readonly runs: readonly RunSummary[]; readonly why: readonly string[] } & (
+type Answer = {
+  readonly incidents: readonly Incident[];
+  readonly runs: readonly RunSummary[];
+  readonly why: readonly string[];
+} & (
   | { readonly process: ProcessRecord }
   /** procman doesn't answer: the disk has no current state. */
   | { readonly id: string }
@@ -34,7 +38,9 @@ export function define(parent: Command): void {
     )
     .argument("<id>", "id of a process, an instance (web-2), a cluster or a group (group:backend)")
     .option("-n, --lines <count>", "number of its last runs", integerTo(MAX_ENDS), ENDS);
-  withTarget(command).option("--json", "print process, incidents and runs (newest first) and the sentences").action(why);
+  withTarget(command)
+    .option("--json", "print process, incidents and runs (newest first) and the sentences")
+    .action(why);
 }
 
 async function why(id: string, options: Options): Promise<void> {

@@ -16,7 +16,12 @@ export type Column<Row> = {
   readonly paint?: (text: string, row: Row) => string;
 };
 
-export function columnTable<Row>(all: readonly Column<Row>[], rows: readonly Row[], screen: TableScreen, now = Date.now()): string {
+export function columnTable<Row>(
+  all: readonly Column<Row>[],
+  rows: readonly Row[],
+  screen: TableScreen,
+  now = Date.now(),
+): string {
   const texts = all.map(({ cell }) => rows.map((row) => cell(row, now)));
   const { columns: width = Number.POSITIVE_INFINITY } = screen;
   const isUsed = ({ isOptional, least = 0 }: Column<Row>, index: number): boolean =>

@@ -34,8 +34,8 @@ export async function showLink(shown: DashboardLink, open: boolean): Promise<voi
 }
 
 /**
- * The link in a page that only this user can read: other users see the arguments of the program that opens it. The next command
- * replaces it.
+ * The link in a page that only this user can read: other users see the arguments of the program that opens it. The next
+ * command replaces it.
  */
 function pageWith({ folder, link }: DashboardLink): string {
   makeFolder(folder, 0o700);
@@ -52,7 +52,10 @@ function forwarding(connection: string, { hostname, ports }: DashboardLink): rea
   const { USER: user } = process.env;
   const forwards = ports.map((port) => `-L ${port}:${hostname}:${port}`).join(" ");
   const forward = `ssh -N ${forwards}${sshPort === "22" ? "" : ` -p ${sshPort}`} ${user ? `${user}@` : ""}${host}`;
-  return [`It needs the ${ports.length > 1 ? "ports" : "port"} on the machine with the browser; there, first:`, `  ${forward}`];
+  return [
+    `It needs the ${ports.length > 1 ? "ports" : "port"} on the machine with the browser; there, first:`,
+    `  ${forward}`,
+  ];
 }
 
 /** Time in which a program that can't be started says so. Milliseconds. */
@@ -76,7 +79,10 @@ async function openInBrowser(file: string): Promise<boolean> {
 }
 
 /** BROWSER is a program without arguments; the desktop's own one otherwise. */
-export function programFor({ BROWSER, DISPLAY, WAYLAND_DISPLAY }: NodeJS.ProcessEnv, platform: NodeJS.Platform): string | undefined {
+export function programFor(
+  { BROWSER, DISPLAY, WAYLAND_DISPLAY }: NodeJS.ProcessEnv,
+  platform: NodeJS.Platform,
+): string | undefined {
   if (BROWSER) return BROWSER;
   if (platform === "darwin") return "open";
   return DISPLAY || WAYLAND_DISPLAY ? "xdg-open" : undefined;

@@ -4,7 +4,8 @@ import { ProcmanError } from "../../core/base/errors.ts";
 import { timeOf } from "./format.ts";
 
 const NOW = new Date(2026, 10, 21, 15, 30, 20, 500).getTime();
-const at = (...parts: [number, number, number, number?, number?, number?, number?]): number => new Date(...parts).getTime();
+const at = (...parts: [number, number, number, number?, number?, number?, number?]): number =>
+  new Date(...parts).getTime();
 
 const CASES: readonly (readonly [string, number])[] = [
   ["10m", NOW - 600_000],
@@ -52,7 +53,9 @@ for (const text of [
     assert.throws(
       () => timeOf("--until", text, NOW),
       (error) =>
-        error instanceof ProcmanError && error.exitCode === 64 && /^Cannot read --until .*10m.*yesterday.*ISO 8601$/.test(error.message),
+        error instanceof ProcmanError &&
+        error.exitCode === 64 &&
+        /^Cannot read --until .*10m.*yesterday.*ISO 8601$/.test(error.message),
     );
   });
 

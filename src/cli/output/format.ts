@@ -44,8 +44,8 @@ export function outcomeOf({ status, blocked, disabled, pid, reason }: ProcessRec
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 
 /**
- * Parses a time: `10m`, `yesterday`, `14:30`, `2026-11-21` or ISO 8601. Returns milliseconds since 1970. Times without a zone
- * are in the host's time zone.
+ * Parses a time: `10m`, `yesterday`, `14:30`, `2026-11-21` or ISO 8601. Returns milliseconds since 1970. Times without
+ * a zone are in the host's time zone.
  *
  * @throws {ProcmanError} `usage`
  *

@@ -8,7 +8,11 @@ const QUIET_MS = 250;
 /** Ctrl-C, and the end of the terminal or its session. */
 const LEAVING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-type ProgressScreen = { readonly isTTY?: boolean; readonly columns?: number; readonly write: (text: string) => unknown };
+type ProgressScreen = {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  readonly write: (text: string) => unknown;
+};
 
 /** Writes a message; an animated line on the terminal is drawn again below it. */
 export function printAbove(message: string, screen: ProgressScreen = process.stderr): void {
@@ -16,7 +20,11 @@ export function printAbove(message: string, screen: ProgressScreen = process.std
 }
 
 /** Shows `text()` until the work is done. */
-export async function withProgress<T>(text: () => string, work: Promise<T>, screen: ProgressScreen = process.stderr): Promise<T> {
+export async function withProgress<T>(
+  text: () => string,
+  work: Promise<T>,
+  screen: ProgressScreen = process.stderr,
+): Promise<T> {
   if (screen.isTTY !== true) return work;
   const began = performance.now();
   const clear = "\r\u001b[K";

@@ -12,7 +12,11 @@ test("groups have a column in a wide terminal and in a pipe, not at 80 columns, 
     { ...API, groups: ["public"] },
   ];
   for (const columns of [undefined, 200]) {
-    const [head = "", web = "", api = "", instance = ""] = statusTable(grouped, columns === undefined ? {} : { columns }, NOW).split("\n");
+    const [head = "", web = "", api = "", instance = ""] = statusTable(
+      grouped,
+      columns === undefined ? {} : { columns },
+      NOW,
+    ).split("\n");
     assert.match(head, /GROUPS +WHY$/);
     assert.match(web, / backend, public( |$)/);
     assert.match(api, / public( |$)/);
@@ -73,7 +77,10 @@ const API: ProcessRecord = {
 
 test("numbers are right-aligned, instances are below their cluster, and stopped processes have no time", () => {
   assert.equal(
-    statusTable([WEB, { ...API, instances: API.instances?.slice(0, 1) ?? [] }, JOB], {}, NOW).replace(/for reasons.*/g, "…"),
+    statusTable([WEB, { ...API, instances: API.instances?.slice(0, 1) ?? [] }, JOB], {}, NOW).replace(
+      /for reasons.*/g,
+      "…",
+    ),
     [
       "ID       STATUS             PID     UP     CPU   MEMORY  RESTARTS  WHY",
       "web      running           4711  2 min  12.3 %  48.1 MB         2  runs, restarted 2 times, …",
@@ -97,7 +104,15 @@ test("columns without values are left out", () => {
   assert.match(statusTable([JOB], {}, NOW), /^ID {3}STATUS +PID {2}UP {2}RESTARTS {2}WHY\n/);
 });
 
-const BACKEND = { port: 3000, accepting: true, connections: 12, totalConnections: 99, receivedBytes: 1, sentBytes: 2, refused: 0 };
+const BACKEND = {
+  port: 3000,
+  accepting: true,
+  connections: 12,
+  totalConnections: 99,
+  receivedBytes: 1,
+  sentBytes: 2,
+  refused: 0,
+};
 
 for (const width of [32, 40, 60, 80, 100, 140])
   test(`the table fits a terminal of ${width} columns`, () => {
@@ -187,7 +202,13 @@ test("scheduled actions are listed soonest first, also those of a cluster's inst
 });
 
 test("durations and sizes have few digits", () => {
-  assert.deepEqual([0, 59_999, 60_000, 3_600_000 * 47, 3_600_000 * 48].map(age), ["0 s", "59 s", "1 min", "47 h", "2 d"]);
+  assert.deepEqual([0, 59_999, 60_000, 3_600_000 * 47, 3_600_000 * 48].map(age), [
+    "0 s",
+    "59 s",
+    "1 min",
+    "47 h",
+    "2 d",
+  ]);
   assert.deepEqual([0, 999, 1_000, 48_123_904, 99_950_000, 999_600_000, 2.5e12].map(size), [
     "0 B",
     "999 B",
@@ -205,7 +226,8 @@ test("control characters in a reason are shown, also line ends", () => {
 });
 
 test("what runs is green only when it is ready and healthy", () => {
-  const colors = (more: object) => statusTable([{ ...WEB, ...more }], { isTTY: true }, NOW).match(/\u001b\[(\d+)mrunning/)?.[1];
+  const colors = (more: object) =>
+    statusTable([{ ...WEB, ...more }], { isTTY: true }, NOW).match(/\u001b\[(\d+)mrunning/)?.[1];
   assert.equal(colors({}), "32");
   assert.equal(colors({ ready: true, healthy: true }), "32");
   assert.equal(colors({ ready: false }), "33");
@@ -218,9 +240,14 @@ test("a time is that of the host; if the schedule's zone has another one, that i
   process.env.TZ = "UTC";
   const at = "2026-11-22T02:00:00Z";
   const job = (timeZone: string): ProcessRecord => ({ ...JOB, nextRun: at, timeZone });
-  assert.match(statusTable([job("Europe/Berlin")], {}, NOW), /next run 2026-11-22T02:00:00Z \(03:00:00 in Europe\/Berlin\)$/);
+  assert.match(
+    statusTable([job("Europe/Berlin")], {}, NOW),
+    /next run 2026-11-22T02:00:00Z \(03:00:00 in Europe\/Berlin\)$/,
+  );
   assert.match(statusTable([job("Africa/Abidjan")], {}, NOW), /next run 2026-11-22T02:00:00Z$/);
-  assert.deepEqual(plannedOf([job("Europe/Berlin")]), [{ process: "job", action: "start", time: at, timeZone: "Europe/Berlin" }]);
+  assert.deepEqual(plannedOf([job("Europe/Berlin")]), [
+    { process: "job", action: "start", time: at, timeZone: "Europe/Berlin" },
+  ]);
   if (before === undefined) delete process.env.TZ;
   else process.env.TZ = before;
 });

@@ -73,7 +73,9 @@ export function statusTable(records: readonly ProcessRecord[], screen: TableScre
   const shown = records.flatMap((record) => [record, ...(record.instances ?? [])]);
   const paint = painterFor(screen);
   const columns = STATUS_COLUMNS.map((each) =>
-    each.title === "STATUS" ? { ...each, paint: (text: string, record: ProcessRecord) => paint(colorOf(record), text) } : each,
+    each.title === "STATUS"
+      ? { ...each, paint: (text: string, record: ProcessRecord) => paint(colorOf(record), text) }
+      : each,
   );
   return columnTable(columns, shown, screen, now);
 }

@@ -85,12 +85,17 @@ function wrapped(text: string, width: number): readonly string[] {
 }
 
 /** The shown columns with their widths. */
-function columnWidths(natural: readonly number[], width: number, spare: readonly number[]): ReadonlyMap<number, number> {
+function columnWidths(
+  natural: readonly number[],
+  width: number,
+  spare: readonly number[],
+): ReadonlyMap<number, number> {
   const last = natural.length - 1;
   const first = natural[0] ?? 0;
   const widths = new Map(natural.entries());
   const least = Math.min(LEAST, natural[last] ?? 0);
-  const left = (): number => width - [...widths].reduce((sum, [column, each]) => (column === last ? sum : sum + each + GAP.length), 0);
+  const left = (): number =>
+    width - [...widths].reduce((sum, [column, each]) => (column === last ? sum : sum + each + GAP.length), 0);
   /** As wide as possible, but not below `min`. */
   const fitFirst = (min: number): void => {
     if (last > 0) widths.set(0, Math.min(first, Math.max(min, (widths.get(0) ?? 0) + left() - least)));

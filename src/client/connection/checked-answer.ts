@@ -23,7 +23,9 @@ export function checkAnswer(name: string, value: unknown, isItem = false): void 
 /** A type of events that this version doesn't know. */
 function isOfLaterVersion(name: string, value: unknown): boolean {
   const known = SCHEMAS.EventRecord.oneOf?.map(({ properties }) => properties?.type?.const);
-  return name === "events" && isObject(value) && typeof value.type === "string" && known?.includes(value.type) === false;
+  return (
+    name === "events" && isObject(value) && typeof value.type === "string" && known?.includes(value.type) === false
+  );
 }
 
 function schemaOf(output: Output): JsonSchema {

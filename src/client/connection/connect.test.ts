@@ -15,17 +15,24 @@ import { connectTo } from "./connect.ts";
 type Received = { readonly url: string; readonly issued: number; readonly expires: number };
 
 /** A service whose state folder takes no socket: its endpoint.json names a port alone. */
-async function portService(context: TestContext, refusals: readonly { readonly status: number; readonly retry?: string }[] = []) {
+async function portService(
+  context: TestContext,
+  refusals: readonly { readonly status: number; readonly retry?: string }[] = [],
+) {
   const left = [...refusals];
   const stateDir = mkdtempSync(join(tmpdir(), "procman-connect-"));
   context.after(() => rmSync(stateDir, { recursive: true }));
   const received: Received[] = [];
   const server = createServer(({ url = "", headers: { authorization = "" } }, response) => {
     const [, payload = ""] = authorization.split(".");
-    const { iat, exp } = JSON.parse(Buffer.from(payload, "base64url").toString()) as { readonly iat: number; readonly exp: number };
+    const { iat, exp } = JSON.parse(Buffer.from(payload, "base64url").toString()) as {
+      readonly iat: number;
+      readonly exp: number;
+    };
     received.push({ url, issued: iat, expires: exp });
     const { status, retry } = left.shift() ?? {};
-    if (status !== undefined) return void response.writeHead(status, retry === undefined ? {} : { "retry-after": retry }).end("{}");
+    if (status !== undefined)
+      return void response.writeHead(status, retry === undefined ? {} : { "retry-after": retry }).end("{}");
     response.writeHead(200, { "content-type": "application/json" }).end("[]");
   }).listen(0, "127.0.0.1");
   context.after(() => void server.close());

@@ -87,7 +87,10 @@ type TokenOrder = { readonly audience: string; readonly consumer: string; readon
 function tokenOf({ seconds, ...claims }: TokenOrder, secret: Uint8Array): string {
   // An administrator often becomes the user of procman.
   const { SUDO_USER: user } = process.env;
-  return signJwt(payloadOf({ ...claims, scopes: ["admin"], expires: expiresIn(seconds), ...(user && { user }) }), secret);
+  return signJwt(
+    payloadOf({ ...claims, scopes: ["admin"], expires: expiresIn(seconds), ...(user && { user }) }),
+    secret,
+  );
 }
 
 function validityOf({ path, headers, patienceSeconds = 0 }: Request): number {
@@ -107,7 +110,10 @@ export async function secretOf(stateDir: string, deadline: number): Promise<Uint
     const secret = readSecret(stateDir);
     if (secret !== undefined) return secret;
     if (monotonicMs() > deadline)
-      throw new ProcmanError("state-folder", `Cannot sign requests: ${stateDir} has no secret, and the running procman can't write it`);
+      throw new ProcmanError(
+        "state-folder",
+        `Cannot sign requests: ${stateDir} has no secret, and the running procman can't write it`,
+      );
   }
 }
 
@@ -116,15 +122,21 @@ function readSecret(stateDir: string): Uint8Array | undefined {
     return storedSecret(stateDir);
   } catch (cause) {
     if (cause instanceof ProcmanError) throw cause;
-    throw new ProcmanError("state-folder", `Cannot sign requests: the secret in ${stateDir} can't be read: ${(cause as Error).message}`, {
-      cause,
-    });
+    throw new ProcmanError(
+      "state-folder",
+      `Cannot sign requests: the secret in ${stateDir} can't be read: ${(cause as Error).message}`,
+      {
+        cause,
+      },
+    );
   }
 }
 
 /** True if the request was not received, or repeating it does no harm. */
 function isRepeatable({ method, path }: Request, { code = "" }: NodeJS.ErrnoException): boolean {
-  return ["ECONNREFUSED", "ENOENT"].includes(code) || ((method === "GET" || SAME_TWICE.test(path)) && isCutOff({ code }));
+  return (
+    ["ECONNREFUSED", "ENOENT"].includes(code) || ((method === "GET" || SAME_TWICE.test(path)) && isCutOff({ code }))
+  );
 }
 
 const SAME_TWICE = /\/(?:stop|block|unblock|disable|enable)(?:\?|$)/;

@@ -26,8 +26,8 @@ export type Daemon = {
 };
 
 /**
- * Starts it with `script` (`dist/procman.cjs`). It runs in the folder of its configuration file and doesn't depend on the
- * current one.
+ * Starts it with `script` (`dist/procman.cjs`). It runs in the folder of its configuration file and doesn't depend on
+ * the current one.
  *
  * @throws {ProcmanError} `state-folder`
  */
@@ -86,7 +86,11 @@ function unusable(stateDir: string, why: string): string {
   return `Cannot run: the state folder ${stateDir} can't be used: ${why}; set PROCMAN_STATE_DIR to use another place`;
 }
 
-async function comeUp({ stateDir }: Config, { child: { pid }, ended }: Daemon, timeoutMs: number): Promise<DaemonEnd | undefined> {
+async function comeUp(
+  { stateDir }: Config,
+  { child: { pid }, ended }: Daemon,
+  timeoutMs: number,
+): Promise<DaemonEnd | undefined> {
   const isUp = (): boolean => holderOf(stateDir)?.pid === pid;
   const deadline = monotonicMs() + timeoutMs;
   while (!isUp()) {

@@ -44,7 +44,8 @@ test("a state folder of another user isn't mistaken for one without a running pr
 
 test("a lock of before the boot is ignored; one that was just abandoned is waited for", async (context) => {
   const started = /none is running for .*Start it with "procman run"$/;
-  const takenUp = /none is running for .*It was killed, and its processes may still be running: "procman run" adopts them$/;
+  const takenUp =
+    /none is running for .*It was killed, and its processes may still be running: "procman run" adopts them$/;
   const waited = async (boot: string, message: RegExp): Promise<number> => {
     const stateDir = folderOf(context);
     writeFileSync(join(stateDir, "lock.1"), JSON.stringify({ pid: process.pid, startTime: "1", bootId: boot }));

@@ -18,8 +18,9 @@ export const CONNECT_TIMEOUT_MS = 10_000;
 /** Interval of polling. Milliseconds. */
 export const POLL_MS = 20;
 /**
- * Time to wait for the replacement of a killed keeper, which its service, logger or supervisor starts within a second; and for a
- * keeper that recreates its state folder within a second, as a link above it leads elsewhere now. Milliseconds.
+ * Time to wait for the replacement of a killed keeper, which its service, logger or supervisor starts within a second;
+ * and for a keeper that recreates its state folder within a second, as a link above it leads elsewhere now.
+ * Milliseconds.
  */
 const COMEBACK_MS = 1_500;
 /** The same while a part of it lives that starts one: the machine may be busy. Milliseconds. */
@@ -27,7 +28,8 @@ const REVIVAL_MS = 30_000;
 const LOOK_MS = 100;
 
 /**
- * The keeper of a state folder; waits for the replacement of a killed one, and behind a link for the keeper of its former target.
+ * The keeper of a state folder; waits for the replacement of a killed one, and behind a link for the keeper of its
+ * former target.
  *
  * @throws {ProcmanError} `no-daemon`, `state-folder`
  */
@@ -67,14 +69,20 @@ function ofOwnUser(holder: Holder): Holder {
   const [own, other] = [process.geteuid?.(), uidsOf(holder.pid)?.effective];
   if (own === undefined || other === undefined || other === own) return holder;
   const name = userInText(other);
-  throw new ProcmanError("state-folder", `Cannot reach procman: its keeper (pid ${holder.pid}) belongs to ${name}; ask as ${name}`);
+  throw new ProcmanError(
+    "state-folder",
+    `Cannot reach procman: its keeper (pid ${holder.pid}) belongs to ${name}; ask as ${name}`,
+  );
 }
 
 function noDaemon(stateDir: string): ProcmanError {
   const remedy = isAbandoned(stateDir)
     ? `It was killed, and its processes may still be running: "procman run" adopts them`
     : `Start it with "procman run"${neighbour(stateDir)}`;
-  return new ProcmanError("no-daemon", `Cannot reach procman: none is running for ${stateDir}${beside(stateDir)}. ${remedy}`);
+  return new ProcmanError(
+    "no-daemon",
+    `Cannot reach procman: none is running for ${stateDir}${beside(stateDir)}. ${remedy}`,
+  );
 }
 
 /** A configuration that is a part of each release: the procman of the release before is another one. */
@@ -90,14 +98,18 @@ function beside(stateDir: string): string {
   if (basename(folder) !== ".procman") return "";
   const others = runningIn(folder);
   const names = others.map((name) => JSON.stringify(name)).join(" and ");
-  return names === "" ? "" : ` (but ${names} ${others.length === 1 ? "runs" : "run"} beside it: look at "name" in the configuration file)`;
+  return names === ""
+    ? ""
+    : ` (but ${names} ${others.length === 1 ? "runs" : "run"} beside it: look at "name" in the configuration file)`;
 }
 
 /**
  * The address of the running service.
  *
- * @param late deadline in monotonic milliseconds, see `monotonicMs` (the global `performance` would load a part of Node)
- * @throws {ProcmanError} `no-daemon`: procman is not running; `service-down`: its service is down, has no API, or the disk is full.
+ * @param late deadline in monotonic milliseconds, see `monotonicMs` (the global `performance` would load a part of
+ * Node)
+ * @throws {ProcmanError} `no-daemon`: procman is not running; `service-down`: its service is down, has no API, or the
+ * disk is full.
  */
 export async function resolveEndpoint(stateDir: string, late: number): Promise<Endpoint> {
   checkStateFolder(stateDir);
@@ -107,7 +119,8 @@ export async function resolveEndpoint(stateDir: string, late: number): Promise<E
     const keeper = await keeperOf(stateDir);
     const reason = textIn(join(stateDir, "service-down"))?.trim();
     if (reason !== undefined) throw serviceDown(keeper, reason);
-    if (monotonicMs() > late) throw isFull(stateDir) ? withoutRoom(keeper, stateDir) : serviceDown(keeper, "it does not answer");
+    if (monotonicMs() > late)
+      throw isFull(stateDir) ? withoutRoom(keeper, stateDir) : serviceDown(keeper, "it does not answer");
     await sleep(POLL_MS);
   }
 }
@@ -195,6 +208,8 @@ export function withStateFolderErrors<T>(path: string, read: () => T): T {
     return read();
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code !== "EACCES") throw cause;
-    throw new ProcmanError("no-daemon", `Cannot reach procman: ${path} may not be read; ask as the user that runs it`, { cause });
+    throw new ProcmanError("no-daemon", `Cannot reach procman: ${path} may not be read; ask as the user that runs it`, {
+      cause,
+    });
   }
 }

@@ -23,7 +23,8 @@ const LATE_MS = 1_000;
 const STARTED = /^started \(pid (\d+)\)/;
 
 /**
- * The processes that an id stands for: the process itself, the instances of a cluster, the members of a group, or `all`.
+ * The processes that an id stands for: the process itself, the instances of a cluster, the members of a group, or
+ * `all`.
  *
  * @param config content of the configuration file, valid or not
  * @throws {ProcmanError} `process-unknown` if neither the file nor the disk has it
@@ -33,13 +34,16 @@ export function membersOf(config: unknown, stateDir: string, id: string): readon
   const configured = new Map(entries.map((entry) => [entry.id, entry.instances]));
   const group = groupNamed(id);
   const inGroup = entries.filter(({ groups }) => group !== undefined && groups.includes(group));
-  if (id === "all" || inGroup.length > 0) return (id === "all" ? entries : inGroup).flatMap((each) => membersOf(config, stateDir, each.id));
+  if (id === "all" || inGroup.length > 0)
+    return (id === "all" ? entries : inGroup).flatMap((each) => membersOf(config, stateDir, each.id));
   const recorded = recordedIn(stateDir);
   const count = configured.get(id);
   if (count !== undefined && count > 0) {
     const isInstance = (name: string): boolean => name.startsWith(`${id}-`) && /^\d+$/.test(name.slice(id.length + 1));
     const numbered = Array.from({ length: count }, (_, index) => `${id}-${index + 1}`);
-    return [...new Set([...numbered, ...recorded.filter(isInstance)])].sort((one, other) => numberOf(one) - numberOf(other));
+    return [...new Set([...numbered, ...recorded.filter(isInstance)])].sort(
+      (one, other) => numberOf(one) - numberOf(other),
+    );
   }
   const known = [...configured].flatMap(([name, instances]) => [
     name,
@@ -50,10 +54,16 @@ export function membersOf(config: unknown, stateDir: string, id: string): readon
 }
 
 /** All recorded ends; `count`: how many of the latest get their lines. */
-export async function historyOf(stateDir: string, id: string, count: number): Promise<PastRuns & Pick<RunPage, "runs">> {
+export async function historyOf(
+  stateDir: string,
+  id: string,
+  count: number,
+): Promise<PastRuns & Pick<RunPage, "runs">> {
   const log = new IncidentLog(stateDir, (problem) => void process.stderr.write(`procman: ${problem}\n`));
   const all = (await log.read(id)).toReversed();
-  const incidents = await Promise.all(all.map((entry, index) => (index < count ? complete(stateDir, entry) : entry.incident)));
+  const incidents = await Promise.all(
+    all.map((entry, index) => (index < count ? complete(stateDir, entry) : entry.incident)),
+  );
   const unended = await unendedOf(stateDir, id, incidents);
   const { entries } = await readLogs(stateDir, { limit: 1 });
   const ended = all.map(({ incident, slot }) => endedRun(incident, slot));
@@ -77,7 +87,11 @@ async function complete(stateDir: string, { open, incident }: IncidentLogEntry):
 }
 
 /** Its last start, if its end is unknown. */
-async function unendedOf(stateDir: string, id: string, incidents: readonly Incident[]): Promise<UnendedRun | undefined> {
+async function unendedOf(
+  stateDir: string,
+  id: string,
+  incidents: readonly Incident[],
+): Promise<UnendedRun | undefined> {
   const query = { processes: [id], categories: ["lifecycle"], search: "started (pid", limit: 1 } as const;
   const [entry] = (await readLogs(stateDir, query)).entries;
   const pid = Number(STARTED.exec(entry?.text ?? "")?.[1]);

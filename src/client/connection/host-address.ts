@@ -18,8 +18,10 @@ export function addressIn(url: string): SshAddress | HttpsAddress {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (parsed === undefined || !["ssh:", "https:", "http:"].includes(parsed.protocol))
     throw wrong(url, "it is neither ssh://USER@HOST nor https://HOST");
-  if (parsed.password !== "") throw wrong(url, "it has a password, which other users could see; ssh asks for it, or use a key");
-  if (parsed.hash !== "" || parsed.search !== "") throw wrong(url, 'it has a part after "?" or "#", which means nothing here');
+  if (parsed.password !== "")
+    throw wrong(url, "it has a password, which other users could see; ssh asks for it, or use a key");
+  if (parsed.hash !== "" || parsed.search !== "")
+    throw wrong(url, 'it has a part after "?" or "#", which means nothing here');
   if (parsed.protocol === "ssh:") return sshAddress(parsed, url);
   if (parsed.username !== "") throw wrong(url, "it has a user; the API knows tokens alone: --token-file FILE");
   if (!isSafe(parsed)) throw wrong(url, "a token may not travel unencrypted; use https, or ssh://USER@HOST");

@@ -77,7 +77,10 @@ function storedHosts(): Readonly<Record<string, StoredHost>> {
   const stored = parsed(file);
   if (matches(stored, HOSTS)) return stored;
   const [fault] = faultsOf(stored, HOSTS, "hosts");
-  throw new ProcmanError("usage", `Cannot read ${file}: ${fault?.message ?? "it is no list of hosts"}; correct it, or remove it`);
+  throw new ProcmanError(
+    "usage",
+    `Cannot read ${file}: ${fault?.message ?? "it is no list of hosts"}; correct it, or remove it`,
+  );
 }
 
 function parsed(file: string): unknown {
@@ -85,7 +88,9 @@ function parsed(file: string): unknown {
     return JSON.parse(readWhole(file).toString("utf8"));
   } catch (error) {
     if (isNotFound(error)) return {};
-    throw new ProcmanError("usage", `Cannot read ${file}: ${(error as Error).message}; correct it, or remove it`, { cause: error });
+    throw new ProcmanError("usage", `Cannot read ${file}: ${(error as Error).message}; correct it, or remove it`, {
+      cause: error,
+    });
   }
 }
 
@@ -93,7 +98,10 @@ function parsed(file: string): unknown {
 function unlisted(name: string, hosts: readonly NamedHost[]): NamedHost {
   if (!name.includes("://")) throw unknown(name, hosts);
   if (addressIn(name).kind === "ssh") return { name, url: name };
-  throw new ProcmanError("usage", `Cannot use ${name}: it needs a token: procman host add NAME ${name} --token-file FILE`);
+  throw new ProcmanError(
+    "usage",
+    `Cannot use ${name}: it needs a token: procman host add NAME ${name} --token-file FILE`,
+  );
 }
 
 function unknown(name: string, hosts: readonly NamedHost[]): ProcmanError {

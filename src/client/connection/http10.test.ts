@@ -5,7 +5,13 @@ import { createServer as createRaw } from "node:net";
 import { type TestContext, test } from "node:test";
 import { exchange } from "./http10.ts";
 
-const GET = { method: "GET", path: "/x?y=1", headers: { authorization: "Bearer t" }, hostname: "127.0.0.1", silenceMs: 30_000 } as const;
+const GET = {
+  method: "GET",
+  path: "/x?y=1",
+  headers: { authorization: "Bearer t" },
+  hostname: "127.0.0.1",
+  silenceMs: 30_000,
+} as const;
 
 async function http(context: TestContext, listener: RequestListener): Promise<number> {
   const server = createServer(listener).listen(0, "127.0.0.1");
@@ -57,7 +63,8 @@ test("an answer of many megabytes arrives complete, with or without a length", a
     for (let at = 0; at < text.length; at += 1_000_000) response.write(text.slice(at, at + 1_000_000));
     response.end();
   });
-  for (const path of ["/long", "/parts"]) assert.ok((await (await exchange({ ...GET, path, port })).text()) === text, path);
+  for (const path of ["/long", "/parts"])
+    assert.ok((await (await exchange({ ...GET, path, port })).text()) === text, path);
 });
 
 test("a stream is passed on as it arrives", async (context) => {

@@ -31,7 +31,12 @@ export async function exchange(request: WireRequest): Promise<Reply> {
   try {
     const { head, rest } = await readHead(chunks);
     const body = bodyOf(socket, { chunks, rest, length: lengthOf(head) });
-    return { status: head.status, headers: { get: (name) => head.headers.get(name) ?? null }, text: () => textIn(body), body };
+    return {
+      status: head.status,
+      headers: { get: (name) => head.headers.get(name) ?? null },
+      text: () => textIn(body),
+      body,
+    };
   } catch (error) {
     socket.destroy();
     throw error;
@@ -79,7 +84,8 @@ async function readHead(chunks: AsyncIterator<Buffer>): Promise<{ readonly head:
   let read: Buffer = Buffer.alloc(0);
   for (;;) {
     const end = read.indexOf(HEAD_END);
-    if (end >= 0) return { head: parseHead(read.toString("latin1", 0, end)), rest: read.subarray(end + HEAD_END.length) };
+    if (end >= 0)
+      return { head: parseHead(read.toString("latin1", 0, end)), rest: read.subarray(end + HEAD_END.length) };
     if (read.length > MAX_HEAD_BYTES) throw new Error("the answer is not HTTP");
     const chunk = await nextOf(chunks);
     if (chunk === undefined) throw cutOff();
@@ -91,7 +97,9 @@ function parseHead(text: string): Head {
   const [first = "", ...lines] = text.split("\r\n");
   const status = Number(/^HTTP\/1\.[01] (\d{3})/.exec(first)?.[1]);
   const headers = new Map(
-    lines.map((line) => [line.slice(0, line.indexOf(":")).toLowerCase(), line.slice(line.indexOf(":") + 1).trim()] as const),
+    lines.map(
+      (line) => [line.slice(0, line.indexOf(":")).toLowerCase(), line.slice(line.indexOf(":") + 1).trim()] as const,
+    ),
   );
   if (Number.isNaN(status) || headers.has("transfer-encoding")) throw new Error("the answer is not HTTP/1.0");
   return { status, headers };

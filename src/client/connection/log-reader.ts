@@ -29,7 +29,11 @@ export class LogReader {
   }
 
   /** The last `count` entries that `includes` accepts, oldest first. */
-  async last(query: LogQuery, count: number, includes: (entry: LogEntry) => boolean = () => true): Promise<readonly LogEntry[]> {
+  async last(
+    query: LogQuery,
+    count: number,
+    includes: (entry: LogEntry) => boolean = () => true,
+  ): Promise<readonly LogEntry[]> {
     const entries: LogEntry[] = [];
     for await (const page of this.#pages({ ...query, order: "desc", limit: Math.min(PAGE, count) })) {
       entries.push(...page.entries.filter(includes).slice(0, count - entries.length));

@@ -47,7 +47,10 @@ async function listed(keeper: RunningKeeper, now: number): Promise<ListedProcman
     stateDir,
     user: userName(uid),
     ...(pid !== undefined && { keeper: pid }),
-    ...(since !== undefined && { started: new Date(since).toISOString(), uptimeSeconds: Math.max(0, Math.round((now - since) / 1_000)) }),
+    ...(since !== undefined && {
+      started: new Date(since).toISOString(),
+      uptimeSeconds: Math.max(0, Math.round((now - since) / 1_000)),
+    }),
   } as const;
   if (pid === undefined || uid !== process.geteuid?.()) return known;
   try {
@@ -65,8 +68,17 @@ function servicePid(stateDir: string): Pick<ListedProcman, "service"> {
   return pid === undefined ? {} : { service: pid };
 }
 
-function answered({ status, configFile, version, api }: StateRecord, records: readonly ProcessRecord[]): Partial<ListedProcman> {
+function answered(
+  { status, configFile, version, api }: StateRecord,
+  records: readonly ProcessRecord[],
+): Partial<ListedProcman> {
   const members = records.flatMap((record) => record.instances ?? [record]);
   const attention = members.filter((record) => !allRun([record], { named: false, checks: true })).length;
-  return { status, configFile, version, processes: { total: members.length, attention }, ...(api !== undefined && { api }) };
+  return {
+    status,
+    configFile,
+    version,
+    processes: { total: members.length, attention },
+    ...(api !== undefined && { api }),
+  };
 }

@@ -22,7 +22,11 @@ export type RemoteApi = {
 };
 
 /** TLS errors of a certificate whose authority is unknown (x509 verification codes of OpenSSL). */
-const UNKNOWN_AUTHORITY = ["DEPTH_ZERO_SELF_SIGNED_CERT", "SELF_SIGNED_CERT_IN_CHAIN", "UNABLE_TO_VERIFY_LEAF_SIGNATURE"];
+const UNKNOWN_AUTHORITY = [
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+];
 
 /** `silenceMs`: time without data after which a request fails; `answerMs`: for the whole answer. Milliseconds. */
 type RemotePatience = { readonly silenceMs: number; readonly answerMs?: number };
@@ -30,7 +34,8 @@ type RemotePatience = { readonly silenceMs: number; readonly answerMs?: number }
 /** Sends requests with the token of the file. */
 export function remoteSender(remote: RemoteApi, patience: RemotePatience): SendRequest {
   const send = bareSender(remote, patience);
-  return async (request) => send({ ...request, headers: { ...request.headers, authorization: `Bearer ${tokenIn(remote)}` } });
+  return async (request) =>
+    send({ ...request, headers: { ...request.headers, authorization: `Bearer ${tokenIn(remote)}` } });
 }
 
 /** Sends requests as they are. */
@@ -44,7 +49,13 @@ export function bareSender(remote: RemoteApi, { silenceMs, answerMs }: RemotePat
     const signals = [request.signal, late].filter((signal) => signal !== undefined);
     const patience = silenceMs + (request.patienceSeconds ?? 0) * 1_000;
     const tls = isTls ? { tls: remote.ca === undefined ? {} : { ca: authoritiesIn(remote.ca) } } : {};
-    const wire = { ...place, ...tls, path: `${prefix}${request.path}`, silenceMs: patience, signal: AbortSignal.any(signals) };
+    const wire = {
+      ...place,
+      ...tls,
+      path: `${prefix}${request.path}`,
+      silenceMs: patience,
+      signal: AbortSignal.any(signals),
+    };
     const failed = (error: Error): never => {
       if (late?.aborted) throw unreachable(remote, new Error(`no whole answer within ${(answerMs ?? 0) / 1_000} s`));
       throw request.signal?.aborted ? error : unreachable(remote, error);
@@ -61,7 +72,9 @@ export function isSafe({ protocol, hostname }: URL): boolean {
 
 function unreachable({ host, url, ca }: RemoteApi, error: Error): ProcmanError {
   const isUnknown = ca === undefined && UNKNOWN_AUTHORITY.includes(errnoOf(error));
-  const hint = isUnknown ? `; if that certificate is meant, name its authority: procman host add ${host} ${url} --ca FILE …` : "";
+  const hint = isUnknown
+    ? `; if that certificate is meant, name its authority: procman host add ${host} ${url} --ca FILE …`
+    : "";
   return new NoAnswerError(`${url}, the host ${host}`, `${error.message}${hint}`);
 }
 
@@ -69,14 +82,19 @@ function unreachable({ host, url, ca }: RemoteApi, error: Error): ProcmanError {
 export function tokenIn({ host, tokenFile }: RemoteApi): string {
   const token = textIn(tokenFile, host).trim();
   if (/^[\w.-]+$/.test(token)) return token;
-  throw new ProcmanError("usage", `Cannot reach ${host}: ${tokenFile} has no token; "procman token" on that machine prints one`);
+  throw new ProcmanError(
+    "usage",
+    `Cannot reach ${host}: ${tokenFile} has no token; "procman token" on that machine prints one`,
+  );
 }
 
 function textIn(file: string, host: string): string {
   try {
     return readWhole(file).toString("utf8");
   } catch (cause) {
-    throw new ProcmanError("usage", `Cannot reach ${host}: its token file can't be read: ${(cause as Error).message}`, { cause });
+    throw new ProcmanError("usage", `Cannot reach ${host}: its token file can't be read: ${(cause as Error).message}`, {
+      cause,
+    });
   }
 }
 

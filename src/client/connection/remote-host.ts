@@ -7,11 +7,18 @@ import { hostsNamed, type NamedHost } from "./host-file.ts";
 import type { RemoteApi } from "./remote-api.ts";
 
 /** @throws {ProcmanError} `usage`: it is unknown, or not one; or a file of this machine was named, too */
-export function remoteApi(name: string, target: { readonly config?: string | undefined; readonly name?: string | undefined }): RemoteApi {
+export function remoteApi(
+  name: string,
+  target: { readonly config?: string | undefined; readonly name?: string | undefined },
+): RemoteApi {
   if (target.config !== undefined || target.name !== undefined)
-    throw new ProcmanError("usage", `Cannot use --config or --name with --host ${name}: it is reached by https, where one procman answers`);
+    throw new ProcmanError(
+      "usage",
+      `Cannot use --config or --name with --host ${name}: it is reached by https, where one procman answers`,
+    );
   const [host, ...others] = hostsNamed(name);
-  if (host === undefined || others.length > 0) throw new ProcmanError("usage", `Cannot use the hosts ${name} here: name one`);
+  if (host === undefined || others.length > 0)
+    throw new ProcmanError("usage", `Cannot use the hosts ${name} here: name one`);
   return apiOf(host);
 }
 
@@ -29,5 +36,7 @@ function warnOfReaders(file: string): void {
   const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0;
   if ((mode & 0o077) === 0 || warned.has(file)) return;
   warned.add(file);
-  process.stderr.write(`procman: other users may read or change the token in ${printable(file)}: chmod 600 ${printable(file)}\n`);
+  process.stderr.write(
+    `procman: other users may read or change the token in ${printable(file)}: chmod 600 ${printable(file)}\n`,
+  );
 }

@@ -6,8 +6,8 @@ import { isAlive } from "../../core/os/process-stat.ts";
 import { keeperOf, POLL_MS } from "./endpoint-file.ts";
 
 /**
- * Asks the keeper to end, and resolves once it has ended in order. A keeper that is killed meanwhile may not have received the
- * request, so its replacement is asked as well; a repeated request does no harm.
+ * Asks the keeper to end, and resolves once it has ended in order. A keeper that is killed meanwhile may not have
+ * received the request, so its replacement is asked as well; a repeated request does no harm.
  *
  * @throws {ProcmanError} `no-daemon` if none is running, or a killed keeper was not replaced; and any error of `ask`.
  */

@@ -4,7 +4,8 @@ import fc from "fast-check";
 import { type BackendState, STRATEGIES } from "../ipc/balancer-protocol.ts";
 import { type Backend, type BackendCandidate, Backends, choose, seedOf } from "./backends.ts";
 
-const specs = (states: readonly BackendState[]) => states.map((state, index) => ({ id: `web-${index + 1}`, port: 3_000 + index, state }));
+const specs = (states: readonly BackendState[]) =>
+  states.map((state, index) => ({ id: `web-${index + 1}`, port: 3_000 + index, state }));
 const proven = (...states: readonly BackendState[]): Backends => {
   const backends = new Backends("round-robin");
   backends.set("round-robin", specs(states));
@@ -58,39 +59,44 @@ test("after any sequence of events the counts are those of open connections, and
     states: fc.array(fc.constantFrom<BackendState>("up", "draining", "down"), { minLength: 3, maxLength: 3 }),
   });
   fc.assert(
-    fc.property(strategies, fc.array(step, { maxLength: 120 }), fc.constantFrom(undefined, 1, 3), (strategy, steps, limit) => {
-      const backends = new Backends(strategy);
-      const set = (states: readonly BackendState[]): void => backends.set(strategy, specs(states), limit);
-      const hasRoom = ({ isEligible, connections }: Backend): boolean => isEligible && connections < (limit ?? 1_000);
-      set(["up", "up", "up"]);
-      const attempts: Backend[] = [];
-      const open: Backend[] = [];
-      for (const { act, which, states } of steps) {
-        const pick = (list: Backend[]): Backend | undefined => list.splice(which % Math.max(1, list.length), 1)[0];
-        if (act === "set") set(states);
-        else if (act === "accepts") backends.accepts(backends.all[which % 3] as Backend);
-        else if (act === "next") {
-          const free = backends.all.filter(hasRoom);
-          assert.equal(backends.hasRoom, free.length > 0);
-          const chosen = backends.next(`10.0.0.${which}`);
-          assert.ok(chosen === undefined ? free.length === 0 : free.includes(chosen));
-          if (chosen !== undefined) attempts.push(chosen);
-        } else {
-          const backend = pick(act === "closed" ? open : attempts);
-          if (backend === undefined) continue;
-          backends[act](backend);
-          if (act === "connected") open.push(backend);
+    fc.property(
+      strategies,
+      fc.array(step, { maxLength: 120 }),
+      fc.constantFrom(undefined, 1, 3),
+      (strategy, steps, limit) => {
+        const backends = new Backends(strategy);
+        const set = (states: readonly BackendState[]): void => backends.set(strategy, specs(states), limit);
+        const hasRoom = ({ isEligible, connections }: Backend): boolean => isEligible && connections < (limit ?? 1_000);
+        set(["up", "up", "up"]);
+        const attempts: Backend[] = [];
+        const open: Backend[] = [];
+        for (const { act, which, states } of steps) {
+          const pick = (list: Backend[]): Backend | undefined => list.splice(which % Math.max(1, list.length), 1)[0];
+          if (act === "set") set(states);
+          else if (act === "accepts") backends.accepts(backends.all[which % 3] as Backend);
+          else if (act === "next") {
+            const free = backends.all.filter(hasRoom);
+            assert.equal(backends.hasRoom, free.length > 0);
+            const chosen = backends.next(`10.0.0.${which}`);
+            assert.ok(chosen === undefined ? free.length === 0 : free.includes(chosen));
+            if (chosen !== undefined) attempts.push(chosen);
+          } else {
+            const backend = pick(act === "closed" ? open : attempts);
+            if (backend === undefined) continue;
+            backends[act](backend);
+            if (act === "connected") open.push(backend);
+          }
+          for (const backend of backends.all) {
+            assert.equal(backend.attempts, attempts.filter((each) => each === backend).length);
+            assert.equal(backend.report().connections, open.filter((each) => each === backend).length);
+          }
         }
-        for (const backend of backends.all) {
-          assert.equal(backend.attempts, attempts.filter((each) => each === backend).length);
-          assert.equal(backend.report().connections, open.filter((each) => each === backend).length);
-        }
-      }
-      assert.equal(
-        backends.isSettling,
-        attempts.some(({ state }) => state !== "up"),
-      );
-    }),
+        assert.equal(
+          backends.isSettling,
+          attempts.some(({ state }) => state !== "up"),
+        );
+      },
+    ),
   );
 });
 
@@ -162,7 +168,8 @@ test("ip-hash spreads clients evenly, IPv4 and IPv6, and treats a mapped IPv4 ad
       const chosen = hashed(names, network + suffix);
       counts.set(chosen, (counts.get(chosen) ?? 0) + 1);
     }
-    for (const id of names) assert.ok(Math.abs((counts.get(id) ?? 0) - 1_000) < 150, `${network} ${id} ${counts.get(id)}`);
+    for (const id of names)
+      assert.ok(Math.abs((counts.get(id) ?? 0) - 1_000) < 150, `${network} ${id} ${counts.get(id)}`);
   }
   assert.equal(hashed(names, "::ffff:10.1.2.3"), hashed(names, "10.1.2.3"));
 });

@@ -9,7 +9,11 @@ export type BackendCandidate = { readonly seed: number; readonly connections: nu
 export type ConnectionCounts = Readonly<Record<string, number>>;
 
 /** `turn` counts the choices. */
-export type Choice = { readonly candidates: readonly BackendCandidate[]; readonly turn: number; readonly address: string };
+export type Choice = {
+  readonly candidates: readonly BackendCandidate[];
+  readonly turn: number;
+  readonly address: string;
+};
 
 /** Index of the chosen candidate; there must be at least one. */
 export const choose: Readonly<Record<Strategy, (choice: Choice) => number>> = {
@@ -120,7 +124,9 @@ export class Backend implements BackendCandidate {
     const isNewProcess = pid !== undefined && this.#pid !== undefined && pid !== this.#pid;
     if (pid !== this.#pid || port !== this.port)
       this.#ownership =
-        pid === undefined ? undefined : new PortOwnership({ port, leader: pid, isOwn: true, ...(uid === undefined ? {} : { uid }) });
+        pid === undefined
+          ? undefined
+          : new PortOwnership({ port, leader: pid, isOwn: true, ...(uid === undefined ? {} : { uid }) });
     if (this.state !== state || this.port !== port || isNewProcess) {
       this.isOut = true;
       this.isForeign = false;
@@ -245,6 +251,8 @@ export class Backends {
   }
 
   #refresh(): void {
-    this.#candidates = this.all.filter(({ isEligible, connections, elsewhere }) => isEligible && connections + elsewhere < this.#limit);
+    this.#candidates = this.all.filter(
+      ({ isEligible, connections, elsewhere }) => isEligible && connections + elsewhere < this.#limit,
+    );
   }
 }

@@ -12,7 +12,12 @@ const backend = (accepting: boolean, total = 0): BackendReport => ({
   bytesOut: 0,
   refused: 0,
 });
-const front = (...backends: readonly BackendReport[]): FrontReport => ({ id: "web", waiting: 1, rejected: 0, backends });
+const front = (...backends: readonly BackendReport[]): FrontReport => ({
+  id: "web",
+  waiting: 1,
+  rejected: 0,
+  backends,
+});
 
 test("counters of the processes are added up", () => {
   const [{ waiting, backends } = front()] = mergeReports([[front(backend(true, 3))], [front(backend(true, 4))]]);

@@ -79,7 +79,10 @@ export class Balancer {
   }
 
   get report(): readonly FrontReport[] {
-    const reports = [this.#worker.reports, ...this.#others.filter(({ isGone }) => !isGone).map((other) => other.reports)];
+    const reports = [
+      this.#worker.reports,
+      ...this.#others.filter(({ isGone }) => !isGone).map((other) => other.reports),
+    ];
     return mergeReports(reports).map((own) => {
       const front = withHeld(own, this.#held?.[own.id] ?? {});
       const problem = this.#listeners.get(front.id)?.problem;
@@ -101,12 +104,17 @@ export class Balancer {
     this.#fronts = fronts;
     this.passIdleTimeouts?.(Object.fromEntries(fronts.map(({ id, idleMs }) => [id, idleMs])));
     const open = fronts.filter(({ closed }) => closed !== true);
-    const served = [...this.#listeners].filter(([id, listener]) => open.some((front) => front.id === id && listener.serves(front)));
-    const moved = [...this.#listeners].filter(([id, { port }]) => open.some((front) => front.id === id && front.port === port));
+    const served = [...this.#listeners].filter(([id, listener]) =>
+      open.some((front) => front.id === id && listener.serves(front)),
+    );
+    const moved = [...this.#listeners].filter(([id, { port }]) =>
+      open.some((front) => front.id === id && front.port === port),
+    );
     const keeping = new Set([...served, ...moved].map(([id]) => id));
     for (const id of [...this.#listeners.keys()]) if (!keeping.has(id)) this.#close(id);
     for (const { id } of fronts) this.#share(id);
-    for (const [id, listener] of moved) if (!served.some(([each]) => each === id)) await this.#rebind(id, listener, fronts);
+    for (const [id, listener] of moved)
+      if (!served.some(([each]) => each === id)) await this.#rebind(id, listener, fronts);
     const applied = [this.#worker, ...this.#others].map((each) => each.apply(fronts));
     this.#countElsewhere();
     for (const front of open) if (!this.#listeners.has(front.id)) this.#open(front, inherited?.get(front.id));
@@ -122,8 +130,8 @@ export class Balancer {
   }
 
   /**
-   * The successor accepts clients now. Resolves when the last connection here and in the predecessor, of which the successor knows
-   * only by this balancer, has ended; once `isOver`, at most `CLOSE_MS` later.
+   * The successor accepts clients now. Resolves when the last connection here and in the predecessor, of which the
+   * successor knows only by this balancer, has ended; once `isOver`, at most `CLOSE_MS` later.
    */
   async retire(isOver: () => boolean): Promise<void> {
     await this.#stop("retire");
@@ -189,8 +197,8 @@ export class Balancer {
   }
 
   /**
-   * Each process counts an equal part of what the predecessor has, so that together they even it out. It doesn't count the others'
-   * connections: known late, they would be evened out by all processes at a time, and back again.
+   * Each process counts an equal part of what the predecessor has, so that together they even it out. It doesn't count
+   * the others' connections: known late, they would be evened out by all processes at a time, and back again.
    */
   #shareHeld(id: string): void {
     const processes = [this.#worker, ...this.#others];

@@ -3,7 +3,15 @@ import { test } from "node:test";
 import { copyOfShared, discard, giveBack, keepCopy, shared, takeLarge } from "./buffer-pool.ts";
 
 test("a kept copy has the bytes that were read, whatever is read later", () => {
-  const copies = ["one", "two", "x".repeat(9_000), "four", "y".repeat(16_000), "z".repeat(16_000), "z".repeat(16_000)].map((text) => {
+  const copies = [
+    "one",
+    "two",
+    "x".repeat(9_000),
+    "four",
+    "y".repeat(16_000),
+    "z".repeat(16_000),
+    "z".repeat(16_000),
+  ].map((text) => {
     shared.write(text);
     const copy = copyOfShared(text.length);
     keepCopy(text.length);

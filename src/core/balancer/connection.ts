@@ -5,8 +5,8 @@ import { END_OF_FILE, PENDING, type Tcp, type TcpHandle, type TcpOwner } from ".
 /** After more writes to the backend than one request with its body takes, the connection is expected to last. */
 const REQUESTS = 4;
 /**
- * How long a connection that is broken in one direction may stay without traffic in the other. Without the balancer a client that still
- * sends would have no time to read an early answer. Milliseconds.
+ * How long a connection that is broken in one direction may stay without traffic in the other. Without the balancer a
+ * client that still sends would have no time to read an early answer. Milliseconds.
  */
 const LINGER_MS = 500;
 /** EPIPE: a side that has ended its stream takes no more bytes; any other error of a write is a reset. */
@@ -32,7 +32,12 @@ export class ProxiedConnection {
   /** A write to one side has failed: the other side is given what that one had sent before. */
   #isHalfBroken = false;
 
-  constructor(tcp: Tcp, { client, backend }: SocketPair, traffic: Traffic, onClose: (connection: ProxiedConnection) => void) {
+  constructor(
+    tcp: Tcp,
+    { client, backend }: SocketPair,
+    traffic: Traffic,
+    onClose: (connection: ProxiedConnection) => void,
+  ) {
     this.#client = new SocketEndpoint(tcp, this, client);
     this.#backend = new SocketEndpoint(tcp, this, backend);
     this.#client.other = this.#backend;
@@ -61,7 +66,8 @@ export class ProxiedConnection {
   /** Without traffic since the last check, large buffers are given back; after `idleMs` without traffic (0: never) the connection is closed. */
   check(now: number, idleMs: number): void {
     const limit = this.#isHalfBroken ? LINGER_MS : idleMs;
-    this.isBusy = !this.#isHalfBroken && this.#bytes !== this.#checkedBytes && (this.#checkedBytes >= 0 || this.#backend.isReused);
+    this.isBusy =
+      !this.#isHalfBroken && this.#bytes !== this.#checkedBytes && (this.#checkedBytes >= 0 || this.#backend.isReused);
     if (this.#bytes !== this.#checkedBytes) {
       this.#checkedBytes = this.#bytes;
       this.#movedAt = now;
@@ -243,8 +249,8 @@ class SocketEndpoint implements TcpOwner {
   }
 
   /**
-   * All that it had sent was passed on. After a reset the other side gets no end of stream, which would look like a complete
-   * answer. A client gets the reset at once if there is no answer that it may still be reading.
+   * All that it had sent was passed on. After a reset the other side gets no end of stream, which would look like a
+   * complete answer. A client gets the reset at once if there is no answer that it may still be reading.
    */
   #endRefusing(): void {
     this.hasEnded = true;

@@ -3,7 +3,13 @@ import { existsSync, lstatSync, renameSync, rmSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
 import { dirname, join } from "node:path";
 import { JsonLines, jsonLine } from "../base/json-lines.ts";
-import { type FromBalancer, type Front, type FrontReport, problemOf, type ToBalancer } from "../ipc/balancer-protocol.ts";
+import {
+  type FromBalancer,
+  type Front,
+  type FrontReport,
+  problemOf,
+  type ToBalancer,
+} from "../ipc/balancer-protocol.ts";
 import { isOwnSocket } from "../os/balancer-socket.ts";
 import { printError } from "../os/error-output.ts";
 import { connectUnix, shortened } from "../os/unix-socket.ts";
@@ -166,7 +172,10 @@ export function probeExisting(path: string): Promise<Hello | undefined> {
       socket.destroy();
       resolve(hello);
     };
-    const lines = new JsonLines<FromBalancer>({ message: (message) => message.t === "hello" && finish(message), refused: () => finish() });
+    const lines = new JsonLines<FromBalancer>({
+      message: (message) => message.t === "hello" && finish(message),
+      refused: () => finish(),
+    });
     socket.setEncoding("utf8").setTimeout(HELLO_MS, () => finish());
     socket.on("data", (text: string) => lines.push(text));
     socket.on("error", () => finish());

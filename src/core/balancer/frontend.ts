@@ -46,8 +46,14 @@ export class Frontend {
     this.#tcp = tcp;
     this.#changed = changed;
     this.#backends = new Backends(front.strategy, turn);
-    this.#healthCheck = new HealthCheck(tcp, this.#backends, { accepts: (backend) => this.#onAccepts(backend), foreign: changed });
-    this.#queue = new PendingQueue(tcp, { hasRoom: () => this.#backends.hasRoom, place: (client) => this.#place(client) });
+    this.#healthCheck = new HealthCheck(tcp, this.#backends, {
+      accepts: (backend) => this.#onAccepts(backend),
+      foreign: changed,
+    });
+    this.#queue = new PendingQueue(tcp, {
+      hasRoom: () => this.#backends.hasRoom,
+      place: (client) => this.#place(client),
+    });
     this.apply(front);
   }
 
@@ -67,7 +73,9 @@ export class Frontend {
     this.#backends.set(front.strategy, front.backends, front.maxConnections);
     if (hadHeaders && !front.proxyProtocol) this.#backends.askAgain();
     this.#needsAddress =
-      front.strategy === "ip-hash" || front.proxyProtocol || front.backends.some(({ proxyToken }) => proxyToken !== undefined);
+      front.strategy === "ip-hash" ||
+      front.proxyProtocol ||
+      front.backends.some(({ proxyToken }) => proxyToken !== undefined);
     this.#healthCheck.usesHeader = front.proxyProtocol;
     if (front.closed === true) this.#queue.close();
     this.#queue.admit();

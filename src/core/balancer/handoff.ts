@@ -31,7 +31,11 @@ export type HandoffRequest = { readonly argv: readonly string[]; readonly env: N
 /** Resolves when the successor accepts clients. Rejects when it failed: then nothing has changed here. */
 export async function handOver({ argv, env }: HandoffRequest, balancer: Balancer): Promise<BalancerIdentity> {
   const [program = "", ...args] = argv;
-  const successor = spawn(program, [...args, "--successor"], { stdio: ["ignore", "inherit", "inherit", "ipc"], detached: true, env });
+  const successor = spawn(program, [...args, "--successor"], {
+    stdio: ["ignore", "inherit", "inherit", "ipc"],
+    detached: true,
+    env,
+  });
   const aborter = new AbortController();
   const { signal } = aborter;
   const ended = Promise.race([
@@ -46,7 +50,10 @@ export async function handOver({ argv, env }: HandoffRequest, balancer: Balancer
     const serving = messageOf(successor, "serving", signal);
     const send = (message: ToSuccessor, server?: TcpServer): void =>
       void successor.send(message, server?.transferable as never, {}, () => undefined);
-    successor.on("message", (message: FromSuccessor) => message.t === "idle" && balancer.setIdleTimeouts(message.timeouts));
+    successor.on(
+      "message",
+      (message: FromSuccessor) => message.t === "idle" && balancer.setIdleTimeouts(message.timeouts),
+    );
     for (const [id, server] of servers) send({ t: "socket", id }, server);
     send({ t: "begin", fronts, held: balancer.held });
     const identity = await Promise.race([serving, ended]);

@@ -1,6 +1,6 @@
 /**
- * Asks the program of a backend whether it reads headers with its token: the module of `"node": true` answers a header that names no
- * client with the token. All other programs say something else, end the connection, or wait for more.
+ * Asks the program of a backend whether it reads headers with its token: the module of `"node": true` answers a header
+ * that names no client with the token. All other programs say something else, end the connection, or wait for more.
  */
 import { shared } from "./buffer-pool.ts";
 import { localHeader } from "./proxy-protocol.ts";

@@ -11,8 +11,8 @@ const FAST_COUNT = 40;
 /** Backends checked at a time: while a thousand instances start, they need the CPU themselves. */
 const BATCH = 100;
 /**
- * An attempt without an answer is given up after this time and repeated: where an accept queue is full the kernel ignores it, and
- * repeats it itself at growing intervals of up to 30 s.
+ * An attempt without an answer is given up after this time and repeated: where an accept queue is full the kernel
+ * ignores it, and repeats it itself at growing intervals of up to 30 s.
  */
 const ANSWER_MS = 100;
 /** Interval while another program has the port of a backend: finding out which takes some milliseconds. */

@@ -53,7 +53,9 @@ export class PortListener {
   }
 
   async #open(): Promise<void> {
-    const problem = await this.#attempt().catch((error: NodeJS.ErrnoException) => this.#describe(error.code ?? "", error.message));
+    const problem = await this.#attempt().catch((error: NodeJS.ErrnoException) =>
+      this.#describe(error.code ?? "", error.message),
+    );
     if (this.#closed) return;
     if (problem !== undefined)
       // A previous holder may need a moment to end.

@@ -1,6 +1,7 @@
 /**
- * Entry of the balancer, which outlives keeper and service. The keeper starts it with `--socket=PATH`; at an upgrade the previous
- * balancer starts it, with `--successor` as well. `--worker=NUMBER --tcp=NAME --socket=PATH`: one of its further processes.
+ * Entry of the balancer, which outlives keeper and service. The keeper starts it with `--socket=PATH`; at an upgrade
+ * the previous balancer starts it, with `--successor` as well. `--worker=NUMBER --tcp=NAME --socket=PATH`: one of its
+ * further processes.
  */
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
@@ -64,7 +65,8 @@ async function runFirst(): Promise<void> {
   const count = Number(options.processes ?? Math.min(MAX_PROCESSES, availableParallelism()));
   const others = Array.from(
     { length: count - 1 },
-    (_, index) => new WorkerProcess({ file, number: index + 1, tcp: tcp.name, socket: options.socket }, changed, () => record()),
+    (_, index) =>
+      new WorkerProcess({ file, number: index + 1, tcp: tcp.name, socket: options.socket }, changed, () => record()),
   );
   const record = (): void =>
     recordWorkers(
@@ -134,11 +136,15 @@ function exitWith(message: BalancerReportMessage): void {
   process.send([message], () => process.exit(0));
 }
 
+/**
+ * A further process ends with the first one, so that the port is free. `disconnect` isn't emitted while a socket is on
+ * its way to that (seen on 20.20).
+ */
+function endIfAlone(): void {
+  if (!process.connected) process.exit(0);
+}
+
 function runWorker(number: number, tcp: Tcp): void {
-  // Ends with the first process, so that the port is free. `disconnect` isn't emitted while a socket is on its way to it (seen on 20.20).
-  const endIfAlone = (): void => {
-    if (!process.connected) process.exit(0);
-  };
   const send = (message: FromWorker): void => void process.send?.(message, undefined, {}, endIfAlone);
   const report = (): void => send({ t: "report", reports: worker.reports, clients: worker.clients, load: worker.load });
   const worker = new Worker(tcp, number, report);
@@ -150,7 +156,9 @@ function runWorker(number: number, tcp: Tcp): void {
       case "fronts":
         return void worker.apply(message.fronts).then(() => send({ t: "applied", serial: message.serial }));
       case "listen":
-        return socket === undefined ? send({ t: "no-socket", id: message.id }) : void worker.listen(message.id, tcp.receive(socket));
+        return socket === undefined
+          ? send({ t: "no-socket", id: message.id })
+          : void worker.listen(message.id, tcp.receive(socket));
       case "unlisten":
         return worker.unlisten(message.id);
       case "elsewhere":
@@ -158,7 +166,9 @@ function runWorker(number: number, tcp: Tcp): void {
       case "idle":
         return worker.setIdleTimeouts(message.timeouts);
       case "migrate":
-        return void migrate(worker.busyConnections, message.count, sendHalf).then(() => send({ t: "applied", serial: message.serial }));
+        return void migrate(worker.busyConnections, message.count, sendHalf).then(() =>
+          send({ t: "applied", serial: message.serial }),
+        );
       case "client":
       case "backend": {
         const sockets = receiver.add(message, socket);

@@ -1,6 +1,7 @@
 /**
- * Processes of the balancer, in two files beside its socket. `workers`: its further processes; a stopped one (SIGSTOP) would keep the
- * ports when the first is killed. `formers`: earlier balancers, which still have connections and must not outlive the last one.
+ * Processes of the balancer, in two files beside its socket. `workers`: its further processes; a stopped one (SIGSTOP)
+ * would keep the ports when the first is killed. `formers`: earlier balancers, which still have connections and must
+ * not outlive the last one.
  */
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";

@@ -27,7 +27,11 @@ function rig(places: number) {
   });
   const gone = new Set<string>();
   const add = (address: string): TcpHandle => {
-    const handle = { useUserBuffer: () => undefined, readStart: () => undefined, readStop: () => look(0) } as unknown as TcpHandle;
+    const handle = {
+      useUserBuffer: () => undefined,
+      readStart: () => undefined,
+      readStop: () => look(0),
+    } as unknown as TcpHandle;
     handle.getpeername = () => look(gone.has(address) ? -107 : 0);
     handle.close = () => closed.push(address);
     queue.add(new PendingClient(handle, address, 0));
@@ -74,7 +78,12 @@ test("a client that comes back at once, as no file descriptor was left, waits fo
       queue.add(client);
     },
   });
-  const handle = { useUserBuffer: () => undefined, readStart: () => undefined, readStop: () => undefined, getpeername: () => 0 };
+  const handle = {
+    useUserBuffer: () => undefined,
+    readStart: () => undefined,
+    readStop: () => undefined,
+    getpeername: () => 0,
+  };
   queue.add(new PendingClient(handle as unknown as TcpHandle, "a", 0));
   queue.admit();
   assert.deepEqual([clients.length, queue.size], [1, 1]);

@@ -29,7 +29,8 @@ export class PendingClient {
   /** Reads, to notice when it goes. */
   watch(tcp: Tcp, gone: () => void): void {
     if (this.head !== undefined) return;
-    if (!this.#isWatched) tcp.setOwner(this.client, { onRead: (count) => this.#onRead(count, gone), onWritten: none, onShutdown: none });
+    if (!this.#isWatched)
+      tcp.setOwner(this.client, { onRead: (count) => this.#onRead(count, gone), onWritten: none, onShutdown: none });
     this.#isWatched = true;
     this.client.useUserBuffer(shared);
     this.client.readStart();
@@ -80,7 +81,8 @@ export class PendingQueue {
   }
 
   add(client: PendingClient): void {
-    if (this.#clients.length >= CAPACITY || performance.now() - client.since > TIMEOUT_MS) return this.reject(client.client);
+    if (this.#clients.length >= CAPACITY || performance.now() - client.since > TIMEOUT_MS)
+      return this.reject(client.client);
     this.#clients.push(client);
     client.watch(this.#tcp, () => this.#dropGoneSoon());
   }

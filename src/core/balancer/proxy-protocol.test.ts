@@ -8,7 +8,10 @@ test("a client's address is written in 12 bytes for IPv4 and 36 for IPv6, as the
   const four = proxyHeader({ address: "192.0.2.1", port: 0x1234 }, { address: "::ffff:198.51.100.2", port: 80 });
   assert.equal(four.toString("hex"), `${SIGNATURE}2111000cc0000201c633640212340050`);
   const six = proxyHeader({ address: "2001:db8::1", port: 1 }, { address: "fe80::1:2%eth0", port: 2 });
-  assert.equal(six.toString("hex"), `${SIGNATURE}2121002420010db8000000000000000000000001fe80000000000000000000000001000200010002`);
+  assert.equal(
+    six.toString("hex"),
+    `${SIGNATURE}2121002420010db8000000000000000000000001fe80000000000000000000000001000200010002`,
+  );
 });
 
 test("the header of a health check names no client", () => {

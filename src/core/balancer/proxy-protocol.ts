@@ -14,7 +14,8 @@ export type SocketAddress = { readonly address: string; readonly port: number };
 /** The header of a connection from `source` that came in at `destination`. `token`: hexadecimal, for the module of `"node": true`. */
 export function proxyHeader(source: SocketAddress, destination: SocketAddress, token?: string): Buffer {
   const [from, to] = [plain(source.address), plain(destination.address)];
-  if (isIPv4(from) && isIPv4(to)) return header(PROXY, TCP4, [bytes4(from), bytes4(to), ports(source, destination), tokenField(token)]);
+  if (isIPv4(from) && isIPv4(to))
+    return header(PROXY, TCP4, [bytes4(from), bytes4(to), ports(source, destination), tokenField(token)]);
   return header(PROXY, TCP6, [bytes6(from), bytes6(to), ports(source, destination), tokenField(token)]);
 }
 

@@ -1,8 +1,9 @@
 /**
  * Evens the load of the balancer's processes by migrating open connections from one to another.
  *
- * Clients are accepted by the process that wakes first, which may be the same one each time. To migrate a connection its two sockets
- * are sent over the channel between two reads; bytes that arrive meanwhile wait in the kernel. Figures: docs/design/performance.md.
+ * Clients are accepted by the process that wakes first, which may be the same one each time. To migrate a connection
+ * its two sockets are sent over the channel between two reads; bytes that arrive meanwhile wait in the kernel. Figures:
+ * docs/design/performance.md.
  */
 import type { ProxiedConnection, SocketPair } from "./connection.ts";
 import type { TcpHandle } from "./tcp-handle.ts";
@@ -25,7 +26,11 @@ export type Migration = { readonly from: number; readonly to: number; readonly c
 /** One of the two sockets of a connection. */
 export type SocketHalf = { readonly t: "client" | "backend"; readonly front: string; readonly backend: string };
 
-export type PlacedConnection = { readonly front: string; readonly backend: string; readonly connection: ProxiedConnection };
+export type PlacedConnection = {
+  readonly front: string;
+  readonly backend: string;
+  readonly connection: ProxiedConnection;
+};
 
 /** Resolves with whether the socket was sent; the receiver then has it, also when it is closed here. */
 export type SendHalf = (half: SocketHalf, socket: TcpHandle) => Promise<boolean>;
@@ -40,7 +45,10 @@ export type LocalProcess = {
 /** Another process. */
 export type RemoteProcess = {
   readonly load: Load;
-  readonly migrate: (count: number, received: (half: SocketHalf, socket: TcpHandle | undefined) => void) => Promise<void>;
+  readonly migrate: (
+    count: number,
+    received: (half: SocketHalf, socket: TcpHandle | undefined) => void,
+  ) => Promise<void>;
   readonly send: SendHalf;
 };
 
@@ -54,10 +62,11 @@ const BATCH = 32;
 const SETTLE_MS = 750;
 
 /**
- * The migration that evens the most and the least loaded process; undefined when they are even, or one connection would be too many.
+ * The migration that evens the most and the least loaded process; undefined when they are even, or one connection would
+ * be too many.
  *
- * Where the CPUs are saturated a process gets less time than it needs, and CPU time doesn't show how much more it has to do than
- * another: then the number of its connections does.
+ * Where the CPUs are saturated a process gets less time than it needs, and CPU time doesn't show how much more it has
+ * to do than another: then the number of its connections does.
  */
 export function planMigration(loads: readonly Load[]): Migration | undefined {
   const [from, highest] = extreme(loads, (one, other) => one.cpu > other.cpu);
@@ -89,7 +98,11 @@ export async function migrate(connections: readonly PlacedConnection[], count: n
 }
 
 /** Resolves with whether both were sent. */
-async function sendHalves({ front, backend }: Omit<PlacedConnection, "connection">, sockets: SocketPair, send: SendHalf): Promise<boolean> {
+async function sendHalves(
+  { front, backend }: Omit<PlacedConnection, "connection">,
+  sockets: SocketPair,
+  send: SendHalf,
+): Promise<boolean> {
   const halves = (["client", "backend"] as const).map((t) => send({ t, front, backend }, sockets[t]));
   return (await Promise.all(halves)).every(Boolean);
 }
@@ -156,7 +169,8 @@ export class Rebalancer {
     if (source !== undefined) {
       await source.migrate(count, (half, socket) => void this.#forward(half, socket, target));
       this.#receiver.clear();
-    } else if (target !== undefined) await migrate(this.#local.busyConnections, count, (half, socket) => target.send(half, socket));
+    } else if (target !== undefined)
+      await migrate(this.#local.busyConnections, count, (half, socket) => target.send(half, socket));
   }
 
   async #forward(half: SocketHalf, socket: TcpHandle | undefined, target: RemoteProcess | undefined): Promise<void> {

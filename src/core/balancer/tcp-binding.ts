@@ -1,6 +1,7 @@
 /**
- * TCP on the handles that `net.Socket` uses internally: without streams a connection takes half the time and a third of the memory
- * (docs/design/performance.md). The only place in procman that uses undocumented parts of Node. What is used here has been the same since Node 12.
+ * TCP on the handles that `net.Socket` uses internally: without streams a connection takes half the time and a third of
+ * the memory (docs/design/performance.md). The only place in procman that uses undocumented parts of Node. What is used
+ * here has been the same since Node 12.
  */
 import { isIPv6, Server } from "node:net";
 import { getSystemErrorName } from "node:util";
@@ -110,7 +111,9 @@ class BindingTcp implements Tcp {
   receive(transferable: unknown): TcpServer {
     // A predecessor on `node:net` sends a server, and that listens already.
     const isServer = transferable instanceof Server;
-    const handle = isServer ? (transferable as unknown as { readonly _handle: RawHandle })._handle : (transferable as RawHandle);
+    const handle = isServer
+      ? (transferable as unknown as { readonly _handle: RawHandle })._handle
+      : (transferable as RawHandle);
     return new BindingServer(handle);
   }
 

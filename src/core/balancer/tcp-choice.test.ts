@@ -35,6 +35,10 @@ test("node:net is used where the handles can't be loaded or fail the self-test, 
   const refused = (): Tcp => faulty({ connect: (_handle, _address, _port, done) => done(-111) });
   assert.equal((await chooseTcp(undefined, refused)).problem, "its self-test failed: connect gave -111");
   const good = tcpOf("net");
-  const garbling = (): Tcp => faulty({ write: (handle, chunk) => (good.write(handle, Buffer.from(chunk).fill("x")) < 0 ? -1 : WRITTEN) });
-  assert.match((await chooseTcp(undefined, garbling)).problem ?? "", /^its self-test failed: read gave "xxxxxxx" in place of "procman"$/);
+  const garbling = (): Tcp =>
+    faulty({ write: (handle, chunk) => (good.write(handle, Buffer.from(chunk).fill("x")) < 0 ? -1 : WRITTEN) });
+  assert.match(
+    (await chooseTcp(undefined, garbling)).problem ?? "",
+    /^its self-test failed: read gave "xxxxxxx" in place of "procman"$/,
+  );
 });

@@ -128,5 +128,7 @@ function check(what: string, status: number): void {
 
 function expect<T>(what: string, actual: T, expected: T): void {
   if (actual !== expected)
-    throw new Error(`its self-test failed: ${what} gave ${JSON.stringify(actual)} in place of ${JSON.stringify(expected)}`);
+    throw new Error(
+      `its self-test failed: ${what} gave ${JSON.stringify(actual)} in place of ${JSON.stringify(expected)}`,
+    );
 }

@@ -50,7 +50,10 @@ class Recorder {
 }
 
 /** A client of `net` and the handle that was accepted for it. They are closed after the test, also when it fails. */
-async function accepted(context: TestContext, tcp: Tcp): Promise<{ readonly client: Socket; readonly handle: TcpHandle }> {
+async function accepted(
+  context: TestContext,
+  tcp: Tcp,
+): Promise<{ readonly client: Socket; readonly handle: TcpHandle }> {
   const server = await tcp.bind(HOST, 0);
   const coming = new Promise<TcpHandle>((resolve) => assert.equal(server.accept(resolve), 0));
   const client = connect({ port: server.port, host: HOST, allowHalfOpen: true });

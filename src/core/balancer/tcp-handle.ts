@@ -1,6 +1,7 @@
 /**
- * TCP as the balancer uses it. Two implementations pass the same tests: `tcp-binding`, on the handles that `net.Socket` uses
- * internally (undocumented), and `tcp-net`, on `node:net`. `tcp-choice` decides between them when the balancer starts.
+ * TCP as the balancer uses it. Two implementations pass the same tests: `tcp-binding`, on the handles that `net.Socket`
+ * uses internally (undocumented), and `tcp-net`, on `node:net`. `tcp-choice` decides between them when the balancer
+ * starts.
  */
 
 /** One connection. Numbers returned are 0 or a negative errno. */
@@ -73,8 +74,8 @@ export const BACKLOG = 4_096;
 const CLIENT_PORTS = 32_768;
 
 /**
- * TCP lets a socket connect to itself (RFC 9293, 3.5: simultaneous open): where no socket listens on a port that the kernel gives to
- * clients, one attempt in 28 000 is given that very port, and succeeds.
+ * TCP lets a socket connect to itself (RFC 9293, 3.5: simultaneous open): where no socket listens on a port that the
+ * kernel gives to clients, one attempt in 28 000 is given that very port, and succeeds.
  */
 export function isToItself(socket: TcpHandle, port: number): boolean {
   const own: SocketName = {};

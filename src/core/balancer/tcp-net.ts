@@ -25,7 +25,9 @@ export class NetTcp implements Tcp {
   async bind(address: string, port: number): Promise<TcpServer> {
     const server = createServer({ allowHalfOpen: true });
     await new Promise<void>((resolve, reject) => {
-      server.once("error", ({ code = "EIO" }: NodeJS.ErrnoException) => reject(Object.assign(new Error(code), { code })));
+      server.once("error", ({ code = "EIO" }: NodeJS.ErrnoException) =>
+        reject(Object.assign(new Error(code), { code })),
+      );
       server.listen({ host: address, port, backlog: BACKLOG }, resolve);
     });
     return new NetServer(server);
@@ -189,7 +191,8 @@ export class NetHandle implements TcpHandle {
     while (this.#isReading) {
       const { readableLength } = this.#socket;
       // Without a size it only asks for more: nothing is there.
-      const chunk = readableLength === 0 ? this.#socket.read() : this.#socket.read(Math.min(readableLength, this.#buffer.length));
+      const chunk =
+        readableLength === 0 ? this.#socket.read() : this.#socket.read(Math.min(readableLength, this.#buffer.length));
       if (chunk === null) return this.#reportEnd();
       (chunk as Buffer).copy(this.#buffer);
       const next = this.owner?.onRead((chunk as Buffer).length);

@@ -39,5 +39,7 @@ test("a listening socket that did not arrive is sent again, and reported once", 
   worker.listen("web", server);
   await arrived;
   assert.equal(worker.clients, 2);
-  assert.deepEqual(written, ["procman: a process of the load balancer has no socket to accept clients from: it did not arrive\n"]);
+  assert.deepEqual(written, [
+    "procman: a process of the load balancer has no socket to accept clients from: it did not arrive\n",
+  ]);
 });

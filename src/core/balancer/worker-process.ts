@@ -37,7 +37,12 @@ const RESEND_MS = 1_000;
 const END_MS = 500;
 
 /** `number`: 1 and up; the first process is 0. `tcp`: name of the implementation. `socket`: that of the first process, for the title. */
-export type WorkerCommand = { readonly file: string; readonly number: number; readonly tcp: string; readonly socket?: string };
+export type WorkerCommand = {
+  readonly file: string;
+  readonly number: number;
+  readonly tcp: string;
+  readonly socket?: string;
+};
 
 export class WorkerProcess {
   readonly #command: WorkerCommand;
@@ -216,7 +221,9 @@ export class WorkerProcess {
   #onNoSocket(id: string, problem: string): void {
     const server = this.#servers.get(id);
     if (!this.#isReported)
-      process.stderr.write(errorLine(`a process of the load balancer has no socket to accept clients from: ${problem}`));
+      process.stderr.write(
+        errorLine(`a process of the load balancer has no socket to accept clients from: ${problem}`),
+      );
     this.#isReported = true;
     setTimeout(() => {
       if (server !== undefined && this.#servers.get(id) === server && !this.#isGone) this.#sendServer(id, server);
@@ -225,8 +232,9 @@ export class WorkerProcess {
 }
 
 /**
- * Under a keeper it does, and then each worker process leads a session too: Linux shares CPU time by session (autogroup, sched(7)),
- * so one session for all of them would get no more than one instance. See docs/design/performance.md.
+ * Under a keeper it does, and then each worker process leads a session too: Linux shares CPU time by session
+ * (autogroup, sched(7)), so one session for all of them would get no more than one instance. See
+ * docs/design/performance.md.
  */
 function leadsSession(): boolean {
   return processStat(process.pid)?.session === process.pid;

@@ -11,35 +11,46 @@ import { tcpOf } from "./tcp-choice.ts";
 import type { TcpHandle } from "./tcp-handle.ts";
 import { Worker } from "./worker.ts";
 
-const front: Front = { id: "web", hostname: "", port: 0, strategy: "round-robin", proxyProtocol: false, idleMs: 0, backends: [] };
+const front: Front = {
+  id: "web",
+  hostname: "",
+  port: 0,
+  strategy: "round-robin",
+  proxyProtocol: false,
+  idleMs: 0,
+  backends: [],
+};
 
-testBoth("after the first client the load is measured soon, and reported at once if it is high", async (context, name) => {
-  const tcp = tcpOf(name);
-  let [share, since] = [0.9, performance.now()];
-  context.mock.method(process, "cpuUsage", (before?: NodeJS.CpuUsage) => ({
-    user: (performance.now() - since) * 1_000 * share - (before?.user ?? 0),
-    system: 0,
-  }));
-  for (const [each, expected] of [
-    [0.9, "reported"],
-    [0.1, "not yet"],
-  ] as const) {
-    [share, since] = [each, performance.now()];
-    let report = (_: string): void => undefined;
-    const reported = new Promise<string>((resolve) => (report = resolve));
-    const worker: Worker = new Worker(tcp, 0, () => worker.load.cpu > 0 && report("reported"));
-    await worker.apply([front]);
-    const server = await tcp.bind("127.0.0.1", 0);
-    assert.equal(worker.listen(front.id, server), 0);
-    const client = connect(server.port, "127.0.0.1").on("error", () => undefined);
-    await once(client, "connect");
-    assert.equal(await Promise.race([reported, sleep(200, "not yet")]), expected);
-    client.destroy();
-    worker.close();
-    // The check that finds no client is the last.
-    while (worker.clients > 0) await sleep(1);
-  }
-});
+testBoth(
+  "after the first client the load is measured soon, and reported at once if it is high",
+  async (context, name) => {
+    const tcp = tcpOf(name);
+    let [share, since] = [0.9, performance.now()];
+    context.mock.method(process, "cpuUsage", (before?: NodeJS.CpuUsage) => ({
+      user: (performance.now() - since) * 1_000 * share - (before?.user ?? 0),
+      system: 0,
+    }));
+    for (const [each, expected] of [
+      [0.9, "reported"],
+      [0.1, "not yet"],
+    ] as const) {
+      [share, since] = [each, performance.now()];
+      let report = (_: string): void => undefined;
+      const reported = new Promise<string>((resolve) => (report = resolve));
+      const worker: Worker = new Worker(tcp, 0, () => worker.load.cpu > 0 && report("reported"));
+      await worker.apply([front]);
+      const server = await tcp.bind("127.0.0.1", 0);
+      assert.equal(worker.listen(front.id, server), 0);
+      const client = connect(server.port, "127.0.0.1").on("error", () => undefined);
+      await once(client, "connect");
+      assert.equal(await Promise.race([reported, sleep(200, "not yet")]), expected);
+      client.destroy();
+      worker.close();
+      // The check that finds no client is the last.
+      while (worker.clients > 0) await sleep(1);
+    }
+  },
+);
 
 test("connections that have migrated to a process count as its clients do: what exceeds its open files is turned away", async (context) => {
   const tcp = tcpOf("binding");
@@ -48,7 +59,9 @@ test("connections that have migrated to a process count as its clients do: what 
   let reported = (): void => undefined;
   // 64 files are spare, and each connection takes two.
   const worker = new Worker(tcp, 0, () => reported(), 64 + 2 * 4);
-  const isAccepting = new Promise<void>((resolve) => (reported = () => worker.reports[0]?.backends[0]?.accepting && resolve()));
+  const isAccepting = new Promise<void>(
+    (resolve) => (reported = () => worker.reports[0]?.backends[0]?.accepting && resolve()),
+  );
   await worker.apply([{ ...front, backends: [backend.spec] }]);
   await isAccepting;
   const server = await tcp.bind("127.0.0.1", 0);

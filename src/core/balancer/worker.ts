@@ -136,7 +136,15 @@ export class Worker {
 
   /** For a migrated connection whose port is not served any more. */
   #closedFrontend(id: string): Frontend {
-    const front = { id, hostname: "", port: 0, strategy: "round-robin", proxyProtocol: false, idleMs: 0, backends: [] } as const;
+    const front = {
+      id,
+      hostname: "",
+      port: 0,
+      strategy: "round-robin",
+      proxyProtocol: false,
+      idleMs: 0,
+      backends: [],
+    } as const;
     const frontend = this.#newFrontend(front);
     this.#closed.add(frontend);
     return frontend;
@@ -224,7 +232,8 @@ function prepare(client: TcpHandle): void {
 /** The soft limit of open files; Infinity when there is none, or where /proc doesn't exist. */
 function mostOpenFiles(): number {
   try {
-    const [, soft = "unlimited"] = /^Max open files\s+(\d+|unlimited)/m.exec(readFileSync("/proc/self/limits", "latin1")) ?? [];
+    const [, soft = "unlimited"] =
+      /^Max open files\s+(\d+|unlimited)/m.exec(readFileSync("/proc/self/limits", "latin1")) ?? [];
     return soft === "unlimited" ? Number.POSITIVE_INFINITY : Number(soft);
   } catch {
     return Number.POSITIVE_INFINITY;

@@ -35,13 +35,19 @@ function withResolvers<T>(): {
 
 type AsyncSource<T> = (signal: AbortSignal) => AsyncIterable<T>;
 
-type Arrival<T> = { readonly iterator: AsyncIterator<T> } & ({ readonly result: IteratorResult<T> } | { readonly error: unknown });
+type Arrival<T> = { readonly iterator: AsyncIterator<T> } & (
+  | { readonly result: IteratorResult<T> }
+  | { readonly error: unknown }
+);
 
 /**
- * Merges streams, with items in the order in which they arrive. At most one item of each stream is buffered, so a fast one
- * doesn't starve the others. Ends when the first stream ends or the consumer stops, and then ends all streams.
+ * Merges streams, with items in the order in which they arrive. At most one item of each stream is buffered, so a fast
+ * one doesn't starve the others. Ends when the first stream ends or the consumer stops, and then ends all streams.
  */
-export async function* mergeStreams<T>(sources: readonly AsyncSource<T>[], signal: AbortSignal): AsyncGenerator<T, void, undefined> {
+export async function* mergeStreams<T>(
+  sources: readonly AsyncSource<T>[],
+  signal: AbortSignal,
+): AsyncGenerator<T, void, undefined> {
   const stop = new AbortController();
   const iterators = sources.map((source) => source(AbortSignal.any([signal, stop.signal]))[Symbol.asyncIterator]());
   const arrived: Arrival<T>[] = [];

@@ -76,19 +76,22 @@ const BUILTINS = new Set(
 );
 
 /** Builtins after which a program is still started as before: they define no function, alias or trap. */
-const HARMLESS = new Set(": [ cd chdir echo exec exit export false printf pwd read readonly test true ulimit umask unset".split(" "));
+const HARMLESS = new Set(
+  ": [ cd chdir echo exec exit export false printf pwd read readonly test true ulimit umask unset".split(" "),
+);
 
 /** Options of `set` that neither print nor control jobs. */
 const QUIET_OPTIONS = /^[-+][aefu]+$/;
 
 /**
- * Says how `line` can be run so that the pid of the run is the program's, with the same effects as by `/bin/sh -c line`.
- * What is not certain stays the shell's.
+ * Says how `line` can be run so that the pid of the run is the program's, with the same effects as by `/bin/sh -c
+ * line`. What is not certain stays the shell's.
  *
  * @example
  * parseCommandLine("redis-server --port 7000")      // { kind: "words", words: ["redis-server", "--port", "7000"] }
  * parseCommandLine("cd app && PORT=80 node app.js") // { kind: "exec", line: "cd app && PORT=80 exec node app.js" }
- * parseCommandLine("make | tee log")                // { kind: "shell", why: "its last command is a pipeline", remedy: "none" }
+ * parseCommandLine("make | tee log")                // { kind: "shell", why: "its last command is a pipeline", remedy:
+ * "none" }
  */
 export function parseCommandLine(line: string): CommandLine {
   try {
@@ -109,7 +112,11 @@ function withProgram(line: string, commands: readonly SimpleCommand[]): CommandL
   for (const command of commands.slice(0, -1)) requireHarmless(command);
   requireProgram(first);
   const { assignments, redirections, words } = last;
-  if (commands.length === 1 && assignments.length + redirections.length === 0 && words.every(({ raw }) => PLAIN.test(raw)))
+  if (
+    commands.length === 1 &&
+    assignments.length + redirections.length === 0 &&
+    words.every(({ raw }) => PLAIN.test(raw))
+  )
     return { kind: "words", words: words.map(({ raw }) => raw) };
   requireSameOrder(last);
   return { kind: "exec", line: `${line.slice(0, first.at)}exec ${line.slice(first.at)}` };
@@ -137,7 +144,8 @@ function requireHarmless({ words: [first, ...args] }: SimpleCommand): void {
   const { raw, text } = first;
   if (text === undefined) throw new Unclear(`only the shell knows what ${raw} does`, "exec");
   if (KEYWORDS.has(raw)) throw new Unclear(`"${raw}" is part of the shell's grammar`);
-  const isHarmless = !BUILTINS.has(text) || HARMLESS.has(text) || (text === "set" && args.every((arg) => QUIET_OPTIONS.test(arg.raw)));
+  const isHarmless =
+    !BUILTINS.has(text) || HARMLESS.has(text) || (text === "set" && args.every((arg) => QUIET_OPTIONS.test(arg.raw)));
   if (!isHarmless) throw new Unclear(`the shell may be needed after ${raw}`, "exec");
 }
 
@@ -148,8 +156,10 @@ function requireSameOrder({ assignments, redirections }: SimpleCommand): void {
     index > 0 &&
     EXPANDS.test(text) &&
     (SUBSTITUTES.test(text) || names.slice(0, index).some((name) => new RegExp(`\\b${name}\\b`).test(text)));
-  const isUnclear = assignments.length > 0 && (redirections.some((each) => EXPANDS.test(each)) || assignments.some(dependsOnEarlier));
-  if (isUnclear) throw new Unclear("a variable before its program may be used by another one, or by a redirection", "exec");
+  const isUnclear =
+    assignments.length > 0 && (redirections.some((each) => EXPANDS.test(each)) || assignments.some(dependsOnEarlier));
+  if (isUnclear)
+    throw new Unclear("a variable before its program may be used by another one, or by a redirection", "exec");
 }
 
 /** @throws {Unclear} */

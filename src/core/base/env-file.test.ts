@@ -25,7 +25,8 @@ test("2.2 envFile: names, values, quotes and comments are parsed", () => {
     ['A="one\n# two\n\nB=three"\nC=4', { A: "one\n# two\n\nB=three", C: "4" }],
     ["A=1\nA=2", { A: "2" }],
   ];
-  for (const [text, variables] of cases) assert.deepEqual(readEnvFile(text), { variables, faults: [] }, JSON.stringify(text));
+  for (const [text, variables] of cases)
+    assert.deepEqual(readEnvFile(text), { variables, faults: [] }, JSON.stringify(text));
 });
 
 test("2.2 envFile: a malformed line is reported by its number without its text, and affects no other line", () => {
@@ -33,7 +34,9 @@ test("2.2 envFile: a malformed line is reported by its number without its text, 
   assert.deepEqual(variablesIn(secret), { A: "1", E: "2" });
   assert.deepEqual(
     faultsIn(secret),
-    [2, 3, 4, 5, 6].map((line) => `${line} is not NAME=value and is ignored; write it like that, or put # in front of it`),
+    [2, 3, 4, 5, 6].map(
+      (line) => `${line} is not NAME=value and is ignored; write it like that, or put # in front of it`,
+    ),
   );
 });
 

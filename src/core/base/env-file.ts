@@ -15,9 +15,11 @@ const NAME = /^[ \t]*(?:export[ \t]+)?([^\s=#][^\s=]*)[ \t]*$/;
 const BLANK_OR_COMMENT = /^[ \t]*(?:#|$)/;
 
 /**
- * Reads lines `NAME=value`, with or without `export`, comments, and values in three kinds of quotes, which may span lines;
- * `\n` and `\r` in double quotes are a line feed and a carriage return. A comment behind a value begins with a blank and `#`.
- * Malformed lines are ignored and reported. Each character is read a fixed number of times: another user may have written the file.
+ * Reads lines `NAME=value`, with or without `export`, comments, and values in three kinds of quotes, which may span
+ * lines;
+ * `\n` and `\r` in double quotes are a line feed and a carriage return. A comment behind a value begins with a blank
+ * and `#`. Malformed lines are ignored and reported. Each character is read a fixed number of times: another user may
+ * have written the file.
  *
  * @example
  * readEnvFile("A=1\nB: 2\n") // { variables: { A: "1" }, faults: [{ line: 2, problem: "is not NAME=value …" }] }

@@ -23,10 +23,12 @@ export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
   changed: "`plan --exit-code`: the file changes something",
   notRunning: "`status`: something that was asked for isn't running",
   usage: "the command line was wrong",
-  noDaemon: "procman is not running or can't be reached; the message names a running procman with another `name` beside it",
+  noDaemon:
+    "procman is not running or can't be reached; the message names a running procman with another `name` beside it",
   bug: "a bug in procman",
   configuration: "the configuration is not valid",
-  interrupted: "Ctrl-C during the questions of `init` (nothing is written), or while a command waited (what it asked for continues)",
+  interrupted:
+    "Ctrl-C during the questions of `init` (nothing is written), or while a command waited (what it asked for continues)",
 };
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
@@ -120,7 +122,8 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   "scale-refused": "the cluster can't have this number of instances, or not now",
   "flush-refused": "nothing of these processes alone can be emptied, or the question of `flush` was answered with no",
   "process-foreign": "the token is not valid for this process",
-  "wait-timeout": "the requested state was not reached in the time of `wait` or `--timeout`; what was asked for continues",
+  "wait-timeout":
+    "the requested state was not reached in the time of `wait` or `--timeout`; what was asked for continues",
   "input-invalid": "parameters or body are wrong; `problems` lists all faults with their places",
   unauthorized: "the token is missing or not valid; `detail` says why",
   "scope-missing": "the token lacks the scope",

@@ -41,7 +41,11 @@ test("2.4 any text is a valid pattern", () => {
 test("2.4 a path without special characters is not a pattern, and matches only itself", () => {
   assert.ok(!isPattern("src/app.ts"));
   assert.ok(isPattern("src/*.ts") && isPattern("app/[id].ts"));
-  fc.assert(fc.property(fc.stringMatching(/^[a-z.+$/-]{1,20}$/), (path) => assert.equal(globTest([path])(path), !path.startsWith("./"))));
+  fc.assert(
+    fc.property(fc.stringMatching(/^[a-z.+$/-]{1,20}$/), (path) =>
+      assert.equal(globTest([path])(path), !path.startsWith("./")),
+    ),
+  );
 });
 
 test("2.4 of several patterns any may match; without a pattern nothing matches", () => {
@@ -70,7 +74,10 @@ test("both ways of matching agree", () => {
   const path = fc.string({ unit: fc.constantFrom(..."aab/."), maxLength: 12 });
   fc.assert(
     fc.property(units, path, (pattern, text) => {
-      assert.equal(automatonOf(`${pattern}x`).matches(`${text}x`), new RegExp(`^(?:${sourceOf(`${pattern}x`)})$`, "s").test(`${text}x`));
+      assert.equal(
+        automatonOf(`${pattern}x`).matches(`${text}x`),
+        new RegExp(`^(?:${sourceOf(`${pattern}x`)})$`, "s").test(`${text}x`),
+      );
     }),
     { numRuns: 5_000 },
   );

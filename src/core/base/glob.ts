@@ -1,7 +1,8 @@
 /** Patterns for paths. */
 import { GlobAutomaton, type UnitTest } from "./glob-automaton.ts";
 
-// Patterns: `*` and `?` stay within a name, `**` spans folders, `{a,b}` and `[ab]` are alternatives. A leading dot is not special.
+// Patterns: `*` and `?` stay within a name, `**` spans folders, `{a,b}` and `[ab]` are alternatives. A leading dot is
+// not special.
 const MAGIC = /[*?[{]/;
 
 /** Whether the text contains characters of a pattern. */
@@ -19,7 +20,8 @@ export function globTest(patterns: readonly string[]): (path: string) => boolean
   if (patterns.length === 0) return () => false;
   const all = patterns.map((pattern) => pattern.replace(/^(?:\.\/)+/, "").replace(/(?:\*\*\/)+/g, "**/"));
   const [simple, others] = [all.filter(isSimple), all.filter((pattern) => !isSimple(pattern))];
-  const expression = simple.length === 0 ? undefined : new RegExp(`^(?:${simple.map((each) => sourceOf(each)).join("|")})$`, "s");
+  const expression =
+    simple.length === 0 ? undefined : new RegExp(`^(?:${simple.map((each) => sourceOf(each)).join("|")})$`, "s");
   const automata = others.map((pattern) => automatonOf(pattern));
   return (path) => expression?.test(path) === true || automata.some((automaton) => automaton.matches(path));
 }

@@ -59,7 +59,8 @@ export class JsonLines<Message> {
     } catch (error) {
       return this.#on.refused(`a line is no JSON: ${(error as Error).message}`);
     }
-    if (typeof message !== "object" || message === null) return this.#on.refused(`a line is no message: ${line.slice(0, SHOWN)}`);
+    if (typeof message !== "object" || message === null)
+      return this.#on.refused(`a line is no message: ${line.slice(0, SHOWN)}`);
     this.#on.message(message as Message);
   }
 }

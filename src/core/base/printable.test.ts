@@ -3,7 +3,10 @@ import { test } from "node:test";
 import { printable, printableBytes, printableJson, printableLine, printableOutput } from "./printable.ts";
 
 test("control characters are shown, tabs and other characters stay", () => {
-  assert.equal(printable("\u001b]0;OWNED\u0007 \u009b2J\u007f\u0000\rä€😀\tend\n"), "\\x1b]0;OWNED\\x07 \\x9b2J\\x7f\\x00\\x0dä€😀\tend\n");
+  assert.equal(
+    printable("\u001b]0;OWNED\u0007 \u009b2J\u007f\u0000\rä€😀\tend\n"),
+    "\\x1b]0;OWNED\\x07 \\x9b2J\\x7f\\x00\\x0dä€😀\tend\n",
+  );
   assert.equal(printableLine("one\ntwo\u001b[31m"), "one\\x0atwo\\x1b[31m");
 });
 
@@ -36,7 +39,9 @@ test("JSON for a terminal is the same JSON, and no character of it acts", () => 
 });
 
 test("bytes that are no control characters stay as they are", () => {
-  const bytes = Buffer.from([0xc3, 0xa4, 0xe2, 0x82, 0xac, 0xff, 0x80, 0xf0, 0x9f, 0x98, 0x80, 0x0a]).toString("latin1");
+  const bytes = Buffer.from([0xc3, 0xa4, 0xe2, 0x82, 0xac, 0xff, 0x80, 0xf0, 0x9f, 0x98, 0x80, 0x0a]).toString(
+    "latin1",
+  );
   assert.equal(printableBytes(bytes, false), bytes);
   assert.equal(printableBytes(`${bytes}\u001b[2J\xc2\x9b1m\n`, false), `${bytes}\\x1b[2J\\x9b1m\n`);
 });

@@ -1,14 +1,16 @@
 /**
- * Text of others for terminals: control characters (C0, C1 and DEL) are shown like `\x1b`, and those that change the direction of text
- * like `\u202e`, so that text neither moves the cursor nor looks like something else. Tabs stay.
+ * Text of others for terminals: control characters (C0, C1 and DEL) are shown like `\x1b`, and those that change the
+ * direction of text like `\u202e`, so that text neither moves the cursor nor looks like something else. Tabs stay.
  */
 
 const CONTROLS = /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
-const COLORS_AND_CONTROLS = /\x1b\[[\d;:]*m|[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
+const COLORS_AND_CONTROLS =
+  /\x1b\[[\d;:]*m|[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 /** The same in UTF-8 bytes as a latin1 string. */
 const COLORS_AND_CONTROL_BYTES =
   /\x1b\[[\d;:]*m|[\0-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xd8\x9c|\xe2(?:\x80[\x8e\x8f\xa8-\xae]|\x81[\xa6-\xa9])|\xef\xbb\xbf/g;
-const ANY_CONTROL_BYTE = /[\0-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xd8\x9c|\xe2(?:\x80[\x8e\x8f\xa8-\xae]|\x81[\xa6-\xa9])|\xef\xbb\xbf/;
+const ANY_CONTROL_BYTE =
+  /[\0-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xd8\x9c|\xe2(?:\x80[\x8e\x8f\xa8-\xae]|\x81[\xa6-\xa9])|\xef\xbb\xbf/;
 const UTF8 = new TextDecoder("utf-8", { ignoreBOM: true });
 /** What `JSON.stringify` leaves as it is. */
 const UNESCAPED = /[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;

@@ -2,7 +2,11 @@
 
 /** How long something has lasted so far, in whole units. @example age(90_000) // "1 min" */
 export function age(ms: number): string {
-  const [seconds, minutes, hours] = [ms / 1_000, ms / 60_000, ms / 3_600_000].map(Math.floor) as [number, number, number];
+  const [seconds, minutes, hours] = [ms / 1_000, ms / 60_000, ms / 3_600_000].map(Math.floor) as [
+    number,
+    number,
+    number,
+  ];
   if (minutes < 1) return `${Math.max(0, seconds)} s`;
   if (hours < 1) return `${minutes} min`;
   return hours < 48 ? `${hours} h` : `${Math.floor(hours / 24)} d`;

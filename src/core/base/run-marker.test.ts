@@ -27,7 +27,12 @@ test("a proven marker can be made only with the key", () => {
 
 test("each process has a token of its own, which is no marker's proof", () => {
   const [markers, others] = [new RunMarkers("/state", KEY), new RunMarkers("/other", KEY)];
-  const tokens = [markers.proxyToken("web-1"), markers.proxyToken("web-2"), others.proxyToken("web-1"), markers.of("web-1", 1).slice(-16)];
+  const tokens = [
+    markers.proxyToken("web-1"),
+    markers.proxyToken("web-2"),
+    others.proxyToken("web-1"),
+    markers.of("web-1", 1).slice(-16),
+  ];
   assert.equal(new Set(tokens).size, tokens.length);
   for (const token of tokens) assert.match(token, /^[0-9a-f]{16}$/);
 });
@@ -35,7 +40,14 @@ test("each process has a token of its own, which is no marker's proof", () => {
 test("a marker of another state folder, without a proof or of another program is none", () => {
   const markers = new RunMarkers("/state", KEY);
   const own = markers.of("web", 3);
-  for (const marker of [new RunMarkers("/other", KEY).of("web", 3), own.slice(0, -17), `${own}x`, own.slice(0, -1), "web.3", ""])
+  for (const marker of [
+    new RunMarkers("/other", KEY).of("web", 3),
+    own.slice(0, -17),
+    `${own}x`,
+    own.slice(0, -1),
+    "web.3",
+    "",
+  ])
     assert.equal(markers.in(`PROCMAN_RUN_ID=${marker}\0`), undefined, marker);
   assert.equal(markers.in(`NO_PROCMAN_RUN_ID=${own}`), undefined);
 });

@@ -1,6 +1,7 @@
 /**
- * `PROCMAN_RUN_ID` names one run of one slot of one state folder: `web.3@FOLDER.PROOF`. Every descendant that keeps its environment
- * carries the marker, even after it has left the process group. The proof is a keyed hash, so no other program can make a marker.
+ * `PROCMAN_RUN_ID` names one run of one slot of one state folder: `web.3@FOLDER.PROOF`. Every descendant that keeps its
+ * environment carries the marker, even after it has left the process group. The proof is a keyed hash, so no other
+ * program can make a marker.
  */
 import { fingerprint } from "./hash.ts";
 import { sipHash } from "./sip-hash.ts";

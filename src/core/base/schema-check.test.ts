@@ -2,7 +2,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { asJson, damage, inflict, type Json, objectsIn, refusalOf, valuesOf } from "../../../test/support/json-schema.ts";
+import {
+  asJson,
+  damage,
+  inflict,
+  type Json,
+  objectsIn,
+  refusalOf,
+  valuesOf,
+} from "../../../test/support/json-schema.ts";
 import { configuration } from "../config/config-schema.ts";
 import { resolveConfiguration } from "../config/validate.ts";
 import {
@@ -72,7 +80,16 @@ test("2.2 damaged data are accepted exactly if the reference evaluator accepts t
 
 test("2.2 validation doesn't freeze the data of a program that uses the library", () => {
   const data = {
-    processes: [{ id: "a", cmd: "b", path: ["/c"], env: { D: "e", F: { file: "f" } }, watch: ["src"], logger: { rotate: { size: 1 } } }],
+    processes: [
+      {
+        id: "a",
+        cmd: "b",
+        path: ["/c"],
+        env: { D: "e", F: { file: "f" } },
+        watch: ["src"],
+        logger: { rotate: { size: 1 } },
+      },
+    ],
     plugins: [{ url: "./x.js", options: { a: { b: [1] } } }],
     api: { revoked: ["g"] },
     watcher: { exts: ["ts"] },
@@ -108,7 +125,8 @@ test("all faults are reported at once, each with its place", () => {
 });
 
 test("among alternatives, the alternative of the right type determines the message", () => {
-  const messages = (size: unknown): readonly string[] => faultsOf({ ...good, size }, sample, "").map(({ message }) => message);
+  const messages = (size: unknown): readonly string[] =>
+    faultsOf({ ...good, size }, sample, "").map(({ message }) => message);
   assert.deepEqual(messages(0), ["must be 1 or more, not 0"]);
   assert.deepEqual(messages("most"), ['must be "max", not "most"']);
   assert.deepEqual(messages(true), ['must be a whole number or "max", not true']);
@@ -124,7 +142,10 @@ test("a member that is undefined counts as absent", () => {
 
 test("an exported schema has only keywords of the standard", () => {
   const inner = string({ allowed: "a word" });
-  const all = object({ a: union([inner, list(inner)], { allowed: "words" }), b: optional(map(inner, { propertyNames: inner })) });
+  const all = object({
+    a: union([inner, list(inner)], { allowed: "words" }),
+    b: optional(map(inner, { propertyNames: inner })),
+  });
   assert.ok(!JSON.stringify(standardSchema(all)).includes("allowed"));
   assert.deepEqual(standardSchema(object({ allowed: inner })).properties, { allowed: { type: "string" } });
 });

@@ -130,7 +130,12 @@ function checkMembers(value: Readonly<Record<string, unknown>>, schema: JsonSche
   const { path, found, limit } = visit;
   const { propertyNames } = schema;
   for (const name of missingIn(value, schema).slice(0, limit - found.length))
-    found.push({ path: [...path, name], keyword: "required", schema: schema.properties?.[name] ?? {}, found: undefined });
+    found.push({
+      path: [...path, name],
+      keyword: "required",
+      schema: schema.properties?.[name] ?? {},
+      found: undefined,
+    });
   for (const [name, inside] of Object.entries(value)) {
     if (found.length >= limit) return;
     const at = [...path, name];
@@ -144,7 +149,9 @@ function checkMembers(value: Readonly<Record<string, unknown>>, schema: JsonSche
 
 /** The schema of a member; `true`: anything is allowed, `false`: the member is not allowed. */
 function memberOf({ properties, additionalProperties = true }: JsonSchema, name: string): JsonSchema | boolean {
-  return (properties !== undefined && Object.hasOwn(properties, name) ? properties[name] : undefined) ?? additionalProperties;
+  return (
+    (properties !== undefined && Object.hasOwn(properties, name) ? properties[name] : undefined) ?? additionalProperties
+  );
 }
 
 function missingIn(value: Readonly<Record<string, unknown>>, { required = [] }: JsonSchema): readonly string[] {
@@ -159,7 +166,8 @@ function ownViolation(value: unknown, schema: JsonSchema): OwnKeyword | undefine
   if (typeof value === "string") return textViolation(value, schema);
   if (typeof value === "number") return numberViolation(value, schema);
   if (Array.isArray(value)) return listViolation(value, schema);
-  if (schema.maxProperties !== undefined && isObject(value) && Object.keys(value).length > schema.maxProperties) return "maxProperties";
+  if (schema.maxProperties !== undefined && isObject(value) && Object.keys(value).length > schema.maxProperties)
+    return "maxProperties";
   return undefined;
 }
 

@@ -1,6 +1,7 @@
 /**
  * The schema language of procman: JSON Schema as data, with the type of the values that a schema describes.
- * Configuration, requests, answers, notes and plugin options are written with these builders; `schema-check.ts` checks values.
+ * Configuration, requests, answers, notes and plugin options are written with these builders; `schema-check.ts` checks
+ * values.
  */
 
 /** The supported part of JSON Schema (2020-12). */
@@ -48,7 +49,9 @@ type Members = Readonly<Record<string, Schema | Optional>>;
 type Flat<Of> = { readonly [Name in keyof Of]: Of[Name] };
 export type ObjectOf<Of extends Members> = Flat<
   { [Name in keyof Of as Of[Name] extends Optional ? never : Name]: TypeOf<Of[Name]> } & {
-    [Name in keyof Of as Of[Name] extends Optional ? Name : never]?: Of[Name] extends Optional<infer Value> ? Value : never;
+    [Name in keyof Of as Of[Name] extends Optional ? Name : never]?: Of[Name] extends Optional<infer Value>
+      ? Value
+      : never;
   }
 >;
 
@@ -82,7 +85,10 @@ export function literal<const Value extends string | boolean>(value: Value, more
   return { type: typeof value === "string" ? "string" : "boolean", const: value, ...more };
 }
 
-export function enumeration<const Words extends readonly string[]>(words: Words, more: JsonSchema = {}): Schema<Words[number]> {
+export function enumeration<const Words extends readonly string[]>(
+  words: Words,
+  more: JsonSchema = {},
+): Schema<Words[number]> {
   return { type: "string", enum: words, ...more };
 }
 
@@ -117,7 +123,9 @@ export function openObject<const Of extends Members>(members: Of, more: JsonSche
   const required = entries.flatMap(([name, member]) => ("optional" in member ? [] : [name]));
   return {
     type: "object",
-    properties: Object.fromEntries(entries.map(([name, member]) => [name, "optional" in member ? member.optional : member])),
+    properties: Object.fromEntries(
+      entries.map(([name, member]) => [name, "optional" in member ? member.optional : member]),
+    ),
     ...(required.length > 0 && { required }),
     ...more,
   };
@@ -154,7 +162,9 @@ export function standardSchema(schema: JsonSchema): JsonSchema {
   return {
     ...standard,
     ...(properties && {
-      properties: Object.fromEntries(Object.entries(properties).map(([name, member]) => [name, standardSchema(member)])),
+      properties: Object.fromEntries(
+        Object.entries(properties).map(([name, member]) => [name, standardSchema(member)]),
+      ),
     }),
     ...(items && { items: standardSchema(items) }),
     ...(typeof additionalProperties === "object" && { additionalProperties: standardSchema(additionalProperties) }),

@@ -33,7 +33,10 @@ export function afterSgr(before: TextStyle, parameters: string): TextStyle {
 }
 
 /** Colour that `5;N` or `2;R;G;B` names, and how many numbers it takes. */
-function extendedColor([kind, ...values]: readonly number[]): { readonly color?: number | string; readonly used: number } {
+function extendedColor([kind, ...values]: readonly number[]): {
+  readonly color?: number | string;
+  readonly used: number;
+} {
   const isByte = (value: number | undefined): value is number => value !== undefined && value >= 0 && value <= 255;
   if (kind === 5) return isByte(values[0]) ? { color: values[0], used: 2 } : { used: 2 };
   if (kind !== 2) return { used: 1 };

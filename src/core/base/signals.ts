@@ -12,8 +12,32 @@ export type ReloadSignal = (typeof RELOAD_SIGNALS)[number];
 /** Signals that can be sent by hand: those that both Linux and macOS have. */
 export const SIGNALS = [
   ...STOP_SIGNALS,
-  ...(["SIGABRT", "SIGALRM", "SIGBUS", "SIGCHLD", "SIGCONT", "SIGFPE", "SIGILL", "SIGIO", "SIGKILL", "SIGPIPE", "SIGPROF"] as const),
-  ...(["SIGSEGV", "SIGSTOP", "SIGSYS", "SIGTRAP", "SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGURG", "SIGVTALRM", "SIGXCPU", "SIGXFSZ"] as const),
+  ...([
+    "SIGABRT",
+    "SIGALRM",
+    "SIGBUS",
+    "SIGCHLD",
+    "SIGCONT",
+    "SIGFPE",
+    "SIGILL",
+    "SIGIO",
+    "SIGKILL",
+    "SIGPIPE",
+    "SIGPROF",
+  ] as const),
+  ...([
+    "SIGSEGV",
+    "SIGSTOP",
+    "SIGSYS",
+    "SIGTRAP",
+    "SIGTSTP",
+    "SIGTTIN",
+    "SIGTTOU",
+    "SIGURG",
+    "SIGVTALRM",
+    "SIGXCPU",
+    "SIGXFSZ",
+  ] as const),
 ] as const;
 
 export type AnySignal = (typeof SIGNALS)[number];

@@ -7,10 +7,9 @@ const KEY_BYTES = 16;
 
 /** `key`: 32 hexadecimal digits. Returns 16. Without the key nobody can compute it, whatever other texts and hashes are known. */
 export function sipHash(key: string, text: string): string {
-  const [k0, k1] = wordsOf(Uint8Array.from({ length: KEY_BYTES }, (_, at) => Number.parseInt(key.slice(2 * at, 2 * at + 2), 16))) as [
-    Word,
-    Word,
-  ];
+  const [k0, k1] = wordsOf(
+    Uint8Array.from({ length: KEY_BYTES }, (_, at) => Number.parseInt(key.slice(2 * at, 2 * at + 2), 16)),
+  ) as [Word, Word];
   const v0: Word = [k0[0] ^ 0x70736575, k0[1] ^ 0x736f6d65];
   const v1: Word = [k1[0] ^ 0x6e646f6d, k1[1] ^ 0x646f7261];
   const v2: Word = [k0[0] ^ 0x6e657261, k0[1] ^ 0x6c796765];
@@ -37,7 +36,10 @@ function padded(bytes: Uint8Array): Uint8Array {
 
 function wordsOf(bytes: Uint8Array): readonly Word[] {
   const view = new DataView(bytes.buffer);
-  return Array.from({ length: bytes.length / 8 }, (_, at) => [view.getUint32(8 * at, true), view.getUint32(8 * at + 4, true)]);
+  return Array.from({ length: bytes.length / 8 }, (_, at) => [
+    view.getUint32(8 * at, true),
+    view.getUint32(8 * at + 4, true),
+  ]);
 }
 
 function rounds([v0, v1, v2, v3]: readonly [Word, Word, Word, Word], count: number): void {

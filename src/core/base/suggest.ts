@@ -35,7 +35,10 @@ function distance(a: string, b: string): number {
     for (let column = 1; column <= b.length; column++) {
       const replaced = at(above, column - 1) + (a.charCodeAt(row - 1) === b.charCodeAt(column - 1) ? 0 : 1);
       const swapped =
-        row > 1 && column > 1 && a.charCodeAt(row - 1) === b.charCodeAt(column - 2) && a.charCodeAt(row - 2) === b.charCodeAt(column - 1);
+        row > 1 &&
+        column > 1 &&
+        a.charCodeAt(row - 1) === b.charCodeAt(column - 2) &&
+        a.charCodeAt(row - 2) === b.charCodeAt(column - 1);
       const least = Math.min(at(line, column - 1) + 1, at(above, column) + 1, replaced);
       line[column] = swapped ? Math.min(least, at(before, column - 2) + 1) : least;
     }

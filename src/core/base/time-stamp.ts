@@ -51,7 +51,8 @@ function inHostTime(time: number, length: number): string {
   return `${text}${offset < 0 ? "-" : "+"}${two(Math.abs(offset) / 60)}:${two(Math.abs(offset) % 60)}`;
 }
 
-const DATE = "\\d{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\\d|30)|02-(?:0[1-9]|[12]\\d))";
+const DATE =
+  "\\d{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\\d|30)|02-(?:0[1-9]|[12]\\d))";
 /** A date, or a date with a time, as ISO 8601 has it. 29 February counts as a day of each year. */
 export const ISO_TIME: string = `${DATE}(?:[T ]\\d\\d:\\d\\d(?::\\d\\d(?:\\.\\d+)?)?(?:Z|[+-]\\d\\d:?\\d\\d)?)?`;
 const DAY = /^(\d{4})-(\d\d)-(\d\d)/;
@@ -59,6 +60,7 @@ const DAY = /^(\d{4})-(\d\d)-(\d\d)/;
 /** As `Date.parse`, but NaN for a day that doesn't exist, which is one of the next month there. */
 export function existingTime(text: string): number {
   const [, year, month, day] = DAY.exec(text) ?? [];
-  const isDay = day === undefined || new Date(Date.UTC(Number(year), Number(month) - 1, Number(day))).getUTCDate() === Number(day);
+  const isDay =
+    day === undefined || new Date(Date.UTC(Number(year), Number(month) - 1, Number(day))).getUTCDate() === Number(day);
   return isDay ? Date.parse(text) : Number.NaN;
 }

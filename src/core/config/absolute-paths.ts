@@ -12,7 +12,9 @@ type ConfigPart = Readonly<Record<string, unknown>>;
 export function withAbsolutePaths(config: RawConfig, folder: string): RawConfig {
   const { profiles = {}, processes } = config;
   const known = new Set<unknown>(processes.map(({ id }) => id));
-  const absolute = Object.entries(profiles).map(([name, part]) => [name, absolutePart(part, { folder, known })] as const);
+  const absolute = Object.entries(profiles).map(
+    ([name, part]) => [name, absolutePart(part, { folder, known })] as const,
+  );
   const base = absolutePart(config, { folder, known: new Set() }) as RawConfig;
   return absolute.length === 0 ? base : { ...base, profiles: Object.fromEntries(absolute) };
 }
@@ -29,7 +31,9 @@ function absolutePart(part: ConfigPart, { folder, known }: Origin): ConfigPart {
     ...withLogger(logger, folder),
     ...withTls(api, folder),
     ...(Array.isArray(plugins) && { plugins: plugins.map((plugin) => absolutePlugin(plugin, folder)) }),
-    ...(Array.isArray(processes) && { processes: processes.map((process) => absoluteProcess(process, { folder, known })) }),
+    ...(Array.isArray(processes) && {
+      processes: processes.map((process) => absoluteProcess(process, { folder, known })),
+    }),
   };
 }
 
@@ -57,7 +61,9 @@ export function absoluteProcess(process: unknown, { folder, known }: Origin): un
     ...withMember("pathFirst", absoluteList),
     ...withMember("pidFile", absolute),
     ...withMember("watch", absolute),
-    ...(Array.isArray(worker) ? { worker: [eachText(worker[0], absolute), ...worker.slice(1)] } : withMember("worker", absolute)),
+    ...(Array.isArray(worker)
+      ? { worker: [eachText(worker[0], absolute), ...worker.slice(1)] }
+      : withMember("worker", absolute)),
     ...withLogger(logger, folder),
   };
 }
@@ -69,7 +75,9 @@ function absoluteEnvironment({ env, envFile }: ConfigPart, folder: string): Conf
     isPart(entry) ? { ...entry, path: eachText(entry.path, expanded) } : eachText(entry, expanded);
   return {
     ...(isPart(env) && { env: absoluteEnv(env, expanded, (entry) => absolutePathList(entry, folder)) }),
-    ...(envFile !== undefined && { envFile: Array.isArray(envFile) ? envFile.map(absoluteFile) : absoluteFile(envFile) }),
+    ...(envFile !== undefined && {
+      envFile: Array.isArray(envFile) ? envFile.map(absoluteFile) : absoluteFile(envFile),
+    }),
   };
 }
 
@@ -91,7 +99,10 @@ function absoluteEnv(env: ConfigPart, expanded: ChangePath, absoluteList: Change
 
 function withTls(api: unknown, folder: string): ConfigPart {
   if (!isPart(api) || !isPart(api.tls)) return {};
-  const absolute = Object.entries(api.tls).map(([name, path]) => [name, eachText(path, (text) => absolutePath(text, folder))]);
+  const absolute = Object.entries(api.tls).map(([name, path]) => [
+    name,
+    eachText(path, (text) => absolutePath(text, folder)),
+  ]);
   return { api: { ...api, tls: Object.fromEntries(absolute) } };
 }
 

@@ -12,7 +12,10 @@ export function instanceVariables(cluster: ProcessSpec["cluster"]): Record<strin
 }
 
 /** Number and port of an instance. `isSet`: whether the configuration may set the variable, so that it has no default. */
-export function clusterVariables(cluster: ProcessSpec["cluster"], isSet: (name: string) => boolean): Record<string, string> {
+export function clusterVariables(
+  cluster: ProcessSpec["cluster"],
+  isSet: (name: string) => boolean,
+): Record<string, string> {
   const { port, portVariable } = cluster ?? {};
   const name = portVariable ?? DEFAULT_PORT_VARIABLE;
   const own = port === undefined || (portVariable === undefined && isSet(name)) ? {} : { [name]: String(port) };

@@ -6,7 +6,10 @@ import { codeFrame, type Frame, sourceLines, width } from "./code-frame.ts";
 const frameOf = (source: string, line: number, column: number): Frame => codeFrame(sourceLines(source), line, column);
 
 test("the carets stand under the whole value", () => {
-  assert.deepEqual(frameOf('{\n  "restart": "allways"\n}', 2, 14), { text: '  "restart": "allways"', carets: "             ^^^^^^^^^" });
+  assert.deepEqual(frameOf('{\n  "restart": "allways"\n}', 2, 14), {
+    text: '  "restart": "allways"',
+    carets: "             ^^^^^^^^^",
+  });
 });
 
 test("for an object or a list, one caret stands under its bracket", () => {

@@ -67,7 +67,10 @@ function withoutControls(text: string): string {
 /** Moves back from the second half of a surrogate pair, or a combining character, to the start of the character. */
 function characterStart(text: string, at: number): number {
   let start = at;
-  while (start > 0 && ((text.codePointAt(start - 1) ?? 0) > 0xffff || NO_WIDTH.test(String.fromCodePoint(text.codePointAt(start) ?? 0))))
+  while (
+    start > 0 &&
+    ((text.codePointAt(start - 1) ?? 0) > 0xffff || NO_WIDTH.test(String.fromCodePoint(text.codePointAt(start) ?? 0)))
+  )
     start -= 1;
   return start;
 }

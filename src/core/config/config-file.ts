@@ -17,10 +17,11 @@ export type ConfigText = {
 };
 
 /**
- * Reads the file of the path, which may be its folder. Without a path: that of `PROCMAN_CONFIG`, else the first of `FILE_NAMES`
- * in `cwd` or the nearest folder above it.
+ * Reads the file of the path, which may be its folder. Without a path: that of `PROCMAN_CONFIG`, else the first of
+ * `FILE_NAMES` in `cwd` or the nearest folder above it.
  *
- * @throws {ProcmanError} `configuration-missing`: no such file, it can't be read, or another user could have put it above `cwd`.
+ * @throws {ProcmanError} `configuration-missing`: no such file, it can't be read, or another user could have put it
+ * above `cwd`.
  */
 export function read(path: string | undefined, cwd: string): ConfigText {
   const folder = path === undefined && !process.env.PROCMAN_CONFIG ? nearestFolder(cwd) : undefined;
@@ -94,7 +95,10 @@ function missingMessage(cwd: string): string {
 const MAX_SIZE = 16 * 1024 * 1024;
 
 /** Follows links, also as root: the owner of the file decides what root runs. */
-export function readConfigBytes(file: string, { waitsForPipe = true }: { readonly waitsForPipe?: boolean } = {}): Buffer {
+export function readConfigBytes(
+  file: string,
+  { waitsForPipe = true }: { readonly waitsForPipe?: boolean } = {},
+): Buffer {
   return readWhole(file, { maxBytes: MAX_SIZE, isCareful: false, waitsForPipe });
 }
 

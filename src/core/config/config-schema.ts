@@ -24,7 +24,10 @@ import { ENVIRONMENT, PROCESS, TIME_ZONE } from "./fields/process-fields.ts";
 import { DEFAULT_NAME } from "./find-config.ts";
 import { MAX_MS } from "./units.ts";
 
-const origin = matching(/^https?:\/\/[^\s/*?#@]+$/, 'an origin as "https://app.example.org": no path, no slash at the end, no "*"');
+const origin = matching(
+  /^https?:\/\/[^\s/*?#@]+$/,
+  'an origin as "https://app.example.org": no path, no slash at the end, no "*"',
+);
 
 export const WATCHER = {
   interval: {
@@ -33,8 +36,16 @@ export const WATCHER = {
     description: "Milliseconds from a change to the restart; all changes in this time count as one.",
     default: 1000,
   },
-  exts: { type: strings, description: "File extensions that count; empty: all.", default: ["ts", "tsx", "js", "jsx", "json"] },
-  match: { type: strings, description: "Patterns of which a file in a watched folder must match one.", default: ["**/*.*"] },
+  exts: {
+    type: strings,
+    description: "File extensions that count; empty: all.",
+    default: ["ts", "tsx", "js", "jsx", "json"],
+  },
+  match: {
+    type: strings,
+    description: "Patterns of which a file in a watched folder must match one.",
+    default: ["**/*.*"],
+  },
   skip: {
     type: strings,
     description: "Patterns of files that don't count, and of folders that are not searched.",
@@ -60,7 +71,8 @@ const PLUGIN = {
 const TLS = {
   certificate: {
     type: notEmpty("a file path"),
-    description: "File in PEM: the certificate, followed by those between it and its authority. Read again when it changes.",
+    description:
+      "File in PEM: the certificate, followed by those between it and its authority. Read again when it changes.",
   },
   key: {
     type: notEmpty("a file path"),
@@ -91,12 +103,14 @@ export const API = {
   },
   tls: {
     type: optional(objectOf(TLS)),
-    description: "Serves the API by TLS, as https. Needed where others can reach `hostname`, unless a reverse proxy in front does it.",
+    description:
+      "Serves the API by TLS, as https. Needed where others can reach `hostname`, unless a reverse proxy in front does it.",
     onChange: "next-run",
   },
   insecure: {
     type: flag,
-    description: "Others can reach `hostname` without TLS, and that is meant: a reverse proxy in front serves the API as https.",
+    description:
+      "Others can reach `hostname` without TLS, and that is meant: a reverse proxy in front serves the API as https.",
     default: false,
   },
 } as const satisfies Fields;
@@ -105,7 +119,8 @@ export const TOP = {
   $schema: { type: optional(text), description: "Address of this schema, for editors." },
   name: {
     type: optional(name),
-    description: "Name of the configuration: 1 to 64 characters from a-z, 0-9, dot, underscore and hyphen. Names the folder .procman/NAME.",
+    description:
+      "Name of the configuration: 1 to 64 characters from a-z, 0-9, dot, underscore and hyphen. Names the folder .procman/NAME.",
     default: DEFAULT_NAME,
     onChange: "next-run",
   },
@@ -118,16 +133,33 @@ export const TOP = {
   },
   include: {
     type: optional(listOf(notEmpty("a file or a pattern"), "a list of files and patterns")),
-    description: "Further files with processes: paths from the folder of this file, with * ? [ab] {a,b} in names, as conf.d/*.jsonc.",
+    description:
+      "Further files with processes: paths from the folder of this file, with * ? [ab] {a,b} in names, as conf.d/*.jsonc.",
   },
-  logger: { type: optional(objectOf(LOGGER)), description: "Global logger settings, and the defaults for each process." },
-  env: { ...ENVIRONMENT.env, description: "Environment variables of all processes; `env` of a process overrides them." },
+  logger: {
+    type: optional(objectOf(LOGGER)),
+    description: "Global logger settings, and the defaults for each process.",
+  },
+  env: {
+    ...ENVIRONMENT.env,
+    description: "Environment variables of all processes; `env` of a process overrides them.",
+  },
   envFile: { ...ENVIRONMENT.envFile, description: "Env files of all processes, read before those of a process." },
-  timeZone: { type: TIME_ZONE.type, description: "Time zone of all schedules, as Europe/Berlin. Default: that of the host." },
-  watcher: { type: optional(objectOf(WATCHER)), description: "Settings of the file watcher, for all processes.", onChange: "live" },
+  timeZone: {
+    type: TIME_ZONE.type,
+    description: "Time zone of all schedules, as Europe/Berlin. Default: that of the host.",
+  },
+  watcher: {
+    type: optional(objectOf(WATCHER)),
+    description: "Settings of the file watcher, for all processes.",
+    onChange: "live",
+  },
   profiles: {
     type: optional(
-      map(settings("an object, a part of the configuration"), { propertyNames: name, allowed: "an object of names and parts" }),
+      map(settings("an object, a part of the configuration"), {
+        propertyNames: name,
+        allowed: "an object of names and parts",
+      }),
     ),
     description:
       "Parts of a configuration by name; `--profile NAME` merges one over the rest: objects key by key, processes by their id, all else is replaced.",
@@ -143,13 +175,15 @@ export const TOP = {
         allowed: "false, or an object with hostname, port, revoked, cors, hosts, tls and insecure",
       }),
     ),
-    description: "The REST API; false: no port, only the Unix socket for procman's commands and programs of the same user.",
+    description:
+      "The REST API; false: no port, only the Unix socket for procman's commands and programs of the same user.",
     onChange: "next-run",
   },
   terminateGracePeriod: {
     type: secondsType,
     unit: "s",
-    description: "Seconds to wait for a process to finish by itself, before it gets stopSignal. The default for all processes.",
+    description:
+      "Seconds to wait for a process to finish by itself, before it gets stopSignal. The default for all processes.",
     default: 0,
   },
   terminateTimeout: {

@@ -8,8 +8,8 @@ import { HEALTH, READY } from "./fields/probe-fields.ts";
 import { DEPENDENCY, PROCESS } from "./fields/process-fields.ts";
 
 /**
- * What is there stays as it is written. What a process inherits is filled in at the top level alone, and a value that a profile could
- * make invalid is left out, so that each profile means the same as before.
+ * What is there stays as it is written. What a process inherits is filled in at the top level alone, and a value that a
+ * profile could make invalid is left out, so that each profile means the same as before.
  */
 export function withDefaults(raw: RawConfig): RawConfig {
   const { logger = {}, watcher = {}, api = {}, processes } = raw;
@@ -32,12 +32,16 @@ function processWithDefaults(process: RawProcess, hasProfiles: boolean): RawProc
     ...(health && { health: filled(health, HEALTH) }),
     ...(hooks && { hooks: hooksWithDefaults(hooks) }),
     ...(cluster && { cluster: filled(cluster, clusterFields(cluster, hasProfiles)) }),
-    ...(dependsOn && { dependsOn: dependsOn.map((entry) => (typeof entry === "string" ? entry : filled(entry, DEPENDENCY))) }),
+    ...(dependsOn && {
+      dependsOn: dependsOn.map((entry) => (typeof entry === "string" ? entry : filled(entry, DEPENDENCY))),
+    }),
   };
 }
 
 function hooksWithDefaults(hooks: NonNullable<RawProcess["hooks"]>): NonNullable<RawProcess["hooks"]> {
-  return Object.fromEntries(Object.entries(hooks).map(([name, hook]) => [name, typeof hook === "object" ? filled(hook, HOOK) : hook]));
+  return Object.fromEntries(
+    Object.entries(hooks).map(([name, hook]) => [name, typeof hook === "object" ? filled(hook, HOOK) : hook]),
+  );
 }
 
 /** The fields that mean something in this cluster: those of the load balancer only if it has one, and no profile can remove it. */
@@ -47,6 +51,8 @@ function clusterFields({ commonPort, mode }: NonNullable<RawProcess["cluster"]>,
 }
 
 function filled<Section extends object>(section: Section, fields: Fields): Section {
-  const missing = Object.entries(fields).filter(([name, field]) => field.default !== undefined && !Object.hasOwn(section, name));
+  const missing = Object.entries(fields).filter(
+    ([name, field]) => field.default !== undefined && !Object.hasOwn(section, name),
+  );
   return { ...section, ...Object.fromEntries(missing.map(([name, field]) => [name, field.default])) };
 }

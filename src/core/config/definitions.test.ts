@@ -15,8 +15,22 @@ function recordOf(process: RawProcess): DefinitionRecord {
 }
 
 test("values that may be secret are hidden: by name, from files and variables, in addresses", () => {
-  const hidden = ["API_KEY", "DB_PASSWORD", "SESSION_SECRET", "GITHUB_TOKEN", "key", "PGPASS", "sentryDsn", "AUTH", "PRIVATE_PEM"];
-  const env = { ...Object.fromEntries(hidden.map((name) => [name, "s3cret"])), FILE: { file: "f" }, VAR: { env: "CI_V" } };
+  const hidden = [
+    "API_KEY",
+    "DB_PASSWORD",
+    "SESSION_SECRET",
+    "GITHUB_TOKEN",
+    "key",
+    "PGPASS",
+    "sentryDsn",
+    "AUTH",
+    "PRIVATE_PEM",
+  ];
+  const env = {
+    ...Object.fromEntries(hidden.map((name) => [name, "s3cret"])),
+    FILE: { file: "f" },
+    VAR: { env: "CI_V" },
+  };
   const url = "postgres://me:s3cret@db/shop?x=${HOST:-a}";
   const record = recordOf({ id: "web", cmd: "x", envFile: ".env", env: { ...env, URL: url, LEVEL: 2 } });
   assert.doesNotMatch(JSON.stringify(record), /s3cret/);
@@ -31,8 +45,17 @@ test("values that may be secret are hidden: by name, from files and variables, i
 
 test("secrets in command lines, hooks and values are hidden", () => {
   const hooks = { beforeStart: "migrate --password s3cret", afterStop: { cmd: "curl -u me:s3cret h" } };
-  const env = { JWT: "s3cret", GITHUB_PAT: "s3cret", MYSQL_OPTIONS: "--password=s3cret -v", URL: "http://h/?token=s3cret&x=1" };
-  for (const command of [{ cmd: "app --token=s3cret" }, { cmd: "app --token=s3cret | tee x" }, { worker: ["a.js", "--token", "s3cret"] }])
+  const env = {
+    JWT: "s3cret",
+    GITHUB_PAT: "s3cret",
+    MYSQL_OPTIONS: "--password=s3cret -v",
+    URL: "http://h/?token=s3cret&x=1",
+  };
+  for (const command of [
+    { cmd: "app --token=s3cret" },
+    { cmd: "app --token=s3cret | tee x" },
+    { worker: ["a.js", "--token", "s3cret"] },
+  ])
     assert.doesNotMatch(JSON.stringify(recordOf({ id: "web", hooks, env, ...command })), /s3cret/);
 });
 
@@ -43,11 +66,26 @@ test("the command is what is executed, with or without a shell; ports, files and
   );
   assert.ok(recordOf({ id: "a", cmd: "make | tee log" }).shell);
   const record = recordOf({
-    ...{ id: "web", cmd: "node x", autostart: true, restart: "always", restartLimit: 3, groups: "g", dependsOn: ["db"] },
-    ...{ logger: { stdout: "web.log" }, pidFile: "{id}.pid", cluster: { instances: 1, startPort: 3001, commonPort: 3000 } },
+    ...{
+      id: "web",
+      cmd: "node x",
+      autostart: true,
+      restart: "always",
+      restartLimit: 3,
+      groups: "g",
+      dependsOn: ["db"],
+    },
+    ...{
+      logger: { stdout: "web.log" },
+      pidFile: "{id}.pid",
+      cluster: { instances: 1, startPort: 3001, commonPort: 3000 },
+    },
   });
   assert.deepEqual([record.stdout, record.stderr, record.pidFile], ["/srv/web.log", "/srv/web.log", "/srv/web-1.pid"]);
-  assert.deepEqual([record.port, record.commonPort, record.groups, record.dependsOn], [3001, 3000, ["g"], ["db (ready)"]]);
+  assert.deepEqual(
+    [record.port, record.commonPort, record.groups, record.dependsOn],
+    [3001, 3000, ["g"], ["db (ready)"]],
+  );
   assert.ok(record.env.some(({ name, value, source }) => name === "PORT" && value === "3001" && source === "procman"));
   assert.match(record.restart, /^after every end, at once, .* at most 3 in a row/);
   assert.match(record.stop, /SIGTERM to the process group, SIGKILL 30 s later/);
@@ -55,7 +93,13 @@ test("the command is what is executed, with or without a shell; ports, files and
 });
 
 test("what of the file is not applied yet is told, also that the file is not valid", () => {
-  const change = { process: "web", action: "restart", fields: ["cmd"], reason: "its cmd has changed", rolling: false } as const;
+  const change = {
+    process: "web",
+    action: "restart",
+    fields: ["cmd"],
+    reason: "its cmd has changed",
+    rolling: false,
+  } as const;
   const plan = {
     configFile: "",
     settings: [],

@@ -59,10 +59,16 @@ function placesOf({ user, group, log, pidFile, cluster, front, share }: ProcessS
 export function unappliedBy(plan: () => PlanRecord, ids: readonly string[]): ReadonlyMap<string, string> {
   try {
     const changes = plan().processes.filter(({ action, fields }) => action !== "none" || fields.length > 0);
-    return new Map(changes.map(({ process, action, reason, rolling }) => [process, `${action}${rolling ? ", rolling" : ""}: ${reason}`]));
+    return new Map(
+      changes.map(({ process, action, reason, rolling }) => [
+        process,
+        `${action}${rolling ? ", rolling" : ""}: ${reason}`,
+      ]),
+    );
   } catch (error) {
     if (!(error instanceof ProcmanError)) throw error;
-    const why = error.code === "configuration-invalid" ? 'the file is not valid; "procman validate" shows why' : error.message;
+    const why =
+      error.code === "configuration-invalid" ? 'the file is not valid; "procman validate" shows why' : error.message;
     return new Map(ids.map((id) => [id, why]));
   }
 }
@@ -94,7 +100,9 @@ function startText({ autostart, cron, watch }: ProcessSpec): string {
   const ways = [
     ...(autostart ? ["with procman"] : []),
     ...(cron === undefined ? [] : [`by its schedule, ${cron}`]),
-    ...(watch.length === 0 ? [] : [`${autostart ? "again " : "with procman, and again "}when one of these changes: ${watch.join(", ")}`]),
+    ...(watch.length === 0
+      ? []
+      : [`${autostart ? "again " : "with procman, and again "}when one of these changes: ${watch.join(", ")}`]),
   ];
   return ways.length === 0 ? "by hand" : ways.join("; ");
 }
@@ -103,7 +111,9 @@ function hooksOf(policy: Policy): Pick<DefinitionRecord, "hooks"> {
   const hooks = HOOK_NAMES.flatMap((name) => {
     const { [name]: hook } = policy;
     if (hook === undefined) return [];
-    return [`${name}: ${withoutSecretWords(hook.line)} (${hook.timeoutMs === 0 ? "no time limit" : `at most ${seconds(hook.timeoutMs)}`})`];
+    return [
+      `${name}: ${withoutSecretWords(hook.line)} (${hook.timeoutMs === 0 ? "no time limit" : `at most ${seconds(hook.timeoutMs)}`})`,
+    ];
   });
   return hooks.length === 0 ? {} : { hooks };
 }
@@ -112,7 +122,8 @@ function restartText(policy: Policy): string {
   const { restart, restartDelayMs, restartLimit, restartResetMs } = policy;
   if (restart === "never") return "never";
   const when = restart === "always" ? "after every end" : "after an error";
-  const delay = restartDelayMs === undefined ? "at once, then with growing delays up to 30 s" : `${seconds(restartDelayMs)} later`;
+  const delay =
+    restartDelayMs === undefined ? "at once, then with growing delays up to 30 s" : `${seconds(restartDelayMs)} later`;
   const limit = restartLimit === Number.POSITIVE_INFINITY ? "without a limit" : `at most ${restartLimit} in a row`;
   return `${when}, ${delay}, ${limit}; a run of ${seconds(restartResetMs)} resets the count, one of ${seconds(minUptimeOf(policy))} counts as up`;
 }

@@ -57,7 +57,9 @@ const concernsRun: readonly [string, Partial<RawProcess>, Partial<RawProcess>][]
 test("another shared socket is a restart, as runs inherit it at their start", () => {
   const share = (port: number): Partial<RawProcess> => ({ cluster: { instances: 1, commonPort: port, mode: "share" } });
   const of = (cluster: Partial<RawProcess>): readonly ProcessSpec[] => specs([{ id: "web", cmd: "x", ...cluster }]);
-  assert.deepEqual(diff(of(share(80)), of(share(81))).changed, [{ id: "web-1", fields: ["cluster"], restart: true, route: false }]);
+  assert.deepEqual(diff(of(share(80)), of(share(81))).changed, [
+    { id: "web-1", fields: ["cluster"], restart: true, route: false },
+  ]);
 });
 
 test("3 each field whose change is a restart is tested here", () => {
@@ -73,7 +75,11 @@ test("3 each field whose change is a restart is tested here", () => {
 
 test("3 a change that concerns a run is a restart, and is named as in the file", () => {
   for (const [name, one, other] of concernsRun)
-    assert.deepEqual(change(one, other), { id: "web", fields: [name], restart: true, route: false }, JSON.stringify(other));
+    assert.deepEqual(
+      change(one, other),
+      { id: "web", fields: [name], restart: true, route: false },
+      JSON.stringify(other),
+    );
 });
 
 test("3 policy, schedules and start policy are applied without a restart", () => {
@@ -107,9 +113,19 @@ test("3 policy, schedules and start policy are applied without a restart", () =>
 
 test("3 another log file concerns the logger only; without any capture nothing is to be done", () => {
   const files = (stdout: string, extra: object = {}): Partial<RawProcess> => ({ logger: { stdout, ...extra } });
-  assert.deepEqual(change(files("a.log"), files("b.log")), { id: "web", fields: ["logger"], restart: false, route: true });
+  assert.deepEqual(change(files("a.log"), files("b.log")), {
+    id: "web",
+    fields: ["logger"],
+    restart: false,
+    route: true,
+  });
   assert.deepEqual(change(files("a.log"), files("a.log", { rotate: { size: "1MB" } }))?.route, true);
-  assert.deepEqual(change(files("a.log"), { logger: { console: true } }), { id: "web", fields: ["logger"], restart: false, route: true });
+  assert.deepEqual(change(files("a.log"), { logger: { console: true } }), {
+    id: "web",
+    fields: ["logger"],
+    restart: false,
+    route: true,
+  });
   const decorated = { logger: { decorateFiles: true } };
   assert.deepEqual(change({}, decorated), { id: "web", fields: ["logger"], restart: false, route: false });
 });
@@ -146,7 +162,11 @@ test("3 clusters: scaling removes and adds ids; another port is a restart; a pla
     diff(cluster(2, 7000), cluster(2, 7001)).changed.map(({ id, fields, restart }) => ({ id, fields, restart })),
     ["web-1", "web-2"].map((id) => ({ id, fields: ["cluster"], restart: true })),
   );
-  assert.deepEqual(diff(cluster(2), specs([{ id: "web", cmd: "x" }])), { added: ["web"], removed: ["web-1", "web-2"], changed: [] });
+  assert.deepEqual(diff(cluster(2), specs([{ id: "web", cmd: "x" }])), {
+    added: ["web"],
+    removed: ["web-1", "web-2"],
+    changed: [],
+  });
   // The id is kept, but the run has other variables.
   assert.deepEqual(diff(cluster(1), specs([{ id: "web-1", cmd: "x" }])).changed[0]?.restart, true);
 });
@@ -164,7 +184,10 @@ const process = fc.record(
   { requiredKeys: ["cmd"] },
 );
 const configuration = fc
-  .uniqueArray(fc.tuple(fc.constantFrom("a", "b", "c", "d", "__proto__"), process), { selector: ([id]) => id, maxLength: 5 })
+  .uniqueArray(fc.tuple(fc.constantFrom("a", "b", "c", "d", "__proto__"), process), {
+    selector: ([id]) => id,
+    maxLength: 5,
+  })
   .map((list) => specs(list.map(([id, fields]) => ({ id, ...fields }))));
 
 test("property: between any two configurations each process is added, removed, changed or the same, and the reverse diff mirrors it", () => {
@@ -180,7 +203,9 @@ test("property: between any two configurations each process is added, removed, c
         assert.deepEqual([mirrored?.restart, mirrored?.route], [change.restart, change.route]);
         assert.deepEqual(new Set(mirrored?.fields), new Set(change.fields));
       }
-      const kept = now.filter(({ id }) => !there.added.includes(id) && !there.changed.some((change) => change.id === id));
+      const kept = now.filter(
+        ({ id }) => !there.added.includes(id) && !there.changed.some((change) => change.id === id),
+      );
       for (const spec of kept)
         assert.deepEqual(
           spec,

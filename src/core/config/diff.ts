@@ -106,9 +106,9 @@ function namesOf<Name extends string>(table: Readonly<Record<Name, unknown>>): r
 }
 
 type SettingsOf<Rows, Prefix extends string> = {
-  readonly [Name in keyof Rows & string as Rows[Name] extends { readonly onChange: unknown } ? `${Prefix}${Name}` : never]: (
-    config: Config,
-  ) => unknown;
+  readonly [Name in keyof Rows & string as Rows[Name] extends { readonly onChange: unknown }
+    ? `${Prefix}${Name}`
+    : never]: (config: Config) => unknown;
 };
 
 /** The value of each field outside of `processes` whose row has `onChange`. */

@@ -4,8 +4,10 @@ import fc from "fast-check";
 import { type Document, parseDocument, showPath } from "./document.ts";
 
 /** Line and column of a value, or of its key. */
-const at = ({ place }: Document, ...args: Parameters<Document["place"]>) => (({ line, column }) => ({ line, column }))(place(...args));
-const syntax = (source: string) => parseDocument(source).syntax.map(({ line, column, message }) => `${line}:${column} ${message}`);
+const at = ({ place }: Document, ...args: Parameters<Document["place"]>) =>
+  (({ line, column }) => ({ line, column }))(place(...args));
+const syntax = (source: string) =>
+  parseDocument(source).syntax.map(({ line, column, message }) => `${line}:${column} ${message}`);
 
 test("comments, trailing commas, tabs and CRLF are read", () => {
   const { data, syntax } = parseDocument('{\r\n\t// c\r\n\t"a": [1, /* d */ 2,],\r\n}\r\n');
@@ -51,7 +53,9 @@ test("several syntax errors are reported at once, in words", () => {
   ]);
   assert.deepEqual(syntax('{ "a": [1 }'), ['1:11 Found `}`; expected a "]" that closes the array.']);
   assert.deepEqual(syntax('{ "a": 1'), ['1:9 Found the end of the file; expected a "}" that closes the object.']);
-  assert.deepEqual(syntax('{ "a": "x\n}'), ['1:8 Found `"x`; expected a string that ends with a double quote on the same line.']);
+  assert.deepEqual(syntax('{ "a": "x\n}'), [
+    '1:8 Found `"x`; expected a string that ends with a double quote on the same line.',
+  ]);
   assert.match(syntax("/* x").join(), /expected a comment that ends with \*\//);
 });
 
@@ -82,7 +86,9 @@ test("brackets nested too deeply are refused, and don't crash", () => {
 });
 
 test("many faults, an unclosed string and many spaces are read in linear time", () => {
-  const texts = [" ,", '"\\', '"\\\n', " ", "5 x 6\n", '"k":1,\n'].map((part) => (times: number) => `{"a":[${part.repeat(times)},}`);
+  const texts = [" ,", '"\\', '"\\\n', " ", "5 x 6\n", '"k":1,\n'].map(
+    (part) => (times: number) => `{"a":[${part.repeat(times)},}`,
+  );
   for (const text of texts) {
     const [few, many] = [4_000, 32_000].map((times) => {
       const before = process.cpuUsage();

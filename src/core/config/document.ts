@@ -46,7 +46,12 @@ export function placedDocument(source: string, file = ""): Document {
   const { root, faults: errors } = treeOf(source);
   // Something missing at the end of the file is shown at the end of the last line with text.
   const end = source.trimEnd().length;
-  const syntax = errors.map((error) => ({ file, ...locate(Math.min(error.offset, end)), path: "", message: error.message }));
+  const syntax = errors.map((error) => ({
+    file,
+    ...locate(Math.min(error.offset, end)),
+    path: "",
+    message: error.message,
+  }));
   const faults: SyntaxFault[] = [];
   const data =
     root === undefined
@@ -99,11 +104,18 @@ type ParseFault = { readonly offset: number; readonly message: string };
 
 function treeOf(source: string): { readonly root?: Node; readonly faults: readonly ParseFault[] } {
   if (!/\S/.test(source))
-    return { faults: [{ offset: 0, message: "Found nothing: the file is empty. `procman init --force` writes one to start from." }] };
+    return {
+      faults: [
+        { offset: 0, message: "Found nothing: the file is empty. `procman init --force` writes one to start from." },
+      ],
+    };
   try {
     const errors: ParseError[] = [];
     const root = parseTree(source, errors, { allowTrailingComma: true });
-    const faults = firstPerLine(source, errors).map((error) => ({ offset: error.offset, message: describe(error, source) }));
+    const faults = firstPerLine(source, errors).map((error) => ({
+      offset: error.offset,
+      message: describe(error, source),
+    }));
     const deep = root === undefined ? undefined : deepPlace(root);
     if (deep !== undefined) return { faults: [{ offset: deep, message: TOO_DEEP }] };
     return root === undefined ? { faults } : { root, faults };
@@ -159,7 +171,10 @@ const EXPECTED: Readonly<Record<number, string>> = {
 
 function describe({ error, offset, length }: ParseError, source: string): string {
   const found = source.slice(offset, offset + Math.max(1, length));
-  const short = (found.length > 40 ? `${found.slice(0, 39)}…` : found).replace(/[\u0000-\u001f\u007f-\u009f]/g, "\u00b7");
+  const short = (found.length > 40 ? `${found.slice(0, 39)}…` : found).replace(
+    /[\u0000-\u001f\u007f-\u009f]/g,
+    "\u00b7",
+  );
   const what = offset >= source.length ? "the end of the file" : `\`${short}\``;
   if (found.startsWith("'")) return `Found ${what}; expected double quotes: JSON has no single ones.`;
   const suggestion = error === 1 ? didYouMean(found, ["true", "false", "null"]) : "";
@@ -212,7 +227,8 @@ function offsetOf(root: Node | undefined, path: JsonPath, of: "value" | "key"): 
   let node = root;
   let key = root;
   for (const step of path) {
-    const property = typeof step === "string" ? node?.children?.findLast((child) => child.children?.[0]?.value === step) : undefined;
+    const property =
+      typeof step === "string" ? node?.children?.findLast((child) => child.children?.[0]?.value === step) : undefined;
     const child = typeof step === "number" ? node?.children?.[step] : property?.children?.[1];
     if (child === undefined) break;
     [node, key] = [child, property?.children?.[0] ?? child];

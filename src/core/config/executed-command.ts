@@ -10,12 +10,17 @@ export function argvOf({ command }: ProcessSpec): readonly string[] {
   if (command.kind === "shell") return shellArgv(command.line);
   // A missing script: starting it fails with a clear error, while Node would start and exit again and again.
   if (!existsSync(command.script)) return [command.script];
-  return [process.execPath, ...(isTypeScript(command.script) ? (typeScriptFlags() ?? []) : []), command.script, ...command.args];
+  return [
+    process.execPath,
+    ...(isTypeScript(command.script) ? (typeScriptFlags() ?? []) : []),
+    command.script,
+    ...command.args,
+  ];
 }
 
 /**
- * How a `cmd` is executed: without a shell, or by a shell that becomes the program (in both cases the pid is the program's),
- * or by a shell that stays.
+ * How a `cmd` is executed: without a shell, or by a shell that becomes the program (in both cases the pid is the
+ * program's), or by a shell that stays.
  *
  * @example
  * shellArgv("redis-server --port 7000")   // ["redis-server", "--port", "7000"]

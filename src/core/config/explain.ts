@@ -16,7 +16,8 @@ function explainOne(violation: Violation, path: JsonPath): readonly Finding[] {
   if (keyword === "additionalProperties") return [unknownKey(String(path.at(-1)), path, schema)];
   const meant = meantBranch(violation.branches ?? []);
   if (meant !== undefined) return meant.flatMap((inner) => explainOne(inner, [...path, ...inner.path]));
-  if (keyword === "propertyNames") return [{ path, at: "key", message: notAllowed(found, schema.allowed ?? "another name") }];
+  if (keyword === "propertyNames")
+    return [{ path, at: "key", message: notAllowed(found, schema.allowed ?? "another name") }];
   if (found === undefined) return [missing(path, allowedBy(violation))];
   return [{ path, message: notAllowed(found, allowedBy(violation), hint(violation)) }];
 }
@@ -24,7 +25,9 @@ function explainOne(violation: Violation, path: JsonPath): readonly Finding[] {
 /** The alternative of a union that is meant: the only one where just a bound is violated, or whose faults all lie inside the value. */
 function meantBranch(branches: readonly (readonly Violation[])[]): readonly Violation[] | undefined {
   const similar = branches.filter((violations) => violations.every(({ keyword }) => isBound(keyword)));
-  const fitting = branches.filter((violations) => violations.every(({ keyword, path }) => path.length > 0 || !isOfAnotherKind(keyword)));
+  const fitting = branches.filter((violations) =>
+    violations.every(({ keyword, path }) => path.length > 0 || !isOfAnotherKind(keyword)),
+  );
   return similar.length === 1 ? similar[0] : fitting.length === 1 ? fitting[0] : undefined;
 }
 
@@ -98,7 +101,8 @@ function unknownKey(key: string, path: JsonPath, schema: JsonSchema): Finding {
 function elsewhere(key: string, other: string | undefined, schema: JsonSchema): string {
   for (const [place, inner] of placesIn(schema)) {
     if (keysOf(inner).includes(key)) return ` It belongs in ${place}.`;
-    if (other !== undefined && keysOf(inner).includes(other)) return ` It belongs in ${place} as ${JSON.stringify(other)}.`;
+    if (other !== undefined && keysOf(inner).includes(other))
+      return ` It belongs in ${place} as ${JSON.stringify(other)}.`;
   }
   return ` Known here: ${keysOf(schema).join(", ")}.`;
 }
@@ -110,14 +114,19 @@ function placesIn(schema: JsonSchema): readonly (readonly [place: string, schema
     const { items } = member;
     if (items === undefined) return [[section, member] as const];
     const inEntry = `an entry of ${section}`;
-    const parts = Object.entries(items.properties ?? {}).map(([part, inner]) => [`${JSON.stringify(part)} of ${inEntry}`, inner] as const);
+    const parts = Object.entries(items.properties ?? {}).map(
+      ([part, inner]) => [`${JSON.stringify(part)} of ${inEntry}`, inner] as const,
+    );
     return [[section, member] as const, [inEntry, items] as const, ...parts];
   });
 }
 
 function missing(path: JsonPath, allowed: string): Finding {
   const key = path.at(-1);
-  return { path, message: typeof key === "string" ? `Missing key ${JSON.stringify(key)}: ${allowed}.` : `Missing value: ${allowed}.` };
+  return {
+    path,
+    message: typeof key === "string" ? `Missing key ${JSON.stringify(key)}: ${allowed}.` : `Missing value: ${allowed}.`,
+  };
 }
 
 function allowedBy({ keyword, schema }: Violation): string {
@@ -131,10 +140,13 @@ function hint(violation: Violation): string {
   if (typeof found === "number" && isNumeric(schema)) return aboveMaximum(found, schema, allowedBy(violation));
   // A list or an object of the file may have no usable `toString`.
   const text = typeof found === "object" ? undefined : String(found);
-  if (keyword === "anyOf") return branches.every(isOtherType) && matches(text, schema) ? otherQuotes("string", found) : "";
+  if (keyword === "anyOf")
+    return branches.every(isOtherType) && matches(text, schema) ? otherQuotes("string", found) : "";
   if (schema.enum !== undefined) return typeof found === "string" ? meantWord(found, schema.enum) : "";
   if (keyword === "type") return otherQuotes(schema.type, found);
-  return keyword === "pattern" && schema.pattern === NAME_PATTERN.source && typeof found === "string" ? otherName(found) : "";
+  return keyword === "pattern" && schema.pattern === NAME_PATTERN.source && typeof found === "string"
+    ? otherName(found)
+    : "";
 }
 
 /** Whether the schema, or an alternative of it, takes numbers. */
@@ -145,12 +157,16 @@ function isNumeric(schema: JsonSchema): boolean {
 /** The greatest value for a number beyond it, unless `allowed` says it. */
 function aboveMaximum(found: number, schema: JsonSchema, allowed: string): string {
   const greatest = [schema, ...branchesOf(schema)].find(({ maximum }) => maximum !== undefined)?.maximum;
-  return greatest === undefined || found <= greatest || allowed.includes(String(greatest)) ? "" : ` The greatest value is ${greatest}.`;
+  return greatest === undefined || found <= greatest || allowed.includes(String(greatest))
+    ? ""
+    : ` The greatest value is ${greatest}.`;
 }
 
 /** Whether an alternative takes another type. */
 function isOtherType(violations: readonly Violation[]): boolean {
-  return violations.some(({ keyword, path, schema }) => keyword === "type" && path.length === 0 && schema.const === undefined);
+  return violations.some(
+    ({ keyword, path, schema }) => keyword === "type" && path.length === 0 && schema.const === undefined,
+  );
 }
 
 /** Hint for a name that is nearly allowed. */
@@ -173,13 +189,17 @@ const RESTART_WORDS: Readonly<Record<string, string>> = {
 
 function meantWord(found: string, values: readonly string[]): string {
   const meant = Object.hasOwn(RESTART_WORDS, found) ? RESTART_WORDS[found] : undefined;
-  return meant !== undefined && values.includes(meant) ? ` Did you mean ${JSON.stringify(meant)}?` : didYouMean(found, values);
+  return meant !== undefined && values.includes(meant)
+    ? ` Did you mean ${JSON.stringify(meant)}?`
+    : didYouMean(found, values);
 }
 
 /** Hint for a value with missing or superfluous quotes. */
 function otherQuotes(expected: JsonSchema["type"], found: unknown): string {
-  if (expected === "string" && (typeof found === "number" || typeof found === "boolean")) return ` Write it in double quotes: "${found}".`;
+  if (expected === "string" && (typeof found === "number" || typeof found === "boolean"))
+    return ` Write it in double quotes: "${found}".`;
   const bare = expected === "boolean" ? /^(true|false)$/ : /^-?\d+(\.\d+)?$/;
-  if (expected !== "string" && typeof found === "string" && bare.test(found)) return ` Write it without quotes: ${found}.`;
+  if (expected !== "string" && typeof found === "string" && bare.test(found))
+    return ` Write it without quotes: ${found}.`;
   return "";
 }

@@ -6,7 +6,10 @@ import { parseDocument, placedDocument } from "./document.ts";
 import { fastParse } from "./fast-parse.ts";
 
 const gap = fc.constantFrom("", " ", "\t", "\n", "\r\n", '/* " */', '// it\'s, "so" ]\n', "/*,]*/ ", "/**/", "//\r");
-const key = fc.oneof(fc.string({ maxLength: 4 }), fc.constantFrom("a", "b", "__proto__", "10", "2", 'q"', "\\", "//", "/*", ",]"));
+const key = fc.oneof(
+  fc.string({ maxLength: 4 }),
+  fc.constantFrom("a", "b", "__proto__", "10", "2", 'q"', "\\", "//", "/*", ",]"),
+);
 const { value } = fc.letrec<{ value: string; array: string; object: string }>((tie) => ({
   value: fc.oneof(
     { depthSize: "small" },
@@ -18,11 +21,20 @@ const { value } = fc.letrec<{ value: string; array: string; object: string }>((t
   ),
   array: fc
     .tuple(fc.array(fc.tuple(gap, tie("value"), gap), { maxLength: 4 }), gap, fc.boolean())
-    .map(([items, after, trails]) => `[${items.map((item) => item.join("")).join(",")}${trails && items.length > 0 ? "," : ""}${after}]`),
+    .map(
+      ([items, after, trails]) =>
+        `[${items.map((item) => item.join("")).join(",")}${trails && items.length > 0 ? "," : ""}${after}]`,
+    ),
   object: fc
-    .tuple(fc.uniqueArray(fc.tuple(key, gap, gap, tie("value"), gap), { maxLength: 4, selector: ([name]) => name }), gap, fc.boolean())
+    .tuple(
+      fc.uniqueArray(fc.tuple(key, gap, gap, tie("value"), gap), { maxLength: 4, selector: ([name]) => name }),
+      gap,
+      fc.boolean(),
+    )
     .map(([items, after, trails]) => {
-      const inside = items.map(([name, before, between, each, behind]) => `${before}${JSON.stringify(name)}${behind}:${between}${each}`);
+      const inside = items.map(
+        ([name, before, between, each, behind]) => `${before}${JSON.stringify(name)}${behind}:${between}${each}`,
+      );
       return `{${inside.join(",")}${trails && items.length > 0 ? "," : ""}${after}}`;
     }),
 }));
@@ -42,17 +54,21 @@ test("2.1: a text without errors, with comments and trailing commas, is read as 
 test("2.1: a text that the fast parser accepts has no error for the slow one either", () => {
   const letter = fc.constantFrom(..."{}[],:\"/*\\ 01-.eatrufls\n\r\t'\u00a0\uFEFF\u2028");
   fc.assert(
-    fc.property(value, fc.array(fc.tuple(fc.nat(200), letter, fc.nat(3)), { minLength: 1, maxLength: 4 }), (text, damages) => {
-      let source = text;
-      for (const [at, put, taken] of damages) {
-        const place = at % (source.length + 1);
-        source = source.slice(0, place) + put + source.slice(place + taken);
-      }
-      const quick = fastParse(source);
-      if (quick === undefined) return;
-      const { data, syntax, faults } = placedDocument(source);
-      assert.deepEqual({ data, syntax, faults }, { data: quick.data, syntax: [], faults: [] });
-    }),
+    fc.property(
+      value,
+      fc.array(fc.tuple(fc.nat(200), letter, fc.nat(3)), { minLength: 1, maxLength: 4 }),
+      (text, damages) => {
+        let source = text;
+        for (const [at, put, taken] of damages) {
+          const place = at % (source.length + 1);
+          source = source.slice(0, place) + put + source.slice(place + taken);
+        }
+        const quick = fastParse(source);
+        if (quick === undefined) return;
+        const { data, syntax, faults } = placedDocument(source);
+        assert.deepEqual({ data, syntax, faults }, { data: quick.data, syntax: [], faults: [] });
+      },
+    ),
     { numRuns: 3_000 },
   );
 });

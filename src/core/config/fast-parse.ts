@@ -1,6 +1,7 @@
 /** Reads a text without errors by `JSON.parse`: ten times as fast as the parser that keeps places. */
 
-// Both expressions take linear time: a string may be unclosed, and what is before a comma is looked at only where there is one.
+// Both expressions take linear time: a string may be unclosed, and what is before a comma is looked at only where there
+// is one.
 /** A string, which is kept; a comment, which may be unclosed. */
 const STRING_OR_COMMENT = /("(?:[^"\\]|\\[\s\S]?)*(?:"|$))|\/\/[^\r\n]*|\/\*[\s\S]*?(?:\*\/|($))/g;
 /** A string, which is kept; a comma between the end of a value and a closing bracket. */
@@ -14,7 +15,9 @@ export function fastParse(source: string): { readonly data: unknown } | undefine
 }
 
 function withoutComments(source: string): string {
-  return source.replace(STRING_OR_COMMENT, (found, text = "", unclosed) => (unclosed === undefined ? `${text} ` : found));
+  return source.replace(STRING_OR_COMMENT, (found, text = "", unclosed) =>
+    unclosed === undefined ? `${text} ` : found,
+  );
 }
 
 function parseJson(json: string): { readonly data: unknown } | undefined {

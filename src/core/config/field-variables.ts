@@ -22,7 +22,8 @@ export function withVariables(data: unknown, schema: JsonSchema, variables: SetV
       origins.set(JSON.stringify(path), origin);
       return found;
     }
-    const each = (key: string | number, inner: unknown): unknown => substitute(inner, membersOf(schemas, key), [...path, key]);
+    const each = (key: string | number, inner: unknown): unknown =>
+      substitute(inner, membersOf(schemas, key), [...path, key]);
     if (Array.isArray(value)) return value.map((item, index) => each(index, item));
     if (!isObject(value)) return value;
     // Not by assignment: "__proto__" would set the prototype.
@@ -55,7 +56,10 @@ function replacementOf(
   });
   if (missing.length > 0) {
     const [name] = missing;
-    return { found: written, origin: `${name} is not set: set it where procman is started, or write a default, as "\${${name}:-1}".` };
+    return {
+      found: written,
+      origin: `${name} is not set: set it where procman is started, or write a default, as "\${${name}:-1}".`,
+    };
   }
   const says = [...names].map((name) => {
     const value = ownMember(variables, name);

@@ -35,13 +35,19 @@ export function nameOf(path: string | undefined, cwd: string): string {
   return named(path, cwd).name;
 }
 
-function named(path: string | undefined, cwd: string): Pick<FileLocation, "name" | "file"> & { readonly data: unknown } {
+function named(
+  path: string | undefined,
+  cwd: string,
+): Pick<FileLocation, "name" | "file"> & { readonly data: unknown } {
   const { file, text } = read(path, cwd);
   const faults: ParseError[] = [];
   const data: unknown = parse(withoutBom(text), faults, { allowTrailingComma: true });
   const given = member(data, "name");
   const isDamaged = faults.length > 0 || typeof data !== "object";
-  const name = typeof given === "string" ? checked(given, file) : ((isDamaged ? soleRunning(dirname(file)) : undefined) ?? DEFAULT_NAME);
+  const name =
+    typeof given === "string"
+      ? checked(given, file)
+      : ((isDamaged ? soleRunning(dirname(file)) : undefined) ?? DEFAULT_NAME);
   return { name, file, data };
 }
 
@@ -49,7 +55,10 @@ function named(path: string | undefined, cwd: string): Pick<FileLocation, "name"
 function checked(name: string, file: string): string {
   if (NAME_PATTERN.test(name)) return name;
   const allowed = 'allowed: 1 to 64 characters from a-z, 0-9, ".", "_" and "-"';
-  throw new ProcmanError("configuration-invalid", `Cannot use "name" in ${file}: found ${JSON.stringify(name)}; ${allowed}.`);
+  throw new ProcmanError(
+    "configuration-invalid",
+    `Cannot use "name" in ${file}: found ${JSON.stringify(name)}; ${allowed}.`,
+  );
 }
 
 /** The name of the procman that runs beside a file that can't name it; undefined if it is none, or one of several. */
@@ -60,7 +69,9 @@ function soleRunning(folder: string): string | undefined {
 }
 
 function member(value: unknown, name: string): unknown {
-  return typeof value === "object" && value !== null && Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined;
+  return typeof value === "object" && value !== null && Object.hasOwn(value, name)
+    ? (value as Record<string, unknown>)[name]
+    : undefined;
 }
 
 /** The state folder for a configuration of this name in this folder. */

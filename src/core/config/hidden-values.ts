@@ -86,7 +86,8 @@ function hiddenIn(node: Node, isSecret = false): readonly HiddenNode[] {
     const [key, member] = children;
     return member === undefined ? [] : hiddenIn(member, isSecret || isSecretName(String(key?.value)));
   }
-  if (node.type === "array" && !isSecret && children.every(({ type }) => type === "string")) return hiddenWords(children);
+  if (node.type === "array" && !isSecret && children.every(({ type }) => type === "string"))
+    return hiddenWords(children);
   if (children.length > 0) return children.flatMap((child) => hiddenIn(child, isSecret));
   if (isSecret) return node.type === "string" || node.type === "number" ? [{ offset, length, value: HIDDEN }] : [];
   return node.type === "string" ? hiddenWords([node]) : [];
@@ -94,7 +95,9 @@ function hiddenIn(node: Node, isSecret = false): readonly HiddenNode[] {
 
 function hiddenWords(nodes: readonly Node[]): readonly HiddenNode[] {
   const shown = withoutSecretArguments(nodes.map(({ value }) => String(value).replaceAll("\0", "")));
-  return nodes.flatMap(({ offset, length, value }, index) => (shown[index] === value ? [] : [{ offset, length, value: shown[index] }]));
+  return nodes.flatMap(({ offset, length, value }, index) =>
+    shown[index] === value ? [] : [{ offset, length, value: shown[index] }],
+  );
 }
 
 /** `{ "file": … }` or `{ "env": … }`, as a value of `env`. */

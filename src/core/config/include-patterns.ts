@@ -46,7 +46,9 @@ function filesLike(pattern: string): readonly string[] {
   const steps = pattern.split(sep).filter(Boolean);
   for (const [index, step] of steps.entries()) {
     const isLast = index === steps.length - 1;
-    places = places.flatMap((place) => (isPattern(step) ? namesLike(place, step) : [step]).map((name) => join(place, name)));
+    places = places.flatMap((place) =>
+      (isPattern(step) ? namesLike(place, step) : [step]).map((name) => join(place, name)),
+    );
     if (!isLast) places = places.filter((place) => statIfSeen(place)?.isDirectory() === true);
   }
   return places.filter((place) => lstatSync(place, { throwIfNoEntry: false })?.isDirectory() === false);

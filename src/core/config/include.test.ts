@@ -29,7 +29,8 @@ function fill(folder: string, files: Files): void {
   }
 }
 
-const one = (id: string, more: object = {}): string => JSON.stringify({ processes: [{ id, cmd: "x", autostart: true, ...more }] });
+const one = (id: string, more: object = {}): string =>
+  JSON.stringify({ processes: [{ id, cmd: "x", autostart: true, ...more }] });
 const including = (...include: readonly string[]): string => JSON.stringify({ include, processes: [] });
 const idsIn = (folder: string): readonly string[] => load(undefined, folder).processes.map(({ id }) => id);
 
@@ -40,7 +41,8 @@ function problemsIn(folder: string): readonly string[] {
   } catch (error) {
     assert.ok(error instanceof ConfigurationError, String(error));
     return error.problems.map(
-      ({ file, line, column, path, message }) => `${file.replace(`${folder}/`, "")}:${line}:${column} ${path} ${message}`,
+      ({ file, line, column, path, message }) =>
+        `${file.replace(`${folder}/`, "")}:${line}:${column} ${path} ${message}`,
     );
   }
 }
@@ -98,7 +100,10 @@ test("relative paths resolve from the folder of the file in which they are writt
   );
   assert.deepEqual(web?.env, { COMMON: "1", MODE: "test" });
   const [there] = load(undefined, folder, "production").processes;
-  assert.deepEqual([there?.cwd, there?.pidFile, there?.env], [own, join(folder, "run/web.pid"), { COMMON: "1", MODE: "production" }]);
+  assert.deepEqual(
+    [there?.cwd, there?.pidFile, there?.env],
+    [own, join(folder, "run/web.pid"), { COMMON: "1", MODE: "production" }],
+  );
 });
 
 test("every problem names its own file, line and column, in the order of the files, with the line of that file", (t) => {
@@ -116,7 +121,10 @@ test("every problem names its own file, line and column, in the order of the fil
       "conf.d/b.jsonc:1:71 processes[0].nice",
     ],
   );
-  assert.throws(() => load(undefined, folder), /\n {2}3 \| {5}\{ "id": "b", "cmd": "x", "restart": "allways" \}\n {4}\| {41}\^{9}\n/);
+  assert.throws(
+    () => load(undefined, folder),
+    /\n {2}3 \| {5}\{ "id": "b", "cmd": "x", "restart": "allways" \}\n {4}\| {41}\^{9}\n/,
+  );
   assert.match(
     problemsIn(folder)[2] ?? "",
     /Found "web"; \S*procman\.json:2:\d+ processes\[0\]\.id has the same id already, for the process "web"/,
@@ -173,7 +181,10 @@ test("folders, loops of links and files that aren't UTF-8 are problems of the en
   writeFileSync(join(folder, "bytes.json"), Buffer.from([0x7b, 0xff, 0x7d]));
   const [first, second, third, ...others] = problemsIn(folder);
   assert.match(first ?? "", /^procman\.json:1:\d+ include\[0\] Cannot read .*sub: it is a folder$/);
-  assert.match(second ?? "", /^procman\.json:1:\d+ include\[1\] Cannot read .*x\.loop: its symbolic links form a loop$/);
+  assert.match(
+    second ?? "",
+    /^procman\.json:1:\d+ include\[1\] Cannot read .*x\.loop: its symbolic links form a loop$/,
+  );
   assert.match(third ?? "", /^procman\.json:1:\d+ include\[2\] .*not UTF-8/s);
   assert.deepEqual(others, []);
 });
@@ -189,43 +200,57 @@ function folderWithTheirs(t: TestContext, include: string, files: Record<string,
   return folder;
 }
 
-test("a file that a pattern finds is refused if another user could have put it there; one that is named is included", AS_ROOT, (t) => {
-  const refused = (folder: string, why: RegExp): void => {
-    const [problem = "", ...others] = problemsIn(folder);
-    assert.match(problem, /^procman\.json:1:\d+ include\[0\] Cannot include \S+x\.json, which the pattern finds: /);
-    assert.match(problem, why);
-    assert.match(problem, /could have put it there\. If it is meant, name it without a pattern\.$/);
-    assert.deepEqual(others, []);
-  };
-  const owned = folderOf(t, { "procman.json": including("conf.d/*"), "conf.d/x.json": one("x") });
-  chownSync(join(owned, "conf.d/x.json"), NOBODY, NOBODY);
-  refused(owned, /x\.json belongs to /);
-  // A file of root, such as a log, which the owner of the folder has moved there.
-  refused(folderWithTheirs(t, "theirs/*.json", { "theirs/x.json": one("x") }), /theirs belongs to /);
-  refused(folderWithTheirs(t, "theirs/*/*.json", { "theirs/app/x.json": one("x") }), /theirs belongs to /);
-  const linked = folderWithTheirs(t, "conf.d/*.json", { "old/x.json": one("x") });
-  symlinkSync("theirs/conf.d", join(linked, "conf.d"));
-  symlinkSync("../old", join(linked, "theirs/conf.d"));
-  refused(linked, /theirs belongs to /);
-  for (const mode of [0o777, 0o1777]) {
-    const open = folderOf(t, { "procman.json": including("conf.d/*.json"), "conf.d/x.json": one("x") });
-    chmodSync(join(open, "conf.d"), mode);
-    refused(open, /other users may write in \S*conf\.d/);
-  }
-  const named = folderWithTheirs(t, "theirs/x.json", { "theirs/x.json": one("x") });
-  assert.deepEqual(idsIn(named), ["x"]);
-});
+test(
+  "a file that a pattern finds is refused if another user could have put it there; one that is named is included",
+  AS_ROOT,
+  (t) => {
+    const refused = (folder: string, why: RegExp): void => {
+      const [problem = "", ...others] = problemsIn(folder);
+      assert.match(problem, /^procman\.json:1:\d+ include\[0\] Cannot include \S+x\.json, which the pattern finds: /);
+      assert.match(problem, why);
+      assert.match(problem, /could have put it there\. If it is meant, name it without a pattern\.$/);
+      assert.deepEqual(others, []);
+    };
+    const owned = folderOf(t, { "procman.json": including("conf.d/*"), "conf.d/x.json": one("x") });
+    chownSync(join(owned, "conf.d/x.json"), NOBODY, NOBODY);
+    refused(owned, /x\.json belongs to /);
+    // A file of root, such as a log, which the owner of the folder has moved there.
+    refused(folderWithTheirs(t, "theirs/*.json", { "theirs/x.json": one("x") }), /theirs belongs to /);
+    refused(folderWithTheirs(t, "theirs/*/*.json", { "theirs/app/x.json": one("x") }), /theirs belongs to /);
+    const linked = folderWithTheirs(t, "conf.d/*.json", { "old/x.json": one("x") });
+    symlinkSync("theirs/conf.d", join(linked, "conf.d"));
+    symlinkSync("../old", join(linked, "theirs/conf.d"));
+    refused(linked, /theirs belongs to /);
+    for (const mode of [0o777, 0o1777]) {
+      const open = folderOf(t, { "procman.json": including("conf.d/*.json"), "conf.d/x.json": one("x") });
+      chmodSync(join(open, "conf.d"), mode);
+      refused(open, /other users may write in \S*conf\.d/);
+    }
+    const named = folderWithTheirs(t, "theirs/x.json", { "theirs/x.json": one("x") });
+    assert.deepEqual(idsIn(named), ["x"]);
+  },
+);
 
-test("a pattern may find files of the owner of the main file, and whatever lies beside it, links of root included", AS_ROOT, (t) => {
-  const folder = folderOf(t, { "procman.json": including("conf.d/*.json"), "conf.d/x.json": one("x"), "real/y.json": one("y") });
-  symlinkSync("../real/y.json", join(folder, "conf.d/y.json"));
-  assert.deepEqual(idsIn(folder), ["x", "y"]);
-  for (const name of ["", "procman.json", "conf.d", "conf.d/x.json"]) chownSync(join(folder, name), NOBODY, NOBODY);
-  assert.deepEqual(idsIn(folder), ["x", "y"]);
-});
+test(
+  "a pattern may find files of the owner of the main file, and whatever lies beside it, links of root included",
+  AS_ROOT,
+  (t) => {
+    const folder = folderOf(t, {
+      "procman.json": including("conf.d/*.json"),
+      "conf.d/x.json": one("x"),
+      "real/y.json": one("y"),
+    });
+    symlinkSync("../real/y.json", join(folder, "conf.d/y.json"));
+    assert.deepEqual(idsIn(folder), ["x", "y"]);
+    for (const name of ["", "procman.json", "conf.d", "conf.d/x.json"]) chownSync(join(folder, name), NOBODY, NOBODY);
+    assert.deepEqual(idsIn(folder), ["x", "y"]);
+  },
+);
 
 test("a profile can't include files", (t) => {
-  const folder = folderOf(t, { "procman.json": JSON.stringify({ processes: [], profiles: { p: { include: ["x"] } } }) });
+  const folder = folderOf(t, {
+    "procman.json": JSON.stringify({ processes: [], profiles: { p: { include: ["x"] } } }),
+  });
   assert.throws(
     () => load(undefined, folder, "p"),
     /profiles\.p\.include\n.*\n.*\n {2}Found "include" in a profile; allowed: only at the top level\./,
@@ -255,7 +280,10 @@ test("the file that has a process is found, and an edit of it is checked with al
   const main: ConfigText = { file: join(folder, "procman.json"), shownAs: "procman.json", text: including("conf.d/*") };
   const home = fileWith("a", main);
   assert.deepEqual([home?.file, fileWith("none", main)], [join(folder, "conf.d/a.json"), undefined]);
-  assert.throws(() => check(main, { edited: { ...(home as ConfigText), text: '{ "processes": [] }' } }), /conf\.d\/b\.json.*dependsOn/);
+  assert.throws(
+    () => check(main, { edited: { ...(home as ConfigText), text: '{ "processes": [] }' } }),
+    /conf\.d\/b\.json.*dependsOn/,
+  );
   assert.deepEqual(
     (dataOf(main) as { processes: { id: string }[] }).processes.map(({ id }) => id),
     ["a", "b"],
@@ -270,7 +298,10 @@ test("2.1: processes mean the same in one file as in several in its folder, and 
       fc.property(anyConfiguration, fc.nat(4), fc.nat(4), (config, a, b) => {
         const [first, second] = [Math.min(a, b), Math.max(a, b)];
         const parts = { "1.part": config.processes.slice(first, second), "2.part": config.processes.slice(second) };
-        fill(folder, Object.fromEntries(Object.entries(parts).map(([name, processes]) => [name, JSON.stringify({ processes })])));
+        fill(
+          folder,
+          Object.fromEntries(Object.entries(parts).map(([name, processes]) => [name, JSON.stringify({ processes })])),
+        );
         const main = JSON.stringify({ ...config, include: ["*.part"], processes: config.processes.slice(0, first) });
         const meaning = (text: string): unknown => {
           try {
@@ -285,7 +316,10 @@ test("2.1: processes mean the same in one file as in several in its folder, and 
         assert.deepEqual(meaning(main), meaning(JSON.stringify(config)));
         const { document } = withIncluded(parseDocument(main, "main"), { file, folder, cwd: folder });
         for (const index of config.processes.keys())
-          assert.equal(document.place(["processes", index, "id"]).file, index < first ? "main" : index < second ? "1.part" : "2.part");
+          assert.equal(
+            document.place(["processes", index, "id"]).file,
+            index < first ? "main" : index < second ? "1.part" : "2.part",
+          );
       }),
       { numRuns: 150 },
     );

@@ -29,12 +29,14 @@ type WithIncluded = {
 };
 
 /**
- * The document with the processes of all files that it includes, behind its own. Their relative paths are made absolute: they resolve
- * from the folder of their file. Without a valid `include` and a list of processes it stays as it is.
+ * The document with the processes of all files that it includes, behind its own. Their relative paths are made
+ * absolute: they resolve from the folder of their file. Without a valid `include` and a list of processes it stays as
+ * it is.
  */
 export function withIncluded(main: Document, context: IncludeContext): WithIncluded {
   const { data } = main;
-  if (!isObject(data) || !isIncludeList(data.include) || !Array.isArray(data.processes)) return { document: main, files: [] };
+  if (!isObject(data) || !isIncludeList(data.include) || !Array.isArray(data.processes))
+    return { document: main, files: [] };
   const { include, ...rest } = data;
   const { texts, faults } = readAll(main, include, context);
   const parts = texts.map(({ file, shownAs, text }) => partOf(parseDocument(withoutBom(text), shownAs), dirname(file)));
@@ -69,7 +71,9 @@ function readAll(main: Document, include: readonly string[], { file, folder, cwd
   if (folder === undefined)
     return {
       texts: [],
-      faults: [faultAt(["include"], "Found files to include, but no folder from which they resolve; give `file` or `cwd`.")],
+      faults: [
+        faultAt(["include"], "Found files to include, but no folder from which they resolve; give `file` or `cwd`."),
+      ],
     };
   const paths = includedPaths(include, folder, file);
   if (paths.length > MAX_FILES)
@@ -120,7 +124,11 @@ function checkTrust({ file, shownAs }: ConfigText, trust: Trust): void {
   );
 }
 
-type IncludedPart = { readonly document: Document; readonly processes: readonly unknown[]; readonly faults: readonly SyntaxFault[] };
+type IncludedPart = {
+  readonly document: Document;
+  readonly processes: readonly unknown[];
+  readonly faults: readonly SyntaxFault[];
+};
 
 function partOf(document: Document, folder: string): IncludedPart {
   const { data } = document;

@@ -10,7 +10,11 @@ import type { Config } from "./spec.ts";
 const OWN = { PATH: "/bin", HOME: "/root", LC_ALL: "C", CI_TOKEN: "t", HOOK: "h", OTHER: "o" };
 
 function configOf(raw: RawConfig): Config {
-  return { ...normalise(raw, { folder: "/srv", parallelism: 2, now: new Date(0), stripsTypes: false }), file: "", warnings: [] };
+  return {
+    ...normalise(raw, { folder: "/srv", parallelism: 2, now: new Date(0), stripsTypes: false }),
+    file: "",
+    warnings: [],
+  };
 }
 
 /** Names of the variables that the process inherits. */

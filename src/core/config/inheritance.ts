@@ -10,7 +10,17 @@ const WITH_USER = ["PATH", "LANG", "LANGUAGE", "LC_*", "TZ", "TERM"] as const;
 const GENERAL = [
   ...WITH_USER,
   ...["HOME", "USER", "LOGNAME", "SHELL", "PWD", "TMPDIR", "HOSTNAME", "COLORTERM", "NO_COLOR", "FORCE_COLOR"],
-  ...["XDG_*", "NODE_*", "SSL_CERT_*", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"],
+  ...[
+    "XDG_*",
+    "NODE_*",
+    "SSL_CERT_*",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+  ],
 ] as const;
 
 /** By name of a variable: the processes that name it; a plugin is none of them. */
@@ -46,5 +56,6 @@ function named(config: Config): NamedVariables {
 
 function eachText(value: unknown, visit: (text: string) => void): void {
   if (typeof value === "string") visit(value);
-  else if (typeof value === "object" && value !== null) for (const member of Object.values(value)) eachText(member, visit);
+  else if (typeof value === "object" && value !== null)
+    for (const member of Object.values(value)) eachText(member, visit);
 }

@@ -3,7 +3,10 @@ import type { Names } from "./checks/command-checks.ts";
 
 export type ClusterInstance = Names & { readonly index?: number };
 
-type Clustered = { readonly id?: string | undefined; readonly cluster?: { readonly instances?: number | "max" | undefined } | undefined };
+type Clustered = {
+  readonly id?: string | undefined;
+  readonly cluster?: { readonly instances?: number | "max" | undefined } | undefined;
+};
 
 /** Names of all instances; one without `index` for a process without cluster. */
 export function instances(process: Clustered, name: string, parallelism: number): readonly ClusterInstance[] {

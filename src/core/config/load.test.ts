@@ -57,7 +57,10 @@ test("an empty file, and bytes that are not UTF-8, are reported as such", (t) =>
     "latin1.json": Uint8Array.from([0x7b, 0xe4, 0x7d]),
     "utf16.json": Buffer.from(`\uFEFF${VALID}`, "utf16le"),
   });
-  assert.throws(() => load("empty.json", cwd), { code: "configuration-invalid", message: /empty\.json:1:1[\s\S]*the file is empty/ });
+  assert.throws(() => load("empty.json", cwd), {
+    code: "configuration-invalid",
+    message: /empty\.json:1:1[\s\S]*the file is empty/,
+  });
   for (const name of ["latin1.json", "utf16.json"])
     assert.throws(() => load(name, cwd), { code: "configuration-invalid", message: /not UTF-8/ });
 });

@@ -9,7 +9,8 @@ import { resolveConfiguration } from "./validate.ts";
 const load = (input: object) => resolveConfiguration(input, { file: "/shop/procman.json", parallelism: 3 });
 
 function specs(fields: object, more: object = {}): readonly ProcessSpec[] {
-  return load({ ...more, processes: [{ id: "web", ...("worker" in fields ? {} : { cmd: "node ." }), ...fields }] }).processes;
+  return load({ ...more, processes: [{ id: "web", ...("worker" in fields ? {} : { cmd: "node ." }), ...fields }] })
+    .processes;
 }
 
 function spec(fields: object, more: object = {}): ProcessSpec {
@@ -114,7 +115,9 @@ test("terminateGracePeriod and terminateTimeout of the top level are defaults fo
 });
 
 test("a variable may be called __proto__ like any other", () => {
-  assert.deepEqual(Object.entries(spec({ env: JSON.parse('{ "__proto__": "x" }') as object }).env), [["__proto__", "x"]]);
+  assert.deepEqual(Object.entries(spec({ env: JSON.parse('{ "__proto__": "x" }') as object }).env), [
+    ["__proto__", "x"],
+  ]);
 });
 
 test("relative paths resolve from the folder of the file", () => {
@@ -126,10 +129,24 @@ test("relative paths resolve from the folder of the file", () => {
   });
   assert.deepEqual(
     { cwd, pidFile, watch, stdout: log.stdout, stderr: log.stderr },
-    { cwd: "/shop/app", pidFile: "/shop/run/web.pid", watch: ["/shop/src", "/etc"], stdout: "/shop/a.log", stderr: "/b.log" },
+    {
+      cwd: "/shop/app",
+      pidFile: "/shop/run/web.pid",
+      watch: ["/shop/src", "/etc"],
+      stdout: "/shop/a.log",
+      stderr: "/b.log",
+    },
   );
-  assert.deepEqual(spec({ worker: "job.js", cwd: "app" }).command, { kind: "worker", script: "/shop/job.js", args: [] });
-  assert.deepEqual(spec({ worker: ["job.js", "./x"] }).command, { kind: "worker", script: "/shop/job.js", args: ["./x"] });
+  assert.deepEqual(spec({ worker: "job.js", cwd: "app" }).command, {
+    kind: "worker",
+    script: "/shop/job.js",
+    args: [],
+  });
+  assert.deepEqual(spec({ worker: ["job.js", "./x"] }).command, {
+    kind: "worker",
+    script: "/shop/job.js",
+    args: ["./x"],
+  });
 });
 
 test("~ is the home of the process's user, else of procman's; ~name that of this account", (t) => {
@@ -153,7 +170,11 @@ test("~ is the home of the process's user, else of procman's; ~name that of this
     assert.deepEqual(
       { cwd, path, env, envFile, watch, pidFile, stdout: log.stdout, stderr: log.stderr },
       {
-        ...{ cwd: home, path: [`${home}/bin`, "/opt/bin", `${home}/more`], env: { KEY: { file: `${home}/key` }, TEXT: "~/text" } },
+        ...{
+          cwd: home,
+          path: [`${home}/bin`, "/opt/bin", `${home}/more`],
+          env: { KEY: { file: `${home}/key` }, TEXT: "~/text" },
+        },
         ...{
           envFile: [`${home}/.env`],
           watch: [`${home}/src`],
@@ -194,19 +215,30 @@ test("the instances of a cluster with a shared socket all name it, and have no f
   const [first, second] = specs({ cluster: { instances: 2, commonPort: 3000, mode: "share" } });
   assert.deepEqual([first?.share, first?.front], [{ hostname: "127.0.0.1", port: 3000 }, undefined]);
   assert.deepEqual(second?.share, first?.share);
-  assert.equal(specs({ cluster: { instances: 1, commonPort: 3000, startPort: 4000, mode: "balance" } })[0]?.share, undefined);
+  assert.equal(
+    specs({ cluster: { instances: 1, commonPort: 3000, startPort: 4000, mode: "balance" } })[0]?.share,
+    undefined,
+  );
 });
 
 test("2.1 env and envFile of the top level are those of all processes; a process's own come after them, PATH is appended", () => {
-  const more = { env: { A: 1, B: true, PATH: "/all" }, envFile: ["all.env", { path: "${NOT_SET_HERE:-local}.env", optional: true }] };
-  const { env, envFile, path } = spec({ env: { B: "own", C: -0.5, PATH: "/own" }, envFile: { path: "web.env" }, path: "first" }, more);
+  const more = {
+    env: { A: 1, B: true, PATH: "/all" },
+    envFile: ["all.env", { path: "${NOT_SET_HERE:-local}.env", optional: true }],
+  };
+  const { env, envFile, path } = spec(
+    { env: { B: "own", C: -0.5, PATH: "/own" }, envFile: { path: "web.env" }, path: "first" },
+    more,
+  );
   assert.deepEqual(env, { A: "1", B: "own", C: "-0.5" });
   assert.deepEqual(envFile, ["/shop/all.env", { path: "/shop/local.env", optional: true }, "/shop/web.env"]);
   assert.deepEqual(path, ["/shop/first", "/own", "/all"]);
 });
 
 test("2.2 pathFirst is part of the specification only if it is configured, so an update of procman restarts nothing", () => {
-  assert.deepEqual(spec({ pathFirst: ["node_modules/.bin", "~/bin:/opt"] }).pathFirst?.slice(0, 1), ["/shop/node_modules/.bin"]);
+  assert.deepEqual(spec({ pathFirst: ["node_modules/.bin", "~/bin:/opt"] }).pathFirst?.slice(0, 1), [
+    "/shop/node_modules/.bin",
+  ]);
   assert.ok(!("pathFirst" in spec({})));
 });
 
@@ -245,9 +277,22 @@ test("placeholders in log and pid files", () => {
 });
 
 test("2.3 global logger settings are defaults, a process overrides them key by key", () => {
-  const logger = { console: true, stdout: "all.log", stderr: "err.log", decorateFiles: true, rotate: { size: "1MiB", hours: 2 } };
+  const logger = {
+    console: true,
+    stdout: "all.log",
+    stderr: "err.log",
+    decorateFiles: true,
+    rotate: { size: "1MiB", hours: 2 },
+  };
   const rotation = { sizeBytes: 1_048_576, ageMs: 7_200_000, totalBytes: 2_000_000_000, gzip: true };
-  const all = { console: true, decorateFiles: true, stdout: "/shop/all.log", stderr: "/shop/err.log", rotation, stored: true };
+  const all = {
+    console: true,
+    decorateFiles: true,
+    stdout: "/shop/all.log",
+    stderr: "/shop/err.log",
+    rotation,
+    stored: true,
+  };
   assert.deepEqual(spec({}, { logger }).log, all);
   assert.deepEqual(spec({ logger: { console: false, rotate: { hours: 0, gzip: false } } }, { logger }).log, {
     ...all,
@@ -259,7 +304,8 @@ test("2.3 global logger settings are defaults, a process overrides them key by k
 
 test("2.3 decorateFiles: each process knows which of its files others have, too", () => {
   const cluster = { instances: 2 };
-  const shared = (fields: object) => specs({ cluster, logger: { decorateFiles: true, ...fields } }).map(({ log }) => log.sharedFiles);
+  const shared = (fields: object) =>
+    specs({ cluster, logger: { decorateFiles: true, ...fields } }).map(({ log }) => log.sharedFiles);
   assert.deepEqual(shared({ stdout: "one.log", stderr: "{id}.err" }), [["/shop/one.log"], ["/shop/one.log"]]);
   assert.deepEqual(shared({ stdout: "one.log", stderr: "one.log" }), [["/shop/one.log"], ["/shop/one.log"]]);
   assert.deepEqual(shared({ stdout: "{id}.log" }), [undefined, undefined]);
@@ -267,7 +313,10 @@ test("2.3 decorateFiles: each process knows which of its files others have, too"
 });
 
 test("2.3 a process's stdout file takes stderr too, even from a global stderr file", () => {
-  const { stdout, stderr } = spec({ logger: { stdout: "own.log" } }, { logger: { stdout: "all.log", stderr: "err.log" } }).log;
+  const { stdout, stderr } = spec(
+    { logger: { stdout: "own.log" } },
+    { logger: { stdout: "all.log", stderr: "err.log" } },
+  ).log;
   assert.deepEqual({ stdout, stderr }, { stdout: "/shop/own.log", stderr: undefined });
 });
 
@@ -300,21 +349,37 @@ test("2.2 cluster: {instance} and {port} in the command, folder, env files and v
     cmd: "serve --port={port} -n {instance} ${port} {id}",
     cwd: "data/{instance}",
     envFile: ["{instance}.env", "all.env"],
-    env: { PORT: "{port}", URL: "http://localhost:{port}/${NAME}", KEY: { file: "{instance}.key" }, TOKEN: { env: "{port}" } },
+    env: {
+      PORT: "{port}",
+      URL: "http://localhost:{port}/${NAME}",
+      KEY: { file: "{instance}.key" },
+      TOKEN: { env: "{port}" },
+    },
   };
   const [, second] = specs({ ...fields, cluster: { instances: 2, startPort: 3000 } });
   assert.deepEqual(second?.command, { kind: "shell", line: "serve --port=3001 -n 2 ${port} {id}" });
   assert.equal(second?.cwd, "/shop/data/2");
   assert.deepEqual(second?.envFile, ["/shop/2.env", "/shop/all.env"]);
-  const env = { PORT: "3001", URL: "http://localhost:3001/${NAME}", KEY: { file: "/shop/2.key" }, TOKEN: { env: "{port}" } };
+  const env = {
+    PORT: "3001",
+    URL: "http://localhost:3001/${NAME}",
+    KEY: { file: "/shop/2.key" },
+    TOKEN: { env: "{port}" },
+  };
   assert.deepEqual(second?.env, env);
   assert.deepEqual(specs({ worker: ["a.js", "{port}"], cluster: { instances: 1, startPort: 3000 } })[0]?.command, {
     kind: "worker",
     script: "/shop/a.js",
     args: ["3000"],
   });
-  assert.deepEqual(specs({ cmd: "x {port} {instance}", cluster: { instances: 1 } })[0]?.command, { kind: "shell", line: "x {port} 1" });
-  assert.deepEqual(spec({ cmd: "x {port} {instance}", env: { A: "{port}" } }).command, { kind: "shell", line: "x {port} {instance}" });
+  assert.deepEqual(specs({ cmd: "x {port} {instance}", cluster: { instances: 1 } })[0]?.command, {
+    kind: "shell",
+    line: "x {port} 1",
+  });
+  assert.deepEqual(spec({ cmd: "x {port} {instance}", env: { A: "{port}" } }).command, {
+    kind: "shell",
+    line: "x {port} {instance}",
+  });
 });
 
 test("2.2 cluster: portVariable is part of the specification only if it is configured, so an update of procman restarts nothing", () => {
@@ -365,7 +430,9 @@ test("numbers in env are passed as they are written, also in includes and profil
 });
 
 test("a number of a program that JavaScript can't hold has a warning", () => {
-  const { warnings } = resolveConfiguration({ processes: [{ id: "a", cmd: "x", autostart: true, env: { BIG: 2 ** 60, SMALL: 1.1 } }] });
+  const { warnings } = resolveConfiguration({
+    processes: [{ id: "a", cmd: "x", autostart: true, env: { BIG: 2 ** 60, SMALL: 1.1 } }],
+  });
   assert.deepEqual(
     warnings.map(({ path, message }) => `${path} ${message}`),
     [

@@ -61,7 +61,9 @@ export function normalise(raw: RawConfig, context: CheckContext): Omit<Config, "
       revoked: api?.revoked ?? API.revoked.default,
       ...(api?.cors?.length && { cors: api.cors.map((origin) => origin.toLowerCase()) }),
       ...(api?.hosts?.length && { hosts: api.hosts.map((host) => host.toLowerCase()) }),
-      ...(api?.tls && { tls: { certificate: pathIn(context.folder, api.tls.certificate), key: pathIn(context.folder, api.tls.key) } }),
+      ...(api?.tls && {
+        tls: { certificate: pathIn(context.folder, api.tls.certificate), key: pathIn(context.folder, api.tls.key) },
+      }),
       ...(raw.api === false && { isOff: true as const }),
     },
     watcher: watcherOf(raw),
@@ -83,7 +85,11 @@ export function deepFreeze<T>(value: T): T {
 
 type ConfigOrigin = { readonly raw: RawConfig; readonly folder: string; readonly parallelism: number };
 
-function specOf(process: RawProcess, instance: ClusterInstance, { raw, folder, parallelism }: ConfigOrigin): ProcessSpec {
+function specOf(
+  process: RawProcess,
+  instance: ClusterInstance,
+  { raw, folder, parallelism }: ConfigOrigin,
+): ProcessSpec {
   const cluster = clusterOf(process, instance);
   const own = (text: string): string => fillInstance(text, cluster);
   const absolute = (path: string): string => pathIn(folder, path, process.user);
@@ -101,7 +107,9 @@ function specOf(process: RawProcess, instance: ClusterInstance, { raw, folder, p
     log: logSpec(process.logger, raw.logger, { names: instance, absolute }),
     ...(pidFile !== undefined && { pidFile: absolute(fill(pidFile, instance)) }),
     ...schedulesOf(process, raw),
-    ...(process.dependsOn?.length && { dependsOn: process.dependsOn.map((entry) => dependencyOf(entry, raw, parallelism)) }),
+    ...(process.dependsOn?.length && {
+      dependsOn: process.dependsOn.map((entry) => dependencyOf(entry, raw, parallelism)),
+    }),
     ...(process.ready !== undefined && { ready: readyProbe(process.ready, cluster?.port) }),
     ...limitsOf(process),
     ...(process.health !== undefined && { health: healthSpec(process.health, cluster?.port) }),
@@ -218,8 +226,16 @@ function frontOf({ id, cluster }: RawProcess): Pick<ProcessSpec, "front" | "shar
   const { mode, commonPort, hostname = CLUSTER.hostname.default } = cluster ?? {};
   if (commonPort === undefined) return {};
   if (mode === "share") return { share: { hostname, port: commonPort } };
-  const { strategy = CLUSTER.strategy.default, proxyProtocol = CLUSTER.proxyProtocol.default, idleTimeout, maxConnections } = cluster ?? {};
-  const limits = { idleMs: milliseconds(CLUSTER.idleTimeout, idleTimeout), ...(maxConnections !== undefined && { maxConnections }) };
+  const {
+    strategy = CLUSTER.strategy.default,
+    proxyProtocol = CLUSTER.proxyProtocol.default,
+    idleTimeout,
+    maxConnections,
+  } = cluster ?? {};
+  const limits = {
+    idleMs: milliseconds(CLUSTER.idleTimeout, idleTimeout),
+    ...(maxConnections !== undefined && { maxConnections }),
+  };
   return { front: { id, hostname, port: commonPort, strategy, proxyProtocol, ...limits } };
 }
 
@@ -231,7 +247,8 @@ function logSpec(
   global: RawLogger | undefined,
   { names, absolute }: { readonly names: Names; readonly absolute: (path: string) => string },
 ): LogSpec {
-  const fileOf = (pattern: string | undefined): string | undefined => (pattern === undefined ? undefined : absolute(fill(pattern, names)));
+  const fileOf = (pattern: string | undefined): string | undefined =>
+    pattern === undefined ? undefined : absolute(fill(pattern, names));
   const stdout = fileOf(settings?.stdout ?? global?.stdout);
   // A process's own file for standard output takes standard error too, whatever the global logger says.
   const stderr = fileOf(settings?.stderr ?? (settings?.stdout === undefined ? global?.stderr : undefined));

@@ -9,7 +9,13 @@ const MAX_VALUES = 1_000_000;
 /** All places are 0. A member that is `undefined` is left out. Never throws, whatever the data does when it is read. */
 export function dataDocument(input: unknown): Document {
   const { data, faults } = new DataCopy(input);
-  return { data, syntax: faults, faults: [], sources: new Map(), place: (path) => ({ file: "", line: 0, column: 0, path }) };
+  return {
+    data,
+    syntax: faults,
+    faults: [],
+    sources: new Map(),
+    place: (path) => ({ file: "", line: 0, column: 0, path }),
+  };
 }
 
 class DataCopy {
@@ -32,9 +38,14 @@ class DataCopy {
       if (problem !== undefined) return this.#refuse(path, problem);
       if (typeof value !== "object" || value === null) return value;
       this.#above.push(value);
-      return Array.isArray(value) ? this.#list(value, path) : this.#members(value as Readonly<Record<string, unknown>>, path);
+      return Array.isArray(value)
+        ? this.#list(value, path)
+        : this.#members(value as Readonly<Record<string, unknown>>, path);
     } catch (error) {
-      return this.#refuse(path, `Found what can't be read (${error instanceof Error ? error.message : typeof error}); ${ALLOWED}.`);
+      return this.#refuse(
+        path,
+        `Found what can't be read (${error instanceof Error ? error.message : typeof error}); ${ALLOWED}.`,
+      );
     } finally {
       this.#above.length = depth;
     }
@@ -66,7 +77,8 @@ class DataCopy {
 
   #refuse(path: JsonPath, message: string): undefined {
     // Of too many values the first is told.
-    if (this.#count <= MAX_VALUES + 1) this.faults.push({ file: "", line: 0, column: 0, path: showPath(path), message });
+    if (this.#count <= MAX_VALUES + 1)
+      this.faults.push({ file: "", line: 0, column: 0, path: showPath(path), message });
   }
 }
 

@@ -28,7 +28,10 @@ test("colours only when asked for", () => {
 });
 
 test("a problem without a place shows its path alone", () => {
-  assert.equal(renderProblems([{ ...PROBLEM, file: "", line: 0, column: 0 }], new Map()), "name\n  Found 5; allowed: a name.");
+  assert.equal(
+    renderProblems([{ ...PROBLEM, file: "", line: 0, column: 0 }], new Map()),
+    "name\n  Found 5; allowed: a name.",
+  );
 });
 
 test("the error is a ProcmanError with exit code 78 and status 400", () => {
@@ -43,7 +46,8 @@ test("control characters of the file don't reach the terminal: in the path, the 
   const source = '{ "processes": [], "a\u009b31m": 1, "name": "x\u009b\u007f" }';
   assert.throws(
     () => resolveConfiguration(source, { file: "procman.json" }),
-    ({ message }: Error) => /\["a\\x9b31m"\]/.test(message) && /Found "x\\x9b\\x7f"/.test(message) && !/[\x7f-\x9f]/.test(message),
+    ({ message }: Error) =>
+      /\["a\\x9b31m"\]/.test(message) && /Found "x\\x9b\\x7f"/.test(message) && !/[\x7f-\x9f]/.test(message),
   );
 });
 

@@ -14,8 +14,8 @@ export type RenderOptions = { readonly colors?: boolean };
  * try {
  *   resolveConfiguration(text);
  * } catch (error) {
- *   if (error instanceof ConfigurationError) for (const { path, message } of error.problems) console.error(path, message);
- * }
+ *   if (error instanceof ConfigurationError) for (const { path, message } of error.problems) console.error(path,
+ * message); }
  */
 export class ConfigurationError extends ProcmanError {
   readonly problems: readonly ConfigProblem[];
@@ -28,7 +28,11 @@ export class ConfigurationError extends ProcmanError {
       place: line === 0 ? path : `${name}:${line}:${column} ${path}`.trimEnd(),
       message,
     }));
-    super("configuration-invalid", `Cannot use ${filesOf(problems)}: ${count}\n\n${renderProblems(problems, sources)}`, { faults });
+    super(
+      "configuration-invalid",
+      `Cannot use ${filesOf(problems)}: ${count}\n\n${renderProblems(problems, sources)}`,
+      { faults },
+    );
     this.name = "ConfigurationError";
     this.problems = problems;
     this.sources = sources;
@@ -47,7 +51,11 @@ export function filesOf(problems: readonly ConfigProblem[]): string {
  * @example
  * console.error(renderProblems(error.problems, error.sources, { colors: process.stderr.isTTY }));
  */
-export function renderProblems(problems: readonly ConfigProblem[], sources: Sources, options: RenderOptions = {}): string {
+export function renderProblems(
+  problems: readonly ConfigProblem[],
+  sources: Sources,
+  options: RenderOptions = {},
+): string {
   const paint: ProblemPainter = options.colors ? (code, text) => `\u001b[${code}m${text}\u001b[0m` : (_, text) => text;
   // Split once: a file may have thousands of problems.
   const lines = new Map([...sources].map(([file, text]) => [file, sourceLines(text)]));
@@ -101,7 +109,9 @@ export function placed(findings: readonly Finding[], document: Document): readon
 /** In the order of the files and of their lines. */
 export function inOrder(problems: readonly ConfigProblem[], sources: Sources): readonly ConfigProblem[] {
   const files = [...sources.keys()];
-  return problems.toSorted((a, b) => files.indexOf(a.file) - files.indexOf(b.file) || a.line - b.line || a.column - b.column);
+  return problems.toSorted(
+    (a, b) => files.indexOf(a.file) - files.indexOf(b.file) || a.line - b.line || a.column - b.column,
+  );
 }
 
 /** How messages name the place of another value: its path, with file and line if there are several files. */

@@ -33,7 +33,9 @@ export function profileErrors(document: Document, name: string): readonly Findin
 export function withProfile(document: Document, name: string): Document {
   const base = isObject(document.data) ? document.data : {};
   const profile = profileIn(document, name);
-  const rest: Data = Object.fromEntries(Object.entries(profile).filter(([key]) => !FIXED.some((fixed) => fixed === key)));
+  const rest: Data = Object.fromEntries(
+    Object.entries(profile).filter(([key]) => !FIXED.some((fixed) => fixed === key)),
+  );
   const origin = (path: JsonPath): JsonPath => originOf(path, { base, profile: rest, name });
   return { ...document, data: mergeTop(base, rest), place: (path, of) => document.place(origin(path), of) };
 }
@@ -47,10 +49,16 @@ function profileIn({ data }: Document, name: string): Data {
 function mergeTop(base: Data, profile: Data): Data {
   const all = merge(base, profile) as Data;
   if (!Array.isArray(base.processes) || !Array.isArray(profile.processes)) return all;
-  const [baseProcesses, profileProcesses]: readonly [readonly unknown[], readonly unknown[]] = [base.processes, profile.processes];
+  const [baseProcesses, profileProcesses]: readonly [readonly unknown[], readonly unknown[]] = [
+    base.processes,
+    profile.processes,
+  ];
   const counterparts = baseProcesses.map((process) => profileProcesses[indexOfSameId(profileProcesses, process)]);
   const added = profileProcesses.filter((process) => indexOfSameId(baseProcesses, process) < 0);
-  return { ...all, processes: [...baseProcesses.map((process, index) => merge(process, counterparts[index])), ...added] };
+  return {
+    ...all,
+    processes: [...baseProcesses.map((process, index) => merge(process, counterparts[index])), ...added],
+  };
 }
 
 /** Objects key by key; everything else, lists too, is replaced. */
@@ -61,7 +69,12 @@ function merge(base: unknown, over: unknown): unknown {
   for (const [key, value] of Object.entries(over)) {
     // Not by assignment: "__proto__" would set the prototype.
     const known = Object.hasOwn(base, key) ? base[key] : undefined;
-    Object.defineProperty(result, key, { value: merge(known, value), enumerable: true, configurable: true, writable: true });
+    Object.defineProperty(result, key, {
+      value: merge(known, value),
+      enumerable: true,
+      configurable: true,
+      writable: true,
+    });
   }
   return result;
 }
@@ -73,12 +86,20 @@ function originOf(path: JsonPath, { base, profile, name }: Origins): JsonPath {
   const [first, index, ...rest] = path;
   const { processes: baseProcesses } = base;
   const { processes: profileProcesses } = profile;
-  if (first !== "processes" || typeof index !== "number" || !Array.isArray(baseProcesses) || !Array.isArray(profileProcesses))
+  if (
+    first !== "processes" ||
+    typeof index !== "number" ||
+    !Array.isArray(baseProcesses) ||
+    !Array.isArray(profileProcesses)
+  )
     return has(profile, path) ? ["profiles", name, ...path] : path;
   const added = profileProcesses.flatMap((process, at) => (indexOfSameId(baseProcesses, process) < 0 ? [at] : []));
   const at =
-    index < baseProcesses.length ? indexOfSameId(profileProcesses, baseProcesses[index]) : (added[index - baseProcesses.length] ?? -1);
-  const isInProfile = at >= 0 && (index >= baseProcesses.length || (rest.length > 0 && has(profileProcesses[at], rest)));
+    index < baseProcesses.length
+      ? indexOfSameId(profileProcesses, baseProcesses[index])
+      : (added[index - baseProcesses.length] ?? -1);
+  const isInProfile =
+    at >= 0 && (index >= baseProcesses.length || (rest.length > 0 && has(profileProcesses[at], rest)));
   return isInProfile ? ["profiles", name, "processes", at, ...rest] : path;
 }
 

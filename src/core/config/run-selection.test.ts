@@ -29,14 +29,17 @@ function config(processes: readonly RawProcess[] = PROCESSES): Config {
 }
 
 const starting = (selection: RunSelection): readonly string[] =>
-  withSelection(config(), selection).processes.flatMap(({ id, autostart, watch }) => (autostart || watch.length > 0 ? [id] : []));
+  withSelection(config(), selection).processes.flatMap(({ id, autostart, watch }) =>
+    autostart || watch.length > 0 ? [id] : [],
+  );
 
 const restarts = (selection: RunSelection): Readonly<Record<string, string>> =>
   Object.fromEntries(withSelection(config(), selection).processes.map(({ id, policy }) => [id, policy.restart]));
 
 test("without a selection the configuration is that of the file", () => {
   const found = config();
-  for (const selection of [{}, { ids: [], once: false }, { ids: ["all"] }]) assert.equal(withSelection(found, selection), found);
+  for (const selection of [{}, { ids: [], once: false }, { ids: ["all"] }])
+    assert.equal(withSelection(found, selection), found);
 });
 
 test("run ID starts these with all that they depend on; the others start by hand only", () => {
@@ -63,7 +66,10 @@ test("run group:NAME starts the members with all that they depend on; an unknown
     }
   };
   assert.equal(refused({ ids: ["group:nightly"] }), "");
-  assert.match(refused({ ids: ["group:nigtly"] }), /no process of the configuration is in this group\. Did you mean "group:nightly"\?/);
+  assert.match(
+    refused({ ids: ["group:nigtly"] }),
+    /no process of the configuration is in this group\. Did you mean "group:nightly"\?/,
+  );
   assert.match(refused({ exitWith: "group:front" }), /Cannot exit with process "group:front"/);
 });
 
@@ -84,12 +90,21 @@ test("exit-with: the process isn't restarted, unless its restarts have a limit; 
 test("an unknown id is an error that suggests a similar one; so is an end that never comes", () => {
   const refused = (selection: RunSelection, message: RegExp): void =>
     assert.throws(() => checkSelection(selection, config()), { code: "usage", message });
-  for (const selection of [{}, { ids: ["web", "web-2", "all"] }, { exitWith: "web" }, { ids: ["web"], exitWith: "db" }, { once: true }])
+  for (const selection of [
+    {},
+    { ids: ["web", "web-2", "all"] },
+    { exitWith: "web" },
+    { ids: ["web"], exitWith: "db" },
+    { once: true },
+  ])
     checkSelection(selection, config());
   refused({ ids: ["wbe"] }, /^Cannot run "wbe": the configuration has no process with this id\. Did you mean "web"\?$/);
   refused({ ids: ["other.json"] }, /A file is given by "--config"\.$/);
   refused({ exitWith: "bd" }, /^Cannot exit with process "bd": .* Did you mean "db"\? Correct "--exit-with"$/);
-  refused({ ids: ["db"], exitWith: "web" }, /^Cannot exit with process "web": it is not started; name it, too: "procman run db web"$/);
+  refused(
+    { ids: ["db"], exitWith: "web" },
+    /^Cannot exit with process "web": it is not started; name it, too: "procman run db web"$/,
+  );
   const manual = config([{ id: "a", cmd: "x", cron: "0 3 * * *" }]);
   assert.throws(() => checkSelection({ once: true }, manual), {
     code: "usage",

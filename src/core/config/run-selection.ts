@@ -16,7 +16,10 @@ export type RunSelection = {
 type Processes = Pick<Config, "processes">;
 
 /** Whether the id is that of the process, of the cluster of the instance, or stands for a group that it is in. */
-export function isNamed(id: string, { id: own, cluster, groups = [] }: Pick<ProcessSpec, "id" | "cluster" | "groups">): boolean {
+export function isNamed(
+  id: string,
+  { id: own, cluster, groups = [] }: Pick<ProcessSpec, "id" | "cluster" | "groups">,
+): boolean {
   const group = groupNamed(id);
   return group === undefined ? id === own || id === cluster?.id : groups.includes(group);
 }
@@ -26,7 +29,8 @@ export function checkSelection(selection: RunSelection, { processes }: Processes
   const known = processes.flatMap((spec) => [spec.id, ...(spec.cluster === undefined ? [] : [spec.cluster.id])]);
   const { once = false, exitWith } = selection;
   checkNames(selection, known, selectorsIn(processes));
-  const problem = (why: string): ProcmanError => new ProcmanError("usage", `Cannot exit with process "${exitWith}": ${why}`);
+  const problem = (why: string): ProcmanError =>
+    new ProcmanError("usage", `Cannot exit with process "${exitWith}": ${why}`);
   if (exitWith !== undefined && !known.includes(exitWith))
     throw problem(`the configuration has no process with this id.${didYouMean(exitWith, known)} Correct "--exit-with"`);
   const isStarting = startingBy(selection, processes);
@@ -34,14 +38,19 @@ export function checkSelection(selection: RunSelection, { processes }: Processes
   if (exitWith !== undefined && isLimited && !processes.some((spec) => isNamed(exitWith, spec) && isStarting(spec)))
     throw problem(`it is not started; name it, too: "procman run ${[...namedIn(selection), exitWith].join(" ")}"`);
   if (once && !processes.some(isStarting))
-    throw new ProcmanError("usage", 'Cannot run once: no process starts with procman; name those that are to run: "procman run --once ID"');
+    throw new ProcmanError(
+      "usage",
+      'Cannot run once: no process starts with procman; name those that are to run: "procman run --once ID"',
+    );
 }
 
 function checkNames(selection: RunSelection, known: readonly string[], selectors: readonly string[]): void {
   for (const id of namedIn(selection)) {
     if (selectors.includes(id) || known.includes(id)) continue;
     const isGroup = groupNamed(id) !== undefined;
-    const why = isGroup ? "no process of the configuration is in this group" : "the configuration has no process with this id";
+    const why = isGroup
+      ? "no process of the configuration is in this group"
+      : "the configuration has no process with this id";
     const hint = /[/]|\.jsonc?$/.test(id) ? ' A file is given by "--config".' : "";
     throw new ProcmanError("usage", `Cannot run "${id}": ${why}.${didYouMean(id, [...known, ...selectors])}${hint}`);
   }
@@ -67,9 +76,13 @@ export function withSelection(config: Config, selection: RunSelection): Config {
 }
 
 /** The option because of which a process isn't restarted, whatever its policy says. */
-export function noRestartBy({ once = false, exitWith }: Pick<RunSelection, "once" | "exitWith">, spec: ProcessSpec): string | undefined {
+export function noRestartBy(
+  { once = false, exitWith }: Pick<RunSelection, "once" | "exitWith">,
+  spec: ProcessSpec,
+): string | undefined {
   if (once) return "--once";
-  const isLast = exitWith !== undefined && isNamed(exitWith, spec) && spec.policy.restartLimit === Number.POSITIVE_INFINITY;
+  const isLast =
+    exitWith !== undefined && isNamed(exitWith, spec) && spec.policy.restartLimit === Number.POSITIVE_INFINITY;
   return isLast ? "--exit-with" : undefined;
 }
 

@@ -81,11 +81,21 @@ export const dependency: Schema<Dependency> = schemaFor<Dependency>({
   members: list(string()),
 });
 
-export const ulimits: Schema<Ulimits> = openObject(Object.fromEntries(ULIMITS.map((name) => [name, optional(number())])));
+export const ulimits: Schema<Ulimits> = openObject(
+  Object.fromEntries(ULIMITS.map((name) => [name, optional(number())])),
+);
 
-export const ioNice: Schema<IoPriority> = schemaFor<IoPriority>({ class: enumeration(IO_CLASSES), level: optional(count) });
+export const ioNice: Schema<IoPriority> = schemaFor<IoPriority>({
+  class: enumeration(IO_CLASSES),
+  level: optional(count),
+});
 
-export const account: Schema<UserAccount> = schemaFor<UserAccount>({ name: string(), uid: count, gid: count, home: optional(string()) });
+export const account: Schema<UserAccount> = schemaFor<UserAccount>({
+  name: string(),
+  uid: count,
+  gid: count,
+  home: optional(string()),
+});
 
 export const rotation: Schema<Rotation> = schemaFor<Rotation>({
   sizeBytes: number(),

@@ -93,7 +93,12 @@ type OtherParts = {
   readonly policy: Policy;
   readonly log: LogSpec;
   /** Present for the instances of a cluster: id of the cluster, number from 0, port of the instance, and the configured variable for it. */
-  readonly cluster?: { readonly id: string; readonly index: number; readonly port?: number; readonly portVariable?: string };
+  readonly cluster?: {
+    readonly id: string;
+    readonly index: number;
+    readonly port?: number;
+    readonly portVariable?: string;
+  };
   /** Present for the instances of a cluster with a common port: how the balancer serves it. */
   readonly front?: FrontSpec;
   /** Present for the instances of a cluster with a shared socket: its address. */
@@ -155,43 +160,54 @@ const otherParts: MembersOf<OtherParts> = {
     rotation: optional(rotation),
     stored: optional(literal(true)),
   }),
-  cluster: optional(openObject({ id: string(), index: count, port: optional(count), portVariable: optional(string()) })),
+  cluster: optional(
+    openObject({ id: string(), index: count, port: optional(count), portVariable: optional(string()) }),
+  ),
   front: optional(front),
   share: optional(openObject({ hostname: string(), port: count })),
 };
 
-const fieldParts = Object.fromEntries(Object.entries(PROCESS).flatMap(([name, row]) => ("spec" in row ? [[name, row.spec]] : [])));
+const fieldParts = Object.fromEntries(
+  Object.entries(PROCESS).flatMap(([name, row]) => ("spec" in row ? [[name, row.spec]] : [])),
+);
 
 const processes: Schema<readonly ProcessSpec[]> = list(openObject({ ...otherParts, ...(fieldParts as RowsWithSpec) }));
 
 type StoredConfig = Omit<Config, "warnings">;
 
 /**
- * The configuration snapshot that a service leaves to the next one. Every member must be listed. A new required member makes
- * snapshots of older versions invalid, which is intended: all their processes would otherwise seem changed, and be restarted.
+ * The configuration snapshot that a service leaves to the next one. Every member must be listed. A new required member
+ * makes snapshots of older versions invalid, which is intended: all their processes would otherwise seem changed, and
+ * be restarted.
  */
-export const snapshotSchema: Schema<{ readonly config: StoredConfig; readonly leaving: readonly ProcessSpec[] }> = openObject({
-  config: schemaFor<StoredConfig>({
-    file: string(),
-    profile: optional(string()),
-    included: optional(list(string())),
-    name: string(),
-    stateDir: string(),
-    processes,
-    console: consoleStyle,
-    internalLogHours: number(),
-    internalLogBytes: number(),
-    api: schemaFor<ApiSpec>({
-      hostname: string(),
-      port: optional(count),
-      revoked: list(string()),
-      cors: optional(list(string())),
-      hosts: optional(list(string())),
-      tls: optional(schemaFor<TlsFiles>({ certificate: string(), key: string() })),
-      isOff: optional(literal(true)),
+export const snapshotSchema: Schema<{ readonly config: StoredConfig; readonly leaving: readonly ProcessSpec[] }> =
+  openObject({
+    config: schemaFor<StoredConfig>({
+      file: string(),
+      profile: optional(string()),
+      included: optional(list(string())),
+      name: string(),
+      stateDir: string(),
+      processes,
+      console: consoleStyle,
+      internalLogHours: number(),
+      internalLogBytes: number(),
+      api: schemaFor<ApiSpec>({
+        hostname: string(),
+        port: optional(count),
+        revoked: list(string()),
+        cors: optional(list(string())),
+        hosts: optional(list(string())),
+        tls: optional(schemaFor<TlsFiles>({ certificate: string(), key: string() })),
+        isOff: optional(literal(true)),
+      }),
+      watcher: schemaFor<WatcherSpec>({
+        intervalMs: number(),
+        exts: list(string()),
+        match: list(string()),
+        skip: list(string()),
+      }),
+      plugins: list(plugin),
     }),
-    watcher: schemaFor<WatcherSpec>({ intervalMs: number(), exts: list(string()), match: list(string()), skip: list(string()) }),
-    plugins: list(plugin),
-  }),
-  leaving: processes,
-});
+    leaving: processes,
+  });

@@ -25,7 +25,10 @@ function about(fields: object, more: object = {}): string {
 
 test("groups are names, or a list of names; a Unix group that doesn't exist is told the right field", () => {
   for (const groups of ["backend", ["a", "b-1"], "web"]) assert.equal(about({ groups }), "");
-  const [{ groups } = {}] = resolveConfiguration({ processes: [{ id: "web", cmd: "x", groups: ["a", "b", "a"] }] }, OPTIONS).processes;
+  const [{ groups } = {}] = resolveConfiguration(
+    { processes: [{ id: "web", cmd: "x", groups: ["a", "b", "a"] }] },
+    OPTIONS,
+  ).processes;
   assert.deepEqual(groups, ["a", "b"]);
   for (const wrong of ["", "Big", "a b", [], [7], "group:a", { a: 1 }])
     assert.match(about({ groups: wrong }), /processes\[0\]\.groups/, String(wrong));
@@ -36,9 +39,10 @@ test("groups are names, or a list of names; a Unix group that doesn't exist is t
 });
 
 const warningsOf = (fields: object, more: object = {}) =>
-  resolveConfiguration({ processes: [{ id: "web", cmd: "x", autostart: true, ...fields }], ...more }, OPTIONS).warnings.map(
-    ({ path, message }) => `${path} ${message}`,
-  );
+  resolveConfiguration(
+    { processes: [{ id: "web", cmd: "x", autostart: true, ...fields }], ...more },
+    OPTIONS,
+  ).warnings.map(({ path, message }) => `${path} ${message}`);
 
 test("all problems are reported at once, in the order of the file, each with its place", () => {
   const source = `{
@@ -84,7 +88,10 @@ test("data instead of text is checked too: problems have a path and no place", (
 });
 
 test("duplicate keys in one object are an error", () => {
-  assert.match(problemsOf('{ "processes": [], "processes": [] }').join(), /^1:20 processes Found "processes" a second time/);
+  assert.match(
+    problemsOf('{ "processes": [], "processes": [] }').join(),
+    /^1:20 processes Found "processes" a second time/,
+  );
 });
 
 test("syntax errors are reported alone", () => {
@@ -95,7 +102,9 @@ test("syntax errors are reported alone", () => {
 
 test("2.1 processes is needed, and a list", () => {
   assert.deepEqual(problemsOf("{}"), ['1:1 processes Missing key "processes": a list of processes.']);
-  assert.deepEqual(problemsOf('{ "processes": {} }'), ["1:16 processes Found an object; allowed: a list of processes."]);
+  assert.deepEqual(problemsOf('{ "processes": {} }'), [
+    "1:16 processes Found an object; allowed: a list of processes.",
+  ]);
 });
 
 test("unknown keys are errors everywhere, with the similar key or the section where it belongs", () => {
@@ -118,13 +127,19 @@ test("unknown keys are errors everywhere, with the similar key or the section wh
     assert.match(about({}, { api: { cors: [cors] } }), /api\.cors\[0\] .*an origin as "https:\/\/app\.example\.org"/);
   assert.match(about({}, { api: { prot: 1 } }), /api\.prot .*Did you mean "port"/);
   assert.match(about({}, { watcher: { every: 1 } }), /Known here: interval, exts, match, skip/);
-  assert.match(about({}, { plugins: [{ url: "./x.js", option: {} }] }), /plugins\[0\]\.option .*Did you mean "options"/);
+  assert.match(
+    about({}, { plugins: [{ url: "./x.js", option: {} }] }),
+    /plugins\[0\]\.option .*Did you mean "options"/,
+  );
   assert.equal(problemsOf('{ "processes": [], "__proto__": {} }').length, 1);
 });
 
 test("keys of pm2, supervisord, systemd and compose, and keys at the wrong level, are answered with the right one", () => {
   for (const key of ["script", "command", "ExecStart"])
-    assert.match(about({ [key]: "x" }), /unknown key ".*"\. Did you mean "cmd"\? It is the whole command line: "cmd": "node server\.js"\./);
+    assert.match(
+      about({ [key]: "x" }),
+      /unknown key ".*"\. Did you mean "cmd"\? It is the whole command line: "cmd": "node server\.js"\./,
+    );
   for (const [key, meant] of [
     ["kill_timeout", "terminateTimeout"],
     ["env_file", "envFile"],
@@ -141,12 +156,15 @@ test("keys of pm2, supervisord, systemd and compose, and keys at the wrong level
     ["command", 'It belongs in an entry of "processes" as "cmd".'],
     ["instances", 'It belongs in "cluster" of an entry of "processes".'],
   ] as const)
-    assert.deepEqual(problemsOf(`{ "processes": [], "${key}": 1 }`), [`1:20 ${key} Found the unknown key "${key}". ${answer}`]);
+    assert.deepEqual(problemsOf(`{ "processes": [], "${key}": 1 }`), [
+      `1:20 ${key} Found the unknown key "${key}". ${answer}`,
+    ]);
 });
 
 test("8 name and id: 1 to 64 characters from a-z, 0-9, dot, underscore, hyphen", () => {
   for (const id of ["a", "a".repeat(64), "a.b_c-9", "..."]) assert.equal(about({ id }), "");
-  for (const id of ["", "a".repeat(65), "a b", "ä", ".", "..", "a/b", 5, "a\n"]) assert.match(about({ id }), /allowed: 1 to 64 characters/);
+  for (const id of ["", "a".repeat(65), "a b", "ä", ".", "..", "a/b", 5, "a\n"])
+    assert.match(about({ id }), /allowed: 1 to 64 characters/);
   assert.match(about({ id: "Web" }), /Write it in lower case: "web"\./);
   for (const id of [".", ".."]) assert.match(about({ id }), /As a folder name it means another folder/);
   assert.match(about({ id: "all" }), /stands for all processes/);
@@ -156,19 +174,26 @@ test("2.2 exactly one of cmd and worker", () => {
   assert.match(problemsOf({ processes: [{ id: "a" }] }).join(), /Missing key "cmd" or "worker"/);
   assert.match(about({ worker: "a.js" }), /worker Found both "cmd" and "worker"/);
   assert.deepEqual(problemsOf({ processes: [{ id: "a", worker: ["a.js", "--x"] }] }), []);
-  assert.match(problemsOf({ processes: [{ id: "a", worker: [] }] }).join(), /worker Found an empty list; allowed: at least one entry/);
+  assert.match(
+    problemsOf({ processes: [{ id: "a", worker: [] }] }).join(),
+    /worker Found an empty list; allowed: at least one entry/,
+  );
   assert.match(problemsOf({ processes: [{ id: "a", worker: ["a.js", 5] }] }).join(), /worker\[1\] Found 5/);
 });
 
 test("a worker in TypeScript is refused where Node doesn't strip types, unless NODE_OPTIONS may bring a loader", () => {
   const findings = (process: object, stripsTypes: boolean) =>
-    checkMeaning({ processes: [{ id: "a", ...process }] }, { folder: "/", parallelism: 1, now: new Date(), stripsTypes }).errors.map(
-      ({ path, message }) => `${showPath(path)} ${message}`,
-    );
+    checkMeaning(
+      { processes: [{ id: "a", ...process }] },
+      { folder: "/", parallelism: 1, now: new Date(), stripsTypes },
+    ).errors.map(({ path, message }) => `${showPath(path)} ${message}`);
   for (const worker of ["w.ts", "w.mts", "w.cts", ["w.ts", "--x"]]) {
     assert.deepEqual(findings({ worker }, true), []);
     assert.deepEqual(findings({ worker, env: { NODE_OPTIONS: "--import tsx" } }, false), []);
-    assert.match(findings({ worker }, false).join(), /no TypeScript \(Node \d+\.\d+\.\d+; 22\.6 and later do\).*NODE_OPTIONS/);
+    assert.match(
+      findings({ worker }, false).join(),
+      /no TypeScript \(Node \d+\.\d+\.\d+; 22\.6 and later do\).*NODE_OPTIONS/,
+    );
   }
   assert.match(findings({ worker: ["w.ts"] }, false).join(), /^processes\[0\]\.worker\[0\] Found "w\.ts"/);
   for (const worker of ["w.tsx", "w.jsx"]) assert.match(findings({ worker }, true).join(), /no JSX/);
@@ -188,7 +213,10 @@ test("empty strings, and strings with a NUL byte, are refused", () => {
 test("2.2 env: a secret names a file or a variable; PATH is a list of folders; variables in paths must be set", () => {
   assert.match(about({ env: { KEY: { file: "" } } }), /env\.KEY.*Found/);
   assert.match(about({ env: { KEY: { path: "x" } } }), /env\.KEY/);
-  assert.match(about({ env: { PATH: { file: "x" } } }), /env\.PATH Found an object; allowed: a string, the folders to append\./);
+  assert.match(
+    about({ env: { PATH: { file: "x" } } }),
+    /env\.PATH Found an object; allowed: a string, the folders to append\./,
+  );
   assert.match(
     about({ cwd: "${NOT_SET}/x" }),
     /cwd Found "\$\{NOT_SET\}\/x", but NOT_SET is not set here; set it, or give a default: \$\{NOT_SET:-…\}\./,
@@ -223,17 +251,26 @@ test("hooks are command lines, or objects with cmd and timeout; the default time
     /hooks\.beforeStart Found 5; allowed: a command line, or an object with cmd and timeout/,
   );
   assert.match(about({ hooks: { afterStop: { timeout: 5 } } }), /hooks\.afterStop\.cmd Missing key "cmd"/);
-  assert.match(about({ hooks: { afterStop: { cmd: "x", timeout: -1 } } }), /hooks\.afterStop\.timeout Found -1; allowed: .*seconds/);
+  assert.match(
+    about({ hooks: { afterStop: { cmd: "x", timeout: -1 } } }),
+    /hooks\.afterStop\.timeout Found -1; allowed: .*seconds/,
+  );
   assert.match(about({ hooks: { beforStart: "x" } }), /"beforStart".*Did you mean "beforeStart"\?/);
   const hooks = { beforeStart: "echo {port}", afterStop: { cmd: "x", timeout: 0.5 } };
-  const { processes } = resolveConfiguration({ processes: [{ id: "a", cmd: "b", hooks, cluster: { instances: 1, startPort: 3000 } }] });
+  const { processes } = resolveConfiguration({
+    processes: [{ id: "a", cmd: "b", hooks, cluster: { instances: 1, startPort: 3000 } }],
+  });
   assert.deepEqual(processes[0]?.policy.beforeStart, { line: "echo 3000", timeoutMs: 60_000 });
   assert.deepEqual(processes[0]?.policy.afterStop, { line: "x", timeoutMs: 500 });
 });
 
 test("successExitCodes takes exit codes and names of signals", () => {
   for (const bad of [3, [256], [-1], [1.5], ["TERM"], ["143"]])
-    assert.match(about({ successExitCodes: bad }), /successExitCodes\S* Found .*; allowed: .*SIGTERM/, JSON.stringify(bad));
+    assert.match(
+      about({ successExitCodes: bad }),
+      /successExitCodes\S* Found .*; allowed: .*SIGTERM/,
+      JSON.stringify(bad),
+    );
   assert.equal(about({ successExitCodes: [0, 255, "SIGTERM"] }), "");
 });
 
@@ -249,7 +286,8 @@ test("bounds: delays are not negative, counts are whole, ports are 1-65535", () 
   ] as const) {
     assert.match(about({ [key]: bad }), new RegExp(`${key} Found`), `${key} ${bad}`);
   }
-  for (const port of [0, 65_536, 80.5, "80"]) assert.match(about({}, { api: { port } }), /a whole number from 1 to 65535/);
+  for (const port of [0, 65_536, 80.5, "80"])
+    assert.match(about({}, { api: { port } }), /a whole number from 1 to 65535/);
   for (const instances of [0, -1, 1.5, "min", 5000]) assert.match(about({ cluster: { instances } }), /or "max"/);
   assert.match(about({ cluster: {} }), /Missing key "instances"/);
   for (const internalLogHours of [-1, 367]) assert.match(about({}, { logger: { internalLogHours } }), /from 0 to 366/);
@@ -261,7 +299,8 @@ test("a number beyond the greatest value: the message names that value, not quot
   for (const fields of [{ memoryLimit: beyond }, { ulimits: { as: beyond } }, { restartLimit: beyond }])
     assert.match(about(fields), new RegExp(`Found ${beyond}; .* The greatest value is ${Number.MAX_SAFE_INTEGER}\\.$`));
   for (const key of ["user", "group"]) assert.match(about({ [key]: 2 ** 31 }), /The greatest value is 2147483647\.$/);
-  for (const odd of ["+0", "-0", " 0", "\t0", "+1", "-1"]) assert.match(about({ user: odd }), /this machine has no such user/, odd);
+  for (const odd of ["+0", "-0", " 0", "\t0", "+1", "-1"])
+    assert.match(about({ user: odd }), /this machine has no such user/, odd);
   for (const memoryLimit of [1.5, true]) assert.doesNotMatch(about({ memoryLimit }), /greatest|quotes/);
 });
 
@@ -273,7 +312,10 @@ test("2.2 restart: the words of other programs are refused, and the word that is
 test("rotate: false, or an object with sizes in words", () => {
   for (const rotate of [false, {}, { size: 1000 }, { size: "1.5 GiB", total: "2TB", hours: 24, gzip: false }])
     assert.equal(about({ logger: { rotate } }), "");
-  assert.match(about({ logger: { rotate: { size: "5 potatoes" } } }), /rotate\.size Found "5 potatoes"; allowed: a size such as "500MB"/);
+  assert.match(
+    about({ logger: { rotate: { size: "5 potatoes" } } }),
+    /rotate\.size Found "5 potatoes"; allowed: a size such as "500MB"/,
+  );
   assert.match(about({ logger: { rotate: true } }), /rotate Found true; allowed: false, or an object/);
 });
 
@@ -301,7 +343,10 @@ test("an id that an instance has too is an error, in either order", () => {
     pair(cluster, { id: "web-1" }),
     /processes\[1\]\.id Found "web-1"; processes\[0\]\.id has the same id already, for instance 1 of the cluster "web"/,
   );
-  assert.match(pair({ id: "web-2" }, cluster), /processes\[1\]\.id Found "web", which has an instance "web-2"; processes\[0\]\.id/);
+  assert.match(
+    pair({ id: "web-2" }, cluster),
+    /processes\[1\]\.id Found "web", which has an instance "web-2"; processes\[0\]\.id/,
+  );
   assert.equal(pair(cluster, { id: "web-3" }), "");
   assert.match(pair({ id: "web", cluster: { instances: "max" } }, { id: "web-4" }), /instance 4/);
 });
@@ -321,7 +366,10 @@ test("overlapping ports are errors: ranges, common ports, the API's", () => {
 
 test("no instance, too many instances and an unknown strategy are errors that say what is allowed", () => {
   for (const instances of [0, 100_000, 1.5, -1])
-    assert.match(about({ cluster: { instances } }), /instances Found \S+; allowed: a whole number from 1 to 1024, or "max"/);
+    assert.match(
+      about({ cluster: { instances } }),
+      /instances Found \S+; allowed: a whole number from 1 to 1024, or "max"/,
+    );
   assert.match(
     about({ cluster: { instances: 2, startPort: 3000, commonPort: 80, strategy: "round-robbin" } }),
     /strategy Found "round-robbin"; allowed: "round-robin", "least-connections", "ip-hash"\. Did you mean "round-robin"\?/,
@@ -336,11 +384,19 @@ test("a shared socket needs its port, no instance ports, and takes no field of t
   for (const only of [{ strategy: "ip-hash" }, { proxyProtocol: true }, { idleTimeout: 5 }, { maxConnections: 5 }])
     assert.match(
       about(share({ commonPort: 80, ...only })),
-      new RegExp(`cluster\\.${Object.keys(only)} Found "${Object.keys(only)}" with "mode": "share": there is no load balancer`),
+      new RegExp(
+        `cluster\\.${Object.keys(only)} Found "${Object.keys(only)}" with "mode": "share": there is no load balancer`,
+      ),
     );
-  assert.match(about({ ...share({ commonPort: 80 }), ready: { fd: 3 } }), /ready\.fd Found 3, which is the shared socket/);
+  assert.match(
+    about({ ...share({ commonPort: 80 }), ready: { fd: 3 } }),
+    /ready\.fd Found 3, which is the shared socket/,
+  );
   assert.equal(about({ ...share({ commonPort: 80 }), ready: { fd: 4 } }), "");
-  assert.match(about(share({ commonPort: 80, mode: "shared" })), /cluster\.mode Found "shared"; allowed: "balance", "share"/);
+  assert.match(
+    about(share({ commonPort: 80, mode: "shared" })),
+    /cluster\.mode Found "shared"; allowed: "balance", "share"/,
+  );
 });
 
 test("two processes can share a log file, but not a pid file", () => {
@@ -366,9 +422,30 @@ test("placeholders that don't exist are errors that list those that do", () => {
 
 test("an address to listen on is an IP address or the name of a host", () => {
   const api = (hostname: string): string => about({}, { api: { hostname } });
-  for (const hostname of ["127.0.0.1", "0.0.0.0", "::", "::1", "fe80::1%eth0", "localhost", "db_1.internal.", "bücher.example", "127.1"])
+  for (const hostname of [
+    "127.0.0.1",
+    "0.0.0.0",
+    "::",
+    "::1",
+    "fe80::1%eth0",
+    "localhost",
+    "db_1.internal.",
+    "bücher.example",
+    "127.1",
+  ])
     assert.equal(api(hostname), "", hostname);
-  for (const hostname of ["", "bad host", "not a host!", "[::1]", "localhost:80", "http://localhost", "a/b", "*", "host\n", "a@b"])
+  for (const hostname of [
+    "",
+    "bad host",
+    "not a host!",
+    "[::1]",
+    "localhost:80",
+    "http://localhost",
+    "a/b",
+    "*",
+    "host\n",
+    "a@b",
+  ])
     assert.match(
       api(hostname),
       /^0:0 api\.hostname Found .*; allowed: an IP address without brackets, or the name of a host, as "localhost"/,
@@ -381,7 +458,10 @@ test("an address to listen on is an IP address or the name of a host", () => {
 });
 
 test("doubtful values are warnings, not errors", () => {
-  assert.match(warningsOf({ autostart: false })[0] ?? "", /^processes\[0\] No start policy: "web" is only started manually/);
+  assert.match(
+    warningsOf({ autostart: false })[0] ?? "",
+    /^processes\[0\] No start policy: "web" is only started manually/,
+  );
   assert.deepEqual(warningsOf({}), []);
   assert.deepEqual(warningsOf({ autostart: false, cron: "* * * * *" }), []);
   assert.deepEqual(warningsOf({ watch: ["src"] }), []);
@@ -410,10 +490,16 @@ test("doubtful values are warnings, not errors", () => {
 });
 
 test("2.2 cluster.portVariable: the name of a variable that nothing else sets, for instances with ports", () => {
-  const cluster = (portVariable: string, more: object = { startPort: 3000 }) => ({ cluster: { instances: 2, portVariable, ...more } });
+  const cluster = (portVariable: string, more: object = { startPort: 3000 }) => ({
+    cluster: { instances: 2, portVariable, ...more },
+  });
   for (const name of ["PORT", "http_port", "PROCMAN_CLUSTER_PORT"]) assert.equal(about(cluster(name)), "", name);
   for (const name of ["", "A B", "1A", "PROCMAN_RUN_ID", "A=1"])
-    assert.match(about(cluster(name)), /cluster\.portVariable Found .*; allowed: the name of a variable, as "PORT"/, name);
+    assert.match(
+      about(cluster(name)),
+      /cluster\.portVariable Found .*; allowed: the name of a variable, as "PORT"/,
+      name,
+    );
   assert.match(about(cluster("PORT", {})), /cluster\.portVariable Found "portVariable" without "startPort"/);
   assert.match(
     about({ ...cluster("PORT"), env: { PORT: "80" } }),
@@ -430,7 +516,10 @@ test("2.2 cluster: {port} without ports of the instances is a warning", () => {
     { envFile: ["{port}"] },
     { env: { A: "{port}" } },
   ]) {
-    assert.match(warningsOf({ ...fields, cluster })[0] ?? "", /Found "\{port\}", the port of an instance, without "cluster.startPort"/);
+    assert.match(
+      warningsOf({ ...fields, cluster })[0] ?? "",
+      /Found "\{port\}", the port of an instance, without "cluster.startPort"/,
+    );
     assert.deepEqual(warningsOf({ ...fields, cluster: { ...cluster, startPort: 3000 } }), []);
     assert.deepEqual(warningsOf(fields), []);
   }
@@ -444,7 +533,10 @@ test("a shell that stays is a warning where a setting is meant for the program",
       `^processes\\[0\\]\\.cmd Found .* as its last command is a pipeline: the pid is that of the shell, and ${what} the shell, not the program\\.`,
     );
   assert.match(warningsOf({ cmd, ...share })[0] ?? "", about("the shared socket concerns"));
-  assert.match(warningsOf({ cmd, pidFile: "a.pid", stopSignal: "SIGINT" })[0] ?? "", about('"pidFile" and "stopSignal" concern'));
+  assert.match(
+    warningsOf({ cmd, pidFile: "a.pid", stopSignal: "SIGINT" })[0] ?? "",
+    about('"pidFile" and "stopSignal" concern'),
+  );
   assert.match(warningsOf({ cmd, reloadSignal: "SIGHUP" })[0] ?? "", about('"reloadSignal" concerns'));
   assert.match(warningsOf({ cmd, killMode: "leader" })[0] ?? "", about('"killMode" concerns'));
   assert.match(
@@ -455,8 +547,15 @@ test("a shell that stays is a warning where a setting is meant for the program",
     warningsOf({ cmd: ". ./env && node x.js", pidFile: "a.pid" })[0] ?? "",
     /needed after \.: .* Write exec before the program\.$/,
   );
-  for (const fields of [{ cmd }, { cmd, stopSignal: "SIGTERM", killMode: "group" }]) assert.deepEqual(warningsOf(fields), []);
-  for (const line of ["A=1 node x.js > log", "cd x && node x.js", ". ./env && exec node x.js", "trap '' HUP; exec node x.js", "node x.js"])
+  for (const fields of [{ cmd }, { cmd, stopSignal: "SIGTERM", killMode: "group" }])
+    assert.deepEqual(warningsOf(fields), []);
+  for (const line of [
+    "A=1 node x.js > log",
+    "cd x && node x.js",
+    ". ./env && exec node x.js",
+    "trap '' HUP; exec node x.js",
+    "node x.js",
+  ])
     assert.deepEqual(warningsOf({ cmd: line, pidFile: "a.pid", killMode: "leader" }), [], line);
 });
 
@@ -514,8 +613,14 @@ test("numbers and booleans may be references: converted, then checked as if writ
     ),
   );
   const [first, second] = config.processes;
-  assert.deepEqual([first?.autostart, first?.policy.timeoutMs, first?.cluster?.port, second?.cluster?.port], [true, 2_500, 4_001, 4_002]);
-  assert.deepEqual([first?.memoryLimit, first?.env.N, config.api.port, first?.log.rotation], [500_000_000, "${P_PORT}", 9_000, undefined]);
+  assert.deepEqual(
+    [first?.autostart, first?.policy.timeoutMs, first?.cluster?.port, second?.cluster?.port],
+    [true, 2_500, 4_001, 4_002],
+  );
+  assert.deepEqual(
+    [first?.memoryLimit, first?.env.N, config.api.port, first?.log.rotation],
+    [500_000_000, "${P_PORT}", 9_000, undefined],
+  );
   const all = resolveConfiguration(text('"cluster": { "instances": "${P_NONE:-max}" }'), { parallelism: 3 });
   assert.equal(all.processes.length, 3);
   const refusal = (fields: string): string => {

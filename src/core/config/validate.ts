@@ -61,8 +61,8 @@ export function checkConfiguration(input: unknown, options: CheckOptions = {}): 
 }
 
 /**
- * Checks a configuration and makes the specifications of it: with the defaults, every unit converted, paths absolute. The result is
- * frozen.
+ * Checks a configuration and makes the specifications of it: with the defaults, every unit converted, paths absolute.
+ * The result is frozen.
  *
  * @throws {ConfigurationError}
  */
@@ -97,10 +97,23 @@ function namedFrom(file: string, shownAs: string): string {
 }
 
 function checkContextOf(options: CheckOptions): CheckContext {
-  const { file = "", cwd = startFolder(file), parallelism = availableParallelism(), looksAtFiles = false, startsNamed = false } = options;
+  const {
+    file = "",
+    cwd = startFolder(file),
+    parallelism = availableParallelism(),
+    looksAtFiles = false,
+    startsNamed = false,
+  } = options;
   // Called for few configurations: listing all flags of this Node takes a millisecond.
   const node = { stripsTypes: stripsTypes(), isStrippable: () => typeScriptFlags() !== undefined };
-  return { folder: file === "" ? cwd : dirname(resolve(cwd, file)), parallelism, now: new Date(), ...node, looksAtFiles, startsNamed };
+  return {
+    folder: file === "" ? cwd : dirname(resolve(cwd, file)),
+    parallelism,
+    now: new Date(),
+    ...node,
+    looksAtFiles,
+    startsNamed,
+  };
 }
 
 type ValidationContext = {
@@ -128,7 +141,9 @@ function checkAll(
   const [outcome] = [first, ...others].map(attempt);
   if (outcome !== undefined && found.length === 0) return outcome;
   const unique = [
-    ...new Map(found.map((problem) => [JSON.stringify([problem.file, problem.line, problem.column, problem.message]), problem])).values(),
+    ...new Map(
+      found.map((problem) => [JSON.stringify([problem.file, problem.line, problem.column, problem.message]), problem]),
+    ).values(),
   ];
   throw new ConfigurationError(inOrder(unique, document.sources), document.sources);
 }

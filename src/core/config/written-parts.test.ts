@@ -92,8 +92,17 @@ test("secrets in command lines, hooks, checks and comments are hidden, however t
       "curl --user 'me:s3cret' h",
       "curl --proxy-user=me:s3cret h",
     ],
-    ...["curl -H 'Authorization: Bearer s3cret' h", "curl -H 'Authorization: Basic s3cret==' h", 'curl -H "X-Api-Key: s3cret s3cret" h'],
-    ...["curl https://h/?a=1&access_token=s3cret", "psql postgres://me:s3cret@h/db", "curl https://s3cret@h", "echo Bearer s3cret"],
+    ...[
+      "curl -H 'Authorization: Bearer s3cret' h",
+      "curl -H 'Authorization: Basic s3cret==' h",
+      'curl -H "X-Api-Key: s3cret s3cret" h',
+    ],
+    ...[
+      "curl https://h/?a=1&access_token=s3cret",
+      "psql postgres://me:s3cret@h/db",
+      "curl https://s3cret@h",
+      "echo Bearer s3cret",
+    ],
     ...['app \'{"token":"s3cret"}\'', "git clone https://h/ ghp_s3cret", "x eyJs3cret.s3cret.s3cret"],
   ];
   for (const line of lines) {

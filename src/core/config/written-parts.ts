@@ -9,8 +9,8 @@ import { filesOf } from "./load.ts";
 import { ConfigurationError } from "./problems.ts";
 
 /**
- * By id: what the file at this path, and those that it includes, have now. Nothing of a file that can't be read or has no list of
- * processes: a plan says what is wrong with it.
+ * By id: what the file at this path, and those that it includes, have now. Nothing of a file that can't be read or has
+ * no list of processes: a plan says what is wrong with it.
  */
 export function writtenParts(path: string): ReadonlyMap<string, WrittenPart> {
   const parts = new Map<string, WrittenPart>();

@@ -69,7 +69,9 @@ const WRITTEN = schemaFor<WrittenPart>(
   {
     file: string({ description: "Absolute path of the file." }),
     line: integer({ description: "Of its beginning, from 1." }),
-    text: string({ description: "As it is written, with its comments; `***` stands for each value that may be secret." }),
+    text: string({
+      description: "As it is written, with its comments; `***` stands for each value that may be secret.",
+    }),
   },
   { description: "The process in the configuration file as it is now, without parts of profiles." },
 );

@@ -5,9 +5,27 @@ import type { StateRecord } from "./state-record.ts";
 
 /** An event. Its `id` is the value for `Last-Event-ID`; ids increase, except those of type `log`. */
 export type EventRecord =
-  | { readonly id: string; readonly time: string; readonly type: "process.state"; readonly process: ProcessRecord; readonly text?: string }
-  | { readonly id: string; readonly time: string; readonly type: "process.scheduled"; readonly process: string; readonly text: string }
-  | { readonly id: string; readonly time: string; readonly type: "process.watch"; readonly process: string; readonly file: string }
+  | {
+      readonly id: string;
+      readonly time: string;
+      readonly type: "process.state";
+      readonly process: ProcessRecord;
+      readonly text?: string;
+    }
+  | {
+      readonly id: string;
+      readonly time: string;
+      readonly type: "process.scheduled";
+      readonly process: string;
+      readonly text: string;
+    }
+  | {
+      readonly id: string;
+      readonly time: string;
+      readonly type: "process.watch";
+      readonly process: string;
+      readonly file: string;
+    }
   | { readonly id: string; readonly time: string; readonly type: "process.telemetry"; readonly report: TelemetryReport }
   | { readonly id: string; readonly time: string; readonly type: "process.incident"; readonly incident: Incident }
   | { readonly id: string; readonly time: string; readonly type: "log"; readonly entry: LogEntry }

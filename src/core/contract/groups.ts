@@ -35,10 +35,16 @@ export function unknownProcess(id: string, known: Iterable<string>, selectors: r
   const shown = JSON.stringify(id.length > 80 ? `${id.slice(0, 80)}…` : id);
   const group = groupNamed(id);
   if (group !== undefined) {
-    const hint = selectors.length === 0 ? ' "groups" of a process says in which groups it is.' : didYouMean(id, selectors);
-    return new ProcmanError("process-unknown", `Cannot find group ${JSON.stringify(group.slice(0, 80))}: no process is in it.${hint}`);
+    const hint =
+      selectors.length === 0 ? ' "groups" of a process says in which groups it is.' : didYouMean(id, selectors);
+    return new ProcmanError(
+      "process-unknown",
+      `Cannot find group ${JSON.stringify(group.slice(0, 80))}: no process is in it.${hint}`,
+    );
   }
   const selector = selectorOf(id);
-  const hint = selectors.includes(selector) ? ` Did you mean the group, ${JSON.stringify(selector)}?` : didYouMean(id, known);
+  const hint = selectors.includes(selector)
+    ? ` Did you mean the group, ${JSON.stringify(selector)}?`
+    : didYouMean(id, known);
   return new ProcmanError("process-unknown", `Cannot find process ${shown}: no process has this id.${hint}`);
 }

@@ -42,27 +42,43 @@ const instances: Schema<number | "max"> = {
 export const SCALING: Schema<Scaling> = schemaFor<Scaling>(
   {
     instances: optional(instances),
-    by: optional(integer({ minimum: -MAX_INSTANCES, maximum: MAX_INSTANCES, description: "The change of the number; below 0: fewer." })),
+    by: optional(
+      integer({
+        minimum: -MAX_INSTANCES,
+        maximum: MAX_INSTANCES,
+        description: "The change of the number; below 0: fewer.",
+      }),
+    ),
   },
   { ...CLOSED, description: "Number of instances of a cluster: `instances`, or `by`." },
 );
 
 const signal: Schema<string | number> = {
   oneOf: [string({ minLength: 1, maxLength: 40 }), integer({ minimum: 1, maximum: 64 })],
-  description: "Name, with or without SIG, or number; `reload`: the `reloadSignal` of the process, to its main process.",
+  description:
+    "Name, with or without SIG, or number; `reload`: the `reloadSignal` of the process, to its main process.",
 };
 
 const ANY_CASE = SIGNALS.map((name) =>
-  [...name.slice("SIG".length)].map((letter) => (/\d/.test(letter) ? letter : `[${letter}${letter.toLowerCase()}]`)).join(""),
+  [...name.slice("SIG".length)]
+    .map((letter) => (/\d/.test(letter) ? letter : `[${letter}${letter.toLowerCase()}]`))
+    .join(""),
 );
 /** The numbers of `SIGNALS` on Linux; macOS has 16 and 30, and neither 7 nor 29. */
-const NUMBERS = [integer({ minimum: 1, maximum: 15 }), integer({ minimum: 17, maximum: 29 }), integer({ minimum: 31, maximum: 31 })];
+const NUMBERS = [
+  integer({ minimum: 1, maximum: 15 }),
+  integer({ minimum: 17, maximum: 29 }),
+  integer({ minimum: 31, maximum: 31 }),
+];
 
 /** The same for the OpenAPI document: what is taken, on Linux. */
 export const EXACT_SIGNAL: JsonSchema = {
   ...signal,
   oneOf: [
-    string({ pattern: `^(?:(?:[Ss][Ii][Gg])?(?:${ANY_CASE.join("|")})|reload|0{0,30}(?:[1-9]|1[0-57-9]|2\\d|31))$`, maxLength: 40 }),
+    string({
+      pattern: `^(?:(?:[Ss][Ii][Gg])?(?:${ANY_CASE.join("|")})|reload|0{0,30}(?:[1-9]|1[0-57-9]|2\\d|31))$`,
+      maxLength: 40,
+    }),
     ...NUMBERS,
   ],
 };
@@ -72,7 +88,8 @@ export const SIGNALLING: Schema<Signalling> = schemaFor<Signalling>(
     signal,
     to: optional(
       enumeration(KILL_MODES, {
-        description: "The process group of each run, or its main process alone. Absent: by the `killMode` of the process.",
+        description:
+          "The process group of each run, or its main process alone. Absent: by the `killMode` of the process.",
       }),
     ),
   },
@@ -95,7 +112,9 @@ export const TELEMETRY_REPORT: Schema<TelemetryReport> = schemaFor<TelemetryRepo
     memory: schemaFor<MemoryRecord>({ rss: bytes, heapTotal: bytes, heapUsed: bytes, external: bytes }, CLOSED),
     cwd: string({ maxLength: 4_096, description: "Its working directory." }),
     sent: time({ maxLength: 40, description: "When it was sent." }),
-    metrics: optional(map(number(), { maxProperties: 200, propertyNames: string({ maxLength: 100 }), description: "Custom numbers." })),
+    metrics: optional(
+      map(number(), { maxProperties: 200, propertyNames: string({ maxLength: 100 }), description: "Custom numbers." }),
+    ),
   },
   { ...CLOSED, description: "Report of a process about itself." },
 );

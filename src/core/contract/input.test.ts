@@ -9,9 +9,15 @@ import { LOG_SUBMISSION, SCALING, TELEMETRY_REPORT } from "./input-schemas.ts";
 import { EVENTS, invalid, LOGS, METRICS, readQuery, WAIT, writeQuery } from "./query.ts";
 
 const SECONDS = Number(process.env.PROCMAN_FUZZ_SECONDS ?? 0);
-const effort = SECONDS > 0 ? { numRuns: Number.MAX_SAFE_INTEGER, interruptAfterTimeLimit: SECONDS * 1_000 } : { numRuns: 300 };
+const effort =
+  SECONDS > 0 ? { numRuns: Number.MAX_SAFE_INTEGER, interruptAfterTimeLimit: SECONDS * 1_000 } : { numRuns: 300 };
 
-const names = fc.constantFrom(...Object.keys({ ...LOGS, ...METRICS, ...EVENTS, ...WAIT }), "__proto__", "constructor", "toString");
+const names = fc.constantFrom(
+  ...Object.keys({ ...LOGS, ...METRICS, ...EVENTS, ...WAIT }),
+  "__proto__",
+  "constructor",
+  "toString",
+);
 const pieces = fc.oneof(
   fc.string(),
   fc.string({ unit: "binary" }),
@@ -33,7 +39,9 @@ const pieces = fc.oneof(
   fc.integer().map(String),
   fc.date().map((date) => (Number.isNaN(date.getTime()) ? "Invalid" : date.toISOString())),
 );
-const queries = fc.array(fc.tuple(names, pieces)).map((pairs) => pairs.map(([name, value]) => `${name}=${value}`).join("&"));
+const queries = fc
+  .array(fc.tuple(names, pieces))
+  .map((pairs) => pairs.map(([name, value]) => `${name}=${value}`).join("&"));
 
 function refusal(call: () => unknown): ProcmanError | undefined {
   try {
@@ -86,7 +94,11 @@ test("a written query is read with the same values", () => {
 
 test("any body is accepted or refused, without another error", () => {
   const near = fc.record(
-    { text: fc.oneof(fc.string(), fc.jsonValue()), severity: fc.oneof(fc.constant("info"), fc.jsonValue()), process: fc.jsonValue() },
+    {
+      text: fc.oneof(fc.string(), fc.jsonValue()),
+      severity: fc.oneof(fc.constant("info"), fc.jsonValue()),
+      process: fc.jsonValue(),
+    },
     { requiredKeys: [] },
   );
   const bytes = fc.oneof(
@@ -98,7 +110,8 @@ test("any body is accepted or refused, without another error", () => {
     fc.property(bytes, (body) => {
       refusal(() => {
         const value = parse(body);
-        for (const schema of [LOG_SUBMISSION, TELEMETRY_REPORT]) assert.ok(faultsOf(value, schema, "body").length <= 40);
+        for (const schema of [LOG_SUBMISSION, TELEMETRY_REPORT])
+          assert.ok(faultsOf(value, schema, "body").length <= 40);
         if (faultsOf(value, LOG_SUBMISSION, "body").length > 0) return;
         assert.equal(typeof (value as { readonly text: unknown }).text, "string");
       });
@@ -108,7 +121,8 @@ test("any body is accepted or refused, without another error", () => {
 });
 
 test('a number of instances is a whole number or "max", and the error names both', () => {
-  const fault = (instances: unknown): readonly string[] => faultsOf({ instances }, SCALING, "body").map(({ message }) => message);
+  const fault = (instances: unknown): readonly string[] =>
+    faultsOf({ instances }, SCALING, "body").map(({ message }) => message);
   for (const good of [1, 1_024, "max"]) assert.deepEqual(fault(good), []);
   assert.deepEqual(fault("many"), ['must be a whole number or "max", not "many"']);
   assert.deepEqual(fault(1.5), ['must be a whole number or "max", not 1.5']);
@@ -145,7 +159,8 @@ test("times are read as people write them", () => {
 });
 
 test("the first fault is a sentence, and the others are counted", () => {
-  const fault = (...messages: readonly string[]): string => invalid(messages.map((message) => ({ place: "query.x", message }))).message;
+  const fault = (...messages: readonly string[]): string =>
+    invalid(messages.map((message) => ({ place: "query.x", message }))).message;
   assert.equal(fault("is not known."), 'Cannot take this request: "query.x" is not known');
   assert.equal(fault("is not known.", "b"), 'Cannot take this request: "query.x" is not known; and 1 more');
   assert.equal(

@@ -21,7 +21,11 @@ const operation: JsonSchema = {
       items: {
         type: "object",
         required: ["name", "in", "schema", "description"],
-        properties: { name: text, in: { type: "string", enum: ["path", "query", "header"] }, schema: { type: "object" } },
+        properties: {
+          name: text,
+          in: { type: "string", enum: ["path", "query", "header"] },
+          schema: { type: "object" },
+        },
       },
     },
     responses: { type: "object", additionalProperties: described },
@@ -40,7 +44,11 @@ const DOCUMENT: JsonSchema = {
     security: { type: "array", items: { type: "object" } },
     paths: {
       type: "object",
-      additionalProperties: { type: "object", additionalProperties: false, properties: { get: operation, post: operation } },
+      additionalProperties: {
+        type: "object",
+        additionalProperties: false,
+        properties: { get: operation, post: operation },
+      },
     },
     components: {
       type: "object",
@@ -60,7 +68,9 @@ function referencesIn(value: unknown): readonly string[] {
 test("the document has the structure of OpenAPI 3.1, has each route once, and each reference has its schema", () => {
   const document = JSON.parse(JSON.stringify(openApi(ROUTES))) as { readonly paths: Readonly<Record<string, object>> };
   assert.deepEqual(faultsOf(document, DOCUMENT, "openapi"), []);
-  const operations = Object.entries(document.paths).flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method} ${path}`));
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method} ${path}`),
+  );
   assert.deepEqual(
     operations.toSorted(),
     Object.values(ROUTES)
@@ -80,7 +90,9 @@ test("the document has the structure of OpenAPI 3.1, has each route once, and ea
 });
 
 test("each path declares its parameter, each route with a body declares it", () => {
-  for (const [path, methods] of Object.entries(openApi(ROUTES).paths as Record<string, Record<string, { parameters?: { in: string }[] }>>))
+  for (const [path, methods] of Object.entries(
+    openApi(ROUTES).paths as Record<string, Record<string, { parameters?: { in: string }[] }>>,
+  ))
     for (const { parameters = [] } of Object.values(methods))
       assert.equal(
         parameters.some((each) => each.in === "path"),

@@ -30,7 +30,9 @@ export function openApi(routes: Readonly<Record<string, Route>>): OpenApiJson {
     security: [{ token: [] }],
     paths,
     components: {
-      securitySchemes: { token: { type: "http", scheme: "bearer", bearerFormat: "JWT", description: "Of `procman token`." } },
+      securitySchemes: {
+        token: { type: "http", scheme: "bearer", bearerFormat: "JWT", description: "Of `procman token`." },
+      },
       schemas: SCHEMAS,
     },
   };
@@ -39,14 +41,19 @@ export function openApi(routes: Readonly<Record<string, Route>>): OpenApiJson {
 function operation(name: string, route: Route): OpenApiJson {
   const { scope, summary, description, body, status, output, errors, follow } = route;
   const parameters = parametersOf(route);
-  const descriptions = [description, scope === undefined ? "Needs no token." : `Needs the scope \`${scope}\` (or \`admin\`).`];
+  const descriptions = [
+    description,
+    scope === undefined ? "Needs no token." : `Needs the scope \`${scope}\` (or \`admin\`).`,
+  ];
   return {
     operationId: name,
     summary,
     description: descriptions.filter(Boolean).join(" "),
     ...(scope === undefined ? { security: [] } : {}),
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(body === undefined ? {} : { requestBody: { required: true, content: { "application/json": { schema: reference(body.name) } } } }),
+    ...(body === undefined
+      ? {}
+      : { requestBody: { required: true, content: { "application/json": { schema: reference(body.name) } } } }),
     responses: {
       [status]: {
         description: summary,
@@ -109,7 +116,10 @@ function schemaOf({ schema, list = false }: Output & { readonly kind: "json" }):
 }
 
 function problem(status: number): OpenApiJson {
-  return { description: reasonPhrase(status), content: { "application/problem+json": { schema: reference("Problem") } } };
+  return {
+    description: reasonPhrase(status),
+    content: { "application/problem+json": { schema: reference("Problem") } },
+  };
 }
 
 function reference(name: keyof typeof SCHEMAS): JsonSchema {

@@ -17,7 +17,9 @@ export const PART = schemaFor<PartRecord>(
     pid: integer({ description: "Its pid." }),
     version: optional(string({ description: "After an upgrade the keeper stays at its version. Absent: not known." })),
     memoryBytes: optional(
-      integer({ description: "Private memory; of the balancer with its further processes. Absent: only Linux tells it." }),
+      integer({
+        description: "Private memory; of the balancer with its further processes. Absent: only Linux tells it.",
+      }),
     ),
   },
   { description: "One of procman's own processes." },

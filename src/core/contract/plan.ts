@@ -44,19 +44,25 @@ const CHANGE = schemaFor<PlannedChange>({
   action: enumeration(PLANNED_ACTIONS, { description: "`in-place`: the change takes effect without a restart." }),
   fields: list(string({ description: "Name in the file." }), { description: "The changed fields." }),
   reason: string({ description: "In one sentence." }),
-  rolling: boolean({ description: "It is restarted once the instance before it is up, and rolled back if it doesn't come up." }),
+  rolling: boolean({
+    description: "It is restarted once the instance before it is up, and rolled back if it doesn't come up.",
+  }),
   problem: optional(string({ description: "After a reload with `wait`: why it is not in the planned state." })),
 });
 
 const SETTING = schemaFor<PlannedSetting>({
   field: string({ description: "Such as `api.port`." }),
-  takesEffect: enumeration(["in-place", "next-run"], { description: "`next-run`: when procman is terminated and started again." }),
+  takesEffect: enumeration(["in-place", "next-run"], {
+    description: "`next-run`: when procman is terminated and started again.",
+  }),
 });
 
 export const PLAN = schemaFor<PlanRecord>(
   {
     configFile: string({ description: "Absolute path." }),
-    profile: optional(string({ description: "Name of the profile that is merged over the rest of the file; absent: none." })),
+    profile: optional(
+      string({ description: "Name of the profile that is merged over the rest of the file; absent: none." }),
+    ),
     processes: list(CHANGE, { description: "In the order of the file; removed ones at the end." }),
     settings: list(SETTING, { description: "Changes outside of `processes`." }),
     warnings: list(string({ description: "With its place." }), { description: "Warnings about the file." }),

@@ -28,7 +28,9 @@ export const PLUGIN = schemaFor<PluginRecord>(
   {
     id: string({ description: "From the last part of its address." }),
     url: string({ description: "As in the configuration." }),
-    status: enumeration(["starting", "running", "backoff", "stopping"], { description: "`backoff`: it has failed, and is restarted." }),
+    status: enumeration(["starting", "running", "backoff", "stopping"], {
+      description: "`backoff`: it has failed, and is restarted.",
+    }),
     restarts: integer({ description: "Since the service was started." }),
     name: optional(string({ description: "Its own name." })),
     version: optional(string({ description: "Its own version." })),

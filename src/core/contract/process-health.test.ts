@@ -20,7 +20,11 @@ test("a named process must run; of all, those that were asked for and haven't fi
     if (status === "mixed") continue;
     const records = [record("web", "running"), record("job", status)];
     assert.equal(allRun(records, NAMED), status === "running", status);
-    assert.equal(allRun(records, ALL), ["running", "created", "finished", "stopped", "stopping"].includes(status), status);
+    assert.equal(
+      allRun(records, ALL),
+      ["running", "created", "finished", "stopped", "stopping"].includes(status),
+      status,
+    );
   }
   assert.ok(allRun([], ALL));
 });
@@ -48,6 +52,10 @@ test("a cluster serves with one instance; all serve if each that was asked for d
     [true, true, false, false],
   );
   assert.ok(serves([pair, record("job", "finished"), record("manual", "created")], "all"));
-  for (const down of [record("web", "errored"), record("web", "running", { ready: false }), cluster(record("a-1", "backoff"))])
+  for (const down of [
+    record("web", "errored"),
+    record("web", "running", { ready: false }),
+    cluster(record("a-1", "backoff")),
+  ])
     assert.ok(!serves([pair, down], "all"));
 });

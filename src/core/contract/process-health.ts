@@ -26,7 +26,8 @@ export function allRun(records: readonly ProcessRecord[], { named, checks }: Hea
 /** Whether the process, or one instance of the cluster, is up; of `all` or a group, each that was asked for. */
 export function serves(records: readonly ProcessRecord[], id: string): boolean {
   const hasOneUp = (record: ProcessRecord): boolean => membersOf(record).some(isUp);
-  const isServed = (record: ProcessRecord): boolean => hasOneUp(record) || allRun([record], { named: false, checks: true });
+  const isServed = (record: ProcessRecord): boolean =>
+    hasOneUp(record) || allRun([record], { named: false, checks: true });
   if (id === "all") return records.every(isServed);
   const group = groupNamed(id);
   if (group !== undefined) {

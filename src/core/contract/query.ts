@@ -29,12 +29,14 @@ export type ParameterValues<P extends Parameters> = { readonly [name in keyof P]
 export function readQuery(text: string, parameters: Parameters): Readonly<Record<string, unknown>> {
   const faults: ErrorPlace[] = [];
   const values: Record<string, unknown> = {};
-  if (/%(?![0-9a-f]{2})/i.test(text)) faults.push({ place: "query", message: 'has a "%" that begins no escape; write it as %25' });
+  if (/%(?![0-9a-f]{2})/i.test(text))
+    faults.push({ place: "query", message: 'has a "%" that begins no escape; write it as %25' });
   const given = new URLSearchParams(text);
   for (const name of new Set(given.keys())) {
     const parameter = Object.hasOwn(parameters, name) ? parameters[name] : undefined;
     const place = `query.${name.slice(0, 64)}`;
-    if (parameter === undefined) faults.push({ place, message: `is not known.${didYouMean(name, Object.keys(parameters))}` });
+    if (parameter === undefined)
+      faults.push({ place, message: `is not known.${didYouMean(name, Object.keys(parameters))}` });
     else values[name] = readValue(given.getAll(name), parameter, { place, faults });
   }
   if (faults.length > 0) throw invalid(faults);
@@ -44,14 +46,17 @@ export function readQuery(text: string, parameters: Parameters): Readonly<Record
 export function invalid(faults: readonly ErrorPlace[]): ProcmanError {
   const [first, ...others] = faults;
   const message = first?.message.replace(/\.$/, "") ?? "";
-  const more = others.length === 0 ? "" : message.endsWith("?") ? ` And ${others.length} more` : `; and ${others.length} more`;
+  const more =
+    others.length === 0 ? "" : message.endsWith("?") ? ` And ${others.length} more` : `; and ${others.length} more`;
   return new ProcmanError("input-invalid", `Cannot take this request: "${first?.place}" ${message}${more}`, {
     faults: faults.slice(0, MAX_FAULTS),
   });
 }
 
 /** The text of a query, as `readQuery` reads it; empty without values. */
-export function writeQuery(values: Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>): string {
+export function writeQuery(
+  values: Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>,
+): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(values)) {
     if (value === undefined) continue;
@@ -67,10 +72,17 @@ function readValue(
   { kind, schema }: Parameter,
   at: { readonly place: string; readonly faults: ErrorPlace[] },
 ): unknown {
-  if (kind !== "list" && texts.length > 1) at.faults.push({ place: at.place, message: `is given ${texts.length} times; give it once` });
-  const value = kind === "list" ? texts.flatMap((text) => text.split(",")).filter((text) => text !== "") : valueIn(texts[0] ?? "", kind);
+  if (kind !== "list" && texts.length > 1)
+    at.faults.push({ place: at.place, message: `is given ${texts.length} times; give it once` });
+  const value =
+    kind === "list"
+      ? texts.flatMap((text) => text.split(",")).filter((text) => text !== "")
+      : valueIn(texts[0] ?? "", kind);
   if (kind === "time" && value === undefined)
-    at.faults.push({ place: at.place, message: "must be a time like 2026-01-31T12:00:00Z, or milliseconds since 1970" });
+    at.faults.push({
+      place: at.place,
+      message: "must be a time like 2026-01-31T12:00:00Z, or milliseconds since 1970",
+    });
   else at.faults.push(...faultsOf(value, kind === "time" ? {} : schema, at.place));
   return value;
 }
@@ -100,7 +112,8 @@ const WAIT_LIMIT_SECONDS = 3_600;
 export const WAIT = {
   wait: {
     kind: "number",
-    description: "Answer when the target state is reached; after this number of seconds, answer 504. Without it, answer at once.",
+    description:
+      "Answer when the target state is reached; after this number of seconds, answer 504. Without it, answer at once.",
     schema: { type: "number", minimum: 0, maximum: WAIT_LIMIT_SECONDS },
   },
 } as const satisfies Parameters;
@@ -161,7 +174,8 @@ export const LOGS = {
   },
   limit: {
     kind: "number",
-    description: "Maximum number of entries. A page has fewer if they have more than 4 MiB of text; the rest is on the next page.",
+    description:
+      "Maximum number of entries. A page has fewer if they have more than 4 MiB of text; the rest is on the next page.",
     schema: { type: "integer", minimum: 1, maximum: 10_000, default: 100 },
   },
   cursor: {
@@ -176,7 +190,8 @@ export const LOGS = {
   },
   follow: {
     kind: "flag",
-    description: "`1`: a stream of stored entries, then of new ones, oldest first. With `to` or `order=desc` it is refused with 400.",
+    description:
+      "`1`: a stream of stored entries, then of new ones, oldest first. With `to` or `order=desc` it is refused with 400.",
     schema: { type: "boolean" },
   },
 } as const satisfies Parameters;
@@ -184,7 +199,8 @@ export const LOGS = {
 export const FLUSH = {
   process: {
     ...LOGS.process,
-    description: "Processes, instances, clusters or groups, separated by commas: their log files alone. Default: all, with the stored log.",
+    description:
+      "Processes, instances, clusters or groups, separated by commas: their log files alone. Default: all, with the stored log.",
   },
 } as const satisfies Parameters;
 
@@ -198,7 +214,11 @@ export const METRICS = {
 } as const satisfies Parameters;
 
 export const INCIDENTS = {
-  limit: { kind: "number", description: "Maximum number. Default: 20.", schema: { type: "integer", minimum: 1, maximum: 1_000 } },
+  limit: {
+    kind: "number",
+    description: "Maximum number. Default: 20.",
+    schema: { type: "integer", minimum: 1, maximum: 1_000 },
+  },
 } as const satisfies Parameters;
 
 export const RUNS = {
@@ -222,7 +242,8 @@ export const HEALTH = {
 export const EVENTS = {
   after: {
     kind: "text",
-    description: "Id of an event: first send the events after it that are still known. The header `Last-Event-ID` does the same.",
+    description:
+      "Id of an event: first send the events after it that are still known. The header `Last-Event-ID` does the same.",
     schema: { type: "string", minLength: 1, maxLength: 1_000 },
   },
   types: {

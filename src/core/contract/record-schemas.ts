@@ -17,7 +17,15 @@ import {
 import type { SignInCode, SignInToken } from "./dashboard-access.ts";
 import { DEFINITION } from "./definition-record.ts";
 import type { EventRecord } from "./event-record.ts";
-import { EXACT_SIGNAL, LOG_SUBMISSION, SCALING, SIGN_IN_EXCHANGE, SIGN_IN_ORDER, SIGNALLING, TELEMETRY_REPORT } from "./input-schemas.ts";
+import {
+  EXACT_SIGNAL,
+  LOG_SUBMISSION,
+  SCALING,
+  SIGN_IN_EXCHANGE,
+  SIGN_IN_ORDER,
+  SIGNALLING,
+  TELEMETRY_REPORT,
+} from "./input-schemas.ts";
 import { PLAN } from "./plan.ts";
 import { PLUGIN, type PluginRecord } from "./plugin-record.ts";
 import {
@@ -44,12 +52,16 @@ import { STATE, type StateRecord } from "./state-record.ts";
 const PROCESS = schemaFor<ProcessRecord>(
   {
     id: string({ description: "Id in the configuration; of an instance `ID-1` … `ID-n`." }),
-    type: enumeration(["process", "worker", "cluster", "group"], { description: "`group`: the answer for `group:NAME`." }),
+    type: enumeration(["process", "worker", "cluster", "group"], {
+      description: "`group`: the answer for `group:NAME`.",
+    }),
     status: enumeration(STATUSES, { description: "`mixed`: the instances of a cluster have different statuses." }),
     blocked: boolean({ description: "Nothing starts it until it is unblocked." }),
     disabled: optional(literal(true, { description: "It starts only by request, also after a shutdown or a reboot." })),
     pid: optional(integer({ description: "While it runs." })),
-    run: optional(integer({ description: "Number of its latest run, from 1; while runs overlap, of the latest that isn't over." })),
+    run: optional(
+      integer({ description: "Number of its latest run, from 1; while runs overlap, of the latest that isn't over." }),
+    ),
     runs: optional(
       list(
         schemaFor<RunRecord>({
@@ -57,7 +69,10 @@ const PROCESS = schemaFor<ProcessRecord>(
           pid: optional(integer({ description: "Absent until it has a process." })),
           started: optional(time({ description: "Start of the run." })),
         }),
-        { description: "With `overrun`: the runs that are not over, oldest first. `pid`, `run` and `started` are those of the last one." },
+        {
+          description:
+            "With `overrun`: the runs that are not over, oldest first. `pid`, `run` and `started` are those of the last one.",
+        },
       ),
     ),
     restarts: integer({ description: "Since the count was last cleared." }),
@@ -82,18 +97,27 @@ const PROCESS = schemaFor<ProcessRecord>(
       ),
     ),
     ready: optional(
-      boolean({ description: "While it runs: whether it is ready; of a cluster: whether any of its instances is, and gets connections." }),
+      boolean({
+        description:
+          "While it runs: whether it is ready; of a cluster: whether any of its instances is, and gets connections.",
+      }),
     ),
     healthy: optional(boolean({ description: "While it runs: the result of its health checks, if it has any." })),
     reason: string({ description: "Why it is in this state, in one sentence." }),
     cpuPercent: optional(number({ description: "Of the process and all its descendants; 100 is one core." })),
     memoryBytes: optional(
-      number({ description: "Private memory of the process and all its descendants; `memoryLimit` is compared with it." }),
+      number({
+        description: "Private memory of the process and all its descendants; `memoryLimit` is compared with it.",
+      }),
     ),
     residentBytes: optional(
-      number({ description: "Their resident memory (RSS), in which shared memory counts for each process that has it. Linux." }),
+      number({
+        description: "Their resident memory (RSS), in which shared memory counts for each process that has it. Linux.",
+      }),
     ),
-    telemetry: optional(reference<TelemetryReport>("TelemetryReport", { description: "The last report that it sent." })),
+    telemetry: optional(
+      reference<TelemetryReport>("TelemetryReport", { description: "The last report that it sent." }),
+    ),
     instance: optional(integer({ description: "Number from 1, for an instance of a cluster." })),
     cluster: optional(string({ description: "Id of its cluster." })),
     groups: optional(list(string(), { description: "Groups that it is in." })),
@@ -107,13 +131,19 @@ const PROCESS = schemaFor<ProcessRecord>(
       ),
     ),
     waitsFor: optional(
-      string({ description: "The dependencies it waits for before it starts, such as `db (ready)`; only while it waits." }),
+      string({
+        description: "The dependencies it waits for before it starts, such as `db (ready)`; only while it waits.",
+      }),
     ),
     skippedBy: optional(
-      list(string(), { description: "While it is skipped: the ids from its dependency to the one that has failed for good." }),
+      list(string(), {
+        description: "While it is skipped: the ids from its dependency to the one that has failed for good.",
+      }),
     ),
     instances: optional(list(reference<ProcessRecord>("ProcessRecord"), { description: "Of a cluster." })),
-    accepting: optional(boolean({ description: "Of a running instance with a shared socket: whether it was seen to accept from that." })),
+    accepting: optional(
+      boolean({ description: "Of a running instance with a shared socket: whether it was seen to accept from that." }),
+    ),
     backend: optional(
       schemaFor<BackendRecord>(
         {
@@ -148,7 +178,10 @@ const PROCESS = schemaFor<ProcessRecord>(
       ),
     ),
   },
-  { description: "A process, an instance of a cluster, or a cluster with its instances. Members without a value are absent." },
+  {
+    description:
+      "A process, an instance of a cluster, or a cluster with its instances. Members without a value are absent.",
+  },
 );
 
 const LOG_ENTRY = schemaFor<LogEntry>(
@@ -190,7 +223,9 @@ const INCIDENT = schemaFor<Incident>(
     decision: string({ description: "What follows." }),
     lines: list(reference<LogEntry>("LogEntry"), { description: "Its last lines, oldest first." }),
     metrics: list(reference<MetricPoint>("MetricPoint"), { description: "Of its last minutes." }),
-    leftOut: optional(integer({ description: "Number of ends just before it that came too fast to be recorded one by one." })),
+    leftOut: optional(
+      integer({ description: "Number of ends just before it that came too fast to be recorded one by one." }),
+    ),
   },
   { description: "The end of a run." },
 );
@@ -226,7 +261,9 @@ const RUN = schemaFor<RunSummary>(
     signal: optional(string({ description: "Signal that ended it." })),
     success: optional(literal(true, { description: "Its code or signal counts as success, by `successExitCodes`." })),
     by: optional(string({ description: "Consumer of the token that requested its end." })),
-    leftOut: optional(integer({ description: "Number of runs just before it that ended too fast to be recorded one by one." })),
+    leftOut: optional(
+      integer({ description: "Number of runs just before it that ended too fast to be recorded one by one." }),
+    ),
   },
   { description: "A run of a process, under way or ended." },
 );
@@ -253,9 +290,18 @@ const PROBLEM = schemaFor<ProblemRecord>(
 
 /** The other members of each type of event. */
 const EVENTS: Readonly<Record<EventRecord["type"], Readonly<Record<string, JsonSchema>>>> = {
-  "process.state": { process: reference<ProcessRecord>("ProcessRecord"), text: string({ description: "What happened, in one sentence." }) },
-  "process.scheduled": { process: string({ description: "Id." }), text: string({ description: "What its schedule did." }) },
-  "process.watch": { process: string({ description: "Id." }), file: string({ description: "The file that has changed." }) },
+  "process.state": {
+    process: reference<ProcessRecord>("ProcessRecord"),
+    text: string({ description: "What happened, in one sentence." }),
+  },
+  "process.scheduled": {
+    process: string({ description: "Id." }),
+    text: string({ description: "What its schedule did." }),
+  },
+  "process.watch": {
+    process: string({ description: "Id." }),
+    file: string({ description: "The file that has changed." }),
+  },
   "process.telemetry": { report: reference<TelemetryReport>("TelemetryReport") },
   "process.incident": { incident: reference<Incident>("Incident") },
   log: { entry: reference<LogEntry>("LogEntry") },
@@ -267,7 +313,12 @@ const EVENT: JsonSchema = {
   description: "An event. Its `id` is the value for `Last-Event-ID`; ids increase, except those of type `log`.",
   oneOf: Object.entries(EVENTS).map(([type, members]) => ({
     type: "object",
-    required: ["id", "time", "type", ...Object.keys(members).filter((name) => name !== "text" || type !== "process.state")],
+    required: [
+      "id",
+      "time",
+      "type",
+      ...Object.keys(members).filter((name) => name !== "text" || type !== "process.state"),
+    ],
     properties: {
       id: string({ description: "Of the event." }),
       time: time({ description: "When it happened." }),

@@ -25,7 +25,10 @@ export const STATUS_MEANINGS: Readonly<Record<Status, readonly [meaning: string,
   waiting: ["it waits for processes that it [depends on](dependencies.md)", "`starting`, `skipped`"],
   skipped: ["it waits for a process that [has failed for good](dependencies.md)", "a start of that process"],
   starting: ["it is being started, or its [hook](hooks.md) `beforeStart` runs", "`running`, `errored`"],
-  running: ["it runs; its record also says whether it is [ready and healthy](health.md)", "by policy when it ends; `stopping`"],
+  running: [
+    "it runs; its record also says whether it is [ready and healthy](health.md)",
+    "by policy when it ends; `stopping`",
+  ],
   stopping: ["it is being stopped, or its [hook](hooks.md) `afterStop` runs", "`stopped`, `starting`, by policy"],
   backoff: ["it is restarted after a delay", "`starting`"],
   stopped: ["an operator or its schedule has stopped it", "a start"],
@@ -84,7 +87,10 @@ export type ProcessRecord = {
   readonly cluster?: string;
   /** Groups that it is in. */
   readonly groups?: readonly string[];
-  readonly dependsOn?: readonly { readonly process: string; readonly condition: "started" | "ready" | "finished" | "completed" }[];
+  readonly dependsOn?: readonly {
+    readonly process: string;
+    readonly condition: "started" | "ready" | "finished" | "completed";
+  }[];
   /** The dependencies it waits for before it starts, such as `db (ready)`. */
   readonly waitsFor?: string;
   /** While it is skipped: the ids from its dependency to the one that has failed for good. */
@@ -101,7 +107,12 @@ export type ProcessRecord = {
 };
 
 /** `madeUpFor`: the process is started once for them. */
-export type MissedRecord = { readonly times: number; readonly first: string; readonly last: string; readonly madeUpFor: boolean };
+export type MissedRecord = {
+  readonly times: number;
+  readonly first: string;
+  readonly last: string;
+  readonly madeUpFor: boolean;
+};
 
 /** A run that is not over. `pid` and `started` are absent until it has a process. */
 export type RunRecord = { readonly run: number; readonly pid?: number; readonly started?: string };

@@ -3,7 +3,14 @@ import { ProcmanError } from "../base/errors.ts";
 import { ACTIONS, type Action, type ActOptions, type PlanOptions, type Scaling, type Signalling } from "./control.ts";
 import type { SignInExchange, SignInOrder } from "./dashboard-access.ts";
 import type { EventType } from "./event-record.ts";
-import { LOG_SUBMISSION, SCALING, SIGN_IN_EXCHANGE, SIGN_IN_ORDER, SIGNALLING, TELEMETRY_REPORT } from "./input-schemas.ts";
+import {
+  LOG_SUBMISSION,
+  SCALING,
+  SIGN_IN_EXCHANGE,
+  SIGN_IN_ORDER,
+  SIGNALLING,
+  TELEMETRY_REPORT,
+} from "./input-schemas.ts";
 import { serves } from "./process-health.ts";
 import {
   EVENTS,
@@ -31,7 +38,8 @@ const VERBS: Readonly<Record<Action, string>> = {
   block: "Block the process: neither policy, schedule nor `start` starts it",
   unblock: "Lift a block",
   enable: "Let the process start by itself again: with procman, by schedule, and when watched files change",
-  disable: "From now on, and when procman is started again, the process starts only by request; a running process keeps running",
+  disable:
+    "From now on, and when procman is started again, the process starts only by request; a running process keeps running",
 };
 
 /** Answer to clients without a token: it doesn't repeat the id, and is the same for an unknown one. */
@@ -52,7 +60,11 @@ function action(name: Action): Route {
     errors: [404, 409, 504],
     answer: (control, { id, query, signal }) => {
       const { hard = false, withDependencies = false } = query as ParameterValues<typeof RESTART & typeof START>;
-      return control.act(id, name, { ...waitOptions(query, signal), ...(hard && { hard }), ...(withDependencies && { withDependencies }) });
+      return control.act(id, name, {
+        ...waitOptions(query, signal),
+        ...(hard && { hard }),
+        ...(withDependencies && { withDependencies }),
+      });
     },
   };
 }
@@ -306,7 +318,8 @@ export const ROUTES = {
     errors: [400, 403, 503],
     answer: async (control, { query }) => {
       const { process } = query as ParameterValues<typeof HEALTH>;
-      if (process !== undefined && !serves(await control.processes(), process)) throw new ProcmanError("process-down", DOWN);
+      if (process !== undefined && !serves(await control.processes(), process))
+        throw new ProcmanError("process-down", DOWN);
       return "ok\n";
     },
   },

@@ -38,7 +38,11 @@ test("pages have all runs of several processes once, newest first, also if one o
   assert.deepEqual([present.durationMs, present.reason], [45_000, "is running"]);
   const first = runPage([present, ...ended], { limit: 5 });
   assert.deepEqual(numbers(first.runs), ["web 3", "web-2 3", "web 2", "web-2 2", "job 1"]);
-  const later = [endedRun(incident(1, { process: "job", started: at(15), time: at(61) })), endedRun(incident(9)), ...ended];
+  const later = [
+    endedRun(incident(1, { process: "job", started: at(15), time: at(61) })),
+    endedRun(incident(9)),
+    ...ended,
+  ];
   const second = runPage(later, { limit: 5, cursor: first.next ?? "" });
   assert.deepEqual([numbers(second.runs), second.next], [["web 1", "web-2 1"], undefined]);
   assert.deepEqual(runPage(later, { cursor: `${START}_0_web` }), { runs: [] }, "nothing is older");
@@ -57,11 +61,22 @@ test("a strange cursor is refused with its place", () => {
 });
 
 test("the last runs of a process begin with those of its record that are not over", () => {
-  const record: ProcessRecord = { id: "web", type: "process", status: "running", blocked: false, restarts: 0, reason: "runs" };
+  const record: ProcessRecord = {
+    id: "web",
+    type: "process",
+    status: "running",
+    blocked: false,
+    restarts: 0,
+    reason: "runs",
+  };
   const incidents = [incident(2), incident(1)];
   const one = { ...record, run: 3, pid: 12, started: at(30) };
   assert.deepEqual(numbers(lastRuns(one, incidents, 2)), ["web 3", "web 2"]);
   const runs = [{ run: 3, pid: 12, started: at(30) }, { run: 4, pid: 13, started: at(40) }, { run: 5 }];
-  assert.deepEqual(numbers(lastRuns({ ...one, runs }, incidents, 9)), ["web 4", "web 3", "web 2", "web 1"], "run 5 has not begun");
+  assert.deepEqual(
+    numbers(lastRuns({ ...one, runs }, incidents, 9)),
+    ["web 4", "web 3", "web 2", "web 1"],
+    "run 5 has not begun",
+  );
   assert.deepEqual(numbers(lastRuns({ ...record, run: 2, status: "errored" }, incidents, 9)), ["web 2", "web 1"]);
 });

@@ -5,7 +5,10 @@ import type { Incident, ProcessRecord, RunPage, RunQuery, RunSummary } from "./r
 const DEFAULT_LIMIT = 20;
 
 /** A run that has ended. `slot`: present if it overlapped another run. */
-export function endedRun({ time, lines: _, metrics: __, decision: ___, ...incident }: Incident, slot?: string): RunSummary {
+export function endedRun(
+  { time, lines: _, metrics: __, decision: ___, ...incident }: Incident,
+  slot?: string,
+): RunSummary {
   const { started } = incident;
   return {
     ...incident,
@@ -16,15 +19,22 @@ export function endedRun({ time, lines: _, metrics: __, decision: ___, ...incide
 }
 
 /** A run that is not over. `now`: milliseconds since 1970. */
-export function runUnderWay(run: Omit<RunSummary, "durationMs" | "reason"> & { readonly started: string }, now = Date.now()): RunSummary {
+export function runUnderWay(
+  run: Omit<RunSummary, "durationMs" | "reason"> & { readonly started: string },
+  now = Date.now(),
+): RunSummary {
   return { ...run, durationMs: Math.max(0, now - Date.parse(run.started)), reason: "is running" };
 }
 
 /** The last runs of one process, from its record and its incidents. */
 export function lastRuns(record: ProcessRecord, incidents: readonly Incident[], limit: number): readonly RunSummary[] {
   const { id, run = 0, pid, started, runs = [{ run, ...(pid && { pid }), ...(started && { started }) }] } = record;
-  const present = runs.flatMap(({ started: since, ...each }) => (since === undefined ? [] : [{ process: id, ...each, started: since }]));
-  return runPage([...present.map((each) => runUnderWay(each)), ...incidents.map((incident) => endedRun(incident))], { limit }).runs;
+  const present = runs.flatMap(({ started: since, ...each }) =>
+    since === undefined ? [] : [{ process: id, ...each, started: since }],
+  );
+  return runPage([...present.map((each) => runUnderWay(each)), ...incidents.map((incident) => endedRun(incident))], {
+    limit,
+  }).runs;
 }
 
 /**
@@ -49,7 +59,9 @@ const beginning = ({ started, ended }: RunPlace): number => Date.parse(started ?
 /** Newest first. */
 function byPlace(one: RunPlace, other: RunPlace): number {
   return (
-    beginning(other) - beginning(one) || other.run - one.run || (one.process < other.process ? -1 : Number(one.process > other.process))
+    beginning(other) - beginning(one) ||
+    other.run - one.run ||
+    (one.process < other.process ? -1 : Number(one.process > other.process))
   );
 }
 
@@ -60,6 +72,8 @@ function cursorOf(run: RunPlace): string {
 function readCursor(cursor: string): RunPlace {
   const [, time, run, process = ""] = /^(\d{1,15})_(\d{1,15})_(.+)$/.exec(cursor) ?? [];
   if (time === undefined)
-    throw invalid([{ place: "query.cursor", message: "is no cursor of this list; take it from the Link header of the page before" }]);
+    throw invalid([
+      { place: "query.cursor", message: "is no cursor of this list; take it from the Link header of the page before" },
+    ]);
   return { process, run: Number(run), started: new Date(Number(time)).toISOString() };
 }

@@ -1,5 +1,16 @@
 /** State of procman and its machine, with the schema. */
-import { enumeration, integer, list, number, openObject, optional, reference, schemaFor, string, time } from "../base/schema.ts";
+import {
+  enumeration,
+  integer,
+  list,
+  number,
+  openObject,
+  optional,
+  reference,
+  schemaFor,
+  string,
+  time,
+} from "../base/schema.ts";
 import { PART, type PartRecord } from "./part-record.ts";
 import type { PluginRecord } from "./plugin-record.ts";
 import type { MemoryRecord, Status } from "./records.ts";
@@ -105,7 +116,11 @@ export const STATE = schemaFor<StateRecord>(
       { total: integer({ description: "All processes." }) },
       { description: "Numbers of processes, in total and by status.", additionalProperties: integer() },
     ),
-    plugins: optional(list(reference<PluginRecord>("PluginRecord"), { description: "Plugins of the configuration; absent: it has none." })),
+    plugins: optional(
+      list(reference<PluginRecord>("PluginRecord"), {
+        description: "Plugins of the configuration; absent: it has none.",
+      }),
+    ),
   },
   { description: "State of procman." },
 );

@@ -1,6 +1,7 @@
 /**
- * What each status of a record means: the only place that compares the public `status`, for all that read records. The supervisor has its
- * own, `supervisor/verdict.ts`: it reads slots, which know more, and have neither `skipped` nor `mixed`.
+ * What each status of a record means: the only place that compares the public `status`, for all that read records. The
+ * supervisor has its own, `supervisor/verdict.ts`: it reads slots, which know more, and have neither `skipped` nor
+ * `mixed`.
  *
  * | status            | is up                     | comes up by itself     | its run has ended |
  * |-------------------|---------------------------|------------------------|-------------------|

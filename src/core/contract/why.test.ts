@@ -36,7 +36,10 @@ function incident(more: Partial<Incident> = {}): Incident {
 }
 
 test("why: a process without incidents", () => {
-  assert.deepEqual(explain(record, [], NOW), ["web runs (pid 12) since 2026-06-01T11:59:00Z.", "It has not ended so far."]);
+  assert.deepEqual(explain(record, [], NOW), [
+    "web runs (pid 12) since 2026-06-01T11:59:00Z.",
+    "It has not ended so far.",
+  ]);
 });
 
 test("why: what followed an end is a sentence, also if nothing did", () => {
@@ -57,11 +60,17 @@ test("why: what followed an end is a sentence, also if nothing did", () => {
 
 test("why: trouble of a running process is in its first sentence", () => {
   for (const [reason, rest] of [
-    ["runs, restarted once; Cannot write /srv/web.log: permission denied", "; Cannot write /srv/web.log: permission denied"],
+    [
+      "runs, restarted once; Cannot write /srv/web.log: permission denied",
+      "; Cannot write /srv/web.log: permission denied",
+    ],
     ["runs, but is not healthy (HTTP 500)", ", but is not healthy (HTTP 500)"],
     ["runs, restarted 3 times, is not ready yet", ", is not ready yet"],
   ] as const)
-    assert.equal(explain({ ...record, restarts: 1, reason }, [], NOW)[0], `web runs (pid 12) since 2026-06-01T11:59:00Z${rest}.`);
+    assert.equal(
+      explain({ ...record, restarts: 1, reason }, [], NOW)[0],
+      `web runs (pid 12) since 2026-06-01T11:59:00Z${rest}.`,
+    );
 });
 
 test("why: overlapping runs are named one by one", () => {
@@ -75,7 +84,11 @@ test("why: overlapping runs are named one by one", () => {
 test("why: what has happened, how often, the last lines, and what to do", () => {
   const lines = [{ time: at(62), severity: "error", category: "stderr", text: "Error: no database" } as const];
   const metrics = [{ time: at(65), cpuPercent: 20.4, memoryBytes: 52_428_800, processes: 1 }];
-  const story = explain(record, [incident({ lines, metrics, leftOut: 4 }), incident({ run: 2 }), incident({ run: 1 })], NOW);
+  const story = explain(
+    record,
+    [incident({ lines, metrics, leftOut: 4 }), incident({ run: 2 }), incident({ run: 1 })],
+    NOW,
+  );
   assert.deepEqual(story, [
     "web runs (pid 12) since 2026-06-01T11:59:00Z.",
     "Runs that ended in the last 24 hours: 7 (7 × ended by itself).",
@@ -105,7 +118,12 @@ test("why: a full JavaScript heap is named, even before a long trace", () => {
   const line = (text: string) => ({ time: at(62), severity: "error", category: "stderr", text }) as const;
   const full = "FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory";
   const trace = Array.from({ length: 18 }, (_, index) => line(`${index}: 0xd3607f node::Start`));
-  const end = { cause: "signal", signal: "SIGABRT", code: undefined, lines: [line("before"), line(full), ...trace] } as never;
+  const end = {
+    cause: "signal",
+    signal: "SIGABRT",
+    code: undefined,
+    lines: [line("before"), line(full), ...trace],
+  } as never;
   const story = explain(record, [incident(end)], NOW);
   assert.deepEqual(story.slice(2, 5), ["Its last lines:", `  ${full}`, "  …"]);
   assert.match(story.at(-1) ?? "", /^Its JavaScript heap was full: .*--max-old-space-size/);
@@ -114,7 +132,8 @@ test("why: a full JavaScript heap is named, even before a long trace", () => {
 test("why: the error above a long trace is shown with the last lines", () => {
   const line = (text: string) => ({ time: at(62), severity: "error", category: "stderr", text }) as const;
   const trace = Array.from({ length: 12 }, (_, index) => line(`    at step${index} (node:net:1908:16)`));
-  const explained = (...lines: readonly ReturnType<typeof line>[]) => explain(record, [incident({ lines })], NOW).slice(3, 5);
+  const explained = (...lines: readonly ReturnType<typeof line>[]) =>
+    explain(record, [incident({ lines })], NOW).slice(3, 5);
   for (const text of [
     "Error: listen EADDRINUSE: address already in use :::3000",
     "TypeError [ERR_X]: x is not a function",
@@ -125,7 +144,10 @@ test("why: the error above a long trace is shown with the last lines", () => {
     "      at step3 (node:net:1908:16)",
     "      at step4 (node:net:1908:16)",
   ]);
-  assert.deepEqual(explained(line("no error: none"), ...trace), ["      at step2 (node:net:1908:16)", "      at step3 (node:net:1908:16)"]);
+  assert.deepEqual(explained(line("no error: none"), ...trace), [
+    "      at step2 (node:net:1908:16)",
+    "      at step3 (node:net:1908:16)",
+  ]);
 });
 
 test("why: a process whose restarts are used up is to be started once the cause is removed", () => {
@@ -153,14 +175,23 @@ test("why: each cause has its own advice, requested ends have none", () => {
   assert.match(advice({ cause: "signal", signal: "SIGKILL" }) ?? "", /^SIGKILL did not come from procman/);
   assert.match(advice({ cause: "timeout" }) ?? "", /raise "timeout"/);
   assert.match(advice({ code: 126 }) ?? "", /look at its permissions/);
-  const line = { time: at(62), severity: "error", category: "stderr", text: "Cannot start: the limit nofile cannot be 9000000" } as const;
+  const line = {
+    time: at(62),
+    severity: "error",
+    category: "stderr",
+    text: "Cannot start: the limit nofile cannot be 9000000",
+  } as const;
   assert.match(
     explain(record, [incident({ code: 78, lines: [line] })], NOW).at(-1) ?? "",
     /^Lower that limit in "ulimits", or raise the hard/,
   );
   assert.equal(advice({ cause: "unstartable" }), undefined, "it runs, so that is corrected");
-  assert.match(explain({ ...record, status: "errored" }, [incident({ cause: "unstartable" })], NOW)[2] ?? "", /^Correct the problem above/);
-  for (const cause of ["operator", "shutdown", "terminate", "watch"] as const) assert.equal(advice({ cause, code: 0 }), undefined);
+  assert.match(
+    explain({ ...record, status: "errored" }, [incident({ cause: "unstartable" })], NOW)[2] ?? "",
+    /^Correct the problem above/,
+  );
+  for (const cause of ["operator", "shutdown", "terminate", "watch"] as const)
+    assert.equal(advice({ cause, code: 0 }), undefined);
   assert.equal(advice({ code: 0 }), undefined, "it has finished");
   assert.equal(advice({ code: 3, success: true }), undefined, "code 3 counts as success");
 });
@@ -187,9 +218,17 @@ test("why: while procman isn't running, the story comes from disk, without the a
 test("why: a run without a recorded end is shown with the reason", () => {
   const lines = [{ time: at(9), severity: "info", category: "stdout", text: "working" } as const];
   const explained = (how: "machine" | "procman" | "runs") =>
-    explainPastRuns({ id: "web", incidents: [], unended: { started: at(30), pid: 12, lines, how, booted: at(3) } }, false, NOW).slice(1);
+    explainPastRuns(
+      { id: "web", incidents: [], unended: { started: at(30), pid: 12, lines, how, booted: at(3) } },
+      false,
+      NOW,
+    ).slice(1);
   const start = "The run started at 2026-06-01T11:59:30Z (pid 12) has no recorded end:";
-  assert.deepEqual(explained("machine"), [`${start} the machine was rebooted at 2026-06-01T11:59:57Z.`, "Its last lines:", "  working"]);
+  assert.deepEqual(explained("machine"), [
+    `${start} the machine was rebooted at 2026-06-01T11:59:57Z.`,
+    "Its last lines:",
+    "  working",
+  ]);
   assert.equal(explained("procman")[0], `${start} procman itself ended during the run.`);
   assert.equal(explained("runs")[0], `${start} it is still running.`);
 });

@@ -38,8 +38,12 @@ export function explain(record: ProcessRecord, incidents: readonly Incident[], n
   const [last] = incidents;
   return [
     currentState(record),
-    ...(record.blocked ? [`It is blocked: nothing starts it. Lift the block with "procman unblock ${record.id}".`] : []),
-    ...(record.disabled ? [`It is disabled: it starts only by hand. "procman enable ${record.id}" lets it start by itself again.`] : []),
+    ...(record.blocked
+      ? [`It is blocked: nothing starts it. Lift the block with "procman unblock ${record.id}".`]
+      : []),
+    ...(record.disabled
+      ? [`It is disabled: it starts only by hand. "procman enable ${record.id}" lets it start by itself again.`]
+      : []),
     ...missedStarts(record),
     ...causeCounts(recent, incidents),
     ...(last === undefined ? ["It has not ended so far."] : lastEnd(last)),
@@ -54,7 +58,11 @@ function skipAdvice(id: string, skippedBy: readonly string[]): string {
 }
 
 /** The same from the state folder, while procman doesn't answer. `isRunning`: its keeper runs. */
-export function explainPastRuns({ id, incidents, unended, until }: PastRuns, isRunning: boolean, now = Date.now()): string[] {
+export function explainPastRuns(
+  { id, incidents, unended, until }: PastRuns,
+  isRunning: boolean,
+  now = Date.now(),
+): string[] {
   const recent = incidents.filter(({ time }) => now - Date.parse(time) < RECENT_MS);
   const [last] = incidents;
   return [
@@ -121,7 +129,9 @@ function causeCounts(recent: readonly Incident[], incidents: readonly Incident[]
   const causes = new Map<Incident["cause"], number>();
   for (const { cause, leftOut = 0 } of recent) causes.set(cause, (causes.get(cause) ?? 0) + 1 + leftOut);
   const atLeast = (oldest?.run ?? 1) > 1 ? "at least " : "";
-  const parts = [...causes].sort(([, one], [, other]) => other - one).map(([cause, times]) => `${times} × ${CAUSE_NAMES[cause]}`);
+  const parts = [...causes]
+    .sort(([, one], [, other]) => other - one)
+    .map(([cause, times]) => `${times} × ${CAUSE_NAMES[cause]}`);
   return [`Runs that ended in the last 24 hours: ${atLeast}${count} (${parts.join(", ")}).`];
 }
 
@@ -147,7 +157,9 @@ function lastEnd({ time, run, pid, reason, decision, lines, metrics, process, le
   return [
     `At ${timeText(time)} run ${run} of ${process}${pid === undefined ? "" : ` (pid ${pid})`} ${reason}. ${whatFollowed(decision)}`,
     ...(leftOut === undefined ? [] : [`${leftOut} ends just before this one came too fast to be recorded.`]),
-    ...(peak === 0 ? [] : [`In the minutes before, it used up to ${megabytes(peak)} of memory and ${Math.round(cpu)} % of a core.`]),
+    ...(peak === 0
+      ? []
+      : [`In the minutes before, it used up to ${megabytes(peak)} of memory and ${Math.round(cpu)} % of a core.`]),
     ...(lines.length === 0 ? [] : ["Its last lines:", ...excerpt(lines).map((text) => `  ${text}`)]),
   ];
 }
@@ -167,13 +179,16 @@ const SAID_ALREADY: ReadonlySet<string> = new Set(["it was stopped", "it has fin
 export function excerpt(lines: Incident["lines"]): readonly string[] {
   const texts = lines.map(({ text }) => text);
   const earlier = texts.slice(0, -SHOWN_LINES);
-  const errorLine = earlier.findLast(isHeapFull) ?? (texts.slice(-SHOWN_LINES).some(isError) ? undefined : earlier.findLast(isError));
+  const errorLine =
+    earlier.findLast(isHeapFull) ?? (texts.slice(-SHOWN_LINES).some(isError) ? undefined : earlier.findLast(isError));
   return [...(errorLine === undefined ? [] : [errorLine, "…"]), ...texts.slice(-SHOWN_LINES)];
 }
 
 /** The line that Node, Python, Java and others write above or below a stack trace: `TypeError: x is not a function`, `Error [ERR_X]: …`. */
 function isError(text: string): boolean {
-  return /^(?:Uncaught |Exception in thread "[^"]*" )?(?:[\w$]+\.)*[A-Z]?\w*(?:Error|Exception)(?: \[\w+\])?: /.test(text);
+  return /^(?:Uncaught |Exception in thread "[^"]*" )?(?:[\w$]+\.)*[A-Z]?\w*(?:Error|Exception)(?: \[\w+\])?: /.test(
+    text,
+  );
 }
 
 /** The line that V8 writes when its heap is full, before it ends by SIGABRT. */
@@ -185,8 +200,12 @@ function isHeapFull(text: string): boolean {
 function repetition(recent: readonly Incident[]): string[] {
   const [last] = recent;
   if (last === undefined || recent.length < 3 || !isFailure(last)) return [];
-  const same = recent.filter(({ cause, code, signal }) => cause === last.cause && code === last.code && signal === last.signal);
-  return same.length < 3 ? [] : [`It has ended in the same way ${same.length} times: restarting does not remove the cause.`];
+  const same = recent.filter(
+    ({ cause, code, signal }) => cause === last.cause && code === last.code && signal === last.signal,
+  );
+  return same.length < 3
+    ? []
+    : [`It has ended in the same way ${same.length} times: restarting does not remove the cause.`];
 }
 
 function adviceOf(record: ProcessRecord, last: Incident | undefined): string[] {
@@ -224,10 +243,12 @@ const ADVICE: Advice = {
     'Look for a leak, give it less work at a time, or allow more memory: for the machine, for the container, or by "memoryMax" if that is set.',
   unstartable: () => "Correct the problem above in the configuration, or on the machine.",
   unready: () => 'Find out what it waits for, or raise "ready.timeout".',
-  unhealthy: () => 'Find out why it failed its checks; if it was only slow, raise "health.timeout" or "health.failures".',
+  unhealthy: () =>
+    'Find out why it failed its checks; if it was only slow, raise "health.timeout" or "health.failures".',
   memory: () => 'Look for a leak, or raise "memoryLimit" (or "memoryMax" if only that is set).',
   timeout: () => 'Find out what it waits for, or raise "timeout".',
-  unknown: ({ process }) => `Its exit code was lost because the keeper, its parent, was killed; "procman logs ${process}" may say more.`,
+  unknown: ({ process }) =>
+    `Its exit code was lost because the keeper, its parent, was killed; "procman logs ${process}" may say more.`,
   terminate: () => undefined,
   watch: () => undefined,
   operator: () => undefined,
@@ -237,7 +258,9 @@ const ADVICE: Advice = {
 function isFailure({ cause, code, success }: Incident): boolean {
   if (success === true) return false;
   if (cause === "exit") return code !== 0;
-  return ["signal", "out-of-memory", "unstartable", "timeout", "unready", "unhealthy", "memory", "unknown"].includes(cause);
+  return ["signal", "out-of-memory", "unstartable", "timeout", "unready", "unhealthy", "memory", "unknown"].includes(
+    cause,
+  );
 }
 
 function megabytes(bytes: number): string {

@@ -43,6 +43,7 @@ function hashOf(time: number, size: number, ino: number): number {
   numbers[1] = size;
   numbers[2] = ino;
   let hash = 0x811c9dc5;
-  for (let index = 0; index < words.length; index++) hash = Math.imul(hash ^ (words[index] ?? 0) ^ (hash >>> 15), 0x85ebca6b);
+  for (let index = 0; index < words.length; index++)
+    hash = Math.imul(hash ^ (words[index] ?? 0) ^ (hash >>> 15), 0x85ebca6b);
   return (hash ^ (hash >>> 13)) >>> 0 || 1;
 }

@@ -38,7 +38,10 @@ export type PathFilter = {
 export function pathFilter(entry: string, settings: WatchSettings, folders: WatchFolders): PathFilter {
   const { path, pattern } = splitPattern(entry);
   const own = folders.own.filter((each) => each === path || isBelow(each, path) || isBelow(path, each));
-  const isOwn = own.length === 0 ? () => false : (file: string): boolean => own.some((each) => file === each || isBelow(file, each));
+  const isOwn =
+    own.length === 0
+      ? () => false
+      : (file: string): boolean => own.some((each) => file === each || isBelow(file, each));
   const skips = testOf(settings.skip.map(includingBelow), path, folders.folder);
   const isSkipped = (file: string): boolean => skips(file) || isOwn(file);
   const hasExt = pattern === undefined ? extensionTest(settings.exts) : () => true;

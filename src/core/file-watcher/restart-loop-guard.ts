@@ -91,7 +91,8 @@ export class RestartLoopGuard {
   #schedule(ms: number): void {
     this.#cancel = this.#ports.schedule(ms, () => {
       this.#cancel = undefined;
-      // Nothing else changes files now: a change soon after the next start seems to be made by the process. It may be an edit, too.
+      // Nothing else changes files now: a change soon after the next start seems to be made by the process. It may be
+      // an edit, too.
       this.#isSuspect = true;
       this.#restMs = Math.min(this.#restMs * 2, LONGEST_REST_MS);
       this.#startedAt = this.#ports.now();

@@ -76,7 +76,8 @@ export class WatchedTree {
   *check(): ScanWork {
     if (this.#events >= MANY_EVENTS) yield* this.renew();
     this.#events = 0;
-    for (const path of [...this.#dirtyFolders]) if (this.#dirtyFolders.delete(path)) yield* this.#scanFolder(path, "changes");
+    for (const path of [...this.#dirtyFolders])
+      if (this.#dirtyFolders.delete(path)) yield* this.#scanFolder(path, "changes");
     for (const [path, names] of [...this.#dirtyNames]) {
       this.#dirtyNames.delete(path);
       for (const [name, isRenamed] of names) {
@@ -206,7 +207,8 @@ export class WatchedTree {
     folder.put(name, current.stamp);
     // When polling, an unknown stamp is only recorded: there is nothing to compare it with.
     const isWatched = this.#ports.kernel() !== undefined;
-    if (previous === UNKNOWN ? isWatched : previous !== current.stamp || (isWatched && current.isFresh)) this.#ports.report(file);
+    if (previous === UNKNOWN ? isWatched : previous !== current.stamp || (isWatched && current.isFresh))
+      this.#ports.report(file);
   }
 
   #removeFolder(path: string): void {
@@ -307,6 +309,7 @@ class Folder {
 
   #count(name: string, stamp: number): void {
     const previous = this.#files.get(name) ?? UNKNOWN;
-    if (previous !== stamp) this.#fingerprint = (this.#fingerprint + Math.imul(textHash(name, this.#hash) | 1, stamp - previous)) >>> 0;
+    if (previous !== stamp)
+      this.#fingerprint = (this.#fingerprint + Math.imul(textHash(name, this.#hash) | 1, stamp - previous)) >>> 0;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * One watched path: a file, a folder, or not there yet. The folders above it are watched too, as it may appear and disappear in them,
- * and so are the links above it.
+ * One watched path: a file, a folder, or not there yet. The folders above it are watched too, as it may appear and
+ * disappear in them, and so are the links above it.
  */
 import { readlinkSync } from "node:fs";
 import { basename, dirname, resolve, sep } from "node:path";
@@ -53,7 +53,11 @@ export class WatchRoot {
   }
 
   get fingerprint(): number {
-    return ((this.#tree?.fingerprint ?? 0) + (this.#stamp === undefined ? 0 : Math.imul(textHash(this.path) | 1, this.#stamp))) >>> 0;
+    return (
+      ((this.#tree?.fingerprint ?? 0) +
+        (this.#stamp === undefined ? 0 : Math.imul(textHash(this.path) | 1, this.#stamp))) >>>
+      0
+    );
   }
 
   *open(): ScanWork {
@@ -127,7 +131,9 @@ export class WatchRoot {
   #watch(kernel: WatchSource, step: WatchedName): boolean {
     try {
       this.#above.push(
-        kernel(step.folder, (event, changedName) => this.#onEvent(changedName === undefined || event === "rename", step, changedName)),
+        kernel(step.folder, (event, changedName) =>
+          this.#onEvent(changedName === undefined || event === "rename", step, changedName),
+        ),
       );
       return true;
     } catch (error) {

@@ -1,5 +1,15 @@
 import assert from "node:assert/strict";
-import { appendFileSync, chmodSync, cpSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, unlinkSync } from "node:fs";
+import {
+  appendFileSync,
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+} from "node:fs";
 import { test } from "node:test";
 import { WatcherRig } from "../../../test/support/watcher-rig.ts";
 import { inotify, WatchLimitError, type WatchSource } from "./inotify.ts";
@@ -82,7 +92,10 @@ test("2.4 a folder above the watched one is replaced by another folder", async (
 test("2.4 a path that doesn't exist yet gives a warning and is waited for, also when the folders above it appear one by one", async (context) => {
   const rig = new WatcherRig(context);
   await rig.open(["a/b/c", "late.json"]);
-  assert.deepEqual(rig.warnings, ["a/b/c doesn't exist yet; waiting for it", "late.json doesn't exist yet; waiting for it"]);
+  assert.deepEqual(rig.warnings, [
+    "a/b/c doesn't exist yet; waiting for it",
+    "late.json doesn't exist yet; waiting for it",
+  ]);
   mkdirSync(rig.at("a"));
   mkdirSync(rig.at("a/b"));
   rig.write("a/b/c/d/x.ts");
@@ -105,8 +118,20 @@ test("2.4 a named file is watched whatever its extension, also after it was repl
 
 test("2.4 exts, match and skip: files that they exclude are not reported", async (context) => {
   const rig = new WatcherRig(context, ["src/a.ts"]);
-  await rig.open(["."], { skip: ["**/.git/**", "gen", "**/*.test.ts"], match: ["src/**", "gen/**"] }, { own: ["src/own"] });
-  for (const file of ["src/b.css", "lib/x.ts", "gen/y.ts", "src/.git/z.ts", "src/a.test.ts", "src/own/log.js", "src/Makefile"]) {
+  await rig.open(
+    ["."],
+    { skip: ["**/.git/**", "gen", "**/*.test.ts"], match: ["src/**", "gen/**"] },
+    { own: ["src/own"] },
+  );
+  for (const file of [
+    "src/b.css",
+    "lib/x.ts",
+    "gen/y.ts",
+    "src/.git/z.ts",
+    "src/a.test.ts",
+    "src/own/log.js",
+    "src/Makefile",
+  ]) {
     rig.write(file);
     rig.write(file);
   }
@@ -202,7 +227,12 @@ test("2.4 a watched link to a folder stands for that folder, also when the link 
 });
 
 test("2.4 watched paths below a link (current → releases/1) are those of the release to which the link is switched", async (context) => {
-  const rig = new WatcherRig(context, ["releases/1/src/a.ts", "releases/1/.env", "releases/2/src/a.ts", "releases/2/.env"]);
+  const rig = new WatcherRig(context, [
+    "releases/1/src/a.ts",
+    "releases/1/.env",
+    "releases/2/src/a.ts",
+    "releases/2/.env",
+  ]);
   symlinkSync("releases/1", rig.at("stable"));
   symlinkSync("stable", rig.at("current"));
   await rig.open(["current/src", "current/.env"]);
@@ -263,7 +293,10 @@ for (const [watches, when] of [
     const rig = new WatcherRig(context, ["src/a/1.ts", "src/b/2.ts", "settings.yaml"]);
     await rig.open(["src", "settings.yaml"], {}, { kernel: limited(watches) });
     rig.write("src/c/d/e/f/3.ts");
-    await rig.until(() => rig.warnings.some((text) => /no more watches \(ENOSPC\).*max_user_watches/.test(text)), "a warning");
+    await rig.until(
+      () => rig.warnings.some((text) => /no more watches \(ENOSPC\).*max_user_watches/.test(text)),
+      "a warning",
+    );
     rig.write("src/a/1.ts");
     await rig.reported("src/a/1.ts");
     rmSync(rig.at("src/b"), { recursive: true });

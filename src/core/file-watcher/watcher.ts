@@ -132,7 +132,8 @@ export class Watcher {
 
   #onDirty(): void {
     this.#eventAt = monotonicMs();
-    if (this.#kernel !== undefined && !this.#isClosed) this.#timer ??= setTimeout(() => this.#enqueue(this.#check()), GATHER_MS);
+    if (this.#kernel !== undefined && !this.#isClosed)
+      this.#timer ??= setTimeout(() => this.#enqueue(this.#check()), GATHER_MS);
   }
 
   *#check(): ScanWork {
@@ -241,7 +242,10 @@ class ChangeBatch {
   arm(): void {
     if (this.#files.size === 0 || this.#timer !== undefined) return;
     const rest = Math.min(REST_MS, this.#intervalMs);
-    const due = Math.min(Math.max(this.#first + this.#intervalMs, this.#last + rest), this.#first + MAX_INTERVALS * this.#intervalMs);
+    const due = Math.min(
+      Math.max(this.#first + this.#intervalMs, this.#last + rest),
+      this.#first + MAX_INTERVALS * this.#intervalMs,
+    );
     const left = due - monotonicMs();
     if (left <= 0) return this.#flush();
     this.#timer = setTimeout(() => {

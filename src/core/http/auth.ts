@@ -25,7 +25,11 @@ export class Authenticator {
   readonly #failures = new Map<string, { count: number; readonly until: number }>();
 
   /** `onRefused`: a token that was valid once is refused. */
-  constructor(access: TokenAccess, audience: string, onRefused: (consumer: string, why: string) => void = () => undefined) {
+  constructor(
+    access: TokenAccess,
+    audience: string,
+    onRefused: (consumer: string, why: string) => void = () => undefined,
+  ) {
     this.#onRefused = onRefused;
     this.#access = access;
     this.#audience = audience;
@@ -71,7 +75,9 @@ export class Authenticator {
       if (isExpired && typeof payload?.sub === "string") this.#onRefused(payload.sub, "its token has expired");
       throw this.#failed(
         request,
-        isExpired ? "its token has expired; create another" : "its token was not created by this procman, or is damaged",
+        isExpired
+          ? "its token has expired; create another"
+          : "its token was not created by this procman, or is damaged",
       );
     }
   }
@@ -88,7 +94,9 @@ export class Authenticator {
         },
       );
     const error = headers.authorization === undefined ? "" : ', error="invalid_token"';
-    return new HttpError("unauthorized", `Cannot answer: ${why}`, { "www-authenticate": `Bearer realm="procman"${error}` });
+    return new HttpError("unauthorized", `Cannot answer: ${why}`, {
+      "www-authenticate": `Bearer realm="procman"${error}`,
+    });
   }
 
   /** Seconds for which this address is refused; 0: it isn't. */
@@ -109,7 +117,11 @@ export class Authenticator {
 export function checkScope({ scopes, consumer }: Claims, scope: TokenScope): void {
   if (scopes.includes(scope) || scopes.includes("admin")) return;
   const has = scopes.length === 0 ? "none" : scopes.map((each) => `"${each}"`).join(", ");
-  throw new HttpError("scope-missing", `Cannot answer "${consumer}": the token lacks the scope "${scope}"; it has ${has}`, {
-    "www-authenticate": `Bearer realm="procman", error="insufficient_scope", scope="${scope}"`,
-  });
+  throw new HttpError(
+    "scope-missing",
+    `Cannot answer "${consumer}": the token lacks the scope "${scope}"; it has ${has}`,
+    {
+      "www-authenticate": `Bearer realm="procman", error="insufficient_scope", scope="${scope}"`,
+    },
+  );
 }

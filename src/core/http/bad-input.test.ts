@@ -35,8 +35,19 @@ const telemetry = (name: string, change: object, places: readonly string[]): Cas
   ...log(name, { ...REPORT, ...change }, places),
   path: "/telemetry",
 });
-const query = (path: string, ...places: readonly string[]): Case => ({ name: path, path, status: 400, code: "input-invalid", places });
-const path = (text: string, status: number, code: string): Case => ({ name: `path ${text.slice(0, 60)}`, path: text, status, code });
+const query = (path: string, ...places: readonly string[]): Case => ({
+  name: path,
+  path,
+  status: 400,
+  code: "input-invalid",
+  places,
+});
+const path = (text: string, status: number, code: string): Case => ({
+  name: `path ${text.slice(0, 60)}`,
+  path: text,
+  status,
+  code,
+});
 
 const CASES: readonly Case[] = [
   log("no JSON", "{text:1}", ["body"]),
@@ -53,24 +64,70 @@ const CASES: readonly Case[] = [
   log("a prototype", '{"text":"a","__proto__":{"severity":"error"}}', ["body.__proto__"]),
   log("no usable toString", { text: "a", severity: { toString: 1 } }, ["body.severity"]),
   log("a text too long", { text: "x".repeat(70_000) }, ["body.text"]),
-  telemetry("a size that is none", { memory: { ...MEMORY, rss: -1, heapUsed: "1" } }, ["body.memory.rss", "body.memory.heapUsed"]),
+  telemetry("a size that is none", { memory: { ...MEMORY, rss: -1, heapUsed: "1" } }, [
+    "body.memory.rss",
+    "body.memory.heapUsed",
+  ]),
   telemetry("a number too large", { metrics: { a: null, b: "1" } }, ["body.metrics.a", "body.metrics.b"]),
   telemetry("no time", { sent: "yesterday" }, ["body.sent"]),
-  telemetry("too many numbers", { metrics: Object.fromEntries(Array.from({ length: 300 }, (_, n) => [n, n])) }, ["body.metrics"]),
-  { name: "no such process", path: "/telemetry", method: "POST", body: JSON.stringify({ ...REPORT, process: "no" }), status: 404 },
-  { name: "1 MiB and more", path: "/log", method: "POST", body: "x".repeat(1_048_577), status: 413, code: "body-too-large" },
-  { name: "another type", path: "/log", method: "POST", body: "{}", type: "text/plain", status: 415, code: "media-type" },
+  telemetry("too many numbers", { metrics: Object.fromEntries(Array.from({ length: 300 }, (_, n) => [n, n])) }, [
+    "body.metrics",
+  ]),
+  {
+    name: "no such process",
+    path: "/telemetry",
+    method: "POST",
+    body: JSON.stringify({ ...REPORT, process: "no" }),
+    status: 404,
+  },
+  {
+    name: "1 MiB and more",
+    path: "/log",
+    method: "POST",
+    body: "x".repeat(1_048_577),
+    status: 413,
+    code: "body-too-large",
+  },
+  {
+    name: "another type",
+    path: "/log",
+    method: "POST",
+    body: "{}",
+    type: "text/plain",
+    status: 415,
+    code: "media-type",
+  },
   { name: "no type", path: "/log", method: "POST", body: "{}", type: "", status: 415, code: "media-type" },
   { name: "a form", path: "/log", method: "POST", body: "a=b", type: "application/x-www-form-urlencoded", status: 415 },
-  { name: "another charset", path: "/log", method: "POST", body: "{}", type: "application/json; charset=latin1", status: 415 },
-  { name: "compressed", path: "/log", method: "POST", body: "{}", headers: { "content-encoding": "gzip" }, status: 415 },
+  {
+    name: "another charset",
+    path: "/log",
+    method: "POST",
+    body: "{}",
+    type: "application/json; charset=latin1",
+    status: 415,
+  },
+  {
+    name: "compressed",
+    path: "/log",
+    method: "POST",
+    body: "{}",
+    headers: { "content-encoding": "gzip" },
+    status: 415,
+  },
   query("/logs?limit=0", "query.limit"),
   query("/logs?limit=10001", "query.limit"),
   query("/logs?limit=1e3", "query.limit"),
   query("/logs?limit=", "query.limit"),
   query("/logs?limit=5&limit=6", "query.limit"),
   query("/logs?from=yesterday&to=-5", "query.from", "query.to"),
-  query("/logs?severity=loud&order=up&category=a,b", "query.severity", "query.order", "query.category[0]", "query.category[1]"),
+  query(
+    "/logs?severity=loud&order=up&category=a,b",
+    "query.severity",
+    "query.order",
+    "query.category[0]",
+    "query.category[1]",
+  ),
   query("/logs?search=&cursor=", "query.search", "query.cursor"),
   query("/logs?%3Cscript%3E=1&__proto__=2", "query.<script>", "query.__proto__"),
   query("/logs?search=%zz", "query"),
@@ -95,18 +152,57 @@ const CASES: readonly Case[] = [
   path("/{id}", 404, "path-unknown"),
   path("/constructor", 404, "path-unknown"),
   { name: "a foreign host", path: "/state", headers: { host: "evil.example" }, status: 403, code: "origin-refused" },
-  { name: "a host like ours", path: "/state", headers: { host: "localhost.evil.example:80" }, status: 403, code: "origin-refused" },
+  {
+    name: "a host like ours",
+    path: "/state",
+    headers: { host: "localhost.evil.example:80" },
+    status: 403,
+    code: "origin-refused",
+  },
   { name: "no host name at all", path: "/state", headers: { host: "a b@c" }, status: 403, code: "origin-refused" },
-  { name: "a foreign page", path: "/state", headers: { origin: "https://evil.example" }, status: 403, code: "origin-refused" },
+  {
+    name: "a foreign page",
+    path: "/state",
+    headers: { origin: "https://evil.example" },
+    status: 403,
+    code: "origin-refused",
+  },
   { name: "a page of nowhere", path: "/state", headers: { origin: "null" }, status: 403, code: "origin-refused" },
   { name: "another host in the target", path: "http://evil.example/state", status: 403, code: "origin-refused" },
   { name: "absolute form", path: "http://localhost:1/state", headers: { host: "evil.example" }, status: 200 },
   { name: "absolute form without a path", path: "http://localhost", status: 404, code: "path-unknown" },
   { name: "no host", path: "/state", headers: { host: "" }, status: 400, code: "request-unreadable" },
-  { name: "an unknown expectation", path: "/state", headers: { expect: "a miracle" }, status: 417, code: "expectation-unknown" },
-  { name: "a body for an action", path: "/processes/web/stop", method: "POST", body: "{bad", status: 400, code: "input-invalid" },
-  { name: "members for an action", path: "/processes/web/stop", method: "POST", body: '{"wait":1}', status: 400, code: "input-invalid" },
-  { name: "a list for an action", path: "/processes/web/stop", method: "POST", body: "[]", status: 400, code: "input-invalid" },
+  {
+    name: "an unknown expectation",
+    path: "/state",
+    headers: { expect: "a miracle" },
+    status: 417,
+    code: "expectation-unknown",
+  },
+  {
+    name: "a body for an action",
+    path: "/processes/web/stop",
+    method: "POST",
+    body: "{bad",
+    status: 400,
+    code: "input-invalid",
+  },
+  {
+    name: "members for an action",
+    path: "/processes/web/stop",
+    method: "POST",
+    body: '{"wait":1}',
+    status: 400,
+    code: "input-invalid",
+  },
+  {
+    name: "a list for an action",
+    path: "/processes/web/stop",
+    method: "POST",
+    body: "[]",
+    status: 400,
+    code: "input-invalid",
+  },
   { name: "localhost", path: "/state", headers: { host: "localhost:1" }, status: 200 },
   { name: "an address", path: "/state", headers: { host: "[::1]:1" }, status: 200 },
   { name: "its own page", path: "/state", headers: { host: "localhost:1", origin: "http://localhost:1" }, status: 200 },
@@ -118,7 +214,9 @@ async function send(api: ApiRig, { path: target, method, body, type, headers }: 
     host: "127.0.0.1",
     authorization: `Bearer ${api.token()}`,
     connection: "close",
-    ...(body === undefined ? {} : { "content-type": type ?? "application/json", "content-length": String(Buffer.byteLength(body)) }),
+    ...(body === undefined
+      ? {}
+      : { "content-type": type ?? "application/json", "content-length": String(Buffer.byteLength(body)) }),
     ...headers,
   };
   const lines = Object.entries(given).flatMap(([name, value]) => (value === "" ? [] : [`${name}: ${value}`]));
@@ -147,7 +245,10 @@ test("each bad request has its status, names every fault with its place, and doe
       );
   }
   const { rig } = api;
-  assert.deepEqual([rig.spawner.log, rig.terminations, rig.logAccess.feed.items, rig.reporting.reports], [[], [], [], []]);
+  assert.deepEqual(
+    [rig.spawner.log, rig.terminations, rig.logAccess.feed.items, rig.reporting.reports],
+    [[], [], [], []],
+  );
   assert.equal((await api.client().state()).status, "running");
 });
 
@@ -203,7 +304,9 @@ test("of thousands of streams most are refused, and other requests are answered 
   const request = `GET /events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${api.token()}\r\n\r\n`;
   const answers = sockets.map(async (socket) => {
     socket.setEncoding("latin1").write(request);
-    const [text = ""] = (await Promise.race([once(socket, "data"), once(socket, "close").then(() => [])]).catch(() => [])) as [string?];
+    const [text = ""] = (await Promise.race([once(socket, "data"), once(socket, "close").then(() => [])]).catch(
+      () => [],
+    )) as [string?];
     return text.slice(9, 12);
   });
   const statuses = await Promise.all(answers);

@@ -61,7 +61,8 @@ export class Connections {
 
   /** Ends idle connections. A connection without any request isn't idle: clients send their first request at once. */
   closeIdle(): void {
-    for (const [socket, { answering, read }] of this.#uses) if (answering === 0 && socket.bytesRead === read) socket.destroy();
+    for (const [socket, { answering, read }] of this.#uses)
+      if (answering === 0 && socket.bytesRead === read) socket.destroy();
   }
 
   closeAll(): void {

@@ -26,7 +26,10 @@ const PAGE_HEADERS = {
 } as const;
 
 /** The name has a hash of the content. */
-const ASSET_HEADERS = { "cache-control": "public, max-age=31536000, immutable", "cross-origin-resource-policy": "same-origin" } as const;
+const ASSET_HEADERS = {
+  "cache-control": "public, max-age=31536000, immutable",
+  "cross-origin-resource-policy": "same-origin",
+} as const;
 
 /** `page` and `assets`: media types by the names of files. */
 export type DashboardManifest = { readonly page: string; readonly assets: Readonly<Record<string, string>> };

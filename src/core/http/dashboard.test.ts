@@ -10,11 +10,16 @@ import { type ApiRig, startApi } from "../../../test/support/control-rig.ts";
 import { verifyToken } from "../contract/token.ts";
 import { expiresIn } from "../contract/token-claims.ts";
 
-type BuiltFiles = { readonly files: ReadonlyMap<string, Buffer>; readonly manifest: { readonly assets: Readonly<Record<string, string>> } };
+type BuiltFiles = {
+  readonly files: ReadonlyMap<string, Buffer>;
+  readonly manifest: { readonly assets: Readonly<Record<string, string>> };
+};
 
 const SCRIPT = "document.title = 1;\n".repeat(50);
 
-async function startDashboard(context: TestContext): Promise<{ readonly api: ApiRig; readonly assets: readonly string[] }> {
+async function startDashboard(
+  context: TestContext,
+): Promise<{ readonly api: ApiRig; readonly assets: readonly string[] }> {
   const folder = mkdtempSync(join(tmpdir(), "procman-dashboard-"));
   context.after(() => rmSync(folder, { recursive: true }));
   const { files, manifest } = dashboardFiles('<script src="{{app.js}}"></script>', { "app.js": SCRIPT }) as BuiltFiles;
@@ -32,7 +37,10 @@ test("the page needs no token, has a strict policy, and names its files by their
     [200, "text/html; charset=utf-8", "no-store"],
   );
   const policy = page.headers.get("content-security-policy") ?? "";
-  assert.match(policy, /^default-src 'none'; script-src 'self'; style-src 'self';.*frame-ancestors 'none'.*trusted-types 'none'$/);
+  assert.match(
+    policy,
+    /^default-src 'none'; script-src 'self'; style-src 'self';.*frame-ancestors 'none'.*trusted-types 'none'$/,
+  );
   assert.doesNotMatch(policy, /unsafe|http|\*/);
   assert.equal(page.headers.get("access-control-allow-origin"), null);
   const [name = ""] = assets;
@@ -101,7 +109,10 @@ test("pages of other sites get neither the page nor a token", async (context) =>
   assert.match(await api.raw("GET / HTTP/1.0\r\nHost: evil.example\r\n\r\n"), /^HTTP\/1\.1 403/);
 });
 
-async function exchange(api: ApiRig, body: unknown): Promise<{ readonly status: number; readonly answer: Record<string, string> }> {
+async function exchange(
+  api: ApiRig,
+  body: unknown,
+): Promise<{ readonly status: number; readonly answer: Record<string, string> }> {
   const request = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
   const response = await fetch(`${api.url}/dashboard/token`, request);
   return { status: response.status, answer: (await response.json()) as Record<string, string> };
@@ -127,7 +138,9 @@ test("a code is exchanged once for a token with the scopes asked for; the exchan
 
 test("a code needs the scope admin, and bad input of the exchange is refused", async (context) => {
   const { api } = await startDashboard(context);
-  await assert.rejects(api.client(api.token({ scopes: ["read", "control"] })).dashboardCode(), { code: "scope-missing" });
+  await assert.rejects(api.client(api.token({ scopes: ["read", "control"] })).dashboardCode(), {
+    code: "scope-missing",
+  });
   const limits = { processes: ["web"], groups: [] };
   await assert.rejects(api.client(api.token({ limits })).dashboardCode(), { code: "scope-missing" });
   await assert.rejects(api.client().dashboardCode({ scopes: [] }), { code: "input-invalid" });
@@ -145,7 +158,10 @@ test("a token makes none that outlives its expiry, its revocation or a new secre
   const claims = await verifyToken(child, "test", api.secrets.now);
   assert.deepEqual([claims.consumer, claims.by, claims.expires], ["dashboard", "thief", expires]);
   const unlimited = await verifyToken(await tokenOf(api.token()), "test", api.secrets.now);
-  assert.ok(Math.abs((unlimited.expires ?? 0) - expiresIn(43_200)) <= 2, "no token of the dashboard is valid for more than 12 hours");
+  assert.ok(
+    Math.abs((unlimited.expires ?? 0) - expiresIn(43_200)) <= 2,
+    "no token of the dashboard is valid for more than 12 hours",
+  );
   await api.client(child).act("web", "restart");
   assert.ok(
     api.rig.auditLines.some((line) => line.includes('"dashboard of thief"')),

@@ -23,7 +23,11 @@ export type DashboardPorts = {
 };
 
 /** Who asks for a code: with which token, and why that is no longer valid. undefined: it is. */
-export type CodeAsker = { readonly caller: Caller; readonly claims: Claims; readonly refusal: () => string | undefined };
+export type CodeAsker = {
+  readonly caller: Caller;
+  readonly claims: Claims;
+  readonly refusal: () => string | undefined;
+};
 
 type CodeOrder = SignInOrder & CodeAsker;
 
@@ -42,17 +46,22 @@ export class Dashboard {
     return {
       page: async () => (await this.#loaded()).page,
       asset: async (name) => (await this.#loaded()).asset(name),
-      makeCode: (order) => ({ code: this.#codes.make({ ...order, ...(asker as CodeAsker) }), expiresInSeconds: CODE_SECONDS }),
+      makeCode: (order) => ({
+        code: this.#codes.make({ ...order, ...(asker as CodeAsker) }),
+        expiresInSeconds: CODE_SECONDS,
+      }),
       exchange: ({ code }) => ({ token: this.#exchange(code) }),
     };
   }
 
   /** Read at the first request; tried again after a failure. */
   #loaded(): Promise<DashboardFiles> {
-    this.#files ??= dashboardFiles(this.#ports.folder ?? join(import.meta.dirname, "dashboard")).catch((error: unknown) => {
-      this.#files = undefined;
-      throw error;
-    });
+    this.#files ??= dashboardFiles(this.#ports.folder ?? join(import.meta.dirname, "dashboard")).catch(
+      (error: unknown) => {
+        this.#files = undefined;
+        throw error;
+      },
+    );
     return this.#files;
   }
 
@@ -66,9 +75,18 @@ export class Dashboard {
     }
     const { scopes = SCOPES, caller, claims } = order;
     const { consumer, user } = caller;
-    noted(`dashboard opened for "${consumer}"${user === undefined ? "" : ` (${user})`}, with the scopes ${scopes.join(", ")}`);
+    noted(
+      `dashboard opened for "${consumer}"${user === undefined ? "" : ` (${user})`}, with the scopes ${scopes.join(", ")}`,
+    );
     // It ends with the token that has asked for it: by its expiry, or by a revocation of its consumer.
     const expires = Math.min(claims.expires ?? Infinity, expiresIn(DASHBOARD_SECONDS));
-    return sign({ audience, consumer: CONSUMER, by: claims.by ?? claims.consumer, scopes, expires, ...(user && { user }) });
+    return sign({
+      audience,
+      consumer: CONSUMER,
+      by: claims.by ?? claims.consumer,
+      scopes,
+      expires,
+      ...(user && { user }),
+    });
   }
 }

@@ -19,7 +19,12 @@ const RETRY_MS = 500;
 /** Longest delay of a timer. Milliseconds. */
 const LONGEST_MS = 2_147_483_647;
 
-type OpenStream = { readonly grant: TokenGrant; readonly aborter: AbortController; streams: boolean; stuckBeats: number };
+type OpenStream = {
+  readonly grant: TokenGrant;
+  readonly aborter: AbortController;
+  streams: boolean;
+  stuckBeats: number;
+};
 
 export class Streams {
   readonly #limits: StreamLimits;
@@ -42,7 +47,10 @@ export class Streams {
     const aborter = new AbortController();
     this.#open.set(response, { grant, aborter, streams: false, stuckBeats: 0 });
     const { expires = Infinity } = grant.claims;
-    const expiry = setTimeout(() => this.recheck(), Math.min(LONGEST_MS, Math.max(0, expires * 1_000 - Date.now()) + 6_000)).unref();
+    const expiry = setTimeout(
+      () => this.recheck(),
+      Math.min(LONGEST_MS, Math.max(0, expires * 1_000 - Date.now()) + 6_000),
+    ).unref();
     response.once("close", () => {
       clearTimeout(expiry);
       this.#open.delete(response);
@@ -98,7 +106,11 @@ export class Streams {
       throw new HttpError("too-many-streams", `Cannot open another stream: ${streams} are open; close some`, retry);
     const own = [...this.#open.values()].filter(({ grant }) => grant.claims.consumer === consumer).length;
     if (own >= streamsEach)
-      throw new HttpError("too-many-requests", `Cannot open another stream for "${consumer}": it has ${own} open; close some`, retry);
+      throw new HttpError(
+        "too-many-requests",
+        `Cannot open another stream for "${consumer}": it has ${own} open; close some`,
+        retry,
+      );
   }
 
   #beat(): void {

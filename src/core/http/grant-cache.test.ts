@@ -2,7 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { GrantCache, type TokenGrant } from "./grant-cache.ts";
 
-const grantOf = (consumer: string): TokenGrant => ({ claims: { audience: "shop", consumer, scopes: [] }, secret: new Uint8Array() });
+const grantOf = (consumer: string): TokenGrant => ({
+  claims: { audience: "shop", consumer, scopes: [] },
+  secret: new Uint8Array(),
+});
 
 test("tokens that are no longer valid leave with those that come, others stay", () => {
   const valid = new Set<string>();

@@ -9,7 +9,12 @@ import { ROUTES } from "../contract/routes.ts";
 import { expiresIn } from "../contract/token-claims.ts";
 
 type Operation = {
-  readonly parameters?: readonly { readonly name: string; readonly in: string; readonly schema: Json; readonly explode?: boolean }[];
+  readonly parameters?: readonly {
+    readonly name: string;
+    readonly in: string;
+    readonly schema: Json;
+    readonly explode?: boolean;
+  }[];
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Json }>> };
   readonly responses: Readonly<Record<string, unknown>>;
 };
@@ -28,9 +33,14 @@ const OPERATIONS = Object.entries(DOCUMENT.paths).flatMap(([path, methods]) =>
 const UNSAYABLE = /follow=|cursor=|after=|profile=|order=/;
 
 const queryOf = ({ parameters = [] }: Operation): fc.Arbitrary<Record<string, unknown>> =>
-  fc.record(Object.fromEntries(parameters.filter((each) => each.in === "query").map(({ name, schema }) => [name, valuesOf(schema)])), {
-    requiredKeys: [],
-  });
+  fc.record(
+    Object.fromEntries(
+      parameters.filter((each) => each.in === "query").map(({ name, schema }) => [name, valuesOf(schema)]),
+    ),
+    {
+      requiredKeys: [],
+    },
+  );
 const bodyOf = ({ requestBody }: Operation): Json | undefined => {
   const schema = requestBody?.content["application/json"]?.schema;
   return schema === undefined ? undefined : DEFINITIONS[schema.$ref as string];
@@ -88,7 +98,12 @@ test("each answer has a status that the document names, and what the document al
 test("what the document forbids is refused with a status that it names: bodies, unknown parameters, other methods", async (context) => {
   const ask = await asker(context);
   for (const { path, method, operation } of OPERATIONS) {
-    const unknown = await ask({ path, method, query: "nothing=1", body: bodyOf(operation) === undefined ? undefined : {} });
+    const unknown = await ask({
+      path,
+      method,
+      query: "nothing=1",
+      body: bodyOf(operation) === undefined ? undefined : {},
+    });
     assert.deepEqual(
       [unknown.status, Object.hasOwn(operation.responses, "400")],
       [400, true],
@@ -114,7 +129,9 @@ test("signals, scopes and scalings that are refused are not allowed by the docum
   const cases: Readonly<Record<string, readonly unknown[]>> = {
     "/processes/{id}/signal": [
       ...[...Array(66).keys()].map((signal) => ({ signal })),
-      ...["HUP", "sighup", "SigHup", "1", "031", "32", "reload", "RELOAD", "X", "", "SIG", "SIGRTMIN"].map((signal) => ({ signal })),
+      ...["HUP", "sighup", "SigHup", "1", "031", "32", "reload", "RELOAD", "X", "", "SIG", "SIGRTMIN"].map(
+        (signal) => ({ signal }),
+      ),
     ],
     "/processes/{id}/scale": [{}, { by: 1 }, { instances: 1, by: 1 }, { instances: 0 }, { instances: "max" }],
     "/dashboard/code": [{}, { scopes: [] }, { scopes: ["read"] }, { scopes: ["all"] }],

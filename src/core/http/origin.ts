@@ -54,7 +54,11 @@ export class OriginCheck {
     const name = nameOf(`http://${host}`);
     const isOwn =
       name !== undefined &&
-      (name === this.#hostname || this.#hosts.has(name) || name === "localhost" || name.endsWith(".localhost") || isIP(name) !== 0);
+      (name === this.#hostname ||
+        this.#hosts.has(name) ||
+        name === "localhost" ||
+        name.endsWith(".localhost") ||
+        isIP(name) !== 0);
     if (this.#known.size >= KNOWN_LIMIT) this.#known.clear();
     this.#known.set(host, isOwn);
     return isOwn;

@@ -111,7 +111,10 @@ export class PortSocket extends Duplex {
     this.#socket.write(chunk, encoding, this.#limited(done));
   }
 
-  override _writev(chunks: readonly { readonly chunk: string | Buffer; readonly encoding: BufferEncoding }[], done: Written): void {
+  override _writev(
+    chunks: readonly { readonly chunk: string | Buffer; readonly encoding: BufferEncoding }[],
+    done: Written,
+  ): void {
     const written = this.#limited(done);
     this.#socket.cork();
     for (const [index, { chunk, encoding }] of chunks.entries())

@@ -10,7 +10,10 @@ import { HttpError } from "./responses.ts";
 type Sender = { readonly consumer?: string; readonly process?: string };
 
 function post(api: ApiRig, path: string, body: object, sender: Sender = {}): Promise<Response> {
-  const headers = { "content-type": "application/json", authorization: `Bearer ${api.token({ scopes: ["log", "telemetry"], ...sender })}` };
+  const headers = {
+    "content-type": "application/json",
+    authorization: `Bearer ${api.token({ scopes: ["log", "telemetry"], ...sender })}`,
+  };
   return fetch(`${api.url}${path}`, { method: "POST", headers, body: JSON.stringify(body) });
 }
 
@@ -27,7 +30,11 @@ test("a consumer that sends more lines than its limit is refused until the bucke
   let now = 0;
   const limiter = new RateLimiter(() => now);
   const admit = (consumer: string, process?: string): void =>
-    void limiter.admit(ROUTES.log, { consumer, audience: "test", scopes: ["log"], ...(process === undefined ? {} : { process }) }, 40);
+    void limiter.admit(
+      ROUTES.log,
+      { consumer, audience: "test", scopes: ["log"], ...(process === undefined ? {} : { process }) },
+      40,
+    );
   const isRefused = (seconds: string) => (error: unknown) =>
     error instanceof HttpError && error.code === "too-many-requests" && error.headers["retry-after"] === seconds;
   for (let count = 0; count < 500; count++) admit("noisy");
@@ -43,9 +50,9 @@ test("the limit of lines counts their bytes, too", async (context) => {
   const api = await startApi(context);
   const counts = await statuses(Array.from({ length: 120 }, () => post(api, "/log", { text: "x".repeat(65_000) })));
   assert.ok((counts[201] ?? 0) >= 15 && (counts[201] ?? 0) < 120, JSON.stringify(counts));
-  const refused = (await Promise.all(Array.from({ length: 40 }, () => post(api, "/log", { text: "x".repeat(65_000) })))).find(
-    ({ status }) => status === 429,
-  );
+  const refused = (
+    await Promise.all(Array.from({ length: 40 }, () => post(api, "/log", { text: "x".repeat(65_000) })))
+  ).find(({ status }) => status === 429);
   assert.ok(refused !== undefined && Number(refused.headers.get("retry-after")) >= 1);
   const { code, detail } = (await refused.json()) as ProblemRecord;
   assert.equal(code, "too-many-requests");
@@ -63,7 +70,12 @@ test("a body without a declared length counts with its real length", async (cont
   }
 });
 
-const REPORT = { process: "web", memory: { rss: 1, heapTotal: 1, heapUsed: 1, external: 1 }, cwd: "/", sent: "2026-01-01" };
+const REPORT = {
+  process: "web",
+  memory: { rss: 1, heapTotal: 1, heapUsed: 1, external: 1 },
+  cwd: "/",
+  sent: "2026-01-01",
+};
 
 test("telemetry: names, size and rate are limited", async (context) => {
   const api = await startApi(context);

@@ -19,8 +19,8 @@ export class RateLimiter {
   }
 
   /**
-   * Before the body is read. `declared`: its length; NaN: unknown, so it counts as the longest until its real length is known.
-   * Returns the function that takes the real length. @throws {HttpError} `too-many-requests`
+   * Before the body is read. `declared`: its length; NaN: unknown, so it counts as the longest until its real length is
+   * known. Returns the function that takes the real length. @throws {HttpError} `too-many-requests`
    */
   admit({ path, rate, body }: Route, { consumer, process = "" }: Claims, declared: number): (bytes: number) => void {
     if (rate === undefined) return () => undefined;

@@ -26,6 +26,8 @@ export class RefusalLog {
     }
     if (this.#logged.size >= KINDS_LIMIT) this.#logged.clear();
     this.#logged.set(key, { at: now, more: 0 });
-    this.#write(before === undefined || before.more === 0 ? text : `${text} (and ${before.more} times since the last such line)`);
+    this.#write(
+      before === undefined || before.more === 0 ? text : `${text} (and ${before.more} times since the last such line)`,
+    );
   }
 }

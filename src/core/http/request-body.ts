@@ -15,10 +15,20 @@ export type BodyOptions = {
 };
 
 /** @throws {ProcmanError} `media-type`, `body-too-large`, `input-invalid` */
-export async function readBody(request: IncomingMessage, { schema, maxBytes = LIMIT_BYTES, onRead }: BodyOptions): Promise<unknown> {
-  const { "content-type": type = "", "content-encoding": encoding = "identity", "content-length": length } = request.headers;
+export async function readBody(
+  request: IncomingMessage,
+  { schema, maxBytes = LIMIT_BYTES, onRead }: BodyOptions,
+): Promise<unknown> {
+  const {
+    "content-type": type = "",
+    "content-encoding": encoding = "identity",
+    "content-length": length,
+  } = request.headers;
   if (!/^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i.test(type) || encoding !== "identity")
-    throw new ProcmanError("media-type", 'Cannot read the body: it must be "Content-Type: application/json", in UTF-8 and not compressed');
+    throw new ProcmanError(
+      "media-type",
+      'Cannot read the body: it must be "Content-Type: application/json", in UTF-8 and not compressed',
+    );
   if (Number(length) > maxBytes) throw tooLarge(maxBytes);
   const bytes = await received(request, maxBytes);
   onRead(bytes.length);
@@ -48,7 +58,10 @@ export function parse(bytes: Uint8Array): unknown {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)) as unknown;
   } catch (cause) {
     const why = cause instanceof SyntaxError ? `is not JSON: ${cause.message}` : "is not UTF-8";
-    throw new ProcmanError("input-invalid", `Cannot read the body: it ${why}`, { cause, faults: [{ place: "body", message: why }] });
+    throw new ProcmanError("input-invalid", `Cannot read the body: it ${why}`, {
+      cause,
+      faults: [{ place: "body", message: why }],
+    });
   }
 }
 

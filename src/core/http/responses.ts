@@ -18,7 +18,12 @@ const RETRY: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 /** Serialized answers that may be sent again, mostly that of all processes. */
 const written = new WeakMap<object, Buffer>();
 
-export function sendJson(response: ServerResponse, status: number, body: object, headers: Readonly<Record<string, string>> = {}): void {
+export function sendJson(
+  response: ServerResponse,
+  status: number,
+  body: object,
+  headers: Readonly<Record<string, string>> = {},
+): void {
   let bytes = written.get(body);
   if (bytes === undefined) {
     bytes = Buffer.from(JSON.stringify(body));
@@ -50,7 +55,11 @@ export function beginStream(response: ServerResponse): void {
 export function problemOf(error: unknown): ProblemRecord {
   if (["EMFILE", "ENFILE"].includes((error as NodeJS.ErrnoException).code ?? "")) {
     const remedy = 'start procman with a higher "ulimit -n" (LimitNOFILE= in a systemd unit)';
-    return problem(ERRORS["resources-short"].status, "resources-short", `Cannot answer now: ${reasonOf(error)}; ${remedy}`);
+    return problem(
+      ERRORS["resources-short"].status,
+      "resources-short",
+      `Cannot answer now: ${reasonOf(error)}; ${remedy}`,
+    );
   }
   if (!(error instanceof ProcmanError)) {
     process.stderr.write(errorLine(`this is a bug: ${error instanceof Error ? error.stack : String(error)}`));
@@ -69,10 +78,18 @@ export function sendProblem(response: ServerResponse, error: unknown): void {
   if (response.destroyed || response.headersSent) return void response.destroy();
   const body = problemOf(error);
   const headers = error instanceof HttpError ? error.headers : RETRY[body.code];
-  send(response, body.status, Buffer.from(JSON.stringify(body)), { "content-type": "application/problem+json", ...headers });
+  send(response, body.status, Buffer.from(JSON.stringify(body)), {
+    "content-type": "application/problem+json",
+    ...headers,
+  });
 }
 
-function send(response: ServerResponse, status: number, bytes: Buffer, headers: Readonly<Record<string, string>>): void {
+function send(
+  response: ServerResponse,
+  status: number,
+  bytes: Buffer,
+  headers: Readonly<Record<string, string>>,
+): void {
   response.writeHead(status, { ...ALWAYS, ...headers, "content-length": bytes.length });
   response.end(bytes);
 }

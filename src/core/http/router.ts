@@ -7,7 +7,10 @@ import { HttpError } from "./responses.ts";
 
 export type RouteMatch = { readonly route: Route; readonly id: string };
 
-const TABLE = Object.values(ROUTES as Readonly<Record<string, Route>>).map((route) => ({ route, parts: route.path.split("/") }));
+const TABLE = Object.values(ROUTES as Readonly<Record<string, Route>>).map((route) => ({
+  route,
+  parts: route.path.split("/"),
+}));
 
 /** Whether the routes of this path need no token. */
 export function isOpen(path: string): boolean {
@@ -18,7 +21,9 @@ export function isOpen(path: string): boolean {
 /** The methods of a path; empty: there is no such path. */
 export function methodsOf(path: string): readonly string[] {
   const methods = routesOf(path.split("/")).map(({ method }) => method);
-  return methods.length === 0 ? [] : [...new Set(methods.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]))), "OPTIONS"];
+  return methods.length === 0
+    ? []
+    : [...new Set(methods.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]))), "OPTIONS"];
 }
 
 /** @throws {ProcmanError} `path-unknown`, `method-unknown`; `input-invalid` if the path can't be decoded */
@@ -38,7 +43,10 @@ function routesOf(parts: readonly string[]): readonly Route[] {
 }
 
 function isOf(wanted: readonly string[], parts: readonly string[]): boolean {
-  return wanted.length === parts.length && wanted.every((part, index) => (part === "{id}" ? parts[index] !== "" : part === parts[index]));
+  return (
+    wanted.length === parts.length &&
+    wanted.every((part, index) => (part === "{id}" ? parts[index] !== "" : part === parts[index]))
+  );
 }
 
 function idIn({ path }: Route, parts: readonly string[]): string {
@@ -48,7 +56,10 @@ function idIn({ path }: Route, parts: readonly string[]): string {
     return decodeURIComponent(parts[index] ?? "");
   } catch (cause) {
     const faults = [{ place: "path", message: 'has a "%" that begins no valid UTF-8 escape; write it as %25' }];
-    throw new ProcmanError("input-invalid", `Cannot take this request: "path" ${faults[0]?.message}`, { cause, faults });
+    throw new ProcmanError("input-invalid", `Cannot take this request: "path" ${faults[0]?.message}`, {
+      cause,
+      faults,
+    });
   }
 }
 
@@ -57,7 +68,10 @@ function unknownPath(path: string): ProcmanError {
     path,
     TABLE.map(({ route }) => route.path),
   );
-  return new ProcmanError("path-unknown", `Cannot find ${shown(path)}: there is no such path.${near} See GET /openapi.json`);
+  return new ProcmanError(
+    "path-unknown",
+    `Cannot find ${shown(path)}: there is no such path.${near} See GET /openapi.json`,
+  );
 }
 
 function shown(path: string): string {

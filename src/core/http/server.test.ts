@@ -69,7 +69,9 @@ function badTokens(api: ApiRig): Readonly<Record<string, string | undefined>> {
     "an empty token": "Bearer ",
     nonsense: bearer("nonsense"),
     "a damaged signature": bearer(`${good.slice(0, -6)}AAAAAA`),
-    "other claims than were signed": bearer([good.split(".")[0], part({ ...claims, sub: "root" }), good.split(".")[2]].join(".")),
+    "other claims than were signed": bearer(
+      [good.split(".")[0], part({ ...claims, sub: "root" }), good.split(".")[2]].join("."),
+    ),
     "a foreign secret": bearer(api.token({}, Buffer.alloc(32, 8))),
     expired: bearer(api.token({ expires: expiresIn(-60) })),
     "not valid yet": bearer(signJwt({ ...claims, nbf: now + 60 }, secret)),
@@ -82,7 +84,9 @@ function badTokens(api: ApiRig): Readonly<Record<string, string | undefined>> {
     "alg none": bearer(`${part({ alg: "none" })}.${part(claims)}.`),
     "another HMAC": bearer(`${hs512}.${createHmac("sha512", secret).update(hs512).digest("base64url")}`),
     "RSA instead of HMAC": bearer(`${rs256}.${sign("sha256", Buffer.from(rs256), privateKey).toString("base64url")}`),
-    "the header says RSA, the signature is an HMAC": bearer(`${rs256}.${createHmac("sha256", secret).update(rs256).digest("base64url")}`),
+    "the header says RSA, the signature is an HMAC": bearer(
+      `${rs256}.${createHmac("sha256", secret).update(rs256).digest("base64url")}`,
+    ),
   };
 }
 
@@ -107,7 +111,11 @@ test("5 every route answers 401 without details if the token is missing or inval
       const at = `${route.method} ${route.path}: ${name}`;
       assert.equal(response.status, 401, at);
       assert.equal(response.headers.get("content-type"), "application/problem+json", at);
-      assert.match(response.headers.get("www-authenticate") ?? "", token === undefined ? /^Bearer realm="procman"$/ : /invalid_token/, at);
+      assert.match(
+        response.headers.get("www-authenticate") ?? "",
+        token === undefined ? /^Bearer realm="procman"$/ : /invalid_token/,
+        at,
+      );
       assert.equal(((await response.json()) as Problem).code, "unauthorized", at);
     }
     assert.deepEqual([api.rig.spawner.log, api.rig.terminations, api.rig.logAccess.queries], [[], [], []]);
@@ -121,13 +129,21 @@ test("5 every route answers 403 and names the missing scope; with it, or with ad
     const others = SCOPES.filter((scope) => scope !== route.scope && scope !== "admin");
     const refused = await ask(api, route, `Bearer ${api.token({ scopes: others })}`);
     assert.equal(refused.status, 403, at);
-    assert.match(refused.headers.get("www-authenticate") ?? "", new RegExp(`insufficient_scope", scope="${route.scope}"`), at);
+    assert.match(
+      refused.headers.get("www-authenticate") ?? "",
+      new RegExp(`insufficient_scope", scope="${route.scope}"`),
+      at,
+    );
     const { code, detail } = (await refused.json()) as Problem;
     assert.deepEqual([code, detail?.includes(`lacks the scope "${route.scope}"`)], ["scope-missing", true], at);
     const [denied] = api.rig.auditLines;
     if (route.method === "GET") assert.equal(denied, undefined, "only looked at");
     else assert.match(denied ?? "", /^POST \/.* for "ci": refused: .* lacks the scope/);
-    assert.equal((await ask(api, route, `bearer ${api.token({ scopes: [route.scope ?? "read"] })}`)).status, status(route), at);
+    assert.equal(
+      (await ask(api, route, `bearer ${api.token({ scopes: [route.scope ?? "read"] })}`)).status,
+      status(route),
+      at,
+    );
     const again = { ...route, path: route.path.replace(/\/start$/, "/restart") };
     assert.equal((await ask(api, again, `Bearer ${api.token()}`)).status, status(again), at);
   }
@@ -138,7 +154,10 @@ const LIMITED: Readonly<Record<string, "own" | "admin" | "list" | "own-body" | "
   processes: "list",
   process: "own",
   ...Object.fromEntries(
-    ["start", "stop", "restart", "block", "unblock", "enable", "disable", "scale", "signal"].map((name) => [name, "own"]),
+    ["start", "stop", "restart", "block", "unblock", "enable", "disable", "scale", "signal"].map((name) => [
+      name,
+      "own",
+    ]),
   ),
   ...{
     incidents: "own",
@@ -179,23 +198,34 @@ test("5 a limited token sees and acts on its processes only, on every route; oth
       if (LIMITED[name] === "admin") assert.equal((await ask(api, route, token)).status, 403, name);
       if (LIMITED[name] === "own") {
         const answers = ["job", "pair", "pair-1", "group:back", "nobody", "group:none"].map(async (id) => {
-          const response = await ask(api, { ...route, path: route.path.replace("{id}", id) }, token, BODIES[route.path]);
+          const response = await ask(
+            api,
+            { ...route, path: route.path.replace("{id}", id) },
+            token,
+            BODIES[route.path],
+          );
           return `${response.status} ${(await response.text()).replaceAll(id.replace("group:", ""), "?")}`;
         });
-        const [job = "", ...others] = (await Promise.all(answers)).map((text) => text.replace('group \\"', 'process \\"'));
+        const [job = "", ...others] = (await Promise.all(answers)).map((text) =>
+          text.replace('group \\"', 'process \\"'),
+        );
         assert.match(job, /^404 .*process-unknown/, name);
         assert.equal(others[3], job, `${name}: a hidden process is like none`);
         for (const text of others) assert.match(text, /^404 /, name);
         assert.ok(![job, ...others].some((text) => /job|pair|back/.test(text)), `${name}: no suggestion`);
       }
     }
-    assert.deepEqual([log.filter((line) => !/ web /.test(line)), api.rig.terminations, api.rig.reloads, api.rig.scales], [[], [], [], []]);
+    assert.deepEqual(
+      [log.filter((line) => !/ web /.test(line)), api.rig.terminations, api.rig.reloads, api.rig.scales],
+      [[], [], [], []],
+    );
     for (const path of ["/processes", "/state", "/metrics", "/logs", "/processes/all"]) {
       const text = await (await api.fetch(path, { headers: { authorization: token } })).text();
       assert.ok(!/job|pair|back/.test(text), `${path}: ${text}`);
     }
     assert.deepEqual(
-      (JSON.parse(await (await api.fetch("/state", { headers: { authorization: token } })).text()) as StateRecord).processes,
+      (JSON.parse(await (await api.fetch("/state", { headers: { authorization: token } })).text()) as StateRecord)
+        .processes,
       {
         total: 1,
         running: 1,
@@ -214,7 +244,11 @@ test("5 a limited token submits for its processes only, and can't log without na
   const token = api.token({ scopes: SCOPES, limits: { processes: [], groups: ["front"] } });
   const client = api.client(token);
   await client.log({ text: "mine", process: "web" });
-  await assert.rejects(client.signal("web", { signal: "job" }), (error: Error) => error.message.includes('"job"'), "not replaced");
+  await assert.rejects(
+    client.signal("web", { signal: "job" }),
+    (error: Error) => error.message.includes('"job"'),
+    "not replaced",
+  );
   assert.ok(!api.rig.auditLines.some((line) => line.includes("job")), "an audit line would be read with another text");
   for (const process of ["job", "nobody"]) {
     await assert.rejects(client.log({ text: "not mine", process }), { code: "process-unknown" });
@@ -238,7 +272,9 @@ test("5 streams of a limited token have the events and lines of its processes on
   const events = client.events("0", stop.signal, types)[Symbol.asyncIterator]();
   const lines = client.follow({}, stop.signal)[Symbol.asyncIterator]();
   const [event, line] = [events.next(), lines.next()];
-  await eventually(() => (api.rig.reporting.feed.listeners > 0 && api.rig.logAccess.feed.listeners > 1 ? true : undefined));
+  await eventually(() =>
+    api.rig.reporting.feed.listeners > 0 && api.rig.logAccess.feed.listeners > 1 ? true : undefined,
+  );
   const { feed } = api.rig.reporting;
   const common = { id: "1", time: TIME };
   feed.push({ ...common, type: "process.scheduled", process: "job", text: "starts" });
@@ -256,7 +292,12 @@ test("5 streams of a limited token have the events and lines of its processes on
 
 test("5 a limited token has no scope for a version that doesn't know limits, and never admin", async (context) => {
   const api = await startApi(context);
-  const payload = payloadOf({ audience: "test", consumer: "ci", scopes: SCOPES, limits: { processes: ["web"], groups: [] } });
+  const payload = payloadOf({
+    audience: "test",
+    consumer: "ci",
+    scopes: SCOPES,
+    limits: { processes: ["web"], groups: [] },
+  });
   assert.ok(!("scope" in payload) && !("process" in payload));
   const secret = api.secrets.now;
   const { scopes, limits } = await verifyToken(signJwt(payload, secret), "test", secret);
@@ -310,7 +351,10 @@ test("5 with a revoked or rotated token the next request is refused and open str
 test("7 unknown ids and paths are 404 with the nearest name, other methods are 405 with Allow", async (context) => {
   const api = await startApi(context);
   const unknown = await api.fetch("/procesess");
-  assert.deepEqual([unknown.status, ((await unknown.json()) as Problem).detail?.includes('Did you mean "/processes"?')], [404, true]);
+  assert.deepEqual(
+    [unknown.status, ((await unknown.json()) as Problem).detail?.includes('Did you mean "/processes"?')],
+    [404, true],
+  );
   const wrong = await api.fetch("/processes/web", { method: "DELETE" });
   assert.deepEqual([wrong.status, wrong.headers.get("allow")], [405, "GET, HEAD, OPTIONS"]);
   assert.equal((await api.fetch("/processes/web/stop")).headers.get("allow"), "POST, OPTIONS");
@@ -338,7 +382,10 @@ test("health needs no token and answers only ok; answers may not be cached", asy
   const api = await startApi(context);
   const response = await fetch(`${api.url}/health`);
   assert.deepEqual([response.status, await response.text()], [200, "ok\n"]);
-  assert.deepEqual([response.headers.get("cache-control"), response.headers.get("x-content-type-options")], ["no-store", "nosniff"]);
+  assert.deepEqual(
+    [response.headers.get("cache-control"), response.headers.get("x-content-type-options")],
+    ["no-store", "nosniff"],
+  );
   assert.equal(response.headers.get("access-control-allow-origin"), null);
 });
 
@@ -350,7 +397,9 @@ test("5 health?process=ID needs no token and says 200 or 503, with the same answ
   api.rig.spawner.exit("pair-2", 3);
   for (const id of ["web", "pair-2", "all"]) assert.equal(await statusOf(id), 503, id);
   assert.equal(await statusOf("pair"), 200, "one instance is enough");
-  const [down, unknown] = await Promise.all(["web", "nobody"].map(async (id) => (await fetch(`${api.url}/health?process=${id}`)).text()));
+  const [down, unknown] = await Promise.all(
+    ["web", "nobody"].map(async (id) => (await fetch(`${api.url}/health?process=${id}`)).text()),
+  );
   assert.equal(down, unknown);
   assert.equal((JSON.parse(down ?? "") as Problem).code, "process-down");
   const answer = await fetch(`${api.url}/health?process=job`);
@@ -410,7 +459,12 @@ test("5 a client that doesn't read blocks no other, buffers nothing in memory, a
   socket.write(`GET /logs?follow=1 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${api.token()}\r\n\r\n`);
   socket.pause();
   await eventually(() => (api.rig.logAccess.queries.length > 0 ? true : undefined));
-  const line = { time: "2026-01-01T00:00:00.000Z", severity: "info", category: "stdout", text: "x".repeat(100_000) } as const;
+  const line = {
+    time: "2026-01-01T00:00:00.000Z",
+    severity: "info",
+    category: "stdout",
+    text: "x".repeat(100_000),
+  } as const;
   for (let count = 0; count < 1_000; count++) api.rig.logAccess.feed.push(line);
   assert.equal((await api.fetch("/state", { headers: { connection: "close" } })).status, 200);
   while ((await connections(api)) > 0) await new Promise((resolve) => setTimeout(resolve, 10));
@@ -421,7 +475,9 @@ test("5 a client that doesn't read blocks no other, buffers nothing in memory, a
 });
 
 function connections({ api: { server } }: ApiRig): Promise<number> {
-  return new Promise((resolve, reject) => server.getConnections((error, count) => (error === null ? resolve(count) : reject(error))));
+  return new Promise((resolve, reject) =>
+    server.getConnections((error, count) => (error === null ? resolve(count) : reject(error))),
+  );
 }
 
 test("when the API closes, it answers requests that are on their way, also the first one of a connection, and ends idle connections", async (context) => {
@@ -463,7 +519,12 @@ test("an action that is still being read when the service gives way is refused w
   const socket = connect(api.port, "127.0.0.1").setEncoding("latin1");
   context.after(() => void socket.destroy());
   const body = JSON.stringify({ text: "late" });
-  const head = ["POST /log HTTP/1.1", "Host: localhost", `Authorization: Bearer ${api.token()}`, "Content-Type: application/json"];
+  const head = [
+    "POST /log HTTP/1.1",
+    "Host: localhost",
+    `Authorization: Bearer ${api.token()}`,
+    "Content-Type: application/json",
+  ];
   socket.write(`${head.join("\r\n")}\r\nContent-Length: ${body.length}\r\n\r\n`);
   const [request] = (await once(api.api.local, "request")) as [IncomingMessage];
   await eventually(() => (request.readableFlowing ? true : undefined));
@@ -512,7 +573,11 @@ test("streams are limited for each consumer and in total, and the API stays fast
     assert.equal(response.status, status, consumer);
     if (code !== undefined) assert.equal(((await response.json()) as Problem).code, code);
   }
-  assert.equal((await api.fetch("/processes/web/stop?wait=1", { method: "POST" })).status, 503, "who waits counts, too");
+  assert.equal(
+    (await api.fetch("/processes/web/stop?wait=1", { method: "POST" })).status,
+    503,
+    "who waits counts, too",
+  );
   assert.equal((await api.fetch("/state")).status, 200);
   assert.equal(kept.length, 8);
   stop.abort();
@@ -531,7 +596,8 @@ test("5 requests with revoked and expired tokens are logged once for each consum
     api.token({ consumer: "old", expires: expiresIn(-60) }),
     api.token({ consumer: "forger" }, Buffer.alloc(32, 8)),
   ];
-  for (let round = 0; round < 3; round++) for (const token of bad) assert.equal((await api.fetch("/state", { token })).status, 401);
+  for (let round = 0; round < 3; round++)
+    for (const token of bad) assert.equal((await api.fetch("/state", { token })).status, 401);
   assert.deepEqual(api.rig.auditLines, [
     'request of "mallory" refused: the tokens of the consumer "mallory" are revoked',
     'request of "old" refused: its token has expired',

@@ -114,19 +114,28 @@ export class Api {
     this.#origin = new OriginCheck(hostname, cors, hosts);
     this.#streams = new Streams(streams, (grant) => this.#authenticator.refusal(grant));
     const options = {
-      ...{ headersTimeout: headersMs, requestTimeout: requestMs, connectionsCheckingInterval: Math.min(5_000, headersMs) },
+      ...{
+        headersTimeout: headersMs,
+        requestTimeout: requestMs,
+        connectionsCheckingInterval: Math.min(5_000, headersMs),
+      },
       // Refused here, with a problem as its answer.
       requireHostHeader: false,
     };
     const handle = (request: IncomingMessage, response: ServerResponse): void =>
       void this.#handle(request, response).catch((error: unknown) => sendProblem(response, error));
     this.local = createServer(options, handle);
-    this.local.on("clientError", (error: NodeJS.ErrnoException, socket) => refuseConnection(error, socket, this.#wasStalled));
+    this.local.on("clientError", (error: NodeJS.ErrnoException, socket) =>
+      refuseConnection(error, socket, this.#wasStalled),
+    );
     this.local.on("checkExpectation", refuseExpectation);
     // It begins to track its connections.
     this.local.emit("listening");
     this.#connections = new Connections(crowded);
-    this.local.on("connection", (socket) => void (socket instanceof PortSocket || this.#connections.addTrusted(socket)));
+    this.local.on(
+      "connection",
+      (socket) => void (socket instanceof PortSocket || this.#connections.addTrusted(socket)),
+    );
     this.server = tls ? this.#tlsServer(handshakeMs) : createNetServer(HALF_OPEN, (socket) => this.#serve(socket));
     this.server.maxConnections = connections;
   }
@@ -146,7 +155,8 @@ export class Api {
     this.giveWay();
     clearInterval(this.#pulse);
     const servers = [this.server, this.local];
-    // Not `close` of http: since Node 26 (nodejs/node#63470) it also ends connections whose first request has not arrived.
+    // Not `close` of http: since Node 26 (nodejs/node#63470) it also ends connections whose first request has not
+    // arrived.
     const closed = servers.map((server) => new Promise((resolve) => NetServer.prototype.close.call(server, resolve)));
     this.#streams.close();
     this.#connections.closeIdle();
@@ -217,7 +227,8 @@ export class Api {
 
   async #answerAnyone({ request, response, route, id, query }: OpenRequest): Promise<void> {
     const values = readQuery(query, route.parameters);
-    const body = route.body === undefined ? undefined : await readBody(request, { ...route.body, onRead: () => undefined });
+    const body =
+      route.body === undefined ? undefined : await readBody(request, { ...route.body, onRead: () => undefined });
     const input: RouteInput = { id, query: values, body, signal: NEVER, dashboard: () => this.#access() };
     await sendResult({ request, response, route }, await route.answer(this.#control(ANONYMOUS), input));
   }
@@ -234,7 +245,9 @@ export class Api {
       checkScope(claims, scope);
     } catch (error) {
       if (method === "POST")
-        this.#denied(`${method} ${path.slice(0, PATH_SHOWN)} for "${claims.consumer}": refused: ${(error as Error).message}`);
+        this.#denied(
+          `${method} ${path.slice(0, PATH_SHOWN)} for "${claims.consumer}": refused: ${(error as Error).message}`,
+        );
       throw error;
     }
   }
@@ -243,7 +256,8 @@ export class Api {
     const { request, response, route, id, grant } = asked;
     const query = asked.query === "" ? {} : readQuery(asked.query, route.parameters);
     const onRead = this.#rates.admit(route, grant.claims, Number(request.headers["content-length"]));
-    const body = route.body === undefined ? await refuseBody(request) : await readBody(request, { ...route.body, onRead });
+    const body =
+      route.body === undefined ? await refuseBody(request) : await readBody(request, { ...route.body, onRead });
     const follow = query.follow === true ? route.follow : undefined;
     const streams = route.output.kind === "stream" || follow !== undefined;
     if (streams && request.method === "HEAD") return sendText(response, 200, "", "text/event-stream");
@@ -251,11 +265,20 @@ export class Api {
     const signal = lasts ? this.#streams.admit(response, grant) : NEVER;
     const caller = callerOf(grant);
     const asker = { caller, claims: grant.claims, refusal: () => this.#authenticator.refusal(grant) };
-    const input: RouteInput = { id, query, body, signal, dashboard: () => this.#access(asker), ...lastEventId(request) };
+    const input: RouteInput = {
+      id,
+      query,
+      body,
+      signal,
+      dashboard: () => this.#access(asker),
+      ...lastEventId(request),
+    };
     // It would not be carried out any more.
-    if (this.#isClosing && request.method === "POST") throw new ProcmanError("service-down", `Cannot carry out the request: ${GIVES_WAY}`);
+    if (this.#isClosing && request.method === "POST")
+      throw new ProcmanError("service-down", `Cannot carry out the request: ${GIVES_WAY}`);
     const control = this.#control(caller);
-    if (streams) return this.#streams.write(response, (follow ?? route).answer(control, input) as AsyncIterable<unknown>);
+    if (streams)
+      return this.#streams.write(response, (follow ?? route).answer(control, input) as AsyncIterable<unknown>);
     const result = await route.answer(control, input);
     if (result instanceof Page) sendPage(asked, result);
     else await sendResult(asked, result);
@@ -322,7 +345,9 @@ function useOriginForm(request: IncomingMessage): void {
     request.url = rest.startsWith("/") ? rest : `/${rest}`;
   }
   if (request.headers.host === undefined && request.httpVersion === "1.1")
-    throw new HttpError("request-unreadable", 'Cannot read the request: it has no header "Host"', { connection: "close" });
+    throw new HttpError("request-unreadable", 'Cannot read the request: it has no header "Host"', {
+      connection: "close",
+    });
 }
 
 function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
@@ -348,7 +373,11 @@ function refuseConnection(error: NodeJS.ErrnoException, socket: Duplex, wasStall
           ? [503, "procman's service was busy; ask again"]
           : [408, "it came too slowly"];
   const body = JSON.stringify(
-    problem(Number(status), status === 503 ? "service-down" : "request-unreadable", `Cannot read the request: ${detail}`),
+    problem(
+      Number(status),
+      status === 503 ? "service-down" : "request-unreadable",
+      `Cannot read the request: ${detail}`,
+    ),
   );
   const lines = [
     `HTTP/1.1 ${status} ${STATUS_CODES[Number(status)]}`,

@@ -7,7 +7,10 @@ test("a code works once, and no other text does", () => {
   const codes = new SignInCodes<string>();
   const code = codes.make("mine");
   assert.match(code, /^[\w-]{43}$/);
-  assert.deepEqual([codes.take(""), codes.take(`${code}x`), codes.take(code), codes.take(code)], [undefined, undefined, "mine", undefined]);
+  assert.deepEqual(
+    [codes.take(""), codes.take(`${code}x`), codes.take(code), codes.take(code)],
+    [undefined, undefined, "mine", undefined],
+  );
 });
 
 test("a code is void after 30 s, by a clock that can't be set", () => {
@@ -23,5 +26,8 @@ test("a code is void after 30 s, by a clock that can't be set", () => {
 test("at most 100 codes wait: the oldest go first", () => {
   const codes = new SignInCodes<number>();
   const made = Array.from({ length: 101 }, (_, index) => codes.make(index));
-  assert.deepEqual([codes.take(made[0] ?? ""), codes.take(made[1] ?? ""), codes.take(made[100] ?? "")], [undefined, 1, 100]);
+  assert.deepEqual(
+    [codes.take(made[0] ?? ""), codes.take(made[1] ?? ""), codes.take(made[100] ?? "")],
+    [undefined, 1, 100],
+  );
 });

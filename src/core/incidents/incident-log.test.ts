@@ -45,7 +45,8 @@ function incident(run: number, more: Partial<Incident> = {}): Incident {
   };
 }
 
-const runs = async (book: IncidentLog): Promise<readonly number[]> => (await book.read("web")).map((entry) => entry.incident.run);
+const runs = async (book: IncidentLog): Promise<readonly number[]> =>
+  (await book.read("web")).map((entry) => entry.incident.run);
 
 test("an end that is told again by a service that knows less is one incident, with what the first one knew", async (context) => {
   const book = new IncidentLog(folder(context), assert.fail);
@@ -79,8 +80,14 @@ test("the latest incident of a run counts; a run with the same number of another
   const book = new IncidentLog(folder(context), assert.fail);
   book.append({ slot: "web", open: true, incident: incident(1) });
   book.append({ slot: "web", incident: incident(1, { reason: "complete" }) });
-  book.append({ slot: "web:2", incident: incident(1, { reason: "of another slot", time: new Date(START + 2_000).toISOString() }) });
-  book.append({ slot: "web", incident: incident(1, { reason: "later", time: new Date(START + 600_000).toISOString() }) });
+  book.append({
+    slot: "web:2",
+    incident: incident(1, { reason: "of another slot", time: new Date(START + 2_000).toISOString() }),
+  });
+  book.append({
+    slot: "web",
+    incident: incident(1, { reason: "later", time: new Date(START + 600_000).toISOString() }),
+  });
   const entries = await book.read("web");
   assert.deepEqual(
     entries.map((entry) => entry.incident.reason),
@@ -202,7 +209,8 @@ test("in a storm the first ten incidents, one a second and always the last are k
 test("the first incident of a process is kept in a storm of hundreds of others", () => {
   const limit = new IncidentLimit<number>();
   let passed = 0;
-  for (let number = 0; number < 20_000; number++) if (limit.admit(`web-${number % 200}`, number, number / 2) !== undefined) passed++;
+  for (let number = 0; number < 20_000; number++)
+    if (limit.admit(`web-${number % 200}`, number, number / 2) !== undefined) passed++;
   assert.ok(passed < 450, `${passed} in ten seconds`);
   assert.deepEqual(limit.admit("quiet", 1, 10_000), { item: 1, leftOut: 0 });
 });

@@ -56,7 +56,8 @@ export class IncidentLog {
     const path = this.#pathOf(process);
     try {
       // Only one that knows little is looked for.
-      if ((cause === "unknown" || pid === undefined) && existsSync(path) && isToldIn(readFileSync(path, "utf8"), entry)) return false;
+      if ((cause === "unknown" || pid === undefined) && existsSync(path) && isToldIn(readFileSync(path, "utf8"), entry))
+        return false;
       const line = Buffer.from(`${JSON.stringify(entry)}\n`);
       const size = (this.#known(process, path) ?? this.#begin(path)) + line.length;
       appendFileSync(path, line, { mode: 0o600 });
@@ -121,7 +122,9 @@ export class IncidentLog {
 
   /** Deletes the files of processes that were removed long ago. */
   #prune(): void {
-    const names = readdirSync(this.#folder).flatMap((name) => (name.endsWith(EXTENSION) ? [name.slice(0, -EXTENSION.length)] : []));
+    const names = readdirSync(this.#folder).flatMap((name) =>
+      name.endsWith(EXTENSION) ? [name.slice(0, -EXTENSION.length)] : [],
+    );
     const removed = this.#removedOf(names).map((process) => this.#pathOf(process));
     if (removed.length <= MAX_REMOVED) return;
     const changed = new Map(removed.map((path) => [path, statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0]));
@@ -159,7 +162,9 @@ function entriesIn(file: string): readonly IncidentLogEntry[] {
     }
     entries.set(run, entry);
   }
-  return [...entries.values()].sort((one, other) => Date.parse(one.incident.time) - Date.parse(other.incident.time)).slice(-KEPT);
+  return [...entries.values()]
+    .sort((one, other) => Date.parse(one.incident.time) - Date.parse(other.incident.time))
+    .slice(-KEPT);
 }
 
 function isClose({ incident: one }: IncidentLogEntry, { incident: other }: IncidentLogEntry): boolean {

@@ -1,8 +1,19 @@
 /**
- * Messages between service and balancer: JSON lines over a socket in the state folder, so that a new service can talk to a running
- * balancer. Fields may only be added: a balancer outlives an upgrade.
+ * Messages between service and balancer: JSON lines over a socket in the state folder, so that a new service can talk
+ * to a running balancer. Fields may only be added: a balancer outlives an upgrade.
  */
-import { boolean, enumeration, integer, list, map, number, openObject, optional, type Schema, string } from "../base/schema.ts";
+import {
+  boolean,
+  enumeration,
+  integer,
+  list,
+  map,
+  number,
+  openObject,
+  optional,
+  type Schema,
+  string,
+} from "../base/schema.ts";
 import { matches, violations } from "../base/schema-check.ts";
 
 export const STRATEGIES = ["round-robin", "least-connections", "ip-hash"] as const;
@@ -10,7 +21,8 @@ export const STRATEGIES = ["round-robin", "least-connections", "ip-hash"] as con
 export type Strategy = (typeof STRATEGIES)[number];
 
 /**
- * `up`: its process runs; the balancer finds out whether it accepts. `draining`: it gets no new connections and keeps those it has.
+ * `up`: its process runs; the balancer finds out whether it accepts. `draining`: it gets no new connections and keeps
+ * those it has.
  * `down`: it has no process.
  */
 export type BackendState = "up" | "draining" | "down";
@@ -24,7 +36,8 @@ export type BackendSpec = {
   /** User of its run; absent: procman's. */
   readonly uid?: number;
   /**
-   * 16 hexadecimal digits. If its program answers a header with this token, it reads headers: each connection begins with one, whatever
+   * 16 hexadecimal digits. If its program answers a header with this token, it reads headers: each connection begins
+   * with one, whatever
    * `proxyProtocol` says.
    */
   readonly proxyToken?: string;
@@ -80,14 +93,20 @@ export function problemOf(message: unknown): string | undefined {
   const schema = typeof kind === "string" && Object.hasOwn(REQUESTS, kind) ? REQUESTS[kind] : undefined;
   if (schema === undefined) return `no message has the type ${JSON.stringify(kind)}`;
   const [fault] = violations(message, schema);
-  return fault === undefined ? undefined : `${["message", ...fault.path].join(".")} is not as it must be (${fault.keyword})`;
+  return fault === undefined
+    ? undefined
+    : `${["message", ...fault.path].join(".")} is not as it must be (${fault.keyword})`;
 }
 
 export type ToBalancer =
   /** All frontends to serve from now on. Answered by `applied`. */
   | { readonly t: "fronts"; readonly serial: number; readonly fronts: readonly Front[] }
   /** From a keeper: start this program and hand over all listening sockets, with the connections in their queues. Answered by `succeeded` or `unsucceeded`. */
-  | { readonly t: "succeed"; readonly argv: readonly string[]; readonly env: Readonly<Record<string, string | undefined>> };
+  | {
+      readonly t: "succeed";
+      readonly argv: readonly string[];
+      readonly env: Readonly<Record<string, string | undefined>>;
+    };
 
 export type BackendReport = {
   readonly id: string;
@@ -120,7 +139,11 @@ export type FrontReport = {
   readonly backends: readonly BackendReport[];
 };
 
-const IDENTITY: Schema = openObject({ pid: optional(number()), startTime: optional(string()), version: optional(string()) });
+const IDENTITY: Schema = openObject({
+  pid: optional(number()),
+  startTime: optional(string()),
+  version: optional(string()),
+});
 const PROBLEM: Schema = openObject({ problem: string() });
 
 const ANSWERS: Readonly<Record<FromBalancer["t"], Schema>> = {

@@ -53,8 +53,9 @@ export type ConsoleStyle = {
 export type BegunRun = { readonly out: string; readonly err: string };
 
 /**
- * What a logger leaves to the next one when SIGUSR1 ends it, as JSON in `HOME/handover-PID.json`. A run that was opened and
- * isn't in it is drained. A logger that ends because its keeper is gone and all is written leaves one too, without captures.
+ * What a logger leaves to the next one when SIGUSR1 ends it, as JSON in `HOME/handover-PID.json`. A run that was opened
+ * and isn't in it is drained. A logger that ends because its keeper is gone and all is written leaves one too, without
+ * captures.
  */
 export type HandoverRecord = { readonly captures: Readonly<Record<string, BegunRun>> };
 
@@ -158,8 +159,8 @@ export type FromLogger =
   /** Both FIFOs of the run reached their end and everything is written: the keeper releases them. */
   | { readonly t: "drained"; readonly key: string }
   /**
-   * A file can't be written: reported once until it works again. For `handoverFile`: the logger stays, as it can't hand over
-   * at all; or, with code EAGAIN, until no line waits for a file any more.
+   * A file can't be written: reported once until it works again. For `handoverFile`: the logger stays, as it can't hand
+   * over at all; or, with code EAGAIN, until no line waits for a file any more.
    */
   | { readonly t: "problem"; readonly file: string; readonly code: string; readonly message: string }
   /** The file works again; `lostLines`/`lostBytes` were dropped meanwhile (0: none). */

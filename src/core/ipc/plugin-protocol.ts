@@ -33,7 +33,9 @@ export function packageOf(name: string): string {
 }
 
 /** The events of a plugin; `gap`: how many it has missed because it was too slow or was being restarted. */
-export type PluginEvent = Exclude<EventRecord, { readonly type: "log" }> | { readonly type: "gap"; readonly lost: number };
+export type PluginEvent =
+  | Exclude<EventRecord, { readonly type: "log" }>
+  | { readonly type: "gap"; readonly lost: number };
 
 /** Methods of `Control` that a thread calls in the service. It reads stored logs itself, and gets events as messages. */
 const QUESTIONS = {

@@ -1,6 +1,6 @@
 /**
- * What a service may ask of keeper and logger, as schemas: both go on when a service with a fault asks for something else. Further
- * members are ignored, as a newer service may have them.
+ * What a service may ask of keeper and logger, as schemas: both go on when a service with a fault asks for something
+ * else. Further members are ignored, as a newer service may have them.
  */
 import type { Inheritance } from "../base/inherited-variables.ts";
 import { messagesIn } from "../base/messages.ts";

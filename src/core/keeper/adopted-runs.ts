@@ -6,8 +6,8 @@ import { isAlive } from "../os/process-stat.ts";
 import { unlessShort } from "../os/shortage.ts";
 
 /**
- * All are looked at this often, or every N ms if there are N > 100 of them. After a sign that some may end, the next look is this soon;
- * the looks after it are further and further apart again, while none has ended.
+ * All are looked at this often, or every N ms if there are N > 100 of them. After a sign that some may end, the next
+ * look is this soon; the looks after it are further and further apart again, while none has ended.
  */
 const POLL_MS = 100;
 /** A look tests only whether the pid is taken, in 1 to 2 µs each; one in this many also whether it is the same process, and no zombie. */
@@ -44,8 +44,8 @@ export class AdoptedRuns {
   }
 
   /**
-   * All that held the output of a run have closed it: it has most likely ended. Those of one turn of the event loop are looked at
-   * together, as a look may read all processes of the machine.
+   * All that held the output of a run have closed it: it has most likely ended. Those of one turn of the event loop are
+   * looked at together, as a look may read all processes of the machine.
    */
   outputEnded(key: string): void {
     if (!this.#runs.has(key)) return;

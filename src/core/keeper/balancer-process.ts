@@ -52,7 +52,11 @@ export class BalancerProcessKeeper {
     this.#adopted = undefined;
     if (ending === undefined) return;
     signalIfThere(ending.pid, "SIGTERM");
-    for (const deadline = performance.now() + KILL_AFTER_MS; isAlive(ending.pid, ending.startTime); await sleep(POLL_MS))
+    for (
+      const deadline = performance.now() + KILL_AFTER_MS;
+      isAlive(ending.pid, ending.startTime);
+      await sleep(POLL_MS)
+    )
       if (performance.now() > deadline) signalIfThere(ending.pid, "SIGKILL");
     const journal = this.#options.journal();
     if (journal?.state.balancer.current?.pid === ending.pid) journal.add({ t: "balancer-gone", pid: ending.pid });
@@ -114,7 +118,8 @@ export class BalancerProcessKeeper {
       onStart: () => this.#record(),
       onMessages: ([report]) => report !== undefined && this.#own === child && this.#onOther(report),
       onExit: ({ code, signal, final }) =>
-        final || warn(`the balancer ended (${signal ?? `exit code ${code}`}); it is started again, its connections are broken`),
+        final ||
+        warn(`the balancer ended (${signal ?? `exit code ${code}`}); it is started again, its connections are broken`),
     });
     this.#own = child;
     child.start();

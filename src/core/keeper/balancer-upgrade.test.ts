@@ -44,5 +44,9 @@ test("a message that hasn't what its type says fails it, too", async (context) =
     '{"t":"report","fronts":[{}]}',
   ];
   for (const line of lines)
-    await assert.rejects(upgradeBalancer(await answering(context, line), PROGRAM), /can't be understood: a message .* is damaged/, line);
+    await assert.rejects(
+      upgradeBalancer(await answering(context, line), PROGRAM),
+      /can't be understood: a message .* is damaged/,
+      line,
+    );
 });

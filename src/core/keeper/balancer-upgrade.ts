@@ -42,7 +42,9 @@ export function upgradeBalancer(socketPath: string, program: BalancerProgram): P
 }
 
 /** As a step of an upgrade; undefined: there was none to replace. */
-export async function upgradeStepOf(replace: () => Promise<BalancerUpgrade | undefined>): Promise<UpgradeStep | undefined> {
+export async function upgradeStepOf(
+  replace: () => Promise<BalancerUpgrade | undefined>,
+): Promise<UpgradeStep | undefined> {
   const start = performance.now();
   const elapsed = (): number => Math.round(performance.now() - start);
   try {

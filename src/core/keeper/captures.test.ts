@@ -51,7 +51,10 @@ test("a logger that is replaced while the folder has no rights gets the keeper's
     fallbacks.map((path) => statSync(path).ino),
     paths.map((path) => statSync(path).ino),
   );
-  assert.ok(process.platform !== "linux" || fallbacks.every((path) => path.startsWith(`/proc/${process.pid}/fd/`)), `${fallbacks}`);
+  assert.ok(
+    process.platform !== "linux" || fallbacks.every((path) => path.startsWith(`/proc/${process.pid}/fd/`)),
+    `${fallbacks}`,
+  );
 });
 
 test("a logger that doesn't answer delays one request, and none more until it answers", async (context) => {

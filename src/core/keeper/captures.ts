@@ -1,6 +1,7 @@
 /**
- * The captures of all runs, and with them the life of each FIFO: made and held by the logger in advance (`fifo-pool`), reserved for a run
- * before its fork, read by a logger, continued by the next logger or keeper, drained, and given back.
+ * The captures of all runs, and with them the life of each FIFO: made and held by the logger in advance (`fifo-pool`),
+ * reserved for a run before its fork, read by a logger, continued by the next logger or keeper, drained, and given
+ * back.
  */
 import { join } from "node:path";
 import { messagesIn } from "../base/messages.ts";
@@ -121,8 +122,9 @@ export class Captures {
   }
 
   /**
-   * Resolves when this logger, which is about to replace the current one, holds all FIFOs: this keeper may be killed when the current
-   * logger has ended and the next one has opened nothing. A logger that knows the run folder then waits for a later keeper.
+   * Resolves when this logger, which is about to replace the current one, holds all FIFOs: this keeper may be killed
+   * when the current logger has ended and the next one has opened nothing. A logger that knows the run folder then
+   * waits for a later keeper.
    */
   async prepareLogger(next: NextLogger): Promise<void> {
     this.#nextLogger = next;
@@ -173,7 +175,10 @@ export class Captures {
     const held = own === undefined ? this.#holds.ask(this.#pairs) : this.#registerLogger(own);
     const keys = new Set([...this.#open.keys(), ...running.keys()]);
     if (alive.length === 0) this.#takeOver(keys, before);
-    else this.#previousLoggers = new PreviousLoggers({ loggers: alive, keys, after: held }, (read) => this.#takeOver(read, before));
+    else
+      this.#previousLoggers = new PreviousLoggers({ loggers: alive, keys, after: held }, (read) =>
+        this.#takeOver(read, before),
+      );
   }
 
   /** The state folder was removed. */
@@ -188,8 +193,8 @@ export class Captures {
   }
 
   /**
-   * Records a logger before it reads anything, so that a later keeper asks it for a hand-over; but after it has got its folder:
-   * a recorded logger that leaves no hand-over there counts as killed.
+   * Records a logger before it reads anything, so that a later keeper asks it for a hand-over; but after it has got its
+   * folder: a recorded logger that leaves no hand-over there counts as killed.
    */
   async #registerLogger(pid: number): Promise<void> {
     if (this.#loggerPid === pid) return;

@@ -23,7 +23,8 @@ function echo(context: TestContext): {
   });
   return {
     child,
-    next: () => (received.length > 0 ? Promise.resolve(received.shift()) : new Promise((resolve) => waiting.push(resolve))),
+    next: () =>
+      received.length > 0 ? Promise.resolve(received.shift()) : new Promise((resolve) => waiting.push(resolve)),
   };
 }
 

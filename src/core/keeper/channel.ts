@@ -25,8 +25,8 @@ export type ProcessEvents<Message> = {
 };
 
 /**
- * `now`: at once, unless something was sent within the last millisecond; then as `turn`. `turn`: all messages of one turn of the event
- * loop as one array. `deferred`: a little later, or with what is sent meanwhile, in order.
+ * `now`: at once, unless something was sent within the last millisecond; then as `turn`. `turn`: all messages of one
+ * turn of the event loop as one array. `deferred`: a little later, or with what is sent meanwhile, in order.
  */
 export type Urgency = "now" | "turn" | "deferred";
 
@@ -188,7 +188,12 @@ export class ComponentProcess<Sent, Received> {
   #hasAnswered = false;
 
   /** `sockets`: inherited by the process. */
-  constructor(argv: readonly string[], env: NodeJS.ProcessEnv, sockets: InheritedSockets = new Map(), deferred = new DeferredQueue()) {
+  constructor(
+    argv: readonly string[],
+    env: NodeJS.ProcessEnv,
+    sockets: InheritedSockets = new Map(),
+    deferred = new DeferredQueue(),
+  ) {
     this.#deferred = deferred;
     const [program, ...args] = argv;
     const kept = inheritance(sockets);

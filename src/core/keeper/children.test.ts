@@ -30,7 +30,12 @@ test("while runs are held nothing is started; then everything, in order", async 
 test("a working directory that can't even be looked up is a failed start, and no error of the keeper", async () => {
   const failed: FailedReport[] = [];
   const children = new Children(
-    { fifos: {}, cgroups: { within: (_: unknown, start: () => unknown) => start() }, sockets: {}, deferred: {} } as never,
+    {
+      fifos: {},
+      cgroups: { within: (_: unknown, start: () => unknown) => start() },
+      sockets: {},
+      deferred: {},
+    } as never,
     { starting: () => undefined, failed: (report: FailedReport) => failed.push(report) } as never,
   );
   children.spawn({ slot: "web", run: 1, argv: ["true"], cwd: "/tmp\0", env: {} });
@@ -99,7 +104,10 @@ function after(
 
 test("2.2 a restart order applies after every end of the run before it, or after every failure", () => {
   assert.deepEqual([after("any-end", {}), after("any-end", { code: 1 }), after("any-end", { code: null })], [2, 2, 2]);
-  assert.deepEqual([after("failure", {}), after("failure", { code: 1 }), after("failure", { code: null })], [undefined, 2, 2]);
+  assert.deepEqual(
+    [after("failure", {}), after("failure", { code: 1 }), after("failure", { code: null })],
+    [undefined, 2, 2],
+  );
 });
 
 test("2.2 no restart order applies after a run that has left processes behind, nor after another run", () => {

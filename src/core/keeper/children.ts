@@ -210,7 +210,9 @@ export class Children {
       const socket = request.listen === undefined ? undefined : this.#sockets.fd(request.listen);
       // Taken before the fork: all that happened earlier (a changed file) applies to the run.
       const since = monotonicMs();
-      const [child, channel] = this.#cgroups.within(request, () => fork(request, { input, out, err, notifyFd, socket }, this.#environment));
+      const [child, channel] = this.#cgroups.within(request, () =>
+        fork(request, { input, out, err, notifyFd, socket }, this.#environment),
+      );
       if (child.pid !== undefined) return this.#started({ request, pair, child, channel, pid: child.pid, since });
       child.once("error", (error) => this.#onSpawnError(request, pair, error));
     } catch (error) {
@@ -239,19 +241,34 @@ export class Children {
     const running = newRun(request, pid, since);
     const key = keyOf(request);
     this.#children.set(key, { running, channel });
-    child.once("exit", (code, signal) => this.#onExit(key, running, { code, signal, unknown: false, survivors: groupLives(pid) }));
+    child.once("exit", (code, signal) =>
+      this.#onExit(key, running, { code, signal, unknown: false, survivors: groupLives(pid) }),
+    );
     // Without a listener, a failed kill or send would end the keeper.
     child.on("error", (error) => process.emitWarning(error));
     this.#reports.spawned(running, pair, request);
   }
 
-  #onExit(key: string, { slot, run, pid, since }: RunningRun, how: Pick<ExitedReport, "code" | "signal" | "unknown" | "survivors">): void {
+  #onExit(
+    key: string,
+    { slot, run, pid, since }: RunningRun,
+    how: Pick<ExitedReport, "code" | "signal" | "unknown" | "survivors">,
+  ): void {
     failpoint("keeper.exited");
     this.#children.get(key)?.channel?.close();
     this.#children.delete(key);
     const next = this.restartOrders.after({ slot, run, ...how });
     const followed = next === undefined ? {} : ({ followed: true } as const);
-    this.#reports.exited({ slot, run, pid, since, ...how, ...followed, ...this.#cgroups.endOf(slot), at: monotonicMs() });
+    this.#reports.exited({
+      slot,
+      run,
+      pid,
+      since,
+      ...how,
+      ...followed,
+      ...this.#cgroups.endOf(slot),
+      at: monotonicMs(),
+    });
     if (next !== undefined) this.spawn(next);
   }
 
@@ -285,7 +302,12 @@ export class RestartOrders {
   }
 
   /** What follows this end; undefined: the service decides, also when the run has left processes behind. */
-  after({ slot, run, code, survivors }: Pick<ExitedReport, "slot" | "run" | "code" | "survivors">): SpawnRequest | undefined {
+  after({
+    slot,
+    run,
+    code,
+    survivors,
+  }: Pick<ExitedReport, "slot" | "run" | "code" | "survivors">): SpawnRequest | undefined {
     const prepared = this.#requests.get(slot);
     this.#requests.delete(slot);
     if (prepared?.run !== run + 1 || survivors) return undefined;
@@ -306,7 +328,10 @@ export function foundRuns(marked: readonly MarkedProcess[]): readonly RunningRun
 }
 
 /** The record of a run that an earlier keeper has started. `since` isn't later than the start: what its output and its files say since then counts. */
-export function foundRun({ slot, run }: RunKey, { pid, startTime }: Pick<ProcessStat, "pid" | "startTime">): RunningRun {
+export function foundRun(
+  { slot, run }: RunKey,
+  { pid, startTime }: Pick<ProcessStat, "pid" | "startTime">,
+): RunningRun {
   return { slot, run, pid, startTime, since: monotonicMs() - Math.max(0, ageOf(startTime) * 1_000) - START_TIME_MS };
 }
 

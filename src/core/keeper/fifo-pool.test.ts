@@ -7,7 +7,11 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { type FifoPair, FifoPool, openForRun } from "./fifo-pool.ts";
 
-function made(context: TestContext): { readonly fifos: FifoPool; readonly folder: string; readonly takeAll: () => readonly FifoPair[] } {
+function made(context: TestContext): {
+  readonly fifos: FifoPool;
+  readonly folder: string;
+  readonly takeAll: () => readonly FifoPair[];
+} {
   const home = mkdtempSync(join(tmpdir(), "procman-fifos-"));
   const folder = join(home, "run/fifos");
   const fifos = new FifoPool(folder);

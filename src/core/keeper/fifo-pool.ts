@@ -271,7 +271,8 @@ function mkfifo(cwd: string, names: readonly string[]): Promise<void> {
   return new Promise((resolve, reject) => {
     execFile("mkfifo", [...MODE, ...names], { cwd }, (error, _stdout, stderr) => {
       if (error === null) resolve();
-      else if (error.code === "ENOENT" && existsSync(cwd)) reject(new Error('the program "mkfifo" is not in PATH; install coreutils'));
+      else if (error.code === "ENOENT" && existsSync(cwd))
+        reject(new Error('the program "mkfifo" is not in PATH; install coreutils'));
       else reject(typeof error.code === "string" ? error : new Error(stderr.split("\n")[0] || error.message));
     });
   });

@@ -37,7 +37,12 @@ test("systemd is told once that the keeper is ready, then three times a period t
 });
 
 test("without a watchdog only a stop is reported: it gets more time as long as the keeper lives", (context) => {
-  const sent = noticeWith(context, { NOTIFY_SOCKET: SOCKET, SYSTEMD_EXEC_PID: own, WATCHDOG_USEC: "60000000", WATCHDOG_PID: "1" });
+  const sent = noticeWith(context, {
+    NOTIFY_SOCKET: SOCKET,
+    SYSTEMD_EXEC_PID: own,
+    WATCHDOG_USEC: "60000000",
+    WATCHDOG_PID: "1",
+  });
   sent.notice.ready();
   context.mock.timers.tick(60_000);
   sent.stopping = true;

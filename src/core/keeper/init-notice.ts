@@ -53,7 +53,10 @@ export class InitNotice {
   #report(): void {
     const isStopping = this.#options.isStopping();
     if (!this.#isWatched && !isStopping) return;
-    this.#tell([...(this.#isWatched ? ["WATCHDOG=1"] : []), ...(isStopping ? [`EXTEND_TIMEOUT_USEC=${EXTENSION_US}`] : [])]);
+    this.#tell([
+      ...(this.#isWatched ? ["WATCHDOG=1"] : []),
+      ...(isStopping ? [`EXTEND_TIMEOUT_USEC=${EXTENSION_US}`] : []),
+    ]);
   }
 
   #tell(message: readonly string[]): void {

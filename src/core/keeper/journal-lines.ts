@@ -23,7 +23,10 @@ export function readLines(bytes: Buffer): readonly string[] {
   for (let start = 0; start <= bytes.length; ) {
     const end = endOf(bytes, start);
     // A newline may be the wrong byte.
-    const joined = readLine(bytes.subarray(start, end)) === undefined ? readLine(bytes.subarray(start, endOf(bytes, end + 1))) : undefined;
+    const joined =
+      readLine(bytes.subarray(start, end)) === undefined
+        ? readLine(bytes.subarray(start, endOf(bytes, end + 1)))
+        : undefined;
     if (joined === undefined) lines.push(...readOrSplit(bytes.subarray(start, end)));
     else lines.push(joined);
     start = (joined === undefined ? end : endOf(bytes, end + 1)) + 1;

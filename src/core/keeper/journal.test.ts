@@ -9,7 +9,17 @@ import { Journal } from "./journal.ts";
 
 const quiet = (problem: string): void => assert.fail(problem);
 const running = { slot: "web", run: 4, pid: 12, startTime: "99", since: 5 };
-const ended = { t: "exited", slot: "web", run: 3, pid: 11, code: 7, signal: null, unknown: false, survivors: false, at: 1 } as const;
+const ended = {
+  t: "exited",
+  slot: "web",
+  run: 3,
+  pid: 11,
+  code: 7,
+  signal: null,
+  unknown: false,
+  survivors: false,
+  at: 1,
+} as const;
 
 function file(context: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), "procman-journal-"));
@@ -97,7 +107,10 @@ test("a torn last line is ignored, and so is every line that is no entry", (cont
 test("lines that are no entries are ignored and reported", (context) => {
   const path = file(context);
   filled(path);
-  appendFileSync(path, 'rubbish\n{"t":"run","record":{"slot":"web","run":9,"pid":1,"startTime":"7"}}\n{"t":"later-invention"}\n');
+  appendFileSync(
+    path,
+    'rubbish\n{"t":"run","record":{"slot":"web","run":9,"pid":1,"startTime":"7"}}\n{"t":"later-invention"}\n',
+  );
   const said: string[] = [];
   assert.deepEqual([...new Journal(path, (problem) => said.push(problem)).state.running.values()], [running]);
   assert.equal(said.length, 1);
@@ -209,7 +222,10 @@ test("a line whose values are none of a run, a capture or an end is ignored like
   appendFileSync(path, `${lines.join("\n")}\n`);
   const problems: string[] = [];
   const { state } = new Journal(path, (problem) => problems.push(problem));
-  assert.deepEqual([[...state.running.values()], state.starting.size, state.ended.size, state.captures.size], [[running], 0, 1, 0]);
+  assert.deepEqual(
+    [[...state.running.values()], state.starting.size, state.ended.size, state.captures.size],
+    [[running], 0, 1, 0],
+  );
   // The last one may be what a killed keeper leaves.
   assert.match(problems.join(), /^7 lines of .* can't be read/);
 });

@@ -125,7 +125,9 @@ export class Journal {
     const [first = "", ...lines] = readLines(bytes);
     const { boot, format = 0, init, folder } = parseLine(first) as FirstLine;
     if (format > FORMAT)
-      throw new Error(`it was written by a newer procman (format ${format}, this one knows ${FORMAT}); use that one, or stop it first`);
+      throw new Error(
+        `it was written by a newer procman (format ${format}, this one knows ${FORMAT}); use that one, or stop it first`,
+      );
     // The last one is empty.
     const entries = (lines.at(-1) === "" ? lines.slice(0, -1) : lines).map(parseLine);
     // No process of another boot or container is alive, and its times mean nothing now.
@@ -138,7 +140,9 @@ export class Journal {
     // Half a line at the end is what a killed keeper leaves; other unreadable lines were written by another program.
     const unreadable = entries.slice(0, -1).filter((entry) => !isEntry(entry)).length + Number(boot === undefined);
     if (unreadable > 0)
-      this.#report(`${unreadable} lines of ${this.#path} can't be read and are ignored; running processes are found by their marker`);
+      this.#report(
+        `${unreadable} lines of ${this.#path} can't be read and are ignored; running processes are found by their marker`,
+      );
   }
 
   #append(): void {
@@ -237,7 +241,12 @@ export class Journal {
 /** First line of a journal. */
 function firstLine(stateDir: string): string {
   const init = initStart();
-  return lineOf({ boot: bootId(), format: FORMAT, ...(init === undefined ? {} : { init }), folder: folderRecord(stateDir) });
+  return lineOf({
+    boot: bootId(),
+    format: FORMAT,
+    ...(init === undefined ? {} : { init }),
+    folder: folderRecord(stateDir),
+  });
 }
 
 function lineOf(value: JournalEntry | FirstLine): string {
@@ -245,7 +254,12 @@ function lineOf(value: JournalEntry | FirstLine): string {
 }
 
 /** `init`: start time of the first process of the PID namespace. All are absent if the line is damaged; 1.0.0 has no `folder`. */
-type FirstLine = { readonly boot?: string; readonly format?: number; readonly init?: string; readonly folder?: FolderRecord };
+type FirstLine = {
+  readonly boot?: string;
+  readonly format?: number;
+  readonly init?: string;
+  readonly folder?: FolderRecord;
+};
 
 function initStart(): string | undefined {
   return processStat(1)?.startTime;

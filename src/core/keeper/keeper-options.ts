@@ -70,12 +70,17 @@ export function runOptions(args: readonly string[]): KeeperRunOptions {
       ...(parent === undefined ? {} : { parent: parentIn(parent) }),
     };
   } catch (error) {
-    throw new ProcmanError("usage", `Cannot run: ${(error as Error).message.split(". ")[0]}; see "procman run --help"`, { cause: error });
+    throw new ProcmanError(
+      "usage",
+      `Cannot run: ${(error as Error).message.split(". ")[0]}; see "procman run --help"`,
+      { cause: error },
+    );
   }
 }
 
 function parentIn(text: string): ParentOptions {
   const [, pid, startTime] = /^([1-9]\d*)-(.+)$/.exec(text) ?? [];
-  if (pid === undefined || startTime === undefined) throw new Error(`--with-parent takes PID-STARTTIME, not ${JSON.stringify(text)}`);
+  if (pid === undefined || startTime === undefined)
+    throw new Error(`--with-parent takes PID-STARTTIME, not ${JSON.stringify(text)}`);
   return { pid: Number(pid), startTime };
 }

@@ -21,11 +21,20 @@ function holding(context: TestContext) {
     send: (message: FromKeeper) => message.t === "failed" && failed.push(message.slot),
   };
   const deferred = { isRush: false, add: () => () => undefined };
-  const options = { stateDir, uidOf: () => undefined, isFailover: false, service: part, logger: part, sockets: {}, deferred };
+  const options = {
+    stateDir,
+    uidOf: () => undefined,
+    isFailover: false,
+    service: part,
+    logger: part,
+    sockets: {},
+    deferred,
+  };
   const state = new KeeperState(options as never);
   state.holdRuns(LIMIT_MS);
   const program = join(stateDir, "missing");
-  const ask = (slot: string): void => state.execute({ t: "spawn", slot, run: 1, argv: [program], cwd: "/", env: {} } as never);
+  const ask = (slot: string): void =>
+    state.execute({ t: "spawn", slot, run: 1, argv: [program], cwd: "/", env: {} } as never);
   ask("web");
   return { state, failed, ask };
 }

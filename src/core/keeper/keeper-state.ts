@@ -11,7 +11,15 @@ import { monotonicMs } from "../os/clock.ts";
 import { failpoint } from "../os/failpoint.ts";
 import { namesIfSeen, removeIfAllowed } from "../os/files.ts";
 import { endedInOrder, endingFile } from "../os/keeper-failover.ts";
-import { copyNotice, type Holder, holderOf, type Lock, type LockOptions, originOfRecords, takeLock } from "../os/lock.ts";
+import {
+  copyNotice,
+  type Holder,
+  holderOf,
+  type Lock,
+  type LockOptions,
+  originOfRecords,
+  takeLock,
+} from "../os/lock.ts";
 import { signalIfThere } from "../os/process-signal.ts";
 import { type MarkedProcess, markedProcesses, type UidOfSlot } from "../os/process-tree.ts";
 import { randomHex } from "../os/random-key.ts";
@@ -155,7 +163,10 @@ export class KeeperState {
   }
 
   execute(
-    message: Extract<ToKeeper, { readonly t: "spawn" | "prepare" | "unprepare" | "signal" | "drain" | "route" | "note" | "ack" }>,
+    message: Extract<
+      ToKeeper,
+      { readonly t: "spawn" | "prepare" | "unprepare" | "signal" | "drain" | "route" | "note" | "ack" }
+    >,
   ): void {
     switch (message.t) {
       case "spawn":
@@ -185,7 +196,8 @@ export class KeeperState {
   signalAll(signal: Signal): void {
     const groups = this.#children.signalAll(signal);
     if (signal === "SIGKILL") this.#haltAll();
-    for (const { pid, group } of unlessShort(() => this.#strays) ?? []) if (!groups.has(group)) signalIfThere(pid, signal);
+    for (const { pid, group } of unlessShort(() => this.#strays) ?? [])
+      if (!groups.has(group)) signalIfThere(pid, signal);
   }
 
   /** Stops all, until none is new: a stopped process makes no more children. */
@@ -198,7 +210,9 @@ export class KeeperState {
         if (!halted.has(pid)) signalIfThere(pid, "SIGSTOP");
         halted.add(pid);
       };
-      unlessShort(() => [this.#markers, this.#hookMarkers].map((markers) => markedProcesses(markers, this.#options.uidOf, halt)));
+      unlessShort(() =>
+        [this.#markers, this.#hookMarkers].map((markers) => markedProcesses(markers, this.#options.uidOf, halt)),
+      );
     }
   }
 
@@ -233,12 +247,13 @@ export class KeeperState {
   }
 
   /**
-   * Removes what a service leaves: the files of `ready.fd` and its socket, also under the temporary name `api.PID`, if it was killed right
-   * after it began to listen.
+   * Removes what a service leaves: the files of `ready.fd` and its socket, also under the temporary name `api.PID`, if
+   * it was killed right after it began to listen.
    */
   #removeFilesOfService(): void {
     const run = join(this.folder, "run");
-    for (const name of namesIfSeen(run)) if (/^(?:api\.(?:sock|\d+)|ready-.+)$/.test(name)) removeIfAllowed(join(run, name));
+    for (const name of namesIfSeen(run))
+      if (/^(?:api\.(?:sock|\d+)|ready-.+)$/.test(name)) removeIfAllowed(join(run, name));
   }
 
   /** Without it, a kill within the next moments would count as one amid the work, and everything would be started again. */
@@ -289,7 +304,9 @@ export class KeeperState {
   #adopt(): void {
     const { starting, running, ended } = this.journal.state;
     for (const record of foundRuns(this.#marked)) {
-      const known = [...running.values(), ...ended.values()].some(({ slot, run }) => slot === record.slot && run >= record.run);
+      const known = [...running.values(), ...ended.values()].some(
+        ({ slot, run }) => slot === record.slot && run >= record.run,
+      );
       if (known) continue;
       this.journal.add({ t: "run", record });
       this.captures.fifos.reserveNumberOf(record.pid);
@@ -304,8 +321,9 @@ export class KeeperState {
   }
 
   /**
-   * A run whose start was recorded, although no process carries its marker. Either its process has overwritten its environment, or
-   * has not executed the program yet: then it writes to the run's FIFOs. Or, most likely, it has ended: don't start it twice.
+   * A run whose start was recorded, although no process carries its marker. Either its process has overwritten its
+   * environment, or has not executed the program yet: then it writes to the run's FIFOs. Or, most likely, it has ended:
+   * don't start it twice.
    */
   #entryOfUnseen({ slot, run }: RunKey): JournalEntry {
     const { fifos } = this.journal.state.captures.get(keyOf({ slot, run })) ?? {};
@@ -353,7 +371,8 @@ export class KeeperState {
 
 /** The records are those of another folder. Under the lock: another keeper may have begun here. */
 function startAsNew(stateDir: string, origin: string): void {
-  for (const name of ["run", "endpoint.json", DOWN_FILE]) rmSync(join(stateDir, name), { recursive: true, force: true });
+  for (const name of ["run", "endpoint.json", DOWN_FILE])
+    rmSync(join(stateDir, name), { recursive: true, force: true });
   warn(copyNotice(stateDir, origin));
 }
 

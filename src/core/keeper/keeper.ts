@@ -86,7 +86,11 @@ export class Keeper {
       onMessages: (messages) => this.#onLogger(messagesIn(messages)),
       onExit: () => this.#upgrade.loggerExited(),
     });
-    this.#sockets = new ListeningSockets({ start, from: () => this.#installations.service, keepers: () => [this.#service, this.#logger] });
+    this.#sockets = new ListeningSockets({
+      start,
+      from: () => this.#installations.service,
+      keepers: () => [this.#service, this.#logger],
+    });
     this.#balancer = new BalancerProcessKeeper({
       argv: (socket) => balancerProgram(this.#installations.balancer, socket),
       stateDir: () => this.#state?.folder ?? "",
@@ -134,7 +138,9 @@ export class Keeper {
     process.on("SIGHUP", () => this.#service.send({ t: "signalled", signal: "SIGHUP" }));
     process.on(
       "SIGUSR1",
-      () => this.#state !== undefined && void upgradeRequests.onSignal(this.#state.folder, current(this.#start.installation)),
+      () =>
+        this.#state !== undefined &&
+        void upgradeRequests.onSignal(this.#state.folder, current(this.#start.installation)),
     );
     process.on("SIGUSR2", () => this.#logger.send({ t: "reopen" }));
   }
@@ -146,7 +152,8 @@ export class Keeper {
     for (const message of messages.filter(isRecord)) this.#carryOut(message);
     this.#state?.flush();
     failpoint("keeper.noted");
-    for (const message of this.#withoutLines(messages.filter((each) => !isRecord(each)))) this.#carryOut(message, socket);
+    for (const message of this.#withoutLines(messages.filter((each) => !isRecord(each))))
+      this.#carryOut(message, socket);
     this.#state?.flush();
   }
 
@@ -203,7 +210,9 @@ export class Keeper {
     this.#versions.service = version;
     if (style !== undefined) this.#setStyle(style);
     if (protocol !== PROTOCOL)
-      return this.#refuse(`the running keeper speaks protocol ${PROTOCOL}, the service ${protocol}; stop procman and start it again`);
+      return this.#refuse(
+        `the running keeper speaks protocol ${PROTOCOL}, the service ${protocol}; stop procman and start it again`,
+      );
     this.#uids = uids;
     const isFirst = this.#state === undefined;
     if (isFirst && !this.#openState(stateDir, file)) return;
@@ -293,13 +302,18 @@ export class Keeper {
     const ending = signal === null ? `exit code ${code}` : signal;
     if (!final) return warn(`the service ended (${ending}); it is started again, the processes keep running`);
     const reason = `the service ended (${ending}) ${SERVICE_LIMIT + 1} times in a row and stays down`;
-    warn(`${reason}; the processes keep running. Start it again with "procman upgrade", stop all with "procman terminate"`);
+    warn(
+      `${reason}; the processes keep running. Start it again with "procman upgrade", stop all with "procman terminate"`,
+    );
     this.#state?.serviceIsDown(reason);
   }
 
   /** The service first: it tells what it needs from the logger. */
   async #replaceParts(to: Installation): Promise<readonly UpgradeStep[]> {
-    const service = await this.#upgrade.service(serviceProgram(to, this.#start.options, this.#state?.folder), this.#versions.service);
+    const service = await this.#upgrade.service(
+      serviceProgram(to, this.#start.options, this.#state?.folder),
+      this.#versions.service,
+    );
     if (!service.ok) return [service];
     this.#installations.service = to;
     this.#versions.service = service.to;
@@ -341,7 +355,9 @@ function inheritedStyle(): StyleMessage | undefined {
 /** The processes of a file run once, unless another state folder is asked for. @throws {ProcmanError} `already-running` */
 function refuseSecond(stateDir: string, file: string | undefined): void {
   if (file === undefined || process.env.PROCMAN_STATE_DIR) return;
-  const first = runningKeepers().find((each) => each.pid !== undefined && runsFile(each, file) && each.stateDir !== stateDir);
+  const first = runningKeepers().find(
+    (each) => each.pid !== undefined && runsFile(each, file) && each.stateDir !== stateDir,
+  );
   if (first === undefined) return;
   throw new ProcmanError(
     "already-running",

@@ -37,7 +37,8 @@ export class ListeningSockets {
   async open(listening: Listening): Promise<OpenedSocket> {
     const address = addressOf(listening);
     if (this.fd(listening) !== undefined) return {};
-    const opening = this.#opening.get(address) ?? this.#openSocket(listening, address).finally(() => this.#opening.delete(address));
+    const opening =
+      this.#opening.get(address) ?? this.#openSocket(listening, address).finally(() => this.#opening.delete(address));
     this.#opening.set(address, opening);
     return opening;
   }
@@ -63,7 +64,8 @@ export class ListeningSockets {
   /** Closes all others, so that no client waits on a socket without instances. */
   retain(wanted: readonly Listening[]): void {
     const addresses = new Set(wanted.map(addressOf));
-    for (const address of [...this.#open.keys()]) if (!addresses.has(address) && !isApiAddress(address)) this.#drop(address);
+    for (const address of [...this.#open.keys()])
+      if (!addresses.has(address) && !isApiAddress(address)) this.#drop(address);
   }
 
   #drop(address: string): void {
@@ -80,7 +82,9 @@ export class ListeningSockets {
     return opened;
   }
 
-  #runOpener([program = "", ...args]: readonly string[]): Promise<readonly [OpenedSocket, InheritedSocket | undefined]> {
+  #runOpener([program = "", ...args]: readonly string[]): Promise<
+    readonly [OpenedSocket, InheritedSocket | undefined]
+  > {
     const { start, from } = this.#options;
     return new Promise((resolve) => {
       const opener = spawn(program, args, {

@@ -27,7 +27,8 @@ export function logAdopted(count: number, isFailover: boolean): void {
     warn(
       `the keeper was killed; this one (pid ${process.pid}) replaces it and has adopted ${processes}, none was restarted. Stop all with "procman terminate"`,
     );
-  else if (count > 0) warn(`${processes} that an earlier procman left running ${count === 1 ? "is" : "are"} adopted; none was restarted`);
+  else if (count > 0)
+    warn(`${processes} that an earlier procman left running ${count === 1 ? "is" : "are"} adopted; none was restarted`);
 }
 
 export function unusableStateDir(stateDir: string, { message }: Error): string {

@@ -2,7 +2,13 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { errnoOf } from "../base/errors.ts";
-import { type BegunRun, type HandoverRecord, handoverFile, handoverOf, type LoggerMessage } from "../ipc/logger-protocol.ts";
+import {
+  type BegunRun,
+  type HandoverRecord,
+  handoverFile,
+  handoverOf,
+  type LoggerMessage,
+} from "../ipc/logger-protocol.ts";
 import { namesIfSeen, removeIfAllowed } from "../os/files.ts";
 import { signalIfThere } from "../os/process-signal.ts";
 import { allProcesses, isAlive } from "../os/process-stat.ts";
@@ -92,7 +98,8 @@ export class PreviousLoggers {
     });
     this.#timer = setInterval(() => {
       const alive = loggers.filter(({ pid, startTime }) => isAlive(pid, startTime));
-      for (const logger of alive) if (unasked.has(logger) && handlesSignal(logger.pid)) requestHandover(logger, unasked);
+      for (const logger of alive)
+        if (unasked.has(logger) && handlesSignal(logger.pid)) requestHandover(logger, unasked);
       if (alive.length > 0) return;
       this.stop();
       onGone(this.#keys);
@@ -154,12 +161,16 @@ export class UnreadLines {
   /** For a logger that was just started. */
   get all(): readonly LoggerMessage[] {
     const since = Date.now() - READ_MS;
-    return [...this.#read.filter(({ at }) => at > since).map((line) => ({ ...line, isAgain: true }) as const), ...this.#lines];
+    return [
+      ...this.#read.filter(({ at }) => at > since).map((line) => ({ ...line, isAgain: true }) as const),
+      ...this.#lines,
+    ];
   }
 
   /** The logger has answered: what was sent to it is in its channel. */
   clear(): void {
-    if (this.#dropped > 0) this.#report(`${this.#dropped} lines of procman itself are lost: no logger could be started in time`);
+    if (this.#dropped > 0)
+      this.#report(`${this.#dropped} lines of procman itself are lost: no logger could be started in time`);
     for (const line of this.#lines) this.#keep(line);
     this.#lines = [];
     this.#dropped = 0;

@@ -55,5 +55,7 @@ function outliveTerminal(): void {
 /** PID 1 inherits every orphan, and Node reaps only processes that it has started. */
 function warnFirstProcess(): void {
   if (process.pid === 1)
-    warn('is PID 1 here: orphans of its processes stay zombies; put an init in front of it, as "docker run --init" or tini');
+    warn(
+      'is PID 1 here: orphans of its processes stay zombies; put an init in front of it, as "docker run --init" or tini',
+    );
 }

@@ -15,9 +15,10 @@ import type { KeeperRunOptions } from "./keeper-options.ts";
 export type Installation = { readonly node: string; readonly folder: string };
 
 export function isInstallation({ node, folder }: Installation): boolean {
-  return [node, ...["procman.cjs", "service.cjs", "logger.cjs", "balancer.cjs", "opener.cjs"].map((name) => join(folder, name))].every(
-    (path) => existsSync(path),
-  );
+  return [
+    node,
+    ...["procman.cjs", "service.cjs", "logger.cjs", "balancer.cjs", "opener.cjs"].map((name) => join(folder, name)),
+  ].every((path) => existsSync(path));
 }
 
 /** That of the version which the package manager has installed in its place. */
@@ -42,7 +43,11 @@ export type ProgramStart = {
 };
 
 /** `stateDir`: of the procman that it continues, which must work even if the configuration is not valid now. */
-export function serviceProgram({ node, folder }: Installation, options: KeeperRunOptions, stateDir: string | undefined): readonly string[] {
+export function serviceProgram(
+  { node, folder }: Installation,
+  options: KeeperRunOptions,
+  stateDir: string | undefined,
+): readonly string[] {
   const { config, console, detached, watchConfig, ids = [], once, exitWith, profile } = options;
   return [
     node,
@@ -80,7 +85,10 @@ const WITHHELD = ["NODE_OPTIONS", "NODE_EXTRA_CA_CERTS", "MALLOC_ARENA_MAX"] as 
 const SINGLE_ARENA = { MALLOC_ARENA_MAX: "1" } as const;
 
 /** The environment of service and logger. They start another keeper when this one is killed, unless its parent does that. */
-export function ownEnvironment({ args, options, failovers, lineage }: ProgramStart, { node, folder }: Installation): NodeJS.ProcessEnv {
+export function ownEnvironment(
+  { args, options, failovers, lineage }: ProgramStart,
+  { node, folder }: Installation,
+): NodeJS.ProcessEnv {
   const env = { ...process.env };
   const withheld: Record<string, string> = {};
   for (const name of WITHHELD) {
@@ -88,10 +96,19 @@ export function ownEnvironment({ args, options, failovers, lineage }: ProgramSta
     delete env[name];
     if (value !== undefined) withheld[name] = value;
   }
-  Object.assign(env, certificatesVariable(withheld.NODE_EXTRA_CA_CERTS), SINGLE_ARENA, startFolderVariable(), styleVariable());
+  Object.assign(
+    env,
+    certificatesVariable(withheld.NODE_EXTRA_CA_CERTS),
+    SINGLE_ARENA,
+    startFolderVariable(),
+    styleVariable(),
+  );
   if (isGuarded(options)) return env;
   const argv = [node, NO_DEBUGGER, join(folder, "procman.cjs"), "run", ...args];
-  return { ...env, ...failoverVariable({ argv, env: withheld, count: failovers, since: STARTED_AT, keeper: process.pid, lineage }) };
+  return {
+    ...env,
+    ...failoverVariable({ argv, env: withheld, count: failovers, since: STARTED_AT, keeper: process.pid, lineage }),
+  };
 }
 
 const STARTED_AT = monotonicMs();

@@ -1,6 +1,7 @@
 /**
- * A cgroup for a slot: no descendant of a run can leave it, so a stop reaches all of them, and their memory and CPU time can be limited together.
- * Only for runs with `memoryMax` or `cpuQuota`, and for all with `PROCMAN_CGROUPS=1` (procman may divide its cgroup), as a spawn takes a third longer.
+ * A cgroup for a slot: no descendant of a run can leave it, so a stop reaches all of them, and their memory and CPU
+ * time can be limited together. Only for runs with `memoryMax` or `cpuQuota`, and for all with `PROCMAN_CGROUPS=1`
+ * (procman may divide its cgroup), as a spawn takes a third longer.
  */
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -63,7 +64,8 @@ export class RunCgroups {
     const home = caps.length > 0 || this.#isForAll ? currentCgroup() : undefined;
     if (this.#folder === undefined || home === undefined) return spawn();
     const folder = join(this.#folder, slot);
-    if (!this.#attempt(slot, () => renewCgroup(folder)) || !this.#attempt(slot, () => enterCgroup(folder))) return spawn();
+    if (!this.#attempt(slot, () => renewCgroup(folder)) || !this.#attempt(slot, () => enterCgroup(folder)))
+      return spawn();
     try {
       return spawn();
     } finally {
@@ -133,7 +135,9 @@ export class RunCgroups {
 
 function foldersIn(folder: string): readonly string[] {
   try {
-    return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [join(folder, entry.name)] : []));
+    return readdirSync(folder, { withFileTypes: true }).flatMap((entry) =>
+      entry.isDirectory() ? [join(folder, entry.name)] : [],
+    );
   } catch {
     return [];
   }

@@ -1,6 +1,6 @@
 /**
- * Helper process: opens a listening socket, sends it to the keeper and ends. libuv accepts connections from every socket that it
- * has opened, so the keeper, which only holds the socket, must not open it itself.
+ * Helper process: opens a listening socket, sends it to the keeper and ends. libuv accepts connections from every
+ * socket that it has opened, so the keeper, which only holds the socket, must not open it itself.
  */
 import { createServer } from "node:net";
 import { whyNotListening } from "../os/port-owner.ts";

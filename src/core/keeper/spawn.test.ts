@@ -25,8 +25,12 @@ async function printed(request: Partial<SpawnRequest>, keeper: NodeJS.ProcessEnv
 }
 
 test("2.2 a run inherits the keeper's variables, and its own override them", async () => {
-  const text = await printed({ env: { HOME: "/own", MORE: "a=b\nc", EMPTY: "" } }, { HOME: "/keeper", KEPT: "1", EMPTY: "no" });
-  for (const line of ["HOME=/own", "KEPT=1", "MORE=a=b\nc", "EMPTY="]) assert.equal(text.split(`${line}\n`).length, 2, text);
+  const text = await printed(
+    { env: { HOME: "/own", MORE: "a=b\nc", EMPTY: "" } },
+    { HOME: "/keeper", KEPT: "1", EMPTY: "no" },
+  );
+  for (const line of ["HOME=/own", "KEPT=1", "MORE=a=b\nc", "EMPTY="])
+    assert.equal(text.split(`${line}\n`).length, 2, text);
   assert.ok(!text.includes("/keeper") && !text.includes("EMPTY=no"), text);
   assert.ok(text.endsWith(`${folder}\n`), text);
 });

@@ -42,7 +42,10 @@ export function fork(
     detached: true,
     stdio: Array.from(stdio, (fd) => fd ?? "ignore"),
   });
-  return [child, channelFd === undefined || child.pid === undefined ? undefined : new WorkerChannel(child, channelFd, farewell)];
+  return [
+    child,
+    channelFd === undefined || child.pid === undefined ? undefined : new WorkerChannel(child, channelFd, farewell),
+  ];
 }
 
 /** A new file: an earlier run may still write to the old one. */

@@ -39,7 +39,9 @@ export class StateDirWatch {
     }
     try {
       state.recreate();
-      warn(`${state.folder} or a part of it was removed; procman has recreated it, and only what was stored in it is lost`);
+      warn(
+        `${state.folder} or a part of it was removed; procman has recreated it, and only what was stored in it is lost`,
+      );
       this.#owner.onRecreated();
     } catch (error) {
       if (!(error instanceof ProcmanError) || error.code !== "already-running") {
@@ -47,7 +49,9 @@ export class StateDirWatch {
         return this.#onUnusable(`${state.folder} or a part of it was removed and can't be recreated: ${message};`);
       }
       // Another procman was started meanwhile and has adopted the processes.
-      warn(`${state.folder} was removed, and ${error.message}; this one (pid ${process.pid}) ends and leaves the processes to it`);
+      warn(
+        `${state.folder} was removed, and ${error.message}; this one (pid ${process.pid}) ends and leaves the processes to it`,
+      );
       this.#owner.onTakenOver();
     }
   }

@@ -2,7 +2,13 @@
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { VERSION } from "../base/version.ts";
-import { UPGRADE_REPORT, UPGRADE_REQUEST, type UpgradeReport, type UpgradeRequest, type UpgradeStep } from "../ipc/upgrade-protocol.ts";
+import {
+  UPGRADE_REPORT,
+  UPGRADE_REQUEST,
+  type UpgradeReport,
+  type UpgradeRequest,
+  type UpgradeStep,
+} from "../ipc/upgrade-protocol.ts";
 import { writeWhole } from "../os/careful-files.ts";
 import { checkStateFolder } from "../os/state-folder.ts";
 import { warn } from "./log.ts";
@@ -52,7 +58,9 @@ function keeperStays(): string {
 
 function linesOf({ steps, notice }: UpgradeReport): readonly string[] {
   const done = steps.map(({ part, from, to, ok, ms, problem }) =>
-    ok ? `upgrade: ${part} ${from} → ${to}, in ${ms} ms` : `upgrade: the ${part} was not replaced: ${problem}; the old one (${from}) stays`,
+    ok
+      ? `upgrade: ${part} ${from} → ${to}, in ${ms} ms`
+      : `upgrade: the ${part} was not replaced: ${problem}; the old one (${from}) stays`,
   );
   return notice === undefined ? done : [...done, `upgrade: ${notice}`];
 }

@@ -41,7 +41,11 @@ export class UpgradeRun {
   readonly #timeouts: UpgradeTimeouts;
   /** A promoted service that isn't ready yet, and the one that it replaces. */
   #serviceHandover:
-    | { readonly candidate: UpgradedService; readonly previous: UpgradedService | undefined; readonly done: Deferred<string | undefined> }
+    | {
+        readonly candidate: UpgradedService;
+        readonly previous: UpgradedService | undefined;
+        readonly done: Deferred<string | undefined>;
+      }
     | undefined;
   #loggerHandover: { readonly candidate: UpgradedLogger; readonly done: Deferred<void> } | undefined;
   #aside: Deferred<void> | undefined;

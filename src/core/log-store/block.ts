@@ -104,7 +104,13 @@ function parse(line: string): Block | undefined {
 function isBlock(value: unknown): value is Block {
   const { at, bytes, from, to, ids, packed } = (value ?? {}) as Readonly<Record<string, unknown>>;
   const isTimed = typeof from === "number" && typeof to === "number";
-  return isRange({ at, bytes }) && isTimed && Array.isArray(ids) && ids.every(isIdMask) && (packed === undefined || isRange(packed));
+  return (
+    isRange({ at, bytes }) &&
+    isTimed &&
+    Array.isArray(ids) &&
+    ids.every(isIdMask) &&
+    (packed === undefined || isRange(packed))
+  );
 }
 
 function isRange(value: unknown): boolean {

@@ -1,5 +1,15 @@
 /** Compresses closed segments in the background, block by block, so that a reader decompresses only what it needs. */
-import { closeSync, openSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { hasEnded } from "../os/process-stat.ts";
 import { randomHex } from "../os/random-key.ts";

@@ -2,9 +2,9 @@
 import { ProcmanError } from "../base/errors.ts";
 
 /**
- * An offset in each segment that is not read to its end or may still grow, by the segments' numbers. Other segments before the
- * last of these have been read, those after it have not. Offsets are of uncompressed bytes, so that a position stays valid when
- * the segment is compressed.
+ * An offset in each segment that is not read to its end or may still grow, by the segments' numbers. Other segments
+ * before the last of these have been read, those after it have not. Offsets are of uncompressed bytes, so that a
+ * position stays valid when the segment is compressed.
  */
 export class StoreCursor {
   readonly #at: Map<number, number>;
@@ -18,7 +18,9 @@ export class StoreCursor {
 
   static read(cursor: string): StoreCursor {
     const parts = cursor.split("_").map((part) => /^([0-9a-z]{1,11})-([0-9a-z]{1,11})$/.exec(part));
-    const at = parts.map((part) => [Number.parseInt(part?.[1] ?? "", 36), Number.parseInt(part?.[2] ?? "", 36)] as const);
+    const at = parts.map(
+      (part) => [Number.parseInt(part?.[1] ?? "", 36), Number.parseInt(part?.[2] ?? "", 36)] as const,
+    );
     if (at.flat().every((number) => Number.isSafeInteger(number))) return new StoreCursor(at);
     throw new ProcmanError(
       "usage",

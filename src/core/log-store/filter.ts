@@ -20,7 +20,10 @@ export type ScopedQuery = LogQuery & {
 };
 
 /** `run`: only entries of this run. */
-export type LogFilter = Pick<ScopedQuery, "processes" | "severity" | "categories" | "from" | "to" | "search" | "isNamed" | "view"> & {
+export type LogFilter = Pick<
+  ScopedQuery,
+  "processes" | "severity" | "categories" | "from" | "to" | "search" | "isNamed" | "view"
+> & {
   readonly run?: number;
 };
 
@@ -85,7 +88,10 @@ export class LogMatcher {
   }
 }
 
-function namesOf(ids: ReadonlySet<string>, isNamed: LogFilter["isNamed"]): { readonly has: (id: string) => boolean } | undefined {
+function namesOf(
+  ids: ReadonlySet<string>,
+  isNamed: LogFilter["isNamed"],
+): { readonly has: (id: string) => boolean } | undefined {
   if (isNamed !== undefined) return { has: (id) => ids.has(id) || isNamed(id) };
   return ids.size === 0 ? undefined : ids;
 }

@@ -65,7 +65,10 @@ test("a follower ends when it is aborted, also while it waits", async (context) 
 
 test("options that a stream can't fulfil are refused", async (context) => {
   const dir = stateDir(context);
-  await assert.rejects(following(context, dir, { to: 1 }).next(), /Cannot follow the log up to a time: .*leave out "to"/);
+  await assert.rejects(
+    following(context, dir, { to: 1 }).next(),
+    /Cannot follow the log up to a time: .*leave out "to"/,
+  );
   await assert.rejects(following(context, dir, { order: "desc" }).next(), /Cannot follow the log newest first/);
 });
 
@@ -181,7 +184,8 @@ test("a follower so slow that the next entries were deleted gets the size of the
 test("the store is emptied up to procman's own entries, while lines are written; a follower misses nothing, and pages have what came after", async (context) => {
   const dir = stateDir(context);
   const { store, ...writing } = new TestStore(dir);
-  const say = (text: string): void => store.addMessage({ category: "lifecycle", severity: "info", at: Date.now(), text });
+  const say = (text: string): void =>
+    store.addMessage({ category: "lifecycle", severity: "info", at: Date.now(), text });
   say("started");
   store.add(new RecordHeader(WEB, false), Buffer.from("old 1\n"));
   const { text } = following(context, dir, { from: 0 });
@@ -191,7 +195,10 @@ test("the store is emptied up to procman's own entries, while lines are written;
     assert.equal(store.empty(), true);
     store.add(new RecordHeader(WEB, false), Buffer.from(`after ${round}\n`));
     say(`said ${round}`);
-    assert.deepEqual([await text(), await text(), await text()], [`before ${round}`, `after ${round}`, `said ${round}`]);
+    assert.deepEqual(
+      [await text(), await text(), await text()],
+      [`before ${round}`, `after ${round}`, `said ${round}`],
+    );
   }
   assert.deepEqual(await texts(dir), ["started", "said 1", "said 2", "after 3", "said 3"]);
   store.end();

@@ -38,9 +38,13 @@ async function beginning(
   { cursor, from, to, order, limit = DEFAULT_LIMIT }: LogQuery,
   filter: LogMatcher,
 ): Promise<StoreCursor> {
-  if (to !== undefined) throw new ProcmanError("usage", 'Cannot follow the log up to a time: following has no end; leave out "to"');
+  if (to !== undefined)
+    throw new ProcmanError("usage", 'Cannot follow the log up to a time: following has no end; leave out "to"');
   if (order === "desc")
-    throw new ProcmanError("usage", 'Cannot follow the log newest first: new entries come last; leave out "order", or use "asc"');
+    throw new ProcmanError(
+      "usage",
+      'Cannot follow the log newest first: new entries come last; leave out "order", or use "asc"',
+    );
   if (cursor !== undefined) return StoreCursor.read(cursor);
   return from === undefined ? beforeLatest(folder, filter, limit) : new StoreCursor();
 }
@@ -115,8 +119,11 @@ class PollGaps {
     const { folder, numbers } = this.#segments;
     const segments = segmentsIn(folder);
     const existing = new Set(numbers);
-    const reduced = new Set(segments.flatMap(({ number, stage }) => (stage === "own" && !this.#segments.isOpen(number) ? [number] : [])));
-    const isGone = (number: number): boolean => !existing.has(number) || (reduced.has(number) && !this.#reduced.has(number));
+    const reduced = new Set(
+      segments.flatMap(({ number, stage }) => (stage === "own" && !this.#segments.isOpen(number) ? [number] : [])),
+    );
+    const isGone = (number: number): boolean =>
+      !existing.has(number) || (reduced.has(number) && !this.#reduced.has(number));
     const deleted = [...this.#weights].filter(([number]) => isGone(number) && position.begin(number) !== undefined);
     for (const number of reduced) this.#reduced.add(number);
     const unread = segments.filter(({ number }) => position.begin(number) !== undefined);

@@ -15,13 +15,29 @@ test("a page has the newest entries first by default, with all their fields", as
   const dir = stateDir(context);
   const { store, ...writing } = new TestStore(dir);
   const at = Date.UTC(2100, 10, 21, 10);
-  store.addMessage({ process: "web-2", instance: 2, run: 7, category: "log", severity: "debug", at, text: "two\nlines" });
+  store.addMessage({
+    process: "web-2",
+    instance: 2,
+    run: 7,
+    category: "log",
+    severity: "debug",
+    at,
+    text: "two\nlines",
+  });
   store.addMessage({ category: "service", severity: "warn", at: at + 1, text: "own" });
   store.end();
   assert.deepEqual(await readLogs(dir, {}), {
     entries: [
       { time: "2100-11-21T10:00:00.001Z", severity: "warn", category: "service", text: "own" },
-      { time: "2100-11-21T10:00:00.000Z", process: "web-2", instance: 2, run: 7, severity: "debug", category: "log", text: "two\nlines" },
+      {
+        time: "2100-11-21T10:00:00.000Z",
+        process: "web-2",
+        instance: 2,
+        run: 7,
+        severity: "debug",
+        category: "log",
+        text: "two\nlines",
+      },
     ],
   });
   assert.deepEqual(await texts(dir, { order: "asc" }), ["two\nlines", "own"]);
@@ -168,7 +184,10 @@ test("the last lines of a run are cut to the wanted length between characters", 
 
 test("an invalid cursor is refused", async (context) => {
   for (const cursor of ["", "x", "1-2_", "../..", "1-2-3", "-"])
-    await assert.rejects(readLogs(stateDir(context), { cursor }), (error) => error instanceof ProcmanError && error.code === "usage");
+    await assert.rejects(
+      readLogs(stateDir(context), { cursor }),
+      (error) => error instanceof ProcmanError && error.code === "usage",
+    );
 });
 
 test("the last lines before a time are only those of the run, oldest first", async (context) => {
@@ -176,7 +195,10 @@ test("the last lines before a time are only those of the run, oldest first", asy
   const writing = new TestStore(dir);
   writing.lines(WEB, "of run 1");
   for (let number = 0; number < 100; number += 1) {
-    writing.lines({ ...WEB, run: 2, ...(number % 2 ? { category: "stderr", severity: "error" } : {}) }, `line ${number}`);
+    writing.lines(
+      { ...WEB, run: 2, ...(number % 2 ? { category: "stderr", severity: "error" } : {}) },
+      `line ${number}`,
+    );
     writing.lines({ ...WEB, process: "other", run: 2 }, "other");
   }
   writing.store.addMessage({ ...WEB, run: 2, category: "lifecycle", at: Date.now(), text: "ended" });
@@ -226,12 +248,15 @@ test("a damaged index or time hides no line that can be read, and no query fails
 test("the last lines of many runs are read in one go: each segment is opened once", async (context) => {
   const dir = stateDir(context);
   const writing = new TestStore(dir);
-  for (let run = 1; run <= 100; run += 1) writing.lines({ ...WEB, run }, ...Array.from({ length: 5 }, (_, index) => `${run}: ${index}`));
+  for (let run = 1; run <= 100; run += 1)
+    writing.lines({ ...WEB, run }, ...Array.from({ length: 5 }, (_, index) => `${run}: ${index}`));
   await writing.settled();
   writing.store.end();
   const opened = context.mock.method(SegmentReader, "open").mock;
   const reader = new LastLines(dir);
-  const all = await Promise.all(Array.from({ length: 100 }, (_, index) => reader.of({ process: "web", run: index + 1, count: 2 })));
+  const all = await Promise.all(
+    Array.from({ length: 100 }, (_, index) => reader.of({ process: "web", run: index + 1, count: 2 })),
+  );
   assert.deepEqual(
     all.map((lines) => lines.map(({ text }) => text)),
     all.map((_, index) => [`${index + 1}: 3`, `${index + 1}: 4`]),

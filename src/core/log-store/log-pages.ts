@@ -21,7 +21,8 @@ export async function readLogs(stateDir: string, query: ScopedQuery): Promise<Lo
     const position = query.cursor === undefined ? new StoreCursor() : StoreCursor.read(query.cursor);
     const scan = { segments, filter: new LogMatcher(query), position };
     const limit = query.limit ?? DEFAULT_LIMIT;
-    if (query.order !== "asc") return await page(backwards(scan), limit, (segment) => (match) => cursorBefore(segment, match.start));
+    if (query.order !== "asc")
+      return await page(backwards(scan), limit, (segment) => (match) => cursorBefore(segment, match.start));
     return await page(forwards(scan), limit, (segment) => {
       const cursor = position.cursors(segment);
       return (match) => cursor(match.end);
@@ -74,14 +75,24 @@ export async function lastLines(stateDir: string, query: LastLinesQuery): Promis
   return lines;
 }
 
-async function lastLinesOfRuns(stateDir: string, queries: readonly LastLinesQuery[]): Promise<readonly (readonly LogEntry[])[]> {
+async function lastLinesOfRuns(
+  stateDir: string,
+  queries: readonly LastLinesQuery[],
+): Promise<readonly (readonly LogEntry[])[]> {
   const segments = new SegmentSet(logsFolder(stateDir));
   const runs = queries.map((query) => ({ ...query, filter: outputOf(query), entries: [] as LogEntry[] }));
-  const wanting = (block: Block) => runs.filter(({ entries, count, filter }) => entries.length < count && filter.mayBeIn(block));
+  const wanting = (block: Block) =>
+    runs.filter(({ entries, count, filter }) => entries.length < count && filter.mayBeIn(block));
   try {
     for await (const { block, bytes } of blocksBackwards(segments, (block) => wanting(block).length > 0))
       for (const { filter, entries, count, characters } of wanting(block)) {
-        const range = { from: 0, to: Number.MAX_SAFE_INTEGER, order: "desc", limit: count - entries.length, characters } as const;
+        const range = {
+          from: 0,
+          to: Number.MAX_SAFE_INTEGER,
+          order: "desc",
+          limit: count - entries.length,
+          characters,
+        } as const;
         entries.push(...matchesIn(bytes, block.at, filter, range).map(({ entry }) => entry));
         await turn();
       }
@@ -99,7 +110,11 @@ function outputOf({ process, run, before, from }: LastLinesQuery): LogMatcher {
 
 type CursorOf = (match: EntryMatch) => string;
 
-async function page(batches: AsyncGenerator<EntryBatch>, limit: number, cursors: (segment: number) => CursorOf): Promise<LogPage> {
+async function page(
+  batches: AsyncGenerator<EntryBatch>,
+  limit: number,
+  cursors: (segment: number) => CursorOf,
+): Promise<LogPage> {
   const entries: LogEntry[] = [];
   let room = PAGE_BYTES;
   let next = "";

@@ -37,7 +37,9 @@ function isWritten(path: string): boolean {
   const fd = openSync(path, "r");
   try {
     const writer = writerOf(head.subarray(0, readSync(fd, head, 0, HEADER_BYTES, 0)));
-    return writer === undefined ? Date.now() - statSync(path).mtimeMs < BEGINNING_MS : isAlive(writer.pid, writer.startTime);
+    return writer === undefined
+      ? Date.now() - statSync(path).mtimeMs < BEGINNING_MS
+      : isAlive(writer.pid, writer.startTime);
   } finally {
     closeSync(fd);
   }
@@ -73,7 +75,11 @@ function survey(fd: number): { readonly end: number; readonly index: string } {
     const chunk = Buffer.allocUnsafeSlow(size);
     const bytes = chunk.subarray(0, readSync(fd, chunk, 0, size, end));
     let at = 0;
-    for (let record = recordAt(bytes, at); record !== undefined && isSound(bytes, record); record = recordAt(bytes, at)) {
+    for (
+      let record = recordAt(bytes, at);
+      record !== undefined && isSound(bytes, record);
+      record = recordAt(bytes, at)
+    ) {
       builder.addFound(bytes, record);
       if (builder.isFull) take();
       at = record.end;

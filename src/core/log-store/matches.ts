@@ -55,7 +55,8 @@ function recordsIn(bytes: Buffer, filter: LogMatcher): FoundRecord[] {
 /** Entries of a record in order; with a text matcher, only those that contain the text. */
 function spansOf(bytes: Buffer, record: FoundRecord, { textMatcher }: LogMatcher): Span[] {
   const { dataStart, end, isWhole } = record;
-  if (textMatcher !== undefined) return isWhole ? wholeWith(bytes, record, textMatcher) : linesWith(bytes, record, textMatcher);
+  if (textMatcher !== undefined)
+    return isWhole ? wholeWith(bytes, record, textMatcher) : linesWith(bytes, record, textMatcher);
   if (isWhole) return [{ record, start: dataStart, end }];
   const spans: Span[] = [];
   for (let start = dataStart; start < end; ) {
@@ -91,7 +92,11 @@ function lineEnd(bytes: Buffer, from: number, end: number): number {
 
 type EntryOptions = Pick<TextRange, "limit" | "characters"> & { readonly at: number; readonly filter: LogMatcher };
 
-function entriesOf(spans: readonly Span[], bytes: Buffer, { at, filter, characters, limit }: EntryOptions): readonly EntryMatch[] {
+function entriesOf(
+  spans: readonly Span[],
+  bytes: Buffer,
+  { at, filter, characters, limit }: EntryOptions,
+): readonly EntryMatch[] {
   const match = ({ start, end }: Span, entry: LogEntry): EntryMatch => ({ start: at + start, end: at + end, entry });
   if (!filter.isViewed) return spans.slice(0, limit).map((span) => match(span, entryOf(bytes, span, characters)));
   const matches: EntryMatch[] = [];
@@ -103,7 +108,12 @@ function entriesOf(spans: readonly Span[], bytes: Buffer, { at, filter, characte
 }
 
 /** What is shown instead of a text depends on all of it, so it is cut afterwards. */
-function viewedEntry(bytes: Buffer, span: Span, filter: LogMatcher, characters: number | undefined): LogEntry | undefined {
+function viewedEntry(
+  bytes: Buffer,
+  span: Span,
+  filter: LogMatcher,
+  characters: number | undefined,
+): LogEntry | undefined {
   const entry = filter.shown(entryOf(bytes, span, undefined));
   return entry === undefined || characters === undefined ? entry : { ...entry, text: entry.text.slice(0, characters) };
 }
@@ -118,7 +128,8 @@ function entryOf(bytes: Buffer, { record, start, end }: Span, characters: number
     ...(run === 0 ? {} : { run }),
     severity: SEVERITIES[severity] ?? "info",
     category: CATEGORIES[category] ?? "service",
-    text: characters === undefined ? bytes.toString("utf8", start, end - 1) : beginning(bytes, start, end - 1, characters),
+    text:
+      characters === undefined ? bytes.toString("utf8", start, end - 1) : beginning(bytes, start, end - 1, characters),
   };
 }
 

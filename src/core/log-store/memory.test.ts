@@ -23,7 +23,10 @@ test("speed: a search through 130 MB of log takes less than 30 MB of memory, com
   const dir = stateDir(context);
   const writing = new TestStore(dir);
   for (let number = 0; number < 2_000; number += 1) {
-    writing.lines(WEB, ...Array.from({ length: 650 }, (_, each) => `line ${number} ${Math.random()} ${each}`.padEnd(99, ".")));
+    writing.lines(
+      WEB,
+      ...Array.from({ length: 650 }, (_, each) => `line ${number} ${Math.random()} ${each}`.padEnd(99, ".")),
+    );
     if (number % 50 === 0) await writing.settled();
     if (number !== 1_000) continue;
     writing.store.end();

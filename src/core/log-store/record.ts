@@ -57,7 +57,14 @@ export class RecordHeader {
     this.isOwn = OWN_CATEGORIES.includes(origin.category);
     const [category, severity] = [CATEGORIES.indexOf(origin.category), SEVERITIES.indexOf(origin.severity)];
     this.mask = maskOf(severity, category);
-    this.#head = headOf({ id: this.id, run: origin.run ?? 0, instance: origin.instance ?? 0, category, severity, isWhole });
+    this.#head = headOf({
+      id: this.id,
+      run: origin.run ?? 0,
+      instance: origin.instance ?? 0,
+      category,
+      severity,
+      isWhole,
+    });
   }
 
   /** The header for these lines; valid until the next call. */
@@ -71,7 +78,10 @@ export type Writer = { readonly pid: number; readonly startTime: string };
 
 export function preamble(at: number, writer: Writer): Buffer {
   const data = Buffer.from(`${JSON.stringify(writer)}\n`);
-  return Buffer.concat([seal(headOf({ id: "", run: 0, instance: 0, category: PREAMBLE, severity: 0, isWhole: true }), at, data), data]);
+  return Buffer.concat([
+    seal(headOf({ id: "", run: 0, instance: 0, category: PREAMBLE, severity: 0, isWhole: true }), at, data),
+    data,
+  ]);
 }
 
 /** The position and header fields of a record in `bytes`. */
@@ -133,7 +143,9 @@ export function writerOf(bytes: Buffer): Writer | undefined {
   return JSON.parse(bytes.toString("utf8", record.dataStart, record.end)) as Writer;
 }
 
-type RecordFields = Pick<FoundRecord, "run" | "instance" | "category" | "severity" | "isWhole"> & { readonly id: string };
+type RecordFields = Pick<FoundRecord, "run" | "instance" | "category" | "severity" | "isWhole"> & {
+  readonly id: string;
+};
 
 function headOf({ id, run, instance, category, severity, isWhole }: RecordFields): Buffer {
   const name = Buffer.from(id).subarray(0, 255);

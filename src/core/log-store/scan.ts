@@ -74,7 +74,8 @@ export async function* blocksBackwards(
     const reader = await segments.segment(number);
     if (reader === undefined) continue;
     const blocks = new Map(reader.blocks.filter(isWanted).map((block) => [block.at, block]));
-    for await (const { at, bytes } of contents(reader, [...blocks.values()].toReversed())) yield { block: blocks.get(at) as Block, bytes };
+    for await (const { at, bytes } of contents(reader, [...blocks.values()].toReversed()))
+      yield { block: blocks.get(at) as Block, bytes };
     await segments.release(number);
   }
 }
@@ -96,12 +97,16 @@ async function* through(reader: SegmentReader, blocks: readonly Block[], part: S
   }
 }
 
-async function* contents(reader: SegmentReader, blocks: readonly Block[]): AsyncGenerator<{ readonly at: number; readonly bytes: Buffer }> {
+async function* contents(
+  reader: SegmentReader,
+  blocks: readonly Block[],
+): AsyncGenerator<{ readonly at: number; readonly bytes: Buffer }> {
   const coming: Promise<Buffer | undefined>[] = [];
   let next = 0;
   try {
     for (const { at } of blocks) {
-      for (; next < blocks.length && coming.length <= AHEAD; next += 1) coming.push(contentOf(reader, blocks[next] as Block));
+      for (; next < blocks.length && coming.length <= AHEAD; next += 1)
+        coming.push(contentOf(reader, blocks[next] as Block));
       const bytes = await coming.shift();
       if (bytes === undefined) continue;
       try {
@@ -130,5 +135,7 @@ function reportUnreadable(segment: number, reason: string): void {
   const now = performance.now();
   if (now < reportAgainAt) return;
   reportAgainAt = now + REPORT_MS;
-  process.stderr.write(errorLine(`Cannot read all of the stored log: ${reason} (segment ${segment}); entries are missing`, "warn"));
+  process.stderr.write(
+    errorLine(`Cannot read all of the stored log: ${reason} (segment ${segment}); entries are missing`, "warn"),
+  );
 }

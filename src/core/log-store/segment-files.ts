@@ -4,9 +4,10 @@ import { join } from "node:path";
 import { isNotFound } from "../base/errors.ts";
 
 /**
- * A segment's number is the time of its creation in milliseconds since 1970, or one more than that of its predecessor, so the
- * order of numbers is the order of creation whatever the clock does. The stages of a segment: being written, closed, compressed,
- * and only procman's own entries left. These are written to a file of that name as well, which stays when the others are deleted.
+ * A segment's number is the time of its creation in milliseconds since 1970, or one more than that of its predecessor,
+ * so the order of numbers is the order of creation whatever the clock does. The stages of a segment: being written,
+ * closed, compressed, and only procman's own entries left. These are written to a file of that name as well, which
+ * stays when the others are deleted.
  */
 export const STAGES = ["open", "log", "log.gz", "own"] as const;
 

@@ -9,7 +9,12 @@ import { indexFile, OWN_BASE, STAGES, type Stage, segmentFile } from "./segment-
 
 const CHUNK_BYTES = 512 * 1024;
 
-const [openAsync, closeAsync, fstatAsync, readFileAsync] = [promisify(open), promisify(close), promisify(fstat), promisify(readFile)];
+const [openAsync, closeAsync, fstatAsync, readFileAsync] = [
+  promisify(open),
+  promisify(close),
+  promisify(fstat),
+  promisify(readFile),
+];
 
 export class SegmentReader {
   readonly number: number;
@@ -105,7 +110,11 @@ export class SegmentReader {
   /** Length of the whole records in these bytes. */
   #take(bytes: Buffer): number {
     let at = 0;
-    for (let record = recordAt(bytes, at); record !== undefined && isSound(bytes, record); record = recordAt(bytes, at)) {
+    for (
+      let record = recordAt(bytes, at);
+      record !== undefined && isSound(bytes, record);
+      record = recordAt(bytes, at)
+    ) {
       this.#tail.addFound(bytes, record);
       if (this.#tail.isFull) this.#blocks.push(this.#tail.take());
       at = record.end;
@@ -168,8 +177,8 @@ const POOL_BYTES = Math.max(Buffer.poolSize, Buffer.from("a").buffer.byteLength)
 let nowhere: MessagePort | undefined;
 
 /**
- * Frees the memory of a buffer immediately, by transferring it to a closed port; V8 lets 32 MB of buffers accumulate before it
- * collects them. Ignores buffers of Node's pool. `bytes` is empty afterwards.
+ * Frees the memory of a buffer immediately, by transferring it to a closed port; V8 lets 32 MB of buffers accumulate
+ * before it collects them. Ignores buffers of Node's pool. `bytes` is empty afterwards.
  */
 export function release(bytes: Buffer): void {
   if (bytes.buffer.byteLength <= POOL_BYTES) return;

@@ -17,7 +17,8 @@ test("2.4 log store: a clock that jumps ahead deletes no young segment until it 
   const [clock, start, settings] = [new SteadyClock(), Date.now(), { hours: 24, bytes: 1e9 }];
   /** The store is maintained each minute. */
   const pass = (from: number, to: number, jump: number): number => {
-    for (let ms = from; ms <= to; ms += MINUTE) retire(folder, clock.believed(settings, start + jump + ms, 1_000 + ms), start + jump + ms);
+    for (let ms = from; ms <= to; ms += MINUTE)
+      retire(folder, clock.believed(settings, start + jump + ms, 1_000 + ms), start + jump + ms);
     return segmentsIn(folder).length;
   };
   assert.equal(pass(0, 2 * HOUR, 0), 1);

@@ -36,8 +36,15 @@ const origin = fc.record({
   category: fc.constantFrom("stdout" as const, "stderr" as const),
   severity: fc.constantFrom("info" as const, "error" as const),
 });
-const line = fc.string({ unit: fc.constantFrom("a", "A", "b", "ä", "Ä", " ", "\r", "\0", "€", "😀", "PML1"), maxLength: 12 });
-const write = fc.record({ do: fc.constant("write" as const), origin, lines: fc.array(line, { minLength: 1, maxLength: 5 }) });
+const line = fc.string({
+  unit: fc.constantFrom("a", "A", "b", "ä", "Ä", " ", "\r", "\0", "€", "😀", "PML1"),
+  maxLength: 12,
+});
+const write = fc.record({
+  do: fc.constant("write" as const),
+  origin,
+  lines: fc.array(line, { minLength: 1, maxLength: 5 }),
+});
 const step = fc.oneof(
   { weight: 6, arbitrary: write },
   fc.record({ do: fc.constant("large" as const), origin, bytes: fc.nat(600_000) }),
@@ -56,7 +63,10 @@ const query: fc.Arbitrary<LogQuery> = fc.record(
   { requiredKeys: ["limit"] },
 );
 
-function isWanted({ origin: of, text }: Written, { processes = [], severity, categories = [], search = "" }: LogQuery): boolean {
+function isWanted(
+  { origin: of, text }: Written,
+  { processes = [], severity, categories = [], search = "" }: LogQuery,
+): boolean {
   const names = [of.process, of.process === "pool-1" ? "pool" : ""];
   if (processes.length > 0 && !processes.some((name) => names.includes(name))) return false;
   if (severity === "error" && of.severity !== "error") return false;
@@ -66,47 +76,52 @@ function isWanted({ origin: of, text }: Written, { processes = [], severity, cat
 
 test("after any writes, kills, hand-overs and compressions, each query finds exactly what was stored", async (context) => {
   await fc.assert(
-    fc.asyncProperty(fc.array(step, { maxLength: 25 }), fc.array(query, { minLength: 1, maxLength: 4 }), async (steps, queries) => {
-      const dir = stateDir(context);
-      const folder = logsFolder(dir);
-      let writing = new TestStore(dir);
-      let written: Written[] = [];
-      const own = (): number | undefined => segmentsIn(folder).findLast(({ stage }) => stage === "open")?.number;
-      const add = async (by: RecordSource, lines: readonly string[]): Promise<void> => {
-        // An instance, if the id looks like one.
-        const whole = by.process === "pool-1" ? { ...by, instance: 1 } : by;
-        writing.lines(whole, ...lines);
-        await writing.settled();
-        const segment = own() as number;
-        const end = statSync(segmentFile(folder, { number: segment, stage: "open" })).size;
-        written.push(...lines.map((text) => ({ segment, end, origin: by, text })));
-      };
-      for (const each of steps) {
-        const segment = own();
-        if (each.do === "write") await add(each.origin, each.lines);
-        else if (each.do === "large") await add(each.origin, ["a".repeat(each.bytes)]);
-        else if (each.do === "pack") await packer().run(folder);
-        else if (each.do === "unindex" && segment !== undefined) rmSync(join(folder, `${segment}.index`), { force: true });
-        else if (each.do === "handover") {
-          writing.store.end();
-          writing = new TestStore(dir);
-        } else if (each.do === "kill" && segment !== undefined) {
-          const path = segmentFile(folder, { number: segment, stage: "open" });
-          const size = Math.max(0, statSync(path).size - each.cut);
-          truncateSync(path, size);
-          written = written.filter((entry) => entry.segment !== segment || entry.end <= size);
-          repair(folder, segment);
-          writing = new TestStore(dir);
+    fc.asyncProperty(
+      fc.array(step, { maxLength: 25 }),
+      fc.array(query, { minLength: 1, maxLength: 4 }),
+      async (steps, queries) => {
+        const dir = stateDir(context);
+        const folder = logsFolder(dir);
+        let writing = new TestStore(dir);
+        let written: Written[] = [];
+        const own = (): number | undefined => segmentsIn(folder).findLast(({ stage }) => stage === "open")?.number;
+        const add = async (by: RecordSource, lines: readonly string[]): Promise<void> => {
+          // An instance, if the id looks like one.
+          const whole = by.process === "pool-1" ? { ...by, instance: 1 } : by;
+          writing.lines(whole, ...lines);
+          await writing.settled();
+          const segment = own() as number;
+          const end = statSync(segmentFile(folder, { number: segment, stage: "open" })).size;
+          written.push(...lines.map((text) => ({ segment, end, origin: by, text })));
+        };
+        for (const each of steps) {
+          const segment = own();
+          if (each.do === "write") await add(each.origin, each.lines);
+          else if (each.do === "large") await add(each.origin, ["a".repeat(each.bytes)]);
+          else if (each.do === "pack") await packer().run(folder);
+          else if (each.do === "unindex" && segment !== undefined)
+            rmSync(join(folder, `${segment}.index`), { force: true });
+          else if (each.do === "handover") {
+            writing.store.end();
+            writing = new TestStore(dir);
+          } else if (each.do === "kill" && segment !== undefined) {
+            const path = segmentFile(folder, { number: segment, stage: "open" });
+            const size = Math.max(0, statSync(path).size - each.cut);
+            truncateSync(path, size);
+            written = written.filter((entry) => entry.segment !== segment || entry.end <= size);
+            repair(folder, segment);
+            writing = new TestStore(dir);
+          }
         }
-      }
-      for (const asked of queries) {
-        const expected = written.filter((entry) => isWanted(entry, asked)).map(({ text }) => text);
-        const entries = (await allPages(dir, asked)).map(({ text }) => text);
-        assert.deepEqual(entries, asked.order === "asc" ? expected : expected.reverse());
-      }
-      writing.store.end();
-      rmSync(dir, { recursive: true, force: true });
-    }),
+        for (const asked of queries) {
+          const expected = written.filter((entry) => isWanted(entry, asked)).map(({ text }) => text);
+          const entries = (await allPages(dir, asked)).map(({ text }) => text);
+          assert.deepEqual(entries, asked.order === "asc" ? expected : expected.reverse());
+        }
+        writing.store.end();
+        rmSync(dir, { recursive: true, force: true });
+      },
+    ),
     { numRuns: 60 },
   );
 });
@@ -124,7 +139,10 @@ test("a record torn at any byte is not shown, and is cut off by the repair", asy
   const bytes = readFileSync(open);
   writing.store.end();
   for (let size = bytes.length - 1; size >= whole; size -= 1) {
-    for (const damage of [bytes.subarray(0, size), Buffer.concat([bytes.subarray(0, size), Buffer.alloc(bytes.length - size)])]) {
+    for (const damage of [
+      bytes.subarray(0, size),
+      Buffer.concat([bytes.subarray(0, size), Buffer.alloc(bytes.length - size)]),
+    ]) {
       remove(writing.folder, number);
       writeFileSync(open, damage);
       assert.deepEqual(await texts(dir), ["first", "second"]);
@@ -154,7 +172,8 @@ test("segments that are too old are deleted, then the oldest that exceed the siz
   const folder = logsFolder(dir);
   const numbers = segmentsIn(folder).map(({ number }) => number);
   const { next = "" } = await readLogs(dir, { order: "asc", limit: 1 });
-  const short = async (query?: LogQuery): Promise<readonly string[]> => (await texts(dir, query)).map((text) => text.slice(0, 3));
+  const short = async (query?: LogQuery): Promise<readonly string[]> =>
+    (await texts(dir, query)).map((text) => text.slice(0, 3));
   retire(folder, { hours: 1, bytes: 1e9 }, Date.now());
   assert.deepEqual(await short(), ["one", "two", "thr"]);
   retire(folder, { hours: 1, bytes: 10_000 }, Date.now());
@@ -296,7 +315,11 @@ test("the wall clock jumps by hours, ahead and back, while segments change: no s
     await writing.settled();
   }
   assert.deepEqual(await texts(dir), written);
-  assert.equal(readdirSync(logsFolder(dir)).filter((name) => /^\d+\.(open|log|log\.gz)$/.test(name)).length, 10, "one for each hour");
+  assert.equal(
+    readdirSync(logsFolder(dir)).filter((name) => /^\d+\.(open|log|log\.gz)$/.test(name)).length,
+    10,
+    "one for each hour",
+  );
   assert.deepEqual(writing.reports, []);
 });
 

@@ -91,7 +91,9 @@ export class LogStore {
 
   /** procman's own entries since then; undefined: none is stored. */
   storedSince(since: number): StoredEntries | undefined {
-    return this.#folder === undefined || (this.#settings?.hours ?? 0) === 0 ? undefined : new StoredEntries(this.#folder, since);
+    return this.#folder === undefined || (this.#settings?.hours ?? 0) === 0
+      ? undefined
+      : new StoredEntries(this.#folder, since);
   }
 
   /** Adds a single entry, whose text may have several lines. */

@@ -5,19 +5,29 @@ import { TextMatcher } from "./text-matcher.ts";
 
 /** Common characters make long texts; the last ones are rare or absent in them. */
 const common = fc.string({ unit: fc.constantFrom("a", "E", "t", " ", "\n", "ö"), maxLength: 40 });
-const needle = fc.string({ unit: fc.constantFrom("A", "e", "t", " ", "Ö", "x", "€", "😀"), minLength: 1, maxLength: 5 });
+const needle = fc.string({
+  unit: fc.constantFrom("A", "e", "t", " ", "Ö", "x", "€", "😀"),
+  minLength: 1,
+  maxLength: 5,
+});
 
 test("a text is found where a search of the characters finds it, in any case, in few and in many bytes", () => {
   fc.assert(
-    fc.property(needle, fc.array(common, { maxLength: 4 }), fc.nat(400), fc.boolean(), (text, parts, times, isThere) => {
-      const before = parts.join("").repeat(times);
-      const all = isThere ? `${before}${text.toLowerCase()}${parts.join("")}` : before;
-      const [bytes, matcher] = [Buffer.from(all), new TextMatcher(text)];
-      const at = all.toLowerCase().indexOf(text.toLowerCase());
-      const expected = at === -1 ? -1 : Buffer.byteLength(all.slice(0, at));
-      assert.equal(matcher.find(bytes, 0, bytes.length), expected);
-      assert.equal(matcher.isIn(bytes), at !== -1);
-    }),
+    fc.property(
+      needle,
+      fc.array(common, { maxLength: 4 }),
+      fc.nat(400),
+      fc.boolean(),
+      (text, parts, times, isThere) => {
+        const before = parts.join("").repeat(times);
+        const all = isThere ? `${before}${text.toLowerCase()}${parts.join("")}` : before;
+        const [bytes, matcher] = [Buffer.from(all), new TextMatcher(text)];
+        const at = all.toLowerCase().indexOf(text.toLowerCase());
+        const expected = at === -1 ? -1 : Buffer.byteLength(all.slice(0, at));
+        assert.equal(matcher.find(bytes, 0, bytes.length), expected);
+        assert.equal(matcher.isIn(bytes), at !== -1);
+      },
+    ),
     { numRuns: 300 },
   );
 });

@@ -5,7 +5,8 @@ function variantsOf(character: string): readonly Buffer[] {
   const own = Buffer.from(character);
   const all = [character, character.toLowerCase(), character.toUpperCase()].map((each) => Buffer.from(each));
   return all.filter(
-    (variant, index) => variant.length === own.length && all.findIndex((other) => other.equals(variant)) === index && isOne(variant),
+    (variant, index) =>
+      variant.length === own.length && all.findIndex((other) => other.equals(variant)) === index && isOne(variant),
   );
 }
 
@@ -105,7 +106,9 @@ export class TextMatcher {
       left += shift[leftByte] as number;
       right += shift[rightByte] as number;
     }
-    return this.find(bytes, left - back, Math.min(half + back, end)) !== -1 || this.find(bytes, right - back, end) !== -1;
+    return (
+      this.find(bytes, left - back, Math.min(half + back, end)) !== -1 || this.find(bytes, right - back, end) !== -1
+    );
   }
 
   #isAt(bytes: Buffer, start: number): boolean {
@@ -122,6 +125,7 @@ function bytesOf({ at, variants }: TextPosition): readonly TextByte[] {
 }
 
 function isEqual(bytes: Buffer, start: number, variant: Buffer): boolean {
-  for (let offset = 0; offset < variant.length; offset += 1) if (bytes[start + offset] !== variant[offset]) return false;
+  for (let offset = 0; offset < variant.length; offset += 1)
+    if (bytes[start + offset] !== variant[offset]) return false;
   return true;
 }

@@ -1,5 +1,15 @@
 /** Appends whole lines to the file at a path: follows its deletion and renaming, and rotates it before it grows too big. */
-import { closeSync, constants, fchmodSync, fstatSync, ftruncateSync, readSync, type Stats, statSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  ftruncateSync,
+  readSync,
+  type Stats,
+  statSync,
+  writeSync,
+} from "node:fs";
 import { errnoOf, isNotFound } from "../base/errors.ts";
 import { openFound } from "../os/careful-files.ts";
 import { monotonicMs } from "../os/clock.ts";

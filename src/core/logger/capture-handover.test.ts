@@ -46,7 +46,10 @@ describe("hand-over of the logger", () => {
     const run = rig.run("web");
     rig.start();
     rig.send(rig.open(run, { stdout }));
-    const child = rig.child(run, "printf 'n\\303' >&2; echo shown; read line; printf '\\244chste\\r\\n' >&2; printf 'no newline'");
+    const child = rig.child(
+      run,
+      "printf 'n\\303' >&2; echo shown; read line; printf '\\244chste\\r\\n' >&2; printf 'no newline'",
+    );
     await until(() => existsSync(stdout) && read(stdout) === "shown\n");
     const { captures } = await rig.handOver();
     assert.deepEqual(Buffer.from(captures.web?.err ?? "", "base64"), Buffer.from("n\u00c3", "latin1"));

@@ -106,7 +106,10 @@ export class CaptureHandover {
     this.#options.pause.set(false);
     if (this.#reported) return;
     this.#reported = true;
-    this.#problem("EAGAIN", `Cannot hand over to the next logger yet: lines are waiting for ${path}; it will once they are written`);
+    this.#problem(
+      "EAGAIN",
+      `Cannot hand over to the next logger yet: lines are waiting for ${path}; it will once they are written`,
+    );
   }
 
   #end(): void {

@@ -33,11 +33,20 @@ function fileSink(spec: CaptureSpec, which: StreamName, files: LogFiles, crashId
   if (crashId !== undefined) share.file.markRestart(crashId);
   const isAmongOutput = which === "err" && path === spec.stdout;
   if (!spec.decorateFiles) return plainFile(share);
-  return decoratedFile(share, { id: spec.id, mark: isAmongOutput ? ERROR_MARK : "", isShared: spec.sharedFiles?.includes(path) === true });
+  return decoratedFile(share, {
+    id: spec.id,
+    mark: isAmongOutput ? ERROR_MARK : "",
+    isShared: spec.sharedFiles?.includes(path) === true,
+  });
 }
 
 /** `crashId`: see `LogFile.markRestart`; absent if no logger was killed. */
-function sinksOf(spec: CaptureSpec, which: StreamName, { files, console, store }: CaptureContext, crashId?: unknown): readonly LineSink[] {
+function sinksOf(
+  spec: CaptureSpec,
+  which: StreamName,
+  { files, console, store }: CaptureContext,
+  crashId?: unknown,
+): readonly LineSink[] {
   const source = sourceOf(spec, which);
   const stored = spec.store === undefined ? undefined : inStore(store, new RecordHeader(source, false));
   const file = fileSink(spec, which, files, crashId);
@@ -46,7 +55,10 @@ function sinksOf(spec: CaptureSpec, which: StreamName, { files, console, store }
 }
 
 function sourceOf({ id, store }: CaptureSpec, which: StreamName): OutputSource {
-  const what = which === "out" ? ({ category: "stdout", severity: "info" } as const) : ({ category: "stderr", severity: "error" } as const);
+  const what =
+    which === "out"
+      ? ({ category: "stdout", severity: "info" } as const)
+      : ({ category: "stderr", severity: "error" } as const);
   return { ...what, ...store, process: id };
 }
 
@@ -64,7 +76,11 @@ export class Capture {
   #unsettled = 2;
 
   /** `done` is called when both streams have ended and everything is written. `batch`: the message batch with `open`. */
-  constructor({ open, batch }: { readonly open: OpenStreams; readonly batch: unknown }, context: CaptureContext, done: () => void) {
+  constructor(
+    { open, batch }: { readonly open: OpenStreams; readonly batch: unknown },
+    context: CaptureContext,
+    done: () => void,
+  ) {
     this.#context = context;
     const events = (file: string): StreamReaderEvents => ({
       settled: () => {

@@ -31,7 +31,10 @@ describe("console of the logger", () => {
     );
     await once(rig.child(run, "echo out; echo err >&2"), "exit");
     await rig.drained(run);
-    rig.send({ t: "style", style: { decorate: false, colors: true } }, { t: "say", at: 0, severity: "error", text: "bad" });
+    rig.send(
+      { t: "style", style: { decorate: false, colors: true } },
+      { t: "say", at: 0, severity: "error", text: "bad" },
+    );
     const [out, err] = await Promise.all([stdout?.toArray(), stderr?.toArray(), rig.close()]);
     const epoch = "1970-01-01T00:00:00.000Z";
     assert.match((out ?? []).join(""), new RegExp(`^${STAMP} web     \\| out\n$`));
@@ -82,7 +85,10 @@ describe("console of the logger", () => {
     );
     await once(rig.child(run, String.raw`printf '{"level":"info"}\n\377\r\n'`), "exit");
     await rig.drained(run);
-    rig.send({ t: "style", style: { decorate: false, colors: false, prefix: false } }, { t: "say", at: 1, severity: "info", text: "bye" });
+    rig.send(
+      { t: "style", style: { decorate: false, colors: false, prefix: false } },
+      { t: "say", at: 1, severity: "info", text: "bye" },
+    );
     const [out, err] = await Promise.all([stdout?.toArray(), stderr?.toArray(), rig.close()]);
     assert.equal(Buffer.concat((out ?? []) as Buffer[]).toString("latin1"), '{"level":"info"}\n\xff\r\n');
     assert.match((err ?? []).join(""), /^\{"time":.*,"text":"hello"\}\nprocman \| bye\n$/);
@@ -159,7 +165,11 @@ describe("console of the logger", () => {
     assert.ok(sizes.reduce((sum, size) => sum + size, 0) <= 50e6, sizes.join());
     const lines = read(file).split("\n");
     assert.match(lines.at(-2) ?? "", new RegExp(`^${STAMP} procman \\| bye$`));
-    assert.ok(lines.slice(-4, -1).every((line, index, last) => index === 0 || line.slice(0, 24) >= (last[index - 1] ?? "").slice(0, 24)));
+    assert.ok(
+      lines
+        .slice(-4, -1)
+        .every((line, index, last) => index === 0 || line.slice(0, 24) >= (last[index - 1] ?? "").slice(0, 24)),
+    );
     assert.match(lines.at(-4) ?? "", new RegExp(`^${STAMP} web     \\| [A-Za-z0-9+/]{100}$`));
     assert.deepEqual(await shown, [[], []]);
   });

@@ -64,7 +64,11 @@ export function categoryOf({ category, id }: LoggerMessage): Category {
 }
 
 /** One line, in the shape of a `LogEntry`. */
-function jsonLine(time: number, { process, instance, run, severity, category }: RecordSource, texts: readonly string[]): Buffer {
+function jsonLine(
+  time: number,
+  { process, instance, run, severity, category }: RecordSource,
+  texts: readonly string[],
+): Buffer {
   const head = printableJson({ time: stamp(time), process, instance, run, severity, category }).slice(0, -1);
   return Buffer.from(texts.map((text) => `${head},"text":${printableJson(text)}}\n`).join(""));
 }
@@ -115,7 +119,9 @@ export class ConsoleWriter {
       return jsonLine(this.#time(Date.now()), source, lines.toString("utf8", 0, lines.length - 1).split("\n"));
     const text = this.#isTerminal(fd) ? this.#printable(lines, colors) : lines;
     const before =
-      prefix === false ? "" : this.#prefix(source.process, colorOf(source.process), { at: Date.now(), fd, mark: fd === 2 ? "!" : "|" });
+      prefix === false
+        ? ""
+        : this.#prefix(source.process, colorOf(source.process), { at: Date.now(), fd, mark: fd === 2 ? "!" : "|" });
     const decoration: LineDecoration = { before, after: colors ? RESET : "" };
     return before === "" && !colors ? text : decorate(text, decoration);
   }
@@ -123,7 +129,11 @@ export class ConsoleWriter {
   print(message: LoggerMessage): void {
     if (this.#outlet.isDead(MESSAGES)) return;
     if (this.#outlet.isOverfull) this.#dropped += 1;
-    else this.#outlet.write(MESSAGES, this.#style.format === "json" ? this.#jsonMessage(message) : this.#textMessage(message));
+    else
+      this.#outlet.write(
+        MESSAGES,
+        this.#style.format === "json" ? this.#jsonMessage(message) : this.#textMessage(message),
+      );
   }
 
   #jsonMessage(message: LoggerMessage): Buffer {
@@ -135,7 +145,9 @@ export class ConsoleWriter {
   #textMessage({ severity, id = "procman", at, text }: LoggerMessage): Buffer {
     const color = SEVERITY[severity];
     const before = this.#prefix(id, color, { at, fd: MESSAGES, mark: "|" });
-    const decoration = this.#hasColors(MESSAGES) ? { before: `${before}\u001b[${color}m`, after: RESET } : { before, after: "" };
+    const decoration = this.#hasColors(MESSAGES)
+      ? { before: `${before}\u001b[${color}m`, after: RESET }
+      : { before, after: "" };
     return decorate(Buffer.from(`${printable(text)}\n`), decoration);
   }
 
@@ -183,7 +195,13 @@ export class ConsoleWriter {
   #fileOutlet(path: string): ConsoleOutlet {
     makePrivate(dirname(path));
     const { file, release } = this.#files.share(path, "procman", ROTATION, OWN_MODE);
-    return { backpressure: file.backpressure, isDead: () => false, isOverfull: false, write: (_fd, lines) => file.write(lines), release };
+    return {
+      backpressure: file.backpressure,
+      isDead: () => false,
+      isOverfull: false,
+      write: (_fd, lines) => file.write(lines),
+      release,
+    };
   }
 
   #watch(): () => void {
@@ -200,6 +218,11 @@ export class ConsoleWriter {
     const dropped = this.#dropped;
     this.#dropped = 0;
     if (dropped > 0)
-      this.print({ t: "say", at: Date.now(), severity: "warn", text: `${dropped} messages not shown: the terminal was too slow` });
+      this.print({
+        t: "say",
+        at: Date.now(),
+        severity: "warn",
+        text: `${dropped} messages not shown: the terminal was too slow`,
+      });
   }
 }

@@ -12,14 +12,15 @@ const CHECK_MS = 1_000;
 /** Keepers that were started and have ended. */
 const ATTEMPTS = 10;
 /**
- * After so many checks a keeper that has asked for no hand-over doesn't know this logger. Before, it may only have locked the state
- * folder, and what a run has written since the fork is still held here alone.
+ * After so many checks a keeper that has asked for no hand-over doesn't know this logger. Before, it may only have
+ * locked the state folder, and what a run has written since the fork is still held here alone.
  */
 const UNKNOWN_AFTER = 10;
 
 /**
- * `home`: the run folder. Resolves when this logger isn't needed any more: everything has ended in order; no keeper stays up; or another
- * keeper doesn't know this logger, which reads nothing. Otherwise that keeper asks for a hand-over.
+ * `home`: the run folder. Resolves when this logger isn't needed any more: everything has ended in order; no keeper
+ * stays up; or another keeper doesn't know this logger, which reads nothing. Otherwise that keeper asks for a
+ * hand-over.
  */
 export async function callForKeeper(
   revival: FailoverOrder,

@@ -87,9 +87,9 @@ export class FifoReader {
   }
 
   /**
-   * The run has ended: from now on the end is also detected by reading. Linux doesn't report the hang-up of a FIFO that was
-   * opened after its last writer had closed it (as by a restarted logger), but a read returns 0. If a grandchild still writes,
-   * the end is reported by an event.
+   * The run has ended: from now on the end is also detected by reading. Linux doesn't report the hang-up of a FIFO that
+   * was opened after its last writer had closed it (as by a restarted logger), but a read returns 0. If a grandchild
+   * still writes, the end is reported by an event.
    */
   check(): void {
     this.#checking = true;
@@ -110,7 +110,12 @@ export class FifoReader {
       return true;
     };
     const onread = { buffer: area.subarray(HEAD_ROOM), callback };
-    const options: SocketConstructorOpts & { readonly onread: OnReadOpts } = { fd, readable: true, writable: false, onread };
+    const options: SocketConstructorOpts & { readonly onread: OnReadOpts } = {
+      fd,
+      readable: true,
+      writable: false,
+      onread,
+    };
     // From here on the socket owns the descriptor and closes it; only if its construction fails, this function does.
     try {
       const socket = new Socket(options);

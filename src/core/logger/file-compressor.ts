@@ -1,5 +1,15 @@
 /** Compresses rotated log files in the background, also while another logger does so with the same files. */
-import { closeSync, constants, createReadStream, createWriteStream, lstatSync, openSync, renameSync, rmSync, type Stats } from "node:fs";
+import {
+  closeSync,
+  constants,
+  createReadStream,
+  createWriteStream,
+  lstatSync,
+  openSync,
+  renameSync,
+  rmSync,
+  type Stats,
+} from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isNotFound } from "../base/errors.ts";
 import { openFound } from "../os/careful-files.ts";

@@ -27,10 +27,12 @@ test("flushes under load leave whole lines, none is missing after the last flush
   let receipt = 0;
   let emptied = 0;
   while (!isOver() && receipt < 200) {
-    while (!isOver() && (statSync(stdout, { throwIfNoEntry: false })?.size ?? 0) < 1_000) await new Promise(setImmediate);
+    while (!isOver() && (statSync(stdout, { throwIfNoEntry: false })?.size ?? 0) < 1_000)
+      await new Promise(setImmediate);
     receipt += 1;
     rig.send({ t: "flush", receipt, files: [stdout, join(rig.dir, "none.log")], store: false });
-    while (!rig.received.some((each) => each.t === "flushed" && each.receipt === receipt)) await new Promise(setImmediate);
+    while (!rig.received.some((each) => each.t === "flushed" && each.receipt === receipt))
+      await new Promise(setImmediate);
   }
   for (const message of rig.received)
     if (message.t === "flushed") {

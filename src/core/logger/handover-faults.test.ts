@@ -54,7 +54,11 @@ describe("hand-over of the logger after faults", () => {
   });
 
   it("is delayed, without stopping to read, while lines wait for a file; it is reported once, and a second signal changes nothing", async () => {
-    const [blocked, before, free] = [join(rig.dir, "blocked.log"), join(rig.dir, "before.log"), join(rig.dir, "free.log")];
+    const [blocked, before, free] = [
+      join(rig.dir, "blocked.log"),
+      join(rig.dir, "before.log"),
+      join(rig.dir, "free.log"),
+    ];
     const [waiting, other] = [rig.run("waiting"), rig.run("other")];
     rig.start();
     rig.send(rig.open(other, { stdout: free }), rig.open(waiting, { stdout: blocked }));
@@ -65,7 +69,8 @@ describe("hand-over of the logger after faults", () => {
     renameSync(blocked, before);
     mkdirSync(blocked);
     await rig.waitFor("problem");
-    const deferrals = (): readonly unknown[] => rig.received.filter((each) => each.t === "problem" && each.code === "EAGAIN");
+    const deferrals = (): readonly unknown[] =>
+      rig.received.filter((each) => each.t === "problem" && each.code === "EAGAIN");
     rig.logger.kill("SIGUSR1");
     await until(() => deferrals().length > 0);
     rig.logger.kill("SIGUSR1");
@@ -83,7 +88,9 @@ describe("hand-over of the logger after faults", () => {
     rmSync(blocked, { recursive: true });
     const { captures } = await rig.handedOver();
     rig.start();
-    rig.send(...[waiting, other].map((run) => rig.open(run, { stdout: run === waiting ? blocked : free }, captures[run.key])));
+    rig.send(
+      ...[waiting, other].map((run) => rig.open(run, { stdout: run === waiting ? blocked : free }, captures[run.key])),
+    );
     const exited = once(child, "exit");
     stop();
     await exited;

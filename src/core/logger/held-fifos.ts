@@ -1,6 +1,6 @@
 /**
- * FIFOs of coming runs, held open: what a run writes before `open` arrives stays readable, even if the run has ended and the keeper
- * was killed meanwhile.
+ * FIFOs of coming runs, held open: what a run writes before `open` arrives stays readable, even if the run has ended
+ * and the keeper was killed meanwhile.
  */
 import { closeSync, constants } from "node:fs";
 import { errnoOf } from "../base/errors.ts";

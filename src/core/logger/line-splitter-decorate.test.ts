@@ -13,7 +13,9 @@ describe("decorate", () => {
     fc.assert(
       fc.property(fc.array(line, { minLength: 1 }), decoration, (lines, { before, after }) => {
         const whole = Buffer.concat(lines.flatMap((each) => [each, Buffer.from("\n")]));
-        const expected = Buffer.concat(lines.flatMap((each) => [Buffer.from(before), each, Buffer.from(after), Buffer.from("\n")]));
+        const expected = Buffer.concat(
+          lines.flatMap((each) => [Buffer.from(before), each, Buffer.from(after), Buffer.from("\n")]),
+        );
         assert.deepEqual(Buffer.from(decorate(whole, { before: binary(before), after: binary(after) })), expected);
       }),
     );

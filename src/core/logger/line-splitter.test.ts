@@ -5,10 +5,16 @@ import { cutMark, HEAD_ROOM, LineSplitter, MAX_LINE_BYTES } from "./line-splitte
 
 const NEWLINE = 0x0a;
 /** Bytes with many newlines and starts of UTF-8 characters. */
-const byte = fc.oneof(fc.constantFrom(NEWLINE, 0x0d, 0xc3, 0xa4, 0xe2, 0x82, 0xac, 0xf0, 0x9f, 0x98, 0x80, 0x41), fc.nat(255));
+const byte = fc.oneof(
+  fc.constantFrom(NEWLINE, 0x0d, 0xc3, 0xa4, 0xe2, 0x82, 0xac, 0xf0, 0x9f, 0x98, 0x80, 0x41),
+  fc.nat(255),
+);
 const bytes = fc.array(byte, { maxLength: 400 }).map((list) => Buffer.from(list));
 
-function split(chunks: readonly Buffer[], limit?: number): { readonly whole: Buffer; readonly parts: readonly Buffer[] } {
+function split(
+  chunks: readonly Buffer[],
+  limit?: number,
+): { readonly whole: Buffer; readonly parts: readonly Buffer[] } {
   const parts: Buffer[] = [];
   const splitter = new LineSplitter((lines) => parts.push(Buffer.from(lines)), limit);
   for (const chunk of chunks) {
@@ -41,12 +47,17 @@ describe("line splitter", () => {
 
   it("cuts long lines at the same places, however they are chunked, and loses no byte", () => {
     fc.assert(
-      fc.property(bytes, fc.array(fc.nat(), { maxLength: 20 }), fc.integer({ min: 4, max: 40 }), (whole, cuts, limit) => {
-        const result = split(chunked(whole, cuts), limit).whole;
-        assert.deepEqual(result, split([whole], limit).whole);
-        const joined = result.toString("latin1").replaceAll(Buffer.from(cutMark(limit)).toString("latin1"), "");
-        assert.equal(joined, ended(whole).toString("latin1"));
-      }),
+      fc.property(
+        bytes,
+        fc.array(fc.nat(), { maxLength: 20 }),
+        fc.integer({ min: 4, max: 40 }),
+        (whole, cuts, limit) => {
+          const result = split(chunked(whole, cuts), limit).whole;
+          assert.deepEqual(result, split([whole], limit).whole);
+          const joined = result.toString("latin1").replaceAll(Buffer.from(cutMark(limit)).toString("latin1"), "");
+          assert.equal(joined, ended(whole).toString("latin1"));
+        },
+      ),
     );
   });
 
@@ -74,7 +85,11 @@ describe("line splitter", () => {
         const splitters = waiting.map(() => new LineSplitter((lines) => written.push(lines.toString())));
         for (const turn of [...turns, ...ones.map(() => false), ...twos.map(() => true)]) {
           const chunk = Buffer.from(waiting[Number(turn)]?.shift() ?? "");
-          splitters[Number(turn)]?.push(Buffer.concat([Buffer.alloc(HEAD_ROOM), chunk]), HEAD_ROOM, HEAD_ROOM + chunk.length);
+          splitters[Number(turn)]?.push(
+            Buffer.concat([Buffer.alloc(HEAD_ROOM), chunk]),
+            HEAD_ROOM,
+            HEAD_ROOM + chunk.length,
+          );
         }
         for (const splitter of splitters) splitter.flush();
         const lines = written.join("").match(/.*\n/g) ?? [];

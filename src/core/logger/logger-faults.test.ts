@@ -11,8 +11,8 @@ const MARK = "[procman: the logger was restarted here; up to 64 KiB of output ma
 let rig: LoggerRig;
 
 /**
- * Numbered lines may be missing only at a mark. Next to it, a line torn by the kill shows its end (after the mark) or its
- * beginning (before it), never a mixture.
+ * Numbered lines may be missing only at a mark. Next to it, a line torn by the kill shows its end (after the mark) or
+ * its beginning (before it), never a mixture.
  */
 function inspect(lines: readonly string[]): { readonly whole: number; readonly marks: number; readonly lost: number } {
   let [whole, marks, lost, before] = [0, 0, 0, 0];

@@ -180,7 +180,9 @@ describe("logger process", () => {
     assert.ok(names.some((name) => name.endsWith(".gz")) && names.length >= 16);
     assert.ok(!names.some((name) => name.endsWith(".tmp")));
     const rotated = names.slice(1).map((name) => readFileSync(join(rig.dir, "logs", name)));
-    const text = rotated.map((bytes, index) => (names[index + 1]?.endsWith(".gz") ? gunzipSync(bytes) : bytes).toString()).join("");
+    const text = rotated
+      .map((bytes, index) => (names[index + 1]?.endsWith(".gz") ? gunzipSync(bytes) : bytes).toString())
+      .join("");
     assert.ok(text + read(stdout) === numbers(1, 1_000_000));
   });
 

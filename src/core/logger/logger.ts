@@ -51,7 +51,12 @@ export class Logger {
     const { send } = events;
     this.#store = new LogStore({
       problem: (folder, error) =>
-        send({ t: "problem", file: folder, code: errnoOf(error), message: `Cannot store logs in ${folder}: ${reasonOf(error)}` }),
+        send({
+          t: "problem",
+          file: folder,
+          code: errnoOf(error),
+          message: `Cannot store logs in ${folder}: ${reasonOf(error)}`,
+        }),
       recovered: (folder, lostLines, lostBytes) => send({ t: "recovered", file: folder, lostLines, lostBytes }),
     });
     this.#files = new LogFiles({
@@ -69,7 +74,9 @@ export class Logger {
       files: this.#files,
       console: this.#console,
       pause: this.#pause,
-      record: () => ({ captures: Object.fromEntries([...this.#captures].map(([key, { partialLines }]) => [key, partialLines])) }),
+      record: () => ({
+        captures: Object.fromEntries([...this.#captures].map(([key, { partialLines }]) => [key, partialLines])),
+      }),
       send,
       done: () => {
         this.#isEnded = true;
@@ -160,7 +167,9 @@ export class Logger {
 
   /** Tells that entries are stored, as soon as they are. */
   #confirm(batch: readonly ToLogger[]): void {
-    const receipts = batch.flatMap((message) => (message.t === "say" && message.receipt !== undefined ? [message.receipt] : []));
+    const receipts = batch.flatMap((message) =>
+      message.t === "say" && message.receipt !== undefined ? [message.receipt] : [],
+    );
     if (receipts.length === 0 || this.#isEnded) return;
     const problem = this.#store.flush();
     this.#events.send({ t: "stored", receipts, ...(problem === undefined ? {} : { problem }) });
@@ -192,14 +201,27 @@ export class Logger {
     const category = categoryOf(message);
     if (isQuiet !== true) this.#console.print(message);
     const origin = { ...(id === undefined ? {} : { process: id }), ...(run === undefined ? {} : { run }) };
-    this.#store.addMessage({ at, text, severity, category, ...origin, ...(instance === undefined ? {} : { instance }) });
+    this.#store.addMessage({
+      at,
+      text,
+      severity,
+      category,
+      ...origin,
+      ...(instance === undefined ? {} : { instance }),
+    });
   }
 
   #open(open: OpenStreams, batch: readonly ToLogger[]): void {
     const { key } = open;
     if (this.#captures.has(key)) return;
     const context = {
-      ...{ files: this.#files, console: this.#console, store: this.#store, pause: this.#pause, send: this.#events.send },
+      ...{
+        files: this.#files,
+        console: this.#console,
+        store: this.#store,
+        pause: this.#pause,
+        send: this.#events.send,
+      },
       held: this.#held,
     };
     const capture = new Capture({ open, batch }, context, () => {

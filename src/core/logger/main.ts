@@ -86,7 +86,9 @@ async function leave(): Promise<void> {
 }
 
 process.on("message", (messages: unknown) => {
-  const batch = messagesIn<ToLogger | ListeningSocket>(messages).filter((message): message is ToLogger => !isForKeeping(message));
+  const batch = messagesIn<ToLogger | ListeningSocket>(messages).filter(
+    (message): message is ToLogger => !isForKeeping(message),
+  );
   for (const message of batch) if (message.t === "home") setHome(message.folder);
   logger.receive(batch);
 });

@@ -100,7 +100,11 @@ describe("rotation", () => {
     file.rotation = { sizeBytes: 1000, ageMs: 0, totalBytes: 1e9, gzip: true };
     file.prepare();
     await compressor.stop(10_000);
-    assert.deepEqual(readdirSync(join(root, "leftover")).sort(), ["a.log", "a.log.20260101T000000000Z.gz", "a.log.keep"]);
+    assert.deepEqual(readdirSync(join(root, "leftover")).sort(), [
+      "a.log",
+      "a.log.20260101T000000000Z.gz",
+      "a.log.keep",
+    ]);
     assert.equal(gunzipSync(readFileSync(`${left}.gz`)).toString(), "left\n");
     file.end();
   });
@@ -108,7 +112,8 @@ describe("rotation", () => {
   it("keeps the incomplete copy of another logger that runs, and removes that of one that has ended", async () => {
     const path = join(folder("unfinished"), "a.log");
     const ended = spawnSync("true").pid;
-    for (const pid of [process.ppid, ended]) writeFileSync(`${path}.20260101T000000000Z.gz.${pid}-12ab34cd.tmp`, "half");
+    for (const pid of [process.ppid, ended])
+      writeFileSync(`${path}.20260101T000000000Z.gz.${pid}-12ab34cd.tmp`, "half");
     const { file, compressor } = setUp(path);
     file.rotation = { sizeBytes: 1000, ageMs: 0, totalBytes: 1e9, gzip: true };
     file.prepare();
@@ -168,7 +173,10 @@ describe("rotation", () => {
     const path = join(disk, "a.log");
     const { file, compressor, events, problems } = setUp(path);
     const rotation = { sizeBytes: 25_000, ageMs: 0, totalBytes: 1e9, gzip: false };
-    const random = Array.from({ length: 1000 }, (_, index) => `${index} ${Math.random().toString(36).repeat(3)}\n`).join("");
+    const random = Array.from(
+      { length: 1000 },
+      (_, index) => `${index} ${Math.random().toString(36).repeat(3)}\n`,
+    ).join("");
     file.rotation = rotation;
     file.write(Buffer.from(random));
     assert.throws(() => writeFileSync(join(disk, "filler"), Buffer.alloc(256 * 1024)), { code: "ENOSPC" });

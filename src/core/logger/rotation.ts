@@ -99,7 +99,9 @@ export class LogRotation {
     this.#try(path, "tidy", (log) => {
       const files = archived(log);
       for (const file of files.filter(isLeftover)) remove(log.entry(file));
-      plain = files.find((file) => file.endsWith("Z") && lstatSync(log.entry(file), { throwIfNoEntry: false })?.isFile());
+      plain = files.find(
+        (file) => file.endsWith("Z") && lstatSync(log.entry(file), { throwIfNoEntry: false })?.isFile(),
+      );
     });
     return plain === undefined ? undefined : { log: path, name: plain };
   }
@@ -135,7 +137,8 @@ export class LogRotation {
     try {
       inFolderOf(path, act);
     } catch (error) {
-      if (!this.#reported.has(what)) this.#events.problem(file, errnoOf(error), `Cannot ${what} ${path}: ${reasonOf(error)}`);
+      if (!this.#reported.has(what))
+        this.#events.problem(file, errnoOf(error), `Cannot ${what} ${path}: ${reasonOf(error)}`);
       this.#reported.add(what);
       return false;
     }

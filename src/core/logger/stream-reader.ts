@@ -10,7 +10,11 @@ import { decorate, fileId, HEAD_ROOM, LineSplitter } from "./line-splitter.ts";
 import type { FileShare } from "./log-files.ts";
 
 /** A destination of lines. */
-export type LineSink = { readonly backpressure: Backpressure; readonly write: (lines: Buffer) => void; readonly release: () => void };
+export type LineSink = {
+  readonly backpressure: Backpressure;
+  readonly write: (lines: Buffer) => void;
+  readonly release: () => void;
+};
 
 export type StreamReaderEvents = {
   /** The end was reached and every line is written. Called once. */
@@ -30,12 +34,20 @@ export function decoratedFile(share: FileShare, { id, mark, isShared }: FileLine
   const { file, release } = share;
   const own = fileId(id);
   const before = (): string => `${stamp(Date.now())} ${isShared || share.isMixed ? own : ""}${mark}`;
-  return { backpressure: file.backpressure, write: (lines) => file.write(decorate(lines, { before: before(), after: "" })), release };
+  return {
+    backpressure: file.backpressure,
+    write: (lines) => file.write(decorate(lines, { before: before(), after: "" })),
+    release,
+  };
 }
 
 export function onConsole(console: ConsoleWriter, source: OutputSource): LineSink {
   console.reserve(source.process.length);
-  return { backpressure: console.backpressure, write: (lines) => console.lines(source, lines), release: () => undefined };
+  return {
+    backpressure: console.backpressure,
+    write: (lines) => console.lines(source, lines),
+    release: () => undefined,
+  };
 }
 
 /** The store never makes a writer wait. */

@@ -43,7 +43,8 @@ export class Downsampler {
     const [at, sums] = [this.#at, this.#sums];
     this.#at = next;
     this.#sums = new Map();
-    if (at !== undefined && sums.size > 0) this.#done(at, new Map([...sums].map(([id, sum]) => [id, pointOf(at, sum)])));
+    if (at !== undefined && sums.size > 0)
+      this.#done(at, new Map([...sums].map(([id, sum]) => [id, pointOf(at, sum)])));
   }
 }
 

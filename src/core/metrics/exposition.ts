@@ -32,7 +32,9 @@ export function metricName(name: string): string {
 }
 
 function familyText({ name, type, help, values }: MetricFamily): string {
-  const lines = values.flatMap(([labels, value]) => (value === undefined ? [] : [`${name}${labelText(labels)} ${number(value)}\n`]));
+  const lines = values.flatMap(([labels, value]) =>
+    value === undefined ? [] : [`${name}${labelText(labels)} ${number(value)}\n`],
+  );
   if (lines.length === 0) return "";
   return `# HELP ${name} ${help.replaceAll("\\", "\\\\").replaceAll("\n", "\\n")}\n# TYPE ${name} ${type}\n${lines.join("")}`;
 }
@@ -73,7 +75,11 @@ const OWN_STATUSES = STATUSES.filter((status) => !isMixed({ status }));
 /** Resolution of the event loop delay, measured from the first scrape on. Milliseconds. */
 const RESOLUTION_MS = 50;
 
-export function familiesOf(processes: readonly ProcessCounters[], gauges: GaugeValues, state: StateRecord): readonly MetricFamily[] {
+export function familiesOf(
+  processes: readonly ProcessCounters[],
+  gauges: GaugeValues,
+  state: StateRecord,
+): readonly MetricFamily[] {
   return [...processFamilies(processes), ...reportedFamilies(processes), ...serviceFamilies(gauges, state)];
 }
 
@@ -117,7 +123,11 @@ function familyOf(
   processes: readonly ProcessCounters[],
   value: MetricValue,
 ): MetricFamily {
-  return { ...family, name: `procman_process_${name}`, values: processes.map((counted) => [labelsOf(counted.record), value(counted)]) };
+  return {
+    ...family,
+    name: `procman_process_${name}`,
+    values: processes.map((counted) => [labelsOf(counted.record), value(counted)]),
+  };
 }
 
 function processFamilies(processes: readonly ProcessCounters[]): readonly MetricFamily[] {
@@ -131,18 +141,32 @@ function processFamilies(processes: readonly ProcessCounters[]): readonly Metric
       type: "gauge",
       help: "1 for the current state of the process, 0 for the others.",
       values: processes.flatMap(({ record }) =>
-        OWN_STATUSES.map((status) => [{ ...labelsOf(record), state: status }, record.status === status ? 1 : 0] as const),
+        OWN_STATUSES.map(
+          (status) => [{ ...labelsOf(record), state: status }, record.status === status ? 1 : 0] as const,
+        ),
       ),
     },
-    family("restarts_total", "counter", "Restarts by policy since the service was started.", ({ restarts }) => restarts),
-    family("runs_total", "counter", "Runs since procman was started.", ({ states }) => states.reduce((sum, { run }) => sum + run, 0)),
+    family(
+      "restarts_total",
+      "counter",
+      "Restarts by policy since the service was started.",
+      ({ restarts }) => restarts,
+    ),
+    family("runs_total", "counter", "Runs since procman was started.", ({ states }) =>
+      states.reduce((sum, { run }) => sum + run, 0),
+    ),
     family(
       "cpu_percent",
       "gauge",
       "CPU of the process with its descendants as last sampled; 100 is one core.",
       ({ record }) => record.cpuPercent,
     ),
-    family("cpu_seconds_total", "counter", "Sampled CPU time of the process with its descendants.", ({ sample }) => sample?.cpuSeconds),
+    family(
+      "cpu_seconds_total",
+      "counter",
+      "Sampled CPU time of the process with its descendants.",
+      ({ sample }) => sample?.cpuSeconds,
+    ),
     family(
       "memory_bytes",
       "gauge",
@@ -150,11 +174,15 @@ function processFamilies(processes: readonly ProcessCounters[]): readonly Metric
       ({ record }) => record.memoryBytes,
     ),
     family("members", "gauge", "Number of processes in its run.", ({ sample }) => sample?.processes),
-    family("ready", "gauge", "1 if it is running and ready, 0 if it is running but not ready.", ({ record }) => flag(record.ready)),
+    family("ready", "gauge", "1 if it is running and ready, 0 if it is running but not ready.", ({ record }) =>
+      flag(record.ready),
+    ),
     family("healthy", "gauge", "1 if its health checks succeed, 0 if they fail.", ({ record }) => flag(record.healthy)),
     family("run_seconds", "gauge", "Time since the start of its run.", ({ record }) => since(record.started)),
     family("last_exit_code", "gauge", "Exit code of its last run, if it has ended.", ({ record }) => record.code),
-    family("next_start_timestamp_seconds", "gauge", "Next start by its schedule.", ({ record }) => timestamp(record.nextRun)),
+    family("next_start_timestamp_seconds", "gauge", "Next start by its schedule.", ({ record }) =>
+      timestamp(record.nextRun),
+    ),
   ];
 }
 
@@ -165,7 +193,8 @@ function reportedFamilies(processes: readonly ProcessCounters[]): readonly Metri
   for (const { record } of processes) {
     if (record.telemetry === undefined || !isRunning(record)) continue;
     const labels = labelsOf(record);
-    for (const [kind, value] of Object.entries(record.telemetry.memory)) memory.push([{ ...labels, kind: metricName(kind) }, value]);
+    for (const [kind, value] of Object.entries(record.telemetry.memory))
+      memory.push([{ ...labels, kind: metricName(kind) }, value]);
     for (const [name, value] of Object.entries(record.telemetry.metrics ?? {})) {
       const values = own.get(metricName(name)) ?? new Map();
       own.set(metricName(name), values);
@@ -174,7 +203,12 @@ function reportedFamilies(processes: readonly ProcessCounters[]): readonly Metri
     }
   }
   return [
-    { name: "procman_reported_memory_bytes", type: "gauge", help: "Memory as the process itself reports it.", values: memory },
+    {
+      name: "procman_reported_memory_bytes",
+      type: "gauge",
+      help: "Memory as the process itself reports it.",
+      values: memory,
+    },
     ...[...own].map(([name, values]) => ({
       name: `procman_telemetry_${name}`,
       type: name.endsWith("_total") ? ("counter" as const) : ("gauge" as const),
@@ -195,9 +229,19 @@ function serviceFamilies(
     values: [[{}, value]],
   });
   return [
-    { name: "procman_build_info", type: "gauge", help: "Always 1.", values: [[{ version: VERSION, name: state.name }, 1]] },
+    {
+      name: "procman_build_info",
+      type: "gauge",
+      help: "Always 1.",
+      values: [[{ version: VERSION, name: state.name }, 1]],
+    },
     family("procman_service_uptime_seconds", "gauge", "Uptime of the service.", state.uptimeSeconds),
-    family("procman_service_terminating", "gauge", "1 while everything is being stopped.", state.status === "terminating" ? 1 : 0),
+    family(
+      "procman_service_terminating",
+      "gauge",
+      "1 while everything is being stopped.",
+      state.status === "terminating" ? 1 : 0,
+    ),
     family("procman_service_memory_bytes", "gauge", "Resident memory of the service.", memoryBytes),
     family("procman_service_cpu_seconds_total", "counter", "CPU time of the service.", cpuSeconds),
     family(
@@ -230,7 +274,12 @@ function timestamp(time: string | undefined): number | undefined {
 /** Metrics of the load balancer, its clusters and their instances; counters restart with each balancer. */
 export function balancerFamilies(records: readonly ProcessRecord[]): readonly MetricFamily[] {
   const instances = records.flatMap((record) => record.instances ?? []);
-  const family = (name: string, type: MetricFamily["type"], help: string, value: (backend: BackendRecord) => number): MetricFamily => ({
+  const family = (
+    name: string,
+    type: MetricFamily["type"],
+    help: string,
+    value: (backend: BackendRecord) => number,
+  ): MetricFamily => ({
     name: `procman_backend_${name}`,
     type,
     help,
@@ -238,16 +287,28 @@ export function balancerFamilies(records: readonly ProcessRecord[]): readonly Me
       backend === undefined ? [] : [[{ process: id, cluster }, value(backend)] as const],
     ),
   });
-  const front = (name: string, type: MetricFamily["type"], help: string, value: (balancer: BalancerRecord) => number): MetricFamily => ({
+  const front = (
+    name: string,
+    type: MetricFamily["type"],
+    help: string,
+    value: (balancer: BalancerRecord) => number,
+  ): MetricFamily => ({
     name: `procman_balancer_${name}`,
     type,
     help,
-    values: records.flatMap(({ id, balancer }) => (balancer === undefined ? [] : [[{ cluster: id }, value(balancer)] as const])),
+    values: records.flatMap(({ id, balancer }) =>
+      balancer === undefined ? [] : [[{ cluster: id }, value(balancer)] as const],
+    ),
   });
   return [
     family("accepting", "gauge", "1 while the instance receives connections.", ({ accepting }) => (accepting ? 1 : 0)),
     family("connections", "gauge", "Open connections through the load balancer.", ({ connections }) => connections),
-    family("connections_total", "counter", "Connections through the load balancer.", ({ totalConnections }) => totalConnections),
+    family(
+      "connections_total",
+      "counter",
+      "Connections through the load balancer.",
+      ({ totalConnections }) => totalConnections,
+    ),
     family("received_bytes_total", "counter", "Bytes from clients.", ({ receivedBytes }) => receivedBytes),
     family("sent_bytes_total", "counter", "Bytes to clients.", ({ sentBytes }) => sentBytes),
     family(
@@ -256,7 +317,9 @@ export function balancerFamilies(records: readonly ProcessRecord[]): readonly Me
       "Connections that the instance refused; each client was passed to another one.",
       ({ refused }) => refused,
     ),
-    front("listening", "gauge", "1 while the load balancer listens on the common port.", ({ problem }) => (problem === undefined ? 1 : 0)),
+    front("listening", "gauge", "1 while the load balancer listens on the common port.", ({ problem }) =>
+      problem === undefined ? 1 : 0,
+    ),
     front("waiting", "gauge", "Clients waiting for an instance.", ({ waiting }) => waiting),
     front("rejected_total", "counter", "Clients that timed out waiting, or were rejected.", ({ rejected }) => rejected),
   ];

@@ -104,7 +104,8 @@ export class Sampler {
     const hasCpu = [...this.#samples.values()].every(({ cpuPercent }) => cpuPercent !== undefined);
     const idle = Math.max(STEP_MS - (Date.now() % STEP_MS), this.#costMs / COST);
     const now = monotonicMs();
-    if (this.#ports.isLimited()) return this.#arm(Math.max(this.#started + SHORTEST_MS - now, this.#costMs / LIMITED_COST));
+    if (this.#ports.isLimited())
+      return this.#arm(Math.max(this.#started + SHORTEST_MS - now, this.#costMs / LIMITED_COST));
     this.#arm(hasCpu ? (this.#watchedIn(now) ?? idle) : this.#shortest);
   }
 
@@ -123,7 +124,8 @@ export class Sampler {
       await this.#sample();
       this.#hasFailed = false;
     } catch (error) {
-      if (!this.#hasFailed) this.#ports.report(`Cannot measure CPU and memory: ${(error as Error).message}; processes keep running`);
+      if (!this.#hasFailed)
+        this.#ports.report(`Cannot measure CPU and memory: ${(error as Error).message}; processes keep running`);
       this.#hasFailed = true;
     } finally {
       this.#isSampling = false;
@@ -202,8 +204,8 @@ function secondsOf(tree: Iterable<ProcessUsage>): number {
 }
 
 /**
- * When a child exits, its CPU time moves to its parent, so the sum of the tree keeps growing. If another process reaped the
- * child, the sum falls; then the CPU time of the remaining processes is the lower bound.
+ * When a child exits, its CPU time moves to its parent, so the sum of the tree keeps growing. If another process reaped
+ * the child, the sum falls; then the CPU time of the remaining processes is the lower bound.
  */
 function cpuBetween(before: ReadonlyMap<number, ProcessUsage>, now: ProcessTreeUse): number {
   let least = 0;

@@ -32,7 +32,12 @@ export function wholeBytes(file: Buffer): number {
 }
 
 /** The points of these processes from `from` until before `to`. */
-export function pointsIn(file: Buffer, ids: readonly string[], from: number, to: number): ReadonlyMap<string, DownsampledPoint[]> {
+export function pointsIn(
+  file: Buffer,
+  ids: readonly string[],
+  from: number,
+  to: number,
+): ReadonlyMap<string, DownsampledPoint[]> {
   const keys = new Map(ids.map((id) => [keyOf(id), id]));
   const found = new Map<string, DownsampledPoint[]>(ids.map((id) => [id, []]));
   for (const { at, start, next } of blocks(file)) {

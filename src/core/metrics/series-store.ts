@@ -1,5 +1,14 @@
 /** Points on disk, in `STATE/metrics/`: fine ones for an hour, one a minute for as long as logs are kept. */
-import { appendFileSync, existsSync, promises, readdirSync, readFileSync, rmSync, statSync, truncateSync } from "node:fs";
+import {
+  appendFileSync,
+  existsSync,
+  promises,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+} from "node:fs";
 import { join } from "node:path";
 import { makeFolder } from "../os/files.ts";
 import type { DownsampledPoint } from "./downsample.ts";
@@ -7,7 +16,10 @@ import { blockOf, pointsIn, wholeBytes } from "./series-file.ts";
 
 const HOUR_MS = 3_600_000;
 /** Time span of a file, and how long its points are kept. */
-const KINDS = { fine: { fileMs: HOUR_MS, keptMs: HOUR_MS }, minute: { fileMs: 24 * HOUR_MS, keptMs: Number.POSITIVE_INFINITY } } as const;
+const KINDS = {
+  fine: { fileMs: HOUR_MS, keptMs: HOUR_MS },
+  minute: { fileMs: 24 * HOUR_MS, keptMs: Number.POSITIVE_INFINITY },
+} as const;
 
 export type SeriesKind = keyof typeof KINDS;
 
@@ -45,7 +57,9 @@ export class SeriesStore {
       // A partial block is cut off before the next one.
       this.#open.delete(kind);
       if (!this.#hasFailed)
-        this.#options.report(`Cannot keep metrics in ${this.#folder}: ${(error as Error).message}; processes keep running`);
+        this.#options.report(
+          `Cannot keep metrics in ${this.#folder}: ${(error as Error).message}; processes keep running`,
+        );
       this.#hasFailed = true;
     }
   }
@@ -63,12 +77,18 @@ export class SeriesStore {
   }
 
   /** Points in order of time: one a minute, finer ones for the latest hour. */
-  async read(ids: readonly string[], from: number, to: number, now: number): Promise<ReadonlyMap<string, readonly DownsampledPoint[]>> {
+  async read(
+    ids: readonly string[],
+    from: number,
+    to: number,
+    now: number,
+  ): Promise<ReadonlyMap<string, readonly DownsampledPoint[]>> {
     const oldest = now - this.#options.hours() * HOUR_MS;
     const fineFrom = Math.max(oldest, Math.ceil((now - KINDS.fine.keptMs) / 60_000) * 60_000);
     const found = new Map<string, DownsampledPoint[]>(ids.map((id) => [id, []]));
     for (const segment of this.#segments().sort((one, other) => order(one) - order(other))) {
-      const [first, end] = segment.kind === "fine" ? [Math.max(from, fineFrom), to] : [Math.max(from, oldest), Math.min(to, fineFrom)];
+      const [first, end] =
+        segment.kind === "fine" ? [Math.max(from, fineFrom), to] : [Math.max(from, oldest), Math.min(to, fineFrom)];
       if (segment.end <= first || segment.start >= end) continue;
       const points = pointsIn(await readOrEmpty(join(this.#folder, segment.name)), ids, first, end);
       for (const [id, list] of points) found.get(id)?.push(...list);

@@ -20,25 +20,44 @@ function folder(context: TestContext): string {
 }
 
 const sample = (cpuPercent: number, memoryBytes: number) => ({ cpuPercent, memoryBytes, processes: 1, cpuSeconds: 0 });
-const point = (at: number, cpuPercent: number): DownsampledPoint => ({ at, cpuPercent, memoryBytes: 1_024, processes: 1 });
+const point = (at: number, cpuPercent: number): DownsampledPoint => ({
+  at,
+  cpuPercent,
+  memoryBytes: 1_024,
+  processes: 1,
+});
 
 function metrics(stateDir: string, hours = 24) {
   const problems: string[] = [];
-  return { problems, metrics: new MetricSeries({ stateDir, hours: () => hours, report: (problem) => problems.push(problem) }) };
+  return {
+    problems,
+    metrics: new MetricSeries({ stateDir, hours: () => hours, report: (problem) => problems.push(problem) }),
+  };
 }
 
 test("points survive the service: fine ones of the last hour, one a minute before that", async (context) => {
   const stateDir = folder(context);
   const first = metrics(stateDir).metrics;
   const start = NOON - 2 * HOUR;
-  for (let at = start; at < NOON; at += 5_000) first.add(new Map([["web", sample(at < NOON - HOUR ? 10 : 20, 1_048_576)]]), at);
+  for (let at = start; at < NOON; at += 5_000)
+    first.add(new Map([["web", sample(at < NOON - HOUR ? 10 : 20, 1_048_576)]]), at);
   const { metrics: second, problems } = metrics(stateDir);
   const all = await second.read(["web"], { from: 0 }, NOON);
   const minutes = all.filter(({ time }) => Date.parse(time) < NOON - HOUR);
   assert.equal(minutes.length, 60);
   assert.equal(all.length - minutes.length, 720 - 1, "the last step was not over");
-  assert.deepEqual(all[0], { time: new Date(start).toISOString(), cpuPercent: 10, memoryBytes: 1_048_576, processes: 1 });
-  assert.deepEqual(all.at(-1), { time: new Date(NOON - 10_000).toISOString(), cpuPercent: 20, memoryBytes: 1_048_576, processes: 1 });
+  assert.deepEqual(all[0], {
+    time: new Date(start).toISOString(),
+    cpuPercent: 10,
+    memoryBytes: 1_048_576,
+    processes: 1,
+  });
+  assert.deepEqual(all.at(-1), {
+    time: new Date(NOON - 10_000).toISOString(),
+    cpuPercent: 20,
+    memoryBytes: 1_048_576,
+    processes: 1,
+  });
   const times = all.map(({ time }) => time);
   assert.deepEqual(times, [...new Set(times)].sort(), "none twice, none out of order");
   assert.equal((await second.read(["web"], {}, NOON)).length, 719, "without times the last hour");
@@ -135,6 +154,9 @@ test("values of a cluster are the sums of its instances", () => {
 });
 
 test("a block whose time is damaged is left out", () => {
-  const [damaged, sound] = [blockOf(Number.NaN, new Map([["web", point(1, 1)]])), blockOf(NOON, new Map([["web", point(NOON, 2)]]))];
+  const [damaged, sound] = [
+    blockOf(Number.NaN, new Map([["web", point(1, 1)]])),
+    blockOf(NOON, new Map([["web", point(NOON, 2)]])),
+  ];
   assert.deepEqual(pointsIn(Buffer.concat([damaged, sound]), ["web"], 0, NOON + 1).get("web"), [point(NOON, 2)]);
 });

@@ -23,7 +23,10 @@ function samplesOf(requests: readonly number[], end: number, shortest = 1_000): 
 const every = (ms: number, count: number): readonly number[] => Array.from({ length: count }, (_, index) => index * ms);
 
 test("a first request means samples each second, for ten seconds", () => {
-  assert.deepEqual(samplesOf([0], 20_000), [700, 1_700, 2_700, 3_700, 4_700, 5_700, 6_700, 7_700, 8_700, 9_700, 10_700]);
+  assert.deepEqual(
+    samplesOf([0], 20_000),
+    [700, 1_700, 2_700, 3_700, 4_700, 5_700, 6_700, 7_700, 8_700, 9_700, 10_700],
+  );
 });
 
 test("a client that asks each 5 s gets one sample for each request, shortly before it", () => {

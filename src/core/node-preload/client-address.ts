@@ -1,7 +1,7 @@
 /**
- * Behind procman's load balancer a connection has the address of its client: the balancer begins each with a header (PROXY protocol,
- * version 2). The program gets a connection when its header was read. A header counts only with the token of this process, which
- * nobody else knows, so no client can choose its address.
+ * Behind procman's load balancer a connection has the address of its client: the balancer begins each with a header
+ * (PROXY protocol, version 2). The program gets a connection when its header was read. A header counts only with the
+ * token of this process, which nobody else knows, so no client can choose its address.
  */
 import { Server, Socket } from "node:net";
 
@@ -14,7 +14,8 @@ const QUESTION = 0x20;
 const TCP4 = 0x11;
 
 /**
- * The balancer's header comes at once. What says nothing for so long is a local program, which may wait for a greeting. Milliseconds.
+ * The balancer's header comes at once. What says nothing for so long is a local program, which may wait for a greeting.
+ * Milliseconds.
  */
 const SILENT_MS = 3_000;
 
@@ -106,7 +107,8 @@ export class ClientAddresses {
 }
 
 function define(socket: Socket, client: NamedPeer): void {
-  for (const [name, value] of Object.entries(client)) Object.defineProperty(socket, name, { value, configurable: true, enumerable: true });
+  for (const [name, value] of Object.entries(client))
+    Object.defineProperty(socket, name, { value, configurable: true, enumerable: true });
 }
 
 /** undefined: more bytes are needed. */
@@ -123,7 +125,11 @@ function headerOf(bytes: Buffer, token: Buffer): Header | undefined {
 
 function clientIn(bytes: Buffer): NamedPeer {
   if (bytes[SIGNATURE.length + 1] === TCP4)
-    return { remoteAddress: bytes.subarray(16, 20).join("."), remotePort: bytes.readUInt16BE(24), remoteFamily: "IPv4" };
+    return {
+      remoteAddress: bytes.subarray(16, 20).join("."),
+      remotePort: bytes.readUInt16BE(24),
+      remoteFamily: "IPv4",
+    };
   const groups = Array.from({ length: 8 }, (_, at) => bytes.readUInt16BE(16 + 2 * at).toString(16));
   // In its short form.
   const remoteAddress = new URL(`http://[${groups.join(":")}]`).hostname.slice(1, -1);

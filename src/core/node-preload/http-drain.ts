@@ -1,7 +1,7 @@
 /**
- * No request on a kept connection is lost. A server that closes listens no more, keeps its connections, and ends each with its next
- * answer (`Connection: close`), or when nothing was asked on it for a while. The `close` of Node ends idle ones at once, also those on
- * which a request is under way.
+ * No request on a kept connection is lost. A server that closes listens no more, keeps its connections, and ends each
+ * with its next answer (`Connection: close`), or when nothing was asked on it for a while. The `close` of Node ends
+ * idle ones at once, also those on which a request is under way.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ServerHttp2Session } from "node:http2";
@@ -44,7 +44,8 @@ class HttpDrain {
       return false;
     }
     // The socket below TLS is another one.
-    if (event === ("setSecureContext" in this.#server ? "secureConnection" : "connection")) this.#onSocket(first as Socket);
+    if (event === ("setSecureContext" in this.#server ? "secureConnection" : "connection"))
+      this.#onSocket(first as Socket);
     else if (event === "session") this.#onSession(first as ServerHttp2Session);
     else if (event === "request" || event === "checkContinue" || event === "checkExpectation")
       this.#onRequest((first as IncomingMessage).socket, second as ServerResponse);
@@ -69,7 +70,9 @@ class HttpDrain {
   async closeEarly(): Promise<void> {
     if (!this.#server.listening) return;
     this.#early = "open";
-    const begun = new Set([...this.#answers].flatMap(([socket, answers]) => ([...answers].some(hasBegun) ? socket : [])));
+    const begun = new Set(
+      [...this.#answers].flatMap(([socket, answers]) => ([...answers].some(hasBegun) ? socket : [])),
+    );
     this.#begin();
     Server.prototype.close.call(this.#server);
     await new Promise<void>((resolve) => {
@@ -170,7 +173,11 @@ export function watchServer(server: Server, idleMs: number): void {
 
 /** Prototype of a server of HTTP/1.1 or HTTP/2, with or without TLS: each has a method that no other server has. */
 function httpPrototype(server: Server): Server | undefined {
-  for (let each = Object.getPrototypeOf(server); each !== null && each !== Server.prototype; each = Object.getPrototypeOf(each))
+  for (
+    let each = Object.getPrototypeOf(server);
+    each !== null && each !== Server.prototype;
+    each = Object.getPrototypeOf(each)
+  )
     if (Object.hasOwn(each, "closeIdleConnections") || Object.hasOwn(each, "updateSettings")) return each;
   return undefined;
 }
@@ -182,7 +189,9 @@ export function drainBefore(signal: string): void {
   process.emit = ((event: unknown, ...args: unknown[]): boolean => {
     if (event !== signal || isStopping) return emit.call(process, event, ...args);
     isStopping = true;
-    void Promise.all([...drains.values()].map((drain) => drain.closeEarly())).then(() => emit.call(process, event, ...args));
+    void Promise.all([...drains.values()].map((drain) => drain.closeEarly())).then(() =>
+      emit.call(process, event, ...args),
+    );
     return true;
   }) as typeof process.emit;
 }

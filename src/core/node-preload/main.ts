@@ -1,10 +1,12 @@
 /**
- * Loaded by `--require` into a program with `"node": true`, before its own code. In the first Node process of the run it
+ * Loaded by `--require` into a program with `"node": true`, before its own code. In the first Node process of the run
+ * it
  * - writes to the ready descriptor when the program sends the message "ready" (`process.send`, as for pm2);
  * - keeps `process.send` from failing when the keeper, which holds the other end of the channel, has been killed;
  * - lets the program's first `listen` on a TCP port use the cluster's shared socket, or the instance's own port;
  * - gives the connections of that server the addresses of their clients, which the balancer's headers name;
- * - ends kept connections of HTTP servers with an answer, before the program gets its stop signal and when it closes a server.
+ * - ends kept connections of HTTP servers with an answer, before the program gets its stop signal and when it closes a
+ * server.
  */
 import { writeSync } from "node:fs";
 import { ClientAddresses } from "./client-address.ts";
@@ -20,9 +22,18 @@ if (task !== undefined) {
   const place = placeOf(process.env);
   // The programs that this one starts have neither the descriptors nor the channel.
   for (const name of ["PROCMAN_NODE", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES"]) delete process.env[name];
-  process.env.NODE_OPTIONS = (process.env.NODE_OPTIONS ?? "").replace(/ ?--require="(?:[^"\\]|\\.)*node-preload\.cjs"$/, "");
+  process.env.NODE_OPTIONS = (process.env.NODE_OPTIONS ?? "").replace(
+    / ?--require="(?:[^"\\]|\\.)*node-preload\.cjs"$/,
+    "",
+  );
   if (process.env.NODE_OPTIONS === "") delete process.env.NODE_OPTIONS;
-  const { ready, stop = "SIGTERM", idle = "5000", proxy, raw } = Object.fromEntries(task.split(" ").map((part) => part.split("=")));
+  const {
+    ready,
+    stop = "SIGTERM",
+    idle = "5000",
+    proxy,
+    raw,
+  } = Object.fromEntries(task.split(" ").map((part) => part.split("=")));
   wrapSend(ready === undefined ? undefined : Number(ready));
   const addresses = proxy === undefined ? undefined : new ClientAddresses(proxy, raw === "net");
   replaceListen(place, {
@@ -40,7 +51,10 @@ function wrapSend(readyFd: number | undefined): void {
     if (process.connected) return send(message, ...rest);
     const callback = rest.find((each): each is Callback => typeof each === "function");
     if (callback !== undefined)
-      process.nextTick(callback, new Error("Cannot send a message: procman's keeper was killed, and the channel is closed"));
+      process.nextTick(
+        callback,
+        new Error("Cannot send a message: procman's keeper was killed, and the channel is closed"),
+      );
     return false;
   };
 }

@@ -28,7 +28,10 @@ describe("reading a whole file", () => {
   it("refuses a file above the limit, and takes one of just that size", () => {
     writeFileSync(join(root, "big"), "x".repeat(1025));
     assert.equal(readWhole(join(root, "big"), { maxBytes: 1025 }).length, 1025);
-    assert.throws(() => readWhole(join(root, "big"), { maxBytes: 1024 }), { code: "EINVAL", message: /^it is bigger than/ });
+    assert.throws(() => readWhole(join(root, "big"), { maxBytes: 1024 }), {
+      code: "EINVAL",
+      message: /^it is bigger than/,
+    });
   });
 });
 

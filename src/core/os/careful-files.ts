@@ -21,7 +21,11 @@ import { processStat } from "./process-stat.ts";
 const MEGABYTE = 1024 * 1024;
 
 /** Opens the file that was found; `mode`: of a new one. */
-export function openFound(found: FoundFile, flags: number, mode?: number): { readonly fd: number; readonly stat: Stats } {
+export function openFound(
+  found: FoundFile,
+  flags: number,
+  mode?: number,
+): { readonly fd: number; readonly stat: Stats } {
   const fd = openSync(found.entry(found.name), flags | found.flags | constants.O_NOCTTY, mode);
   try {
     const stat = fstatSync(fd);
@@ -41,7 +45,10 @@ export type ReadOptions = WalkOptions & {
 };
 
 /** Content of a regular file. @throws errors of the file system, and `EINVAL` for a FIFO, a device, or a file above the limit. */
-export function readWhole(path: string, { maxBytes = MEGABYTE, waitsForPipe = false, ...options }: ReadOptions = {}): Buffer {
+export function readWhole(
+  path: string,
+  { maxBytes = MEGABYTE, waitsForPipe = false, ...options }: ReadOptions = {},
+): Buffer {
   const found = walkTo(path, options);
   try {
     const isPipe = waitsForPipe && isDescriptor(path);
@@ -101,7 +108,11 @@ export function writeWhole(place: string | FoundFile, data: string | Uint8Array,
 }
 
 /** Writes a new file beside `path`, to be linked or renamed. Returns its path. */
-export function writeBeside(path: string, data: string | Uint8Array, { mode = 0o600, isDurable = false }: WriteOptions = {}): string {
+export function writeBeside(
+  path: string,
+  data: string | Uint8Array,
+  { mode = 0o600, isDurable = false }: WriteOptions = {},
+): string {
   const unfinished = `${path}.${process.pid}-${Math.random().toString(36).slice(2, 10)}.tmp`;
   const fd = openSync(unfinished, "wx", mode);
   try {

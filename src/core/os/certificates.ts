@@ -1,6 +1,7 @@
 /**
- * The user's additional certificate authorities. Node reads them whenever a process starts, which takes 30 ms. procman's own
- * processes therefore run without `NODE_EXTRA_CA_CERTS`; plugins, which may need it, find the path in another variable.
+ * The user's additional certificate authorities. Node reads them whenever a process starts, which takes 30 ms.
+ * procman's own processes therefore run without `NODE_EXTRA_CA_CERTS`; plugins, which may need it, find the path in
+ * another variable.
  */
 const VARIABLE = "PROCMAN_EXTRA_CA_CERTS";
 

@@ -39,17 +39,27 @@ function text(folder: string, file: string): string {
 }
 
 test("the root cgroup of a machine delegates its memory controller without moving its members", (context) => {
-  const root = fake(context, { "cgroup.controllers": "cpu memory pids\n", "cgroup.procs": "1\n2\n", "cgroup.subtree_control": "" });
+  const root = fake(context, {
+    "cgroup.controllers": "cpu memory pids\n",
+    "cgroup.procs": "1\n2\n",
+    "cgroup.subtree_control": "",
+  });
   const folder = filled(join(root, "procman-1"), { "cgroup.subtree_control": "" });
   divide(root, folder, "memory");
-  assert.deepEqual([text(root, "cgroup.subtree_control"), text(folder, "cgroup.subtree_control")], ["+memory", "+memory"]);
+  assert.deepEqual(
+    [text(root, "cgroup.subtree_control"), text(folder, "cgroup.subtree_control")],
+    ["+memory", "+memory"],
+  );
   assert.equal(text(root, "cgroup.procs"), "1\n2\n");
   assert.ok(!existsSync(join(root, "procman")));
 });
 
 test("a cgroup without a memory controller, or that can't be divided, is an error", (context) => {
   const without = fake(context, { "cgroup.controllers": "cpu pids\n" });
-  assert.throws(() => divide(without, join(without, "procman-1"), "memory"), /^Error: the cgroup .* has no memory controller to delegate$/);
+  assert.throws(
+    () => divide(without, join(without, "procman-1"), "memory"),
+    /^Error: the cgroup .* has no memory controller to delegate$/,
+  );
   assert.ok(!existsSync(join(without, "procman-1")), "nothing was made or moved");
   const strange = fake(context, { "cgroup.controllers": "memory\n" });
   assert.throws(
@@ -79,7 +89,12 @@ test("a CPU limit is a part of each tenth of a second, never less than the kerne
     capCpu(folder, percent);
     return text(folder, "cpu.max");
   };
-  assert.deepEqual([50, 250, 33.33, 0.1].map(limited), ["50000 100000", "250000 100000", "33330 100000", "1000 100000"]);
+  assert.deepEqual([50, 250, 33.33, 0.1].map(limited), [
+    "50000 100000",
+    "250000 100000",
+    "33330 100000",
+    "1000 100000",
+  ]);
 });
 
 test("the CPU controller is delegated beside that of memory", (context) => {
@@ -98,8 +113,12 @@ test("a reused cgroup has no limit", (context) => {
 });
 
 test("out-of-memory kills are counted per cgroup", (context) => {
-  assert.ok(hadOomKill(fake(context, { "memory.events": "low 0\nhigh 0\nmax 12\noom 1\noom_kill 1\noom_group_kill 1\n" })));
-  assert.ok(!hadOomKill(fake(context, { "memory.events": "low 0\nhigh 0\nmax 12\noom 1\noom_kill 0\noom_group_kill 0\n" })));
+  assert.ok(
+    hadOomKill(fake(context, { "memory.events": "low 0\nhigh 0\nmax 12\noom 1\noom_kill 1\noom_group_kill 1\n" })),
+  );
+  assert.ok(
+    !hadOomKill(fake(context, { "memory.events": "low 0\nhigh 0\nmax 12\noom 1\noom_kill 0\noom_group_kill 0\n" })),
+  );
   assert.ok(!hadOomKill(fake(context)));
 });
 

@@ -24,8 +24,8 @@ export function ownCgroup(current = currentCgroup()): string | undefined {
 }
 
 /**
- * Whether the cgroup belongs to procman alone: the root of a container or machine, or a cgroup with a subgroup for procman's
- * own processes. The cgroup of a user session, for example, has other members too.
+ * Whether the cgroup belongs to procman alone: the root of a container or machine, or a cgroup with a subgroup for
+ * procman's own processes. The cgroup of a user session, for example, has other members too.
  */
 export function isGiven(current: string): boolean {
   return basename(current) === HOME || /^0::\/$/m.test(readOr("/proc/self/cgroup"));
@@ -38,8 +38,9 @@ const CPU_PERIOD = 100_000;
 const MIN_QUOTA = 1_000;
 
 /**
- * Enables limits of a kind for the cgroups in `folder`, which lies directly below `root`. The kernel allows these only below
- * cgroups without members, so the members of `root` are moved, except in the root cgroup of the machine, which has no type.
+ * Enables limits of a kind for the cgroups in `folder`, which lies directly below `root`. The kernel allows these only
+ * below cgroups without members, so the members of `root` are moved, except in the root cgroup of the machine, which
+ * has no type.
  * @throws Error with the reason if the kernel or the permissions don't allow it
  */
 export function divide(root: string, folder: string, controller: Controller): void {

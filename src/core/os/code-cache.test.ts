@@ -2,7 +2,17 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -18,7 +28,10 @@ function folderOf(context: TestContext): string {
 }
 
 /** The output of the bundle. It runs in another process, as the code is written when the process ends. */
-function run(bundle: string, { env = {}, uid }: { readonly env?: NodeJS.ProcessEnv; readonly uid?: number } = {}): string {
+function run(
+  bundle: string,
+  { env = {}, uid }: { readonly env?: NodeJS.ProcessEnv; readonly uid?: number } = {},
+): string {
   // Another user may not read this checkout: so the user changes once the modules are loaded.
   const become = uid === undefined ? "" : `process.setuid(${uid});`;
   const script = `import { runCached } from ${MODULE}; ${become} runCached(${JSON.stringify(bundle)}, "exit");`;
@@ -60,7 +73,12 @@ test("damaged code is thrown away before V8 sees it, wherever the damage is, and
     assert.match(cache, name);
     const whole = readFileSync(cache);
     const flipped = (place: number): Buffer => Buffer.from(whole).fill((whole[place] ?? 0) ^ 4, place, place + 1);
-    for (const damage of [flipped(0), flipped(whole.length >> 1), Buffer.from(whole).fill(0, 32), whole.subarray(0, 20)]) {
+    for (const damage of [
+      flipped(0),
+      flipped(whole.length >> 1),
+      Buffer.from(whole).fill(0, 32),
+      whole.subarray(0, 20),
+    ]) {
       writeFileSync(cache, damage);
       assert.equal(run(bundle), "here");
       assert.deepEqual(readFileSync(cacheOf(folder)).equals(damage), false);
@@ -118,6 +136,9 @@ test("if the installation is not writable, the cache is in the user's cache fold
   chmodSync(folder, 0o555);
   const user = { env: { XDG_CACHE_HOME: caches, HOME: caches, TMPDIR: caches }, ...(isRoot ? { uid: NOBODY } : {}) };
   for (let round = 0; round < 2; round += 1) assert.equal(run(bundle, user), "here");
-  assert.deepEqual([readdirSync(folder).sort(), readdirSync(join(caches, "procman")).length], [["caches", "main.cjs"], 1]);
+  assert.deepEqual(
+    [readdirSync(folder).sort(), readdirSync(join(caches, "procman")).length],
+    [["caches", "main.cjs"], 1],
+  );
   chmodSync(folder, 0o755);
 });

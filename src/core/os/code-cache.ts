@@ -1,6 +1,6 @@
 /**
- * Runs a bundle with the code that V8 compiled for it at an earlier start. Node's `module.enableCompileCache` (22.1 and later) does
- * the same, but costs each command 9 ms more: docs/design/performance.md.
+ * Runs a bundle with the code that V8 compiled for it at an earlier start. Node's `module.enableCompileCache` (22.1 and
+ * later) does the same, but costs each command 9 ms more: docs/design/performance.md.
  */
 import { createHash } from "node:crypto";
 import {
@@ -32,7 +32,18 @@ const CHECKSUM = { algorithm: "sha256", bytes: 32 } as const;
 const NEW = ".new";
 const TRIAL = ".trial";
 const FORGOTTEN_AFTER_MS = 24 * 3_600_000;
-const REFUSALS: readonly string[] = ["EACCES", "EROFS", "EPERM", "ENOSPC", "EDQUOT", "ENOENT", "EIO", "EISDIR", "EMFILE", "ENFILE"];
+const REFUSALS: readonly string[] = [
+  "EACCES",
+  "EROFS",
+  "EPERM",
+  "ENOSPC",
+  "EDQUOT",
+  "ENOENT",
+  "EIO",
+  "EISDIR",
+  "EMFILE",
+  "ENFILE",
+];
 
 /** Mode bits of a folder in which other users could place code. */
 const WRITABLE_BY_OTHERS = 0o022;
@@ -52,14 +63,15 @@ export function runCached(file: string, writeAt: WriteTime): void {
   // Chunks require the bundle that they belong to: they must get this module, not run the bundle again.
   require.cache[file] = module as NodeJS.Module;
   script.runInThisContext()(module.exports, require, module, file, dirname(file));
-  if (trial !== undefined && cachedData !== undefined) for (const when of [0, "exit"] as const) schedule(() => prove(trial, cache), when);
+  if (trial !== undefined && cachedData !== undefined)
+    for (const when of [0, "exit"] as const) schedule(() => prove(trial, cache), when);
   if (cachedData === undefined || script.cachedDataRejected)
     schedule(() => write(script.createCachedData(), cache, basename(file)), writeAt);
 }
 
 /**
- * The first process that runs with new code takes the file away under a name of its own, and puts it in its place once it has run. So
- * code that crashes V8 does so once: the file stays where it is, and `write` then writes no other one.
+ * The first process that runs with new code takes the file away under a name of its own, and puts it in its place once
+ * it has run. So code that crashes V8 does so once: the file stays where it is, and `write` then writes no other one.
  */
 function takeForTrial(cache: string): string | undefined {
   const trial = `${cache}${TRIAL}`;
@@ -138,7 +150,8 @@ function write(code: Buffer, cache: string, file: string): void {
       closeSync(fd);
     }
     for (const name of readdirSync(folder))
-      if (name.startsWith(`${file}.`) && !name.endsWith(".tmp")) rmSync(join(folder, name), { force: true, recursive: true });
+      if (name.startsWith(`${file}.`) && !name.endsWith(".tmp"))
+        rmSync(join(folder, name), { force: true, recursive: true });
     renameSync(temporary, `${cache}${NEW}`);
   });
 }

@@ -22,10 +22,14 @@ test(
     const fd = (own as any)._handle.fd as number;
     const child = spawn(process.execPath, ["-e", code], { stdio: ["ignore", "pipe", "inherit", fd], detached: true });
     const plain = spawn("sleep", ["1000"], { stdio: ["ignore", "ignore", "inherit", fd], detached: true });
-    const accepting = spawn("python3", ["-c", "import socket; s = socket.socket(fileno=3); s.setblocking(True); s.accept()"], {
-      stdio: ["ignore", "ignore", "inherit", fd],
-      detached: true,
-    });
+    const accepting = spawn(
+      "python3",
+      ["-c", "import socket; s = socket.socket(fileno=3); s.setblocking(True); s.accept()"],
+      {
+        stdio: ["ignore", "ignore", "inherit", fd],
+        detached: true,
+      },
+    );
     context.after(() => [child, plain, accepting].map((each) => each.kill("SIGKILL")));
     await once(child.stdout ?? assert.fail(), "data");
     assert.equal(waitsForConnections(child.pid ?? 0, port), true);

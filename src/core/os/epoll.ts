@@ -9,8 +9,8 @@ const EPOLL = "anon_inode:[eventpoll]";
 const WAITS = /accept|poll|select/;
 
 /**
- * Whether a run waits for connections on a listening port: its leader, or another member of its session. Without epoll, one that
- * waits in accept(2), poll(2) or select(2) counts. undefined: unknown.
+ * Whether a run waits for connections on a listening port: its leader, or another member of its session. Without epoll,
+ * one that waits in accept(2), poll(2) or select(2) counts. undefined: unknown.
  */
 export function waitsForConnections(leader: number, port: number): boolean | undefined {
   return unlessShort(() => {

@@ -1,7 +1,7 @@
 /**
  * Named points at which fault tests kill one of procman's processes with SIGKILL. `PROCMAN_FAILPOINTS` assigns files to
- * points, for example `keeper.forked=/tmp/a,service.sent=/tmp/b`: a process that reaches a point whose file exists removes the
- * file and dies. Without the variable, a failpoint is an empty function.
+ * points, for example `keeper.forked=/tmp/a,service.sent=/tmp/b`: a process that reaches a point whose file exists
+ * removes the file and dies. Without the variable, a failpoint is an empty function.
  */
 import { unlinkSync } from "node:fs";
 

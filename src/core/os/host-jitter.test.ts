@@ -9,6 +9,9 @@ test("the share of a name is always the same, and those of different names are s
     shares.map((_, index) => jitterFraction(`web-${index}`)),
   );
   assert.ok(shares.every((share) => share >= 0 && share < 1));
-  const tenths = Array.from({ length: 10 }, (_, tenth) => shares.filter((share) => Math.floor(share * 10) === tenth).length);
+  const tenths = Array.from(
+    { length: 10 },
+    (_, tenth) => shares.filter((share) => Math.floor(share * 10) === tenth).length,
+  );
   assert.ok(Math.min(...tenths) > 50 && Math.max(...tenths) < 150, tenths.join(" "));
 });

@@ -35,7 +35,10 @@ const VARIABLE = "PROCMAN_KEPT_SOCKETS";
 const FIRST_FD = 4;
 
 /** What a new process needs: the variable with the addresses, and the descriptors to pass from `FIRST` on. */
-export function inheritance(sockets: InheritedSockets): { readonly env: NodeJS.ProcessEnv; readonly fds: readonly number[] } {
+export function inheritance(sockets: InheritedSockets): {
+  readonly env: NodeJS.ProcessEnv;
+  readonly fds: readonly number[];
+} {
   if (sockets.size === 0) return { env: {}, fds: [] };
   return { env: { [VARIABLE]: JSON.stringify([...sockets.keys()]) }, fds: [...sockets.values()].map(({ fd }) => fd) };
 }
@@ -45,7 +48,9 @@ export function takeSockets(): Map<string, InheritedSocket> {
   const { [VARIABLE]: text = "[]" } = process.env;
   delete process.env[VARIABLE];
   const addresses = JSON.parse(text) as readonly string[];
-  return new Map(addresses.map((address, index) => [address, { fd: FIRST_FD + index, close: () => closeSync(FIRST_FD + index) }]));
+  return new Map(
+    addresses.map((address, index) => [address, { fd: FIRST_FD + index, close: () => closeSync(FIRST_FD + index) }]),
+  );
 }
 
 /** In service and logger: holds the inherited sockets and those that the keeper opens later. */

@@ -1,5 +1,6 @@
 /**
- * Signs tokens: JWT (RFC 7519) with HS256, that is `header.payload.HMAC`. Commands sign with this function because loading
+ * Signs tokens: JWT (RFC 7519) with HS256, that is `header.payload.HMAC`. Commands sign with this function because
+ * loading
  * `jose`, with which the service verifies tokens, takes longer than a command.
  */
 const HEADER = base64url({ alg: "HS256", typ: "JWT" });

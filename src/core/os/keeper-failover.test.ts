@@ -20,10 +20,17 @@ test("a service starts the keeper of its own installation, which an upgrade may 
   const folder = stateDir(context);
   const orderOf = (...argv: readonly string[]) => ({ argv, env: {}, count: 0, since: 0, keeper: 1, lineage: "1 1" });
   const former = ["/old/node", "/old/dist/procman.cjs", "run", "--config", "/shop/procman.json"];
-  const argvOf = (argv: readonly string[]): readonly string[] => fromInstallationOf(join(folder, "service.cjs"), orderOf(...argv)).argv;
+  const argvOf = (argv: readonly string[]): readonly string[] =>
+    fromInstallationOf(join(folder, "service.cjs"), orderOf(...argv)).argv;
   assert.deepEqual(argvOf(former), former, "without a keeper beside it");
   writeFileSync(join(folder, "procman.cjs"), "");
   const own = join(folder, "procman.cjs");
   assert.deepEqual(argvOf(former), [process.execPath, own, "run", "--config", "/shop/procman.json"]);
-  assert.deepEqual(argvOf(["/old/node", "--flag", ...former.slice(1)]), [process.execPath, "--flag", own, "run", ...former.slice(3)]);
+  assert.deepEqual(argvOf(["/old/node", "--flag", ...former.slice(1)]), [
+    process.execPath,
+    "--flag",
+    own,
+    "run",
+    ...former.slice(3),
+  ]);
 });

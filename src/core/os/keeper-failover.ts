@@ -42,8 +42,9 @@ const STABLE_MS = 2_000;
 const CHECK_MS = 50;
 
 /**
- * An orderly end leaves an empty run folder and no lock; while it is under way, a file says so. No run folder means a first start, or
- * that a user removed it; an empty one beside a lock, that it was emptied, as by a cleaner of temporary files.
+ * An orderly end leaves an empty run folder and no lock; while it is under way, a file says so. No run folder means a
+ * first start, or that a user removed it; an empty one beside a lock, that it was emptied, as by a cleaner of temporary
+ * files.
  */
 export function endedInOrder(stateDir: string): boolean {
   const run = join(stateDir, "run");
@@ -74,7 +75,8 @@ export function takeFailoverOrder(): FailoverOrder | undefined {
 }
 
 /**
- * The order with the keeper of this part's installation: an upgrade begins a service with the order that names the one before.
+ * The order with the keeper of this part's installation: an upgrade begins a service with the order that names the one
+ * before.
  *
  * @param script what this process runs, as `dist/service.cjs`
  */
@@ -96,14 +98,20 @@ export function takeFailedOver(): { readonly failovers: number; readonly lineage
 }
 
 /**
- * The new keeper inherits the old one's terminal. Resolves once it has started, could not be started (`failed`: the machine has no
- * room for it now), or is no longer needed.
+ * The new keeper inherits the old one's terminal. Resolves once it has started, could not be started (`failed`: the
+ * machine has no room for it now), or is no longer needed.
  */
-export async function startKeeper(revival: FailoverOrder, stateDir: string, sockets: InheritedSockets): Promise<"done" | "failed"> {
+export async function startKeeper(
+  revival: FailoverOrder,
+  stateDir: string,
+  sockets: InheritedSockets,
+): Promise<"done" | "failed"> {
   try {
     return await startIfMissed(revival, stateDir, sockets);
   } catch (error) {
-    reportOnce(`the keeper was killed, and its replacement could not be started: ${(error as Error).message}; procman tries again`);
+    reportOnce(
+      `the keeper was killed, and its replacement could not be started: ${(error as Error).message}; procman tries again`,
+    );
     return "failed";
   }
 }
@@ -119,7 +127,8 @@ async function startIfMissed(revival: FailoverOrder, stateDir: string, sockets: 
     );
     return "done";
   }
-  for (const due = monotonicMs() + delay; monotonicMs() < due; await sleep(CHECK_MS)) if (!isMissed(revival, stateDir)) return "done";
+  for (const due = monotonicMs() + delay; monotonicMs() < due; await sleep(CHECK_MS))
+    if (!isMissed(revival, stateDir)) return "done";
   if (!isMissed(revival, stateDir)) return "done";
   checkWritable(stateDir);
   const [program, ...args] = argv.map((each) => (basename(each) === KEEPER_SCRIPT ? presentPath(each) : each));

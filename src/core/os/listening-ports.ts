@@ -50,7 +50,14 @@ function listenersIn(table: string): readonly ListeningPort[] {
     const queued = Number.parseInt(queues.split(":")[1] ?? "", 16);
     const rank = NEAR.findIndex((pattern) => pattern.test(address));
     if (state === LISTENING)
-      found.push({ port: Number.parseInt(port, 16), address, inode, uid: Number(uid), rank: rank < 0 ? undefined : rank, queued });
+      found.push({
+        port: Number.parseInt(port, 16),
+        address,
+        inode,
+        uid: Number(uid),
+        rank: rank < 0 ? undefined : rank,
+        queued,
+      });
   }
   return found;
 }

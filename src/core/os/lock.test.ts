@@ -51,9 +51,13 @@ test("of many processes that find the same dead holder, exactly one gets the loc
   writeFileSync(join(path, "lock.3"), "{}");
   const script = `import { takeLock } from ${JSON.stringify(new URL("./lock.ts", import.meta.url).href)}; console.log("release" in takeLock(${JSON.stringify(path)}) ? "mine" : "other"); process.stdin.resume();`;
   const contenders = Array.from({ length: 4 }, () =>
-    spawn(process.execPath, ["--import", "tsx", "--input-type=module", "-e", script], { stdio: ["pipe", "pipe", "inherit"] }),
+    spawn(process.execPath, ["--import", "tsx", "--input-type=module", "-e", script], {
+      stdio: ["pipe", "pipe", "inherit"],
+    }),
   );
-  const answers = await Promise.all(contenders.map(async ({ stdout }) => String((await once(stdout, "data"))[0]).trim()));
+  const answers = await Promise.all(
+    contenders.map(async ({ stdout }) => String((await once(stdout, "data"))[0]).trim()),
+  );
   for (const contender of contenders) contender.stdin.end();
   assert.deepEqual(answers.sort(), ["mine", "other", "other", "other"]);
 });
@@ -96,8 +100,14 @@ test("a lock that was copied with its folder is no lock of the copy; in a moved 
   mkdirSync(path);
   assert.ok("release" in takeLock(path, { lineage: "1" }));
   cpSync(path, copy, { recursive: true });
-  assert.deepEqual([holderOf(copy), hasLock(copy), isAbandoned(copy), originOfRecords(copy)], [undefined, false, false, path]);
-  assert.deepEqual([isOfOther(copy, process.pid), isOfOther(path, process.pid), isOfOther(path, 1)], [true, false, true]);
+  assert.deepEqual(
+    [holderOf(copy), hasLock(copy), isAbandoned(copy), originOfRecords(copy)],
+    [undefined, false, false, path],
+  );
+  assert.deepEqual(
+    [isOfOther(copy, process.pid), isOfOther(path, process.pid), isOfOther(path, 1)],
+    [true, false, true],
+  );
   renameSync(path, moved);
   assert.deepEqual([holderOf(moved)?.pid, homeOf(moved), originOfRecords(moved)], [process.pid, moved, undefined]);
   renameSync(copy, path);

@@ -102,8 +102,8 @@ function isLiving({ bootId: boot, pid, startTime }: Holder): boolean {
 }
 
 /**
- * The state folder that the holder of this lock uses now. It is another one if the folder was moved, or if it lies behind a link that
- * leads elsewhere now: then the holder has a new one in the old place.
+ * The state folder that the holder of this lock uses now. It is another one if the folder was moved, or if it lies
+ * behind a link that leads elsewhere now: then the holder has a new one in the old place.
  */
 export function homeOf(stateDir: string): string {
   const { folder, lineage } = lastIn(stateDir) ?? {};
@@ -112,8 +112,8 @@ export function homeOf(stateDir: string): string {
 }
 
 /**
- * The folder whose records these are, if not those of this one: it was copied, as by `cp -a` or from a backup, or its holder has gone
- * on elsewhere and has ended there. Nothing here may act on what such records name.
+ * The folder whose records these are, if not those of this one: it was copied, as by `cp -a` or from a backup, or its
+ * holder has gone on elsewhere and has ended there. Nothing here may act on what such records name.
  */
 export function originOfRecords(stateDir: string): string | undefined {
   const claim = claimIn(stateDir);

@@ -3,8 +3,9 @@ import { stat } from "node:fs";
 import { setFlagsFromString } from "node:v8";
 
 /**
- * Delay after which a start has loaded all its code. A process whose flags have changed rejects code caches, both Node's own and
- * that of `code-cache`; flags on the command line would make each start 20 ms longer with Node 20 and 22. Milliseconds.
+ * Delay after which a start has loaded all its code. A process whose flags have changed rejects code caches, both
+ * Node's own and that of `code-cache`; flags on the command line would make each start 20 ms longer with Node 20 and
+ * 22. Milliseconds.
  */
 const AFTER_START_MS = 1_000;
 
@@ -27,8 +28,8 @@ export function stayCompactLater(): void {
 }
 
 /**
- * Node makes its threads for files at the first asynchronous call, and aborts the process if the limit of processes is reached by
- * then. Service and logger make them before the first run is started.
+ * Node makes its threads for files at the first asynchronous call, and aborts the process if the limit of processes is
+ * reached by then. Service and logger make them before the first run is started.
  */
 export function makeThreads(): void {
   stat("/", () => undefined);

@@ -30,7 +30,10 @@ function link(home: string, file: string): string {
 
 test("pnpm: the link of the project leads to the version in use; a version that is gone is replaced by it", (context) => {
   const home = join(folder(context), "node_modules");
-  const [old, next] = ["procman@1.0.0", "procman@1.1.0"].map((name) => installed(join(home, ".pnpm"), name)) as [string, string];
+  const [old, next] = ["procman@1.0.0", "procman@1.1.0"].map((name) => installed(join(home, ".pnpm"), name)) as [
+    string,
+    string,
+  ];
   const linked = link(home, old);
   assert.deepEqual([lastingPath(old, old), currentPath(old)], [linked, old]);
   link(home, next);

@@ -3,8 +3,9 @@ import { existsSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 
 /**
- * The folder of a version: `….pnpm/procman@1.2.3/node_modules/procman/…`, `….yarn/unplugged/procman-npm-1.2.3-0a1b2c3d4e/node_modules/procman/…`,
- * and in pnpm's store, for global installations, `…/links/@/procman/1.2.3/HASH/node_modules/procman/…`.
+ * The folder of a version: `….pnpm/procman@1.2.3/node_modules/procman/…`,
+ * `….yarn/unplugged/procman-npm-1.2.3-0a1b2c3d4e/node_modules/procman/…`, and in pnpm's store, for global
+ * installations, `…/links/@/procman/1.2.3/HASH/node_modules/procman/…`.
  */
 const VERSION =
   /(?:(?<=\/(?:\.pnpm|\.yarn\/unplugged))\/procman[@-][^/]*|(?<=\/links\/@\/procman)\/[^/]+\/[^/]+)(?=\/node_modules\/procman(?:\/|$))/g;
@@ -17,7 +18,11 @@ export function versionedPlace(path: string): VersionedPlace | undefined {
   const found = [...path.matchAll(VERSION)].at(-1);
   if (found === undefined) return undefined;
   const { 0: version, index } = found;
-  return { folder: path.slice(0, index), levels: version.lastIndexOf("/") === 0 ? 1 : 2, file: path.slice(index + version.length) };
+  return {
+    folder: path.slice(0, index),
+    levels: version.lastIndexOf("/") === 0 ? 1 : 2,
+    file: path.slice(index + version.length),
+  };
 }
 
 /** The path; if it is gone, the same file of the version that was installed last. */
@@ -37,7 +42,11 @@ export function currentPath(path: string): string {
  */
 export function lastingPath(file: string, started: string = process.argv[1] ?? ""): string {
   const links = [linkTo(file), ...(versionedPlace(started) === undefined ? [started] : [])];
-  return links.find((link) => link !== undefined && basename(link) === basename(file) && targetOf(link) === realpathSync(file)) ?? file;
+  return (
+    links.find(
+      (link) => link !== undefined && basename(link) === basename(file) && targetOf(link) === realpathSync(file),
+    ) ?? file
+  );
 }
 
 /** pnpm links the version that a project uses from its `node_modules`. */

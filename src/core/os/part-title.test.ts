@@ -32,5 +32,10 @@ test("a title has no name before the state folder is known; other programs are n
   assert.deepEqual(partOf("procman: keeper"), { part: "keeper" });
   for (const title of ["procman", "node procman: keeper", "procmanx: keeper", "procman [shop]: keeper"])
     assert.equal(partOf(title), undefined);
-  assert.deepEqual(["procman: balanc", "procman[shop]:", "procman", "procman-web"].map(isPartName), [true, true, false, false]);
+  assert.deepEqual(["procman: balanc", "procman[shop]:", "procman", "procman-web"].map(isPartName), [
+    true,
+    true,
+    false,
+    false,
+  ]);
 });

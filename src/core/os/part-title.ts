@@ -7,7 +7,8 @@ export type PartName = "keeper" | "service" | "logger" | "balancer";
 const CUT = "…";
 
 /**
- * The kernel's name (`ps -e`, /proc/PID/comm, 15 bytes) is always `procman: PART`: all versions tell a part by it, and it has no room for more.
+ * The kernel's name (`ps -e`, /proc/PID/comm, 15 bytes) is always `procman: PART`: all versions tell a part by it, and
+ * it has no room for more.
  *
  * @param stateDir once it is known; its last folder is the name of the procman
  */
@@ -28,7 +29,8 @@ function setLongTitle(name: string, part: PartName): void {
   const titleOf = (shown: string): string => `procman[${shown}]: ${part}`;
   process.title = titleOf(name);
   const missing = Buffer.byteLength(titleOf(name)) - Buffer.byteLength(process.title);
-  if (missing > 0) process.title = titleOf(`${name.slice(0, Math.max(0, name.length - missing - Buffer.byteLength(CUT)))}${CUT}`);
+  if (missing > 0)
+    process.title = titleOf(`${name.slice(0, Math.max(0, name.length - missing - Buffer.byteLength(CUT)))}${CUT}`);
 }
 
 /** Whether the kernel's name of a process is that of a part of procman, also while its title is being set. */

@@ -42,23 +42,31 @@ test("each link on the way counts, with the folders above it, also one that lead
   assert.throws(() => changeableByOthers(join(folder, "a")), { code: "ELOOP" });
 });
 
-test("rights of others and of groups count, but for a trusted group and folders that are trusted as they are", AS_ROOT, (context) => {
-  const folder = folderWith(context, "conf.d/x.json");
-  const [place, file] = [join(folder, "conf.d"), join(folder, "conf.d/x.json")];
-  const trust = { uids: [0], gids: [0] };
-  chmodSync(place, 0o775);
-  assert.match(changeableByOthers(file) ?? "", /^other users may write in \S+conf\.d$/);
-  assert.equal(changeableByOthers(file, trust), undefined);
-  chmodSync(place, 0o757);
-  assert.match(changeableByOthers(file, trust) ?? "", /^other users may write in \S+conf\.d$/);
-  assert.equal(changeableByOthers(file, { ...trust, folders: foldersTo(place) }), undefined);
-});
+test(
+  "rights of others and of groups count, but for a trusted group and folders that are trusted as they are",
+  AS_ROOT,
+  (context) => {
+    const folder = folderWith(context, "conf.d/x.json");
+    const [place, file] = [join(folder, "conf.d"), join(folder, "conf.d/x.json")];
+    const trust = { uids: [0], gids: [0] };
+    chmodSync(place, 0o775);
+    assert.match(changeableByOthers(file) ?? "", /^other users may write in \S+conf\.d$/);
+    assert.equal(changeableByOthers(file, trust), undefined);
+    chmodSync(place, 0o757);
+    assert.match(changeableByOthers(file, trust) ?? "", /^other users may write in \S+conf\.d$/);
+    assert.equal(changeableByOthers(file, { ...trust, folders: foldersTo(place) }), undefined);
+  },
+);
 
-test("in a sticky folder, a folder of root can't be replaced, but a file or a link can have been moved there", AS_ROOT, (context) => {
-  const folder = folderWith(context, "open/x.json", "open/own/x.json");
-  symlinkSync("own", join(folder, "open/link"));
-  chmodSync(join(folder, "open"), 0o1777);
-  assert.equal(changeableByOthers(join(folder, "open/own/x.json")), undefined);
-  for (const name of ["x.json", "link/x.json"])
-    assert.match(changeableByOthers(join(folder, "open", name)) ?? "", /^other users may write in \S+open$/);
-});
+test(
+  "in a sticky folder, a folder of root can't be replaced, but a file or a link can have been moved there",
+  AS_ROOT,
+  (context) => {
+    const folder = folderWith(context, "open/x.json", "open/own/x.json");
+    symlinkSync("own", join(folder, "open/link"));
+    chmodSync(join(folder, "open"), 0o1777);
+    assert.equal(changeableByOthers(join(folder, "open/own/x.json")), undefined);
+    for (const name of ["x.json", "link/x.json"])
+      assert.match(changeableByOthers(join(folder, "open", name)) ?? "", /^other users may write in \S+open$/);
+  },
+);

@@ -17,8 +17,8 @@ export type Trust = {
 const ROOT_ALONE: Trust = { uids: [0] };
 
 /**
- * The part of the path that a user without trust can change, and who; undefined: none. Links are followed one by one, and all
- * folders above each of them count.
+ * The part of the path that a user without trust can change, and who; undefined: none. Links are followed one by one,
+ * and all folders above each of them count.
  *
  * @throws errors of the file system
  */
@@ -30,7 +30,8 @@ export function changeableByOthers(path: string, trust: Trust = ROOT_ALONE): str
     const problem = problemOf(entry, stat, trust) ?? (stat.isDirectory() ? undefined : problemInSticky(folder));
     if (problem !== undefined) return problem;
     if (stat.isSymbolicLink()) {
-      if (++links > MAX_LINKS) throw Object.assign(new Error(`ELOOP: the links of ${path} form a loop`), { code: "ELOOP" });
+      if (++links > MAX_LINKS)
+        throw Object.assign(new Error(`ELOOP: the links of ${path} form a loop`), { code: "ELOOP" });
       const target = readlinkSync(entry);
       parts.push(...partsOf(target).reverse());
       if (target.startsWith("/")) folder = "/";
@@ -53,7 +54,8 @@ function problemOf(path: string, stat: Stats, { uids, gids = [], folders }: Trus
   if (folders?.has(path)) return undefined;
   if (!uids.includes(stat.uid)) return `${path} belongs to ${userInText(stat.uid)}`;
   const others = gids.includes(stat.gid) ? OTHERS_WRITE & ~GROUP_WRITES : OTHERS_WRITE;
-  const isOpen = !stat.isSymbolicLink() && (stat.mode & others) !== 0 && !(stat.isDirectory() && (stat.mode & STICKY) !== 0);
+  const isOpen =
+    !stat.isSymbolicLink() && (stat.mode & others) !== 0 && !(stat.isDirectory() && (stat.mode & STICKY) !== 0);
   return isOpen ? `other users may write in ${path}` : undefined;
 }
 

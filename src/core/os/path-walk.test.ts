@@ -67,7 +67,9 @@ describe("walk as root", () => {
     symlinkSync("/etc/passwd", link);
     assert.throws(
       () => content(link),
-      unsafe(/\/a is a link that the user nobody can change; as root, procman follows it only into a folder of that user/),
+      unsafe(
+        /\/a is a link that the user nobody can change; as root, procman follows it only into a folder of that user/,
+      ),
     );
   });
 

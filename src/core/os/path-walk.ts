@@ -1,12 +1,22 @@
 /**
  * Finds a file for root without following links of other users.
  *
- * Every folder is opened and held, and its entries are named relative to it, so that a folder which is replaced meanwhile by a
- * link changes nothing. A folder is safe if it and all folders above it belong to root and only root can change their entries.
- * Links of root in safe folders are followed. Other links are followed only to a folder of the user who controls the link.
- * A procman that isn't root has the rights of its user only, and follows all links.
+ * Every folder is opened and held, and its entries are named relative to it, so that a folder which is replaced
+ * meanwhile by a link changes nothing. A folder is safe if it and all folders above it belong to root and only root can
+ * change their entries. Links of root in safe folders are followed. Other links are followed only to a folder of the
+ * user who controls the link. A procman that isn't root has the rights of its user only, and follows all links.
  */
-import { closeSync, constants, fstatSync, lstatSync, mkdirSync, openSync, readlinkSync, realpathSync, type Stats } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readlinkSync,
+  realpathSync,
+  type Stats,
+} from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { makeFolder } from "./files.ts";
 import { userInText } from "./user-names.ts";
@@ -167,10 +177,12 @@ class Walk {
 
   #follow(entry: string, path: string, stat: Stats): FoundFile | undefined {
     this.#links += 1;
-    if (this.#links > MAX_LINKS) throw Object.assign(new Error("ELOOP: its symbolic links form a loop"), { code: "ELOOP" });
+    if (this.#links > MAX_LINKS)
+      throw Object.assign(new Error("ELOOP: its symbolic links form a loop"), { code: "ELOOP" });
     const target = readlinkSync(entry);
     const after = lstatSync(entry);
-    if (after.ino !== stat.ino || after.ctimeMs !== stat.ctimeMs) throw new UnsafePathError(`${path} was replaced while it was looked up`);
+    if (after.ino !== stat.ino || after.ctimeMs !== stat.ctimeMs)
+      throw new UnsafePathError(`${path} was replaced while it was looked up`);
     const { isSafe, stat: folder } = this.#folder;
     if (!isSafe || stat.uid !== 0) this.#foreignLinks.push({ path, uid: controllerOf(folder, stat) });
     if (target.startsWith("/")) this.#enterRoot();
@@ -237,7 +249,9 @@ function checkFile(file: Stats, { stat: folder, path, isSafe }: HeldFolder): voi
   if (!file.isFile() && !file.isFIFO() && !file.isDirectory())
     throw new UnsafePathError(`it is no regular file, and other users may write in ${path}`);
   if (file.isFile() && file.nlink > 1)
-    throw new UnsafePathError(`it has a second name (hard link), and other users may write in ${path}; remove one of the names`);
+    throw new UnsafePathError(
+      `it has a second name (hard link), and other users may write in ${path}; remove one of the names`,
+    );
   if (file.uid === 0 || file.uid === folder.uid || (isShared && !isSticky(folder))) return;
   throw new UnsafePathError(
     `it belongs to ${userInText(file.uid)}, and ${path} to ${userInText(folder.uid)}; give it to ${userInText(folder.uid)}, or remove it`,

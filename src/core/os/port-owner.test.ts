@@ -26,7 +26,8 @@ test("the owner of a port and the ports of a process are found for IPv4 and IPv6
 });
 
 test("an unknown host name is explained; an unexpected errno isn't", () => {
-  for (const code of ["ENOTFOUND", "EAI_AGAIN"]) assert.equal(whyNotListening(code, 80), "that host name has no known address");
+  for (const code of ["ENOTFOUND", "EAI_AGAIN"])
+    assert.equal(whyNotListening(code, 80), "that host name has no known address");
   assert.equal(whyNotListening("EIO", 80), undefined);
 });
 

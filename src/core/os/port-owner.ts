@@ -54,7 +54,9 @@ export function holderBeside(port: number, isOwn: (pid: number) => boolean, text
 export function listensOn(leader: number): readonly string[] {
   const found = unlessShort(() => {
     const members = allProcesses().filter(({ pid, session }) => pid === leader || session === leader);
-    const open = new Set(members.flatMap(({ pid }) => entries(`/proc/${pid}/fd`).map((fd) => target(`/proc/${pid}/fd/${fd}`))));
+    const open = new Set(
+      members.flatMap(({ pid }) => entries(`/proc/${pid}/fd`).map((fd) => target(`/proc/${pid}/fd/${fd}`))),
+    );
     return allListeners().filter(({ inode }) => open.has(`socket:[${inode}]`));
   });
   const sorted = [...(found ?? [])].sort((one, other) => one.port - other.port);

@@ -25,7 +25,12 @@ function program(port: number | string, hostname: string): string {
 
 type ListeningChild = { readonly child: ChildProcess; readonly pid: number; readonly port: number };
 
-type ChildOptions = { readonly detached?: boolean; readonly port?: number; readonly hostname?: string; readonly uid?: number };
+type ChildOptions = {
+  readonly detached?: boolean;
+  readonly port?: number;
+  readonly hostname?: string;
+  readonly uid?: number;
+};
 
 /** A child process that listens. */
 async function listener(
@@ -55,15 +60,25 @@ function by(run: Omit<PortOfRun, "isOwn"> & Partial<PortOfRun>): string | undefi
 }
 
 test("a process of the same user that answers in place of a run is foreign only if it is older than the run and not part of it", async (context) => {
-  const [near, every, both] = [await listening(context, "127.0.0.1"), await listening(context, "0.0.0.0"), await listening(context, "::")];
+  const [near, every, both] = [
+    await listening(context, "127.0.0.1"),
+    await listening(context, "0.0.0.0"),
+    await listening(context, "::"),
+  ];
   const [run, session] = [await listener(context), await listener(context, { detached: true })];
-  for (const port of [near, every, both]) assert.match(by({ port, leader: run.pid }) ?? "", new RegExp(` \\(pid ${process.pid}\\)$`));
+  for (const port of [near, every, both])
+    assert.match(by({ port, leader: run.pid }) ?? "", new RegExp(` \\(pid ${process.pid}\\)$`));
   assert.equal(by({ port: near, leader: process.pid }), undefined, "its own");
   assert.equal(by({ port: run.port, leader: run.pid }), undefined, "its own");
-  for (const { port } of [run, session]) assert.equal(by({ port, leader: process.pid }), undefined, "a child of the run");
+  for (const { port } of [run, session])
+    assert.equal(by({ port, leader: process.pid }), undefined, "a child of the run");
   assert.equal(by({ port: session.port, leader: run.pid }), undefined, "born later: it may be of the run");
   assert.equal(by({ port: near, leader: run.pid, isOwn: false }), undefined, "others may answer for it");
-  assert.equal(by({ port: await listening(context, "127.0.0.2"), leader: run.pid }), undefined, "a client of 127.0.0.1 does not reach it");
+  assert.equal(
+    by({ port: await listening(context, "127.0.0.2"), leader: run.pid }),
+    undefined,
+    "a client of 127.0.0.1 does not reach it",
+  );
 });
 
 test("a run that listens elsewhere on the port does not hide the program that answers at 127.0.0.1", async (context) => {
@@ -81,7 +96,10 @@ test("a run whose leader has ended is never the one that answers, not even as a 
   // Stopped, a parent doesn't wait for its child: that stays a zombie.
   const parent = spawn(
     process.execPath,
-    ["-e", "const c = require('child_process').spawn('sleep', ['600']); console.log(c.pid); setInterval(() => {}, 1e6)"],
+    [
+      "-e",
+      "const c = require('child_process').spawn('sleep', ['600']); console.log(c.pid); setInterval(() => {}, 1e6)",
+    ],
     {
       stdio: ["ignore", "pipe", "inherit"],
     },
@@ -102,7 +120,8 @@ test("a program of another user is foreign, also one that began after the run; o
   if (nobody === undefined) return;
   const run = await listener(context);
   const { pid, port } = await listener(context, { uid: nobody.uid });
-  for (const isOwn of [true, false]) assert.match(by({ port, leader: run.pid, isOwn }) ?? "", new RegExp(` \\(pid ${pid}\\)$`));
+  for (const isOwn of [true, false])
+    assert.match(by({ port, leader: run.pid, isOwn }) ?? "", new RegExp(` \\(pid ${pid}\\)$`));
   assert.equal(by({ port, leader: run.pid, uid: nobody.uid }), undefined);
   assert.equal(by({ port, leader: process.pid }), undefined, "a descendant of the run may change its user");
 });

@@ -6,9 +6,28 @@ import { allProcesses, hasEnded, type ProcessStat, uidsOf } from "./process-stat
 import { unlessShort } from "./shortage.ts";
 
 /** Programs that listen for others, such as containers: the process behind them may belong to the run. */
-const FORWARDERS = new Set(["docker-proxy", "rootlessport", "rootlesskit", "conmon", "pasta", "slirp4netns", "systemd", "ssh"]);
+const FORWARDERS = new Set([
+  "docker-proxy",
+  "rootlessport",
+  "rootlesskit",
+  "conmon",
+  "pasta",
+  "slirp4netns",
+  "systemd",
+  "ssh",
+]);
 /** Programs that ask a service to start a process: it may listen as any user, and is no descendant of theirs. */
-const LAUNCHERS = new Set(["docker", "docker-compose", "podman", "nerdctl", "kubectl", "systemd-run", "systemctl", "machinectl", "lxc"]);
+const LAUNCHERS = new Set([
+  "docker",
+  "docker-compose",
+  "podman",
+  "nerdctl",
+  "kubectl",
+  "systemd-run",
+  "systemctl",
+  "machinectl",
+  "lxc",
+]);
 const ROOT = 0;
 
 /** The run that should listen on a port. */
@@ -22,10 +41,13 @@ export type PortOfRun = {
 };
 
 /**
- * `ended`: the leader has ended, so that what answers can't be the run. `held`: `by` another program. `unknown`: file descriptors or
- * memory have run out, so that it can't be looked up.
+ * `ended`: the leader has ended, so that what answers can't be the run. `held`: `by` another program. `unknown`: file
+ * descriptors or memory have run out, so that it can't be looked up.
  */
-export type PortProblem = { readonly t: "ended" } | { readonly t: "unknown" } | { readonly t: "held"; readonly by: string };
+export type PortProblem =
+  | { readonly t: "ended" }
+  | { readonly t: "unknown" }
+  | { readonly t: "held"; readonly by: string };
 
 export class PortOwnership {
   readonly #run: PortOfRun;
@@ -87,7 +109,8 @@ function strangerAmong(near: readonly ListeningPort[], { leader, uid, isOwn }: P
     if (foreign !== undefined) return first === undefined ? `a program of user ${foreign.uid}` : named(first.pid);
   }
   const own = all.find(({ pid }) => pid === leader);
-  if (!isOwn || first === undefined || own === undefined || !holders.every((holder) => isBefore(holder, own))) return undefined;
+  if (!isOwn || first === undefined || own === undefined || !holders.every((holder) => isBefore(holder, own)))
+    return undefined;
   return named(first.pid);
 }
 

@@ -8,7 +8,10 @@ import { signalIfThere } from "./process-signal.ts";
 
 test("2.2 a group lives as long as one member, and a pid is taken while a process of any user has it", async (context) => {
   assert.ok(isTaken(process.pid) && isTaken(1));
-  const child = spawn("/bin/sh", ["-c", "sleep 1000 & echo $!"], { detached: true, stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn("/bin/sh", ["-c", "sleep 1000 & echo $!"], {
+    detached: true,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   const { pid = 0 } = child;
   // Otherwise the grandchild would keep this process waiting for its output.
   context.after(() => {

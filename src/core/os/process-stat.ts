@@ -69,11 +69,14 @@ export function allProcesses(): readonly ProcessStat[] {
 }
 
 /**
- * The environment of each process of the machine, the latest first, without those in `known`, which forgets the ended ones: see `processEnvironment`. Linux: about 10 µs each.
+ * The environment of each process of the machine, the latest first, without those in `known`, which forgets the ended
+ * ones: see `processEnvironment`. Linux: about 10 µs each.
  *
  * @throws Error if file descriptors or memory have run out
  */
-export function* allEnvironments(known = new Set<number>()): Generator<readonly [pid: number, environment: string], void> {
+export function* allEnvironments(
+  known = new Set<number>(),
+): Generator<readonly [pid: number, environment: string], void> {
   if (isLinux) {
     const pids = allPids().toReversed();
     const present = new Set(pids);
@@ -110,16 +113,20 @@ function environmentFromProc(pid: number): string | undefined {
 }
 
 /**
- * Its users: `real` is the one who started it. The owner of the folder in /proc may differ: it is root where a process may not be
- * inspected. undefined if there is no such process.
+ * Its users: `real` is the one who started it. The owner of the folder in /proc may differ: it is root where a process
+ * may not be inspected. undefined if there is no such process.
  *
  * @throws Error if file descriptors or memory have run out
  */
 export function uidsOf(pid: number): { readonly real: number; readonly effective: number } | undefined {
   try {
-    const text = isLinux ? read(`/proc/${pid}/status`) : `Uid: ${outputOf("ps", ["-o", "ruid=,uid=", "-p", String(pid)])}`;
+    const text = isLinux
+      ? read(`/proc/${pid}/status`)
+      : `Uid: ${outputOf("ps", ["-o", "ruid=,uid=", "-p", String(pid)])}`;
     const [, real, effective] = /^Uid:\s+(\d+)\s+(\d+)/m.exec(text) ?? [];
-    return real === undefined || effective === undefined ? undefined : { real: Number(real), effective: Number(effective) };
+    return real === undefined || effective === undefined
+      ? undefined
+      : { real: Number(real), effective: Number(effective) };
   } catch (error) {
     if (isShortage(error)) throw error;
     return undefined;
@@ -130,8 +137,8 @@ export function uidsOf(pid: number): { readonly real: number; readonly effective
 let known: string | undefined;
 
 /**
- * Differs after each boot of the machine, and in each container with its own pids. Start times, monotonic times and pids of
- * another boot are meaningless.
+ * Differs after each boot of the machine, and in each container with its own pids. Start times, monotonic times and
+ * pids of another boot are meaningless.
  */
 export function bootId(): string {
   known ??= isLinux
@@ -213,5 +220,7 @@ const MAX_BYTES = 1 << 28;
 
 /** The output of a program. The module is loaded here because few commands need it: 2 ms each. */
 function outputOf(program: string, args: readonly string[]): string {
-  return process.getBuiltinModule("node:child_process").execFileSync(program, args, { encoding: "utf8", maxBuffer: MAX_BYTES });
+  return process
+    .getBuiltinModule("node:child_process")
+    .execFileSync(program, args, { encoding: "utf8", maxBuffer: MAX_BYTES });
 }

@@ -54,7 +54,9 @@ test("the marker of a process is read once in its life", () => {
     () => undefined,
     (pid) => {
       read.push(pid);
-      return pid === 5 ? `A=1\0PROCMAN_RUN_ID=${markers.of("web:2", 7)}\0` : `PROCMAN_RUN_ID=${new RunMarkers("/other", KEY).of("web", 7)}`;
+      return pid === 5
+        ? `A=1\0PROCMAN_RUN_ID=${markers.of("web:2", 7)}\0`
+        : `PROCMAN_RUN_ID=${new RunMarkers("/other", KEY).of("web", 7)}`;
     },
   );
   for (let look = 0; look < 2; look++) {
@@ -73,7 +75,10 @@ test("a marker with a wrong proof counts only for a process of procman's user or
   const nobody = otherUser(context);
   if (nobody === undefined) return;
   const carrier = (marker: string, user?: OtherUser): number => {
-    const child = spawn("sleep", ["600"], { env: { PROCMAN_RUN_ID: marker }, ...(user && { uid: user.uid, gid: user.gid }) });
+    const child = spawn("sleep", ["600"], {
+      env: { PROCMAN_RUN_ID: marker },
+      ...(user && { uid: user.uid, gid: user.gid }),
+    });
     context.after(() => child.kill("SIGKILL"));
     return child.pid ?? 0;
   };
@@ -93,7 +98,30 @@ test("a marker with a wrong proof counts only for a process of procman's user or
 });
 
 test("the kernel's process table is parsed whatever a program's name is", () => {
-  const fields = ["S", "1", "2", "3", "0", "-1", "0", "0", "0", "0", "0", "150", "50", "20", "10", "20", "0", "1", "0", "777", "0", "12"];
+  const fields = [
+    "S",
+    "1",
+    "2",
+    "3",
+    "0",
+    "-1",
+    "0",
+    "0",
+    "0",
+    "0",
+    "0",
+    "150",
+    "50",
+    "20",
+    "10",
+    "20",
+    "0",
+    "1",
+    "0",
+    "777",
+    "0",
+    "12",
+  ];
   assert.deepEqual(parseStat(42, `42 (a) S (b c) ${fields.join(" ")}`), {
     pid: 42,
     parent: 1,
@@ -112,9 +140,13 @@ test("the kernel's process table is parsed whatever a program's name is", () => 
 });
 
 test("a process and its private memory are measured", async (context) => {
-  const child = spawn(process.execPath, ["-e", "globalThis.kept = Buffer.alloc(50e6, 1); console.log(); setInterval(() => 0, 1e6)"], {
-    stdio: ["ignore", "pipe", "ignore"],
-  });
+  const child = spawn(
+    process.execPath,
+    ["-e", "globalThis.kept = Buffer.alloc(50e6, 1); console.log(); setInterval(() => 0, 1e6)"],
+    {
+      stdio: ["ignore", "pipe", "ignore"],
+    },
+  );
   context.after(() => child.kill("SIGKILL"));
   await once(child.stdout, "data");
   const seen = (await processUsages()).find(({ pid }) => pid === child.pid);

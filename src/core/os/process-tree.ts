@@ -18,7 +18,11 @@ export function ownersOf(
     const { pid, session, group, parent } = usage;
     const above = byPid.get(parent);
     const owner =
-      roots.get(pid) ?? roots.get(session) ?? roots.get(group) ?? (above === undefined ? undefined : ownerOf(above)) ?? marked(usage);
+      roots.get(pid) ??
+      roots.get(session) ??
+      roots.get(group) ??
+      (above === undefined ? undefined : ownerOf(above)) ??
+      marked(usage);
     known.set(usage, owner);
     return owner;
   };
@@ -34,8 +38,8 @@ export function ownersOf(
 export type UidOfSlot = (slot: string) => number | undefined;
 
 /**
- * Whether the process belongs to this run: its marker is proven, or the process was started by procman's user or that of the slot.
- * (The real uid: a program with the set-uid bit changes only the effective one.)
+ * Whether the process belongs to this run: its marker is proven, or the process was started by procman's user or that
+ * of the slot. (The real uid: a program with the set-uid bit changes only the effective one.)
  */
 export function isGenuine(pid: number, { slot, isProven }: RunMarker, uidOf: UidOfSlot): boolean {
   if (isProven) return true;
@@ -81,7 +85,11 @@ export class ProcessMarkers {
 export type MarkedProcess = ProcessStat & Pick<RunMarker, "slot" | "run">;
 
 /** Processes with a marker of this state folder; `seen`: called with each at once. Scans all processes of the machine: about 10 µs each. */
-export function markedProcesses(markers: RunMarkers, uidOf: UidOfSlot, seen?: (pid: number) => void): readonly MarkedProcess[] {
+export function markedProcesses(
+  markers: RunMarkers,
+  uidOf: UidOfSlot,
+  seen?: (pid: number) => void,
+): readonly MarkedProcess[] {
   const found: MarkedProcess[] = [];
   for (const [pid, environment] of allEnvironments()) {
     const marker = pid === process.pid ? undefined : markers.in(environment);

@@ -52,8 +52,8 @@ export async function processUsages(): Promise<readonly ProcessUsage[]> {
 }
 
 /**
- * Private memory in bytes: resident memory without pages that may be shared (files, libraries, shared memory). The exact
- * proportional share (PSS) costs a hundred times as much. macOS: all resident memory.
+ * Private memory in bytes: resident memory without pages that may be shared (files, libraries, shared memory). The
+ * exact proportional share (PSS) costs a hundred times as much. macOS: all resident memory.
  */
 export function ownMemory({ pid, memoryBytes }: Pick<ProcessUsage, "pid" | "memoryBytes">): number {
   if (memoryBytes !== undefined) return memoryBytes;

@@ -8,7 +8,10 @@ import { setTitle } from "./part-title.ts";
 import { foldersIn, type RunningKeeper, runningKeepers, titledIn } from "./running-keepers.ts";
 
 /** This process looks like a keeper of the folder: by its title and its open journal. */
-function pretended(context: TestContext): { readonly stateDir: string; readonly found: () => RunningKeeper | undefined } {
+function pretended(context: TestContext): {
+  readonly stateDir: string;
+  readonly found: () => RunningKeeper | undefined;
+} {
   const root = mkdtempSync(join(tmpdir(), "procman-"));
   const stateDir = join(root, "shop");
   mkdirSync(join(stateDir, "run"), { recursive: true });
@@ -31,7 +34,13 @@ test("a keeper is found by its title and its journal, with its configuration fil
   const lock = takeLock(stateDir, { file: "/srv/shop/procman.json" });
   assert.ok("release" in lock);
   const { since = 0, ...rest } = found() ?? {};
-  assert.deepEqual(rest, { name: "shop", stateDir, uid: process.geteuid?.(), pid: process.pid, file: "/srv/shop/procman.json" });
+  assert.deepEqual(rest, {
+    name: "shop",
+    stateDir,
+    uid: process.geteuid?.(),
+    pid: process.pid,
+    file: "/srv/shop/procman.json",
+  });
   assert.ok(since >= before - 1_000 && since <= Date.now() + 1_000, `${since}`);
   lock.release();
   assert.equal(found(), undefined);
@@ -56,7 +65,8 @@ test("a lock of another process, or without a file, is taken as it is", (context
 });
 
 test("where there is no /proc, ps tells titles and lsof open files", () => {
-  const lines = "  1 0 /sbin/launchd\n 12 501 procman[shop]: keeper\n 13 501 procman[shop]: service\n 14 501 procman: logger\n";
+  const lines =
+    "  1 0 /sbin/launchd\n 12 501 procman[shop]: keeper\n 13 501 procman[shop]: service\n 14 501 procman: logger\n";
   assert.deepEqual(titledIn(lines), [
     { pid: 12, uid: 501, part: "keeper" },
     { pid: 14, uid: 501, part: "logger" },

@@ -1,6 +1,7 @@
 /**
- * The procmans of this machine, by the process table: there is no register, which could be out of date. A process that only has the
- * title of a keeper counts for nothing: it must belong to the user, and hold the lock of a state folder that only this user can change.
+ * The procmans of this machine, by the process table: there is no register, which could be out of date. A process that
+ * only has the title of a keeper counts for nothing: it must belong to the user, and hold the lock of a state folder
+ * that only this user can change.
  */
 import { readdirSync, readlinkSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -34,14 +35,15 @@ export function runsFile({ file }: RunningKeeper, other: string): boolean {
 const OTHERS_WRITE = 0o002;
 
 /**
- * The file of a running procman of the same name in the folder beside this one's, as those of two releases lie. In a folder where
- * everybody puts folders, as /tmp, being neighbours means nothing.
+ * The file of a running procman of the same name in the folder beside this one's, as those of two releases lie. In a
+ * folder where everybody puts folders, as /tmp, being neighbours means nothing.
  *
  * @param stateDir in `.procman` beside the file
  */
 export function neighbourOf(stateDir: string): string | undefined {
   const folder = dirname(dirname(stateDir));
-  if (basename(dirname(stateDir)) !== ".procman" || ((statIfSeen(dirname(folder))?.mode ?? 0) & OTHERS_WRITE) !== 0) return undefined;
+  if (basename(dirname(stateDir)) !== ".procman" || ((statIfSeen(dirname(folder))?.mode ?? 0) & OTHERS_WRITE) !== 0)
+    return undefined;
   const neighbours = runningKeepers().filter(({ name, pid }) => name === basename(stateDir) && pid !== undefined);
   const isBeside = (file: string): boolean => dirname(file) !== folder && dirname(dirname(file)) === dirname(folder);
   return neighbours.flatMap(({ file }) => file ?? []).find(isBeside);
@@ -53,7 +55,12 @@ const OPEN = /^(.*)\/run\/(?:journal|fifos\/\d+\.(?:out|err))(?: \(deleted\))?$/
 /** Room for the files of hundreds of processes. */
 const MAX_BYTES = 1 << 28;
 
-type SeenPart = { readonly pid: number; readonly uid: number; readonly part: "keeper" | "logger"; readonly stateDir: string };
+type SeenPart = {
+  readonly pid: number;
+  readonly uid: number;
+  readonly part: "keeper" | "logger";
+  readonly stateDir: string;
+};
 
 /** Sorted by name. `isOwn`: only those of the effective user. About 10 µs for each process of the machine. */
 export function runningKeepers(isOwn = true): readonly RunningKeeper[] {
@@ -157,7 +164,9 @@ function targetOf(link: string): string {
 function partsByPs(isWanted: (uid: number) => boolean): readonly SeenPart[] {
   const found = titledIn(outputOf("ps", ["-axww", "-o", "pid=,uid=,command="])).filter(({ uid }) => isWanted(uid));
   if (found.length === 0) return [];
-  const folders = foldersIn(outputOf("lsof", ["-nP", "-w", "-Fn", "-a", "-d", "0-65535", "-p", found.map(({ pid }) => pid).join(",")]));
+  const folders = foldersIn(
+    outputOf("lsof", ["-nP", "-w", "-Fn", "-a", "-d", "0-65535", "-p", found.map(({ pid }) => pid).join(",")]),
+  );
   return found.flatMap((part) => {
     const stateDir = folders.get(part.pid);
     return stateDir === undefined ? [] : [{ ...part, stateDir }];
@@ -187,6 +196,8 @@ export function foldersIn(lines: string): ReadonlyMap<number, string> {
 
 /** lsof ends with 1 if one of the processes has ended. */
 function outputOf(program: string, args: readonly string[]): string {
-  const { stdout } = process.getBuiltinModule("node:child_process").spawnSync(program, args, { encoding: "utf8", maxBuffer: MAX_BYTES });
+  const { stdout } = process
+    .getBuiltinModule("node:child_process")
+    .spawnSync(program, args, { encoding: "utf8", maxBuffer: MAX_BYTES });
   return stdout ?? "";
 }

@@ -16,6 +16,10 @@ test("a listening server has a handle that can be sent to another process", asyn
 
 test("for a Node without such a handle the error names its version and the remedy", () => {
   for (const _handle of [undefined, null, {}, { fd: -1, setBlocking: () => 0 }, { fd: 3 }])
-    assert.throws(() => handleOf({ _handle } as unknown as Server), /Node v\d+.* doesn't pass listening sockets .*; use another version/);
-  for (const handle of [undefined, null, {}, { fd: -1, close: () => undefined }, { fd: 3 }]) assert.ok(!isListeningHandle(handle));
+    assert.throws(
+      () => handleOf({ _handle } as unknown as Server),
+      /Node v\d+.* doesn't pass listening sockets .*; use another version/,
+    );
+  for (const handle of [undefined, null, {}, { fd: -1, close: () => undefined }, { fd: 3 }])
+    assert.ok(!isListeningHandle(handle));
 });

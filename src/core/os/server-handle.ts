@@ -1,6 +1,7 @@
 /**
- * The handle of a `net.Server`, which Node doesn't document. A process that only holds a listening socket must not have opened it, as
- * libuv accepts from each socket that it has opened; and Node has no documented way to pass a socket that another process has opened.
+ * The handle of a `net.Server`, which Node doesn't document. A process that only holds a listening socket must not have
+ * opened it, as libuv accepts from each socket that it has opened; and Node has no documented way to pass a socket that
+ * another process has opened.
  */
 import type { Server } from "node:net";
 
@@ -10,7 +11,8 @@ type ServerHandle = { readonly fd: number; readonly setBlocking: (isBlocking: bo
 /** @throws if this version of Node has no such handle */
 export function handleOf(server: Server): ServerHandle {
   const { _handle: handle } = server as { readonly _handle?: Partial<ServerHandle> | null };
-  if (typeof handle?.fd === "number" && handle.fd >= 0 && typeof handle.setBlocking === "function") return handle as ServerHandle;
+  if (typeof handle?.fd === "number" && handle.fd >= 0 && typeof handle.setBlocking === "function")
+    return handle as ServerHandle;
   throw new Error(
     `Node ${process.version} doesn't pass listening sockets as procman needs; use another version, or leave out "mode": "share"`,
   );

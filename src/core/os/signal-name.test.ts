@@ -3,7 +3,8 @@ import { test } from "node:test";
 import { signalNamed, signalOf } from "./signal-name.ts";
 
 test("signals are known by name, in any case, with and without SIG, and by number", () => {
-  for (const written of ["HUP", "SIGHUP", "hup", "sighup", "1", 1]) assert.equal(signalNamed(written), "SIGHUP", String(written));
+  for (const written of ["HUP", "SIGHUP", "hup", "sighup", "1", 1])
+    assert.equal(signalNamed(written), "SIGHUP", String(written));
   assert.equal(signalNamed(9), "SIGKILL");
   for (const written of ["", "SIG", "0", 0, -1, 1.5, "1.0", "HUP ", "web", "__proto__", "SIGSIGHUP", 1_000])
     assert.equal(signalNamed(written), undefined, String(written));

@@ -15,9 +15,13 @@ export function signalNamed(written: string | number): AnySignal | undefined {
 export function signalOf(written: string | number, place?: string): AnySignal {
   const signal = signalNamed(written);
   if (signal !== undefined) return signal;
-  const shown = JSON.stringify(typeof written === "string" && written.length > 40 ? `${written.slice(0, 40)}…` : written);
+  const shown = JSON.stringify(
+    typeof written === "string" && written.length > 40 ? `${written.slice(0, 40)}…` : written,
+  );
   const what = `there is no signal ${shown}; allowed are a name, as HUP or SIGHUP, and a number, as 1.`;
   const names = SIGNALS.flatMap((name) => [name, name.slice("SIG".length)]);
   const message = `${what}${didYouMean(String(written), names)}`;
-  throw new ProcmanError("input-invalid", `Cannot send a signal: ${message}`, { faults: place === undefined ? [] : [{ place, message }] });
+  throw new ProcmanError("input-invalid", `Cannot send a signal: ${message}`, {
+    faults: place === undefined ? [] : [{ place, message }],
+  });
 }

@@ -9,11 +9,17 @@ import { test } from "node:test";
 const MODULE = JSON.stringify(new URL("./start-folder.ts", import.meta.url).href);
 
 /** What the script prints, in a folder that it removes. */
-function inRemoved(script: string, env: NodeJS.ProcessEnv = {}): { readonly folder: string; readonly lines: readonly string[] } {
+function inRemoved(
+  script: string,
+  env: NodeJS.ProcessEnv = {},
+): { readonly folder: string; readonly lines: readonly string[] } {
   const folder = mkdtempSync(join(realpathSync(tmpdir()), "procman-start-folder-"));
   const program = `import { leaveFolder, startFolder } from ${MODULE}; import { rmdirSync } from "node:fs"; process.chdir(${JSON.stringify(folder)}); rmdirSync(${JSON.stringify(folder)}); ${script}`;
   const args = ["--import", "tsx", "--input-type=module", "-e", program];
-  const out = execFileSync(process.execPath, args, { encoding: "utf8", env: { ...process.env, PROCMAN_CONFIG: "", ...env } });
+  const out = execFileSync(process.execPath, args, {
+    encoding: "utf8",
+    env: { ...process.env, PROCMAN_CONFIG: "", ...env },
+  });
   return { folder, lines: out.trim().split("\n") };
 }
 

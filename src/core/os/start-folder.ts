@@ -33,8 +33,8 @@ export function startFolder(path = process.env.PROCMAN_CONFIG || ""): string {
 }
 
 /**
- * For procman's own parts: a folder of the user may be removed, replaced or unmounted while they run, and then nothing could be started
- * in it. From now on `startFolder` is what the keeper tells, else `folder`.
+ * For procman's own parts: a folder of the user may be removed, replaced or unmounted while they run, and then nothing
+ * could be started in it. From now on `startFolder` is what the keeper tells, else `folder`.
  */
 export function leaveFolder(folder: string = formerFolder()): void {
   const { [VARIABLE]: told } = process.env;

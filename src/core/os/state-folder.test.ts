@@ -44,7 +44,10 @@ test("a folder above it that belongs to another user is refused, except beside t
   makeStateFolder(beside);
   if (own !== 0) return;
   for (const folder of [root, join(root, ".procman")]) chownSync(folder, other, other);
-  assert.throws(() => checkStateFolder(join(root, "shop")), refused(/ belongs to .*, who could replace it; set PROCMAN_STATE_DIR/));
+  assert.throws(
+    () => checkStateFolder(join(root, "shop")),
+    refused(/ belongs to .*, who could replace it; set PROCMAN_STATE_DIR/),
+  );
   checkStateFolder(beside);
 });
 

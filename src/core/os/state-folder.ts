@@ -20,11 +20,13 @@ export function checkStateFolder(stateDir: string, uid: number | undefined = pro
   const stat = statIfSeen(stateDir);
   if (stat === undefined || uid === undefined) return;
   const problem = problemOf(stateDir, stat, uid) ?? problemAbove(dirname(stateDir), uid);
-  if (problem !== undefined) throw new ProcmanError("state-folder", `Cannot use the state folder ${stateDir}: ${problem}`);
+  if (problem !== undefined)
+    throw new ProcmanError("state-folder", `Cannot use the state folder ${stateDir}: ${problem}`);
 }
 
 /**
- * Creates the state folder, closed to other users. A `.procman` in a project is ignored by Git and npm: it holds the secret.
+ * Creates the state folder, closed to other users. A `.procman` in a project is ignored by Git and npm: it holds the
+ * secret.
  *
  * @throws {ProcmanError} `state-folder`, and errors of the file system
  */

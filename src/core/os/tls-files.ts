@@ -27,7 +27,10 @@ export function readTlsFiles(files: TlsFiles): TlsIdentity {
 }
 
 /** What is wrong with a certificate that is, or will soon be, out of date; undefined: nothing. */
-export function expiryOf({ validUntil }: Pick<TlsIdentity, "validUntil">, now: number = Date.now()): string | undefined {
+export function expiryOf(
+  { validUntil }: Pick<TlsIdentity, "validUntil">,
+  now: number = Date.now(),
+): string | undefined {
   if (validUntil > now) return undefined;
   return `its certificate has expired on ${new Date(validUntil).toISOString().slice(0, 10)}, so clients refuse it`;
 }

@@ -22,8 +22,11 @@ export class ControlProxy {
 
   /** The `control` of the plugin's context. */
   control(stateDir: string): PluginControl {
-    const remote = Object.fromEntries(ASKED.map((method) => [method, (...args: unknown[]) => this.#call(method, args)]));
-    const processes = async (): Promise<readonly ProcessRecord[]> => (await this.#call("processes", [])) as readonly ProcessRecord[];
+    const remote = Object.fromEntries(
+      ASKED.map((method) => [method, (...args: unknown[]) => this.#call(method, args)]),
+    );
+    const processes = async (): Promise<readonly ProcessRecord[]> =>
+      (await this.#call("processes", [])) as readonly ProcessRecord[];
     return { ...remote, ...storedLog(stateDir, processes) } as PluginControl;
   }
 
@@ -49,7 +52,10 @@ export class ControlProxy {
   }
 }
 
-function storedLog(stateDir: string, records: () => Promise<readonly ProcessRecord[]>): Pick<PluginControl, "logs" | "follow"> {
+function storedLog(
+  stateDir: string,
+  records: () => Promise<readonly ProcessRecord[]>,
+): Pick<PluginControl, "logs" | "follow"> {
   return {
     logs: async (query: LogQuery): Promise<LogPage> => {
       const { readLogs } = await import("../log-store/log-pages.ts");
@@ -63,7 +69,10 @@ function storedLog(stateDir: string, records: () => Promise<readonly ProcessReco
 }
 
 /** Members in place of groups. @throws {ProcmanError} `process-unknown` */
-async function withMembers({ processes, ...query }: LogQuery, records: () => Promise<readonly ProcessRecord[]>): Promise<LogQuery> {
+async function withMembers(
+  { processes, ...query }: LogQuery,
+  records: () => Promise<readonly ProcessRecord[]>,
+): Promise<LogQuery> {
   if (processes === undefined || processes.every((id) => groupNamed(id) === undefined))
     return { ...query, ...(processes && { processes }) };
   const all = await records();
@@ -79,7 +88,9 @@ async function withMembers({ processes, ...query }: LogQuery, records: () => Pro
 
 /** The signal of `act`, which can't be sent to the service. */
 function signalIn(args: readonly unknown[]): AbortSignal | undefined {
-  return args.flatMap((each) => (typeof each === "object" && each !== null && "signal" in each ? [each.signal as AbortSignal] : []))[0];
+  return args.flatMap((each) =>
+    typeof each === "object" && each !== null && "signal" in each ? [each.signal as AbortSignal] : [],
+  )[0];
 }
 
 function withoutSignal(argument: unknown): unknown {

@@ -51,7 +51,8 @@ export class EventQueue {
 
   /** The next events, in order; a `gap` comes in place of lost ones. */
   take(): readonly PluginEvent[] {
-    const gap: readonly PluginEvent[] = this.#lost > 0 && this.#types.has("gap") ? [{ type: "gap", lost: this.#lost }] : [];
+    const gap: readonly PluginEvent[] =
+      this.#lost > 0 && this.#types.has("gap") ? [{ type: "gap", lost: this.#lost }] : [];
     this.#lost = 0;
     return [...gap, ...this.#events.splice(0, BATCH)];
   }

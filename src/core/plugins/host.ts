@@ -69,7 +69,8 @@ export class Host {
     await Promise.all(ending.map((supervisor) => supervisor.close(ms)));
     for (const { spec } of ending) this.#supervisors.delete(spec.id);
     if (this.#isClosed) return;
-    for (const spec of specs) if (!this.#supervisors.has(spec.id)) this.#supervisors.set(spec.id, this.#supervise(spec));
+    for (const spec of specs)
+      if (!this.#supervisors.has(spec.id)) this.#supervisors.set(spec.id, this.#supervise(spec));
   }
 
   #supervise(spec: PluginSpec): PluginSupervisor {
@@ -108,7 +109,8 @@ export class Host {
   }
 
   #check(): void {
-    const isScarce = process.memoryUsage.rss() > this.#baseBytes + this.#supervisors.size * PLUGIN_BYTES + SERVICE_BYTES;
+    const isScarce =
+      process.memoryUsage.rss() > this.#baseBytes + this.#supervisors.size * PLUGIN_BYTES + SERVICE_BYTES;
     for (const supervisor of this.#supervisors.values()) supervisor.check(isScarce);
   }
 }

@@ -47,7 +47,9 @@ function check(path: string, integrity: string | undefined): void {
   if (integrity === undefined) return;
   const digest = digestOf(readFileSync(path));
   if (digest !== integrity)
-    throw new OptionsError(`${path} has the digest ${digest}, not ${integrity}; check what has changed, then correct "integrity"`);
+    throw new OptionsError(
+      `${path} has the digest ${digest}, not ${integrity}; check what has changed, then correct "integrity"`,
+    );
 }
 
 async function imported(path: string): Promise<unknown> {
@@ -81,7 +83,9 @@ function refusalOf(error: unknown, path?: string): OptionsError {
   if (!(error instanceof Error)) return new OptionsError(`its module threw ${String(error)}; fix it`);
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === "ERR_UNKNOWN_FILE_EXTENSION")
-    return new OptionsError(`this Node (${process.versions.node}) runs no TypeScript; use 22.18 or later, or compile it to JavaScript`);
+    return new OptionsError(
+      `this Node (${process.versions.node}) runs no TypeScript; use 22.18 or later, or compile it to JavaScript`,
+    );
   if (code === "ERR_MODULE_NOT_FOUND") return new OptionsError(`one of its imports can't be found: ${message}`);
   if (error instanceof SyntaxError) return new OptionsError(`${syntaxPlace(error, path)}; fix the module`);
   return new OptionsError(`its module threw while it was loaded: ${message}${locationOf(error)}; fix it`);
@@ -89,7 +93,10 @@ function refusalOf(error: unknown, path?: string): OptionsError {
 
 /** Node prints the location of a syntax error only if it is not caught: hence another Node with --check. */
 function syntaxPlace(error: SyntaxError, path: string | undefined): string {
-  const check = path === undefined ? undefined : spawnSync(process.execPath, ["--check", path], { encoding: "utf8", timeout: 5_000 });
+  const check =
+    path === undefined
+      ? undefined
+      : spawnSync(process.execPath, ["--check", path], { encoding: "utf8", timeout: 5_000 });
   const location = /^(?:file:\/\/)?(\S+:\d+)$/m.exec(check?.stderr ?? "")?.[1];
   return `SyntaxError: ${error.message}${location === undefined ? (path === undefined ? "" : ` (${path})`) : ` (${location})`}`;
 }

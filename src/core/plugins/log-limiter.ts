@@ -29,7 +29,8 @@ export class LogLimiter {
 
   /** Logs how many lines were dropped since the last time. */
   flush(): void {
-    if (this.#dropped > 0) this.#write("warn", `${this.#dropped} lines were dropped: it writes more than ${PER_SECOND} a second`);
+    if (this.#dropped > 0)
+      this.#write("warn", `${this.#dropped} lines were dropped: it writes more than ${PER_SECOND} a second`);
     this.#dropped = 0;
   }
 

@@ -19,7 +19,12 @@ test("a plugin is the default export, with name, version and setup, of an ES mod
 });
 
 test("options are checked by a JSON schema, each fault with its place", async () => {
-  const schema = { type: "object", properties: { to: { type: "string" } }, required: ["to"], additionalProperties: false } as const;
+  const schema = {
+    type: "object",
+    properties: { to: { type: "string" } },
+    required: ["to"],
+    additionalProperties: false,
+  } as const;
   assert.deepEqual(await optionsFor({ schema }, { to: "x" }), { to: "x" });
   await assert.rejects(optionsFor({ schema }, { too: 1 }), ({ faults }: OptionsError) => {
     assert.deepEqual(
@@ -45,7 +50,10 @@ test("options are checked by a schema of zod or a similar library, which may fil
 
 test("variables are filled in at any depth; a missing variable is a fault with its place", () => {
   const env = { HOST: "here", EMPTY: "" };
-  const { value, faults } = filledIn({ to: "tcp://${HOST}:${PORT:-514}", list: ["${EMPTY:-x}", 5], deep: { secret: "${TOKEN}" } }, env);
+  const { value, faults } = filledIn(
+    { to: "tcp://${HOST}:${PORT:-514}", list: ["${EMPTY:-x}", 5], deep: { secret: "${TOKEN}" } },
+    env,
+  );
   assert.deepEqual(value, { to: "tcp://here:514", list: ["x", 5], deep: { secret: "${TOKEN}" } });
   assert.deepEqual(
     faults.map(({ place, message }) => [place, message.split(",")[0]]),

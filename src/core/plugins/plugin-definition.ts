@@ -23,7 +23,8 @@ export function pluginIn(exported: unknown): Plugin<never> {
   if (typeof name !== "string" || name === "") throw refusal('its default export has no "name"');
   if (typeof version !== "string" || version === "") throw refusal('its default export has no "version"');
   if (typeof setup !== "function") throw refusal('its default export has no function "setup"');
-  if (schema !== undefined && (typeof schema !== "object" || schema === null)) throw refusal('its "schema" is no schema');
+  if (schema !== undefined && (typeof schema !== "object" || schema === null))
+    throw refusal('its "schema" is no schema');
   return plugin as Plugin<never>;
 }
 
@@ -36,10 +37,15 @@ export async function optionsFor(
   if (!("~standard" in schema)) return checkedOptions(options, schema);
   const outcome = await (schema as StandardSchema<Readonly<Record<string, unknown>>>)["~standard"].validate(options);
   if (outcome.issues === undefined) return outcome.value;
-  throw refusalOfFaults(outcome.issues.map(({ message, path = [] }) => ({ place: `options${path.map(pathStep).join("")}`, message })));
+  throw refusalOfFaults(
+    outcome.issues.map(({ message, path = [] }) => ({ place: `options${path.map(pathStep).join("")}`, message })),
+  );
 }
 
-function checkedOptions(options: Readonly<Record<string, unknown>>, schema: JsonSchema): Readonly<Record<string, unknown>> {
+function checkedOptions(
+  options: Readonly<Record<string, unknown>>,
+  schema: JsonSchema,
+): Readonly<Record<string, unknown>> {
   const faults = faultsOf(options, schema, "options");
   if (faults.length > 0) throw refusalOfFaults(faults);
   return options;
@@ -50,7 +56,9 @@ function refusalOfFaults(faults: readonly ErrorPlace[]): OptionsError {
 }
 
 function refusal(why: string): OptionsError {
-  return new OptionsError(`${why}; a plugin's module ends with \`export default definePlugin({ name, version, setup })\``);
+  return new OptionsError(
+    `${why}; a plugin's module ends with \`export default definePlugin({ name, version, setup })\``,
+  );
 }
 
 /** The default export of a CommonJS module is nested in that. */

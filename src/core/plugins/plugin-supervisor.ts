@@ -66,7 +66,13 @@ export class PluginSupervisor {
   get record(): PluginRecord {
     const { id, url } = this.spec;
     const memoryBytes = this.#thread?.memory;
-    return { id, url, ...this.#facts, lostEvents: this.#queue.lostTotal, ...(memoryBytes === undefined ? {} : { memoryBytes }) };
+    return {
+      id,
+      url,
+      ...this.#facts,
+      lostEvents: this.#queue.lostTotal,
+      ...(memoryBytes === undefined ? {} : { memoryBytes }),
+    };
   }
 
   offer(event: EventRecord): void {
@@ -98,7 +104,12 @@ export class PluginSupervisor {
     this.#attempts += 1;
     this.#ports.saveAttempts(this.#attempts);
     const { problem, restarts } = this.#facts;
-    this.#update({ status: "starting", restarts, started: new Date().toISOString(), ...(problem === undefined ? {} : { problem }) });
+    this.#update({
+      status: "starting",
+      restarts,
+      started: new Date().toISOString(),
+      ...(problem === undefined ? {} : { problem }),
+    });
     const { script, start, control, children, log } = this.#ports;
     const key = { plugin: this.spec.id, thread: Math.max(Date.now(), (this.#key?.thread ?? 0) + 1) };
     this.#key = key;

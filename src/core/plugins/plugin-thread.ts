@@ -164,7 +164,8 @@ export class PluginThread {
 
   #onSilence(checks: number, isScarce: boolean): void {
     this.#silentChecks = checks;
-    if (isScarce && checks > 1) return this.#endNow(`it uses more than its ${MAX_HEAP_MB + MAX_BUFFERS_MB} MB of memory`);
+    if (isScarce && checks > 1)
+      return this.#endNow(`it uses more than its ${MAX_HEAP_MB + MAX_BUFFERS_MB} MB of memory`);
     if (checks > SILENT_CHECKS)
       this.#endNow(`it has not answered for ${(SILENT_CHECKS * CHECK_MS) / 1_000} s: it hangs, or blocks its thread`);
   }
@@ -199,7 +200,9 @@ export class PluginThread {
     this.#silentChecks = undefined;
     this.#memory = heap + buffers;
     if (buffers > MAX_BUFFERS_MB * MB)
-      this.#endNow(`its buffers use ${Math.round(buffers / MB)} MB, more than ${MAX_BUFFERS_MB}; it must release what it has handled`);
+      this.#endNow(
+        `its buffers use ${Math.round(buffers / MB)} MB, more than ${MAX_BUFFERS_MB}; it must release what it has handled`,
+      );
   }
 
   async #answer({ number, method, args }: FromPlugin & { readonly t: "ask" }): Promise<void> {
@@ -224,7 +227,9 @@ export class PluginThread {
   #onExit(code: number): void {
     this.#port.close();
     if (this.#isClosing) return this.#ports.onEnd();
-    this.#ports.onEnd(this.#problem ?? { message: `it has ended its thread itself (process.exit(${code}))`, faults: [] });
+    this.#ports.onEnd(
+      this.#problem ?? { message: `it has ended its thread itself (process.exit(${code}))`, faults: [] },
+    );
   }
 }
 

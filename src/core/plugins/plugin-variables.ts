@@ -3,7 +3,10 @@ import type { ErrorPlace } from "../base/errors.ts";
 import { expand, ownMember } from "../base/interpolate.ts";
 
 /** Replaces `${NAME}` and `${NAME:-default}` in all strings. `faults`: missing variables, with their places. */
-export function filledIn<Value>(value: Value, env: NodeJS.ProcessEnv): { readonly value: Value; readonly faults: readonly ErrorPlace[] } {
+export function filledIn<Value>(
+  value: Value,
+  env: NodeJS.ProcessEnv,
+): { readonly value: Value; readonly faults: readonly ErrorPlace[] } {
   const faults: ErrorPlace[] = [];
   return { value: fill(value, { env, faults, place: "options" }) as Value, faults };
 }
@@ -12,7 +15,8 @@ type VariableVisit = { readonly env: NodeJS.ProcessEnv; readonly faults: ErrorPl
 
 function fill(value: unknown, visit: VariableVisit): unknown {
   if (typeof value === "string") return fillText(value, visit);
-  if (Array.isArray(value)) return value.map((item, index) => fill(item, { ...visit, place: `${visit.place}[${index}]` }));
+  if (Array.isArray(value))
+    return value.map((item, index) => fill(item, { ...visit, place: `${visit.place}[${index}]` }));
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
     Object.entries(value).map(([name, member]) => [name, fill(member, { ...visit, place: `${visit.place}.${name}` })]),
@@ -21,6 +25,7 @@ function fill(value: unknown, visit: VariableVisit): unknown {
 
 function fillText(text: string, { env, faults, place }: VariableVisit): string {
   const { text: filled, missing } = expand(text, (name) => ownMember(env, name));
-  for (const name of missing) faults.push({ place, message: `needs the variable ${name}, which is not set in procman's environment` });
+  for (const name of missing)
+    faults.push({ place, message: `needs the variable ${name}, which is not set in procman's environment` });
   return filled;
 }

@@ -8,10 +8,10 @@ export type PluginControl = Omit<Control, "events">;
 
 export type PluginEvents = {
   /**
-   * Listens to events from now on; those that happen while the plugin's thread restarts are kept. The next event is delivered when
-   * the promise of the listener has resolved. Up to 1000 events are queued; beyond that the oldest are dropped, and an event `gap`
-   * gives their number as `lost`. An error of a listener is logged, and the plugin keeps running; a promise that doesn't resolve
-   * within 2 minutes ends the plugin's thread.
+   * Listens to events from now on; those that happen while the plugin's thread restarts are kept. The next event is
+   * delivered when the promise of the listener has resolved. Up to 1000 events are queued; beyond that the oldest are
+   * dropped, and an event `gap` gives their number as `lost`. An error of a listener is logged, and the plugin keeps
+   * running; a promise that doesn't resolve within 2 minutes ends the plugin's thread.
    *
    * @returns removes the listener
    * @example
@@ -79,7 +79,8 @@ export type Plugin<Options = Readonly<Record<string, unknown>>> = {
  *   name: "incidents-to-file",
  *   version: "1.0.0",
  *   setup({ events, options, log }) {
- *     events.on("process.incident", ({ incident }) => appendFile(options.file, `${incident.process} ${incident.reason}\n`));
+ *     events.on("process.incident", ({ incident }) => appendFile(options.file, `${incident.process}
+ * ${incident.reason}\n`));
  *     log.info(`writes to ${options.file}`);
  *   },
  * });

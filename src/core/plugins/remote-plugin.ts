@@ -17,7 +17,10 @@ export type RemotePlugin = { readonly url: string; readonly integrity?: string |
  *
  * @throws {OptionsError} if it can't be fetched, or has another digest
  */
-export async function moduleFrom({ url, integrity, cache }: RemotePlugin, log: (text: string) => void): Promise<string> {
+export async function moduleFrom(
+  { url, integrity, cache }: RemotePlugin,
+  log: (text: string) => void,
+): Promise<string> {
   const path = join(
     cache,
     `${createHash("sha256")
@@ -50,11 +53,14 @@ async function download(url: string, note: string): Promise<Buffer> {
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   try {
     const response = await follow(url, signal);
-    if (!response.ok) throw new OptionsError(`${url} was answered with ${response.status}; correct "url", or ask its owner`);
+    if (!response.ok)
+      throw new OptionsError(`${url} was answered with ${response.status}; correct "url", or ask its owner`);
     const type = response.headers.get("content-type") ?? "";
-    if (/^text\/html\b/i.test(type)) throw new OptionsError(`${url} was answered with a page (${type}), not with a module; correct "url"`);
+    if (/^text\/html\b/i.test(type))
+      throw new OptionsError(`${url} was answered with a page (${type}), not with a module; correct "url"`);
     const body = await bodyOf(response, url);
-    if (body.length === 0) throw new OptionsError(`${url} was answered without content; correct "url", or ask its owner`);
+    if (body.length === 0)
+      throw new OptionsError(`${url} was answered without content; correct "url", or ask its owner`);
     return body;
   } catch (error) {
     if (error instanceof OptionsError) throw error;
@@ -67,7 +73,9 @@ async function follow(url: string, signal: AbortSignal): Promise<Response> {
   let current = new URL(url);
   for (let step = 0; step <= MAX_REDIRECTS; step += 1) {
     if (current.protocol !== "https:")
-      throw new OptionsError(`${url} redirects to ${current.protocol}//${current.host}, which is not https; correct "url"`);
+      throw new OptionsError(
+        `${url} redirects to ${current.protocol}//${current.host}, which is not https; correct "url"`,
+      );
     const response = await fetch(current, { redirect: "manual", signal });
     const location = response.headers.get("location");
     if (response.status < 300 || response.status > 399 || location === null) return response;
@@ -83,7 +91,8 @@ async function bodyOf(response: Response, url: string): Promise<Buffer> {
   for await (const part of response.body ?? []) {
     parts.push(part);
     bytes += part.length;
-    if (bytes > MAX_BYTES) throw new OptionsError(`${url} is larger than ${MAX_BYTES} bytes; that is no plugin, correct "url"`);
+    if (bytes > MAX_BYTES)
+      throw new OptionsError(`${url} is larger than ${MAX_BYTES} bytes; that is no plugin, correct "url"`);
   }
   return Buffer.concat(parts);
 }

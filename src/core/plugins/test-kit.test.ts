@@ -13,7 +13,8 @@ const plugin = definePlugin<{ readonly id: string }>({
       log.warn(`missed ${lost}`);
       await control.act(options.id, "stop");
     });
-    for await (const item of control.follow({}, signal)) if (item.type === "entry") return void log.info(item.entry.text);
+    for await (const item of control.follow({}, signal))
+      if (item.type === "entry") return void log.info(item.entry.text);
     return () => log.info("over");
   },
 });

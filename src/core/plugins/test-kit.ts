@@ -101,7 +101,8 @@ class TestLines {
 function answering(processes: readonly ProcessRecord[], lines: TestLines): PluginControl {
   const find = async (id: string): Promise<ProcessRecord> => {
     const found = processes.find((process) => process.id === id);
-    if (found === undefined) throw new Error(`Cannot find process ${JSON.stringify(id)}: the rig has no process with this id`);
+    if (found === undefined)
+      throw new Error(`Cannot find process ${JSON.stringify(id)}: the rig has no process with this id`);
     return found;
   };
   const none = async (): Promise<[]> => [];

@@ -101,8 +101,8 @@ function pluginLog() {
 }
 
 /**
- * The service ends this thread when its processes have ended: only the thread that has started a process awaits it, so those of a
- * thread that is gone would be zombies of the service.
+ * The service ends this thread when its processes have ended: only the thread that has started a process awaits it, so
+ * those of a thread that is gone would be zombies of the service.
  */
 function stayUntilEnded(): void {
   const refused = (message: string): void => {

@@ -1,6 +1,7 @@
 /**
- * Tests lines against a configured regular expression. Expressions exist that take years for one line, and the line may come
- * from outside: so each test has a time limit, and after a slow one a pause follows, in which lines wait on the disk.
+ * Tests lines against a configured regular expression. Expressions exist that take years for one line, and the line may
+ * come from outside: so each test has a time limit, and after a slow one a pause follows, in which lines wait on the
+ * disk.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { createContext, Script } from "node:vm";

@@ -6,7 +6,11 @@ import { askHttp, askPort } from "./socket-probe.ts";
 export type ProbeLimits = { readonly timeoutMs: number; readonly context: ExecContext };
 
 /** Calls `done` once, but never after the returned function was called. */
-export function ask(probe: Probe, { timeoutMs, context }: ProbeLimits, done: (problem: string | undefined) => void): () => void {
+export function ask(
+  probe: Probe,
+  { timeoutMs, context }: ProbeLimits,
+  done: (problem: string | undefined) => void,
+): () => void {
   let isOver = false;
   let letGo: ((isAnswered: boolean) => void) | undefined;
   const end = (isAnswered: boolean): boolean => {
@@ -21,7 +25,11 @@ export function ask(probe: Probe, { timeoutMs, context }: ProbeLimits, done: (pr
   return () => void end(false);
 }
 
-function begin(probe: Probe, context: ExecContext, done: (problem: string | undefined) => void): (isAnswered: boolean) => void {
+function begin(
+  probe: Probe,
+  context: ExecContext,
+  done: (problem: string | undefined) => void,
+): (isAnswered: boolean) => void {
   switch (probe.kind) {
     case "port":
       return askPort(probe, done);

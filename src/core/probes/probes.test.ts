@@ -95,7 +95,10 @@ test("a server that accepts but doesn't answer, closes, or doesn't speak HTTP fa
 
 test("a command succeeds with code 0, otherwise its last output is reported", async () => {
   assert.equal(await verdict({ kind: "exec", line: "true" }), undefined);
-  assert.equal(await verdict({ kind: "exec", line: "echo one; echo no disk >&2; exit 3" }), "its check ends with code 3: no disk");
+  assert.equal(
+    await verdict({ kind: "exec", line: "echo one; echo no disk >&2; exit 3" }),
+    "its check ends with code 3: no disk",
+  );
   assert.match((await verdict({ kind: "exec", line: "kill -9 $$" })) ?? "", /^its check was ended by SIGKILL/);
 });
 
@@ -103,7 +106,10 @@ test("a command that takes too long is killed with all processes it has started"
   const folder = mkdtempSync(join(tmpdir(), "probes-"));
   context.after(() => rmSync(folder, { recursive: true }));
   const file = join(folder, "pid");
-  assert.equal(await verdict({ kind: "exec", line: `sleep 1000 & echo $! > ${file}; wait` }, 500), "has not answered within 0.5 s");
+  assert.equal(
+    await verdict({ kind: "exec", line: `sleep 1000 & echo $! > ${file}; wait` }, 500),
+    "has not answered within 0.5 s",
+  );
   const pid = Number(readFileSync(file, "utf8"));
   assert.ok(pid > 1);
   for (const end = Date.now() + 10_000; isRunning(pid); await new Promise((resolve) => setTimeout(resolve, 10)))
@@ -138,8 +144,18 @@ function ready(
   };
   return new Promise((resolve) => {
     const { objection = () => undefined } = more;
-    const options = { probe, timeoutMs: 5_000, context: execContext, file: more.file ?? "/nowhere/none", lines, objection };
-    const readiness = new Readiness(options, { ready: () => resolve(waited), waits: (problem) => waited.push(problem) });
+    const options = {
+      probe,
+      timeoutMs: 5_000,
+      context: execContext,
+      file: more.file ?? "/nowhere/none",
+      lines,
+      objection,
+    };
+    const readiness = new Readiness(options, {
+      ready: () => resolve(waited),
+      waits: (problem) => waited.push(problem),
+    });
     context.after(() => readiness.stop());
   });
 }
@@ -170,7 +186,14 @@ test("a line of a run that has ended makes it not ready", async (context) => {
       yield "up";
     };
     const readiness = new Readiness(
-      { probe: { kind: "log", pattern: "up" }, timeoutMs: 0, context: execContext, file: "", lines, objection: () => "it has ended" },
+      {
+        probe: { kind: "log", pattern: "up" },
+        timeoutMs: 0,
+        context: execContext,
+        file: "",
+        lines,
+        objection: () => "it has ended",
+      },
       {
         ready: () => assert.fail("it is ready"),
         waits: (problem) => {

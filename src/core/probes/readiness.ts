@@ -6,7 +6,14 @@ import { ask, type ProbeLimits } from "./probe.ts";
 
 /** Interval of the probes at first, and after a while. Milliseconds. */
 const SOON_MS = 10;
-const LATER_MS: Readonly<Record<ReadyProbe["kind"], number>> = { port: 100, http: 200, exec: 1_000, fd: 50, message: 50, log: 0 };
+const LATER_MS: Readonly<Record<ReadyProbe["kind"], number>> = {
+  port: 100,
+  http: 200,
+  exec: 1_000,
+  fd: 50,
+  message: 50,
+  log: 0,
+};
 const GROWTH = 1.3;
 /** Delay after another program answered: finding out which one takes some milliseconds. Milliseconds. */
 const STRANGER_MS = 1_000;
@@ -49,8 +56,10 @@ export class Readiness {
   #probe(): void {
     const { probe, file, timeoutMs, context } = this.#options;
     if (probe.kind === "log") return;
-    if (probe.kind === "fd") return this.#onResult(hasContent(file) ? undefined : `has not written to descriptor ${probe.fd}`);
-    if (probe.kind === "message") return this.#onResult(hasContent(file) ? undefined : 'has not sent the message "ready"');
+    if (probe.kind === "fd")
+      return this.#onResult(hasContent(file) ? undefined : `has not written to descriptor ${probe.fd}`);
+    if (probe.kind === "message")
+      return this.#onResult(hasContent(file) ? undefined : 'has not sent the message "ready"');
     // A command may take long, and running two at once would be no faster.
     const attemptMs = probe.kind === "exec" ? timeoutMs : Math.min(timeoutMs, ANSWER_MS);
     this.#cancel = ask(probe, { timeoutMs: attemptMs, context }, (problem) => this.#onResult(problem));

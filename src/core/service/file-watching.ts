@@ -16,7 +16,12 @@ import { RestartOnChange } from "./restart-on-change.ts";
 import type { Subsystem } from "./subsystem.ts";
 
 /** Processes that watch the same files share a watcher. `isOpen`: it knows all files. */
-type SharedWatcher = { readonly specs: readonly ProcessSpec[]; readonly watcher: Watcher; readonly since: number; isOpen: boolean };
+type SharedWatcher = {
+  readonly specs: readonly ProcessSpec[];
+  readonly watcher: Watcher;
+  readonly since: number;
+  isOpen: boolean;
+};
 
 export type FileWatchingPorts = {
   readonly bus: Pick<ProcessBus, "transitions">;
@@ -47,7 +52,13 @@ export class FileWatching implements Subsystem {
     this.#notes = notes;
     this.#flush = flush;
     this.#write = (id, line) => log.write(id, line);
-    this.#restartOnChange = new RestartOnChange({ processes, rollingRestarts, write: this.#write, folder: () => this.#folder, flush });
+    this.#restartOnChange = new RestartOnChange({
+      processes,
+      rollingRestarts,
+      write: this.#write,
+      folder: () => this.#folder,
+      flush,
+    });
     bus.transitions.listen(({ transition: { from } }) => {
       if (isBeingSpawned(from)) queueMicrotask(() => this.#deliverEarly());
     });
@@ -96,7 +107,10 @@ export class FileWatching implements Subsystem {
   ): readonly { readonly specs: readonly ProcessSpec[]; readonly files: readonly ChangedFiles[] }[] {
     const replaced = [...this.#watchers].filter(([key]) => !groups.has(key));
     for (const [key] of replaced) this.#watchers.delete(key);
-    return replaced.map(([key, { specs, watcher }]) => ({ specs, files: [...this.#takeEarly(key), ...watcher.finish()] }));
+    return replaced.map(([key, { specs, watcher }]) => ({
+      specs,
+      files: [...this.#takeEarly(key), ...watcher.finish()],
+    }));
   }
 
   #open(key: string, specs: readonly ProcessSpec[]): void {
@@ -121,7 +135,8 @@ export class FileWatching implements Subsystem {
     const before = noted?.at ?? shared.since;
     const isNewer = newest !== undefined && newest.at > before;
     const isChanged = noted === undefined ? isNewer : noted.fingerprint !== now;
-    if (isChanged) this.#onChange(key, [{ file: isNewer ? newest.file : (shared.specs[0]?.watch[0] ?? ""), at: monotonicMs() }]);
+    if (isChanged)
+      this.#onChange(key, [{ file: isNewer ? newest.file : (shared.specs[0]?.watch[0] ?? ""), at: monotonicMs() }]);
     else if (noted === undefined) this.#note(key, shared);
     this.#flush();
   }
@@ -129,7 +144,11 @@ export class FileWatching implements Subsystem {
   #onChange(key: string, files: readonly ChangedFiles[]): void {
     const shared = this.#watchers.get(key);
     if (shared === undefined) return;
-    if (this.#processes().some(({ id, states }) => states.some(isBeingSpawned) && shared.specs.some((spec) => spec.id === id)))
+    if (
+      this.#processes().some(
+        ({ id, states }) => states.some(isBeingSpawned) && shared.specs.some((spec) => spec.id === id),
+      )
+    )
       return void this.#early.set(key, [...this.#takeEarly(key), ...files]);
     this.#restartOnChange.onChange(shared.specs, files);
     // The fingerprint is only useful once all files are known.
@@ -181,7 +200,8 @@ function folderOf({ file }: Config): string {
 
 /** Files that procman itself writes. */
 function ownFiles({ stateDir, processes }: Config): readonly string[] {
-  return [stateDir, ...new Set(processes.flatMap(({ pidFile, log: { stdout, stderr } }) => [pidFile, stdout, stderr]))].filter(
-    (file) => file !== undefined,
-  );
+  return [
+    stateDir,
+    ...new Set(processes.flatMap(({ pidFile, log: { stdout, stderr } }) => [pidFile, stdout, stderr])),
+  ].filter((file) => file !== undefined);
 }

@@ -43,7 +43,10 @@ export class KeeperChannel {
   #lastCommit = 0;
   readonly #pendingCommits = new Map<number, () => void>();
 
-  constructor(channel: KeeperTransport, on: { readonly message: (message: FromKeeper) => void; readonly closed: () => void }) {
+  constructor(
+    channel: KeeperTransport,
+    on: { readonly message: (message: FromKeeper) => void; readonly closed: () => void },
+  ) {
     this.#channel = channel;
     this.#receive = (messages) => {
       if (this.#heldBatches !== undefined) return void this.#heldBatches.push(messages);
@@ -86,7 +89,8 @@ export class KeeperChannel {
       channel.off("message", onMessages);
     };
     const onMessages = (messages: unknown): void => {
-      if ((messages as readonly FromKeeper[]).some((message) => message.t === "synced" && message.number === number)) end();
+      if ((messages as readonly FromKeeper[]).some((message) => message.t === "synced" && message.number === number))
+        end();
     };
     const timer = setInterval(() => {
       if (channel.connected) return;
@@ -167,8 +171,8 @@ export class KeeperChannel {
   }
 
   /**
-   * On first start, sends commands and notes in batches. `id`: the process that is started next. Only notes of processes in
-   * the batch go with it: if the service dies midway, the next one starts the processes that have no note.
+   * On first start, sends commands and notes in batches. `id`: the process that is started next. Only notes of
+   * processes in the batch go with it: if the service dies midway, the next one starts the processes that have no note.
    */
   #sendFirstBatches(id: string): void {
     if (this.#starting.size >= FIRST_BATCH && !this.#starting.has(id)) {
@@ -191,7 +195,8 @@ export class KeeperChannel {
   #sendOutbox(): void {
     if (this.#outbox.length === 0 || !this.#channel.connected) return;
     failpoint("service.decided");
-    // An error means that the keeper is gone; `disconnect` follows. Without the callback it would end the service first.
+    // An error means that the keeper is gone; `disconnect` follows. Without the callback it would end the service
+    // first.
     this.#channel.send?.(this.#outbox, () => undefined);
     failpoint("service.sent");
     this.#outbox = [];

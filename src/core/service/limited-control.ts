@@ -91,7 +91,10 @@ export class LimitedControl implements Control {
 
   async log(submission: LogSubmission): Promise<LogEntry> {
     if (submission.process === undefined)
-      throw new ProcmanError("process-foreign", 'Cannot log: the token is limited to some processes; name one of them as "process"');
+      throw new ProcmanError(
+        "process-foreign",
+        'Cannot log: the token is limited to some processes; name one of them as "process"',
+      );
     return this.#ask((control) => control.log(submission));
   }
 
@@ -117,7 +120,11 @@ export class LimitedControl implements Control {
     return this.#ask((control) => control.prometheus());
   }
 
-  async *events(after: string | undefined, signal: AbortSignal, types?: readonly EventType[]): AsyncGenerator<EventRecord> {
+  async *events(
+    after: string | undefined,
+    signal: AbortSignal,
+    types?: readonly EventType[],
+  ): AsyncGenerator<EventRecord> {
     try {
       for await (const event of this.#control.events(after, signal, types)) {
         const seen = this.#view.event(event);

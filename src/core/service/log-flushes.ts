@@ -8,7 +8,11 @@ import type { FlushOutcome, FromLogger, ToLogger } from "../ipc/logger-protocol.
 const ANSWER_MS = 10_000;
 
 /** `all`: every process of the configuration. `store`: also the stored log, which is one for all. */
-export type FlushRequest = { readonly processes: readonly string[]; readonly all: readonly ProcessSpec[]; readonly store: boolean };
+export type FlushRequest = {
+  readonly processes: readonly string[];
+  readonly all: readonly ProcessSpec[];
+  readonly store: boolean;
+};
 
 type FlushPorts = { readonly send: (message: ToLogger & { readonly t: "flush" }) => void; readonly answerMs?: number };
 
@@ -45,7 +49,12 @@ export class LogFlushes {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#pending.delete(receipt);
-        reject(new ProcmanError("log-unavailable", "Cannot tell whether the logs were emptied: the logger doesn't answer; try it again"));
+        reject(
+          new ProcmanError(
+            "log-unavailable",
+            "Cannot tell whether the logs were emptied: the logger doesn't answer; try it again",
+          ),
+        );
       }, this.#ports.answerMs ?? ANSWER_MS);
       this.#pending.set(receipt, (outcome) => {
         clearTimeout(timer);
@@ -61,7 +70,8 @@ export class LogFlushes {
 function usersOf(specs: readonly ProcessSpec[]): ReadonlyMap<string, readonly string[]> {
   const users = new Map<string, string[]>();
   for (const { id, log } of specs)
-    for (const file of new Set([log.stdout, log.stderr])) if (file !== undefined) users.set(file, [...(users.get(file) ?? []), id]);
+    for (const file of new Set([log.stdout, log.stderr]))
+      if (file !== undefined) users.set(file, [...(users.get(file) ?? []), id]);
   return users;
 }
 

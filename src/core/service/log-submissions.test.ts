@@ -12,7 +12,11 @@ function rig(isStored?: (entry: Submission) => Promise<boolean>) {
   const confirmMs = isStored === undefined ? 60_000 : 5;
   return {
     sent,
-    submissions: new LogSubmissions({ send: (entry) => sent.push(entry), isStored: isStored ?? (async () => false), confirmMs }),
+    submissions: new LogSubmissions({
+      send: (entry) => sent.push(entry),
+      isStored: isStored ?? (async () => false),
+      confirmMs,
+    }),
   };
 }
 

@@ -1,6 +1,7 @@
 /**
- * Entries that programs add to the log, on their way to the logger. A limited number of bytes is under way at a time, so that
- * log text neither delays the service's commands nor fills memory; the logger confirms each entry once it is stored.
+ * Entries that programs add to the log, on their way to the logger. A limited number of bytes is under way at a time,
+ * so that log text neither delays the service's commands nor fills memory; the logger confirms each entry once it is
+ * stored.
  */
 import { ProcmanError } from "../base/errors.ts";
 import type { FromLogger, LoggerMessage } from "../ipc/logger-protocol.ts";
@@ -50,7 +51,9 @@ export class LogSubmissions {
   add(entry: Submission): Promise<void> {
     const bytes = Buffer.byteLength(entry.text) + ENTRY_BYTES;
     if (this.#waitingBytes + bytes > WAITING_BYTES || this.#waiting.length >= WAITING_ENTRIES)
-      return Promise.reject(new ProcmanError("log-unavailable", "Cannot take the entry: the logger is behind; send it again later"));
+      return Promise.reject(
+        new ProcmanError("log-unavailable", "Cannot take the entry: the logger is behind; send it again later"),
+      );
     return new Promise((resolve, reject) => {
       this.#waiting.push({ entry, bytes, resolve, reject });
       this.#waitingBytes += bytes;
@@ -88,7 +91,9 @@ export class LogSubmissions {
     if (pending === undefined) return;
     // A store that can't be read doesn't show the entry.
     if (await this.#ports.isStored(pending.entry).catch(() => false)) return pending.resolve();
-    pending.reject(new ProcmanError("log-unavailable", "Cannot tell whether the entry was stored: the logger doesn't answer"));
+    pending.reject(
+      new ProcmanError("log-unavailable", "Cannot tell whether the entry was stored: the logger doesn't answer"),
+    );
   }
 
   #remove(receipt: number): PendingSubmission | undefined {

@@ -58,7 +58,8 @@ function startService(batch: readonly FromKeeper[] = []): void {
     link.send({ ...openMessage(config ?? { stateDir, processes: [] }), ...(config && { style: styleOf(config) }) });
     link.flush();
   };
-  // The keeper opens the state folder while the service continues, unless a host name has to be looked up, which may take long.
+  // The keeper opens the state folder while the service continues, unless a host name has to be looked up, which may
+  // take long.
   const isQuick = batch.length === 0 && (config === undefined || isIP(config.api.hostname) !== 0);
   if (isQuick) open();
   makeThreads();
@@ -90,7 +91,8 @@ function loadConfig(profile: string | undefined): Config | undefined {
     const found = source(undefined, profile);
     checkStateFolder(previousStateDir ?? found.stateDir);
     printInStyle(found.console);
-    for (const { file, line, column, message } of found.warnings) printError(`${file}:${line}:${column}: ${message}`, "warn");
+    for (const { file, line, column, message } of found.warnings)
+      printError(`${file}:${line}:${column}: ${message}`, "warn");
     // Only at the first start: later a process may be removed from the file.
     if (previousStateDir === undefined) checkSelection(args, found);
     return withPreviousStateDir(found);
@@ -116,7 +118,13 @@ function withPreviousStateDir(found: Config): Config {
 function newService(found: Config | undefined, link: KeeperChannel): ProcmanService | undefined {
   return found === undefined
     ? undefined
-    : new ProcmanService(found, link, { ends: args, source, profile: args.profile, watchFile: args.watchConfig, sockets });
+    : new ProcmanService(found, link, {
+        ends: args,
+        source,
+        profile: args.profile,
+        watchFile: args.watchConfig,
+        sockets,
+      });
 }
 
 /** With the profile that a reload has asked the previous service for; else the configuration of that service. */
@@ -141,7 +149,8 @@ function notedConfig({ notes }: FromKeeper & { readonly t: "snapshot" }): Config
 async function onKeeperGone(stateDir: string, service: ProcmanService | undefined): Promise<never> {
   // Requests can't be carried out any more.
   const retired = service?.retire();
-  if (failoverOrder !== undefined) await startKeeper(fromInstallationOf(process.argv[1] ?? "", failoverOrder), stateDir, sockets);
+  if (failoverOrder !== undefined)
+    await startKeeper(fromInstallationOf(process.argv[1] ?? "", failoverOrder), stateDir, sockets);
   await retired;
   process.exit(EXIT.refused);
 }
@@ -152,8 +161,20 @@ function exitRefused(reason: string): void {
 }
 
 /** The first message of a service to its keeper. `captures`: how many processes start at once with output to capture. */
-function openMessage({ stateDir, file, processes }: Pick<Config, "stateDir" | "processes"> & Partial<Pick<Config, "file">>): ToKeeper {
+function openMessage({
+  stateDir,
+  file,
+  processes,
+}: Pick<Config, "stateDir" | "processes"> & Partial<Pick<Config, "file">>): ToKeeper {
   const captures = processes.filter((spec) => definitionOf(spec).autostart && isCaptured(spec.log)).length;
   const uids = Object.fromEntries(processes.flatMap(({ id, user }) => (user === undefined ? [] : [[id, user.uid]])));
-  return { t: "open", protocol: PROTOCOL, version: VERSION, stateDir, ...(file !== undefined && { file }), captures, uids };
+  return {
+    t: "open",
+    protocol: PROTOCOL,
+    version: VERSION,
+    stateDir,
+    ...(file !== undefined && { file }),
+    captures,
+    uids,
+  };
 }

@@ -27,7 +27,9 @@ export class PluginChildren implements ChildrenOfPlugins {
 
   /** Ends what the plugins of earlier services have left. Called before the first thread is started. */
   async endAll(): Promise<void> {
-    const left = new Map(markedProcesses(this.#markers, () => undefined).map(({ slot, run }) => [`${slot}.${run}`, { slot, run }]));
+    const left = new Map(
+      markedProcesses(this.#markers, () => undefined).map(({ slot, run }) => [`${slot}.${run}`, { slot, run }]),
+    );
     await Promise.all([...left.values()].map(({ slot, run }) => this.#end(slot, run)));
   }
 

@@ -103,7 +103,8 @@ export class ServicePlugins implements Subsystem {
         log: (id, severity, text) => this.#write(id, severity, text),
         locate: (spec, fault) => this.#place(spec, fault),
         changed: (plugin) => events.onPlugin(plugin),
-        saveAttempts: (attempts) => (Object.keys(attempts).length === 0 ? notes.remove(":plugins") : notes.write(":plugins", attempts)),
+        saveAttempts: (attempts) =>
+          Object.keys(attempts).length === 0 ? notes.remove(":plugins") : notes.write(":plugins", attempts),
       },
       this.#attempts,
     );

@@ -27,14 +27,17 @@ test("2.2 a run is prepared unless parts of it are read at its start: env files,
   await eventually(() => (channel.requests("prepare").length > 0 ? true : undefined));
   assert.deepEqual(channel.requests("prepare", "unprepare"), ["prepare web 2"]);
   const [prepared] = channel.sent.filter(({ t }) => t === "prepare");
-  assert.ok(prepared?.t === "prepare" && prepared.after === "failure" && /^web\.2@/.test(prepared.env.PROCMAN_RUN_ID ?? ""));
+  assert.ok(
+    prepared?.t === "prepare" && prepared.after === "failure" && /^web\.2@/.test(prepared.env.PROCMAN_RUN_ID ?? ""),
+  );
 });
 
 test("2.2, 3.3 a prepared run gets a token of the present secret", async (context) => {
   const stateDir = folder(context);
   const { tell, channel } = startService(context, configOf(stateDir, [web], { api: { port: 0 } as never }));
   tell(spawned("web"));
-  const tokens = (): readonly string[] => channel.sent.flatMap((each) => (each.t === "prepare" ? [each.env.PROCMAN_API_TOKEN ?? ""] : []));
+  const tokens = (): readonly string[] =>
+    channel.sent.flatMap((each) => (each.t === "prepare" ? [each.env.PROCMAN_API_TOKEN ?? ""] : []));
   await eventually(() => (tokens().length > 0 ? true : undefined));
   replaceSecret(stateDir);
   await eventually(() => (tokens().length > 1 ? true : undefined));

@@ -18,14 +18,16 @@ function setup() {
     clock,
     spawner,
     publish: () => undefined,
-    notice: (id, notice) => notice.type === "watch" && restarts.push(`${id}: ${notice.effect} ${notice.files} of ${notice.count}`),
+    notice: (id, notice) =>
+      notice.type === "watch" && restarts.push(`${id}: ${notice.effect} ${notice.files} of ${notice.count}`),
     removed: () => undefined,
   });
   const restarts: string[] = [];
   const logged: string[] = [];
   const fileChanges: { readonly batch: FileChangeBatch; readonly shouldRun: () => boolean }[] = [];
   const rollingRestarts = {
-    onFileChange: (_cluster: string, batch: FileChangeBatch, shouldRun: () => boolean): void => void fileChanges.push({ batch, shouldRun }),
+    onFileChange: (_cluster: string, batch: FileChangeBatch, shouldRun: () => boolean): void =>
+      void fileChanges.push({ batch, shouldRun }),
   };
   const restartOnChange = new RestartOnChange({
     ...{ rollingRestarts, processes: () => supervisor.processes },
@@ -62,6 +64,8 @@ test("a cluster whose instances write their watched files is held back as one", 
   assert.deepEqual(answers, [true, true, true, true, true, false]);
   assert.deepEqual(
     logged.filter((line) => line.startsWith("web")),
-    ["web: src/built.ts has changed soon after a start, and not for the first time; waiting until no file has changed for 10 s"],
+    [
+      "web: src/built.ts has changed soon after a start, and not for the first time; waiting until no file has changed for 10 s",
+    ],
   );
 });

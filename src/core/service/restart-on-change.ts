@@ -59,13 +59,18 @@ export class RestartOnChange {
       process.onFileChange({ ...change, at: monotonicMs() });
       this.#ports.flush();
     };
-    if (effect === "blocked" || this.#guards.allows({ id: process.id, since: sinceOf([process], change.at) }, change, retry))
+    if (
+      effect === "blocked" ||
+      this.#guards.allows({ id: process.id, since: sinceOf([process], change.at) }, change, retry)
+    )
       process.onFileChange(change);
   }
 
   #restartCluster(cluster: string, instances: readonly Process[], files: readonly ChangedFiles[]): void {
     const concerned = instances.filter((process) => files.some((file) => hasChangedSinceStart(file, process)));
-    const change = this.#changeOf(files.filter((file) => concerned.some((process) => hasChangedSinceStart(file, process))));
+    const change = this.#changeOf(
+      files.filter((file) => concerned.some((process) => hasChangedSinceStart(file, process))),
+    );
     if (change === undefined) return;
     const batch: FileChangeBatch = { ...change, ids: concerned.map(({ id }) => id) };
     const { rollingRestarts } = this.#ports;
@@ -87,7 +92,9 @@ export class RestartOnChange {
 
 /** Start of the latest run that began before `at`; monotonic milliseconds. */
 function sinceOf(processes: readonly Process[], at: number): number | undefined {
-  const starts = processes.flatMap(({ states: [state] }) => (isRunning(state) && state.since <= at ? [state.since] : []));
+  const starts = processes.flatMap(({ states: [state] }) =>
+    isRunning(state) && state.since <= at ? [state.since] : [],
+  );
   return starts.length === 0 ? undefined : Math.max(...starts);
 }
 
@@ -96,7 +103,8 @@ function hasChangedSinceStart({ file, at }: ChangedFiles, { states: [state], end
   if (!isRunning(state) && !isIdle(state)) return true;
   const since = isRunning(state) ? state.since : endedAt;
   if (at <= since || at - since > MAX_REPORT_DELAY_MS) return at > since;
-  // File times lag by a tick of the kernel, but a program also starts later than its fork: it reads what changes in between.
+  // File times lag by a tick of the kernel, but a program also starts later than its fork: it reads what changes in
+  // between.
   return changedAt(file) > Date.now() - (monotonicMs() - since);
 }
 
@@ -129,7 +137,9 @@ class RestartLoopGuards {
     if (verdict === "held")
       this.#write(
         id,
-        warn(`${file} has changed soon after a start, and not for the first time; waiting until no file has changed for 10 s`),
+        warn(
+          `${file} has changed soon after a start, and not for the first time; waiting until no file has changed for 10 s`,
+        ),
       );
     if (verdict === "looping")
       this.#write(

@@ -22,7 +22,9 @@ test("the options of run reach the service as they were given", () => {
   const [node, flag, bundle, ...args] = serviceProgram(installation, { ...all, guarded: true }, "/state dir");
   assert.deepEqual([node, flag, bundle], ["/node", NO_DEBUGGER, "/dist/service.cjs"]);
   assert.deepEqual(parseArgs(args), { ...all, stateDir: "/state dir" });
-  const { config, profile, exitWith, ids, stateDir, ...flags } = parseArgs(serviceProgram(installation, none, undefined).slice(3));
+  const { config, profile, exitWith, ids, stateDir, ...flags } = parseArgs(
+    serviceProgram(installation, none, undefined).slice(3),
+  );
   assert.deepEqual([config, profile, exitWith, ids, stateDir], [undefined, undefined, undefined, undefined, undefined]);
   assert.deepEqual(flags, { console: false, detached: false, watchConfig: false, once: false });
 });

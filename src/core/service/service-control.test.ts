@@ -67,7 +67,14 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     assert.equal(rig.auditLines.at(-1), 'stop of group:both for "ci"');
     assert.equal((await control.process("web")).status, "running");
     rig.logAccess.feed.push({ time: TIME, process: "web", severity: "info", category: "stdout", text: "a" });
-    rig.logAccess.feed.push({ time: TIME, process: "pair-2", instance: 2, severity: "info", category: "stdout", text: "b" });
+    rig.logAccess.feed.push({
+      time: TIME,
+      process: "pair-2",
+      instance: 2,
+      severity: "info",
+      category: "stdout",
+      text: "b",
+    });
     assert.deepEqual(
       (await control.logs({ processes: ["group:both"] })).entries.map(({ text }) => text),
       ["b"],
@@ -161,26 +168,27 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     await refused(control.act("job", "stop", { waitSeconds: 0 }), "wait-timeout", /^Cannot wait/);
     assert.deepEqual(rig.spawner.takeRequests(), ["SIGTERM web 1", "SIGTERM job 1 to the leader"]);
   },
-  "a signal goes to the process group, by killMode or on request to the leader alone, and to all running instances": async ({
+  "a signal goes to the process group, by killMode or on request to the leader alone, and to all running instances":
+    async ({ control, rig }) => {
+      assert.equal((await control.signal("web", { signal: "hup" })).status, "running");
+      await control.signal("web", { signal: 1, to: "leader" });
+      await control.signal("job", { signal: "SIGUSR1" });
+      await control.signal("job", { signal: "SIGUSR1", to: "group" });
+      assert.deepEqual(rig.spawner.takeRequests(), [
+        "SIGHUP web 1",
+        "SIGHUP web 1 to the leader",
+        "SIGUSR1 job 1 to the leader",
+        "SIGUSR1 job 1",
+      ]);
+      rig.spawner.exit("pair-1", 0);
+      await control.signal("pair", { signal: "WINCH" });
+      assert.deepEqual(rig.spawner.takeRequests(), ["SIGWINCH pair-2 1"]);
+      assert.equal(rig.auditLines[0], 'web: signal SIGHUP for "ci"');
+    },
+  "a reload is the reloadSignal, to the main process of each running instance; without one it is refused": async ({
     control,
     rig,
   }) => {
-    assert.equal((await control.signal("web", { signal: "hup" })).status, "running");
-    await control.signal("web", { signal: 1, to: "leader" });
-    await control.signal("job", { signal: "SIGUSR1" });
-    await control.signal("job", { signal: "SIGUSR1", to: "group" });
-    assert.deepEqual(rig.spawner.takeRequests(), [
-      "SIGHUP web 1",
-      "SIGHUP web 1 to the leader",
-      "SIGUSR1 job 1 to the leader",
-      "SIGUSR1 job 1",
-    ]);
-    rig.spawner.exit("pair-1", 0);
-    await control.signal("pair", { signal: "WINCH" });
-    assert.deepEqual(rig.spawner.takeRequests(), ["SIGWINCH pair-2 1"]);
-    assert.equal(rig.auditLines[0], 'web: signal SIGHUP for "ci"');
-  },
-  "a reload is the reloadSignal, to the main process of each running instance; without one it is refused": async ({ control, rig }) => {
     await control.signal("pair", { signal: "reload" });
     assert.deepEqual(rig.spawner.takeRequests(), ["SIGUSR2 pair-1 1 to the leader", "SIGUSR2 pair-2 1 to the leader"]);
     assert.equal(rig.auditLines[0], 'pair: reload for "ci"');
@@ -189,13 +197,25 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
       "reload-unsupported",
       /^Cannot reload "web": it has no "reloadSignal"; .* "procman restart web" restarts it$/,
     );
-    await refused(control.signal("all", { signal: "reload" }), "reload-unsupported", /^Cannot reload "all": "web" has no "reloadSignal"/);
+    await refused(
+      control.signal("all", { signal: "reload" }),
+      "reload-unsupported",
+      /^Cannot reload "all": "web" has no "reloadSignal"/,
+    );
     rig.spawner.exit("pair-1", 0);
     rig.spawner.exit("pair-2", 0);
-    await refused(control.signal("pair", { signal: "reload" }), "process-not-running", /^Cannot reload "pair": none of its instances is/);
+    await refused(
+      control.signal("pair", { signal: "reload" }),
+      "process-not-running",
+      /^Cannot reload "pair": none of its instances is/,
+    );
   },
   "a signal that doesn't exist, or to a process that doesn't run, is refused": async ({ control, rig }) => {
-    await refused(control.signal("web", { signal: "SIGHPU" }), "input-invalid", /there is no signal "SIGHPU".* Did you mean "SIGHUP"\?$/);
+    await refused(
+      control.signal("web", { signal: "SIGHPU" }),
+      "input-invalid",
+      /there is no signal "SIGHPU".* Did you mean "SIGHUP"\?$/,
+    );
     await refused(control.signal("web", { signal: "UR1" }), "input-invalid", /Did you mean "USR1"\?$/);
     await refused(control.signal("web", { signal: 63 }), "input-invalid", /there is no signal 63/);
     await refused(control.signal("nobody", { signal: "HUP" }), "process-unknown", /^Cannot find process/);
@@ -285,21 +305,22 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     await own.act("pair", "disable");
     assert.equal(rig.clusters.length, 4, "the token doesn't see the other instance");
   },
-  "a flush of the logs: of all with the store, or of some processes; it is audited, and unknown ids change nothing": async ({
-    control,
-    rig,
-  }) => {
-    for (const ids of [undefined, ["all", "web"], ["pair", "web"]]) await control.flush(ids);
-    assert.deepEqual(rig.logAccess.flushes, [...Array(2).fill("web,job,pair-1,pair-2 and the store"), "pair-1,pair-2,web"]);
-    assert.deepEqual(rig.auditLines, [
-      'flush of the logs of all for "ci"',
-      'flush of the logs of all for "ci"',
-      'pair: flush of the log files for "ci"',
-      'web: flush of the log files for "ci"',
-    ]);
-    await refused(control.flush(["web", "wbe"]), "process-unknown", /Did you mean "web"/);
-    assert.equal(rig.logAccess.flushes.length, 3);
-  },
+  "a flush of the logs: of all with the store, or of some processes; it is audited, and unknown ids change nothing":
+    async ({ control, rig }) => {
+      for (const ids of [undefined, ["all", "web"], ["pair", "web"]]) await control.flush(ids);
+      assert.deepEqual(rig.logAccess.flushes, [
+        ...Array(2).fill("web,job,pair-1,pair-2 and the store"),
+        "pair-1,pair-2,web",
+      ]);
+      assert.deepEqual(rig.auditLines, [
+        'flush of the logs of all for "ci"',
+        'flush of the logs of all for "ci"',
+        'pair: flush of the log files for "ci"',
+        'web: flush of the log files for "ci"',
+      ]);
+      await refused(control.flush(["web", "wbe"]), "process-unknown", /Did you mean "web"/);
+      assert.equal(rig.logAccess.flushes.length, 3);
+    },
   "a line is put into the log": async ({ control, rig }) => {
     assert.deepEqual(await control.log({ text: "deployed", severity: "warn", process: "web" }), {
       time: TIME,
@@ -327,7 +348,11 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     await own.telemetry(REPORT);
     await refused(own.telemetry({ ...REPORT, process: "job" }), "process-foreign", /valid only for "web"/);
     await refused(own.log({ text: "x", process: "job" }), "process-foreign", /valid only for "web"/);
-    assert.equal(rig.auditLines.filter((line) => /^web: refused: Cannot speak for "job"/.test(line)).length, 2, "each is told");
+    assert.equal(
+      rig.auditLines.filter((line) => /^web: refused: Cannot speak for "job"/.test(line)).length,
+      2,
+      "each is told",
+    );
     assert.equal((await own.log({ text: "of web" })).process, "web");
     assert.equal(rig.reporting.reports.length, 1);
   },

@@ -77,7 +77,9 @@ class ServiceControl implements Control {
   async processes(): Promise<readonly ProcessRecord[]> {
     if (this.#caller !== ANONYMOUS) this.#ports.metrics.watch();
     const { records } = this.#ports;
-    return this.#view === undefined ? records.records : records.withClusters(this.#processes.map((process) => records.of(process)));
+    return this.#view === undefined
+      ? records.records
+      : records.withClusters(this.#processes.map((process) => records.of(process)));
   }
 
   async process(id: string): Promise<ProcessRecord> {
@@ -173,8 +175,12 @@ class ServiceControl implements Control {
   async flush(ids: readonly string[] = []): Promise<FlushRecord> {
     const names = ids.length === 0 || ids.includes("all") ? ["all"] : ids;
     // An unknown id refuses the whole request, and each audit line says so.
-    const find = (): readonly string[] => [...new Set(names.flatMap((name) => this.#find(name).map((process) => process.id)))];
-    const [processes = []] = names.map((id) => this.#runAudited(id === "all" ? "flush of the logs" : "flush of the log files", id, find));
+    const find = (): readonly string[] => [
+      ...new Set(names.flatMap((name) => this.#find(name).map((process) => process.id))),
+    ];
+    const [processes = []] = names.map((id) =>
+      this.#runAudited(id === "all" ? "flush of the logs" : "flush of the log files", id, find),
+    );
     return this.#ports.logAccess.flush({ processes, all: this.#ports.specs(), store: names.includes("all") });
   }
 
@@ -214,7 +220,9 @@ class ServiceControl implements Control {
   }
 
   events(after: string | undefined, signal: AbortSignal, types?: readonly EventType[]): AsyncIterable<EventRecord> {
-    const logAccess = { follow: (query: LogQuery, stop: AbortSignal): AsyncIterable<LogItem> => this.follow(query, stop) };
+    const logAccess = {
+      follow: (query: LogQuery, stop: AbortSignal): AsyncIterable<LogItem> => this.follow(query, stop),
+    };
     return eventStream({ events: this.#ports.events, logAccess }, { after, types }, signal);
   }
 
@@ -233,7 +241,11 @@ class ServiceControl implements Control {
   /** The record once the requested state is reached; without `waitSeconds`: `record`, or the present one. */
   async #waitAndRead(
     requested: AcceptedRequest,
-    { id, options, record }: { readonly id: string; readonly options: ActOptions; readonly record?: Promise<ProcessRecord> },
+    {
+      id,
+      options,
+      record,
+    }: { readonly id: string; readonly options: ActOptions; readonly record?: Promise<ProcessRecord> },
   ): Promise<ProcessRecord> {
     if (options.waitSeconds === undefined) return record ?? this.process(id);
     await requested.done(options);
@@ -277,7 +289,11 @@ class ServiceControl implements Control {
     const found = this.#processes.filter((process) => id === "all" || isNamed(id, spec(process.id)));
     if (found.length > 0) return found;
     const specs = this.#processes.map((process) => spec(process.id));
-    throw unknownProcess(id, new Set(specs.flatMap((each) => [each.cluster?.id ?? each.id, each.id])), selectorsIn(specs));
+    throw unknownProcess(
+      id,
+      new Set(specs.flatMap((each) => [each.cluster?.id ?? each.id, each.id])),
+      selectorsIn(specs),
+    );
   }
 
   /** The query with what the caller may see. The members of a group are those of the present configuration, also while it is followed. */

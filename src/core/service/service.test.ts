@@ -6,7 +6,15 @@ import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { eventually } from "../../../test/support/procman-process.ts";
-import { configOf, exited, folder, run, spawned, startService, stateAfterKill } from "../../../test/support/service-rig.ts";
+import {
+  configOf,
+  exited,
+  folder,
+  run,
+  spawned,
+  startService,
+  stateAfterKill,
+} from "../../../test/support/service-rig.ts";
 import type { RawProcess } from "../config/config-schema.ts";
 import type { Endpoint } from "../contract/records.ts";
 import type { FromKeeper } from "../ipc/keeper-protocol.ts";
@@ -14,7 +22,8 @@ import type { ProcmanService } from "./service.ts";
 
 const web: RawProcess = { id: "web", cmd: "sleep 1000", autostart: true, restart: "always" };
 const job: RawProcess = { id: "job", cmd: "sleep 1000", autostart: true };
-const endpointIn = (stateDir: string): Endpoint => JSON.parse(readFileSync(join(stateDir, "endpoint.json"), "utf8")) as Endpoint;
+const endpointIn = (stateDir: string): Endpoint =>
+  JSON.parse(readFileSync(join(stateDir, "endpoint.json"), "utf8")) as Endpoint;
 
 test("the configuration is noted in the same array as the first starts, and only when it has changed", async (context) => {
   const config = configOf(folder(context), [web, job]);
@@ -59,7 +68,12 @@ test("removed, changed and new processes at the start of a service: each is logg
   const snapshot = await stateAfterKill(context, before, "web", "gone", "logged");
   const now = configOf(stateDir, [{ ...web, cwd: "/tmp", env: { A: "1" } }, logged("b.log"), { ...job, id: "new" }]);
   const { channel, tell } = startService(context, now, snapshot);
-  assert.deepEqual(channel.requests("spawn", "signal", "route"), ["route logged 1", "signal gone 1", "signal web 1", "spawn new 1"]);
+  assert.deepEqual(channel.requests("spawn", "signal", "route"), [
+    "route logged 1",
+    "signal gone 1",
+    "signal web 1",
+    "spawn new 1",
+  ]);
   const [route] = channel.sent.filter((each) => each.t === "route");
   assert.equal(route?.t === "route" && route.capture.stdout, join(stateDir, "b.log"));
   await eventually(() => (channel.printed.length >= 6 ? true : undefined));
@@ -120,7 +134,10 @@ test("unusable notes are logged and deleted; running processes are adopted, unco
 
 test("an end that the service doesn't wait for is acknowledged, so that it is not reported again", (context) => {
   const config = configOf(folder(context), [{ ...job, autostart: false }]);
-  const idle = { blocked: false, slots: { job: { status: "idle", run: 5, restarts: 0, outcome: { kind: "stopped" } } } };
+  const idle = {
+    blocked: false,
+    slots: { job: { status: "idle", run: 5, restarts: 0, outcome: { kind: "stopped" } } },
+  };
   const over = exited("job", 4) as FromKeeper & { readonly t: "exited" };
   const { channel } = startService(context, config, { notes: { job: JSON.stringify(idle) }, ended: [over] });
   assert.deepEqual(channel.requests("ack", "spawn"), ["ack job 4"]);
@@ -155,7 +172,9 @@ test("exit-with: everything ends with its process and its code, also when that e
   first.tell(spawned("web"), spawned("job"));
   first.tell(exited("job", 1, 0));
   assert.ok(first.service.isTerminating);
-  const second = startService(context, config, await stateAfterKill(context, config, "web", "job"), { ends: { exitWith: "job" } });
+  const second = startService(context, config, await stateAfterKill(context, config, "web", "job"), {
+    ends: { exitWith: "job" },
+  });
   assert.ok(!second.service.isTerminating);
   await second.service.retire();
   const failed = { t: "failed", slot: "job", run: 2, errno: "ENOENT", step: "program", message: "", at: 9 } as const;
@@ -182,8 +201,11 @@ test("the API listens at once on the port of the previous service, or on another
   await first.service.retire();
   assert.equal(endpointIn(stateDir).port, port, "the address stays known");
   const changed = (service: ProcmanService): Promise<number> =>
-    eventually(() => (endpointIn(stateDir).startTime === "" ? undefined : service.isTerminating ? undefined : endpointIn(stateDir).port));
-  const forget = (): void => writeFileSync(join(stateDir, "endpoint.json"), JSON.stringify({ ...endpointIn(stateDir), startTime: "" }));
+    eventually(() =>
+      endpointIn(stateDir).startTime === "" ? undefined : service.isTerminating ? undefined : endpointIn(stateDir).port,
+    );
+  const forget = (): void =>
+    writeFileSync(join(stateDir, "endpoint.json"), JSON.stringify({ ...endpointIn(stateDir), startTime: "" }));
   forget();
   const second = startService(context, config, await stateAfterKill(context, config, "web"));
   assert.equal(await changed(second.service), port);
@@ -212,7 +234,9 @@ test("a retired service holds nothing, sends nothing and decides nothing", async
     { ...job, restart: "error", restartDelayMs: 1 },
   ]);
   const free = (): Promise<true> =>
-    eventually(() => (process.getActiveResourcesInfo().some((name) => /Timeout|Immediate|TCP/.test(name)) ? undefined : true));
+    eventually(() =>
+      process.getActiveResourcesInfo().some((name) => /Timeout|Immediate|TCP/.test(name)) ? undefined : true,
+    );
   await free();
   const { service, channel, tell } = startService(context, config, await stateAfterKill(context, config, "web", "job"));
   await eventually(() => (existsSync(join(stateDir, "endpoint.json")) ? true : undefined));

@@ -91,8 +91,19 @@ export class ProcmanService {
     const log = new ServiceLog(link, (slot) => this.#activeConfig.instanceOf(slot));
     const notes = new NoteStore(link);
     const supervisor = (): Supervisor => this.supervisor;
-    const activeConfig = new ActiveConfig(config, { link, notes, supervisor, apply: () => this.#apply(), profileOfRun: options.profile });
-    [this.#link, this.#notes, this.#log, this.#storedLog] = [link, notes, log, this.#newStoredLog(config.stateDir, log)];
+    const activeConfig = new ActiveConfig(config, {
+      link,
+      notes,
+      supervisor,
+      apply: () => this.#apply(),
+      profileOfRun: options.profile,
+    });
+    [this.#link, this.#notes, this.#log, this.#storedLog] = [
+      link,
+      notes,
+      log,
+      this.#newStoredLog(config.stateDir, log),
+    ];
     [this.#activeConfig, this.#lasting] = [activeConfig, this.#newLasting(config.stateDir, log)];
     this.#reporting = this.#newReporting(options.ends);
     const { bus, stats, events, metrics, incidents } = this.#reporting;
@@ -109,7 +120,11 @@ export class ProcmanService {
     };
     this.#sockets = new SharedSockets({ ...ports, sockets: options.sockets });
     [this.#hooks, this.#spawner] = this.#newSpawner(ports);
-    this.#balancing = new Balancing({ ...ports, publishState: (id, text) => events.publishState(id, text), sockets: options.sockets });
+    this.#balancing = new Balancing({
+      ...ports,
+      publishState: (id, text) => events.publishState(id, text),
+      sockets: options.sockets,
+    });
     this.supervisor = this.#newSupervisor();
     const operating = this.#operationPorts();
     this.rollingRestarts = new RollingRestarts({ ...operating, steadyMs: options.steadyMs });
@@ -125,7 +140,16 @@ export class ProcmanService {
     this.#subsystems = [
       ...[new PidFiles(ports), new Probes(ports), new ReadyFiles(ports), new MemoryLimitWatch(ports)],
       ...[this.#balancing, this.#sockets, new FileWatching({ ...ports, rollingRestarts }), this.#plugins],
-      ...[this.#shutdown, rollingRestarts, this.reloads, metrics, incidents, this.#lasting, this.#api, new IdleReport({ ...ports, stats })],
+      ...[
+        this.#shutdown,
+        rollingRestarts,
+        this.reloads,
+        metrics,
+        incidents,
+        this.#lasting,
+        this.#api,
+        new IdleReport({ ...ports, stats }),
+      ],
     ];
   }
 
@@ -284,7 +308,8 @@ export class ProcmanService {
     const hooks = new HookRunner({ ...ports, commit: () => this.#link.commit(), api });
     const spawner = spawnerOf(this.#link, this.#sweeper, {
       ...{ ...ports, hooks, markers: this.#markers, api },
-      siblings: ({ id, cluster }) => (cluster === undefined ? [] : this.#runningInstances(cluster.id).filter(({ spec }) => spec.id !== id)),
+      siblings: ({ id, cluster }) =>
+        cluster === undefined ? [] : this.#runningInstances(cluster.id).filter(({ spec }) => spec.id !== id),
       remedy: this.#sockets.remedy,
     });
     return [hooks, spawner];
@@ -298,10 +323,16 @@ export class ProcmanService {
       lasting: this.#lasting,
       publish: (transition) => {
         const spec = this.spec(transition.slot);
-        bus.transitions.publish({ id: spec.id, spec, transition, line: messageFor(transition, stats.messageContext(spec.id)) });
+        bus.transitions.publish({
+          id: spec.id,
+          spec,
+          transition,
+          line: messageFor(transition, stats.messageContext(spec.id)),
+        });
         if (isQuiet(transition.to)) this.#shutdown.checkExitWith();
       },
-      notice: (id, notice) => bus.events.publish({ id, event: notice, line: messageForEvent(notice), endReason: endReasonOf(notice) }),
+      notice: (id, notice) =>
+        bus.events.publish({ id, event: notice, line: messageForEvent(notice), endReason: endReasonOf(notice) }),
       removed: (id) => {
         bus.removed.publish(id);
         this.#lasting.forget(id);
@@ -316,7 +347,17 @@ export class ProcmanService {
     const onAddressChanged = (): void => this.#spawner.refreshOrders();
     const hasProcess = (id: string): boolean => this.#activeConfig.has(id);
     const profile = (): string | undefined => this.config.profile;
-    return new ApiService({ config, profile, control, log, link, sockets, hasProcess, keeper: process.ppid, onAddressChanged });
+    return new ApiService({
+      config,
+      profile,
+      control,
+      log,
+      link,
+      sockets,
+      hasProcess,
+      keeper: process.ppid,
+      onAddressChanged,
+    });
   }
 
   #newShutdown(ends: EndOptions = {}): Shutdown {
@@ -366,7 +407,8 @@ export class ProcmanService {
       publishState: (id: string, text: string) => events.publishState(id, text),
       reason: (process: Process) => records.of(process).reason,
       lastEnd: (id: string) => incidents.lastEnd(id),
-      setClusterDisabled: (cluster: string, isDisabled: boolean) => this.#lasting.setClusterDisabled(cluster, isDisabled),
+      setClusterDisabled: (cluster: string, isDisabled: boolean) =>
+        this.#lasting.setClusterDisabled(cluster, isDisabled),
       connectionProblem: (id: string) => balancing.connectionProblem(id),
       checkSocket: (spec: ProcessSpec) => this.#sockets.checkRestart(spec),
     } as const;

@@ -85,7 +85,8 @@ function byId(specs: readonly ProcessSpec[]): ReadonlyMap<string, ProcessSpec> {
 
 /** The part of a specification that the supervisor needs. */
 export function definitionOf(spec: ProcessSpec): ProcessDefinition {
-  const { id, policy, autostart, overrun, cron, terminate, timeZone, catchUp, jitter, watch, dependsOn, cluster } = spec;
+  const { id, policy, autostart, overrun, cron, terminate, timeZone, catchUp, jitter, watch, dependsOn, cluster } =
+    spec;
   return {
     id,
     ...(cluster === undefined ? {} : { cluster: cluster.id }),

@@ -21,7 +21,9 @@ function logAccess(context: TestContext) {
     connected: true,
     send: (messages: readonly ToKeeper[]) => {
       sent.push(...messages);
-      const receipts = messages.flatMap((each) => (each.t === "logger" && each.message.t === "say" ? (each.message.receipt ?? []) : []));
+      const receipts = messages.flatMap((each) =>
+        each.t === "logger" && each.message.t === "say" ? (each.message.receipt ?? []) : [],
+      );
       book.onStored({ t: "stored", receipts });
       return true;
     },
@@ -30,7 +32,11 @@ function logAccess(context: TestContext) {
   context.after(() => link.close());
   const specs = [{ id: "web" }, { id: "pool-2", cluster: { id: "pool", index: 1 } }] as ProcessSpec[];
   const find = (id: string): ProcessSpec | undefined => specs.find((spec) => spec.id === id);
-  const book = new StoredLog({ stateDir: stateDir(context), log: new ServiceLog(link, (id) => (id === "pool-2" ? 2 : undefined)), find });
+  const book = new StoredLog({
+    stateDir: stateDir(context),
+    log: new ServiceLog(link, (id) => (id === "pool-2" ? 2 : undefined)),
+    find,
+  });
   return { book, sent };
 }
 
@@ -47,7 +53,9 @@ test("an entry is answered as it will be found, and sent to the logger", async (
     id: "pool-2",
     instance: 2,
   };
-  const [{ receipt, ...message } = {}] = sent.flatMap((each) => (each.t === "logger" && each.message.t === "say" ? [each.message] : []));
+  const [{ receipt, ...message } = {}] = sent.flatMap((each) =>
+    each.t === "logger" && each.message.t === "say" ? [each.message] : [],
+  );
   assert.equal(sent.length, 1);
   assert.deepEqual(message, say);
   assert.equal(typeof receipt, "number");
@@ -94,6 +102,12 @@ test("a flush empties the files that no other process writes to; the stored log 
   const ids = all.map(({ id }) => id);
   const files = ["/logs/web.log", "/logs/errors", "/logs/mail.log"];
   assert.deepEqual(await flush(ids, true), { processes: ids, files, store: true, kept: [] });
-  await assert.rejects(flushes.flush({ processes: ["quiet"], all, store: false }), /^ProcmanError: Cannot flush quiet alone: no log file/);
-  await assert.rejects(flushes.flush({ processes: ids, all, store: true }), /^ProcmanError: Cannot tell whether the logs were emptied/);
+  await assert.rejects(
+    flushes.flush({ processes: ["quiet"], all, store: false }),
+    /^ProcmanError: Cannot flush quiet alone: no log file/,
+  );
+  await assert.rejects(
+    flushes.flush({ processes: ids, all, store: true }),
+    /^ProcmanError: Cannot tell whether the logs were emptied/,
+  );
 });

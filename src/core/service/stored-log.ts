@@ -62,7 +62,10 @@ export class StoredLog implements LogAccess {
   async log({ text, severity = "info", process = undefined }: LogSubmission, caller: Caller): Promise<LogEntry> {
     const bytes = Buffer.byteLength(text);
     if (bytes > MAX_TEXT_BYTES)
-      throw new ProcmanError("usage", `Cannot log a text of ${bytes} bytes: an entry has at most ${MAX_TEXT_BYTES}; send several`);
+      throw new ProcmanError(
+        "usage",
+        `Cannot log a text of ${bytes} bytes: an entry has at most ${MAX_TEXT_BYTES}; send several`,
+      );
     const id = process ?? caller.process;
     const spec = id === undefined ? undefined : this.#options.find(id);
     const at = Date.now();

@@ -13,7 +13,10 @@ export const systemClock: Clock = {
     const arm = (): void => {
       const left = due - monotonicMs();
       // Node may fire a timer up to a millisecond early: then it is set again.
-      timer = setTimeout(() => (due - monotonicMs() > 0 ? arm() : call()), Math.min(LONGEST_TIMER_MS, Math.max(0, Math.ceil(left))));
+      timer = setTimeout(
+        () => (due - monotonicMs() > 0 ? arm() : call()),
+        Math.min(LONGEST_TIMER_MS, Math.max(0, Math.ceil(left))),
+      );
     };
     arm();
     return () => clearTimeout(timer);

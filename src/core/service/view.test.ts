@@ -12,7 +12,10 @@ import { TokenView } from "./view.ts";
 const TIME = "2026-01-01T00:00:00.000Z";
 
 function specsOf(...processes: readonly RawProcess[]): readonly ProcessSpec[] {
-  return normalise({ processes: [...processes] }, { folder: "/srv", parallelism: 1, now: new Date(0), stripsTypes: false }).processes;
+  return normalise(
+    { processes: [...processes] },
+    { folder: "/srv", parallelism: 1, now: new Date(0), stripsTypes: false },
+  ).processes;
 }
 
 function viewOf(limits: Partial<TokenLimits>, ...processes: readonly RawProcess[]): TokenView {
@@ -60,7 +63,10 @@ test("texts of procman don't name other processes, instances, former instances o
     ["restarted with cache, on which it depends.", "restarted with another process, on which it depends."],
     ['port 3000 is held by "cache-2" (pid 7)', 'port 3000 is held by "another process" (pid 7)'],
     ["when cache-9 has stopped: db.", "when another process has stopped: another process."],
-    ["its file /var/db/log is full; web-1 and dbx, my-db run", "its file /var/db/log is full; web-1 and dbx, my-db run"],
+    [
+      "its file /var/db/log is full; web-1 and dbx, my-db run",
+      "its file /var/db/log is full; web-1 and dbx, my-db run",
+    ],
     ["db:2 is away", "another process:2 is away"],
   ] as const)
     assert.equal(view.text(text), seen);
@@ -82,8 +88,12 @@ test("records, incidents and errors are without other processes; the output of a
       { process: "web", condition: "started" },
     ],
   };
-  const { reason, waitsFor, dependsOn, skippedBy } = view.record({ ...record, id: "web", instances: [record] }).instances?.[0] ?? record;
-  assert.deepEqual([reason, waitsFor, dependsOn?.length], ["waits for another process (ready)", "another process (ready)", 1]);
+  const { reason, waitsFor, dependsOn, skippedBy } =
+    view.record({ ...record, id: "web", instances: [record] }).instances?.[0] ?? record;
+  assert.deepEqual(
+    [reason, waitsFor, dependsOn?.length],
+    ["waits for another process (ready)", "another process (ready)", 1],
+  );
   assert.deepEqual(skippedBy, ["web"]);
   const entry = (category: LogEntry["category"]): LogEntry => ({
     time: TIME,
@@ -93,7 +103,14 @@ test("records, incidents and errors are without other processes; the output of a
     text: "db is up",
   });
   const incident = view.incident({
-    ...{ time: TIME, process: "web-1", run: 1, cause: "operator", reason: "db, on which it depends, was started again", metrics: [] },
+    ...{
+      time: TIME,
+      process: "web-1",
+      run: 1,
+      cause: "operator",
+      reason: "db, on which it depends, was started again",
+      metrics: [],
+    },
     decision: "starts with db",
     lines: [entry("stdout"), entry("lifecycle")],
   });
@@ -106,7 +123,9 @@ test("records, incidents and errors are without other processes; the output of a
   const error = view.error(new ProcmanError("roll-running", 'Cannot restart: a rolling restart of "db" is under way'));
   assert.match((error as Error).message, /of "another process" is/);
   const faults = [{ place: "processes[1].cmd", message: "Found 7" }];
-  const quoting = view.error(new ProcmanError("configuration-invalid", "processes[1].cmd: db", { faults })) as ProcmanError;
+  const quoting = view.error(
+    new ProcmanError("configuration-invalid", "processes[1].cmd: db", { faults }),
+  ) as ProcmanError;
   assert.deepEqual([quoting.faults, /db|processes/.test(quoting.message)], [[], false]);
 });
 

@@ -37,7 +37,8 @@ export class TokenView implements LogView {
     return processes.some((each) => each === id || each === cluster) || groups.some((group) => allowed.includes(group));
   };
 
-  readonly shown = (entry: LogEntry): LogEntry => (OWN_TEXT.has(entry.category) ? entry : { ...entry, text: this.text(entry.text) });
+  readonly shown = (entry: LogEntry): LogEntry =>
+    OWN_TEXT.has(entry.category) ? entry : { ...entry, text: this.text(entry.text) };
 
   /** Words that are ids of others are replaced. A path is no id. */
   text(text: string): string {
@@ -71,7 +72,11 @@ export class TokenView implements LogView {
     switch (event.type) {
       case "process.state":
         return this.allows(event.process.id, event.process.instance)
-          ? { ...event, process: this.record(event.process), ...(event.text === undefined ? {} : { text: this.text(event.text) }) }
+          ? {
+              ...event,
+              process: this.record(event.process),
+              ...(event.text === undefined ? {} : { text: this.text(event.text) }),
+            }
           : undefined;
       case "process.scheduled":
         return this.allows(event.process) ? { ...event, text: this.text(event.text) } : undefined;
@@ -106,7 +111,9 @@ export class TokenView implements LogView {
   /** Whether this is the id of a process, an instance (also a former one) or a cluster that is not seen. */
   #isHidden(id: string): boolean {
     const { byId, byCluster } = this.#present;
-    const known = byId.has(id) ? [byId.get(id) as ProcessSpec] : (byCluster.get(id) ?? byCluster.get(clusterIn(id)) ?? []);
+    const known = byId.has(id)
+      ? [byId.get(id) as ProcessSpec]
+      : (byCluster.get(id) ?? byCluster.get(clusterIn(id)) ?? []);
     return known.length > 0 && !known.some((spec) => this.allows(spec.id));
   }
 

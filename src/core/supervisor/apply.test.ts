@@ -11,7 +11,11 @@ import { Supervisor } from "./supervisor.ts";
 
 process.env.TZ = "UTC";
 const HOUR = 3_600_000;
-function definition(id: string, fields: Partial<ProcessDefinition> = {}, rules: Partial<Policy> = {}): ProcessDefinition {
+function definition(
+  id: string,
+  fields: Partial<ProcessDefinition> = {},
+  rules: Partial<Policy> = {},
+): ProcessDefinition {
   return { id, autostart: true, overrun: false, ...fields, policy: { ...POLICY, ...rules } };
 }
 
@@ -33,7 +37,8 @@ function setup(
   });
   const start = clock.wall();
   supervisor.resume(before, new Map(Object.entries(snapshots)), new Set(leaving));
-  const takeNotices = (): readonly string[] => notices.splice(0).map(({ id, notice }) => `${id} ${show(notice, start)}`);
+  const takeNotices = (): readonly string[] =>
+    notices.splice(0).map(({ id, notice }) => `${id} ${show(notice, start)}`);
   const status = (id: string) => supervisor.find(id).states.map((state) => state.status);
   const ids = (): readonly string[] => supervisor.processes.map(({ id }) => id);
   return { clock, spawner, supervisor, removed, takeNotices, status, ids, start };
@@ -85,7 +90,8 @@ test("a removed process is stopped by its own policy, reported, and forgotten af
   all.clock.advance(700);
   assert.deepEqual(all.spawner.takeRequests(), ["SIGKILL old 1"]);
   assert.ok(all.spawner.snapshots.has("old"));
-  for (const verb of ["start", "restart"] as const) assert.throws(() => all.supervisor.find("old")[verb](), { code: "process-leaving" });
+  for (const verb of ["start", "restart"] as const)
+    assert.throws(() => all.supervisor.find("old")[verb](), { code: "process-leaving" });
   end(all, "old");
   assert.deepEqual([all.ids(), all.removed, all.spawner.snapshots.has("old")], [["web"], ["old"], false]);
 });
@@ -263,11 +269,17 @@ test("restored processes are adopted under the old definition and continue under
       same: { blocked: true, slots: { same: up() } },
       changed: { blocked: false, slots: { changed: up() } },
       old: { blocked: false, slots: { old: up() } },
-      waits: { blocked: false, slots: { waits: { status: "backoff", run: 2, restarts: 5, until: 9_000, ending: failed } } },
+      waits: {
+        blocked: false,
+        slots: { waits: { status: "backoff", run: 2, restarts: 5, until: 9_000, ending: failed } },
+      },
     },
     before,
   );
-  all.supervisor.apply([definition("same"), definition("changed"), definition("waits"), definition("new")], renewed("changed"));
+  all.supervisor.apply(
+    [definition("same"), definition("changed"), definition("waits"), definition("new")],
+    renewed("changed"),
+  );
   assert.deepEqual(all.spawner.takeRequests(), [
     "adopt alive same 4",
     "adopt alive changed 4",
@@ -296,7 +308,10 @@ test("a restored process that was being removed is still removed, unless the con
     next: "idle",
     cause: "operator",
   };
-  const snapshots = { old: { blocked: false, slots: { old: stopping } }, back: { blocked: false, slots: { back: stopping } } };
+  const snapshots = {
+    old: { blocked: false, slots: { old: stopping } },
+    back: { blocked: false, slots: { back: stopping } },
+  };
   const all = setup(snapshots, [definition("old"), definition("back")], ["old", "back"]);
   all.supervisor.apply([definition("back")]);
   assert.deepEqual(all.takeNotices(), []);
@@ -359,11 +374,17 @@ test("a schedule that was missed while procman was down is reported once, and no
     all.start + HOUR,
     "the next service doesn't say it again",
   );
-  const late = setup({ web: { ...(snapshots.web as ProcessSnapshot), planned: { terminate: all.start - HOUR / 2 } } }, [web]);
+  const late = setup({ web: { ...(snapshots.web as ProcessSnapshot), planned: { terminate: all.start - HOUR / 2 } } }, [
+    web,
+  ]);
   assert.deepEqual(late.takeNotices(), ["web missed terminate 1 from -0.5"]);
   assert.deepEqual(late.spawner.takeRequests(), ["adopt alive web 1"]);
   const idle = { blocked: false, slots: {}, planned: { terminate: all.start - HOUR } };
-  assert.deepEqual(setup({ web: idle }, [web]).takeNotices(), [], "a process that wasn't running has missed no termination");
+  assert.deepEqual(
+    setup({ web: idle }, [web]).takeNotices(),
+    [],
+    "a process that wasn't running has missed no termination",
+  );
 });
 
 test("2.2 cron: a job that a service started is not started again by the next one after a small step of the clock back", () => {
@@ -384,7 +405,8 @@ test("2.2 cron: a job that a service started is not started again by the next on
 
 test("the next scheduled time is stored after a skipped run and after the clock was set back", () => {
   const all = running(definition("web", { cron: "0 * * * *" }));
-  const remembered = (): number => ((all.spawner.snapshots.get("web") as ProcessSnapshot).planned?.start ?? Number.NaN) - all.start;
+  const remembered = (): number =>
+    ((all.spawner.snapshots.get("web") as ProcessSnapshot).planned?.start ?? Number.NaN) - all.start;
   all.clock.advance(HOUR);
   assert.deepEqual([all.takeNotices(), remembered()], [["web skipped"], 2 * HOUR]);
   all.supervisor.find("web").block();

@@ -36,7 +36,8 @@ function machine(definition = JOB) {
       removed: () => undefined,
       notice: (_, notice) => {
         if (notice.type === "missed") said.push(`missed ${notice.times}${notice.isMadeUpFor ? ", made up for" : ""}`);
-        else if (notice.type === "scheduled" || notice.type === "skipped") said.push(`${notice.type} ${(notice.planned - start) / HOUR}`);
+        else if (notice.type === "scheduled" || notice.type === "skipped")
+          said.push(`${notice.type} ${(notice.planned - start) / HOUR}`);
       },
     });
     supervisor.resume([definition], snapshots);
@@ -160,8 +161,15 @@ test("jitter: another delay neither repeats a time nor leaves one out", () => {
   const delayed = (minutes: number): ProcessDefinition => ({ ...JOB, startDelayMs: minutes * 60_000 });
   const clock = new FakeClock();
   const spawner = new FakeSpawner();
-  const supervisor = new Supervisor({ clock, spawner, publish: () => undefined, removed: () => undefined, notice: () => undefined });
-  const apply = (minutes: number): void => supervisor.apply([delayed(minutes)], new Map([["job", { fields: ["jitter"], restart: false }]]));
+  const supervisor = new Supervisor({
+    clock,
+    spawner,
+    publish: () => undefined,
+    removed: () => undefined,
+    notice: () => undefined,
+  });
+  const apply = (minutes: number): void =>
+    supervisor.apply([delayed(minutes)], new Map([["job", { fields: ["jitter"], restart: false }]]));
   apply(10);
   clock.advance(11 * 60_000);
   assert.deepEqual(spawner.takeRequests(), ["spawn job 1"]);
@@ -193,7 +201,9 @@ test("2.2 cron, catchUp: over kills, reboots and absences no time is started twi
       boot();
       const starts: number[] = [];
       const take = (): void => {
-        starts.push(...said().flatMap((each) => (/^(?:scheduled|skipped) /.test(each) ? Number(each.split(" ")[1]) : [])));
+        starts.push(
+          ...said().flatMap((each) => (/^(?:scheduled|skipped) /.test(each) ? Number(each.split(" ")[1]) : [])),
+        );
         spawner.takeRequests();
       };
       for (const { kind, ms } of steps) {

@@ -7,7 +7,8 @@ import { hasCurrentRun, hasFailed, isUnderWay, wasNeverStarted } from "./verdict
 export const CONDITIONS = ["started", "ready", "finished", "completed"] as const;
 
 /**
- * `started`: it is running, or has finished. `ready`: it is running and ready. `finished`: it has exited by itself with code 0;
+ * `started`: it is running, or has finished. `ready`: it is running and ready. `finished`: it has exited by itself with
+ * code 0;
  * `completed`: with any code, or by a signal, and its policy doesn't restart it.
  */
 export type Condition = (typeof CONDITIONS)[number];

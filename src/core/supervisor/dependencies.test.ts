@@ -9,10 +9,27 @@ import type { ProcessSnapshot } from "./snapshot.ts";
 import type { SlotState } from "./states.ts";
 import { Supervisor } from "./supervisor.ts";
 
-const on = (id: string, more: Partial<Dependency> = {}): Dependency => ({ id, condition: "ready", restart: false, members: [id], ...more });
+const on = (id: string, more: Partial<Dependency> = {}): Dependency => ({
+  id,
+  condition: "ready",
+  restart: false,
+  members: [id],
+  ...more,
+});
 
-function definition(id: string, dependsOn: readonly Dependency[] = [], more: Partial<ProcessDefinition> = {}): ProcessDefinition {
-  const policy = { restart: "error", restartLimit: 3, restartResetMs: 60_000, graceMs: 0, terminateMs: 30_000, timeoutMs: 0 } as const;
+function definition(
+  id: string,
+  dependsOn: readonly Dependency[] = [],
+  more: Partial<ProcessDefinition> = {},
+): ProcessDefinition {
+  const policy = {
+    restart: "error",
+    restartLimit: 3,
+    restartResetMs: 60_000,
+    graceMs: 0,
+    terminateMs: 30_000,
+    timeoutMs: 0,
+  } as const;
   return {
     id,
     autostart: true,
@@ -44,8 +61,11 @@ class World {
 
   /** A reload that changes only dependencies. */
   declare(...definitions: readonly ProcessDefinition[]): void {
-    const isOther = ({ id, dependsOn }: ProcessDefinition): boolean => this.supervisor.find(id).definition.dependsOn !== dependsOn;
-    const changes = definitions.filter(isOther).map(({ id }) => [id, { fields: ["dependsOn"], restart: false }] as const);
+    const isOther = ({ id, dependsOn }: ProcessDefinition): boolean =>
+      this.supervisor.find(id).definition.dependsOn !== dependsOn;
+    const changes = definitions
+      .filter(isOther)
+      .map(({ id }) => [id, { fields: ["dependsOn"], restart: false }] as const);
     this.definitions = definitions;
     this.supervisor.apply(definitions, new Map(changes));
   }
@@ -54,7 +74,10 @@ class World {
   kill(): void {
     this.supervisor.dispose();
     const snapshots = new Map(
-      [...this.spawner.snapshots].map(([id, snapshot]) => [id, JSON.parse(JSON.stringify(snapshot)) as ProcessSnapshot]),
+      [...this.spawner.snapshots].map(([id, snapshot]) => [
+        id,
+        JSON.parse(JSON.stringify(snapshot)) as ProcessSnapshot,
+      ]),
     );
     this.supervisor = this.#supervisor();
     this.supervisor.resume(this.definitions, snapshots);
@@ -122,7 +145,12 @@ test("a dependency that recovers starts its dependents, also after the service w
 });
 
 test("dependents are stopped before their dependencies, in any order of the file, also after the service was killed meanwhile", () => {
-  const world = new World(definition("db"), definition("web", [on("app")]), definition("app", [on("db")]), definition("free"));
+  const world = new World(
+    definition("db"),
+    definition("web", [on("app")]),
+    definition("app", [on("db")]),
+    definition("free"),
+  );
   world.up("db", "free", "app", "web");
   world.spawner.takeRequests();
   void world.supervisor.stopAll();
@@ -147,7 +175,11 @@ test("stopping one process doesn't stop its dependents", () => {
 });
 
 test("restart: a dependent is restarted after its dependency was restarted and is available again", () => {
-  const world = new World(definition("db"), definition("web", [on("db", { restart: true })]), definition("mail", [on("db")]));
+  const world = new World(
+    definition("db"),
+    definition("web", [on("db", { restart: true })]),
+    definition("mail", [on("db")]),
+  );
   world.up("db");
   world.clock.advance(10);
   world.up("web", "mail");
@@ -165,7 +197,11 @@ test("restart: a dependent is restarted after its dependency was restarted and i
 });
 
 test("one running instance of a cluster is enough, and a blocked or stopped process no longer waits", () => {
-  const world = new World(definition("web", [on("db", { members: ["db-1", "db-2"] })]), definition("db-1"), definition("db-2"));
+  const world = new World(
+    definition("web", [on("db", { members: ["db-1", "db-2"] })]),
+    definition("db-1"),
+    definition("db-2"),
+  );
   world.supervisor.find("web").block();
   assert.equal(world.state("web").status, "idle");
   world.supervisor.find("web").unblock();
@@ -177,7 +213,11 @@ test("one running instance of a cluster is enough, and a blocked or stopped proc
 
 test("restart: the dependent of a cluster waits until all instances are back, and is restarted once", () => {
   const members = ["db-1", "db-2"];
-  const world = new World(definition("db-1"), definition("db-2"), definition("web", [on("db", { restart: true, members })]));
+  const world = new World(
+    definition("db-1"),
+    definition("db-2"),
+    definition("web", [on("db", { restart: true, members })]),
+  );
   world.up("db-1");
   world.clock.advance(10);
   world.up("web");
@@ -253,7 +293,8 @@ type Act = readonly [kind: number, id: number];
 function check(world: World): void {
   for (const { id } of world.definitions) {
     const state = world.state(id);
-    if (state.status === "waiting") assert.notEqual(world.supervisor.unmetBy(id).length, 0, `${id} waits without need: ${world.status()}`);
+    if (state.status === "waiting")
+      assert.notEqual(world.supervisor.unmetBy(id).length, 0, `${id} waits without need: ${world.status()}`);
     if (state.status !== "stopping") continue;
     if (state.phase === "waiting-dependents")
       assert.notEqual(world.supervisor.runningDependents(id).length, 0, `${id} waits without need: ${world.status()}`);
@@ -272,7 +313,8 @@ function move(world: World, [kind, index]: Act): void {
     else if (kind === 6) world.kill();
     else if (kind === 7) for (const each of world.supervisor.inStopOrder(world.supervisor.processes)) each.stop();
     else if (state.status === "starting" || (state.status === "stopping" && state.phase === "spawning")) world.up(id);
-    else if (state.status === "running" || (state.status === "stopping" && !("ending" in state))) world.spawner.exit(id, kind % 2);
+    else if (state.status === "running" || (state.status === "stopping" && !("ending" in state)))
+      world.spawner.exit(id, kind % 2);
     else if (state.status === "stopping") world.spawner.swept(id);
   } catch (error) {
     assert.match((error as Error).message, /^Cannot (start|restart)/);
@@ -375,7 +417,8 @@ test("what waits for a process that has failed for good is skipped, and so is wh
   const next = definition("next", [on("job", { condition: "finished" })]);
   const last = definition("last", [on("next", { condition: "finished" })]);
   const world = new World(job, next, last, definition("other", [on("web")]), definition("web"));
-  const skipped = (): readonly string[] => world.definitions.map(({ id }) => id).filter((id) => world.supervisor.isSkipped(id));
+  const skipped = (): readonly string[] =>
+    world.definitions.map(({ id }) => id).filter((id) => world.supervisor.isSkipped(id));
   assert.deepEqual(skipped(), []);
   world.spawner.up("job");
   assert.deepEqual(skipped(), []);

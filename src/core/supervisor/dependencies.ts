@@ -31,7 +31,9 @@ function isMet({ condition, members }: Dependency, find: FindProcess): boolean {
   if (condition === "completed") return members.every((id) => hasCompleted(find(id)?.states[0]));
   const isUp = condition === "started" ? isRunning : isReady;
   // A job that has done its work was started, too.
-  return members.some((id) => find(id)?.states.some((state) => isUp(state) || (condition === "started" && hasFinished(state))));
+  return members.some((id) =>
+    find(id)?.states.some((state) => isUp(state) || (condition === "started" && hasFinished(state))),
+  );
 }
 
 export class Dependencies {
@@ -53,7 +55,8 @@ export class Dependencies {
     this.#definitions = new Map(definitions.map((definition) => [definition.id, definition]));
     const dependents = new Map<string, string[]>();
     for (const { id, dependsOn = [] } of definitions)
-      for (const member of dependsOn.flatMap(({ members }) => members)) dependents.set(member, [...(dependents.get(member) ?? []), id]);
+      for (const member of dependsOn.flatMap(({ members }) => members))
+        dependents.set(member, [...(dependents.get(member) ?? []), id]);
     this.#dependents = dependents;
   }
 
@@ -121,7 +124,8 @@ export class Dependencies {
     const process = this.#find(id);
     if (process === undefined || process.isBlocked || process.followsSince(id) === undefined) return false;
     const isDue = (dependency: Dependency): boolean =>
-      this.#isRenewed(process, dependency) || (dependency.restart && dependency.members.some((member) => this.#isComing(member, visited)));
+      this.#isRenewed(process, dependency) ||
+      (dependency.restart && dependency.members.some((member) => this.#isComing(member, visited)));
     return (this.#definitions.get(id)?.dependsOn ?? []).some(isDue);
   }
 
@@ -129,7 +133,8 @@ export class Dependencies {
   #isComing(id: string, visited: Set<string>): boolean {
     const states = this.#find(id)?.states ?? [];
     if (states.some(isComing) || this.willFollow(id, visited)) return true;
-    const canCome = (member: string): boolean => (this.#find(member)?.states.some(isUnready) ?? false) || this.#isComing(member, visited);
+    const canCome = (member: string): boolean =>
+      (this.#find(member)?.states.some(isUnready) ?? false) || this.#isComing(member, visited);
     return states.some(isWaiting) && this.unmetBy(id).every(({ members }) => members.some(canCome));
   }
 
@@ -165,7 +170,8 @@ export class Dependencies {
   touch(id: string): void {
     this.#touched.add(id);
     for (const dependent of this.#dependents.get(id) ?? []) this.#touched.add(dependent);
-    for (const { members } of this.#definitions.get(id)?.dependsOn ?? []) for (const member of members) this.#touched.add(member);
+    for (const { members } of this.#definitions.get(id)?.dependsOn ?? [])
+      for (const member of members) this.#touched.add(member);
     this.#processTouched();
   }
 
@@ -188,7 +194,8 @@ export class Dependencies {
     const { states } = process;
     if (states.some(isWaiting) && this.unmetBy(id).length === 0) process.resume("dependencies-ready");
     if (states.some(waitsForDependents) && this.runningDependents(id).length === 0) process.resume("dependents-gone");
-    const isDue = (dependency: Dependency): boolean => this.#isRenewed(process, dependency) && isMet(dependency, this.#find);
+    const isDue = (dependency: Dependency): boolean =>
+      this.#isRenewed(process, dependency) && isMet(dependency, this.#find);
     const renewed = this.#definitions.get(id)?.dependsOn?.find(isDue);
     if (renewed !== undefined && !this.#hasPendingRestart(id)) process.restartWithDependency(renewed.id);
   }
@@ -223,7 +230,10 @@ function isAtRest(process: Process | undefined): boolean {
 type FindDependencies = (id: string) => { readonly dependsOn?: readonly Dependency[] | undefined } | undefined;
 
 /** Dependencies before their dependents, including indirect ones; otherwise the order stays. */
-export function inStartOrder<T extends { readonly id: string }>(processes: readonly T[], find: FindDependencies): readonly T[] {
+export function inStartOrder<T extends { readonly id: string }>(
+  processes: readonly T[],
+  find: FindDependencies,
+): readonly T[] {
   const byId = new Map(processes.map((process) => [process.id, process]));
   const ordered: T[] = [];
   const visited = new Set<string>();

@@ -8,7 +8,15 @@ import { Supervisor } from "./supervisor.ts";
 
 const definition: ProcessDefinition = {
   id: "web",
-  policy: { restart: "error", restartLimit: 3, restartResetMs: 60_000, graceMs: 0, terminateMs: 30_000, timeoutMs: 0, waits: false },
+  policy: {
+    restart: "error",
+    restartLimit: 3,
+    restartResetMs: 60_000,
+    graceMs: 0,
+    terminateMs: 30_000,
+    timeoutMs: 0,
+    waits: false,
+  },
   autostart: true,
   overrun: false,
 };
@@ -142,8 +150,17 @@ test("a restart because of a changed file is completed by the next service", () 
   clock.advance(10);
   change();
   const next = new FakeSpawner();
-  const supervisor = new Supervisor({ clock, spawner: next, publish: () => undefined, notice: () => undefined, removed: () => undefined });
-  supervisor.resume([definition], new Map([["web", JSON.parse(JSON.stringify(spawner.snapshots.get("web"))) as never]]));
+  const supervisor = new Supervisor({
+    clock,
+    spawner: next,
+    publish: () => undefined,
+    notice: () => undefined,
+    removed: () => undefined,
+  });
+  supervisor.resume(
+    [definition],
+    new Map([["web", JSON.parse(JSON.stringify(spawner.snapshots.get("web"))) as never]]),
+  );
   supervisor.apply([definition]);
   next.exit("web", 0);
   next.swept("web");

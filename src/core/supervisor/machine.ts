@@ -1,8 +1,8 @@
 /**
  * A slot that runs at most one child at a time, as a pure state machine.
  *
- * `step` computes the next state; `timers.ts` derives the deadlines of a state. Nothing here reads a clock, starts a process or
- * logs: time arrives with inputs, work leaves as effects.
+ * `step` computes the next state; `timers.ts` derives the deadlines of a state. Nothing here reads a clock, starts a
+ * process or logs: time arrives with inputs, work leaves as effects.
  */
 import { isSuccess, type Policy, restartDelay, stopSignalOf, wantsRestart } from "./restart-policy.ts";
 import type {
@@ -64,7 +64,9 @@ function onStart(state: SlotState, input: MachineInput, policy: Policy): Machine
   switch (state.status) {
     case "idle":
     case "backoff":
-      return policy.waits ? stay({ run: state.run, restarts: 0, status: "waiting" }) : launch({ ...state, restarts: 0 }, { input, policy });
+      return policy.waits
+        ? stay({ run: state.run, restarts: 0, status: "waiting" })
+        : launch({ ...state, restarts: 0 }, { input, policy });
     case "stopping":
       return stay({ ...state, next: "start" });
     case "waiting":
@@ -123,19 +125,29 @@ function onUnblocked(state: SlotState, input: MachineInput, policy: Policy): Mac
   if (outcome.kind !== "failed" && outcome.kind !== "finished") return stay(state);
   const { ending } = outcome;
   const cause = ("fault" in outcome ? outcome.fault : undefined) ?? "itself";
-  const isFinal = !wantsRestart(policy, outcome.kind === "failed") || (ending.kind === "unstartable" && ending.permanent);
+  const isFinal =
+    !wantsRestart(policy, outcome.kind === "failed") || (ending.kind === "unstartable" && ending.permanent);
   return isFinal ? stay(state) : decide(state, { ending, cause, started: input.at }, { input, policy });
 }
 
 function onSpawned(state: SlotState, pid: number, at: number, policy: Policy): MachineStep {
-  if (state.status === "starting") return stay({ ...base(state), status: "running", pid, since: at, ready: policy.readyMs === undefined });
+  if (state.status === "starting")
+    return stay({ ...base(state), status: "running", pid, since: at, ready: policy.readyMs === undefined });
   if (state.status === "stopping" && state.phase === "spawning")
-    return (state.held ? hold : beginStop)(state, { pid, started: at, next: state.next, cause: state.cause }, { at, policy });
+    return (state.held ? hold : beginStop)(
+      state,
+      { pid, started: at, next: state.next, cause: state.cause },
+      { at, policy },
+    );
   return stay(state);
 }
 
 /** Handles what probes reported about a run. If no policy would restart an unhealthy run, it keeps running without new connections. */
-function onReport(state: RunningState, input: MachineInput & { readonly type: "ready" | "health" | "fault" }, policy: Policy): MachineStep {
+function onReport(
+  state: RunningState,
+  input: MachineInput & { readonly type: "ready" | "health" | "fault" },
+  policy: Policy,
+): MachineStep {
   if (input.type === "ready") return stay(state.ready ? state : { ...state, ready: true });
   if (input.type === "fault") return stopRun(state, { next: "policy", cause: input.fault }, { at: input.at, policy });
   const known = state.healthy === input.good ? state : { ...state, healthy: input.good };
@@ -151,7 +163,16 @@ function onEnded(state: SlotState, input: MachineInput & { readonly type: "ended
       return decide(state, { ending, cause: "itself", started: at }, { input, policy });
     case "running": {
       const { pid, since: started } = state;
-      const over = { ...base(state), status: "stopping", next: "policy", cause: "itself", pid, started, since: at, ending } as const;
+      const over = {
+        ...base(state),
+        status: "stopping",
+        next: "policy",
+        cause: "itself",
+        pid,
+        started,
+        since: at,
+        ending,
+      } as const;
       return survivors ? sweep({ ...over, phase: "cleanup" }) : afterRun(over, input, policy);
     }
     case "stopping": {
@@ -159,7 +180,12 @@ function onEnded(state: SlotState, input: MachineInput & { readonly type: "ended
       if ("ending" in state) return stay(state);
       const phase = state.phase === "kill" ? "cleanup-kill" : "cleanup";
       // The stop timeout counts from SIGTERM, whether or not the leader exits before its children.
-      return sweep({ ...state, phase, since: state.phase === "grace" || state.phase === "waiting-dependents" ? at : state.since, ending });
+      return sweep({
+        ...state,
+        phase,
+        since: state.phase === "grace" || state.phase === "waiting-dependents" ? at : state.since,
+        ending,
+      });
     }
     case "idle":
     case "waiting":
@@ -171,7 +197,11 @@ function onEnded(state: SlotState, input: MachineInput & { readonly type: "ended
 }
 
 /** The keeper started the next run by its restart order. The run stays if the policy still wants it; it is stopped if another request came meanwhile. */
-function onEndedAndRestarted(state: SlotState, input: MachineInput & { readonly type: "ended" }, policy: Policy): MachineStep {
+function onEndedAndRestarted(
+  state: SlotState,
+  input: MachineInput & { readonly type: "ended" },
+  policy: Policy,
+): MachineStep {
   if (!("pid" in state) || "ending" in state) return stay(state);
   const [intent, started]: [StopIntent, number] =
     state.status === "running" ? [{ next: "policy", cause: "itself" }, state.since] : [state, state.started];
@@ -179,11 +209,19 @@ function onEndedAndRestarted(state: SlotState, input: MachineInput & { readonly 
   const end = { ending: input.ending, cause: intent.cause, started };
   const { state: next } = decide(state, end, { input: { ...input, nextRun: adoptNext.run }, policy });
   // A hook beforeStart that was added meanwhile applies from the next start.
-  if (intent.next === "policy" && next.status === "starting") return { state: { ...base(next), status: "starting" }, effects: [adoptNext] };
+  if (intent.next === "policy" && next.status === "starting")
+    return { state: { ...base(next), status: "starting" }, effects: [adoptNext] };
   const held = state.status === "stopping" && state.phase === "waiting-dependents";
   const { cause } = intent;
-  const unwanted = { next: intent.next, cause: cause === "itself" ? "operator" : cause, ...(held && { held }) } as const;
-  return { state: { ...base(state), run: adoptNext.run, status: "stopping", phase: "spawning", ...unwanted }, effects: [adoptNext] };
+  const unwanted = {
+    next: intent.next,
+    cause: cause === "itself" ? "operator" : cause,
+    ...(held && { held }),
+  } as const;
+  return {
+    state: { ...base(state), run: adoptNext.run, status: "stopping", phase: "spawning", ...unwanted },
+    effects: [adoptNext],
+  };
 }
 
 function onTimer(state: SlotState, input: MachineInput & { readonly type: "timer" }, policy: Policy): MachineStep {
@@ -201,7 +239,11 @@ function onTimer(state: SlotState, input: MachineInput & { readonly type: "timer
   return stay(state);
 }
 
-function onRunTimer(state: RunningState, { name, at }: MachineInput & { readonly type: "timer" }, policy: Policy): MachineStep {
+function onRunTimer(
+  state: RunningState,
+  { name, at }: MachineInput & { readonly type: "timer" },
+  policy: Policy,
+): MachineStep {
   const cause = name === "timeout" ? name : name === "ready" && !state.ready ? "unready" : undefined;
   return cause === undefined ? stay(state) : stopRun(state, { next: "policy", cause }, { at, policy });
 }
@@ -224,14 +266,26 @@ function withLeft(ending: ExitInfo, left: number | undefined): ExitInfo {
 function afterRun(state: Omit<Sweeping, "phase">, input: MachineInput, policy: Policy): MachineStep {
   if (policy.afterStop === undefined) return conclude(state, input, policy);
   const { run, ending } = state;
-  return { state: { ...state, phase: "after-stop", since: input.at }, effects: [{ type: "run-hook", run, hook: "afterStop", ending }] };
+  return {
+    state: { ...state, phase: "after-stop", since: input.at },
+    effects: [{ type: "run-hook", run, hook: "afterStop", ending }],
+  };
 }
 
 /** `ended`: absent: now. */
-type RunEnd = { readonly ending: ExitInfo; readonly cause: StopCause; readonly started: number; readonly ended?: number };
+type RunEnd = {
+  readonly ending: ExitInfo;
+  readonly cause: StopCause;
+  readonly started: number;
+  readonly ended?: number;
+};
 
 /** The slot is empty now: carries out what was requested for it. */
-function conclude(state: Base & StopIntent & RunEnd & { readonly hookSince?: number }, input: MachineInput, policy: Policy): MachineStep {
+function conclude(
+  state: Base & StopIntent & RunEnd & { readonly hookSince?: number },
+  input: MachineInput,
+  policy: Policy,
+): MachineStep {
   if (state.next === "policy") return decide(state, state, { input, policy });
   // A stop during the hook before the start has ended no run.
   const stopped = idle(state, { kind: "stopped", ...(state.hookSince === undefined && { ending: state.ending }) });
@@ -244,12 +298,16 @@ function decide(state: Base, end: RunEnd, { input, policy }: StepContext): Machi
   const failed = fault !== undefined || (end.cause === "itself" && !isSuccess(end.ending, policy));
   const failure = { ending: end.ending, ...(fault && { fault }) };
   const permanent = end.ending.kind === "unstartable" && end.ending.permanent;
-  if (permanent || !wantsRestart(policy, failed)) return stay(idle(state, failed ? { kind: "failed", ...failure } : ended(end, policy)));
+  if (permanent || !wantsRestart(policy, failed))
+    return stay(idle(state, failed ? { kind: "failed", ...failure } : ended(end, policy)));
   // A scheduled restart is not counted or delayed.
   if (end.cause === "terminate")
-    return policy.waits ? onStart(idle(state, { kind: "stopped", ending: end.ending }), input, policy) : launch(state, { input, policy });
+    return policy.waits
+      ? onStart(idle(state, { kind: "stopped", ending: end.ending }), input, policy)
+      : launch(state, { input, policy });
   const restarts = isStable(end, input.at, policy) ? 0 : state.restarts;
-  if (restarts >= policy.restartLimit) return stay(idle({ run: state.run, restarts }, { kind: "exhausted", ...failure }));
+  if (restarts >= policy.restartLimit)
+    return stay(idle({ run: state.run, restarts }, { kind: "exhausted", ...failure }));
   const delay = restartDelay(policy, restarts, input.chance);
   if (delay === 0 && !policy.waits) return launch({ run: state.run, restarts: restarts + 1 }, { input, policy });
   return stay({ status: "backoff", run: state.run, restarts, until: input.at + delay, ...failure });
@@ -259,11 +317,18 @@ function isStable({ started, ended }: RunEnd, at: number, { restartResetMs }: Po
   return (ended ?? at) - started >= restartResetMs;
 }
 
-function ended({ ending, cause }: { readonly ending: ExitInfo; readonly cause: StopCause }, policy: Policy): RunOutcome {
+function ended(
+  { ending, cause }: { readonly ending: ExitInfo; readonly cause: StopCause },
+  policy: Policy,
+): RunOutcome {
   return cause === "itself" ? outcomeOf({ ending }, policy) : { kind: "stopped", ending };
 }
 
-function stopRun(state: RunningState, intent: StopIntent, when: { readonly at: number; readonly policy: Policy }): MachineStep {
+function stopRun(
+  state: RunningState,
+  intent: StopIntent,
+  when: { readonly at: number; readonly policy: Policy },
+): MachineStep {
   return beginStop(state, { pid: state.pid, started: state.since, ...intent }, when);
 }
 
@@ -283,7 +348,8 @@ function beginStop(
 ): MachineStep {
   const { next, cause, pid, started } = child;
   const stopping = { ...base(state), next, cause, pid, started, status: "stopping", since: at } as const;
-  if (policy.graceMs > 0) return { state: { ...stopping, phase: "grace" }, effects: [{ type: "drain", run: state.run }] };
+  if (policy.graceMs > 0)
+    return { state: { ...stopping, phase: "grace" }, effects: [{ type: "drain", run: state.run }] };
   return askToEnd({ ...stopping, phase: "terminate" }, child.pid, policy);
 }
 
@@ -291,7 +357,10 @@ type StepContext = { readonly input: MachineInput; readonly policy: Policy };
 
 function launch({ restarts }: Base, { input: { nextRun: run, at }, policy }: StepContext): MachineStep {
   if (policy.beforeStart === undefined) return spawn({ run, restarts });
-  return { state: { status: "starting", run, restarts, hookSince: at }, effects: [{ type: "run-hook", run, hook: "beforeStart" }] };
+  return {
+    state: { status: "starting", run, restarts, hookSince: at },
+    effects: [{ type: "run-hook", run, hook: "beforeStart" }],
+  };
 }
 
 function spawn({ run, restarts }: Base): MachineStep {
@@ -300,7 +369,10 @@ function spawn({ run, restarts }: Base): MachineStep {
 
 function askToEnd(state: SlotState, pid: number, policy: Policy): MachineStep {
   const signal = stopSignalOf(policy);
-  return { state, effects: [{ type: "signal", run: state.run, pid, signal, ...(policy.killMode && { to: policy.killMode }) }] };
+  return {
+    state,
+    effects: [{ type: "signal", run: state.run, pid, signal, ...(policy.killMode && { to: policy.killMode }) }],
+  };
 }
 
 function kill(state: SlotState, pid: number): MachineStep {
@@ -308,7 +380,12 @@ function kill(state: SlotState, pid: number): MachineStep {
 }
 
 function sweep(state: Sweeping): MachineStep {
-  return { state, effects: [{ type: "sweep", run: state.run, pid: state.pid, signal: state.phase === "cleanup" ? "SIGTERM" : "SIGKILL" }] };
+  return {
+    state,
+    effects: [
+      { type: "sweep", run: state.run, pid: state.pid, signal: state.phase === "cleanup" ? "SIGTERM" : "SIGKILL" },
+    ],
+  };
 }
 
 function idle(state: Base, outcome: RunOutcome): SlotState {
@@ -328,7 +405,10 @@ export function faultOf(cause: StopCause): RunFault | undefined {
 }
 
 /** The outcome of a run that was not asked to stop, or was stopped because of a fault. */
-function outcomeOf({ ending, fault }: { readonly ending: ExitInfo; readonly fault?: RunFault }, policy: Policy): RunOutcome {
+function outcomeOf(
+  { ending, fault }: { readonly ending: ExitInfo; readonly fault?: RunFault },
+  policy: Policy,
+): RunOutcome {
   if (fault !== undefined) return { kind: "failed", ending, fault };
   return isSuccess(ending, policy) ? { kind: "finished", ending } : { kind: "failed", ending };
 }

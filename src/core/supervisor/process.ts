@@ -35,9 +35,11 @@ export class Process {
     this.#declared = new Map(Object.entries(snapshot?.declared ?? {}));
     const slots = { [definition.id]: initial, ...snapshot?.slots };
     // What was requested and lost is requested again in this order.
-    for (const [id, state] of Object.entries(slots).sort(([, one], [, other]) => one.run - other.run)) this.#addSlot(id, state);
+    for (const [id, state] of Object.entries(slots).sort(([, one], [, other]) => one.run - other.run))
+      this.#addSlot(id, state);
     this.#slots.sort((one, other) => slotNumber(one) - slotNumber(other));
-    const due = (kind: ScheduledAction, planned: number): void => (kind === "start" ? this.#onCron(planned) : this.#onTerminate(planned));
+    const due = (kind: ScheduledAction, planned: number): void =>
+      kind === "start" ? this.#onCron(planned) : this.#onTerminate(planned);
     const before = this.#missedBefore(snapshot);
     this.#timetable = new Timetable(ports.clock, { due, moved: () => this.#remember() }, before);
     this.#timetable.set(schedulesOf(definition));
@@ -72,7 +74,9 @@ export class Process {
 
   /** Runs that were requested and have not ended. */
   get runs(): readonly { readonly slot: string; readonly run: number; readonly state: SlotState }[] {
-    return this.#slots.filter(({ state }) => hasCurrentRun(state)).map(({ id, state }) => ({ slot: id, run: state.run, state }));
+    return this.#slots
+      .filter(({ state }) => hasCurrentRun(state))
+      .map(({ id, state }) => ({ slot: id, run: state.run, state }));
   }
 
   /** How long its youngest run has been running; Infinity: none runs. Milliseconds. */
@@ -131,7 +135,8 @@ export class Process {
 
   /** What has kept it from being healthy is over: it need not wait for its restart any longer. */
   endHealthBackoff(): void {
-    for (const slot of this.#slots) if (isOutForHealth(slot.state)) slot.post({ type: "timer", run: slot.state.run, name: "restart" });
+    for (const slot of this.#slots)
+      if (isOutForHealth(slot.state)) slot.post({ type: "timer", run: slot.state.run, name: "restart" });
   }
 
   /** Restarts it because its dependency `id` was restarted. */
@@ -211,8 +216,8 @@ export class Process {
 
   /**
    * Applies another definition: policy and schedules take effect immediately, also for present runs. With `restart` the
-   * command has changed, so slots that run or wait for a restart are restarted and a failed process is started. Without `change`
-   * no notice is published.
+   * command has changed, so slots that run or wait for a restart are restarted and a failed process is started. Without
+   * `change` no notice is published.
    */
   update(definition: ProcessDefinition, change?: Change): void {
     const before = this.#definition;
@@ -223,12 +228,18 @@ export class Process {
     const effect =
       change === undefined
         ? "none"
-        : effectOf(change, before, { definition, blocked: this.#blocked, disabled: this.isDisabled, states: this.states });
+        : effectOf(change, before, {
+            definition,
+            blocked: this.#blocked,
+            disabled: this.isDisabled,
+            states: this.states,
+          });
     if (change !== undefined) this.#ports.notice(this.id, { type: "changed", fields: change.fields, effect });
     for (const slot of this.#slots) {
       slot.rearm();
       if (definition.policy.restart === "never") slot.post({ type: "cancel-restart" });
-      if (effect === "restarts" && isUnderWay(slot.state)) slot.post({ type: "stop", next: "start", cause: "operator" });
+      if (effect === "restarts" && isUnderWay(slot.state))
+        slot.post({ type: "stop", next: "start", cause: "operator" });
     }
     if (effect === "starts") this.#begin();
     this.#remember();
@@ -269,8 +280,10 @@ export class Process {
 
   #admit(verb: string): void {
     if (this.#disposed) throw new ProcmanError("service-down", `Cannot ${verb} "${this.id}": ${GIVES_WAY}`);
-    if (this.#blocked) throw new ProcmanError("process-blocked", `Cannot ${verb} "${this.id}": it is blocked; unblock it first`);
-    if (this.#retired) throw new ProcmanError("process-leaving", `Cannot ${verb} "${this.id}": it is being stopped for good`);
+    if (this.#blocked)
+      throw new ProcmanError("process-blocked", `Cannot ${verb} "${this.id}": it is blocked; unblock it first`);
+    if (this.#retired)
+      throw new ProcmanError("process-leaving", `Cannot ${verb} "${this.id}": it is being stopped for good`);
   }
 
   #startAnew(cause: StopCause): void {
@@ -287,7 +300,8 @@ export class Process {
 
   /** With `overrun`, a free slot or a new one; otherwise the slot in use if its run is over or being stopped. */
   #slotForStart(): Slot | undefined {
-    if (this.#definition.overrun) return this.#slots.find(({ state }) => isDown(state)) ?? this.#addSlot(this.#freeName());
+    if (this.#definition.overrun)
+      return this.#slots.find(({ state }) => isDown(state)) ?? this.#addSlot(this.#freeName());
     const used = this.#slots.filter(({ isFree }) => !isFree);
     if (used.some(({ state }) => !isStopping(state) && !isInBackoff(state))) return undefined;
     return used[0] ?? this.#slots[0];
@@ -300,12 +314,16 @@ export class Process {
   }
 
   #nextRun(slot: Slot): number {
-    return 1 + this.#slots.reduce((last, other) => (other === slot ? last : Math.max(last, other.lastRun)), slot.state.run);
+    return (
+      1 + this.#slots.reduce((last, other) => (other === slot ? last : Math.max(last, other.lastRun)), slot.state.run)
+    );
   }
 
   #isAlone(slot: Slot): boolean {
     const { overrun } = this.#definition;
-    return !overrun && this.#slots.every((other) => other === slot || (other.isFree && other.lastRun <= slot.state.run));
+    return (
+      !overrun && this.#slots.every((other) => other === slot || (other.isFree && other.lastRun <= slot.state.run))
+    );
   }
 
   #onCron(planned: number): void {
@@ -369,9 +387,17 @@ export class Process {
     const held = this.#held.size === 0 ? {} : { held: [...this.#held] };
     const declared = this.#declared.size === 0 ? {} : { declared: Object.fromEntries(this.#declared) };
     const { planned, met } = this.#timetable;
-    if (this.#definition.catchUp && planned.start !== undefined) this.#ports.lasting?.planStart(this.#definition, planned.start);
-    const times = { planned, ...(Object.keys(met).length > 0 && { met }), ...(this.#missed && { missed: this.#missed }) };
-    this.#ports.spawner.remember(this.id, snapshotOf({ blocked: this.#blocked, ...held, slots: this.#slots, ...times, ...declared }));
+    if (this.#definition.catchUp && planned.start !== undefined)
+      this.#ports.lasting?.planStart(this.#definition, planned.start);
+    const times = {
+      planned,
+      ...(Object.keys(met).length > 0 && { met }),
+      ...(this.#missed && { missed: this.#missed }),
+    };
+    this.#ports.spawner.remember(
+      this.id,
+      snapshotOf({ blocked: this.#blocked, ...held, slots: this.#slots, ...times, ...declared }),
+    );
   }
 }
 

@@ -19,7 +19,13 @@ const policy: Policy = {
 function setup(rules: Partial<Policy> = {}, snapshot?: ProcessSnapshot) {
   const clock = new FakeClock();
   const spawner = new FakeSpawner();
-  const supervisor = new Supervisor({ clock, spawner, publish: () => undefined, notice: () => undefined, removed: () => undefined });
+  const supervisor = new Supervisor({
+    clock,
+    spawner,
+    publish: () => undefined,
+    notice: () => undefined,
+    removed: () => undefined,
+  });
   const definition = { id: "web", policy: { ...policy, ...rules }, autostart: true, overrun: false };
   supervisor.resume([definition], snapshot === undefined ? new Map() : new Map([["web", snapshot]]));
   supervisor.apply([definition]);
@@ -38,7 +44,13 @@ test("without a readiness probe a run is ready as soon as it is running", () => 
   const { readyMs: _none, ...rest } = policy;
   const clock = new FakeClock();
   const spawner = new FakeSpawner();
-  const supervisor = new Supervisor({ clock, spawner, publish: () => undefined, notice: () => undefined, removed: () => undefined });
+  const supervisor = new Supervisor({
+    clock,
+    spawner,
+    publish: () => undefined,
+    notice: () => undefined,
+    removed: () => undefined,
+  });
   supervisor.apply([{ id: "web", policy: rest, autostart: true, overrun: false }]);
   spawner.up("web");
   // The only timer is that for preparing the next run.

@@ -65,8 +65,8 @@ export function wantsRestart(policy: Policy, failed: boolean): boolean {
 }
 
 /**
- * Milliseconds until the next restart. `chance` in [0, 1) varies the growing delay by up to a quarter, so that processes which
- * failed together don't restart together.
+ * Milliseconds until the next restart. `chance` in [0, 1) varies the growing delay by up to a quarter, so that
+ * processes which failed together don't restart together.
  */
 export function restartDelay(policy: Policy, restarts: number, chance: number): number {
   if (policy.restartDelayMs !== undefined) return policy.restartDelayMs;
@@ -76,15 +76,20 @@ export function restartDelay(policy: Policy, restarts: number, chance: number): 
 }
 
 /**
- * Time from which an exit of this run leads to an immediate restart; Infinity if it never does. Monotonic milliseconds, like
+ * Time from which an exit of this run leads to an immediate restart; Infinity if it never does. Monotonic milliseconds,
+ * like
  * `since`. Disregards exits after which the policy doesn't restart, such as successful ones.
  */
-export function restartsAtOnceFrom({ since, restarts }: { readonly since: number; readonly restarts: number }, policy: Policy): number {
+export function restartsAtOnceFrom(
+  { since, restarts }: { readonly since: number; readonly restarts: number },
+  policy: Policy,
+): number {
   const hasHook = policy.beforeStart !== undefined || policy.afterStop !== undefined;
   if (policy.restart === "never" || policy.waits || hasHook) return Number.POSITIVE_INFINITY;
   // The keeper knows only code 0 as success.
   if (policy.restart === "error" && policy.successExitCodes !== undefined) return Number.POSITIVE_INFINITY;
-  const restartsAtOnce = (count: number): boolean => count < policy.restartLimit && restartDelay(policy, count, 0) === 0;
+  const restartsAtOnce = (count: number): boolean =>
+    count < policy.restartLimit && restartDelay(policy, count, 0) === 0;
   if (restartsAtOnce(restarts)) return since + SETTLED_MS;
   return restartsAtOnce(0) ? since + Math.max(SETTLED_MS, policy.restartResetMs) : Number.POSITIVE_INFINITY;
 }

@@ -14,7 +14,13 @@ const CHANGE = { fields: ["overrun"], restart: false, route: false };
 function setup(definition: Partial<ProcessDefinition> = {}, slots?: ProcessSnapshot["slots"]) {
   const clock = new FakeClock();
   const spawner = new FakeSpawner();
-  const supervisor = new Supervisor({ clock, spawner, publish: () => undefined, notice: () => undefined, removed: () => undefined });
+  const supervisor = new Supervisor({
+    clock,
+    spawner,
+    publish: () => undefined,
+    notice: () => undefined,
+    removed: () => undefined,
+  });
   const definitions = (changed: Partial<ProcessDefinition> = {}) => [{ ...WEB, ...definition, ...changed }];
   supervisor.resume(definitions(), slots === undefined ? new Map() : new Map([["web", { blocked: false, slots }]]));
   supervisor.apply(definitions());
@@ -23,11 +29,19 @@ function setup(definition: Partial<ProcessDefinition> = {}, slots?: ProcessSnaps
     process.start();
     spawner.up(slot);
   };
-  const change = (changed: Partial<ProcessDefinition>): void => supervisor.apply(definitions(changed), new Map([["web", CHANGE]]));
+  const change = (changed: Partial<ProcessDefinition>): void =>
+    supervisor.apply(definitions(changed), new Map([["web", CHANGE]]));
   return { clock, spawner, process, begin, change, orders: () => Object.fromEntries(spawner.restartOrders) };
 }
 
-const running = (run: number): SlotState => ({ status: "running", run, restarts: 0, pid: 100 + run, since: 0, ready: true });
+const running = (run: number): SlotState => ({
+  status: "running",
+  run,
+  restarts: 0,
+  pid: 100 + run,
+  since: 0,
+  ready: true,
+});
 const finished = (run: number): SlotState => ({
   status: "idle",
   run,
@@ -41,7 +55,13 @@ test("2.7 overlapping runs are numbered in the order of their starts, whichever 
   begin("web:2");
   spawner.exit("web", 0);
   begin("web");
-  assert.deepEqual(spawner.takeRequests(), ["spawn web 1", "spawn web:2 2", "spawn web:3 3", "spawn web:2 4", "spawn web 5"]);
+  assert.deepEqual(spawner.takeRequests(), [
+    "spawn web 1",
+    "spawn web:2 2",
+    "spawn web:3 3",
+    "spawn web:2 4",
+    "spawn web 5",
+  ]);
 });
 
 test("2.7 a restart gets the next number of the process, not of its slot", () => {
@@ -54,7 +74,10 @@ test("2.7 a restart gets the next number of the process, not of its slot", () =>
 });
 
 test("2.7 numbers continue after those of an earlier service, whichever slot has the highest one", () => {
-  const { spawner, process } = setup({}, { web: running(3), "web:2": running(1), "web:3": finished(7), "web:4": finished(2) });
+  const { spawner, process } = setup(
+    {},
+    { web: running(3), "web:2": running(1), "web:3": finished(7), "web:4": finished(2) },
+  );
   process.start();
   process.start();
   assert.deepEqual(spawner.takeRequests().slice(-2), ["spawn web:3 8", "spawn web:4 9"]);
@@ -77,7 +100,9 @@ test("2.2 with overrun the service decides about each restart: a restart order h
 });
 
 test("2.2 while runs overlap that began when overrun was on, none has a restart order", () => {
-  const { clock, spawner, begin, change, orders } = setup({ policy: { ...ALWAYS, restart: "error", restartDelayMs: 0 } });
+  const { clock, spawner, begin, change, orders } = setup({
+    policy: { ...ALWAYS, restart: "error", restartDelayMs: 0 },
+  });
   begin("web");
   begin("web:2");
   change({ overrun: false });

@@ -11,7 +11,11 @@ const HOUR = 3_600_000;
 function times(pattern: string, from: string, to: string, timeZone?: string): readonly string[] {
   const schedule = { pattern, ...(timeZone === undefined ? {} : { timeZone }) };
   const found: string[] = [];
-  for (let next = nextTime(schedule, Date.parse(from)); next !== undefined && next < Date.parse(to); next = nextTime(schedule, next))
+  for (
+    let next = nextTime(schedule, Date.parse(from));
+    next !== undefined && next < Date.parse(to);
+    next = nextTime(schedule, next)
+  )
     found.push(new Date(next).toISOString());
   return found;
 }
@@ -57,7 +61,12 @@ test("2.2 cron: in its own time zone a schedule has the hours of that zone, what
 
 test("2.2 cron: in its own time zone an hour that is skipped is met when it is over, one that is repeated the first time", () => {
   const days = (pattern: string, from: string): readonly string[] =>
-    times(pattern, `${from}T12:00:00Z`, new Date(Date.parse(`${from}T12:00:00Z`) + 3 * 24 * HOUR).toISOString(), "Europe/Berlin");
+    times(
+      pattern,
+      `${from}T12:00:00Z`,
+      new Date(Date.parse(`${from}T12:00:00Z`) + 3 * 24 * HOUR).toISOString(),
+      "Europe/Berlin",
+    );
   inZone("America/New_York", () => {
     // 2026-03-29: 02:00 is followed by 03:00, at 01:00 UTC.
     assert.deepEqual(days("30 2 * * *", "2026-03-27"), [
@@ -86,7 +95,11 @@ test("jitter: each time of a schedule is called later by its delay, once, and na
   const calls: (readonly number[])[] = [];
   const due = (planned: number): void => void calls.push([planned - start, clock.wall() - start]);
   const timer = new CronTimer({ pattern: "0 * * * *", delayMs: 600_000 }, clock, { due, moved: () => undefined });
-  assert.deepEqual([(timer.next ?? 0) - start, (timer.planned ?? 0) - start], [600_000, 0], "midnight was ten minutes before");
+  assert.deepEqual(
+    [(timer.next ?? 0) - start, (timer.planned ?? 0) - start],
+    [600_000, 0],
+    "midnight was ten minutes before",
+  );
   clock.advance(2 * HOUR);
   timer.stop();
   assert.deepEqual(calls, [
@@ -103,7 +116,10 @@ test("2.2 cron: six fields begin with seconds; a pattern without future times ha
 test("a stopped schedule makes no calls and holds no timer", () => {
   const clock = new FakeClock();
   const seen: number[] = [];
-  const schedule = new CronTimer({ pattern: "* * * * *" }, clock, { due: (planned) => seen.push(planned), moved: () => undefined });
+  const schedule = new CronTimer({ pattern: "* * * * *" }, clock, {
+    due: (planned) => seen.push(planned),
+    moved: () => undefined,
+  });
   clock.advance(60_000);
   assert.equal(seen.length, 1);
   schedule.stop();
@@ -168,7 +184,10 @@ test("2.2 cron: a clock set back doesn't repeat a time that was just met", () =>
 test("2.2 cron: with a clock that jumps back and forth, a job of every minute never pauses longer than two minutes", () => {
   const clock = new FakeClock();
   const calls: number[] = [];
-  const schedule = new CronTimer({ pattern: "* * * * *" }, clock, { due: () => calls.push(clock.now()), moved: () => undefined });
+  const schedule = new CronTimer({ pattern: "* * * * *" }, clock, {
+    due: () => calls.push(clock.now()),
+    moved: () => undefined,
+  });
   const start = clock.now();
   for (const jump of [3 * HOUR, -2 * HOUR, -90_000, 40_000, -30_000, -24 * HOUR, 24 * HOUR]) {
     clock.jump(jump);
@@ -208,7 +227,12 @@ test("2.2 cron: a schedule never starts twice for one second, over jumps of the 
       const clock = new FakeClock();
       const calls: { readonly planned: number; readonly at: number }[] = [];
       const begin = (met?: MetTime): CronTimer =>
-        new CronTimer({ pattern }, clock, { due: (planned) => calls.push({ planned, at: clock.now() }), moved: () => undefined }, { met });
+        new CronTimer(
+          { pattern },
+          clock,
+          { due: (planned) => calls.push({ planned, at: clock.now() }), moved: () => undefined },
+          { met },
+        );
       let timer = begin();
       for (const { kind, ms } of steps) {
         if (kind === "jump" || kind === "step") clock.jump(ms);
@@ -257,7 +281,12 @@ test("2.2 cron: a clock set back by less than an interval between two services d
 test("2.2 cron: a noted time of another boot, later than the monotonic clock, holds up nothing", () => {
   const clock = new FakeClock();
   const met = { planned: clock.wall() + HOUR, at: clock.now() + HOUR };
-  const timer = new CronTimer({ pattern: "* * * * * *" }, clock, { due: () => undefined, moved: () => undefined }, { met });
+  const timer = new CronTimer(
+    { pattern: "* * * * * *" },
+    clock,
+    { due: () => undefined, moved: () => undefined },
+    { met },
+  );
   assert.equal(timer.next, clock.wall() + 1_000);
   timer.stop();
 });

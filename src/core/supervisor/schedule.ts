@@ -131,9 +131,9 @@ export class CronTimer {
   }
 
   /**
-   * The next time after the clock was set back. A time is called a second time only if the monotonic clock has advanced by half
-   * of the interval, and by a second: a daily job isn't run twice when the clock is corrected by an hour, but a job of every minute doesn't pause
-   * for that hour.
+   * The next time after the clock was set back. A time is called a second time only if the monotonic clock has advanced
+   * by half of the interval, and by a second: a daily job isn't run twice when the clock is corrected by an hour, but a
+   * job of every minute doesn't pause for that hour.
    */
   #afterStepBack(wall: number): number | undefined {
     let next = this.#after(wall);

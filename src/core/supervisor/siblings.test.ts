@@ -8,11 +8,20 @@ const IDS = ["web-1", "web-2", "web-3"] as const;
 
 function rig(count = 3) {
   const [clock, spawner] = [new FakeClock(), new FakeSpawner()];
-  const supervisor = new Supervisor({ clock, spawner, publish: () => undefined, notice: () => undefined, removed: () => undefined });
+  const supervisor = new Supervisor({
+    clock,
+    spawner,
+    publish: () => undefined,
+    notice: () => undefined,
+    removed: () => undefined,
+  });
   const ids = IDS.slice(0, count);
-  supervisor.apply(ids.map((id) => ({ id, cluster: "web", autostart: true, overrun: false, policy: { ...POLICY, readyMs: 1_000 } })));
+  supervisor.apply(
+    ids.map((id) => ({ id, cluster: "web", autostart: true, overrun: false, policy: { ...POLICY, readyMs: 1_000 } })),
+  );
   const run = (id: string): number => supervisor.statesOf(id)[0]?.run ?? 0;
-  const health = (id: string, good: boolean): void => supervisor.find(id).report(id, { type: "health", run: run(id), good });
+  const health = (id: string, good: boolean): void =>
+    supervisor.find(id).report(id, { type: "health", run: run(id), good });
   const ready = (id: string): void => {
     spawner.up(id);
     supervisor.find(id).report(id, { type: "ready", run: run(id) });

@@ -5,8 +5,9 @@ import type { SlotState } from "./states.ts";
 import { isHealthy, isRunning, isStarting, isStoppedFor, isUnready, wasStopped } from "./verdict.ts";
 
 /**
- * Why an unhealthy instance is not restarted; undefined: it may be. A restart helps only where the cause is in the instance: while no
- * other one is healthy, the cause is elsewhere. And the others serve meanwhile, so they are restarted one at a time.
+ * Why an unhealthy instance is not restarted; undefined: it may be. A restart helps only where the cause is in the
+ * instance: while no other one is healthy, the cause is elsewhere. And the others serve meanwhile, so they are
+ * restarted one at a time.
  */
 export function healthHold(others: readonly Process[]): string | undefined {
   const active = others.filter(({ isIdle }) => !isIdle);
@@ -28,7 +29,10 @@ export function inheritedFrom(others: readonly Process[]): "blocked" | "disabled
 export function inheritedSnapshot(id: string, others: readonly Process[]): ProcessSnapshot | undefined {
   if (others.length === 0) return undefined;
   const stopped: SlotState = { status: "idle", run: 0, restarts: 0, outcome: { kind: "stopped" } };
-  return { blocked: others.every(({ isBlocked }) => isBlocked), slots: others.every(isStopped) ? { [id]: stopped } : {} };
+  return {
+    blocked: others.every(({ isBlocked }) => isBlocked),
+    slots: others.every(isStopped) ? { [id]: stopped } : {},
+  };
 }
 
 /** Whether an unhealthy instance still gets connections: as all others are unhealthy, too. */

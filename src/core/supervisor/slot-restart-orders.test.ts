@@ -9,17 +9,38 @@ import { Supervisor } from "./supervisor.ts";
 function setup(rules: Partial<Policy> = {}) {
   const clock = new FakeClock();
   const spawner = new FakeSpawner();
-  const supervisor = new Supervisor({ clock, spawner, publish: () => undefined, notice: () => undefined, removed: () => undefined });
+  const supervisor = new Supervisor({
+    clock,
+    spawner,
+    publish: () => undefined,
+    notice: () => undefined,
+    removed: () => undefined,
+  });
   const definitions = (changed: Partial<Policy> = {}) => [
-    { id: "web", policy: { ...POLICY, restart: "always" as const, ...rules, ...changed }, autostart: true, overrun: false },
+    {
+      id: "web",
+      policy: { ...POLICY, restart: "always" as const, ...rules, ...changed },
+      autostart: true,
+      overrun: false,
+    },
   ];
   const apply = (changed: Partial<Policy>): void =>
-    supervisor.apply(definitions(changed), new Map([["web", { id: "web", fields: ["restart"], restart: false, route: false } as never]]));
+    supervisor.apply(
+      definitions(changed),
+      new Map([["web", { id: "web", fields: ["restart"], restart: false, route: false } as never]]),
+    );
   supervisor.apply(definitions());
   spawner.up("web");
   spawner.takeRequests();
   const process: Process = supervisor.find("web");
-  return { clock, spawner, process, apply, state: () => process.states[0], restartOrder: () => spawner.restartOrders.get("web") };
+  return {
+    clock,
+    spawner,
+    process,
+    apply,
+    state: () => process.states[0],
+    restartOrder: () => spawner.restartOrders.get("web"),
+  };
 }
 
 /** Killed by SIGTERM, without surviving children. */
@@ -110,7 +131,10 @@ test("2.2 a run that the keeper starts by a restart order at the moment of a man
   assert.deepEqual(spawner.takeRequests(), ["SIGTERM web 1", "adopt restarted web 2", "SIGTERM web 2"]);
   ends(spawner);
   spawner.up("web");
-  assert.deepEqual([state()?.status, state()?.run, spawner.takeRequests()], ["running", 3, ["sweep SIGTERM web 2", "spawn web 3"]]);
+  assert.deepEqual(
+    [state()?.status, state()?.run, spawner.takeRequests()],
+    ["running", 3, ["sweep SIGTERM web 2", "spawn web 3"]],
+  );
 });
 
 test("2.2 a run that the keeper starts by a restart order at the moment of a block is stopped", () => {

@@ -12,9 +12,24 @@ import {
   type TimerName,
 } from "./states.ts";
 import { timers } from "./timers.ts";
-import { hasCurrentRun, hasLeader, isIdle, isRunning, isStarting, isStopping, isSweeping, isUnready, runsAfterStop } from "./verdict.ts";
+import {
+  hasCurrentRun,
+  hasLeader,
+  isIdle,
+  isRunning,
+  isStarting,
+  isStopping,
+  isSweeping,
+  isUnready,
+  runsAfterStop,
+} from "./verdict.ts";
 
-export type Transition = { readonly slot: string; readonly from: SlotState; readonly to: SlotState; readonly input: MachineInput };
+export type Transition = {
+  readonly slot: string;
+  readonly from: SlotState;
+  readonly to: SlotState;
+  readonly input: MachineInput;
+};
 
 export type SlotPorts = {
   readonly clock: Clock;
@@ -70,7 +85,8 @@ export class Slot {
 
   get #restartOrderDue(): number {
     const state = this.#state;
-    if (!isRunning(state) || this.#restartOrder !== undefined || !this.#ports.isAlone(this)) return Number.POSITIVE_INFINITY;
+    if (!isRunning(state) || this.#restartOrder !== undefined || !this.#ports.isAlone(this))
+      return Number.POSITIVE_INFINITY;
     return restartsAtOnceFrom(state, this.#ports.policy());
   }
 
@@ -143,7 +159,8 @@ export class Slot {
     return {
       spawned: (pid, at) => this.post({ type: "spawned", run, pid }, at),
       ended: (ending, survivors, at) => this.post({ type: "ended", run, ending, survivors }, at),
-      endedAndRestarted: (ending, at) => this.post({ type: "ended", run, ending, survivors: false, restarted: true }, at),
+      endedAndRestarted: (ending, at) =>
+        this.post({ type: "ended", run, ending, survivors: false, restarted: true }, at),
       swept: (left) => this.post({ type: "swept", run, ...(left > 0 && { left }) }),
       hookEnded: () => this.post({ type: "hook-ended", run }),
       lost: () => this.#onLost(run),
@@ -174,7 +191,12 @@ export class Slot {
     if (!hasCurrentRun(state) || this.#resumeHook()) return this.#arm();
     const { spawner } = this.#ports;
     const isSwept = isSweeping(state);
-    spawner.adopt(this.id, state.run, isSwept ? "ended" : hasLeader(state) ? "alive" : "asked", this.#reports(state.run));
+    spawner.adopt(
+      this.id,
+      state.run,
+      isSwept ? "ended" : hasLeader(state) ? "alive" : "asked",
+      this.#reports(state.run),
+    );
     if (isSwept) spawner.sweep(this.id, state.run, state.pid, state.phase === "cleanup" ? "SIGTERM" : "SIGKILL");
     // The keeper may have died after recording this and before sending the signal; no deadline would repeat it.
     else if (isStopping(state) && state.phase === "kill") spawner.signal(this.id, state.run, "SIGKILL");

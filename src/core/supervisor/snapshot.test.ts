@@ -45,7 +45,11 @@ const webWith = (state: unknown, extra: object = {}): unknown => ({ blocked: fal
 
 test("every state survives JSON, with overlapping runs and planned times", () => {
   for (const state of states) {
-    const snapshot = { blocked: true, slots: { web: state, "web:2": state, "web:12": state }, planned: { start: 5, terminate: 6 } };
+    const snapshot = {
+      blocked: true,
+      slots: { web: state, "web:2": state, "web:12": state },
+      planned: { start: 5, terminate: 6 },
+    };
     assert.deepEqual(decodeSnapshot(JSON.parse(JSON.stringify(encodeSnapshot(snapshot))), "web"), snapshot);
   }
   assert.deepEqual(decodeSnapshot({ blocked: false, slots: {} }, "web"), { blocked: false, slots: {} });
@@ -55,7 +59,14 @@ test("every state survives JSON, with overlapping runs and planned times", () =>
 
 test("the note keeps the names that phases had at first", () => {
   const noted = (phase: "waiting-dependents" | "cleanup" | "cleanup-kill"): unknown =>
-    encodeSnapshot(webWith({ ...stop, ...child, phase, ...(phase === "waiting-dependents" ? {} : { ending: exited }) }) as ProcessSnapshot);
+    encodeSnapshot(
+      webWith({
+        ...stop,
+        ...child,
+        phase,
+        ...(phase === "waiting-dependents" ? {} : { ending: exited }),
+      }) as ProcessSnapshot,
+    );
   assert.deepEqual(noted("waiting-dependents"), webWith({ ...stop, ...child, phase: "held" }));
   assert.deepEqual(noted("cleanup"), webWith({ ...stop, ...child, phase: "sweep", ending: exited }));
   assert.deepEqual(noted("cleanup-kill"), webWith({ ...stop, ...child, phase: "sweep-kill", ending: exited }));

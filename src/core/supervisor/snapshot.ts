@@ -58,7 +58,9 @@ export function snapshotOf({ slots, ...rest }: SnapshotParts): ProcessSnapshot {
 /** Phases that have other names in notes, which stay as they are: a service of any version continues from the note of any other. */
 const NOTED_PHASES = { "waiting-dependents": "held", cleanup: "sweep", "cleanup-kill": "sweep-kill" } as const;
 type NotedPhase = keyof typeof NOTED_PHASES;
-const PHASES = new Map<string, NotedPhase>(Object.entries(NOTED_PHASES).map(([phase, note]) => [note, phase as NotedPhase]));
+const PHASES = new Map<string, NotedPhase>(
+  Object.entries(NOTED_PHASES).map(([phase, note]) => [note, phase as NotedPhase]),
+);
 
 /** What is noted of a snapshot; `decodeSnapshot` reads it. */
 export function encodeSnapshot(snapshot: ProcessSnapshot): unknown {
@@ -72,7 +74,11 @@ export function encodeSnapshot(snapshot: ProcessSnapshot): unknown {
 
 /** The snapshot of the process `id` from its note; undefined: it isn't one. */
 export function decodeSnapshot(note: unknown, id: string): ProcessSnapshot | undefined {
-  if (!matches(note, processSnapshot) || !Object.keys(note.slots).every((slot) => slot === id || isFurtherSlot(slot, id))) return undefined;
+  if (
+    !matches(note, processSnapshot) ||
+    !Object.keys(note.slots).every((slot) => slot === id || isFurtherSlot(slot, id))
+  )
+    return undefined;
   return withStates(note, ({ isSwept, ...state }) => {
     const phase = isSwept === true ? "after-stop" : PHASES.get(state.phase ?? "");
     return phase === undefined ? state : { ...state, phase };
@@ -83,9 +89,13 @@ type NotedState = { readonly status: string; readonly phase?: string; readonly i
 type WithSlots = { readonly slots: Readonly<Record<string, NotedState>> };
 
 /** Most processes are in no phase: then it is the same object. */
-function withStates<Snapshot extends WithSlots>(snapshot: Snapshot, convert: (state: NotedState) => NotedState): unknown {
+function withStates<Snapshot extends WithSlots>(
+  snapshot: Snapshot,
+  convert: (state: NotedState) => NotedState,
+): unknown {
   let slots: WithSlots["slots"] = snapshot.slots;
-  for (const [id, state] of Object.entries(snapshot.slots)) if (state.phase !== undefined) slots = { ...slots, [id]: convert(state) };
+  for (const [id, state] of Object.entries(snapshot.slots))
+    if (state.phase !== undefined) slots = { ...slots, [id]: convert(state) };
   return slots === snapshot.slots ? snapshot : { ...snapshot, slots };
 }
 
@@ -103,7 +113,12 @@ const pid = integer({ minimum: 2 });
 const occupied = optional(openObject({ port: count, by: string(), own: optional(count) }));
 const details = { outOfMemory: optional(literal(true)), occupied, left: optional(count), at: optional(monotonicMs) };
 const ending = union([
-  openObject({ kind: literal("exited"), code: union([number(), nullSchema]), signal: union([string(), nullSchema]), ...details }),
+  openObject({
+    kind: literal("exited"),
+    code: union([number(), nullSchema]),
+    signal: union([string(), nullSchema]),
+    ...details,
+  }),
   openObject({
     kind: literal("unstartable"),
     message: string(),
@@ -133,10 +148,23 @@ const slotState = union([
   openObject({ ...base, status: literal("idle"), outcome }),
   openObject({ ...base, status: literal("waiting") }),
   openObject({ ...base, status: literal("starting"), hookSince: optional(monotonicMs) }),
-  openObject({ ...base, status: literal("running"), pid, since: monotonicMs, ready: boolean(), healthy: optional(boolean()) }),
+  openObject({
+    ...base,
+    status: literal("running"),
+    pid,
+    since: monotonicMs,
+    ready: boolean(),
+    healthy: optional(boolean()),
+  }),
   openObject({ ...stopping, phase: literal("spawning"), held: optional(boolean()), hookSince: optional(monotonicMs) }),
   openObject({ ...stopping, ...child, phase: enumeration(["held", "grace", "terminate", "kill"]) }),
-  openObject({ ...stopping, ...child, phase: enumeration(["sweep", "sweep-kill"]), isSwept: optional(boolean()), ending }),
+  openObject({
+    ...stopping,
+    ...child,
+    phase: enumeration(["sweep", "sweep-kill"]),
+    isSwept: optional(boolean()),
+    ending,
+  }),
   openObject({ ...base, status: literal("backoff"), until: monotonicMs, ending, fault }),
 ]);
 
@@ -147,6 +175,8 @@ const processSnapshot = openObject({
   slots: map(slotState),
   planned: optional(openObject({ start: optional(count), terminate: optional(count) })),
   met: optional(openObject({ start: metTime, terminate: metTime })),
-  missed: optional(openObject({ first: count, last: count, times: count, isCapped: boolean(), isMadeUpFor: boolean() })),
+  missed: optional(
+    openObject({ first: count, last: count, times: count, isCapped: boolean(), isMadeUpFor: boolean() }),
+  ),
   declared: optional(map(monotonicMs)),
 });

@@ -56,8 +56,8 @@ export type Base = { readonly run: number; readonly restarts: number };
 export type StopIntent = { readonly next: NextStep; readonly cause: StopCause };
 
 /**
- * The leader has exited; the processes it left behind get SIGTERM (`cleanup`), then SIGKILL (`cleanup-kill`). When none is left,
- * the hook afterStop runs (`after-stop`).
+ * The leader has exited; the processes it left behind get SIGTERM (`cleanup`), then SIGKILL (`cleanup-kill`). When none
+ * is left, the hook afterStop runs (`after-stop`).
  */
 export type Sweeping = Base &
   StopIntent & {
@@ -88,7 +88,9 @@ export type SlotState =
   | (Base & { readonly status: "starting" } & BeforeStart)
   | RunningState
   /** The stop was requested before the child was spawned. */
-  | (Base & StopIntent & BeforeStart & { readonly status: "stopping"; readonly phase: "spawning"; readonly held?: boolean })
+  | (Base &
+      StopIntent &
+      BeforeStart & { readonly status: "stopping"; readonly phase: "spawning"; readonly held?: boolean })
   | (Base &
       StopIntent & {
         readonly status: "stopping";
@@ -98,7 +100,12 @@ export type SlotState =
         readonly since: number;
       })
   | Sweeping
-  | (Base & { readonly status: "backoff"; readonly until: number; readonly ending: ExitInfo; readonly fault?: RunFault });
+  | (Base & {
+      readonly status: "backoff";
+      readonly until: number;
+      readonly ending: ExitInfo;
+      readonly fault?: RunFault;
+    });
 
 export type MachineCommand =
   | { readonly type: "start" }
@@ -129,7 +136,11 @@ export type Report =
   | { readonly type: "timer"; readonly run: number; readonly name: TimerName };
 
 /** `at`: monotonic milliseconds. `chance`: a number in [0, 1) for jitter. `nextRun`: the number of a run that begins now. */
-export type MachineInput = (MachineCommand | Report) & { readonly at: number; readonly chance: number; readonly nextRun: number };
+export type MachineInput = (MachineCommand | Report) & {
+  readonly at: number;
+  readonly chance: number;
+  readonly nextRun: number;
+};
 
 export type TimerName = "timeout" | "ready" | "escalate" | "restart";
 export type Timer = { readonly name: TimerName; readonly due: number };
@@ -141,7 +152,13 @@ export type MachineEffect =
   /** The keeper is already starting it. */
   | { readonly type: "adopt-restarted"; readonly run: number }
   /** To the process group of the child, or to the child alone. */
-  | { readonly type: "signal"; readonly run: number; readonly pid: number; readonly signal: SignalName; readonly to?: "leader" }
+  | {
+      readonly type: "signal";
+      readonly run: number;
+      readonly pid: number;
+      readonly signal: SignalName;
+      readonly to?: "leader";
+    }
   /** To a worker, at the start of its grace period. */
   | { readonly type: "drain"; readonly run: number }
   /** To all processes that belong to the run; `swept` follows when none is left, or none can be ended. */

@@ -7,7 +7,10 @@ import type { Policy } from "./restart-policy.ts";
 import type { ProcessSnapshot } from "./snapshot.ts";
 import { Supervisor } from "./supervisor.ts";
 
-function setup(definition: Partial<ProcessDefinition> & { readonly rules?: Partial<Policy> } = {}, snapshot?: ProcessSnapshot) {
+function setup(
+  definition: Partial<ProcessDefinition> & { readonly rules?: Partial<Policy> } = {},
+  snapshot?: ProcessSnapshot,
+) {
   const { rules, ...rest } = definition;
   const clock = new FakeClock();
   const spawner = new FakeSpawner();
@@ -249,7 +252,11 @@ test("2.2 a program that can't be executed is not tried again; a lack of resourc
 });
 
 test("2.2 cron: starts at its times, is skipped while the previous run is active, and reports the next time", () => {
-  const { spawner, clock, notices, process } = setup({ autostart: false, cron: "*/5 * * * *", rules: { restart: "never" } });
+  const { spawner, clock, notices, process } = setup({
+    autostart: false,
+    cron: "*/5 * * * *",
+    rules: { restart: "never" },
+  });
   assert.equal(process.next("start"), clock.wall() + 300_000);
   clock.advance(300_000);
   spawner.up("web");
@@ -265,7 +272,12 @@ test("2.2 cron: starts at its times, is skipped while the previous run is active
 });
 
 test("2.2 overrun: a second run starts while the first still runs, and stop reaches both", () => {
-  const { spawner, clock, process } = setup({ autostart: false, overrun: true, cron: "* * * * *", rules: { restart: "never" } });
+  const { spawner, clock, process } = setup({
+    autostart: false,
+    overrun: true,
+    cron: "* * * * *",
+    rules: { restart: "never" },
+  });
   clock.advance(60_000);
   spawner.up("web");
   clock.advance(60_000);
@@ -385,7 +397,10 @@ test("a restarted service continues with the same restarts, deadlines and block"
   assert.deepEqual(running.spawner.takeRequests(), ["SIGTERM web 7"]);
   const backoff = setup(
     {},
-    { blocked: false, slots: { web: { status: "backoff", run: 3, restarts: 1, until: 1_500, ending: { kind: "unknown" } } } },
+    {
+      blocked: false,
+      slots: { web: { status: "backoff", run: 3, restarts: 1, until: 1_500, ending: { kind: "unknown" } } },
+    },
   );
   backoff.clock.advance(500);
   assert.deepEqual(backoff.spawner.takeRequests(), ["spawn web 4"]);
@@ -403,7 +418,8 @@ test("no timer outlives its purpose", () => {
 test("a supervisor that gives way to another refuses a start for that reason, not because the process leaves", () => {
   const { supervisor } = setup({});
   supervisor.dispose();
-  for (const verb of ["start", "restart"] as const) assert.throws(() => supervisor.find("web")[verb](), { code: "service-down" });
+  for (const verb of ["start", "restart"] as const)
+    assert.throws(() => supervisor.find("web")[verb](), { code: "service-down" });
 });
 
 test("stopAll resolves when no process is left, and schedules start nothing afterwards", async () => {

@@ -54,8 +54,8 @@ export class Supervisor {
   }
 
   /**
-   * Restores the state of a previous service under its own definitions. Processes in `leaving` were being removed. The caller
-   * then calls `apply` with the current definitions.
+   * Restores the state of a previous service under its own definitions. Processes in `leaving` were being removed. The
+   * caller then calls `apply` with the current definitions.
    */
   resume(
     definitions: readonly ProcessDefinition[],
@@ -81,13 +81,16 @@ export class Supervisor {
     const others = new Map(fresh.map(({ id, cluster }) => [id, this.#processesOf(cluster ?? id)]));
     const created = (definition: ProcessDefinition): Process =>
       new Process(definition, this.#ports, inheritedSnapshot(definition.id, others.get(definition.id) ?? []));
-    this.#processes = new Map(definitions.map((definition) => [definition.id, before.get(definition.id) ?? created(definition)]));
+    this.#processes = new Map(
+      definitions.map((definition) => [definition.id, before.get(definition.id) ?? created(definition)]),
+    );
     for (const process of removed) this.#processes.set(process.id, process);
     for (const process of this.#dependencies.inStopOrder(removed)) this.#remove(process);
     // Removed processes still exit before those that they depend on.
     this.#dependencies.set([...definitions, ...removed.map(({ definition }) => definition)]);
     const present = new Map(definitions.map((definition) => [definition.id, definition]));
-    for (const definition of inStartOrder(definitions, (id) => present.get(id))) this.#update(definition, changes.get(definition.id));
+    for (const definition of inStartOrder(definitions, (id) => present.get(id)))
+      this.#update(definition, changes.get(definition.id));
     for (const { id, autostart } of fresh) {
       const process = this.#processes.get(id);
       const siblings = others.get(id) ?? [];
@@ -110,7 +113,8 @@ export class Supervisor {
   /** @throws ProcmanError `process-unknown` */
   find(id: string): Process {
     const found = this.#processes.get(id);
-    if (found === undefined) throw new ProcmanError("process-unknown", `Cannot find process "${id}": no process has this id`);
+    if (found === undefined)
+      throw new ProcmanError("process-unknown", `Cannot find process "${id}": no process has this id`);
     return found;
   }
 
@@ -202,7 +206,8 @@ export class Supervisor {
 
   #update(definition: ProcessDefinition, change: Change | undefined): void {
     const isBack = this.#leaving.delete(definition.id);
-    if (isBack || change !== undefined) this.#processes.get(definition.id)?.update(definition, isBack ? undefined : change);
+    if (isBack || change !== undefined)
+      this.#processes.get(definition.id)?.update(definition, isBack ? undefined : change);
   }
 
   #remove(process: Process): void {

@@ -11,7 +11,8 @@ export function timers(state: SlotState, policy: Policy): readonly Timer[] {
       return [{ name: "restart", due: state.until }];
     case "stopping": {
       if (state.phase === "grace") return [{ name: "escalate", due: state.since + policy.graceMs }];
-      if (state.phase === "terminate" || state.phase === "cleanup") return [{ name: "escalate", due: state.since + policy.terminateMs }];
+      if (state.phase === "terminate" || state.phase === "cleanup")
+        return [{ name: "escalate", due: state.since + policy.terminateMs }];
       return [];
     }
     case "idle":

@@ -55,13 +55,21 @@ export class Timetable {
     for (const kind of KINDS) {
       const schedule = schedules[kind];
       const known = this.#timers.get(kind);
-      if (schedule !== undefined && hasSameTimes(schedule, known?.schedule) && schedule.delayMs === known?.schedule.delayMs) continue;
+      if (
+        schedule !== undefined &&
+        hasSameTimes(schedule, known?.schedule) &&
+        schedule.delayMs === known?.schedule.delayMs
+      )
+        continue;
       const before = this.#leftBy(kind, schedule);
       known?.timer.stop();
       this.#timers.delete(kind);
       if (schedule === undefined) continue;
       const due = (planned: number): void => this.#on.due(kind, planned);
-      this.#timers.set(kind, { schedule, timer: new CronTimer(schedule, this.#clock, { due, moved: this.#on.moved }, before) });
+      this.#timers.set(kind, {
+        schedule,
+        timer: new CronTimer(schedule, this.#clock, { due, moved: this.#on.moved }, before),
+      });
     }
   }
 
@@ -75,7 +83,9 @@ export class Timetable {
 
   #each<Value>(select: (timer: CronTimer) => Value | undefined): Readonly<Partial<Record<ScheduledAction, Value>>> {
     const values = [...this.#timers].map(([kind, { timer }]) => [kind, select(timer)] as const);
-    return Object.fromEntries(values.filter(([, value]) => value !== undefined)) as Partial<Record<ScheduledAction, Value>>;
+    return Object.fromEntries(values.filter(([, value]) => value !== undefined)) as Partial<
+      Record<ScheduledAction, Value>
+    >;
   }
 
   /** Ends all schedules; no timer is left. */

@@ -22,18 +22,38 @@ const ROWS: readonly (readonly [name: string, state: SlotState | undefined, verd
   ["no slot", undefined, ["isDown"]],
   ["never started", idle({ kind: "never-started" }), ["isDown", "isIdle", "isQuiet", "wasNeverStarted"]],
   ["stopped", idle({ kind: "stopped" }), ["isDown", "isIdle", "isQuiet", "wasStopped"]],
-  ["finished", idle({ kind: "finished", ending: ENDING }), ["hasCompleted", "hasFinished", "isDown", "isIdle", "isQuiet"]],
+  [
+    "finished",
+    idle({ kind: "finished", ending: ENDING }),
+    ["hasCompleted", "hasFinished", "isDown", "isIdle", "isQuiet"],
+  ],
   ["failed", idle({ kind: "failed", ending: ENDING }), ["hasCompleted", "hasFailed", "isDown", "isIdle", "isQuiet"]],
-  ["exhausted", idle({ kind: "exhausted", ending: ENDING }), ["hasCompleted", "hasFailed", "isDown", "isIdle", "isQuiet"]],
+  [
+    "exhausted",
+    idle({ kind: "exhausted", ending: ENDING }),
+    ["hasCompleted", "hasFailed", "isDown", "isIdle", "isQuiet"],
+  ],
   [
     "not startable",
     idle({ kind: "failed", ending: { kind: "unstartable", message: "no such file", permanent: true } }),
     ["hasFailed", "isDown", "isIdle", "isQuiet"],
   ],
   ["waiting", { ...BASE, status: "waiting" }, ["isQuiet", "isWaiting"]],
-  ["starting", { ...BASE, status: "starting" }, ["hasCurrentRun", "isComing", "isStarting", "isStartingOrRunning", "isUnderWay"]],
-  ["not ready", running({ ready: false }), ["hasCurrentRun", "hasLeader", "isRunning", "isStartingOrRunning", "isUnderWay", "isUnready"]],
-  ["ready", running({}), ["hasCurrentRun", "hasLeader", "isReady", "isRunning", "isStable", "isStartingOrRunning", "isUnderWay"]],
+  [
+    "starting",
+    { ...BASE, status: "starting" },
+    ["hasCurrentRun", "isComing", "isStarting", "isStartingOrRunning", "isUnderWay"],
+  ],
+  [
+    "not ready",
+    running({ ready: false }),
+    ["hasCurrentRun", "hasLeader", "isRunning", "isStartingOrRunning", "isUnderWay", "isUnready"],
+  ],
+  [
+    "ready",
+    running({}),
+    ["hasCurrentRun", "hasLeader", "isReady", "isRunning", "isStable", "isStartingOrRunning", "isUnderWay"],
+  ],
   [
     "healthy after a restart",
     running({ healthy: true, restarts: 1 }),
@@ -42,7 +62,16 @@ const ROWS: readonly (readonly [name: string, state: SlotState | undefined, verd
   [
     "unhealthy",
     running({ healthy: false }),
-    ["hasCurrentRun", "hasLeader", "isReady", "isRunning", "isStable", "isStartingOrRunning", "isUnderWay", "isUnhealthy"],
+    [
+      "hasCurrentRun",
+      "hasLeader",
+      "isReady",
+      "isRunning",
+      "isStable",
+      "isStartingOrRunning",
+      "isUnderWay",
+      "isUnhealthy",
+    ],
   ],
   ["stopped before its spawn", { ...STOP, phase: "spawning" }, ["hasCurrentRun", "isBeingStopped", "isStopping"]],
   [
@@ -60,7 +89,11 @@ const ROWS: readonly (readonly [name: string, state: SlotState | undefined, verd
     { ...STOP, ...CHILD, phase: "kill", next: "policy", cause: "memory" },
     ["hasCurrentRun", "hasLeader", "isStopping"],
   ],
-  ["being swept", { ...STOP, ...CHILD, phase: "cleanup", ending: ENDING }, ["hasCurrentRun", "isBeingStopped", "isStopping", "isSweeping"]],
+  [
+    "being swept",
+    { ...STOP, ...CHILD, phase: "cleanup", ending: ENDING },
+    ["hasCurrentRun", "isBeingStopped", "isStopping", "isSweeping"],
+  ],
   [
     "running its hook afterStop",
     { ...STOP, ...CHILD, phase: "after-stop", ending: ENDING },

@@ -1,6 +1,8 @@
 /**
- * Verdicts on the state of a slot: the only place that compares its `status`, beside the machine. Records have verdicts of their own,
- * `contract/status-sets.ts`: what reads them knows no slot, a cluster has no slot, and the supervisor imports only `base`.
+ * Verdicts on the state of a slot: the only place that compares its `status`, beside the machine. Records have verdicts
+ * of their own,
+ * `contract/status-sets.ts`: what reads them knows no slot, a cluster has no slot, and the supervisor imports only
+ * `base`.
  *
  * | status   | more                         | is up          | comes up by itself         | its run has ended | holds its port |
  * |----------|------------------------------|----------------|----------------------------|-------------------|----------------|

@@ -84,7 +84,10 @@ test("the crontab keeps its other lines; a line for the same name is replaced, a
   const line = "@reboot /bin/sh /a.sh run --detach # procman-shop";
   const installed = withCronLine(before, line, true);
   assert.equal(installed, `${before}${line}\n`);
-  assert.equal(withCronLine(installed, line.replace("/a.sh", "/b.sh"), true), `${before}${line.replace("/a.sh", "/b.sh")}\n`);
+  assert.equal(
+    withCronLine(installed, line.replace("/a.sh", "/b.sh"), true),
+    `${before}${line.replace("/a.sh", "/b.sh")}\n`,
+  );
   assert.equal(withCronLine(installed, line, false), before);
   assert.equal(withCronLine("", line, false), "");
 });
@@ -93,9 +96,17 @@ test("the launcher runs procman with the file, its profile and any further words
   const place = folder(context);
   program(join(place, "node"), `${FAKE_NODE}; pwd; echo "$HOME $USER $PROCMAN_STATE_DIR $PATH"`);
   writeFileSync(join(place, "procman.cjs"), "");
-  const given = { node: join(place, "node"), script: join(place, "procman.cjs"), profile: "it's on", stateRoot: "/var/my lib" };
+  const given = {
+    node: join(place, "node"),
+    script: join(place, "procman.cjs"),
+    profile: "it's on",
+    stateRoot: "/var/my lib",
+  };
   const [run, cwd, variables] = launched(context, given, ["run", "--guarded"]).split("\n");
-  assert.equal(run, `${place}/node ${place}/procman.cjs run --config /it's 100%/procman.jsonc --profile=it's on --guarded`);
+  assert.equal(
+    run,
+    `${place}/node ${place}/procman.cjs run --config /it's 100%/procman.jsonc --profile=it's on --guarded`,
+  );
   assert.deepEqual([cwd, variables], ["/it's 100%", "/home/deploy deploy /var/my lib /usr/bin:/bin"]);
   assert.match(launched(context, given, ["reload"]), /procman\.cjs reload --config \/it's 100%\/procman\.jsonc$/m);
 });
@@ -104,7 +115,10 @@ test("the launcher asks the shell for the home of a user whom only a directory s
   const place = folder(context);
   program(join(place, "node"), `echo "$HOME"`);
   program(join(place, "procman.cjs"), "");
-  assert.equal(launched(context, { node: join(place, "node"), script: join(place, "procman.cjs"), user: "root", home: "~root" }), "/root");
+  assert.equal(
+    launched(context, { node: join(place, "node"), script: join(place, "procman.cjs"), user: "root", home: "~root" }),
+    "/root",
+  );
 });
 
 test("if Node is gone, the launcher starts the newest Node beside it that works, and the procman of that Node", (context) => {
@@ -113,7 +127,9 @@ test("if Node is gone, the launcher starts the newest Node beside it that works,
     program(join(nodes, version, "bin/node"), version === "v24.0.0" ? "exit 1" : `${FAKE_NODE}; echo "$PATH"`);
   const scriptOf = (version: string): string => join(nodes, version, "lib/node_modules/procman/dist/procman.cjs");
   program(scriptOf("v22.1.0"), "");
-  const [run, path] = launched(context, { node: join(nodes, "v20.19.0/bin/node"), script: scriptOf("v20.19.0") }).split("\n");
+  const [run, path] = launched(context, { node: join(nodes, "v20.19.0/bin/node"), script: scriptOf("v20.19.0") }).split(
+    "\n",
+  );
   assert.equal(run, `${nodes}/v22.1.0/bin/node ${scriptOf("v22.1.0")} run --config /it's 100%/procman.jsonc`);
   assert.equal(path, `${nodes}/v22.1.0/bin:/usr/bin:/bin`);
 });
@@ -144,5 +160,8 @@ test("the launcher says what is gone if nothing replaces it", (context) => {
       status === 127 && stderr?.includes(`procman is gone (${script})`) === true,
   );
   symlinkSync(node, join(place, "procman"));
-  assert.match(launched(context, { node, script, path: `${place}:/usr/bin:/bin` }), new RegExp(`^${node} ${place}/procman run`));
+  assert.match(
+    launched(context, { node, script, path: `${place}:/usr/bin:/bin` }),
+    new RegExp(`^${node} ${place}/procman run`),
+  );
 });

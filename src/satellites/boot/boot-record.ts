@@ -64,7 +64,8 @@ function recordAt(launcher: string): BootRecord | undefined {
     return line === undefined ? undefined : (JSON.parse(line.slice(TAG.length)) as BootRecord);
   } catch (error) {
     // A file that another user has put there, or closed, is none of this user's.
-    if (isNotFound(error) || error instanceof SyntaxError || ["EPERM", "EACCES"].includes(errnoOf(error))) return undefined;
+    if (isNotFound(error) || error instanceof SyntaxError || ["EPERM", "EACCES"].includes(errnoOf(error)))
+      return undefined;
     throw error;
   }
 }

@@ -12,9 +12,19 @@ export function cronPlan(record: BootRecord, launcher: string): BootPlan {
     scope === "user" || user === "root"
       ? ["/bin/sh", launcher, ...words.split(" ")]
       : ["su", "-s", "/bin/sh", user, "-c", launch(launcher, words)];
-  const common = { start: [asUser("run --detach")], disable: [asUser("terminate")], enable: [], hint: `procman terminate --name ${name}` };
+  const common = {
+    start: [asUser("run --detach")],
+    disable: [asUser("terminate")],
+    enable: [],
+    hint: `procman terminate --name ${name}`,
+  };
   if (scope === "user")
-    return { unit: `${unitName(record)} in the crontab`, files: [], crontab: `@reboot ${command} # ${unitName(record)}`, ...common };
+    return {
+      unit: `${unitName(record)} in the crontab`,
+      files: [],
+      crontab: `@reboot ${command} # ${unitName(record)}`,
+      ...common,
+    };
   const path = `/etc/cron.d/${unitName(record).replace(FORBIDDEN, "_")}`;
   return {
     unit: path,

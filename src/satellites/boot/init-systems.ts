@@ -47,7 +47,9 @@ export function initSystemFor(scope: BootScope, wanted: string | undefined): Ini
       );
     if (found !== undefined) return found;
     const isKnown = INIT_NAMES.some((name) => name === wanted);
-    const why = isKnown ? `${wanted} starts nothing for a user; use --system, or cron` : `allowed: ${INIT_NAMES.join(", ")}`;
+    const why = isKnown
+      ? `${wanted} starts nothing for a user; use --system, or cron`
+      : `allowed: ${INIT_NAMES.join(", ")}`;
     throw new ProcmanError("usage", `Cannot use --init ${wanted}: ${why}`);
   }
   const [here] = names.find(([, { isHere }]) => isHere()) ?? [];

@@ -24,7 +24,8 @@ export function install(record: BootRecord, starts: boolean): BootPlan {
   const before = files.filter(({ path }) => !existsSync(path));
   try {
     for (const file of files) write(file);
-    for (const { path, target } of plan.links ?? []) if (!isThere(path)) attempt("install", path, () => symlinkSync(target, path));
+    for (const { path, target } of plan.links ?? [])
+      if (!isThere(path)) attempt("install", path, () => symlinkSync(target, path));
     changeCrontab(plan, "install");
     for (const step of plan.enable) run("install", step);
   } catch (error) {
@@ -81,7 +82,9 @@ function remove(path: string): void {
 /** What `install` would do, for people. */
 export function shownPlan(record: BootRecord, starts: boolean): string {
   const plan = planOf(record);
-  const files = allFiles(record, plan).map(({ path, text, mode }) => `# ${path} (mode ${mode.toString(8).padStart(4, "0")})\n${text}\n`);
+  const files = allFiles(record, plan).map(
+    ({ path, text, mode }) => `# ${path} (mode ${mode.toString(8).padStart(4, "0")})\n${text}\n`,
+  );
   const links = (plan.links ?? []).map(({ path, target }) => `ln -s ${shellWord(target)} ${shellWord(path)}`);
   const crontab = plan.crontab === undefined ? [] : [`# added to the crontab of ${record.user}:\n#   ${plan.crontab}`];
   const steps = [...plan.enable, ...(starts ? plan.start : [])].map((step) => step.map(shellWord).join(" "));
@@ -91,10 +94,17 @@ export function shownPlan(record: BootRecord, starts: boolean): string {
 /** What `uninstall` would do. */
 export function shownRemoval(record: BootRecord): string {
   const plan = planOf(record);
-  const paths = [...plan.files.map(({ path }) => path), ...(plan.folders ?? []), launcherPath(record.scope, record.name)];
-  const crontab = plan.crontab === undefined ? [] : [`# removed from the crontab of ${record.user}:\n#   ${plan.crontab}`];
+  const paths = [
+    ...plan.files.map(({ path }) => path),
+    ...(plan.folders ?? []),
+    launcherPath(record.scope, record.name),
+  ];
+  const crontab =
+    plan.crontab === undefined ? [] : [`# removed from the crontab of ${record.user}:\n#   ${plan.crontab}`];
   const removed = `rm -rf ${paths.map(shellWord).join(" ")}`;
-  const [before, after] = [plan.disable, plan.forget ?? []].map((steps) => steps.map((step) => step.map(shellWord).join(" ")));
+  const [before, after] = [plan.disable, plan.forget ?? []].map((steps) =>
+    steps.map((step) => step.map(shellWord).join(" ")),
+  );
   return `${[...(before ?? []), ...crontab, removed, ...(after ?? [])].join("\n")}\n`;
 }
 
@@ -106,7 +116,8 @@ function allFiles(record: BootRecord, { files }: BootPlan): readonly BootFile[] 
 
 function refuseForeign(what: Direction, path: string): void {
   const stat = lstatSync(path, { throwIfNoEntry: false });
-  if (stat === undefined || (stat.isFile() && attempt(what, path, () => readFileSync(path, "utf8")).includes(MARK))) return;
+  if (stat === undefined || (stat.isFile() && attempt(what, path, () => readFileSync(path, "utf8")).includes(MARK)))
+    return;
   throw new ProcmanError(
     "boot-refused",
     `Cannot ${what}: ${path} exists, and "procman install" has not written it; move it away, or give the configuration another "name"`,
@@ -115,7 +126,10 @@ function refuseForeign(what: Direction, path: string): void {
 
 function refuseForeignLink({ path, target }: BootLink): void {
   if (!isThere(path) || (lstatSync(path).isSymbolicLink() && readlinkSync(path) === target)) return;
-  throw new ProcmanError("boot-refused", `Cannot install: ${path} exists, and does not lead to ${target}; move it away`);
+  throw new ProcmanError(
+    "boot-refused",
+    `Cannot install: ${path} exists, and does not lead to ${target}; move it away`,
+  );
 }
 
 function isThere(path: string): boolean {
@@ -149,9 +163,15 @@ function run(what: Direction, step: BootStep, { log }: Pick<BootPlan, "log"> = {
     });
   } catch (cause) {
     const { stderr = "", stdout = "" } = cause as { readonly stderr?: string; readonly stdout?: string };
-    const reason = isNotFound(cause) ? `there is no program ${program}` : (stderr || stdout).trim() || (cause as Error).message;
+    const reason = isNotFound(cause)
+      ? `there is no program ${program}`
+      : (stderr || stdout).trim() || (cause as Error).message;
     const lines = log === undefined ? "" : lastLines(log);
-    throw new ProcmanError("boot-refused", `Cannot ${what}: "${step.map(shellWord).join(" ")}" has failed: ${reason}${lines}`, { cause });
+    throw new ProcmanError(
+      "boot-refused",
+      `Cannot ${what}: "${step.map(shellWord).join(" ")}" has failed: ${reason}${lines}`,
+      { cause },
+    );
   }
 }
 

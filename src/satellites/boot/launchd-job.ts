@@ -7,7 +7,11 @@ import { type BootRecord, unitName } from "./boot-record.ts";
 /** Longer than any orderly stop; then launchd kills. Seconds. */
 const EXIT_TIMEOUT = 600;
 
-export function launchdPlan(record: BootRecord, launcher: string, uid: number | undefined = process.getuid?.()): BootPlan {
+export function launchdPlan(
+  record: BootRecord,
+  launcher: string,
+  uid: number | undefined = process.getuid?.(),
+): BootPlan {
   const label = unitName(record).replace("-", ".");
   const isUser = record.scope === "user";
   const domain = isUser ? `gui/${uid}` : "system";

@@ -11,7 +11,8 @@ const VERSION_PART = /\d\.\d+\.\d/;
 const USUAL_NODES = ["/usr/local/bin/node", "/usr/bin/node", "/opt/homebrew/bin/node"];
 
 /** Ends with 1 in a Node that is too old. */
-const NODE_CHECK = "const [a, b] = process.versions.node.split('.').map(Number); process.exit(a > 20 || (a === 20 && b >= 19) ? 0 : 1)";
+const NODE_CHECK =
+  "const [a, b] = process.versions.node.split('.').map(Number); process.exit(a > 20 || (a === 20 && b >= 19) ? 0 : 1)";
 
 export function launcherText(record: BootRecord): string {
   const { name, config, profile, node, script, user, home, path, stateRoot } = record;
@@ -22,7 +23,9 @@ export function launcherText(record: BootRecord): string {
     PATH: path,
     ...(stateRoot === undefined ? {} : { PROCMAN_STATE_DIR: stateRoot }),
   };
-  const exports = Object.entries(variables).map(([key, value]) => `export ${key}=${value === `~${user}` ? value : shellWord(value)}`);
+  const exports = Object.entries(variables).map(
+    ([key, value]) => `export ${key}=${value === `~${user}` ? value : shellWord(value)}`,
+  );
   return `#!/bin/sh
 # ${MARK}; "procman uninstall --name ${name}" removes it, "procman install" writes it again.
 ${recordLine(record)}

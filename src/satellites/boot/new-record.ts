@@ -40,7 +40,17 @@ const YARN_FOLDER = /\/xfs-[0-9a-f]+$/;
 const USER_NAME = /^(?!\d+$)\w[\w.@-]*$/;
 
 /** @throws {ProcmanError} `usage`, `boot-refused` */
-export function newRecord({ included = [], scope, init, name, config, script, profile, runAs, serviceDir }: BootRequest): BootRecord {
+export function newRecord({
+  included = [],
+  scope,
+  init,
+  name,
+  config,
+  script,
+  profile,
+  runAs,
+  serviceDir,
+}: BootRequest): BootRecord {
   const { user, home } = accountFor(scope, runAs);
   const node = stableNode();
   const stateRoot = process.env.PROCMAN_STATE_DIR;
@@ -72,7 +82,8 @@ export function newRecord({ included = [], scope, init, name, config, script, pr
         "boot-refused",
         `Cannot install: the path ${JSON.stringify(text)} (${what}) has a line break or another control character; rename it`,
       );
-  if (scope === "system" && user === "root") refuseUntrusted([record.config, ...included, node, script, ...filesBeside(script)]);
+  if (scope === "system" && user === "root")
+    refuseUntrusted([record.config, ...included, node, script, ...filesBeside(script)]);
   return record;
 }
 
@@ -102,7 +113,11 @@ function accountFor(scope: BootScope, runAs: string | undefined): BootAccount {
   try {
     return { user: userInfo().username, home: homedir() };
   } catch (cause) {
-    throw new ProcmanError("boot-refused", "Cannot install: the machine knows no name of this user; create the account", { cause });
+    throw new ProcmanError(
+      "boot-refused",
+      "Cannot install: the machine knows no name of this user; create the account",
+      { cause },
+    );
   }
 }
 

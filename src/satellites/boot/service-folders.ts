@@ -66,7 +66,14 @@ export function s6Plan(record: BootRecord, launcher: string): BootPlan {
     start: [["s6-svscanctl", "-a", scanned]],
     disable: [
       ["rm", "-f", ...links.map(({ path }) => path)],
-      ...[folder, join(folder, "log")].map((each) => ["s6-svc", "-wD", "-T", String(STOP_SECONDS * 1_000), "-xd", each]),
+      ...[folder, join(folder, "log")].map((each) => [
+        "s6-svc",
+        "-wD",
+        "-T",
+        String(STOP_SECONDS * 1_000),
+        "-xd",
+        each,
+      ]),
       ["s6-svscanctl", "-an", scanned],
     ],
     hint: `sudo s6-svc -d ${folder}`,

@@ -10,7 +10,8 @@ const DELEGATE_SUBGROUP_SINCE = 254;
 /** undefined: systemd isn't here. */
 function systemdVersion(): number | undefined {
   try {
-    const [, version] = /^systemd (\d+)/.exec(execFileSync("systemctl", ["--version"], { encoding: "utf8", stdio: "pipe" })) ?? [];
+    const [, version] =
+      /^systemd (\d+)/.exec(execFileSync("systemctl", ["--version"], { encoding: "utf8", stdio: "pipe" })) ?? [];
     return version === undefined ? undefined : Number(version);
   } catch {
     return undefined;
@@ -18,7 +19,11 @@ function systemdVersion(): number | undefined {
 }
 
 /** `version`: of systemd; undefined: as if it were new. */
-export function systemdPlan(record: BootRecord, launcher: string, version: number | undefined = systemdVersion()): BootPlan {
+export function systemdPlan(
+  record: BootRecord,
+  launcher: string,
+  version: number | undefined = systemdVersion(),
+): BootPlan {
   const unit = `${unitName(record)}.service`;
   const isUser = record.scope === "user";
   const control = ["systemctl", ...(isUser ? ["--user"] : [])];

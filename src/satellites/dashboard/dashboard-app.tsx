@@ -22,7 +22,11 @@ import { SignInForm } from "./sign-in-form.tsx";
 
 export function DashboardApp({ session }: { readonly session: Session }): JSX.Element {
   const { session: tab } = useObserved(session.state);
-  return tab === undefined ? <SignInForm session={session} /> : <SignedIn key={tab.token} session={session} tab={tab} />;
+  return tab === undefined ? (
+    <SignInForm session={session} />
+  ) : (
+    <SignedIn key={tab.token} session={session} tab={tab} />
+  );
 }
 
 /** Behind a reverse proxy it may lie below a path. */
@@ -79,7 +83,9 @@ function TopBar({ page }: { readonly page: PageName }): JSX.Element {
   const name = state?.name ?? "procman";
   const hosts = hostList();
   const isShown = { plan: allows(tab, "admin"), hosts: hosts !== undefined } as const;
-  const pages = (Object.keys(TITLES) as (keyof typeof TITLES)[]).filter((each) => !(each in isShown) || isShown[each as "plan" | "hosts"]);
+  const pages = (Object.keys(TITLES) as (keyof typeof TITLES)[]).filter(
+    (each) => !(each in isShown) || isShown[each as "plan" | "hosts"],
+  );
   useEffect(() => {
     document.title = `${name} – ${page === "process" ? "Process" : TITLES[page]}`;
   }, [name, page]);
@@ -107,7 +113,13 @@ function TopBar({ page }: { readonly page: PageName }): JSX.Element {
 }
 
 /** Goes to the same page of another machine. */
-function HostSwitch({ list: { current, hosts }, name }: { readonly list: HostList; readonly name: string }): JSX.Element {
+function HostSwitch({
+  list: { current, hosts },
+  name,
+}: {
+  readonly list: HostList;
+  readonly name: string;
+}): JSX.Element {
   const go = (chosen: string): void => {
     const link = hosts.find(({ host }) => host === chosen);
     if (link !== undefined) location.assign(addressOf(link, location.hash));

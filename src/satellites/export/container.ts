@@ -19,7 +19,9 @@ export function hostsOf(
   workloads: readonly Workload[],
   nameOf: (workload: Workload) => string,
 ): Map<number, { host: string; port: number }> {
-  return new Map(workloads.flatMap((workload) => workload.ports.map((port) => [port, { host: nameOf(workload), port }] as const)));
+  return new Map(
+    workloads.flatMap((workload) => workload.ports.map((port) => [port, { host: nameOf(workload), port }] as const)),
+  );
 }
 
 const LOOPBACK = /(\$\{\w+:?-)?(127\.0\.0\.1|localhost|\[::1\])(\}?):(\d+)(?!\d)/g;
@@ -40,7 +42,10 @@ function withHosts(text: string, hosts: Hosts, own: readonly number[]): Replaced
 }
 
 /** The workload with the addresses that it has in a network of containers, and notes about what was replaced. */
-export function inNetwork(workload: Workload, hosts: Hosts): { readonly workload: Workload; readonly notes: readonly Note[] } {
+export function inNetwork(
+  workload: Workload,
+  hosts: Hosts,
+): { readonly workload: Workload; readonly notes: readonly Note[] } {
   const notes: Note[] = [];
   const replaced = (written: string, field: string): string => {
     const { text, places } = withHosts(written, hosts, workload.ports);
@@ -50,7 +55,9 @@ export function inNetwork(workload: Workload, hosts: Hosts): { readonly workload
   };
   const variables = workload.variables.map((variable): Variable => {
     if (variable.kind === "text") return { ...variable, value: replaced(variable.value, `env.${variable.name}`) };
-    return variable.kind === "composed" ? { ...variable, text: replaced(variable.text, `env.${variable.name}`) } : variable;
+    return variable.kind === "composed"
+      ? { ...variable, text: replaced(variable.text, `env.${variable.name}`) }
+      : variable;
   });
   const { command } = workload.spec;
   const spec = {
@@ -77,8 +84,11 @@ export function imageCommand(workload: Workload, project: Project, steps: Script
 /** PATH with the folders of `path` and `pathFirst`, beside that of Debian's images. */
 export function imagePaths({ spec: { path, pathFirst = [] } }: Workload, project: Project): string | undefined {
   if (path.length + pathFirst.length === 0) return undefined;
-  const inImage = (folders: readonly string[]): readonly string[] => folders.map((folder) => imagePath(folder, project));
-  return [...inImage(pathFirst), "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", ...inImage(path)].join(":");
+  const inImage = (folders: readonly string[]): readonly string[] =>
+    folders.map((folder) => imagePath(folder, project));
+  return [...inImage(pathFirst), "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", ...inImage(path)].join(
+    ":",
+  );
 }
 
 /** User and group by number: the image may not know their names. */

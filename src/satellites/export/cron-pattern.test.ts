@@ -23,11 +23,17 @@ function field(first: number, last: number): fc.Arbitrary<string> {
   );
 }
 
-const PATTERN = fc.tuple(field(0, 59), field(0, 23), field(1, 28), field(1, 12), field(0, 6)).map((fields) => fields.join(" "));
+const PATTERN = fc
+  .tuple(field(0, 59), field(0, 23), field(1, 28), field(1, 12), field(0, 6))
+  .map((fields) => fields.join(" "));
 
 function times(pattern: string): readonly (number | undefined)[] {
   const found: (number | undefined)[] = [];
-  for (let from: number | undefined = Date.UTC(2026, 0, 1); from !== undefined && found.length < 20; from = found.at(-1))
+  for (
+    let from: number | undefined = Date.UTC(2026, 0, 1);
+    from !== undefined && found.length < 20;
+    from = found.at(-1)
+  )
     found.push(nextTime({ pattern, timeZone: "UTC" }, from));
   return found;
 }
@@ -58,12 +64,16 @@ test("patterns with seconds, years, last days and numbered weekdays have no five
 });
 
 test("days of the month and of the week are alternatives in cron, so they become two expressions of systemd", () => {
-  assert.deepEqual(calendarExpressions(fieldsOf("0 3 1,15 * FRI"), undefined), ["*-*-01,15 03:00:00", "Fri *-*-* 03:00:00"]);
+  assert.deepEqual(calendarExpressions(fieldsOf("0 3 1,15 * FRI"), undefined), [
+    "*-*-01,15 03:00:00",
+    "Fri *-*-* 03:00:00",
+  ]);
   assert.deepEqual(calendarExpressions(fieldsOf("*/20 9-17 * * 0-5"), "Europe/Berlin"), [
     "Mon..Fri,Sun *-*-* 09..17:00,20,40:00 Europe/Berlin",
   ]);
 });
 
 test("what systemd and others have no words for is not understood", () => {
-  for (const pattern of ["0 3 15W * *", "0 3 * * MON,FRI#2", "0 3 1,L * *"]) assert.equal(cronFields(pattern), undefined, pattern);
+  for (const pattern of ["0 3 15W * *", "0 3 * * MON,FRI#2", "0 3 1,L * *"])
+    assert.equal(cronFields(pattern), undefined, pattern);
 });

@@ -74,7 +74,10 @@ function itemOf(item: string, { first, last, names = [] }: Range): readonly numb
   const highest = names === WEEKDAYS ? 6 : last;
   const start = from === "*" ? first : number(from);
   const end = to === undefined ? (from === "*" || step !== undefined ? highest : start) : number(to);
-  return Array.from({ length: Math.floor((end - start) / Number(step ?? 1)) + 1 }, (_, index) => start + index * Number(step ?? 1));
+  return Array.from(
+    { length: Math.floor((end - start) / Number(step ?? 1)) + 1 },
+    (_, index) => start + index * Number(step ?? 1),
+  );
 }
 
 function inOrder(values: readonly number[]): readonly number[] {
@@ -127,8 +130,8 @@ function ranges(values: readonly number[]): readonly (readonly [from: number, to
 }
 
 /**
- * Expressions for `OnCalendar=` of systemd, which together have the times of the pattern: cron's days of the month and of the week
- * are alternatives, those of systemd conditions.
+ * Expressions for `OnCalendar=` of systemd, which together have the times of the pattern: cron's days of the month and
+ * of the week are alternatives, those of systemd conditions.
  *
  * @example calendarExpressions(cronFields("0 3 * * 1-5"), "Europe/Berlin") // ["Mon..Fri *-*-* 03:00:00 Europe/Berlin"]
  */

@@ -68,26 +68,70 @@ test("PORT of an instance is written unless the env files, of which the names ar
 });
 
 test("plugins that nothing runs any more are in the report and in each file, and so is what is lost with a container", () => {
-  const config = { processes: [FRONTED], plugins: [{ url: "webhook", options: { url: "https://example.com/" } }, { url: "./mine.mjs" }] };
+  const config = {
+    processes: [FRONTED],
+    plugins: [{ url: "webhook", options: { url: "https://example.com/" } }, { url: "./mine.mjs" }],
+  };
   const lost = "plugins: %s runs none (webhook, ./mine.mjs): alerts, logs and metrics that they send need another way";
   for (const target of TARGETS) {
     const { files, notes } = exported(target, config);
     const expected = lost.replace("%s", target);
     assert.equal(noteTexts(notes).includes(expected), target !== "haproxy", target);
-    for (const { name, text } of files) assert.equal(text.includes(expected), target !== "haproxy", `${target}: ${name}`);
+    for (const { name, text } of files)
+      assert.equal(text.includes(expected), target !== "haproxy", `${target}: ${name}`);
     const isContainer = /compose|swarm|kubernetes/.test(target);
-    assert.equal(/files that a program writes are gone with its container/.test(noteTexts(notes).join()), isContainer, target);
+    assert.equal(
+      /files that a program writes are gone with its container/.test(noteTexts(notes).join()),
+      isContainer,
+      target,
+    );
   }
 });
 
 /** A value for each field that says more than its default. */
 const FIELDS: Readonly<Record<string, unknown>> = {
-  ...{ cwd: "sub", env: { LEVEL: "debug" }, envFile: "web.env", path: "bin", pathFirst: "bin", pidFile: "web.pid", timeout: 5 },
-  ...{ logger: { stdout: "web.log" }, watch: ["src"], restart: "never", restartLimit: 3, restartDelayMs: 500, terminate: "0 3 * * *" },
-  ...{ successExitCodes: [3], terminateGracePeriod: 3, terminateTimeout: 7, stopSignal: "SIGINT", reloadSignal: "SIGHUP", node: true },
+  ...{
+    cwd: "sub",
+    env: { LEVEL: "debug" },
+    envFile: "web.env",
+    path: "bin",
+    pathFirst: "bin",
+    pidFile: "web.pid",
+    timeout: 5,
+  },
+  ...{
+    logger: { stdout: "web.log" },
+    watch: ["src"],
+    restart: "never",
+    restartLimit: 3,
+    restartDelayMs: 500,
+    terminate: "0 3 * * *",
+  },
+  ...{
+    successExitCodes: [3],
+    terminateGracePeriod: 3,
+    terminateTimeout: 7,
+    stopSignal: "SIGINT",
+    reloadSignal: "SIGHUP",
+    node: true,
+  },
   ...{ stdin: true },
-  ...{ ready: { log: "up" }, health: { port: 80 }, dependsOn: ["other"], hooks: { beforeStart: "true" }, memoryLimit: "100MB" },
-  ...{ memoryMax: "100MB", cpuQuota: 50, ulimits: { nofile: 100 }, umask: "077", nice: 3, ioNice: { class: "idle" }, oomScoreAdjust: 3 },
+  ...{
+    ready: { log: "up" },
+    health: { port: 80 },
+    dependsOn: ["other"],
+    hooks: { beforeStart: "true" },
+    memoryLimit: "100MB",
+  },
+  ...{
+    memoryMax: "100MB",
+    cpuQuota: 50,
+    ulimits: { nofile: 100 },
+    umask: "077",
+    nice: 3,
+    ioNice: { class: "idle" },
+    oomScoreAdjust: 3,
+  },
   ...{ user: 1000, group: 1000, groups: ["shop"], cluster: { instances: 2, startPort: 3001 } },
 };
 const OF_SCHEDULES = { timeZone: "Asia/Tokyo", catchUp: true, jitter: 20, overrun: true } as const;
@@ -109,11 +153,22 @@ test("each field of a process changes what is exported, or is told as lost", () 
     const changes = (name: string, value: unknown, base: object): boolean =>
       text(target, { ...base, [name]: value }) !== text(target, base);
     for (const [name, value] of Object.entries(FIELDS))
-      if (target !== "procfile" || !OF_RESTARTS.includes(name)) assert.ok(changes(name, value, {}), `${target}: ${name}`);
+      if (target !== "procfile" || !OF_RESTARTS.includes(name))
+        assert.ok(changes(name, value, {}), `${target}: ${name}`);
     if (target === "procfile") continue;
-    for (const [name, value] of Object.entries(OF_SCHEDULES)) assert.ok(changes(name, value, job), `${target}: ${name}`);
+    for (const [name, value] of Object.entries(OF_SCHEDULES))
+      assert.ok(changes(name, value, job), `${target}: ${name}`);
   }
-  const known = [...Object.keys(FIELDS), ...Object.keys(OF_SCHEDULES), ...UNSEEN, "id", "cmd", "worker", "autostart", "cron"];
+  const known = [
+    ...Object.keys(FIELDS),
+    ...Object.keys(OF_SCHEDULES),
+    ...UNSEEN,
+    "id",
+    "cmd",
+    "worker",
+    "autostart",
+    "cron",
+  ];
   assert.deepEqual(
     Object.keys(PROCESS).filter((name) => !known.includes(name)),
     [],
@@ -141,9 +196,11 @@ test("no target gets a secret of a command, a hook or a check; the report says w
 test("instances are replicas where they differ by what the target gives them, else they are exported one by one", () => {
   const cluster = { instances: 2, startPort: 3001 };
   const services = (process: object): readonly string[] =>
-    [...fileOf(exported("compose", { processes: [{ ...WEB, cluster, ...process }] }), "compose.yaml").matchAll(/^ {2}(\S+):$/gm)].map(
-      ([, id = ""]) => id,
-    );
+    [
+      ...fileOf(exported("compose", { processes: [{ ...WEB, cluster, ...process }] }), "compose.yaml").matchAll(
+        /^ {2}(\S+):$/gm,
+      ),
+    ].map(([, id = ""]) => id);
   assert.deepEqual(services({}), ["web"]);
   assert.deepEqual(services({ cmd: "node server.js --port {port}" }), ["web"], "each container has the first port");
   assert.deepEqual(services({ cmd: "node server.js --name w{instance}" }), ["web-1", "web-2"]);
@@ -165,9 +222,15 @@ test("what a target can't do at all blocks the export of the process, with the r
     assert.match(blocked(target, shared).join(), /^web: cluster\.mode: .*"balance"/);
   assert.deepEqual(blocked("systemd", shared), [], "systemd passes sockets, too");
   assert.match(blocked("haproxy", [WEB]).join(), /no cluster has a commonPort .*; give one/);
-  assert.match(blocked("kubernetes", [{ id: "job", cmd: "true", cron: "*/10 * * * * *" }]).join(), /^job: cron: .*no words for \*\/10/);
+  assert.match(
+    blocked("kubernetes", [{ id: "job", cmd: "true", cron: "*/10 * * * * *" }]).join(),
+    /^job: cron: .*no words for \*\/10/,
+  );
   assert.match(blocked("systemd", [{ id: "job", cmd: "true", cron: "0 3 15W * *" }]).join(), /^job: cron: .*15W/);
-  assert.match(blocked("procfile", [{ ...WEB, cmd: "a\nb" }]).join(), /^web: a Procfile has one line .* line break; put/);
+  assert.match(
+    blocked("procfile", [{ ...WEB, cmd: "a\nb" }]).join(),
+    /^web: a Procfile has one line .* line break; put/,
+  );
   assert.match(blocked("procfile", [{ ...WEB, env: { TEXT: "a\nb" } }]).join(), /^web: a Procfile has one line/);
   assert.match(blocked("procfile", [{ ...WEB, cwd: "a\nb" }]).join(), /^web: a Procfile has one line/);
   assert.match(
@@ -179,11 +242,19 @@ test("what a target can't do at all blocks the export of the process, with the r
     const [logger, env] = [{ stdout: `o${end}`, stderr: `e${end}` }, { KEY: { file: name } }];
     const fields = ["cwd", "envFile", "env", "logger.stdout", "logger.stderr"];
     const notes = fields.map(
-      (field) => `web: ${field}: ends with a backslash or a blank, or has a line break, which a unit can't have; choose another name`,
+      (field) =>
+        `web: ${field}: ends with a backslash or a blank, or has a line break, which a unit can't have; choose another name`,
     );
-    assert.deepEqual(blocked("systemd", [{ ...WEB, cwd: name, envFile: [name], env, logger }]), notes, JSON.stringify(end));
+    assert.deepEqual(
+      blocked("systemd", [{ ...WEB, cwd: name, envFile: [name], env, logger }]),
+      notes,
+      JSON.stringify(end),
+    );
   }
-  assert.match(blocked("kubernetes", [WEB, { ...WEB, id: "web_1" }, { ...WEB, id: "web.1" }]).join(), /^web\.1: id: .*web-1/);
+  assert.match(
+    blocked("kubernetes", [WEB, { ...WEB, id: "web_1" }, { ...WEB, id: "web.1" }]).join(),
+    /^web\.1: id: .*web-1/,
+  );
   assert.match(
     blocked("procfile", [
       { ...WEB, id: "web_1" },
@@ -200,10 +271,22 @@ test("in containers the addresses of other processes become theirs, also as defa
   assert.match(text, /DATABASE: redis:\/\/\$\{DB_HOST:-db\}:7000/);
   assert.match(text, /http:\/\/balancer:3000\//, "the common port is that of the balancer");
   assert.match(notesAbout(compose, "env.DATABASE").join(), /^web: the address of this machine became db:7000/);
-  assert.match(fileOf(exported("swarm"), "stack.yaml"), /http:\/\/web:3001\//, "a service of a swarm stands for all replicas");
+  assert.match(
+    fileOf(exported("swarm"), "stack.yaml"),
+    /http:\/\/web:3001\//,
+    "a service of a swarm stands for all replicas",
+  );
   assert.match(fileOf(exported("kubernetes"), "kubernetes.yaml"), /http:\/\/web:3000\//);
-  assert.match(fileOf(exported("kubernetes"), "kubernetes.yaml"), /127\.0\.0\.1:3001/, "its own port stays at the loopback address");
-  assert.match(fileOf(exported("nomad"), "shop-web.nomad.json"), /127\.0\.0\.1\}:7000/, "without containers nothing changes");
+  assert.match(
+    fileOf(exported("kubernetes"), "kubernetes.yaml"),
+    /127\.0\.0\.1:3001/,
+    "its own port stays at the loopback address",
+  );
+  assert.match(
+    fileOf(exported("nomad"), "shop-web.nomad.json"),
+    /127\.0\.0\.1\}:7000/,
+    "without containers nothing changes",
+  );
 });
 
 test("equal notes about several processes are one line of the report", () => {
@@ -218,7 +301,10 @@ test("the image has what most programs need, and the report names those that it 
   const config = { name: "shop", processes };
   const { files, notes } = exported("compose", config);
   const dockerfile = fileOf({ files, notes }, "Dockerfile");
-  assert.match(dockerfile, /^FROM node:\d+-slim$[\s\S]*^COPY package\.json package-lock\.json \.\/\nRUN npm ci --omit=dev\nCOPY \. \.$/m);
+  assert.match(
+    dockerfile,
+    /^FROM node:\d+-slim$[\s\S]*^COPY package\.json package-lock\.json \.\/\nRUN npm ci --omit=dev\nCOPY \. \.$/m,
+  );
   assert.match(
     fileOf({ files, notes }, "Dockerfile.dockerignore"),
     /^\*\*\/\.env$[\s\S]*^\*\*\/\.procman$|^\*\*\/\.procman$[\s\S]*^\*\*\/\.env$/m,
@@ -229,7 +315,11 @@ test("the image has what most programs need, and the report names those that it 
   const named = exported("compose", config, { image: "registry.example.com/shop:1" });
   assert.deepEqual([named.files.map(({ name }) => name), notesAbout(named, "cmd")], [["compose.yaml"], []]);
   assert.doesNotMatch(fileOf(named, "compose.yaml"), /build:/);
-  const python = exported("compose", { processes: [{ id: "web", cmd: "python3 app.py", autostart: true }] }, { hasPackage: false });
+  const python = exported(
+    "compose",
+    { processes: [{ id: "web", cmd: "python3 app.py", autostart: true }] },
+    { hasPackage: false },
+  );
   assert.match(fileOf(python, "Dockerfile"), /^FROM python:3-slim$/m);
 });
 

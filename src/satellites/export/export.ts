@@ -28,7 +28,8 @@ const EXPORTERS: Readonly<Record<TargetName, TargetRow>> = {
 };
 
 /**
- * The files of the target, in the order of their importance, and the notes. If a note `blocks`, the files are not to be used.
+ * The files of the target, in the order of their importance, and the notes. If a note `blocks`, the files are not to be
+ * used.
  *
  * @example
  * const { files, notes } = exportTo("compose", config, project);
@@ -44,10 +45,19 @@ export function exportTo(target: TargetName, config: Config, project: Omit<Proje
 function pluginNotes(target: TargetName, { plugins }: Config): readonly Note[] {
   if (plugins.length === 0) return [];
   const names = plugins.map(({ url }) => url).join(", ");
-  return [{ field: "plugins", text: `${target} runs none (${names}): alerts, logs and metrics that they send need another way` }];
+  return [
+    {
+      field: "plugins",
+      text: `${target} runs none (${names}): alerts, logs and metrics that they send need another way`,
+    },
+  ];
 }
 
 function volumeNotes(volume: string | undefined): readonly Note[] {
   if (volume === undefined) return [];
-  return [{ text: `files that a program writes are gone with its container: keep folders such as that of a database by ${volume}` }];
+  return [
+    {
+      text: `files that a program writes are gone with its container: keep folders such as that of a database by ${volume}`,
+    },
+  ];
 }

@@ -15,7 +15,16 @@ const SYSTEM = new Set(
 );
 
 /** What is read from the folder, and must not get into an image. */
-const IGNORED = [".git", "**/.procman", "**/node_modules", "**/.env", "**/.env.*", "**/*.log", "**/*.log.*", "Dockerfile*"];
+const IGNORED = [
+  ".git",
+  "**/.procman",
+  "**/node_modules",
+  "**/.env",
+  "**/.env.*",
+  "**/*.log",
+  "**/*.log.*",
+  "Dockerfile*",
+];
 
 export type Image = { readonly name: string; readonly files: readonly ExportedFile[]; readonly notes: readonly Note[] };
 
@@ -23,7 +32,8 @@ export type Image = { readonly name: string; readonly files: readonly ExportedFi
 export function imageOf(workloads: readonly Workload[], project: Project): Image {
   if (project.image !== undefined) return { name: project.image, files: [], notes: [] };
   const programs = workloads.map((workload) => ({ id: workload.id, program: programOf(workload) }));
-  const isOf = (known: ReadonlySet<string>): boolean => programs.some(({ program }) => program !== undefined && known.has(program));
+  const isOf = (known: ReadonlySet<string>): boolean =>
+    programs.some(({ program }) => program !== undefined && known.has(program));
   const [isNode, isPython] = [isOf(NODE), isOf(PYTHON)];
   const known = new Set([...SYSTEM, ...(isNode ? NODE : isPython ? PYTHON : [])]);
   const missing = programs.filter(({ program }) => program !== undefined && !known.has(program));
@@ -34,7 +44,11 @@ export function imageOf(workloads: readonly Workload[], project: Project): Image
       text: `the image has no ${program}: install it in the Dockerfile, or give this service another image`,
     }),
   );
-  const base = isNode ? `node:${process.versions.node.split(".")[0]}-slim` : isPython ? "python:3-slim" : "debian:stable-slim";
+  const base = isNode
+    ? `node:${process.versions.node.split(".")[0]}-slim`
+    : isPython
+      ? "python:3-slim"
+      : "debian:stable-slim";
   const text = [
     comments(project, notes),
     `FROM ${base}`,

@@ -7,7 +7,12 @@ import { Service } from "kubernetes-models/v1/Service";
 import { parseAllDocuments } from "yaml";
 import { exported, fileOf } from "../../../test/support/export-rig.ts";
 
-type Manifest = { readonly apiVersion: string; readonly kind: string; readonly metadata: { readonly name: string }; readonly spec: Tree };
+type Manifest = {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly spec: Tree;
+};
 // biome-ignore lint/suspicious/noExplicitAny: parsed YAML, read member by member
 type Tree = any;
 
@@ -50,7 +55,8 @@ function watch(value: Tree, path: string, unknown: string[]): { readonly value: 
     },
   });
   const end = (): void => {
-    for (const name of Object.keys(value)) if (!Array.isArray(value) && !asked.has(name)) unknown.push(`${path}/${name}`);
+    for (const name of Object.keys(value))
+      if (!Array.isArray(value) && !asked.has(name)) unknown.push(`${path}/${name}`);
     for (const member of members.values()) member.end();
   };
   return { value: proxy, end };
@@ -60,7 +66,16 @@ test("every manifest is valid for the schema of Kubernetes, without unknown memb
   const all = manifests();
   assert.deepEqual(
     all.map(({ kind, metadata }) => `${kind} ${metadata.name}`),
-    ["Deployment db", "Job migrate", "Deployment web", "Deployment mail", "CronJob report", "Job clean", "Service db", "Service web"],
+    [
+      "Deployment db",
+      "Job migrate",
+      "Deployment web",
+      "Deployment mail",
+      "CronJob report",
+      "Job clean",
+      "Service db",
+      "Service web",
+    ],
   );
   all.forEach(validate);
 });
@@ -76,7 +91,10 @@ test("checks become probes, times of stops the grace period, limits the limits, 
   const all = manifests();
   const pod = (name: string): Tree => all.find(({ metadata }) => metadata.name === name)?.spec.template.spec;
   const [db] = pod("db").containers;
-  assert.deepEqual([db.startupProbe.periodSeconds * db.startupProbe.failureThreshold, db.livenessProbe.periodSeconds], [10, 5]);
+  assert.deepEqual(
+    [db.startupProbe.periodSeconds * db.startupProbe.failureThreshold, db.livenessProbe.periodSeconds],
+    [10, 5],
+  );
   assert.deepEqual(db.livenessProbe.exec.command, ["/bin/sh", "-c", "redis-cli -p 7000 ping"]);
   assert.deepEqual(db.startupProbe.tcpSocket, { port: 7000 });
   const [web] = pod("web").containers;
@@ -92,14 +110,21 @@ test("checks become probes, times of stops the grace period, limits the limits, 
     [33, ["sleep", "3"]],
   );
   assert.deepEqual(pod("clean").securityContext, { runAsUser: 1234, runAsGroup: 1234 });
-  assert.deepEqual(pod("migrate").initContainers[0].command, ["bash", "-c", "until </dev/tcp/db/7000; do sleep 1; done"]);
+  assert.deepEqual(pod("migrate").initContainers[0].command, [
+    "bash",
+    "-c",
+    "until </dev/tcp/db/7000; do sleep 1; done",
+  ]);
 });
 
 test("schedules become CronJobs, tasks Jobs, processes that are started by hand suspended Jobs", () => {
   const all = manifests();
   const specOf = (name: string): Tree => all.find(({ metadata }) => metadata.name === name)?.spec;
   const { schedule, timeZone, concurrencyPolicy, startingDeadlineSeconds, jobTemplate } = specOf("report");
-  assert.deepEqual([schedule, timeZone, concurrencyPolicy, startingDeadlineSeconds], ["0 3 * * 1-5", "Europe/Berlin", "Forbid", undefined]);
+  assert.deepEqual(
+    [schedule, timeZone, concurrencyPolicy, startingDeadlineSeconds],
+    ["0 3 * * 1-5", "Europe/Berlin", "Forbid", undefined],
+  );
   assert.equal(jobTemplate.spec.activeDeadlineSeconds, 600);
   assert.deepEqual([specOf("migrate").backoffLimit, specOf("migrate").template.spec.restartPolicy], [0, "Never"]);
   assert.deepEqual([specOf("clean").suspend, specOf("migrate").suspend], [true, undefined]);
@@ -107,8 +132,12 @@ test("schedules become CronJobs, tasks Jobs, processes that are started by hand 
 
 test("only a cluster is updated instance by instance; another process never runs twice, and its Service has its port", () => {
   const all = manifests();
-  const specOf = (kind: string, name: string): Tree => all.find((each) => each.kind === kind && each.metadata.name === name)?.spec;
-  assert.deepEqual([specOf("Deployment", "web").replicas, specOf("Deployment", "web").strategy.type], [2, "RollingUpdate"]);
+  const specOf = (kind: string, name: string): Tree =>
+    all.find((each) => each.kind === kind && each.metadata.name === name)?.spec;
+  assert.deepEqual(
+    [specOf("Deployment", "web").replicas, specOf("Deployment", "web").strategy.type],
+    [2, "RollingUpdate"],
+  );
   assert.equal(specOf("Deployment", "db").strategy.type, "Recreate");
   assert.deepEqual(specOf("Service", "web").ports, [{ name: "common", port: 3000, targetPort: 3001 }]);
   assert.deepEqual(specOf("Service", "db").ports, [{ name: "port-7000", port: 7000, targetPort: 7000 }]);

@@ -60,12 +60,16 @@ const JOB: Shape = {
 function problems(value: Tree, shape: Shape, path: string): readonly string[] {
   if (typeof shape === "string") {
     const isWhole = typeof value === "number" && Number.isSafeInteger(value);
-    const fits = { string: typeof value === "string", bool: typeof value === "boolean", int: isWhole, duration: isWhole && value >= 0 }[
-      shape
-    ];
+    const fits = {
+      string: typeof value === "string",
+      bool: typeof value === "boolean",
+      int: isWhole,
+      duration: isWhole && value >= 0,
+    }[shape];
     return fits === true ? [] : [`${path} is no ${shape}: ${JSON.stringify(value)}`];
   }
-  if (Array.isArray(shape)) return (value as Tree[]).flatMap((item, index) => problems(item, shape[0] as Shape, `${path}[${index}]`));
+  if (Array.isArray(shape))
+    return (value as Tree[]).flatMap((item, index) => problems(item, shape[0] as Shape, `${path}[${index}]`));
   const members = shape as Readonly<Record<string, Shape>>;
   return Object.entries(value).flatMap(([name, member]) => {
     const wanted = members[name] ?? members["*"];
@@ -88,7 +92,9 @@ test("every job has the members and types of Nomad's API, and obeys its rules fo
     const [{ RestartPolicy: restart, Networks: [network] = [], Services: [service] = [] }] = job.TaskGroups;
     // Nomad refuses a policy whose restarts don't fit into its interval, and an interval of less than 5 s.
     assert.ok(restart.Attempts * restart.Delay < restart.Interval && restart.Interval >= 5e9, name);
-    const labels = [...(network?.DynamicPorts ?? []), ...(network?.ReservedPorts ?? [])].map(({ Label }: Tree) => Label);
+    const labels = [...(network?.DynamicPorts ?? []), ...(network?.ReservedPorts ?? [])].map(
+      ({ Label }: Tree) => Label,
+    );
     if (service !== undefined) assert.ok(labels.includes(service.PortLabel), name);
     for (const { PortLabel } of service?.Checks ?? []) assert.ok(labels.includes(PortLabel), name);
     assert.ok(
@@ -113,14 +119,19 @@ test("services, tasks, schedules and processes that are started by hand are jobs
     ["batch", "0 3 * * 1-5", undefined],
     ["batch", undefined, "forbidden"],
   ]);
-  assert.deepEqual([all.get("shop-report").Periodic.TimeZone, all.get("shop-report").Periodic.ProhibitOverlap], ["Europe/Berlin", true]);
+  assert.deepEqual(
+    [all.get("shop-report").Periodic.TimeZone, all.get("shop-report").Periodic.ProhibitOverlap],
+    ["Europe/Berlin", true],
+  );
 });
 
 test("instances get ports and numbers of Nomad, other processes keep their ports", () => {
   const all = jobs();
   const { PORT, PROCMAN_CLUSTER_INSTANCE } = taskOf(all.get("shop-web")).Env;
   assert.deepEqual([PORT, PROCMAN_CLUSTER_INSTANCE], ["${NOMAD_PORT_instance}", "${NOMAD_ALLOC_INDEX}"]);
-  assert.deepEqual(all.get("shop-db").TaskGroups[0].Networks, [{ ReservedPorts: [{ Label: "port7000", Value: 7000 }] }]);
+  assert.deepEqual(all.get("shop-db").TaskGroups[0].Networks, [
+    { ReservedPorts: [{ Label: "port7000", Value: 7000 }] },
+  ]);
 });
 
 test("stop signal, times, limits and checks are carried, and secrets come from the job's variable", () => {

@@ -26,7 +26,8 @@ export function notesFrom(rules: readonly NoteRule[], workload: Workload): reado
 export const isScheduled = ({ kind }: Workload): boolean => kind === "scheduled";
 export const isManual = ({ kind }: Workload): boolean => kind === "manual";
 export const isService = ({ kind }: Workload): boolean => kind === "service";
-export const isRestarted = ({ kind, spec }: Workload): boolean => kind !== "scheduled" && spec.policy.restart !== "never";
+export const isRestarted = ({ kind, spec }: Workload): boolean =>
+  kind !== "scheduled" && spec.policy.restart !== "never";
 export const isLimited = ({ spec }: Workload): boolean => Number.isFinite(spec.policy.restartLimit);
 export const hasOwnSuccess = (workload: Workload): boolean =>
   workload.spec.policy.successExitCodes !== undefined && workload.spec.policy.restart !== "always";
@@ -52,7 +53,11 @@ export function commonRules(title: string): readonly NoteRule[] {
       ({ spec: { log } }) => (log.stdout ?? log.stderr) !== undefined,
       `its output isn't written to files: ${title} gets it from standard output and standard error`,
     ],
-    ["jitter", ({ spec, kind }) => kind === "scheduled" && spec.jitter !== undefined, `${title} starts it exactly at its times`],
+    [
+      "jitter",
+      ({ spec, kind }) => kind === "scheduled" && spec.jitter !== undefined,
+      `${title} starts it exactly at its times`,
+    ],
     ...everywhere(title),
   ];
 }
@@ -65,7 +70,11 @@ export function everywhere(title: string): readonly NoteRule[] {
       ({ mayHavePort }) => mayHavePort,
       "can't be read here: if it sets PORT, remove the PORT of the instance from what was exported",
     ],
-    ["stdin", ({ spec }) => spec.stdin === true, `${title} gives it an input that ends at once, unless you tell it otherwise`],
+    [
+      "stdin",
+      ({ spec }) => spec.stdin === true,
+      `${title} gives it an input that ends at once, unless you tell it otherwise`,
+    ],
     [
       "cmd",
       ({ hidesSecret }) => hidesSecret,
@@ -73,8 +82,16 @@ export function everywhere(title: string): readonly NoteRule[] {
     ],
     ["pidFile", ({ spec }) => spec.pidFile !== undefined, `${title} writes none`],
     ["groups", ({ spec }) => spec.groups !== undefined, `${title} has none`],
-    ["watch", ({ spec }) => spec.watch.length > 0, `${title} restarts nothing when files change; use procman while developing`],
-    ["worker", ({ spec }) => spec.command.kind === "worker", "nothing sends it the message drain: it must finish at the stop signal"],
+    [
+      "watch",
+      ({ spec }) => spec.watch.length > 0,
+      `${title} restarts nothing when files change; use procman while developing`,
+    ],
+    [
+      "worker",
+      ({ spec }) => spec.command.kind === "worker",
+      "nothing sends it the message drain: it must finish at the stop signal",
+    ],
     [
       "node",
       ({ spec }) => spec.node === true,
@@ -104,8 +121,16 @@ export function containerRules(title: string): readonly NoteRule[] {
     ],
     ...commonRules(title),
     ["cluster.instances", ({ replicas }) => replicas > 1, "PROCMAN_CLUSTER_INSTANCE is 0 in all replicas"],
-    ["hooks.afterStop", ({ spec }) => spec.policy.afterStop !== undefined, `${title} runs nothing after the end of a container`],
-    ["cmd", keepsShell, "a shell stays beside the program, and gets the stop signal in its place; put exec before the program"],
+    [
+      "hooks.afterStop",
+      ({ spec }) => spec.policy.afterStop !== undefined,
+      `${title} runs nothing after the end of a container`,
+    ],
+    [
+      "cmd",
+      keepsShell,
+      "a shell stays beside the program, and gets the stop signal in its place; put exec before the program",
+    ],
     ["ready", hasInnerReady, `${title} can't know it; use ready.port, ready.http or ready.exec`],
     [
       "memoryLimit",
@@ -113,7 +138,11 @@ export function containerRules(title: string): readonly NoteRule[] {
       "became a hard limit: the kernel kills a container that needs more",
     ],
     ["ioNice", ({ spec }) => spec.ioNice !== undefined, `${title} has no word for it`],
-    ["nice", ({ spec }) => (spec.nice ?? 0) < 0, "a container can't raise its priority without the capability SYS_NICE"],
+    [
+      "nice",
+      ({ spec }) => (spec.nice ?? 0) < 0,
+      "a container can't raise its priority without the capability SYS_NICE",
+    ],
   ];
 }
 

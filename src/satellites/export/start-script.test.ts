@@ -10,11 +10,16 @@ import type { Workload } from "./workload.ts";
 import { workloadsOf } from "./workloads.ts";
 
 function workload(process: object): Workload {
-  const config = resolveConfiguration({ processes: [{ id: "web", autostart: true, ...process }] }, { cwd: "/srv/shop" });
+  const config = resolveConfiguration(
+    { processes: [{ id: "web", autostart: true, ...process }] },
+    { cwd: "/srv/shop" },
+  );
   return workloadsOf(config, "port", PROJECT)[0] ?? assert.fail("no workload");
 }
 
-const LIVELY = fc.string({ unit: fc.constantFrom("a", " ", '"', "'", "\\", "$", "`", "{", "}", "%", "\n", "é", "$(", "${", "*") });
+const LIVELY = fc.string({
+  unit: fc.constantFrom("a", " ", '"', "'", "\\", "$", "`", "{", "}", "%", "\n", "é", "$(", "${", "*"),
+});
 
 test("a shell gets each word as it is", () => {
   fc.assert(
@@ -27,7 +32,10 @@ test("a shell gets each word as it is", () => {
 });
 
 test("a shell fills references into a value as procman does", () => {
-  const part = fc.oneof(LIVELY, fc.constantFrom("${HOST:-a b}", '${HOST-x"$y}', "${EMPTY:-e}", "${EMPTY-e}", "${SET}", "$${SET}"));
+  const part = fc.oneof(
+    LIVELY,
+    fc.constantFrom("${HOST:-a b}", '${HOST-x"$y}', "${EMPTY:-e}", "${EMPTY-e}", "${SET}", "$${SET}"),
+  );
   const environment: Readonly<Record<string, string>> = { EMPTY: "", SET: 'v"a$l`ue' };
   fc.assert(
     fc.property(fc.array(part, { minLength: 1, maxLength: 4 }), (parts) => {
@@ -54,15 +62,30 @@ test("the shell ends before the program if a variable or a secret's file is miss
 });
 
 test("a program needs a shell only where something has to be done before it", () => {
-  assert.deepEqual(commandOf(workload({ cmd: "node server.js" }), { limits: true, umask: true, timeout: true }), ["node", "server.js"]);
-  assert.deepEqual(commandOf(workload({ cmd: "cd api && node server.js" })), ["/bin/sh", "-c", "cd api && exec node server.js"]);
-  assert.deepEqual(commandOf(workload({ cmd: "make | tee log" })), ["/bin/sh", "-c", "make | tee log"]);
-  assert.deepEqual(commandOf(workload({ cmd: "node server.js", nice: 5, timeout: 60 }), { nice: true, timeout: true }), [
-    ..."nice -n 5 timeout --kill-after=30 60 node server.js".split(" "),
+  assert.deepEqual(commandOf(workload({ cmd: "node server.js" }), { limits: true, umask: true, timeout: true }), [
+    "node",
+    "server.js",
   ]);
+  assert.deepEqual(commandOf(workload({ cmd: "cd api && node server.js" })), [
+    "/bin/sh",
+    "-c",
+    "cd api && exec node server.js",
+  ]);
+  assert.deepEqual(commandOf(workload({ cmd: "make | tee log" })), ["/bin/sh", "-c", "make | tee log"]);
   assert.deepEqual(
-    commandOf(workload({ cmd: "node server.js", umask: "027", ulimits: { nofile: 64, core: 1024 } }), { limits: true, umask: true }),
-    ["/bin/sh", "-c", "umask 027\nulimit -n 64 2>/dev/null || exit 78\nulimit -c 2 2>/dev/null || exit 78\nexec node server.js"],
+    commandOf(workload({ cmd: "node server.js", nice: 5, timeout: 60 }), { nice: true, timeout: true }),
+    [..."nice -n 5 timeout --kill-after=30 60 node server.js".split(" ")],
+  );
+  assert.deepEqual(
+    commandOf(workload({ cmd: "node server.js", umask: "027", ulimits: { nofile: 64, core: 1024 } }), {
+      limits: true,
+      umask: true,
+    }),
+    [
+      "/bin/sh",
+      "-c",
+      "umask 027\nulimit -n 64 2>/dev/null || exit 78\nulimit -c 2 2>/dev/null || exit 78\nexec node server.js",
+    ],
   );
 });
 

@@ -35,7 +35,10 @@ export function commandOf(workload: Workload, steps: ScriptSteps = {}): readonly
   const wrappers = wrappersOf(workload, steps);
   if (words !== undefined && before.length === 0) return [...wrappers, ...words];
   if (wrappers.length > 0)
-    return [...SHELL, [...before, `exec ${[...wrappers, ...(words ?? [...SHELL, line])].map(quoted).join(" ")}`].join("\n")];
+    return [
+      ...SHELL,
+      [...before, `exec ${[...wrappers, ...(words ?? [...SHELL, line])].map(quoted).join(" ")}`].join("\n"),
+    ];
   return [...SHELL, [...before, words === undefined ? line : `exec ${words.map(quoted).join(" ")}`].join("\n")];
 }
 
@@ -67,7 +70,9 @@ function linesBefore({ spec }: Workload, steps: ScriptSteps): readonly string[] 
   return [
     ...exportsOf(steps.variables ?? [], steps.secretPath),
     ...(steps.umask === true && umask !== undefined ? [`umask ${umask}`] : []),
-    ...(steps.limits === true ? Object.entries(ulimits).map(([name, value]) => limitOf(name as keyof Ulimits, value)) : []),
+    ...(steps.limits === true
+      ? Object.entries(ulimits).map(([name, value]) => limitOf(name as keyof Ulimits, value))
+      : []),
     ...(steps.beforeStart === true && beforeStart !== undefined ? [`${hookOf(beforeStart)} || exit $?`] : []),
   ];
 }
@@ -87,10 +92,14 @@ export function hookOf({ line, timeoutMs }: { readonly line: string; readonly ti
 }
 
 /** Lines that set and export variables; a file or a variable that is missing ends the shell. */
-export function exportsOf(variables: readonly Variable[], secretPath: SecretPath = ({ path }) => path): readonly string[] {
+export function exportsOf(
+  variables: readonly Variable[],
+  secretPath: SecretPath = ({ path }) => path,
+): readonly string[] {
   return variables.map((variable) => {
     const { name } = variable;
-    if (variable.kind === "file") return `${name}="$(cat ${secretWord(secretPath(variable))})" || exit ${EX_CONFIG}; export ${name}`;
+    if (variable.kind === "file")
+      return `${name}="$(cat ${secretWord(secretPath(variable))})" || exit ${EX_CONFIG}; export ${name}`;
     return `export ${name}=${wordOf(variable)}`;
   });
 }

@@ -14,7 +14,11 @@ function linesOf(text: string, ...keys: readonly string[]): readonly string[] {
 }
 
 test("words, variables and quotes are written so that systemd reads them as they are", () => {
-  const text = unit("shop-web.service", { ...WEB, cmd: "echo $HOME 100%", env: { TEXT: 'a "b" \\ %n $x\nline', PLAIN: "1" } });
+  const text = unit("shop-web.service", {
+    ...WEB,
+    cmd: "echo $HOME 100%",
+    env: { TEXT: 'a "b" \\ %n $x\nline', PLAIN: "1" },
+  });
   assert.deepEqual(linesOf(text, "Environment", "ExecStart"), [
     String.raw`Environment="TEXT=a \"b\" \\ %%n $x\nline"`,
     "Environment=PLAIN=1",
@@ -23,7 +27,11 @@ test("words, variables and quotes are written so that systemd reads them as they
 });
 
 test("with an env file, which would override Environment=, the shell sets the variables of the configuration", () => {
-  const text = unit("shop-web.service", { ...WEB, envFile: ["web.env", { path: "local.env", optional: true }], env: { LEVEL: "2" } });
+  const text = unit("shop-web.service", {
+    ...WEB,
+    envFile: ["web.env", { path: "local.env", optional: true }],
+    env: { LEVEL: "2" },
+  });
   assert.deepEqual(linesOf(text, "Environment", "EnvironmentFile", "ExecStart"), [
     "EnvironmentFile=/srv/shop/web.env",
     "EnvironmentFile=-/srv/shop/local.env",
@@ -84,21 +92,39 @@ test("restarts, stops and limits are those of the process", () => {
       "StandardOutput=append:/srv/shop/logs/mail.log",
     ],
   );
-  assert.deepEqual(linesOf(unit("shop-web-2.service"), "Restart", "KillSignal", "TimeoutStopSec", "LimitNOFILE", "UMask", "ExecReload"), [
-    "ExecReload=/bin/kill -HUP $MAINPID",
-    "Restart=always",
-    "KillSignal=SIGINT",
-    "TimeoutStopSec=5",
-    "LimitNOFILE=4096",
-    "UMask=027",
-  ]);
+  assert.deepEqual(
+    linesOf(
+      unit("shop-web-2.service"),
+      "Restart",
+      "KillSignal",
+      "TimeoutStopSec",
+      "LimitNOFILE",
+      "UMask",
+      "ExecReload",
+    ),
+    [
+      "ExecReload=/bin/kill -HUP $MAINPID",
+      "Restart=always",
+      "KillSignal=SIGINT",
+      "TimeoutStopSec=5",
+      "LimitNOFILE=4096",
+      "UMask=027",
+    ],
+  );
   assert.deepEqual(linesOf(unit("shop-db.service"), "MemoryMax", "CPUQuota"), ["MemoryMax=256000000", "CPUQuota=150%"]);
 });
 
 test("each instance has its port; schedules are timers with zone, jitter and missed starts; the target starts what starts by itself", () => {
   assert.match(unit("shop-web-2.service"), /^Environment=PORT=3002$/m);
   assert.deepEqual(
-    linesOf(unit("shop-report.timer"), "OnCalendar", "AccuracySec", "Persistent", "RandomizedDelaySec", "FixedRandomDelay"),
+    linesOf(
+      unit("shop-report.timer"),
+      "OnCalendar",
+      "AccuracySec",
+      "Persistent",
+      "RandomizedDelaySec",
+      "FixedRandomDelay",
+    ),
     [
       "OnCalendar=Mon..Fri *-*-* 03:00:00 Europe/Berlin",
       "AccuracySec=1s",
@@ -108,28 +134,46 @@ test("each instance has its port; schedules are timers with zone, jitter and mis
     ],
   );
   const wanted = linesOf(unit("shop.target"), "Wants").map((line) => line.slice("Wants=shop-".length));
-  assert.deepEqual(wanted, ["db.service", "migrate.service", "web-1.service", "web-2.service", "mail.service", "report.timer"]);
+  assert.deepEqual(wanted, [
+    "db.service",
+    "migrate.service",
+    "web-1.service",
+    "web-2.service",
+    "mail.service",
+    "report.timer",
+  ]);
 });
 
 test("systemd limits only the starts of a process that has a limit: schedules may be dense, and starts by hand frequent", () => {
   const limits = (process: object): readonly string[] =>
     linesOf(unit("shop-web.service", { ...WEB, ...process }), "StartLimitIntervalSec", "StartLimitBurst");
   const none = ["StartLimitIntervalSec=0"];
-  assert.deepEqual([limits({}), limits({ restart: "never" }), limits({ autostart: false, cron: "* * * * * *" })], [none, none, none]);
-  assert.deepEqual(limits({ restartLimit: 2, restartResetMs: 5_000 }), ["StartLimitBurst=3", "StartLimitIntervalSec=15"]);
+  assert.deepEqual(
+    [limits({}), limits({ restart: "never" }), limits({ autostart: false, cron: "* * * * * *" })],
+    [none, none, none],
+  );
+  assert.deepEqual(limits({ restartLimit: 2, restartResetMs: 5_000 }), [
+    "StartLimitBurst=3",
+    "StartLimitIntervalSec=15",
+  ]);
 });
 
 test("a schedule of stops is a timer that restarts a process that is always restarted, and stops another one", () => {
-  const stop = (restart: string): string => unit("shop-web-terminate.service", { ...WEB, restart, terminate: "0 4 * * *" });
+  const stop = (restart: string): string =>
+    unit("shop-web-terminate.service", { ...WEB, restart, terminate: "0 4 * * *" });
   assert.match(stop("always"), /^ExecStart=systemctl --no-block try-restart shop-web\.service$/m);
   assert.match(stop("error"), /^ExecStart=systemctl --no-block stop shop-web\.service$/m);
 });
 
 test("instances with a shared socket get it from a unit of systemd", () => {
-  const text = (name: string): string => unit(name, { ...WEB, cluster: { instances: 2, mode: "share", commonPort: 3000 } });
+  const text = (name: string): string =>
+    unit(name, { ...WEB, cluster: { instances: 2, mode: "share", commonPort: 3000 } });
   assert.deepEqual(linesOf(text("shop-web.socket"), "ListenStream", "Service"), [
     "ListenStream=127.0.0.1:3000",
     "Service=shop-web-1.service",
   ]);
-  assert.deepEqual(linesOf(text("shop-web-2.service"), "Sockets", "Requires"), ["Requires=shop-web.socket", "Sockets=shop-web.socket"]);
+  assert.deepEqual(linesOf(text("shop-web-2.service"), "Sockets", "Requires"), [
+    "Requires=shop-web.socket",
+    "Sockets=shop-web.socket",
+  ]);
 });

@@ -91,7 +91,11 @@ function headerOf({ source }: Project): string {
 /** The header, and the notes about what was not carried, as lines. */
 export function headLines(project: Project, notes: readonly Note[]): readonly string[] {
   const all = [...project.notes, ...notes];
-  return [headerOf(project), ...(all.length === 0 ? [] : ["Not carried, or left to do:"]), ...noteTexts(all).map((text) => `- ${text}`)];
+  return [
+    headerOf(project),
+    ...(all.length === 0 ? [] : ["Not carried, or left to do:"]),
+    ...noteTexts(all).map((text) => `- ${text}`),
+  ];
 }
 
 /** The same as comments that begin with `#`. */
@@ -116,7 +120,9 @@ export function noteTexts(notes: readonly Note[]): readonly string[] {
 }
 
 function listOf(ids: readonly string[]): string {
-  return ids.length > NAMED ? `${ids.slice(0, NAMED - 1).join(", ")} and ${ids.length - NAMED + 1} more` : ids.join(", ");
+  return ids.length > NAMED
+    ? `${ids.slice(0, NAMED - 1).join(", ")} and ${ids.length - NAMED + 1} more`
+    : ids.join(", ");
 }
 
 /** Text for a comment or a description, in which a line break would begin something else. */

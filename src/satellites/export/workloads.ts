@@ -7,9 +7,15 @@ import type { ReadyProbe } from "../../core/contract/probe-spec.ts";
 import { isAboutEnd } from "../../core/supervisor/definition.ts";
 import type { Alike, Project, Variable, Workload, WorkloadKind } from "./workload.ts";
 
-export function workloadsOf({ processes }: Config, alike: Alike, { namesIn }: Pick<Project, "namesIn">): readonly Workload[] {
+export function workloadsOf(
+  { processes }: Config,
+  alike: Alike,
+  { namesIn }: Pick<Project, "namesIn">,
+): readonly Workload[] {
   const awaited = new Set(
-    processes.flatMap(({ dependsOn = [] }) => dependsOn.flatMap(({ id, condition }) => (isAboutEnd(condition) ? id : []))),
+    processes.flatMap(({ dependsOn = [] }) =>
+      dependsOn.flatMap(({ id, condition }) => (isAboutEnd(condition) ? id : [])),
+    ),
   );
   const byProcess = new Map<string, ProcessSpec[]>();
   for (const spec of processes) byProcess.set(processOf(spec), [...(byProcess.get(processOf(spec)) ?? []), spec]);
@@ -23,8 +29,19 @@ export function workloadsOf({ processes }: Config, alike: Alike, { namesIn }: Pi
       const id = groups.length === 1 && alike !== "split" ? process : spec.id;
       const files = (spec.envFile ?? []).map((entry) => namesIn(typeof entry === "string" ? entry : entry.path));
       const variables = variablesOf(spec, files.flat());
-      const mayHavePort = files.includes(undefined) && spec.cluster?.port !== undefined && spec.cluster.portVariable === undefined;
-      return { id, process, kind, replicas: group.length, spec, hidesSecret, variables, ports: portsOf(spec), mayHavePort };
+      const mayHavePort =
+        files.includes(undefined) && spec.cluster?.port !== undefined && spec.cluster.portVariable === undefined;
+      return {
+        id,
+        process,
+        kind,
+        replicas: group.length,
+        spec,
+        hidesSecret,
+        variables,
+        ports: portsOf(spec),
+        mayHavePort,
+      };
     });
   });
 }
@@ -39,7 +56,11 @@ function withoutSecretCommands(spec: ProcessSpec): ProcessSpec {
   return {
     ...spec,
     command: command.kind === "shell" ? hidden(command) : { ...command, args: withoutSecretArguments(command.args) },
-    policy: { ...policy, ...(beforeStart && { beforeStart: hidden(beforeStart) }), ...(afterStop && { afterStop: hidden(afterStop) }) },
+    policy: {
+      ...policy,
+      ...(beforeStart && { beforeStart: hidden(beforeStart) }),
+      ...(afterStop && { afterStop: hidden(afterStop) }),
+    },
     ...(ready && { ready: probed(ready) }),
     ...(health && { health: { ...health, probe: probed(health.probe) } }),
   };
@@ -63,7 +84,10 @@ function areAlike(instances: readonly ProcessSpec[], alike: Alike): boolean {
 }
 
 /** What an instance is told, in which placeholders may stand for its number or its port. */
-function textOf({ command, cwd, env, envFile, policy: { beforeStart, afterStop } }: ProcessSpec, port: number | undefined): string {
+function textOf(
+  { command, cwd, env, envFile, policy: { beforeStart, afterStop } }: ProcessSpec,
+  port: number | undefined,
+): string {
   const text = JSON.stringify([command, cwd, env, envFile, beforeStart, afterStop]);
   return port === undefined ? text : text.replace(new RegExp(`(?<!\\d)${port}(?!\\d)`, "g"), "{port}");
 }
@@ -95,7 +119,8 @@ export function givenNames({ variables }: Workload): ReadonlyMap<string, { reado
   for (const variable of variables) {
     if (variable.kind === "given") add(variable.from, false);
     if (variable.kind === "composed")
-      for (const { name, hasDefault } of referencesIn(variable.text)) if (!name.startsWith("PROCMAN_")) add(name, hasDefault);
+      for (const { name, hasDefault } of referencesIn(variable.text))
+        if (!name.startsWith("PROCMAN_")) add(name, hasDefault);
   }
   return names;
 }

@@ -7,7 +7,10 @@ export function yamlText(values: readonly unknown[], project: Project, notes: re
   const head = headLines(project, notes)
     .map((line) => `# ${oneLine(line)}\n`)
     .join("");
-  return head + values.map((value) => new Document(value, OPTIONS).toString({ lineWidth: 0, directives: false })).join("---\n");
+  return (
+    head +
+    values.map((value) => new Document(value, OPTIONS).toString({ lineWidth: 0, directives: false })).join("---\n")
+  );
 }
 
 /** No aliases: a value that occurs twice is written twice. `no` and `on` are quoted, which YAML 1.1 takes for booleans. */

@@ -38,7 +38,10 @@ export async function showHosts(names: string, { scope, open }: HostDashboardOpt
     const { url } = gateway;
     const command = `procman dashboard --host ${names}`;
     const ports = [...gateways.values()].map(({ port }) => port);
-    await showLink({ url, link: gateway.link(), expiresInSeconds: CODE_SECONDS, command, folder, hostname: "127.0.0.1", ports }, open);
+    await showLink(
+      { url, link: gateway.link(), expiresInSeconds: CODE_SECONDS, command, folder, hostname: "127.0.0.1", ports },
+      open,
+    );
     process.stdout.write("Ctrl-C ends the connection.\n");
     await Promise.race(ENDING.map((signal) => once(process, signal)));
   } finally {
@@ -65,5 +68,8 @@ function nowhere(): never {
 /** One machine is shown alone. */
 function listOf(shown: HostUpstream, gateways: ReadonlyMap<HostUpstream, HostGateway>): HostList | undefined {
   if (gateways.size < 2) return undefined;
-  return { current: shown.name, hosts: [...gateways].map(([{ name: host }, { url }]) => ({ host, url: `${url}enter` })) };
+  return {
+    current: shown.name,
+    hosts: [...gateways].map(([{ name: host }, { url }]) => ({ host, url: `${url}enter` })),
+  };
 }

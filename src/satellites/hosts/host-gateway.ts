@@ -1,6 +1,7 @@
 /**
- * A web server on the loopback address for the dashboard of one machine: so its page has an origin of its own. The page is that of this
- * package; requests of the API are passed on. All addresses begin with a secret, so other users of this machine get nothing.
+ * A web server on the loopback address for the dashboard of one machine: so its page has an origin of its own. The page
+ * is that of this package; requests of the API are passed on. All addresses begin with a secret, so other users of this
+ * machine get nothing.
  */
 import { once } from "node:events";
 import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from "node:http";
@@ -51,7 +52,12 @@ export type GatewayPorts = {
   readonly summary: (host: string) => Promise<HostSummary>;
 };
 
-type Passing = { readonly request: IncomingMessage; readonly response: ServerResponse; readonly match: RouteMatch; readonly query: string };
+type Passing = {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly match: RouteMatch;
+  readonly query: string;
+};
 
 export class HostGateway {
   readonly #ports: GatewayPorts;
@@ -105,7 +111,8 @@ export class HostGateway {
       const [path = "", query = ""] = url.slice(this.#base.length - 1).split(/\?(.*)/s);
       if (path === "/enter" && method === "GET")
         return void response.writeHead(303, { location: this.link(pageIn(valueIn(query, "page"))) }).end();
-      if (path === "/hosts" && method === "GET") return sendJson(response, 200, await this.#ports.summary(valueIn(query, "host")));
+      if (path === "/hosts" && method === "GET")
+        return sendJson(response, 200, await this.#ports.summary(valueIn(query, "host")));
       await this.#answer({ request, response, match: matchRoute(method, path), query });
     } catch (error) {
       refuse(response, error as Error);
@@ -134,7 +141,10 @@ export class HostGateway {
   async #passOn({ request, response, match: { route, id }, query }: Passing): Promise<void> {
     if (route.path.includes("{id}") && !ID.test(id)) throw unknown();
     const values = readQuery(query, route.parameters) as Parameters<typeof writeQuery>[0];
-    const body = route.body === undefined ? await refuseBody(request) : await readBody(request, { ...route.body, onRead: () => undefined });
+    const body =
+      route.body === undefined
+        ? await refuseBody(request)
+        : await readBody(request, { ...route.body, onRead: () => undefined });
     const aborter = new AbortController();
     response.once("close", () => aborter.abort());
     const reply = await this.#ports.upstream.send({
@@ -146,7 +156,11 @@ export class HostGateway {
       signal: aborter.signal,
     });
     const type = typeOf(reply);
-    response.writeHead(reply.status, { ...SANDBOX, "content-type": type, ...knownHeaders(reply, route.path.replace("{id}", id)) });
+    response.writeHead(reply.status, {
+      ...SANDBOX,
+      "content-type": type,
+      ...knownHeaders(reply, route.path.replace("{id}", id)),
+    });
     if (request.method === "HEAD") return void response.end();
     await copy(reply, response, { isStream: type === "text/event-stream", signal: aborter.signal });
   }
@@ -165,7 +179,10 @@ function passed(headers: IncomingHttpHeaders): Readonly<Record<string, string>> 
 function typeOf({ status, headers }: Reply): string {
   const type = (headers.get("content-type") ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
   if (status >= 200 && status <= 599 && TYPES.includes(type)) return type;
-  throw new ProcmanError("service-down", `its answer is none of procman: status ${status}, type ${JSON.stringify(type.slice(0, 100))}`);
+  throw new ProcmanError(
+    "service-down",
+    `its answer is none of procman: status ${status}, type ${JSON.stringify(type.slice(0, 100))}`,
+  );
 }
 
 /** Headers that the page needs, written anew. */
@@ -195,7 +212,8 @@ async function copy(
 async function sendPage(response: ServerResponse, { page }: DashboardFiles, list: HostList | undefined): Promise<void> {
   const text = Buffer.from(await page.plain()).toString("utf8");
   const content = JSON.stringify(list ?? {}).replace(/[&"<>]/g, (found) => `&#${found.charCodeAt(0)};`);
-  const shown = list === undefined ? text : text.replace("<head>", () => `<head><meta name="${HOSTS_META}" content="${content}">`);
+  const shown =
+    list === undefined ? text : text.replace("<head>", () => `<head><meta name="${HOSTS_META}" content="${content}">`);
   response.writeHead(200, { ...page.headers, "cache-control": "no-store" }).end(shown);
 }
 
@@ -216,6 +234,12 @@ export function unknown(): ProcmanError {
 function refuse(response: ServerResponse, error: Error): void {
   if (error instanceof ProcmanError && error.code !== "service-down") return sendProblem(response, error);
   if (response.headersSent) return void response.destroy();
-  const problem = { type: "about:blank", title: "Bad Gateway", status: 502, detail: error.message, code: "service-down" };
+  const problem = {
+    type: "about:blank",
+    title: "Bad Gateway",
+    status: 502,
+    detail: error.message,
+    code: "service-down",
+  };
   response.writeHead(502, { ...SANDBOX, "content-type": "application/problem+json" }).end(JSON.stringify(problem));
 }

@@ -15,7 +15,10 @@ import { captureRemote, jsonOf, sshHost } from "./ssh.ts";
 const PATIENCE = { connectMs: 1_000, silenceMs: 10_000, answerMs: 10_000 };
 
 /** What one machine has answered, or why it hasn't. */
-export type HostStatus = { readonly host: string } & ({ readonly processes: readonly ProcessRecord[] } | { readonly problem: string });
+export type HostStatus = { readonly host: string } & (
+  | { readonly processes: readonly ProcessRecord[] }
+  | { readonly problem: string }
+);
 
 /** All machines are asked at once. @throws {ProcmanError} `usage` */
 export function statusOfHosts(names: string): Promise<readonly HostStatus[]> {
@@ -42,7 +45,8 @@ async function processesOf(host: NamedHost): Promise<readonly ProcessRecord[]> {
   const there = sshHost(host);
   if (there === undefined) return (await connectTo(apiOf(host), "cli", PATIENCE)).processes();
   const output = await captureRemote(there, ["status", "--json"]);
-  if (output.code !== EXIT.done && output.code !== EXIT.notRunning) return jsonOf(there, { ...output, out: "" }) as never;
+  if (output.code !== EXIT.done && output.code !== EXIT.notRunning)
+    return jsonOf(there, { ...output, out: "" }) as never;
   const answer = jsonOf(there, output);
   checkAnswer("processes", answer);
   return answer as readonly ProcessRecord[];
@@ -56,7 +60,8 @@ export function hostStatusTable(statuses: readonly HostStatus[], screen: TableSc
   const columns = STATUS_COLUMNS.map((column): Column<HostRow> => {
     const { title, cell, paint: _paint, ...layout } = column;
     const missing = (problem: string): string => (title === "STATUS" ? "no answer" : title === "WHY" ? problem : "");
-    const painted = (text: string, { record }: HostRow): string => (record === undefined ? text : paint(colorOf(record), text));
+    const painted = (text: string, { record }: HostRow): string =>
+      record === undefined ? text : paint(colorOf(record), text);
     return {
       ...layout,
       title,
@@ -69,5 +74,7 @@ export function hostStatusTable(statuses: readonly HostStatus[], screen: TableSc
 
 function rowsOf(status: HostStatus): readonly HostRow[] {
   if ("problem" in status) return [status];
-  return status.processes.flatMap((record) => [record, ...(record.instances ?? [])]).map((record) => ({ host: status.host, record }));
+  return status.processes
+    .flatMap((record) => [record, ...(record.instances ?? [])])
+    .map((record) => ({ host: status.host, record }));
 }

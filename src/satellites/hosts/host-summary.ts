@@ -15,7 +15,11 @@ export async function summaryOf(upstream: HostUpstream): Promise<HostSummary> {
   try {
     const authorization = `Bearer ${await upstream.token()}`;
     const send: SendRequest = (request) =>
-      upstream.send({ ...request, headers: { ...request.headers, authorization }, signal: AbortSignal.timeout(PATIENCE_MS) });
+      upstream.send({
+        ...request,
+        headers: { ...request.headers, authorization },
+        signal: AbortSignal.timeout(PATIENCE_MS),
+      });
     const client = new Client(send, undefined, checkAnswer);
     const [{ name, version }, records] = await Promise.all([client.state(), client.processes()]);
     const members = records.flatMap((record) => record.instances ?? [record]);

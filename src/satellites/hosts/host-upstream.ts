@@ -69,12 +69,15 @@ class SshUpstream implements HostUpstream {
   }
 
   readonly send: SendRequest = async (request) => {
-    if (this.#remote === "") throw new ProcmanError("service-down", `Cannot reach ${this.name}: it has not answered yet`);
+    if (this.#remote === "")
+      throw new ProcmanError("service-down", `Cannot reach ${this.name}: it has not answered yet`);
     await this.#connected();
     const silenceMs = SILENCE_MS + (request.patienceSeconds ?? 0) * 1_000;
-    return exchange({ ...request, hostname: "localhost", port: 0, socket: this.#local, silenceMs }).catch((error: Error) => {
-      throw new NoAnswerError(this.name, error);
-    });
+    return exchange({ ...request, hostname: "localhost", port: 0, socket: this.#local, silenceMs }).catch(
+      (error: Error) => {
+        throw new NoAnswerError(this.name, error);
+      },
+    );
   };
 
   close(): void {
@@ -83,10 +86,16 @@ class SshUpstream implements HostUpstream {
 
   async #signIn(): Promise<string> {
     const { code, socket } = await signInThere(this.#host, this.#scope);
-    if (socket === undefined) throw new ProcmanError("service-down", `Cannot reach ${this.name}: the API there has no Unix socket`);
+    if (socket === undefined)
+      throw new ProcmanError("service-down", `Cannot reach ${this.name}: the API there has no Unix socket`);
     this.#remote = socket;
     const { method, path } = ROUTES.exchange;
-    const reply = await this.send({ method, path, headers: { "content-type": "application/json" }, body: JSON.stringify({ code }) });
+    const reply = await this.send({
+      method,
+      path,
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ code }),
+    });
     const text = await reply.text();
     if (reply.status !== ROUTES.exchange.status) throw errorOf(reply.status, text);
     const answer = jsonIn(text);
@@ -96,10 +105,17 @@ class SshUpstream implements HostUpstream {
 
   /** A connection that has ended is made again. */
   #connected(): Promise<void> {
-    if (this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null && this.#opening !== undefined)
+    if (
+      this.#child !== undefined &&
+      this.#child.exitCode === null &&
+      this.#child.signalCode === null &&
+      this.#opening !== undefined
+    )
       return this.#opening;
     if (monotonicMs() - this.#tried < RETRY_MS)
-      return Promise.reject(new ProcmanError("service-down", this.#problem ?? `Cannot reach ${this.name}: its connection has ended`));
+      return Promise.reject(
+        new ProcmanError("service-down", this.#problem ?? `Cannot reach ${this.name}: its connection has ended`),
+      );
     this.#tried = monotonicMs();
     this.#opening = this.#connect();
     return this.#opening;
@@ -126,7 +142,10 @@ class SshUpstream implements HostUpstream {
         return;
       }
     child.kill();
-    throw new ProcmanError("service-down", `Cannot reach ${this.name}: ${ended ?? `no connection within ${CONNECT_MS / 1_000} s`}`);
+    throw new ProcmanError(
+      "service-down",
+      `Cannot reach ${this.name}: ${ended ?? `no connection within ${CONNECT_MS / 1_000} s`}`,
+    );
   }
 }
 

@@ -6,7 +6,20 @@ import { runRemote, sshHost } from "./ssh.ts";
 
 /** Commands that need nothing but the API. */
 const BY_API: ReadonlySet<string> = new Set<CommandName>([
-  ...(["status", "monitor", "dashboard", "logs", "why", "show", "next", "start", "stop", "restart", "block", "unblock"] as const),
+  ...([
+    "status",
+    "monitor",
+    "dashboard",
+    "logs",
+    "why",
+    "show",
+    "next",
+    "start",
+    "stop",
+    "restart",
+    "block",
+    "unblock",
+  ] as const),
   ...(["disable", "enable", "scale", "signal", "flush", "plan", "reload", "terminate"] as const),
 ]);
 /** Commands that show several hosts, and do so here. */
@@ -22,7 +35,8 @@ const LOCAL: ReadonlySet<string> = new Set<CommandName>(["host", "completion", "
 export async function runOnHost(name: string, args: readonly string[]): Promise<boolean> {
   const { host: text, rest } = withoutHost(args);
   if (text === undefined || asksForHelp(rest)) return false;
-  if (LOCAL.has(name)) throw new ProcmanError("usage", `Cannot run "procman ${name}" with --host: it is about this machine`);
+  if (LOCAL.has(name))
+    throw new ProcmanError("usage", `Cannot run "procman ${name}" with --host: it is about this machine`);
   const hosts = hostsNamed(text);
   const [host] = hosts;
   if (SEVERAL.has(name) && (hosts.length > 1 || name === "dashboard")) return false;
@@ -44,7 +58,8 @@ function withoutHost(args: readonly string[]): { readonly host: string | undefin
   if (word === undefined) return { host: undefined, rest: args };
   const isJoined = word !== "--host";
   const host = isJoined ? word.slice("--host=".length) : args[at + 1];
-  if (!host) throw new ProcmanError("usage", 'Cannot choose a host: --host needs a name; "procman host list" shows them');
+  if (!host)
+    throw new ProcmanError("usage", 'Cannot choose a host: --host needs a name; "procman host list" shows them');
   return { host, rest: [...args.slice(0, at), ...args.slice(at + (isJoined ? 1 : 2))] };
 }
 
@@ -55,7 +70,10 @@ function asksForHelp(args: readonly string[]): boolean {
 }
 
 function tooMany(name: string): ProcmanError {
-  return new ProcmanError("usage", `Cannot run "procman ${name}" on several hosts at once; name one (status and dashboard show several)`);
+  return new ProcmanError(
+    "usage",
+    `Cannot run "procman ${name}" on several hosts at once; name one (status and dashboard show several)`,
+  );
 }
 
 function notByApi(name: string, { name: host }: NamedHost): ProcmanError {

@@ -57,7 +57,10 @@ export type SshOutput = { readonly code: number; readonly out: string; readonly 
 
 /** Runs a command there, and reads its output. `mayPrompt`: ssh may ask for a password on the terminal. @throws {ProcmanError} `service-down` */
 export async function captureRemote(host: SshHost, words: readonly string[], mayPrompt = false): Promise<SshOutput> {
-  const child = startSsh(host, mayPrompt ? ["-T"] : ["-T", "-o", "BatchMode=yes"], { command: remoteCommand(host, words), stdio: PIPES });
+  const child = startSsh(host, mayPrompt ? ["-T"] : ["-T", "-o", "BatchMode=yes"], {
+    command: remoteCommand(host, words),
+    stdio: PIPES,
+  });
   let problem: string | undefined;
   const give = (why: string): void => {
     problem = why;
@@ -107,8 +110,21 @@ export function jsonOf({ name }: SshHost, { code, out, err }: SshOutput): unknow
 
 /** A connection that makes `socket` of that machine reachable by the path `local`; ends when the child ends. */
 export function forwardSocket(host: SshHost, local: string, socket: string): ChildProcess {
-  const options = ["ExitOnForwardFailure=yes", "StreamLocalBindMask=0177", "StreamLocalBindUnlink=yes", "ServerAliveInterval=15"];
-  const forward = ["-N", "-T", "-L", `${local}:${socket}`, "-o", "BatchMode=yes", ...options.flatMap((option) => ["-o", option])];
+  const options = [
+    "ExitOnForwardFailure=yes",
+    "StreamLocalBindMask=0177",
+    "StreamLocalBindUnlink=yes",
+    "ServerAliveInterval=15",
+  ];
+  const forward = [
+    "-N",
+    "-T",
+    "-L",
+    `${local}:${socket}`,
+    "-o",
+    "BatchMode=yes",
+    ...options.flatMap((option) => ["-o", option]),
+  ];
   return startSsh(host, forward, { stdio: PIPES });
 }
 
@@ -117,12 +133,20 @@ const PIPES = ["ignore", "pipe", "pipe"] as const;
 type SshStart = { readonly command?: string; readonly stdio: readonly ("inherit" | "ignore" | "pipe")[] };
 
 /** `PROCMAN_SSH`: the program and its first arguments, separated by spaces, as `GIT_SSH_COMMAND`. */
-function startSsh({ address: { destination, port } }: SshHost, options: readonly string[], { command, stdio }: SshStart): ChildProcess {
+function startSsh(
+  { address: { destination, port } }: SshHost,
+  options: readonly string[],
+  { command, stdio }: SshStart,
+): ChildProcess {
   const [program = "ssh", ...first] = (process.env.PROCMAN_SSH ?? "").split(" ").filter((word) => word !== "");
   const connection = ["-o", `ConnectTimeout=${CONNECT_SECONDS}`, ...(port === undefined ? [] : ["-p", String(port)])];
-  return spawn(program, [...first, ...connection, ...options, "--", destination, ...(command === undefined ? [] : [command])], {
-    stdio: [...stdio],
-  });
+  return spawn(
+    program,
+    [...first, ...connection, ...options, "--", destination, ...(command === undefined ? [] : [command])],
+    {
+      stdio: [...stdio],
+    },
+  );
 }
 
 /** For a login shell of any kind: each word is quoted, and `env` sets the variables. */

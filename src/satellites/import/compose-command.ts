@@ -14,7 +14,8 @@ export function serviceCommand(service: ComposeService, readText: (file: string)
   const { draft, fields } = service;
   const given = [wordsOf(service, "entrypoint"), wordsOf(service, "command")];
   const image = fields.text("image");
-  const [entrypoint, command] = service.context === undefined ? given : withDockerfile(given, dockerfileOf(service, readText));
+  const [entrypoint, command] =
+    service.context === undefined ? given : withDockerfile(given, dockerfileOf(service, readText));
   const words = [...(entrypoint ?? []), ...(command ?? [])];
   if (words.length === 0) return image === undefined ? undefined : containerOf(service, image);
   if (image !== undefined && service.context === undefined)
@@ -42,7 +43,10 @@ function wordsOf({ draft, fields }: ComposeService, name: string): Words {
 }
 
 /** `entrypoint` of the service replaces both of the Dockerfile. */
-function withDockerfile([entrypoint, command]: readonly Words[], [builtEntry, builtCommand]: readonly Words[]): readonly Words[] {
+function withDockerfile(
+  [entrypoint, command]: readonly Words[],
+  [builtEntry, builtCommand]: readonly Words[],
+): readonly Words[] {
   return entrypoint === undefined ? [builtEntry, command ?? builtCommand] : [entrypoint, command];
 }
 
@@ -74,9 +78,24 @@ function containerOf({ draft, fields }: ComposeService, image: string): string {
   const lists = (name: string, flag: string): readonly string[] =>
     [fields.any(name) ?? []]
       .flat()
-      .flatMap((entry: unknown) => (typeof entry === "string" || typeof entry === "number" ? [flag, String(entry)] : []));
+      .flatMap((entry: unknown) =>
+        typeof entry === "string" || typeof entry === "number" ? [flag, String(entry)] : [],
+      );
   const names = Object.keys(variablesOf(fields.any("environment"), () => undefined)).flatMap((name) => ["-e", name]);
-  const words = ["docker", "run", "--rm", "--name", draft.id, ...lists("ports", "-p"), ...lists("volumes", "-v"), ...names, image];
-  draft.note("image", "runs in a container as before, and needs docker; a program that is installed on this host can replace it");
+  const words = [
+    "docker",
+    "run",
+    "--rm",
+    "--name",
+    draft.id,
+    ...lists("ports", "-p"),
+    ...lists("volumes", "-v"),
+    ...names,
+    image,
+  ];
+  draft.note(
+    "image",
+    "runs in a container as before, and needs docker; a program that is installed on this host can replace it",
+  );
   return `exec ${words.map(shellQuote).join(" ")}`;
 }

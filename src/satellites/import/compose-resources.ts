@@ -56,7 +56,9 @@ export function serviceCluster({ draft, fields, deploy, configuration }: Compose
   const ports = [fields.any("ports") ?? []].flat().map(portOf);
   const [first] = ports;
   if (count === undefined || count < 2) {
-    for (const { published, target } of ports.filter((port) => port.published !== port.target && port.target !== undefined))
+    for (const { published, target } of ports.filter(
+      (port) => port.published !== port.target && port.target !== undefined,
+    ))
       draft.note(
         "ports",
         `the program listens on ${target}, and nothing maps ${published ?? "another port"} to it: let it listen there, or change its clients`,
@@ -74,7 +76,10 @@ export function serviceCluster({ draft, fields, deploy, configuration }: Compose
     commonPort: published,
     hostname: hostname ?? "0.0.0.0",
   });
-  draft.note("ports", "each instance must listen on the port that it finds in PORT; the load balancer has the common port");
+  draft.note(
+    "ports",
+    "each instance must listen on the port that it finds in PORT; the load balancer has the common port",
+  );
   draft.note(
     "ports",
     'behind the load balancer all clients are 127.0.0.1 for the program: check what it allows by address; a Node program sees its clients with "node": true',

@@ -16,7 +16,8 @@ export function secondsIn(given: unknown): number | undefined {
 /** A size of procman: compose counts in powers of 1024. */
 export function bytesIn(given: unknown): number | string | undefined {
   if (typeof given === "number") return given;
-  const [, number = "", unit = ""] = typeof given === "string" ? (/^(\d+(?:\.\d+)?)\s*([bkmg])?b?$/i.exec(given) ?? []) : [];
+  const [, number = "", unit = ""] =
+    typeof given === "string" ? (/^(\d+(?:\.\d+)?)\s*([bkmg])?b?$/i.exec(given) ?? []) : [];
   if (number === "") return undefined;
   const unitName = { k: "KiB", m: "MiB", g: "GiB" }[unit.toLowerCase()];
   return unitName === undefined ? Math.round(Number(number)) : `${number}${unitName}`;

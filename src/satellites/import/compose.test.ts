@@ -43,7 +43,10 @@ services:
     ready: { exec: "redis-cli ping", timeout: 110 },
     health: { exec: "redis-cli ping", interval: 5, timeout: 2, failures: 4, startPeriod: 90 },
   });
-  assert.deepEqual([migrate?.cmd, migrate?.dependsOn], ["./migrate.sh 'two words'", [{ id: "db", condition: "ready", restart: true }]]);
+  assert.deepEqual(
+    [migrate?.cmd, migrate?.dependsOn],
+    ["./migrate.sh 'two words'", [{ id: "db", condition: "ready", restart: true }]],
+  );
   assert.deepEqual(web, {
     id: "web",
     cmd: "node server.js",
@@ -132,5 +135,8 @@ test("a syntax error, and aliases that explode, are errors with their place", as
     "a: &a [x, x, x, x, x, x, x, x, x]",
     ..."bcdefghi".split("").map((name, index) => `${name}: &${name} [${`*${"abcdefgh"[index]},`.repeat(9)}]`),
   ];
-  await assert.rejects(importOf(context, { "compose.yaml": `services: {}\n${bomb.join("\n")}\n` }), /compose\.yaml:1:1[\s\S]*[Aa]lias/);
+  await assert.rejects(
+    importOf(context, { "compose.yaml": `services: {}\n${bomb.join("\n")}\n` }),
+    /compose\.yaml:1:1[\s\S]*[Aa]lias/,
+  );
 });

@@ -46,7 +46,8 @@ export function importCompose(
     const service: ComposeService = { draft, fields, deploy, configuration, folder, context };
     const line = serviceCommand(service, readText);
     fillService(service, ids, awaited.has(draft.name));
-    if (line === undefined) configuration.drop(draft, "command", 'is missing, and no Dockerfile here says it: give the process a "cmd"');
+    if (line === undefined)
+      configuration.drop(draft, "command", 'is missing, and no Dockerfile here says it: give the process a "cmd"');
     else draft.set("cmd", line);
   }
 }
@@ -77,7 +78,9 @@ function healthyNeeded(services: Services): ReadonlySet<string> {
   const names = Object.values(services).flatMap((service) => {
     const given = isObject(service) ? service.depends_on : undefined;
     return isObject(given)
-      ? Object.entries(given).flatMap(([name, settings]) => (isObject(settings) && settings.condition === "service_healthy" ? [name] : []))
+      ? Object.entries(given).flatMap(([name, settings]) =>
+          isObject(settings) && settings.condition === "service_healthy" ? [name] : [],
+        )
       : [];
   });
   return new Set(names);
@@ -126,7 +129,10 @@ function folderOf({ draft, fields, configuration, folder, context }: ComposeServ
   );
   if (place !== ".") draft.set("cwd", place);
   if (given !== undefined && !isHere)
-    draft.note("working_dir", `${given} is a folder of the image; here it runs in ${place === "." ? "the folder of this file" : place}`);
+    draft.note(
+      "working_dir",
+      `${given} is a folder of the image; here it runs in ${place === "." ? "the folder of this file" : place}`,
+    );
 }
 
 /** A service of profiles starts only with one of them. */
@@ -152,7 +158,8 @@ function restartsBy({ draft, fields, deploy }: ComposeService): void {
   const [, name = given, limit] = /^(on-failure):(\d+)$/.exec(given) ?? [];
   fields.skip("restart");
   draft.set("restart", ownMember(RESTARTS, name) ?? "never");
-  if (ownMember(RESTARTS, name) === undefined) draft.note("restart", `is ${JSON.stringify(given)}; it is taken for "no"`);
+  if (ownMember(RESTARTS, name) === undefined)
+    draft.note("restart", `is ${JSON.stringify(given)}; it is taken for "no"`);
   if (limit !== undefined) draft.set("restartLimit", Number(limit));
   if (policy === undefined) return;
   const own = new ForeignFields(policy, (field, advice) => draft.note(field, advice), "deploy.restart_policy.");
@@ -193,9 +200,13 @@ function dependsOn({ draft, fields }: ComposeService, ids: ReadonlyMap<string, s
     if (id === undefined || state === undefined)
       draft.note(
         `depends_on.${name}`,
-        id === undefined ? "there is no such service in the file" : `has the unknown condition ${scalarText(condition)}`,
+        id === undefined
+          ? "there is no such service in the file"
+          : `has the unknown condition ${scalarText(condition)}`,
       );
-    return id === undefined || state === undefined ? [] : [{ id, condition: state, ...(restart === true && { restart }) }];
+    return id === undefined || state === undefined
+      ? []
+      : [{ id, condition: state, ...(restart === true && { restart }) }];
   });
   if (list.length > 0) draft.set("dependsOn", list);
 }
@@ -203,7 +214,9 @@ function dependsOn({ draft, fields }: ComposeService, ids: ReadonlyMap<string, s
 function watched({ draft, fields, configuration, folder }: ComposeService): void {
   const develop = fields.object("develop");
   const rules: readonly unknown[] = Array.isArray(develop?.watch) ? develop.watch : [];
-  const paths = rules.flatMap((rule) => (isObject(rule) && typeof rule.path === "string" ? [configuration.path(folder, rule.path)] : []));
+  const paths = rules.flatMap((rule) =>
+    isObject(rule) && typeof rule.path === "string" ? [configuration.path(folder, rule.path)] : [],
+  );
   if (paths.length > 0) draft.note("develop.watch", `on a developer's machine: "watch": ${JSON.stringify(paths)}`);
 }
 
@@ -227,7 +240,8 @@ function serviceHealth({ draft, fields }: ComposeService, isAwaited: boolean): v
   const [interval, timeout, start] = ["interval", "timeout", "start_period"].map((name) => secondsIn(own.any(name)));
   const retries = own.number("retries");
   if (own.flag("disable") === true || exec === undefined) return;
-  if (isAwaited) draft.set("ready", { exec, timeout: Math.max(1, (start ?? 0) + (interval ?? INTERVAL) * (retries ?? RETRIES)) });
+  if (isAwaited)
+    draft.set("ready", { exec, timeout: Math.max(1, (start ?? 0) + (interval ?? INTERVAL) * (retries ?? RETRIES)) });
   draft.set("health", {
     exec,
     interval: interval ?? INTERVAL,
@@ -249,11 +263,13 @@ function testOf(given: unknown): string | undefined {
 const CONTAINER = "is a setting of the container: the program runs on this host";
 const NETWORK = "all programs see the network of this host: services reach each other at 127.0.0.1";
 const FILES = "all programs see the files of this host: check the paths in the program's settings";
-const SECRET = '"env": { "NAME": { "file": "/run/secrets/name" } } gives a program the content of a file: docs/guide/environment.md';
+const SECRET =
+  '"env": { "NAME": { "file": "/run/secrets/name" } } gives a program the content of a file: docs/guide/environment.md';
 const SANDBOX = "procman has no sandbox; under systemd its unit can have one for all processes";
 const HOOK = 'commands before a start and after an end are "hooks": docs/guide/hooks.md';
 
-const same = (advice: string, names: string): AdviceTable => Object.fromEntries(names.split(" ").map((name) => [name, advice]));
+const same = (advice: string, names: string): AdviceTable =>
+  Object.fromEntries(names.split(" ").map((name) => [name, advice]));
 
 /** What to do about fields of a service without an equal. */
 const SERVICE_ADVICE: AdviceTable = {

@@ -33,7 +33,8 @@ export class ProcessDraft {
   /** Adds members to a field that is an object, such as `logger`. */
   merge(field: string, members: Readonly<Record<string, unknown>>): this {
     const given = Object.entries(members).filter(([, value]) => value !== undefined);
-    if (given.length > 0) this.fields[field] = { ...(this.fields[field] as object | undefined), ...Object.fromEntries(given) };
+    if (given.length > 0)
+      this.fields[field] = { ...(this.fields[field] as object | undefined), ...Object.fromEntries(given) };
     return this;
   }
 
@@ -72,8 +73,10 @@ export class ConfigurationDraft {
     const wanted = idOf(name);
     const id = this.#unused(wanted);
     const draft = new ProcessDraft(id, name, origin);
-    if (id !== wanted) draft.note("name", `the name ${JSON.stringify(name)} occurs more than once; this one is called ${id}`);
-    else if (id !== name) draft.note("name", `${JSON.stringify(name)} is called ${id}: an id has only a-z, 0-9, ".", "_" and "-"`);
+    if (id !== wanted)
+      draft.note("name", `the name ${JSON.stringify(name)} occurs more than once; this one is called ${id}`);
+    else if (id !== name)
+      draft.note("name", `${JSON.stringify(name)} is called ${id}: an id has only a-z, 0-9, ".", "_" and "-"`);
     this.processes.push(draft);
     return draft;
   }
@@ -134,7 +137,9 @@ export class ConfigurationDraft {
 function renamed(list: readonly unknown[], before: string, after: string): readonly unknown[] {
   return list.map((entry) => {
     if (entry === before) return after;
-    return typeof entry === "object" && entry !== null && "id" in entry && entry.id === before ? { ...entry, id: after } : entry;
+    return typeof entry === "object" && entry !== null && "id" in entry && entry.id === before
+      ? { ...entry, id: after }
+      : entry;
   });
 }
 

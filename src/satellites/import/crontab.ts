@@ -58,7 +58,8 @@ function importJob({ when, command, user, variables, shownAs }: CronJob, configu
   const line = withInput(command);
   draft.set("cmd", /^\/(usr\/)?bin\/(sh|dash)$/.test(shell) ? line : `${shell} -c ${shellQuote(line)}`);
   draft.set("cwd", variables.get("HOME") ?? "~").set("user", user);
-  if (when === "@reboot") draft.set("autostart", true).set("restart", "never").note("@reboot", "starts whenever procman starts");
+  if (when === "@reboot")
+    draft.set("autostart", true).set("restart", "never").note("@reboot", "starts whenever procman starts");
   else draft.set("cron", ownMember(CRON_NICKNAMES, when) ?? when.trim().replace(/\s+/g, " ")).set("overrun", true);
   if (ownMember(CRON_NICKNAMES, when) === undefined && when.startsWith("@") && when !== "@reboot")
     draft.note(when, "is unknown to this import");

@@ -15,7 +15,10 @@ function exportOf(
   limits?: Parameters<typeof exportedBy>[1],
 ): { readonly folder: string; readonly data: Promise<unknown> } {
   const folder = folderOfFiles(context, { "ecosystem.config.js": text });
-  return { folder, data: exportedBy({ file: join(folder, "ecosystem.config.js"), shownAs: "ecosystem.config.js", text }, limits) };
+  return {
+    folder,
+    data: exportedBy({ file: join(folder, "ecosystem.config.js"), shownAs: "ecosystem.config.js", text }, limits),
+  };
 }
 
 /** Whether the process is there and no zombie. */
@@ -32,7 +35,10 @@ test("a file that never ends is ended after the limit, with the processes that i
     const start =
       'const { pid } = require("child_process").spawn("sleep", ["1000"]); require("fs").writeFileSync(__dirname + "/pid", String(pid));';
     const { folder, data } = exportOf(context, `${start} ${end}`, { timeoutMs: 1_500, bytes: 1_000 });
-    await assert.rejects(data, { code: "configuration-invalid", message: /ecosystem\.config\.js: it has not ended after 1\.5 s/ });
+    await assert.rejects(data, {
+      code: "configuration-invalid",
+      message: /ecosystem\.config\.js: it has not ended after 1\.5 s/,
+    });
     await eventually(() => !isRunning(Number(readFileSync(join(folder, "pid"), "utf8"))) || undefined);
   }
 });
@@ -45,11 +51,16 @@ test("what it has started in sessions of their own is ended too, when it has exp
     module.exports = { apps: [], pid };`;
   const { folder, data } = exportOf(context, text);
   const { pid } = (await data) as { readonly pid: number };
-  await eventually(() => [pid, Number(readFileSync(join(folder, "inner"), "utf8"))].every((each) => !isRunning(each)) || undefined);
+  await eventually(
+    () => [pid, Number(readFileSync(join(folder, "inner"), "utf8"))].every((each) => !isRunning(each)) || undefined,
+  );
 });
 
 test("a file that exports more than the limit is refused; what it prints doesn't count", async (context) => {
-  const large = exportOf(context, 'module.exports = { apps: [{ name: "x".repeat(5000) }] };', { timeoutMs: 30_000, bytes: 2_000 });
+  const large = exportOf(context, 'module.exports = { apps: [{ name: "x".repeat(5000) }] };', {
+    timeoutMs: 30_000,
+    bytes: 2_000,
+  });
   await assert.rejects(large.data, /it exports more than 2 kB/);
   const loud = exportOf(context, 'console.log("x".repeat(1e6)); console.error("y"); module.exports = { apps: [] };');
   assert.deepEqual(await loud.data, { apps: [] });
@@ -57,7 +68,8 @@ test("a file that exports more than the limit is refused; what it prints doesn't
 
 test("functions, cycles, rejected promises and errors of any kind are data or a clear error, never a crash", async (context) => {
   assert.deepEqual(
-    await exportOf(context, "module.exports = async () => ({ apps: [{ a: () => 1, b: undefined, c: new Date(0) }] })").data,
+    await exportOf(context, "module.exports = async () => ({ apps: [{ a: () => 1, b: undefined, c: new Date(0) }] })")
+      .data,
     {
       apps: [{ c: "1970-01-01T00:00:00.000Z" }],
     },
@@ -67,9 +79,15 @@ test("functions, cycles, rejected promises and errors of any kind are data or a 
     ["module.exports = { apps: [{ a: 1n }] };", /it fails with ".*BigInt/],
     ["module.exports = () => Promise.reject(null);", /it fails with "null"/],
     ["throw undefined;", /it fails with "undefined"/],
-    ["setTimeout(() => { throw new Error('late') }); module.exports = new Promise(() => {});", /it fails with "late" at line 1, column 26/],
+    [
+      "setTimeout(() => { throw new Error('late') }); module.exports = new Promise(() => {});",
+      /it fails with "late" at line 1, column 26/,
+    ],
     ["process.kill(process.pid, 'SIGKILL');", /it ended by SIGKILL before it exported anything/],
-    ["require('fs').writeSync(3, 'hello'); module.exports = { apps: [] };", /it writes to descriptor 3, .*; leave that one alone/],
+    [
+      "require('fs').writeSync(3, 'hello'); module.exports = { apps: [] };",
+      /it writes to descriptor 3, .*; leave that one alone/,
+    ],
     ["require('fs').writeSync(3, '7'); process.exit(0);", /it writes to descriptor 3/],
     ["require('./absent');", /it fails with "Cannot find module '\.\/absent'/],
   ] as const)

@@ -42,19 +42,24 @@ import (process.argv[1]).then(async (exported) => {
  *
  * @throws {ProcmanError} `configuration-invalid`: it throws, ends early, doesn't end in time, or exports too much
  */
-export async function exportedBy({ file, shownAs }: ForeignFile, { timeoutMs, bytes }: ProgramLimits = PROGRAM_LIMITS): Promise<unknown> {
+export async function exportedBy(
+  { file, shownAs }: ForeignFile,
+  { timeoutMs, bytes }: ProgramLimits = PROGRAM_LIMITS,
+): Promise<unknown> {
   const markers = new RunMarkers(file, randomHex(16), "PROCMAN_PLUGIN_ID");
   const child = spawn(process.execPath, ["-e", RUNNER, pathToFileURL(file).href], {
     detached: true,
     env: { ...process.env, PROCMAN_PLUGIN_ID: markers.of("import", 0) },
     stdio: ["ignore", "ignore", "ignore", "pipe"],
   });
-  const refuse = (why: string): ProcmanError => new ProcmanError("configuration-invalid", `Cannot import ${shownAs}: ${why}`);
+  const refuse = (why: string): ProcmanError =>
+    new ProcmanError("configuration-invalid", `Cannot import ${shownAs}: ${why}`);
   const { text, problem } = await answerOf(child, { timeoutMs, bytes });
   await endMarked(markers);
   if (problem !== undefined) throw refuse(problem);
   const answer = answerIn(text);
-  if (answer === undefined) throw refuse("it writes to descriptor 3, by which procman gets the apps; leave that one alone");
+  if (answer === undefined)
+    throw refuse("it writes to descriptor 3, by which procman gets the apps; leave that one alone");
   if (answer.error !== undefined)
     throw refuse(`it fails with ${JSON.stringify(printableLine(answer.error))}${placeIn(answer.stack ?? "", file)}`);
   if (answer.data === undefined) throw refuse("it exports nothing; expected module.exports = { apps: [ … ] }");

@@ -58,7 +58,9 @@ export class ForeignFields {
 
   /** A text, and nothing else. */
   command(...names: readonly string[]): string | undefined {
-    return this.#typed(names, "a text", (value) => (typeof value === "string" && value.trim() !== "" ? value : undefined));
+    return this.#typed(names, "a text", (value) =>
+      typeof value === "string" && value.trim() !== "" ? value : undefined,
+    );
   }
 
   /** A number, or a text that is one. */
@@ -80,7 +82,9 @@ export class ForeignFields {
   texts(...names: readonly string[]): readonly string[] | undefined {
     return this.#typed(names, "a text, or a list of them", (value) => {
       const list = Array.isArray(value) ? value : [value];
-      return list.every((entry) => typeof entry === "string" || typeof entry === "number") ? list.map(String) : undefined;
+      return list.every((entry) => typeof entry === "string" || typeof entry === "number")
+        ? list.map(String)
+        : undefined;
     });
   }
 
@@ -118,7 +122,8 @@ export class ForeignFields {
     if (found === undefined) return undefined;
     const value = read(found);
     const name = names.find((each) => this.has(each)) ?? names[0];
-    if (value === undefined) this.#note(`${this.#prefix}${name}`, `is left out: found ${show(found)}, expected ${allowed}`);
+    if (value === undefined)
+      this.#note(`${this.#prefix}${name}`, `is left out: found ${show(found)}, expected ${allowed}`);
     return value;
   }
 }

@@ -17,9 +17,13 @@ const PLAIN = /^[\w@%+=:,./-]+$/;
 
 /** One word of a command line for `/bin/sh`. */
 export function shellWord(text: ForeignText): string {
-  const plain = text.map((piece) => (typeof piece === "string" ? piece : PLACEHOLDER.test(piece.shell) ? piece.shell : undefined));
+  const plain = text.map((piece) =>
+    typeof piece === "string" ? piece : PLACEHOLDER.test(piece.shell) ? piece.shell : undefined,
+  );
   if (plain.every((piece) => piece !== undefined))
-    return plain.every((piece) => PLACEHOLDER.test(piece) || PLAIN.test(piece)) ? plain.join("") : shellQuote(plain.join(""));
+    return plain.every((piece) => PLACEHOLDER.test(piece) || PLAIN.test(piece))
+      ? plain.join("")
+      : shellQuote(plain.join(""));
   return `"${text.map((piece) => (typeof piece === "string" ? escapedForShell(piece) : piece.shell)).join("")}"`;
 }
 
@@ -42,8 +46,8 @@ function escapedForShell(text: string): string {
 const INTERPOLATION = /\$(?:(\$)|([A-Za-z_]\w*)|\{([A-Za-z_]\w*)(?:(:?[-?+])([^}]*))?(?:\}|($)))/g;
 
 /**
- * A text of compose or process-compose: `$NAME`, `${NAME}`, `${NAME:-default}`, and `$$` for a dollar sign. `lost` gets what procman
- * can't express.
+ * A text of compose or process-compose: `$NAME`, `${NAME}`, `${NAME:-default}`, and `$$` for a dollar sign. `lost` gets
+ * what procman can't express.
  */
 export function interpolated(text: string, lost: (what: string) => void): ForeignText {
   const pieces: (string | Reference)[] = [];
@@ -83,7 +87,9 @@ export function splitText(text: ForeignText, split: (plain: string) => readonly 
   if (references.length > 6_000 || text.some((piece) => typeof piece === "string" && MARKS.test(piece)))
     return split(text.map((piece) => (typeof piece === "string" ? piece : piece.value)).join("")).map((word) => [word]);
   let count = 0;
-  const plain = text.map((piece) => (typeof piece === "string" ? piece : String.fromCharCode(FIRST_MARK + count++))).join("");
+  const plain = text
+    .map((piece) => (typeof piece === "string" ? piece : String.fromCharCode(FIRST_MARK + count++)))
+    .join("");
   return split(plain).map((word) => {
     const pieces = word
       .split(/([\ue000-\uf8ff])/)

@@ -90,22 +90,36 @@ const word = fc.oneof(
 );
 const value: fc.Arbitrary<unknown> = fc.oneof(
   { weight: 5, arbitrary: word },
-  { weight: 3, arbitrary: fc.oneof(fc.integer({ min: -2, max: 70_000 }), fc.double(), fc.boolean(), fc.constant(null)) },
+  {
+    weight: 3,
+    arbitrary: fc.oneof(fc.integer({ min: -2, max: 70_000 }), fc.double(), fc.boolean(), fc.constant(null)),
+  },
   { weight: 2, arbitrary: fc.array(word, { maxLength: 3 }) },
   {
     weight: 2,
     arbitrary: fc.dictionary(
       word,
-      fc.oneof(word, fc.integer(), fc.constant({ condition: "service_healthy" }), fc.constant({ toString: 1, valueOf: 2 })),
+      fc.oneof(
+        word,
+        fc.integer(),
+        fc.constant({ condition: "service_healthy" }),
+        fc.constant({ toString: 1, valueOf: 2 }),
+      ),
       { maxKeys: 3 },
     ),
   },
 );
 const recordOf = (names: string): fc.Arbitrary<Readonly<Record<string, unknown>>> =>
-  fc.dictionary(fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...names.split(" ")) }, { weight: 1, arbitrary: word }), value, {
-    maxKeys: 10,
-  });
-const named = (record: fc.Arbitrary<Readonly<Record<string, unknown>>>): fc.Arbitrary<Readonly<Record<string, unknown>>> =>
+  fc.dictionary(
+    fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...names.split(" ")) }, { weight: 1, arbitrary: word }),
+    value,
+    {
+      maxKeys: 10,
+    },
+  );
+const named = (
+  record: fc.Arbitrary<Readonly<Record<string, unknown>>>,
+): fc.Arbitrary<Readonly<Record<string, unknown>>> =>
   fc.dictionary(
     fc.oneof(fc.constantFrom("web", "web-1", "Web", "all", "..", "b"), word),
     fc.oneof({ weight: 9, arbitrary: record }, { weight: 1, arbitrary: value }),
@@ -130,7 +144,9 @@ test("pm2: any apps give a valid configuration", () => {
     value,
     fc.array(value, { maxLength: 3 }),
   );
-  const check = fc.property(data, (given) => assertValid((draft) => importPm2(given, { file: "foreign", folder: FOLDER }, draft)));
+  const check = fc.property(data, (given) =>
+    assertValid((draft) => importPm2(given, { file: "foreign", folder: FOLDER }, draft)),
+  );
   fc.assert(check, { numRuns: RUNS });
 });
 
@@ -138,8 +154,10 @@ test("pm2: any dump gives a valid configuration", () => {
   const entry = recordOf(
     "name pm2_env pm_exec_path pm_cwd exec_interpreter exec_mode args node_args env pm_out_log_path pm_err_log_path watch instances pmx_module kill_timeout",
   );
-  const check = fc.property(fc.array(fc.oneof(entry, fc.record({ name: word, pm2_env: entry })), { maxLength: 4 }), (list) =>
-    assertValid((draft) => importPm2(appsOfDump(list, {}) ?? list, { file: "foreign", folder: FOLDER }, draft)),
+  const check = fc.property(
+    fc.array(fc.oneof(entry, fc.record({ name: word, pm2_env: entry })), { maxLength: 4 }),
+    (list) =>
+      assertValid((draft) => importPm2(appsOfDump(list, {}) ?? list, { file: "foreign", folder: FOLDER }, draft)),
   );
   fc.assert(check, { numRuns: RUNS });
 });
@@ -151,8 +169,10 @@ test("compose and process-compose: any content gives a valid configuration", () 
     assertValid((draft) => importCompose({ ...top, services }, source, draft, read)),
   );
   fc.assert(compose, { numRuns: RUNS });
-  const other = fc.property(named(recordOf(PROCESS)), recordOf("environment vars log_location name"), (processes, top) =>
-    assertValid((draft) => importProcessCompose({ ...top, processes }, source, draft)),
+  const other = fc.property(
+    named(recordOf(PROCESS)),
+    recordOf("environment vars log_location name"),
+    (processes, top) => assertValid((draft) => importProcessCompose({ ...top, processes }, source, draft)),
   );
   fc.assert(other, { numRuns: RUNS });
 });
@@ -160,10 +180,18 @@ test("compose and process-compose: any content gives a valid configuration", () 
 /** Lines `NAME=value` in sections. */
 const sections = (names: string, heads: readonly string[]): fc.Arbitrary<string> =>
   fc
-    .array(fc.tuple(fc.constantFrom(...heads), fc.array(fc.tuple(fc.constantFrom(...names.split(" ")), word), { maxLength: 8 })), {
-      maxLength: 4,
-    })
-    .map((list) => list.map(([head, pairs]) => `[${head}]\n${pairs.map(([name, text]) => `${name}=${text}\n`).join("")}`).join(""));
+    .array(
+      fc.tuple(
+        fc.constantFrom(...heads),
+        fc.array(fc.tuple(fc.constantFrom(...names.split(" ")), word), { maxLength: 8 }),
+      ),
+      {
+        maxLength: 4,
+      },
+    )
+    .map((list) =>
+      list.map(([head, pairs]) => `[${head}]\n${pairs.map(([name, text]) => `${name}=${text}\n`).join("")}`).join(""),
+    );
 
 test("supervisord and systemd: any text gives a valid configuration, or an error with its place", () => {
   const ini = fc.oneof(
@@ -171,10 +199,15 @@ test("supervisord and systemd: any text gives a valid configuration, or an error
     fc.string({ unit: "binary" }),
   );
   fc.assert(
-    fc.property(ini, (text) => assertValid((draft) => withPlace(fileOf(text), () => importSupervisord(fileOf(text), draft, () => [])))),
+    fc.property(ini, (text) =>
+      assertValid((draft) => withPlace(fileOf(text), () => importSupervisord(fileOf(text), draft, () => []))),
+    ),
     { numRuns: RUNS },
   );
-  const unit = fc.oneof(sections(DIRECTIVES, ["Unit", "Service", "Timer", "Path", "Install"]), fc.string({ unit: "binary" }));
+  const unit = fc.oneof(
+    sections(DIRECTIVES, ["Unit", "Service", "Timer", "Path", "Install"]),
+    fc.string({ unit: "binary" }),
+  );
   const timer = (text: string): ForeignFile => ({ ...fileOf(text), file: `${FOLDER}/web.timer` });
   fc.assert(
     fc.property(unit, unit, (text, other) =>
@@ -195,7 +228,9 @@ test("Procfile, crontab and YAML: any text gives a valid configuration, or an er
   const text = fc.array(line, { maxLength: 5 }).map((lines) => lines.join("\n"));
   const read = (): string => "";
   fc.assert(
-    fc.property(text, (lines) => assertValid((draft) => withPlace(fileOf(lines), () => importProcfile(fileOf(lines), draft, read)))),
+    fc.property(text, (lines) =>
+      assertValid((draft) => withPlace(fileOf(lines), () => importProcfile(fileOf(lines), draft, read))),
+    ),
     { numRuns: RUNS },
   );
   fc.assert(

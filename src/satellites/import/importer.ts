@@ -30,7 +30,8 @@ export type Imported = { readonly configuration: ConfigurationDraft; readonly te
 /**
  * Reads foreign files and makes one valid configuration of them.
  *
- * @throws {ProcmanError} `configuration-missing`, `configuration-invalid`: a file can't be read, has a syntax error, or is of no known kind
+ * @throws {ProcmanError} `configuration-missing`, `configuration-invalid`: a file can't be read, has a syntax error, or
+ * is of no known kind
  *
  * @example
  * const { text } = await importFiles(["Procfile"], { file: "/srv/shop/procman.jsonc", cwd: "/srv/shop" });
@@ -52,7 +53,8 @@ async function importSources(sources: readonly KnownSource[], { file, cwd }: Imp
   const configuration = new ConfigurationDraft(dirname(file));
   const units = sources.filter((each) => each.kind === "systemd").map(({ source }) => source);
   for (const source of sources) if (source.kind !== "systemd") await importOne(source, configuration, cwd);
-  for (const unit of units.slice(0, 1)) withPlace(unit, () => importUnits(units, configuration, (path) => readDropIns(path, cwd)));
+  for (const unit of units.slice(0, 1))
+    withPlace(unit, () => importUnits(units, configuration, (path) => readDropIns(path, cwd)));
   if (units.length > 0) finishedDependencies(configuration);
   configuration.fields.name ??= idOf(basename(dirname(file)) || "procman");
   makeValid(configuration, file);
@@ -65,12 +67,18 @@ async function importSources(sources: readonly KnownSource[], { file, cwd }: Imp
   };
 }
 
-async function importOne({ kind, source, data }: KnownSource, configuration: ConfigurationDraft, cwd: string): Promise<void> {
+async function importOne(
+  { kind, source, data }: KnownSource,
+  configuration: ConfigurationDraft,
+  cwd: string,
+): Promise<void> {
   const readText = (path: string): string => readForeign(path, cwd).text;
-  if (kind === "pm2") return importPm2Source(source, isProgram(source) ? await exportedBy(source) : data, configuration);
+  if (kind === "pm2")
+    return importPm2Source(source, isProgram(source) ? await exportedBy(source) : data, configuration);
   withPlace(source, () => {
     if (kind === "procfile") importProcfile(source, configuration, readText);
-    else if (kind === "supervisord") importSupervisord(source, configuration, (pattern, folder) => readMatching(pattern, folder, cwd));
+    else if (kind === "supervisord")
+      importSupervisord(source, configuration, (pattern, folder) => readMatching(pattern, folder, cwd));
     else if (kind === "crontab") importCrontab(source, configuration);
     else if (kind === "compose") importCompose(isObject(data) ? data : {}, source, configuration, readText);
     else importProcessCompose(isObject(data) ? data : {}, source, configuration);

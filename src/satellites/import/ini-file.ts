@@ -42,9 +42,15 @@ export function readIni(text: string): readonly IniSection[] {
     }
     const [, option = "", value = ""] = OPTION.exec(line.trim()) ?? [];
     if (section === undefined) throw new SourceFault(place, "this line stands in front of the first [section]");
-    if (option === "") throw new SourceFault(place, "expected [section], key=value, or an indented line that continues a value");
+    if (option === "")
+      throw new SourceFault(place, "expected [section], key=value, or an indented line that continues a value");
     key = option.trimEnd().toLowerCase();
-    Object.defineProperty(section.values, key, { value: value.trimStart(), enumerable: true, configurable: true, writable: true });
+    Object.defineProperty(section.values, key, {
+      value: value.trimStart(),
+      enumerable: true,
+      configurable: true,
+      writable: true,
+    });
   }
   finish();
   return [...sections.values()];

@@ -7,7 +7,11 @@ import { statIfSeen } from "../../core/os/files.ts";
 import type { ForeignFields } from "./foreign-fields.ts";
 import { bashLine } from "./shell-words.ts";
 
-export type Pm2Command = { readonly line: string; readonly isNode: boolean; readonly env: Readonly<Record<string, string>> };
+export type Pm2Command = {
+  readonly line: string;
+  readonly isNode: boolean;
+  readonly env: Readonly<Record<string, string>>;
+};
 
 const INTERPRETERS: Readonly<Record<string, string>> = {
   ".sh": "bash",
@@ -35,7 +39,10 @@ export function appCommand(fields: ForeignFields, script: string, cwd: string): 
   if (script.includes(" ") && given === undefined) return { line: bashLine(script), isNode: false, env: {} };
   const isHere = statIfSeen(resolve(cwd, script))?.isFile() === true;
   const interpreter = given ?? interpreterOf(script, resolve(cwd, script), isHere);
-  const program = interpreter === "none" ? [isHere && !script.includes("/") ? `./${script}` : script] : [interpreter, ...flags, script];
+  const program =
+    interpreter === "none"
+      ? [isHere && !script.includes("/") ? `./${script}` : script]
+      : [interpreter, ...flags, script];
   return {
     line: [...program, ...args].map(shellQuote).join(" "),
     isNode: /(^|\/)(node|bun)(@|$)/.test(interpreter),
@@ -71,5 +78,7 @@ function beginningOf(path: string): string {
 }
 
 function isOnPath(program: string): boolean {
-  return (process.env.PATH ?? "").split(":").some((folder) => folder !== "" && statIfSeen(join(folder, program))?.isFile() === true);
+  return (process.env.PATH ?? "")
+    .split(":")
+    .some((folder) => folder !== "" && statIfSeen(join(folder, program))?.isFile() === true);
 }

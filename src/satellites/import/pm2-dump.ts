@@ -49,7 +49,10 @@ const OF_SESSIONS =
 
 /** undefined: it is none of them. `environment`: that of this process; variables that are equal in it are inherited anyway. */
 export function appsOfDump(data: unknown, environment: NodeJS.ProcessEnv): readonly AppRecord[] | undefined {
-  if (!Array.isArray(data) || !data.some((entry) => isObject(entry) && (isObject(entry.pm2_env) || entry.pm_exec_path !== undefined)))
+  if (
+    !Array.isArray(data) ||
+    !data.some((entry) => isObject(entry) && (isObject(entry.pm2_env) || entry.pm_exec_path !== undefined))
+  )
     return undefined;
   const byName = new Map<string, AppRecord[]>();
   for (const entry of data) {
@@ -88,14 +91,18 @@ function isSet(value: unknown): boolean {
 function ownVariables(env: AppRecord, name: string, environment: NodeJS.ProcessEnv): AppRecord {
   return Object.fromEntries(
     Object.entries(env).filter(
-      ([key, value]) => !OF_SESSIONS.test(key) && key !== name && environment[key] !== scalarText(value) && !isObject(value),
+      ([key, value]) =>
+        !OF_SESSIONS.test(key) && key !== name && environment[key] !== scalarText(value) && !isObject(value),
     ),
   );
 }
 
 /** Without files in pm2's own folder, which it makes for each app. */
 function logFile(field: string, path: unknown): AppRecord {
-  return typeof path !== "string" || path === "/dev/null" || basename(dirname(dirname(path))) === ".pm2" || /\.pm2\/logs\//.test(path)
+  return typeof path !== "string" ||
+    path === "/dev/null" ||
+    basename(dirname(dirname(path))) === ".pm2" ||
+    /\.pm2\/logs\//.test(path)
     ? {}
     : { [field]: path };
 }

@@ -62,7 +62,8 @@ test("each field of an app with an equal is carried", async (context) => {
 test("a program that sends ready later than pm2 waits isn't stopped for it", async (context) => {
   const app = { name: "mail", script: "mail.js", wait_ready: true };
   const readyOf = async (fields: object): Promise<unknown> =>
-    (await importOf(context, { "ecosystem.config.js": ecosystemOf([{ ...app, ...fields }]) })).config.processes[0]?.ready;
+    (await importOf(context, { "ecosystem.config.js": ecosystemOf([{ ...app, ...fields }]) })).config.processes[0]
+      ?.ready;
   assert.deepEqual(await readyOf({}), { message: true, timeout: 30 });
   assert.deepEqual(await readyOf({ listen_timeout: 1_000 }), { message: true, timeout: 30 });
   assert.deepEqual(await readyOf({ listen_timeout: 60_000 }), { message: true, timeout: 60 });
@@ -72,7 +73,14 @@ test("instances in cluster mode share the port that the environment names; a var
   const apps = [
     { name: "web", script: "server.js", instances: 2, env: { PORT: 3000 } },
     { name: "job", script: "job.js", instances: "max", exec_mode: "cluster" },
-    { name: "api", script: "api.py", instances: 3, exec_mode: "fork", env: { API_PORT: 4000 }, increment_var: "API_PORT" },
+    {
+      name: "api",
+      script: "api.py",
+      instances: 3,
+      exec_mode: "fork",
+      env: { API_PORT: 4000 },
+      increment_var: "API_PORT",
+    },
     { name: "one", script: "one.js", instances: 1 },
   ];
   const { config, notes } = await importOf(context, { "ecosystem.config.js": ecosystemOf(apps) });
@@ -94,7 +102,10 @@ test("cron_restart is a schedule of restarts, or without autorestart a job", asy
   const { config, notes } = await importOf(context, { "ecosystem.config.cjs": ecosystemOf(apps) });
   const [web, report] = config.processes;
   assert.deepEqual([web?.restart, web?.terminate, web?.autostart], ["always", "0 4 * * *", true]);
-  assert.deepEqual([report?.cmd, report?.cron, report?.autostart, report?.restart], ["bash report.sh", "0 3 * * *", undefined, undefined]);
+  assert.deepEqual(
+    [report?.cmd, report?.cron, report?.autostart, report?.restart],
+    ["bash report.sh", "0 3 * * *", undefined, undefined],
+  );
   assert.match(notes.join("\n"), /report cron_restart: pm2 also starts it at once/);
 });
 
@@ -102,14 +113,26 @@ test("the interpreter follows from the ending, as in pm2; a program on PATH runs
   const scripts = ["a.js", "b.sh", "c.rb", "npm", "echo hello && sleep 5", "tool", "bin/native"];
   const apps = scripts.map((script, index) => ({ name: `p${index}`, script, args: "x" }));
   const files = {
-    "ecosystem.config.js": ecosystemOf([...apps, { name: "deno", script: "main.ts", interpreter: "deno", interpreter_args: "run -A" }]),
+    "ecosystem.config.js": ecosystemOf([
+      ...apps,
+      { name: "deno", script: "main.ts", interpreter: "deno", interpreter_args: "run -A" },
+    ]),
     tool: "console.log(1)\n",
     "bin/native": "#!/bin/sh\n",
   };
   const { config } = await importOf(context, files);
   assert.deepEqual(
     config.processes.map(({ cmd }) => cmd),
-    ["node a.js x", "bash b.sh x", "ruby c.rb x", "npm x", "echo hello && sleep 5", "node tool x", "bin/native x", "deno run -A main.ts"],
+    [
+      "node a.js x",
+      "bash b.sh x",
+      "ruby c.rb x",
+      "npm x",
+      "echo hello && sleep 5",
+      "node tool x",
+      "bin/native x",
+      "deno run -A main.ts",
+    ],
   );
 });
 
@@ -133,7 +156,10 @@ test("an id that collides with that of an instance is renamed, also where others
   const ids = config.processes.map(({ id }) => id);
   assert.equal(new Set(ids).size, 2);
   assert.ok(!(ids.includes("web") && ids.includes("web-1")), ids.join());
-  assert.equal(JSON.stringify(config.profiles), JSON.stringify({ test: { processes: [{ id: ids[1], env: { A: "1" } }] } }));
+  assert.equal(
+    JSON.stringify(config.profiles),
+    JSON.stringify({ test: { processes: [{ id: ids[1], env: { A: "1" } }] } }),
+  );
   assert.match(notes.join("\n"), /collides with another process or instance/);
 });
 
@@ -147,7 +173,9 @@ test("unknown fields, wrong types and fields without an equal are comments that 
     post_update: ["npm install"],
     instances: -1,
   };
-  const { text, notes } = await importOf(context, { "ecosystem.config.js": ecosystemOf([app], { deploy: {}, aps: [] }) });
+  const { text, notes } = await importOf(context, {
+    "ecosystem.config.js": ecosystemOf([app], { deploy: {}, aps: [] }),
+  });
   for (const part of [
     /^ {6}\/\/ max_restart: pm2 has no such field.*Did you mean "max_restarts"\?/m,
     /^ {6}\/\/ kill_timeout: is left out: found "soon", expected a number\./m,

@@ -42,7 +42,10 @@ function unknownTop(name: string): string {
   return `is no field of pm2.${didYouMean(name, ["apps", "deploy", "static"])}`;
 }
 
-function appsIn(data: unknown): { readonly apps: readonly unknown[]; readonly others: Readonly<Record<string, unknown>> } {
+function appsIn(data: unknown): {
+  readonly apps: readonly unknown[];
+  readonly others: Readonly<Record<string, unknown>>;
+} {
   if (!isObject(data)) return { apps: [data].flat(), others: {} };
   const { apps, pm2, ...others } = data;
   const listed = apps ?? pm2;
@@ -122,7 +125,10 @@ function restarts({ draft, fields }: Pm2App): void {
   draft.set("minUptimeMs", uptime).set("restartResetMs", uptime);
   draft.set("restartDelayMs", positive(fields.number("restart_delay")));
   if (positive(fields.number("exp_backoff_restart_delay")) !== undefined)
-    draft.note("exp_backoff_restart_delay", 'is what procman does without "restartDelayMs": at once, then after 100 ms, growing to 30 s');
+    draft.note(
+      "exp_backoff_restart_delay",
+      'is what procman does without "restartDelayMs": at once, then after 100 ms, growing to 30 s',
+    );
   draft.set("memoryLimit", sizeOf(fields.text("max_memory_restart")));
   draft.set("stopSignal", "SIGINT");
   draft.set("terminateTimeout", seconds(fields.number("kill_timeout")));
@@ -141,7 +147,10 @@ function schedules({ draft, fields }: Pm2App): void {
   draft.set("cron", pattern);
   delete draft.fields.restart;
   delete draft.fields.autostart;
-  draft.note("cron_restart", `pm2 also starts it at once; here it starts at these times only, and by \`procman start ${draft.id}\``);
+  draft.note(
+    "cron_restart",
+    `pm2 also starts it at once; here it starts at these times only, and by \`procman start ${draft.id}\``,
+  );
 }
 
 /** Time for the message "ready". pm2 goes on without it. */
@@ -164,7 +173,8 @@ function readiness({ draft, fields, isNode }: Pm2App): void {
     );
   else if (timeout !== undefined) draft.note("listen_timeout", 'is "timeout" of "ready": docs/guide/health.md');
   if (fields.flag("shutdown_with_message") !== true) return;
-  if (!isNode) return void draft.note("shutdown_with_message", "only a Node program gets messages; it is stopped by a signal");
+  if (!isNode)
+    return void draft.note("shutdown_with_message", "only a Node program gets messages; it is stopped by a signal");
   draft.set("node", true).set("terminateGracePeriod", draft.fields.terminateTimeout ?? 1.6);
   delete draft.fields.stopSignal;
 }
@@ -180,13 +190,21 @@ function watching({ draft, fields, configuration, cwd }: Pm2App): void {
     paths.map((path) => configuration.path(cwd, path)),
   );
   configuration.merge("watcher", { exts: [], ...(delay !== undefined && { interval: delay }) });
-  if (ignored === undefined) return void configuration.merge("watcher", { skip: ["**/.git/**", "**/node_modules/**", "**/.procman/**"] });
-  const plain = ignored.filter((pattern) => /^[\w./*-]+$/.test(pattern)).map((pattern) => withoutEnd(pattern.replace(/^\.\//, ""), "/"));
-  const { skip = ["**/.git/**", "**/.procman/**"] } = (configuration.fields.watcher ?? {}) as { readonly skip?: readonly string[] };
-  const patterns = plain.flatMap((pattern) => (pattern.includes("*") ? [pattern] : [`**/${pattern}`, `**/${pattern}/**`]));
+  if (ignored === undefined)
+    return void configuration.merge("watcher", { skip: ["**/.git/**", "**/node_modules/**", "**/.procman/**"] });
+  const plain = ignored
+    .filter((pattern) => /^[\w./*-]+$/.test(pattern))
+    .map((pattern) => withoutEnd(pattern.replace(/^\.\//, ""), "/"));
+  const { skip = ["**/.git/**", "**/.procman/**"] } = (configuration.fields.watcher ?? {}) as {
+    readonly skip?: readonly string[];
+  };
+  const patterns = plain.flatMap((pattern) =>
+    pattern.includes("*") ? [pattern] : [`**/${pattern}`, `**/${pattern}/**`],
+  );
   configuration.merge("watcher", { skip: [...new Set([...skip, ...patterns])] });
   const left = ignored.filter((pattern) => !/^[\w./*-]+$/.test(pattern));
-  if (left.length > 0) draft.note("ignore_watch", `${left.join(", ")}: write them as patterns, such as **/*.log, in "skip" of "watcher"`);
+  if (left.length > 0)
+    draft.note("ignore_watch", `${left.join(", ")}: write them as patterns, such as **/*.log, in "skip" of "watcher"`);
 }
 
 function files({ draft, fields, configuration, cwd }: Pm2App): void {
@@ -195,7 +213,9 @@ function files({ draft, fields, configuration, cwd }: Pm2App): void {
   const numbered = (path: string): string => (isMerged ? path : path.replace(/(\.[^./]*)?$/, "-{instance}$1"));
   const path = (...names: readonly string[]): string | undefined => {
     const text = fields.text(...names);
-    return text === undefined || text === "NULL" || text === "/dev/null" ? undefined : pathText([numbered(configuration.path(cwd, text))]);
+    return text === undefined || text === "NULL" || text === "/dev/null"
+      ? undefined
+      : pathText([numbered(configuration.path(cwd, text))]);
   };
   const stdout = path("out_file", "out", "output", "out_log");
   const stderr = path("error_file", "error", "err", "err_file", "err_log");
@@ -204,10 +224,14 @@ function files({ draft, fields, configuration, cwd }: Pm2App): void {
   draft.merge("logger", { stdout: stdout ?? common, stderr: stderr === (stdout ?? common) ? undefined : stderr });
   if (common !== undefined && stdout !== undefined)
     draft.note("log_file", "procman writes each stream to one file; `procman logs` shows both together");
-  if ((fields.text("log_date_format") !== undefined || fields.flag("time") === true) && draft.fields.logger !== undefined)
+  if (
+    (fields.text("log_date_format") !== undefined || fields.flag("time") === true) &&
+    draft.fields.logger !== undefined
+  )
     draft.merge("logger", { decorateFiles: true });
   const pidFile = fields.text("pid_file", "pid");
-  if (pidFile !== undefined) draft.set("pidFile", pathText([`${configuration.path(cwd, pidFile)}${isCluster ? ".{instance}" : ""}`]));
+  if (pidFile !== undefined)
+    draft.set("pidFile", pathText([`${configuration.path(cwd, pidFile)}${isCluster ? ".{instance}" : ""}`]));
 }
 
 function identity({ draft, fields }: Pm2App): void {
@@ -300,7 +324,10 @@ function envOf(given: unknown, note: TakeNote): Readonly<Record<string, string |
     else if (typeof value === "string") variables[name] = envValue([value]);
     else note(`env.${name}`, "is no text; a variable is a text, a number, true or false");
     if (name === "PATH")
-      note("env.PATH", 'replaces PATH in pm2; here its folders are appended to that of procman. Folders that must come first: "pathFirst"');
+      note(
+        "env.PATH",
+        'replaces PATH in pm2; here its folders are appended to that of procman. Folders that must come first: "pathFirst"',
+      );
   }
   return variables;
 }
@@ -308,7 +335,8 @@ function envOf(given: unknown, note: TakeNote): Readonly<Record<string, string |
 /** What to do about fields of an app without an equal; an empty text: nothing is needed. */
 const APP_ADVICE: AdviceTable = {
   log_type: 'as JSON, and with the time: "format": "json" of the top level "logger", for the console',
-  disable_logs: 'without files the output is only in the stored log: "internalLogHours": 0 of the top level "logger" keeps none',
+  disable_logs:
+    'without files the output is only in the stored log: "internalLogHours": 0 of the top level "logger" keeps none',
   install_url: "procman installs nothing",
   name_prefix: "procman has one name for each configuration, and groups: docs/guide/groups.md",
   watch_options: 'the top level "watcher" has what counts as a change: docs/guide/watch.md',
@@ -324,7 +352,8 @@ const APP_ADVICE: AdviceTable = {
   pmx: "",
   automation: "",
   io: "is for pm2.io; metrics are in docs/reference/metrics.md",
-  source_map_support: 'if stack traces must name the original source: "env": { "NODE_OPTIONS": "--enable-source-maps" }',
+  source_map_support:
+    'if stack traces must name the original source: "env": { "NODE_OPTIONS": "--enable-source-maps" }',
   disable_source_map_support: "",
   username: "",
   windowsHide: "",

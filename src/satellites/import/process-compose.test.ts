@@ -69,7 +69,10 @@ processes:
     logger: { stdout: "web.log" },
     cluster: { instances: 2 },
   });
-  assert.deepEqual([job?.cmd, job?.cron, job?.timeZone, job?.autostart], ["./job.sh 'two words'", "0 3 * * *", "Europe/Berlin", undefined]);
+  assert.deepEqual(
+    [job?.cmd, job?.cron, job?.timeZone, job?.autostart],
+    ["./job.sh 'two words'", "0 3 * * *", "Europe/Berlin", undefined],
+  );
   assert.deepEqual([off?.restart, off?.autostart], ["always", undefined]);
   assert.match(notes.join("\n"), /off availability: .*--exit-with off/);
   assert.match(notes.join("\n"), /off is_tty: programs have no terminal/);
@@ -93,7 +96,10 @@ test("wrong types, unknown conditions and templates are said, and nothing of the
 });
 
 test("a Procfile: the ports of foreman, .env as it is, and the folder of the file", async (context) => {
-  const files = { "app/Procfile.dev": "# programs\nweb: node server.js -p $PORT\n\nrelease: ./migrate.sh\n", "app/.env": "PORT=7000\n" };
+  const files = {
+    "app/Procfile.dev": "# programs\nweb: node server.js -p $PORT\n\nrelease: ./migrate.sh\n",
+    "app/.env": "PORT=7000\n",
+  };
   const { config, notes } = await importOf(context, files);
   const common = { cwd: "app", autostart: true, stdin: true, envFile: { path: "app/.env", optional: true } };
   assert.deepEqual(config.processes, [

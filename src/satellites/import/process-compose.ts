@@ -32,7 +32,8 @@ export function importProcessCompose(
   const variables = top.object("vars") ?? {};
   const global = variablesOf(top.any("environment"), (field, advice) => configuration.note(field, advice));
   if (Object.keys(global).length > 0) configuration.merge("env", global);
-  if (existsSync(join(folder, ".env"))) configuration.fields.envFile = { path: configuration.path(folder, ".env"), optional: true };
+  if (existsSync(join(folder, ".env")))
+    configuration.fields.envFile = { path: configuration.path(folder, ".env"), optional: true };
   const log = top.text("log_location");
   if (log !== undefined) configuration.merge("logger", { stdout: configuration.path(folder, log) });
   top.rest(TOP_ADVICE, "process-compose");
@@ -84,7 +85,8 @@ function fillProcess(process: ForeignProcess, ids: ReadonlyMap<string, string>):
   schedule(process);
   others(process);
   fields.rest(PROCESS_ADVICE, "process-compose");
-  if (command === undefined && entrypoint === undefined) configuration.drop(draft, "command", "is missing, so there is nothing to run");
+  if (command === undefined && entrypoint === undefined)
+    configuration.drop(draft, "command", "is missing, so there is nothing to run");
 }
 
 const RESTARTS: Readonly<Record<string, string>> = {
@@ -100,7 +102,8 @@ function availability({ draft, fields }: ForeignProcess): void {
   const own = new ForeignFields(given, (field, advice) => draft.note(field, advice), "availability.");
   const restart = scalarText(own.any("restart") ?? "no");
   draft.set("restart", ownMember(RESTARTS, restart) ?? "never");
-  if (ownMember(RESTARTS, restart) === undefined) draft.note("availability.restart", `is ${JSON.stringify(restart)}; it is taken for "no"`);
+  if (ownMember(RESTARTS, restart) === undefined)
+    draft.note("availability.restart", `is ${JSON.stringify(restart)}; it is taken for "no"`);
   if (restart === "exit_on_failure" || own.flag("exit_on_end", "exit_on_skipped") === true)
     draft.note(
       "availability",
@@ -178,7 +181,9 @@ function others({ draft, fields, configuration, folder, text }: ForeignProcess):
   if (replicas !== undefined && replicas > 1)
     draft.set("cluster", { instances: replicas }).merge("env", { PC_REPLICA_NUM: "${PROCMAN_CLUSTER_INSTANCE}" });
   const watch = fields.any("watch");
-  const paths = [isObject(watch) ? (watch.paths ?? []) : (watch ?? [])].flat().filter((path) => typeof path === "string");
+  const paths = [isObject(watch) ? (watch.paths ?? []) : (watch ?? [])]
+    .flat()
+    .filter((path) => typeof path === "string");
   if (paths.length > 0)
     draft.set(
       "watch",
@@ -199,7 +204,10 @@ function askedBy(own: ForeignFields, { draft, text }: ForeignProcess, name: stri
   return { http: url };
 }
 
-function probeIn(process: ForeignProcess, name: string): { readonly own: ForeignFields; readonly asked: object } | undefined {
+function probeIn(
+  process: ForeignProcess,
+  name: string,
+): { readonly own: ForeignFields; readonly asked: object } | undefined {
   const given = process.fields.object(name);
   if (given === undefined) return undefined;
   const own = new ForeignFields(given, (field, advice) => process.draft.note(field, advice), `${name}.`);

@@ -21,7 +21,9 @@ export function configurationOf({ fields, processes, profiles }: DraftContent): 
     ...others,
     processes: processes.map(membersOf),
     ...(profiles.size > 0 && {
-      profiles: Object.fromEntries([...profiles].map(([profile, entries]) => [profile, { processes: inDraft(entries, processes) }])),
+      profiles: Object.fromEntries(
+        [...profiles].map(([profile, entries]) => [profile, { processes: inDraft(entries, processes) }]),
+      ),
     }),
   };
 }
@@ -30,7 +32,9 @@ function inDraft(
   entries: readonly { readonly draft: ProcessDraft; readonly members: object }[],
   processes: readonly ProcessDraft[],
 ): readonly object[] {
-  return entries.filter(({ draft }) => processes.includes(draft)).map(({ draft, members }) => ({ id: draft.id, ...members }));
+  return entries
+    .filter(({ draft }) => processes.includes(draft))
+    .map(({ draft, members }) => ({ id: draft.id, ...members }));
 }
 
 /** `file`: the one that will be written, whose folder paths resolve from. */
@@ -50,7 +54,9 @@ export function makeValid(configuration: ConfigurationDraft, file: string): void
 /** First without the profiles: with them, a problem of a process may be shown where a profile changes it. */
 function problemsIn(configuration: ConfigurationDraft, file: string): ConfigurationError["problems"] {
   // As it is written: without what is no JSON.
-  const { profiles, ...common } = JSON.parse(JSON.stringify(configurationOf(configuration))) as Readonly<Record<string, unknown>>;
+  const { profiles, ...common } = JSON.parse(JSON.stringify(configurationOf(configuration))) as Readonly<
+    Record<string, unknown>
+  >;
   try {
     checkConfiguration(common, { file });
     if (profiles !== undefined) checkConfiguration({ ...common, profiles }, { file, allProfiles: true });
@@ -70,7 +76,11 @@ function stepsOf(path: string): readonly DraftStep[] {
 
 type FoundProblem = { readonly steps: readonly DraftStep[]; readonly message: string };
 
-function resolveProblem(configuration: ConfigurationDraft, checked: readonly ProcessDraft[], { steps, message }: FoundProblem): void {
+function resolveProblem(
+  configuration: ConfigurationDraft,
+  checked: readonly ProcessDraft[],
+  { steps, message }: FoundProblem,
+): void {
   const [top, index, field, ...rest] = steps;
   if (top === "profiles") {
     configuration.profiles.delete(String(index));
@@ -106,6 +116,9 @@ function removeAt(container: Record<string, unknown>, steps: readonly DraftStep[
   // The path leads to something that is missing: then the whole is refused.
   if (!isRemoved) delete container[step];
   else if (Object.values(copy).length === 0) delete container[step];
-  else container[step] = Array.isArray(value) ? (copy as unknown as unknown[]).filter((entry) => entry !== undefined) : copy;
+  else
+    container[step] = Array.isArray(value)
+      ? (copy as unknown as unknown[]).filter((entry) => entry !== undefined)
+      : copy;
   return true;
 }

@@ -15,7 +15,8 @@ export function splitWords(line: string): readonly string[] {
   const words: string[] = [];
   let current: string | undefined;
   for (const [, single, double, escaped, plain, blank, stray] of line.matchAll(WORD_PIECE)) {
-    if (stray !== undefined) throw new UnclosedQuote(stray === "\\" ? "it ends with a backslash" : `its ${stray} is never closed`);
+    if (stray !== undefined)
+      throw new UnclosedQuote(stray === "\\" ? "it ends with a backslash" : `its ${stray} is never closed`);
     if (blank !== undefined) {
       if (current !== undefined) words.push(current);
       current = undefined;

@@ -29,14 +29,20 @@ export function readForeign(path: string, cwd: string): ForeignFile {
     return { file, shownAs, text: new TextDecoder("utf-8", { fatal: true }).decode(bytes) };
   } catch (cause) {
     const why =
-      cause instanceof TypeError ? "it has bytes that are not UTF-8" : isNotFound(cause) ? "there is no such file" : reasonOf(cause);
+      cause instanceof TypeError
+        ? "it has bytes that are not UTF-8"
+        : isNotFound(cause)
+          ? "there is no such file"
+          : reasonOf(cause);
     throw new ProcmanError("configuration-missing", `Cannot import ${shownAs}: ${why}`, { cause });
   }
 }
 
 /** The files that a pattern of an `[include]` finds. */
 export function readMatching(pattern: string, folder: string, cwd: string): readonly ForeignFile[] {
-  return includedPaths([pattern], folder, "").flatMap(({ file }) => (statIfSeen(file)?.isFile() === true ? [readForeign(file, cwd)] : []));
+  return includedPaths([pattern], folder, "").flatMap(({ file }) =>
+    statIfSeen(file)?.isFile() === true ? [readForeign(file, cwd)] : [],
+  );
 }
 
 /** The texts of the drop-ins of a unit of systemd. */

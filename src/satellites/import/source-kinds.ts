@@ -7,7 +7,15 @@ import { SourceFault } from "./source-fault.ts";
 import { type ForeignFile, withPlace } from "./source-file.ts";
 import { readYaml } from "./yaml-text.ts";
 
-export const SOURCE_KINDS = ["pm2", "supervisord", "procfile", "process-compose", "compose", "systemd", "crontab"] as const;
+export const SOURCE_KINDS = [
+  "pm2",
+  "supervisord",
+  "procfile",
+  "process-compose",
+  "compose",
+  "systemd",
+  "crontab",
+] as const;
 export type SourceKind = (typeof SOURCE_KINDS)[number];
 
 /** `data`: of YAML and JSON. */
@@ -25,7 +33,10 @@ const BY_NAME: readonly (readonly [RegExp, SourceKind])[] = [
 const BY_TEXT: readonly (readonly [RegExp, SourceKind])[] = [
   [/^\[(program:|supervisord\]|include\]|fcgi-program:|eventlistener:)/m, "supervisord"],
   [/^\[(Unit|Service|Timer|Install|Path|Socket)\]/m, "systemd"],
-  [/^(#.*\n|[^\S\n]*\n|[A-Za-z_]\w*[^\S\n]*=.*\n)*(@\w+[^\S\n]+\S|([\d*,/-]+[^\S\n]+){2,4}\S+[^\S\n]+\S+[^\S\n]+\S)/, "crontab"],
+  [
+    /^(#.*\n|[^\S\n]*\n|[A-Za-z_]\w*[^\S\n]*=.*\n)*(@\w+[^\S\n]+\S|([\d*,/-]+[^\S\n]+){2,4}\S+[^\S\n]+\S+[^\S\n]+\S)/,
+    "crontab",
+  ],
 ];
 
 /** JSON or YAML. */
@@ -42,14 +53,18 @@ export function isProgram({ file }: Pick<ForeignFile, "file">): boolean {
  * @throws {ProcmanError} `configuration-invalid`: it is empty, of no known kind, or has a syntax error
  */
 export function recognised(source: ForeignFile, given?: SourceKind): KnownSource {
-  if (!/\S/.test(source.text)) throw new ProcmanError("configuration-invalid", `Cannot import ${source.shownAs}: the file is empty`);
+  if (!/\S/.test(source.text))
+    throw new ProcmanError("configuration-invalid", `Cannot import ${source.shownAs}: the file is empty`);
   const kind = given ?? kindByName(source.file);
   if (kind !== undefined && (!isData(kind) || isProgram(source))) return { kind, source };
   return (kind === undefined ? byText(source) : undefined) ?? byData(source, kind);
 }
 
 function kindByName(file: string): SourceKind | undefined {
-  return BY_NAME.find(([pattern]) => pattern.test(basename(file)))?.[1] ?? (/\/cron\.d\/[^/]+$/.test(file) ? "crontab" : undefined);
+  return (
+    BY_NAME.find(([pattern]) => pattern.test(basename(file)))?.[1] ??
+    (/\/cron\.d\/[^/]+$/.test(file) ? "crontab" : undefined)
+  );
 }
 
 /** Kind of a text that is neither JSON nor YAML. */

@@ -16,7 +16,10 @@ export type Expansion = {
 const EXPRESSION = /(?<!\d)(\d*)%(?:\((\w+)\)(0?\d*)[sd]|(%))/g;
 
 /** Replaces the expressions of a text. `unknown` gets those that it can't replace. */
-export function expandedBy(expansion: Expansion, unknown: (what: string) => void = () => undefined): (text: string) => ForeignText {
+export function expandedBy(
+  expansion: Expansion,
+  unknown: (what: string) => void = () => undefined,
+): (text: string) => ForeignText {
   return (text) => {
     const pieces: (string | Reference)[] = [];
     let end = 0;
@@ -31,11 +34,21 @@ export function expandedBy(expansion: Expansion, unknown: (what: string) => void
   };
 }
 
-type FoundExpression = { readonly digits: string; readonly name: string; readonly width: string; readonly whole: string };
+type FoundExpression = {
+  readonly digits: string;
+  readonly name: string;
+  readonly width: string;
+  readonly whole: string;
+};
 
-function expanded({ digits, name, width, whole }: FoundExpression, expansion: Expansion, unknown: (what: string) => void): ForeignText {
+function expanded(
+  { digits, name, width, whole }: FoundExpression,
+  expansion: Expansion,
+  unknown: (what: string) => void,
+): ForeignText {
   const { here, name: program, group, count, start, startPort } = expansion;
-  if (name === "process_num" && count > 1 && digits !== "" && startPort !== undefined) return [{ shell: "{port}", value: "{port}" }];
+  if (name === "process_num" && count > 1 && digits !== "" && startPort !== undefined)
+    return [{ shell: "{port}", value: "{port}" }];
   const values: Readonly<Record<string, string | Reference>> = {
     here,
     program_name: program,
@@ -44,7 +57,11 @@ function expanded({ digits, name, width, whole }: FoundExpression, expansion: Ex
     numprocs: String(count),
     process_num: count > 1 ? numbered(start, width) : padded(start, width),
   };
-  const value = name.startsWith("ENV_") ? variable(name.slice("ENV_".length)) : Object.hasOwn(values, name) ? values[name] : undefined;
+  const value = name.startsWith("ENV_")
+    ? variable(name.slice("ENV_".length))
+    : Object.hasOwn(values, name)
+      ? values[name]
+      : undefined;
   if (value === undefined) unknown(whole);
   return [digits, value ?? whole];
 }

@@ -55,7 +55,15 @@ programs=mail,plain
       logger: { stdout: "logs/mail.log", rotate: { size: 52_428_800, total: 524_288_000 } },
       groups: ["back"],
     },
-    { id: "plain", cmd: "/bin/cat", autostart: true, stdin: true, restart: "error", killMode: "leader", groups: ["back"] },
+    {
+      id: "plain",
+      cmd: "/bin/cat",
+      autostart: true,
+      stdin: true,
+      restart: "error",
+      killMode: "leader",
+      groups: ["back"],
+    },
   ]);
   assert.deepEqual(notes, [
     'mail priority: processes start together; if one must wait for others: "dependsOn", docs/guide/dependencies.md',
@@ -63,7 +71,8 @@ programs=mail,plain
 });
 
 test("process_num is the port, the number of the instance, or computed by the shell", async (context) => {
-  const program = (name: string, command: string, more = ""): string => `[program:${name}]\ncommand=${command}\nnumprocs=3\n${more}\n`;
+  const program = (name: string, command: string, more = ""): string =>
+    `[program:${name}]\ncommand=${command}\nnumprocs=3\n${more}\n`;
   const text = [
     program("a", "serve --port 80%(process_num)02d"),
     program("b", "serve --number %(process_num)d", "numprocs_start=1"),

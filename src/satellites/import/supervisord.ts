@@ -34,15 +34,24 @@ export function importSupervisord(main: ForeignFile, configuration: Configuratio
     else if (kind !== "group" && kind !== "include") {
       const advice = ownMember(SECTION_ADVICE, kind);
       if (advice !== "")
-        configuration.note(`[${section.name}]`, advice ?? "supervisord has no such section, or it is unknown to this import");
+        configuration.note(
+          `[${section.name}]`,
+          advice ?? "supervisord has no such section, or it is unknown to this import",
+        );
     }
   }
   for (const section of sections.filter(({ name }) => name.startsWith("group:"))) importGroup(section, configuration);
 }
 
-function withIncludes(main: ForeignFile, configuration: ConfigurationDraft, included: ReadIncluded): readonly Section[] {
+function withIncludes(
+  main: ForeignFile,
+  configuration: ConfigurationDraft,
+  included: ReadIncluded,
+): readonly Section[] {
   const own = readIni(main.text).map((section) => ({ ...section, from: main }));
-  const patterns = own.filter(({ name }) => name === "include").flatMap(({ values }) => (values.files ?? "").split(/\s+/).filter(Boolean));
+  const patterns = own
+    .filter(({ name }) => name === "include")
+    .flatMap(({ values }) => (values.files ?? "").split(/\s+/).filter(Boolean));
   const here = dirname(main.file);
   const others = patterns.flatMap((pattern) => {
     const found = included(pattern.replaceAll("%(here)s", here).replaceAll("%(host_node_name)s", hostname()), here);
@@ -66,7 +75,9 @@ function importDaemon({ values, from }: Section, configuration: ConfigurationDra
     start: 0,
     startPort: undefined,
   });
-  const env = environmentIn(fields.text("environment") ?? "", expand, (advice) => configuration.note("[supervisord] environment", advice));
+  const env = environmentIn(fields.text("environment") ?? "", expand, (advice) =>
+    configuration.note("[supervisord] environment", advice),
+  );
   if (Object.keys(env).length > 0) configuration.merge("env", env);
   fields.rest(SUPERVISORD_ADVICE, "supervisord");
 }
@@ -75,7 +86,8 @@ function importGroup({ name, values }: Section, configuration: ConfigurationDraf
   const group = idOf(name.slice("group:".length));
   const programs = (values.programs ?? "").split(",").map((each) => each.trim());
   for (const draft of configuration.processes)
-    if (programs.includes(draft.name)) draft.set("groups", [...((draft.fields.groups as string[] | undefined) ?? []), group]);
+    if (programs.includes(draft.name))
+      draft.set("groups", [...((draft.fields.groups as string[] | undefined) ?? []), group]);
 }
 
 function importProgram(section: Section, name: string, configuration: ConfigurationDraft): void {
@@ -87,11 +99,16 @@ function importProgram(section: Section, name: string, configuration: Configurat
   const here = dirname(section.from.file);
   const startPort = count > 1 ? instanceNumber.port(Object.values(section.values).join("\n"), start) : undefined;
   const expansion: Expansion = { here, name, group: name, count, start, startPort };
-  const expand = expandedBy(expansion, (what) => draft.note("expressions", `${what} is unknown to this import: write its value`));
+  const expand = expandedBy(expansion, (what) =>
+    draft.note("expressions", `${what} is unknown to this import: write its value`),
+  );
   // supervisord resolves paths from the folder in which it is started.
   const place = (text: string): string => configuration.path(configuration.folder, envValue(expand(text)));
   if (count > 1)
-    draft.set("cluster", { instances: count, ...(startPort !== undefined && { startPort, portVariable: "PROCMAN_CLUSTER_PORT" }) });
+    draft.set("cluster", {
+      instances: count,
+      ...(startPort !== undefined && { startPort, portVariable: "PROCMAN_CLUSTER_PORT" }),
+    });
   const program: SupervisordProgram = { draft, fields, configuration, expand, place };
   const line = command === undefined ? undefined : commandLine(program, command);
   fillProgram(program);
@@ -141,7 +158,8 @@ function restartsOf({ draft, fields }: SupervisordProgram): void {
     .map((code) => Number(code.trim()));
   const others = codes?.filter((code) => Number.isInteger(code) && code !== 0) ?? [];
   if (others.length > 0) draft.set("successExitCodes", others);
-  if (codes !== undefined && !codes.includes(0)) draft.note("exitcodes", "0 is not among them; in procman it always counts as success");
+  if (codes !== undefined && !codes.includes(0))
+    draft.note("exitcodes", "0 is not among them; in procman it always counts as success");
   const uptime = fields.number("startsecs");
   if (uptime !== undefined) draft.set("minUptimeMs", uptime * 1_000);
   draft.set("restartLimit", fields.number("startretries"));
@@ -149,7 +167,8 @@ function restartsOf({ draft, fields }: SupervisordProgram): void {
 
 function stopsOf({ draft, fields }: SupervisordProgram): void {
   const signal = fields.text("stopsignal")?.toUpperCase().replace(/^SIG/, "");
-  if (signal === "KILL") draft.set("terminateTimeout", 0).note("stopsignal", "KILL: it gets SIGTERM, and SIGKILL at once");
+  if (signal === "KILL")
+    draft.set("terminateTimeout", 0).note("stopsignal", "KILL: it gets SIGTERM, and SIGKILL at once");
   else if (signal !== undefined && signal !== "TERM") draft.set("stopSignal", `SIG${signal}`);
   const wait = fields.number("stopwaitsecs");
   if (signal !== "KILL") draft.set("terminateTimeout", wait);
@@ -176,7 +195,8 @@ export function environmentIn(
     variables.push([name, envValue(expand(unquoted(value.trim())))]);
     end = PAIR.lastIndex;
   }
-  if (end < source.length) fault(`can't be read from ${JSON.stringify(source.slice(end, end + 40))} on: write the rest as "env"`);
+  if (end < source.length)
+    fault(`can't be read from ${JSON.stringify(source.slice(end, end + 40))} on: write the rest as "env"`);
   return Object.fromEntries(variables);
 }
 
@@ -206,7 +226,9 @@ function outputFiles(program: SupervisordProgram): void {
   if (size === undefined && backups === undefined) return;
   if (size === 0) return void draft.merge("logger", { rotate: false });
   const bytes = size ?? 50 * 1024 ** 2;
-  draft.merge("logger", { rotate: { size: bytes, ...(backups !== undefined && backups > 0 && { total: bytes * backups }) } });
+  draft.merge("logger", {
+    rotate: { size: bytes, ...(backups !== undefined && backups > 0 && { total: bytes * backups }) },
+  });
 }
 
 function fileOf({ draft, fields, place }: SupervisordProgram, name: string): string | undefined {
@@ -264,5 +286,6 @@ const SECTION_ADVICE: AdviceTable = {
   inet_http_server: "the REST API has tokens: docs/reference/api.md",
   supervisorctl: "",
   rpcinterface: "",
-  eventlistener: 'a plugin or `GET /events` gets the events: docs/guide/plugins.md; for mails procman/notify, for memory "memoryLimit"',
+  eventlistener:
+    'a plugin or `GET /events` gets the events: docs/guide/plugins.md; for mails procman/notify, for memory "memoryLimit"',
 };

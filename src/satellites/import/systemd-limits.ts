@@ -19,9 +19,13 @@ export function serviceEnvironment({ draft, configuration, all, one }: SystemdUn
   if (files.length > 0) draft.set("envFile", files.length === 1 ? files[0] : files);
   const passed = (one("PassEnvironment") ?? "").split(/\s+/).filter(Boolean);
   if (passed.length > 0) draft.set("inheritEnv", passed);
-  if (all("UnsetEnvironment").length > 0) draft.note("UnsetEnvironment", '"inheritEnv" names what is inherited: docs/guide/environment.md');
+  if (all("UnsetEnvironment").length > 0)
+    draft.note("UnsetEnvironment", '"inheritEnv" names what is inherited: docs/guide/environment.md');
   if (all("LoadCredential").length > 0)
-    draft.note("LoadCredential", '"env": { "NAME": { "file": path } } gives the program the content of a file: docs/guide/environment.md');
+    draft.note(
+      "LoadCredential",
+      '"env": { "NAME": { "file": path } } gives the program the content of a file: docs/guide/environment.md',
+    );
 }
 
 const ULIMITS: Readonly<Record<string, string>> = {
@@ -49,7 +53,8 @@ export function serviceLimits({ draft, one }: SystemdUnit): void {
   }
   const [max, high] = [one("MemoryMax") ?? one("MemoryLimit"), one("MemoryHigh")];
   if (max !== undefined && max !== "infinity") draft.set("memoryMax", sizeOfUnit(max));
-  if (high !== undefined && high !== "infinity") draft.note("MemoryHigh", '"memoryLimit" restarts a process that needs more');
+  if (high !== undefined && high !== "infinity")
+    draft.note("MemoryHigh", '"memoryLimit" restarts a process that needs more');
   const quota = /^(\d+)%$/.exec(one("CPUQuota") ?? "")?.[1];
   if (quota !== undefined) draft.set("cpuQuota", Number(quota));
 }

@@ -13,9 +13,12 @@ const RESTARTS: Readonly<Record<string, string>> = {
 };
 
 const TYPES: Readonly<Record<string, string>> = {
-  notify: 'sd_notify isn\'t understood; "ready" says by a port, an address or a line when it is up: docs/guide/health.md',
-  "notify-reload": 'sd_notify isn\'t understood; "ready" says by a port, an address or a line when it is up: docs/guide/health.md',
-  forking: "keep the program in the foreground, by an option of its own; what it leaves behind is supervised and ended nevertheless",
+  notify:
+    'sd_notify isn\'t understood; "ready" says by a port, an address or a line when it is up: docs/guide/health.md',
+  "notify-reload":
+    'sd_notify isn\'t understood; "ready" says by a port, an address or a line when it is up: docs/guide/health.md',
+  forking:
+    "keep the program in the foreground, by an option of its own; what it leaves behind is supervised and ended nevertheless",
   dbus: '"ready" says when it is up: docs/guide/health.md',
 };
 
@@ -31,7 +34,8 @@ export function serviceRestarts({ draft, one }: SystemdUnit, unit: ReadonlyMap<s
   const interval = spanOf(unit.get("StartLimitIntervalSec") ?? unit.get("StartLimitInterval"));
   const burst = unit.get("StartLimitBurst") ?? one("StartLimitBurst");
   if (burst !== undefined && interval !== 0) draft.set("restartLimit", Number(burst));
-  if (interval !== undefined && interval > 0 && Number.isFinite(interval)) draft.set("restartResetMs", interval * 1_000);
+  if (interval !== undefined && interval > 0 && Number.isFinite(interval))
+    draft.set("restartResetMs", interval * 1_000);
   const timeout = spanOf(one("RuntimeMaxSec"));
   if (timeout !== undefined && Number.isFinite(timeout)) draft.set("timeout", timeout);
   exitCodes({ draft, one });
@@ -45,7 +49,10 @@ function exitCodes({ draft, one }: Pick<SystemdUnit, "draft" | "one">): void {
       codes.map((code) => (/^\d+$/.test(code) ? Number(code) : code)),
     );
   if (one("RestartPreventExitStatus") !== undefined)
-    draft.note("RestartPreventExitStatus", 'is "successExitCodes" if the end is no failure; other codes always lead to a restart');
+    draft.note(
+      "RestartPreventExitStatus",
+      'is "successExitCodes" if the end is no failure; other codes always lead to a restart',
+    );
 }
 
 /** systemd waits 90 s before it kills; procman by default 30 s. Seconds. */
@@ -60,7 +67,8 @@ export function serviceStops({ draft, one }: SystemdUnit): void {
   else draft.set("terminateTimeout", 86_400).note("TimeoutStopSec", "infinity: a day here");
   const mode = one("KillMode") ?? "control-group";
   if (mode === "mixed" || mode === "process") draft.set("killMode", "leader");
-  if (mode === "process" || mode === "none") draft.note("KillMode", `${mode}: procman ends everything that a run has started`);
+  if (mode === "process" || mode === "none")
+    draft.note("KillMode", `${mode}: procman ends everything that a run has started`);
   const start = spanOf(one("TimeoutStartSec"));
   if (start !== undefined) draft.note("TimeoutStartSec", 'is "timeout" of "ready": docs/guide/health.md');
 }

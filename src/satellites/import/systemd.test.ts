@@ -85,7 +85,8 @@ test("a timer makes its service a schedule, a path unit makes it watch, a templa
   const service = "[Service]\nExecStart=/bin/job %p %i\n";
   const files = {
     "report.service": service,
-    "report.timer": "[Timer]\nOnCalendar=Mon..Fri *-*-* 03:30:00 Europe/Berlin\nPersistent=true\nRandomizedDelaySec=5min\n",
+    "report.timer":
+      "[Timer]\nOnCalendar=Mon..Fri *-*-* 03:30:00 Europe/Berlin\nPersistent=true\nRandomizedDelaySec=5min\n",
     "sync.service": service,
     "sync.path": "[Path]\nPathModified=/srv/in\n",
     "web@.service": service,
@@ -157,7 +158,13 @@ SHELL=/bin/bash
   assert.deepEqual(config.processes, [
     { id: "backup", cmd: "cd /srv && ./backup.sh --all > log", cron: "*/5 * * * *", overrun: true, ...common },
     { id: "date", cmd: "date +%F", cron: "0 0 * * *", overrun: true, ...common },
-    { id: "mail", cmd: "printf '%s\\n' Hello 'it'\\''s me' | { mail -s hello root; }", cron: "30 6 * * 1-5", overrun: true, ...common },
+    {
+      id: "mail",
+      cmd: "printf '%s\\n' Hello 'it'\\''s me' | { mail -s hello root; }",
+      cron: "30 6 * * 1-5",
+      overrun: true,
+      ...common,
+    },
     { id: "thing", cmd: "/bin/bash -c /usr/bin/thing", autostart: true, restart: "never", ...common },
   ]);
   assert.match(notes.join("\n"), /backup MAILTO: me@example\.org: `procman logs backup` has the output/);

@@ -11,13 +11,22 @@ import { serviceEnvironment, serviceLimits, serviceOutput } from "./systemd-limi
 import { serviceRestarts, serviceStops } from "./systemd-policy.ts";
 import { readUnit, type UnitSections, unitWords } from "./unit-file.ts";
 
-type Unit = { readonly name: string; readonly kind: string; readonly file: ForeignFile; readonly sections: UnitSections };
+type Unit = {
+  readonly name: string;
+  readonly kind: string;
+  readonly file: ForeignFile;
+  readonly sections: UnitSections;
+};
 
 /** The drop-ins of a unit, sorted. */
 export type ReadDropIns = (unit: string) => readonly string[];
 
 /** @throws {SourceFault} */
-export function importUnits(files: readonly ForeignFile[], configuration: ConfigurationDraft, dropIns: ReadDropIns): void {
+export function importUnits(
+  files: readonly ForeignFile[],
+  configuration: ConfigurationDraft,
+  dropIns: ReadDropIns,
+): void {
   const units = files.map((file): Unit => {
     const [, name = basename(file.file), kind = ""] = /^(.*)\.(\w+)$/.exec(basename(file.file)) ?? [];
     return { name, kind, file, sections: readUnit([file.text, ...dropIns(file.file)]) };
@@ -31,13 +40,16 @@ export function importUnits(files: readonly ForeignFile[], configuration: Config
   }
   for (const unit of units.filter(({ kind }) => kind !== "service")) importCompanion(unit, drafts, configuration);
   for (const draft of drafts.values())
-    if (draft.fields.cmd === undefined) configuration.drop(draft, "ExecStart", "is missing, so there is nothing to run");
+    if (draft.fields.cmd === undefined)
+      configuration.drop(draft, "ExecStart", "is missing, so there is nothing to run");
 }
 
 function fillService({ name, file, sections }: Unit, draft: ProcessDraft, configuration: ConfigurationDraft): void {
   const service = sections.get("Service") ?? new Map<string, readonly string[]>();
   const used = new Set<string>();
-  const specified = specifiersOf(name, (what) => draft.note("specifier", `${what} is unknown to this import: write its value`));
+  const specified = specifiersOf(name, (what) =>
+    draft.note("specifier", `${what} is unknown to this import: write its value`),
+  );
   const all = (directive: string): readonly string[] => {
     used.add(directive);
     return service.get(directive) ?? [];
@@ -46,11 +58,20 @@ function fillService({ name, file, sections }: Unit, draft: ProcessDraft, config
     const value = all(directive).at(-1);
     return value === undefined ? undefined : specified(value);
   };
-  const unit: SystemdUnit = { draft, configuration, one, all: (directive) => all(directive).map(specified), folder: dirname(file.file) };
+  const unit: SystemdUnit = {
+    draft,
+    configuration,
+    one,
+    all: (directive) => all(directive).map(specified),
+    folder: dirname(file.file),
+  };
   if (/@$/.test(name))
     draft
       .set("cluster", { instances: 1 })
-      .note("template", `${name}.service is a template: set how many instances run; {instance} is their number, from 1`);
+      .note(
+        "template",
+        `${name}.service is a template: set how many instances run; {instance} is their number, from 1`,
+      );
   const start = sections.get("Unit") ?? new Map<string, readonly string[]>();
   draft.set("cmd", serviceLine(unit));
   const folder = one("WorkingDirectory")?.replace(/^-/, "");
@@ -81,7 +102,10 @@ function dependenciesOf({ sections }: Unit, draft: ProcessDraft, ids: ReadonlyMa
     const id = ids.get(name);
     if (id === undefined || id === draft.id) {
       if (id === undefined && !IGNORED_TARGETS.test(name))
-        draft.note("After", `${name} is not imported: import it together with this unit, or let systemd start it before procman`);
+        draft.note(
+          "After",
+          `${name} is not imported: import it together with this unit, or let systemd start it before procman`,
+        );
       return [];
     }
     return [{ id, condition: "ready", ...(bound.has(name) && { restart: true }) }];
@@ -99,7 +123,9 @@ function dependenciesOf({ sections }: Unit, draft: ProcessDraft, ids: ReadonlyMa
 
 /** A service that ends before others start has finished, not become ready. */
 export function finishedDependencies(configuration: ConfigurationDraft): void {
-  const oneShots = new Set(configuration.processes.filter(({ fields }) => fields.restart === "never").map(({ id }) => id));
+  const oneShots = new Set(
+    configuration.processes.filter(({ fields }) => fields.restart === "never").map(({ id }) => id),
+  );
   for (const { fields } of configuration.processes)
     if (Array.isArray(fields.dependsOn))
       fields.dependsOn = fields.dependsOn.map((entry: { readonly id: string }) =>
@@ -120,13 +146,18 @@ function importCompanion(
   if (draft === undefined) return configuration.note(file.shownAs, `is for ${target}: import that together with it`);
   if (kind === "timer") timer(draft, section);
   else if (kind === "path") {
-    const paths = ["PathChanged", "PathModified", "PathExists", "DirectoryNotEmpty"].flatMap((directive) => section.get(directive) ?? []);
+    const paths = ["PathChanged", "PathModified", "PathExists", "DirectoryNotEmpty"].flatMap(
+      (directive) => section.get(directive) ?? [],
+    );
     draft.set(
       "watch",
       paths.map((path) => configuration.path("/", path)),
     );
     delete draft.fields.autostart;
-    draft.note(file.shownAs, 'a process with "watch" also starts with procman, and is restarted by a change: docs/guide/watch.md');
+    draft.note(
+      file.shownAs,
+      'a process with "watch" also starts with procman, and is restarted by a change: docs/guide/watch.md',
+    );
   } else
     draft.note(
       file.shownAs,
@@ -139,9 +170,11 @@ function timer(draft: ProcessDraft, section: ReadonlyMap<string, readonly string
   const [first] = calendars.map(cronOf);
   delete draft.fields.autostart;
   delete draft.fields.restart;
-  if (first === undefined) draft.note("OnCalendar", `${calendars[0] ?? "is missing"}: write it as "cron", docs/guide/schedules.md`);
+  if (first === undefined)
+    draft.note("OnCalendar", `${calendars[0] ?? "is missing"}: write it as "cron", docs/guide/schedules.md`);
   else draft.set("cron", first.pattern).set("timeZone", first.timeZone);
-  for (const other of calendars.slice(1)) draft.note("OnCalendar", `${other}: one process has one schedule; add a second process`);
+  for (const other of calendars.slice(1))
+    draft.note("OnCalendar", `${other}: one process has one schedule; add a second process`);
   if (section.get("Persistent")?.some((value) => /^(true|yes|on|1)$/i.test(value)) === true) draft.set("catchUp", true);
   const jitter = spanOf(section.get("RandomizedDelaySec")?.at(-1));
   if (jitter !== undefined && jitter > 0) draft.set("jitter", jitter);
@@ -153,7 +186,9 @@ function timer(draft: ProcessDraft, section: ReadonlyMap<string, readonly string
 /** The command line of `ExecStart=`, and the hooks around it. undefined: there is none. */
 function serviceLine(unit: SystemdUnit): string | undefined {
   const starts = unit.all("ExecStart").map((line) => commandOf(line, unit, "ExecStart"));
-  const before = [...unit.all("ExecCondition"), ...unit.all("ExecStartPre")].map((line) => commandOf(line, unit, "ExecStartPre"));
+  const before = [...unit.all("ExecCondition"), ...unit.all("ExecStartPre")].map((line) =>
+    commandOf(line, unit, "ExecStartPre"),
+  );
   if (before.length > 0) unit.draft.merge("hooks", { beforeStart: before.join(" && ") });
   const after = unit.all("ExecStopPost").map((line) => commandOf(line, unit, "ExecStopPost"));
   if (after.length > 0) unit.draft.merge("hooks", { afterStop: after.join("; ") });
@@ -170,7 +205,8 @@ function commandOf(line: string, { draft }: SystemdUnit, directive: string): str
   const [first = "", ...words] = unitWords(rest);
   // With @ the second word is the name that the program sees of itself.
   const args = prefix.includes("@") ? words.slice(1) : words;
-  if (/[+!]/.test(prefix)) draft.note(directive, `${prefix} gives ${first} other rights than the rest: procman runs all of it as "user"`);
+  if (/[+!]/.test(prefix))
+    draft.note(directive, `${prefix} gives ${first} other rights than the rest: procman runs all of it as "user"`);
   const expand = prefix.includes(":") ? (word: string): ForeignText => [word] : references;
   const command = [shellWord([first]), ...args.map((word) => argument(word, expand))].join(" ");
   return prefix.includes("-") ? `{ ${command} || true; }` : command;
@@ -231,7 +267,10 @@ const UNIT_ADVICE: readonly (readonly [RegExp, string])[] = [
   [/^(ExecStartPost)$/, '"ready" says when it is up; a command beside the program is a process with "dependsOn"'],
   [/^(ExecStop)$/, 'it is stopped by "stopSignal"'],
   [/^(WatchdogSec)$/, '"health" asks it at intervals, by a port, an address or a command: docs/guide/health.md'],
-  [/^(RemainAfterExit|GuessMainPID|NotifyAccess|SyslogIdentifier|TimeoutStartSec|SendSIGKILL|FinalKillSignal|TimeoutAbortSec)$/, ""],
+  [
+    /^(RemainAfterExit|GuessMainPID|NotifyAccess|SyslogIdentifier|TimeoutStartSec|SendSIGKILL|FinalKillSignal|TimeoutAbortSec)$/,
+    "",
+  ],
   [/^(StandardInput|TTY.*)$/, "standard input is /dev/null"],
   [/^(Syslog.*|Log.*)$/, 'output is in procman\'s log: "logger", docs/guide/logs.md'],
   [

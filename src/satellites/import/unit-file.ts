@@ -72,7 +72,16 @@ export function unitWords(text: string): readonly string[] {
   return words;
 }
 
-const ESCAPES: Readonly<Record<string, string>> = { n: "\n", t: "\t", r: "\r", a: "\x07", b: "\b", f: "\f", v: "\v", s: " " };
+const ESCAPES: Readonly<Record<string, string>> = {
+  n: "\n",
+  t: "\t",
+  r: "\r",
+  a: "\x07",
+  b: "\b",
+  f: "\f",
+  v: "\v",
+  s: " ",
+};
 
 function unescaped(text: string): string {
   return text.replace(

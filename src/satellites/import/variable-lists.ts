@@ -12,7 +12,10 @@ export function variablesOf(
   const variables: [string, string | number | boolean][] = [];
   for (const [name, value] of pairsOf(given, note)) {
     const lost = (what: string): void =>
-      note(`environment.${name}`, `${what} is written as a plain variable: procman knows \${NAME} and \${NAME:-default}`);
+      note(
+        `environment.${name}`,
+        `${what} is written as a plain variable: procman knows \${NAME} and \${NAME:-default}`,
+      );
     if (typeof value === "number" || typeof value === "boolean") variables.push([name, value]);
     else if (typeof value === "string") variables.push([name, envValue(interpolated(read(value), lost))]);
     else if (value !== null && value !== undefined)

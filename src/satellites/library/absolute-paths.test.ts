@@ -20,7 +20,13 @@ const CONFIG = defineConfig({
       logger: { stdout: "web.log" },
       restart: "always",
     },
-    { id: "job", worker: ["job.js", "argument.js"], path: "tools", cron: "0 3 * * *", logger: { stderr: "/var/log/job.err" } },
+    {
+      id: "job",
+      worker: ["job.js", "argument.js"],
+      path: "tools",
+      cron: "0 3 * * *",
+      logger: { stderr: "/var/log/job.err" },
+    },
     { id: "one", worker: "one.js", autostart: true, path: ":" },
     {
       id: "home",
@@ -37,7 +43,9 @@ const CONFIG = defineConfig({
 
 test("a configuration with absolute paths is independent of its location", () => {
   const { stateDir: _here, ...here } = resolveConfiguration(CONFIG, { cwd: "/srv/app" });
-  const { stateDir: _there, ...there } = resolveConfiguration(withAbsolutePaths(CONFIG, "/srv/app"), { cwd: "/somewhere/else" });
+  const { stateDir: _there, ...there } = resolveConfiguration(withAbsolutePaths(CONFIG, "/srv/app"), {
+    cwd: "/somewhere/else",
+  });
   assert.deepEqual(there, here);
 });
 
@@ -72,7 +80,10 @@ test("the type of a configuration allows what the schema allows", () => {
     terminateTimeout: true,
     timeZone: true,
   };
-  const process: Record<keyof RawConfig["processes"][number], true> = {} as Record<keyof Configuration["processes"][number], true>;
+  const process: Record<keyof RawConfig["processes"][number], true> = {} as Record<
+    keyof Configuration["processes"][number],
+    true
+  >;
   const back: Record<keyof Configuration["processes"][number], true> = process;
   assert.deepEqual([asWritten, Object.keys(keys).length, back], [{ processes: [] }, 14, {}]);
 });

@@ -353,7 +353,8 @@ export type Configuration = {
 // end
 
 /**
- * The configuration as it is given: helps editors to complete and check it. Nothing is checked at run time; see `validateConfiguration`.
+ * The configuration as it is given: helps editors to complete and check it. Nothing is checked at run time; see
+ * `validateConfiguration`.
  *
  * @example
  * export default defineConfig({ processes: [{ id: "web", cmd: "node server.js", autostart: true }] });

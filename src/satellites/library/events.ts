@@ -48,7 +48,8 @@ export class LibraryEvents {
   }
 
   async #read(): Promise<void> {
-    for await (const item of this.#reader().follow({ from: Date.now() }, this.#stop)) this.#emit(logEvent(item, item.cursor));
+    for await (const item of this.#reader().follow({ from: Date.now() }, this.#stop))
+      this.#emit(logEvent(item, item.cursor));
   }
 
   async #listen(): Promise<void> {

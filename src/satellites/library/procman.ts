@@ -8,7 +8,15 @@ import { load } from "../../core/config/load.ts";
 import type { Action, PlanOptions, Scaling, Signalling } from "../../core/contract/control.ts";
 import type { DefinitionRecord } from "../../core/contract/definition-record.ts";
 import type { PlanRecord } from "../../core/contract/plan.ts";
-import type { FlushRecord, LogItem, LogPage, LogQuery, ProcessRecord, RunPage, RunQuery } from "../../core/contract/records.ts";
+import type {
+  FlushRecord,
+  LogItem,
+  LogPage,
+  LogQuery,
+  ProcessRecord,
+  RunPage,
+  RunQuery,
+} from "../../core/contract/records.ts";
 import type { StateRecord } from "../../core/contract/state-record.ts";
 import { holderOf } from "../../core/os/lock.ts";
 import { startFolder } from "../../core/os/start-folder.ts";
@@ -26,7 +34,8 @@ export type RunOptions = LineOptions & {
   /** Folder that relative paths of a configuration object resolve from, and that contains `.procman`. Default: the current folder. */
   readonly cwd?: string;
   /**
-   * `true` (the default): procman and its processes keep running when this program ends without `terminate`; the next `run` finds them.
+   * `true` (the default): procman and its processes keep running when this program ends without `terminate`; the next
+   * `run` finds them.
    * `false`: they end with this program, however it ends.
    */
   readonly detached?: boolean;
@@ -40,8 +49,8 @@ export type WaitOptions = {
 };
 
 /**
- * A running procman. All methods reject with a `ProcmanError`: `no-daemon` when it has ended, `service-down` when it can't be
- * reached; those with an id also with `process-unknown`.
+ * A running procman. All methods reject with a `ProcmanError`: `no-daemon` when it has ended, `service-down` when it
+ * can't be reached; those with an id also with `process-unknown`.
  *
  * @example
  * const procman = await Procman.run({ processes: [{ id: "web", cmd: "node server.js", autostart: true }] });
@@ -70,11 +79,11 @@ export class Procman {
   }
 
   /**
-   * Starts procman with this configuration (the path of a file, or an object). If one already runs with the same state folder,
-   * connects to it; it keeps its present configuration. Resolves when procman answers.
+   * Starts procman with this configuration (the path of a file, or an object). If one already runs with the same state
+   * folder, connects to it; it keeps its present configuration. Resolves when procman answers.
    *
-   * An object is written to `.procman/NAME/procman.json` in `cwd` (below `PROCMAN_STATE_DIR` if that is set), with its paths
-   * made absolute; commands find it with `--config`.
+   * An object is written to `.procman/NAME/procman.json` in `cwd` (below `PROCMAN_STATE_DIR` if that is set), with its
+   * paths made absolute; commands find it with `--config`.
    *
    * @throws {ConfigurationError} with all `.problems`; then nothing is started.
    * @throws {ProcmanError} `configuration-missing`, `state-folder`, `start-failed`, `service-down`
@@ -94,7 +103,8 @@ export class Procman {
   }
 
   /**
-   * Connects to a running procman by its configuration file. Default: `procman.jsonc`, then `procman.json`, in the current folder.
+   * Connects to a running procman by its configuration file. Default: `procman.jsonc`, then `procman.json`, in the
+   * current folder.
    *
    * @throws {ProcmanError} `configuration-missing`, `no-daemon`, `service-down`
    *
@@ -155,8 +165,8 @@ export class Procman {
   }
 
   /**
-   * From now on it starts only by request: not with procman, by schedule, or when watched files change. This outlives a shutdown and a
-   * reboot. A running process keeps running.
+   * From now on it starts only by request: not with procman, by schedule, or when watched files change. This outlives a
+   * shutdown and a reboot. A running process keeps running.
    */
   disable(id: string): Promise<ProcessRecord> {
     return this.#act(id, "disable");
@@ -168,23 +178,29 @@ export class Procman {
   }
 
   /**
-   * Changes the number of instances of a cluster. Resolves when the new ones run and the others have ended. The number applies until
-   * the configuration is reloaded, or procman is started again.
+   * Changes the number of instances of a cluster. Resolves when the new ones run and the others have ended. The number
+   * applies until the configuration is reloaded, or procman is started again.
    *
-   * @throws {ProcmanError} `scale-refused`, `process-blocked`, `reload-running`, `roll-running`, `process-failed`, `wait-timeout`
+   * @throws {ProcmanError} `scale-refused`, `process-blocked`, `reload-running`, `roll-running`, `process-failed`,
+   * `wait-timeout`
    *
    * @example
    * await procman.scale("web", 4);
    * await procman.scale("web", { by: -1 });
    * await procman.scale("web", "max"); // one for each processor
    */
-  async scale(id: string, to: number | "max" | Scaling, { waitSeconds = WAIT_SECONDS }: WaitOptions = {}): Promise<ProcessRecord> {
+  async scale(
+    id: string,
+    to: number | "max" | Scaling,
+    { waitSeconds = WAIT_SECONDS }: WaitOptions = {},
+  ): Promise<ProcessRecord> {
     const scaling = typeof to === "object" ? to : { instances: to };
     return (await this.#control()).scale(id, scaling, waitSeconds === 0 ? {} : { waitSeconds });
   }
 
   /**
-   * Sends a signal to a process, an instance, all running instances of a cluster, or `all`: to the process group of each, or as its
+   * Sends a signal to a process, an instance, all running instances of a cluster, or `all`: to the process group of
+   * each, or as its
    * `killMode` says to its main process alone.
    *
    * `"reload"` stands for the `reloadSignal` of the process, which its main process gets.
@@ -205,16 +221,16 @@ export class Procman {
   }
 
   /**
-   * Applies the configuration file as a whole, or not at all (`configuration-invalid`, `reload-failed`). Only what has changed is
-   * restarted. A `profile` stays active until a reload names another one, or none (`null`).
+   * Applies the configuration file as a whole, or not at all (`configuration-invalid`, `reload-failed`). Only what has
+   * changed is restarted. A `profile` stays active until a reload names another one, or none (`null`).
    */
   async reload({ waitSeconds = WAIT_SECONDS, ...options }: WaitOptions & PlanOptions = {}): Promise<PlanRecord> {
     return (await this.#control()).reload({ ...(waitSeconds !== 0 && { waitSeconds }), ...options });
   }
 
   /**
-   * One page of the runs of a process, an instance, a cluster or `all`, newest first: those that are not over, and of each process the
-   * last 100 that have ended.
+   * One page of the runs of a process, an instance, a cluster or `all`, newest first: those that are not over, and of
+   * each process the last 100 that have ended.
    *
    * @example
    * const { runs } = await procman.runs("backup", { limit: 10 });
@@ -230,10 +246,11 @@ export class Procman {
   }
 
   /**
-   * Empties the log files of these processes (instances, clusters, groups); without ids also the stored log of all, up to procman's own
-   * entries. What is written from then on stays, and no line is damaged. Rotated files stay.
+   * Empties the log files of these processes (instances, clusters, groups); without ids also the stored log of all, up
+   * to procman's own entries. What is written from then on stays, and no line is damaged. Rotated files stay.
    *
-   * @throws {ProcmanError} `flush-refused` if none of these processes has a log file, `log-unavailable` if the logger doesn't answer
+   * @throws {ProcmanError} `flush-refused` if none of these processes has a log file, `log-unavailable` if the logger
+   * doesn't answer
    *
    * @example
    * const { files, kept } = await procman.flush(["web"]);
@@ -243,14 +260,18 @@ export class Procman {
   }
 
   /**
-   * The stored log from `query.cursor` or `query.from` on (default: the last `query.limit` entries), then new entries without a gap,
-   * across restarts of the service. Ends when procman has ended or the signal is aborted.
+   * The stored log from `query.cursor` or `query.from` on (default: the last `query.limit` entries), then new entries
+   * without a gap, across restarts of the service. Ends when procman has ended or the signal is aborted.
    *
    * @example
-   * for await (const item of procman.follow({ processes: ["web"] })) if (item.type === "entry") console.log(item.entry.text);
+   * for await (const item of procman.follow({ processes: ["web"] })) if (item.type === "entry")
+   * console.log(item.entry.text);
    */
   follow(query: LogQuery = {}, signal?: AbortSignal): AsyncIterable<LogItem> {
-    return this.#reader().follow(query, signal === undefined ? this.#stop.signal : AbortSignal.any([signal, this.#stop.signal]));
+    return this.#reader().follow(
+      query,
+      signal === undefined ? this.#stop.signal : AbortSignal.any([signal, this.#stop.signal]),
+    );
   }
 
   /** Listens to events from now on. The first listener opens a connection, which keeps the program alive until `close`. */

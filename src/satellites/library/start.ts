@@ -23,7 +23,10 @@ import { rethrowAsync } from "./events.ts";
 /** Resolves when procman answers. `detached`: it outlives this program. @throws {ProcmanError} `start-failed` */
 export async function start(config: Config, detached: boolean): Promise<void> {
   const { profile } = config;
-  const args = [...(detached ? [] : [`--with-parent=${ownIdentity()}`]), ...(profile === undefined ? [] : [`--profile=${profile}`])];
+  const args = [
+    ...(detached ? [] : [`--with-parent=${ownIdentity()}`]),
+    ...(profile === undefined ? [] : [`--profile=${profile}`]),
+  ];
   const script = join(packageRoot(fileURLToPath(import.meta.url)), "dist/procman.cjs");
   const daemon = startDaemon(config, script, args);
   const end = await waitForStart(config, daemon, START_TIMEOUT_MS).finally(() => daemon.child.unref());
@@ -44,8 +47,8 @@ function ownIdentity(): string {
 
 /**
  * Writes a configuration object to a file and returns its path; not while procman runs with it. The path is
- * `.procman/NAME/procman.json` in `cwd`, so that the state folder is `.procman/NAME` beside it; below PROCMAN_STATE_DIR both are the
- * same folder.
+ * `.procman/NAME/procman.json` in `cwd`, so that the state folder is `.procman/NAME` beside it; below PROCMAN_STATE_DIR
+ * both are the same folder.
  *
  * @throws {ConfigurationError}
  * @throws {ProcmanError} `state-folder`
@@ -71,7 +74,8 @@ export function fileFor(config: Configuration, cwd: string): string {
 
 export type LineOptions = {
   /**
-   * Called with each new line of the log: output of processes, what happens to them, procman's own messages. If it returns `true`,
+   * Called with each new line of the log: output of processes, what happens to them, procman's own messages. If it
+   * returns `true`,
    * `console` doesn't print the line.
    */
   readonly onLine?: (entry: LogEntry) => unknown;
@@ -89,7 +93,8 @@ export async function passLines(
   const lines = new LogFormatter(wantsColors(process.stdout));
   for await (const item of reader.follow({ from }, signal)) {
     const isTaken = item.type === "entry" && isTakenOver(item.entry, onLine);
-    if (console && !isTaken) process.stdout.write(item.type === "entry" ? lines.line(item.entry) : lines.gap(item.bytes));
+    if (console && !isTaken)
+      process.stdout.write(item.type === "entry" ? lines.line(item.entry) : lines.gap(item.bytes));
   }
 }
 

@@ -76,7 +76,8 @@ test("1 a configuration that was validated makes the same specifications and war
     for (const profile of profiles) {
       const options = profile === undefined ? {} : { profile };
       assert.deepEqual(meaning(complete, options), meaning(config, options));
-      if (isValid(config, options)) assert.deepEqual(meaning(validateConfiguration(config, options), {}), meaning(config, options));
+      if (isValid(config, options))
+        assert.deepEqual(meaning(validateConfiguration(config, options), {}), meaning(config, options));
     }
   });
 });
@@ -111,17 +112,24 @@ test("1 every default of the tables is filled in; what is written stays, and so 
 
 test("1 warnings are reported to the caller", () => {
   const warnings: string[] = [];
-  validateConfiguration({ processes: [{ id: "web", cmd: "x" }] }, { onWarning: ({ message }) => void warnings.push(message) });
+  validateConfiguration(
+    { processes: [{ id: "web", cmd: "x" }] },
+    { onWarning: ({ message }) => void warnings.push(message) },
+  );
   assert.match(warnings.join("\n"), /^No start policy: "web" is only started manually/);
 });
 
 function defaults(fields: Fields): object {
-  const entries = Object.entries(fields).flatMap(([name, field]) => (field.default === undefined ? [] : [[name, field.default]]));
+  const entries = Object.entries(fields).flatMap(([name, field]) =>
+    field.default === undefined ? [] : [[name, field.default]],
+  );
   return Object.fromEntries(entries);
 }
 
 /** Names of the fields with a default. */
-type Defaults<Rows extends Fields> = { [Name in keyof Rows]: Rows[Name] extends { readonly default: unknown } ? Name : never }[keyof Rows];
+type Defaults<Rows extends Fields> = {
+  [Name in keyof Rows]: Rows[Name] extends { readonly default: unknown } ? Name : never;
+}[keyof Rows];
 /** Names of the fields that always have a value. */
 type Present<Part> = { [Name in keyof Part]-?: undefined extends Part[Name] ? never : Name }[keyof Part];
 type Same<One, Other> = [One] extends [Other] ? ([Other] extends [One] ? true : false) : false;
@@ -131,7 +139,10 @@ type Rotation = Exclude<CompleteConfiguration["logger"]["rotate"], false>;
 
 test("the type of a validated configuration has the fields with a default, and is a configuration", () => {
   const isRight: readonly true[] = [
-    true satisfies Same<Present<CompleteConfiguration>, Defaults<typeof TOP> | "processes" | "logger" | "watcher" | "api">,
+    true satisfies Same<
+      Present<CompleteConfiguration>,
+      Defaults<typeof TOP> | "processes" | "logger" | "watcher" | "api"
+    >,
     true satisfies Same<Present<Process>, Defaults<typeof PROCESS> | "id">,
     true satisfies Same<Present<NonNullable<Process["ready"]>>, Defaults<typeof READY>>,
     true satisfies Same<Present<NonNullable<Process["health"]>>, Defaults<typeof HEALTH>>,
@@ -209,18 +220,29 @@ test("1.8: whatever data is given, it is refused by a ConfigurationError with th
     for (const [place, within] of Object.entries(PLACES))
       assert.throws(
         () => validateConfiguration(within(make()), { allProfiles: true }),
-        (error) => error instanceof ConfigurationError && error.problems.some((problem) => message.test(problem.message)),
+        (error) =>
+          error instanceof ConfigurationError && error.problems.some((problem) => message.test(problem.message)),
         `${what} as ${place}`,
       );
 });
 
 test("1.8: a few lists that are used again and again are no endless configuration", () => {
-  assert.throws(() => validateConfiguration({ processes: shared() }), /processes.*\n {2}Found more than 1000000 values; give fewer\./);
+  assert.throws(
+    () => validateConfiguration({ processes: shared() }),
+    /processes.*\n {2}Found more than 1000000 values; give fewer\./,
+  );
 });
 
 test("1.8: no data makes it throw another error", () => {
   const anything = fc.anything({
-    ...{ withBigInt: true, withBoxedValues: true, withDate: true, withMap: true, withNullPrototype: true, withObjectString: true },
+    ...{
+      withBigInt: true,
+      withBoxedValues: true,
+      withDate: true,
+      withMap: true,
+      withNullPrototype: true,
+      withObjectString: true,
+    },
     ...{ withSet: true, withSparseArray: true, withTypedArray: true, withUnicodeString: true },
   });
   fc.assert(

@@ -16,7 +16,9 @@ import type {
 } from "./configuration.ts";
 
 /** A part of a configuration in which these fields have a value. */
-type Filled<Part, Fields extends keyof Part> = Omit<Part, Fields> & { readonly [Field in Fields]-?: Exclude<Part[Field], undefined> };
+type Filled<Part, Fields extends keyof Part> = Omit<Part, Fields> & {
+  readonly [Field in Fields]-?: Exclude<Part[Field], undefined>;
+};
 
 /** A process with its defaults filled in. What it inherits from the top level is there alone. */
 export type CompleteProcess = Omit<
@@ -55,11 +57,13 @@ export type ValidateOptions = Omit<CheckOptions, "scale" | "edited"> & {
 };
 
 /**
- * Checks a configuration against the schema and all its rules, and returns it with the defaults filled in, frozen. Takes data, or
- * text in JSON with comments; `Procman.run` and this function take the result in turn, and it means the same.
+ * Checks a configuration against the schema and all its rules, and returns it with the defaults filled in, frozen.
+ * Takes data, or text in JSON with comments; `Procman.run` and this function take the result in turn, and it means the
+ * same.
  *
- * What the configuration has stays as it is written. Relative paths still resolve from the folder that it is run from. What
- * processes inherit (`terminateTimeout`, `logger`) is filled in at the top level alone. With `profile` the profile is merged;
+ * What the configuration has stays as it is written. Relative paths still resolve from the folder that it is run from.
+ * What processes inherit (`terminateTimeout`, `logger`) is filled in at the top level alone. With `profile` the profile
+ * is merged;
  * `profiles` stay.
  *
  * @throws {ConfigurationError} with all problems, for text with line and column; for data both are 0.
@@ -78,7 +82,10 @@ export type ValidateOptions = Omit<CheckOptions, "scale" | "edited"> & {
  *   error.problems[0].message; // Found "allways"; allowed: "always", "error". Did you mean "always"?
  * }
  */
-export function validateConfiguration(input: unknown, { onWarning, ...options }: ValidateOptions = {}): CompleteConfiguration {
+export function validateConfiguration(
+  input: unknown,
+  { onWarning, ...options }: ValidateOptions = {},
+): CompleteConfiguration {
   const { raw, warnings } = checkConfiguration(input, options);
   for (const warning of warnings) onWarning?.(warning);
   return deepFreeze(withDefaults(raw)) as CompleteConfiguration;

@@ -4,7 +4,10 @@ import type { ProcessRecord } from "../../core/contract/records.ts";
 import type { MonitorEffect, Question } from "./monitor-model.ts";
 
 /** What a key does: at once, after a question, or not at all, with the reason. */
-export type KeyedAction = { readonly effect: MonitorEffect } | { readonly question: Question } | { readonly refusal: string };
+export type KeyedAction =
+  | { readonly effect: MonitorEffect }
+  | { readonly question: Question }
+  | { readonly refusal: string };
 
 export const ACTION_KEYS = ["s", "x", "r", "R", "b", "d", "+", "-"] as const;
 
@@ -30,7 +33,9 @@ export function keyedAction(key: ActionKey, record: ProcessRecord): KeyedAction 
       return { question: { text: `Block ${subject(record)}? Nothing starts it then.`, effect: act(id, "block") } };
     case "d":
       if (disabled) return { effect: act(id, "enable") };
-      return { question: { text: `Disable ${subject(record)}? It then starts only by hand.`, effect: act(id, "disable") } };
+      return {
+        question: { text: `Disable ${subject(record)}? It then starts only by hand.`, effect: act(id, "disable") },
+      };
     case "+":
     case "-":
       return scaling(record, key === "+" ? 1 : -1);
@@ -40,12 +45,19 @@ export function keyedAction(key: ActionKey, record: ProcessRecord): KeyedAction 
 function scaling(record: ProcessRecord, by: 1 | -1): KeyedAction {
   const { instances } = record;
   const id = record.cluster ?? record.id;
-  if (instances === undefined && record.cluster === undefined) return { refusal: `Cannot scale ${id}: it is not a cluster` };
-  if (instances === undefined) return { refusal: `Cannot scale ${record.id}: it is an instance; select its cluster ${id}` };
+  if (instances === undefined && record.cluster === undefined)
+    return { refusal: `Cannot scale ${id}: it is not a cluster` };
+  if (instances === undefined)
+    return { refusal: `Cannot scale ${record.id}: it is an instance; select its cluster ${id}` };
   const count = instances.length + by;
   if (count < 1) return { refusal: `Cannot scale ${id} to 0 instances: stop it instead` };
   const what = by > 0 ? "one more" : "its last one ends";
-  return { question: { text: `Scale ${id} to ${count} instance${count === 1 ? "" : "s"} (${what})?`, effect: { type: "scale", id, by } } };
+  return {
+    question: {
+      text: `Scale ${id} to ${count} instance${count === 1 ? "" : "s"} (${what})?`,
+      effect: { type: "scale", id, by },
+    },
+  };
 }
 
 function act(id: string, action: Action, hard = false): MonitorEffect {

@@ -45,7 +45,8 @@ export class CellBuffer {
   /** Gives all cells of a row, or a part of it, another style. */
   restyle({ column, row, room = this.columns - column }: CellPlace, style: (before: CellStyle) => CellStyle): void {
     const end = Math.min(this.columns, column + room);
-    for (let at = column; at < end; at += 1) this.styles[row * this.columns + at] = style(this.styles[row * this.columns + at] ?? "");
+    for (let at = column; at < end; at += 1)
+      this.styles[row * this.columns + at] = style(this.styles[row * this.columns + at] ?? "");
   }
 
   /** The text of a row, with the blanks at its end. */

@@ -26,7 +26,9 @@ class Emulator {
     for (const [part, row, column, style, text] of output.matchAll(/\x1b\[(\d+);(\d+)H|\x1b\[([\d;]*)m|([^\x1b]+)/g)) {
       if (row !== undefined) this.#at = (Number(row) - 1) * SIZE.columns + Number(column) - 1;
       else if (style !== undefined) this.#style = style.replace(/^0;?/, "");
-      else for (const cluster of clustersOf(text ?? assert.fail(part))) this.#put(cluster.text, this.#widthOf(cluster.text, cluster.width));
+      else
+        for (const cluster of clustersOf(text ?? assert.fail(part)))
+          this.#put(cluster.text, this.#widthOf(cluster.text, cluster.width));
     }
   }
 
@@ -44,7 +46,9 @@ class Emulator {
 }
 
 const text = fc
-  .array(fc.constantFrom("a", "b c", "   ", "日", "本語", "👍", "👩‍👩‍👧", "🇩🇪", "❤️", "e\u0301", "\u001b[31m", "…"), { maxLength: 6 })
+  .array(fc.constantFrom("a", "b c", "   ", "日", "本語", "👍", "👩‍👩‍👧", "🇩🇪", "❤️", "e\u0301", "\u001b[31m", "…"), {
+    maxLength: 6,
+  })
   .map((parts) => parts.join(""));
 
 const put = fc.record({
@@ -73,9 +77,13 @@ const screens = fc.array(
   { minLength: 1, maxLength: 4 },
 );
 
-function changedBy(before: CellBuffer, { text: given, style, ...place }: Parameters<typeof screenOf>[0][number]): CellBuffer {
+function changedBy(
+  before: CellBuffer,
+  { text: given, style, ...place }: Parameters<typeof screenOf>[0][number],
+): CellBuffer {
   const after = new CellBuffer(SIZE);
-  for (const [at, each] of before.texts.entries()) [after.texts[at], after.styles[at]] = [each, before.styles[at] ?? ""];
+  for (const [at, each] of before.texts.entries())
+    [after.texts[at], after.styles[at]] = [each, before.styles[at] ?? ""];
   after.put(given, place, style);
   return after;
 }
@@ -106,7 +114,8 @@ test("in a terminal that thinks otherwise about the widths of emoji, all other c
         terminal.write(difference(before, after));
         for (const [at, each] of after.texts.entries()) {
           const shown = terminal.cells.texts[at] ?? "";
-          // An emoji that is wider there is damaged; behind one that is narrower, nothing is left of what was there before.
+          // An emoji that is wider there is damaged; behind one that is narrower, nothing is left of what was there
+          // before.
           if (each === "") assert.ok(["", " ", "?"].includes(shown), `cell ${at}`);
           else if (each.length === 1) assert.equal(shown, each, `cell ${at}`);
         }

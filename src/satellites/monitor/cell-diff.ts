@@ -7,8 +7,9 @@ const SHORT_GAP = 4;
 /**
  * `before`: undefined if nothing is known about the screen; then all cells are written.
  *
- * Terminals disagree about the width of some characters (emoji of several code points above all). After such a character the
- * cursor is placed anew, and the rest of the row is written again, so at most the character itself looks wrong.
+ * Terminals disagree about the width of some characters (emoji of several code points above all). After such a
+ * character the cursor is placed anew, and the rest of the row is written again, so at most the character itself looks
+ * wrong.
  */
 export function difference(before: CellBuffer | undefined, after: CellBuffer): string {
   const same = before?.columns === after.columns && before.rows === after.rows ? before : undefined;
@@ -17,7 +18,12 @@ export function difference(before: CellBuffer | undefined, after: CellBuffer): s
   return pen.end();
 }
 
-type RowChange = { readonly before: CellBuffer | undefined; readonly after: CellBuffer; readonly row: number; readonly pen: Pen };
+type RowChange = {
+  readonly before: CellBuffer | undefined;
+  readonly after: CellBuffer;
+  readonly row: number;
+  readonly pen: Pen;
+};
 
 function writeRow({ before, after, row, pen }: RowChange): void {
   const [first, end] = [row * after.columns, (row + 1) * after.columns];

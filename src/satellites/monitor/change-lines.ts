@@ -12,7 +12,13 @@ import type { ProcessRecord, Status } from "../../core/contract/records.ts";
 import { CONSUMER } from "./monitor-model.ts";
 
 const RETRY_MS = 1_000;
-const TYPES: readonly EventType[] = ["process.state", "process.scheduled", "process.watch", "plugin.state", "service.state"];
+const TYPES: readonly EventType[] = [
+  "process.state",
+  "process.scheduled",
+  "process.watch",
+  "plugin.state",
+  "service.state",
+];
 
 /** Prints the present states, then each change, until Ctrl-C or the end of procman. @throws {ProcmanError} `no-daemon`, `service-down` */
 export async function printChanges(place: ApiPlace): Promise<void> {
@@ -20,10 +26,13 @@ export async function printChanges(place: ApiPlace): Promise<void> {
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
   // Ids of events are times in microseconds: nothing is missed after the states.
   const events: EventPosition = { after: String(Date.now() * 1_000), statuses: new Map() };
-  const control = await connectTo(place, CONSUMER, undefined, { lost: () => note("connection lost, connecting again") });
+  const control = await connectTo(place, CONSUMER, undefined, {
+    lost: () => note("connection lost, connecting again"),
+  });
   for (const record of await control.processes()) await print(stateLines(record));
   while (!stop.signal.aborted) {
-    if ((await printEvents(control, events, stop.signal)) === "ended") return note("procman is not running; end of the changes");
+    if ((await printEvents(control, events, stop.signal)) === "ended")
+      return note("procman is not running; end of the changes");
     await sleep(RETRY_MS, undefined, { ref: !stop.signal.aborted });
   }
 }

@@ -12,7 +12,11 @@ test("sequences of SGR become styles at their places, all others text", () => {
     ],
   });
   assert.deepEqual(coloredText("plain\u0000"), { text: "plain\\x00" });
-  assert.deepEqual(coloredText("\u001b[31m\u001b[32m\u001b[5;8mx").colors, [{ at: 0, style: { color: 2 } }], "no blinking, nothing hidden");
+  assert.deepEqual(
+    coloredText("\u001b[31m\u001b[32m\u001b[5;8mx").colors,
+    [{ at: 0, style: { color: 2 } }],
+    "no blinking, nothing hidden",
+  );
 });
 
 test("a line of nothing but colours costs little", () => {
@@ -22,7 +26,14 @@ test("a line of nothing but colours costs little", () => {
 });
 
 test("styles of cells: colours of the theme, of the palette of 256, of 24 bits; with NO_COLOR attributes alone", () => {
-  const styles = [{ color: 1 }, { color: 9 }, { color: 196 }, { background: 4 }, { background: 12 }, { background: "#0102ff" }] as const;
+  const styles = [
+    { color: 1 },
+    { color: 9 },
+    { color: 196 },
+    { background: 4 },
+    { background: 12 },
+    { background: "#0102ff" },
+  ] as const;
   assert.deepEqual(
     styles.map((style) => cellStyleOf(style, true)),
     ["31", "91", "38;5;196", "44", "104", "48;2;1;2;255"],

@@ -38,7 +38,10 @@ function shown(text: string): string {
 }
 
 /** `hasColors` false: only attributes, as NO_COLOR asks. */
-export function cellStyleOf({ color, background, bold, dim, italic, underline }: TextStyle, hasColors: boolean): CellStyle {
+export function cellStyleOf(
+  { color, background, bold, dim, italic, underline }: TextStyle,
+  hasColors: boolean,
+): CellStyle {
   return [
     ...(bold ? ["1"] : []),
     ...(dim ? ["2"] : []),
@@ -51,6 +54,7 @@ export function cellStyleOf({ color, background, bold, dim, italic, underline }:
 
 /** `base`: 30 for the text, 40 for what is behind it. The first 16 colours are those of the terminal's theme. */
 function colorCode(color: number | string, base: 30 | 40): string {
-  if (typeof color === "string") return [base + 8, 2, ...[1, 3, 5].map((at) => Number.parseInt(color.slice(at, at + 2), 16))].join(";");
+  if (typeof color === "string")
+    return [base + 8, 2, ...[1, 3, 5].map((at) => Number.parseInt(color.slice(at, at + 2), 16))].join(";");
   return color < 8 ? `${base + color}` : color < 16 ? `${base + 52 + color}` : `${base + 8};5;${color}`;
 }

@@ -18,10 +18,14 @@ const INDENT = "  ";
 const LEAST_ROOM = 12;
 
 /** All lines of the page, as long as the screen is wide. */
-export function detailLines({ size: screen, records, now }: MonitorModel, { id, answer, problem }: DetailMode): readonly DetailLine[] {
+export function detailLines(
+  { size: screen, records, now }: MonitorModel,
+  { id, answer, problem }: DetailMode,
+): readonly DetailLine[] {
   const room = Math.max(LEAST_ROOM, screen.columns);
   const record = records.flatMap((each) => [each, ...(each.instances ?? [])]).find((each) => each.id === id);
-  if (record === undefined) return wrapped([{ text: `${id} is no longer in the configuration`, kind: "problem" }], room);
+  if (record === undefined)
+    return wrapped([{ text: `${id} is no longer in the configuration`, kind: "problem" }], room);
   if (problem !== undefined) return wrapped([{ text: problem, kind: "problem" }], room);
   if (answer === undefined) return [{ text: "…", kind: "dim" }];
   return wrapped(
@@ -50,7 +54,10 @@ function wrapped(lines: readonly DetailLine[], room: number): readonly DetailLin
     // Last lines of a program may have colours.
     const text = printableOutput(raw, false);
     const indent = /^ {0,8}/.exec(text)?.[0] ?? "";
-    return wrappedTo(text.slice(indent.length), room - indent.length).map((part) => ({ text: `${indent}${part}`, kind }));
+    return wrappedTo(text.slice(indent.length), room - indent.length).map((part) => ({
+      text: `${indent}${part}`,
+      kind,
+    }));
   });
 }
 
@@ -63,14 +70,17 @@ function heading(text: string): readonly DetailLine[] {
 
 function membersOf({ instances = [] }: ProcessRecord): readonly DetailLine[] {
   if (instances.length === 0) return [];
-  const lines = instances.map(({ id, status, reason }): DetailLine => ({ text: `${INDENT}${id} ${status}: ${reason}`, kind: "text" }));
+  const lines = instances.map(
+    ({ id, status, reason }): DetailLine => ({ text: `${INDENT}${id} ${status}: ${reason}`, kind: "text" }),
+  );
   return [...heading("Instances"), ...lines];
 }
 
 function curves({ points }: DetailAnswer, room: number): readonly DetailLine[] {
   if (points.length === 0) return [];
   const shown = points.slice(-(room - INDENT.length));
-  const most = (value: (point: MetricPoint) => number): number => shown.reduce((max, point) => Math.max(max, value(point)), 0);
+  const most = (value: (point: MetricPoint) => number): number =>
+    shown.reduce((max, point) => Math.max(max, value(point)), 0);
   const [cpu, memory] = [most(({ cpuPercent }) => cpuPercent), most(({ memoryBytes }) => memoryBytes)];
   const bars = (values: readonly number[]): DetailLine => ({ text: `${INDENT}${sparkline(values, 1)}`, kind: "curve" });
   return [

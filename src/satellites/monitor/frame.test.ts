@@ -21,7 +21,13 @@ function record(id: string, more: Partial<ProcessRecord> = {}): ProcessRecord {
 }
 
 const RECORDS = [
-  record("web", { pid: 4711, started: "2026-11-21T09:00:00Z", cpuPercent: 12.5, memoryBytes: 48_100_000, residentBytes: 90_000_000 }),
+  record("web", {
+    pid: 4711,
+    started: "2026-11-21T09:00:00Z",
+    cpuPercent: 12.5,
+    memoryBytes: 48_100_000,
+    residentBytes: 90_000_000,
+  }),
   record("mail", { status: "errored", restarts: 3, reason: "exited with code 3\u001b[2J" }),
 ];
 
@@ -29,7 +35,11 @@ function key(text: string): MonitorInput {
   return { type: "key", key: (text.length === 1 ? { name: "text", text } : { name: text }) as KeyPress };
 }
 
-function modelOf(size: ScreenSize, records: readonly ProcessRecord[], ...inputs: readonly MonitorInput[]): MonitorModel {
+function modelOf(
+  size: ScreenSize,
+  records: readonly ProcessRecord[],
+  ...inputs: readonly MonitorInput[]
+): MonitorModel {
   const first: readonly MonitorInput[] = [
     { type: "connection", connection: { state: "open" }, now: NOW },
     { type: "service", name: "shop" },
@@ -39,7 +49,13 @@ function modelOf(size: ScreenSize, records: readonly ProcessRecord[], ...inputs:
 }
 
 function entry(text: string, more: object = {}): LogItem {
-  const base = { time: "2026-11-21T10:00:00.000Z", process: "web", severity: "info", category: "stdout", text } as const;
+  const base = {
+    time: "2026-11-21T10:00:00.000Z",
+    process: "web",
+    severity: "info",
+    category: "stdout",
+    text,
+  } as const;
   return { type: "entry", entry: { ...base, ...more }, cursor: "" };
 }
 
@@ -61,7 +77,11 @@ function screen(...given: Parameters<typeof modelOf>): readonly string[] {
 }
 
 test("the screen has a title with counts, the table, the log of the selected process, and the keys", () => {
-  const lines = screen(SMALL, RECORDS, ...logOf(entry("GET /"), entry("oops", { category: "stderr", severity: "error" })));
+  const lines = screen(
+    SMALL,
+    RECORDS,
+    ...logOf(entry("GET /"), entry("oops", { category: "stderr", severity: "error" })),
+  );
   assert.match(lines[0] ?? "", /^procman shop {2}1 errored {2}1 running +\d\d:\d\d:00$/);
   assert.match(lines[1] ?? "", /^ID +STATUS +PID +UP +CPU +MEMORY +WHY$/);
   assert.match(lines[2] ?? "", /^web +running +4711 +1 h +12\.5 % +█ +48\.1 MB +runs$/);
@@ -95,12 +115,22 @@ test("an empty configuration, and a filter that nothing matches, are said with t
 });
 
 test("that nothing is stored is said in the place of the log", () => {
-  const lines = screen(SMALL, RECORDS, { type: "log-begin", id: "web" }, { type: "log-problem", id: "web", problem: "nothing is stored" });
+  const lines = screen(
+    SMALL,
+    RECORDS,
+    { type: "log-begin", id: "web" },
+    { type: "log-problem", id: "web", problem: "nothing is stored" },
+  );
   assert.ok(lines.includes("nothing is stored"));
 });
 
 test("a lost connection is said with the time until the next attempt, and why; old figures have their age", () => {
-  const lost = { state: "lost", since: NOW, why: "Cannot reach procman: its service is down", retryAt: NOW + 3_000 } as const;
+  const lost = {
+    state: "lost",
+    since: NOW,
+    why: "Cannot reach procman: its service is down",
+    retryAt: NOW + 3_000,
+  } as const;
   const lines = screen(SMALL, RECORDS, { type: "connection", connection: lost, now: NOW });
   assert.match(lines[0] ?? "", / connection lost, again in 3 s$/);
   assert.equal(lines[22], "Cannot reach procman: its service is down");
@@ -118,7 +148,9 @@ test("hits of a search are marked, each with its own columns", () => {
   const model = modelOf(SMALL, RECORDS, ...logOf(entry("日 err err")), key("/"), key("e"), key("r"), key("r"));
   const cells = frameOf(model, paletteFor(true));
   const row = linesOf(cells).findIndex((line) => line.endsWith("err err"));
-  const marked = cells.styles.slice(row * 80, (row + 1) * 80).flatMap((style, column) => (style === paletteFor(true).hit ? [column] : []));
+  const marked = cells.styles
+    .slice(row * 80, (row + 1) * 80)
+    .flatMap((style, column) => (style === paletteFor(true).hit ? [column] : []));
   assert.deepEqual(marked, [14, 15, 16, 18, 19, 20]);
 });
 
@@ -131,11 +163,22 @@ test("the details explain the state, show the curves and list the ends, without 
     text: "\u001b[31mlast\u001b]0;x\u0007",
   } as const;
   const incident: Incident = {
-    ...{ time: "2026-11-21T09:59:00Z", process: "web", run: 2, cause: "exit" as const, reason: "exited with code 3", code: 3 },
+    ...{
+      time: "2026-11-21T09:59:00Z",
+      process: "web",
+      run: 2,
+      cause: "exit" as const,
+      reason: "exited with code 3",
+      code: 3,
+    },
     ...{ decision: "restart 1 of 3", lines: [line], metrics: [] },
   };
   const points = [{ time: "2026-11-21T09:58:00Z", cpuPercent: 3, memoryBytes: 1_000_000, processes: 1 }];
-  const lines = screen(SMALL, RECORDS, key("enter"), { type: "detail", id: "web", answer: { incidents: [incident], points } });
+  const lines = screen(SMALL, RECORDS, key("enter"), {
+    type: "detail",
+    id: "web",
+    answer: { incidents: [incident], points },
+  });
   assert.match(lines[1] ?? "", /^web runs/);
   assert.ok(lines.some((each) => /^CPU since \d\d:\d\d, at most 3\.0 %$/.test(each)));
   assert.ok(lines.includes("Memory, at most 1.0 MB"));
@@ -210,6 +253,9 @@ test("of a long coloured line the further parts have their colours, and hits are
   let further = model;
   for (let times = 0; times < 5; times += 1) further = update(further, key("right")).model;
   assert.ok(styledLine(further).some(([text, style]) => text.startsWith("b") && style === "31"));
-  const found = [key("/"), key("G"), key("E"), key("T"), key("enter")].reduce((at, input) => update(at, input).model, model);
+  const found = [key("/"), key("G"), key("E"), key("T"), key("enter")].reduce(
+    (at, input) => update(at, input).model,
+    model,
+  );
   assert.ok(linesOf(frameOf(found, paletteFor(true))).some((line) => line.includes('"GET": 1 of 1')));
 });

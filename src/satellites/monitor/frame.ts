@@ -29,14 +29,22 @@ export function frameOf(model: MonitorModel, palette: Palette): CellBuffer {
 
 function drawTitle(cells: CellBuffer, model: MonitorModel, palette: Palette): void {
   const { name, profile, records, connection } = model;
-  let column = cells.put(`procman ${name}${profile === undefined ? "" : ` (profile ${profile})`}`, { column: 0, row: 0 }, palette.title);
+  let column = cells.put(
+    `procman ${name}${profile === undefined ? "" : ` (profile ${profile})`}`,
+    { column: 0, row: 0 },
+    palette.title,
+  );
   for (const [status, count] of countsOf(records))
     column = cells.put(`${count} ${status}`, { column: column + 2, row: 0 }, palette.status({ status }));
   const state = connectionText(model);
   // What is lost is more important than what is counted.
   const from = Math.max(0, cells.columns - state.length);
   if (connection.state === "open" && from <= column + 1) return;
-  cells.put(` ${state}`, { column: Math.max(0, from - 1), row: 0 }, connection.state === "open" ? palette.dim : reversed(palette.problem));
+  cells.put(
+    ` ${state}`,
+    { column: Math.max(0, from - 1), row: 0 },
+    connection.state === "open" ? palette.dim : reversed(palette.problem),
+  );
 }
 
 function connectionText({ connection, now, updated }: MonitorModel): string {
@@ -79,8 +87,10 @@ function drawStatus(cells: CellBuffer, model: MonitorModel, palette: Palette): v
     const column = cells.put(`${label}${mode.text}`, { column: 0, row, room: cells.columns - 1 }, palette.strong);
     cells.put(" ", { column, row }, "7");
   } else if (mode.name === "confirm") cells.put(`${mode.question.text} [y/N]`, { column: 0, row }, palette.question);
-  else if (notice !== undefined) cells.put(notice.text, { column: 0, row }, notice.isProblem ? palette.problem : palette.good);
-  else if (connection.state === "lost" && connection.why !== undefined) cells.put(connection.why, { column: 0, row }, palette.problem);
+  else if (notice !== undefined)
+    cells.put(notice.text, { column: 0, row }, notice.isProblem ? palette.problem : palette.good);
+  else if (connection.state === "lost" && connection.why !== undefined)
+    cells.put(connection.why, { column: 0, row }, palette.problem);
   else if (mode.name === "list") cells.put(choiceText(model), { column: 0, row }, palette.dim);
 }
 

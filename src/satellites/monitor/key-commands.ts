@@ -59,12 +59,16 @@ function onConfirm(model: MonitorModel, { question }: Mode & { readonly name: "c
 
 function onDetail(model: MonitorModel, mode: Mode & { readonly name: "detail" }, key: KeyPress): Step {
   const page = Math.max(1, model.size.rows - 4);
-  const isBack = ["escape", "enter", "left", "backspace"].includes(key.name) || (key.name === "text" && key.text === "q");
+  const isBack =
+    ["escape", "enter", "left", "backspace"].includes(key.name) || (key.name === "text" && key.text === "q");
   if (isBack) return step({ ...model, mode: LIST });
   if (key.name === "text" && isActionKey(key.text)) return onAction({ ...model, mode: LIST }, key.text);
   const by = distance(key, page);
   if (by === undefined) return step(model);
-  return step({ ...model, mode: { ...mode, scroll: Math.max(0, Math.min(mode.scroll + by, longestScroll(model, mode))) } });
+  return step({
+    ...model,
+    mode: { ...mode, scroll: Math.max(0, Math.min(mode.scroll + by, longestScroll(model, mode))) },
+  });
 }
 
 /** Lines that a key moves by; undefined: it doesn't. */
@@ -258,6 +262,7 @@ function moved(model: MonitorModel, key: KeyPress): MonitorModel {
 function clicked(model: MonitorModel, row: number): MonitorModel {
   const { table, tableRows, log, logRows } = layoutOf(model);
   const index = model.top + row - table - 1;
-  if (row > table && row <= table + tableRows && index < model.rows.length) return select({ ...model, focus: "table" }, index);
+  if (row > table && row <= table + tableRows && index < model.rows.length)
+    return select({ ...model, focus: "table" }, index);
   return logRows > 0 && row >= log ? { ...model, focus: "log" } : model;
 }

@@ -27,7 +27,8 @@ const KEYS: readonly (readonly [string, KeyPress | undefined])[] = [
   ["\u001b[<0;10;5M", { name: "click", row: 4, column: 9 }],
   ["\u001b[<65;1;1M", { name: "wheeldown", row: 0, column: 0 }],
   ["\u001b[200~stop\rme\u001b[201~", { name: "paste", text: "stop\rme" }],
-  // Nothing of these: keys that the monitor doesn't know, a release of a button, Alt and a key, an answer of the terminal.
+  // Nothing of these: keys that the monitor doesn't know, a release of a button, Alt and a key, an answer of the
+  // terminal.
   ["\u001b[24~", undefined],
   ["\u001b[<0;10;5m", undefined],
   ["\u001bx", undefined],
@@ -36,7 +37,8 @@ const KEYS: readonly (readonly [string, KeyPress | undefined])[] = [
 ];
 
 test("each key and each sequence is what it means; what is not known is nothing", () => {
-  for (const [bytes, key] of KEYS) assert.deepEqual(keysOf(bytes), key === undefined ? [] : [key], JSON.stringify(bytes));
+  for (const [bytes, key] of KEYS)
+    assert.deepEqual(keysOf(bytes), key === undefined ? [] : [key], JSON.stringify(bytes));
 });
 
 test("keys are the same wherever the bytes are cut, as by a slow connection", () => {
@@ -45,7 +47,9 @@ test("keys are the same wherever the bytes are cut, as by a slow connection", ()
     fc.property(some, fc.array(fc.nat(60)), (keys, cuts) => {
       const bytes = keys.map(([each]) => each).join("");
       // Node doesn't cut characters.
-      const places = cuts.filter((at) => at < bytes.length && !/[\udc00-\udfff]/.test(bytes[at] ?? "")).sort((one, other) => one - other);
+      const places = cuts
+        .filter((at) => at < bytes.length && !/[\udc00-\udfff]/.test(bytes[at] ?? ""))
+        .sort((one, other) => one - other);
       const chunks = [...places, bytes.length].map((end, index) => bytes.slice(places[index - 1] ?? 0, end));
       assert.deepEqual(
         keysOf(...chunks),

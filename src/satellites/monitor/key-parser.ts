@@ -106,7 +106,10 @@ export class KeyParser {
     if (character === "\u001b") return this.#take(1 + String.fromCodePoint(rest.codePointAt(1) ?? 0).length, undefined);
     const name = CONTROLS[character];
     const isText = !/[\0-\x1f\x7f-\x9f]/.test(character);
-    return this.#take(character.length, name === undefined ? (isText ? { name: "text", text: character } : undefined) : { name });
+    return this.#take(
+      character.length,
+      name === undefined ? (isText ? { name: "text", text: character } : undefined) : { name },
+    );
   }
 
   #take(length: number, key: KeyPress | undefined): KeyPress | undefined {

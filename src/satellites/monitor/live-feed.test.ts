@@ -12,7 +12,11 @@ import { update } from "./monitor-update.ts";
 
 /** The fake log of events has no times as ids. */
 class FromNow extends Client {
-  override events(_after: string | undefined, signal: AbortSignal, types?: readonly EventType[]): AsyncIterable<EventRecord> {
+  override events(
+    _after: string | undefined,
+    signal: AbortSignal,
+    types?: readonly EventType[],
+  ): AsyncIterable<EventRecord> {
     return super.events(undefined, signal, types);
   }
 }
@@ -89,20 +93,29 @@ test("with a token that may only read, an action says which permission it lacks"
 });
 
 test("with a token for one process, that one is seen, and an action on another is refused", async (context) => {
-  const { feed, until } = await session(context, { scopes: ["read", "control"], limits: { processes: ["web"], groups: [] } });
+  const { feed, until } = await session(context, {
+    scopes: ["read", "control"],
+    limits: { processes: ["web"], groups: [] },
+  });
   const { rows } = await until(({ records }) => records.length > 0);
   assert.deepEqual(
     rows.map(({ id }) => id),
     ["web"],
   );
   feed.ask({ type: "act", id: "job", action: "stop", hard: false });
-  assert.match((await until((model) => model.notice?.isProblem === true)).notice?.text ?? "", /^Cannot find process "job"/);
+  assert.match(
+    (await until((model) => model.notice?.isProblem === true)).notice?.text ?? "",
+    /^Cannot find process "job"/,
+  );
 });
 
 test("an action that the state refuses says why", async (context) => {
   const { feed, until } = await session(context);
   feed.ask({ type: "act", id: "web", action: "start", hard: false });
-  assert.match((await until((model) => model.notice?.isProblem === true)).notice?.text ?? "", /^Cannot start "web": it is running/);
+  assert.match(
+    (await until((model) => model.notice?.isProblem === true)).notice?.text ?? "",
+    /^Cannot start "web": it is running/,
+  );
 });
 
 test("a token that is revoked while the monitor runs: it says so, tries again, and goes on when it is valid", async (context) => {
@@ -110,7 +123,9 @@ test("a token that is revoked while the monitor runs: it says so, tries again, a
   await until(({ connection }) => connection.state === "open");
   rig.revoked.add("ci");
   rig.rig.reporting.addEvent();
-  const { connection } = await until((model) => model.connection.state === "lost" && model.connection.retryAt !== undefined);
+  const { connection } = await until(
+    (model) => model.connection.state === "lost" && model.connection.retryAt !== undefined,
+  );
   assert.ok(connection.state === "lost");
   assert.match(connection.why ?? "", /revoked/);
   rig.revoked.delete("ci");
@@ -121,7 +136,13 @@ test("a token that is revoked while the monitor runs: it says so, tries again, a
 test("the log of the selected process is followed; of another one, its lines alone", async (context) => {
   const { rig, feed, until } = await session(context);
   const say = (process: string, text: string): void =>
-    rig.rig.logAccess.feed.push({ time: "2026-01-01T00:00:00.000Z", severity: "info", category: "stdout", process, text });
+    rig.rig.logAccess.feed.push({
+      time: "2026-01-01T00:00:00.000Z",
+      severity: "info",
+      category: "stdout",
+      process,
+      text,
+    });
   say("web", "one");
   feed.follow("web");
   await until(({ log }) => log.lines.some(({ text }) => text === "one"));
@@ -136,7 +157,13 @@ test("the log of the selected process is followed; of another one, its lines alo
 test("the log continues behind its last line after a loss of the connection", async (context) => {
   const { rig, feed, until } = await session(context);
   const say = (text: string): void =>
-    rig.rig.logAccess.feed.push({ time: "2026-01-01T00:00:00.000Z", severity: "info", category: "stdout", process: "web", text });
+    rig.rig.logAccess.feed.push({
+      time: "2026-01-01T00:00:00.000Z",
+      severity: "info",
+      category: "stdout",
+      process: "web",
+      text,
+    });
   say("one");
   feed.follow("web");
   await until(({ log }) => log.lines.length === 1);

@@ -144,7 +144,8 @@ export class LiveFeed {
     for await (const event of control.events(this.#after, signal, TYPES)) {
       this.#after = event.id;
       if (event.type === "process.incident") dispatch({ type: "incident", incident: event.incident });
-      if (event.type === "service.state") dispatch({ type: "service", name: event.state.name, profile: event.state.profile });
+      if (event.type === "service.state")
+        dispatch({ type: "service", name: event.state.name, profile: event.state.profile });
       this.#change();
     }
   }
@@ -222,7 +223,10 @@ export class LiveFeed {
     const { dispatch } = this.#ports;
     try {
       if (this.#control === undefined) return;
-      const asked = [this.#control.incidents(id, INCIDENTS), this.#control.metrics(id, { stepSeconds: CURVE_STEP })] as const;
+      const asked = [
+        this.#control.incidents(id, INCIDENTS),
+        this.#control.metrics(id, { stepSeconds: CURVE_STEP }),
+      ] as const;
       const [incidents, points] = await Promise.all(asked);
       dispatch({ type: "detail", id, answer: { incidents, points } });
     } catch (error) {
@@ -236,7 +240,10 @@ export class LiveFeed {
     this.#say(`${what} ${id} …`, false);
     try {
       const record = await this.#carryOut(effect);
-      this.#say(record === undefined ? `Cannot ${what} ${id}: the connection is lost` : `${what} ${id}: ${outcomeOf(record)}`, false);
+      this.#say(
+        record === undefined ? `Cannot ${what} ${id}: the connection is lost` : `${what} ${id}: ${outcomeOf(record)}`,
+        false,
+      );
     } catch (error) {
       if (!this.#closing.signal.aborted) this.#say((error as Error).message, true);
     }
@@ -254,7 +261,10 @@ export class LiveFeed {
   /** A problem stays until a key is pressed. */
   #say(text: string, isProblem: boolean): void {
     const shown = text.split("\n").join("; ");
-    this.#ports.dispatch({ type: "notice", notice: { text: shown, isProblem, ...(!isProblem && { until: Date.now() + NOTICE_MS }) } });
+    this.#ports.dispatch({
+      type: "notice",
+      notice: { text: shown, isProblem, ...(!isProblem && { until: Date.now() + NOTICE_MS }) },
+    });
   }
 }
 

@@ -19,7 +19,8 @@ export function drawLog(cells: CellBuffer, model: MonitorModel, palette: Palette
   const column = cells.columns - state.length - 2;
   if (column > end) cells.put(state, { column, row }, log.below > 0 ? palette.question : style);
   if (log.problem !== undefined) cells.put(log.problem, { column: 0, row: row + 1 }, palette.problem);
-  for (const [index, line] of shownLines(log, logRows).entries()) drawLine({ cells, row: row + 1 + index, line, model, palette });
+  for (const [index, line] of shownLines(log, logRows).entries())
+    drawLine({ cells, row: row + 1 + index, line, model, palette });
 }
 
 function titleOf(model: MonitorModel): string {
@@ -50,7 +51,8 @@ function drawLine({ cells, row, line, model, palette }: LogRow): void {
   let column = cells.put(clock, { column: 0, row }, palette.dim) + 1;
   // Without an instance to tell apart, the id is in the title.
   if (process !== log.id) column = cells.put(process, { column, row, room: LONGEST_ID }, palette.process) + 1;
-  column = cells.put(isError ? "!" : isOutput ? "|" : "·", { column, row }, isError ? palette.problem : palette.dim) + 1;
+  column =
+    cells.put(isError ? "!" : isOutput ? "|" : "·", { column, row }, isError ? palette.problem : palette.dim) + 1;
   const text = fromColumn(line.text, log.shift);
   cells.put(text, { column, row }, isOutput ? "" : palette.severity[severity]);
   if (isOutput) drawColors({ cells, row, line, model, palette }, column);

@@ -54,7 +54,13 @@ export type Mode =
   | { readonly name: "input"; readonly target: InputTarget; readonly text: string; readonly before: string }
   | { readonly name: "confirm"; readonly question: Question }
   | { readonly name: "help" }
-  | { readonly name: "detail"; readonly id: string; readonly scroll: number; readonly answer?: DetailAnswer; readonly problem?: string };
+  | {
+      readonly name: "detail";
+      readonly id: string;
+      readonly scroll: number;
+      readonly answer?: DetailAnswer;
+      readonly problem?: string;
+    };
 
 /** `until` absent: until a key is pressed. */
 export type Notice = { readonly text: string; readonly isProblem: boolean; readonly until?: number };
@@ -149,7 +155,11 @@ const LEAST_WITH_LOG = 12;
 const TABLE_SHARE = 0.55;
 const LEAST_TABLE = 4;
 
-export function layoutOf({ size, rows, isLogShown }: Pick<MonitorModel, "size" | "rows" | "isLogShown">): MonitorLayout {
+export function layoutOf({
+  size,
+  rows,
+  isLogShown,
+}: Pick<MonitorModel, "size" | "rows" | "isLogShown">): MonitorLayout {
   const [help, status] = [size.rows - 1, size.rows - 2];
   // Title of the screen, titles of the columns, status, help.
   const free = Math.max(0, size.rows - 4);

@@ -4,7 +4,14 @@ import { test } from "node:test";
 import type { Incident, LogItem, ProcessRecord } from "../../core/contract/records.ts";
 import type { KeyPress } from "./key-parser.ts";
 import { KEPT_LINES } from "./log-lines.ts";
-import { followedId, initialModel, type MonitorEffect, type MonitorInput, type MonitorModel, visibleRows } from "./monitor-model.ts";
+import {
+  followedId,
+  initialModel,
+  type MonitorEffect,
+  type MonitorInput,
+  type MonitorModel,
+  visibleRows,
+} from "./monitor-model.ts";
 import { update } from "./monitor-update.ts";
 
 const NOW = Date.parse("2026-11-21T10:00:00Z");
@@ -15,9 +22,16 @@ function record(id: string, more: Partial<ProcessRecord> = {}): ProcessRecord {
 
 const CLUSTER = record("web", {
   type: "cluster",
-  instances: [record("web-1", { cluster: "web", instance: 1 }), record("web-2", { cluster: "web", instance: 2, status: "errored" })],
+  instances: [
+    record("web-1", { cluster: "web", instance: 1 }),
+    record("web-2", { cluster: "web", instance: 2, status: "errored" }),
+  ],
 });
-const RECORDS = [CLUSTER, record("mail", { groups: ["back"], cpuPercent: 20 }), record("job", { status: "backoff", cpuPercent: 50 })];
+const RECORDS = [
+  CLUSTER,
+  record("mail", { groups: ["back"], cpuPercent: 20 }),
+  record("job", { status: "backoff", cpuPercent: 50 }),
+];
 
 /** Applies inputs; collects the effects. */
 class Session {
@@ -39,7 +53,8 @@ class Session {
 
   /** Names of keys, or characters. */
   keys(...keys: readonly string[]): this {
-    for (const key of keys) this.give({ type: "key", key: (key.length === 1 ? { name: "text", text: key } : { name: key }) as KeyPress });
+    for (const key of keys)
+      this.give({ type: "key", key: (key.length === 1 ? { name: "text", text: key } : { name: key }) as KeyPress });
     return this;
   }
 
@@ -49,7 +64,13 @@ class Session {
 }
 
 function line(text: string): LogItem {
-  const entry = { time: "2026-11-21T10:00:00.000Z", process: "mail", severity: "info", category: "stdout", text } as const;
+  const entry = {
+    time: "2026-11-21T10:00:00.000Z",
+    process: "mail",
+    severity: "info",
+    category: "stdout",
+    text,
+  } as const;
   return { type: "entry", entry, cursor: text };
 }
 
@@ -83,7 +104,9 @@ test("the selected process stays selected when others come, and is on the screen
 });
 
 test("five thousand processes are scrolled through within a second", () => {
-  const session = new Session(Array.from({ length: 5_000 }, (_, index) => record(`p-${index}`, { cpuPercent: index % 7 })));
+  const session = new Session(
+    Array.from({ length: 5_000 }, (_, index) => record(`p-${index}`, { cpuPercent: index % 7 })),
+  );
   const began = performance.now();
   for (let key = 0; key < 300; key += 1) session.keys("down");
   assert.equal(session.model.selected, "p-300");
@@ -127,7 +150,8 @@ test("a start is asked for at once, what interrupts only after y", () => {
   assert.deepEqual(asked.keys("enter").effects, []);
   assert.equal(asked.model.notice?.text, "Nothing was done.");
   assert.deepEqual(asked.keys("x", "y").effects, [{ type: "act", id: "web", action: "stop", hard: false }]);
-  for (const key of ["r", "R", "b", "d", "+", "-"]) assert.equal(new Session().keys(key).model.mode.name, "confirm", key);
+  for (const key of ["r", "R", "b", "d", "+", "-"])
+    assert.equal(new Session().keys(key).model.mode.name, "confirm", key);
   assert.deepEqual(new Session().keys("R", "y").effects, [{ type: "act", id: "web", action: "restart", hard: true }]);
   assert.deepEqual(new Session().keys("-", "y").effects, [{ type: "scale", id: "web", by: -1 }]);
 });
@@ -145,7 +169,9 @@ test("what can't be done is said, not asked for", () => {
   assert.match(new Session().keys("down", "+").model.notice?.text ?? "", /it is an instance; select its cluster web$/);
   const one = new Session([record("web", { type: "cluster", instances: [record("web-1", { cluster: "web" })] })]);
   assert.match(one.keys("-").model.notice?.text ?? "", /to 0 instances: stop it instead$/);
-  const lost = new Session().give({ type: "connection", connection: { state: "lost", since: NOW }, now: NOW }).keys("s");
+  const lost = new Session()
+    .give({ type: "connection", connection: { state: "lost", since: NOW }, now: NOW })
+    .keys("s");
   assert.match(lost.model.notice?.text ?? "", /the connection to procman is lost/);
   assert.deepEqual(lost.effects, []);
 });
@@ -195,7 +221,8 @@ test("of the log the last lines are kept; lines of a process that is no longer s
 
 test("a search shows the newest hit; n and N step to older and newer ones, round the ends; Escape ends it", () => {
   const session = withLog("one error", "two", "three ERROR", "four", "five error").keys("/", ..."error", "enter");
-  const hit = (): string | undefined => session.model.log.lines.find(({ number }) => number === session.model.log.hit)?.text;
+  const hit = (): string | undefined =>
+    session.model.log.lines.find(({ number }) => number === session.model.log.hit)?.text;
   assert.equal(hit(), "five error");
   session.keys("n");
   assert.equal(hit(), "three ERROR");
@@ -205,11 +232,18 @@ test("a search shows the newest hit; n and N step to older and newer ones, round
   assert.equal(hit(), "one error");
   assert.equal(session.keys("escape").model.log.search, "");
   session.keys("/", ..."nowhere", "enter");
-  assert.match(session.model.notice?.text ?? "", /^No line of the last 2000 has "nowhere"; "procman logs web --search TEXT"/);
+  assert.match(
+    session.model.notice?.text ?? "",
+    /^No line of the last 2000 has "nowhere"; "procman logs web --search TEXT"/,
+  );
 });
 
 test("hits are scrolled into the middle of the pane", () => {
-  const session = withLog("hit", ...Array.from({ length: 100 }, (_, index) => `line ${index}`)).keys("/", ..."hit", "enter");
+  const session = withLog("hit", ...Array.from({ length: 100 }, (_, index) => `line ${index}`)).keys(
+    "/",
+    ..."hit",
+    "enter",
+  );
   const { log } = session.model;
   const first = log.lines.length - log.below;
   assert.ok(first >= 1 && first < 20, `${first}`);
@@ -248,7 +282,11 @@ test("the details are scrolled to their last line and no further", () => {
 test("a loss keeps its beginning over several attempts; that it is over is said, with its length", () => {
   const session = new Session();
   session.give({ type: "connection", connection: { state: "lost", since: NOW }, now: NOW });
-  session.give({ type: "connection", connection: { state: "lost", since: NOW + 900, why: "gone", retryAt: NOW + 3_000 }, now: NOW + 900 });
+  session.give({
+    type: "connection",
+    connection: { state: "lost", since: NOW + 900, why: "gone", retryAt: NOW + 3_000 },
+    now: NOW + 900,
+  });
   session.give({ type: "connection", connection: { state: "open" }, now: NOW + 2_500 });
   assert.equal(session.model.notice?.text, "Connected again, after 2.5 s");
 });

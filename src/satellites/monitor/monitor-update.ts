@@ -12,7 +12,10 @@ export function update(model: MonitorModel, input: MonitorInput): Step {
   return { model: changed(model, input), effects: [] };
 }
 
-function changed(model: MonitorModel, input: Exclude<MonitorInput, InputOf<"key"> | InputOf<"incident">>): MonitorModel {
+function changed(
+  model: MonitorModel,
+  input: Exclude<MonitorInput, InputOf<"key"> | InputOf<"incident">>,
+): MonitorModel {
   switch (input.type) {
     case "resize":
       return resized({ ...model, size: input.size });

@@ -67,7 +67,9 @@ class Monitor {
     // Also after an error that no part has caught.
     process.once("exit", () => this.#terminal.leave());
     for (const signal of ENDING) process.once(signal, () => process.exit(128 + os.signals[signal]));
-    process.stdin.once("error", () => process.exit(128 + os.signals.SIGHUP)).once("end", () => process.exit(128 + os.signals.SIGHUP));
+    process.stdin
+      .once("error", () => process.exit(128 + os.signals.SIGHUP))
+      .once("end", () => process.exit(128 + os.signals.SIGHUP));
     process.on("SIGTSTP", this.#suspend).on("SIGCONT", this.#resume);
     process.stdout.on("resize", () => this.#dispatch({ type: "resize", size: this.#terminal.size }));
     this.#terminal.onKeys((keys) => {

@@ -35,21 +35,31 @@ const COMPARE: Readonly<Record<SortOrder, (one: ProcessRecord, other: ProcessRec
 };
 
 /** Processes and clusters; instances stand below their cluster, in the order of their numbers unless they are sorted. */
-export function rowsOf(records: readonly ProcessRecord[], { sort, isReversed, filter }: RowChoice): readonly ProcessRecord[] {
+export function rowsOf(
+  records: readonly ProcessRecord[],
+  { sort, isReversed, filter }: RowChoice,
+): readonly ProcessRecord[] {
   const compare = COMPARE[sort];
   const ordered = (all: readonly ProcessRecord[]): readonly ProcessRecord[] =>
-    sort === "file" && !isReversed ? all : all.toSorted((one, other) => (isReversed ? compare(other, one) : compare(one, other)));
+    sort === "file" && !isReversed
+      ? all
+      : all.toSorted((one, other) => (isReversed ? compare(other, one) : compare(one, other)));
   const wanted = filter.toLowerCase();
   const rows = ordered(sort === "file" && isReversed ? records.toReversed() : records).flatMap((record) => {
     const { instances = [] } = record;
     const members = matches(record, wanted) ? instances : instances.filter((instance) => matches(instance, wanted));
-    return members.length > 0 || matches(record, wanted) ? [record, ...(sort === "file" ? members : ordered(members))] : [];
+    return members.length > 0 || matches(record, wanted)
+      ? [record, ...(sort === "file" ? members : ordered(members))]
+      : [];
   });
   return rows;
 }
 
 /** A part of its id, its state or a group. */
-function matches({ id, status, groups = [], ready, healthy, blocked, disabled }: ProcessRecord, wanted: string): boolean {
+function matches(
+  { id, status, groups = [], ready, healthy, blocked, disabled }: ProcessRecord,
+  wanted: string,
+): boolean {
   if (wanted === "") return true;
   const marks = [
     ready === false ? "not ready" : "",
@@ -67,6 +77,7 @@ function urgency(record: ProcessRecord): number {
 /** Processes by their state; of a cluster, its instances. */
 export function countsOf(records: readonly ProcessRecord[]): ReadonlyMap<Status, number> {
   const counts = new Map<Status, number>();
-  for (const { status } of records.flatMap((record) => record.instances ?? [record])) counts.set(status, (counts.get(status) ?? 0) + 1);
+  for (const { status } of records.flatMap((record) => record.instances ?? [record]))
+    counts.set(status, (counts.get(status) ?? 0) + 1);
   return new Map([...counts].sort(([one], [other]) => BY_STATE.indexOf(one) - BY_STATE.indexOf(other)));
 }

@@ -35,13 +35,16 @@ export function drawTable(cells: CellBuffer, model: MonitorModel, palette: Palet
   for (const [index, record] of visibleRows(model).entries()) {
     const row = table + 1 + index;
     drawRow({ cells, row, columns }, ({ text, style }) => ({ text: text(record), style: style?.(record) ?? "" }));
-    if (record.id === model.selected) cells.restyle({ column: 0, row }, model.focus === "table" ? reversed : () => palette.strong);
+    if (record.id === model.selected)
+      cells.restyle({ column: 0, row }, model.focus === "table" ? reversed : () => palette.strong);
   }
 }
 
 function emptyText({ records, choice, connection }: MonitorModel): string {
   if (records.length > 0) return `No process matches "${choice.filter}"; Escape shows all`;
-  return connection.state === "open" ? 'No processes: the configuration has none. "procman add -- PROGRAM" adds one' : "";
+  return connection.state === "open"
+    ? 'No processes: the configuration has none. "procman add -- PROGRAM" adds one'
+    : "";
 }
 
 type RowPlace = { readonly cells: CellBuffer; readonly row: number; readonly columns: readonly TableColumn[] };
@@ -64,7 +67,9 @@ function fitted(columns: readonly TableColumn[], room: number): readonly TableCo
   const used = (all: readonly TableColumn[]): number => all.reduce((sum, { width }) => sum + width + GAP, 0);
   let shown = columns.slice(0, -1);
   const [last] = columns.slice(-1);
-  const spare = shown.filter(({ rank }) => rank !== undefined).sort((one, other) => (one.rank ?? 0) - (other.rank ?? 0));
+  const spare = shown
+    .filter(({ rank }) => rank !== undefined)
+    .sort((one, other) => (one.rank ?? 0) - (other.rank ?? 0));
   for (const each of spare) if (room - used(shown) < LEAST_WHY) shown = shown.filter((column) => column !== each);
   return last === undefined ? shown : [...shown, { ...last, width: Math.max(0, room - used(shown)) }];
 }
@@ -79,10 +84,17 @@ function columnsFor(model: MonitorModel, palette: Palette): readonly TableColumn
   const idWidth = Math.min(widest(rows, id, 2), Math.max(8, Math.floor(size.columns * ID_SHARE)));
   const spark = (value: "cpuPercent" | "memoryBytes", rank: number): TableColumn => ({
     ...{ title: "", width: SPARK, rank },
-    text: (record) => sparkline(lastSteps(histories.get(record.id) ?? [], { value, now, count: SPARK }), LEAST_BAR[value]),
+    text: (record) =>
+      sparkline(lastSteps(histories.get(record.id) ?? [], { value, now, count: SPARK }), LEAST_BAR[value]),
     style: () => palette.spark,
   });
-  const right = (title: string, width: number, rank: number): TableColumn => ({ title, width, rank, isRight: true, text: cellOf(title) });
+  const right = (title: string, width: number, rank: number): TableColumn => ({
+    title,
+    width,
+    rank,
+    isRight: true,
+    text: cellOf(title),
+  });
   return [
     { title: "ID", width: idWidth, text: (record) => shortened(id(record), idWidth) },
     { title: "STATUS", width: widest(rows, status, 6), text: status, style: (record) => palette.status(record) },

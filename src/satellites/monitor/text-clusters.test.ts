@@ -65,7 +65,9 @@ test("lines are broken between words; words that are too long within them", () =
 });
 
 test("wrapped lines fit, and have all characters but blanks", () => {
-  const text = fc.array(fc.constantFrom("a", "bc", " ", "日本", "👍", "e\u0301", "-"), { maxLength: 40 }).map((parts) => parts.join(""));
+  const text = fc
+    .array(fc.constantFrom("a", "bc", " ", "日本", "👍", "e\u0301", "-"), { maxLength: 40 })
+    .map((parts) => parts.join(""));
   fc.assert(
     fc.property(text, fc.integer({ min: 2, max: 12 }), (given, room) => {
       const lines = wrappedTo(given, room);

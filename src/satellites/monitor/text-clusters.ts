@@ -13,7 +13,10 @@ const REMEMBERED = 4_096;
 const UNREADABLE: Cluster = { text: "\ufffd", width: 1 };
 const BLANK: Cluster = { text: " ", width: 1 };
 
-const ascii: readonly Cluster[] = Array.from({ length: 0x7f }, (_, code) => ({ text: String.fromCharCode(code), width: 1 }));
+const ascii: readonly Cluster[] = Array.from({ length: 0x7f }, (_, code) => ({
+  text: String.fromCharCode(code),
+  width: 1,
+}));
 const known = new Map<string, Cluster | undefined>();
 let segmenter: Intl.Segmenter | undefined;
 let stringWidth: ((text: string) => number) | undefined;

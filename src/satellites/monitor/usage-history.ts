@@ -49,7 +49,9 @@ const BARS = [..."▁▂▃▄▅▆▇█"];
 export function sparkline(values: readonly (number | undefined)[], least: number): string {
   const most = values.reduce<number>((max, value = 0) => Math.max(max, value), least);
   return values
-    .map((value) => (value === undefined ? " " : BARS[Math.min(BARS.length - 1, Math.floor((value / most) * BARS.length))]))
+    .map((value) =>
+      value === undefined ? " " : BARS[Math.min(BARS.length - 1, Math.floor((value / most) * BARS.length))],
+    )
     .join("");
 }
 

@@ -4,7 +4,9 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { isShipped, SHIPPED, SHIPPED_OPTIONS } from "../../core/plugins/shipped/shipped-plugins.ts";
 
-const FOLDERS = readdirSync(import.meta.dirname).filter((name) => existsSync(join(import.meta.dirname, name, "index.ts")));
+const FOLDERS = readdirSync(import.meta.dirname).filter((name) =>
+  existsSync(join(import.meta.dirname, name, "index.ts")),
+);
 
 test("each folder of a shipped plugin is in the table, with the schema of the plugin's options", async () => {
   assert.deepEqual([...SHIPPED].sort(), [...FOLDERS].sort());

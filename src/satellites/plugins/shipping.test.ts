@@ -12,7 +12,11 @@ const entry = (more: Partial<LogEntry>): LogEntry => ({
   text: "hi",
   ...more,
 });
-const item = (number: number): LogItem => ({ type: "entry", entry: entry({ text: `line ${number}` }), cursor: String(number) });
+const item = (number: number): LogItem => ({
+  type: "entry",
+  entry: entry({ text: `line ${number}` }),
+  cursor: String(number),
+});
 const ORIGIN = { facility: "local0", hostname: "host1", name: "shop", maxBytes: 1_000 } as const;
 const OTLP = { name: "shop", host: "host1", version: "1.2.3", resource: { env: "test" } };
 
@@ -43,7 +47,10 @@ test("RFC 5424: priority, version, time, host, name, message id, structured data
     hostname: "ho st",
     name: 'a"]\\',
   }).toString();
-  assert.equal(odd, '<28>1 2026-01-01T00:00:00.123Z ho_st procman - service [procman@32473 name="a\\"\\]\\\\" process="procman"] hi');
+  assert.equal(
+    odd,
+    '<28>1 2026-01-01T00:00:00.123Z ho_st procman - service [procman@32473 name="a\\"\\]\\\\" process="procman"] hi',
+  );
 });
 
 test("RFC 6587: each message is preceded by its length in bytes; a too long message is cut between characters", () => {
@@ -108,7 +115,11 @@ test("OTLP in JSON: gauges and cumulative sums of each instance, with the progra
   const { resourceMetrics } = metricsRequest([cluster as never], OTLP, { started: 500, now: 3_000 });
   const [one] = resourceMetrics;
   assert.equal(resourceMetrics.length, 1);
-  assert.ok(one?.resource.attributes.some(({ key, value }) => key === "process.pid" && "intValue" in value && value.intValue === "7"));
+  assert.ok(
+    one?.resource.attributes.some(
+      ({ key, value }) => key === "process.pid" && "intValue" in value && value.intValue === "7",
+    ),
+  );
   const byName = new Map(one?.scopeMetrics[0]?.metrics.map((metric) => [metric.name, metric] as const));
   const at = { timeUnixNano: "3000000000" };
   assert.deepEqual(byName.get("process.cpu.utilization"), {
@@ -116,17 +127,29 @@ test("OTLP in JSON: gauges and cumulative sums of each instance, with the progra
     unit: "1",
     gauge: { dataPoints: [{ ...at, asDouble: 0.5 }] },
   });
-  assert.deepEqual(byName.get("process.uptime"), { name: "process.uptime", unit: "s", gauge: { dataPoints: [{ ...at, asDouble: 2 }] } });
+  assert.deepEqual(byName.get("process.uptime"), {
+    name: "process.uptime",
+    unit: "s",
+    gauge: { dataPoints: [{ ...at, asDouble: 2 }] },
+  });
   assert.deepEqual(byName.get("process.memory.usage"), {
     name: "process.memory.usage",
     unit: "By",
-    sum: { dataPoints: [{ startTimeUnixNano: "500000000", ...at, asInt: "1024" }], aggregationTemporality: 2, isMonotonic: false },
+    sum: {
+      dataPoints: [{ startTimeUnixNano: "500000000", ...at, asInt: "1024" }],
+      aggregationTemporality: 2,
+      isMonotonic: false,
+    },
   });
   assert.deepEqual(byName.get("hits_total"), {
     name: "hits_total",
     unit: "1",
     // Of its run, not of the service.
-    sum: { dataPoints: [{ startTimeUnixNano: "1000000000", ...at, asInt: "4" }], aggregationTemporality: 2, isMonotonic: true },
+    sum: {
+      dataPoints: [{ startTimeUnixNano: "1000000000", ...at, asInt: "4" }],
+      aggregationTemporality: 2,
+      isMonotonic: true,
+    },
   });
   assert.ok(byName.has("load") && byName.has("procman.process.up") && byName.has("procman.process.restarts"));
 });

@@ -30,6 +30,20 @@ const HALT_MS = [100, 1_800] as const;
 const RESUMED_MS = 400;
 const SLOW_MS = [1_000, 4_000] as const;
 
+/** Whether all that hold the shared socket were killed before one could hand it on: only the instances have it then. */
+export function isSocketLost({ kills, socketSince }: Pick<Campaign, "kills" | "socketSince">): boolean {
+  const held = kills.filter(({ at }) => at > socketSince);
+  return held.some(({ at }) => {
+    const killed = held.filter((each) => each.at >= at && each.at <= at + AT_ONCE_MS);
+    return isAll(killed.flatMap(({ what }) => what.split(" ")));
+  });
+}
+
+/** Nobody is left who replaces the keeper. */
+function isAll(killed: readonly string[]): boolean {
+  return ["keeper", "service", "logger"].every((part) => killed.includes(part) || killed.includes("everything"));
+}
+
 export class CampaignKiller {
   readonly #campaign: Campaign;
   readonly #random: SeededRandom;
@@ -71,9 +85,9 @@ export class CampaignKiller {
     const { procman, kills, account } = this.#campaign;
     const last = kills.at(-1)?.at ?? 0;
     const killed = kills.filter(({ at }) => at > last - AT_ONCE_MS).flatMap(({ what }) => what.split(" "));
-    const isAll = ["keeper", "service", "logger"].every((part) => killed.includes(part) || killed.includes("everything"));
-    if ((await within(isAll ? AT_ONCE_MS : LATE_MS, () => procman.keeper)) !== undefined) return;
-    if (!isAll) account.find("revival", `no keeper came after the kill of ${killed.join(", ")}`);
+    const areAllKilled = isAll(killed);
+    if ((await within(areAllKilled ? AT_ONCE_MS : LATE_MS, () => procman.keeper)) !== undefined) return;
+    if (!areAllKilled) account.find("revival", `no keeper came after the kill of ${killed.join(", ")}`);
     this.#start();
     await procman.answered();
   }
@@ -119,9 +133,7 @@ export class CampaignKiller {
       ["keeper", "service", "logger", "balancer"],
     ] as const);
     const pids = this.#kill(parts, `everything ${parts.length === 4 ? "balancer" : ""}`.trimEnd());
-    // The socket is with the instances alone.
     model.doubt("share");
-    this.#campaign.isSocketLost = true;
     await within(2_000, () => !pids.some((pid) => isAlive(pid)));
     await sleep(this.#random.between(0, 1_500));
     if (procman.keeper === undefined) this.#start();
@@ -143,7 +155,9 @@ export class CampaignKiller {
   #process(): void {
     const { procman, model, account } = this.#campaign;
     const id = this.#random.of([...STEADY, ...Object.keys(CLUSTERS).map((cluster) => `${cluster}-1`)]);
-    const running = [...procman.journal.runs].filter(([key, { slot }]) => slot === id && !procman.journal.ends.has(key));
+    const running = [...procman.journal.runs].filter(
+      ([key, { slot }]) => slot === id && !procman.journal.ends.has(key),
+    );
     // The pid of an ended run may belong to another program.
     const ours = new Set(marked(procman.mark).map(({ pid }) => pid));
     model.ended(id);

@@ -18,7 +18,10 @@ export const CLUSTERS = { web: 3, share: 2, pool: 2 } as const;
 export type ClusterId = keyof typeof CLUSTERS;
 export const MOST_INSTANCES = 4;
 /** Its members; of a cluster all instances. */
-export const GROUP = { id: "group:tools", members: ["shared-a", "shared-b", "hooked", "stubborn", "pool"] as readonly string[] };
+export const GROUP = {
+  id: "group:tools",
+  members: ["shared-a", "shared-b", "hooked", "stubborn", "pool"] as readonly string[],
+};
 export const PROFILE = "campaign";
 /** Only the profile has it. */
 export const PROFILED = "profiled";
@@ -29,14 +32,19 @@ export const SHIPPED = "crash-quick";
 /** Started by its schedule each second, and by nothing else. */
 export const JOB = "job";
 /** What it needs, and how: it runs only while that does. */
-export const NEEDS: Readonly<Record<string, readonly string[]>> = { "needs-port": ["ready-port"], follower: ["ready-log"] };
+export const NEEDS: Readonly<Record<string, readonly string[]>> = {
+  "needs-port": ["ready-port"],
+  follower: ["ready-log"],
+};
 /** Is restarted after the other was. */
 export const FOLLOWERS: Readonly<Record<string, string>> = { "ready-log": "follower" };
 /** Their configuration has the text of the variant, so that a reload which changes it restarts them. */
 export const TEXTED = ["variables", "needs-port", "pool", "web"] as const;
 /** By file: the processes whose lines are in it. */
 export const LINES: Readonly<Record<string, readonly string[]>> = {
-  ...Object.fromEntries([...STEADY, BY_HAND, ...CRASHERS, JOB].filter((id) => !/^shared-/.test(id)).map((id) => [id, [id]])),
+  ...Object.fromEntries(
+    [...STEADY, BY_HAND, ...CRASHERS, JOB].filter((id) => !/^shared-/.test(id)).map((id) => [id, [id]]),
+  ),
   shared: ["shared-a", "shared-b"],
 };
 /** Their lines are compared in the log store, too. */
@@ -46,7 +54,12 @@ export const STORED = ["plain", "errors", "shared-a"] as const;
 export type Variant = { readonly text: string; readonly counts: Readonly<Record<ClusterId, number>> };
 export const FIRST_VARIANT: Variant = { text: "0", counts: CLUSTERS };
 
-export type CampaignPorts = { readonly web: number; readonly webStart: number; readonly share: number; readonly ready: number };
+export type CampaignPorts = {
+  readonly web: number;
+  readonly webStart: number;
+  readonly share: number;
+  readonly ready: number;
+};
 export type Receivers = { readonly otlp: string; readonly syslog: number; readonly webhook: string };
 export type CampaignPlaces = { readonly folder: string; readonly ports: CampaignPorts; readonly receivers: Receivers };
 
@@ -93,13 +106,29 @@ export default {
   );
 }
 
-function subject(folder: string, id: string, options = "", log = id): { readonly cmd: string; readonly logger: object } {
-  return { cmd: `${process.execPath} ${SUBJECT} ${folder} ${id} ${options}`.trimEnd(), logger: { stdout: `logs/${log}.log` } };
+function subject(
+  folder: string,
+  id: string,
+  options = "",
+  log = id,
+): { readonly cmd: string; readonly logger: object } {
+  return {
+    cmd: `${process.execPath} ${SUBJECT} ${folder} ${id} ${options}`.trimEnd(),
+    logger: { stdout: `logs/${log}.log` },
+  };
 }
 
 export function processesOf({ folder, ports }: CampaignPlaces, { text, counts }: Variant): readonly object[] {
-  const steady = (id: string, options = "lines=4", more: object = {}) => ({ id, ...subject(folder, id, options), ...always, ...more });
-  const shared = (id: string) => ({ ...steady(id, "lines=4", { groups: "tools" }), ...subject(folder, id, "lines=4", "shared") });
+  const steady = (id: string, options = "lines=4", more: object = {}) => ({
+    id,
+    ...subject(folder, id, options),
+    ...always,
+    ...more,
+  });
+  const shared = (id: string) => ({
+    ...steady(id, "lines=4", { groups: "tools" }),
+    ...subject(folder, id, "lines=4", "shared"),
+  });
   const crasher = (id: string, lives: string, more = "") => steady(id, `lines=2 pause=50 lives=${lives} ${more}`);
   return [
     { ...steady("plain"), cmd: program(folder, "printer", "plain", 65_536, 200) },
@@ -120,7 +149,10 @@ export function processesOf({ folder, ports }: CampaignPlaces, { text, counts }:
     { id: "setup", cmd: "true", autostart: true, restart: "never" },
     steady("after-setup", "lines=1", { dependsOn: [{ id: "setup", condition: "finished" }] }),
     steady("follower", "lines=1", { dependsOn: [{ id: "ready-log", restart: true }] }),
-    steady("hooked", "lines=1", { hooks: { beforeStart: "echo before >>hooks", afterStop: "echo after >>hooks" }, groups: "tools" }),
+    steady("hooked", "lines=1", {
+      hooks: { beforeStart: "echo before >>hooks", afterStop: "echo after >>hooks" },
+      groups: "tools",
+    }),
     { ...steady("watched", "lines=1"), autostart: false, watch: ["watched.txt"] },
     steady("stubborn", "lines=4", { env: { STUBBORN: "1" }, terminateTimeout: 0.3, groups: "tools" }),
     { ...steady("worker"), cmd: undefined, worker: [SUBJECT, folder, "worker", "lines=2"], terminateGracePeriod: 2 },
@@ -130,7 +162,14 @@ export function processesOf({ folder, ports }: CampaignPlaces, { text, counts }:
     { id: JOB, ...subject(folder, JOB, "lines=1 lives=10-300"), cron: "* * * * * *" },
     { id: "overrun", cmd: "sleep 2.5", cron: "* * * * * *", overrun: true },
     { id: "timeout", cmd: "sleep 1000", ...always, timeout: 0.7 },
-    { id: "known", cmd: "sleep 1; exit 75", ...always, restart: "error", successExitCodes: [75], cron: "*/3 * * * * *" },
+    {
+      id: "known",
+      cmd: "sleep 1; exit 75",
+      ...always,
+      restart: "error",
+      successExitCodes: [75],
+      cron: "*/3 * * * * *",
+    },
     { id: "limited", cmd: "exit 3", ...always, restartLimit: 2 },
     { id: "hungry", ...subject(folder, "hungry", "eat=120"), ...always, memoryLimit: "90MB" },
     ...clustersOf(folder, ports, { text, counts }),
@@ -148,6 +187,13 @@ function clustersOf(folder: string, ports: CampaignPorts, { text, counts }: Vari
       ...{ env: { TEXT: text }, ready: { port: "{port}" }, health: { http: "http://127.0.0.1:{port}/", interval: 1 } },
     },
     server("share", { mode: "share", commonPort: ports.share }),
-    { id: "pool", ...subject(folder, "pool"), ...always, env: { TEXT: text }, groups: "tools", cluster: { instances: counts.pool } },
+    {
+      id: "pool",
+      ...subject(folder, "pool"),
+      ...always,
+      env: { TEXT: text },
+      groups: "tools",
+      cluster: { instances: counts.pool },
+    },
   ];
 }

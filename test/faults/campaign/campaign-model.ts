@@ -122,7 +122,8 @@ export class CampaignModel {
     const found = this.#leaves.get(id);
     if (found === undefined) return;
     this.touch(id);
-    if (found.blocked !== NO || found.disabled !== NO) this.#leaves.set(id, { ...this.#leaf(id), up: union(found.up, NO) });
+    if (found.blocked !== NO || found.disabled !== NO)
+      this.#leaves.set(id, { ...this.#leaf(id), up: union(found.up, NO) });
   }
 
   /** There is a reason why it is restarted. */
@@ -144,9 +145,15 @@ export class CampaignModel {
     for (const [id, { disabled, up, blocked }] of this.#leaves) {
       const isBlocked = wasCut && blocked !== NO ? EITHER : NO;
       const starts = id === BY_HAND ? NO : disabled === NO && isBlocked === NO ? YES : EITHER;
-      this.#leaves.set(id, { blocked: isBlocked, disabled, up: id === BY_HAND && wasCut ? union(up, NO) : starts, isTouched: true });
+      this.#leaves.set(id, {
+        blocked: isBlocked,
+        disabled,
+        up: id === BY_HAND && wasCut ? union(up, NO) : starts,
+        isTouched: true,
+      });
     }
-    for (const [id, flags] of this.#ofCluster) this.#ofCluster.set(id, { ...flags, blocked: wasCut ? EITHER : NO, up: YES });
+    for (const [id, flags] of this.#ofCluster)
+      this.#ofCluster.set(id, { ...flags, blocked: wasCut ? EITHER : NO, up: YES });
     for (const id of CLUSTER_IDS) this.#setCounts(id, new Set([variant.counts[id]]));
     this.#profile = YES;
     this.#leaves.set(PROFILED, { ...leaf(YES), disabled: this.#leaf(PROFILED).disabled, isTouched: true });
@@ -156,7 +163,9 @@ export class CampaignModel {
 
   /** What the records contradict. Then they are what is right. */
   compare(records: readonly ProcessRecord[]): readonly string[] {
-    const all = new Map(records.flatMap((record) => [record, ...(record.instances ?? [])]).map((record) => [record.id, record]));
+    const all = new Map(
+      records.flatMap((record) => [record, ...(record.instances ?? [])]).map((record) => [record.id, record]),
+    );
     const findings = [...this.#compareCounts(all), ...this.#compareProfile(all)];
     for (const [id, known] of this.#leaves) {
       const record = all.get(id);
@@ -169,7 +178,11 @@ export class CampaignModel {
     return findings;
   }
 
-  #contradictions({ blocked, disabled, up, isTouched, seen }: Leaf, record: ProcessRecord, all: ReadonlyMap<string, ProcessRecord>) {
+  #contradictions(
+    { blocked, disabled, up, isTouched, seen }: Leaf,
+    record: ProcessRecord,
+    all: ReadonlyMap<string, ProcessRecord>,
+  ) {
     const found: string[] = [];
     if (!blocked.has(record.blocked)) found.push(`blocked is ${record.blocked}`);
     if (!disabled.has(record.disabled === true)) found.push(`disabled is ${record.disabled === true}`);

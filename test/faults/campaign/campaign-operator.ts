@@ -17,7 +17,19 @@ const COMMAND_MS = 60_000;
 /** The stored lines of a life. */
 const OUTPUT_BYTES = 512e6;
 const PAUSE_MS = 250;
-const WEIGHTS = { act: 40, scale: 7, reload: 6, profile: 4, signal: 4, flush: 2, upgrade: 4, token: 2, watched: 4, envFile: 3, query: 6 };
+const WEIGHTS = {
+  act: 40,
+  scale: 7,
+  reload: 6,
+  profile: 4,
+  signal: 4,
+  flush: 2,
+  upgrade: 4,
+  token: 2,
+  watched: 4,
+  envFile: 3,
+  query: 6,
+};
 const ACTIONS = { start: 5, stop: 3, restart: 4, block: 2, unblock: 3, disable: 1, enable: 2 } as const;
 /** The socket is with its instances alone after a kill of all, so none of them may be kept from the restart that opens it again. */
 const SOCKET_ACTIONS = { start: 4, stop: 2, restart: 4 } as const;
@@ -31,7 +43,8 @@ const QUERIES = [
   ["plan"],
 ] as const;
 /** Refused for a reason that changes nothing. */
-const REFUSED = /Cannot \w+ "[^"]+": (?:it is (?:running already|blocked|not running)|a rolling restart|another reload)/;
+const REFUSED =
+  /Cannot \w+ "[^"]+": (?:it is (?:running already|blocked|not running)|a rolling restart|another reload)/;
 /** As if the operator had waited for it, though its answer was that it can't be reached any more, or not in time. */
 const UNDECIDED = /"code":"(?:process-failed|wait-timeout|roll-failed|reload-failed)"/;
 
@@ -43,61 +56,65 @@ export async function operate(campaign: Campaign, random: SeededRandom): Promise
   await OPERATIONS[kind](campaign, random);
 }
 
-const OPERATIONS: Readonly<Record<keyof typeof WEIGHTS, (campaign: Campaign, random: SeededRandom) => Promise<void>>> = {
-  act: async (campaign, random) => {
-    const id = random.of(campaign.focus);
-    const action = random.weighted<Action>((/^share/.test(id) ? SOCKET_ACTIONS : ACTIONS) as Record<Action, number>);
-    await tell(campaign, random, { path: `/processes/${id}/${action}`, args: [action, id] }, (outcome) =>
-      campaign.model.acted(id, action, outcome),
-    );
-  },
-  scale: async (campaign, random) => {
-    const id = random.of(Object.keys(CLUSTERS) as ClusterId[]);
-    const instances = Math.floor(random.between(1, MOST_INSTANCES + 1));
-    const order = { path: `/processes/${id}/scale`, args: ["scale", id, String(instances)], body: { instances } };
-    await tell(campaign, random, order, (outcome) => campaign.model.scaled(id, instances, outcome));
-  },
-  reload: async (campaign, random) => {
-    const count = (): number => Math.floor(random.between(1, MOST_INSTANCES + 1));
-    const isTextNew = random.next() < 0.5;
-    const text = isTextNew ? String(campaign.notes.length) : campaign.variant.text;
-    campaign.variant = { text, counts: { ...CLUSTERS, web: count(), pool: count() } };
-    campaign.model.wrote(campaign.variant, isTextNew);
-    writeVariant(campaign.places, campaign.variant);
-    await reload(campaign, random);
-  },
-  profile: (campaign, random) => reload(campaign, random, random.of([PROFILE, ""])),
-  signal: async (campaign, random) => {
-    const [id, signal] = [random.of(STEADY), random.of(["KILL", "USR2", "WINCH"] as const)];
-    // A command may be carried out without an answer.
-    if (signal !== "WINCH") campaign.model.ended(id);
-    await tell(campaign, random, { path: `/processes/${id}/signal`, args: ["signal", signal, id], body: { signal } });
-    if (signal !== "WINCH") campaign.model.ended(id);
-  },
-  flush: (campaign, random) => tell(campaign, random, { path: "/logs/flush?process=timeout", args: ["flush", "timeout", "--yes"] }),
-  upgrade: async (campaign, random) => {
-    const end = campaign.account.begin("upgrade");
-    const bin = random.of(campaign.versions);
-    const { code, output } = await command(campaign, ["upgrade"], bin);
-    end();
-    campaign.account.count(code === 0 ? "upgraded" : `not upgraded: ${output.slice(0, 60)}`);
-  },
-  token: (campaign, random) => query(campaign, ["token", "--consumer", "campaign", ...random.of([[], ["--scope", "read"]])]),
-  watched: async (campaign) => {
-    // It is started, whether it was stopped or not, unless it is blocked or disabled.
-    campaign.model.doubt("watched");
-    writeWhole(join(campaign.places.folder, "watched.txt"), String(monotonicMs()));
-  },
-  envFile: async (campaign) => {
-    const value = String(campaign.values.length);
-    campaign.values.push({ at: monotonicMs(), value });
-    writeWhole(join(campaign.places.folder, "values.env"), `FROM_FILE=${value}\n`);
-  },
-  query: (campaign, random) => query(campaign, random.of(QUERIES)),
-};
+const OPERATIONS: Readonly<Record<keyof typeof WEIGHTS, (campaign: Campaign, random: SeededRandom) => Promise<void>>> =
+  {
+    act: async (campaign, random) => {
+      const id = random.of(campaign.focus);
+      const action = random.weighted<Action>((/^share/.test(id) ? SOCKET_ACTIONS : ACTIONS) as Record<Action, number>);
+      await tell(campaign, random, { path: `/processes/${id}/${action}`, args: [action, id] }, (outcome) =>
+        campaign.model.acted(id, action, outcome),
+      );
+    },
+    scale: async (campaign, random) => {
+      const id = random.of(Object.keys(CLUSTERS) as ClusterId[]);
+      const instances = Math.floor(random.between(1, MOST_INSTANCES + 1));
+      const order = { path: `/processes/${id}/scale`, args: ["scale", id, String(instances)], body: { instances } };
+      await tell(campaign, random, order, (outcome) => campaign.model.scaled(id, instances, outcome));
+    },
+    reload: async (campaign, random) => {
+      const count = (): number => Math.floor(random.between(1, MOST_INSTANCES + 1));
+      const isTextNew = random.next() < 0.5;
+      const text = isTextNew ? String(campaign.notes.length) : campaign.variant.text;
+      campaign.variant = { text, counts: { ...CLUSTERS, web: count(), pool: count() } };
+      campaign.model.wrote(campaign.variant, isTextNew);
+      writeVariant(campaign.places, campaign.variant);
+      await reload(campaign, random);
+    },
+    profile: (campaign, random) => reload(campaign, random, random.of([PROFILE, ""])),
+    signal: async (campaign, random) => {
+      const [id, signal] = [random.of(STEADY), random.of(["KILL", "USR2", "WINCH"] as const)];
+      // A command may be carried out without an answer.
+      if (signal !== "WINCH") campaign.model.ended(id);
+      await tell(campaign, random, { path: `/processes/${id}/signal`, args: ["signal", signal, id], body: { signal } });
+      if (signal !== "WINCH") campaign.model.ended(id);
+    },
+    flush: (campaign, random) =>
+      tell(campaign, random, { path: "/logs/flush?process=timeout", args: ["flush", "timeout", "--yes"] }),
+    upgrade: async (campaign, random) => {
+      const end = campaign.account.begin("upgrade");
+      const bin = random.of(campaign.versions);
+      const { code, output } = await command(campaign, ["upgrade"], bin);
+      end();
+      campaign.account.count(code === 0 ? "upgraded" : `not upgraded: ${output.slice(0, 60)}`);
+    },
+    token: (campaign, random) =>
+      query(campaign, ["token", "--consumer", "campaign", ...random.of([[], ["--scope", "read"]])]),
+    watched: async (campaign) => {
+      // It is started, whether it was stopped or not, unless it is blocked or disabled.
+      campaign.model.doubt("watched");
+      writeWhole(join(campaign.places.folder, "watched.txt"), String(monotonicMs()));
+    },
+    envFile: async (campaign) => {
+      const value = String(campaign.values.length);
+      campaign.values.push({ at: monotonicMs(), value });
+      writeWhole(join(campaign.places.folder, "values.env"), `FROM_FILE=${value}\n`);
+    },
+    query: (campaign, random) => query(campaign, random.of(QUERIES)),
+  };
 
 async function reload(campaign: Campaign, random: SeededRandom, profile?: string): Promise<void> {
-  const args = profile === undefined ? ["reload"] : profile === "" ? ["reload", "--no-profile"] : ["reload", "--profile", profile];
+  const args =
+    profile === undefined ? ["reload"] : profile === "" ? ["reload", "--no-profile"] : ["reload", "--profile", profile];
   const path = profile === undefined ? "/reload" : `/reload?profile=${profile}`;
   const { variant } = campaign;
   await tell(campaign, random, { path, args }, (outcome) => campaign.model.reloaded(variant, outcome, profile));
@@ -120,7 +137,9 @@ async function tell(
     : await commanded(campaign, order, way === "command");
   end?.();
   campaign.account.count(outcome);
-  campaign.note(`${order.args.join(" ")} (${way}, after ${Math.round(monotonicMs() - from)} ms): ${outcome} ${answer.slice(0, 160)}`);
+  campaign.note(
+    `${order.args.join(" ")} (${way}, after ${Math.round(monotonicMs() - from)} ms): ${outcome} ${answer.slice(0, 160)}`,
+  );
   // `pool-3` may be on its way out.
   if (/process-leaving|stopped for good/.test(answer) && !/-\d|profiled|group/.test(order.args.join(" ")))
     campaign.account.find("refusal", `${order.args.join(" ")}: ${answer.slice(0, 300)}`);

@@ -1,8 +1,10 @@
 /** A rest of a campaign: when all has settled, what is compared with what was acknowledged. */
 import { setTimeout as sleep } from "node:timers/promises";
+import { monotonicMs } from "../../../examples/kill-the-manager/programs/instance.mjs";
 import type { Incident, ProcessRecord } from "../../../src/core/contract/records.ts";
 import { disagreements } from "../verdict.ts";
 import type { Campaign } from "./campaign.ts";
+import { isSocketLost } from "./campaign-killer.ts";
 
 /** On a busy machine `ready` by a line has taken 50 s. Milliseconds. */
 const SETTLED_MS = 90_000;
@@ -12,7 +14,7 @@ const CHANGING = ["starting", "stopping", "backoff"];
 /** Everything that was asked for is done then. */
 export async function compareAll(campaign: Campaign): Promise<void> {
   const { model, account, procman } = campaign;
-  if (campaign.isSocketLost) await openSocket(campaign);
+  if (isSocketLost(campaign)) await openSocket(campaign);
   if (model.isPending) await applyFile(campaign);
   const records = await settled(campaign);
   for (const finding of [...model.compare(records), ...disagreements(records)]) account.find("rest", finding);
@@ -28,7 +30,8 @@ async function openSocket(campaign: Campaign): Promise<void> {
   const { status, text } = await campaign.client.ask("POST", "/processes/share/restart?hard=1&wait=30");
   if (status !== 200) campaign.account.find("rest", `the shared socket doesn't open again: ${status} ${text}`);
   campaign.model.acted("share", "restart", "done");
-  campaign.isSocketLost = false;
+  campaign.account.count("lost sockets");
+  campaign.socketSince = monotonicMs();
 }
 
 async function applyFile(campaign: Campaign): Promise<void> {
@@ -45,15 +48,21 @@ async function applyFile(campaign: Campaign): Promise<void> {
 /** The records once nothing of what the operator may act on changes any more. */
 async function settled({ procman, model, account }: Campaign): Promise<readonly ProcessRecord[]> {
   const known = new Set(model.targets);
-  let [before, records] = ["", [] as readonly ProcessRecord[]];
+  let [before, reasons] = ["", ""];
+  let records: readonly ProcessRecord[] = [];
   for (const end = performance.now() + SETTLED_MS; performance.now() < end; await sleep(POLL_MS)) {
     records = ((await procman.answered()) ?? []) as readonly ProcessRecord[];
     const all = records.flatMap((record) => record.instances ?? [record]).filter(({ id }) => known.has(id));
     const now = JSON.stringify(all.map(({ id, status, pid, ready }) => [id, status, pid, ready]));
-    if (now === before && records.length > 0 && !all.some(({ status, ready }) => CHANGING.includes(status) || ready === false))
+    if (
+      now === before &&
+      records.length > 0 &&
+      !all.some(({ status, ready }) => CHANGING.includes(status) || ready === false)
+    )
       return records;
     before = now;
+    reasons = all.flatMap(({ id, status, reason }) => (CHANGING.includes(status) ? `${id} ${reason}` : [])).join("; ");
   }
-  account.find("rest", `does not settle: ${before}`);
+  account.find("rest", `does not settle: ${before}; ${reasons}`);
   return records;
 }

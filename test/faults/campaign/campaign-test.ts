@@ -27,7 +27,10 @@ const LEAST = {
   messages: 1,
 };
 
-type Context = { readonly after: (call: () => void | Promise<void>) => void; readonly diagnostic: (text: string) => void };
+type Context = {
+  readonly after: (call: () => void | Promise<void>) => void;
+  readonly diagnostic: (text: string) => void;
+};
 type Result = { readonly findings: readonly string[]; readonly counts: Readonly<Record<string, number>> };
 
 export function testCampaign(seed: number): void {
@@ -74,7 +77,15 @@ export async function resultOf(
 async function unsent(campaign: Campaign, { messages }: SyslogServer): Promise<readonly string[]> {
   const nameOf = (text: string): string => text.split(" ", 3).join(" ");
   const sent = new Set(messages.map(({ text }) => nameOf(text)));
-  const { output } = await command(campaign, ["logs", SHIPPED, "--json", "--category", "stdout", "--since", campaign.start]);
+  const { output } = await command(campaign, [
+    "logs",
+    SHIPPED,
+    "--json",
+    "--category",
+    "stdout",
+    "--since",
+    campaign.start,
+  ]);
   const stored = output
     .split("\n")
     .filter(Boolean)

@@ -52,7 +52,8 @@ export async function judge(campaign: Campaign): Promise<void> {
   const kills = [...campaign.kills, ...slowed(campaign.kills, slowTimes)];
   const runs = diary.runs.filter(({ id }) => LASTING.test(id));
   // What an end that was cut off has begun to end is not in its records.
-  const known = cut === undefined ? runs : runs.filter((run) => (run.to ?? Number.POSITIVE_INFINITY) < cut.at - BIRTH_MS);
+  const known =
+    cut === undefined ? runs : runs.filter((run) => (run.to ?? Number.POSITIVE_INFINITY) < cut.at - BIRTH_MS);
   const logs = checkLogs(diary.runs, {
     ...{ kills, ends, ids: [...Object.keys(LINES), ...STORED.map((id) => STORE + id)] },
     pathOf: (id) => join(folder, "logs", `${id}.log`),
@@ -70,7 +71,9 @@ export async function judge(campaign: Campaign): Promise<void> {
       campaign.incidents.filter(({ time }) => time >= campaign.began && time < (cut?.time ?? "9")),
       known,
     ),
-    dependencies: Object.entries(NEEDS).flatMap(([id, needs]) => needs.flatMap((other) => unmet(folder, diary.runs, [id, other]))),
+    dependencies: Object.entries(NEEDS).flatMap(([id, needs]) =>
+      needs.flatMap((other) => unmet(folder, diary.runs, [id, other])),
+    ),
     values: values(folder, campaign),
     hooks: hooks(folder, diary.runs),
     console: texts(campaign),
@@ -106,11 +109,15 @@ function incidents(found: readonly Incident[], runs: readonly Run[]): readonly s
       .map(({ managed, code }) => [managed.replace(/\.(\d+)@.*$/, "#$1"), code]),
   );
   const wrong = own.filter(
-    ({ process, run, code }) => code !== undefined && codes.has(`${process}#${run}`) && codes.get(`${process}#${run}`) !== code,
+    ({ process, run, code }) =>
+      code !== undefined && codes.has(`${process}#${run}`) && codes.get(`${process}#${run}`) !== code,
   );
   return [
     ...doubled,
-    ...wrong.map((each) => `wrong code: ${JSON.stringify(each)}, the program ended with ${codes.get(`${each.process}#${each.run}`)}`),
+    ...wrong.map(
+      (each) =>
+        `wrong code: ${JSON.stringify(each)}, the program ended with ${codes.get(`${each.process}#${each.run}`)}`,
+    ),
   ];
 }
 
@@ -138,7 +145,9 @@ function unmet(folder: string, runs: readonly Run[], [id, other]: readonly [stri
       .filter((note) => note.what === "ready" && note.id === other)
       .map(({ run, at }) => [run, at]),
   );
-  const others = runs.filter((run) => run.id === other).map(({ run, to }) => ({ from: ready.get(run) ?? Number.POSITIVE_INFINITY, to }));
+  const others = runs
+    .filter((run) => run.id === other)
+    .map(({ run, to }) => ({ from: ready.get(run) ?? Number.POSITIVE_INFINITY, to }));
   const own = runs.filter((run) => run.id === id);
   return own
     .filter(({ from }) => !others.some((each) => each.from < from && (each.to ?? from) > from - BIRTH_MS))
@@ -150,7 +159,10 @@ function values(folder: string, { values: written }: Campaign): readonly string[
   const seen = notesIn(folder).filter(({ id, what }) => id === "variables" && what === "seen");
   return seen.flatMap(({ run, at, values: { SECRET, SECRET_FILE, FROM_FILE } = {} }) => {
     const index = written.findIndex(({ value }) => value === FROM_FILE);
-    const [from, to] = [written[index]?.at ?? Number.POSITIVE_INFINITY, written[index + 1]?.at ?? Number.POSITIVE_INFINITY];
+    const [from, to] = [
+      written[index]?.at ?? Number.POSITIVE_INFINITY,
+      written[index + 1]?.at ?? Number.POSITIVE_INFINITY,
+    ];
     const isRight = SECRET === "from a variable" && SECRET_FILE === "from a file" && from < at && to > at - BIRTH_MS;
     return isRight ? [] : [`variables ${run} has ${JSON.stringify({ SECRET, SECRET_FILE, FROM_FILE })}`];
   });
@@ -171,7 +183,9 @@ function texts({ consoleFile }: Campaign): readonly string[] {
   const lines = existsSync(consoleFile) ? readFileSync(consoleFile, "utf8").split("\n").filter(Boolean) : [];
   // A second `procman run` says there that it is refused.
   const odd = lines.filter((line) => !line.startsWith("{") && !/already running/.test(line));
-  return odd.length === 0 ? [] : [`console: ${odd.length} of ${lines.length} lines are text, the first: ${odd[0]?.slice(0, 200)}`];
+  return odd.length === 0
+    ? []
+    : [`console: ${odd.length} of ${lines.length} lines are text, the first: ${odd[0]?.slice(0, 200)}`];
 }
 
 /** The numbered lines of some processes in the log store, as a file. */

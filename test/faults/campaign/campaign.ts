@@ -1,6 +1,7 @@
 /**
- * A campaign: procman with processes of every kind; an operator, a killer and clients at the same time, then a rest in which all is
- * compared, again and again; an end in order or one that is cut off; the verdict; and the same once more in the same folder.
+ * A campaign: procman with processes of every kind; an operator, a killer and clients at the same time, then a rest in
+ * which all is compared, again and again; an end in order or one that is cut off; the verdict; and the same once more
+ * in the same folder.
  */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, openSync, readFileSync, renameSync } from "node:fs";
@@ -65,8 +66,8 @@ export type Campaign = {
   values: { readonly at: number; readonly value: string }[];
   /** What was recorded when an end was cut off: later runs may be numbered from 1 again. */
   cut: ({ readonly at: number; readonly time: string } & JournalRecords) | undefined;
-  /** Whether the shared socket is with its instances alone. */
-  isSocketLost: boolean;
+  /** When the socket of `share` was opened. */
+  socketSince: number;
   /** What operator and killer have done, with times: for the one who reads a finding. */
   readonly notes: string[];
   readonly note: (deed: string) => void;
@@ -103,11 +104,18 @@ export async function runCampaign(options: CampaignOptions): Promise<Campaign> {
 }
 
 async function prepared({ folder, receivers }: CampaignOptions): Promise<Campaign> {
-  const ports = { web: await freePort(), webStart: await freeRange(MOST_INSTANCES), share: await freePort(), ready: await freePort() };
+  const ports = {
+    web: await freePort(),
+    webStart: await freeRange(MOST_INSTANCES),
+    share: await freePort(),
+    ready: await freePort(),
+  };
   const library = join(folder, "slow-disk.so");
   const source = fileURLToPath(new URL("slow-disk.c", import.meta.url));
   execFileSync("gcc", ["-shared", "-fPIC", "-o", library, source, "-ldl"]);
-  const { version: number } = JSON.parse(readFileSync(join(PACKAGE, "package.json"), "utf8")) as { readonly version: string };
+  const { version: number } = JSON.parse(readFileSync(join(PACKAGE, "package.json"), "utf8")) as {
+    readonly version: string;
+  };
   const stateDir = join(folder, ".procman/load");
   const notes: string[] = [];
   return {
@@ -130,7 +138,7 @@ async function prepared({ folder, receivers }: CampaignOptions): Promise<Campaig
       incidents: [],
       values: [],
       cut: undefined,
-      isSocketLost: false,
+      socketSince: monotonicMs(),
       notes,
     },
   };
@@ -154,7 +162,7 @@ function newLife(campaign: Campaign, { folder, make }: CampaignOptions, life: nu
     incidents: [],
     values: [{ at: 0, value: "0" }],
     cut: undefined,
-    isSocketLost: false,
+    socketSince: monotonicMs(),
   });
   const output = openSync(consoleFile, "a");
   return make({
@@ -199,11 +207,13 @@ async function cutOffEnd(campaign: Campaign, random: SeededRandom): Promise<void
   campaign.cut = { at: monotonicMs(), time: new Date().toISOString(), ...recordsOf(procman) };
   account.count("ends that were cut off");
   campaign.note("the end was cut off");
-  // A successor that a part has started before it was killed carries the end on, and refuses the one that is started meanwhile.
+  // A successor that a part has started before it was killed carries the end on, and refuses the one that is started
+  // meanwhile.
   for (let records: unknown; records === undefined; records = await procman.answered(5_000)) {
     await within(15_000, () => procman.keeper === undefined || procman.keeper === keeper);
     procman.start();
   }
   model.restarted(variant, true);
+  campaign.socketSince = monotonicMs();
   await compareAll(campaign);
 }

@@ -14,7 +14,16 @@ import { lineOf } from "../../../examples/kill-the-manager/lines.mjs";
 import { Instance } from "../../../examples/kill-the-manager/programs/instance.mjs";
 
 const [folder, name, ...options] = process.argv.slice(2);
-const { lines, pause = 200, to = 1, ready, serve, lives, child, eat } = Object.fromEntries(options.map((each) => each.split("=")));
+const {
+  lines,
+  pause = 200,
+  to = 1,
+  ready,
+  serve,
+  lives,
+  child,
+  eat,
+} = Object.fromEntries(options.map((each) => each.split("=")));
 const { PROCMAN_CLUSTER_INSTANCE: number, TEXT, FROM_FILE, SECRET, SECRET_FILE } = process.env;
 // The variable counts from 0, the ids of instances from 1.
 const id = number === undefined ? name : `${name}-${Number(number) + 1}`;
@@ -29,7 +38,8 @@ if (lines !== undefined) print(openSync(join(folder, "progress", instance.run), 
 if (eat !== undefined) setTimeout(() => eaten.push(Buffer.alloc(Number(eat) * 1e6, 1)), 500);
 if (serve !== undefined || Number(ready) > 0) listen();
 else if (ready === "fd" || ready === "message") setTimeout(sayReady, 100);
-if (lives !== undefined) setTimeout(() => instance.end(1 + (process.pid % 100)), lifetime(...lives.split("-").map(Number)));
+if (lives !== undefined)
+  setTimeout(() => instance.end(1 + (process.pid % 100)), lifetime(...lives.split("-").map(Number)));
 setInterval(() => eaten.length, 60_000);
 
 function lifetime(shortest, longest) {
@@ -49,10 +59,15 @@ function print(progress) {
 }
 
 function listen() {
-  const server = createServer((request, response) => request.resume().on("end", () => response.end(`${process.pid}\n`)));
+  const server = createServer((request, response) =>
+    request.resume().on("end", () => response.end(`${process.pid}\n`)),
+  );
   const { LISTEN_FDS, PORT, PROCMAN_CLUSTER_PORT } = process.env;
   server.on("error", (error) => instance.end(error.code === "EADDRINUSE" ? 98 : 99));
-  server.listen(LISTEN_FDS === "1" ? { fd: 3 } : { port: Number(PORT ?? PROCMAN_CLUSTER_PORT ?? ready), host: "127.0.0.1" }, sayReady);
+  server.listen(
+    LISTEN_FDS === "1" ? { fd: 3 } : { port: Number(PORT ?? PROCMAN_CLUSTER_PORT ?? ready), host: "127.0.0.1" },
+    sayReady,
+  );
   process.removeAllListeners("SIGTERM");
   process.on("SIGTERM", () => Server.prototype.close.call(server, () => instance.end(0, { asked: true })));
 }

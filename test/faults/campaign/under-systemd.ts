@@ -17,7 +17,9 @@ class UnitProcman extends Procman {
   constructor(options: ConstructorParameters<typeof Procman>[0]) {
     super(options);
     this.#folder = options.folder;
-    const variables = Object.entries({ ...options.env, [MARK]: this.mark }).map(([name, value]) => `Environment="${name}=${value}"\n`);
+    const variables = Object.entries({ ...options.env, [MARK]: this.mark }).map(
+      ([name, value]) => `Environment="${name}=${value}"\n`,
+    );
     const dropIn = `/run/systemd/system/${UNIT}.d`;
     mkdirSync(dropIn, { recursive: true });
     // As many kills as a campaign has would otherwise make systemd give up.
@@ -32,7 +34,8 @@ class UnitProcman extends Procman {
   /** The command that the unit runs when procman has ended is over, too. */
   override async end(): Promise<ReturnType<typeof marked>> {
     await super.end();
-    const state = (): string => execFileSync("systemctl", ["show", "--property=ActiveState", "--value", UNIT], { encoding: "utf8" }).trim();
+    const state = (): string =>
+      execFileSync("systemctl", ["show", "--property=ActiveState", "--value", UNIT], { encoding: "utf8" }).trim();
     await within(SYSTEMD_MS, () => ["inactive", "failed"].includes(state()));
     return marked(this.mark);
   }

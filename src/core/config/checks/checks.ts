@@ -46,7 +46,10 @@ export type CheckResult = { readonly errors: readonly Finding[]; readonly warnin
 
 /** Runs all checks: of each process, and of all together. */
 export function checkMeaning(config: PartialConfig, context: CheckContext): CheckResult {
-  const processes = (config.processes ?? []).map((process, index) => ({ process: process ?? {}, path: ["processes", index] }));
+  const processes = (config.processes ?? []).map((process, index) => ({
+    process: process ?? {},
+    path: ["processes", index],
+  }));
   const plugins = (config.plugins ?? []).map((plugin, index) => ({ plugin: plugin ?? {}, path: ["plugins", index] }));
   const common = { env: config.env, envFile: config.envFile };
   const errors = [
@@ -93,7 +96,9 @@ function processErrors(
   const script = workerProblem({ ...process, env: { ...env, ...process.env } }, isStrippable);
   return [
     ...commandErrors(process, path),
-    ...(script === undefined ? [] : [{ ...script, path: [...path, "worker", ...(Array.isArray(process.worker) ? [0] : [])] }]),
+    ...(script === undefined
+      ? []
+      : [{ ...script, path: [...path, "worker", ...(Array.isArray(process.worker) ? [0] : [])] }]),
     ...(["cron", "terminate"] as const).flatMap((key) => cronErrors(process[key], [...path, key], now)),
     ...timeZoneErrors(process.timeZone, [...path, "timeZone"]),
     ...variableErrors(process, path),
@@ -107,7 +112,12 @@ function commandErrors(process: PartialProcess, path: JsonPath): readonly Findin
     return [{ path: [...path, "worker"], at: "key", message: 'Found both "cmd" and "worker"; allowed: one of them.' }];
   // A process that isn't an object has been reported already.
   if ("cmd" in process || "worker" in process || Object.keys(process).length === 0) return [];
-  return [{ path, message: 'Missing key "cmd" or "worker": a command line, or a script that runs in a separate Node process.' }];
+  return [
+    {
+      path,
+      message: 'Missing key "cmd" or "worker": a command line, or a script that runs in a separate Node process.',
+    },
+  ];
 }
 
 function cronErrors(pattern: string | undefined, path: JsonPath, now: Date): readonly Finding[] {
@@ -119,7 +129,12 @@ function timeZoneErrors(name: string | undefined, path: JsonPath): readonly Find
   const reason = name === undefined ? undefined : timeZoneProblem(name);
   return reason === undefined
     ? []
-    : [{ path, message: `Found ${show(name)}; allowed: the name of a time zone, as "Europe/Berlin" or "UTC". ${reason}` }];
+    : [
+        {
+          path,
+          message: `Found ${show(name)}; allowed: the name of a time zone, as "Europe/Berlin" or "UTC". ${reason}`,
+        },
+      ];
 }
 
 function filePatterns(logger: PartialProcess["logger"], path: JsonPath): readonly Finding[] {
@@ -135,7 +150,10 @@ function processWarnings(process: PartialProcess, path: JsonPath, { startsNamed 
   const warnings: Finding[] = [];
   const starts = startsNamed || process.autostart === true || "cron" in process || (process.watch?.length ?? 0) > 0;
   if (!starts && "id" in process)
-    warnings.push({ path, message: `No start policy: ${show(process.id)} is only started manually. Set "autostart", "cron" or "watch".` });
+    warnings.push({
+      path,
+      message: `No start policy: ${show(process.id)} is only started manually. Set "autostart", "cron" or "watch".`,
+    });
   warnings.push(...scheduleWarnings(process, path));
   for (const key of ["strategy", "hostname", "proxyProtocol", "idleTimeout", "maxConnections"] as const)
     if (process.cluster !== undefined && key in process.cluster && !("commonPort" in process.cluster))
@@ -144,7 +162,12 @@ function processWarnings(process: PartialProcess, path: JsonPath, { startsNamed 
         at: "key",
         message: `Found ${show(key)} without "commonPort": there is no load balancer that it could apply to.`,
       });
-  return [...warnings, ...placeholderWarnings(process, path), ...shellWarnings(process, path), ...environmentWarnings(process, path)];
+  return [
+    ...warnings,
+    ...placeholderWarnings(process, path),
+    ...shellWarnings(process, path),
+    ...environmentWarnings(process, path),
+  ];
 }
 
 function scheduleWarnings(process: PartialProcess, path: JsonPath): readonly Finding[] {

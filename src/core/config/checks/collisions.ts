@@ -18,13 +18,20 @@ const LAST_PORT = 65_535;
 /** Duplicate ids, and ids that an instance of a cluster has too. */
 type CollisionContext = { readonly parallelism: number; readonly nameOf?: NameOf };
 
-export function idCollisions(config: PartialConfig, { parallelism, nameOf = showPath }: CollisionContext): readonly Finding[] {
+export function idCollisions(
+  config: PartialConfig,
+  { parallelism, nameOf = showPath }: CollisionContext,
+): readonly Finding[] {
   const owners = new Map<string, IdClaim & { readonly path: JsonPath }>();
   const findings: Finding[] = [];
   for (const { process, path } of named(config)) {
     const { id } = process;
     const at = [...path, "id"];
-    if (id === "all") findings.push({ path: at, message: 'Found "all", which stands for all processes in commands; allowed: another id.' });
+    if (id === "all")
+      findings.push({
+        path: at,
+        message: 'Found "all", which stands for all processes in commands; allowed: another id.',
+      });
     const own = [{ id, what: `the process ${show(id)}` }, ...clusterIds(process, parallelism)];
     const taken = own.flatMap((claim) => owners.get(claim.id) ?? [])[0];
     if (taken !== undefined) findings.push({ path: at, message: collision(id, taken, nameOf) });
@@ -41,7 +48,11 @@ function clusterIds(process: PartialProcess, parallelism: number): readonly IdCl
   }));
 }
 
-function collision(id: string, { id: taken, path, what }: IdClaim & { readonly path: JsonPath }, nameOf: NameOf): string {
+function collision(
+  id: string,
+  { id: taken, path, what }: IdClaim & { readonly path: JsonPath },
+  nameOf: NameOf,
+): string {
   const found = id === taken ? `Found ${show(id)}` : `Found ${show(id)}, which has an instance ${show(taken)}`;
   return `${found}; ${nameOf(path)} has the same id already, for ${what}. Allowed: unique ids.`;
 }
@@ -49,7 +60,10 @@ function collision(id: string, { id: taken, path, what }: IdClaim & { readonly p
 type Ports = { readonly from: number; readonly to: number; readonly path: JsonPath };
 
 /** Overlapping ports, ranges beyond the last port, and common ports without instance ports. */
-export function portCollisions(config: PartialConfig, { parallelism, nameOf = showPath }: CollisionContext): readonly Finding[] {
+export function portCollisions(
+  config: PartialConfig,
+  { parallelism, nameOf = showPath }: CollisionContext,
+): readonly Finding[] {
   const clusters = entries(config).flatMap(({ process, path }) => clusterPorts(process, path, parallelism));
   const port = portOfApi(config);
   const all = [...clusters, ...(port === undefined ? [] : [single(port, ["api", "port"])])];
@@ -69,7 +83,13 @@ function clusterPorts({ cluster, ...process }: PartialProcess, path: JsonPath, p
   const range =
     startPort === undefined
       ? []
-      : [{ from: startPort, to: startPort + count({ ...process, cluster }, parallelism) - 1, path: [...path, "cluster", "startPort"] }];
+      : [
+          {
+            from: startPort,
+            to: startPort + count({ ...process, cluster }, parallelism) - 1,
+            path: [...path, "cluster", "startPort"],
+          },
+        ];
   return commonPort === undefined ? range : [...range, single(commonPort, [...path, "cluster", "commonPort"])];
 }
 
@@ -98,10 +118,20 @@ function portVariableErrors({ cluster, env = {} }: PartialProcess, path: JsonPat
   if (name === undefined) return [];
   const at = [...path, "cluster", "portVariable"];
   if (!("startPort" in (cluster ?? {})))
-    return [{ path: at, message: 'Found "portVariable" without "startPort", from which the instances get their ports.', at: "key" }];
+    return [
+      {
+        path: at,
+        message: 'Found "portVariable" without "startPort", from which the instances get their ports.',
+        at: "key",
+      },
+    ];
   if (!Object.hasOwn(env, name)) return [];
   return [
-    { path: [...path, "env", name], message: `Found ${show(name)}, which "cluster.portVariable" sets. Remove one of them.`, at: "key" },
+    {
+      path: [...path, "env", name],
+      message: `Found ${show(name)}, which "cluster.portVariable" sets. Remove one of them.`,
+      at: "key",
+    },
   ];
 }
 
@@ -115,7 +145,10 @@ function sharingErrors({ cluster = {}, ready }: PartialProcess, path: JsonPath):
     message: `Found ${show(key)} with "mode": "share": there is no load balancer, the kernel gives each connection to a free instance. Remove it, or "mode".`,
   }));
   if (!("commonPort" in cluster))
-    findings.push({ path: [...path, "mode"], message: 'Found "share" without "commonPort", the port that the instances share.' });
+    findings.push({
+      path: [...path, "mode"],
+      message: 'Found "share" without "commonPort", the port that the instances share.',
+    });
   if (ready?.fd === 3)
     findings.push({
       path: [...path.slice(0, -1), "ready", "fd"],
@@ -167,7 +200,9 @@ export function pidFileCollisions(
 }
 
 function entries(config: PartialConfig): readonly ProcessEntry[] {
-  return (config.processes ?? []).flatMap((process, index) => (process === undefined ? [] : [{ process, path: ["processes", index] }]));
+  return (config.processes ?? []).flatMap((process, index) =>
+    process === undefined ? [] : [{ process, path: ["processes", index] }],
+  );
 }
 
 /** Processes with a valid id. */
@@ -178,9 +213,10 @@ function named(config: PartialConfig): readonly NamedEntry[] {
 /** Ports that browsers and `fetch` refuse, as other protocols live there: https://fetch.spec.whatwg.org/#port-blocking. */
 
 const BLOCKED_PORTS: ReadonlySet<number> = new Set([
-  0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110, 111, 113, 115, 117,
-  119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636,
-  989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
+  0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110,
+  111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532,
+  540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061,
+  6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
 ]);
 
 /** A warning only: the CLI works with these ports. */

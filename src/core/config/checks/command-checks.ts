@@ -29,7 +29,10 @@ export function isTypeScript(script: string): boolean {
 }
 
 /** Why a worker in TypeScript would fail at its start. With NODE_OPTIONS it may have its own loader. */
-export function workerProblem({ worker, env }: PartialProcess, strips: () => boolean): Pick<Finding, "message"> | undefined {
+export function workerProblem(
+  { worker, env }: PartialProcess,
+  strips: () => boolean,
+): Pick<Finding, "message"> | undefined {
   const script = typeof worker === "string" ? worker : worker?.[0];
   const extension = /\.(?:[cm]?ts|[jt]sx)$/.exec(script ?? "")?.[0];
   if (extension === undefined || env?.NODE_OPTIONS !== undefined) return undefined;
@@ -37,7 +40,10 @@ export function workerProblem({ worker, env }: PartialProcess, strips: () => boo
   if (!isMarkup && strips()) return undefined;
   const [what, remedy] = isMarkup
     ? ["no JSX", "compile it to JavaScript"]
-    : [`no TypeScript (Node ${process.versions.node}; 22.6 and later do)`, "use a later Node, compile it to JavaScript"];
+    : [
+        `no TypeScript (Node ${process.versions.node}; 22.6 and later do)`,
+        "use a later Node, compile it to JavaScript",
+      ];
   return {
     message: `Found ${show(script)}; this Node runs ${what}. Remedies: ${remedy}, or give the process a loader by "env": { "NODE_OPTIONS": "--import tsx" }.`,
   };
@@ -62,7 +68,9 @@ export function shellWarnings(
   const what = settings.length === 1 ? settings[0] : `${settings.slice(0, -1).join(", ")} and ${settings.at(-1)}`;
   const verb = settings.length === 1 ? "concerns" : "concern";
   const remedy =
-    command.remedy === "exec" ? "Write exec before the program" : 'End it with a single program, as in "cd app && node server.js"';
+    command.remedy === "exec"
+      ? "Write exec before the program"
+      : 'End it with a single program, as in "cd app && node server.js"';
   const message = `Found ${show(cmd)}, during which a shell stays, as ${command.why}: the pid is that of the shell, and ${what} ${verb} the shell, not the program. ${remedy}.`;
   return [{ path: [...path, "cmd"], message }];
 }
@@ -79,7 +87,12 @@ export function variableErrors(process: PartialProcess, path: JsonPath): readonl
   return [
     ...texts.flatMap(([text, place]) => (typeof text === "string" ? missingIn(text, place) : [])),
     ...(env.PATH !== undefined && typeof env.PATH !== "string"
-      ? [{ path: [...path, "env", "PATH"], message: `Found ${show(env.PATH)}; allowed: a string, the folders to append.` }]
+      ? [
+          {
+            path: [...path, "env", "PATH"],
+            message: `Found ${show(env.PATH)}; allowed: a string, the folders to append.`,
+          },
+        ]
       : []),
   ];
 }
@@ -114,10 +127,15 @@ function fixedTexts(
 function missingIn(text: string, path: JsonPath): readonly Finding[] {
   const [name] = expand(text, (each) => process.env[each]).missing;
   if (name === undefined) return [];
-  return [{ path, message: `Found ${show(text)}, but ${name} is not set here; set it, or give a default: \${${name}:-…}.` }];
+  return [
+    { path, message: `Found ${show(text)}, but ${name} is not set here; set it, or give a default: \${${name}:-…}.` },
+  ];
 }
 
-function each(entries: string | readonly (string | undefined)[] | undefined, path: JsonPath): readonly (readonly [unknown, JsonPath])[] {
+function each(
+  entries: string | readonly (string | undefined)[] | undefined,
+  path: JsonPath,
+): readonly (readonly [unknown, JsonPath])[] {
   if (typeof entries === "string") return [[entries, path]];
   return (entries ?? []).map((entry, index) => [entry, [...path, index]] as const);
 }
@@ -129,7 +147,9 @@ export function envFilesIn(envFile: PartialProcess["envFile"], path: JsonPath): 
   return [envFile].flat().flatMap((entry, index): readonly NamedEnvFile[] => {
     const place = Array.isArray(envFile) ? [...path, index] : path;
     if (typeof entry === "string") return [{ file: entry, place, isOptional: false }];
-    return entry?.path === undefined ? [] : [{ file: entry.path, place: [...place, "path"], isOptional: entry.optional === true }];
+    return entry?.path === undefined
+      ? []
+      : [{ file: entry.path, place: [...place, "path"], isOptional: entry.optional === true }];
   });
 }
 
@@ -169,8 +189,8 @@ export function placeOf(index: number, startPort: number | undefined): InstanceP
 const INSTANCE_PLACEHOLDER = /(?<!\$)\{(instance|port)\}/g;
 
 /**
- * Fills `{instance}` and `{port}` into a text of an instance. Without a cluster the text stays as it is: commands and values may have
- * braces. So do variables of a shell, `${port}`.
+ * Fills `{instance}` and `{port}` into a text of an instance. Without a cluster the text stays as it is: commands and
+ * values may have braces. So do variables of a shell, `${port}`.
  *
  * @example
  * fillInstance("http://localhost:{port}", { index: 1, port: 3002 }) // "http://localhost:3002"
@@ -178,7 +198,9 @@ const INSTANCE_PLACEHOLDER = /(?<!\$)\{(instance|port)\}/g;
 export function fillInstance(text: string, place: InstancePlace | undefined): string {
   if (place === undefined) return text;
   const { index, port } = place;
-  return text.replace(INSTANCE_PLACEHOLDER, (written, key) => (key === "instance" ? String(index + 1) : String(port ?? written)));
+  return text.replace(INSTANCE_PLACEHOLDER, (written, key) =>
+    key === "instance" ? String(index + 1) : String(port ?? written),
+  );
 }
 
 /** `{port}` in a cluster without ports. */
@@ -191,10 +213,16 @@ export function placeholderWarnings(process: PartialProcess, path: JsonPath): re
     const place = [...path, "hooks", name];
     return typeof hook === "object" ? ([hook.cmd, [...place, "cmd"]] as const) : ([hook, place] as const);
   });
-  return [[cmd, [...path, "cmd"]] as const, ...commands, ...fixedTexts(process, path), ...values].flatMap(([text, place]) =>
-    typeof text === "string" && fillInstance(text, { index: 0, port: 0 }) !== fillInstance(text, { index: 0 })
-      ? [{ path: place, message: 'Found "{port}", the port of an instance, without "cluster.startPort": it stays as it is.' }]
-      : [],
+  return [[cmd, [...path, "cmd"]] as const, ...commands, ...fixedTexts(process, path), ...values].flatMap(
+    ([text, place]) =>
+      typeof text === "string" && fillInstance(text, { index: 0, port: 0 }) !== fillInstance(text, { index: 0 })
+        ? [
+            {
+              path: place,
+              message: 'Found "{port}", the port of an instance, without "cluster.startPort": it stays as it is.',
+            },
+          ]
+        : [],
   );
 }
 

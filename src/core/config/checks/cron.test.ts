@@ -35,7 +35,8 @@ const REFUSED: Readonly<Record<string, RegExp>> = {
 };
 
 for (const [pattern, reason] of Object.entries(REFUSED)) {
-  test(`2.2 cron: "${pattern}" is refused with the reason in words`, () => assert.match(cronProblem(pattern, NOW) ?? "", reason));
+  test(`2.2 cron: "${pattern}" is refused with the reason in words`, () =>
+    assert.match(cronProblem(pattern, NOW) ?? "", reason));
 }
 
 test("the next run is in the time zone of the host", () => {
@@ -50,8 +51,10 @@ test("the next run is in the time zone of the schedule", () => {
 });
 
 test("a time zone is known by its name; a wrong one is answered with a near one", () => {
-  for (const name of ["Europe/Berlin", "UTC", "Etc/GMT-2", "Asia/Kolkata"]) assert.equal(timeZoneProblem(name), undefined, name);
+  for (const name of ["Europe/Berlin", "UTC", "Etc/GMT-2", "Asia/Kolkata"])
+    assert.equal(timeZoneProblem(name), undefined, name);
   assert.equal(timeZoneProblem("Europe/Belin"), 'There is no such time zone. Did you mean "Europe/Berlin"?');
   assert.equal(timeZoneProblem("New York"), 'There is no such time zone. Did you mean "America/New_York"?');
-  for (const name of ["+02:00", "Nowhere/At/All/Really"]) assert.equal(timeZoneProblem(name), "There is no such time zone.", name);
+  for (const name of ["+02:00", "Nowhere/At/All/Really"])
+    assert.equal(timeZoneProblem(name), "There is no such time zone.", name);
 });

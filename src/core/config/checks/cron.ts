@@ -14,11 +14,14 @@ const FIELDS: Readonly<Record<string, { readonly words: string; readonly range: 
 
 /** Why a pattern can't be used; undefined: it can. A sentence without "Found". */
 export function cronProblem(pattern: string, now: Date): string | undefined {
-  if (/^\s*@reboot\s*$/i.test(pattern)) return '"@reboot" is not a time; to start with procman, set "autostart" to true.';
+  if (/^\s*@reboot\s*$/i.test(pattern))
+    return '"@reboot" is not a time; to start with procman, set "autostart" to true.';
   if (/^\s*\d{4}-\d\d/.test(pattern))
     return "This is a date; a cron pattern has five fields, six with seconds in front, or seven with the year behind them.";
   try {
-    return nextTime({ pattern }, now.getTime()) === undefined ? "It has no time in the future: such a day never comes." : undefined;
+    return nextTime({ pattern }, now.getTime()) === undefined
+      ? "It has no time in the future: such a day never comes."
+      : undefined;
   } catch (error) {
     return describe(error instanceof Error ? error.message : String(error));
   }
@@ -47,7 +50,8 @@ function describe(message: string): string {
   if (field !== undefined) return `The ${field.words} ${Number(value) + field.shift} is out of range (${field.range}).`;
   if (reason.startsWith("invalid configuration format"))
     return "It needs five fields (minute, hour, day of the month, month, day of the week), six with seconds in front, or seven with the year behind them.";
-  const [, entry = "", text = ""] = /^configuration entry (\d+) \((.*)\) contains illegal characters/.exec(reason) ?? [];
+  const [, entry = "", text = ""] =
+    /^configuration entry (\d+) \((.*)\) contains illegal characters/.exec(reason) ?? [];
   if (entry !== "") return `Field ${entry} has characters that are not allowed: ${JSON.stringify(text)}.`;
   return `The pattern is not valid: ${reason.replace(/\.$/, "")}.`;
 }

@@ -25,7 +25,10 @@ function problemsOf(...processes: readonly Raw[]): readonly string[] {
 
 test("an id alone means ready; a cluster means all its instances; a process with dependencies waits", () => {
   const { processes } = read(
-    { id: "web", dependsOn: ["db", { id: "migrate", condition: "finished" }, { id: "app", condition: "started", restart: true }] },
+    {
+      id: "web",
+      dependsOn: ["db", { id: "migrate", condition: "finished" }, { id: "app", condition: "started", restart: true }],
+    },
     { id: "db" },
     { id: "migrate" },
     { id: "app", cluster: { instances: 2 } },
@@ -35,7 +38,10 @@ test("an id alone means ready; a cluster means all its instances; a process with
     { id: "migrate", condition: "finished", restart: false, members: ["migrate"] },
     { id: "app", condition: "started", restart: true, members: ["app-1", "app-2"] },
   ]);
-  assert.deepEqual([processes[0]?.policy.waits, processes[1]?.policy.waits, processes[1]?.dependsOn], [true, false, undefined]);
+  assert.deepEqual(
+    [processes[0]?.policy.waits, processes[1]?.policy.waits, processes[1]?.dependsOn],
+    [true, false, undefined],
+  );
 });
 
 test("each cycle is reported once, at the entry that closes it", () => {
@@ -56,7 +62,15 @@ test("each cycle is reported once, at the entry that closes it", () => {
 test("unknown ids, duplicates and an unknown condition are reported with a similar value", () => {
   assert.deepEqual(
     problemsOf(
-      { id: "web", dependsOn: ["dbb", "db", { id: "db", condition: "started" }, { id: "job", condition: "finished", restart: true }] },
+      {
+        id: "web",
+        dependsOn: [
+          "dbb",
+          "db",
+          { id: "db", condition: "started" },
+          { id: "job", condition: "finished", restart: true },
+        ],
+      },
       { id: "db" },
       { id: "job" },
     ),
@@ -75,16 +89,23 @@ test("unknown ids, duplicates and an unknown condition are reported with a simil
 
 test("a dependency that is only started manually is a warning", () => {
   const { warnings } = read({ id: "web", dependsOn: ["db"] }, { id: "db", autostart: false });
-  assert.ok(warnings.some(({ message }) => message === '"db" is only started manually: until then "web" waits for it.'));
+  assert.ok(
+    warnings.some(({ message }) => message === '"db" is only started manually: until then "web" waits for it.'),
+  );
 });
 
 test("another dependency is no restart", () => {
   const [before, now] = [read({ id: "web" }, { id: "db" }), read({ id: "web", dependsOn: ["db"] }, { id: "db" })];
-  assert.deepEqual(diff(before.processes, now.processes).changed, [{ id: "web", fields: ["dependsOn"], restart: false, route: false }]);
+  assert.deepEqual(diff(before.processes, now.processes).changed, [
+    { id: "web", fields: ["dependsOn"], restart: false, route: false },
+  ]);
 });
 
 test("a chain of thousands of processes is valid; its cycle is reported", () => {
-  const chain = Array.from({ length: 5_000 }, (_, index) => ({ id: `p${index}`, dependsOn: index === 0 ? [] : [`p${index - 1}`] }));
+  const chain = Array.from({ length: 5_000 }, (_, index) => ({
+    id: `p${index}`,
+    dependsOn: index === 0 ? [] : [`p${index - 1}`],
+  }));
   // From the end, each is visited within the one before.
   assert.equal(read(...chain.toReversed()).processes.length, 5_000);
   assert.match(

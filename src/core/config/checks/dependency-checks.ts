@@ -32,11 +32,16 @@ export function dependencyErrors({ processes = [] }: PartialConfig): readonly Fi
 
 /** Warnings about dependencies that are only started manually. */
 export function dependencyWarnings({ processes = [] }: PartialConfig): readonly Finding[] {
-  const manual = new Set(processes.flatMap((process) => (process?.id !== undefined && !startsByItself(process) ? [process.id] : [])));
+  const manual = new Set(
+    processes.flatMap((process) => (process?.id !== undefined && !startsByItself(process) ? [process.id] : [])),
+  );
   return processes.flatMap((process, index) =>
     entriesOf(process ?? {}, index)
       .filter(({ id }) => manual.has(id) && process !== undefined && startsByItself(process))
-      .map(({ id, path }) => ({ path, message: `${show(id)} is only started manually: until then ${show(process?.id)} waits for it.` })),
+      .map(({ id, path }) => ({
+        path,
+        message: `${show(id)} is only started manually: until then ${show(process?.id)} waits for it.`,
+      })),
   );
 }
 
@@ -52,20 +57,34 @@ function entriesOf({ dependsOn = [] }: PartialProcess, index: number): readonly 
   });
 }
 
-function entryErrors(entry: DependencyEntry, ids: readonly string[], entries: readonly DependencyEntry[]): readonly Finding[] {
+function entryErrors(
+  entry: DependencyEntry,
+  ids: readonly string[],
+  entries: readonly DependencyEntry[],
+): readonly Finding[] {
   const { id, index, path, condition, restart } = entry;
   if (!ids.includes(id))
-    return [{ path, message: `Found ${show(id)}; allowed: the id of another process of this file.${didYouMean(id, ids)}` }];
+    return [
+      { path, message: `Found ${show(id)}; allowed: the id of another process of this file.${didYouMean(id, ids)}` },
+    ];
   const isTwice = entries.find((other) => other.index === index && other.id === id) !== entry;
   return [
     ...(isTwice ? [{ path, message: `Found ${show(id)} twice; allowed: each process once.` }] : []),
     ...(restart === true && condition !== undefined && isAboutEnd(condition)
-      ? [{ path: [...path, "restart"], message: `Found true with the condition ${show(condition)}; allowed: with "started" or "ready".` }]
+      ? [
+          {
+            path: [...path, "restart"],
+            message: `Found true with the condition ${show(condition)}; allowed: with "started" or "ready".`,
+          },
+        ]
       : []),
   ];
 }
 
-function cycles(processes: readonly (PartialProcess | undefined)[], entries: readonly DependencyEntry[]): readonly Finding[] {
+function cycles(
+  processes: readonly (PartialProcess | undefined)[],
+  entries: readonly DependencyEntry[],
+): readonly Finding[] {
   const findings: Finding[] = [];
   const done = new Set<number>();
   const indexes = new Map(processes.map((process, index) => [process?.id, index] as const).toReversed());
@@ -78,7 +97,10 @@ function cycles(processes: readonly (PartialProcess | undefined)[], entries: rea
     if (next === undefined || done.has(next)) return;
     if (!chain.includes(next)) return void chain.push(next);
     const cycle = [...chain.slice(chain.indexOf(next)), next].map((each) => processes[each]?.id);
-    findings.push({ path: entry.path, message: `Found a cycle: ${cycle.join(" → ")}; allowed: an order in which they can start.` });
+    findings.push({
+      path: entry.path,
+      message: `Found a cycle: ${cycle.join(" → ")}; allowed: an order in which they can start.`,
+    });
   };
   for (const start of processes.keys()) {
     if (!done.has(start)) chain.push(start);

@@ -24,10 +24,24 @@ function about(fields: object): string {
 test("sizes become bytes, unlimited becomes a number, omitted fields stay absent", () => {
   assert.equal(spec({ memoryLimit: "512MB" })?.memoryLimit, 512_000_000);
   assert.equal(spec({ memoryLimit: "512MB", memoryMax: "600 MiB" })?.memoryMax, 629_145_600);
-  assert.deepEqual(spec({ ulimits: { nofile: 100, core: "0 MiB", cpu: 60 } })?.ulimits, { nofile: 100, core: 0, cpu: 60 });
-  assert.deepEqual([spec({ nice: -5 })?.nice, spec({ umask: "027" })?.umask, spec({ cpuQuota: 12.5 })?.cpuQuota], [-5, "027", 12.5]);
-  assert.deepEqual(limitsOf({ ulimits: { core: "1MiB", stack: "unlimited" } } as never).ulimits, { core: 1_048_576, stack: -1 });
-  assert.ok(!["memoryLimit", "memoryMax", "ulimits", "user", "group", "nice", "umask", "cpuQuota"].some((key) => key in (spec({}) ?? {})));
+  assert.deepEqual(spec({ ulimits: { nofile: 100, core: "0 MiB", cpu: 60 } })?.ulimits, {
+    nofile: 100,
+    core: 0,
+    cpu: 60,
+  });
+  assert.deepEqual(
+    [spec({ nice: -5 })?.nice, spec({ umask: "027" })?.umask, spec({ cpuQuota: 12.5 })?.cpuQuota],
+    [-5, "027", 12.5],
+  );
+  assert.deepEqual(limitsOf({ ulimits: { core: "1MiB", stack: "unlimited" } } as never).ulimits, {
+    core: 1_048_576,
+    stack: -1,
+  });
+  assert.ok(
+    !["memoryLimit", "memoryMax", "ulimits", "user", "group", "nice", "umask", "cpuQuota"].some(
+      (key) => key in (spec({}) ?? {}),
+    ),
+  );
 });
 
 test("invalid limits are refused with place and allowed values", () => {
@@ -43,7 +57,10 @@ test("invalid limits are refused with place and allowed values", () => {
     about({ memoryLimit: "512MB", memoryMax: 512_000_000 }),
     /memoryMax Found 512000000; allowed: more than "memoryLimit", which is "512MB"\./,
   );
-  assert.match(about({ ulimits: { nofile: "64MB" } }), /ulimits\.nofile Found "64MB"; allowed: a whole number from 0, or "unlimited"/);
+  assert.match(
+    about({ ulimits: { nofile: "64MB" } }),
+    /ulimits\.nofile Found "64MB"; allowed: a whole number from 0, or "unlimited"/,
+  );
   assert.match(about({ ulimits: { files: 1 } }), /ulimits\.files Found the unknown key "files"/);
   assert.match(about({ nice: 20 }), /nice Found 20; allowed: a whole number from -20/);
   assert.match(about({ umask: 27 }), /umask Found 27; allowed: three octal digits in quotes, as "027"/);
@@ -62,8 +79,14 @@ test("users and groups are those of the machine, and only root may use another u
   assert.deepEqual(problems({ user: "root" }, 0), []);
   assert.deepEqual(problems({ user: 1_234, group: 5 }, 0), []);
   assert.deepEqual(problems({ user: "root", group: "root" }, 0), []);
-  assert.match(problems({ user: "no-such-user" }, 0)[0] ?? "", /^processes\.0\.user Found "no-such-user"; this machine has no such user/);
-  assert.match(problems({ group: "no-such-group" }, 0)[0] ?? "", /group Found "no-such-group"; this machine has no such group/);
+  assert.match(
+    problems({ user: "no-such-user" }, 0)[0] ?? "",
+    /^processes\.0\.user Found "no-such-user"; this machine has no such user/,
+  );
+  assert.match(
+    problems({ group: "no-such-group" }, 0)[0] ?? "",
+    /group Found "no-such-group"; this machine has no such group/,
+  );
   assert.deepEqual(problems({ user: 1_234 }, 1_234), []);
   assert.match(
     problems({ user: "root" }, 1_234)[0] ?? "",
@@ -82,7 +105,9 @@ const LIMITED: ProcessRights = {
 const ROOT: ProcessRights = { ...LIMITED, can: () => true };
 
 function refusals(process: object, rights: ProcessRights): readonly string[] {
-  return rightErrors(process, ["processes", 0], rights).map(({ path, message }) => `${path.slice(2).join(".")} ${message}`);
+  return rightErrors(process, ["processes", 0], rights).map(
+    ({ path, message }) => `${path.slice(2).join(".")} ${message}`,
+  );
 }
 
 test("a ulimit over the hard limit is refused, as each start would fail", () => {
@@ -92,7 +117,10 @@ test("a ulimit over the hard limit is refused, as each start would fail", () => 
     'ulimits.stack Found "unlimited"; allowed: at most 8388608, the hard limit with which procman was started. Raise that, or lower this value.',
   ]);
   assert.deepEqual(refusals({ ulimits: { nofile: 65_536, stack: "unlimited" } }, ROOT), []);
-  assert.match(refusals({ ulimits: { nofile: 1_000_001 } }, ROOT)[0] ?? "", /at most 1000000, the kernel's fs\.nr_open/);
+  assert.match(
+    refusals({ ulimits: { nofile: 1_000_001 } }, ROOT)[0] ?? "",
+    /at most 1000000, the kernel's fs\.nr_open/,
+  );
 });
 
 test("a process with another user has no rights of root, so the hard limit counts for it", () => {
@@ -111,7 +139,10 @@ test("a ulimit over the hard limit is an error of the configuration, also for a 
 test("priorities that the kernel would refuse are errors", () => {
   assert.deepEqual(refusals({ oomScoreAdjust: 500, ioNice: { class: "best-effort", level: 7 } }, LIMITED), []);
   assert.deepEqual(refusals({ oomScoreAdjust: -500, ioNice: { class: "realtime", level: 0 } }, ROOT), []);
-  assert.match(refusals({ oomScoreAdjust: -1 }, LIMITED)[0] ?? "", /^oomScoreAdjust Found -1; allowed: 0 or more\. Only root/);
+  assert.match(
+    refusals({ oomScoreAdjust: -1 }, LIMITED)[0] ?? "",
+    /^oomScoreAdjust Found -1; allowed: 0 or more\. Only root/,
+  );
   assert.deepEqual(refusals({ oomScoreAdjust: -1 }, { ...LIMITED, oomScoreAdjust: -500 }), []);
   assert.deepEqual(refusals({ oomScoreAdjust: 0 }, { ...LIMITED, oomScoreAdjust: 200 }), []);
   assert.match(
@@ -122,7 +153,10 @@ test("priorities that the kernel would refuse are errors", () => {
     refusals({ ioNice: { class: "idle", level: 3 } }, LIMITED)[0] ?? "",
     /^ioNice\.level Found 3; the class "idle" has no levels/,
   );
-  assert.match(refusals({ ioNice: { class: "idle" } }, { ...ROOT, has: () => false })[0] ?? "", /^ioNice It needs the program "ionice"/);
+  assert.match(
+    refusals({ ioNice: { class: "idle" } }, { ...ROOT, has: () => false })[0] ?? "",
+    /^ioNice It needs the program "ionice"/,
+  );
   assert.match(refusals({ nice: 5 }, { ...ROOT, has: () => false })[0] ?? "", /^nice It needs the program "nice"/);
 });
 
@@ -132,7 +166,10 @@ test("what only Linux has is refused elsewhere", () => {
     "ioNice Found an object; only Linux has this setting. Leave it out here.",
   ]);
   assert.match(about({ cpuQuota: 0 }), /cpuQuota Found 0; allowed: a number of percent of one core from 1 to 102400/);
-  assert.match(about({ ioNice: { class: "fast" } }), /ioNice\.class Found "fast"; allowed: "realtime", "best-effort" or "idle"/);
+  assert.match(
+    about({ ioNice: { class: "fast" } }),
+    /ioNice\.class Found "fast"; allowed: "realtime", "best-effort" or "idle"/,
+  );
 });
 
 test("more processes than procman may open files for are a warning, with the number that can run", () => {
@@ -142,7 +179,10 @@ test("more processes than procman may open files for are a warning, with the num
   assert.deepEqual(warned({ processes: single }), [
     '500 processes need 1044 open files, and procman may open 1024: about 490 can run. Before procman is started, run "ulimit -n 1044", or set LimitNOFILE=1044 in its systemd unit.',
   ]);
-  assert.match(warned({ processes: [{ id: "web", cmd: "x", cluster: { instances: 700 } }] }).join(), /^700 processes need 1444 /);
+  assert.match(
+    warned({ processes: [{ id: "web", cmd: "x", cluster: { instances: 700 } }] }).join(),
+    /^700 processes need 1444 /,
+  );
   assert.deepEqual(warned({ processes: single.slice(0, 490) }), []);
   assert.deepEqual(warned({ processes: single, logger: { internalLogHours: 0 } }), []);
   assert.deepEqual(warned({ processes: [{ id: "web", cmd: "x", cluster: { instances: "max" } }] }), []);

@@ -46,7 +46,10 @@ export function limitsOf(process: RawProcess): LimitFields {
 export function memoryErrors({ memoryLimit, memoryMax }: PartialProcess, path: JsonPath): readonly Finding[] {
   if (memoryLimit === undefined || memoryMax === undefined || parseSize(memoryMax) > parseSize(memoryLimit)) return [];
   return [
-    { path: [...path, "memoryMax"], message: `Found ${show(memoryMax)}; allowed: more than "memoryLimit", which is ${show(memoryLimit)}.` },
+    {
+      path: [...path, "memoryMax"],
+      message: `Found ${show(memoryMax)}; allowed: more than "memoryLimit", which is ${show(memoryLimit)}.`,
+    },
   ];
 }
 
@@ -76,9 +79,14 @@ export function openFileWarnings(
 }
 
 /** What the kernel would refuse at each start. `rights`: those of procman; another user than root has none of them. */
-export function rightErrors(process: PartialProcess, path: JsonPath, rights: ProcessRights = currentRights()): readonly Finding[] {
+export function rightErrors(
+  process: PartialProcess,
+  path: JsonPath,
+  rights: ProcessRights = currentRights(),
+): readonly Finding[] {
   const account = process.user === undefined ? undefined : accountOf(process.user);
-  const can = (capability: Capability): boolean => (account === undefined || account.uid === 0) && rights.can(capability);
+  const can = (capability: Capability): boolean =>
+    (account === undefined || account.uid === 0) && rights.can(capability);
   return [...ulimitErrors(process, path, { rights, can }), ...priorityErrors(process, path, { rights, can })];
 }
 
@@ -86,7 +94,9 @@ type Allowed = { readonly rights: ProcessRights; readonly can: (capability: Capa
 
 function ulimitErrors({ ulimits }: PartialProcess, path: JsonPath, { rights, can }: Allowed): readonly Finding[] {
   // The schema has reported the others.
-  const known = Object.entries(ulimits ?? {}).filter(([name, value]) => Object.hasOwn(KERNEL_NAMES, name) && value !== undefined);
+  const known = Object.entries(ulimits ?? {}).filter(
+    ([name, value]) => Object.hasOwn(KERNEL_NAMES, name) && value !== undefined,
+  );
   return Object.entries(ulimitsOf(Object.fromEntries(known))).flatMap(([name, value]) => {
     const [most, what] = mostOf(name as keyof Ulimits, { rights, can });
     if ((value < 0 ? Infinity : value) <= most) return [];
@@ -97,21 +107,30 @@ function ulimitErrors({ ulimits }: PartialProcess, path: JsonPath, { rights, can
 
 /** The highest value of a limit, and what it is. */
 function mostOf(name: keyof Ulimits, { rights, can }: Allowed): readonly [number, string] {
-  if (!can("resource")) return [rights.hardLimits[KERNEL_NAMES[name]] ?? Infinity, "the hard limit with which procman was started"];
+  if (!can("resource"))
+    return [rights.hardLimits[KERNEL_NAMES[name]] ?? Infinity, "the hard limit with which procman was started"];
   return name === "nofile" ? [rights.mostOpenFiles, "the kernel's fs.nr_open"] : [Infinity, ""];
 }
 
-function priorityErrors({ nice, oomScoreAdjust, ioNice }: PartialProcess, path: JsonPath, { rights, can }: Allowed): readonly Finding[] {
+function priorityErrors(
+  { nice, oomScoreAdjust, ioNice }: PartialProcess,
+  path: JsonPath,
+  { rights, can }: Allowed,
+): readonly Finding[] {
   const findings: Finding[] = [];
   const refuse = (steps: JsonPath, message: string): void => void findings.push({ path: [...path, ...steps], message });
   for (const [key, value] of Object.entries({ oomScoreAdjust, ioNice }))
-    if (value !== undefined && !rights.isLinux) refuse([key], `Found ${show(value)}; only Linux has this setting. Leave it out here.`);
+    if (value !== undefined && !rights.isLinux)
+      refuse([key], `Found ${show(value)}; only Linux has this setting. Leave it out here.`);
   if (findings.length > 0) return findings;
   if (nice !== undefined && !rights.has("nice"))
     refuse(["nice"], 'It needs the program "nice", which is not in PATH. Install coreutils, or leave it out.');
   const lowest = Math.min(0, rights.oomScoreAdjust);
   if (oomScoreAdjust !== undefined && oomScoreAdjust < lowest && !can("resource"))
-    refuse(["oomScoreAdjust"], `Found ${oomScoreAdjust}; allowed: ${lowest} or more. Only root (with CAP_SYS_RESOURCE) may set less.`);
+    refuse(
+      ["oomScoreAdjust"],
+      `Found ${oomScoreAdjust}; allowed: ${lowest} or more. Only root (with CAP_SYS_RESOURCE) may set less.`,
+    );
   if (ioNice === undefined) return findings;
   if (!rights.has("ionice"))
     refuse(

@@ -33,7 +33,10 @@ test("2.5 the address says whether a plugin is a file, a package, a remote modul
     { url: "procman/notify", options: { command: "cat" } },
   );
   assert.deepEqual(
-    plugins.map(({ id, source }) => [id, "path" in source ? source.path : "url" in source ? source.url : `${source.kind} ${source.name}`]),
+    plugins.map(({ id, source }) => [
+      id,
+      "path" in source ? source.path : "url" in source ? source.url : `${source.kind} ${source.name}`,
+    ]),
     [
       ["slack", "/home/app/plugins/slack.js"],
       ["slack-2", "/home/slack.js"],
@@ -48,21 +51,36 @@ test("2.5 the address says whether a plugin is a file, a package, a remote modul
 });
 
 test("2.5 problems that can be found without loading a plugin are errors with their places", () => {
-  assert.match(refused({ url: "http://host/x.mjs" }), /^1:\d+ plugins\[0\]\.url .*plain http could be replaced on the way/);
+  assert.match(
+    refused({ url: "http://host/x.mjs" }),
+    /^1:\d+ plugins\[0\]\.url .*plain http could be replaced on the way/,
+  );
   assert.match(refused({ url: "ftp://host/x.mjs" }), /allowed: an https address, a path as/);
   assert.match(refused({ url: "procman/notfy" }), /procman comes with .*Did you mean "procman\/notify"\?/);
-  assert.match(refused({ url: "thing", integrity: `sha256-${"A".repeat(43)}=` }), /integrity Found "integrity" for "thing"/);
+  assert.match(
+    refused({ url: "thing", integrity: `sha256-${"A".repeat(43)}=` }),
+    /integrity Found "integrity" for "thing"/,
+  );
   assert.match(refused({ url: "./x.js", integrity: "sha512-x" }), /a digest as "sha256-…" in base64/);
   assert.match(refused({ url: "https://" }), /a valid address/);
 });
 
 test("2.5 options of procman's own plugins are checked, except those with a variable", () => {
-  assert.match(refused({ url: "procman/notify", options: { on: ["crsh"] } }), /options\.on\[0\] .*Did you mean "crash"/);
-  assert.match(refused({ url: "procman/logship", options: { to: "nowhere" } }), /plugins\[0\]\.options\.to .*must match/);
+  assert.match(
+    refused({ url: "procman/notify", options: { on: ["crsh"] } }),
+    /options\.on\[0\] .*Did you mean "crash"/,
+  );
+  assert.match(
+    refused({ url: "procman/logship", options: { to: "nowhere" } }),
+    /plugins\[0\]\.options\.to .*must match/,
+  );
   assert.match(refused({ url: "procman/logship" }), /plugins\[0\]\.options\.to .*is missing/);
   assert.match(refused({ url: "procman/otlp", options: { endpoit: "x" } }), /Did you mean "endpoint"/);
   assert.equal(refused({ url: "procman/logship", options: { to: "${TARGET}" } }), "");
-  assert.match(refused({ url: "procman/notify", options: { webhook: "nowhere" } }), /plugins\[0\]\.options\.webhook .*must match/);
+  assert.match(
+    refused({ url: "procman/notify", options: { webhook: "nowhere" } }),
+    /plugins\[0\]\.options\.webhook .*must match/,
+  );
   assert.equal(refused({ url: "procman/notify", options: { webhook: "${TARGET}" } }), "");
 });
 

@@ -56,11 +56,18 @@ function probeOf({ port, http = "", exec }: RawProbe, instancePort: number | und
 export function probeFieldErrors(process: PartialProcess, path: JsonPath, config: PartialConfig): readonly Finding[] {
   const { health, cluster } = process;
   const at = [...path, "health"];
-  const errors = health === undefined ? [] : [...kindErrors(health, HEALTH_KINDS, at), ...probeErrors(health, cluster?.startPort, at)];
+  const errors =
+    health === undefined
+      ? []
+      : [...kindErrors(health, HEALTH_KINDS, at), ...probeErrors(health, cluster?.startPort, at)];
   return [...readyErrors(process, path, config), ...errors];
 }
 
-function readyErrors({ ready, cluster, worker, node }: PartialProcess, path: JsonPath, { logger }: PartialConfig): readonly Finding[] {
+function readyErrors(
+  { ready, cluster, worker, node }: PartialProcess,
+  path: JsonPath,
+  { logger }: PartialConfig,
+): readonly Finding[] {
   if (ready === undefined) return [];
   const at = [...path, "ready"];
   const errors = [...kindErrors(ready, READY_KINDS, at), ...probeErrors(ready, cluster?.startPort, at)];
@@ -71,7 +78,8 @@ function readyErrors({ ready, cluster, worker, node }: PartialProcess, path: Jso
     errors.push({
       path: [...at, "message"],
       at: "key",
-      message: 'Found "message" for a command that has no channel. Add "node": true if it is a Node program, or use another kind.',
+      message:
+        'Found "message" for a command that has no channel. Add "node": true if it is a Node program, or use another kind.',
     });
   if (log !== undefined && logger?.internalLogHours === 0)
     errors.push({
@@ -98,7 +106,11 @@ function kindErrors(given: object, kinds: readonly string[], path: JsonPath): Fi
       ];
 }
 
-function probeErrors({ port, http }: DeepPartial<RawProbe>, startPort: number | undefined, path: JsonPath): readonly Finding[] {
+function probeErrors(
+  { port, http }: DeepPartial<RawProbe>,
+  startPort: number | undefined,
+  path: JsonPath,
+): readonly Finding[] {
   const findings: Finding[] = [];
   const key = port === undefined ? "http" : "port";
   if (startPort === undefined && (port === PORT_PLACEHOLDER || http?.includes(PORT_PLACEHOLDER)))

@@ -19,7 +19,9 @@ function folderOf(context: TestContext, files: Readonly<Record<string, string>> 
 /** As `line:column path message`, without the folder. */
 function warningsOf(folder: string, data: unknown, looksAtFiles = true): readonly string[] {
   const { warnings } = resolveConfiguration(JSON.stringify(data), { file: join(folder, "procman.json"), looksAtFiles });
-  return warnings.map(({ line, column, path, message }) => `${line}:${column} ${path} ${message.replaceAll(`${folder}/`, "")}`);
+  return warnings.map(
+    ({ line, column, path, message }) => `${line}:${column} ${path} ${message.replaceAll(`${folder}/`, "")}`,
+  );
 }
 
 const process = (more: object) => ({ id: "web", cmd: "x", autostart: true, ...more });
@@ -43,7 +45,9 @@ test("2.2 envFile: of a file of another kind, five lines are reported", (context
 
 test("2.2 envFile: the files of all instances are checked", (context) => {
   const folder = folderOf(context, { "1.env": "A=1\n", "3001.env": "A=1\n" });
-  const processes = [process({ envFile: ["{instance}.env", "{port}.env"], cluster: { instances: 2, startPort: 3000 } })];
+  const processes = [
+    process({ envFile: ["{instance}.env", "{port}.env"], cluster: { instances: 2, startPort: 3000 } }),
+  ];
   const warnings = warningsOf(folder, { processes });
   assert.equal(warnings.length, 2);
   assert.match(warnings[0] ?? "", /envFile\[0\] Found "\{instance\}\.env": there is no file 2\.env,/);
@@ -53,7 +57,10 @@ test("2.2 envFile: the files of all instances are checked", (context) => {
 test("2.2 envFile: an optional file may be absent, not malformed; those of the top level are checked once, at their place", (context) => {
   const folder = folderOf(context, { "bad.env": "B: 2\n" });
   const envFile = [{ path: "gone.env", optional: true }, { path: "bad.env", optional: true }, { path: "needed.env" }];
-  const warnings = warningsOf(folder, { envFile, processes: [process({ envFile: "bad.env" }), process({ id: "mail" })] });
+  const warnings = warningsOf(folder, {
+    envFile,
+    processes: [process({ envFile: "bad.env" }), process({ id: "mail" })],
+  });
   assert.equal(warnings.length, 2);
   assert.match(warnings[0] ?? "", /envFile\[1\]\.path Found "bad\.env": bad\.env:1 is not NAME=value/);
   assert.match(warnings[1] ?? "", /envFile\[2\]\.path Found "needed\.env": there is no file needed\.env/);
@@ -94,7 +101,9 @@ test("2.5 a plugin with a missing file or package is reported with its place", (
   ];
   const warnings = warningsOf(folder, { processes: [process({})], plugins: urls.map((url) => ({ url })) });
   assert.deepEqual(
-    warnings.filter((line) => !line.includes("integrity")).map((line) => line.replace(/^\S+ /, "").replaceAll(folder, "")),
+    warnings
+      .filter((line) => !line.includes("integrity"))
+      .map((line) => line.replace(/^\S+ /, "").replaceAll(folder, "")),
     [
       'plugins[1].url Found "./gone.mjs", but there is no file gone.mjs; create it, or correct "url".',
       'plugins[2].url Found "file://gone.mjs", but there is no file gone.mjs; create it, or correct "url".',
@@ -113,7 +122,10 @@ test("api.tls: files that can't be used are reported, with what is wrong", (cont
   const folder = folderOf(context);
   certificateIn(folder, {});
   certificateIn(folder, { name: "other" });
-  const api = (certificate: string, key: string): object => ({ processes: [], api: { hostname: "0.0.0.0", tls: { certificate, key } } });
+  const api = (certificate: string, key: string): object => ({
+    processes: [],
+    api: { hostname: "0.0.0.0", tls: { certificate, key } },
+  });
   const ofTls = (data: object): readonly string[] => warningsOf(folder, data).filter((line) => line.includes("api"));
   assert.deepEqual(ofTls(api("own.pem", "own.key")), []);
   assert.deepEqual(ofTls(api("own.pem", "other.key")), [
@@ -126,7 +138,8 @@ test("api.tls: files that can't be used are reported, with what is wrong", (cont
 
 test('2.6 hostname: an address that other machines can reach needs TLS, or "insecure"', (context) => {
   const folder = folderOf(context);
-  const of = (api: object | false): readonly string[] => warningsOf(folder, { processes: [], api }).filter((line) => line.includes("api"));
+  const of = (api: object | false): readonly string[] =>
+    warningsOf(folder, { processes: [], api }).filter((line) => line.includes("api"));
   for (const hostname of ["127.0.0.1", "127.1.2.3", "localhost", "::1"]) assert.deepEqual(of({ hostname }), []);
   for (const hostname of ["0.0.0.0", "::", "10.1.2.3", "web1.example.org", "127.0.0.1.example.org"])
     assert.deepEqual(of({ hostname }), [

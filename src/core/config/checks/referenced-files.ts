@@ -58,7 +58,11 @@ function scriptWarnings({ worker, user }: PartialProcess, path: JsonPath, folder
 type FilesContext = { readonly folder: string; readonly parallelism: number };
 
 /** Absolute paths: one for each instance, if the path has placeholders. */
-export function filesFor(path: string, process: PartialProcess, { folder, parallelism }: FilesContext): readonly string[] {
+export function filesFor(
+  path: string,
+  process: PartialProcess,
+  { folder, parallelism }: FilesContext,
+): readonly string[] {
   return instances(process, "", parallelism).map(({ index }) => {
     const filled = fillInstance(path, index === undefined ? undefined : placeOf(index, process.cluster?.startPort));
     return pathIn(folder, filledIn(filled), process.user);
@@ -87,20 +91,32 @@ function problemsOf(file: string): readonly string[] {
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === "ENOENT")
-      return [`there is no file ${shownPath(file)}, without which its process can't start; create it, or correct "envFile"`];
-    return [`${shownPath(file)} can't be read: ${code === "EISDIR" ? "it is a folder" : message.replace(/^E[A-Z]+: /, "")}`];
+      return [
+        `there is no file ${shownPath(file)}, without which its process can't start; create it, or correct "envFile"`,
+      ];
+    return [
+      `${shownPath(file)} can't be read: ${code === "EISDIR" ? "it is a folder" : message.replace(/^E[A-Z]+: /, "")}`,
+    ];
   }
 }
 
 function pluginWarnings(url: string | undefined, path: JsonPath, folder: string): readonly Finding[] {
   const source = url === undefined ? undefined : sourceOf(url, folder);
   if (source?.kind === "file" && !existsSync(source.path))
-    return [{ path, message: `Found ${show(url)}, but there is no file ${shownPath(source.path)}; create it, or correct "url".` }];
+    return [
+      {
+        path,
+        message: `Found ${show(url)}, but there is no file ${shownPath(source.path)}; create it, or correct "url".`,
+      },
+    ];
   if (source?.kind !== "package" || isInstalled(packageOf(source.name), folder)) return [];
   const name = packageOf(source.name);
   const remedy = `\`npm install ${name}\` there, or write "./${source.name}" for a file`;
   return [
-    { path, message: `Found ${show(url)}, but there is no package ${show(name)} in ${join(folder, "node_modules")} or above; ${remedy}.` },
+    {
+      path,
+      message: `Found ${show(url)}, but there is no package ${show(name)} in ${join(folder, "node_modules")} or above; ${remedy}.`,
+    },
   ];
 }
 
@@ -109,7 +125,9 @@ function tlsWarnings(api: PartialConfig["api"], folder: string): readonly Findin
   if (certificate === undefined || key === undefined) return [];
   try {
     const expired = expiryOf(readTlsFiles({ certificate: pathIn(folder, certificate), key: pathIn(folder, key) }));
-    return expired === undefined ? [] : [{ path: ["api", "tls", "certificate"], message: `Found ${show(certificate)}: ${expired}.` }];
+    return expired === undefined
+      ? []
+      : [{ path: ["api", "tls", "certificate"], message: `Found ${show(certificate)}: ${expired}.` }];
   } catch (error) {
     return [{ path: ["api", "tls"], message: `Found files that can't be used: ${(error as Error).message}.` }];
   }

@@ -10,8 +10,18 @@ test("a folder in which the user of a process may write is reported once for eac
   context.after(() => rmSync(folder, { recursive: true, force: true }));
   for (const name of ["open", "closed"]) mkdirSync(join(folder, name));
   chmodSync(join(folder, "open"), 0o777);
-  const web = { id: "web", user: 4_000_000, pidFile: "closed/web.pid", logger: { stdout: "open/{id}.log", stderr: "open/x.log" } };
-  const processes = [web, { id: "mail", user: 0, pidFile: "open/m" }, { id: "own", pidFile: "open/o" }, { id: "b", user: 4_000_001 }];
+  const web = {
+    id: "web",
+    user: 4_000_000,
+    pidFile: "closed/web.pid",
+    logger: { stdout: "open/{id}.log", stderr: "open/x.log" },
+  };
+  const processes = [
+    web,
+    { id: "mail", user: 0, pidFile: "open/m" },
+    { id: "own", pidFile: "open/o" },
+    { id: "b", user: 4_000_001 },
+  ];
   const config = { logger: { stdout: "open/all.log" }, processes };
   const found = sharedFolderWarnings(config, folder, 0).map(({ path, message }) => `${path.join(".")} ${message}`);
   assert.equal(found.length, 2);

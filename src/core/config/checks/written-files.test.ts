@@ -36,7 +36,9 @@ test("a pid file or log that is the configuration file is an error with its plac
   const itself = `Found "procman.json", the configuration file itself: ${ALLOWED}`;
   assert.deepEqual(problemsOf(folder, { pidFile: "procman.json" }), [`processes[0].pidFile ${itself}`]);
   for (const key of ["stdout", "stderr"]) {
-    assert.deepEqual(problemsOf(folder, { logger: { [key]: "procman.json" } }), [`processes[0].logger.${key} ${itself}`]);
+    assert.deepEqual(problemsOf(folder, { logger: { [key]: "procman.json" } }), [
+      `processes[0].logger.${key} ${itself}`,
+    ]);
     assert.deepEqual(problemsOf(folder, {}, { logger: { [key]: "procman.json" } }), [`logger.${key} ${itself}`]);
   }
 });
@@ -48,10 +50,23 @@ test("it is found behind links, hard links, `..` and placeholders, also in one o
   symlinkSync("../procman.json", join(folder, "run/link.pid"));
   symlinkSync(folder, join(folder, "self"));
   linkSync(join(folder, "procman.json"), join(folder, "run/hard.pid"));
-  for (const path of ["run/link.pid", "self/procman.json", "run/hard.pid", "run/../procman.json", "{process}/../procman.json"])
-    assert.match(problemsOf(folder, { pidFile: path, id: "run" }).join(), /processes\[0\]\.pidFile .*the configuration file itself/, path);
+  for (const path of [
+    "run/link.pid",
+    "self/procman.json",
+    "run/hard.pid",
+    "run/../procman.json",
+    "{process}/../procman.json",
+  ])
+    assert.match(
+      problemsOf(folder, { pidFile: path, id: "run" }).join(),
+      /processes\[0\]\.pidFile .*the configuration file itself/,
+      path,
+    );
   symlinkSync("procman.json", join(folder, "web-2"));
-  assert.match(problemsOf(folder, { pidFile: "{id}", cluster: { instances: 2 } }).join(), /pidFile .*the configuration file itself/);
+  assert.match(
+    problemsOf(folder, { pidFile: "{id}", cluster: { instances: 2 } }).join(),
+    /pidFile .*the configuration file itself/,
+  );
 });
 
 test("nor may they be what else is read: included files, env files, secrets, scripts, plugins, certificates, the state folder", (t) => {
@@ -61,13 +76,23 @@ test("nor may they be what else is read: included files, env files, secrets, scr
   const read: readonly (readonly [string, Part, Part, RegExp])[] = [
     ["more.json", {}, { include: ["more.json"] }, /which the configuration includes/],
     [".env", { envFile: ".env" }, {}, /which processes\[0\]\.envFile reads/],
-    [".env", { envFile: [{ path: "./x/../.env", optional: true }] }, {}, /which processes\[0\]\.envFile\[0\]\.path reads/],
+    [
+      ".env",
+      { envFile: [{ path: "./x/../.env", optional: true }] },
+      {},
+      /which processes\[0\]\.envFile\[0\]\.path reads/,
+    ],
     ["web.env", {}, { envFile: "web.env" }, /which envFile reads/],
     ["key", { env: { KEY: { file: "key" } } }, {}, /which processes\[0\]\.env\.KEY\.file reads/],
     ["key", {}, { env: { KEY: { file: "key" } } }, /which env\.KEY\.file reads/],
     ["main.js", { cmd: undefined, worker: ["main.js", "x"] }, {}, /which processes\[0\]\.worker reads/],
     ["plugin.mjs", {}, { plugins: [{ url: "./plugin.mjs" }] }, /which plugins\[0\]\.url reads/],
-    ["key.pem", {}, { api: { port: 9001, tls: { certificate: "cert.pem", key: "key.pem" } } }, /which api\.tls\.key reads/],
+    [
+      "key.pem",
+      {},
+      { api: { port: 9001, tls: { certificate: "cert.pem", key: "key.pem" } } },
+      /which api\.tls\.key reads/,
+    ],
     [".procman/procman/lock", {}, {}, /which belongs to procman's state folder/],
     [".procman", {}, {}, /which belongs to procman's state folder/],
   ];
@@ -87,7 +112,10 @@ test("a pid file is no log file of any process; logs may be shared, and devices 
     problemsOf(folder, { pidFile: "all-web" }, { logger: { stderr: "all-{id}" } }).join(),
     /pidFile .*the log file of logger\.stderr/,
   );
-  assert.deepEqual(problemsOf(folder, { logger: { stdout: "web.log", stderr: "web.log" }, pidFile: "web.pid", envFile: ".env" }), []);
+  assert.deepEqual(
+    problemsOf(folder, { logger: { stdout: "web.log", stderr: "web.log" }, pidFile: "web.pid", envFile: ".env" }),
+    [],
+  );
   assert.deepEqual(problemsOf(folder, { logger: { stdout: "/dev/null" }, envFile: "/dev/null" }), []);
   assert.deepEqual(problemsOf(folder, { logger: { stdout: ".procman-logs/web.log" } }), []);
 });

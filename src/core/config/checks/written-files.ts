@@ -33,7 +33,9 @@ export function writtenFileErrors(config: PartialConfig, context: WrittenContext
   const stateDir = real.at(stateDirOf(context.folder, config.name ?? DEFAULT_NAME)).path;
   const readers = ownersOf(readFiles(config, context), real);
   const logs = ownersOf(
-    written.filter(({ isPidFile }) => !isPidFile).map((log) => ({ ...log, owner: `the log file of ${nameOf(log, context)}` })),
+    written
+      .filter(({ isPidFile }) => !isPidFile)
+      .map((log) => ({ ...log, owner: `the log file of ${nameOf(log, context)}` })),
     real,
   );
   const ownerOf = ({ file, isPidFile }: WrittenFile): string | undefined => {
@@ -65,7 +67,11 @@ function nameOf({ path }: FileMention, { nameOf: named = showPath }: WrittenCont
 
 type ProcessContext = WrittenContext & { readonly config: PartialConfig };
 
-function writtenBy(process: PartialProcess, path: JsonPath, { config, folder, parallelism }: ProcessContext): readonly WrittenFile[] {
+function writtenBy(
+  process: PartialProcess,
+  path: JsonPath,
+  { config, folder, parallelism }: ProcessContext,
+): readonly WrittenFile[] {
   const { logger, pidFile } = process;
   const common = config.logger;
   const own = (key: "stdout" | "stderr"): [string | undefined, JsonPath] => [logger?.[key], [...path, "logger", key]];
@@ -107,12 +113,21 @@ function readFiles(config: PartialConfig, context: WrittenContext): readonly Own
   ];
 }
 
-function fileAt(file: string | undefined, path: JsonPath, folder: string, user?: string | number): readonly FileMention[] {
+function fileAt(
+  file: string | undefined,
+  path: JsonPath,
+  folder: string,
+  user?: string | number,
+): readonly FileMention[] {
   return file === undefined ? [] : [{ file: pathIn(folder, file, user), path }];
 }
 
 /** Env files, secrets and the script. */
-function readBy(process: PartialProcess, path: JsonPath, { config, ...context }: ProcessContext): readonly FileMention[] {
+function readBy(
+  process: PartialProcess,
+  path: JsonPath,
+  { config, ...context }: ProcessContext,
+): readonly FileMention[] {
   const secrets = ({ env = {} }: PartialProcess, at: JsonPath): readonly (readonly [unknown, JsonPath])[] =>
     Object.entries(env).map(([name, value]) => [fileOf(value), [...at, "env", name, "file"]]);
   const named = [

@@ -38,7 +38,10 @@ test("append: a process over several lines takes the file's indentation and line
   const source = '{\r\n\t"processes": [\r\n\t\t{\r\n\t\t\t"id": "a"\r\n\t\t}\r\n\t]\r\n}\r\n';
   assert.equal(
     appendProcess(source, NEW),
-    source.replace("\t\t}\r\n\t]", '\t\t},\r\n\t\t{\r\n\t\t\t"id": "new",\r\n\t\t\t"cmd": "node new.js"\r\n\t\t}\r\n\t]'),
+    source.replace(
+      "\t\t}\r\n\t]",
+      '\t\t},\r\n\t\t{\r\n\t\t\t"id": "new",\r\n\t\t\t"cmd": "node new.js"\r\n\t\t}\r\n\t]',
+    ),
   );
 });
 
@@ -51,7 +54,10 @@ test("append: a trailing comma stays in use", () => {
 });
 
 test("append: an empty list opens over several lines in a file of several lines", () => {
-  assert.equal(appendProcess('{\n  "processes": []\n}', { id: "a" }), '{\n  "processes": [\n    {\n      "id": "a"\n    }\n  ]\n}');
+  assert.equal(
+    appendProcess('{\n  "processes": []\n}', { id: "a" }),
+    '{\n  "processes": [\n    {\n      "id": "a"\n    }\n  ]\n}',
+  );
 });
 
 test("append: a list in one line stays in one line", () => {
@@ -59,7 +65,10 @@ test("append: a list in one line stays in one line", () => {
     appendProcess('{ "processes": [{ "id": "a" }] }', NEW),
     '{ "processes": [{ "id": "a" }, { "id": "new", "cmd": "node new.js" }] }',
   );
-  assert.equal(appendProcess('{"processes":[{"id":"a"}]}', NEW), '{"processes":[{"id":"a"},{"id":"new","cmd":"node new.js"}]}');
+  assert.equal(
+    appendProcess('{"processes":[{"id":"a"}]}', NEW),
+    '{"processes":[{"id":"a"},{"id":"new","cmd":"node new.js"}]}',
+  );
   assert.equal(appendProcess('{"processes":[]}', { id: "a" }), '{"processes":[{"id":"a"}]}');
 });
 
@@ -109,7 +118,10 @@ test("remove: nothing moves into a comment", () => {
 });
 
 test("remove: the last of all leaves an empty list", () => {
-  assert.equal(removeProcess('{\n  "processes": [\n    // web\n    { "id": "a" },\n  ]\n}', "a"), '{\n  "processes": []\n}');
+  assert.equal(
+    removeProcess('{\n  "processes": [\n    // web\n    { "id": "a" },\n  ]\n}', "a"),
+    '{\n  "processes": []\n}',
+  );
 });
 
 test("remove: an unknown id is refused, and a similar one is named", () => {
@@ -125,13 +137,23 @@ test("remove: an unknown id is refused, and a similar one is named", () => {
 // Random documents, with anything that JSONC allows between two tokens.
 const EOL = fc.constantFrom("\n", "\r\n");
 const trivia = (eol: string) => {
-  const piece = fc.constantFrom(" ", "\t", eol, `// c "x", ]${eol}`, "/* d , */", `/* e${eol} // f */`, `${eol}    `, `${eol}${eol}`);
+  const piece = fc.constantFrom(
+    " ",
+    "\t",
+    eol,
+    `// c "x", ]${eol}`,
+    "/* d , */",
+    `/* e${eol} // f */`,
+    `${eol}    `,
+    `${eol}${eol}`,
+  );
   return fc.array(piece, { maxLength: 4 }).map((pieces) => pieces.join(""));
 };
 const element = (eol: string, id: string) =>
-  fc
-    .tuple(trivia(eol), trivia(eol), fc.constantFrom('"x"', "[1, 2]", '"// http://x"', "{}"))
-    .map(([a, b, value]) => ({ text: `{${a}"id": "${id}",${b}"v": ${value}}`, data: { id, v: parse(value) as unknown } }));
+  fc.tuple(trivia(eol), trivia(eol), fc.constantFrom('"x"', "[1, 2]", '"// http://x"', "{}")).map(([a, b, value]) => ({
+    text: `{${a}"id": "${id}",${b}"v": ${value}}`,
+    data: { id, v: parse(value) as unknown },
+  }));
 
 type Sample = {
   readonly source: string;
@@ -153,7 +175,10 @@ const sample: fc.Arbitrary<Sample> = fc.tuple(EOL, fc.nat(4)).chain(([eol, count
       const head = `${bom}${rest[0]}{${rest[1]}"processes":${rest[2]}[`;
       const foot = `],${rest[1]}"name": "x"${rest[2]}}${rest[0]}`;
       const inner = elements
-        .map(({ text }, index) => (gaps[2 * index] ?? "") + text + (gaps[2 * index + 1] ?? "") + (index < count - 1 || trailing ? "," : ""))
+        .map(
+          ({ text }, index) =>
+            (gaps[2 * index] ?? "") + text + (gaps[2 * index + 1] ?? "") + (index < count - 1 || trailing ? "," : ""),
+        )
         .join("");
       return { source: `${head}${inner}${gaps.at(-1) ?? ""}${foot}`, elements, head, foot };
     }),

@@ -35,7 +35,8 @@ type List = {
  * @throws {ProcmanError} `configuration-invalid`: the text has no list of processes.
  *
  * @example
- * appendProcess('{ "processes": [] }', { id: "web", cmd: "node ." }); // { "processes": [{ "id": "web", "cmd": "node ." }] }
+ * appendProcess('{ "processes": [] }', { id: "web", cmd: "node ." }); // { "processes": [{ "id": "web", "cmd": "node ."
+ * }] }
  */
 export function appendProcess(source: string, process: unknown): string {
   return edit(source, (text, list) => {
@@ -75,7 +76,9 @@ export function removeProcess(source: string, id: string): string {
 export function processIn(source: string, id: string): unknown {
   const text = source.replace(/^\uFEFF/, "");
   const element = listOf(text).elements.find((candidate) => idOf(candidate) === id);
-  return element === undefined ? undefined : parse(text.slice(element.offset, endOf(element)), [], { allowTrailingComma: true });
+  return element === undefined
+    ? undefined
+    : parse(text.slice(element.offset, endOf(element)), [], { allowTrailingComma: true });
 }
 
 /** A process as a text has it, with its comments. */
@@ -132,7 +135,10 @@ function treeOf(text: string): Node | undefined {
     return parseTree(text, [], { allowTrailingComma: true });
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    throw new ProcmanError("configuration-invalid", "Cannot edit the configuration: it has brackets nested too deeply to be read.");
+    throw new ProcmanError(
+      "configuration-invalid",
+      "Cannot edit the configuration: it has brackets nested too deeply to be read.",
+    );
   }
 }
 
@@ -162,7 +168,8 @@ function appendFirst(text: string, list: List, process: unknown): readonly Splic
   const eol = eolOf(text);
   const indent = close + unit;
   const body = inLines ? severalLines(process, { indent, unit, eol }) : oneLine(process, list.hasSpaces);
-  if (separators.tokens.some(({ kind }) => kind === "comment")) return [insertion(separators.tail, eol + indent + body)];
+  if (separators.tokens.some(({ kind }) => kind === "comment"))
+    return [insertion(separators.tail, eol + indent + body)];
   return [insertion(list.to, inLines ? eol + indent + body + eol + close : body)];
 }
 
@@ -178,7 +185,9 @@ function appendNext(text: string, list: List & { readonly last: Node }, process:
   const indent = indentOf(text, last.offset);
   const eol = eolOf(text);
   const inLines = /[\r\n]/.test(text.slice(last.offset, end));
-  const body = inLines ? severalLines(process, { indent, unit: indentUnit(text, list.root), eol }) : oneLine(process, list.hasSpaces);
+  const body = inLines
+    ? severalLines(process, { indent, unit: indentUnit(text, list.root), eol })
+    : oneLine(process, list.hasSpaces);
   const closing = comma === undefined ? "" : ",";
   if (breaks || isFirstOnLine(text, last.offset))
     return [...(comma === undefined ? [insertion(end, ",")] : []), insertion(at, eol + indent + body + closing)];
@@ -194,7 +203,10 @@ function removeElement(text: string, list: List, element: Node): readonly Splice
     { above: before, first: previous === undefined, last: next === undefined },
   );
   const comma = after.comma ?? before.comma;
-  const apart = comma !== undefined && (comma.end <= range.from || comma.start >= range.to) ? [removal(comma.start, comma.end)] : [];
+  const apart =
+    comma !== undefined && (comma.end <= range.from || comma.start >= range.to)
+      ? [removal(comma.start, comma.end)]
+      : [];
   const left = text.slice(list.from, range.from);
   const right = text.slice(range.to, list.to);
   const collapses =
@@ -217,7 +229,11 @@ function separatorsAround(text: string, list: List, element: Node): Surroundings
   const index = list.elements.indexOf(element);
   const previous = list.elements[index - 1];
   const next = list.elements[index + 1];
-  const before = separatorsOf(text, { start: previous === undefined ? list.from : endOf(previous), end: element.offset, last: false });
+  const before = separatorsOf(text, {
+    start: previous === undefined ? list.from : endOf(previous),
+    end: element.offset,
+    last: false,
+  });
   const after = separatorsOf(text, { start: endOf(element), end: next?.offset ?? list.to, last: next === undefined });
   return { previous, next, before, after };
 }
@@ -233,7 +249,9 @@ function linesOf(
   const spacesAfter = leadingSpaces(text.slice(to)).length;
   const endsLine = /[\r\n]/.test(text.charAt(to + spacesAfter));
   if (!isFirstOnLine(text, from)) {
-    return first ? { from, to: endsLine || last ? to : to + spacesAfter } : { from: withoutTrailingSpaces(text.slice(0, from)).length, to };
+    return first
+      ? { from, to: endsLine || last ? to : to + spacesAfter }
+      : { from: withoutTrailingSpaces(text.slice(0, from)).length, to };
   }
   const start = lineStart(text, from);
   const lineAbove = start - (text.slice(start - 2, start) === "\r\n" ? 2 : 1);

@@ -44,7 +44,10 @@ export type JsonStyle = { readonly indent: string; readonly unit: string; readon
 /** JSON over several lines; the first line without indentation. */
 export function severalLines(value: unknown, { indent, unit, eol }: JsonStyle): string {
   // A unit of more than ten characters would be cut by JSON.stringify.
-  return JSON.stringify(value, null, "\t").replace(/\n(\t*)/g, (_, tabs: string) => eol + indent + unit.repeat(tabs.length));
+  return JSON.stringify(value, null, "\t").replace(
+    /\n(\t*)/g,
+    (_, tabs: string) => eol + indent + unit.repeat(tabs.length),
+  );
 }
 
 /** JSON in one line: `{ "id": "web" }`, or without spaces. */

@@ -1,6 +1,10 @@
 /** The text between two elements of an array: commas, comments, line ends, and to which element the comments belong. */
 
-export type Token = { readonly kind: "comment" | "comma" | "eol" | "space"; readonly start: number; readonly end: number };
+export type Token = {
+  readonly kind: "comment" | "comma" | "eol" | "space";
+  readonly start: number;
+  readonly end: number;
+};
 
 const TOKEN = /(\/\/[^\r\n]*|\/\*[\s\S]*?(?:\*\/|$))|(,)|(\r\n|\r|\n)|[^\S\r\n]+/g;
 
@@ -14,13 +18,19 @@ export type Separators = {
 };
 
 /** The separators from `start` to `end` of the source; `last`: no element follows. */
-export function separatorsOf(source: string, range: { readonly start: number; readonly end: number; readonly last: boolean }): Separators {
+export function separatorsOf(
+  source: string,
+  range: { readonly start: number; readonly end: number; readonly last: boolean },
+): Separators {
   const { start, end, last } = range;
-  const tokens = [...source.slice(start, end).matchAll(TOKEN)].map(({ index, 0: text, 1: comment, 2: comma, 3: eol }) => {
-    const from = start + index;
-    const kind = comment !== undefined ? "comment" : comma !== undefined ? "comma" : eol !== undefined ? "eol" : "space";
-    return { kind, start: from, end: from + text.length } as const;
-  });
+  const tokens = [...source.slice(start, end).matchAll(TOKEN)].map(
+    ({ index, 0: text, 1: comment, 2: comma, 3: eol }) => {
+      const from = start + index;
+      const kind =
+        comment !== undefined ? "comment" : comma !== undefined ? "comma" : eol !== undefined ? "eol" : "space";
+      return { kind, start: from, end: from + text.length } as const;
+    },
+  );
   const comma = tokens.find(({ kind }) => kind === "comma");
   const tail = tailOf(tokens, start, last);
   // Comments on the line of the comma never belong to the next element.

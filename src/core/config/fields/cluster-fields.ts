@@ -18,7 +18,9 @@ export const CLUSTER = {
     onChange: "restart",
   },
   portVariable: {
-    type: optional(matching(/^(?:PROCMAN_CLUSTER_PORT|(?!PROCMAN_)[A-Za-z_]\w*)$/, 'the name of a variable, as "PORT"')),
+    type: optional(
+      matching(/^(?:PROCMAN_CLUSTER_PORT|(?!PROCMAN_)[A-Za-z_]\w*)$/, 'the name of a variable, as "PORT"'),
+    ),
     description:
       "Variable in which each instance finds its port. Omitted: PORT, unless env or envFile sets that; PROCMAN_CLUSTER_PORT: no further variable.",
     onChange: "restart",

@@ -17,8 +17,8 @@ import {
 import { AMOUNT_PATTERN, MAX_MS, MAX_SECONDS } from "../units.ts";
 
 /**
- * One field of the configuration file. These rows determine the validation, `schema.json`, the types of the library, the defaults,
- * the stored part of a process specification, and what a reload does.
+ * One field of the configuration file. These rows determine the validation, `schema.json`, the types of the library,
+ * the defaults, the stored part of a process specification, and what a reload does.
  */
 export type Field = {
   /** The allowed values. `allowed` follows "allowed:" in messages. */
@@ -53,14 +53,18 @@ export function optional<Value>(schema: Schema<Value>): Optional<Value | undefin
   return { optional: schema as Schema<Value | undefined> };
 }
 
-export const matching = (pattern: RegExp, allowed: string): Schema<string> => string({ pattern: pattern.source, allowed });
-export const wholeNumber = (minimum: number, maximum: number, allowed: string): Schema<number> => integer({ minimum, maximum, allowed });
+export const matching = (pattern: RegExp, allowed: string): Schema<string> =>
+  string({ pattern: pattern.source, allowed });
+export const wholeNumber = (minimum: number, maximum: number, allowed: string): Schema<number> =>
+  integer({ minimum, maximum, allowed });
 export const notEmpty = (what: string): Schema<string> => matching(/^(?=[\s\S]*\S)[^\0]+$/, `${what}, not empty`);
 export const amount = (minimum: number, maximum: number, unit: string): Schema<number> =>
   number({ minimum, maximum, allowed: `a number of ${unit} from ${minimum} to ${maximum}` });
-export const listOf = <Value>(item: Schema<Value>, allowed: string): Schema<readonly Value[]> => list(item, { allowed });
+export const listOf = <Value>(item: Schema<Value>, allowed: string): Schema<readonly Value[]> =>
+  list(item, { allowed });
 /** An object with any members. */
-export const settings = (allowed: string): Schema<Readonly<Record<string, unknown>>> => map(anything, { propertyNames: string(), allowed });
+export const settings = (allowed: string): Schema<Readonly<Record<string, unknown>>> =>
+  map(anything, { propertyNames: string(), allowed });
 
 export function oneOrMore(what: string): Optional<string | readonly string[] | undefined> {
   const item = notEmpty(what);
@@ -69,7 +73,9 @@ export function oneOrMore(what: string): Optional<string | readonly string[] | u
 }
 
 export function sizeAs(allowed: string): Optional<string | number | undefined> {
-  return optional(union([matching(AMOUNT_PATTERN, allowed), wholeNumber(1, Number.MAX_SAFE_INTEGER, allowed)], { allowed }));
+  return optional(
+    union([matching(AMOUNT_PATTERN, allowed), wholeNumber(1, Number.MAX_SAFE_INTEGER, allowed)], { allowed }),
+  );
 }
 
 /** Not `.` and `..`: a name is also a folder name. */

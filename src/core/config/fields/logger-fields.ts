@@ -30,17 +30,27 @@ export const PROCESS_LOGGER = {
     description:
       "File for standard output; a relative path resolves from the folder of the configuration file. {name}, {id}, {process} and {instance} stand for the name of the configuration, the id of the process or instance, the id of the process alone, and the number of the instance from 1.",
   },
-  stderr: { type: file, description: "File for standard error, as for stdout. When omitted, standard error goes to the stdout file." },
+  stderr: {
+    type: file,
+    description: "File for standard error, as for stdout. When omitted, standard error goes to the stdout file.",
+  },
   decorateFiles: { type: flag, description: "Write time and id in front of each line in files.", default: false },
   rotate: {
-    type: optional(union([literal(false), objectOf(ROTATION)], { allowed: "false, or an object with size, hours, total and gzip" })),
+    type: optional(
+      union([literal(false), objectOf(ROTATION)], { allowed: "false, or an object with size, hours, total and gzip" }),
+    ),
     description: "When a log file is closed, renamed and compressed; false: never.",
   },
 } as const satisfies Fields;
 
 export const LOGGER = {
   ...PROCESS_LOGGER,
-  decorate: { type: flag, description: "Write time and id in front of each line on the console.", default: false, onChange: "live" },
+  decorate: {
+    type: flag,
+    description: "Write time and id in front of each line on the console.",
+    default: false,
+    onChange: "live",
+  },
   colors: { type: flag, description: "Colours on the console.", default: false, onChange: "live" },
   format: {
     type: optional(enumeration(["text", "json"])),
@@ -51,7 +61,8 @@ export const LOGGER = {
   },
   prefix: {
     type: flag,
-    description: "false: the lines of the processes are printed on the console as they wrote them, without id and in no format.",
+    description:
+      "false: the lines of the processes are printed on the console as they wrote them, without id and in no format.",
     default: true,
     onChange: "live",
   },

@@ -12,14 +12,19 @@ const timeout = optional(amount(0.001, MAX_SECONDS, "seconds"));
 export const READY = {
   port: {
     type: port,
-    description: "The process accepts connections on this port of the loopback address; {port}: the port of the instance.",
+    description:
+      "The process accepts connections on this port of the loopback address; {port}: the port of the instance.",
   },
   http: {
     type: http,
-    description: "The process answers at this address with a status from 200 to 399; {port} stands for the port of the instance.",
+    description:
+      "The process answers at this address with a status from 200 to 399; {port} stands for the port of the instance.",
   },
   exec: { type: exec, description: "This command line, run like the process's cmd, ends with code 0." },
-  log: { type: optional(notEmpty("a regular expression")), description: "A line of its output matches this regular expression." },
+  log: {
+    type: optional(notEmpty("a regular expression")),
+    description: "A line of its output matches this regular expression.",
+  },
   fd: {
     type: optional(wholeNumber(3, 9, "a whole number from 3 to 9")),
     description: "The process writes to this file descriptor, which is open when it starts.",

@@ -1,5 +1,17 @@
 /** Fields of a process. */
-import { boolean, enumeration, integer, optional as kept, list, literal, map, number, object, string, union } from "../../base/schema.ts";
+import {
+  boolean,
+  enumeration,
+  integer,
+  optional as kept,
+  list,
+  literal,
+  map,
+  number,
+  object,
+  string,
+  union,
+} from "../../base/schema.ts";
 import { KILL_MODES, RELOAD_SIGNALS, STOP_SIGNALS, SUCCESS_SIGNALS } from "../../base/signals.ts";
 import { IO_CLASSES } from "../../contract/limits.ts";
 import { CONDITIONS } from "../../supervisor/definition.ts";
@@ -55,7 +67,10 @@ const environment = map(
     ],
     { allowed: VALUE },
   ),
-  { propertyNames: matching(/^[^=\0]+$/, 'a name of a variable, without "="'), allowed: "an object of names and values" },
+  {
+    propertyNames: matching(/^[^=\0]+$/, 'a name of a variable, without "="'),
+    allowed: "an object of names and values",
+  },
 );
 const ENV_FILE = {
   path: { type: notEmpty("a file path"), description: "Path of the file." },
@@ -77,7 +92,11 @@ export const ENVIRONMENT = {
   envFile: {
     type: optional(
       union(
-        [notEmpty("a file path"), objectOf(ENV_FILE, { description: "An env file." }), { minItems: 1, ...listOf(envFileEntry, ENV_FILES) }],
+        [
+          notEmpty("a file path"),
+          objectOf(ENV_FILE, { description: "An env file." }),
+          { minItems: 1, ...listOf(envFileEntry, ENV_FILES) },
+        ],
         {
           allowed: ENV_FILES,
         },
@@ -99,7 +118,8 @@ export const DEPENDENCY = {
   id: { type: name, description: "Id of a process or a cluster." },
   condition: {
     type: optional(enumeration(CONDITIONS)),
-    description: "The required state: it was started, it is ready, it has finished successfully, or it has completed, with any code.",
+    description:
+      "The required state: it was started, it is ready, it has finished successfully, or it has completed, with any code.",
     default: "ready",
   },
   restart: { type: flag, description: "Restart the dependent when this process was restarted.", default: false },
@@ -107,17 +127,24 @@ export const DEPENDENCY = {
 const dependencyType = union([name, objectOf(DEPENDENCY, { description: "A process that must come up first." })], {
   allowed: "an id, or an object with id, condition and restart",
 });
-const memory = sizeAs('a size such as "500MB" or "2GiB", or a whole number of bytes, more than 0; leave it out where there is no limit');
+const memory = sizeAs(
+  'a size such as "500MB" or "2GiB", or a whole number of bytes, more than 0; leave it out where there is no limit',
+);
 const EXIT_CODES = 'a list of exit codes from 0 to 255 and names of signals, as [75, "SIGTERM"]';
 const EXIT_CODE = "an exit code from 0 to 255, or one of SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE and SIGKILL";
-const exitCode = union([wholeNumber(0, 255, EXIT_CODE), enumeration(SUCCESS_SIGNALS, { allowed: EXIT_CODE })], { allowed: EXIT_CODE });
+const exitCode = union([wholeNumber(0, 255, EXIT_CODE), enumeration(SUCCESS_SIGNALS, { allowed: EXIT_CODE })], {
+  allowed: EXIT_CODE,
+});
 /** Node starts no program as a user or group of a greater number. */
 export const MAX_ACCOUNT = 2 ** 31 - 1;
 const accountType = (what: string) =>
   optional(union([notEmpty(what), wholeNumber(0, MAX_ACCOUNT, what)], { allowed: `${what}, by name or number` }));
 
 export const PROCESS = {
-  id: { type: name, description: "Unique name of the process: 1 to 64 characters from a-z, 0-9, dot, underscore and hyphen." },
+  id: {
+    type: name,
+    description: "Unique name of the process: 1 to 64 characters from a-z, 0-9, dot, underscore and hyphen.",
+  },
   cmd: {
     type: optional(notEmpty("a command line")),
     description: "Full command line, run by /bin/sh. Exactly one of cmd and worker must be given.",
@@ -125,7 +152,8 @@ export const PROCESS = {
   },
   worker: {
     type: oneOrMore("a script"),
-    description: "JavaScript or TypeScript module that runs in a separate Node process, or a list of the module and its arguments.",
+    description:
+      "JavaScript or TypeScript module that runs in a separate Node process, or a list of the module and its arguments.",
     onChange: "restart",
   },
   node: {
@@ -153,13 +181,22 @@ export const PROCESS = {
   env: { ...ENVIRONMENT.env, onChange: "restart", spec: map(envValue) },
   envFile: { ...ENVIRONMENT.envFile, onChange: "restart", spec: kept(list(envFile)) },
   inheritEnv: {
-    type: optional(union([boolean({ allowed: INHERITED }), listOf(notEmpty("a name of a variable"), INHERITED)], { allowed: INHERITED })),
+    type: optional(
+      union([boolean({ allowed: INHERITED }), listOf(notEmpty("a name of a variable"), INHERITED)], {
+        allowed: INHERITED,
+      }),
+    ),
     description:
       "Whether it inherits procman's own environment: false: only PATH, LANG, LANGUAGE, LC_*, TZ and TERM; a list of names: these, too, with * at the end for all that begin like it; true: all of it. Default: without `user` all but the secrets that other processes and plugins name, with `user` false.",
     onChange: "restart",
     spec: kept(union([boolean(), list(string())])),
   },
-  path: { type: oneOrMore("a folder"), description: "Folder or folders to append to PATH.", onChange: "restart", spec: list(string()) },
+  path: {
+    type: oneOrMore("a folder"),
+    description: "Folder or folders to append to PATH.",
+    onChange: "restart",
+    spec: list(string()),
+  },
   pathFirst: {
     type: oneOrMore("a folder"),
     description: "Folder or folders to put in front of PATH.",
@@ -188,7 +225,13 @@ export const PROCESS = {
     spec: boolean(),
   },
   logger: { type: optional(objectOf(PROCESS_LOGGER)), description: "Where the output goes.", onChange: "live" },
-  autostart: { type: flag, description: "Start when procman starts.", default: false, onChange: "live", spec: boolean() },
+  autostart: {
+    type: flag,
+    description: "Start when procman starts.",
+    default: false,
+    onChange: "live",
+    spec: boolean(),
+  },
   cron: {
     type: cron,
     description:
@@ -261,14 +304,16 @@ export const PROCESS = {
   },
   terminate: {
     type: cron,
-    description: "Schedule of stops, written like cron. With restart set to always, the process restarts at these times.",
+    description:
+      "Schedule of stops, written like cron. With restart set to always, the process restarts at these times.",
     onChange: "live",
     spec: kept(string()),
   },
   terminateGracePeriod: {
     type: secondsType,
     unit: "s",
-    description: "Seconds to wait for a process to finish by itself, before it gets stopSignal. Default: the top level's.",
+    description:
+      "Seconds to wait for a process to finish by itself, before it gets stopSignal. Default: the top level's.",
     onChange: "live",
   },
   terminateTimeout: {
@@ -285,7 +330,8 @@ export const PROCESS = {
   },
   reloadSignal: {
     type: optional(enumeration(RELOAD_SIGNALS)),
-    description: "The signal by which the program takes up its own changed configuration; procman reload ID sends it to the main process.",
+    description:
+      "The signal by which the program takes up its own changed configuration; procman reload ID sends it to the main process.",
     onChange: "live",
   },
   killMode: {
@@ -303,7 +349,8 @@ export const PROCESS = {
   },
   ready: {
     type: optional(objectOf(READY)),
-    description: "How a run becomes ready: exactly one of port, http, log, exec, fd and message. Omitted: it is ready at once.",
+    description:
+      "How a run becomes ready: exactly one of port, http, log, exec, fd and message. Omitted: it is ready at once.",
     onChange: "live",
     spec: kept(ready),
   },
@@ -373,7 +420,8 @@ export const PROCESS = {
   },
   oomScoreAdjust: {
     type: optional(wholeNumber(-1_000, 1_000, "a whole number from -1000 (never killed) to 1000 (killed first)")),
-    description: "When memory runs out, the kernel kills processes with a higher value first; below 0 needs root. Linux.",
+    description:
+      "When memory runs out, the kernel kills processes with a higher value first; below 0 needs root. Linux.",
     onChange: "restart",
     spec: kept(number()),
   },
@@ -385,7 +433,8 @@ export const PROCESS = {
   },
   groups: {
     type: nameOrNames("the name of a group, or a list of them"),
-    description: "Groups of processes that it is in: group:NAME stands for all members. The Unix group is the field group.",
+    description:
+      "Groups of processes that it is in: group:NAME stands for all members. The Unix group is the field group.",
     onChange: "live",
     spec: kept(list(string())),
   },

@@ -7,11 +7,16 @@ import { type Field, type Fields, matching, optional, wholeNumber } from "./fiel
 const LIMIT_SIZE = 'a size such as "64MB", a whole number of bytes, or "unlimited"';
 const LIMIT_COUNT = 'a whole number from 0, or "unlimited"';
 const bytes = optional(
-  union([matching(SIZE_PATTERN, LIMIT_SIZE), wholeNumber(0, Number.MAX_SAFE_INTEGER, LIMIT_SIZE), literal("unlimited")], {
-    allowed: LIMIT_SIZE,
-  }),
+  union(
+    [matching(SIZE_PATTERN, LIMIT_SIZE), wholeNumber(0, Number.MAX_SAFE_INTEGER, LIMIT_SIZE), literal("unlimited")],
+    {
+      allowed: LIMIT_SIZE,
+    },
+  ),
 );
-const count = optional(union([wholeNumber(0, Number.MAX_SAFE_INTEGER, LIMIT_COUNT), literal("unlimited")], { allowed: LIMIT_COUNT }));
+const count = optional(
+  union([wholeNumber(0, Number.MAX_SAFE_INTEGER, LIMIT_COUNT), literal("unlimited")], { allowed: LIMIT_COUNT }),
+);
 
 export const ULIMITS = {
   as: { type: bytes, description: "Address space. Bytes, or a text such as 2GB." },

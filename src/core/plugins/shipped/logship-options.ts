@@ -18,12 +18,18 @@ export const OPTIONS = object({
   }),
   facility: optional(enumeration(FACILITIES, { description: "Of syslog. Default: local0." })),
   hostname: optional(string({ minLength: 1, description: "Host in syslog messages. Default: that of the machine." })),
-  maxBytes: optional(integer({ minimum: 480, maximum: 1_048_576, description: "Longest message. Default: 65536, by UDP 2048." })),
+  maxBytes: optional(
+    integer({ minimum: 480, maximum: 1_048_576, description: "Longest message. Default: 65536, by UDP 2048." }),
+  ),
   headers: optional(map(string(), { description: "Further headers of HTTP requests." })),
-  timeoutSeconds: optional(number({ minimum: 0.1, maximum: 300, description: "Of one connection or request. Default: 10." })),
+  timeoutSeconds: optional(
+    number({ minimum: 0.1, maximum: 300, description: "Of one connection or request. Default: 10." }),
+  ),
   severity: optional(enumeration(SEVERITIES, { description: "At least that severe. Default: debug." })),
   categories: optional(list(enumeration(CATEGORIES), { description: "Default: all." })),
-  processes: optional(list(string({ minLength: 1 }), { description: "Processes, instances or clusters. Default: all." })),
+  processes: optional(
+    list(string({ minLength: 1 }), { description: "Processes, instances or clusters. Default: all." }),
+  ),
 });
 
 export type LogshipOptions = TypeOf<typeof OPTIONS>;

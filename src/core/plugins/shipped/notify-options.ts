@@ -11,10 +11,18 @@ export const OPTIONS = object({
   headers: optional(map(string(), { description: "Further headers of the request." })),
   command: optional(string({ minLength: 1, description: "Command line that gets the message on its standard input." })),
   on: optional(list(enumeration(KINDS), { description: "What is reported. Default: all." })),
-  processes: optional(list(string({ minLength: 1 }), { description: "Processes, instances or clusters. Default: all." })),
-  groupSeconds: optional(number({ minimum: 0, maximum: 3_600, description: "What happens within this time is one message. Default: 10." })),
+  processes: optional(
+    list(string({ minLength: 1 }), { description: "Processes, instances or clusters. Default: all." }),
+  ),
+  groupSeconds: optional(
+    number({ minimum: 0, maximum: 3_600, description: "What happens within this time is one message. Default: 10." }),
+  ),
   recoveredAfterSeconds: optional(
-    number({ minimum: 0, maximum: 3_600, description: "A process that runs for so long after a crash has recovered. Default: 10." }),
+    number({
+      minimum: 0,
+      maximum: 3_600,
+      description: "A process that runs for so long after a crash has recovered. Default: 10.",
+    }),
   ),
 });
 

@@ -111,11 +111,13 @@ export class BalancerClient {
     this.#options.onReport(reports);
     const idsOf = (fronts: readonly (Front | FrontReport)[]): string =>
       JSON.stringify(fronts.map(({ id, backends }) => [id, ...backends.map((backend) => backend.id).sort()]).sort());
-    if (this.#pending.size === 0 && this.#isApplied && idsOf(reports) !== idsOf(this.#options.fronts())) void this.send();
+    if (this.#pending.size === 0 && this.#isApplied && idsOf(reports) !== idsOf(this.#options.fronts()))
+      void this.send();
   }
 
   #sendFronts(serial: number): void {
-    if (this.#isUp) this.#socket?.write(jsonLine({ t: "fronts", serial, fronts: this.#options.fronts() } satisfies ToBalancer));
+    if (this.#isUp)
+      this.#socket?.write(jsonLine({ t: "fronts", serial, fronts: this.#options.fronts() } satisfies ToBalancer));
   }
 
   #reconnectLater(): void {

@@ -21,9 +21,14 @@ export function withProblem(record: ProcessRecord, problem: string | undefined):
   return problem === undefined ? record : { ...record, reason: `${record.reason}, but ${problem}` };
 }
 
-export function withFrontend(record: ProcessRecord, front: FrontSpec, { problem, waiting, rejected, full }: FrontReport): ProcessRecord {
+export function withFrontend(
+  record: ProcessRecord,
+  front: FrontSpec,
+  { problem, waiting, rejected, full }: FrontReport,
+): ProcessRecord {
   const { hostname, port, strategy } = front;
-  const place = problem === undefined ? `common port ${addressText(front)}` : `not listening on ${addressText(front)}: ${problem}`;
+  const place =
+    problem === undefined ? `common port ${addressText(front)}` : `not listening on ${addressText(front)}: ${problem}`;
   return {
     ...record,
     reason: [record.reason, place, ...(full === undefined ? [] : [fileLimitText(full)])].join("; "),
@@ -38,12 +43,24 @@ export function withBackend(
 ): ProcessRecord {
   return {
     ...withProblem(record, connectionProblem),
-    backend: { port, accepting, connections, totalConnections: total, receivedBytes: bytesIn, sentBytes: bytesOut, refused },
+    backend: {
+      port,
+      accepting,
+      connections,
+      totalConnections: total,
+      receivedBytes: bytesIn,
+      sentBytes: bytesOut,
+      refused,
+    },
   };
 }
 
 /** The log lines for what has changed since the report before. */
-export function frontendMessages(front: FrontSpec, { problem, full }: FrontReport, before: FrontReport | undefined): readonly LogLine[] {
+export function frontendMessages(
+  front: FrontSpec,
+  { problem, full }: FrontReport,
+  before: FrontReport | undefined,
+): readonly LogLine[] {
   const at = addressText(front);
   const lines: LogLine[] = [];
   if (problem !== before?.problem)
@@ -52,7 +69,8 @@ export function frontendMessages(front: FrontSpec, { problem, full }: FrontRepor
         ? info(`the load balancer listens on ${at} now`)
         : error(`Cannot listen on ${at}: ${problem}; retrying, the instances keep running`),
     );
-  if (full !== before?.full) lines.push(full === undefined ? info("clients are no longer turned away") : error(fileLimitText(full)));
+  if (full !== before?.full)
+    lines.push(full === undefined ? info("clients are no longer turned away") : error(fileLimitText(full)));
   return lines;
 }
 

@@ -21,7 +21,14 @@ import { type InstancePort, PortConflicts } from "../spawn/port-conflicts.ts";
 import { readsHeaders } from "../spawn/spawn-request.ts";
 import type { Subsystem } from "../subsystem.ts";
 import { BalancerClient } from "./balancer-client.ts";
-import { addressText, frontendMessages, withBackend, withFrontend, withProblem, withSharedSocket } from "./balancer-records.ts";
+import {
+  addressText,
+  frontendMessages,
+  withBackend,
+  withFrontend,
+  withProblem,
+  withSharedSocket,
+} from "./balancer-records.ts";
 import { ConnectionDrain } from "./drain.ts";
 import { StrandedClients, startTurningAway } from "./stranded-clients.ts";
 import { type UnreachableInstance, UnreachableInstances } from "./unreachable-instances.ts";
@@ -80,7 +87,8 @@ export class Balancing implements Subsystem {
     );
     this.#stranded = new StrandedClients({
       idle: () => this.#idleSockets(),
-      queued: ({ port }) => allListeners().reduce((sum, listener) => (listener.port === port ? sum + listener.queued : sum), 0),
+      queued: ({ port }) =>
+        allListeners().reduce((sum, listener) => (listener.port === port ? sum + listener.queued : sum), 0),
       turnAway: (socket, isFirst) => this.#turnAway(socket, isFirst),
     });
     this.#portConflicts = new PortConflicts((id) => this.#instancePort(id), {
@@ -112,7 +120,8 @@ export class Balancing implements Subsystem {
         signal !== "SIGKILL" && this.#isServed(slot)
           ? this.#drain.add({ slot, run, signal, ...(to && { to }) })
           : spawner.signal(slot, run, signal, to),
-      drain: (slot, run) => (this.#isServed(slot) ? this.#drain.add({ slot, run, drain: true }) : spawner.drain(slot, run)),
+      drain: (slot, run) =>
+        this.#isServed(slot) ? this.#drain.add({ slot, run, drain: true }) : spawner.drain(slot, run),
       sweep: (slot, run, pid, signal) => spawner.sweep(slot, run, pid, signal),
       runHook: (slot, run, call, on) => spawner.runHook(slot, run, call, on),
       endHook: (slot, run, on) => spawner.endHook(slot, run, on),
@@ -143,7 +152,11 @@ export class Balancing implements Subsystem {
     this.#link.send({ t: "balancer", wanted: isWanted });
     if (isWanted) {
       const { stateDir } = this.#config.config;
-      this.#balancer = new BalancerClient({ stateDir, fronts: () => this.#fronts(), onReport: (reports) => this.#onReport(reports) });
+      this.#balancer = new BalancerClient({
+        stateDir,
+        fronts: () => this.#fronts(),
+        onReport: (reports) => this.#onReport(reports),
+      });
       return;
     }
     void this.#balancer?.send();
@@ -186,7 +199,10 @@ export class Balancing implements Subsystem {
     if (share !== undefined) return isRunning(state) && this.#unreachable.hasAccepted(id, state.pid);
     if (front === undefined) return true;
     const report = this.#reports.get(front.id);
-    return report?.backends.find((backend) => backend.id === id)?.accepting === true && this.#portConflicts.of(id) === undefined;
+    return (
+      report?.backends.find((backend) => backend.id === id)?.accepting === true &&
+      this.#portConflicts.of(id) === undefined
+    );
   }
 
   /** Calls after each change of which instances get connections, until the returned function is called. */
@@ -225,7 +241,9 @@ export class Balancing implements Subsystem {
     if (isCluster) return front === undefined ? record : withFrontend(record, front, report);
     const backend = report.backends.find(({ id }) => id === record.id);
     const port = this.#config.spec(record.id).cluster?.port ?? 0;
-    return backend === undefined ? record : withBackend(record, backend, { port, connectionProblem: this.connectionProblem(record.id) });
+    return backend === undefined
+      ? record
+      : withBackend(record, backend, { port, connectionProblem: this.connectionProblem(record.id) });
   }
 
   /** Adds to the record of an instance with a shared socket whether it accepts connections. */
@@ -309,7 +327,10 @@ export class Balancing implements Subsystem {
   #backendProcess(id: string): { readonly pid?: number; readonly uid?: number } {
     const [state] = this.#supervisor.statesOf(id);
     const { user } = this.#config.spec(id);
-    return { ...(state !== undefined && "pid" in state ? { pid: state.pid } : {}), ...(user === undefined ? {} : { uid: user.uid }) };
+    return {
+      ...(state !== undefined && "pid" in state ? { pid: state.pid } : {}),
+      ...(user === undefined ? {} : { uid: user.uid }),
+    };
   }
 
   #proxyToken(spec: ProcessSpec): { readonly proxyToken?: string } {
@@ -356,7 +377,9 @@ export class Balancing implements Subsystem {
   #idleSockets(): readonly Listening[] {
     const sharing = this.#sharing();
     const idle = sharing.filter(({ id }) => this.#unreachable.of(id) !== undefined).map(({ port }) => port);
-    const served = new Set(sharing.filter(({ id, pid }) => this.#unreachable.hasAccepted(id, pid)).map(({ port }) => port));
+    const served = new Set(
+      sharing.filter(({ id, pid }) => this.#unreachable.hasAccepted(id, pid)).map(({ port }) => port),
+    );
     const ports = new Set(idle.filter((port) => !served.has(port)));
     const found = this.#specs.flatMap(({ share }) => (share !== undefined && ports.has(share.port) ? [share] : []));
     return [...new Map(found.map((share) => [share.port, share])).values()];
@@ -377,7 +400,13 @@ export class Balancing implements Subsystem {
   #findUnreachable(): readonly UnreachableInstance[] {
     return this.#specs.flatMap(({ id, front, cluster }) => {
       const [state] = front === undefined || this.#isClosed ? [] : this.#supervisor.statesOf(id);
-      if (!isRunning(state) || !this.#isServing(id, state) || this.accepts(id) || this.#portConflicts.of(id) !== undefined) return [];
+      if (
+        !isRunning(state) ||
+        !this.#isServing(id, state) ||
+        this.accepts(id) ||
+        this.#portConflicts.of(id) !== undefined
+      )
+        return [];
       return [{ id, pid: state.pid, port: cluster?.port ?? 0 }];
     });
   }

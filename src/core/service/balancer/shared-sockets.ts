@@ -52,7 +52,8 @@ export class SharedSockets implements Subsystem {
   /** @throws {ProcmanError} `roll-failed` */
   checkRestart(spec: Pick<ProcessSpec, "share" | "cluster">): void {
     const why = this.remedy(spec);
-    if (why !== undefined) throw new ProcmanError("roll-failed", `Cannot restart "${spec.cluster?.id}" one by one: ${why}`);
+    if (why !== undefined)
+      throw new ProcmanError("roll-failed", `Cannot restart "${spec.cluster?.id}" one by one: ${why}`);
   }
 
   apply(): void {
@@ -93,7 +94,8 @@ export class SharedSockets implements Subsystem {
   #findLost(): void {
     const { sockets, log } = this.#ports;
     for (const { id, share, cluster } of this.#ports.config().processes) {
-      if (sockets === undefined || share === undefined || cluster === undefined || sockets.has(addressOf(share))) continue;
+      if (sockets === undefined || share === undefined || cluster === undefined || sockets.has(addressOf(share)))
+        continue;
       if (this.#lost.has(addressOf(share)) || !this.#isRunning(id)) continue;
       this.#lost.add(addressOf(share));
       log.write(cluster.id, warn(`Cannot start another instance: ${lostSocketText(cluster.id)}`));
@@ -116,7 +118,9 @@ export class SharedSockets implements Subsystem {
         .filter(({ states }) => !states.every(isIdle))
         .map(({ id }) => id),
     );
-    const wanted = this.#ports.config().processes.flatMap(({ id, share }) => (share !== undefined && active.has(id) ? [share] : []));
+    const wanted = this.#ports
+      .config()
+      .processes.flatMap(({ id, share }) => (share !== undefined && active.has(id) ? [share] : []));
     return [...new Map(wanted.map((share) => [JSON.stringify(share), share])).values()];
   }
 }

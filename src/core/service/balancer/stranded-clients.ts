@@ -58,6 +58,9 @@ export class StrandedClients {
 
 /** Starts the helper that accepts what waits on this listening socket, and closes it. */
 export function startTurningAway(fd: number, report: (problem: string) => void): void {
-  const helper = spawn(process.execPath, [NO_DEBUGGER, TURN_AWAY], { stdio: ["ignore", "ignore", "inherit", fd], env: {} });
+  const helper = spawn(process.execPath, [NO_DEBUGGER, TURN_AWAY], {
+    stdio: ["ignore", "ignore", "inherit", fd],
+    env: {},
+  });
   helper.on("error", ({ message }) => report(message));
 }

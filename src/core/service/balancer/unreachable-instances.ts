@@ -33,7 +33,11 @@ export class UnreachableInstances {
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
 
-  constructor(find: () => readonly UnreachableInstance[], write: (id: string, line: LogLine) => void, onAccepts: () => void) {
+  constructor(
+    find: () => readonly UnreachableInstance[],
+    write: (id: string, line: LogLine) => void,
+    onAccepts: () => void,
+  ) {
     this.#find = find;
     this.#write = write;
     this.#onAccepts = onAccepts;
@@ -50,8 +54,10 @@ export class UnreachableInstances {
       const before = this.#observed.get(instance.id);
       const known = before?.pid === instance.pid ? before : { pid: instance.pid, at: now, lookAt: now };
       this.#observed.set(instance.id, known);
-      if (known.accepts !== true && instance.shared !== undefined && now >= known.lookAt) this.#look(known, instance.shared, now);
-      if (known.accepts !== true && known.text === undefined && now - known.at >= UNREACHABLE_AFTER_MS) this.#examine(known, instance);
+      if (known.accepts !== true && instance.shared !== undefined && now >= known.lookAt)
+        this.#look(known, instance.shared, now);
+      if (known.accepts !== true && known.text === undefined && now - known.at >= UNREACHABLE_AFTER_MS)
+        this.#examine(known, instance);
     }
     this.#arm(now, unreachable);
   }

@@ -58,7 +58,9 @@ export class ConfigFileWatch {
 
   #patternsNow(): readonly string[] {
     try {
-      return includesOf(parseDocument(withoutBom(readConfigBytes(this.#file, { waitsForPipe: false }).toString("utf8"))).data);
+      return includesOf(
+        parseDocument(withoutBom(readConfigBytes(this.#file, { waitsForPipe: false }).toString("utf8"))).data,
+      );
     } catch {
       // It was removed meanwhile, which the next check finds, or is no regular file, which the reload reports.
       return this.#patterns;

@@ -37,7 +37,9 @@ function withOptions(found: Config, options: ConfigSourceOptions): Config {
   const { console, processes, stateDir } = withSelection(found, options);
   return {
     ...found,
-    processes: options.console ? processes.map((spec) => ({ ...spec, log: { ...spec.log, console: true } })) : processes,
+    processes: options.console
+      ? processes.map((spec) => ({ ...spec, log: { ...spec.log, console: true } }))
+      : processes,
     // A console file is read later, so each line needs its time.
     console: options.detached ? { ...console, decorate: true, file: join(stateDir, "logs/console.log") } : console,
   };

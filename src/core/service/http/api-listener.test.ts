@@ -32,7 +32,10 @@ test("a port that is taken: its holder is named; a previous port that is taken i
   context.after(() => void other.close());
   const { port } = other.address() as AddressInfo;
   const doorway = new ApiListener(() => undefined);
-  await assert.rejects(doorway.open("127.0.0.1", port, undefined), new RegExp(`EADDRINUSE.*${port}, by node \\(pid ${process.pid}\\)$`));
+  await assert.rejects(
+    doorway.open("127.0.0.1", port, undefined),
+    new RegExp(`EADDRINUSE.*${port}, by node \\(pid ${process.pid}\\)$`),
+  );
   const found = await doorway.open("127.0.0.1", undefined, port);
   assert.ok(found >= 20_000 && found < 32_768, `${found} could be given to a client`);
   doorway.close();

@@ -8,8 +8,8 @@ import { EarlyConnections } from "./early-connections.ts";
 /** Most connections that wait before the API answers. */
 const WAITING_LIMIT = 256;
 /**
- * Range of a port that procman chooses: below those that systems give to clients (Linux: ip_local_port_range, 32768 and up;
- * others: from 49152), so that no client gets the port while the service is restarted.
+ * Range of a port that procman chooses: below those that systems give to clients (Linux: ip_local_port_range, 32768 and
+ * up; others: from 49152), so that no client gets the port while the service is restarted.
  */
 const PORT_RANGE = { from: 20_000, to: 32_767 } as const;
 const PORT_TRIES = 20;
@@ -33,7 +33,9 @@ export class ApiListener {
   async open(hostname: string, port: number | undefined, previous: number | undefined): Promise<number> {
     if (port !== undefined) {
       const again =
-        previous === port ? await this.#tryToListen(hostname, Array(PREVIOUS_PORT_TRIES).fill(port), PREVIOUS_PORT_RETRY_MS) : undefined;
+        previous === port
+          ? await this.#tryToListen(hostname, Array(PREVIOUS_PORT_TRIES).fill(port), PREVIOUS_PORT_RETRY_MS)
+          : undefined;
       if (again !== undefined) return again;
       return this.#listen(hostname, port).catch((error: NodeJS.ErrnoException) => {
         throw withHolder(error, port);
@@ -127,5 +129,7 @@ function randomPort(): number {
 /** Adds the program that holds the port to the message. */
 function withHolder(error: NodeJS.ErrnoException, port: number): Error {
   const holder = error.code === "EADDRINUSE" ? holderOfPort(port) : undefined;
-  return holder === undefined ? error : Object.assign(new Error(`${error.message}, by ${holder}`, { cause: error }), { code: error.code });
+  return holder === undefined
+    ? error
+    : Object.assign(new Error(`${error.message}, by ${holder}`, { cause: error }), { code: error.code });
 }

@@ -98,8 +98,8 @@ export class ApiService implements Subsystem {
   }
 
   /**
-   * `done` gets the reason if the API can't be served; supervision continues. `isFirst`: nothing ran before; loading is delayed until a
-   * client connects, or 300 ms.
+   * `done` gets the reason if the API can't be served; supervision continues. `isFirst`: nothing ran before; loading is
+   * delayed until a client connects, or 300 ms.
    */
   start(isFirst: boolean, done: (problem?: string) => void): void {
     this.#done = (why) => done(why === undefined ? undefined : `Cannot serve the API at ${this.#address}: ${why}`);
@@ -207,7 +207,9 @@ export class ApiService implements Subsystem {
     try {
       await this.#unix.open();
     } catch (error) {
-      this.#ports.log.error(`the Unix socket of the API can't be opened: ${(error as Error).message}; commands use its port`);
+      this.#ports.log.error(
+        `the Unix socket of the API can't be opened: ${(error as Error).message}; commands use its port`,
+      );
     }
   }
 
@@ -245,7 +247,11 @@ export class ApiService implements Subsystem {
       ...{ hostname, port: this.#port ?? port, pid: process.pid, startTime, keeper, version: VERSION },
       ...(socket === undefined ? {} : { socket }),
       ...(config.api.tls && { tls: true }),
-      ...(config.api.isOff ? { isOff: true, problem: OFF } : this.#problem === undefined ? {} : { problem: this.#problem }),
+      ...(config.api.isOff
+        ? { isOff: true, problem: OFF }
+        : this.#problem === undefined
+          ? {}
+          : { problem: this.#problem }),
     };
     return this.#endpoint;
   }
@@ -315,6 +321,8 @@ function reachable(hostname: string): string {
 /** Ports that clusters listen on. */
 function portsOf({ processes }: Config): ReadonlySet<number> {
   return new Set(
-    processes.flatMap(({ cluster, front, share }) => [cluster?.port, front?.port, share?.port].filter((port) => port !== undefined)),
+    processes.flatMap(({ cluster, front, share }) =>
+      [cluster?.port, front?.port, share?.port].filter((port) => port !== undefined),
+    ),
   );
 }

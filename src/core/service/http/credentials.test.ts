@@ -111,7 +111,8 @@ test("a secret that is replaced while files can't be opened is in force as soon 
   const second = replaceSecret(config.stateDir);
   const { readFileSync: read } = fs;
   const opened = context.mock.method(fs, "readFileSync", (path: string, ...more: unknown[]) => {
-    if (path === secretFile(config.stateDir)) throw Object.assign(new Error("EMFILE: too many open files"), { code: "EMFILE" });
+    if (path === secretFile(config.stateDir))
+      throw Object.assign(new Error("EMFILE: too many open files"), { code: "EMFILE" });
     return read(path, ...(more as []));
   });
   syncBuiltinESMExports();

@@ -1,11 +1,20 @@
 /** The listening socket of the API on its way from service to service: the keeper holds it, so no other program can take the port meanwhile. */
 import type { ToKeeper } from "../../ipc/keeper-protocol.ts";
-import { apiAddress, type HeldSockets, type InheritedSocket, isApiAddress, releaseApi } from "../../os/inherited-sockets.ts";
+import {
+  apiAddress,
+  type HeldSockets,
+  type InheritedSocket,
+  isApiAddress,
+  releaseApi,
+} from "../../os/inherited-sockets.ts";
 
 export type KeptSocketPorts = {
   /** Copies that this process holds for a later keeper. */
   readonly sockets: HeldSockets;
-  readonly link: { readonly send: (message: ToKeeper) => void; readonly sendSocket: (message: ToKeeper, socket: object) => void };
+  readonly link: {
+    readonly send: (message: ToKeeper) => void;
+    readonly sendSocket: (message: ToKeeper, socket: object) => void;
+  };
 };
 
 type Handle = { readonly fd: number };

@@ -42,7 +42,10 @@ export type ActionRequest = {
 /** `done`: resolves when the requested state is reached. */
 export type AcceptedRequest = { readonly done: (options: ActOptions) => Promise<void> };
 
-type StartedAction = { readonly processes: readonly Process[]; readonly restarts: readonly Promise<string | undefined>[] };
+type StartedAction = {
+  readonly processes: readonly Process[];
+  readonly restarts: readonly Promise<string | undefined>[];
+};
 
 export class Actions {
   readonly #ports: ActionPorts;
@@ -52,7 +55,8 @@ export class Actions {
   }
 
   /**
-   * @throws {ProcmanError} `process-running`, `process-blocked`, `process-leaving`, `process-foreign`, `roll-running`; `done` rejects with
+   * @throws {ProcmanError} `process-running`, `process-blocked`, `process-leaving`, `process-foreign`, `roll-running`;
+   * `done` rejects with
    * `process-failed`, `roll-failed`, `wait-timeout`
    */
   act(found: readonly Process[], request: ActionRequest): AcceptedRequest {
@@ -81,16 +85,22 @@ export class Actions {
     const { id, action, caller } = request;
     const { supervisor, operations, spec, recordRequester } = this.#ports;
     const ordered =
-      action === "stop" ? supervisor.inStopOrder(found) : supervisor.inStartOrder([...this.#neededBy(found, request), ...found]);
+      action === "stop"
+        ? supervisor.inStopOrder(found)
+        : supervisor.inStartOrder([...this.#neededBy(found, request), ...found]);
     const processes = this.#apply(ordered, id, action);
     if (action === "disable" || action === "enable")
-      for (const cluster of this.#wholeClusters(found, id)) this.#ports.setClusterDisabled(cluster, action === "disable");
+      for (const cluster of this.#wholeClusters(found, id))
+        this.#ports.setClusterDisabled(cluster, action === "disable");
     const endsRuns = action === "stop" || action === "restart";
     // Only for accepted requests: a refused one ends no run.
     if (endsRuns) for (const process of processes) recordRequester(process.id, caller);
     if (action === "block" || (endsRuns && found[0]?.id !== id)) {
       const targets = [...new Set(processes.map((process) => spec(process.id).cluster?.id ?? process.id))];
-      operations.cancel({ kind: action === "restart" ? "restart-at-once" : action, targets }, `${action} was requested`);
+      operations.cancel(
+        { kind: action === "restart" ? "restart-at-once" : action, targets },
+        `${action} was requested`,
+      );
     }
     return { processes, restarts: [] };
   }
@@ -110,7 +120,8 @@ export class Actions {
   #wholeClusters(found: readonly Process[], id: string): readonly string[] {
     const { supervisor, spec } = this.#ports;
     const named = new Set(found.flatMap((process) => (process.id === id ? [] : (spec(process.id).cluster?.id ?? []))));
-    for (const process of supervisor.processes) if (!found.includes(process)) named.delete(spec(process.id).cluster?.id ?? "");
+    for (const process of supervisor.processes)
+      if (!found.includes(process)) named.delete(spec(process.id).cluster?.id ?? "");
     return [...named];
   }
 
@@ -118,11 +129,15 @@ export class Actions {
   #neededBy(found: readonly Process[], { id, action, mayStart }: ActionRequest): readonly Process[] {
     if (action !== "start" || mayStart === undefined) return [];
     const asked = new Set(found);
-    const needed = this.#ports.supervisor.toStartFor(found.filter(({ isBlocked }) => !isBlocked)).filter((each) => !asked.has(each));
+    const needed = this.#ports.supervisor
+      .toStartFor(found.filter(({ isBlocked }) => !isBlocked))
+      .filter((each) => !asked.has(each));
     const cannot = `Cannot start "${id}" with its dependencies:`;
-    if (!needed.every(mayStart)) throw new ProcmanError("process-foreign", `${cannot} the token is not valid for all of them`);
+    if (!needed.every(mayStart))
+      throw new ProcmanError("process-foreign", `${cannot} the token is not valid for all of them`);
     const blocked = needed.find(({ isBlocked }) => isBlocked);
-    if (blocked !== undefined) throw new ProcmanError("process-blocked", `${cannot} "${blocked.id}" is blocked; unblock it first`);
+    if (blocked !== undefined)
+      throw new ProcmanError("process-blocked", `${cannot} "${blocked.id}" is blocked; unblock it first`);
     return needed;
   }
 
@@ -138,7 +153,10 @@ export class Actions {
     if (processes.every(({ isBlocked }) => isBlocked)) processes[0]?.restart();
     const free = others.filter(({ isBlocked }) => !isBlocked);
     if (free.length > 0) this.#atOnce(free, request);
-    return { processes: remaining.filter(({ isBlocked }) => !isBlocked), restarts: rollingRestarts.begin(clusters, request.caller) };
+    return {
+      processes: remaining.filter(({ isBlocked }) => !isBlocked),
+      restarts: rollingRestarts.begin(clusters, request.caller),
+    };
   }
 }
 

@@ -19,7 +19,8 @@ const specOf = (id: string): ProcessSpec => processes.find((spec) => spec.id ===
 
 const idle = (outcome: RunOutcome, run = 1): SlotState => ({ status: "idle", run, restarts: 0, outcome });
 const ended = (ending: ExitInfo): SlotState => idle({ kind: "failed", ending });
-const exited = (code: number | null, signal: string | null = null): SlotState => ended({ kind: "exited", code, signal });
+const exited = (code: number | null, signal: string | null = null): SlotState =>
+  ended({ kind: "exited", code, signal });
 const runs: SlotState = { status: "running", run: 1, restarts: 0, pid: 9, since: 0, ready: false };
 const backoff: SlotState = { status: "backoff", run: 1, restarts: 0, until: 9, ending: { kind: "unknown" } };
 const never = idle({ kind: "never-started" }, 0);
@@ -49,7 +50,8 @@ test("the exit code is that of the process; a signal counts as 128 plus its numb
 });
 
 test("an exit code that counts as success is the code of one process, and 0 for all together", () => {
-  const finished = (code: number): SlotState => idle({ kind: "finished", ending: { kind: "exited", code, signal: null } });
+  const finished = (code: number): SlotState =>
+    idle({ kind: "finished", ending: { kind: "exited", code, signal: null } });
   assert.equal(over([finished(3)]), 3);
   const all = new ExitWith(undefined, specOf);
   const of = (job: SlotState, web: SlotState) => [
@@ -61,14 +63,16 @@ test("an exit code that counts as success is the code of one process, and 0 for 
 });
 
 test("a process is over when its policy doesn't start it again: not while it runs, restarts, or has never run", () => {
-  for (const states of [[runs], [backoff], [never], [exited(1), runs]]) assert.equal(over(states), undefined, JSON.stringify(states));
+  for (const states of [[runs], [backoff], [never], [exited(1), runs]])
+    assert.equal(over(states), undefined, JSON.stringify(states));
   assert.equal(over([idle({ kind: "stopped" }, 0)]), 0, "it was stopped while it waited");
   assert.equal(over([never, exited(5)]), 5);
 });
 
 test("a cluster is over with its last instance; the first code that is not 0 counts", () => {
   const web = new ExitWith("web", specOf);
-  const of = (...states: readonly SlotState[]) => states.map((state, index) => ({ id: `web-${index + 1}`, states: [state] }));
+  const of = (...states: readonly SlotState[]) =>
+    states.map((state, index) => ({ id: `web-${index + 1}`, states: [state] }));
   assert.equal(web.finalCode(of(exited(0), runs, exited(7))), undefined);
   assert.equal(web.finalCode(of(exited(0), exited(6), exited(7))), 6);
   assert.equal(new ExitWith("web-2", specOf).finalCode(of(runs, exited(6), runs)), 6);
@@ -104,7 +108,10 @@ test("without an id a process that others only need running doesn't have to end;
     { id: "migrate", cmd: "x", autostart: true, dependsOn: ["db"] },
     { id: "test", cmd: "x", autostart: true, dependsOn: ["db", { id: "migrate", condition: "finished" as const }] },
   ];
-  const specs = normalise({ processes: raw }, { folder: "/", parallelism: 1, now: new Date(0), stripsTypes: false }).processes;
+  const specs = normalise(
+    { processes: raw },
+    { folder: "/", parallelism: 1, now: new Date(0), stripsTypes: false },
+  ).processes;
   const all = new ExitWith(undefined, (id) => specs.find((spec) => spec.id === id) as ProcessSpec);
   const of = (db: SlotState, migrate: SlotState, check: SlotState) => [
     { id: "db", states: [db] },

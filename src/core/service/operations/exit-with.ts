@@ -56,7 +56,10 @@ export class ExitWith {
   }
 
   /** The exit code once the process is over; undefined before. */
-  finalCode(processes: readonly WatchedProcess[], isSkipped: (id: string) => boolean = () => false): number | undefined {
+  finalCode(
+    processes: readonly WatchedProcess[],
+    isSkipped: (id: string) => boolean = () => false,
+  ): number | undefined {
     const members = this.#membersIn(processes);
     const helpers = this.#helpersOf(members);
     const isDone = (member: WatchedProcess): boolean => isOver(member) || isSkipped(member.id);
@@ -86,7 +89,9 @@ function hasEnded(state: SlotState): boolean {
 
 /** The first code of a run that is not 0. A process that never ran counts as 0, one that can't run any more as 1. */
 function exitCodeOf(processes: readonly WatchedProcess[], codeOf: (state: SlotState) => number): number {
-  const states = processes.flatMap((process) => process.states).toSorted((one, other) => Number(isIdle(other)) - Number(isIdle(one)));
+  const states = processes
+    .flatMap((process) => process.states)
+    .toSorted((one, other) => Number(isIdle(other)) - Number(isIdle(one)));
   return states.map(codeOf).find((code) => code !== 0) ?? 0;
 }
 

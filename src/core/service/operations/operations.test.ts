@@ -9,7 +9,13 @@ function running(kind: Operation["kind"], target = "web", pending: readonly stri
   const done = new Promise<string | undefined>((resolve) => {
     finish = resolve;
   });
-  const operation: Operation = { kind, concerns: (each) => each === target, pending, done, cancel: (why) => cancelled.push(why) };
+  const operation: Operation = {
+    kind,
+    concerns: (each) => each === target,
+    pending,
+    done,
+    cancel: (why) => cancelled.push(why),
+  };
   return { operation, cancelled, finish };
 }
 
@@ -42,7 +48,11 @@ test("a request that conflicts with an operation under way is refused, and the m
     ["scale", "rolling-restart", "roll-running", "a rolling restart of it is under way; wait for its end"],
   ] as const) {
     const operations = operationsWith(running(under));
-    assert.throws(() => operations.check(request(kind), "do that"), { code, message: `Cannot do that: ${why}` }, `${kind} ${under}`);
+    assert.throws(
+      () => operations.check(request(kind), "do that"),
+      { code, message: `Cannot do that: ${why}` },
+      `${kind} ${under}`,
+    );
   }
 });
 

@@ -16,8 +16,8 @@ export type Operation = {
 };
 
 /**
- * `restart-at-once`: all instances of a cluster together. `queued-restart`: an accepted restart that waits. `reload-when-free`: a
- * reload requested by a signal or by a change of the file.
+ * `restart-at-once`: all instances of a cluster together. `queued-restart`: an accepted restart that waits.
+ * `reload-when-free`: a reload requested by a signal or by a change of the file.
  */
 type RequestKind =
   | ("restart" | "restart-at-once" | "queued-restart" | "file-change" | "stop" | "block")
@@ -167,7 +167,12 @@ export class Operations {
   }
 }
 
-function row(request: RequestKind, running: OperationKind, scope: Conflict["scope"], effect: Conflict["effect"]): Conflict {
+function row(
+  request: RequestKind,
+  running: OperationKind,
+  scope: Conflict["scope"],
+  effect: Conflict["effect"],
+): Conflict {
   return { request, running, scope, effect };
 }
 

@@ -10,7 +10,9 @@ import { definitionOf } from "../spec-registry.ts";
 export function addedFronts(from: Config, to: Config, isActive: (id: string) => boolean): readonly FrontSpec[] {
   const known = new Set(from.processes.flatMap(portsOf));
   const added = to.processes.filter((spec) => definitionOf(spec).autostart || isActive(spec.id));
-  const fronts = added.flatMap(({ front }) => (front === undefined || known.has(front.port) ? [] : [[front.id, front] as const]));
+  const fronts = added.flatMap(({ front }) =>
+    front === undefined || known.has(front.port) ? [] : [[front.id, front] as const],
+  );
   return [...new Map(fronts).values()];
 }
 
@@ -32,14 +34,18 @@ export async function checkPorts(fronts: readonly FrontSpec[]): Promise<void> {
 
 /** Ports of procman's own, which may become free by the reload. */
 function portsOf({ front, share, cluster, ready, health }: ProcessSpec): readonly (number | undefined)[] {
-  const probes = [ready, health?.probe].map((probe) => (probe !== undefined && "port" in probe ? probe.port : undefined));
+  const probes = [ready, health?.probe].map((probe) =>
+    probe !== undefined && "port" in probe ? probe.port : undefined,
+  );
   return [front?.port, share?.port, cluster?.port, ...probes];
 }
 
 function whyNotOpened({ hostname, port }: FrontSpec): Promise<string | undefined> {
   const server = createServer();
   return new Promise((resolve) => {
-    server.once("error", ({ code = "", message }: NodeJS.ErrnoException) => resolve(whyNotListening(code, port) ?? message));
+    server.once("error", ({ code = "", message }: NodeJS.ErrnoException) =>
+      resolve(whyNotListening(code, port) ?? message),
+    );
     server.listen({ host: hostname, port, exclusive: true }, () => server.close(() => resolve(undefined)));
   });
 }

@@ -18,12 +18,23 @@ export type FollowerContext = {
 };
 
 /** The changes with those that follow from them. It decides as `Dependencies` does once the dependencies are up. */
-export function withFollowers(changes: readonly PlannedChange[], { live, ordered, pending }: FollowerContext): readonly PlannedChange[] {
+export function withFollowers(
+  changes: readonly PlannedChange[],
+  { live, ordered, pending }: FollowerContext,
+): readonly PlannedChange[] {
   const planned = new Map(changes.map((change) => [change.process, change]));
-  const renewed = new Set(changes.filter(({ action }) => action === "start" || action === "restart").map(({ process }) => process));
+  const renewed = new Set(
+    changes.filter(({ action }) => action === "start" || action === "restart").map(({ process }) => process),
+  );
   for (const spec of ordered) {
     const [change, process] = [planned.get(spec.id), live.get(spec.id)];
-    if (change === undefined || process === undefined || renewed.has(spec.id) || !isStartingOrRunning(process.states[0])) continue;
+    if (
+      change === undefined ||
+      process === undefined ||
+      renewed.has(spec.id) ||
+      !isStartingOrRunning(process.states[0])
+    )
+      continue;
     const followed = followedBy(spec, process, (id) => (renewed.has(id) ? "renewed" : (live.get(id)?.states ?? [])));
     if (followed === undefined && !pending.includes(spec.id)) continue;
     if (!process.isBlocked) renewed.add(spec.id);

@@ -14,7 +14,12 @@ import { withFollowers } from "./reload-followers.ts";
 type ProcessesById = ReadonlyMap<string, Process>;
 
 /** `pending`: ids that a rollout under way has yet to restart. */
-export function planReload(before: Config, now: Config, processes: readonly Process[], pending: readonly string[] = []): PlanRecord {
+export function planReload(
+  before: Config,
+  now: Config,
+  processes: readonly Process[],
+  pending: readonly string[] = [],
+): PlanRecord {
   const live = new Map(processes.map((process) => [process.id, process]));
   const previous = new Map(before.processes.map((spec) => [spec.id, spec]));
   const { changed, removed } = diff(before.processes, now.processes);
@@ -23,13 +28,18 @@ export function planReload(before: Config, now: Config, processes: readonly Proc
     const old = previous.get(spec.id);
     if (old === undefined) return planAdded(spec, live, before);
     const change = changes.get(spec.id);
-    return change === undefined ? plannedChange(spec.id, "none", "unchanged") : planChanged(old, spec, { change, live, before });
+    return change === undefined
+      ? plannedChange(spec.id, "none", "unchanged")
+      : planChanged(old, spec, { change, live, before });
   });
   const direct = [...present, ...removed.map((id) => planRemoved(id, live))];
   return {
     configFile: now.file,
     ...(now.profile === undefined ? {} : { profile: now.profile }),
-    processes: markRolling(withFollowers(direct, { live, ordered: inDependencyOrder(now), pending }), { previous, now }),
+    processes: markRolling(withFollowers(direct, { live, ordered: inDependencyOrder(now), pending }), {
+      previous,
+      now,
+    }),
     settings: changedSettings(before, now),
     warnings: now.warnings.map(({ file, line, column, message }) => `${file}:${line}:${column}: ${message}`),
   };
@@ -37,27 +47,44 @@ export function planReload(before: Config, now: Config, processes: readonly Proc
 
 /** Ids of processes that are restarted one after another, in order of dependencies. `pending`: those left of a rollout under way. */
 export function rollingIds({ processes }: PlanRecord, now: Config, pending: readonly string[] = []): readonly string[] {
-  const isRolled = ({ process, action, rolling }: PlannedChange): boolean => rolling || (action === "restart" && pending.includes(process));
+  const isRolled = ({ process, action, rolling }: PlannedChange): boolean =>
+    rolling || (action === "restart" && pending.includes(process));
   const rolling = new Set(processes.filter(isRolled).map(({ process }) => process));
   return inDependencyOrder(now)
     .filter(({ id }) => rolling.has(id))
     .map(({ id }) => id);
 }
 
-function plannedChange(process: string, action: PlannedAction, reason: string, fields: readonly string[] = []): PlannedChange {
+function plannedChange(
+  process: string,
+  action: PlannedAction,
+  reason: string,
+  fields: readonly string[] = [],
+): PlannedChange {
   return { process, action, fields, reason, rolling: false };
 }
 
 function planAdded(spec: ProcessSpec, live: ProcessesById, before: Config): PlannedChange {
   const { autostart } = definitionOf(spec);
   const unit = spec.cluster?.id ?? spec.id;
-  const others = before.processes.flatMap(({ id, cluster }) => ((cluster?.id ?? id) === unit ? (live.get(id) ?? []) : []));
+  const others = before.processes.flatMap(({ id, cluster }) =>
+    (cluster?.id ?? id) === unit ? (live.get(id) ?? []) : [],
+  );
   const inherited = inheritedFrom(others);
-  if (inherited !== undefined && autostart) return plannedChange(spec.id, "none", `is new, and not started: "${unit}" is ${inherited}`);
+  if (inherited !== undefined && autostart)
+    return plannedChange(spec.id, "none", `is new, and not started: "${unit}" is ${inherited}`);
   if (live.has(spec.id))
-    return plannedChange(spec.id, autostart ? "start" : "none", "is in the configuration again, while it is being stopped");
+    return plannedChange(
+      spec.id,
+      autostart ? "start" : "none",
+      "is in the configuration again, while it is being stopped",
+    );
   if (autostart) return plannedChange(spec.id, "start", "is new");
-  return plannedChange(spec.id, "none", spec.cron === undefined ? "is new; it starts by hand" : "is new; it starts by its schedule");
+  return plannedChange(
+    spec.id,
+    "none",
+    spec.cron === undefined ? "is new; it starts by hand" : "is new; it starts by its schedule",
+  );
 }
 
 function planRemoved(id: string, live: ProcessesById): PlannedChange {
@@ -90,7 +117,12 @@ function planChanged(
     disabled: process.isDisabled,
     states: process.states,
   });
-  const note = effect === "blocked" ? "; not restarted, as it is blocked" : process.states.some(hasCurrentRun) ? "" : "; it doesn't run";
+  const note =
+    effect === "blocked"
+      ? "; not restarted, as it is blocked"
+      : process.states.some(hasCurrentRun)
+        ? ""
+        : "; it doesn't run";
   return plannedChange(spec.id, ACTIONS[effect], `${fieldsText(change.fields)}${note}`, change.fields);
 }
 
@@ -100,16 +132,20 @@ function markRolling(
   { previous, now }: { readonly previous: ReadonlyMap<string, ProcessSpec>; readonly now: Config },
 ): readonly PlannedChange[] {
   const counts = new Map<string, number>();
-  for (const { cluster } of now.processes) if (cluster !== undefined) counts.set(cluster.id, (counts.get(cluster.id) ?? 0) + 1);
+  for (const { cluster } of now.processes)
+    if (cluster !== undefined) counts.set(cluster.id, (counts.get(cluster.id) ?? 0) + 1);
   const isInstance = ({ id, cluster }: ProcessSpec): boolean =>
     cluster !== undefined && previous.get(id)?.cluster?.id === cluster.id && (counts.get(cluster.id) ?? 0) > 1;
   const restarts = new Set(changes.filter(({ action }) => action === "restart").map(({ process }) => process));
   const later = new Set<string>();
   for (const spec of inDependencyOrder(now)) {
-    const follows = spec.dependsOn?.some(({ restart, members }) => restart && members.some((member) => later.has(member))) === true;
+    const follows =
+      spec.dependsOn?.some(({ restart, members }) => restart && members.some((member) => later.has(member))) === true;
     if (follows || (restarts.has(spec.id) && isInstance(spec))) later.add(spec.id);
   }
-  return changes.map((change) => (restarts.has(change.process) && later.has(change.process) ? { ...change, rolling: true } : change));
+  return changes.map((change) =>
+    restarts.has(change.process) && later.has(change.process) ? { ...change, rolling: true } : change,
+  );
 }
 
 function inDependencyOrder({ processes }: Config): readonly ProcessSpec[] {
@@ -132,7 +168,9 @@ export function summary({ processes, settings }: PlanRecord): string {
   const more = done.length > listed.length ? [`${done.length - listed.length} more`] : [];
   const fields = settings.filter(({ takesEffect }) => takesEffect === "in-place").map(({ field }) => field);
   const rest = processes.length - done.length;
-  return [...listed, ...more, ...fields, ...(rest === 0 ? [] : [`${rest} unchanged`])].join(", ") || "nothing has changed";
+  return (
+    [...listed, ...more, ...fields, ...(rest === 0 ? [] : [`${rest} unchanged`])].join(", ") || "nothing has changed"
+  );
 }
 
 /** For rollouts that change ports, as from 3000 to 3001: an instance comes after the one that has its new port; otherwise the order stays. */
@@ -151,5 +189,7 @@ export function orderByPorts(ids: readonly string[], before: Config, now: Config
 }
 
 function portsIn({ processes }: Config): ReadonlyMap<string, number> {
-  return new Map(processes.flatMap(({ id, cluster }) => (cluster?.port === undefined ? [] : [[id, cluster.port] as const])));
+  return new Map(
+    processes.flatMap(({ id, cluster }) => (cluster?.port === undefined ? [] : [[id, cluster.port] as const])),
+  );
 }

@@ -3,20 +3,34 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { freePort } from "../../../../test/support/free-ports.ts";
 import { eventually, inTime } from "../../../../test/support/procman-process.ts";
-import { configOf, exited, folder, run, type Snapshot, spawned, startService } from "../../../../test/support/service-rig.ts";
+import {
+  configOf,
+  exited,
+  folder,
+  run,
+  type Snapshot,
+  spawned,
+  startService,
+} from "../../../../test/support/service-rig.ts";
 import { ProcmanError } from "../../base/errors.ts";
 import type { RawProcess } from "../../config/config-schema.ts";
 import type { Config } from "../../config/spec.ts";
 import type { PlanRecord } from "../../contract/plan.ts";
 
-const sleeper = (id: string, more: Partial<RawProcess> = {}): RawProcess => ({ id, cmd: "sleep 1000", autostart: true, ...more });
+const sleeper = (id: string, more: Partial<RawProcess> = {}): RawProcess => ({
+  id,
+  cmd: "sleep 1000",
+  autostart: true,
+  ...more,
+});
 const web = (cmd = "sleep 1000"): RawProcess => sleeper("web", { cmd, cluster: { instances: 3 } });
 const INSTANCES = ["web-1", "web-2", "web-3"] as const;
 
 /** What the fake keeper and these tests answer takes milliseconds. Kept so short that a broken reload fails each test before the file's time is over. */
 const WAIT_MS = 10_000;
 
-const until = (isSo: () => boolean, what: string): Promise<true> => eventually(() => isSo() || undefined, { what, ms: WAIT_MS });
+const until = (isSo: () => boolean, what: string): Promise<true> =>
+  eventually(() => isSo() || undefined, { what, ms: WAIT_MS });
 
 type Rig = Awaited<ReturnType<typeof serving>>;
 
@@ -49,13 +63,17 @@ async function serving(context: TestContext, stateDir: string, processes: readon
 
 /** Ends the run; the next one comes up. */
 async function again({ channel, tell }: Rig, slot: string, number = 2): Promise<void> {
-  await until(() => channel.requests("signal").includes(`signal ${slot} ${number - 1}`), `the signal for run ${number - 1} of ${slot}`);
+  await until(
+    () => channel.requests("signal").includes(`signal ${slot} ${number - 1}`),
+    `the signal for run ${number - 1} of ${slot}`,
+  );
   tell(exited(slot, number - 1));
   await until(() => channel.requests("spawn").includes(`spawn ${slot} ${number}`), `run ${number} of ${slot}`);
   tell(spawned(slot, number));
 }
 
-const requested = (rig: Rig, request: string): Promise<true> => until(() => rig.requests().includes(request), `the request ${request}`);
+const requested = (rig: Rig, request: string): Promise<true> =>
+  until(() => rig.requests().includes(request), `the request ${request}`);
 const over = (rig: Rig): Promise<true> => until(() => rig.notes()[":reload"] === "", "the reload's note to be removed");
 const waitForLine = ({ channel }: Rig, line: RegExp): Promise<true> =>
   until(() => channel.printed.some((text) => line.test(text)), `a line like ${line}`);
@@ -67,11 +85,18 @@ const commandOf = (note: string | undefined, id: string): unknown => {
 test("only the processes that the change concerns are touched; the new configuration is noted in the same array as the commands", async (context) => {
   const many = Array.from({ length: 20 }, (_, index) => sleeper(`p${index}`));
   const rig = await serving(context, folder(context), [...many, sleeper("old"), sleeper("eased")]);
-  rig.write(...many.slice(1), sleeper("eased", { restartDelayMs: 5 }), sleeper("p0", { cmd: "sleep 2000" }), sleeper("new"));
+  rig.write(
+    ...many.slice(1),
+    sleeper("eased", { restartDelayMs: 5 }),
+    sleeper("p0", { cmd: "sleep 2000" }),
+    sleeper("new"),
+  );
   const before = rig.notes()[":config"];
   const plan = rig.service.reloads.plan();
   assert.deepEqual(
-    plan.processes.filter(({ action }) => action !== "none").map(({ process, action, reason }) => [process, action, reason]),
+    plan.processes
+      .filter(({ action }) => action !== "none")
+      .map(({ process, action, reason }) => [process, action, reason]),
     [
       ["eased", "in-place", "its restartDelayMs has changed"],
       ["p0", "restart", "its cmd has changed"],
@@ -112,13 +137,21 @@ test("SIGHUP reloads the file; settings that can't change while procman runs are
     logger: { internalLogHours: 1 },
     watcher: { interval: 50 },
   });
-  const settings = (): readonly string[] => rig.service.reloads.plan().settings.map(({ field, takesEffect }) => `${field} ${takesEffect}`);
-  assert.deepEqual(settings(), ["api.port next-run", "api.revoked in-place", "watcher in-place", "logger.internalLogHours in-place"]);
+  const settings = (): readonly string[] =>
+    rig.service.reloads.plan().settings.map(({ field, takesEffect }) => `${field} ${takesEffect}`);
+  assert.deepEqual(settings(), [
+    "api.port next-run",
+    "api.revoked in-place",
+    "watcher in-place",
+    "logger.internalLogHours in-place",
+  ]);
   rig.tell({ t: "signalled", signal: "SIGHUP" });
   await waitForLine(rig, /^reload \(SIGHUP\): web restarts, api.revoked, watcher, logger.internalLogHours$/);
   assert.deepEqual(rig.requests(), ["signal web 1"]);
   assert.ok(
-    rig.channel.batches.flat().some((each) => each.t === "logger" && each.message.t === "style" && each.message.store?.hours === 1),
+    rig.channel.batches
+      .flat()
+      .some((each) => each.t === "logger" && each.message.t === "style" && each.message.store?.hours === 1),
   );
   assert.deepEqual(settings(), ["api.port next-run"]);
 });
@@ -168,7 +201,11 @@ test("a plain process that ends before minUptimeMs is not up, whether its policy
   for (const id of ids.filter((each) => each !== "web")) rig.tell(exited(id, 2, 3));
   const { processes } = await answer;
   assert.deepEqual(
-    processes.map(({ process, problem = "" }) => [process, /^exited with code 3/.test(problem), /it was restarted/.test(problem)]),
+    processes.map(({ process, problem = "" }) => [
+      process,
+      /^exited with code 3/.test(problem),
+      /it was restarted/.test(problem),
+    ]),
     [
       ["once", true, false],
       ["again", true, true],
@@ -324,7 +361,10 @@ test("a reload with a wait ends when what it removes has ended: processes, and i
     rig.tell(exited(id));
   }
   await answer;
-  await until(() => rig.service.supervisor.processes.filter(({ id }) => id !== "idle").length === 1, "the end of what was removed");
+  await until(
+    () => rig.service.supervisor.processes.filter(({ id }) => id !== "idle").length === 1,
+    "the end of what was removed",
+  );
   rig.write();
   const short = rig.reload({ waitSeconds: 0.1 });
   rig.tellSynced();

@@ -1,9 +1,9 @@
 /**
  * Applies a changed configuration file: all of it or nothing.
  *
- * Instances of a cluster are restarted one after another, each when the one before it is up. Each step of this rollout applies a
- * complete configuration in which pending instances keep their previous specification, so the noted configuration is true of
- * every process at any time. The target and the previous configuration are noted beside it.
+ * Instances of a cluster are restarted one after another, each when the one before it is up. Each step of this rollout
+ * applies a complete configuration in which pending instances keep their previous specification, so the noted
+ * configuration is true of every process at any time. The target and the previous configuration are noted beside it.
  */
 import { basename } from "node:path";
 import { ProcmanError } from "../../base/errors.ts";
@@ -66,7 +66,8 @@ export class Reloads implements Subsystem {
   constructor(ports: ReloadPorts) {
     this.#ports = ports;
     const { file } = ports.activeConfig.config;
-    if (ports.watchFile) this.#watch = new ConfigFileWatch(file, () => void this.reloadWhenFree(`${basename(file)} has changed`));
+    if (ports.watchFile)
+      this.#watch = new ConfigFileWatch(file, () => void this.reloadWhenFree(`${basename(file)} has changed`));
   }
 
   /** Resumes the rollout of an earlier service; changes of the file since then don't count. */
@@ -94,7 +95,8 @@ export class Reloads implements Subsystem {
   withNotedProfile(config: Config): Config {
     const { notes, log, source, profile: ofRun } = this.#ports;
     const noted = notes.read(":profile");
-    if (source === undefined || noted === undefined || noted.ofRun !== ofRun || noted.profile === config.profile) return config;
+    if (source === undefined || noted === undefined || noted.ofRun !== ofRun || noted.profile === config.profile)
+      return config;
     try {
       return withFixedSettings(source(undefined, noted.profile), config);
     } catch (error) {
@@ -109,7 +111,8 @@ export class Reloads implements Subsystem {
     const { activeConfig, log, operations } = this.#ports;
     if (operations.isUnderWay("reload")) return;
     const plan = to === activeConfig.config ? undefined : this.#planFor(to);
-    if (plan !== undefined && rollingIds(plan, to).length > 0) log.info(`${basename(to.file)} has changed meanwhile: ${summary(plan)}`);
+    if (plan !== undefined && rollingIds(plan, to).length > 0)
+      log.info(`${basename(to.file)} has changed meanwhile: ${summary(plan)}`);
     void this.#begin({ to, from: activeConfig.config, keepsCounts: true });
   }
 
@@ -122,7 +125,8 @@ export class Reloads implements Subsystem {
   /**
    * Resolves when the reload has begun; with `waitSeconds` when it is done.
    *
-   * @throws {ProcmanError} those of `plan`; `reload-running`, `roll-running`; with `waitSeconds` also `reload-failed`, `wait-timeout`
+   * @throws {ProcmanError} those of `plan`; `reload-running`, `roll-running`; with `waitSeconds` also `reload-failed`,
+   * `wait-timeout`
    */
   async reload(why: string, { waitSeconds, signal, ...options }: ActOptions & PlanOptions = {}): Promise<PlanRecord> {
     const { operations, commit, steadyMs = DEFAULT_STEADY_MS } = this.#ports;
@@ -152,26 +156,31 @@ export class Reloads implements Subsystem {
       if (this.#queueBehindReload(why)) return;
       operations.check({ kind: "reload", targets: [] }, "reload");
       const plan = this.#planFor(config);
-      const isBlocked = operations.blockingOperation({ kind: "reload-when-free", targets: clustersIn(config, plan) }) !== undefined;
+      const isBlocked =
+        operations.blockingOperation({ kind: "reload-when-free", targets: clustersIn(config, plan) }) !== undefined;
       if (isBlocked) return await this.#reloadAfterRestarts(why);
       void this.#start(why, config, plan);
       await commit();
     } catch (error) {
       if (!(error instanceof ProcmanError)) throw error;
-      for (const line of `${error.message}\n\neverything stays as it was`.split("\n")) if (line.trim() !== "") log.error(line);
+      for (const line of `${error.message}\n\neverything stays as it was`.split("\n"))
+        if (line.trim() !== "") log.error(line);
     }
   }
 
   /** Returns whether a reload is under way; then this one follows it. */
   #queueBehindReload(why: string): boolean {
-    const isUnderWay = this.#ports.operations.blockingOperation({ kind: "reload-when-free", targets: [] }) !== undefined;
+    const isUnderWay =
+      this.#ports.operations.blockingOperation({ kind: "reload-when-free", targets: [] }) !== undefined;
     if (isUnderWay) this.#queued = why;
     return isUnderWay;
   }
 
   #addedFronts(to: Config): readonly FrontSpec[] {
     const { activeConfig, supervisor } = this.#ports;
-    return addedFronts(activeConfig.config, to, (id) => supervisor.processes.some((each) => each.id === id && !each.isIdle));
+    return addedFronts(activeConfig.config, to, (id) =>
+      supervisor.processes.some((each) => each.id === id && !each.isIdle),
+    );
   }
 
   async #reloadAfterRestarts(why: string): Promise<void> {
@@ -234,13 +243,16 @@ export class Reloads implements Subsystem {
     let isRolling = initial.current !== undefined;
     for (let state: RolloutState | undefined = initial; state !== undefined; ) {
       const { from, current }: RolloutState = state;
-      const isUp: boolean = current === undefined || (await waitUntilServing(this.#ports, current, { steadyMs, signal }));
+      const isUp: boolean =
+        current === undefined || (await waitUntilServing(this.#ports, current, { steadyMs, signal }));
       if (signal.aborted) return problem;
       if (!isUp && current !== undefined && from !== undefined) {
         problem = `Cannot reload: "${current}" did not come up with the new configuration: it ${this.#whyNotUp(current)}; the previous configuration is restored`;
         log.error(problem);
       }
-      state = isUp ? this.#advance(rollout, state) : this.#advance(rollout, from === undefined ? state : { to: from }, current);
+      state = isUp
+        ? this.#advance(rollout, state)
+        : this.#advance(rollout, from === undefined ? state : { to: from }, current);
       isRolling ||= state !== undefined;
     }
     if (problem !== undefined || initial.from === undefined) log.info("rolled back to the previous configuration");
@@ -249,13 +261,18 @@ export class Reloads implements Subsystem {
   }
 
   /** Applies the next step and returns its state; undefined: that was the last. `failed`: the instance that the rollback begins with. */
-  #advance(rollout: Rollout, { to, from, pending: previous, keepsCounts }: RolloutState, failed?: string): RolloutState | undefined {
+  #advance(
+    rollout: Rollout,
+    { to, from, pending: previous, keepsCounts }: RolloutState,
+    failed?: string,
+  ): RolloutState | undefined {
     const { activeConfig, supervisor, resetCounts } = this.#ports;
     const { config } = activeConfig;
     // Nothing to restart, as at a first start.
     const plan = config === to ? undefined : planReload(config, to, supervisor.processes, previous);
     const rest = plan === undefined ? [] : orderByPorts(rollingIds(plan, to, previous), config, to);
-    const [current, ...pending] = failed !== undefined && rest.includes(failed) ? [failed, ...rest.filter((id) => id !== failed)] : rest;
+    const [current, ...pending] =
+      failed !== undefined && rest.includes(failed) ? [failed, ...rest.filter((id) => id !== failed)] : rest;
     const next = current === undefined ? undefined : { to, from, current, pending, keepsCounts };
     this.#note(rollout, next);
     if (next === undefined && from !== undefined && keepsCounts !== true) resetCounts();
@@ -279,7 +296,9 @@ export class Reloads implements Subsystem {
   #concerns({ to, from, current, pending = [] }: RolloutState, cluster: string): boolean {
     const { activeConfig, supervisor } = this.#ports;
     const { config } = activeConfig;
-    const rest = [to, from].flatMap((end) => (end === undefined ? [] : rollingIds(planReload(config, end, supervisor.processes), end)));
+    const rest = [to, from].flatMap((end) =>
+      end === undefined ? [] : rollingIds(planReload(config, end, supervisor.processes), end),
+    );
     const ids = new Set([...rest, ...pending, current]);
     return config.processes.some((spec) => spec.cluster?.id === cluster && ids.has(spec.id));
   }
@@ -299,7 +318,11 @@ function profileChange({ profile: before }: Config, { profile }: Config): readon
 /** Clusters whose instances are restarted one after another. */
 function clustersIn(config: Config, plan: PlanRecord): readonly string[] {
   const ids = new Set(rollingIds(plan, config));
-  return [...new Set(config.processes.flatMap(({ id, cluster }) => (ids.has(id) && cluster !== undefined ? [cluster.id] : [])))];
+  return [
+    ...new Set(
+      config.processes.flatMap(({ id, cluster }) => (ids.has(id) && cluster !== undefined ? [cluster.id] : [])),
+    ),
+  ];
 }
 
 /** The target configuration with the pending instances as they are now. */

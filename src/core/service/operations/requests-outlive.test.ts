@@ -10,7 +10,13 @@ import { resolveConfiguration } from "../../config/validate.ts";
 import type { Action } from "../../contract/control.ts";
 
 const CALLER = { consumer: "test", scopes: ["admin"] } as never;
-const one = (id: string, more: object = {}): object => ({ id, cmd: "sleep 1000", autostart: true, restart: "always", ...more });
+const one = (id: string, more: object = {}): object => ({
+  id,
+  cmd: "sleep 1000",
+  autostart: true,
+  restart: "always",
+  ...more,
+});
 const FILE = {
   processes: [
     one("web", { cluster: { instances: 2 } }),
@@ -72,5 +78,9 @@ test("stop, start by hand, block, scale and the profile outlive two kills of the
   }
   rig.service.supervisor.find("held").unblock();
   await turn();
-  assert.deepEqual(rig.channel.requests("spawn"), ["spawn held 2"], "the block gives back the restart that it has prevented");
+  assert.deepEqual(
+    rig.channel.requests("spawn"),
+    ["spawn held 2"],
+    "the block gives back the restart that it has prevented",
+  );
 });

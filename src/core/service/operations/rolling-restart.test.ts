@@ -2,13 +2,28 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { eventually } from "../../../../test/support/procman-process.ts";
-import { configOf, exited, folder, run, type Snapshot, spawned, startService } from "../../../../test/support/service-rig.ts";
+import {
+  configOf,
+  exited,
+  folder,
+  run,
+  type Snapshot,
+  spawned,
+  startService,
+} from "../../../../test/support/service-rig.ts";
 import type { RawProcess } from "../../config/config-schema.ts";
 import type { FromKeeper } from "../../ipc/keeper-protocol.ts";
 import { monotonicMs } from "../../os/clock.ts";
 
 const INSTANCES = ["web-1", "web-2", "web-3"] as const;
-const web: RawProcess = { id: "web", cmd: "sleep 1000", autostart: true, restart: "error", restartLimit: 1, cluster: { instances: 3 } };
+const web: RawProcess = {
+  id: "web",
+  cmd: "sleep 1000",
+  autostart: true,
+  restart: "error",
+  restartLimit: 1,
+  cluster: { instances: 3 },
+};
 
 /** The second run of the first, whose program is gone. */
 const FAILED = {
@@ -31,19 +46,25 @@ async function rolling(context: TestContext, stateDir = folder(context), snapsho
   const requests = (): readonly string[] => rig.channel.requests("spawn", "signal");
   const logged = (): readonly string[] => rig.channel.printed.filter((line) => /changed|roll|any further/.test(line));
   const change = (file: string, shouldRun = true): void =>
-    rig.service.rollingRestarts.onFileChange("web", { files: [file], count: 1, at: monotonicMs(), ids: INSTANCES }, () => shouldRun);
+    rig.service.rollingRestarts.onFileChange(
+      "web",
+      { files: [file], count: 1, at: monotonicMs(), ids: INSTANCES },
+      () => shouldRun,
+    );
   /** Ends the run; the next one is requested. */
   const ends = async (slot: string, next: number): Promise<void> => {
     await eventually(() => requests().includes(`signal ${slot} ${next - 1}`) || undefined);
     rig.tell(exited(slot, next - 1));
     await eventually(() => requests().includes(`spawn ${slot} ${next}`) || undefined);
   };
-  const up = (slot: string, number: number): void => rig.tell({ ...spawned(slot, number), since: monotonicMs() } as never);
+  const up = (slot: string, number: number): void =>
+    rig.tell({ ...spawned(slot, number), since: monotonicMs() } as never);
   const restart = async (slot: string, next = 2): Promise<void> => {
     await ends(slot, next);
     up(slot, next);
   };
-  const tellsOf = (line: RegExp): Promise<true> => eventually(() => rig.channel.printed.some((each) => line.test(each)) || undefined);
+  const tellsOf = (line: RegExp): Promise<true> =>
+    eventually(() => rig.channel.printed.some((each) => line.test(each)) || undefined);
   const killed = async (...runs: readonly (readonly [string, number])[]): Promise<Snapshot> => {
     await rig.service.retire();
     return {
@@ -66,7 +87,10 @@ test("a changed file restarts one instance after another; each log line names th
   await rig.restart("web-2");
   await rig.restart("web-3");
   await rig.tellsOf(/the rolling restart is done/);
-  assert.deepEqual(rig.logged(), [...INSTANCES.map(() => "restarts: src/a.ts has changed"), "the rolling restart is done"]);
+  assert.deepEqual(rig.logged(), [
+    ...INSTANCES.map(() => "restarts: src/a.ts has changed"),
+    "the rolling restart is done",
+  ]);
   assert.equal(rig.channel.notes[":rolls"], "");
 });
 
@@ -80,7 +104,9 @@ test("a change during a rolling restart leads to another, of the instances that 
   rig.up("web-2", 2);
   await rig.restart("web-3");
   await rig.restart("web-1", 3);
-  await eventually(() => rig.logged().filter((line) => line === "the rolling restart is done").length === 2 || undefined);
+  await eventually(
+    () => rig.logged().filter((line) => line === "the rolling restart is done").length === 2 || undefined,
+  );
   assert.deepEqual(rig.logged(), [
     "restarts: src/a.ts has changed",
     "restarts: src/a.ts has changed",
@@ -156,7 +182,9 @@ test("a service that is killed during a rolling restart: the next one resumes it
   await rig.tellsOf(/resuming the rolling restart at "web-2"/);
   await rig.restart("web-3");
   await rig.restart("web-1", 3);
-  await eventually(() => rig.logged().filter((line) => line === "the rolling restart is done").length === 2 || undefined);
+  await eventually(
+    () => rig.logged().filter((line) => line === "the rolling restart is done").length === 2 || undefined,
+  );
   assert.deepEqual(
     rig.logged().filter((line) => line.startsWith("restarts")),
     ["restarts: src/a.ts has changed", "restarts: src/b.ts has changed"],

@@ -60,7 +60,8 @@ export class RollingRestarts implements Subsystem {
     const states = notes.read(":rolls") ?? [];
     if (states.length === 0) notes.remove(":rolls");
     for (const state of states) {
-      if (state.current.length > 0) log.write(state.unit, info(`resuming the rolling restart at ${quoted(state.current)}`));
+      if (state.current.length > 0)
+        log.write(state.unit, info(`resuming the rolling restart at ${quoted(state.current)}`));
       this.#start(state);
     }
   }
@@ -99,7 +100,8 @@ export class RollingRestarts implements Subsystem {
   /** Restarts instances for changed files as soon as nothing else restarts instances of this cluster. */
   onFileChange(cluster: string, change: FileChangeBatch, shouldRun: () => boolean): void {
     const isJoined = this.#ports.operations.operationToJoin({ kind: "file-change", targets: [cluster] }) !== undefined;
-    const restart = (isJoined ? this.#running.get(cluster) : undefined) ?? this.#start({ unit: cluster, current: [], pending: [] });
+    const restart =
+      (isJoined ? this.#running.get(cluster) : undefined) ?? this.#start({ unit: cluster, current: [], pending: [] });
     const { current, pending, queuedChange } = restart.state;
     const isLate = change.ids.some((id) => !pending.includes(id) && this.#process(id)?.effectOf(change) !== undefined);
     if (current.length > 0 && queuedChange === undefined && isLate)
@@ -125,7 +127,9 @@ export class RollingRestarts implements Subsystem {
 
   /** Instances that don't run come first: the others are restarted only when these have come up. */
   #restartChanged(unit: string, change: FileChangeBatch, shouldRun: () => boolean): void {
-    const affected = change.ids.flatMap((id) => this.#process(id) ?? []).filter((process) => process.effectOf(change) !== undefined);
+    const affected = change.ids
+      .flatMap((id) => this.#process(id) ?? [])
+      .filter((process) => process.effectOf(change) !== undefined);
     const free = affected.filter(({ isBlocked }) => !isBlocked);
     for (const process of affected) if (process.isBlocked) process.onFileChange(change);
     if (free.length === 0 || !shouldRun()) return;
@@ -184,7 +188,8 @@ export class RollingRestarts implements Subsystem {
       this.#ports.log.write(unit, info("the rolling restart is done"));
     // After a failure the first change still concerns all its instances, also those that have ended since.
     if (queuedChange !== undefined) {
-      const nextChange = problem === undefined ? queuedChange : { ...mergeChanges(change, queuedChange), at: monotonicMs() };
+      const nextChange =
+        problem === undefined ? queuedChange : { ...mergeChanges(change, queuedChange), at: monotonicMs() };
       this.#restartChanged(unit, nextChange, shouldRun);
     }
     this.#note();
@@ -196,7 +201,10 @@ export class RollingRestarts implements Subsystem {
     const problem = failureMessage(
       state,
       id,
-      whyNotUp(supervisor.find(id), messageContext(id), { connectionProblem: connectionProblem(id), lastEnd: lastEnd(id)?.reason }),
+      whyNotUp(supervisor.find(id), messageContext(id), {
+        connectionProblem: connectionProblem(id),
+        lastEnd: lastEnd(id)?.reason,
+      }),
     );
     log.write(state.unit, error(problem));
     publishState(id, problem);
@@ -284,7 +292,8 @@ function quoted(ids: readonly string[]): string {
 
 /** `id`: the instance that has not come up. */
 function failureMessage({ unit, pending, change }: RollingRestartState, id: string, reason: string): string {
-  const rest = pending.length === 0 ? "" : `; ${pending.join(", ")} ${pending.length === 1 ? "keeps" : "keep"} running as before`;
+  const rest =
+    pending.length === 0 ? "" : `; ${pending.join(", ")} ${pending.length === 1 ? "keeps" : "keep"} running as before`;
   const remedy = change === undefined ? "" : `; with the next change "${id}" is tried first`;
   return `Cannot restart "${unit}" any further: "${id}" did not come up: it ${reason}${rest}${remedy}`;
 }

@@ -10,12 +10,22 @@ import { monotonicMs } from "../../os/clock.ts";
 
 const CALLER = { consumer: "ci", scopes: ["admin"] } as never;
 const onDb = { dependsOn: [{ id: "db", restart: true }] };
-const one = (id: string, more: Partial<RawProcess> = {}): RawProcess => ({ id, cmd: "sleep 1000", autostart: true, ...more });
+const one = (id: string, more: Partial<RawProcess> = {}): RawProcess => ({
+  id,
+  cmd: "sleep 1000",
+  autostart: true,
+  ...more,
+});
 const web = (more: Partial<RawProcess> = {}): RawProcess => one("web", { cluster: { instances: 3 }, ...onDb, ...more });
 const WEBS = ["web-1", "web-2", "web-3"] as const;
 
 /** These processes run under a fake keeper: a signal ends a run, a spawned run comes up. */
-async function world(context: TestContext, stateDir: string, processes: readonly RawProcess[], snapshot: Snapshot = {}) {
+async function world(
+  context: TestContext,
+  stateDir: string,
+  processes: readonly RawProcess[],
+  snapshot: Snapshot = {},
+) {
   const file = { now: configOf(stateDir, processes) };
   const source = (): Config => file.now;
   const running = new Map((snapshot.running ?? []).map((each) => [each.slot, each]));
@@ -46,7 +56,8 @@ async function world(context: TestContext, stateDir: string, processes: readonly
   };
   const hasLogged = (line: RegExp): boolean => rig.channel.printed.some((text) => line.test(text));
   const notes: Record<string, string> = {};
-  const runs = (): Record<string, number> => Object.fromEntries([...running].map(([slot, each]) => [slot, each.run]).toSorted());
+  const runs = (): Record<string, number> =>
+    Object.fromEntries([...running].map(([slot, each]) => [slot, each.run]).toSorted());
   const killed = async (): Promise<Snapshot> => {
     await rig.service.retire();
     return { running: [...running.values()], notes: { ...snapshot.notes, ...notes, ...rig.channel.notes } };
@@ -85,7 +96,8 @@ test("a reload of a process and of a cluster that depends on it restarts each in
 });
 
 test("clusters and processes that depend on one another are reloaded in order, each once", async (context) => {
-  const api = (more: Partial<RawProcess> = {}): RawProcess => one("api", { dependsOn: [{ id: "web", restart: true }], ...more });
+  const api = (more: Partial<RawProcess> = {}): RawProcess =>
+    one("api", { dependsOn: [{ id: "web", restart: true }], ...more });
   const db = (more: Partial<RawProcess> = {}): RawProcess => one("db", { cluster: { instances: 2 }, ...more });
   const rig = await world(context, folder(context), [api(), web(), db()]);
   rig.write(api(OTHER), web(OTHER), db(OTHER));
@@ -118,7 +130,9 @@ test("when such a reload is rolled back, the pending ones are restarted with wha
   rig.write(one("db", OTHER), web(OTHER));
   void rig.service.reloads.reload("test");
   await rig.until(
-    () => rig.hasLogged(/^rolled back to the previous configuration$/) && rig.spawns().filter((each) => /web-3/.test(each)).length > 0,
+    () =>
+      rig.hasLogged(/^rolled back to the previous configuration$/) &&
+      rig.spawns().filter((each) => /web-3/.test(each)).length > 0,
     (key) => key === "spawn web-2 2",
   );
   await rig.until(() => Object.keys(rig.runs()).length === 4);
@@ -158,7 +172,10 @@ test("a service that is killed during that: the next one resumes it, and pending
 test("when a rolling restart is cancelled, its pending instances still follow the dependency that was restarted", async (context) => {
   const rig = await world(context, folder(context), [web(), one("db")]);
   const done = restartAll(rig);
-  const ended = assert.rejects(done, { code: "roll-failed", message: 'Cannot restart "web" any further: stop was requested' });
+  const ended = assert.rejects(done, {
+    code: "roll-failed",
+    message: 'Cannot restart "web" any further: stop was requested',
+  });
   await rig.until(() => rig.runs()["web-1"] === 2);
   rig.service.operations.cancel({ kind: "stop", targets: ["web"] }, "stop was requested");
   await rig.until(() => rig.spawns().includes("spawn web-3 2"));
@@ -168,7 +185,9 @@ test("when a rolling restart is cancelled, its pending instances still follow th
 
 /** What plan and reload say of the processes that they touch: id, action, whether one after another. */
 const touched = ({ processes }: PlanRecord): readonly string[] =>
-  processes.flatMap(({ process, action, rolling }) => (action === "none" ? [] : [`${process} ${action}${rolling ? ", rolling" : ""}`]));
+  processes.flatMap(({ process, action, rolling }) =>
+    action === "none" ? [] : [`${process} ${action}${rolling ? ", rolling" : ""}`],
+  );
 
 /** Its answer, as soon as it comes. */
 async function reload(rig: World): Promise<PlanRecord> {
@@ -186,7 +205,9 @@ test("plan and reload show what restarts because its dependency does, and reload
   const rig = await world(context, folder(context), all);
   rig.service.supervisor.find("held").block();
   rig.write(
-    ...all.map((each) => (each.id === "db" ? one("db", OTHER) : each.id === "app" ? one("app", { ...onDb, timeout: 7_200 }) : each)),
+    ...all.map((each) =>
+      each.id === "db" ? one("db", OTHER) : each.id === "app" ? one("app", { ...onDb, timeout: 7_200 }) : each,
+    ),
   );
   const expected = ["web restart", "app restart", "db restart"];
   const plan = rig.service.reloads.plan();

@@ -17,7 +17,8 @@ export function rolloutOrder(
   const clusters = new Map<string, readonly Process[]>();
   const others: Process[] = [];
   for (const process of service.supervisor.inStartOrder(processes)) {
-    const isRestartedLater = isProcessUnderWay(process) && restartedDependencies(service, process).some((id) => clusters.has(id));
+    const isRestartedLater =
+      isProcessUnderWay(process) && restartedDependencies(service, process).some((id) => clusters.has(id));
     const id = service.spec(process.id).cluster?.id ?? (isRestartedLater ? process.id : undefined);
     if (id === undefined) others.push(process);
     else clusters.set(id, [...(clusters.get(id) ?? []), process]);
@@ -37,7 +38,9 @@ export function isProcessUnderWay(process: Process | undefined): boolean {
 }
 
 function restartedDependencies(service: RolloutContext, { definition }: Process): readonly string[] {
-  const members = new Set((definition.dependsOn ?? []).flatMap((dependency) => (dependency.restart ? dependency.members : [])));
+  const members = new Set(
+    (definition.dependsOn ?? []).flatMap((dependency) => (dependency.restart ? dependency.members : [])),
+  );
   if (members.size === 0) return [];
   return service.supervisor.processes.filter(({ id }) => members.has(id)).map(({ id }) => restartUnit(service, id));
 }

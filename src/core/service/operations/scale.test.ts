@@ -19,14 +19,23 @@ function web(instances: number | "max" = 2, more: Partial<RawProcess> = {}): Raw
   return { id: "web", cmd: "sleep 1000", autostart: true, cluster: { instances }, ...more };
 }
 
-const other = (id: string, more: Partial<RawProcess> = {}): RawProcess => ({ id, cmd: "sleep 1000", autostart: true, ...more });
+const other = (id: string, more: Partial<RawProcess> = {}): RawProcess => ({
+  id,
+  cmd: "sleep 1000",
+  autostart: true,
+  ...more,
+});
 
 /** A service with these processes running, and a file that can be changed. */
 async function serving(context: TestContext, stateDir: string, processes: readonly RawProcess[], snapshot?: Snapshot) {
   const file = { now: processes };
   const source: ConfigSource = (scale?: Scale): Config => {
     const text = JSON.stringify({ processes: file.now });
-    const config = resolveConfiguration(text, { file: join(stateDir, "procman.json"), parallelism: 2, ...(scale && { scale }) });
+    const config = resolveConfiguration(text, {
+      file: join(stateDir, "procman.json"),
+      parallelism: 2,
+      ...(scale && { scale }),
+    });
     return { ...config, stateDir };
   };
   const first = source();
@@ -102,7 +111,12 @@ test("the count survives kills and upgrades of the service, also with a changed 
   first.tell(spawned("web-3"));
   let rig = first;
   for (const cmd of ["sleep 1000", "sleep 1000", "sleep 2000", "sleep 2000", "sleep 2000"]) {
-    rig = await serving(context, stateDir, [web(2, { cmd }), other("db", { cmd })], await rig.killed(...instances, "db"));
+    rig = await serving(
+      context,
+      stateDir,
+      [web(2, { cmd }), other("db", { cmd })],
+      await rig.killed(...instances, "db"),
+    );
     assert.deepEqual(rig.ids(), [...instances, "db"]);
     assert.notEqual(rig.notes()[":scale"], "");
   }
@@ -146,7 +160,9 @@ test("a count that the file allows no longer is dropped by a later service, whic
   const next = await serving(context, stateDir, [ports, late], await rig.killed("web-1", "web-2", "web-3"));
   assert.deepEqual(next.ids(), ["web-1", "web-2", "late-1"]);
   assert.ok(
-    next.channel.printed.some((line) => /clusters are back to the number of instances in the file.*port 3003 belongs to/.test(line)),
+    next.channel.printed.some((line) =>
+      /clusters are back to the number of instances in the file.*port 3003 belongs to/.test(line),
+    ),
   );
 });
 
@@ -186,9 +202,15 @@ test("a reload that fails returns to the requested count", async (context) => {
 test("changes of the cluster in the file must be reloaded first; other changes wait for their reload", async (context) => {
   const rig = await serving(context, folder(context), [web(), other("db")]);
   rig.write(web(2, { cmd: "sleep 2000" }), other("db"));
-  assert.throws(() => rig.scale(3), { code: "scale-refused", message: /its cmd in procman\.json has changed; reload that first/ });
+  assert.throws(() => rig.scale(3), {
+    code: "scale-refused",
+    message: /its cmd in procman\.json has changed; reload that first/,
+  });
   rig.write(other("db"));
-  assert.throws(() => rig.scale(3), { code: "scale-refused", message: /it is no longer a cluster in procman\.json; reload that first/ });
+  assert.throws(() => rig.scale(3), {
+    code: "scale-refused",
+    message: /it is no longer a cluster in procman\.json; reload that first/,
+  });
   rig.write(web(), other("db", { cmd: "sleep 2000" }), other("new"));
   rig.scale(3);
   await new Promise((resolve) => setImmediate(resolve));
@@ -204,10 +226,14 @@ test("a port, an id or a pid file that another process has is refused, by the fi
   ]);
   assert.throws(() => rig.scale(4), {
     code: "scale-refused",
-    message: /\(.*procman\.json:1:\d+ processes\[1\]\.cluster\.startPort\).*port 3004 belongs to .*Ask for fewer, or change the file/,
+    message:
+      /\(.*procman\.json:1:\d+ processes\[1\]\.cluster\.startPort\).*port 3004 belongs to .*Ask for fewer, or change the file/,
   });
   rig.write(ported, other("web-6"));
-  assert.throws(() => rig.scale(6), { code: "scale-refused", message: /processes\[1\]\.id\).*instance 6 of the cluster "web"/ });
+  assert.throws(() => rig.scale(6), {
+    code: "scale-refused",
+    message: /processes\[1\]\.id\).*instance 6 of the cluster "web"/,
+  });
   assert.throws(() => rig.scale(4), {
     code: "scale-refused",
     message: /"web-4" would have the port 3004 of "db-1", which the file has changed since; reload that first/,
@@ -227,9 +253,13 @@ test("dependents of the cluster depend on its present instances", async (context
 });
 
 test("with `restart: true` a dependent is restarted when all present instances have been started since, not when some are added or removed", async (context) => {
-  const rig = await serving(context, folder(context), [web(), other("db", { dependsOn: [{ id: "web", restart: true }] })]);
+  const rig = await serving(context, folder(context), [
+    web(),
+    other("db", { dependsOn: [{ id: "web", restart: true }] }),
+  ]);
   const ofDb = (): readonly string[] => rig.requests().filter((each) => each.includes(" db "));
-  const late = (slot: string, number: number, since: number) => ({ ...spawned(slot, number), since }) as ReturnType<typeof spawned>;
+  const late = (slot: string, number: number, since: number) =>
+    ({ ...spawned(slot, number), since }) as ReturnType<typeof spawned>;
   const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
   rig.scale(3);
   rig.tell(late("web-3", 1, 50));
@@ -250,13 +280,20 @@ test("with `restart: true` a dependent is restarted when all present instances h
 });
 
 test("the count of a profile is the file's own one", async (context) => {
-  const text = JSON.stringify({ processes: [web(2)], profiles: { big: { processes: [{ id: "web", cluster: { instances: 4 } }] } } });
+  const text = JSON.stringify({
+    processes: [web(2)],
+    profiles: { big: { processes: [{ id: "web", cluster: { instances: 4 } }] } },
+  });
   const seen: unknown[] = [];
   const scale: Scale = (cluster, own) => {
     seen.push([cluster, own]);
     return 3;
   };
-  const { processes } = resolveConfiguration(text, { file: join(folder(context), "procman.json"), profile: "big", scale });
+  const { processes } = resolveConfiguration(text, {
+    file: join(folder(context), "procman.json"),
+    profile: "big",
+    scale,
+  });
   assert.deepEqual([processes.length, seen], [3, [["web", 4]]]);
 });
 
@@ -266,9 +303,13 @@ test("bad counts, and ids that are no cluster, are refused", async (context) => 
     assert.throws(() => rig.scale(to), { code: "scale-refused", message: /allowed are 1 to 1024, and it has 2/ });
   assert.throws(() => rig.scale(0), { message: /"procman stop web" stops all of them/ });
   assert.throws(() => rig.service.scaler.scale("web", {}, CALLER), { code: "input-invalid" });
-  assert.throws(() => rig.scale(2, "db"), { code: "scale-refused", message: /it is not a cluster; give it a "cluster" in the file/ });
+  assert.throws(() => rig.scale(2, "db"), {
+    code: "scale-refused",
+    message: /it is not a cluster; give it a "cluster" in the file/,
+  });
   assert.throws(() => rig.scale(2, "web-1"), { message: /it is one instance of the cluster "web"; scale that/ });
-  for (const id of ["all", "group:backend"]) assert.throws(() => rig.scale(2, id), { message: /it is not one process; name a cluster$/ });
+  for (const id of ["all", "group:backend"])
+    assert.throws(() => rig.scale(2, id), { message: /it is not one process; name a cluster$/ });
   const { added, removed } = rig.scale(2);
   assert.deepEqual([added, removed], [[], []]);
   for (const process of rig.service.supervisor.processes) process.block();
@@ -300,9 +341,13 @@ test("a rolling restart and a reload of the same cluster refuse each other, and 
     message: /rolling restart of "web" is under way; wait for its end/,
   });
   rig.tell({ t: "signalled", signal: "SIGHUP" });
-  await eventually(() => rig.channel.printed.includes("reload (SIGHUP): waits for the end of a rolling restart") || undefined);
+  await eventually(
+    () => rig.channel.printed.includes("reload (SIGHUP): waits for the end of a rolling restart") || undefined,
+  );
   operations.cancel({ kind: "stop", targets: ["web"] }, "test");
-  await eventually(() => rig.channel.printed.some((line) => /^reload \(SIGHUP\): .*web-2 restarts/.test(line)) || undefined);
+  await eventually(
+    () => rig.channel.printed.some((line) => /^reload \(SIGHUP\): .*web-2 restarts/.test(line)) || undefined,
+  );
   assert.throws(restart, { code: "roll-running", message: /a reload of it is under way/ });
   actions.act(supervisor.processes.slice(2), { id: "all", action: "restart", caller: CALLER });
 });
@@ -330,7 +375,9 @@ for (const asked of ["block", "stop", "disable"] as const)
         if (asked === "disable") act(first, "stop");
         const running = asked === "block" ? ["web-1", "web-2", "web-3"] : [];
         if (asked !== "block") for (const id of ["web-1", "web-2", "web-3"]) first.tell(exited(id));
-        await eventually(() => first.service.supervisor.processes.every(({ isIdle }) => isIdle === (asked !== "block")) || undefined);
+        await eventually(
+          () => first.service.supervisor.processes.every(({ isIdle }) => isIdle === (asked !== "block")) || undefined,
+        );
         if (asked === "block" && adds === "scale") {
           assert.throws(() => first.scale(4), { code: "process-blocked" });
           return;
@@ -378,7 +425,8 @@ for (const asked of ["block", "stop"] as const)
       const rig = await serving(context, folder(context), from);
       const { supervisor, reloads, actions } = rig.service;
       const ids = supervisor.processes.map(({ id }) => id);
-      for (const action of [asked, "stop"] as const) actions.act(supervisor.processes, { id: "web", action, caller: CALLER as never });
+      for (const action of [asked, "stop"] as const)
+        actions.act(supervisor.processes, { id: "web", action, caller: CALLER as never });
       for (const id of ids) rig.tell(exited(id));
       await eventually(() => supervisor.processes.every(({ isIdle }) => isIdle) || undefined);
       rig.write(...to);

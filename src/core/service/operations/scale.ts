@@ -43,7 +43,10 @@ export type ScalerPorts = {
 type CountsReading = { readonly description: string; readonly profile: string | undefined };
 
 /** `added`: new instances that were started. `removed`: instances that are being stopped for good. */
-export type ScaleResult = AcceptedRequest & { readonly added: readonly Process[]; readonly removed: readonly Process[] };
+export type ScaleResult = AcceptedRequest & {
+  readonly added: readonly Process[];
+  readonly removed: readonly Process[];
+};
 
 export class Scaler {
   readonly #ports: ScalerPorts;
@@ -89,7 +92,8 @@ export class Scaler {
   /**
    * Adds or removes instances. New ones start if the file says so (`autostart`) or if others of the cluster run.
    *
-   * @throws {ProcmanError} `scale-refused`, `process-blocked`, `reload-running`, `roll-running`, `configuration-invalid`
+   * @throws {ProcmanError} `scale-refused`, `process-blocked`, `reload-running`, `roll-running`,
+   * `configuration-invalid`
    */
   scale(id: string, scaling: Scaling, caller: Caller): ScaleResult {
     const { activeConfig, supervisor, recordRequester } = this.#ports;
@@ -130,7 +134,8 @@ export class Scaler {
     return {
       added,
       removed,
-      done: async (options) => void (await Promise.all(targets.map((each) => waitForTarget(supervisor, each, options)))),
+      done: async (options) =>
+        void (await Promise.all(targets.map((each) => waitForTarget(supervisor, each, options)))),
     };
   }
 
@@ -141,7 +146,10 @@ export class Scaler {
   }
 
   /** The instances by the file with this count, and the count that the file has. */
-  #readInstances(id: string, to: number): { readonly found: readonly ProcessSpec[]; readonly configured: number | "max" } {
+  #readInstances(
+    id: string,
+    to: number,
+  ): { readonly found: readonly ProcessSpec[]; readonly configured: number | "max" } {
     const { source, activeConfig } = this.#ports;
     if (source === undefined) throw scaleRefused(id, to, "there is no configuration file");
     let configured: number | "max" | undefined;
@@ -156,7 +164,11 @@ export class Scaler {
       { description: `scale "${id}" to ${to} instances`, profile: activeConfig.config.profile },
     );
     if (configured === undefined)
-      throw scaleRefused(id, to, `it is no longer a cluster in ${basename(config.file)}; reload that first ("procman reload")`);
+      throw scaleRefused(
+        id,
+        to,
+        `it is no longer a cluster in ${basename(config.file)}; reload that first ("procman reload")`,
+      );
     return { found: instancesIn(config, id), configured };
   }
 
@@ -168,7 +180,8 @@ export class Scaler {
       if (!(error instanceof ConfigurationError)) throw error;
       source(undefined, profile);
       const [first] = error.problems;
-      const at = first === undefined || first.line === 0 ? "" : ` (${first.file}:${first.line}:${first.column} ${first.path})`;
+      const at =
+        first === undefined || first.line === 0 ? "" : ` (${first.file}:${first.line}:${first.column} ${first.path})`;
       const why = first === undefined ? "" : `${first.message.charAt(0).toLowerCase()}${first.message.slice(1)}`;
       throw new ProcmanError(
         "scale-refused",
@@ -183,7 +196,11 @@ export class Scaler {
     const [change] = diff(before, found).changed;
     if (change === undefined) return;
     const file = basename(this.#ports.activeConfig.config.file);
-    throw scaleRefused(id, found.length, `its ${change.fields.join(", ")} in ${file} has changed; reload that first ("procman reload")`);
+    throw scaleRefused(
+      id,
+      found.length,
+      `its ${change.fields.join(", ")} in ${file} has changed; reload that first ("procman reload")`,
+    );
   }
 
   /** A port that is free by the file may still be used by the active configuration. */
@@ -200,7 +217,9 @@ export class Scaler {
 
   #setCounts(counts: InstanceCounts): void {
     const { notes } = this.#ports;
-    const changed: InstanceCounts = new Map([...counts].filter(([, { desired, configured }]) => desired !== configured));
+    const changed: InstanceCounts = new Map(
+      [...counts].filter(([, { desired, configured }]) => desired !== configured),
+    );
     if (changed.size === 0) notes.remove(":scale");
     else notes.write(":scale", changed);
     this.#counts = changed;
@@ -256,7 +275,12 @@ function withInstances(config: Config, id: string, instances: readonly ProcessSp
     .filter(({ cluster }) => cluster?.id !== id)
     .map((spec) =>
       spec.dependsOn?.some((dependency) => dependency.id === id)
-        ? { ...spec, dependsOn: spec.dependsOn.map((dependency) => (dependency.id === id ? { ...dependency, members } : dependency)) }
+        ? {
+            ...spec,
+            dependsOn: spec.dependsOn.map((dependency) =>
+              dependency.id === id ? { ...dependency, members } : dependency,
+            ),
+          }
         : spec,
     );
   return { ...config, processes: [...others.slice(0, first), ...instances, ...others.slice(first)] };

@@ -50,7 +50,9 @@ export class Shutdown implements Subsystem {
     });
     operations.add({ kind: "shutdown", concerns: () => true, pending: [], done, cancel: () => undefined });
     notes.write(":terminating", { why, ...(code === undefined ? {} : { code }) });
-    log.info(`stopping everything (${why})${why.startsWith("SIG") ? "; the next SIGINT or SIGTERM kills what still runs" : ""}`);
+    log.info(
+      `stopping everything (${why})${why.startsWith("SIG") ? "; the next SIGINT or SIGTERM kills what still runs" : ""}`,
+    );
     onBegin(why);
     await this.#stopAll(code);
     finish();

@@ -23,18 +23,28 @@ type SignalOf = (process: Process) => readonly [AnySignal, "leader" | undefined]
  *
  * @throws {ProcmanError} `input-invalid`; `reload-unsupported`; `process-not-running` if none has one
  */
-export function signalRuns(found: readonly Process[], id: string, signalling: Signalling, { send, reason }: SignallingPorts): void {
+export function signalRuns(
+  found: readonly Process[],
+  id: string,
+  signalling: Signalling,
+  { send, reason }: SignallingPorts,
+): void {
   const isReload = signalling.signal === RELOAD;
   const signalFor = isReload ? reloadOf(found, id) : byName(signalling);
   const runs = found.flatMap((process) =>
-    process.runs.filter(({ state }) => "pid" in state && !("ending" in state)).map(({ slot, run }) => ({ slot, run, process })),
+    process.runs
+      .filter(({ state }) => "pid" in state && !("ending" in state))
+      .map(({ slot, run }) => ({ slot, run, process })),
   );
   const [first] = found;
   if (runs.length === 0 && first !== undefined) {
     const members = isCollective(id) ? "processes" : "instances";
     const why = found.length === 1 ? `it ${reason(first)}` : `none of its ${members} is running`;
     const what = isReload ? "reload" : "signal";
-    throw new ProcmanError("process-not-running", `Cannot ${what} "${id}": ${id === "all" ? "no process is running" : why}`);
+    throw new ProcmanError(
+      "process-not-running",
+      `Cannot ${what} "${id}": ${id === "all" ? "no process is running" : why}`,
+    );
   }
   for (const { slot, run, process } of runs) send({ slot, run }, ...signalFor(process));
 }

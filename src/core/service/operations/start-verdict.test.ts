@@ -17,7 +17,13 @@ const source = sourceOf({});
 
 function rig(rules: Partial<Policy> = {}) {
   const [clock, spawner] = [new FakeClock(), new FakeSpawner()];
-  const supervisor = new Supervisor({ clock, spawner, publish: () => undefined, notice: () => undefined, removed: () => undefined });
+  const supervisor = new Supervisor({
+    clock,
+    spawner,
+    publish: () => undefined,
+    notice: () => undefined,
+    removed: () => undefined,
+  });
   supervisor.apply([{ id: "web", autostart: false, overrun: false, policy: { ...POLICY, ...rules } }]);
   const web = supervisor.find("web");
   return { clock, spawner, web };

@@ -3,7 +3,15 @@ import type { Incident } from "../../contract/records.ts";
 import type { Process } from "../../supervisor/process.ts";
 import { minUptimeOf } from "../../supervisor/restart-policy.ts";
 import type { SlotState } from "../../supervisor/states.ts";
-import { hasFinished, isIdle, isInBackoff, isReady, isRunning, isStopping, isUnhealthy } from "../../supervisor/verdict.ts";
+import {
+  hasFinished,
+  isIdle,
+  isInBackoff,
+  isReady,
+  isRunning,
+  isStopping,
+  isUnhealthy,
+} from "../../supervisor/verdict.ts";
 import { hasLeftClients, type ServingPorts, ServingTime } from "./serving.ts";
 
 /** A start that fails for lack of a socket or of processes is repeated for this time. Milliseconds. */
@@ -42,7 +50,8 @@ export class StartWatch {
   verdict(): StartVerdict {
     const { states, id } = this.#process;
     if (this.#mayStartYet()) return "pending";
-    if (states.some((state) => this.#hasFailed(state)) || hasLeftClients(this.#process, this.#source.spec(id))) return "failed";
+    if (states.some((state) => this.#hasFailed(state)) || hasLeftClients(this.#process, this.#source.spec(id)))
+      return "failed";
     // A short job may have finished already.
     if (this.#process.isIdle) return states.some(hasFinished) ? "up" : "failed";
     if (!states.some(isRunning) || !states.every((state) => isIdle(state) || isReady(state))) return "pending";
@@ -60,7 +69,11 @@ export class StartWatch {
 
   /** Whether the policy tries again, as the process could not be started: another instance of its cluster may not have ended yet. */
   #mayStartYet(): boolean {
-    if (this.#source.lastEnd(this.#process.id)?.cause !== "unstartable" || performance.now() - this.#since > UNSTARTABLE_MS) return false;
+    if (
+      this.#source.lastEnd(this.#process.id)?.cause !== "unstartable" ||
+      performance.now() - this.#since > UNSTARTABLE_MS
+    )
+      return false;
     const [state] = this.#process.states;
     if (state === undefined || isIdle(state) || isStopping(state)) return false;
     this.#restarts = Math.max(this.#restarts, state.restarts);

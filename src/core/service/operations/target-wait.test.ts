@@ -16,7 +16,13 @@ test("a job that has finished before the first check counts as started; a failed
     spawner.up("job");
     spawner.exit("job", code);
     spawner.swept("job");
-    const target = watchTarget({ ...SERVING, action: "restart", processes: [job], reason: () => "failed", lastEnd: () => undefined });
+    const target = watchTarget({
+      ...SERVING,
+      action: "restart",
+      processes: [job],
+      reason: () => "failed",
+      lastEnd: () => undefined,
+    });
     const done = waitForTarget(supervisor, target, { waitSeconds: 20 });
     if (code === 0) await done;
     else await assert.rejects(done, { code: "process-failed", message: 'Cannot restart "job": it failed' });
@@ -34,7 +40,13 @@ test("a wait for several processes names each that has failed, also when the tim
     spawner.exit(id, 3);
     spawner.swept(id);
   }
-  const target = watchTarget({ ...SERVING, action: "restart", processes, reason: ({ id }) => `${id} failed`, lastEnd: () => undefined });
+  const target = watchTarget({
+    ...SERVING,
+    action: "restart",
+    processes,
+    reason: ({ id }) => `${id} failed`,
+    lastEnd: () => undefined,
+  });
   const done = waitForTarget(supervisor, target, { waitSeconds: 0.05 });
   const message =
     /^Cannot restart "web": it web failed\nCannot restart "job": it job failed\nCannot wait for the restart of "pair-1": timed out/;

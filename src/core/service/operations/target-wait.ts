@@ -30,12 +30,16 @@ export function watchTarget(target: Target, isRolled: (process: Process) => bool
 }
 
 /**
- * Waits until all processes have reached the action's state, or can't any more. Those that a reload or a scaling removes meanwhile are
- * left out of the wait for a start, unless it removes all.
+ * Waits until all processes have reached the action's state, or can't any more. Those that a reload or a scaling
+ * removes meanwhile are left out of the wait for a start, unless it removes all.
  *
  * @throws {ProcmanError} `process-failed`: these can't; `wait-timeout`
  */
-export async function waitForTarget(supervisor: Supervisor, target: WatchedTarget, { waitSeconds, signal }: ActOptions): Promise<void> {
+export async function waitForTarget(
+  supervisor: Supervisor,
+  target: WatchedTarget,
+  { waitSeconds, signal }: ActOptions,
+): Promise<void> {
   if (waitSeconds === undefined) return;
   const waiting = new Set(target.processes);
   const failures: ProcmanError[] = [];
@@ -136,14 +140,21 @@ function actionFailed(process: Process, { action, reason, lastEnd }: Target): Pr
 }
 
 function removedMeanwhile({ id }: Process, { action }: Target): ProcmanError {
-  return new ProcmanError("process-failed", `Cannot ${action} "${id}": it was removed from the configuration meanwhile`);
+  return new ProcmanError(
+    "process-failed",
+    `Cannot ${action} "${id}": it was removed from the configuration meanwhile`,
+  );
 }
 
 function isStart(action: Action): boolean {
   return action === "start" || action === "restart";
 }
 
-function timeoutError({ action, reason }: Target, [first, ...others]: readonly Process[], waitSeconds: number): ProcmanError {
+function timeoutError(
+  { action, reason }: Target,
+  [first, ...others]: readonly Process[],
+  waitSeconds: number,
+): ProcmanError {
   const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
   const [subject, state] = first === undefined ? ["", ""] : [` of "${first.id}"${more}`, `; it ${reason(first)}`];
   const problem = `timed out after ${waitSeconds} s${state}; the ${action} continues in the background`;

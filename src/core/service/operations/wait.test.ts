@@ -9,10 +9,23 @@ import type { ProcessDefinition } from "../../supervisor/definition.ts";
 import { Supervisor } from "../../supervisor/supervisor.ts";
 import { waitUntilServing, waitUntilUp } from "./wait.ts";
 
-const policy = { restart: "never", restartLimit: 0, restartResetMs: 60_000, graceMs: 0, terminateMs: 30_000, timeoutMs: 0 } as const;
+const policy = {
+  restart: "never",
+  restartLimit: 0,
+  restartResetMs: 60_000,
+  graceMs: 0,
+  terminateMs: 30_000,
+  timeoutMs: 0,
+} as const;
 const db: ProcessDefinition = { id: "db", autostart: true, overrun: false, policy: { ...policy, waits: false } };
 const dependsOn = [{ id: "db", condition: "ready", restart: false, members: ["db"] }] as const;
-const web: ProcessDefinition = { id: "web", autostart: true, overrun: false, dependsOn, policy: { ...policy, waits: true } };
+const web: ProcessDefinition = {
+  id: "web",
+  autostart: true,
+  overrun: false,
+  dependsOn,
+  policy: { ...policy, waits: true },
+};
 
 test("a dependency that is coming up extends the wait; one that is over doesn't", async () => {
   const spawner = new FakeSpawner();

@@ -6,7 +6,16 @@ import type { PlannedChange, PlanRecord } from "../../contract/plan.ts";
 import type { Process } from "../../supervisor/process.ts";
 import type { SlotState } from "../../supervisor/states.ts";
 import type { Supervisor } from "../../supervisor/supervisor.ts";
-import { hasFailed, isDown, isIdle, isInBackoff, isReady, isStopping, isUnhealthy, isWaiting } from "../../supervisor/verdict.ts";
+import {
+  hasFailed,
+  isDown,
+  isIdle,
+  isInBackoff,
+  isReady,
+  isStopping,
+  isUnhealthy,
+  isWaiting,
+} from "../../supervisor/verdict.ts";
 import { type ChangeSource, hasLeftClients, type ServingPorts, ServingTime } from "./serving.ts";
 
 /** Added to the limits for the previous run's end and for readiness. Milliseconds. */
@@ -130,7 +139,9 @@ function minUptimeFor({ spec }: Instances, { id, definition: { policy } }: Proce
 
 /** Time that a run which is ready may take to be healthy and to get connections. Milliseconds. */
 function servingLimitOf({ health }: ProcessSpec): number {
-  return SERVING_MS + (health === undefined ? 0 : health.startMs + health.failures * (health.intervalMs + health.timeoutMs));
+  return (
+    SERVING_MS + (health === undefined ? 0 : health.startMs + health.failures * (health.intervalMs + health.timeoutMs))
+  );
 }
 
 export type RunningReload = {
@@ -143,12 +154,19 @@ export type RunningReload = {
 };
 
 /** Waits until all processes that a reload starts or restarts are up, or have failed, and those that it stops have ended. @throws {ProcmanError} `reload-failed`; `wait-timeout`, also on abort */
-export async function waitForReload(end: RunningReload, waitSeconds: number, signals: readonly AbortSignal[]): Promise<PlanRecord> {
+export async function waitForReload(
+  end: RunningReload,
+  waitSeconds: number,
+  signals: readonly AbortSignal[],
+): Promise<PlanRecord> {
   const { plan, work } = end;
   const stop = new AbortController();
   const over = AbortSignal.any([stop.signal, ...signals]);
   const timedOut = (): ProcmanError =>
-    new ProcmanError("wait-timeout", `Cannot wait for the reload: timed out after ${waitSeconds} s; it continues in the background`);
+    new ProcmanError(
+      "wait-timeout",
+      `Cannot wait for the reload: timed out after ${waitSeconds} s; it continues in the background`,
+    );
   try {
     const settled = Promise.all([work, ...plan.processes.map((change) => withStartProblem(change, end, over))]);
     const result = await withTimeout(Promise.race([settled, whenAborted(over)]), { waitSeconds }, timedOut);
@@ -241,7 +259,8 @@ class Limit {
 /** Resolves when a removed process has ended; on abort, or when it is in the configuration again, too. */
 function untilStopped(supervisor: Supervisor, id: string, signal: AbortSignal): Promise<true | undefined> {
   const process = processIn(supervisor, id);
-  const isOver = (): true | undefined => (process === undefined || process.isIdle || !supervisor.isRemoved(process) ? true : undefined);
+  const isOver = (): true | undefined =>
+    process === undefined || process.isIdle || !supervisor.isRemoved(process) ? true : undefined;
   return waitUntil([supervisor], isOver, signal);
 }
 

@@ -12,8 +12,22 @@ const config: Config = {
       name: "shop",
       api: { port: 8080 },
       processes: [
-        { id: "web", cmd: "x", autostart: true, env: { restartLimit: "null" }, logger: { stdout: "web.log" }, pidFile: "web.pid" },
-        { id: "limited", worker: ["a.js", "b"], cron: "* * * * *", terminate: "0 0 * * *", restartLimit: 3, restartDelayMs: 5 },
+        {
+          id: "web",
+          cmd: "x",
+          autostart: true,
+          env: { restartLimit: "null" },
+          logger: { stdout: "web.log" },
+          pidFile: "web.pid",
+        },
+        {
+          id: "limited",
+          worker: ["a.js", "b"],
+          cron: "* * * * *",
+          terminate: "0 0 * * *",
+          restartLimit: 3,
+          restartDelayMs: 5,
+        },
         {
           id: "many",
           cmd: "y",
@@ -34,11 +48,13 @@ const config: Config = {
           nice: -1,
           umask: "027",
         },
-        ...[{ http: "http://localhost/up" }, { log: "^up$" }, { exec: "true" }, { fd: 3, timeout: 5 }].map((ready, index) => ({
-          id: `ready-${index}`,
-          cmd: "z",
-          ready,
-        })),
+        ...[{ http: "http://localhost/up" }, { log: "^up$" }, { exec: "true" }, { fd: 3, timeout: 5 }].map(
+          (ready, index) => ({
+            id: `ready-${index}`,
+            cmd: "z",
+            ready,
+          }),
+        ),
       ],
     },
     { folder: "/srv", parallelism: 2, now: new Date(0), stripsTypes: false },
@@ -50,7 +66,9 @@ const config: Config = {
 test("a configuration is read as it was written, also with an infinite restart limit", () => {
   const [web, ...others] = config.processes;
   assert.ok(web !== undefined && web.policy.restartLimit === Number.POSITIVE_INFINITY);
-  const snapshot = readConfigSnapshot(writeConfigSnapshot({ config: { ...config, processes: others }, removing: [web] }));
+  const snapshot = readConfigSnapshot(
+    writeConfigSnapshot({ config: { ...config, processes: others }, removing: [web] }),
+  );
   assert.deepEqual(snapshot, { config: { ...config, processes: others }, removing: [web] });
   assert.deepEqual(diff(snapshot?.config.processes ?? [], others), { added: [], removed: [], changed: [] });
 });

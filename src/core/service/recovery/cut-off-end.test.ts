@@ -12,17 +12,26 @@ const STOPPING: SlotState = {
 };
 const RUNNING: SlotState = { status: "running", run: 4, restarts: 0, pid: 78, since: 1, ready: true };
 
-function statesOf(slots: Readonly<Record<string, SlotState>>, starting: readonly string[]): ProcessSnapshot | undefined {
+function statesOf(
+  slots: Readonly<Record<string, SlotState>>,
+  starting: readonly string[],
+): ProcessSnapshot | undefined {
   return afterCutOffEnd(new Map([["web", { blocked: true, held: ["web"], slots }]]), new Set(starting)).get("web");
 }
 
 test("what starts with procman starts, or starts once it has ended, with the next run's number; blocks have ended", () => {
-  assert.deepEqual(statesOf({ web: IDLE }, ["web"]), { blocked: false, slots: { web: { status: "waiting", run: 4, restarts: 0 } } });
+  assert.deepEqual(statesOf({ web: IDLE }, ["web"]), {
+    blocked: false,
+    slots: { web: { status: "waiting", run: 4, restarts: 0 } },
+  });
   assert.deepEqual(statesOf({ web: STOPPING }, ["web"])?.slots, { web: { ...STOPPING, next: "start" } });
 });
 
 test("what is started by hand stays stopped, and so do further slots", () => {
   assert.deepEqual(statesOf({ web: IDLE }, [])?.slots, { web: IDLE });
-  assert.deepEqual(statesOf({ web: { ...STOPPING, next: "start" }, "web:2": STOPPING }, [])?.slots, { web: STOPPING, "web:2": STOPPING });
+  assert.deepEqual(statesOf({ web: { ...STOPPING, next: "start" }, "web:2": STOPPING }, [])?.slots, {
+    web: STOPPING,
+    "web:2": STOPPING,
+  });
   assert.deepEqual(statesOf({ web: RUNNING, "web:2": IDLE }, ["web"])?.slots, { web: RUNNING, "web:2": IDLE });
 });

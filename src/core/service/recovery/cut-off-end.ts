@@ -1,6 +1,6 @@
 /**
- * An end that was cut off: everything was killed while it was under way, as by the time limit of an init system. The next `procman run`
- * is a new request. It starts what starts with procman; what has not ended yet ends first.
+ * An end that was cut off: everything was killed while it was under way, as by the time limit of an init system. The
+ * next `procman run` is a new request. It starts what starts with procman; what has not ended yet ends first.
  */
 import type { Config } from "../../config/spec.ts";
 import type { ProcessSnapshot } from "../../supervisor/snapshot.ts";
@@ -14,7 +14,11 @@ import { type KeeperSnapshot, type RecoveredState, reconcile } from "./reconcile
 
 export type RecoveryPorts = { readonly notes: NoteStore; readonly lasting: LastingState; readonly log: ServiceLog };
 
-export function recover(snapshot: KeeperSnapshot, config: Config, { notes, lasting, log }: RecoveryPorts): RecoveredState {
+export function recover(
+  snapshot: KeeperSnapshot,
+  config: Config,
+  { notes, lasting, log }: RecoveryPorts,
+): RecoveredState {
   const recovered = reconcile(snapshot, config);
   if (!notes.isEndCutOff) return recovered;
   log.info("the end before this start was cut off: what starts with procman starts now");
@@ -29,7 +33,10 @@ export function afterCutOffEnd(
 ): ReadonlyMap<string, ProcessSnapshot> {
   return new Map(
     [...snapshots].map(([id, { held: _, ...snapshot }]) => {
-      const slots = Object.entries(snapshot.slots).map(([slot, state]) => [slot, next(state, slot === id && starting.has(id))]);
+      const slots = Object.entries(snapshot.slots).map(([slot, state]) => [
+        slot,
+        next(state, slot === id && starting.has(id)),
+      ]);
       return [id, { ...snapshot, blocked: false, slots: Object.fromEntries(slots) as ProcessSnapshot["slots"] }];
     }),
   );

@@ -39,7 +39,9 @@ test("the next start of a schedule is stored for the next procman, as long as th
   const { load, file } = stateIn(context);
   load().planStart(job({ timeZone: "UTC" }), 7_000);
   await turn();
-  assert.deepEqual(JSON.parse(readFileSync(file, "utf8")), { plans: { job: { cron: "0 3 * * *", timeZone: "UTC", planned: 7_000 } } });
+  assert.deepEqual(JSON.parse(readFileSync(file, "utf8")), {
+    plans: { job: { cron: "0 3 * * *", timeZone: "UTC", planned: 7_000 } },
+  });
   assert.equal(load().plannedStart(job({ timeZone: "UTC" })), 7_000);
   const { catchUp: _, ...plain } = job({ timeZone: "UTC" });
   for (const other of [job(), job({ timeZone: "UTC", cron: "0 4 * * *" }), job({ id: "__proto__" }), plain])

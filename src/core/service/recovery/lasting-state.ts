@@ -52,7 +52,8 @@ export class LastingState implements LastingRequests, Subsystem {
     }
     const known = new Set(specs.map(({ id }) => id));
     const exceptions = Object.values(this.#clusters).flat();
-    for (const id of [...Object.keys(this.#content.plans), ...this.#disabled, ...exceptions]) if (!known.has(id)) this.forget(id);
+    for (const id of [...Object.keys(this.#content.plans), ...this.#disabled, ...exceptions])
+      if (!known.has(id)) this.forget(id);
     this.#forgetClusters(specs);
   }
 
@@ -84,7 +85,8 @@ export class LastingState implements LastingRequests, Subsystem {
     this.#change({ ...this.#content, disabled: isDisabled ? [...others, id] : others });
     const exceptions = this.#exceptions(id);
     const enabled = exceptions?.filter((each) => each !== id) ?? [];
-    if (exceptions !== undefined) this.#setCluster(this.#ports.clusterOf(id) ?? "", isDisabled ? enabled : [...enabled, id]);
+    if (exceptions !== undefined)
+      this.#setCluster(this.#ports.clusterOf(id) ?? "", isDisabled ? enabled : [...enabled, id]);
   }
 
   /** Disables or enables the instances that a cluster gets later, too. Those that it has are disabled or enabled one by one. */
@@ -95,7 +97,10 @@ export class LastingState implements LastingRequests, Subsystem {
   /** `exceptions` undefined: it is not disabled. */
   #setCluster(cluster: string, exceptions: readonly string[] | undefined): void {
     const { [cluster]: _, ...others } = this.#clusters;
-    this.#change({ ...this.#content, disabledClusters: exceptions === undefined ? others : { ...others, [cluster]: exceptions } });
+    this.#change({
+      ...this.#content,
+      disabledClusters: exceptions === undefined ? others : { ...others, [cluster]: exceptions },
+    });
   }
 
   #forgetClusters(specs: ReturnType<LastingPorts["specs"]>): void {
@@ -116,7 +121,8 @@ export class LastingState implements LastingRequests, Subsystem {
   }
 
   forget(id: string): void {
-    if (this.#disabled.includes(id)) this.#change({ ...this.#content, disabled: this.#disabled.filter((each) => each !== id) });
+    if (this.#disabled.includes(id))
+      this.#change({ ...this.#content, disabled: this.#disabled.filter((each) => each !== id) });
     for (const [cluster, exceptions] of Object.entries(this.#clusters))
       if (exceptions.includes(id))
         this.#setCluster(
@@ -149,7 +155,9 @@ export class LastingState implements LastingRequests, Subsystem {
       this.#hasFailed = false;
     } catch (error) {
       if (!this.#hasFailed)
-        this.#ports.report(`Cannot write ${this.#path}: ${(error as Error).message}; it is tried again with the next change`);
+        this.#ports.report(
+          `Cannot write ${this.#path}: ${(error as Error).message}; it is tried again with the next change`,
+        );
       this.#hasFailed = true;
     }
   }

@@ -11,7 +11,8 @@ import { Journal } from "../../keeper/journal.ts";
 import { bootId } from "../../os/process-stat.ts";
 import { NoteStore, processNotes, readNote } from "./notes.ts";
 
-const read = (name: string): string => readFileSync(new URL(`../../../../test/fixtures/${name}`, import.meta.url), "utf8");
+const read = (name: string): string =>
+  readFileSync(new URL(`../../../../test/fixtures/${name}`, import.meta.url), "utf8");
 const { lineage, notes } = JSON.parse(read("notes-1.0.0.json")) as { lineage: string; notes: Record<string, string> };
 const FIXED = [":config", ":rolls", ":reload", ":scale", ":terminating", ":owed", ":watched", ":plugins"] as const;
 const BOUND = [":reload", ":terminating"] as const;
@@ -29,7 +30,10 @@ test("each note of 1.0.0 is read", () => {
   assert.deepEqual(store.read(":scale"), new Map([["web", { desired: 4, configured: 3 }]]));
   assert.deepEqual(store.read(":terminating"), { why: "asked by cli" });
   assert.deepEqual(store.read(":plugins"), { notify: 4 });
-  assert.deepEqual([...(store.read(":watched") ?? [])], [["1skku3c", { fingerprint: 2_794_195_798, at: 1_795_712_702_413 }]]);
+  assert.deepEqual(
+    [...(store.read(":watched") ?? [])],
+    [["1skku3c", { fingerprint: 2_794_195_798, at: 1_795_712_702_413 }]],
+  );
   assert.deepEqual(
     store.read(":owed"),
     [1, 2, 3].map((number) => ({ slot: `web-${number}`, run: 3, signal: "SIGTERM" })),
@@ -83,7 +87,8 @@ test("a shutdown and a reload of another session are not read, and are removed; 
   for (const name of BOUND) assert.equal(sent.get(name), "", name);
   assert.notEqual(store.read(":owed"), undefined, "what is sent to a run holds as long as the run");
   const killed = storeOf({ ...notes, ":terminating": "" }, "7 501").store;
-  for (const name of [":scale", ":rolls"] as const) assert.deepEqual(killed.read(name), storeOf(notes, lineage).store.read(name), name);
+  for (const name of [":scale", ":rolls"] as const)
+    assert.deepEqual(killed.read(name), storeOf(notes, lineage).store.read(name), name);
 });
 
 test("a note that doesn't exist is not removed; a configuration that the keeper has is not sent again", () => {
@@ -110,10 +115,17 @@ test("a service that is upgraded from 1.0.0 restarts nothing, and resumes the ro
   writeFileSync(path, [JSON.stringify({ boot: bootId(), format: 1 }), ...lines].join("\n"));
   const { state: books } = new Journal(path, (problem) => assert.fail(problem));
   // The end of a back-off is measured from the boot of that machine; on this one it may be over.
-  const stored = Object.fromEntries([...books.notes].map(([name, note]) => [name, note.replace(/"until":[\d.]+/, '"until":1e12')]));
+  const stored = Object.fromEntries(
+    [...books.notes].map(([name, note]) => [name, note.replace(/"until":[\d.]+/, '"until":1e12')]),
+  );
   const former = readNote(":config", stored, lineage) ?? assert.fail("no configuration");
   const stateDir = folder(context);
-  const snapshot = { running: [...books.running.values()].map((run) => ({ ...run, captured: true })), ended: [], notes: stored, lineage };
+  const snapshot = {
+    running: [...books.running.values()].map((run) => ({ ...run, captured: true })),
+    ended: [],
+    notes: stored,
+    lineage,
+  };
   const config = { ...former.config, stateDir, plugins: [], api: { ...former.config.api, port: 0 } };
   const { channel } = startService(context, config, snapshot, {
     source: (scale) => {
@@ -131,7 +143,11 @@ test("a service that is upgraded from 1.0.0 restarts nothing, and resumes the ro
 });
 
 function empty(content: unknown): boolean {
-  return content === undefined || (Array.isArray(content) && content.length === 0) || (content instanceof Map && content.size === 0);
+  return (
+    content === undefined ||
+    (Array.isArray(content) && content.length === 0) ||
+    (content instanceof Map && content.size === 0)
+  );
 }
 
 test("what was requested at run time ends with an end that was cut off", () => {
@@ -144,6 +160,10 @@ test("what was requested at run time ends with an end that was cut off", () => {
   }
   assert.ok(!storeOf(current, lineage).store.isEndCutOff, "this end continues");
   const killed = storeOf({ ...current, ":terminating": "" }, "next").store;
-  assert.deepEqual(killed.read(":profile"), { profile: "production", ofRun: undefined }, "after a kill of all of procman");
+  assert.deepEqual(
+    killed.read(":profile"),
+    { profile: "production", ofRun: undefined },
+    "after a kill of all of procman",
+  );
   assert.equal(killed.read(":scale")?.size, 1);
 });

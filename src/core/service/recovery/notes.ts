@@ -139,7 +139,8 @@ const CODECS: { readonly [Name in NoteName]: Codec<Contents[Name]> } = {
   ":config": { encode: writeConfigSnapshot, decode: readConfigSnapshot },
   ":rolls": plain({
     encode: (restarts) => ({ rolls: restarts.map(storedOf) }),
-    decode: ({ rolls }) => (Array.isArray(rolls) ? rolls.filter((each) => matches(each, storedRestart)).map(restartOf) : undefined),
+    decode: ({ rolls }) =>
+      Array.isArray(rolls) ? rolls.filter((each) => matches(each, storedRestart)).map(restartOf) : undefined,
   }),
   ":reload": perSession({
     encode: ({ to, from, current, pending, keepsCounts }) => ({
@@ -153,7 +154,9 @@ const CODECS: { readonly [Name in NoteName]: Codec<Contents[Name]> } = {
   }),
   ":scale": plain({
     encode: (scales) => ({
-      scales: Object.fromEntries([...scales].map(([id, { desired, configured }]) => [id, { to: desired, of: configured }])),
+      scales: Object.fromEntries(
+        [...scales].map(([id, { desired, configured }]) => [id, { to: desired, of: configured }]),
+      ),
     }),
     decode: (value) => {
       if (!matches(value, storedScales)) return undefined;
@@ -270,7 +273,11 @@ export class NoteStore {
   }
 }
 
-export function readNote<Name extends NoteName>(name: Name, stored: StoredNotes, sessionId: string): Contents[Name] | undefined {
+export function readNote<Name extends NoteName>(
+  name: Name,
+  stored: StoredNotes,
+  sessionId: string,
+): Contents[Name] | undefined {
   const note = stored[name];
   if (note === undefined || note === "") return undefined;
   return CODECS[name].decode(note, sessionId);
@@ -282,7 +289,14 @@ export function processNotes(stored: StoredNotes): ReadonlyMap<string, ProcessSn
   return new Map(own.map(([id, note]) => [id, decodeSnapshot(parsed(note), id)]));
 }
 
-function storedOf({ unit, current, pending, consumer, change, queuedChange }: RollingRestartState): TypeOf<typeof storedRestart> {
+function storedOf({
+  unit,
+  current,
+  pending,
+  consumer,
+  change,
+  queuedChange,
+}: RollingRestartState): TypeOf<typeof storedRestart> {
   return {
     ...{ cluster: unit, at: current, left: pending },
     ...(consumer === undefined ? {} : { consumer }),
@@ -304,7 +318,13 @@ function rolloutOf({ to, from, at, left = [], keepsCounts }: TypeOf<typeof store
   const target = readConfigSnapshot(to)?.config;
   return target === undefined
     ? undefined
-    : { to: target, from: readConfigSnapshot(from)?.config, current: at, pending: left, ...(keepsCounts === true ? { keepsCounts } : {}) };
+    : {
+        to: target,
+        from: readConfigSnapshot(from)?.config,
+        current: at,
+        pending: left,
+        ...(keepsCounts === true ? { keepsCounts } : {}),
+      };
 }
 
 type ValueCodec<Content> = {
@@ -317,7 +337,9 @@ function plain<Content>({ encode, decode }: ValueCodec<Content>): Codec<Content>
     encode,
     decode: (note) => {
       const value = parsed(note);
-      return typeof value === "object" && value !== null ? decode(value as Readonly<Record<string, unknown>>) : undefined;
+      return typeof value === "object" && value !== null
+        ? decode(value as Readonly<Record<string, unknown>>)
+        : undefined;
     },
   };
 }

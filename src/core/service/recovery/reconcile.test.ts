@@ -22,7 +22,14 @@ function configOf(...ids: readonly string[]): Config {
 
 type Seen = (FromKeeper & { readonly t: "snapshot" })["running"][number];
 
-const run = (slot: string, number = 4): Seen => ({ slot, run: number, pid: 77, startTime: "1", since: 5, captured: true });
+const run = (slot: string, number = 4): Seen => ({
+  slot,
+  run: number,
+  pid: 77,
+  startTime: "1",
+  since: 5,
+  captured: true,
+});
 const exited = (slot: string, number: number, code: number): EndReport => ({
   t: "exited",
   slot,
@@ -34,7 +41,14 @@ const exited = (slot: string, number: number, code: number): EndReport => ({
   survivors: false,
   at: 9,
 });
-const up = (number = 4): SlotState => ({ status: "running", run: number, restarts: 3, pid: 77, since: 5, ready: false });
+const up = (number = 4): SlotState => ({
+  status: "running",
+  run: number,
+  restarts: 3,
+  pid: 77,
+  since: 5,
+  ready: false,
+});
 const noteOf = (slot: string, state: SlotState): string => JSON.stringify({ blocked: true, slots: { [slot]: state } });
 
 function reconciled(
@@ -57,7 +71,10 @@ test("the noted state of a run that is still running is kept", () => {
 
 test("a run that is in no note is adopted as running, also an overlapping one, and one that is newer than the note", () => {
   const { snapshots, unknownRuns } = reconciled(configOf("web", "late", "idle"), {
-    notes: { late: noteOf("late", up(3)), idle: noteOf("idle", { status: "idle", run: 4, restarts: 1, outcome: { kind: "stopped" } }) },
+    notes: {
+      late: noteOf("late", up(3)),
+      idle: noteOf("idle", { status: "idle", run: 4, restarts: 1, outcome: { kind: "stopped" } }),
+    },
     running: [run("web"), run("web:2", 9), run("late", 6), run("idle", 4)],
   });
   const fresh = (number: number): SlotState => ({ ...up(number), restarts: 0 }) as SlotState;
@@ -81,7 +98,10 @@ test("a run that the keeper has started by a restart order is known by the run b
 });
 
 test("a run that is older than the note of its slot is outdated", () => {
-  const { snapshots, outdatedRuns } = reconciled(configOf("web"), { notes: { web: noteOf("web", up(5)) }, running: [run("web", 4)] });
+  const { snapshots, outdatedRuns } = reconciled(configOf("web"), {
+    notes: { web: noteOf("web", up(5)) },
+    running: [run("web", 4)],
+  });
   assert.deepEqual(snapshots.get("web")?.slots, { web: up(5) });
   assert.deepEqual(outdatedRuns, [run("web", 4)]);
 });
@@ -141,15 +161,27 @@ test("running processes that are in no configuration are being removed; those in
     ],
   );
   const [stranger] = previous.removing.slice(1);
-  assert.deepEqual([stranger?.policy.terminateMs, stranger?.policy.restart, stranger?.autostart], [30_000, "never", false]);
+  assert.deepEqual(
+    [stranger?.policy.terminateMs, stranger?.policy.restart, stranger?.autostart],
+    [30_000, "never", false],
+  );
 });
 
 test("whatever the notes are, each run that the keeper reports is unknown, known, or outdated", () => {
   const slots = ["web", "web:2", "api", "gone"];
-  const states = fc.constantFrom<unknown>(up(3), up(4), up(5), { status: "starting", run: 4, restarts: 0 }, { status: "odd" }, null);
+  const states = fc.constantFrom<unknown>(
+    up(3),
+    up(4),
+    up(5),
+    { status: "starting", run: 4, restarts: 0 },
+    { status: "odd" },
+    null,
+  );
   const note = fc.oneof(
     fc.json(),
-    fc.tuple(fc.constantFrom(...slots), states).map(([slot, state]) => JSON.stringify({ blocked: false, slots: { [slot]: state } })),
+    fc
+      .tuple(fc.constantFrom(...slots), states)
+      .map(([slot, state]) => JSON.stringify({ blocked: false, slots: { [slot]: state } })),
   );
   fc.assert(
     fc.property(

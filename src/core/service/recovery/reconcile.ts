@@ -33,11 +33,13 @@ export function reconcile({ notes, running, ended }: KeeperSnapshot, config: Con
   const followed = new Set(ended.filter((report) => report.t === "exited" && report.followed).map(nextKey));
   const found = running.map((run) => ({ run, fit: classify(run, snapshots.get(processOf(run.slot)), followed) }));
   const unknownRuns = found.filter(({ fit }) => fit === "unknown").map(({ run }) => run);
-  for (const run of unknownRuns) setState(snapshots, run, { status: "running", restarts: 0, pid: run.pid, since: run.since, ready: false });
+  for (const run of unknownRuns)
+    setState(snapshots, run, { status: "running", restarts: 0, pid: run.pid, since: run.since, ready: false });
   // Runs that are in no note but have ended: their policy decides by the report.
   for (const report of latestReports(ended)) {
     const known = snapshots.get(processOf(report.slot));
-    if (known === undefined || !Object.hasOwn(known.slots, report.slot)) setState(snapshots, report, { status: "starting", restarts: 0 });
+    if (known === undefined || !Object.hasOwn(known.slots, report.slot))
+      setState(snapshots, report, { status: "starting", restarts: 0 });
   }
   return {
     previous: previousConfig(savedConfig(notes[":config"], config), config, snapshots),
@@ -50,11 +52,17 @@ export function reconcile({ notes, running, ended }: KeeperSnapshot, config: Con
 
 /** undefined: there is no note, or it is equal to the present configuration. */
 function savedConfig(note: string | undefined, config: Config): ConfigSnapshot | undefined {
-  return note === undefined || note === writeConfigSnapshot({ config, removing: [] }) ? undefined : readConfigSnapshot(note);
+  return note === undefined || note === writeConfigSnapshot({ config, removing: [] })
+    ? undefined
+    : readConfigSnapshot(note);
 }
 
 /** Adds processes that exist but were not in that configuration. */
-function previousConfig(kept: ConfigSnapshot | undefined, config: Config, snapshots: ReadonlyMap<string, ProcessSnapshot>): ConfigSnapshot {
+function previousConfig(
+  kept: ConfigSnapshot | undefined,
+  config: Config,
+  snapshots: ReadonlyMap<string, ProcessSnapshot>,
+): ConfigSnapshot {
   const { config: before, removing } = kept ?? { config, removing: [] };
   const known = new Set([...before.processes, ...removing].map(({ id }) => id));
   const named = config.processes.filter(({ id }) => snapshots.has(id) && !known.has(id));
@@ -82,7 +90,11 @@ function nextKey({ slot, run }: RunKey): string {
   return `${slot}#${run + 1}`;
 }
 
-type Unnumbered = SlotState extends infer State ? (State extends { readonly run: number } ? Omit<State, "run"> : never) : never;
+type Unnumbered = SlotState extends infer State
+  ? State extends { readonly run: number }
+    ? Omit<State, "run">
+    : never
+  : never;
 
 function setState(snapshots: Map<string, ProcessSnapshot>, { slot, run }: RunKey, state: Unnumbered): void {
   const id = processOf(slot);
@@ -99,6 +111,9 @@ function latestReports(ended: readonly EndReport[]): readonly EndReport[] {
 
 /** A specification for a process of unknown configuration: it is stopped with the default stop policy. */
 function unknownProcessSpec(id: string): ProcessSpec {
-  const { processes } = normalise({ processes: [{ id, cmd: "" }] }, { folder: "/", parallelism: 1, now: new Date(), stripsTypes: false });
+  const { processes } = normalise(
+    { processes: [{ id, cmd: "" }] },
+    { folder: "/", parallelism: 1, now: new Date(), stripsTypes: false },
+  );
   return processes[0] as ProcessSpec;
 }

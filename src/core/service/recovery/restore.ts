@@ -17,7 +17,11 @@ export type RestoredService = {
   readonly spec: (slot: string) => ProcessSpec;
 };
 
-export function restore(recovered: RecoveredState, config: Config, { supervisor, spawner, link, log, spec }: RestoredService): void {
+export function restore(
+  recovered: RecoveredState,
+  config: Config,
+  { supervisor, spawner, link, log, spec }: RestoredService,
+): void {
   const { previous, snapshots, unknownRuns, damagedNotes, outdatedRuns } = recovered;
   const named = new Set(config.processes.map(({ id }) => id));
   for (const { id, line } of recoveryMessages(recovered, named)) log.write(id, line);
@@ -38,13 +42,18 @@ function recoveryMessages(
   named: ReadonlySet<string>,
 ): readonly { id?: string; line: LogLine }[] {
   return [
-    ...damagedNotes.map((id) => ({ line: warn(`Cannot use the note of "${id}": it is damaged or of another version; ignoring it`) })),
+    ...damagedNotes.map((id) => ({
+      line: warn(`Cannot use the note of "${id}": it is damaged or of another version; ignoring it`),
+    })),
     ...unknownRuns.map(({ slot, pid }) => ({
       id: slot,
       line: named.has(processOf(slot))
         ? info(`already running (pid ${pid}); its history is not known`)
         : info(`runs (pid ${pid}), but is not in the configuration; stopping it`),
     })),
-    ...outdatedRuns.map(({ slot, pid }) => ({ id: slot, line: warn(`an earlier run of it still exists (pid ${pid}); killing it`) })),
+    ...outdatedRuns.map(({ slot, pid }) => ({
+      id: slot,
+      line: warn(`an earlier run of it still exists (pid ${pid}); killing it`),
+    })),
   ];
 }

@@ -15,7 +15,11 @@ const instance = (more: Partial<ProcessRecord>): ProcessRecord => ({
 });
 
 test("a cluster is ready when one of its instances is, and says how many are", () => {
-  const [ready, unready, stopped] = [instance({}), instance({ ready: false }), instance({ status: "stopped", ready: undefined as never })];
+  const [ready, unready, stopped] = [
+    instance({}),
+    instance({ ready: false }),
+    instance({ status: "stopped", ready: undefined as never }),
+  ];
   const of = (...instances: readonly ProcessRecord[]) => {
     const { ready: isReady, reason } = clusterOf("web", instances);
     return [isReady, reason];

@@ -41,7 +41,9 @@ export function withDependencyStatus<T extends object>(
   }
   const healthHold = states.some(isUnhealthy) ? supervisor.healthHold(id) : undefined;
   if (healthHold !== undefined) return { ...subject, healthHold };
-  return states.some(waitsForDependents) ? { ...subject, holding: supervisor.runningDependents(id).join(", ") } : subject;
+  return states.some(waitsForDependents)
+    ? { ...subject, holding: supervisor.runningDependents(id).join(", ") }
+    : subject;
 }
 
 /** "skipped: it depends on api, which depends on db, which has failed for good: exited with code 3; its 5 restarts are used up" */

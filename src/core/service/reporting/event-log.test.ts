@@ -7,7 +7,8 @@ import type { StateRecord } from "../../contract/state-record.ts";
 import { EventLog } from "./event-log.ts";
 
 const state = { name: "test" } as StateRecord;
-const publish = (events: EventLog, text: string): void => events.publish({ type: "process.scheduled", process: "web", text });
+const publish = (events: EventLog, text: string): void =>
+  events.publish({ type: "process.scheduled", process: "web", text });
 const told = (event: EventRecord): string => (event.type === "process.scheduled" ? event.text : event.type);
 
 async function take(events: AsyncIterable<EventRecord>, count: number): Promise<EventRecord[]> {
@@ -142,7 +143,10 @@ test("telemetry is published but not kept, and kept events are bounded by their 
     events.follow("0", new AbortController().signal, () => state),
     42,
   );
-  assert.deepEqual([told(kept[0] as EventRecord), kept.filter(({ type }) => type === "process.scheduled").length], ["service.state", 41]);
+  assert.deepEqual(
+    [told(kept[0] as EventRecord), kept.filter(({ type }) => type === "process.scheduled").length],
+    ["service.state", 41],
+  );
   const more = events.follow("0", new AbortController().signal, () => state)[Symbol.asyncIterator]();
   for (let count = 0; count < 42; count++) await more.next();
   publish(events, "end");

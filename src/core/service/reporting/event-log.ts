@@ -46,8 +46,8 @@ export class EventLog {
   }
 
   /**
-   * Events after the one with this id; without an id, events from now on. If some are no longer kept, a record of the whole
-   * state comes first. Ends on abort; a reader that is too slow gets an error.
+   * Events after the one with this id; without an id, events from now on. If some are no longer kept, a record of the
+   * whole state comes first. Ends on abort; a reader that is too slow gets an error.
    */
   follow(after: string | undefined, signal: AbortSignal, state: () => StateRecord): AsyncIterable<EventRecord> {
     const reader = new EventReader(after === undefined ? [] : this.#eventsAfter(after, state));
@@ -129,6 +129,9 @@ class EventReader {
       this.end();
     }
     if (this.#isTooSlow)
-      throw new ProcmanError("events-lost", "Cannot send all events: they were read too slowly; resume after the last one received");
+      throw new ProcmanError(
+        "events-lost",
+        "Cannot send all events: they were read too slowly; resume after the last one received",
+      );
   }
 }

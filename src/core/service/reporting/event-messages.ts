@@ -38,13 +38,18 @@ export function messageForEvent(event: ProcessEvent): LogLine {
 
 function missedMessage(event: ProcessEvent & { readonly type: "missed" }): LogLine {
   const times = timesOf(event);
-  if (event.isMadeUpFor) return warn(`its schedule was missed ${times}: procman was away then; this is made up for once`);
-  return warn(`not ${event.kind === "start" ? "started" : "terminated"} by its schedule ${times}: procman was away then`);
+  if (event.isMadeUpFor)
+    return warn(`its schedule was missed ${times}: procman was away then; this is made up for once`);
+  return warn(
+    `not ${event.kind === "start" ? "started" : "terminated"} by its schedule ${times}: procman was away then`,
+  );
 }
 
 function timesOf({ first, last, times, isCapped }: ProcessEvent & { readonly type: "missed" }): string {
   if (times === 1) return `(${hostTime(first)})`;
-  return isCapped ? `more than ${times - 1} times (since ${hostTime(first)})` : `${times} times (${hostTime(first)} to ${hostTime(last)})`;
+  return isCapped
+    ? `more than ${times - 1} times (since ${hostTime(first)})`
+    : `${times} times (${hostTime(first)} to ${hostTime(last)})`;
 }
 
 function changeMessage(what: string, effect: ChangeEffect): LogLine {
@@ -86,5 +91,7 @@ export function filesText({ files: [file = ""], count }: Pick<FileChange, "files
 /** "its cwd and env have changed" */
 export function fieldsText(fields: readonly string[]): string {
   const [last = "", ...others] = fields.toReversed();
-  return others.length === 0 ? `its ${last} has changed` : `its ${others.toReversed().join(", ")} and ${last} have changed`;
+  return others.length === 0
+    ? `its ${last} has changed`
+    : `its ${others.toReversed().join(", ")} and ${last} have changed`;
 }

@@ -49,7 +49,11 @@ function sources(events: readonly EventRecord[], items: readonly LogItem[]) {
   };
 }
 
-async function first(count: number, from: ReturnType<typeof sources>, asked: Partial<StreamRequest>): Promise<readonly EventRecord[]> {
+async function first(
+  count: number,
+  from: ReturnType<typeof sources>,
+  asked: Partial<StreamRequest>,
+): Promise<readonly EventRecord[]> {
   const got: EventRecord[] = [];
   const all: StreamRequest = { after: undefined, types: undefined, ...asked };
   for await (const event of eventStream(from, all, new AbortController().signal)) if (got.push(event) === count) break;
@@ -72,7 +76,10 @@ test("with types: these alone, with their own ids", async () => {
 });
 
 test("log lines come among the events; each id has the positions in both", async () => {
-  const from = sources([happened("5000000"), happened("6000000", "process.scheduled")], [line("one", "c1"), line("two", "c2")]);
+  const from = sources(
+    [happened("5000000"), happened("6000000", "process.scheduled")],
+    [line("one", "c1"), line("two", "c2")],
+  );
   const types: readonly EventType[] = ["log", "process.watch"];
   const got = await first(3, from, { after: "4000000", types });
   let [event, cursor] = ["4000000", ""];
@@ -82,7 +89,11 @@ test("log lines come among the events; each id has the positions in both", async
     assert.equal(each.id, `${event}${cursor}`);
   }
   assert.deepEqual(got.map(({ type }) => type).toSorted(), ["log", "log", "process.watch"]);
-  assert.deepEqual(from.asked, { after: "4000000", query: { from: 4_000 } }, "an id without a cursor is a time in microseconds");
+  assert.deepEqual(
+    from.asked,
+    { after: "4000000", query: { from: 4_000 } },
+    "an id without a cursor is a time in microseconds",
+  );
   await first(1, from, { after: "5000000_c1", types });
   assert.deepEqual(from.asked, { after: "5000000", query: { cursor: "c1" } });
 });

@@ -14,7 +14,11 @@ export type StreamRequest = { readonly after: string | undefined; readonly types
 /** Position in events and log: ids of such a stream are `EVENT_CURSOR`, or the event's id while no line has come. */
 type StreamPosition = { event: string; cursor?: string };
 
-export function eventStream(sources: EventSources, { after, types }: StreamRequest, signal: AbortSignal): AsyncIterable<EventRecord> {
+export function eventStream(
+  sources: EventSources,
+  { after, types }: StreamRequest,
+  signal: AbortSignal,
+): AsyncIterable<EventRecord> {
   if (types === undefined || types.length === 0) return sources.events.follow(after, signal);
   const wanted: ReadonlySet<string> = new Set(types);
   if (!wanted.has("log")) return filterTypes(sources.events.follow(after, signal), wanted);
@@ -22,11 +26,18 @@ export function eventStream(sources: EventSources, { after, types }: StreamReque
   return withLogLines(sources, { wanted, position, after: after === undefined ? undefined : position.event }, signal);
 }
 
-async function* filterTypes(events: AsyncIterable<EventRecord>, wanted: ReadonlySet<string>): AsyncGenerator<EventRecord> {
+async function* filterTypes(
+  events: AsyncIterable<EventRecord>,
+  wanted: ReadonlySet<string>,
+): AsyncGenerator<EventRecord> {
   for await (const event of events) if (wanted.has(event.type)) yield event;
 }
 
-type StreamFilter = { readonly wanted: ReadonlySet<string>; readonly position: StreamPosition; readonly after: string | undefined };
+type StreamFilter = {
+  readonly wanted: ReadonlySet<string>;
+  readonly position: StreamPosition;
+  readonly after: string | undefined;
+};
 
 async function* withLogLines(
   sources: EventSources,
@@ -37,7 +48,10 @@ async function* withLogLines(
   // Ids of events are times in microseconds.
   const query = cursor === undefined ? { from: Math.floor(Number(event) / 1_000) } : { cursor };
   const both = mergeStreams<EventRecord | LogItem>(
-    [(stop) => filterTypes(sources.events.follow(after, stop), wanted), (stop) => sources.logAccess.follow(query, stop)],
+    [
+      (stop) => filterTypes(sources.events.follow(after, stop), wanted),
+      (stop) => sources.logAccess.follow(query, stop),
+    ],
     signal,
   );
   for await (const item of both) {

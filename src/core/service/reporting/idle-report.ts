@@ -9,7 +9,8 @@ import type { ProcessBus } from "./process-bus.ts";
 import type { ProcessStatsCache } from "./process-stats-cache.ts";
 import type { ServiceLog } from "./service-log.ts";
 
-const NOTHING = 'nothing is running, and nothing starts by itself: "procman start ID" starts a process, "procman terminate" ends procman';
+const NOTHING =
+  'nothing is running, and nothing starts by itself: "procman start ID" starts a process, "procman terminate" ends procman';
 
 export type IdleReportPorts = {
   readonly bus: ProcessBus;
@@ -67,7 +68,9 @@ export class IdleReport implements Subsystem {
     // A job that runs every minute makes one line.
     if (expected.length > 0 && key === this.#reported) return;
     this.#reported = key;
-    this.#ports.log.info(expected.length === 0 ? NOTHING : `nothing is running; ${expected.map(({ text }) => text).join("; ")}`);
+    this.#ports.log.info(
+      expected.length === 0 ? NOTHING : `nothing is running; ${expected.map(({ text }) => text).join("; ")}`,
+    );
   }
 
   #watched(processes: readonly Process[]): readonly Expectation[] {
@@ -95,5 +98,10 @@ function scheduled(processes: readonly Process[]): readonly Expectation[] {
   });
   const [first] = starts.toSorted((one, other) => one.at - other.at);
   if (first === undefined) return [];
-  return [{ key: `schedule ${starts.map(({ id }) => id).join(" ")}`, text: `the next start is ${first.id}, at ${hostTime(first.at)}` }];
+  return [
+    {
+      key: `schedule ${starts.map(({ id }) => id).join(" ")}`,
+      text: `the next start is ${first.id}, at ${hostTime(first.at)}`,
+    },
+  ];
 }

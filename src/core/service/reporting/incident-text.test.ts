@@ -38,10 +38,17 @@ function incidents(
   let state: SlotState = running;
   return inputs.flatMap((each, index) => {
     const input = { ...each, at: 2_000 + index * 1_000, chance: 0.5, nextRun: state.run + 1 } as MachineInput;
-    const transition: Transition = { slot: "web", from: state, to: step(state, input, messageContext.policy).state, input };
+    const transition: Transition = {
+      slot: "web",
+      from: state,
+      to: step(state, input, messageContext.policy).state,
+      input,
+    };
     state = transition.to;
     const ending = endOf(transition);
-    return ending === undefined ? [] : [incidentOf(transition, ending, { messageContext, claimOomKill: () => false, ...more })];
+    return ending === undefined
+      ? []
+      : [incidentOf(transition, ending, { messageContext, claimOomKill: () => false, ...more })];
   });
 }
 
@@ -71,11 +78,16 @@ test("an exit code or a signal that counts as success is marked", () => {
   assert.equal(only([ended(exited(null, "SIGTERM"))], {}, used).success, true);
   assert.equal(only([ended(exited(0))], {}, used).success, undefined);
   assert.equal(only([ended(exited(4))], {}, used).success, undefined);
-  assert.equal(only([stop(), ended(exited(null, "SIGTERM")), swept], {}, used).success, undefined, "it was asked to end");
+  assert.equal(
+    only([stop(), ended(exited(null, "SIGTERM")), swept], {}, used).success,
+    undefined,
+    "it was asked to end",
+  );
 });
 
 test("each decision has its text", () => {
-  const decision = (inputs: readonly (MachineCommand | Report)[], used: Partial<Policy>): string => only(inputs, {}, used).decision;
+  const decision = (inputs: readonly (MachineCommand | Report)[], used: Partial<Policy>): string =>
+    only(inputs, {}, used).decision;
   assert.equal(decision([ended(exited(3))], { restartDelayMs: 0 }), "restart 2 of 3 at once");
   assert.equal(decision([ended(exited(3))], { restartLimit: 1 }), "none: its one restart is used up");
   assert.equal(decision([ended(exited(3))], { restart: "never" }), "none: not restarted (it has no restart policy)");
@@ -115,12 +127,21 @@ test("a requested end names the requester", () => {
   );
   assert.equal(only(inputs, { shutdownReason: "SIGTERM" }).cause, "shutdown");
   assert.match(only(inputs, { shutdownReason: "SIGTERM" }).reason, /^was stopped with procman \(SIGTERM\); it exited/);
-  assert.equal(only(inputs, { shutdownReason: "SIGTERM", requestedBy: { by: "ci" } }).by, "ci", "it was asked for before");
+  assert.equal(
+    only(inputs, { shutdownReason: "SIGTERM", requestedBy: { by: "ci" } }).by,
+    "ci",
+    "it was asked for before",
+  );
   assert.equal(only(inputs).by, undefined);
 });
 
 test("a stop that needs SIGKILL is not taken for a lack of memory", () => {
-  const inputs: (MachineCommand | Report)[] = [stop(), { type: "timer", run: 4, name: "escalate" }, ended(exited(null, "SIGKILL")), swept];
+  const inputs: (MachineCommand | Report)[] = [
+    stop(),
+    { type: "timer", run: 4, name: "escalate" },
+    ended(exited(null, "SIGKILL")),
+    swept,
+  ];
   assert.equal(only(inputs, { claimOomKill: assert.fail }).cause, "operator");
 });
 

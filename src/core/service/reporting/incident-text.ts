@@ -4,7 +4,15 @@ import type { Incident } from "../../contract/records.ts";
 import { isSuccess } from "../../supervisor/restart-policy.ts";
 import type { Transition } from "../../supervisor/slot.ts";
 import type { ExitInfo } from "../../supervisor/states.ts";
-import { hasCurrentRun, isRunning, isStarting, isStoppedFor, isStopping, type StateOf, startsAgain } from "../../supervisor/verdict.ts";
+import {
+  hasCurrentRun,
+  isRunning,
+  isStarting,
+  isStoppedFor,
+  isStopping,
+  type StateOf,
+  startsAgain,
+} from "../../supervisor/verdict.ts";
 import { processOf } from "../spec-registry.ts";
 import {
   describeEnd,
@@ -45,7 +53,11 @@ export function endOf({ from, to, input }: Transition): ExitInfo | undefined {
   return input.type === "ended" ? input.ending : "ending" in from ? from.ending : undefined;
 }
 
-export function incidentOf(transition: Transition, ending: ExitInfo, context: IncidentContext): Omit<Incident, "metrics"> {
+export function incidentOf(
+  transition: Transition,
+  ending: ExitInfo,
+  context: IncidentContext,
+): Omit<Incident, "metrics"> {
   const { slot, input } = transition;
   const from = transition.from as EndedRun;
   const cause = causeOf(from, ending, context);
@@ -76,13 +88,22 @@ function startOf(from: EndedRun): number | undefined {
 }
 
 /** Although its code isn't 0. */
-function countsAsSuccess(cause: Incident["cause"], ending: ExitInfo, { messageContext: { policy } }: IncidentContext): boolean {
+function countsAsSuccess(
+  cause: Incident["cause"],
+  ending: ExitInfo,
+  { messageContext: { policy } }: IncidentContext,
+): boolean {
   return (cause === "exit" || cause === "signal") && !isSuccess(ending, {}) && isSuccess(ending, policy);
 }
 
-function causeOf(from: EndedRun, ending: ExitInfo, { shutdownReason, requestedBy, claimOomKill }: IncidentContext): Incident["cause"] {
+function causeOf(
+  from: EndedRun,
+  ending: ExitInfo,
+  { shutdownReason, requestedBy, claimOomKill }: IncidentContext,
+): Incident["cause"] {
   if (ending.kind === "unstartable") return "unstartable";
-  if (isStoppedFor(from, "operator")) return shutdownReason !== undefined && requestedBy === undefined ? "shutdown" : "operator";
+  if (isStoppedFor(from, "operator"))
+    return shutdownReason !== undefined && requestedBy === undefined ? "shutdown" : "operator";
   if (isStopping(from) && from.cause !== "itself") return from.cause;
   if (isOutOfMemory(ending, claimOomKill)) return "out-of-memory";
   if (ending.kind === "unknown") return "unknown";
@@ -90,13 +111,20 @@ function causeOf(from: EndedRun, ending: ExitInfo, { shutdownReason, requestedBy
 }
 
 /** Reported by its cgroup, or else counted by the kernel. A reported kill is counted, too, so it is claimed before a later end can. */
-function isOutOfMemory(ending: ExitInfo & { readonly kind: "exited" | "unknown" }, claimOomKill: () => boolean): boolean {
+function isOutOfMemory(
+  ending: ExitInfo & { readonly kind: "exited" | "unknown" },
+  claimOomKill: () => boolean,
+): boolean {
   if (ending.kind === "unknown") return ending.outOfMemory === true;
   const isKilled = ending.signal === "SIGKILL" || ending.code === KILLED_CODE;
   return isKilled && (claimOomKill() || ending.outOfMemory === true);
 }
 
-function reasonOf(cause: Incident["cause"], end: string, { messageContext, requestedBy, shutdownReason }: IncidentContext): string {
+function reasonOf(
+  cause: Incident["cause"],
+  end: string,
+  { messageContext, requestedBy, shutdownReason }: IncidentContext,
+): string {
   switch (cause) {
     case "exit":
     case "unstartable":
@@ -130,7 +158,9 @@ function decisionOf({ from, to, input }: Transition, ending: ExitInfo, subject: 
     case "backoff":
       return `restart ${to.restarts + 1}${ofLimit(policy)} in ${duration(Math.max(0, to.until - input.at))}`;
     case "starting":
-      return startsAgain(from) || to.restarts === 0 ? "starts again at once" : `restart ${to.restarts}${ofLimit(policy)} at once`;
+      return startsAgain(from) || to.restarts === 0
+        ? "starts again at once"
+        : `restart ${to.restarts}${ofLimit(policy)} at once`;
     case "waiting":
       return "starts again when its dependencies are up";
     case "idle":

@@ -56,7 +56,11 @@ const EARLY_MS = 100;
 const LATE_MS = 1_000;
 const DEFAULT_LIMIT = 20;
 
-type ReportedIncident = { readonly slot: string; readonly draft: Omit<Incident, "metrics">; readonly build: BuildIncident };
+type ReportedIncident = {
+  readonly slot: string;
+  readonly draft: Omit<Incident, "metrics">;
+  readonly build: BuildIncident;
+};
 
 export class ServiceIncidents implements Subsystem {
   readonly #oomKills = new OomKills();
@@ -119,7 +123,11 @@ export class ServiceIncidents implements Subsystem {
     if (ending !== undefined) {
       const requestedBy = this.#requestedBy.get(id);
       const messageContext = this.#ports.messageContext(id);
-      const context = { messageContext, shutdownReason: this.#shutdownReason, ...(requestedBy === undefined ? {} : { requestedBy }) };
+      const context = {
+        messageContext,
+        shutdownReason: this.#shutdownReason,
+        ...(requestedBy === undefined ? {} : { requestedBy }),
+      };
       this.#requestedBy.delete(id);
       this.#add(transition.slot, (claimOomKill) => incidentOf(transition, ending, { ...context, claimOomKill }));
     }
@@ -142,7 +150,9 @@ export class ServiceIncidents implements Subsystem {
       .flat()
       .sort((one, other) => Date.parse(other.incident.time) - Date.parse(one.incident.time))
       .slice(0, limit);
-    return inBatches(latest, async (entry) => (entry.open ? this.#complete(entry, isDrainedByNow(entry)) : entry.incident));
+    return inBatches(latest, async (entry) =>
+      entry.open ? this.#complete(entry, isDrainedByNow(entry)) : entry.incident,
+    );
   }
 
   /** All recorded ends as runs. */
@@ -213,9 +223,17 @@ export class ServiceIncidents implements Subsystem {
   /** Adds the lines and stores them with the incident, as the log is deleted one day. */
   async #complete({ slot, incident }: IncidentLogEntry, isDrained: boolean): Promise<Incident> {
     const { process, run, started, time } = incident;
-    // Bounded in time: run numbers start again with each procman, and a run without lines must not cause a search of the whole log.
+    // Bounded in time: run numbers start again with each procman, and a run without lines must not cause a search of
+    // the whole log.
     const [from, before] = [Date.parse(started ?? time) - EARLY_MS, Date.parse(time) + LATE_MS];
-    const lines = await this.#ports.lastLines({ process, run, from, before, count: MAX_LINES, characters: MAX_LINE_LENGTH });
+    const lines = await this.#ports.lastLines({
+      process,
+      run,
+      from,
+      before,
+      count: MAX_LINES,
+      characters: MAX_LINE_LENGTH,
+    });
     const complete = { ...incident, lines };
     if (isDrained && !this.#isClosed) this.#incidentLog.append({ slot, incident: complete });
     return complete;
@@ -228,8 +246,12 @@ function isDrainedByNow({ incident }: IncidentLogEntry): boolean {
 }
 
 /** A few at a time, as each has a file open. */
-async function inBatches<Item, Result>(items: readonly Item[], read: (item: Item) => Promise<Result>): Promise<readonly Result[]> {
+async function inBatches<Item, Result>(
+  items: readonly Item[],
+  read: (item: Item) => Promise<Result>,
+): Promise<readonly Result[]> {
   const results: Result[] = [];
-  for (let at = 0; at < items.length; at += BATCH) results.push(...(await Promise.all(items.slice(at, at + BATCH).map(read))));
+  for (let at = 0; at < items.length; at += BATCH)
+    results.push(...(await Promise.all(items.slice(at, at + BATCH).map(read))));
   return results;
 }

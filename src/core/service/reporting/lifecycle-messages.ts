@@ -47,7 +47,11 @@ export function runOf({ from, to }: Transition): number | undefined {
 export function messageFor({ from, to, input }: Transition, subject: MessageContext): LogLine | undefined {
   switch (to.status) {
     case "running":
-      return isRunning(from) ? probeMessage(from, to, input.at, subject) : isStarting(from) ? info(`started (pid ${to.pid})`) : undefined;
+      return isRunning(from)
+        ? probeMessage(from, to, input.at, subject)
+        : isStarting(from)
+          ? info(`started (pid ${to.pid})`)
+          : undefined;
     case "starting":
       return input.type === "ended" || input.type === "swept" || (input.type === "hook-ended" && isStopping(from))
         ? restartMessage({ from, input }, to.restarts, subject.policy)
@@ -154,7 +158,11 @@ export function inParentheses(trouble: string | undefined): string {
   return trouble === undefined ? "" : ` (${trouble})`;
 }
 
-function restartMessage({ from, input }: Pick<Transition, "from" | "input">, restarts: number, policy: Policy): LogLine | undefined {
+function restartMessage(
+  { from, input }: Pick<Transition, "from" | "input">,
+  restarts: number,
+  policy: Policy,
+): LogLine | undefined {
   const ending = endingOf(from, input);
   if (ending === undefined || restarts === 0) return info("stopped; starts again");
   const line = `${describeEnd(from, ending, input.at)}; restart ${restarts} at once`;
@@ -166,15 +174,21 @@ function sweepingMessage(from: SlotState, to: Sweeping): LogLine | undefined {
   if (to.phase === "after-stop")
     return isRunning(from) ? info(`${describeEnd(from, to.ending, to.since)}; runs its hook afterStop`) : undefined;
   if (to.phase === "cleanup")
-    return to.cause === "itself" ? warn(`${describe(to.ending)}, but left processes behind; they are being ended`) : undefined;
-  return isStopping(from) && from.phase !== "cleanup" ? undefined : warn("left processes behind that don't end; killing them");
+    return to.cause === "itself"
+      ? warn(`${describe(to.ending)}, but left processes behind; they are being ended`)
+      : undefined;
+  return isStopping(from) && from.phase !== "cleanup"
+    ? undefined
+    : warn("left processes behind that don't end; killing them");
 }
 
 function stoppingMessage(from: SlotState, to: StateOf<"stopping">, subject: MessageContext): LogLine | undefined {
   const { policy } = subject;
   if ("ending" in to) return sweepingMessage(from, to);
-  if (to.phase === "kill") return warn(`did not end within ${duration(policy.terminateMs)} of ${stopSignalOf(policy)}; killing it`);
-  if (to.phase === "waiting-dependents") return info(`is stopped when ${subject.holding || "what depends on it"} has stopped`);
+  if (to.phase === "kill")
+    return warn(`did not end within ${duration(policy.terminateMs)} of ${stopSignalOf(policy)}; killing it`);
+  if (to.phase === "waiting-dependents")
+    return info(`is stopped when ${subject.holding || "what depends on it"} has stopped`);
   if (!isRunning(from) && !waitsForDependents(from)) return undefined;
   const how =
     policy.graceMs > 0
@@ -197,7 +211,9 @@ function idleMessage(from: SlotState, to: StateOf<"idle">, subject: MessageConte
     case "failed":
       return error(`${describeEnd(from, outcome.ending, at)}; ${whyNotRestarted(outcome.ending, subject)}`);
     case "exhausted":
-      return error(`${describeEnd(from, outcome.ending, at)}; ${restartsUsedUp(policy)}, start it again when the cause is fixed`);
+      return error(
+        `${describeEnd(from, outcome.ending, at)}; ${restartsUsedUp(policy)}, start it again when the cause is fixed`,
+      );
     default:
       return outcome satisfies never;
   }

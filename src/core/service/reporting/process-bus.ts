@@ -61,7 +61,9 @@ export class Listeners<Item> {
       try {
         listener(item);
       } catch (error) {
-        this.#report(`a listener to ${this.#subject} has failed: ${error instanceof Error ? error.message : String(error)}`);
+        this.#report(
+          `a listener to ${this.#subject} has failed: ${error instanceof Error ? error.message : String(error)}`,
+        );
       }
     }
   }

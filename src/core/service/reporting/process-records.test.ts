@@ -12,7 +12,13 @@ import { recordOf, statusOf } from "./process-records.ts";
 
 function setup(overrun = true) {
   const [clock, spawner] = [new FakeClock(), new FakeSpawner()];
-  const supervisor = new Supervisor({ clock, spawner, publish: () => undefined, notice: () => undefined, removed: () => undefined });
+  const supervisor = new Supervisor({
+    clock,
+    spawner,
+    publish: () => undefined,
+    notice: () => undefined,
+    removed: () => undefined,
+  });
   supervisor.apply([{ id: "job", policy: { ...POLICY, restart: "never" }, autostart: false, overrun }]);
   const context = { folder: "/", parallelism: 1, now: new Date(), stripsTypes: false };
   const [spec] = normalise({ processes: [{ id: "job", cmd: "true", overrun }] }, context).processes as [ProcessSpec];
@@ -89,9 +95,11 @@ test("a slot and its record get the same verdicts, where both have one of that n
     { ...base, status: "backoff", until: 1, ending },
   ];
   const { isStoppedFor: _, ...ofSlots } = slotVerdicts;
-  const ofRecords: Readonly<Record<string, (record: Parameters<typeof recordVerdicts.isRunning>[0]) => boolean>> = recordVerdicts;
+  const ofRecords: Readonly<Record<string, (record: Parameters<typeof recordVerdicts.isRunning>[0]) => boolean>> =
+    recordVerdicts;
   const shared = Object.entries(ofSlots).filter(([name]) => Object.hasOwn(ofRecords, name));
   assert.ok(shared.length >= 8, `${shared.length}`);
   for (const [name, holds] of shared)
-    for (const state of states) assert.equal(ofRecords[name]?.({ status: statusOf(state) }), holds(state), `${name}: ${statusOf(state)}`);
+    for (const state of states)
+      assert.equal(ofRecords[name]?.({ status: statusOf(state) }), holds(state), `${name}: ${statusOf(state)}`);
 });

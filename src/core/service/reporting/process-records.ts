@@ -1,14 +1,29 @@
 /** The records of processes, as API and command line show them. */
 import type { ProcessSpec } from "../../config/spec.ts";
 import { groupNamed, isCollective } from "../../contract/groups.ts";
-import type { MissedRecord, ProcessRecord, RunRecord, RunSummary, Status, TelemetryReport } from "../../contract/records.ts";
+import type {
+  MissedRecord,
+  ProcessRecord,
+  RunRecord,
+  RunSummary,
+  Status,
+  TelemetryReport,
+} from "../../contract/records.ts";
 import { runUnderWay } from "../../contract/run-history.ts";
 import { isRunning as hasRunningStatus } from "../../contract/status-sets.ts";
 import type { Sample } from "../../metrics/sampler.ts";
 import type { Process } from "../../supervisor/process.ts";
 import type { MissedSchedule } from "../../supervisor/snapshot.ts";
 import type { ExitInfo, SlotState } from "../../supervisor/states.ts";
-import { hasCurrentRun, hasLeader, isIdle, isInBackoff, isRunning, isStopping, runsAfterStop } from "../../supervisor/verdict.ts";
+import {
+  hasCurrentRun,
+  hasLeader,
+  isIdle,
+  isInBackoff,
+  isRunning,
+  isStopping,
+  runsAfterStop,
+} from "../../supervisor/verdict.ts";
 import { systemClock } from "../system-clock.ts";
 import type { DependencyStatus } from "./dependency-status.ts";
 import { statusText } from "./status-text.ts";
@@ -39,7 +54,11 @@ export function observationOf(
 }
 
 /** A record and the parts it was made of. */
-type RecordWithParts = { readonly states: readonly SlotState[]; readonly parts: RecordParts; readonly record: ProcessRecord };
+type RecordWithParts = {
+  readonly states: readonly SlotState[];
+  readonly parts: RecordParts;
+  readonly record: ProcessRecord;
+};
 
 type RecordParts = readonly [
   blocked: boolean,
@@ -57,7 +76,15 @@ const cachedRecords = new WeakMap<Process, RecordWithParts>();
 export function recordOf(process: Process, spec: ProcessSpec, observation: ProcessObservation): ProcessRecord {
   const { states } = process;
   const { isBlocked, isDisabled, missed } = process;
-  const parts: RecordParts = [isBlocked, isDisabled, process.next("start"), process.next("terminate"), missed, spec, observation];
+  const parts: RecordParts = [
+    isBlocked,
+    isDisabled,
+    process.next("start"),
+    process.next("terminate"),
+    missed,
+    spec,
+    observation,
+  ];
   const before = cachedRecords.get(process);
   const isSame = before !== undefined && sameItems(states, before.states) && sameItems(parts, before.parts);
   if (isSame && !states.some(hasTimeInText)) return before.record;
@@ -98,7 +125,9 @@ function newRecord(process: Process, states: readonly SlotState[], parts: Record
     reason: statusText(state, { ...observation, policy: spec.policy, blocked }, systemClock.now()),
     ...(hasLeader(state) ? usage : {}),
     ...reported,
-    ...(spec.dependsOn === undefined ? {} : { dependsOn: spec.dependsOn.map(({ id, condition }) => ({ process: id, condition })) }),
+    ...(spec.dependsOn === undefined
+      ? {}
+      : { dependsOn: spec.dependsOn.map(({ id, condition }) => ({ process: id, condition })) }),
     ...(observation.waitsFor ? { waitsFor: observation.waitsFor } : {}),
     ...(observation.skip === undefined ? {} : { skippedBy: observation.skip.path }),
     ...(spec.groups === undefined ? {} : { groups: spec.groups }),
@@ -122,7 +151,9 @@ function missedOf({ times, first, last, isMadeUpFor }: MissedSchedule): MissedRe
 /** Replaces the instances of each cluster by a record of the cluster that contains them. */
 export function withClusters(records: readonly ProcessRecord[]): readonly ProcessRecord[] {
   const clusters = groupsOf(records);
-  return [...clusters].map(([id, members]) => (members[0]?.cluster === undefined ? (members[0] as ProcessRecord) : clusterOf(id, members)));
+  return [...clusters].map(([id, members]) =>
+    members[0]?.cluster === undefined ? (members[0] as ProcessRecord) : clusterOf(id, members),
+  );
 }
 
 /** The record of a cluster, a group or `all`. */
@@ -154,7 +185,10 @@ function groupsOfCluster(id: string, [first]: readonly ProcessRecord[]): Pick<Pr
   return first?.groups === undefined || first.cluster !== id ? {} : { groups: first.groups };
 }
 
-function sumOf(instances: readonly ProcessRecord[], member: "cpuPercent" | "memoryBytes" | "residentBytes"): Partial<ProcessRecord> {
+function sumOf(
+  instances: readonly ProcessRecord[],
+  member: "cpuPercent" | "memoryBytes" | "residentBytes",
+): Partial<ProcessRecord> {
   const values = instances.flatMap((instance) => instance[member] ?? []);
   return values.length === 0 ? {} : { [member]: values.reduce((sum, value) => sum + value, 0) };
 }
@@ -162,9 +196,15 @@ function sumOf(instances: readonly ProcessRecord[], member: "cpuPercent" | "memo
 export function statusOf(state: SlotState, isSkipped = false): Status {
   if (isSkipped) return "skipped";
   if (!isIdle(state)) return state.status;
-  return ({ "never-started": "created", stopped: "stopped", finished: "finished", failed: "errored", exhausted: "exhausted" } as const)[
-    state.outcome.kind
-  ];
+  return (
+    {
+      "never-started": "created",
+      stopped: "stopped",
+      finished: "finished",
+      failed: "errored",
+      exhausted: "exhausted",
+    } as const
+  )[state.outcome.kind];
 }
 
 /** The state that represents a process with overlapping runs: of the latest run that is not over, else of the latest slot that waits, else of the latest run. */
@@ -177,7 +217,9 @@ function runsOf(states: readonly SlotState[], { overrun }: ProcessSpec): { reado
   const present = states.filter(hasCurrentRun);
   if (present.length === 0 || (!overrun && present.length === 1)) return {};
   return {
-    runs: present.sort((one, other) => one.run - other.run).map((state) => ({ run: state.run, ...pidOf(state), ...startOf(state) })),
+    runs: present
+      .sort((one, other) => one.run - other.run)
+      .map((state) => ({ run: state.run, ...pidOf(state), ...startOf(state) })),
   };
 }
 
@@ -187,7 +229,9 @@ export function runsUnderWay(process: Process): readonly RunSummary[] {
   return process.runs.flatMap(({ slot, run, state }) => {
     const { started } = startOf(state);
     const place = slot === process.id ? {} : { slot };
-    return started === undefined ? [] : [runUnderWay({ process: process.id, ...place, run, ...pidOf(state), started }, now)];
+    return started === undefined
+      ? []
+      : [runUnderWay({ process: process.id, ...place, run, ...pidOf(state), started }, now)];
   });
 }
 
@@ -212,7 +256,8 @@ function conditionOf(state: SlotState): Pick<ProcessRecord, "ready" | "healthy">
 
 /** `updated`: when it entered this state. */
 function timesOf(state: SlotState): Pick<ProcessRecord, "started" | "exited" | "updated" | "nextRestart"> {
-  if (isRunning(state) || (isStopping(state) && "started" in state)) return { ...startOf(state), updated: toIsoTime(state.since) };
+  if (isRunning(state) || (isStopping(state) && "started" in state))
+    return { ...startOf(state), updated: toIsoTime(state.since) };
   const at = endingOf(state)?.at;
   return {
     ...(at === undefined ? {} : { exited: toIsoTime(at), updated: toIsoTime(at) }),

@@ -46,7 +46,12 @@ export class ProcessStatsCache {
     const own = spec(id);
     const option = noRestartBy(own);
     const { isBlocked: blocked } = supervisor().find(id);
-    const context = { policy: own.policy, blocked, trouble: this.#observationOf(id).trouble, ...(option && { noRestartBy: option }) };
+    const context = {
+      policy: own.policy,
+      blocked,
+      trouble: this.#observationOf(id).trouble,
+      ...(option && { noRestartBy: option }),
+    };
     return this.#withDependencies(context, id);
   }
 

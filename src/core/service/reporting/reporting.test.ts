@@ -32,7 +32,14 @@ function folder(context: TestContext): string {
   return path;
 }
 
-const web: RawProcess = { id: "web", cmd: "sleep 1000", autostart: true, restart: "always", restartDelayMs: 60_000, restartLimit: 5 };
+const web: RawProcess = {
+  id: "web",
+  cmd: "sleep 1000",
+  autostart: true,
+  restart: "always",
+  restartDelayMs: 60_000,
+  restartLimit: 5,
+};
 const line = (text: string): LogEntry => ({
   time: "2026-06-01T00:00:00.000Z",
   process: "web",
@@ -100,9 +107,15 @@ function watched(
     spawner,
     publish: (transition) => {
       const id = processOf(transition.slot);
-      bus.transitions.publish({ id, spec: spec(id), transition, line: messageFor(transition, stats.messageContext(id)) });
+      bus.transitions.publish({
+        id,
+        spec: spec(id),
+        transition,
+        line: messageFor(transition, stats.messageContext(id)),
+      });
     },
-    notice: (id, notice) => bus.events.publish({ id, event: notice, line: messageForEvent(notice), endReason: endReasonOf(notice) }),
+    notice: (id, notice) =>
+      bus.events.publish({ id, event: notice, line: messageForEvent(notice), endReason: endReasonOf(notice) }),
     removed: (id) => bus.removed.publish(id),
   });
   const notAsked = () => assert.fail("not asked for");
@@ -133,7 +146,8 @@ function watched(
     commit: async () => undefined,
     log: { audit: () => undefined },
   });
-  const control = (consumer: string, process?: string) => controls({ consumer, ...(process === undefined ? {} : { process }) });
+  const control = (consumer: string, process?: string) =>
+    controls({ consumer, ...(process === undefined ? {} : { process }) });
   const begin = (): void => {
     incidents.recover();
     events.publishServiceState();
@@ -156,7 +170,10 @@ function watched(
   return { supervisor, spawner, begin, close, onShutdown, bus, control, service, problems, stateDir, notes };
 }
 
-async function until(events: AsyncIterable<EventRecord>, isLast: (event: EventRecord) => boolean): Promise<readonly EventRecord[]> {
+async function until(
+  events: AsyncIterable<EventRecord>,
+  isLast: (event: EventRecord) => boolean,
+): Promise<readonly EventRecord[]> {
   const seen: EventRecord[] = [];
   for await (const event of events) {
     seen.push(event);
@@ -180,7 +197,9 @@ test("each transition is published once, with the resulting record", async (cont
   spawner.exit("web", 3);
   const seen = await until(events, (event) => event.type === "process.state" && event.process.status === "backoff");
   assert.deepEqual(
-    seen.map((event) => (event.type === "process.state" ? [event.process.id, event.process.status, event.text?.slice(0, 18)] : event.type)),
+    seen.map((event) =>
+      event.type === "process.state" ? [event.process.id, event.process.status, event.text?.slice(0, 18)] : event.type,
+    ),
     [
       ["web", "running", "started (pid 101)"],
       ["web", "backoff", "exited with code 3"],
@@ -197,7 +216,11 @@ test("blocking and the shutdown are published", async (context) => {
   const seen = await until(events, ({ type }) => type === "service.state");
   assert.deepEqual(
     seen.map((event) =>
-      event.type === "process.state" ? event.process.blocked : event.type === "service.state" ? event.state.status : event.type,
+      event.type === "process.state"
+        ? event.process.blocked
+        : event.type === "service.state"
+          ? event.state.status
+          : event.type,
     ),
     [true, "terminating"],
   );
@@ -241,7 +264,11 @@ test("each end is recorded: why, by whom, with the last lines; published as an e
   await assert.rejects(control("test").incidents("wbe"), /no process has this id/);
   close();
   const next = watched(context, { stateDir });
-  assert.deepEqual(await next.control("test").incidents("web"), [incidents[0]], "a later service knows it, with the lines");
+  assert.deepEqual(
+    await next.control("test").incidents("web"),
+    [incidents[0]],
+    "a later service knows it, with the lines",
+  );
 });
 
 test("an end is noted with the decision, and written after that; if the service is killed in between, the next one writes it", async (context) => {
@@ -249,7 +276,11 @@ test("an end is noted with the decision, and written after that; if the service 
   first.spawner.up("web");
   first.spawner.end("web", { kind: "exited", code: null, signal: "SIGKILL" });
   const left = Object.fromEntries(first.notes);
-  assert.deepEqual([Object.keys(left), readdirSync(first.stateDir)], [[":incident web#1"], []], "noted, not written yet");
+  assert.deepEqual(
+    [Object.keys(left), readdirSync(first.stateDir)],
+    [[":incident web#1"], []],
+    "noted, not written yet",
+  );
   const stored = { ...left, ":incident web#2": "{torn", ":owed": "[]" };
   const next = watched(context, { lastLines: async () => [line("the end")], stored });
   next.begin();
@@ -290,7 +321,9 @@ test("the telemetry of a process is kept, published and exported; it may report 
   const events = control("test").events(undefined, new AbortController().signal);
   spawner.up("web");
   const many = Object.fromEntries(Array.from({ length: 80 }, (_, index) => [`n${index}`, index]));
-  await control("web", "web").telemetry(report("web", { metrics: { "queue.length": 7, "queue-length": 8, broken: Number.NaN, ...many } }));
+  await control("web", "web").telemetry(
+    report("web", { metrics: { "queue.length": 7, "queue-length": 8, broken: Number.NaN, ...many } }),
+  );
   const code = (expected: string) => (error: unknown) => error instanceof ProcmanError && error.code === expected;
   await assert.rejects(control("web", "web").telemetry(report("api-1")), code("process-foreign"));
   await assert.rejects(control("ci").telemetry(report("wbe")), code("process-unknown"));
@@ -298,7 +331,11 @@ test("the telemetry of a process is kept, published and exported; it may report 
   assert.equal((await until(events, ({ type }) => type === "process.telemetry")).length, 2);
   const text = await control("test").prometheus();
   assert.match(text, /^procman_reported_memory_bytes\{process="web",cluster="",kind="heap_used"\} 3$/m);
-  assert.match(text, /^procman_telemetry_queue_length\{process="web",cluster=""\} 7$/m, "of two names that become one the first counts");
+  assert.match(
+    text,
+    /^procman_telemetry_queue_length\{process="web",cluster=""\} 7$/m,
+    "of two names that become one the first counts",
+  );
   assert.equal(text.match(/^procman_telemetry_\w+\{/gm)?.length, 49, "fifty numbers, of which two are one");
   await control("web", "web").telemetry(report("web", { metrics: { "a.b": 1, a_b: 2 } }));
   assert.deepEqual(

@@ -46,7 +46,11 @@ export function newReporting(ports: ReportingPorts) {
   });
   bus.events.listen(({ id, line }) => log.write(id, line));
   const shared = { ...ports, bus, stateDir };
-  const metrics = new ServiceMetrics({ ...shared, hours: () => config().internalLogHours, specs: () => config().processes });
+  const metrics = new ServiceMetrics({
+    ...shared,
+    hours: () => config().internalLogHours,
+    specs: () => config().processes,
+  });
   const { noRestartBy = () => undefined } = ports;
   const stats = new ProcessStatsCache({ ...shared, noRestartBy, sampleOf: (id) => metrics.sampleOf(id) });
   const records = new RecordCache({ ...shared, observe: (id) => stats.of(id) });
@@ -58,6 +62,11 @@ export function newReporting(ports: ReportingPorts) {
     onWritten: (incident) => events.onIncident(incident),
   });
   const events = new ServiceEvents({ ...shared, records, stats });
-  reportSkips({ ...shared, stats, write: (id, line) => log.write(id, line), publishState: (id, text) => events.publishState(id, text) });
+  reportSkips({
+    ...shared,
+    stats,
+    write: (id, line) => log.write(id, line),
+    publishState: (id, text) => events.publishState(id, text),
+  });
   return { bus, metrics, stats, records, incidents, events } as const;
 }

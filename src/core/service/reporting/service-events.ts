@@ -42,7 +42,11 @@ export class ServiceEvents {
 
   /** Publishes the record of a process; `text` says what has changed. */
   publishState(id: string, text: string | undefined): void {
-    this.#log.publish({ type: "process.state", process: this.#ports.records.of({ id }), ...(text === undefined ? {} : { text }) });
+    this.#log.publish({
+      type: "process.state",
+      process: this.#ports.records.of({ id }),
+      ...(text === undefined ? {} : { text }),
+    });
   }
 
   publishServiceState(): void {
@@ -62,7 +66,10 @@ export class ServiceEvents {
     const { supervisor, stats } = this.#ports;
     const { process: id } = report;
     if (caller.process !== undefined && caller.process !== id)
-      throw new ProcmanError("process-foreign", `Cannot take telemetry of "${id}": the token is that of "${caller.process}"`);
+      throw new ProcmanError(
+        "process-foreign",
+        `Cannot take telemetry of "${id}": the token is that of "${caller.process}"`,
+      );
     supervisor().find(id);
     const kept = withBoundedMetrics(report);
     stats.setReport(id, kept);

@@ -14,7 +14,9 @@ test("lines of an instance are found by its cluster, lines of a further slot by 
   log.write("job:3", info("started"), 7);
   log.info("own");
   assert.deepEqual(
-    sent.map((message) => (message.t === "logger" && message.message.t === "say" ? { ...message.message, at: 0 } : message)),
+    sent.map((message) =>
+      message.t === "logger" && message.message.t === "say" ? { ...message.message, at: 0 } : message,
+    ),
     [
       { t: "say", at: 0, severity: "info", text: "started", id: "web-2", instance: 2 },
       { t: "say", at: 0, severity: "info", text: "stop", category: "api", id: "web-2", instance: 2 },
@@ -26,15 +28,21 @@ test("lines of an instance are found by its cluster, lines of a further slot by 
 
 test("a problem with a log file of a process is known until the file, or another logger, works", () => {
   const log = new ServiceLog({ sendLater: () => undefined } as never);
-  const spec = (stdout: string, stderr?: string) => ({ log: { console: false, decorateFiles: false, stdout, ...(stderr && { stderr }) } });
-  const fail = (file: string): void => log.relay({ t: "problem", file, code: "ENOSPC", message: `Cannot write ${file}: full` });
+  const spec = (stdout: string, stderr?: string) => ({
+    log: { console: false, decorateFiles: false, stdout, ...(stderr && { stderr }) },
+  });
+  const fail = (file: string): void =>
+    log.relay({ t: "problem", file, code: "ENOSPC", message: `Cannot write ${file}: full` });
   for (const file of ["/a.log", "/b.log"]) fail(file);
   assert.deepEqual(
     [spec("/a.log"), spec("/c.log", "/b.log"), spec("/c.log")].map((each) => log.problemOf(each)),
     ["Cannot write /a.log: full", "Cannot write /b.log: full", undefined],
   );
   log.relay({ t: "recovered", file: "/a.log", lostLines: 0, lostBytes: 0 });
-  assert.deepEqual([log.problemOf(spec("/a.log")), log.problemOf(spec("/b.log"))], [undefined, "Cannot write /b.log: full"]);
+  assert.deepEqual(
+    [log.problemOf(spec("/a.log")), log.problemOf(spec("/b.log"))],
+    [undefined, "Cannot write /b.log: full"],
+  );
   log.relay({ t: "ready", version: "1" });
   assert.equal(log.problemOf(spec("/b.log")), undefined);
 });

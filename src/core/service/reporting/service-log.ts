@@ -44,7 +44,13 @@ export class ServiceLog {
 
   /** Records a request: who asked for what, and its outcome. */
   audit({ severity, text }: LogLine, id?: string): void {
-    this.add({ at: Date.now(), severity, category: "api", text: printableLine(text), ...(id === undefined ? {} : { id }) });
+    this.add({
+      at: Date.now(),
+      severity,
+      category: "api",
+      text: printableLine(text),
+      ...(id === undefined ? {} : { id }),
+    });
   }
 
   info(text: string): void {
@@ -86,7 +92,12 @@ export class ServiceLog {
 }
 
 /** The style of the console, and the retention of the log store. Colours are for terminals (https://no-color.org, https://force-color.org). */
-export function styleOf({ console, internalLogHours: hours, internalLogBytes: bytes, processes }: Config): StyleMessage {
+export function styleOf({
+  console,
+  internalLogHours: hours,
+  internalLogBytes: bytes,
+  processes,
+}: Config): StyleMessage {
   const colors = console.colors && wantsColors({ isTTY: isatty(1) || isatty(2) || !!process.env.FORCE_COLOR });
   const idWidth = Math.max(0, ...processes.map(({ id }) => id.length));
   return { t: "style", style: { ...console, colors }, store: { hours, bytes }, idWidth, releases: true };

@@ -27,7 +27,11 @@ type Causes = {
 };
 
 /** Why a process did not come up. */
-export function whyNotUp({ id, states }: Process, subject: MessageContext, { connectionProblem, lastEnd }: Causes): string {
+export function whyNotUp(
+  { id, states }: Process,
+  subject: MessageContext,
+  { connectionProblem, lastEnd }: Causes,
+): string {
   const [state] = states;
   if (state === undefined || (isStartingOrRunning(state) && state.restarts > 0))
     return `${lastEnd === undefined ? "ended soon after its start" : `${lastEnd}; it was restarted`} ("procman why ${id}" shows more)`;
@@ -41,7 +45,9 @@ export function statusText(state: SlotState, subject: MessageContext, now: numbe
     case "idle":
       return idleReason(state, subject);
     case "waiting":
-      return subject.skip === undefined ? `waits for ${subject.waitsFor || "what it depends on"}` : `is ${subject.skip.text}`;
+      return subject.skip === undefined
+        ? `waits for ${subject.waitsFor || "what it depends on"}`
+        : `is ${subject.skip.text}`;
     case "starting":
       return state.hookSince === undefined ? "is being started" : hookText("beforeStart", now - state.hookSince);
     case "running":
@@ -65,7 +71,9 @@ function conditionReason({ restarts, ready, healthy }: RunningState, subject: Me
   const { trouble } = subject;
   const runs = restarts === 0 ? "runs" : `runs, restarted ${restarts === 1 ? "once" : `${restarts} times`}`;
   if (!ready) return `${runs}, is not ready yet${inParentheses(trouble)}`;
-  return healthy === false ? `${runs}, but is not healthy${inParentheses(trouble)}, and not restarted${whyNoRestart(subject)}` : runs;
+  return healthy === false
+    ? `${runs}, but is not healthy${inParentheses(trouble)}, and not restarted${whyNoRestart(subject)}`
+    : runs;
 }
 
 function idleReason({ outcome }: StateOf<"idle">, subject: MessageContext): string {
@@ -92,7 +100,8 @@ function hookText(hook: HookName, ms: number): string {
 
 function stoppingReason(state: StateOf<"stopping">, { holding, policy }: MessageContext, now: number): string {
   const after = state.next === "start" ? ", and starts again then" : "";
-  if (state.phase === "after-stop") return `${describe(state.ending)}; ${hookText("afterStop", now - state.since)}${after}`;
+  if (state.phase === "after-stop")
+    return `${describe(state.ending)}; ${hookText("afterStop", now - state.since)}${after}`;
   const causes = {
     operator: "is being stopped",
     terminate: "is being stopped by its schedule",

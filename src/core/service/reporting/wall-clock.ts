@@ -21,7 +21,8 @@ export class WallClock {
   time(at: number): string {
     const now = this.#clock.now();
     const aheadMs = this.#clock.wall() - now;
-    if (Math.abs(aheadMs - this.#aheadMs) > CLOCK_STEP_MS && this.#clock.now() - now < MAX_READ_MS) this.#aheadMs = aheadMs;
+    if (Math.abs(aheadMs - this.#aheadMs) > CLOCK_STEP_MS && this.#clock.now() - now < MAX_READ_MS)
+      this.#aheadMs = aheadMs;
     return new Date(this.#aheadMs + at).toISOString();
   }
 }

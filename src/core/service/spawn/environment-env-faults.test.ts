@@ -4,7 +4,9 @@ import { EnvFileWarnings } from "./environment.ts";
 
 function listener() {
   const logged: string[] = [];
-  const faults = new EnvFileWarnings({ write: (slot, { severity, text }) => void logged.push(`${slot} ${severity}: ${text}`) });
+  const faults = new EnvFileWarnings({
+    write: (slot, { severity, text }) => void logged.push(`${slot} ${severity}: ${text}`),
+  });
   return { faults, takeLogged: () => logged.splice(0) };
 }
 
@@ -17,7 +19,11 @@ test("2.2 envFile: a malformed line is logged once, not for each of a hundred re
   for (const slot of ["web-1", "web-2", "web-1"]) faults.report(slot, "/a/.env", [one]);
   assert.deepEqual(takeLogged(), ["web-1 warn: /a/.env:3 is wrong"]);
   faults.report("web-2", "/a/.env", [one, other]);
-  assert.deepEqual(takeLogged(), ["web-2 warn: /a/.env:3 is wrong", "web-2 warn: /a/.env:4 is wrong"], "it has become another");
+  assert.deepEqual(
+    takeLogged(),
+    ["web-2 warn: /a/.env:3 is wrong", "web-2 warn: /a/.env:4 is wrong"],
+    "it has become another",
+  );
   faults.report("web-1", "/a/.env", []);
   assert.deepEqual(takeLogged(), []);
   faults.report("web-1", "/a/.env", [one]);

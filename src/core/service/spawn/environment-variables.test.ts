@@ -28,7 +28,10 @@ test("2.2 env: files in their order, then configured variables; values may use v
     "local.env": "A=4\n",
   });
   const envFile = [".env", "local.env"].map((name) => join(folder, name));
-  const found = variablesOf({ envFile, env: { C: "own", URL: "${HOST}:${A}/${X:-y}" } }, { own: { HOST: "db", A: "0" } });
+  const found = variablesOf(
+    { envFile, env: { C: "own", URL: "${HOST}:${A}/${X:-y}" } },
+    { own: { HOST: "db", A: "0" } },
+  );
   assert.deepEqual(found, { A: "4", B: "two words", C: "own", D: "line\nline", URL: "db:4/y" });
 });
 
@@ -50,18 +53,27 @@ test("2.2 env: a secret is a file's text without its last line end, or a variabl
 test("2.2 env: a missing variable or file is named with a remedy", (context) => {
   const folder = folderOf(context);
   const gone = join(folder, "gone");
-  assert.equal(problemOf({ envFile: [gone], env: {} }), `its env file ${gone} does not exist; create it or correct "envFile"`);
+  assert.equal(
+    problemOf({ envFile: [gone], env: {} }),
+    `its env file ${gone} does not exist; create it or correct "envFile"`,
+  );
   assert.equal(
     problemOf({ env: { K: { file: gone } } }),
     `the file ${gone} of its variable K does not exist; create it or correct "env.K"`,
   );
   assert.equal(problemOf({ envFile: [folder], env: {} }), `its env file ${folder} can't be read: it is a folder`);
-  assert.equal(problemOf({ env: { K: { env: "T" } } }), "its variable K needs T, which is not set; set it where procman is started");
+  assert.equal(
+    problemOf({ env: { K: { env: "T" } } }),
+    "its variable K needs T, which is not set; set it where procman is started",
+  );
   assert.equal(
     problemOf({ env: { K: "${PROCMAN_CLUSTER_PORT}" } }),
     'its variable K needs PROCMAN_CLUSTER_PORT, which is not set; set "cluster.startPort"',
   );
-  assert.match(problemOf({ env: { K: "${A}${B}" } }), /^its variable K needs A and B, which are not set; .* give a default: \$\{A:-…\}$/);
+  assert.match(
+    problemOf({ env: { K: "${A}${B}" } }),
+    /^its variable K needs A and B, which are not set; .* give a default: \$\{A:-…\}$/,
+  );
 });
 
 test("2.2 env: a value that no variable can hold is refused, and not shown", (context) => {
@@ -74,7 +86,10 @@ test("2.2 envFile: malformed lines are reported with their file; the others are 
   const folder = folderOf(context, { ".env": "A: 1\nB=2\n", "good.env": "C=3\n" });
   const reported: (readonly [string, readonly number[]])[] = [];
   const envFile = [join(folder, ".env"), join(folder, "good.env")];
-  const found = variablesOf({ envFile, env: {} }, { onFaults: (file, faults) => reported.push([file, faults.map(({ line }) => line)]) });
+  const found = variablesOf(
+    { envFile, env: {} },
+    { onFaults: (file, faults) => reported.push([file, faults.map(({ line }) => line)]) },
+  );
   assert.deepEqual(found, { B: "2", C: "3" });
   assert.deepEqual(reported, [
     [envFile[0], [1]],

@@ -45,7 +45,8 @@ export function environmentOf({
 }: EnvironmentOptions): Record<string, string> {
   // PATH of an env file; "path" and PATH in "env" are in `path` already.
   const path = [...own, ...(PATH === undefined ? [] : [PATH])];
-  const port = cluster?.port === undefined ? {} : { [cluster.portVariable ?? DEFAULT_PORT_VARIABLE]: String(cluster.port) };
+  const port =
+    cluster?.port === undefined ? {} : { [cluster.portVariable ?? DEFAULT_PORT_VARIABLE]: String(cluster.port) };
   const isChosen = cluster?.portVariable !== undefined;
   return {
     PWD: cwd,
@@ -53,7 +54,9 @@ export function environmentOf({
     ...env,
     ...(path.length + pathFirst.length === 0
       ? {}
-      : { PATH: [...pathFirst, ...(process.env.PATH === undefined ? [] : [process.env.PATH]), ...path].join(delimiter) }),
+      : {
+          PATH: [...pathFirst, ...(process.env.PATH === undefined ? [] : [process.env.PATH]), ...path].join(delimiter),
+        }),
     PROCMAN_PROCESS_ID: id,
     PROCMAN_RUN_ID: marker,
     PROCMAN_DATA_DIR: stateDir,
@@ -66,7 +69,9 @@ export function environmentOf({
 
 function accessVariables({ address, socket, token }: ApiAccess): Record<string, string> {
   return {
-    ...(address === undefined ? {} : { PROCMAN_API_HOSTNAME: address.hostname, PROCMAN_API_PORT: String(address.port) }),
+    ...(address === undefined
+      ? {}
+      : { PROCMAN_API_HOSTNAME: address.hostname, PROCMAN_API_PORT: String(address.port) }),
     ...(address?.tls === true && { PROCMAN_API_PROTOCOL: "https" }),
     ...(socket === undefined ? {} : { PROCMAN_API_SOCKET: socket }),
     PROCMAN_API_TOKEN: token,
@@ -110,25 +115,31 @@ export function variablesOf(
   });
   const found = Object.fromEntries(files.flatMap(Object.entries<string>));
   const instance = instanceVariables(cluster);
-  const lookUp = (name: string): string | undefined => ownMember(found, name) ?? ownMember(instance, name) ?? ownMember(own, name);
+  const lookUp = (name: string): string | undefined =>
+    ownMember(found, name) ?? ownMember(instance, name) ?? ownMember(own, name);
   const given = Object.entries(env).map(([name, value]) => [name, valueFor(name, value, lookUp)] as const);
   const all = { ...found, ...Object.fromEntries(given) };
   for (const [name, value] of Object.entries(all))
-    if (value.includes("\0")) throw new MissingVariableError(`its variable ${name} has a NUL byte in it, which no variable can hold`);
+    if (value.includes("\0"))
+      throw new MissingVariableError(`its variable ${name} has a NUL byte in it, which no variable can hold`);
   return all;
 }
 
 function valueFor(name: string, value: VariableValue, lookUp: (name: string) => string | undefined): string {
   if (typeof value === "string") {
     const { text, missing } = expand(value, lookUp);
-    if (missing.length > 0) throw new MissingVariableError(`its variable ${name} needs ${listed(missing)}; ${remedy(missing)}`);
+    if (missing.length > 0)
+      throw new MissingVariableError(`its variable ${name} needs ${listed(missing)}; ${remedy(missing)}`);
     return text;
   }
   // Editors end files with a line end that is not part of the secret.
-  if ("file" in value) return textOf(value.file, `the file ${value.file} of its variable ${name}`, `"env.${name}"`).replace(/\r?\n$/, "");
+  if ("file" in value)
+    return textOf(value.file, `the file ${value.file} of its variable ${name}`, `"env.${name}"`).replace(/\r?\n$/, "");
   const known = lookUp(value.env);
   if (known === undefined)
-    throw new MissingVariableError(`its variable ${name} needs ${value.env}, which is not set; set it where procman is started`);
+    throw new MissingVariableError(
+      `its variable ${name} needs ${value.env}, which is not set; set it where procman is started`,
+    );
   return known;
 }
 
@@ -149,7 +160,9 @@ function textOf(file: string, what: string, key: string, isOptional = false): st
     const { code = "", message } = error as NodeJS.ErrnoException;
     if (code === "ENOENT" && isOptional) return "";
     if (code === "ENOENT") throw new MissingVariableError(`${what} does not exist; create it or correct ${key}`);
-    throw new MissingVariableError(`${what} can't be read: ${code === "EISDIR" ? "it is a folder" : message.replace(/^E[A-Z]+: /, "")}`);
+    throw new MissingVariableError(
+      `${what} can't be read: ${code === "EISDIR" ? "it is a folder" : message.replace(/^E[A-Z]+: /, "")}`,
+    );
   }
 }
 
@@ -170,7 +183,9 @@ export class EnvFileWarnings {
     const state = JSON.stringify(faults);
     if (state === (this.#logged.get(file) ?? "[]")) return;
     this.#logged.set(file, state);
-    for (const { line, problem } of faults.slice(0, MAX_LOGGED)) this.#log.write(slot, warn(`${file}:${line} ${problem}`));
-    if (faults.length > MAX_LOGGED) this.#log.write(slot, warn(`${faults.length - MAX_LOGGED} more lines of ${file} are malformed, too`));
+    for (const { line, problem } of faults.slice(0, MAX_LOGGED))
+      this.#log.write(slot, warn(`${file}:${line} ${problem}`));
+    if (faults.length > MAX_LOGGED)
+      this.#log.write(slot, warn(`${faults.length - MAX_LOGGED} more lines of ${file} are malformed, too`));
   }
 }

@@ -37,7 +37,12 @@ test("limits, umask and niceness apply to the program, which replaces the shell 
       "-c",
       'echo $$; exec "$@"',
       "x",
-      ...wrapWithLimits(["sh", "-c", "echo $$"], { umask: "022", nice, ioNice: { class: "idle" }, oomScoreAdjust: 300 }),
+      ...wrapWithLimits(["sh", "-c", "echo $$"], {
+        umask: "022",
+        nice,
+        ioNice: { class: "idle" },
+        oomScoreAdjust: 300,
+      }),
     ],
     {
       encoding: "utf8",
@@ -72,5 +77,8 @@ test("a limit that can't be set is reported, and nothing is started", () => {
   const [program = "", ...args] = wrapWithLimits(["echo", "started"], { ulimits: { nofile: 2 ** 52 } });
   const { status, stdout, stderr } = spawnSync(program, args, { encoding: "utf8" });
   assert.deepEqual([status, stdout], [78, ""]);
-  assert.match(stderr, /^Cannot start: the limit nofile cannot be 4503599627370496; this user may not go beyond the hard limit$/m);
+  assert.match(
+    stderr,
+    /^Cannot start: the limit nofile cannot be 4503599627370496; this user may not go beyond the hard limit$/m,
+  );
 });

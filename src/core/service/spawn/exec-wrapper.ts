@@ -41,7 +41,9 @@ export function wrapWithLimits(argv: readonly string[], inherited: InheritedLimi
 function wrappersOf({ nice, ioNice }: InheritedLimits): readonly string[] {
   return [
     ...(nice === undefined ? [] : [`nice -n ${nice - getPriority()}`]),
-    ...(ioNice === undefined ? [] : [`ionice -c ${CLASS_NUMBERS[ioNice.class]}${ioNice.level === undefined ? "" : ` -n ${ioNice.level}`}`]),
+    ...(ioNice === undefined
+      ? []
+      : [`ionice -c ${CLASS_NUMBERS[ioNice.class]}${ioNice.level === undefined ? "" : ` -n ${ioNice.level}`}`]),
   ];
 }
 

@@ -38,7 +38,8 @@ export function passLines(stream: Readable, line: (text: string) => void, commit
       stream.destroy();
       write("\n");
       for (const text of waiting.splice(0, BATCH)) line(text);
-      if (waiting.length > 0) line(`${waiting.length} lines are missing: they were printed faster than they can be logged`);
+      if (waiting.length > 0)
+        line(`${waiting.length} lines are missing: they were printed faster than they can be logged`);
       waiting.length = 0;
     },
   };

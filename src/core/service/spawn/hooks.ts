@@ -53,7 +53,12 @@ type RunningHook = RunKey & {
 
 type HookExit = { readonly code: number | null; readonly signal: string | null };
 
-type StartedHook = { readonly hook: RunningHook; readonly child: HookProcess; readonly pid: number; readonly exit: Promise<HookExit> };
+type StartedHook = {
+  readonly hook: RunningHook;
+  readonly child: HookProcess;
+  readonly pid: number;
+  readonly exit: Promise<HookExit>;
+};
 
 /** `problem`: absent: it has succeeded. */
 type HookResult = { readonly problem?: string; readonly code?: number };
@@ -91,7 +96,9 @@ export class HookRunner {
   end(slot: string, run: number, on: RunReports): void {
     const hook = this.#running.get(slot);
     if (hook?.run === run) return this.#cut(hook, "stop");
-    void this.#sweep({ slot, run, pid: 0 }).then(() => on.ended(unstartable({ problem: "its hook beforeStart was ended" }), false));
+    void this.#sweep({ slot, run, pid: 0 }).then(() =>
+      on.ended(unstartable({ problem: "its hook beforeStart was ended" }), false),
+    );
   }
 
   /** Another service takes over: it ends the hooks of this one and runs them again. */
@@ -111,7 +118,8 @@ export class HookRunner {
     const command = this.#ports.spec(slot).policy[call.hook];
     // A reload has removed it.
     if (command === undefined || this.#isRetired) return {};
-    if (call.isRepeated) this.#say(hook, info(`its hook ${call.hook} is run again, as the service was replaced during it`));
+    if (call.isRepeated)
+      this.#say(hook, info(`its hook ${call.hook} is run again, as the service was replaced during it`));
     const result = hook.cut === undefined ? await this.#execute(hook, command) : {};
     return this.#report(hook, result, performance.now() - begun);
   }
@@ -138,7 +146,8 @@ export class HookRunner {
     try {
       const child = this.#spawn(hook, command);
       const exit = exitOf(child);
-      const { code, signal } = child.pid === undefined ? await exit : await this.#follow({ hook, child, pid: child.pid, exit }, command);
+      const { code, signal } =
+        child.pid === undefined ? await exit : await this.#follow({ hook, child, pid: child.pid, exit }, command);
       return code === 0 ? {} : { problem: describe({ kind: "exited", code, signal }), ...(code !== null && { code }) };
     } catch (error) {
       return { problem: `can't be executed: ${(error as Error).message}` };
@@ -188,7 +197,15 @@ export class HookRunner {
       { stream: stderr, category: "stderr", severity: "error" } as const,
     ].map(({ stream, category, severity }) => {
       const line = (text: string): void =>
-        this.#ports.log.add({ at: Date.now(), severity, category, id: slot, run, text: `${call.hook}: ${text}`, ...isQuiet });
+        this.#ports.log.add({
+          at: Date.now(),
+          severity,
+          category,
+          id: slot,
+          run,
+          text: `${call.hook}: ${text}`,
+          ...isQuiet,
+        });
       return passLines(stream, line, this.#ports.commit);
     });
   }
@@ -199,7 +216,8 @@ export class HookRunner {
     hook.cut = why;
     const { child, slot, call } = hook;
     const { terminateMs, [call.hook]: { timeoutMs = 0 } = {} } = this.#ports.spec(slot).policy;
-    if (why === "limit") this.#say(hook, warn(`its hook ${call.hook} did not end within ${duration(timeoutMs)}; ending it`));
+    if (why === "limit")
+      this.#say(hook, warn(`its hook ${call.hook} did not end within ${duration(timeoutMs)}; ending it`));
     if (child?.pid === undefined) return;
     signalIfThere(-child.pid, "SIGTERM");
     const timer = setTimeout(() => child.pid !== undefined && signalIfThere(-child.pid, "SIGKILL"), terminateMs);
@@ -215,7 +233,10 @@ export class HookRunner {
         clearTimeout(timer);
         resolve();
       };
-      const timer = setTimeout(() => !this.#isRetired && this.#sweeper.sweep(target, "SIGKILL", done), policy.terminateMs);
+      const timer = setTimeout(
+        () => !this.#isRetired && this.#sweeper.sweep(target, "SIGKILL", done),
+        policy.terminateMs,
+      );
       this.#sweeper.sweep(target, "SIGTERM", done);
     });
   }
@@ -234,7 +255,13 @@ function exitOf(child: HookProcess): Promise<HookExit> {
 }
 
 function unstartable({ problem = "", code }: HookResult): ExitInfo {
-  return { kind: "unstartable", message: problem, permanent: false, at: monotonicMs(), ...(code !== undefined && { exitCode: code }) };
+  return {
+    kind: "unstartable",
+    message: problem,
+    permanent: false,
+    at: monotonicMs(),
+    ...(code !== undefined && { exitCode: code }),
+  };
 }
 
 /** How the run has ended, as far as it is known: for the environment of `afterStop`. */

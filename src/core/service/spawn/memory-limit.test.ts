@@ -8,5 +8,8 @@ test("the message has both figures where RSS is another one", () => {
 });
 
 test("without `memoryLimit`, `memoryMax` is watched: there may be no cgroup", () => {
-  assert.deepEqual([limitOf({}), limitOf({ memoryMax: 7 }), limitOf({ memoryLimit: 5, memoryMax: 7 })], [undefined, 7, 5]);
+  assert.deepEqual(
+    [limitOf({}), limitOf({ memoryMax: 7 }), limitOf({ memoryLimit: 5, memoryMax: 7 })],
+    [undefined, 7, 5],
+  );
 });

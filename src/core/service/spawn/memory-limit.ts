@@ -47,7 +47,10 @@ export class MemoryLimitWatch implements Subsystem {
 }
 
 /** `memoryMax` is watched too, as there may be no cgroup to enforce it. */
-export function limitOf({ memoryLimit, memoryMax }: Pick<ProcessSpec, "memoryLimit" | "memoryMax">): number | undefined {
+export function limitOf({
+  memoryLimit,
+  memoryMax,
+}: Pick<ProcessSpec, "memoryLimit" | "memoryMax">): number | undefined {
   return memoryLimit ?? memoryMax;
 }
 

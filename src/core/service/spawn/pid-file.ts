@@ -29,7 +29,8 @@ export class PidFiles implements Subsystem {
   }
 
   apply(): void {
-    for (const { id, pidFile } of this.#ports.specs()) this.#report(id, restorePidFile(pidFile, this.#ports.statesOf(id)));
+    for (const { id, pidFile } of this.#ports.specs())
+      this.#report(id, restorePidFile(pidFile, this.#ports.statesOf(id)));
   }
 
   #report(slot: string, problem: string | undefined): void {

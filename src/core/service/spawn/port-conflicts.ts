@@ -13,7 +13,12 @@ import { type LogLine, warn } from "../reporting/lifecycle-messages.ts";
 const LOOPBACK = new Set(["localhost", "127.0.0.1", "::1", "[::1]"]);
 
 /** The port that its runs should listen on, as far as the specification says. */
-function portOf({ cluster, share, ready, health }: Pick<ProcessSpec, "cluster" | "share" | "ready" | "health">): number | undefined {
+function portOf({
+  cluster,
+  share,
+  ready,
+  health,
+}: Pick<ProcessSpec, "cluster" | "share" | "ready" | "health">): number | undefined {
   // A shared socket belongs to all instances.
   if (share !== undefined) return undefined;
   const probed = ready?.kind === "port" ? ready : health?.probe.kind === "port" ? health.probe : undefined;
@@ -32,7 +37,12 @@ export function objectionTo(probe: ReadyProbe | Probe, spec: ProcessSpec, leader
 
 function ownershipOf(spec: ProcessSpec, port: number, leader: number): PortOwnership {
   const { user } = spec;
-  return new PortOwnership({ port, leader, isOwn: port === portOf(spec), ...(user === undefined ? {} : { uid: user.uid }) });
+  return new PortOwnership({
+    port,
+    leader,
+    isOwn: port === portOf(spec),
+    ...(user === undefined ? {} : { uid: user.uid }),
+  });
 }
 
 function problemText(problem: PortProblem, port: number): string {

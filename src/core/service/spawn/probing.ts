@@ -76,7 +76,9 @@ export class Probes implements Subsystem {
   }
 
   #begin(question: ProbeQuestion, request: ProbeRequest): { readonly stop: () => void } {
-    return "ready" in question ? this.#beginReadiness(question.ready, request) : this.#beginHealth(question.health, request);
+    return "ready" in question
+      ? this.#beginReadiness(question.ready, request)
+      : this.#beginHealth(question.health, request);
   }
 
   #beginReadiness(probe: ReadyProbe, { slot, state, spec }: ProbeRequest): Readiness {
@@ -91,7 +93,8 @@ export class Probes implements Subsystem {
         context: execContextOf(spec, { stateDir, inherit: this.#ports.inheritance(spec) }),
         file: notifyFile(stateDir, slot),
         objection: objectionTo(probe, spec, state.pid),
-        lines: (signal) => linesOf(stateDir, { id, run, from: systemClock.wall() - Math.ceil(systemClock.now() - since) }, signal),
+        lines: (signal) =>
+          linesOf(stateDir, { id, run, from: systemClock.wall() - Math.ceil(systemClock.now() - since) }, signal),
       },
       {
         ready: () => {
@@ -139,7 +142,10 @@ function portHint(pid: number): (problem: string) => string {
     if (!problem.endsWith(" refuses connections")) return problem;
     if (systemClock.now() >= next) {
       const ports = listensOn(pid);
-      [next, text] = [systemClock.now() + 10 * PORTS_MS, ports.length === 0 ? "" : `; it listens on ${ports.join(", ")}`];
+      [next, text] = [
+        systemClock.now() + 10 * PORTS_MS,
+        ports.length === 0 ? "" : `; it listens on ${ports.join(", ")}`,
+      ];
     }
     return `${problem}${text}`;
   };
@@ -179,14 +185,24 @@ export function execContextOf(spec: ProcessSpec, { stateDir, inherit, api }: Exe
     ...(cluster && { cluster }),
     ...(api && { api }),
   });
-  return { cwd, env: { ...inheritedVariables(process.env, inherit), ...own }, argv: shellArgv, as: credentialsOf(spec) };
+  return {
+    cwd,
+    env: { ...inheritedVariables(process.env, inherit), ...own },
+    argv: shellArgv,
+    as: credentialsOf(spec),
+  };
 }
 
 type ProbeSubject = { readonly id: string; readonly run: number; readonly from: number };
 
-async function* linesOf(stateDir: string, { id, run, from }: ProbeSubject, signal: AbortSignal): AsyncGenerator<string> {
+async function* linesOf(
+  stateDir: string,
+  { id, run, from }: ProbeSubject,
+  signal: AbortSignal,
+): AsyncGenerator<string> {
   const query = { processes: [id], categories: ["stdout", "stderr"], from } as const;
-  for await (const item of followLogs(stateDir, query, signal)) if (item.type === "entry" && item.entry.run === run) yield item.entry.text;
+  for await (const item of followLogs(stateDir, query, signal))
+    if (item.type === "entry" && item.entry.run === run) yield item.entry.text;
 }
 
 /** If a file is missing by now, the command runs without the configured variables. */

@@ -41,7 +41,9 @@ test("a file behind a ready descriptor stays small for as long as its run writes
     mock.timers.tick(ms);
     assert.equal(size(), 1, "the more often it grows, the sooner it is looked at again");
   }
-  assert.deepEqual(lines, ["web writes more than 64 KiB to descriptor 5: only its first write counts, the rest is discarded"]);
+  assert.deepEqual(lines, [
+    "web writes more than 64 KiB to descriptor 5: only its first write counts, the rest is discarded",
+  ]);
   publish(spec({ kind: "fd", fd: 5 }), state(1, { status: "backoff", until: 0 }));
   writeSync(fd, Buffer.alloc(100_000));
   mock.timers.tick(10_000);

@@ -79,11 +79,19 @@ export class ReadyFiles implements Subsystem {
       truncateSync(path, KEPT_BYTES);
     } catch (error) {
       if (!isNotFound(error))
-        this.#warn(slot, file, `Cannot truncate ${path}, to which it writes by descriptor ${fd}: ${(error as Error).message}`);
+        this.#warn(
+          slot,
+          file,
+          `Cannot truncate ${path}, to which it writes by descriptor ${fd}: ${(error as Error).message}`,
+        );
       return false;
     }
     const limit = `${MAX_BYTES / 1_024} KiB`;
-    this.#warn(slot, file, `writes more than ${limit} to descriptor ${fd}: only its first write counts, the rest is discarded`);
+    this.#warn(
+      slot,
+      file,
+      `writes more than ${limit} to descriptor ${fd}: only its first write counts, the rest is discarded`,
+    );
     return true;
   }
 

@@ -2,7 +2,10 @@
 import type { ProcessSpec } from "../../config/spec.ts";
 
 /** uid and gid for the spawn request. */
-export function credentialsOf({ user, group = user?.gid }: ProcessSpec): { readonly uid?: number; readonly gid?: number } {
+export function credentialsOf({ user, group = user?.gid }: ProcessSpec): {
+  readonly uid?: number;
+  readonly gid?: number;
+} {
   return { ...(user === undefined ? {} : { uid: user.uid }), ...(group === undefined ? {} : { gid: group }) };
 }
 

@@ -10,7 +10,10 @@ import type { ProcessSpec } from "../../config/spec.ts";
 import { spawnRequestOf } from "./spawn-request.ts";
 
 function specOf(process: RawProcess): ProcessSpec {
-  const { processes } = normalise({ processes: [process] }, { folder: "/nowhere", parallelism: 1, now: new Date(0), stripsTypes: false });
+  const { processes } = normalise(
+    { processes: [process] },
+    { folder: "/nowhere", parallelism: 1, now: new Date(0), stripsTypes: false },
+  );
   return processes[0] ?? assert.fail("there is no process");
 }
 
@@ -43,7 +46,8 @@ test("only a process of procman's own user gets PROCMAN_API_SOCKET; each gets th
 test("a user without an entry in /etc/passwd has no home: never that of procman's user", () => {
   const spec = specOf({ id: "web", cmd: "true" });
   const homeOf = (home?: string): string | undefined =>
-    variablesFor({ ...spec, user: { name: "12345", uid: 12_345, gid: 12_345, ...(home !== undefined && { home }) } }).HOME;
+    variablesFor({ ...spec, user: { name: "12345", uid: 12_345, gid: 12_345, ...(home !== undefined && { home }) } })
+      .HOME;
   assert.deepEqual([homeOf(), homeOf("/home/deploy")], ["/", "/home/deploy"]);
 });
 
@@ -68,7 +72,11 @@ test("2.2 cluster: an instance finds its port in PORT, unless the configuration 
   assert.deepEqual(portsOf({ startPort: 3000, portVariable: "HTTP_PORT" }, { envFile }), ["80", "3000", "3000"]);
   assert.deepEqual(portsOf({ startPort: 3000, portVariable: "PROCMAN_CLUSTER_PORT" }), [undefined, undefined, "3000"]);
   assert.deepEqual(portsOf({}), [undefined, undefined, undefined]);
-  assert.deepEqual(portsOf({ startPort: 3000 }, { env: { PORT: "${PROCMAN_CLUSTER_PORT}" } }), ["3000", undefined, "3000"]);
+  assert.deepEqual(portsOf({ startPort: 3000 }, { env: { PORT: "${PROCMAN_CLUSTER_PORT}" } }), [
+    "3000",
+    undefined,
+    "3000",
+  ]);
 });
 
 test("a Node program behind the load balancer gets the token of the headers; with proxyProtocol a plain server reads them itself", () => {

@@ -77,7 +77,10 @@ export function spawnRequestOf(
 }
 
 /** Only procman's own user can open the Unix socket. */
-export function accessAs({ uid = process.getuid?.() }: { readonly uid?: number }, access: ApiAccess | undefined): ApiAccess | undefined {
+export function accessAs(
+  { uid = process.getuid?.() }: { readonly uid?: number },
+  access: ApiAccess | undefined,
+): ApiAccess | undefined {
   if (access === undefined || uid === process.getuid?.()) return access;
   const { socket: _, ...rest } = access;
   return rest;
@@ -106,12 +109,20 @@ const IDLE_MS = 5_000;
 /** Additions to the request for a Node program: preload, environment, channel. */
 function nodePartsOf(spec: ProcessSpec, notifyFd: number | undefined, proxyToken: string): NodeParts {
   const { node = false, ready, policy, front } = spec;
-  const request = { ...(hasChannel(spec) && { channel: true as const }), ...(node && { farewell: "shutdown" as const }) };
+  const request = {
+    ...(hasChannel(spec) && { channel: true as const }),
+    ...(node && { farewell: "shutdown" as const }),
+  };
   const isAnnounced = ready?.kind === "message";
   if (!node && !isAnnounced) return { env: {}, request };
   const idle = Math.min(IDLE_MS, policy.terminateMs / 2, ...(policy.graceMs > 0 ? [policy.graceMs / 2] : []));
   const proxy = readsHeaders(spec) ? [`proxy=${proxyToken}`, ...(front?.proxyProtocol ? ["raw=net"] : [])] : [];
-  const task = [`stop=${stopSignalOf(policy)}`, `idle=${idle}`, ...(isAnnounced ? [`ready=${notifyFd}`] : []), ...proxy].join(" ");
+  const task = [
+    `stop=${stopSignalOf(policy)}`,
+    `idle=${idle}`,
+    ...(isAnnounced ? [`ready=${notifyFd}`] : []),
+    ...proxy,
+  ].join(" ");
   return { preload: presentPath(NODE_PRELOAD), env: { PROCMAN_NODE: task }, request };
 }
 

@@ -95,7 +95,10 @@ export class KeeperSpawner implements Spawner {
       this.#options.link.send({ t: "spawn", slot, run, ...this.#options.request(slot, run) });
     } catch (error) {
       if (!(error instanceof MissingVariableError)) throw error;
-      on.ended({ kind: "unstartable", message: error.message, permanent: true, exitCode: EXIT.refused, at: monotonicMs() }, false);
+      on.ended(
+        { kind: "unstartable", message: error.message, permanent: true, exitCode: EXIT.refused, at: monotonicMs() },
+        false,
+      );
     }
   }
 
@@ -140,10 +143,14 @@ export class KeeperSpawner implements Spawner {
   sweep(slot: string, run: number, pid: number, signal: SignalName): void {
     const cgroup = this.#cgroups === undefined ? {} : { cgroup: join(this.#cgroups, slot) };
     const uid = this.#options.uidOf(slot);
-    this.#options.sweeper.sweep({ slot, run, pid, ...(uid === undefined ? {} : { uid }), ...cgroup }, signal, (left) => {
-      this.#on(slot, run)?.swept(left);
-      this.#options.link.flush();
-    });
+    this.#options.sweeper.sweep(
+      { slot, run, pid, ...(uid === undefined ? {} : { uid }), ...cgroup },
+      signal,
+      (left) => {
+        this.#on(slot, run)?.swept(left);
+        this.#options.link.flush();
+      },
+    );
   }
 
   runHook(slot: string, run: number, call: HookCall, on: RunReports): void {
@@ -160,7 +167,11 @@ export class KeeperSpawner implements Spawner {
   }
 
   /** Returns the function that delivers what the snapshot has of the run. */
-  #adoptRun(slot: string, run: number, { seen, on }: { readonly seen: "asked" | "alive" | "ended"; readonly on: RunReports }): () => void {
+  #adoptRun(
+    slot: string,
+    run: number,
+    { seen, on }: { readonly seen: "asked" | "alive" | "ended"; readonly on: RunReports },
+  ): () => void {
     const key = keyOf({ slot, run });
     const [running, ended] = [this.#running.get(key), this.#ended.get(key)];
     this.#reports.set(slot, { run, on });
@@ -205,7 +216,8 @@ export class KeeperSpawner implements Spawner {
 
   /** Sent behind the entries about the starts of these runs: from now on the logger reads their output. */
   #release(runs: readonly RunKey[]): void {
-    if (runs.length > 0) this.#options.link.sendInOrder({ t: "logger", message: { t: "release", keys: runs.map(keyOf) } });
+    if (runs.length > 0)
+      this.#options.link.sendInOrder({ t: "logger", message: { t: "release", keys: runs.map(keyOf) } });
   }
 
   #on(slot: string, run: number): RunReports | undefined {
@@ -228,10 +240,17 @@ export class KeeperSpawner implements Spawner {
   #endingOf(report: EndReport): ExitInfo {
     const { at } = report;
     if (report.t === "exited") {
-      const occupied = report.code === 0 || report.code === null || report.followed ? undefined : this.#options.occupied(report);
-      const how = { ...(report.outOfMemory === true && { outOfMemory: true as const }), ...(occupied && { occupied }), at };
+      const occupied =
+        report.code === 0 || report.code === null || report.followed ? undefined : this.#options.occupied(report);
+      const how = {
+        ...(report.outOfMemory === true && { outOfMemory: true as const }),
+        ...(occupied && { occupied }),
+        at,
+      };
       const unseen = report.pid === 0 && { unseen: true as const };
-      return report.unknown ? { kind: "unknown", ...unseen, ...how } : { kind: "exited", code: report.code, signal: report.signal, ...how };
+      return report.unknown
+        ? { kind: "unknown", ...unseen, ...how }
+        : { kind: "exited", code: report.code, signal: report.signal, ...how };
     }
     return {
       kind: "unstartable",

@@ -15,7 +15,10 @@ import { Sweeper } from "./sweeper.ts";
 const MARKERS = new RunMarkers(`/sweeper-test-${process.pid}`, "00112233445566778899aabbccddeeff");
 
 /** Starts a leader that runs `script` in the background and ends. Returns the pids that the script printed. */
-async function leftBehind(script: string, slot: string): Promise<{ readonly leader: number; readonly pids: readonly number[] }> {
+async function leftBehind(
+  script: string,
+  slot: string,
+): Promise<{ readonly leader: number; readonly pids: readonly number[] }> {
   const leader: ChildProcess = spawn("sh", ["-c", script], {
     detached: true,
     env: { ...process.env, PROCMAN_RUN_ID: MARKERS.of(slot, 1) },
@@ -40,7 +43,11 @@ function isUp(pid: number): boolean {
   return stat !== undefined && stat.state !== "Z";
 }
 
-function swept(sweeper: Sweeper, who: { readonly slot: string; readonly pid: number }, signal: "SIGTERM" | "SIGKILL"): Promise<void> {
+function swept(
+  sweeper: Sweeper,
+  who: { readonly slot: string; readonly pid: number },
+  signal: "SIGTERM" | "SIGKILL",
+): Promise<void> {
   return new Promise((resolve) => sweeper.sweep({ ...who, run: 1 }, signal, () => resolve()));
 }
 
@@ -110,7 +117,10 @@ test("2.2 stop: programs that make another process and end every 20 ms are found
   context.after(() => rmSync(folder, { recursive: true }));
   writeFileSync(lives, "");
   // Each life writes a byte: what lives 20 ms is in no list of processes.
-  writeFileSync(program, `trap '' TERM; [ -e ${lives} ] || exit; printf x >> ${lives}; sleep 0.02; setsid sh ${program} &\n`);
+  writeFileSync(
+    program,
+    `trap '' TERM; [ -e ${lives} ] || exit; printf x >> ${lives}; sleep 0.02; setsid sh ${program} &\n`,
+  );
   const leader = spawn("sh", ["-c", `for i in 1 2 3 4 5 6 7 8 9 10; do setsid sh ${program} & done`], {
     detached: true,
     env: { ...process.env, PROCMAN_RUN_ID: MARKERS.of("forkers", 1) },

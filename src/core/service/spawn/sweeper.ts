@@ -5,7 +5,15 @@ import { cgroupMembers, killCgroup } from "../../os/cgroup.ts";
 import { monotonicMs } from "../../os/clock.ts";
 import { isPartName } from "../../os/part-title.ts";
 import { signalIfThere } from "../../os/process-signal.ts";
-import { ageOf, allEnvironments, allProcesses, type ProcessStat, processName, processStat, uidsOf } from "../../os/process-stat.ts";
+import {
+  ageOf,
+  allEnvironments,
+  allProcesses,
+  type ProcessStat,
+  processName,
+  processStat,
+  uidsOf,
+} from "../../os/process-stat.ts";
 import { isGenuine } from "../../os/process-tree.ts";
 import { unlessShort } from "../../os/shortage.ts";
 import type { SignalName } from "../../supervisor/states.ts";
@@ -139,13 +147,15 @@ export class Sweeper {
   }
 
   /**
-   * Stops members as soon as they are there: programs that make another process and end within milliseconds are otherwise gone when a
-   * look at all processes is done. Each look after the first takes a fraction of a millisecond, as it reads only of new processes.
+   * Stops members as soon as they are there: programs that make another process and end within milliseconds are
+   * otherwise gone when a look at all processes is done. Each look after the first takes a fraction of a millisecond,
+   * as it reads only of new processes.
    */
   #freeze(): void {
     this.#marked(this.#known);
     const end = monotonicMs() + FREEZE_MS;
-    for (let quiet = 0; quiet < QUIET_LOOKS && monotonicMs() < end; ) quiet = this.#marked(this.#known).size === 0 ? quiet + 1 : 0;
+    for (let quiet = 0; quiet < QUIET_LOOKS && monotonicMs() < end; )
+      quiet = this.#marked(this.#known).size === 0 ? quiet + 1 : 0;
   }
 
   /** Returns whether to look again at once. */
@@ -180,7 +190,8 @@ export class Sweeper {
     );
     const marked = this.#keysByPid();
     const found = new Map<string, ProcessStat[]>();
-    // Those that have come since the table was read count even if they are gone by now: where members live for milliseconds, none is in both.
+    // Those that have come since the table was read count even if they are gone by now: where members live for
+    // milliseconds, none is in both.
     const since = [...marked.keys()].flatMap((pid) => (listed.has(pid) ? [] : (processStat(pid) ?? { ...GONE, pid })));
     for (const stat of [...all, ...since]) {
       if (stat.state === "Z" && listed.has(stat.pid)) continue;
@@ -192,7 +203,9 @@ export class Sweeper {
 
   /** A pid is reused only when its group is empty, so a process with the leader's pid means another group. Groups 0 and 1 are the system's. */
   #groups(alive: ReadonlySet<number>): ReadonlyMap<number, string> {
-    return new Map([...this.#sweeps].flatMap(([key, { pid }]) => (pid <= 1 || alive.has(pid) ? [] : [[pid, key] as const])));
+    return new Map(
+      [...this.#sweeps].flatMap(([key, { pid }]) => (pid <= 1 || alive.has(pid) ? [] : [[pid, key] as const])),
+    );
   }
 
   /** Runs being swept, by pids of the processes that carry their markers. */

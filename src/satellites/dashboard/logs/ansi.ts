@@ -1,6 +1,6 @@
 /**
- * The text of a log line as pieces with colours. SGR sequences colour, all other controls are shown and do nothing; so are the
- * characters that change the direction of text, which could make a line read otherwise than it is.
+ * The text of a log line as pieces with colours. SGR sequences colour, all other controls are shown and do nothing; so
+ * are the characters that change the direction of text, which could make a line read otherwise than it is.
  */
 import { afterSgr, PLAIN_TEXT, type TextStyle } from "../../../core/base/sgr.ts";
 import { withoutEnd } from "../../../core/base/text-end.ts";
@@ -31,7 +31,9 @@ export function styled(line: string): readonly StyledText[] {
 /** The text that is seen, without colours: for searching, copying and measuring. */
 export function plainText(line: string): string {
   if (!HAS_SPECIAL.test(line)) return line;
-  return withoutEnd(line, "\r").replace(SPECIAL, (found, sgr: string | undefined) => (sgr === undefined ? shown(found) : ""));
+  return withoutEnd(line, "\r").replace(SPECIAL, (found, sgr: string | undefined) =>
+    sgr === undefined ? shown(found) : "",
+  );
 }
 
 function shown(controls: string): string {
@@ -44,7 +46,11 @@ function pictureOf(control: string): string {
   if (known !== undefined) return known;
   const code = control.charCodeAt(0);
   const text =
-    code < 0x20 ? String.fromCharCode(0x2400 + code) : code === 0x7f ? "\u2421" : `<U+${code.toString(16).toUpperCase().padStart(4, "0")}>`;
+    code < 0x20
+      ? String.fromCharCode(0x2400 + code)
+      : code === 0x7f
+        ? "\u2421"
+        : `<U+${code.toString(16).toUpperCase().padStart(4, "0")}>`;
   PICTURES.set(control, text);
   return text;
 }

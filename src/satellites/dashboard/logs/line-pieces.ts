@@ -9,7 +9,11 @@ export const OPEN_CHARACTERS = 100_000;
 export type LinePiece = StyledText & { readonly isHit: boolean };
 
 /** `hidden`: number of characters that were cut off. */
-export function piecesOf(text: string, search: string, limit: number): { readonly pieces: readonly LinePiece[]; readonly hidden: number } {
+export function piecesOf(
+  text: string,
+  search: string,
+  limit: number,
+): { readonly pieces: readonly LinePiece[]; readonly hidden: number } {
   const cut = text.length > limit ? text.slice(0, limit) : text;
   const parts = styled(cut);
   const hits = search === "" ? [] : hitsIn(parts.map((part) => part.text).join(""), search);

@@ -20,7 +20,14 @@ type LogLineProps = {
   readonly onToggle: (key: number) => void;
 };
 
-export const LogLine = memo(function LogLine({ entry, lineKey, search, isOpen, isCurrent, onToggle }: LogLineProps): JSX.Element {
+export const LogLine = memo(function LogLine({
+  entry,
+  lineKey,
+  search,
+  isOpen,
+  isCurrent,
+  onToggle,
+}: LogLineProps): JSX.Element {
   const { process, time, severity, category, text } = entry;
   const json = jsonLines(text);
   const { pieces, hidden } = piecesOf(text, search, isOpen ? OPEN_CHARACTERS : SHOWN_CHARACTERS);
@@ -52,7 +59,13 @@ export const LogLine = memo(function LogLine({ entry, lineKey, search, isOpen, i
 
 function FoldButton({ isOpen, onClick }: { readonly isOpen: boolean; readonly onClick: () => void }): JSX.Element {
   return (
-    <button type="button" class={isOpen ? "fold open" : "fold"} aria-expanded={isOpen} aria-label="Show all of this line" onClick={onClick}>
+    <button
+      type="button"
+      class={isOpen ? "fold open" : "fold"}
+      aria-expanded={isOpen}
+      aria-label="Show all of this line"
+      onClick={onClick}
+    >
       <Icon name="right" />
     </button>
   );
@@ -69,7 +82,10 @@ function Piece({ piece: { text, style, isHit, isControl } }: { readonly piece: L
   );
 }
 
-function classesOf({ color, background, bold, dim, italic, underline }: TextStyle, isControl: true | undefined): string {
+function classesOf(
+  { color, background, bold, dim, italic, underline }: TextStyle,
+  isControl: true | undefined,
+): string {
   return [
     ...(isControl ? ["control"] : []),
     ...(typeof color === "number" && color < 16 ? [`c${color}`] : []),

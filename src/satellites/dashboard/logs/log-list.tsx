@@ -45,7 +45,15 @@ export type LogListControl = {
 /** `top`, `height`: of the view. `anchor`: the first line in view, and how far it is scrolled out. */
 type ListView = { readonly top: number; readonly height: number; readonly width: number };
 
-export function LogList({ pager, search, isWrapped, current, control, startsAtTime, onEnd }: LogListProps): JSX.Element {
+export function LogList({
+  pager,
+  search,
+  isWrapped,
+  current,
+  control,
+  startsAtTime,
+  onEnd,
+}: LogListProps): JSX.Element {
   const window = useObserved(pager.window);
   const lines = useMemo(() => linesOf(window), [window]);
   const [open, setOpen] = useState<ReadonlySet<number>>(new Set());
@@ -174,7 +182,12 @@ function useScrolling({ pager, place, lines, heights, control, onView, startsAtT
   return { pinned, onScroll };
 }
 
-type NewLinesProps = { readonly pager: LogPager; readonly isPinned: boolean; readonly lastKey: number; readonly onEnd: () => void };
+type NewLinesProps = {
+  readonly pager: LogPager;
+  readonly isPinned: boolean;
+  readonly lastKey: number;
+  readonly onEnd: () => void;
+};
 
 /** How many lines have come while the reader looks at earlier ones. */
 function NewLines({ pager, isPinned, lastKey, onEnd }: NewLinesProps): JSX.Element | null {
@@ -183,7 +196,11 @@ function NewLines({ pager, isPinned, lastKey, onEnd }: NewLinesProps): JSX.Eleme
   if (isPinned) seen.current = lastKey;
   if (isPinned || isLoading) return null;
   const count = lastKey - seen.current;
-  const text = !isFollowing ? "To the end" : count === 0 ? "Follow" : `${count.toLocaleString("en")} new ${count === 1 ? "line" : "lines"}`;
+  const text = !isFollowing
+    ? "To the end"
+    : count === 0
+      ? "Follow"
+      : `${count.toLocaleString("en")} new ${count === 1 ? "line" : "lines"}`;
   return (
     <button type="button" class="pill" onClick={onEnd}>
       {text} ↓

@@ -82,15 +82,25 @@ function usePager(view: LogPageView): LogPager {
   return pager;
 }
 
-type Hits = { readonly current: number | undefined; readonly hits: number; readonly step: (direction: 1 | -1) => Promise<void> };
+type Hits = {
+  readonly current: number | undefined;
+  readonly hits: number;
+  readonly step: (direction: 1 | -1) => Promise<void>;
+};
 
 /** Steps from hit to hit: through the loaded lines, then through all that are stored. */
 function useHits(pager: LogPager, view: LogPageView, control: RefObject<LogListControl | null>): Hits {
   const app = useApp();
   const [current, setCurrent] = useState<number>();
   const window = useObserved(pager.window);
-  const texts = useMemo(() => (view.search === "" ? [] : linesOf(window).map(({ entry }) => plainText(entry.text))), [window, view.search]);
-  const hits = useMemo(() => texts.filter((text) => text.toLowerCase().includes(view.search.toLowerCase())).length, [texts, view.search]);
+  const texts = useMemo(
+    () => (view.search === "" ? [] : linesOf(window).map(({ entry }) => plainText(entry.text))),
+    [window, view.search],
+  );
+  const hits = useMemo(
+    () => texts.filter((text) => text.toLowerCase().includes(view.search.toLowerCase())).length,
+    [texts, view.search],
+  );
   const isAwaited = useRef(false);
   useEffect(() => {
     const first = linesOf(window)[0]?.key ?? 0;
@@ -159,7 +169,10 @@ async function save(view: LogPageView, { model, notices }: AppParts): Promise<vo
     const blob = await exportedLog(model.client, filterOf(view), (count) => {
       total = count;
     });
-    download(blob, `${model.state.value?.name ?? "procman"}-${new Date().toISOString().slice(0, 19).replaceAll(":", "")}.log`);
+    download(
+      blob,
+      `${model.state.value?.name ?? "procman"}-${new Date().toISOString().slice(0, 19).replaceAll(":", "")}.log`,
+    );
     notices.say(
       `${total.toLocaleString("en")} lines downloaded${total >= EXPORT_LIMIT ? ", the oldest; narrow the filter for the others" : ""}.`,
     );
@@ -177,11 +190,20 @@ function textOfLine({ time, severity, process, text }: LogEntry): string {
 }
 
 /** All lines of the filter, oldest first. `onCount`: is told how many are there so far. */
-async function exportedLog(client: Pick<Client, "logs">, filter: ShownFilter, onCount: (count: number) => void): Promise<Blob> {
+async function exportedLog(
+  client: Pick<Client, "logs">,
+  filter: ShownFilter,
+  onCount: (count: number) => void,
+): Promise<Blob> {
   const parts: Blob[] = [];
   let [cursor, count]: [string | undefined, number] = [undefined, 0];
   do {
-    const { entries, next } = await client.logs({ ...filter, order: "asc", limit: PAGE, ...(cursor === undefined ? {} : { cursor }) });
+    const { entries, next } = await client.logs({
+      ...filter,
+      order: "asc",
+      limit: PAGE,
+      ...(cursor === undefined ? {} : { cursor }),
+    });
     parts.push(new Blob(entries.map(textOfLine)));
     count += entries.length;
     onCount(count);

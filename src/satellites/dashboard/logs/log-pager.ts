@@ -3,7 +3,15 @@ import type { Client } from "../../../client/client.ts";
 import { logEvent } from "../../../core/contract/log-event.ts";
 import type { LogItem, LogQuery } from "../../../core/contract/records.ts";
 import { Observable } from "../model/observable.ts";
-import { appended, EMPTY_WINDOW, type LogWindow, newerCursor, olderCursor, prepended, WINDOW_LINES } from "./log-window.ts";
+import {
+  appended,
+  EMPTY_WINDOW,
+  type LogWindow,
+  newerCursor,
+  olderCursor,
+  prepended,
+  WINDOW_LINES,
+} from "./log-window.ts";
 
 /** Lines of a page, and of the end of the log that is shown first. */
 const PAGE = 500;
@@ -157,7 +165,10 @@ export class LogPager {
     void this.#attempt(signal, async () => {
       this.state.set({ isLoading: false, isFollowing: true });
       const cursor = newerCursor(this.window.value);
-      for await (const item of this.#client.follow({ ...this.#filter, ...(cursor === undefined ? from : { cursor }) }, signal)) {
+      for await (const item of this.#client.follow(
+        { ...this.#filter, ...(cursor === undefined ? from : { cursor }) },
+        signal,
+      )) {
         this.#waiting.push(item);
         this.#schedule(signal, start ?? from.cursor);
       }
@@ -180,7 +191,11 @@ export class LogPager {
     const items = this.#waiting;
     this.#waiting = [];
     const entries = items.map((item) => logEvent(item, item.cursor).entry);
-    const { window } = appended(this.window.value, { entries, start, end: items.at(-1)?.cursor }, this.#isPinned ? WINDOW_LINES : Infinity);
+    const { window } = appended(
+      this.window.value,
+      { entries, start, end: items.at(-1)?.cursor },
+      this.#isPinned ? WINDOW_LINES : Infinity,
+    );
     this.window.set(window);
     if (!this.#isPinned && window.size >= WINDOW_LINES) this.#pause();
   }

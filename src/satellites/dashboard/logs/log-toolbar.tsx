@@ -27,7 +27,9 @@ export function LogToolbar(props: LogToolbarProps): JSX.Element {
         <span class="hidden">Severity</span>
         <select
           value={view.severity ?? ""}
-          onChange={({ currentTarget }) => onView({ ...view, severity: (currentTarget.value || undefined) as Severity | undefined })}
+          onChange={({ currentTarget }) =>
+            onView({ ...view, severity: (currentTarget.value || undefined) as Severity | undefined })
+          }
         >
           <option value="">All severities</option>
           {SEVERITIES.slice(1).map((severity) => (
@@ -51,7 +53,13 @@ export function LogToolbar(props: LogToolbarProps): JSX.Element {
         >
           <Icon name="wrap" />
         </button>
-        <button type="button" class="icon-button" aria-label="Copy the loaded lines" title="Copy the loaded lines" onClick={onCopy}>
+        <button
+          type="button"
+          class="icon-button"
+          aria-label="Copy the loaded lines"
+          title="Copy the loaded lines"
+          onClick={onCopy}
+        >
           <Icon name="copy" />
         </button>
         <button
@@ -77,7 +85,12 @@ function ProcessPicker({ view, onView }: ViewProps): JSX.Element {
   const known = [...new Set([...ids, ...processes])];
   const set = (id: string, isOn: boolean): void =>
     onView({ ...view, processes: isOn ? [...processes, id] : processes.filter((each) => each !== id) });
-  const summary = processes.length === 0 ? "All processes" : processes.length > 2 ? `${processes.length} processes` : processes.join(", ");
+  const summary =
+    processes.length === 0
+      ? "All processes"
+      : processes.length > 2
+        ? `${processes.length} processes`
+        : processes.join(", ");
   return (
     <details class="picker">
       <summary>{summary}</summary>
@@ -88,7 +101,11 @@ function ProcessPicker({ view, onView }: ViewProps): JSX.Element {
         </button>
         {known.map((id) => (
           <label key={id}>
-            <input type="checkbox" checked={processes.includes(id)} onChange={({ currentTarget }) => set(id, currentTarget.checked)} />
+            <input
+              type="checkbox"
+              checked={processes.includes(id)}
+              onChange={({ currentTarget }) => set(id, currentTarget.checked)}
+            />
             {id}
           </label>
         ))}
@@ -105,7 +122,10 @@ function JumpForm({ view, onView }: ViewProps): JSX.Element {
     const time = Date.parse(input.current?.value ?? "");
     onView({ ...view, at: Number.isNaN(time) ? undefined : time });
   };
-  const shown = view.at === undefined ? "" : new Date(view.at - new Date(view.at).getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+  const shown =
+    view.at === undefined
+      ? ""
+      : new Date(view.at - new Date(view.at).getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
   return (
     <form class="inline" onSubmit={submit}>
       <input ref={input} key={shown} type="datetime-local" step="1" aria-label="Time to jump to" defaultValue={shown} />
@@ -132,10 +152,22 @@ function FindBox({ view, onView, onStep, hits }: LogToolbarProps): JSX.Element {
         onKeyDown={onKey}
       />
       <span class="hit-count">{view.search === "" ? "" : `${hits.toLocaleString("en")}`}</span>
-      <button type="button" class="icon-button" aria-label="Hit before" disabled={view.search === ""} onClick={() => onStep(-1)}>
+      <button
+        type="button"
+        class="icon-button"
+        aria-label="Hit before"
+        disabled={view.search === ""}
+        onClick={() => onStep(-1)}
+      >
         <Icon name="up" />
       </button>
-      <button type="button" class="icon-button" aria-label="Next hit" disabled={view.search === ""} onClick={() => onStep(1)}>
+      <button
+        type="button"
+        class="icon-button"
+        aria-label="Next hit"
+        disabled={view.search === ""}
+        onClick={() => onStep(1)}
+      >
         <Icon name="down" />
       </button>
       <button

@@ -61,7 +61,10 @@ test("rows of different heights are found by their position", () => {
 
 test("hits are found in both directions", () => {
   const lines = ["a", "Time", "b", "time"];
-  assert.deepEqual([nextHit(lines, "time", 0, 1), nextHit(lines, "time", 1, 1), nextHit(lines, "time", 3, -1)], [1, 3, 1]);
+  assert.deepEqual(
+    [nextHit(lines, "time", 0, 1), nextHit(lines, "time", 1, 1), nextHit(lines, "time", 3, -1)],
+    [1, 3, 1],
+  );
   assert.deepEqual([nextHit(lines, "time", 3, 1), nextHit(lines, "", 0, 1)], [undefined, undefined]);
   assert.deepEqual(hitsIn("aXax", "x"), [
     { from: 1, to: 2 },

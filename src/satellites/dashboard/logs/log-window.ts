@@ -1,6 +1,6 @@
 /**
- * The part of the log that is in memory: neighbouring pages, each with the cursors at its ends, so that what is dropped at one end
- * can be read again. Pure.
+ * The part of the log that is in memory: neighbouring pages, each with the cursors at its ends, so that what is dropped
+ * at one end can be read again. Pure.
  */
 import type { LogEntry } from "../../../core/contract/records.ts";
 
@@ -13,7 +13,11 @@ const PAGE_LINES = 1_000;
 export type WindowLine = { readonly key: number; readonly entry: LogEntry };
 
 /** `start`, `end`: cursors; undefined: nothing is known beyond. */
-export type WindowPage = { readonly lines: readonly WindowLine[]; readonly start: string | undefined; readonly end: string | undefined };
+export type WindowPage = {
+  readonly lines: readonly WindowLine[];
+  readonly start: string | undefined;
+  readonly end: string | undefined;
+};
 
 export type LogWindow = {
   readonly pages: readonly WindowPage[];
@@ -46,7 +50,10 @@ export function appended(
     ? { lines: [...last.lines, ...lines], start: last.start, end }
     : { lines, start: last === undefined ? start : last.end, end };
   const pages = [...(isJoined ? window.pages.slice(0, -1) : window.pages), page];
-  return droppedFirst({ ...window, pages, size: window.size + lines.length, nextKey: window.nextKey + lines.length }, limit);
+  return droppedFirst(
+    { ...window, pages, size: window.size + lines.length, nextKey: window.nextKey + lines.length },
+    limit,
+  );
 }
 
 function droppedFirst(window: LogWindow, limit: number): { window: LogWindow; dropped: number } {
@@ -56,7 +63,10 @@ function droppedFirst(window: LogWindow, limit: number): { window: LogWindow; dr
     from += 1;
   }
   if (dropped === 0) return { window, dropped };
-  return { window: { ...window, pages: window.pages.slice(from), size: window.size - dropped, hasOlder: true }, dropped };
+  return {
+    window: { ...window, pages: window.pages.slice(from), size: window.size - dropped, hasOlder: true },
+    dropped,
+  };
 }
 
 /** With these earlier lines (oldest first) at the beginning. `start` undefined: there are no earlier ones. */

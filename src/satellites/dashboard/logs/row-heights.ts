@@ -6,7 +6,8 @@ export class RowHeights {
 
   constructor(heights: ArrayLike<number>) {
     this.#tops = new Float64Array(heights.length + 1);
-    for (let index = 0; index < heights.length; index += 1) this.#tops[index + 1] = (this.#tops[index] ?? 0) + (heights[index] ?? 0);
+    for (let index = 0; index < heights.length; index += 1)
+      this.#tops[index + 1] = (this.#tops[index] ?? 0) + (heights[index] ?? 0);
   }
 
   get total(): number {

@@ -72,12 +72,16 @@ function ownEffects(action: ActionName, { type, instances = [] }: ProcessRecord,
         ? `${count(instances.length, "instance")} will be restarted one after another, each once the one before is up; clients are served meanwhile.`
         : "The program ends and starts again; what it is doing is interrupted.",
     ],
-    "hard-restart": [`${count(instances.length, "instance")} will be restarted at the same time; clients are interrupted.`],
+    "hard-restart": [
+      `${count(instances.length, "instance")} will be restarted at the same time; clients are interrupted.`,
+    ],
     block: ["Neither policy, schedule nor a start will start it. What runs keeps running."],
     unblock: ["Policy, schedule and requests may start it again."],
     enable: ["It will start by itself again: with procman, by schedule, and when watched files change."],
     disable: ["From now on it starts only by request. What runs keeps running."],
-    scale: [`It has ${count(instances.length, "instance")} now. Removed ones are stopped, new ones are started; the others keep running.`],
+    scale: [
+      `It has ${count(instances.length, "instance")} now. Removed ones are stopped, new ones are started; the others keep running.`,
+    ],
   };
   return effects[action];
 }
@@ -85,7 +89,10 @@ function ownEffects(action: ActionName, { type, instances = [] }: ProcessRecord,
 function dependentEffects(action: ActionName, id: string, records: readonly ProcessRecord[]): readonly string[] {
   const dependents = dependentsOf(id, records).map((each) => each.id);
   if (dependents.length === 0 || !["stop", "restart", "hard-restart"].includes(action)) return [];
-  const names = dependents.length > 5 ? `${dependents.slice(0, 5).join(", ")} and ${dependents.length - 5} more` : dependents.join(", ");
+  const names =
+    dependents.length > 5
+      ? `${dependents.slice(0, 5).join(", ")} and ${dependents.length - 5} more`
+      : dependents.join(", ");
   return [`${dependents.length === 1 ? "This process depends" : "These processes depend"} on it: ${names}.`];
 }
 

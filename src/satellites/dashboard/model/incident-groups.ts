@@ -18,7 +18,8 @@ export const INCIDENTS_LIMIT = 300;
 
 /** Newest first. An incident may come twice: in the answer of procman, and as an event. */
 export function withIncident(known: readonly Incident[], incident: Incident): readonly Incident[] {
-  const isSame = (each: Incident): boolean => each.process === incident.process && each.run === incident.run && each.time === incident.time;
+  const isSame = (each: Incident): boolean =>
+    each.process === incident.process && each.run === incident.run && each.time === incident.time;
   return known.some(isSame) ? known : [incident, ...known].slice(0, INCIDENTS_LIMIT);
 }
 
@@ -45,5 +46,9 @@ function howOf({ code, signal }: Incident): string {
 
 /** Ends that somebody wanted, or that count as success. */
 export function isWanted({ cause, code, success }: Incident): boolean {
-  return success === true || ["operator", "shutdown", "terminate", "watch"].includes(cause) || (cause === "exit" && code === 0);
+  return (
+    success === true ||
+    ["operator", "shutdown", "terminate", "watch"].includes(cause) ||
+    (cause === "exit" && code === 0)
+  );
 }

@@ -49,7 +49,8 @@ export class MetricHistory {
   /** Present values, as the newest point of each known curve. */
   add(records: readonly ProcessRecord[]): void {
     const minute = this.#minute;
-    for (const [id, problem] of this.#problems) if (problem.minute !== minute && this.#listeners.has(id)) this.#enqueue(id);
+    for (const [id, problem] of this.#problems)
+      if (problem.minute !== minute && this.#listeners.has(id)) this.#enqueue(id);
     for (const { id, cpuPercent, memoryBytes } of allOf(records)) {
       const before = this.#points.get(id);
       // Without values it doesn't run, and its curve has a gap.
@@ -92,7 +93,11 @@ export class MetricHistory {
       this.#problems.delete(id);
       this.#points.set(
         id,
-        points.map(({ time, cpuPercent, memoryBytes }) => ({ minute: Math.floor(Date.parse(time) / MINUTE_MS), cpuPercent, memoryBytes })),
+        points.map(({ time, cpuPercent, memoryBytes }) => ({
+          minute: Math.floor(Date.parse(time) / MINUTE_MS),
+          cpuPercent,
+          memoryBytes,
+        })),
       );
     } catch (error) {
       // Tried again in the next minute.

@@ -5,7 +5,9 @@ import { addressIn, hashOf, signInLinkIn } from "./page-address.ts";
 
 test("an address that was made is read as it was meant, whatever the id contains", () => {
   for (const id of ["web", "web-2", "a/b", "ä ö", "50%"]) assert.equal(addressIn(hashOf("process", {}, id)).id, id);
-  const { page, parameters } = addressIn(hashOf("logs", { process: "web,db", search: "a&b=c?d#e", severity: undefined, only: "" }));
+  const { page, parameters } = addressIn(
+    hashOf("logs", { process: "web,db", search: "a&b=c?d#e", severity: undefined, only: "" }),
+  );
   assert.deepEqual([page, parameters.get("process"), parameters.get("search")], ["logs", "web,db", "a&b=c?d#e"]);
   assert.deepEqual([...parameters.keys()], ["process", "search"]);
 });
@@ -17,7 +19,10 @@ test("an address that was typed wrongly is the overview", () => {
 
 test("the code of a link is found, and nothing else is taken for one", () => {
   assert.deepEqual(signInLinkIn("#code=Ab_-9"), { code: "Ab_-9", page: "" });
-  assert.deepEqual(signInLinkIn("#code=Ab_-9&page=%23%2Flogs%3Fprocess%3Dweb"), { code: "Ab_-9", page: "#/logs?process=web" });
+  assert.deepEqual(signInLinkIn("#code=Ab_-9&page=%23%2Flogs%3Fprocess%3Dweb"), {
+    code: "Ab_-9",
+    page: "#/logs?process=web",
+  });
   for (const hash of [
     "",
     "#code=",

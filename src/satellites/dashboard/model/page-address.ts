@@ -24,7 +24,9 @@ export function addressIn(hash: string): PageAddress {
 
 /** The text behind `#`, with it. Values that are undefined or empty are left out. */
 export function hashOf(page: PageName, values: Readonly<Record<string, string | undefined>> = {}, id?: string): string {
-  const query = new URLSearchParams(Object.entries(values).flatMap(([name, value]) => (value ? [[name, value]] : []))).toString();
+  const query = new URLSearchParams(
+    Object.entries(values).flatMap(([name, value]) => (value ? [[name, value]] : [])),
+  ).toString();
   const path = id === undefined ? page : `${page}/${encodeURIComponent(id)}`;
   return `#/${page === "overview" ? "" : path}${query === "" ? "" : `?${query}`}`;
 }

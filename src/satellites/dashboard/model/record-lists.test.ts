@@ -27,13 +27,19 @@ test("only what runs, is ready and healthy is good; a mixed cluster is as bad as
   assert.equal(toneOf(record("a")), "good");
   assert.equal(toneOf(record("a", { ready: false })), "busy");
   assert.equal(toneOf(record("a", { healthy: false })), "bad");
-  assert.equal(toneOf({ ...pair, status: "mixed", instances: [record("pair-1"), record("pair-2", { status: "errored" })] }), "bad");
+  assert.equal(
+    toneOf({ ...pair, status: "mixed", instances: [record("pair-1"), record("pair-2", { status: "errored" })] }),
+    "bad",
+  );
   assert.equal(statusText(record("a", { blocked: true, ready: false })), "running, not ready, blocked");
 });
 
 test("actions are those that make sense now; what interrupts says whom it hits", () => {
   assert.deepEqual(actionsFor(record("a")), ["stop", "restart", "block", "disable"]);
-  assert.deepEqual(actionsFor(record("a", { status: "stopped", blocked: true, disabled: true })), ["unblock", "enable"]);
+  assert.deepEqual(actionsFor(record("a", { status: "stopped", blocked: true, disabled: true })), [
+    "unblock",
+    "enable",
+  ]);
   assert.deepEqual(actionsFor(pair), ["stop", "restart", "hard-restart", "scale", "block", "disable"]);
   const api = record("api", { dependsOn: [{ process: "a", condition: "ready" }] });
   assert.deepEqual(dependentsOf("a", [api]), [api]);

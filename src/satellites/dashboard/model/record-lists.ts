@@ -5,7 +5,10 @@ import { isImpaired, isMixed } from "../../../core/contract/status-sets.ts";
 type ChangedRecords = { readonly records: readonly ProcessRecord[]; readonly isComplete: boolean };
 
 /** The list with these records in place of those with the same ids. `isComplete`: nothing else has changed by that. */
-export function withRecord(records: readonly ProcessRecord[], changed: ReadonlyMap<string, ProcessRecord>): ChangedRecords {
+export function withRecord(
+  records: readonly ProcessRecord[],
+  changed: ReadonlyMap<string, ProcessRecord>,
+): ChangedRecords {
   const rest = new Set(changed.keys());
   let isComplete = true;
   const found = (record: ProcessRecord): ProcessRecord => {

@@ -40,7 +40,9 @@ export class Session {
   signIn(text: string): boolean {
     const session = sessionOf(text.trim().replace(/^Bearer\s+/i, ""));
     if (session === undefined) {
-      this.state.set({ problem: 'This is not a token. "procman token --consumer NAME" prints one: three parts with dots between them.' });
+      this.state.set({
+        problem: 'This is not a token. "procman token --consumer NAME" prints one: three parts with dots between them.',
+      });
       return false;
     }
     this.#storage.setItem(this.#key, session.token);
@@ -53,7 +55,11 @@ export class Session {
     this.state.set({ isBusy: true });
     try {
       const body = JSON.stringify({ code });
-      const reply = await send(`${base}dashboard/token`, { method: "POST", headers: { "content-type": "application/json" }, body });
+      const reply = await send(`${base}dashboard/token`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body,
+      });
       const text = await reply.text();
       if (reply.status !== 200) throw errorOf(reply.status, text);
       this.signIn((JSON.parse(text) as SignInToken).token);
@@ -89,7 +95,9 @@ export function sessionOf(token: string): TabSession | undefined {
   const payload = /^[\w-]+\.([\w-]+)\.[\w-]+$/.exec(token)?.[1];
   if (payload === undefined) return undefined;
   try {
-    const bytes = Uint8Array.from(atob(payload.replaceAll("-", "+").replaceAll("_", "/")), (character) => character.charCodeAt(0));
+    const bytes = Uint8Array.from(atob(payload.replaceAll("-", "+").replaceAll("_", "/")), (character) =>
+      character.charCodeAt(0),
+    );
     const { sub, scope, limited } = JSON.parse(new TextDecoder().decode(bytes)) as {
       readonly sub?: unknown;
       readonly scope?: unknown;

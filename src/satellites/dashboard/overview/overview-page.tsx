@@ -11,7 +11,12 @@ import { ProcessTable } from "./process-table.tsx";
 
 /** Processes with trouble that are listed on top; the table has all. */
 const TROUBLES_SHOWN = 5;
-const TONE_NAMES: Readonly<Record<Tone, string>> = { bad: "in trouble", busy: "changing", good: "up", quiet: "not running" };
+const TONE_NAMES: Readonly<Record<Tone, string>> = {
+  bad: "in trouble",
+  busy: "changing",
+  good: "up",
+  quiet: "not running",
+};
 
 export function OverviewPage(): JSX.Element {
   const { model } = useApp();
@@ -91,7 +96,13 @@ function FilterBar({ records, filter, onFilter }: FilterBarProps): JSX.Element {
           <b>{total}</b> all
         </button>
         {(["bad", "busy", "good", "quiet"] as const).map((tone) => (
-          <button key={tone} type="button" class="chip" aria-pressed={filter.tone === tone} onClick={() => onFilter({ ...filter, tone })}>
+          <button
+            key={tone}
+            type="button"
+            class="chip"
+            aria-pressed={filter.tone === tone}
+            onClick={() => onFilter({ ...filter, tone })}
+          >
             <ToneSign tone={tone} />
             <b>{counts[tone]}</b> {TONE_NAMES[tone]}
           </button>
@@ -111,7 +122,8 @@ function FilterBar({ records, filter, onFilter }: FilterBarProps): JSX.Element {
 }
 
 function EmptyTable({ total, onReset }: { readonly total: number; readonly onReset: () => void }): JSX.Element {
-  if (total === 0) return <p class="empty">This procman has no processes. Add one to its configuration file, then reload it.</p>;
+  if (total === 0)
+    return <p class="empty">This procman has no processes. Add one to its configuration file, then reload it.</p>;
   return (
     <p class="empty">
       No process passes the filter.{" "}

@@ -22,7 +22,11 @@ const RECORDS = [
   record("web-10", { cpuPercent: 1, groups: ["front"] }),
   record("web-9", { cpuPercent: 50, restarts: 3 }),
   record("job", { status: "errored", reason: "exited with code 3" }),
-  record("pair", { type: "cluster", status: "mixed", instances: [record("pair-1"), record("pair-2", { status: "starting" })] }),
+  record("pair", {
+    type: "cluster",
+    status: "mixed",
+    instances: [record("pair-1"), record("pair-2", { status: "starting" })],
+  }),
 ];
 const ALL: ListFilter = { text: "", tone: undefined };
 

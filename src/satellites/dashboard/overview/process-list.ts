@@ -25,7 +25,8 @@ const VALUES: Readonly<Record<SortKey, (record: ProcessRecord, index: number) =>
   attention: (record, index) => ATTENTION[toneOf(record)] * 1e6 + index,
   id: ({ id }) => id,
   status: ({ status }) => status,
-  up: ({ pid, started }) => (pid === undefined || started === undefined ? Number.POSITIVE_INFINITY : -Date.parse(started)),
+  up: ({ pid, started }) =>
+    pid === undefined || started === undefined ? Number.POSITIVE_INFINITY : -Date.parse(started),
   restarts: ({ restarts }) => restarts,
   cpu: ({ cpuPercent = -1 }) => cpuPercent,
   memory: ({ memoryBytes = -1 }) => memoryBytes,
@@ -40,14 +41,21 @@ export function firstOrder(key: SortKey): ListOrder {
 /** The rows: what passes the filter, sorted, with the instances of open clusters. */
 export function listed(
   records: readonly ProcessRecord[],
-  { filter, order, open }: { readonly filter: ListFilter; readonly order: ListOrder; readonly open: ReadonlySet<string> },
+  {
+    filter,
+    order,
+    open,
+  }: { readonly filter: ListFilter; readonly order: ListOrder; readonly open: ReadonlySet<string> },
 ): readonly ListedProcess[] {
   const words = filter.text.toLowerCase().split(/\s+/).filter(Boolean);
   const isWanted = (record: ProcessRecord): boolean =>
-    (filter.tone === undefined || toneOf(record) === filter.tone) && words.every((word) => textOf(record).includes(word));
+    (filter.tone === undefined || toneOf(record) === filter.tone) &&
+    words.every((word) => textOf(record).includes(word));
   const shown = records.flatMap((record, index) => {
     const instances = (record.instances ?? []).filter(isWanted);
-    return isWanted(record) || instances.length > 0 ? [{ record, instances, value: VALUES[order.key](record, index) }] : [];
+    return isWanted(record) || instances.length > 0
+      ? [{ record, instances, value: VALUES[order.key](record, index) }]
+      : [];
   });
   const sign = order.isDescending ? -1 : 1;
   shown.sort((one, other) => sign * compared(one.value, other.value) || compared(one.record.id, other.record.id));

@@ -42,8 +42,16 @@ export const ProcessRow = memo(function ProcessRow(props: ProcessRowProps): JSX.
       </td>
       <td class="number wide-only">{up}</td>
       <td class={restarts > 0 ? "number wide-only" : "number zero wide-only"}>{restarts}</td>
-      <Usage id={id} kind="cpuPercent" text={record.cpuPercent === undefined ? undefined : `${record.cpuPercent.toFixed(1)} %`} />
-      <Usage id={id} kind="memoryBytes" text={record.memoryBytes === undefined ? undefined : size(record.memoryBytes)} />
+      <Usage
+        id={id}
+        kind="cpuPercent"
+        text={record.cpuPercent === undefined ? undefined : `${record.cpuPercent.toFixed(1)} %`}
+      />
+      <Usage
+        id={id}
+        kind="memoryBytes"
+        text={record.memoryBytes === undefined ? undefined : size(record.memoryBytes)}
+      />
       <td class="number wide-only">{nextRun === undefined ? "" : <Moment time={nextRun} now={now} />}</td>
       <td class="action-cell">
         <ProcessActions record={record} />
@@ -56,7 +64,13 @@ function ToggleButton({ record: { id, instances }, isOpen, onToggle }: ProcessRo
   if (instances === undefined) return <span class="toggle" />;
   const label = `${instances.length} instances of ${id}`;
   return (
-    <button type="button" class={isOpen ? "toggle open" : "toggle"} aria-expanded={isOpen} aria-label={label} onClick={() => onToggle(id)}>
+    <button
+      type="button"
+      class={isOpen ? "toggle open" : "toggle"}
+      aria-expanded={isOpen}
+      aria-label={label}
+      onClick={() => onToggle(id)}
+    >
       <Icon name="right" />
     </button>
   );

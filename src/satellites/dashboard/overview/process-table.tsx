@@ -93,7 +93,11 @@ function HeaderCell({ column: { key, title, className = "" }, order, onOrder }: 
   const isSorted = order.key === key;
   const next = isSorted ? { key, isDescending: !order.isDescending } : firstOrder(key);
   return (
-    <th scope="col" class={className} aria-sort={!isSorted ? undefined : order.isDescending ? "descending" : "ascending"}>
+    <th
+      scope="col"
+      class={className}
+      aria-sort={!isSorted ? undefined : order.isDescending ? "descending" : "ascending"}
+    >
       <button type="button" class="sort" onClick={() => onOrder(next)}>
         {title}
         <span aria-hidden="true">{!isSorted ? "" : order.isDescending ? " ↓" : " ↑"}</span>
@@ -139,5 +143,7 @@ function useRowWindow(body: RefObject<HTMLElement | null>, count: number, height
       removeEventListener("resize", look);
     };
   }, [body, count, height]);
-  return count <= WHOLE_ROWS ? { from: 0, to: count } : { from: Math.min(range.from, count), to: Math.min(range.to, count) };
+  return count <= WHOLE_ROWS
+    ? { from: 0, to: count }
+    : { from: Math.min(range.from, count), to: Math.min(range.to, count) };
 }

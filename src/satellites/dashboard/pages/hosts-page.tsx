@@ -26,7 +26,12 @@ export function HostsPage({ list }: { readonly list: HostList }): JSX.Element {
           </thead>
           <tbody>
             {list.hosts.map((link) => (
-              <HostRow key={link.host} link={link} summary={summaries.get(link.host)} isCurrent={link.host === list.current} />
+              <HostRow
+                key={link.host}
+                link={link}
+                summary={summaries.get(link.host)}
+                isCurrent={link.host === list.current}
+              />
             ))}
           </tbody>
         </table>
@@ -35,7 +40,11 @@ export function HostsPage({ list }: { readonly list: HostList }): JSX.Element {
   );
 }
 
-type RowProperties = { readonly link: HostLink; readonly summary: HostSummary | undefined; readonly isCurrent: boolean };
+type RowProperties = {
+  readonly link: HostLink;
+  readonly summary: HostSummary | undefined;
+  readonly isCurrent: boolean;
+};
 
 function HostRow({ link: { host, url }, summary = { host }, isCurrent }: RowProperties): JSX.Element {
   const { name = "", version = "", total, problem } = summary;

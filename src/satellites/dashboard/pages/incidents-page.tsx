@@ -17,7 +17,12 @@ export function IncidentsPage({ parameters }: { readonly parameters: URLSearchPa
   const [isAll, setAll] = useState(false);
   const process = parameters.get("process");
   const groups = useMemo(
-    () => groupsOf((incidents ?? []).filter((each) => (process === null || each.process === process) && (isAll || !isWanted(each)))),
+    () =>
+      groupsOf(
+        (incidents ?? []).filter(
+          (each) => (process === null || each.process === process) && (isAll || !isWanted(each)),
+        ),
+      ),
     [incidents, isAll, process],
   );
   return (
@@ -49,7 +54,11 @@ function useLoad(load: () => Promise<void>): string | undefined {
   return problem;
 }
 
-function GroupSection({ group: { process, cause, how, incidents, count } }: { readonly group: IncidentGroup }): JSX.Element {
+function GroupSection({
+  group: { process, cause, how, incidents, count },
+}: {
+  readonly group: IncidentGroup;
+}): JSX.Element {
   const [isLong, setLong] = useState(false);
   const now = useNow(CLOCK_MS);
   const shown = isLong ? incidents : incidents.slice(0, FEW);

@@ -41,7 +41,9 @@ export function PlanPage(): JSX.Element {
       <h1>Plan</h1>
       {answer.problem !== undefined && <FileProblem text={answer.problem} />}
       {plan !== undefined && <PlanView plan={plan} isRunning={applied !== undefined} onReload={() => setAsked(true)} />}
-      {isAsked && plan !== undefined && <ReloadDialog plan={plan} onConfirm={() => void reload()} onClose={() => setAsked(false)} />}
+      {isAsked && plan !== undefined && (
+        <ReloadDialog plan={plan} onConfirm={() => void reload()} onClose={() => setAsked(false)} />
+      )}
     </>
   );
 }
@@ -69,7 +71,9 @@ function usePlan(isActive: boolean, onAnswer: (answer: PlanAnswer) => void): voi
 /** The message has all problems of the file, each with its place and a code frame. */
 function problemOf(error: unknown): PlanAnswer {
   if (!(error instanceof ProcmanError)) return { problem: String(error) };
-  const faults = error.faults.map(({ place, message }) => `${place}: ${message}`).filter((line) => !error.message.includes(line));
+  const faults = error.faults
+    .map(({ place, message }) => `${place}: ${message}`)
+    .filter((line) => !error.message.includes(line));
   return { problem: [error.message, ...faults].join("\n") };
 }
 
@@ -163,7 +167,8 @@ function SettingList({ plan: { settings } }: { readonly plan: PlanRecord }): JSX
     <ul class="settings">
       {settings.map(({ field, takesEffect }) => (
         <li key={field}>
-          <code>{field}</code> {takesEffect === "in-place" ? "takes effect at once" : "takes effect when procman is started again"}
+          <code>{field}</code>{" "}
+          {takesEffect === "in-place" ? "takes effect at once" : "takes effect when procman is started again"}
         </li>
       ))}
     </ul>
@@ -173,7 +178,8 @@ function SettingList({ plan: { settings } }: { readonly plan: PlanRecord }): JSX
 type ReloadDialogProps = { readonly plan: PlanRecord; readonly onConfirm: () => void; readonly onClose: () => void };
 
 function ReloadDialog({ plan, onConfirm, onClose }: ReloadDialogProps): JSX.Element {
-  const count = (action: PlannedChange["action"]): number => plan.processes.filter((each) => each.action === action).length;
+  const count = (action: PlannedChange["action"]): number =>
+    plan.processes.filter((each) => each.action === action).length;
   const parts = (["start", "restart", "stop", "in-place"] as const)
     .filter((action) => count(action) > 0)
     .map((action) => `${action}: ${count(action)}`);

@@ -86,7 +86,8 @@ function ServiceCard({ state, now }: { readonly state: StateRecord; readonly now
 }
 
 function MachineCard({ state: { system } }: { readonly state: StateRecord }): JSX.Element {
-  const { hostname, platform, release, arch, cpus, loadAverage, totalMemoryBytes, freeMemoryBytes, uptimeSeconds } = system;
+  const { hostname, platform, release, arch, cpus, loadAverage, totalMemoryBytes, freeMemoryBytes, uptimeSeconds } =
+    system;
   return (
     <Card title="Machine">
       <Fact name="Name">{hostname}</Fact>
@@ -143,7 +144,13 @@ function PartTable({ parts }: { readonly parts: readonly PartRecord[] }): JSX.El
   );
 }
 
-function PluginTable({ plugins, now }: { readonly plugins: readonly PluginRecord[]; readonly now: number }): JSX.Element {
+function PluginTable({
+  plugins,
+  now,
+}: {
+  readonly plugins: readonly PluginRecord[];
+  readonly now: number;
+}): JSX.Element {
   return (
     <section aria-labelledby="plugins-title">
       <h2 id="plugins-title">Plugins</h2>

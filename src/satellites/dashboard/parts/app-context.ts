@@ -6,7 +6,12 @@ import type { Notices } from "../model/notices.ts";
 import type { Observable } from "../model/observable.ts";
 import { allows, type Session, type TabSession } from "../model/session.ts";
 
-export type AppParts = { readonly model: LiveModel; readonly session: Session; readonly tab: TabSession; readonly notices: Notices };
+export type AppParts = {
+  readonly model: LiveModel;
+  readonly session: Session;
+  readonly tab: TabSession;
+  readonly notices: Notices;
+};
 
 export const AppContext = createContext<AppParts | undefined>(undefined);
 

@@ -12,7 +12,14 @@ type ConfirmDialogProps = {
 };
 
 /** Open as long as it is rendered; Escape closes it. The focus is inside, and goes back to where it was. */
-export function ConfirmDialog({ title, confirm, isDangerous = false, onConfirm, onClose, children }: ConfirmDialogProps): JSX.Element {
+export function ConfirmDialog({
+  title,
+  confirm,
+  isDangerous = false,
+  onConfirm,
+  onClose,
+  children,
+}: ConfirmDialogProps): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const before = document.activeElement;

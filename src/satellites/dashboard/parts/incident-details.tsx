@@ -17,7 +17,8 @@ export function IncidentDetails({ incident }: { readonly incident: Incident }): 
   return (
     <div class="incident">
       <p>
-        <time dateTime={time}>{hostTime(Date.parse(time))}</time>: run {run} of <a href={hashOf("process", {}, process)}>{process}</a>
+        <time dateTime={time}>{hostTime(Date.parse(time))}</time>: run {run} of{" "}
+        <a href={hashOf("process", {}, process)}>{process}</a>
         {pid === undefined ? "" : ` (pid ${pid})`} {reason}.{by === undefined ? "" : ` Asked by ${by}.`}
       </p>
       <p>

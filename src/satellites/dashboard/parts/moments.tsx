@@ -17,5 +17,7 @@ export function Moment({ time, now }: { readonly time: string; readonly now: num
 /** `14:03:27` in the time zone of the browser; with the day if it isn't today. */
 export function clockText(time: number, now: number): string {
   const text = hostTime(time);
-  return text.slice(0, 10) === hostTime(now).slice(0, 10) ? text.slice(11, 19) : `${text.slice(5, 10)} ${text.slice(11, 19)}`;
+  return text.slice(0, 10) === hostTime(now).slice(0, 10)
+    ? text.slice(11, 19)
+    : `${text.slice(5, 10)} ${text.slice(11, 19)}`;
 }

@@ -11,8 +11,8 @@ export function useIsStored(): boolean {
 export function NoStoreText({ what }: { readonly what: string }): JSX.Element {
   return (
     <p class="empty">
-      {what} isn't stored, because <code>"logger.internalLogHours"</code> is 0 in the configuration. Programs' output is in the files and on
-      the console that the configuration names.
+      {what} isn't stored, because <code>"logger.internalLogHours"</code> is 0 in the configuration. Programs' output is
+      in the files and on the console that the configuration names.
     </p>
   );
 }

@@ -43,7 +43,11 @@ export function ProcessActions({ record }: { readonly record: ProcessRecord }): 
   );
 }
 
-type MoreActionsProps = { readonly id: string; readonly actions: readonly ActionName[]; readonly onChoose: (action: ActionName) => void };
+type MoreActionsProps = {
+  readonly id: string;
+  readonly actions: readonly ActionName[];
+  readonly onChoose: (action: ActionName) => void;
+};
 
 function MoreActions({ id, actions, onChoose }: MoreActionsProps): JSX.Element {
   const [isOpen, setOpen] = useState(false);

@@ -28,7 +28,10 @@ function curvePath(points: readonly MinutePoint[], kind: CurveKind, now: number)
 /** The number beside it says what matters, so the curve has no name. In place of one that can't be loaded there is a sign with the reason. */
 export function Sparkline({ id, kind }: { readonly id: string; readonly kind: CurveKind }): JSX.Element {
   const { model } = useApp();
-  const look = (): Drawing => ({ path: curvePath(model.history.of(id) ?? [], kind, model.now()), problem: model.history.problemOf(id) });
+  const look = (): Drawing => ({
+    path: curvePath(model.history.of(id) ?? [], kind, model.now()),
+    problem: model.history.problemOf(id),
+  });
   const [{ path, problem }, setDrawing] = useState(look);
   useEffect(() => {
     const draw = (): void => setDrawing(look());

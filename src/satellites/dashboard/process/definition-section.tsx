@@ -18,7 +18,9 @@ export function DefinitionSection({ id }: { readonly id: string }): JSX.Element 
   if (!mayAdministrate || (first === undefined && problem === undefined)) return null;
   return (
     <section aria-labelledby="definition-title">
-      <h2 id="definition-title">Definition{definitions.length > 1 ? ` of ${first?.process}; the other instances are alike` : ""}</h2>
+      <h2 id="definition-title">
+        Definition{definitions.length > 1 ? ` of ${first?.process}; the other instances are alike` : ""}
+      </h2>
       {problem !== undefined && <p class="problem">{problem}</p>}
       {first !== undefined && <DefinitionFacts definition={first} />}
       {first?.written !== undefined && <WrittenText written={first.written} />}
@@ -77,7 +79,8 @@ function WrittenText({ written: { file, line, text } }: { readonly written: Writ
 }
 
 function factsOf(definition: DefinitionRecord): readonly (readonly [name: string, text: string | undefined])[] {
-  const { argv, cwd, user, stdout, stderr, port, commonPort, start, restart, stop, envFiles, dependsOn, unapplied } = definition;
+  const { argv, cwd, user, stdout, stderr, port, commonPort, start, restart, stop, envFiles, dependsOn, unapplied } =
+    definition;
   return [
     ["Command", argv.join(" ")],
     ["Folder", cwd],

@@ -7,7 +7,11 @@ import { ProcessActions } from "../parts/process-actions.tsx";
 import { ScrollArea } from "../parts/scroll-area.tsx";
 import { StateBadge } from "../parts/state-badge.tsx";
 
-export function InstanceTable({ record: { instances, balancer, socket } }: { readonly record: ProcessRecord }): JSX.Element | null {
+export function InstanceTable({
+  record: { instances, balancer, socket },
+}: {
+  readonly record: ProcessRecord;
+}): JSX.Element | null {
   if (instances === undefined) return null;
   const port = balancer ?? socket;
   return (
@@ -16,7 +20,9 @@ export function InstanceTable({ record: { instances, balancer, socket } }: { rea
       {port !== undefined && (
         <p>
           Common port: {port.hostname}:{port.port}
-          {balancer === undefined ? "" : `, ${balancer.strategy}; ${balancer.waiting} clients wait, ${balancer.rejected} were turned away`}
+          {balancer === undefined
+            ? ""
+            : `, ${balancer.strategy}; ${balancer.waiting} clients wait, ${balancer.rejected} were turned away`}
           {balancer?.problem === undefined ? "" : `. ${balancer.problem}`}
         </p>
       )}
@@ -24,13 +30,23 @@ export function InstanceTable({ record: { instances, balancer, socket } }: { rea
         <table class="plain">
           <thead>
             <tr>
-              {["Instance", "State", "Pid", "CPU", "Memory", "Connections", "In all", "Received", "Sent", "Refused", "Actions"].map(
-                (title) => (
-                  <th key={title} scope="col">
-                    {title}
-                  </th>
-                ),
-              )}
+              {[
+                "Instance",
+                "State",
+                "Pid",
+                "CPU",
+                "Memory",
+                "Connections",
+                "In all",
+                "Received",
+                "Sent",
+                "Refused",
+                "Actions",
+              ].map((title) => (
+                <th key={title} scope="col">
+                  {title}
+                </th>
+              ))}
             </tr>
           </thead>
           <tbody>

@@ -27,7 +27,8 @@ export function MetricChart({ kind, data, names, isStacked }: MetricChartProps):
   useEffect(() => {
     const { current: element } = place;
     if (element === null || data.times.length < 2) return undefined;
-    const draw = (): uPlot => new uPlot(optionsFor(kind, names, { isStacked, width: element.clientWidth }), valuesOf(data), element);
+    const draw = (): uPlot =>
+      new uPlot(optionsFor(kind, names, { isStacked, width: element.clientWidth }), valuesOf(data), element);
     let chart = draw();
     const sized = new ResizeObserver(() => chart.setSize({ width: element.clientWidth, height: HEIGHT }));
     sized.observe(element);
@@ -80,7 +81,14 @@ function optionsFor(
   const series = names.toReversed().map((label, index) => {
     const stroke = color(`--series-${(names.length - 1 - index) % SERIES_COLORS}`);
     const value = (_: uPlot, shown: number | null): string => (shown === null ? "–" : valueText(kind, shown));
-    return { label, stroke, width: 1.5, fill: transparent(stroke, isStacked ? 0.35 : 0.14), points: { show: false }, value };
+    return {
+      label,
+      stroke,
+      width: 1.5,
+      fill: transparent(stroke, isStacked ? 0.35 : 0.14),
+      points: { show: false },
+      value,
+    };
   });
   return {
     width,
@@ -108,7 +116,11 @@ function look(): { readonly font: string; readonly color: (name: string) => stri
   const font = `11px ${getComputedStyle(probe).fontFamily}`;
   const colors = new Map<string, string>();
   const color = (name: string): string => colors.get(name) ?? "";
-  for (const name of ["--muted", "--line", ...Array.from({ length: SERIES_COLORS }, (_, index) => `--series-${index}`)]) {
+  for (const name of [
+    "--muted",
+    "--line",
+    ...Array.from({ length: SERIES_COLORS }, (_, index) => `--series-${index}`),
+  ]) {
     probe.style.color = `var(${name})`;
     colors.set(name, getComputedStyle(probe).color);
   }

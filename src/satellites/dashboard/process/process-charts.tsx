@@ -13,7 +13,13 @@ const POINTS = 300;
 /** Milliseconds. */
 const REFRESH_MS = 15_000;
 
-export function ProcessCharts({ record, rangeMs }: { readonly record: ProcessRecord; readonly rangeMs: number }): JSX.Element {
+export function ProcessCharts({
+  record,
+  rangeMs,
+}: {
+  readonly record: ProcessRecord;
+  readonly rangeMs: number;
+}): JSX.Element {
   const { id, instances = [] } = record;
   const isStacked = instances.length > 1 && instances.length <= MOST_SERIES;
   const key = isStacked ? instances.map((each) => each.id).join(",") : id;

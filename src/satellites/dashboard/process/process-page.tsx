@@ -124,12 +124,18 @@ function WhyText({
     <div class="why">
       <p>{state}</p>
       {toneOf(record) === "bad" &&
-        others.map((sentence) => (sentence.startsWith("  ") ? <pre key={sentence}>{sentence}</pre> : <p key={sentence}>{sentence}</p>))}
+        others.map((sentence) =>
+          sentence.startsWith("  ") ? <pre key={sentence}>{sentence}</pre> : <p key={sentence}>{sentence}</p>,
+        )}
     </div>
   );
 }
 
-type ProcessFactsProps = { readonly record: ProcessRecord; readonly records: readonly ProcessRecord[]; readonly now: number };
+type ProcessFactsProps = {
+  readonly record: ProcessRecord;
+  readonly records: readonly ProcessRecord[];
+  readonly now: number;
+};
 
 function ProcessFacts({ record, records, now }: ProcessFactsProps): JSX.Element {
   const { dependsOn = [], groups = [], nextRun, nextRestart, nextTerminate, timeZone, restarts } = record;
@@ -153,7 +159,11 @@ function ProcessFacts({ record, records, now }: ProcessFactsProps): JSX.Element 
       <FactRow name="Restarts">{restarts}</FactRow>
       {groups.length > 0 && <FactRow name="Groups">{groups.join(", ")}</FactRow>}
       <DependencyRow name="Depends on" ids={dependsOn.map(({ process }) => process)} byId={byId} />
-      <DependencyRow name="Needed by" ids={dependentsOf(record.cluster ?? record.id, records).map(({ id }) => id)} byId={byId} />
+      <DependencyRow
+        name="Needed by"
+        ids={dependentsOf(record.cluster ?? record.id, records).map(({ id }) => id)}
+        byId={byId}
+      />
     </dl>
   );
 }
@@ -173,7 +183,11 @@ function FactRow({
   );
 }
 
-type DependencyRowProps = { readonly name: string; readonly ids: readonly string[]; readonly byId: ReadonlyMap<string, ProcessRecord> };
+type DependencyRowProps = {
+  readonly name: string;
+  readonly ids: readonly string[];
+  readonly byId: ReadonlyMap<string, ProcessRecord>;
+};
 
 function DependencyRow({ name, ids, byId }: DependencyRowProps): JSX.Element | null {
   if (ids.length === 0) return null;

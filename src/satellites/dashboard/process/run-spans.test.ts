@@ -50,10 +50,14 @@ test("runs are spans from their start to their end; the present one lasts until 
 });
 
 test("ends that are near each other have one mark, the newest first", () => {
-  const spans = spansOf(web, [incident(10.1, 11, { code: 0 }), incident(10.2, 11), incident(40, 41, { cause: "operator" })], {
-    now: NOW,
-    rangeMs: HOUR,
-  });
+  const spans = spansOf(
+    web,
+    [incident(10.1, 11, { code: 0 }), incident(10.2, 11), incident(40, 41, { cause: "operator" })],
+    {
+      now: NOW,
+      rangeMs: HOUR,
+    },
+  );
   const marks = marksOf(spans, { now: NOW, rangeMs: HOUR, places: 12 });
   assert.deepEqual(
     marks.map(({ incidents, isBad }) => [incidents.map(({ time }) => time), isBad]),
@@ -82,7 +86,11 @@ test("curves of instances lie on each other, and a pause is a gap", () => {
 });
 
 test("incidents are grouped by process, cause and code, with those that were left out", () => {
-  const groups = groupsOf([incident(1, 2), incident(3, 4, { leftOut: 5 }), incident(5, 6, { signal: "SIGKILL", cause: "signal" })]);
+  const groups = groupsOf([
+    incident(1, 2),
+    incident(3, 4, { leftOut: 5 }),
+    incident(5, 6, { signal: "SIGKILL", cause: "signal" }),
+  ]);
   assert.deepEqual(
     groups.map(({ how, count }) => [how, count]),
     [

@@ -3,7 +3,12 @@ import type { Incident, ProcessRecord } from "../../../core/contract/records.ts"
 import { isWanted } from "../model/incident-groups.ts";
 
 /** `from`, `to`: milliseconds since 1970. `incident`: how it ended; absent: it runs. */
-export type RunSpan = { readonly from: number; readonly to: number; readonly incident?: Incident; readonly isBad: boolean };
+export type RunSpan = {
+  readonly from: number;
+  readonly to: number;
+  readonly incident?: Incident;
+  readonly isBad: boolean;
+};
 
 /** Ends that are near each other on the time line, the newest first. */
 export type EndMark = { readonly at: number; readonly incidents: readonly Incident[]; readonly isBad: boolean };
@@ -19,7 +24,11 @@ export function marksOf(
     const place = Math.min(places - 1, Math.floor(((to - now + rangeMs) / rangeMs) * places));
     const before = marks.get(place);
     const incidents = [incident, ...(before?.incidents ?? [])];
-    marks.set(place, { at: now - rangeMs + ((place + 0.5) / places) * rangeMs, incidents, isBad: isBad || (before?.isBad ?? false) });
+    marks.set(place, {
+      at: now - rangeMs + ((place + 0.5) / places) * rangeMs,
+      incidents,
+      isBad: isBad || (before?.isBad ?? false),
+    });
   }
   return [...marks.values()];
 }

@@ -63,7 +63,8 @@ type IncidentMarkProps = {
 
 function IncidentMark({ mark: { incidents, isBad }, left, now, onShow }: IncidentMarkProps): JSX.Element {
   const [newest] = incidents;
-  const what = newest === undefined ? "" : `${clockText(Date.parse(newest.time), now)}: run ${newest.run} ${newest.reason}`;
+  const what =
+    newest === undefined ? "" : `${clockText(Date.parse(newest.time), now)}: run ${newest.run} ${newest.reason}`;
   const more = incidents.length > 1 ? ` (and ${incidents.length - 1} before)` : "";
   const lines = (newest?.lines ?? []).slice(-LINES_SHOWN).map(({ text }) => printableOutput(text, false));
   const label = `Incident at ${what}${more}`;

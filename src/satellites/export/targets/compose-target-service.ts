@@ -24,7 +24,9 @@ export function secretName({ process }: Workload, { name }: { readonly name: str
 export function composeService(workload: Workload, project: Project): ComposeTree {
   const { spec } = workload;
   const { stopSignal, graceMs, terminateMs } = spec.policy;
-  const secrets = workload.variables.flatMap((variable) => (variable.kind === "file" ? secretName(workload, variable) : []));
+  const secrets = workload.variables.flatMap((variable) =>
+    variable.kind === "file" ? secretName(workload, variable) : [],
+  );
   const steps: ScriptSteps = {
     variables: workload.variables.filter((variable) => isSetByShell(variable, workload)),
     secretPath: (variable) => `/run/secrets/${secretName(workload, variable)}`,
@@ -85,7 +87,12 @@ function healthcheck({ spec: { health, ready, policy } }: Workload): ComposeTree
   return check(probeWords(ready), { intervalMs: 2_000, timeoutMs: 5_000, failures: 3, startMs });
 }
 
-type Times = { readonly intervalMs: number; readonly timeoutMs: number; readonly failures: number; readonly startMs: number };
+type Times = {
+  readonly intervalMs: number;
+  readonly timeoutMs: number;
+  readonly failures: number;
+  readonly startMs: number;
+};
 
 function check(words: readonly string[], { intervalMs, timeoutMs, failures, startMs }: Times): ComposeTree {
   return {
@@ -102,11 +109,17 @@ function logging({ rotation }: Workload["spec"]["log"]): ComposeTree | undefined
   if (rotation === undefined) return undefined;
   const { sizeBytes, totalBytes } = rotation;
   const files = Math.max(2, Math.floor(totalBytes / sizeBytes) + 1);
-  return { driver: "json-file", options: { "max-size": `${Math.max(1, Math.floor(sizeBytes / 1_024))}k`, "max-file": String(files) } };
+  return {
+    driver: "json-file",
+    options: { "max-size": `${Math.max(1, Math.floor(sizeBytes / 1_024))}k`, "max-file": String(files) },
+  };
 }
 
 /** `memoryMax`, else `memoryLimit`, in bytes; and cores. */
-export function resourcesOf({ memoryMax, memoryLimit, cpuQuota }: Workload["spec"]): { readonly memory?: string; readonly cpus?: string } {
+export function resourcesOf({ memoryMax, memoryLimit, cpuQuota }: Workload["spec"]): {
+  readonly memory?: string;
+  readonly cpus?: string;
+} {
   const bytes = memoryMax ?? memoryLimit;
   return {
     ...(bytes === undefined ? {} : { memory: `${Math.ceil(bytes / 1_024)}k` }),

@@ -74,13 +74,16 @@ export function exportCompose(all: readonly Workload[], project: Project): Expor
 
 function clashes(workloads: readonly Workload[], hasBalancer: boolean): readonly Note[] {
   const text = `is the name of the load balancer in this file; give the process another id`;
-  return hasBalancer && workloads.some(({ id }) => id === BALANCER) ? [{ process: BALANCER, field: "id", text, blocks: true }] : [];
+  return hasBalancer && workloads.some(({ id }) => id === BALANCER)
+    ? [{ process: BALANCER, field: "id", text, blocks: true }]
+    : [];
 }
 
 /** Services are reached by their names, common ports at the balancer. */
 function composeHosts(workloads: readonly Workload[]): Hosts {
   const hosts = hostsOf(workloads, ({ id }) => id);
-  for (const { spec } of workloads) if (spec.front !== undefined) hosts.set(spec.front.port, { host: BALANCER, port: spec.front.port });
+  for (const { spec } of workloads)
+    if (spec.front !== undefined) hosts.set(spec.front.port, { host: BALANCER, port: spec.front.port });
   return hosts;
 }
 
@@ -114,7 +117,10 @@ function serviceOf(workload: Workload, { project, image, all }: Context): Compos
 
 function buildOf({ folder, output = folder }: Project): ComposeTree {
   const dockerfile = relative(folder, `${output}/Dockerfile`);
-  return { context: fromOutput(folder, output), dockerfile: dockerfile.startsWith("..") ? `${output}/Dockerfile` : dockerfile };
+  return {
+    context: fromOutput(folder, output),
+    dockerfile: dockerfile.startsWith("..") ? `${output}/Dockerfile` : dockerfile,
+  };
 }
 
 function fromOutput(path: string, output: string): string {
@@ -122,9 +128,14 @@ function fromOutput(path: string, output: string): string {
   return inside === "" ? "." : isAbsolute(inside) ? inside : inside.startsWith(".") ? inside : `./${inside}`;
 }
 
-function envFiles({ spec: { envFile } }: Workload, { folder, output = folder }: Project): readonly unknown[] | undefined {
+function envFiles(
+  { spec: { envFile } }: Workload,
+  { folder, output = folder }: Project,
+): readonly unknown[] | undefined {
   return envFile?.map((entry) =>
-    typeof entry === "string" ? fromOutput(entry, output) : { path: fromOutput(entry.path, output), required: entry.optional !== true },
+    typeof entry === "string"
+      ? fromOutput(entry, output)
+      : { path: fromOutput(entry.path, output), required: entry.optional !== true },
   );
 }
 
@@ -142,7 +153,9 @@ function dependencies({ spec: { dependsOn = [] } }: Workload, all: readonly Work
 }
 
 function balancerService(workloads: readonly Workload[]): ComposeTree {
-  const fronts = new Map(workloads.flatMap(({ spec: { front } }) => (front === undefined ? [] : [[front.port, front] as const])));
+  const fronts = new Map(
+    workloads.flatMap(({ spec: { front } }) => (front === undefined ? [] : [[front.port, front] as const])),
+  );
   return {
     image: "haproxy:lts",
     restart: "always",
@@ -151,14 +164,20 @@ function balancerService(workloads: readonly Workload[]): ComposeTree {
       const address = hostname === "localhost" ? "127.0.0.1" : hostname;
       return `${address.includes(":") ? `[${address}]` : address}:${port}:${port}`;
     }),
-    depends_on: [...new Set(workloads.flatMap(({ id, kind, spec }) => (spec.front === undefined || kind !== "service" ? [] : [id])))],
+    depends_on: [
+      ...new Set(
+        workloads.flatMap(({ id, kind, spec }) => (spec.front === undefined || kind !== "service" ? [] : [id])),
+      ),
+    ],
   };
 }
 
 function secretsOf(workloads: readonly Workload[]): ComposeTree | undefined {
   const entries = workloads.flatMap((workload) =>
     workload.variables.flatMap((variable) =>
-      variable.kind === "file" ? [[secretName(workload, variable), { file: withoutReferences(variable.path) }] as const] : [],
+      variable.kind === "file"
+        ? [[secretName(workload, variable), { file: withoutReferences(variable.path) }] as const]
+        : [],
     ),
   );
   return entries.length === 0 ? undefined : Object.fromEntries(entries);
@@ -168,7 +187,9 @@ const RULES: readonly NoteRule[] = [
   ...containerRules("compose"),
   GRACE,
   ULIMIT_RULE,
-  givenRule((names) => `set ${names.join(", ")} in the environment of docker compose, or in an .env beside compose.yaml`),
+  givenRule(
+    (names) => `set ${names.join(", ")} in the environment of docker compose, or in an .env beside compose.yaml`,
+  ),
   [
     "cron",
     isScheduled,
@@ -180,7 +201,11 @@ const RULES: readonly NoteRule[] = [
   ["overrun", overlaps, "the line of the crontab always starts another one"],
   ["autostart", isManual, ({ id }) => `it starts by docker compose run --rm ${id}`],
   ["successExitCodes", hasOwnSuccess, "only 0 is success for compose"],
-  ["restartDelayMs", ({ spec }) => spec.policy.restartDelayMs !== undefined, "Docker's delay grows from 100 ms to 1 min"],
+  [
+    "restartDelayMs",
+    ({ spec }) => spec.policy.restartDelayMs !== undefined,
+    "Docker's delay grows from 100 ms to 1 min",
+  ],
   ["health", ({ spec }) => spec.health !== undefined, "compose shows an unhealthy container, and doesn't restart it"],
   [
     "dependsOn",

@@ -59,7 +59,10 @@ export function balancerConfig(
     "    option redispatch",
     "",
     ...(isInNetwork ? ["resolvers docker", "    nameserver dns 127.0.0.11:53", "    hold valid 1s", ""] : []),
-    ...frontends.flatMap((frontend) => [...frontendLines(frontend, isInNetwork), ...backendLines(frontend, isInNetwork)]),
+    ...frontends.flatMap((frontend) => [
+      ...frontendLines(frontend, isInNetwork),
+      ...backendLines(frontend, isInNetwork),
+    ]),
   ].join("\n");
   return { text, notes };
 }
@@ -77,7 +80,10 @@ function backendLines({ front, servers }: CommonPort, isInNetwork: boolean): rea
   const probe = servers[0]?.spec.health?.probe;
   const check =
     probe?.kind === "http"
-      ? [`    option httpchk GET ${oneLine(probe.path).replaceAll(/[\s\\"'#]/g, "\\$&")}`, "    http-check expect status 200-399"]
+      ? [
+          `    option httpchk GET ${oneLine(probe.path).replaceAll(/[\s\\"'#]/g, "\\$&")}`,
+          "    http-check expect status 200-399",
+        ]
       : [];
   return [
     `backend ${id}`,
@@ -89,7 +95,11 @@ function backendLines({ front, servers }: CommonPort, isInNetwork: boolean): rea
   ];
 }
 
-function serverLine({ id, replicas, spec }: Workload, { maxConnections, proxyProtocol }: FrontSpec, isInNetwork: boolean): string {
+function serverLine(
+  { id, replicas, spec }: Workload,
+  { maxConnections, proxyProtocol }: FrontSpec,
+  isInNetwork: boolean,
+): string {
   const { intervalMs, failures } = spec.health ?? { intervalMs: CHECK_INTERVAL_MS, failures: CHECK_FAILURES };
   const options = [
     `check inter ${seconds(intervalMs) * 1_000}ms fall ${failures}`,

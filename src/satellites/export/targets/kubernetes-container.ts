@@ -23,7 +23,11 @@ export function mainContainer(workload: Workload, { image, project }: Kubernetes
     name: "main",
     image,
     // `command` replaces the entrypoint of the image.
-    command: imageCommand(workload, project, { variables: composed, limits: true, timeout: workload.kind === "service" }).map(literal),
+    command: imageCommand(workload, project, {
+      variables: composed,
+      limits: true,
+      timeout: workload.kind === "service",
+    }).map(literal),
     workingDir: imagePath(spec.cwd, project),
     env: variablesOf(workload, project),
     envFrom: filesOf(workload, project),
@@ -53,7 +57,8 @@ function variablesOf(workload: Workload, project: Project): readonly Manifest[] 
     return variable.kind === "file" ? [fromSecret(variable.name, variable.name)] : [];
   });
   // What the shell needs for the composed ones; an env file may have it.
-  const needed = workload.spec.envFile === undefined ? [...givenNames(workload)].filter(([name]) => !set.has(name)) : [];
+  const needed =
+    workload.spec.envFile === undefined ? [...givenNames(workload)].filter(([name]) => !set.has(name)) : [];
   const passed = needed.map(([name, { isOptional }]) => fromSecret(name, name, isOptional));
   const all = [...(path === undefined ? [] : [{ name: "PATH", value: literal(path) }]), ...passed, ...own];
   return all.length === 0 ? undefined : all;
@@ -61,7 +66,10 @@ function variablesOf(workload: Workload, project: Project): readonly Manifest[] 
 
 function filesOf(workload: Workload, project: Project): readonly Manifest[] | undefined {
   return workload.spec.envFile?.map((entry, index) => ({
-    secretRef: present({ name: secretNameOf(workload, project, index), optional: typeof entry === "string" ? undefined : entry.optional }),
+    secretRef: present({
+      name: secretNameOf(workload, project, index),
+      optional: typeof entry === "string" ? undefined : entry.optional,
+    }),
   }));
 }
 
@@ -92,7 +100,8 @@ function probesOf({ ready, health, policy }: Workload["spec"]): Manifest {
         failureThreshold: Math.max(1, Math.ceil(seconds(policy.readyMs ?? 0) / CHECK_SECONDS)),
       }
     : undefined;
-  const delay = health === undefined || health.startMs === 0 ? {} : { initialDelaySeconds: Math.ceil(seconds(health.startMs)) };
+  const delay =
+    health === undefined || health.startMs === 0 ? {} : { initialDelaySeconds: Math.ceil(seconds(health.startMs)) };
   return present({
     startupProbe: start,
     readinessProbe: steady ?? (start === undefined ? undefined : { ...start, failureThreshold: 3 }),

@@ -31,7 +31,11 @@ export function exportKubernetes(all: readonly Workload[], project: Project): Ex
   const names: KubernetesNames = { image: image.name, project, all: workloads, hosts };
   const notes = [
     ...(project.image === undefined
-      ? [{ text: `the nodes must be able to pull ${image.name}: push it to a registry, and export with --image REGISTRY/NAME:TAG` }]
+      ? [
+          {
+            text: `the nodes must be able to pull ${image.name}: push it to a registry, and export with --image REGISTRY/NAME:TAG`,
+          },
+        ]
       : []),
     ...image.notes,
     ...collisions(workloads),
@@ -53,7 +57,9 @@ function collisions(workloads: readonly Workload[]): readonly Note[] {
   const names = workloads.map(({ id }) => kubernetesName(id));
   return workloads.flatMap(({ id }, index) => {
     const text = `would be called ${names[index]} in Kubernetes, as another process is; give it another id`;
-    return names.indexOf(names[index] as string) === index ? [] : [{ process: id, field: "id", text, blocks: true as const }];
+    return names.indexOf(names[index] as string) === index
+      ? []
+      : [{ process: id, field: "id", text, blocks: true as const }];
   });
 }
 
@@ -68,8 +74,10 @@ function labelsOf({ id, process }: Workload, project: Project): Manifest {
 function manifestOf(workload: Workload, names: KubernetesNames): Manifest {
   const { kind, spec } = workload;
   const metadata = { name: kubernetesName(workload.id), labels: labelsOf(workload, names.project) };
-  if (kind === "service") return { apiVersion: "apps/v1", kind: "Deployment", metadata, spec: deploymentSpec(workload, names) };
-  if (kind !== "scheduled") return { apiVersion: "batch/v1", kind: "Job", metadata, spec: jobSpec(workload, names, kind === "manual") };
+  if (kind === "service")
+    return { apiVersion: "apps/v1", kind: "Deployment", metadata, spec: deploymentSpec(workload, names) };
+  if (kind !== "scheduled")
+    return { apiVersion: "batch/v1", kind: "Job", metadata, spec: jobSpec(workload, names, kind === "manual") };
   const fields = cronFields(spec.cron ?? "");
   const cronJob = present({
     schedule: (fields && fiveFields(fields)) ?? "",
@@ -90,7 +98,9 @@ function deploymentSpec(workload: Workload, names: KubernetesNames): Manifest {
     selector: { matchLabels: labels },
     // A process without a cluster must not run twice, not even for a moment.
     strategy:
-      spec.cluster === undefined ? { type: "Recreate" } : { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
+      spec.cluster === undefined
+        ? { type: "Recreate" }
+        : { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
     minReadySeconds: spec.ready === undefined ? Math.ceil(seconds(minUptimeMs)) : undefined,
     template: { metadata: { labels }, spec: podSpec(workload, names, "Always") },
   });
@@ -126,7 +136,10 @@ function podSpec(workload: Workload, names: KubernetesNames, restartPolicy: stri
 
 function podSecurity(workload: Workload): Manifest | undefined {
   const [user = "", group] = accountOf(workload)?.split(":") ?? [];
-  const parts = present({ runAsUser: user === "" ? undefined : Number(user), runAsGroup: group === undefined ? undefined : Number(group) });
+  const parts = present({
+    runAsUser: user === "" ? undefined : Number(user),
+    runAsGroup: group === undefined ? undefined : Number(group),
+  });
   return Object.keys(parts).length === 0 ? undefined : parts;
 }
 
@@ -147,9 +160,15 @@ function servicesOf(workloads: readonly Workload[], project: Project): readonly 
       {
         apiVersion: "v1",
         kind: "Service",
-        metadata: { name: kubernetesName(process), labels: { "app.kubernetes.io/part-of": kubernetesName(project.name) } },
+        metadata: {
+          name: kubernetesName(process),
+          labels: { "app.kubernetes.io/part-of": kubernetesName(project.name) },
+        },
         spec: present({
-          selector: { "app.kubernetes.io/component": kubernetesName(process), "app.kubernetes.io/part-of": kubernetesName(project.name) },
+          selector: {
+            "app.kubernetes.io/component": kubernetesName(process),
+            "app.kubernetes.io/part-of": kubernetesName(project.name),
+          },
           ports: entries,
           sessionAffinity: front?.strategy === "ip-hash" ? "ClientIP" : undefined,
         }),
@@ -163,7 +182,8 @@ function fieldsFor({ spec: { cron = "" } }: Workload): string | undefined {
   return fields === undefined ? undefined : fiveFields(fields);
 }
 
-const waitsForEnd = ({ spec }: Workload): boolean => spec.dependsOn?.some(({ condition }) => isAboutEnd(condition)) === true;
+const waitsForEnd = ({ spec }: Workload): boolean =>
+  spec.dependsOn?.some(({ condition }) => isAboutEnd(condition)) === true;
 
 const RULES: readonly NoteRule[] = [
   ...containerRules("Kubernetes"),
@@ -174,7 +194,11 @@ const RULES: readonly NoteRule[] = [
       `Kubernetes has five fields, without seconds, years, L, # and W, so no words for ${spec.cron}; change the pattern, or leave the process with procman`,
     "blocks",
   ],
-  ["ulimits", ({ spec }) => spec.ulimits !== undefined, "are set by a shell before the program, at most to the limits of the node"],
+  [
+    "ulimits",
+    ({ spec }) => spec.ulimits !== undefined,
+    "are set by a shell before the program, at most to the limits of the node",
+  ],
   ["oomScoreAdjust", ({ spec }) => spec.oomScoreAdjust !== undefined, "Kubernetes has no word for it"],
   [
     "stopSignal",
@@ -191,16 +215,32 @@ const RULES: readonly NoteRule[] = [
     (workload) => isService(workload) && isLimited(workload),
     "Kubernetes restarts a service without end, with delays up to 5 min",
   ],
-  ["restartDelayMs", ({ spec }) => spec.policy.restartDelayMs !== undefined, "Kubernetes' delays grow from 10 s to 5 min"],
+  [
+    "restartDelayMs",
+    ({ spec }) => spec.policy.restartDelayMs !== undefined,
+    "Kubernetes' delays grow from 10 s to 5 min",
+  ],
   ["successExitCodes", hasOwnSuccess, "only 0 is success for Kubernetes; podFailurePolicy of a Job can ignore others"],
   [
     "autostart",
     isManual,
     ({ id }) => `it is a suspended Job; once: kubectl patch job ${kubernetesName(id)} -p '{"spec":{"suspend":false}}'`,
   ],
-  ["dependsOn", waitsForEnd, "Kubernetes doesn't wait for the end of a Job: apply it first, and kubectl wait --for=condition=complete"],
-  ["dependsOn", ({ spec }) => spec.dependsOn?.some(({ restart }) => restart) === true, "it isn't restarted with what it depends on"],
-  ["cluster.strategy", ({ spec }) => spec.front?.strategy === "least-connections", "a Service has no least-connections"],
+  [
+    "dependsOn",
+    waitsForEnd,
+    "Kubernetes doesn't wait for the end of a Job: apply it first, and kubectl wait --for=condition=complete",
+  ],
+  [
+    "dependsOn",
+    ({ spec }) => spec.dependsOn?.some(({ restart }) => restart) === true,
+    "it isn't restarted with what it depends on",
+  ],
+  [
+    "cluster.strategy",
+    ({ spec }) => spec.front?.strategy === "least-connections",
+    "a Service has no least-connections",
+  ],
   [
     "cluster.commonPort",
     ({ spec }) => spec.front !== undefined,
@@ -212,14 +252,20 @@ const RULES: readonly NoteRule[] = [
 function unwaitedNotes(workload: Workload, names: KubernetesNames): readonly Note[] {
   const ids = unwaited(workload, names);
   if (ids.length === 0) return [];
-  return [{ process: workload.id, field: "dependsOn", text: `nothing waits for ${ids.join(", ")}, whose port isn't known` }];
+  return [
+    { process: workload.id, field: "dependsOn", text: `nothing waits for ${ids.join(", ")}, whose port isn't known` },
+  ];
 }
 
 function notesOf(workload: Workload, project: Project): readonly Note[] {
   const files = (workload.spec.envFile ?? []).map((entry, index): Note => {
     const secret = secretNameOf(workload, project, index);
     const path = typeof entry === "string" ? entry : entry.path;
-    return { process: workload.id, field: "envFile", text: `kubectl create secret generic ${secret} --from-env-file=${path}` };
+    return {
+      process: workload.id,
+      field: "envFile",
+      text: `kubectl create secret generic ${secret} --from-env-file=${path}`,
+    };
   });
   return [...notesFrom(RULES, workload), ...secretNotes(workload, project), ...files];
 }

@@ -28,7 +28,8 @@ function labelOf(workload: Workload, port: number): string {
 
 type NetworkProbe = Exclude<Probe, { readonly kind: "exec" }>;
 
-const isOfNetwork = (probe: ReadyProbe | undefined): probe is NetworkProbe => probe?.kind === "port" || probe?.kind === "http";
+const isOfNetwork = (probe: ReadyProbe | undefined): probe is NetworkProbe =>
+  probe?.kind === "port" || probe?.kind === "http";
 
 /** The check that Nomad can make: that of `health`, else that by which a run becomes ready. */
 export function checkOf(workload: Workload): NomadTree | undefined {
@@ -38,7 +39,9 @@ export function checkOf(workload: Workload): NomadTree | undefined {
     const restart = { Limit: health.failures, Grace: health.startMs * NANOSECONDS };
     return { ...checkBy(health.probe, workload, health), CheckRestart: restart };
   }
-  return isOfNetwork(ready) ? checkBy(ready, workload, { intervalMs: CHECK_MS, timeoutMs: CHECK_TIMEOUT_MS }) : undefined;
+  return isOfNetwork(ready)
+    ? checkBy(ready, workload, { intervalMs: CHECK_MS, timeoutMs: CHECK_TIMEOUT_MS })
+    : undefined;
 }
 
 type CheckTimes = { readonly intervalMs: number; readonly timeoutMs: number };

@@ -30,7 +30,9 @@ export function exportNomad(workloads: readonly Workload[], project: Project): E
     name: `${nomadName(project, workload.id)}.nomad.json`,
     text: `${JSON.stringify({ Job: jobOf(workload, project, notes[index] ?? []) }, undefined, 2)}\n`,
   }));
-  const common = { text: 'clients need plugin "raw_exec" { config { enabled = true } }, the programs, and the folders that the jobs name' };
+  const common = {
+    text: 'clients need plugin "raw_exec" { config { enabled = true } }, the programs, and the folders that the jobs name',
+  };
   return { files, notes: [common, ...notes.flat()] };
 }
 
@@ -40,7 +42,9 @@ function nomadName({ name }: Project, id: string): string {
 
 /** JSON has no comments: the notes are metadata of the job. */
 function metaOf(project: Project, notes: readonly Note[]): NomadTree {
-  return Object.fromEntries(headLines(project, notes).map((line, index) => [`procman-${String(index).padStart(2, "0")}`, line]));
+  return Object.fromEntries(
+    headLines(project, notes).map((line, index) => [`procman-${String(index).padStart(2, "0")}`, line]),
+  );
 }
 
 function jobOf(workload: Workload, project: Project, notes: readonly Note[]): NomadTree {

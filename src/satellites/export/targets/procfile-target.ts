@@ -1,6 +1,15 @@
 /** A Procfile, for foreman, honcho, overmind and platforms. */
 import { relative } from "node:path";
-import { commonRules, givenRule, isManual, isRestarted, isScheduled, type NoteRule, notesFrom, TIME_ZONE } from "../note-rules.ts";
+import {
+  commonRules,
+  givenRule,
+  isManual,
+  isRestarted,
+  isScheduled,
+  type NoteRule,
+  notesFrom,
+  TIME_ZONE,
+} from "../note-rules.ts";
 import { exportsOf, lineOf, quoted } from "../start-script.ts";
 import { comments, type Exported, type Note, type Project, type Workload } from "../workload.ts";
 
@@ -16,7 +25,9 @@ export function exportProcfile(workloads: readonly Workload[], project: Project)
   const notes = [
     ...formation(started),
     ...workloads.flatMap(notesOf),
-    ...started.filter((workload) => lineFor(workload, project).includes("\n")).map(({ id }): Note => ({ process: id, ...SEVERAL_LINES })),
+    ...started
+      .filter((workload) => lineFor(workload, project).includes("\n"))
+      .map(({ id }): Note => ({ process: id, ...SEVERAL_LINES })),
     ...started.flatMap(({ id }, index): readonly Note[] => {
       const text = `would be called ${names[index]} in a Procfile, as another process is; give it another id`;
       return names.indexOf(names[index] as string) === index ? [] : [{ process: id, field: "id", text, blocks: true }];
@@ -39,7 +50,9 @@ function lineFor(workload: Workload, { folder }: Project): string {
     spec.path.length + (spec.pathFirst ?? []).length === 0
       ? []
       : [`export PATH=${[...(spec.pathFirst ?? []), "$PATH", ...spec.path].map(pathWord).join(":")}`];
-  return [...(place === "" ? [] : [`cd ${quoted(place)} || exit`]), ...path, ...exportsOf(own), lineOf(workload)].join("; ");
+  return [...(place === "" ? [] : [`cd ${quoted(place)} || exit`]), ...path, ...exportsOf(own), lineOf(workload)].join(
+    "; ",
+  );
 }
 
 function pathWord(folder: string): string {
@@ -53,14 +66,29 @@ function formation(started: readonly Workload[]): readonly Note[] {
   return [{ text: `several instances: foreman start -m ${all}; PORT is then that of foreman` }];
 }
 
-const LIMITS = ["memoryLimit", "memoryMax", "cpuQuota", "ulimits", "user", "group", "nice", "ioNice", "oomScoreAdjust", "umask"] as const;
+const LIMITS = [
+  "memoryLimit",
+  "memoryMax",
+  "cpuQuota",
+  "ulimits",
+  "user",
+  "group",
+  "nice",
+  "ioNice",
+  "oomScoreAdjust",
+  "umask",
+] as const;
 const isLeftOut = (workload: Workload): boolean => isScheduled(workload) || isManual(workload);
 
 /** Rules for a process that has a line. */
 const LINE_RULES: readonly NoteRule[] = [
   ...commonRules(TITLE),
   givenRule((names) => `put ${names.join(", ")} into the .env of foreman`),
-  ["envFile", ({ spec }) => spec.envFile !== undefined, "foreman reads .env, other files by -e; all processes get them"],
+  [
+    "envFile",
+    ({ spec }) => spec.envFile !== undefined,
+    "foreman reads .env, other files by -e; all processes get them",
+  ],
   ["restart", isRestarted, "foreman ends all when one ends; overmind has --auto-restart"],
   [
     "cluster.commonPort",
@@ -68,7 +96,11 @@ const LINE_RULES: readonly NoteRule[] = [
     "nothing balances connections: procman export --to haproxy",
   ],
   ["ready, health", ({ spec }) => spec.ready !== undefined || spec.health !== undefined, `${TITLE} has no checks`],
-  ["hooks", ({ spec }) => (spec.policy.beforeStart ?? spec.policy.afterStop) !== undefined, `${TITLE} has none; call them in cmd`],
+  [
+    "hooks",
+    ({ spec }) => (spec.policy.beforeStart ?? spec.policy.afterStop) !== undefined,
+    `${TITLE} has none; call them in cmd`,
+  ],
   [
     "stopSignal, terminateTimeout",
     ({ spec: { policy } }) => policy.stopSignal !== undefined || policy.terminateMs !== 30_000 || policy.graceMs > 0,
@@ -76,7 +108,9 @@ const LINE_RULES: readonly NoteRule[] = [
   ],
   ["timeout", ({ spec }) => spec.policy.timeoutMs !== 0, `${TITLE} has none; put timeout(1) in front of cmd`],
   ["dependsOn", ({ spec }) => spec.dependsOn !== undefined, "all start at once"],
-  ...LIMITS.map((name): NoteRule => [name, ({ spec }) => spec[name] !== undefined, `${TITLE} has no limits and no users`]),
+  ...LIMITS.map(
+    (name): NoteRule => [name, ({ spec }) => spec[name] !== undefined, `${TITLE} has no limits and no users`],
+  ),
 ];
 
 /** Rules for a process that has no line. */

@@ -18,7 +18,14 @@ import {
 } from "../note-rules.ts";
 import { type Exported, type Note, type Project, present, seconds, type Workload } from "../workload.ts";
 import { yamlText } from "../yaml-file.ts";
-import { type ComposeTree, composeService, dockerUlimits, resourcesOf, secretName, ULIMIT_RULE } from "./compose-target-service.ts";
+import {
+  type ComposeTree,
+  composeService,
+  dockerUlimits,
+  resourcesOf,
+  secretName,
+  ULIMIT_RULE,
+} from "./compose-target-service.ts";
 
 export function exportSwarm(all: readonly Workload[], project: Project): Exported {
   const image = imageOf(all, project);
@@ -30,7 +37,11 @@ export function exportSwarm(all: readonly Workload[], project: Project): Exporte
   );
   const notes = [
     ...(project.image === undefined
-      ? [{ text: `each node must be able to pull ${image.name}: push it to a registry, and export with --image REGISTRY/NAME:TAG` }]
+      ? [
+          {
+            text: `each node must be able to pull ${image.name}: push it to a registry, and export with --image REGISTRY/NAME:TAG`,
+          },
+        ]
       : []),
     ...image.notes,
     ...workloads.flatMap((workload) => [...notesFrom(RULES, workload), ...secretNotes(workload)]),
@@ -48,7 +59,8 @@ export function exportSwarm(all: readonly Workload[], project: Project): Exporte
 function swarmHosts(workloads: readonly Workload[]): Hosts {
   const hosts = hostsOf(workloads, ({ id }) => id);
   for (const { id, spec } of workloads)
-    if (spec.front !== undefined && spec.cluster?.port !== undefined) hosts.set(spec.front.port, { host: id, port: spec.cluster.port });
+    if (spec.front !== undefined && spec.cluster?.port !== undefined)
+      hosts.set(spec.front.port, { host: id, port: spec.cluster.port });
   return hosts;
 }
 
@@ -59,7 +71,9 @@ function serviceOf(workload: Workload, project: Project, image: string): Compose
     ...composeService(workload, project),
     env_file: spec.envFile?.map((entry) => fromOutput(typeof entry === "string" ? entry : entry.path, project)),
     ports:
-      spec.front === undefined ? undefined : [{ target: spec.cluster?.port, published: spec.front.port, protocol: "tcp", mode: "ingress" }],
+      spec.front === undefined
+        ? undefined
+        : [{ target: spec.cluster?.port, published: spec.front.port, protocol: "tcp", mode: "ingress" }],
     ulimits: dockerUlimits(spec),
     deploy: deployOf(workload),
   });
@@ -84,7 +98,12 @@ function deployOf({ kind, replicas, spec }: Workload): ComposeTree {
       max_attempts: Number.isFinite(restartLimit) ? restartLimit : undefined,
       window: Number.isFinite(restartLimit) ? `${seconds(restartResetMs)}s` : undefined,
     }),
-    update_config: { parallelism: 1, order: isRolling ? "start-first" : "stop-first", failure_action: "rollback", monitor },
+    update_config: {
+      parallelism: 1,
+      order: isRolling ? "start-first" : "stop-first",
+      failure_action: "rollback",
+      monitor,
+    },
     rollback_config: { parallelism: 1, order: isRolling ? "start-first" : "stop-first" },
     resources: limits.memory === undefined && limits.cpus === undefined ? undefined : { limits },
   });
@@ -100,7 +119,8 @@ const RULES: readonly NoteRule[] = [
   [
     "cron",
     isScheduled,
-    ({ id }) => `Swarm has no schedules: it has 0 replicas; from a crontab: docker service update --force --replicas 1 STACK_${id}`,
+    ({ id }) =>
+      `Swarm has no schedules: it has 0 replicas; from a crontab: docker service update --force --replicas 1 STACK_${id}`,
   ],
   TIME_ZONE,
   ["catchUp", isMissed, "starts that were missed are not made up for"],
@@ -127,7 +147,11 @@ const RULES: readonly NoteRule[] = [
     ({ spec }) => spec.front !== undefined && /^(?:127\.|localhost$|::1$)/.test(spec.front.hostname),
     "Swarm publishes the port at all addresses of all nodes: mind the firewall",
   ],
-  ["cluster.idleTimeout", ({ spec }) => spec.front !== undefined && spec.front.idleMs > 0, `${INGRESS} ends idle connections after 15 min`],
+  [
+    "cluster.idleTimeout",
+    ({ spec }) => spec.front !== undefined && spec.front.idleMs > 0,
+    `${INGRESS} ends idle connections after 15 min`,
+  ],
   ...frontRules(INGRESS),
 ];
 

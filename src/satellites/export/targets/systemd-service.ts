@@ -55,7 +55,10 @@ function typeLines(workload: Workload): readonly string[] {
 }
 
 function identityLines({ user, group }: Workload["spec"]): readonly string[] {
-  return [...(user === undefined ? [] : [`User=${plainValue(user.name)}`]), ...(group === undefined ? [] : [`Group=${group}`])];
+  return [
+    ...(user === undefined ? [] : [`User=${plainValue(user.name)}`]),
+    ...(group === undefined ? [] : [`Group=${group}`]),
+  ];
 }
 
 /** With an env file, which would override `Environment=`, the shell sets the variables. */
@@ -63,7 +66,10 @@ function isSetByShell({ kind }: Variable, hasFiles: boolean): boolean {
   return kind === "file" || kind === "composed" || hasFiles;
 }
 
-function splitVariables({ variables, spec }: Workload): { readonly plain: readonly Variable[]; readonly byShell: readonly Variable[] } {
+function splitVariables({ variables, spec }: Workload): {
+  readonly plain: readonly Variable[];
+  readonly byShell: readonly Variable[];
+} {
   const hasFiles = spec.envFile !== undefined;
   // A given variable with its own name comes from the file for it.
   const own = variables.filter((variable) => !(variable.kind === "given" && variable.from === variable.name));
@@ -92,15 +98,21 @@ function environmentLines(workload: Workload, project: Project): readonly string
     ...files.map((file) => `EnvironmentFile=${plainValue(file)}`),
     ...(given.size === 0
       ? []
-      : [`EnvironmentFile=${isNeeded && spec.envFile === undefined ? "" : "-"}${givenFile(project, workload.process)}`]),
-    ...variables.flatMap((variable) => (variable.kind === "file" ? [`LoadCredential=${variable.name}:${plainValue(variable.path)}`] : [])),
+      : [
+          `EnvironmentFile=${isNeeded && spec.envFile === undefined ? "" : "-"}${givenFile(project, workload.process)}`,
+        ]),
+    ...variables.flatMap((variable) =>
+      variable.kind === "file" ? [`LoadCredential=${variable.name}:${plainValue(variable.path)}`] : [],
+    ),
   ];
 }
 
 /** Programs in the folder of Node are found, too, as under procman. */
 function pathOf({ path, pathFirst = [] }: Workload["spec"], { nodeFolder }: Project): string | undefined {
   const node = STANDARD_PATH.includes(nodeFolder) ? [] : [nodeFolder];
-  return path.length + pathFirst.length + node.length === 0 ? undefined : [...pathFirst, ...node, ...STANDARD_PATH, ...path].join(":");
+  return path.length + pathFirst.length + node.length === 0
+    ? undefined
+    : [...pathFirst, ...node, ...STANDARD_PATH, ...path].join(":");
 }
 
 function commandLines(workload: Workload, project: Project): readonly string[] {
@@ -134,7 +146,10 @@ function lineOfWords(words: readonly string[]): string {
 }
 
 /** systemd starts programs by their absolute path, or finds them in its own folders. */
-function resolverOf({ cwd, path, pathFirst = [] }: Workload["spec"], { programPath }: Project): (program: string) => string {
+function resolverOf(
+  { cwd, path, pathFirst = [] }: Workload["spec"],
+  { programPath }: Project,
+): (program: string) => string {
   return (program) => programPath(program, cwd, [...pathFirst, ...path]) ?? program;
 }
 
@@ -169,7 +184,9 @@ function limitLines(spec: Workload["spec"]): readonly string[] {
   return [
     ...(memoryMax === undefined ? [] : [`MemoryMax=${memoryMax}`]),
     ...(cpuQuota === undefined ? [] : [`CPUQuota=${cpuQuota}%`]),
-    ...Object.entries(ulimits).map(([name, value]) => `Limit${LIMITS[name as keyof typeof LIMITS]}=${value < 0 ? "infinity" : value}`),
+    ...Object.entries(ulimits).map(
+      ([name, value]) => `Limit${LIMITS[name as keyof typeof LIMITS]}=${value < 0 ? "infinity" : value}`,
+    ),
     ...(nice === undefined ? [] : [`Nice=${nice}`]),
     ...(ioNice === undefined ? [] : [`IOSchedulingClass=${ioNice.class}`]),
     ...(ioNice?.level === undefined ? [] : [`IOSchedulingPriority=${ioNice.level}`]),

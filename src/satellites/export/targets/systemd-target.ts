@@ -1,18 +1,41 @@
 /** Units of systemd: a service for each instance, timers for schedules, a socket for a shared one, and a target for all. */
 import { calendarExpressions, cronFields } from "../cron-pattern.ts";
-import { everywhere, givenRule, hasInnerReady, isRestarted, type NoteRule, notesFrom, overlaps } from "../note-rules.ts";
+import {
+  everywhere,
+  givenRule,
+  hasInnerReady,
+  isRestarted,
+  type NoteRule,
+  notesFrom,
+  overlaps,
+} from "../note-rules.ts";
 import { commandOf } from "../start-script.ts";
-import { comments, type Exported, type ExportedFile, type Note, type Project, seconds, type Workload } from "../workload.ts";
+import {
+  comments,
+  type Exported,
+  type ExportedFile,
+  type Note,
+  type Project,
+  seconds,
+  type Workload,
+} from "../workload.ts";
 import { givenFile, isAlwaysOneshot, serviceLines } from "./systemd-service.ts";
 import { isUnwritable, plainValue, unitName } from "./systemd-text.ts";
 
-type UnitText = { readonly name: string; readonly notes: readonly Note[]; readonly text: string; readonly starts: boolean };
+type UnitText = {
+  readonly name: string;
+  readonly notes: readonly Note[];
+  readonly text: string;
+  readonly starts: boolean;
+};
 
 export function exportSystemd(workloads: readonly Workload[], project: Project): Exported {
   const units = workloads.flatMap((workload) => unitsOf(workload, workloads, project));
   const sockets = socketsOf(workloads, project);
   const all = [targetUnit([...sockets, ...units], project), ...sockets, ...units];
-  const files = all.map(({ name, text, notes }): ExportedFile => ({ name, text: `${comments(project, notes)}${text}` }));
+  const files = all.map(
+    ({ name, text, notes }): ExportedFile => ({ name, text: `${comments(project, notes)}${text}` }),
+  );
   return { files, notes: all.flatMap(({ notes }) => notes) };
 }
 
@@ -40,21 +63,33 @@ function unitsOf(workload: Workload, all: readonly Workload[], project: Project)
     ]),
     starts: kind === "service" || kind === "task",
   };
-  return [service, ...timersOf(workload, name, project), ...(spec.terminate === undefined ? [] : terminateUnits(workload, name, project))];
+  return [
+    service,
+    ...timersOf(workload, name, project),
+    ...(spec.terminate === undefined ? [] : terminateUnits(workload, name, project)),
+  ];
 }
 
 function nameOf({ name }: Project, id: string): string {
   return `${unitName(name)}-${unitName(id)}`;
 }
 
-function unitLines({ id, kind, spec, process }: Workload, all: readonly Workload[], project: Project): readonly string[] {
+function unitLines(
+  { id, kind, spec, process }: Workload,
+  all: readonly Workload[],
+  project: Project,
+): readonly string[] {
   const { dependsOn = [], policy, share } = spec;
   const dependencies = dependsOn.flatMap(({ id: other, condition, restart }) =>
     all
       .filter((workload) => workload.process === other)
       .flatMap((workload) => {
         const unit = `${nameOf(project, workload.id)}.service`;
-        return [`${condition === "finished" ? "Requires" : "Wants"}=${unit}`, `After=${unit}`, ...(restart ? [`PartOf=${unit}`] : [])];
+        return [
+          `${condition === "finished" ? "Requires" : "Wants"}=${unit}`,
+          `After=${unit}`,
+          ...(restart ? [`PartOf=${unit}`] : []),
+        ];
       }),
   );
   const socket = `${nameOf(project, process)}.socket`;
@@ -72,7 +107,12 @@ function unitLines({ id, kind, spec, process }: Workload, all: readonly Workload
 const NO_LIMIT = "StartLimitIntervalSec=0";
 
 /** systemd counts the starts in an interval, procman the restarts in a row: so the interval has room for all of them. */
-function startLimit({ restart, restartLimit, restartResetMs, restartDelayMs = 0 }: Workload["spec"]["policy"]): readonly string[] {
+function startLimit({
+  restart,
+  restartLimit,
+  restartResetMs,
+  restartDelayMs = 0,
+}: Workload["spec"]["policy"]): readonly string[] {
   if (restart === "never" || restartLimit === Number.POSITIVE_INFINITY) return [NO_LIMIT];
   const interval = Math.ceil(((restartLimit + 1) * (restartResetMs + restartDelayMs)) / 1_000);
   return [`StartLimitBurst=${restartLimit + 1}`, `StartLimitIntervalSec=${interval}`];
@@ -103,7 +143,10 @@ function timer({ id, spec }: Workload, { name, field, pattern, lines, project }:
     return [{ name: `${name}.timer`, notes: [{ process: id, field, text, blocks: true }], text: "", starts: false }];
   }
   const text = sections([
-    ["Unit", [`Description=${plainValue(`Times of ${id} of ${project.name}`)}`, `PartOf=${unitName(project.name)}.target`]],
+    [
+      "Unit",
+      [`Description=${plainValue(`Times of ${id} of ${project.name}`)}`, `PartOf=${unitName(project.name)}.target`],
+    ],
     [
       "Timer",
       [
@@ -126,7 +169,13 @@ function terminateUnits(workload: Workload, name: string, project: Project): rea
     ["Unit", [`Description=${plainValue(`${verb} of ${id} of ${project.name}`)}`]],
     ["Service", ["Type=oneshot", `ExecStart=systemctl --no-block ${verb} ${name}.service`]],
   ]);
-  const timers = timer(workload, { name: stop, field: "terminate", pattern: spec.terminate as string, lines: [], project });
+  const timers = timer(workload, {
+    name: stop,
+    field: "terminate",
+    pattern: spec.terminate as string,
+    lines: [],
+    project,
+  });
   return [{ name: `${stop}.service`, notes: [], text, starts: false }, ...timers];
 }
 
@@ -140,9 +189,17 @@ function socketsOf(workloads: readonly Workload[], project: Project): readonly U
   );
   return [...first].map(([process, { id, spec }]) => {
     const { hostname = "", port = 0 } = spec.share ?? {};
-    const address = hostname.includes(":") ? `[${hostname}]:${port}` : `${hostname === "localhost" ? "127.0.0.1" : hostname}:${port}`;
+    const address = hostname.includes(":")
+      ? `[${hostname}]:${port}`
+      : `${hostname === "localhost" ? "127.0.0.1" : hostname}:${port}`;
     const text = sections([
-      ["Unit", [`Description=${plainValue(`Socket of ${process} of ${project.name}`)}`, `PartOf=${unitName(project.name)}.target`]],
+      [
+        "Unit",
+        [
+          `Description=${plainValue(`Socket of ${process} of ${project.name}`)}`,
+          `PartOf=${unitName(project.name)}.target`,
+        ],
+      ],
       ["Socket", [`ListenStream=${address}`, `Service=${nameOf(project, id)}.service`]],
     ]);
     return { name: `${nameOf(project, process)}.socket`, notes: [], text, starts: true };
@@ -155,11 +212,13 @@ function sections(parts: readonly (readonly [title: string, lines: readonly stri
 
 function givenFor(project: Project): NoteRule {
   return givenRule(
-    (names, { process }) => `write ${names.map((name) => `${name}=…`).join(", ")} to ${givenFile(project, process)}, for root alone`,
+    (names, { process }) =>
+      `write ${names.map((name) => `${name}=…`).join(", ")} to ${givenFile(project, process)}, for root alone`,
   );
 }
 
-const UNWRITABLE = "ends with a backslash or a blank, or has a line break, which a unit can't have; choose another name";
+const UNWRITABLE =
+  "ends with a backslash or a blank, or has a line break, which a unit can't have; choose another name";
 /** systemd runs `+program` as root, and others in other ways; quotes don't help. */
 const PREFIX = /^[@:+!|-]/;
 
@@ -172,7 +231,12 @@ const RULES: readonly NoteRule[] = [
     UNWRITABLE,
     "blocks",
   ],
-  ["env", ({ variables }) => variables.some((each) => each.kind === "file" && isUnwritable(each.path)), UNWRITABLE, "blocks"],
+  [
+    "env",
+    ({ variables }) => variables.some((each) => each.kind === "file" && isUnwritable(each.path)),
+    UNWRITABLE,
+    "blocks",
+  ],
   ["logger.stdout", ({ spec }) => isUnwritable(spec.log.stdout ?? ""), UNWRITABLE, "blocks"],
   ["logger.stderr", ({ spec }) => isUnwritable(spec.log.stderr ?? ""), UNWRITABLE, "blocks"],
   [
@@ -188,7 +252,11 @@ const RULES: readonly NoteRule[] = [
     "systemd balances no connections: procman export --to haproxy writes a load balancer for the instances",
   ],
   ["ready", hasInnerReady, "systemd knows sd_notify (Type=notify) only; what depends on it doesn't wait"],
-  ["health", ({ spec }) => spec.health !== undefined, "systemd makes no checks; the program can report by sd_notify with WatchdogSec="],
+  [
+    "health",
+    ({ spec }) => spec.health !== undefined,
+    "systemd makes no checks; the program can report by sd_notify with WatchdogSec=",
+  ],
   [
     "memoryLimit",
     ({ spec }) => spec.memoryLimit !== undefined && spec.memoryMax === undefined,

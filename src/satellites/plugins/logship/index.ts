@@ -18,7 +18,12 @@ export default definePlugin<LogshipOptions>({
     const { options, log, signal, name } = context;
     const { to, facility = "local0", hostname = machine(), headers = {}, timeoutSeconds = 10 } = options;
     const { maxBytes = to.startsWith("udp:") ? MAX_UDP_BYTES : MAX_BYTES, severity, categories, processes } = options;
-    const sink = sinkFor({ to, headers, timeoutMs: timeoutSeconds * 1_000, origin: { facility, hostname, name, maxBytes } });
+    const sink = sinkFor({
+      to,
+      headers,
+      timeoutMs: timeoutSeconds * 1_000,
+      origin: { facility, hostname, name, maxBytes },
+    });
     const receiver = originOf(to);
     const query = {
       ...(severity === undefined ? {} : { severity }),
@@ -27,7 +32,9 @@ export default definePlugin<LogshipOptions>({
     };
     const feed = logFeed(context, query, async ({ entries, lostBytes }) => {
       if (lostBytes > 0)
-        log.warn(`${lostBytes} bytes of the log were deleted before they could be sent: ${receiver} was unreachable for too long`);
+        log.warn(
+          `${lostBytes} bytes of the log were deleted before they could be sent: ${receiver} was unreachable for too long`,
+        );
       if (entries.length === 0) return true;
       const on = { log, signal, what: `send log lines to ${receiver}`, note: "they stay on disk" };
       return (await retry(() => sink.send(entries), on)) !== "stopped";

@@ -25,10 +25,16 @@ export function sinkFor({ to, origin, headers, timeoutMs }: SinkOptions): LogSin
   if (protocol === "udp:") return datagrams(host, Number(port), origin);
   if (protocol === "tcp:" || protocol === "tls:") {
     const sink = new StreamSink({ isTls: protocol === "tls:", host, port: Number(port), timeoutMs });
-    return { send: (entries) => sink.send(framed(entries.map((entry) => syslogMessage(entry, origin)))), close: () => sink.end() };
+    return {
+      send: (entries) => sink.send(framed(entries.map((entry) => syslogMessage(entry, origin)))),
+      close: () => sink.end(),
+    };
   }
   const all = { "content-type": "application/x-ndjson", ...headers };
-  return { send: (entries) => post(to, { body: lines(entries, origin), headers: all, timeoutMs }), close: async () => undefined };
+  return {
+    send: (entries) => post(to, { body: lines(entries, origin), headers: all, timeoutMs }),
+    close: async () => undefined,
+  };
 }
 
 /** One message a datagram (RFC 5426). Receipt can't be checked. */
@@ -37,7 +43,9 @@ function datagrams(host: string, port: number, origin: SyslogOrigin): LogSink {
   // A closed port may cause an error at a later message.
   socket.on("error", () => undefined);
   const send = (message: Buffer): Promise<void> =>
-    new Promise((resolve, reject) => socket.send(message, port, host, (error) => (error === null ? resolve() : reject(error))));
+    new Promise((resolve, reject) =>
+      socket.send(message, port, host, (error) => (error === null ? resolve() : reject(error))),
+    );
   return {
     send: async (entries) => {
       try {
@@ -56,7 +64,12 @@ function lines(entries: readonly LogEntry[], { hostname, name }: SyslogOrigin): 
   return entries.map((entry) => `${JSON.stringify({ ...entry, host: hostname, name })}\n`).join("");
 }
 
-export type StreamTarget = { readonly isTls: boolean; readonly host: string; readonly port: number; readonly timeoutMs: number };
+export type StreamTarget = {
+  readonly isTls: boolean;
+  readonly host: string;
+  readonly port: number;
+  readonly timeoutMs: number;
+};
 
 /** Time to wait for a reset: a peer that has closed its end answers the first packet with one. */
 const RESET_MS = 50;
@@ -105,7 +118,10 @@ class StreamSink {
     this.#problem = undefined;
     return new Promise((resolve, reject) => {
       const socket = isTls ? connectTls({ host, port, servername: host }) : connect({ host, port });
-      const timeout = setTimeout(() => socket.destroy(new Error(`no connection within ${timeoutMs / 1_000} s`)), timeoutMs);
+      const timeout = setTimeout(
+        () => socket.destroy(new Error(`no connection within ${timeoutMs / 1_000} s`)),
+        timeoutMs,
+      );
       socket.once(isTls ? "secureConnect" : "connect", () => {
         clearTimeout(timeout);
         this.#socket = socket;
@@ -132,7 +148,10 @@ class StreamSink {
         clearTimeout(timeout);
         reject(new Error(this.#problem ?? "the connection has broken"));
       };
-      const timeout = setTimeout(() => socket.destroy(new Error(`no data was accepted within ${timeoutMs / 1_000} s`)), timeoutMs);
+      const timeout = setTimeout(
+        () => socket.destroy(new Error(`no data was accepted within ${timeoutMs / 1_000} s`)),
+        timeoutMs,
+      );
       if (socket.destroyed) return fail();
       socket.once("close", fail);
       socket.write(bytes, () => {

@@ -37,7 +37,11 @@ const CRASHES: ReadonlySet<Incident["cause"]> = new Set([
 const INCIDENT_MS = 3_000;
 
 /** The message of an exhaustion that waits for the incident of its run. */
-type WaitingMessage = { readonly run: number | undefined; readonly event: MessageEvent; readonly timer: NodeJS.Timeout };
+type WaitingMessage = {
+  readonly run: number | undefined;
+  readonly event: MessageEvent;
+  readonly timer: NodeJS.Timeout;
+};
 
 export class CrashMonitor {
   readonly #options: CrashMonitorOptions;
@@ -69,7 +73,8 @@ export class CrashMonitor {
 
   /** Takes the present processes, and the incidents since the plugin last ran. */
   begin(records: readonly ProcessRecord[], incidents: readonly Incident[]): void {
-    for (const record of records) for (const { id, cluster } of record.instances ?? []) this.#clusters.set(id, cluster ?? record.id);
+    for (const record of records)
+      for (const { id, cluster } of record.instances ?? []) this.#clusters.set(id, cluster ?? record.id);
     for (const incident of incidents.toSorted((a, b) => a.time.localeCompare(b.time))) this.onIncident(incident);
     for (const record of records.flatMap((each) => each.instances ?? [each])) this.onState(record);
   }

@@ -13,7 +13,13 @@ import notify from "./index.ts";
 import { type Message, MessageBatcher, MessageDigest, type MessageEvent } from "./message-batcher.ts";
 import { slack } from "./targets.ts";
 
-const crash = (process: string, times = 1): MessageEvent => ({ kind: "crash", process, time: "", text: `exited; restart`, times });
+const crash = (process: string, times = 1): MessageEvent => ({
+  kind: "crash",
+  process,
+  time: "",
+  text: `exited; restart`,
+  times,
+});
 const incident = (more: Partial<Incident>): Incident => ({
   ...{
     time: "2026-01-01T00:00:01.000Z",
@@ -28,7 +34,14 @@ const incident = (more: Partial<Incident>): Incident => ({
   ...more,
 });
 const record = (more: Partial<ProcessRecord>): ProcessRecord => ({
-  ...{ id: "web", type: "process", status: "running", blocked: false, restarts: 0, reason: "its 2 restarts are used up" },
+  ...{
+    id: "web",
+    type: "process",
+    status: "running",
+    blocked: false,
+    restarts: 0,
+    reason: "its 2 restarts are used up",
+  },
   ...more,
 });
 
@@ -93,7 +106,8 @@ test("each crash that was not requested is reported once, as are exhaustion and 
   });
   const first = incident({});
   monitor.begin([record({ status: "backoff" })], [first, incident({ time: "2025-12-31T00:00:00.000Z" })]);
-  for (const each of [first, incident({ process: "a", code: 0 }), incident({ process: "b", cause: "operator" })]) monitor.onIncident(each);
+  for (const each of [first, incident({ process: "a", code: 0 }), incident({ process: "b", cause: "operator" })])
+    monitor.onIncident(each);
   monitor.onIncident(incident({ process: "c", code: 3, success: true }));
   assert.deepEqual(messages.splice(0), ["web crash: exited with code 1; restart 1 at once"]);
   monitor.onState(record({}));
@@ -113,9 +127,13 @@ test("each crash that was not requested is reported once, as are exhaustion and 
   monitor.onState(record({ id: "job", status: "exhausted", run: 3 }));
   later({ time: "2026-01-02T00:00:01.000Z", run: 2 });
   later({ time: "2026-01-02T00:00:02.000Z", run: 3 });
-  assert.deepEqual(messages.splice(0), ["job crash: exited with code 1; restart 1 at once", "job exhausted: its 2 restarts are used up"]);
+  assert.deepEqual(messages.splice(0), [
+    "job crash: exited with code 1; restart 1 at once",
+    "job exhausted: its 2 restarts are used up",
+  ]);
   const faults = ["unready", "unhealthy", "memory"] as const;
-  for (const [index, cause] of faults.entries()) later({ time: `2026-01-03T00:00:0${index}.000Z`, run: 4 + index, cause });
+  for (const [index, cause] of faults.entries())
+    later({ time: `2026-01-03T00:00:0${index}.000Z`, run: 4 + index, cause });
   assert.equal(messages.length, faults.length, "runs that procman itself has ended count as crashes, too");
   mock.timers.reset();
 });
@@ -125,7 +143,11 @@ test("exhaustion is reported after the crashes before it: it waits for the incid
   context.after(() => mock.timers.reset());
   const kinds: string[] = [];
   const monitor = new CrashMonitor({
-    ...{ state: { since: "2026-01-01T00:00:00.000Z", latest: {}, down: [], exhausted: [] }, processes: new Set(), recoveredMs: 5_000 },
+    ...{
+      state: { since: "2026-01-01T00:00:00.000Z", latest: {}, down: [], exhausted: [] },
+      processes: new Set(),
+      recoveredMs: 5_000,
+    },
     kinds: new Set(["crash", "exhausted", "recovered"]),
     notify: ({ process, kind }) => void kinds.push(`${process} ${kind}`),
   });
@@ -154,7 +176,9 @@ test("exhaustion is reported after the crashes before it: it waits for the incid
 });
 
 test("Slack's special characters are escaped", () => {
-  assert.deepEqual(slack({ title: "a & b", text: "<x>\ny", happenings: [] }), { text: "*a &amp; b*\n• &lt;x&gt;\n• y" });
+  assert.deepEqual(slack({ title: "a & b", text: "<x>\ny", happenings: [] }), {
+    text: "*a &amp; b*\n• &lt;x&gt;\n• y",
+  });
 });
 
 test("Retry-After is seconds or a date", () => {
@@ -181,8 +205,15 @@ test("a webhook that fails gets the message later, with all events of the meanti
   context.after(() => server.close());
   await once(server, "listening");
   const webhook = `http://127.0.0.1:${(server.address() as AddressInfo).port}/x`;
-  const rig = await testPlugin(notify, { options: { webhook, groupSeconds: 0, recoveredAfterSeconds: 0, headers: { "x-key": "1" } } });
-  await rig.emit({ id: "1", time: "", type: "process.incident", incident: incident({ time: new Date().toISOString() }) });
+  const rig = await testPlugin(notify, {
+    options: { webhook, groupSeconds: 0, recoveredAfterSeconds: 0, headers: { "x-key": "1" } },
+  });
+  await rig.emit({
+    id: "1",
+    time: "",
+    type: "process.incident",
+    incident: incident({ time: new Date().toISOString() }),
+  });
   await once(server, "asked");
   status = 200;
   while (bodies.length === 0) await once(server, "asked");
@@ -195,7 +226,12 @@ test("a webhook that fails gets the message later, with all events of the meanti
 test("a command gets title and text on its standard input", async () => {
   const rig = await testPlugin(notify, { options: { command: 'cat > "$OUT/got"; exit 0', groupSeconds: 0 } });
   process.env.OUT = rig.folder;
-  await rig.emit({ id: "1", time: "", type: "process.incident", incident: incident({ time: new Date().toISOString() }) });
+  await rig.emit({
+    id: "1",
+    time: "",
+    type: "process.incident",
+    incident: incident({ time: new Date().toISOString() }),
+  });
   let got = "";
   while (got === "") {
     await new Promise((resolve) => setTimeout(resolve, 5));

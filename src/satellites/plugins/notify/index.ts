@@ -10,7 +10,12 @@ import { command, type MessageTarget, webhook } from "./targets.ts";
 
 /** Incidents of each process that are searched for those since the plugin last ran. */
 const MOST_INCIDENTS = 100;
-const stateSchema = openObject({ since: string(), latest: map(string()), down: list(string()), exhausted: list(string()) });
+const stateSchema = openObject({
+  since: string(),
+  latest: map(string()),
+  down: list(string()),
+  exhausted: list(string()),
+});
 
 export default definePlugin<NotifyOptions>({
   name: "notify",
@@ -20,7 +25,12 @@ export default definePlugin<NotifyOptions>({
     const { on = KINDS, processes = [], groupSeconds = 10, recoveredAfterSeconds = 10 } = options;
     const targets = targetsOf(options, { log, signal, name });
     const file = new StateFile<NotifiedState>(folder, "told");
-    const state = file.read(stateSchema) ?? { since: (await control.state()).started, latest: {}, down: [], exhausted: [] };
+    const state = file.read(stateSchema) ?? {
+      since: (await control.state()).started,
+      latest: {},
+      down: [],
+      exhausted: [],
+    };
     let isBroken = false;
     // Only when all messages have arrived: the others are found again among the incidents.
     const save = (): void => {
@@ -39,7 +49,9 @@ export default definePlugin<NotifyOptions>({
     });
     events.on("process.incident", ({ incident }) => monitor.onIncident(incident));
     events.on("process.state", ({ process }) => monitor.onState(process));
-    events.on("gap", async () => monitor.begin(await control.processes(), await control.incidents("all", MOST_INCIDENTS)));
+    events.on("gap", async () =>
+      monitor.begin(await control.processes(), await control.incidents("all", MOST_INCIDENTS)),
+    );
     monitor.begin(await control.processes(), await control.incidents("all", MOST_INCIDENTS).catch(() => []));
     save();
     return async () => {

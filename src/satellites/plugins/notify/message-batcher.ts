@@ -51,7 +51,9 @@ export class MessageBatcher {
     if (this.#timer !== undefined || this.#sending !== undefined || this.#digest.isEmpty) return;
     // An event shortly after a message: a storm, so the next message is collected for longer.
     const isStorm = this.#now() - this.#lastSent < 2 * this.#windowMs;
-    this.#windowMs = isStorm ? Math.min(Math.max(MAX_WINDOW_MS, this.#ports.groupMs), this.#windowMs * 2) : this.#ports.groupMs;
+    this.#windowMs = isStorm
+      ? Math.min(Math.max(MAX_WINDOW_MS, this.#ports.groupMs), this.#windowMs * 2)
+      : this.#ports.groupMs;
     this.#timer = setTimeout(() => void this.#send(), this.#windowMs);
   }
 
@@ -79,7 +81,11 @@ export type MessageEvent = {
 
 export type Message = { readonly title: string; readonly text: string; readonly happenings: readonly MessageEvent[] };
 
-const WORDS: Readonly<Record<MessageKind, string>> = { crash: "crashed", exhausted: "exhausted", recovered: "recovered" };
+const WORDS: Readonly<Record<MessageKind, string>> = {
+  crash: "crashed",
+  exhausted: "exhausted",
+  recovered: "recovered",
+};
 const ORDER: readonly MessageKind[] = ["exhausted", "crash", "recovered"];
 /** Most lines of a message; of further ones only the number is given. */
 const MAX_LINES = 20;
@@ -117,7 +123,11 @@ export class MessageDigest {
     );
     const lines = all.slice(0, MAX_LINES).map(lineOf);
     const more = all.length > MAX_LINES ? [`and ${all.length - MAX_LINES} more`] : [];
-    return { title: `procman ${this.#source}: ${counts.join(", ")}`, text: [...lines, ...more].join("\n"), happenings: all };
+    return {
+      title: `procman ${this.#source}: ${counts.join(", ")}`,
+      text: [...lines, ...more].join("\n"),
+      happenings: all,
+    };
   }
 }
 

@@ -45,7 +45,10 @@ test("a command that hangs is killed with its children after the time limit, and
 });
 
 test("a command with a process that left its group delivers, too", async (context) => {
-  const { target, pids } = rig(context, "setsid sh -c 'echo $$ >> pids; exec sleep 3' & while ! [ -s pids ]; do sleep 0.01; done");
+  const { target, pids } = rig(
+    context,
+    "setsid sh -c 'echo $$ >> pids; exec sleep 3' & while ! [ -s pids ]; do sleep 0.01; done",
+  );
   context.after(() => {
     for (const pid of pids()) if (isAlive(pid)) process.kill(pid, "SIGKILL");
   });

@@ -18,12 +18,18 @@ export type Delivery = { readonly log: PluginLog; readonly signal: AbortSignal; 
 
 export type MessageTarget = (message: Message) => Promise<boolean>;
 
-type Webhook = { readonly webhook: string; readonly format: "json" | "slack"; readonly headers: Readonly<Record<string, string>> };
+type Webhook = {
+  readonly webhook: string;
+  readonly format: "json" | "slack";
+  readonly headers: Readonly<Record<string, string>>;
+};
 
 /** Resolves with false if the signal was aborted before the message arrived. */
 export function webhook({ webhook: url, format, headers }: Webhook, { log, signal, name }: Delivery): MessageTarget {
   return async (message) => {
-    const body = JSON.stringify(format === "slack" ? slack(message) : { source: "procman", name, host: hostname(), ...message });
+    const body = JSON.stringify(
+      format === "slack" ? slack(message) : { source: "procman", name, host: hostname(), ...message },
+    );
     const request = { body, headers: { "content-type": "application/json", ...headers }, timeoutMs: TIMEOUT_MS };
     // Without the signal: an attempt that is under way is not aborted.
     const attempt = (): Promise<PostOutcome> => post(url, request);
@@ -77,7 +83,9 @@ function run(line: string, { title, text }: Message, timeoutMs: number): Promise
         clearTimeout(rest);
         child.stderr.destroy();
         const how = isLate ? `was killed after ${timeoutMs / 1_000} s` : endOf(code, signal);
-        resolve(code === 0 ? { kind: "done", body: "" } : { kind: "later", reason: `it ${how}${detailOf(errorOutput)}` });
+        resolve(
+          code === 0 ? { kind: "done", body: "" } : { kind: "later", reason: `it ${how}${detailOf(errorOutput)}` },
+        );
       };
       // A process that has left the group may keep the pipe open.
       const rest = setTimeout(settle, OUTPUT_MS);

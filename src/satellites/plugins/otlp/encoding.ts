@@ -1,11 +1,14 @@
 /**
- * OTLP in JSON (https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding): 64-bit integers are strings, enumerations
- * numbers, names in lowerCamelCase. Each process is one resource.
+ * OTLP in JSON (https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding): 64-bit integers are strings,
+ * enumerations numbers, names in lowerCamelCase. Each process is one resource.
  */
 import type { LogEntry, ProcessRecord, Severity } from "../../../core/contract/records.ts";
 import { isRunning } from "../../../core/contract/status-sets.ts";
 
-type AttributeValue = { readonly stringValue: string } | { readonly intValue: string } | { readonly doubleValue: number };
+type AttributeValue =
+  | { readonly stringValue: string }
+  | { readonly intValue: string }
+  | { readonly doubleValue: number };
 
 export type Attribute = { readonly key: string; readonly value: AttributeValue };
 
@@ -80,7 +83,11 @@ type OtlpMetric = {
   readonly name: string;
   readonly unit: string;
   readonly gauge?: { readonly dataPoints: readonly OtlpPoint[] };
-  readonly sum?: { readonly dataPoints: readonly OtlpPoint[]; readonly aggregationTemporality: number; readonly isMonotonic: boolean };
+  readonly sum?: {
+    readonly dataPoints: readonly OtlpPoint[];
+    readonly aggregationTemporality: number;
+    readonly isMonotonic: boolean;
+  };
 };
 
 type NanosecondClock = { readonly started: number; readonly now: number };
@@ -100,7 +107,11 @@ function metricsOf(record: ProcessRecord, { started, now }: NanosecondClock): re
   return [
     ...gauge("process.cpu.utilization", "1", cpuPercent === undefined ? undefined : cpuPercent / 100),
     ...sum("process.memory.usage", "By", memoryBytes, false),
-    ...gauge("process.uptime", "s", isRunning(record) && since !== undefined ? Math.max(0, now - Date.parse(since)) / 1_000 : undefined),
+    ...gauge(
+      "process.uptime",
+      "s",
+      isRunning(record) && since !== undefined ? Math.max(0, now - Date.parse(since)) / 1_000 : undefined,
+    ),
     ...gauge("procman.process.up", "1", isRunning(record) ? 1 : 0),
     // A gauge: a long run resets it.
     ...gauge("procman.process.restarts", "{restart}", restarts),

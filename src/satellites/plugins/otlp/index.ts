@@ -36,7 +36,9 @@ function logs(context: ExportContext, origin: TelemetryResource): LogFeed {
   const { processes = [] } = options;
   return logFeed(context, { processes }, async ({ entries, lostBytes }) => {
     if (lostBytes > 0)
-      log.warn(`${lostBytes} bytes of the log were deleted before they could be sent: the collector was unreachable for too long`);
+      log.warn(
+        `${lostBytes} bytes of the log were deleted before they could be sent: the collector was unreachable for too long`,
+      );
     if (entries.length === 0) return true;
     const body = logsRequest(entries, origin, Date.now());
     const on = { log, signal, what: `send log lines to ${endpointOf(options)}`, note: "they stay on disk" };
@@ -53,9 +55,14 @@ function metrics(context: ExportContext, origin: TelemetryResource): NodeJS.Time
   const sendMetrics = async (): Promise<void> => {
     const [all, { started }] = await Promise.all([control.processes(), control.state()]);
     const records = all.filter(
-      ({ id, instances = [] }) => selected.size === 0 || selected.has(id) || instances.some((each) => selected.has(each.id)),
+      ({ id, instances = [] }) =>
+        selected.size === 0 || selected.has(id) || instances.some((each) => selected.has(each.id)),
     );
-    const outcome = await send("/v1/metrics", metricsRequest(records, origin, { started: Date.parse(started), now: Date.now() }), context);
+    const outcome = await send(
+      "/v1/metrics",
+      metricsRequest(records, origin, { started: Date.parse(started), now: Date.now() }),
+      context,
+    );
     if (outcome.kind !== "done" && !hasFailed)
       log.warn(`Cannot send metrics to ${endpointOf(options)}: ${outcome.reason}; retried at each interval`);
     if (outcome.kind === "done" && hasFailed) log.info(`metrics are being sent to ${endpointOf(options)} again`);
@@ -91,7 +98,9 @@ function warnOfRejected(body: string, log: ExportContext["log"]): void {
   const { rejectedLogRecords, rejectedDataPoints, errorMessage } = partialIn(body);
   const count = Number(rejectedLogRecords ?? rejectedDataPoints ?? 0);
   if (count > 0)
-    log.warn(`the collector rejected ${count} of the items sent${errorMessage ? `: ${String(errorMessage).slice(0, 200)}` : ""}`);
+    log.warn(
+      `the collector rejected ${count} of the items sent${errorMessage ? `: ${String(errorMessage).slice(0, 200)}` : ""}`,
+    );
 }
 
 function partialIn(body: string): Readonly<Record<string, unknown>> {

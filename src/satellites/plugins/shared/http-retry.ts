@@ -68,7 +68,10 @@ export type RetryOptions = {
 };
 
 /** Repeats with growing delays until done. `stopped`: the signal was aborted. Logs the first failure, and the success after failures. */
-export async function retry(attempt: () => Promise<PostOutcome>, options: RetryOptions): Promise<"done" | "refused" | "stopped"> {
+export async function retry(
+  attempt: () => Promise<PostOutcome>,
+  options: RetryOptions,
+): Promise<"done" | "refused" | "stopped"> {
   const { log, signal, what, note, maxTries = Number.POSITIVE_INFINITY } = options;
   for (let tries = 1; ; tries += 1) {
     const outcome = await attempt();
