@@ -27,6 +27,9 @@ const LEAST = {
   messages: 1,
 };
 
+/** Of what was done, for machines that keep no folder. */
+const SHOWN_NOTES = 100;
+
 type Context = {
   readonly after: (call: () => void | Promise<void>) => void;
   readonly diagnostic: (text: string) => void;
@@ -101,7 +104,7 @@ function concluded({ account, notes }: Campaign, folder: string, context: Contex
   else {
     writeFileSync(join(folder, "notes"), notes.map((line) => `${line}\n`).join(""));
     writeFileSync(join(folder, "findings"), findings.map((line) => `${line}\n`).join(""));
-    console.error(`kept in ${folder}:\n${findings.join("\n")}`);
+    console.error(`kept in ${folder}:\n${findings.join("\n")}\n${notes.slice(-SHOWN_NOTES).join("\n")}`);
   }
   return { findings, counts };
 }
