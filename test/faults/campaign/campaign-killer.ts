@@ -30,12 +30,16 @@ const HALT_MS = [100, 1_800] as const;
 const RESUMED_MS = 400;
 const SLOW_MS = [1_000, 4_000] as const;
 
-/** Whether all that hold the shared socket were killed before one could hand it on: only the instances have it then. */
-export function isSocketLost({ kills, socketSince }: Pick<Campaign, "kills" | "socketSince">): boolean {
+/**
+ * Whether only the instances have the shared socket: all that could hand it on were killed, or another program has
+ * started the next keeper.
+ */
+export function isSocketLost({ kills, socketSince, isGuarded }: Campaign): boolean {
   const held = kills.filter(({ at }) => at > socketSince);
   return held.some(({ at }) => {
-    const killed = held.filter((each) => each.at >= at && each.at <= at + AT_ONCE_MS);
-    return isAll(killed.flatMap(({ what }) => what.split(" ")));
+    const together = held.filter((each) => each.at >= at && each.at <= at + AT_ONCE_MS);
+    const killed = together.flatMap(({ what }) => what.split(" "));
+    return isAll(killed) || (isGuarded && killed.includes("keeper"));
   });
 }
 

@@ -45,11 +45,13 @@ export function testCampaign(seed: number): void {
   });
 }
 
-/** `make`: see `CampaignOptions`. */
 export async function resultOf(
   context: Context,
   seed: number,
-  make: CampaignOptions["make"] = (options) => new Procman(options),
+  {
+    make = (options) => new Procman(options),
+    isGuarded = false,
+  }: Partial<Pick<CampaignOptions, "make" | "isGuarded">> = {},
 ): Promise<Result> {
   const folder = mkdtempSync(join(tmpdir(), `procman-campaign-${seed}-`));
   context.diagnostic(`seed ${seed} (PROCMAN_FAULT_SEED=${seed} repeats it), ${folder}`);
@@ -64,7 +66,7 @@ export async function resultOf(
     context.after(() => procman.destroy());
     return procman;
   };
-  const campaign = await runCampaign({ folder, seed, receivers, make: making });
+  const campaign = await runCampaign({ folder, seed, receivers, make: making, isGuarded });
   const { account, model } = campaign;
   for (const fault of [...collector.faults, ...syslog.faults, ...webhook.faults]) account.find("plugin", fault);
   account.count("comparisons", model.compared);

@@ -66,6 +66,8 @@ export type Campaign = {
   values: { readonly at: number; readonly value: string }[];
   /** What was recorded when an end was cut off: later runs may be numbered from 1 again. */
   cut: ({ readonly at: number; readonly time: string } & JournalRecords) | undefined;
+  /** Another program starts a killed procman: `CampaignOptions`. */
+  readonly isGuarded: boolean;
   /** When the socket of `share` was opened. */
   socketSince: number;
   /** What operator and killer have done, with times: for the one who reads a finding. */
@@ -79,6 +81,8 @@ export type CampaignOptions = {
   readonly receivers: Receivers;
   /** Makes the procman of a life. */
   readonly make: (options: ConstructorParameters<typeof Procman>[0]) => Procman;
+  /** Another program, as systemd, starts a killed procman. */
+  readonly isGuarded: boolean;
 };
 
 export async function runCampaign(options: CampaignOptions): Promise<Campaign> {
@@ -103,7 +107,7 @@ export async function runCampaign(options: CampaignOptions): Promise<Campaign> {
   return campaign;
 }
 
-async function prepared({ folder, receivers }: CampaignOptions): Promise<Campaign> {
+async function prepared({ folder, receivers, isGuarded }: CampaignOptions): Promise<Campaign> {
   const ports = {
     web: await freePort(),
     webStart: await freeRange(MOST_INSTANCES),
@@ -122,6 +126,7 @@ async function prepared({ folder, receivers }: CampaignOptions): Promise<Campaig
     note: (deed) => notes.push(`${new Date().toISOString()} ${deed.trimEnd()}`),
     start: new Date().toISOString(),
     procman: undefined as unknown as Procman,
+    isGuarded,
     places: { folder, ports, receivers },
     client: new SoakClient(stateDir, "load"),
     account: new SoakAccount(),

@@ -43,6 +43,9 @@ class UnitProcman extends Procman {
 
 const afterwards: (() => void | Promise<void>)[] = [];
 const context = { after: (call: () => void | Promise<void>) => afterwards.push(call), diagnostic: console.log };
-const { findings } = await resultOf(context, Number(process.argv[2]), (options) => new UnitProcman(options));
+const { findings } = await resultOf(context, Number(process.argv[2]), {
+  make: (options) => new UnitProcman(options),
+  isGuarded: true,
+});
 for (const call of afterwards) await call();
 process.exitCode = findings.length === 0 ? 0 : 1;

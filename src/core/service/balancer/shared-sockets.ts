@@ -90,7 +90,7 @@ export class SharedSockets implements Subsystem {
     this.#ports.link.send({ t: "sockets", wanted });
   }
 
-  /** Finds sockets that were lost because keeper, service and logger were killed at once. */
+  /** Finds sockets that were lost: keeper, service and logger were killed at once, or another program (systemd) has started this keeper. */
   #findLost(): void {
     const { sockets, log } = this.#ports;
     for (const { id, share, cluster } of this.#ports.config().processes) {
@@ -126,6 +126,6 @@ export class SharedSockets implements Subsystem {
 }
 
 function lostSocketText(cluster: string): string {
-  const why = "since all of procman's own processes were killed at once";
+  const why = "since procman was killed and started again";
   return `only the running instances of "${cluster}" have its socket, ${why}; "procman restart --hard ${cluster}" opens it again`;
 }
