@@ -41,6 +41,7 @@ const SYSTEM_PATHS = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 const MINUTE = 60_000;
 const BUILD_INPUTS = [
   "src",
+  "generated",
   "package.json",
   "package-lock.json",
   "tsconfig.json",

@@ -129,7 +129,7 @@ const TYPE_NAMES: Readonly<Record<string, string>> = {
   "": "Configuration",
 };
 
-/** The types of `src/satellites/library/configuration.ts`, innermost first. */
+/** The types of `generated/configuration.ts`, innermost first. */
 export function libraryTypes(): string {
   const types = new Map<string, string>();
   typeOf(configuration, "", types);

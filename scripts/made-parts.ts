@@ -20,7 +20,7 @@ export function writeMade(script: string, files: MadeFiles): void {
 }
 
 /** The text with a new part between two marks. */
-export function between(text: string, [begin, end]: readonly [string, string], made: string): string {
+function between(text: string, [begin, end]: readonly [string, string], made: string): string {
   const from = text.indexOf(begin);
   const to = text.indexOf(end, from);
   if (from < 0 || to < from) throw new Error(`there is no part from "${begin}" to "${end}"`);

@@ -30,7 +30,7 @@ export function promisedExports(described: readonly string[]): PromisedNames {
   const { options } = ts.convertCompilerOptionsFromJson(compilerOptions, root);
   const files = entryPoints.map((entry) => `${root}${entry}`);
   const program = ts.createProgram(files, options);
-  const reader = new ExportReader(program.getTypeChecker(), `${root}src/`, described);
+  const reader = new ExportReader(program.getTypeChecker(), [`${root}src/`, `${root}generated/`], described);
   for (const file of files) {
     const source = program.getSourceFile(file);
     if (source !== undefined) reader.read(source, file.slice(root.length));
@@ -41,11 +41,11 @@ export function promisedExports(described: readonly string[]): PromisedNames {
 class ExportReader {
   readonly names: Record<string, Promised> = {};
   readonly #checker: ts.TypeChecker;
-  readonly #own: string;
+  readonly #own: readonly string[];
   readonly #described: readonly string[];
 
-  /** `own`: the folder of the source. Members that are declared elsewhere, as those of `Error`, are left out. */
-  constructor(checker: ts.TypeChecker, own: string, described: readonly string[]) {
+  /** `own`: the folders of the source. Members that are declared elsewhere, as those of `Error`, are left out. */
+  constructor(checker: ts.TypeChecker, own: readonly string[], described: readonly string[]) {
     this.#checker = checker;
     this.#own = own;
     this.#described = described;
@@ -73,11 +73,9 @@ class ExportReader {
 
   #members(type: ts.Type, name: string): void {
     for (const member of this.#checker.getPropertiesOfType(type)) {
-      if (
-        member.name.startsWith("#") ||
-        !member.declarations?.some((each) => each.getSourceFile().fileName.startsWith(this.#own))
-      )
-        continue;
+      const places = member.declarations?.map((each) => each.getSourceFile().fileName) ?? [];
+      const isOwn = places.some((place) => this.#own.some((folder) => place.startsWith(folder)));
+      if (member.name.startsWith("#") || !isOwn) continue;
       const inner = `${name}.${member.name}`;
       this.names[inner] = { facts: [] };
       this.#parameters(this.#checker.getTypeOfSymbol(member), inner);

@@ -1,4 +1,4 @@
-/** Writes the tables of the docs that follow from tables of the source. With --check: fails when one is not up to date. */
+/** Writes the tables of the docs, and the list of man pages, that follow from tables of the source. With --check: fails when one is not up to date. */
 import { EXAMPLES } from "../src/cli/examples.ts";
 import { type CommandName, GROUPS } from "../src/cli/output/overview.ts";
 import { ERROR_MEANINGS, ERRORS, type ErrorCode, EXIT, EXIT_MEANINGS } from "../src/core/base/errors.ts";
@@ -7,11 +7,13 @@ import { STATUS_MEANINGS } from "../src/core/contract/records.ts";
 import { argumentsOf, definedCommands, descriptionOf, optionsOf, type Row, usagesOf } from "./command-tables.ts";
 import { allowedValues, objectsOf } from "./configuration.ts";
 import { inPage, tableOf, writeMade } from "./made-parts.ts";
+import { manual } from "./manual.ts";
 import { metricFamilies } from "./metric-families.ts";
 
 const SCRIPT = "scripts/reference.ts";
 
 const defined = await definedCommands();
+const pages = await manual();
 
 const code = (text: string): string => `\`${text}\``;
 
@@ -112,7 +114,14 @@ function termTable(command: (typeof defined)[number]): readonly string[] {
   return rows.length === 0 ? [] : [tableOf(["argument, option", ""], rows)];
 }
 
+/** npm links the man pages that `man` lists, and reads no folder. */
+function withManPages(packageJson: string): string {
+  const man = pages.map(({ name, section }) => `dist/man/${name}.${section}`);
+  return `${JSON.stringify({ ...JSON.parse(packageJson), man }, null, 2)}\n`;
+}
+
 writeMade(SCRIPT, {
+  "package.json": withManPages,
   "docs/reference/cli.md": inPage(SCRIPT, exitCodes()),
   "docs/reference/commands.md": inPage(SCRIPT, commands()),
   "docs/reference/errors.md": inPage(SCRIPT, errors()),

@@ -3,6 +3,25 @@
  *
  * @packageDocumentation
  */
+
+export type {
+  ApiConfiguration,
+  ClusterConfiguration,
+  Configuration,
+  DependencyConfiguration,
+  EnvFileConfiguration,
+  GlobalLoggerConfiguration,
+  HealthConfiguration,
+  HookConfiguration,
+  HooksConfiguration,
+  LoggerConfiguration,
+  PluginConfiguration,
+  ProcessConfiguration,
+  ReadyConfiguration,
+  RotationConfiguration,
+  UlimitsConfiguration,
+  WatcherConfiguration,
+} from "../generated/configuration.ts";
 export { type ErrorCode, type ExitCode, ProcmanError } from "./core/base/errors.ts";
 export { VERSION } from "./core/base/version.ts";
 export { ConfigurationError } from "./core/config/problems.ts";
@@ -26,31 +45,13 @@ export type {
   TelemetryReport,
 } from "./core/contract/records.ts";
 export type { StateRecord, SystemRecord } from "./core/contract/state-record.ts";
-export {
-  type ApiConfiguration,
-  type ClusterConfiguration,
-  type Configuration,
-  type DependencyConfiguration,
-  defineConfig,
-  type EnvFileConfiguration,
-  type GlobalLoggerConfiguration,
-  type HealthConfiguration,
-  type HookConfiguration,
-  type HooksConfiguration,
-  type LoggerConfiguration,
-  type PluginConfiguration,
-  type ProcessConfiguration,
-  type ReadyConfiguration,
-  type RotationConfiguration,
-  type UlimitsConfiguration,
-  type WatcherConfiguration,
-} from "./satellites/library/configuration.ts";
 export type { LibraryListener as Listener, ProcmanEvents } from "./satellites/library/events.ts";
 export { Procman, type RunOptions, type WaitOptions } from "./satellites/library/procman.ts";
 export type { LineOptions } from "./satellites/library/start.ts";
 export {
   type CompleteConfiguration,
   type CompleteProcess,
+  defineConfig,
   type ValidateOptions,
   validateConfiguration,
 } from "./satellites/library/validate-configuration.ts";

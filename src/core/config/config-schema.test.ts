@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import type { Configuration } from "../../../generated/configuration.ts";
 import { fieldsOf } from "../../../scripts/configuration.ts";
 import { type Json, refusalOf } from "../../../test/support/json-schema.ts";
-import type { Configuration } from "../../satellites/library/configuration.ts";
 import type { RawConfig } from "./config-schema.ts";
 import { resolveConfiguration } from "./validate.ts";
 

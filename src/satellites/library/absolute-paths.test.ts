@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Configuration } from "../../../generated/configuration.ts";
 import { withAbsolutePaths } from "../../core/config/absolute-paths.ts";
 import type { RawConfig } from "../../core/config/config-schema.ts";
 import { resolveConfiguration } from "../../core/config/validate.ts";
-import { type Configuration, defineConfig } from "./configuration.ts";
+import { defineConfig } from "./validate-configuration.ts";
 
 const CONFIG = defineConfig({
   name: "all",

@@ -1,4 +1,5 @@
 /** The library: starts a procman or connects to a running one, and controls it. */
+import type { Configuration } from "../../../generated/configuration.ts";
 import type { Client } from "../../client/client.ts";
 import { connectTo } from "../../client/connection/connect.ts";
 import { LogReader } from "../../client/connection/log-reader.ts";
@@ -21,7 +22,6 @@ import type { StateRecord } from "../../core/contract/state-record.ts";
 import { holderOf } from "../../core/os/lock.ts";
 import { startFolder } from "../../core/os/start-folder.ts";
 import { checkStateFolder } from "../../core/os/state-folder.ts";
-import type { Configuration } from "./configuration.ts";
 import { LibraryEvents, type LibraryListener, type ProcmanEvents, warn } from "./events.ts";
 import { fileFor, type LineOptions, passLines, start } from "./start.ts";
 

@@ -1,6 +1,7 @@
 /** Starts procman in the background for a program that uses the library, and passes it the log. */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { Configuration } from "../../../generated/configuration.ts";
 import { outputOf, START_TIMEOUT_MS, startDaemon, waitForStart } from "../../client/connection/daemon.ts";
 import { LogFormatter } from "../../client/connection/log-format.ts";
 import type { LogReader } from "../../client/connection/log-reader.ts";
@@ -16,8 +17,6 @@ import { wantsColors } from "../../core/os/colors.ts";
 import { holderOf } from "../../core/os/lock.ts";
 import { processStat } from "../../core/os/process-stat.ts";
 import { makeStateFolder } from "../../core/os/state-folder.ts";
-
-import type { Configuration } from "./configuration.ts";
 import { rethrowAsync } from "./events.ts";
 
 /** Resolves when procman answers. `detached`: it outlives this program. @throws {ProcmanError} `start-failed` */

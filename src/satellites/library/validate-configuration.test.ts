@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runInNewContext } from "node:vm";
 import fc from "fast-check";
+import type { Configuration } from "../../../generated/configuration.ts";
 import { anyConfiguration } from "../../../test/support/arbitrary-configuration.ts";
 import { withAbsolutePaths } from "../../core/config/absolute-paths.ts";
 import { API, type RawConfig, TOP, WATCHER } from "../../core/config/config-schema.ts";
@@ -13,7 +14,6 @@ import { HEALTH, READY } from "../../core/config/fields/probe-fields.ts";
 import { PROCESS } from "../../core/config/fields/process-fields.ts";
 import { ConfigurationError } from "../../core/config/problems.ts";
 import { type CheckOptions, resolveConfiguration } from "../../core/config/validate.ts";
-import type { Configuration } from "./configuration.ts";
 import { type CompleteConfiguration, validateConfiguration } from "./validate-configuration.ts";
 
 const RUNS = 150;

@@ -1,8 +1,5 @@
 /** The check of a configuration, for programs. */
-import { withDefaults } from "../../core/config/defaults.ts";
-import { deepFreeze } from "../../core/config/normalise.ts";
-import type { ConfigProblem } from "../../core/config/spec.ts";
-import { type CheckOptions, checkConfiguration } from "../../core/config/validate.ts";
+
 import type {
   ApiConfiguration,
   ClusterConfiguration,
@@ -13,7 +10,22 @@ import type {
   ReadyConfiguration,
   RotationConfiguration,
   WatcherConfiguration,
-} from "./configuration.ts";
+} from "../../../generated/configuration.ts";
+import { withDefaults } from "../../core/config/defaults.ts";
+import { deepFreeze } from "../../core/config/normalise.ts";
+import type { ConfigProblem } from "../../core/config/spec.ts";
+import { type CheckOptions, checkConfiguration } from "../../core/config/validate.ts";
+
+/**
+ * The configuration as it is given: helps editors to complete and check it. Nothing is checked at run time; see
+ * `validateConfiguration`.
+ *
+ * @example
+ * export default defineConfig({ processes: [{ id: "web", cmd: "node server.js", autostart: true }] });
+ */
+export function defineConfig(config: Configuration): Configuration {
+  return config;
+}
 
 /** A part of a configuration in which these fields have a value. */
 type Filled<Part, Fields extends keyof Part> = Omit<Part, Fields> & {

@@ -1,6 +1,4 @@
-/** A configuration as it is written, for programs in TypeScript. What each field means in full is in docs/reference/configuration.md. */
-
-// made by scripts/schema.ts
+/** A configuration as it is written, for programs in TypeScript. What each field means in full is in docs/reference/configuration.md. Made by scripts/schema.ts. */
 
 /** An env file. */
 export type EnvFileConfiguration = {
@@ -349,16 +347,3 @@ export type Configuration = {
   /** Seconds to wait after stopSignal, before a process is killed. The default for all processes. Default: 30. */
   readonly terminateTimeout?: number | undefined;
 };
-
-// end
-
-/**
- * The configuration as it is given: helps editors to complete and check it. Nothing is checked at run time; see
- * `validateConfiguration`.
- *
- * @example
- * export default defineConfig({ processes: [{ id: "web", cmd: "node server.js", autostart: true }] });
- */
-export function defineConfig(config: Configuration): Configuration {
-  return config;
-}
