@@ -1,29 +1,20 @@
 /** Start, stop, restart, block, unblock, enable, disable: of one process, of a cluster, or of all. */
 import { ProcmanError } from "../../base/errors.ts";
-import type { ProcessSpec } from "../../config/spec.ts";
 import type { Action, ActOptions, Caller } from "../../contract/control.ts";
 import type { Process } from "../../supervisor/process.ts";
-import type { Supervisor } from "../../supervisor/supervisor.ts";
 import { isWaiting } from "../../supervisor/verdict.ts";
+import { type ActionWaitPorts, awaitAction } from "./action-wait.ts";
 import type { Operations } from "./operations.ts";
 import type { RollingRestarts } from "./rolling-restart.ts";
 import { rolloutOrder } from "./rollout-order.ts";
-import { type Target, waitForAll, waitForRestarts, waitForTarget, watchTarget } from "./target-wait.ts";
 
-export type ActionPorts = {
-  readonly supervisor: Supervisor;
-  readonly spec: (id: string) => ProcessSpec;
+export type ActionPorts = ActionWaitPorts & {
   /** Processes that are no longer in the configuration but still being stopped. */
-  readonly removing: () => readonly ProcessSpec[];
+  readonly removing: () => readonly { readonly id: string }[];
   readonly operations: Operations;
-  readonly balancing: Target["balancing"];
   readonly rollingRestarts: Pick<RollingRestarts, "check" | "begin">;
   /** Records that this caller requested the next end of the process's run. */
   readonly recordRequester: (id: string, caller: Caller) => void;
-  /** Status text of a process. */
-  readonly reason: (process: Process) => string;
-  /** How its latest run has ended. */
-  readonly lastEnd: Target["lastEnd"];
   /** Disables a cluster, with the instances that it gets later, or enables it. */
   readonly setClusterDisabled: (cluster: string, isDisabled: boolean) => void;
 };
@@ -63,22 +54,10 @@ export class Actions {
     const { id, action, isHard = false } = request;
     const isRolling = action === "restart" && !isHard && found[0]?.id !== id;
     const { processes, restarts } = isRolling ? this.#restart(found, request) : this.#atOnce(found, request);
-    const { supervisor, spec } = this.#ports;
     // Now: a reload may remove instances meanwhile.
-    const instances = new Set(processes.filter(({ id: each }) => spec(each).cluster !== undefined));
+    const instances = new Set(processes.filter((each) => this.#ports.spec(each.id).cluster !== undefined));
     const isRolled = (process: Process): boolean => isRolling && instances.has(process);
-    const target = watchTarget({ ...this.#ports, action, processes }, isRolled);
-    const [rolled, others] = [processes.filter(isRolled), processes.filter((process) => !isRolled(process))];
-    const waitFor = (part: readonly Process[], options: ActOptions): Promise<void> =>
-      waitForTarget(supervisor, { ...target, processes: part }, options);
-    return {
-      done: async (options) => {
-        if (options.waitSeconds === undefined) return;
-        // If a rolling restart has failed, its error names the instance.
-        const clusters = waitForRestarts(restarts, options).then(() => waitFor(rolled, options));
-        await waitForAll([clusters, waitFor(others, options)]);
-      },
-    };
+    return { done: awaitAction(this.#ports, { action, processes, restarts, isRolled }) };
   }
 
   #atOnce(found: readonly Process[], request: ActionRequest): StartedAction {

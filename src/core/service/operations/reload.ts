@@ -9,7 +9,7 @@ import { basename } from "node:path";
 import { ProcmanError } from "../../base/errors.ts";
 import type { Config } from "../../config/spec.ts";
 import type { ActOptions, PlanOptions } from "../../contract/control.ts";
-import type { PlanRecord } from "../../contract/plan.ts";
+import type { PlannedChange, PlanRecord } from "../../contract/plan.ts";
 import type { FrontSpec } from "../../ipc/balancer-protocol.ts";
 import type { ActiveConfig } from "../config/active-config.ts";
 import { ConfigFileWatch } from "../config/config-file-watch.ts";
@@ -22,8 +22,8 @@ import type { Subsystem } from "../subsystem.ts";
 import type { Operation, Operations } from "./operations.ts";
 import { addedFronts, checkPorts } from "./port-check.ts";
 import { orderByPorts, planReload, rollingIds, summary } from "./reload-plan.ts";
-import type { Target } from "./target-wait.ts";
-import { type Instances, waitForReload, waitUntilServing } from "./wait.ts";
+import { AwaitedOperation, settle, type Target } from "./settle.ts";
+import { AwaitedStart, type StartPorts, settleRestart } from "./start-verdict.ts";
 
 const DEFAULT_STEADY_MS = 1_000;
 
@@ -38,7 +38,7 @@ export type ReloadOptions = {
   readonly steadyMs?: number | undefined;
 };
 
-export type ReloadPorts = Instances &
+export type ReloadPorts = StartPorts &
   ReloadOptions & {
     readonly operations: Operations;
     readonly activeConfig: ActiveConfig;
@@ -49,7 +49,6 @@ export type ReloadPorts = Instances &
     readonly messageContext: (id: string) => MessageContext;
     /** Why the load balancer sends it no connections, if known. */
     readonly connectionProblem: (id: string) => string | undefined;
-    readonly lastEnd: Target["lastEnd"];
     /** Makes the instance counts of the file valid again. */
     readonly resetCounts: () => void;
   };
@@ -129,7 +128,7 @@ export class Reloads implements Subsystem {
    * `wait-timeout`
    */
   async reload(why: string, { waitSeconds, signal, ...options }: ActOptions & PlanOptions = {}): Promise<PlanRecord> {
-    const { operations, commit, steadyMs = DEFAULT_STEADY_MS } = this.#ports;
+    const { operations, commit } = this.#ports;
     operations.check({ kind: "reload", targets: [] }, "reload");
     const config = this.#read(options);
     const fronts = this.#addedFronts(config);
@@ -138,9 +137,54 @@ export class Reloads implements Subsystem {
     operations.check({ kind: "reload", targets: clustersIn(config, plan) }, "reload");
     const work = this.#start(why, config, plan);
     await commit();
-    if (waitSeconds === undefined) return plan;
-    const end = { plan, work, instances: this.#ports, steadyMs, whyNotUp: (id: string) => this.#whyNotUp(id) };
-    return waitForReload(end, waitSeconds, [this.#abort.signal, ...(signal === undefined ? [] : [signal])]);
+    return waitSeconds === undefined ? plan : this.#settled(plan, work, { waitSeconds, signal });
+  }
+
+  /** Waits until all processes that a reload starts or restarts are up, or have failed, and those that it stops have ended. @throws {ProcmanError} `reload-failed`; `wait-timeout`, also on abort */
+  async #settled(
+    plan: PlanRecord,
+    work: Promise<string | undefined>,
+    { waitSeconds, signal }: { readonly waitSeconds: number; readonly signal: AbortSignal | undefined },
+  ): Promise<PlanRecord> {
+    const reload = new AwaitedOperation(work);
+    const problems = new Map<string, string>();
+    const targets = plan.processes.flatMap((change) => this.#targetOf(change, problems) ?? []);
+    const verdicts = await settle([reload, ...targets], {
+      timeoutMs: waitSeconds * 1_000,
+      signal: AbortSignal.any([this.#abort.signal, ...(signal === undefined ? [] : [signal])]),
+    });
+    if (verdicts.includes("pending"))
+      throw new ProcmanError(
+        "wait-timeout",
+        `Cannot wait for the reload: timed out after ${waitSeconds} s; it continues in the background`,
+      );
+    if (reload.problem !== undefined) throw new ProcmanError("reload-failed", reload.problem);
+    const withProblem = (change: PlannedChange): PlannedChange => {
+      const problem = problems.get(change.process);
+      return problem === undefined ? change : { ...change, problem };
+    };
+    return { ...plan, processes: plan.processes.map(withProblem) };
+  }
+
+  /** What is awaited of a change, beside the rollout; undefined: nothing. `problems` gets the reason of its failure. */
+  #targetOf({ process: id, action, rolling }: PlannedChange, problems: Map<string, string>): Target | undefined {
+    const { supervisor, steadyMs = DEFAULT_STEADY_MS } = this.#ports;
+    const process = supervisor.processes.find((each) => each.id === id);
+    if (process === undefined) return undefined;
+    // One that is in the configuration again is not awaited any more.
+    if (action === "stop")
+      return {
+        sources: [supervisor],
+        look: () => (process.isIdle || !supervisor.isRemoved(process) ? "up" : "pending"),
+      };
+    if ((action !== "start" && action !== "restart") || rolling) return undefined;
+    const start = AwaitedStart.inReload(process, this.#ports, steadyMs);
+    const look: Target["look"] = (again) => {
+      const verdict = start.look(again);
+      if (verdict === "failed") problems.set(id, this.#whyNotUp(id));
+      return verdict;
+    };
+    return { sources: start.sources, look };
   }
 
   /** Reload requested by a signal or a changed file: errors are logged. It waits for a reload or rolling restart under way. */
@@ -243,8 +287,7 @@ export class Reloads implements Subsystem {
     let isRolling = initial.current !== undefined;
     for (let state: RolloutState | undefined = initial; state !== undefined; ) {
       const { from, current }: RolloutState = state;
-      const isUp: boolean =
-        current === undefined || (await waitUntilServing(this.#ports, current, { steadyMs, signal }));
+      const isUp: boolean = current === undefined || (await settleRestart(this.#ports, current, { steadyMs, signal }));
       if (signal.aborted) return problem;
       if (!isUp && current !== undefined && from !== undefined) {
         problem = `Cannot reload: "${current}" did not come up with the new configuration: it ${this.#whyNotUp(current)}; the previous configuration is restored`;

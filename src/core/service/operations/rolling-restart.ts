@@ -11,15 +11,15 @@ import { whyNotUp } from "../reporting/status-text.ts";
 import type { Subsystem } from "../subsystem.ts";
 import type { Operation, Operations } from "./operations.ts";
 import { type ClusterRestarts, isProcessUnderWay, precedingRestarts } from "./rollout-order.ts";
-import type { StartSource } from "./start-verdict.ts";
-import { type Instances, waitUntilServing, whenAborted } from "./wait.ts";
+import { AwaitedOperation, settle } from "./settle.ts";
+import { type StartPorts, settleRestart } from "./start-verdict.ts";
 
 /** An instance counts as up after it has served for this time, unless it has a `minUptimeMs`. Milliseconds. */
 const DEFAULT_STEADY_MS = 1_000;
 /** Most names of changed files that are passed on. */
 export const MAX_FILE_NAMES = 10;
 
-export type RollingRestartPorts = Instances & {
+export type RollingRestartPorts = StartPorts & {
   readonly operations: Operations;
   readonly notes: NoteStore;
   readonly log: { readonly write: (id: string, line: LogLine) => void };
@@ -30,7 +30,6 @@ export type RollingRestartPorts = Instances & {
   readonly publishState: (id: string, text: string) => void;
   /** Why the load balancer sends it no connections, if known. */
   readonly connectionProblem: (id: string) => string | undefined;
-  readonly lastEnd: StartSource["lastEnd"];
   /** Throws if a new run could not get the cluster's shared socket. */
   readonly checkSocket: (spec: ProcessSpec) => void;
   /** Default 1000. Milliseconds. */
@@ -243,11 +242,11 @@ export class RollingRestarts implements Subsystem {
   async #awaitCurrent(state: RollingRestartState, signal: AbortSignal): Promise<string | undefined> {
     if (state.current.length === 0)
       for (let other = this.#blocking(state.unit); other !== undefined; other = this.#blocking(state.unit)) {
-        await Promise.race([other.done, whenAborted(signal)]);
+        await settle([new AwaitedOperation(other.done)], { signal });
         if (signal.aborted) return undefined;
       }
     const { steadyMs = DEFAULT_STEADY_MS } = this.#ports;
-    for (const id of state.current) if (!(await waitUntilServing(this.#ports, id, { steadyMs, signal }))) return id;
+    for (const id of state.current) if (!(await settleRestart(this.#ports, id, { steadyMs, signal }))) return id;
     return undefined;
   }
 

@@ -10,34 +10,26 @@ import type { Caller, Scaling } from "../../contract/control.ts";
 import { groupNamed } from "../../contract/groups.ts";
 import { MAX_INSTANCES } from "../../contract/input-schemas.ts";
 import type { Process } from "../../supervisor/process.ts";
-import type { Supervisor } from "../../supervisor/supervisor.ts";
 import { isUnderWay } from "../../supervisor/verdict.ts";
 import type { ActiveConfig } from "../config/active-config.ts";
 import type { ConfigSource } from "../config/config-source.ts";
 import type { InstanceCount, NoteStore } from "../recovery/notes.ts";
 import type { ServiceLog } from "../reporting/service-log.ts";
 import type { AcceptedRequest } from "./action.ts";
+import { type ActionWaitPorts, awaitAction } from "./action-wait.ts";
 import type { Operations } from "./operations.ts";
-import { type Target, waitForTarget, watchTarget } from "./target-wait.ts";
 
 /** By id of the cluster. */
 type InstanceCounts = ReadonlyMap<string, InstanceCount>;
 
-export type ScalerPorts = {
-  readonly supervisor: Supervisor;
+export type ScalerPorts = ActionWaitPorts & {
   readonly operations: Operations;
-  readonly spec: Target["spec"];
-  readonly balancing: Target["balancing"];
   readonly source?: ConfigSource | undefined;
   readonly activeConfig: ActiveConfig;
   readonly notes: NoteStore;
   readonly log: Pick<ServiceLog, "info" | "warn">;
   /** Records that this caller requested the next end of the process's run. */
   readonly recordRequester: (id: string, caller: Caller) => void;
-  /** Status text of a process. */
-  readonly reason: (process: Process) => string;
-  /** How its latest run has ended. */
-  readonly lastEnd: Target["lastEnd"];
 };
 
 type CountsReading = { readonly description: string; readonly profile: string | undefined };
@@ -126,17 +118,11 @@ export class Scaler {
   }
 
   #resultOf(added: readonly Process[], removed: readonly Process[]): ScaleResult {
-    const { supervisor } = this.#ports;
-    const targets = [
-      watchTarget({ ...this.#ports, action: "start", processes: added }),
-      watchTarget({ ...this.#ports, action: "stop", processes: removed }),
+    const waits = [
+      awaitAction(this.#ports, { action: "start", processes: added }),
+      awaitAction(this.#ports, { action: "stop", processes: removed }),
     ];
-    return {
-      added,
-      removed,
-      done: async (options) =>
-        void (await Promise.all(targets.map((each) => waitForTarget(supervisor, each, options)))),
-    };
+    return { added, removed, done: async (options) => void (await Promise.all(waits.map((wait) => wait(options)))) };
   }
 
   #check(id: string, to: number, processes: readonly Process[]): void {

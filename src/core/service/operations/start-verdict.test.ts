@@ -3,17 +3,38 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FakeClock, FakeSpawner, POLICY } from "../../../../test/support/fakes.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
+import type { Process } from "../../supervisor/process.ts";
 import type { Policy } from "../../supervisor/restart-policy.ts";
 import { Supervisor } from "../../supervisor/supervisor.ts";
-import { type StartSource, type StartVerdict, StartWatch } from "./start-verdict.ts";
+import type { Verdict } from "./settle.ts";
+import { AwaitedStart, type StartPorts } from "./start-verdict.ts";
 
 /** Of a plain process, or of an instance. */
-const sourceOf = (spec: object, accepts = () => true): StartSource => ({
+const sourceOf = (spec: object, accepts = () => true): Omit<StartPorts, "supervisor"> => ({
   spec: () => spec as ProcessSpec,
   balancing: { accepts, watch: () => () => undefined },
   lastEnd: () => undefined,
 });
 const source = sourceOf({});
+
+/** The verdicts on a start; a number: it is running, look again after this many milliseconds. */
+class StartWatch {
+  readonly #start: AwaitedStart;
+
+  constructor(process: Process, ports: Omit<StartPorts, "supervisor">) {
+    this.#start = new AwaitedStart(process, { ...ports, supervisor: supervisorOf.get(process) as Supervisor });
+  }
+
+  verdict(): Verdict | number {
+    let nextMs = Number.POSITIVE_INFINITY;
+    const verdict = this.#start.look((ms) => {
+      nextMs = ms;
+    });
+    return verdict === "pending" && nextMs < Number.POSITIVE_INFINITY ? nextMs : verdict;
+  }
+}
+
+const supervisorOf = new WeakMap<Process, Supervisor>();
 
 function rig(rules: Partial<Policy> = {}) {
   const [clock, spawner] = [new FakeClock(), new FakeSpawner()];
@@ -26,6 +47,7 @@ function rig(rules: Partial<Policy> = {}) {
   });
   supervisor.apply([{ id: "web", autostart: false, overrun: false, policy: { ...POLICY, ...rules } }]);
   const web = supervisor.find("web");
+  supervisorOf.set(web, supervisor);
   return { clock, spawner, web };
 }
 
@@ -130,7 +152,7 @@ test("an instance counts as up when it has got connections and been healthy for 
       web,
       sourceOf({ cluster: {}, health }, () => accepts),
     );
-    const pass = (ms: number): StartVerdict => {
+    const pass = (ms: number): Verdict | number => {
       now += ms;
       return watch.verdict();
     };

@@ -4,9 +4,9 @@ import { test } from "node:test";
 import { controlRig, EVEN } from "../../../../test/support/control-rig.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { Process } from "../../supervisor/process.ts";
-import { waitForTarget, watchTarget } from "./target-wait.ts";
+import { awaitAction } from "./action-wait.ts";
 
-const SERVING = { spec: () => ({}) as ProcessSpec, balancing: EVEN };
+const SERVING = { spec: () => ({}) as ProcessSpec, balancing: EVEN, lastEnd: () => undefined };
 
 test("a job that has finished before the first check counts as started; a failed one doesn't", async () => {
   const { supervisor, spawner } = controlRig();
@@ -16,14 +16,8 @@ test("a job that has finished before the first check counts as started; a failed
     spawner.up("job");
     spawner.exit("job", code);
     spawner.swept("job");
-    const target = watchTarget({
-      ...SERVING,
-      action: "restart",
-      processes: [job],
-      reason: () => "failed",
-      lastEnd: () => undefined,
-    });
-    const done = waitForTarget(supervisor, target, { waitSeconds: 20 });
+    const ports = { ...SERVING, supervisor, reason: () => "failed" };
+    const done = awaitAction(ports, { action: "restart", processes: [job] })({ waitSeconds: 20 });
     if (code === 0) await done;
     else await assert.rejects(done, { code: "process-failed", message: 'Cannot restart "job": it failed' });
   }
@@ -40,14 +34,8 @@ test("a wait for several processes names each that has failed, also when the tim
     spawner.exit(id, 3);
     spawner.swept(id);
   }
-  const target = watchTarget({
-    ...SERVING,
-    action: "restart",
-    processes,
-    reason: ({ id }) => `${id} failed`,
-    lastEnd: () => undefined,
-  });
-  const done = waitForTarget(supervisor, target, { waitSeconds: 0.05 });
+  const ports = { ...SERVING, supervisor, reason: ({ id }: Process) => `${id} failed` };
+  const done = awaitAction(ports, { action: "restart", processes })({ waitSeconds: 0.05 });
   const message =
     /^Cannot restart "web": it web failed\nCannot restart "job": it job failed\nCannot wait for the restart of "pair-1": timed out/;
   await assert.rejects(done, { code: "process-failed", message });
@@ -59,10 +47,9 @@ test("a process that a reload removes during the wait for its start is no failur
   for (const process of pair) process.restart();
   // As in the service: the status text of a process that is gone can't be made.
   const reason = ({ id }: Pick<Process, "id">): string => supervisor.find(id).id;
-  const targets = [pair, pair.slice(1)].map((processes) =>
-    watchTarget({ ...SERVING, action: "restart", processes, reason, lastEnd: () => undefined }),
+  const waits = [pair, pair.slice(1)].map((processes) =>
+    awaitAction({ ...SERVING, supervisor, reason }, { action: "restart", processes })({ waitSeconds: 20 }),
   );
-  const waits = targets.map((target) => waitForTarget(supervisor, target, { waitSeconds: 20 }));
   const failed = assert.rejects(waits[1] as Promise<void>, {
     code: "process-failed",
     message: 'Cannot restart "pair-2": it was removed from the configuration meanwhile',

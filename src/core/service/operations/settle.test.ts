@@ -7,7 +7,10 @@ import { FakeClock, FakeSpawner } from "../../../../test/support/fakes.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { ProcessDefinition } from "../../supervisor/definition.ts";
 import { Supervisor } from "../../supervisor/supervisor.ts";
-import { waitUntilServing, waitUntilUp } from "./wait.ts";
+import { settle } from "./settle.ts";
+import { AwaitedStart, type StartPorts, settleRestart } from "./start-verdict.ts";
+
+const REST = { spec: () => ({}) as ProcessSpec, balancing: EVEN, lastEnd: () => undefined };
 
 const policy = {
   restart: "never",
@@ -37,9 +40,12 @@ test("a dependency that is coming up extends the wait; one that is over doesn't"
     removed: () => undefined,
   });
   supervisor.apply([db, web]);
-  const { signal } = new AbortController();
-  const timeouts = { steadyMs: 0, limitMs: 20, signal };
-  const up = waitUntilUp({ supervisor, spec: () => ({}) as ProcessSpec, balancing: EVEN }, "web", timeouts);
+  const untilUp = async (): Promise<boolean> => {
+    const start = new AwaitedStart(supervisor.find("web"), { supervisor, ...REST }, { minUptimeMs: 0, limitMs: 20 });
+    const [verdict] = await settle([start], {});
+    return verdict === "up";
+  };
+  const up = untilUp();
   assert.equal(await Promise.race([up, sleep(100, "open")]), "open");
   // A busy machine: the limit is over before the start is carried out.
   const spawn = spawner.spawn.bind(spawner);
@@ -56,11 +62,7 @@ test("a dependency that is coming up extends the wait; one that is over doesn't"
     spawner.swept(id);
   }
   supervisor.find("web").start();
-  assert.equal(
-    await waitUntilUp({ supervisor, spec: () => ({}) as ProcessSpec, balancing: EVEN }, "web", timeouts),
-    false,
-    "db is not started",
-  );
+  assert.equal(await untilUp(), false, "db is not started");
 });
 
 test("the wait for an instance behind the load balancer ends when the balancer reports that it sends connections", async () => {
@@ -76,13 +78,14 @@ test("the wait for an instance behind the load balancer ends when the balancer r
   };
   const spec = () => ({ policy, cluster: {}, front: { id: "web" } }) as unknown as ProcessSpec;
   const { signal } = new AbortController();
-  const served = waitUntilServing({ supervisor, spec, balancing }, "web", { steadyMs: 0, signal });
+  const ports: StartPorts = { supervisor, spec, balancing, lastEnd: () => undefined };
+  const served = settleRestart(ports, "web", { steadyMs: 0, signal });
   assert.equal(await Promise.race([served, sleep(50, "pending")]), "pending");
   accepting.add("web");
   for (const call of watchers) call();
   assert.deepEqual([await served, watchers.size], [true, 0], "no watcher is left");
   accepting.clear();
-  const failing = waitUntilServing({ supervisor, spec, balancing }, "web", { steadyMs: 0, signal });
+  const failing = settleRestart(ports, "web", { steadyMs: 0, signal });
   await new Promise((resolve) => setImmediate(resolve));
   spawner.exit("web", 3);
   spawner.swept("web");
