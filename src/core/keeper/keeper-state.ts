@@ -104,6 +104,11 @@ export class KeeperState {
     this.flush();
   }
 
+  /** Pids of the leaders of all runs. */
+  get leaders(): readonly number[] {
+    return this.#children.running.map(({ pid }) => pid);
+  }
+
   get folder(): string {
     return this.#options.stateDir;
   }

@@ -89,6 +89,7 @@ export class Keeper {
     this.#sockets = new ListeningSockets({
       start,
       from: () => this.#installations.service,
+      leaders: () => this.#state?.leaders ?? [],
       keepers: () => [this.#service, this.#logger],
     });
     this.#balancer = new BalancerProcessKeeper({

@@ -15,6 +15,8 @@ export type ListeningSocketsOptions = {
   readonly start: ProgramStart;
   /** The installation of the service, which has the opener program. */
   readonly from: () => Installation;
+  /** Pids of the leaders of all runs. */
+  readonly leaders: () => readonly number[];
   /** Service and logger: they start the next keeper when this one is killed. */
   readonly keepers: () => readonly SocketKeeper[];
 };
@@ -75,7 +77,13 @@ export class ListeningSockets {
   }
 
   async #openSocket({ hostname, port }: Listening, address: string): Promise<OpenedSocket> {
-    const [opened, socket] = await this.#runOpener([...openerProgram(this.#options.from()), hostname, String(port)]);
+    const { from, leaders } = this.#options;
+    const [opened, socket] = await this.#runOpener([
+      ...openerProgram(from()),
+      hostname,
+      String(port),
+      leaders().join(),
+    ]);
     if (socket === undefined) return opened;
     this.#open.set(address, socket);
     await Promise.all(this.#options.keepers().map((each) => each.shareSocket({ t: "keep", address }, socket)));

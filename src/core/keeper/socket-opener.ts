@@ -3,7 +3,8 @@
  * socket that it has opened, so the keeper, which only holds the socket, must not open it itself.
  */
 import { createServer } from "node:net";
-import { whyNotListening } from "../os/port-owner.ts";
+import { CAN_REOPEN } from "../os/inherited-sockets.ts";
+import { isHeldBy, whyNotListening } from "../os/port-owner.ts";
 import { handleOf } from "../os/server-handle.ts";
 import type { OpenedSocket } from "./listening-sockets.ts";
 
@@ -12,7 +13,9 @@ const BACKLOG = 4_096;
 const PATIENCE_MS = 500;
 const RETRY_MS = 20;
 
-const [host = "", port = ""] = process.argv.slice(2);
+/** `leaders`: pids of the keeper's runs; 1.0.0 passes none. */
+const [host = "", port = "", leaders] = process.argv.slice(2);
+const sessions = new Set(leaders?.split(",").map(Number));
 const server = createServer();
 
 /** Sent at once: one turn of the event loop later, connections would be accepted here. */
@@ -22,7 +25,12 @@ function end(answer: OpenedSocket, socket?: unknown): never {
 }
 
 const patience = performance.now() + PATIENCE_MS;
-const listen = (): void => void server.listen({ host, port: Number(port), backlog: BACKLOG, exclusive: true });
+const listen = (): void => {
+  // Beside instances that have a socket which no keeper has any more; never beside another program.
+  const reusePort = CAN_REOPEN && leaders !== undefined && isHeldBy(sessions, Number(port));
+  const options = { host, port: Number(port), backlog: BACKLOG, exclusive: true, reusePort };
+  server.listen(options);
+};
 
 server.on("error", ({ code = "", message }: NodeJS.ErrnoException) => {
   if (code === "EADDRINUSE" && performance.now() < patience) setTimeout(listen, RETRY_MS);

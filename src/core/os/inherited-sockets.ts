@@ -11,12 +11,23 @@ export type InheritedSockets = ReadonlyMap<string, InheritedSocket>;
 /** Sockets of a process that may listen on one of them itself. */
 export type HeldSockets = Map<string, InheritedSocket>;
 
+/**
+ * Whether a port that instances still listen on can be opened once more, beside them (SO_REUSEPORT): on Linux, with
+ * Node 22.12 or later.
+ */
+export const CAN_REOPEN: boolean = process.platform === "linux" && isSince(22, 12);
+
 /** Message of the keeper to the processes that hold its sockets; `keep` is sent together with a socket. */
 type SocketAddressText = { readonly t: "keep" | "drop"; readonly address: string };
 
 /** The key of a socket. */
 export function addressOf({ hostname, port }: { readonly hostname: string; readonly port: number }): string {
   return `${hostname} ${port}`;
+}
+
+function isSince(major: number, minor: number): boolean {
+  const [nodeMajor = 0, nodeMinor = 0] = process.versions.node.split(".").map(Number);
+  return nodeMajor > major || (nodeMajor === major && nodeMinor >= minor);
 }
 
 const API = "api ";

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { printableLine } from "../base/printable.ts";
 import { allListeners, type ListeningPort, listenerText } from "./listening-ports.ts";
 import { partOf } from "./part-title.ts";
-import { allProcesses, processStat } from "./process-stat.ts";
+import { allProcesses, type ProcessStat, processStat } from "./process-stat.ts";
 import { stateFolderOf } from "./running-keepers.ts";
 import { isShortage, unlessShort } from "./shortage.ts";
 
@@ -50,17 +50,27 @@ export function holderBeside(port: number, isOwn: (pid: number) => boolean, text
   });
 }
 
+/** Whether each socket that listens on the port is open in one of these sessions; true if there is none. */
+export function isHeldBy(sessions: ReadonlySet<number>, port: number): boolean {
+  const listeners = unlessShort(() => listenersOn(port));
+  if (listeners === undefined || listeners.length === 0) return listeners !== undefined;
+  const open = unlessShort(() => openFilesOf(({ session }) => sessions.has(session)));
+  return open !== undefined && listeners.every(({ inode }) => open.has(`socket:[${inode}]`));
+}
+
 /** Where a run listens by TCP: its leader and the other members of its session. The port, with the address unless connections to 127.0.0.1 reach it. */
 export function listensOn(leader: number): readonly string[] {
   const found = unlessShort(() => {
-    const members = allProcesses().filter(({ pid, session }) => pid === leader || session === leader);
-    const open = new Set(
-      members.flatMap(({ pid }) => entries(`/proc/${pid}/fd`).map((fd) => target(`/proc/${pid}/fd/${fd}`))),
-    );
+    const open = openFilesOf(({ pid, session }) => pid === leader || session === leader);
     return allListeners().filter(({ inode }) => open.has(`socket:[${inode}]`));
   });
   const sorted = [...(found ?? [])].sort((one, other) => one.port - other.port);
   return [...new Set(sorted.map(listenerText))];
+}
+
+function openFilesOf(isMember: (process: ProcessStat) => boolean): ReadonlySet<string> {
+  const members = allProcesses().filter(isMember);
+  return new Set(members.flatMap(({ pid }) => entries(`/proc/${pid}/fd`).map((fd) => target(`/proc/${pid}/fd/${fd}`))));
 }
 
 function listenersOn(port: number): readonly ListeningPort[] {

@@ -2,7 +2,7 @@
 import { ProcmanError } from "../../base/errors.ts";
 import type { Config, ProcessSpec } from "../../config/spec.ts";
 import type { Listening } from "../../ipc/keeper-protocol.ts";
-import { addressOf, type InheritedSockets } from "../../os/inherited-sockets.ts";
+import { addressOf, CAN_REOPEN, type InheritedSockets } from "../../os/inherited-sockets.ts";
 import type { Process } from "../../supervisor/process.ts";
 import { isIdle, isRunning } from "../../supervisor/verdict.ts";
 import type { KeeperChannel } from "../keeper-channel.ts";
@@ -51,7 +51,7 @@ export class SharedSockets implements Subsystem {
 
   /** @throws {ProcmanError} `roll-failed` */
   checkRestart(spec: Pick<ProcessSpec, "share" | "cluster">): void {
-    const why = this.remedy(spec);
+    const why = CAN_REOPEN ? undefined : this.remedy(spec);
     if (why !== undefined)
       throw new ProcmanError("roll-failed", `Cannot restart "${spec.cluster?.id}" one by one: ${why}`);
   }
@@ -98,7 +98,7 @@ export class SharedSockets implements Subsystem {
         continue;
       if (this.#lost.has(addressOf(share)) || !this.#isRunning(id)) continue;
       this.#lost.add(addressOf(share));
-      log.write(cluster.id, warn(`Cannot start another instance: ${lostSocketText(cluster.id)}`));
+      if (!CAN_REOPEN) log.write(cluster.id, warn(`Cannot start another instance: ${lostSocketText(cluster.id)}`));
     }
   }
 
