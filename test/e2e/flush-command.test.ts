@@ -83,7 +83,7 @@ test("flush empties the stored log and the log files while programs write; procm
     stored.map((_, index) => `tick ${firstStored + index}`),
   );
   assert.equal((await run("logs", "mail", "quiet", "--raw", "--category", "stdout,stderr")).out, "");
-  const own = (await run("logs")).out;
+  const own = (await run("logs", "-n", "10000")).out;
   assert.match(own, /mail +\| started \(pid \d+\)/);
   assert.match(own, /flush of the logs of all for "cli"/);
   assert.match(own, /mail +\| flush of the log files for "cli"/);

@@ -72,7 +72,7 @@ test("a wait for messages to be in the channel ends when the process is killed, 
   const flushed = child.flush();
   child.kill();
   await Promise.all([second, flushed]);
-  assert.equal(child.isUp, false);
+  assert.equal(child.isRunning, false);
 });
 
 test("a service that answers none of three pings hangs, and its successor gets the same time", () => {
