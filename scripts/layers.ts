@@ -148,7 +148,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "core/plugins": 1_700,
   "core/probes": 430,
   "core/service": 12_530,
-  "core/supervisor": 2_820,
+  "core/supervisor": 2_840,
   client: 570,
   "client/connection": 1_480,
   cli: 5_020,

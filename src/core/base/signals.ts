@@ -7,8 +7,6 @@ export const SUCCESS_SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGPI
 /** Signals by which programs take up a changed configuration. */
 export const RELOAD_SIGNALS = ["SIGHUP", "SIGUSR1", "SIGUSR2", "SIGWINCH"] as const;
 
-export type ReloadSignal = (typeof RELOAD_SIGNALS)[number];
-
 /** Signals that can be sent by hand: those that both Linux and macOS have. */
 export const SIGNALS = [
   ...STOP_SIGNALS,

@@ -1,7 +1,7 @@
 /** Differences between two configurations, and what they mean for running processes. */
 import { isDeepStrictEqual } from "node:util";
 import type { PlannedSetting } from "../contract/plan.ts";
-import type { Policy } from "../supervisor/restart-policy.ts";
+import { POLICY, type Policy } from "../supervisor/restart-policy.ts";
 import { readyDescriptor } from "./checks/probe-checks.ts";
 import { API, TOP } from "./config-schema.ts";
 import type { Field, Fields } from "./fields/field.ts";
@@ -36,28 +36,24 @@ const CLUSTER_PARTS = { cluster: true, front: false, share: true } as const;
 /** Whether a change of the part needs a new run. */
 const RESTARTS: Readonly<Record<Part, boolean>> = {
   ...(Object.fromEntries(
-    Object.entries(PROCESS).flatMap(([name, row]) => ("spec" in row ? [[name, row.onChange === "restart"]] : [])),
+    Object.entries<Field>(PROCESS).flatMap(([name, { spec, copied = spec, onChange }]) =>
+      copied === undefined ? [] : [[name, onChange === "restart"]],
+    ),
   ) as Record<Exclude<Part, keyof typeof CLUSTER_PARTS>, boolean>),
   ...CLUSTER_PARTS,
 };
 
-const POLICY_NAMES: Readonly<Record<keyof Policy, string>> = {
-  restart: "restart",
-  restartDelayMs: "restartDelayMs",
-  restartLimit: "restartLimit",
-  restartResetMs: "restartResetMs",
-  minUptimeMs: "minUptimeMs",
+/** The field of a part of the policy, where it has another name. */
+const POLICY_FIELDS: Readonly<Partial<Record<keyof Policy, string>>> = {
   graceMs: "terminateGracePeriod",
   terminateMs: "terminateTimeout",
-  timeoutMs: "timeout",
   readyMs: "ready",
   waits: "dependsOn",
-  successExitCodes: "successExitCodes",
-  stopSignal: "stopSignal",
-  reloadSignal: "reloadSignal",
-  killMode: "killMode",
   beforeStart: "hooks",
   afterStop: "hooks",
+  ...Object.fromEntries(
+    Object.entries<Field>(PROCESS).flatMap(([name, { policy }]) => (policy === undefined ? [] : [[policy, name]])),
+  ),
 };
 
 /** Processes are compared by id; ids are unique within a configuration. */
@@ -76,10 +72,10 @@ function changeOf(before: ProcessSpec, now: ProcessSpec): readonly ChangedProces
   const isOther = (name: keyof ProcessSpec): boolean => !isDeepStrictEqual(before[name], now[name]);
   const command = isOther("command") ? [now.command.kind === "worker" ? "worker" : "cmd"] : [];
   const plain = namesOf(RESTARTS).filter(isOther);
-  const policy = namesOf(POLICY_NAMES).filter((name) => !isDeepStrictEqual(before.policy[name], now.policy[name]));
+  const policy = namesOf(POLICY).filter((name) => !isDeepStrictEqual(before.policy[name], now.policy[name]));
   const logger = isOther("log") ? ["logger"] : [];
   const named = new Set(plain.map((name) => (name in CLUSTER_PARTS ? "cluster" : name)));
-  const fields = [...new Set([...command, ...named, ...policy.map((name) => POLICY_NAMES[name]), ...logger])];
+  const fields = [...new Set([...command, ...named, ...policy.map((name) => POLICY_FIELDS[name] ?? name), ...logger])];
   if (fields.length === 0) return [];
   const [wasCaptured, captured] = [isCaptured(before.log), isCaptured(now.log)];
   return [

@@ -1,7 +1,7 @@
 /** From a checked file to specifications: defaults filled in, units converted, paths absolute. */
 import { delimiter } from "node:path";
 import type { Rotation } from "../ipc/logger-protocol.ts";
-import type { Policy } from "../supervisor/restart-policy.ts";
+import { POLICY, type Policy } from "../supervisor/restart-policy.ts";
 import { HOOK_NAMES, type HookName } from "../supervisor/states.ts";
 import type { CheckContext } from "./checks/checks.ts";
 import { fill, filledIn, fillInstance, type Names, placeOf } from "./checks/command-checks.ts";
@@ -23,14 +23,14 @@ import {
   WATCHER,
 } from "./config-schema.ts";
 import { CLUSTER } from "./fields/cluster-fields.ts";
-import { milliseconds } from "./fields/field.ts";
+import { copyOf, type Field, milliseconds } from "./fields/field.ts";
 import { HOOK } from "./fields/hook-fields.ts";
 import { LOGGER, ROTATION } from "./fields/logger-fields.ts";
 import { READY } from "./fields/probe-fields.ts";
 import { PROCESS } from "./fields/process-fields.ts";
 import { stateDirOf } from "./find-config.ts";
 import { type ClusterInstance, instances } from "./instances.ts";
-import type { Config, EnvFileSpec, EnvValue, LogSpec, ProcessSpec, WatcherSpec } from "./spec.ts";
+import type { CommandSpec, Config, Copies, EnvFileSpec, EnvValue, LogSpec, ProcessSpec, WatcherSpec } from "./spec.ts";
 import { parseSize } from "./units.ts";
 
 /** The configuration as the service uses it, without `file` and `warnings`, which the caller adds. */
@@ -94,16 +94,16 @@ function specOf(
   const own = (text: string): string => fillInstance(text, cluster);
   const absolute = (path: string): string => pathIn(folder, path, process.user);
   const pathOf = (path: string): string => absolute(filledIn(own(path)));
+  const copies = copiesOf(process);
   const { pidFile } = process;
   return {
     id: instance.id,
-    ...programOf(process, absolute, own),
+    ...copies.spec,
+    command: commandOf(process, absolute, own),
     cwd: pathOf(process.cwd ?? "."),
     ...environmentOf(process, raw, { absolute, pathOf, own }),
-    overrun: process.overrun ?? PROCESS.overrun.default,
-    autostart: process.autostart ?? PROCESS.autostart.default,
     watch: (process.watch ?? []).map(absolute),
-    policy: { ...policyOf(process, raw), ...hooksOf(process, own) },
+    policy: { ...copies.policy, ...policyOf(process, raw), ...hooksOf(process, own) },
     log: logSpec(process.logger, raw.logger, { names: instance, absolute }),
     ...(pidFile !== undefined && { pidFile: absolute(fill(pidFile, instance)) }),
     ...schedulesOf(process, raw),
@@ -122,11 +122,9 @@ function specOf(
 function schedulesOf(
   { cron, terminate, timeZone, catchUp, jitter = 0 }: RawProcess,
   common: RawConfig,
-): Pick<ProcessSpec, "cron" | "terminate" | "timeZone" | "catchUp" | "jitter"> {
+): Pick<ProcessSpec, "timeZone" | "catchUp" | "jitter"> {
   const zone = timeZone ?? common.timeZone;
   return {
-    ...(cron !== undefined && { cron }),
-    ...(terminate !== undefined && { terminate }),
     ...(zone !== undefined && (cron ?? terminate) !== undefined && { timeZone: zone }),
     ...(cron !== undefined && catchUp === true && { catchUp }),
     ...(cron !== undefined && jitter > 0 && { jitter: milliseconds(PROCESS.jitter, jitter) }),
@@ -135,17 +133,16 @@ function schedulesOf(
 
 type Filling = (text: string) => string;
 type Fillings = { readonly absolute: Filling; readonly pathOf: Filling; readonly own: Filling };
-type Environment = Pick<ProcessSpec, "env" | "envFile" | "inheritEnv" | "path" | "pathFirst">;
+type Environment = Pick<ProcessSpec, "env" | "envFile" | "path" | "pathFirst">;
 
 /** The environment of all processes with that of this one over it. */
 function environmentOf(process: RawProcess, common: RawConfig, { absolute, pathOf, own }: Fillings): Environment {
   const { PATH: _, ...env } = { ...common.env, ...process.env };
   const envFile = [common.envFile ?? [], process.envFile ?? []].flat(2).map((entry) => envFileOf(entry, pathOf));
-  const { inheritEnv, pathFirst } = process;
+  const { pathFirst } = process;
   return {
     env: Object.fromEntries(Object.entries(env).map(([name, value]) => [name, envValue(value, pathOf, own)])),
     ...(envFile.length > 0 && { envFile }),
-    ...(inheritEnv !== undefined && { inheritEnv }),
     path: [
       ...folders(process.path),
       ...folders(process.env?.PATH as string | undefined),
@@ -155,15 +152,10 @@ function environmentOf(process: RawProcess, common: RawConfig, { absolute, pathO
   };
 }
 
-function programOf(
-  { cmd, worker, node, stdin }: RawProcess,
-  absolute: Filling,
-  own: Filling,
-): Pick<ProcessSpec, "command" | "node" | "stdin"> {
-  const kind = { ...(node === true && { node }), ...(stdin === true && { stdin }) };
-  if (worker === undefined) return { command: { kind: "shell", line: own(cmd ?? "") }, ...kind };
+function commandOf({ cmd, worker }: RawProcess, absolute: Filling, own: Filling): CommandSpec {
+  if (worker === undefined) return { kind: "shell", line: own(cmd ?? "") };
   const [script = "", ...args] = [worker].flat();
-  return { command: { kind: "worker", script: absolute(script), args: args.map(own) }, ...kind };
+  return { kind: "worker", script: absolute(script), args: args.map(own) };
 }
 
 function envValue(value: RawEnvValue, pathOf: Filling, own: Filling): EnvValue {
@@ -184,23 +176,27 @@ function folders(path: string | readonly string[] | undefined): readonly string[
     .filter((entry) => entry !== "");
 }
 
-function policyOf(process: RawProcess, raw: RawConfig): Policy {
+/** What the rows say is copied. */
+function copiesOf(process: RawProcess): Copies {
+  const copies = { spec: {}, policy: {} };
+  for (const [name, row] of Object.entries<Field>(PROCESS)) {
+    const value = process[name as keyof RawProcess];
+    if (row.copied !== undefined) Object.assign(copies.spec, copyOf(row, [name, row.copied], value));
+    if (row.policy !== undefined) Object.assign(copies.policy, copyOf(row, [row.policy, POLICY[row.policy]], value));
+  }
+  return copies as Copies;
+}
+
+function policyOf(process: RawProcess, raw: RawConfig): Omit<Policy, keyof Copies["policy"] | HookName> {
   const startsByItself = process.autostart === true || (process.watch?.length ?? 0) > 0;
-  const { restartDelayMs, ready, stopSignal, killMode, minUptimeMs, successExitCodes, reloadSignal } = process;
+  const { ready, successExitCodes } = process;
   return {
     restart: process.restart ?? (startsByItself ? "error" : "never"),
     restartLimit: process.restartLimit ?? Infinity,
-    restartResetMs: milliseconds(PROCESS.restartResetMs, process.restartResetMs),
     graceMs: milliseconds(TOP.terminateGracePeriod, process.terminateGracePeriod ?? raw.terminateGracePeriod),
     terminateMs: milliseconds(TOP.terminateTimeout, process.terminateTimeout ?? raw.terminateTimeout),
-    timeoutMs: milliseconds(PROCESS.timeout, process.timeout),
     waits: (process.dependsOn?.length ?? 0) > 0,
-    ...(restartDelayMs !== undefined && { restartDelayMs }),
-    ...(minUptimeMs !== undefined && minUptimeMs !== PROCESS.minUptimeMs.default && { minUptimeMs }),
     ...(successExitCodes?.length && { successExitCodes }),
-    ...(stopSignal !== undefined && stopSignal !== PROCESS.stopSignal.default && { stopSignal }),
-    ...(reloadSignal !== undefined && { reloadSignal }),
-    ...(killMode === "leader" && { killMode }),
     ...(ready !== undefined && { readyMs: milliseconds(READY.timeout, ready.timeout) }),
   };
 }

@@ -6,7 +6,6 @@ import {
   list,
   literal,
   map,
-  nullSchema,
   number,
   openObject,
   optional,
@@ -15,7 +14,6 @@ import {
   string,
   union,
 } from "../base/schema.ts";
-import { RELOAD_SIGNALS, STOP_SIGNALS } from "../base/signals.ts";
 import { IO_CLASSES, type IoPriority, ULIMITS, type Ulimits, type UserAccount } from "../contract/limits.ts";
 import type { HealthSpec, Probe, ReadyProbe } from "../contract/probe-spec.ts";
 import { type FrontSpec, STRATEGIES } from "../ipc/balancer-protocol.ts";
@@ -23,35 +21,12 @@ import type { ConsoleStyle, Rotation } from "../ipc/logger-protocol.ts";
 import type { PluginSpec } from "../ipc/plugin-protocol.ts";
 import { SHIPPED } from "../plugins/shipped/shipped-plugins.ts";
 import { CONDITIONS, type Dependency } from "../supervisor/definition.ts";
-import type { Hook, Policy } from "../supervisor/restart-policy.ts";
 
 const count = integer({ minimum: 0 });
 
 export const envValue = union([string(), openObject({ file: string() }), openObject({ env: string() })]);
 /** Absolute path of an env file; as an object if it may be absent. */
 export const envFile = union([string(), openObject({ path: string(), optional: literal(true) })]);
-
-const hook: Schema<Hook> = schemaFor<Hook>({ line: string(), timeoutMs: number() });
-
-export const policy: Schema<Policy> = schemaFor<Policy>({
-  restart: enumeration(["never", "error", "always"]),
-  restartDelayMs: optional(number()),
-  // JSON writes Infinity as null.
-  restartLimit: union([count, nullSchema]) as Schema<number>,
-  restartResetMs: number(),
-  minUptimeMs: optional(number()),
-  graceMs: number(),
-  terminateMs: number(),
-  timeoutMs: number(),
-  readyMs: optional(number()),
-  waits: boolean(),
-  successExitCodes: optional(list(union([count, string()]))),
-  stopSignal: optional(enumeration(STOP_SIGNALS)),
-  reloadSignal: optional(enumeration(RELOAD_SIGNALS)),
-  killMode: optional(literal("leader")),
-  beforeStart: optional(hook),
-  afterStop: optional(hook),
-});
 
 const probes = [
   openObject({ kind: literal("port"), port: count }),

@@ -20,9 +20,10 @@ import type { FrontSpec } from "../ipc/balancer-protocol.ts";
 import type { ConsoleStyle, Rotation } from "../ipc/logger-protocol.ts";
 import type { PluginSpec } from "../ipc/plugin-protocol.ts";
 import type { TlsFiles } from "../os/tls-files.ts";
-import type { Policy } from "../supervisor/restart-policy.ts";
+import { POLICY, type Policy } from "../supervisor/restart-policy.ts";
+import type { Field } from "./fields/field.ts";
 import { PROCESS } from "./fields/process-fields.ts";
-import { consoleStyle, type envFile, type envValue, front, plugin, policy, rotation } from "./spec-parts.ts";
+import { consoleStyle, type envFile, type envValue, front, plugin, rotation } from "./spec-parts.ts";
 
 /** What to run: a shell command line, or a JavaScript/TypeScript module in a separate Node process. */
 export type CommandSpec =
@@ -74,16 +75,22 @@ export type ApiSpec = {
 };
 
 type Rows = typeof PROCESS;
-type RowsWithSpec = {
-  readonly [Name in keyof Rows as Rows[Name] extends { readonly spec: unknown } ? Name : never]: Rows[Name] extends {
-    readonly spec: infer Spec extends Schema | Optional;
-  }
-    ? Spec
-    : never;
+type PartsAs<Kind extends "spec" | "copied"> = {
+  readonly [Name in keyof Rows as Rows[Name] extends Readonly<Record<Kind, unknown>>
+    ? Name
+    : never]: Rows[Name] extends Readonly<Record<Kind, infer Part extends Schema | Optional>> ? Part : never;
 };
+type FieldSchemas = PartsAs<"spec"> & PartsAs<"copied">;
+
+type CopiedPolicy = {
+  [Name in keyof Rows]: Rows[Name] extends { readonly policy: infer P } ? P : never;
+}[keyof Rows];
+
+/** What is copied of the fields. */
+export type Copies = { readonly spec: ObjectOf<PartsAs<"copied">>; readonly policy: Pick<Policy, CopiedPolicy> };
 
 /** Fields of the file that keep their name, with the types of their rows. */
-type FieldParts = ObjectOf<RowsWithSpec>;
+type FieldParts = ObjectOf<FieldSchemas>;
 
 /** Parts computed from several fields, or from the position in a cluster. */
 type OtherParts = {
@@ -150,7 +157,7 @@ const otherParts: MembersOf<OtherParts> = {
     openObject({ kind: literal("shell"), line: string() }),
     openObject({ kind: literal("worker"), script: string(), args: list(string()) }),
   ]),
-  policy,
+  policy: openObject(POLICY),
   log: schemaFor<LogSpec>({
     console: boolean(),
     stdout: optional(string()),
@@ -168,10 +175,10 @@ const otherParts: MembersOf<OtherParts> = {
 };
 
 const fieldParts = Object.fromEntries(
-  Object.entries(PROCESS).flatMap(([name, row]) => ("spec" in row ? [[name, row.spec]] : [])),
+  Object.entries<Field>(PROCESS).flatMap(([name, { spec, copied = spec }]) => (copied ? [[name, copied]] : [])),
 );
 
-const processes: Schema<readonly ProcessSpec[]> = list(openObject({ ...otherParts, ...(fieldParts as RowsWithSpec) }));
+const processes: Schema<readonly ProcessSpec[]> = list(openObject({ ...otherParts, ...(fieldParts as FieldSchemas) }));
 
 type StoredConfig = Omit<Config, "warnings">;
 

@@ -1,42 +1,64 @@
 /** When an ended process is restarted, and after which delay. */
-import type { ReloadSignal, StopSignal } from "../base/signals.ts";
+import {
+  boolean,
+  enumeration,
+  integer,
+  list,
+  literal,
+  nullSchema,
+  number,
+  type ObjectOf,
+  openObject,
+  optional,
+  type Schema,
+  string,
+  type TypeOf,
+  union,
+} from "../base/schema.ts";
+import { RELOAD_SIGNALS, STOP_SIGNALS, type StopSignal } from "../base/signals.ts";
 import type { ExitInfo } from "./states.ts";
 
 /** A command with a time limit. `timeoutMs`: after this time it is ended; 0: no limit. */
-export type Hook = { readonly line: string; readonly timeoutMs: number };
+const HOOK = openObject({ line: string(), timeoutMs: number() });
 
-/** The policy of a process; times in milliseconds. */
-export type Policy = {
-  readonly restart: "never" | "error" | "always";
+export type Hook = TypeOf<typeof HOOK>;
+
+const count = integer({ minimum: 0 });
+
+/** The parts of the policy of a process, from which its type and the check of a stored one follow; times in milliseconds. */
+export const POLICY = {
+  restart: enumeration(["never", "error", "always"]),
   /** A fixed delay before each restart; absent: none before the first, then 100 ms doubling up to 30 s, with jitter. */
-  readonly restartDelayMs?: number;
-  /** Restarts allowed since the last reset; Infinity: no limit. */
-  readonly restartLimit: number;
+  restartDelayMs: optional(number()),
+  /** Restarts allowed since the last reset; Infinity: no limit, which JSON writes as null. */
+  restartLimit: union([count, nullSchema]) as Schema<number>,
   /** A run of this length resets the count and the delay. */
-  readonly restartResetMs: number;
+  restartResetMs: number(),
   /** A run without a readiness probe counts as up after this time; absent: 1 s. */
-  readonly minUptimeMs?: number;
-  readonly graceMs: number;
-  readonly terminateMs: number;
-  /** Exit codes that count as success like 0, and names of signals by which an end does. */
-  readonly successExitCodes?: readonly (number | string)[];
-  /** Signal that asks a run to stop; absent: SIGTERM. */
-  readonly stopSignal?: StopSignal;
-  /** Signal by which a run reloads its configuration; absent: it can't. */
-  readonly reloadSignal?: ReloadSignal;
-  /** The leader alone gets the stop signal; absent: the whole process group. */
-  readonly killMode?: "leader";
+  minUptimeMs: optional(number()),
+  graceMs: number(),
+  terminateMs: number(),
   /** Maximum run time; 0: no limit. */
-  readonly timeoutMs: number;
+  timeoutMs: number(),
   /** Time in which a run must become ready; absent: it is ready immediately. */
-  readonly readyMs?: number;
+  readyMs: optional(number()),
   /** Whether dependencies must be ready before the child starts. */
-  readonly waits: boolean;
+  waits: boolean(),
+  /** Exit codes that count as success like 0, and names of signals by which an end does. */
+  successExitCodes: optional(list(union([count, string()]))),
+  /** Signal that asks a run to stop; absent: SIGTERM. */
+  stopSignal: optional(enumeration(STOP_SIGNALS)),
+  /** Signal by which a run reloads its configuration; absent: it can't. */
+  reloadSignal: optional(enumeration(RELOAD_SIGNALS)),
+  /** The leader alone gets the stop signal; absent: the whole process group. */
+  killMode: optional(literal("leader")),
   /** Must succeed before the child is spawned. */
-  readonly beforeStart?: Hook;
+  beforeStart: optional(HOOK),
   /** Must be over before the slot is empty. */
-  readonly afterStop?: Hook;
-};
+  afterStop: optional(HOOK),
+} as const;
+
+export type Policy = ObjectOf<typeof POLICY>;
 
 export function stopSignalOf({ stopSignal = "SIGTERM" }: Policy): StopSignal {
   return stopSignal;

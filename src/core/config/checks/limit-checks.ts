@@ -9,12 +9,6 @@ import type { ProcessSpec } from "../spec.ts";
 import { parseSize } from "../units.ts";
 import { accountOf, groupOf } from "./accounts.ts";
 
-type LimitFields = Pick<ProcessSpec, "memoryLimit" | "memoryMax" | "ulimits" | "user" | "group" | KeptLimit>;
-
-/** They are the same in the specification. */
-const KEPT = ["cpuQuota", "nice", "ioNice", "oomScoreAdjust", "umask"] as const;
-type KeptLimit = (typeof KEPT)[number];
-
 /** Rows of /proc/self/limits. */
 const KERNEL_NAMES: Readonly<Record<keyof Ulimits, string>> = {
   as: "Max address space",
@@ -28,7 +22,9 @@ const KERNEL_NAMES: Readonly<Record<keyof Ulimits, string>> = {
   stack: "Max stack size",
 };
 
-export function limitsOf(process: RawProcess): LimitFields {
+export function limitsOf(
+  process: RawProcess,
+): Pick<ProcessSpec, "memoryLimit" | "memoryMax" | "ulimits" | "user" | "group"> {
   const { memoryLimit, memoryMax, ulimits, user, group } = process;
   const account = user === undefined ? undefined : accountOf(user);
   const gid = group === undefined ? undefined : groupOf(group);
@@ -38,7 +34,6 @@ export function limitsOf(process: RawProcess): LimitFields {
     ...(ulimits !== undefined && { ulimits: ulimitsOf(ulimits) }),
     ...(account !== undefined && { user: account }),
     ...(gid !== undefined && { group: gid }),
-    ...Object.fromEntries(KEPT.flatMap((key) => (process[key] === undefined ? [] : [[key, process[key]]]))),
   };
 }
 

@@ -14,6 +14,7 @@ import {
   string,
   union,
 } from "../../base/schema.ts";
+import type { Policy } from "../../supervisor/restart-policy.ts";
 import { AMOUNT_PATTERN, MAX_MS, MAX_SECONDS } from "../units.ts";
 
 /**
@@ -29,8 +30,12 @@ export type Field = {
   readonly unit?: keyof typeof MILLISECONDS;
   /** When a change takes effect: with a restart of the run, at once, or when procman is started again. */
   readonly onChange?: "restart" | "live" | "next-run";
-  /** Its schema in the process specification, under the same name. */
+  /** Its schema in the process specification, under the same name, if `normalise` computes the value there. */
   readonly spec?: Schema | Optional;
+  /** The same, if the value is copied. */
+  readonly copied?: Schema | Optional;
+  /** The part of the policy that its value is copied to. */
+  readonly policy?: keyof Policy;
 };
 
 export type Fields = Readonly<Record<string, Field>>;
@@ -110,4 +115,14 @@ export function milliseconds(
 ): number {
   const converted = value * MILLISECONDS[unit];
   return unit === "s" ? Math.round(converted) : converted;
+}
+
+/** The value of a field, or its default, as a member of a specification; none if that may be absent and has the default. */
+export function copyOf(
+  { unit, default: defaultValue }: Field,
+  [name, schema]: readonly [name: string, Schema | Optional],
+  value: unknown = defaultValue,
+): object {
+  if ("optional" in schema && value === defaultValue) return {};
+  return { [name]: unit === undefined ? value : milliseconds({ unit, default: 0 }, value as number) };
 }

@@ -14,9 +14,9 @@ import {
 } from "../../base/schema.ts";
 import { KILL_MODES, RELOAD_SIGNALS, STOP_SIGNALS, SUCCESS_SIGNALS } from "../../base/signals.ts";
 import { IO_CLASSES } from "../../contract/limits.ts";
-import { CONDITIONS } from "../../supervisor/definition.ts";
 import { account, dependency, envFile, envValue, health, ioNice, ready, ulimits } from "../spec-parts.ts";
 import { CLUSTER } from "./cluster-fields.ts";
+import { dependencyType } from "./dependency-fields.ts";
 import {
   amount,
   cron,
@@ -114,19 +114,6 @@ export const TIME_ZONE = {
   onChange: "live",
 } as const satisfies Field;
 
-export const DEPENDENCY = {
-  id: { type: name, description: "Id of a process or a cluster." },
-  condition: {
-    type: optional(enumeration(CONDITIONS)),
-    description:
-      "The required state: it was started, it is ready, it has finished successfully, or it has completed, with any code.",
-    default: "ready",
-  },
-  restart: { type: flag, description: "Restart the dependent when this process was restarted.", default: false },
-} as const satisfies Fields;
-const dependencyType = union([name, objectOf(DEPENDENCY, { description: "A process that must come up first." })], {
-  allowed: "an id, or an object with id, condition and restart",
-});
 const memory = sizeAs(
   'a size such as "500MB" or "2GiB", or a whole number of bytes, more than 0; leave it out where there is no limit',
 );
@@ -162,7 +149,7 @@ export const PROCESS = {
       "cmd is a Node program: it has a channel (process.send, and the message shutdown before it is stopped), and in a cluster its first listen uses the shared socket, or the port of the instance; behind the load balancer it sees its clients' addresses.",
     default: false,
     onChange: "restart",
-    spec: kept(boolean()),
+    copied: kept(boolean()),
   },
   stdin: {
     type: flag,
@@ -170,7 +157,7 @@ export const PROCESS = {
       "Its standard input stays open, and nothing comes from it: for programs that end with their input. Without it, input is /dev/null.",
     default: false,
     onChange: "restart",
-    spec: kept(boolean()),
+    copied: kept(boolean()),
   },
   cwd: {
     type: file,
@@ -189,7 +176,7 @@ export const PROCESS = {
     description:
       "Whether it inherits procman's own environment: false: only PATH, LANG, LANGUAGE, LC_*, TZ and TERM; a list of names: these, too, with * at the end for all that begin like it; true: all of it. Default: without `user` all but the secrets that other processes and plugins name, with `user` false.",
     onChange: "restart",
-    spec: kept(union([boolean(), list(string())])),
+    copied: kept(union([boolean(), list(string())])),
   },
   path: {
     type: oneOrMore("a folder"),
@@ -216,13 +203,14 @@ export const PROCESS = {
     description: "Seconds that a run may last before it is terminated; 0: no limit.",
     default: 0,
     onChange: "live",
+    policy: "timeoutMs",
   },
   overrun: {
     type: flag,
     description: "A scheduled start begins another run even if one is still going on.",
     default: false,
     onChange: "live",
-    spec: boolean(),
+    copied: boolean(),
   },
   logger: { type: optional(objectOf(PROCESS_LOGGER)), description: "Where the output goes.", onChange: "live" },
   autostart: {
@@ -230,14 +218,14 @@ export const PROCESS = {
     description: "Start when procman starts.",
     default: false,
     onChange: "live",
-    spec: boolean(),
+    copied: boolean(),
   },
   cron: {
     type: cron,
     description:
       "Schedule of starts: minute, hour, day of the month, month, day of the week; with seconds in front if there are six fields.",
     onChange: "live",
-    spec: kept(string()),
+    copied: kept(string()),
   },
   timeZone: { ...TIME_ZONE, spec: kept(string()) },
   catchUp: {
@@ -281,6 +269,7 @@ export const PROCESS = {
     unit: "ms",
     description: "Milliseconds before each restart. Omitted: the first at once, then 100 doubling to 30000.",
     onChange: "live",
+    policy: "restartDelayMs",
   },
   restartLimit: {
     type: optional(wholeNumber(0, Number.MAX_SAFE_INTEGER, "a whole number from 0")),
@@ -293,6 +282,7 @@ export const PROCESS = {
     description: "A run that lasts this many milliseconds resets the count of restarts and the delay.",
     default: 60000,
     onChange: "live",
+    policy: "restartResetMs",
   },
   minUptimeMs: {
     type: millisecondsType,
@@ -301,13 +291,14 @@ export const PROCESS = {
       "A start counts as successful when the run is ready or, without ready, has lasted this many milliseconds, or has finished successfully; an instance of a cluster must have served for this time.",
     default: 1000,
     onChange: "live",
+    policy: "minUptimeMs",
   },
   terminate: {
     type: cron,
     description:
       "Schedule of stops, written like cron. With restart set to always, the process restarts at these times.",
     onChange: "live",
-    spec: kept(string()),
+    copied: kept(string()),
   },
   terminateGracePeriod: {
     type: secondsType,
@@ -327,12 +318,14 @@ export const PROCESS = {
     description: "The signal that asks the process group to end.",
     default: "SIGTERM",
     onChange: "live",
+    policy: "stopSignal",
   },
   reloadSignal: {
     type: optional(enumeration(RELOAD_SIGNALS)),
     description:
       "The signal by which the program takes up its own changed configuration; procman reload ID sends it to the main process.",
     onChange: "live",
+    policy: "reloadSignal",
   },
   killMode: {
     type: optional(enumeration(KILL_MODES)),
@@ -340,6 +333,7 @@ export const PROCESS = {
       "Which processes get stopSignal: the whole process group, or the leader alone, for programs that stop their children themselves; what is left when the leader has ended is ended then.",
     default: "group",
     onChange: "live",
+    policy: "killMode",
   },
   hooks: {
     type: optional(objectOf(HOOKS)),
@@ -386,7 +380,7 @@ export const PROCESS = {
     description:
       "The most CPU time that a run gets, together with its descendants: percent of one core, so 200 is two cores. This needs a cgroup v2 that procman may divide; elsewhere there is no limit.",
     onChange: "restart",
-    spec: kept(number()),
+    copied: kept(number()),
   },
   ulimits: {
     type: optional(objectOf(ULIMITS)),
@@ -410,26 +404,26 @@ export const PROCESS = {
     type: optional(wholeNumber(-20, 19, "a whole number from -20 (first) to 19 (last)")),
     description: "Niceness: -20 is the highest priority, 19 the lowest; below 0 needs root.",
     onChange: "restart",
-    spec: kept(number()),
+    copied: kept(number()),
   },
   ioNice: {
     type: optional(objectOf(IO_NICE)),
     description: "Priority at the disk, where its scheduler knows priorities. Linux.",
     onChange: "restart",
-    spec: kept(ioNice),
+    copied: kept(ioNice),
   },
   oomScoreAdjust: {
     type: optional(wholeNumber(-1_000, 1_000, "a whole number from -1000 (never killed) to 1000 (killed first)")),
     description:
       "When memory runs out, the kernel kills processes with a higher value first; below 0 needs root. Linux.",
     onChange: "restart",
-    spec: kept(number()),
+    copied: kept(number()),
   },
   umask: {
     type: optional(matching(/^0?[0-7]{3}$/, 'three octal digits in quotes, as "027"')),
     description: "Permissions that new files don't get: three octal digits.",
     onChange: "restart",
-    spec: kept(string({ pattern: "^[0-7]{3,4}$" })),
+    copied: kept(string({ pattern: "^[0-7]{3,4}$" })),
   },
   groups: {
     type: nameOrNames("the name of a group, or a list of them"),
