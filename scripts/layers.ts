@@ -158,7 +158,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "satellites/export": 3_150,
   "satellites/hosts": 930,
   "satellites/import": 3_810,
-  "satellites/library": 980,
+  "satellites/library": 620,
   "satellites/monitor": 2_540,
   "satellites/plugins": 1_330,
 };

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { PlanRecord } from "../contract/plan.ts";
 import type { LogEntry, LogItem, LogPage, ProcessRecord, Severity } from "../contract/records.ts";
 import type { StateRecord } from "../contract/state-record.ts";
-import type { PluginEvent } from "../ipc/plugin-protocol.ts";
+import { ASKED, type PluginEvent } from "../ipc/plugin-protocol.ts";
 import { EventListeners } from "./event-listeners.ts";
 import type { Plugin, PluginControl } from "./plugin.ts";
 import { optionsFor, pluginIn } from "./plugin-definition.ts";
@@ -106,7 +106,7 @@ function answering(processes: readonly ProcessRecord[], lines: TestLines): Plugi
     return found;
   };
   const none = async (): Promise<[]> => [];
-  return {
+  const answers: Partial<PluginControl> = {
     processes: async () => processes,
     process: find,
     state: async () => STATE,
@@ -127,6 +127,11 @@ function answering(processes: readonly ProcessRecord[], lines: TestLines): Plugi
     runs: async () => ({ runs: [] }),
     prometheus: async () => "",
   };
+  return { ...Object.fromEntries(ASKED.map((name) => [name, () => unanswered(name)])), ...answers } as PluginControl;
+}
+
+function unanswered(name: string): Promise<never> {
+  return Promise.reject(new Error(`Cannot answer ${name}: give the rig an answer, by "control" of its options`));
 }
 
 const PLAN: PlanRecord = { configFile: "", processes: [], settings: [], warnings: [] };

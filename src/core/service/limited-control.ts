@@ -1,159 +1,91 @@
 /** `Control` for a limited token: every answer, event and error without the processes that it doesn't see. */
 import { ProcmanError } from "../base/errors.ts";
-import type { Action, ActOptions, Control, Scaling, Signalling } from "../contract/control.ts";
-import type { EventRecord, EventType } from "../contract/event-record.ts";
-import type {
-  Incident,
-  LogEntry,
-  LogItem,
-  LogPage,
-  LogQuery,
-  LogSubmission,
-  MetricPoint,
-  MetricQuery,
-  ProcessRecord,
-  RunPage,
-  RunQuery,
-  TelemetryReport,
-} from "../contract/records.ts";
-import type { StateRecord } from "../contract/state-record.ts";
+import type { Control } from "../contract/control.ts";
+import type { EventRecord } from "../contract/event-record.ts";
+import type { ProcessRecord } from "../contract/records.ts";
 import type { TokenView } from "./view.ts";
 
 /** `control` finds only the processes of the view. */
-export class LimitedControl implements Control {
-  readonly #control: Control;
-  readonly #view: TokenView;
-
-  constructor(control: Control, view: TokenView) {
-    this.#control = control;
-    this.#view = view;
-  }
-
-  async processes(): Promise<readonly ProcessRecord[]> {
-    const records = await this.#ask((control) => control.processes());
-    return records.map((record) => this.#view.record(record));
-  }
-
-  process(id: string): Promise<ProcessRecord> {
-    return this.#record((control) => control.process(id));
-  }
-
-  /** Plugins watch all processes. */
-  async state(): Promise<StateRecord> {
-    const { plugins: _, ...state } = await this.#ask((control) => control.state());
-    return state;
-  }
-
-  act(id: string, action: Action, options?: ActOptions): Promise<ProcessRecord> {
-    return this.#record((control) => control.act(id, action, options));
-  }
-
-  scale(id: string, scaling: Scaling, options?: ActOptions): Promise<ProcessRecord> {
-    return this.#record((control) => control.scale(id, scaling, options));
-  }
-
-  signal(id: string, signalling: Signalling): Promise<ProcessRecord> {
-    return this.#record((control) => control.signal(id, signalling));
-  }
-
-  /** Command lines may have secrets. */
-  definitions(): Promise<never> {
-    return refused("show it");
-  }
-
-  plan(): Promise<never> {
-    return refused("plan a reload");
-  }
-
-  reload(): Promise<never> {
-    return refused("reload");
-  }
-
-  terminate(): Promise<never> {
-    return refused("terminate");
-  }
-
-  flush(): Promise<never> {
-    return refused("flush the logs");
-  }
-
-  logs(query: LogQuery): Promise<LogPage> {
-    return this.#ask((control) => control.logs(query));
-  }
-
-  async *follow(query: LogQuery, signal: AbortSignal): AsyncGenerator<LogItem> {
+export function limitedControl(control: Control, view: TokenView): Control {
+  const seen = async <T>(answer: Promise<T>): Promise<T> => {
     try {
-      yield* this.#control.follow(query, signal);
+      return await answer;
     } catch (error) {
-      throw this.#view.error(error);
+      throw view.error(error);
     }
-  }
+  };
+  const record = async (answer: Promise<ProcessRecord>): Promise<ProcessRecord> => view.record(await seen(answer));
+  return {
+    ...REFUSED,
+    processes: async () => (await seen(control.processes())).map((each) => view.record(each)),
+    process: (id) => record(control.process(id)),
+    state: async () => withoutPlugins(await seen(control.state())),
+    act: (...request) => record(control.act(...request)),
+    scale: (...request) => record(control.scale(...request)),
+    signal: (...request) => record(control.signal(...request)),
+    logs: (query) => seen(control.logs(query)),
+    follow: (...query) => followed(() => control.follow(...query), view),
+    log: async (submission) => seen(control.log(ofProcess(submission))),
+    telemetry: (report) => seen(control.telemetry(report)),
+    metrics: (...query) => seen(control.metrics(...query)),
+    incidents: async (...query) => (await seen(control.incidents(...query))).map((incident) => view.incident(incident)),
+    runs: async (...query) => {
+      const page = await seen(control.runs(...query));
+      return { ...page, runs: page.runs.map((run) => ({ ...run, reason: view.text(run.reason) })) };
+    },
+    prometheus: () => seen(control.prometheus()),
+    events: (...query) => followed(() => counted(control, control.events(...query), view), view),
+  };
+}
 
-  async log(submission: LogSubmission): Promise<LogEntry> {
-    if (submission.process === undefined)
-      throw new ProcmanError(
-        "process-foreign",
-        'Cannot log: the token is limited to some processes; name one of them as "process"',
-      );
-    return this.#ask((control) => control.log(submission));
-  }
+/** These concern all processes, or show command lines, which may have secrets. The API has refused them already: they need the scope `admin`. */
+const REFUSED = {
+  definitions: () => refused("show it"),
+  plan: () => refused("plan a reload"),
+  reload: () => refused("reload"),
+  terminate: () => refused("terminate"),
+  flush: () => refused("flush the logs"),
+};
 
-  telemetry(report: TelemetryReport): Promise<void> {
-    return this.#ask((control) => control.telemetry(report));
-  }
+function refused(what: string): Promise<never> {
+  return Promise.reject(new ProcmanError("scope-missing", `Cannot ${what}: the token is limited to some processes`));
+}
 
-  metrics(id: string, query: MetricQuery): Promise<readonly MetricPoint[]> {
-    return this.#ask((control) => control.metrics(id, query));
-  }
+/** Plugins watch all processes. */
+function withoutPlugins<State extends { readonly plugins?: unknown }>({
+  plugins: _,
+  ...state
+}: State): Omit<State, "plugins"> {
+  return state;
+}
 
-  async incidents(id: string, limit?: number): Promise<readonly Incident[]> {
-    const incidents = await this.#ask((control) => control.incidents(id, limit));
-    return incidents.map((incident) => this.#view.incident(incident));
-  }
+function ofProcess<Submission extends { readonly process?: string }>(submission: Submission): Submission {
+  if (submission.process !== undefined) return submission;
+  throw new ProcmanError(
+    "process-foreign",
+    'Cannot log: the token is limited to some processes; name one of them as "process"',
+  );
+}
 
-  async runs(id: string, query?: RunQuery): Promise<RunPage> {
-    const page = await this.#ask((control) => control.runs(id, query));
-    return { ...page, runs: page.runs.map((run) => ({ ...run, reason: this.#view.text(run.reason) })) };
-  }
-
-  prometheus(): Promise<string> {
-    return this.#ask((control) => control.prometheus());
-  }
-
-  async *events(
-    after: string | undefined,
-    signal: AbortSignal,
-    types?: readonly EventType[],
-  ): AsyncGenerator<EventRecord> {
-    try {
-      for await (const event of this.#control.events(after, signal, types)) {
-        const seen = this.#view.event(event);
-        if (seen?.type === "service.state") yield { ...seen, state: await this.#counted(seen.state) };
-        else if (seen !== undefined) yield seen;
-      }
-    } catch (error) {
-      throw this.#view.error(error);
-    }
-  }
-
-  async #counted({ plugins: _, ...state }: StateRecord): Promise<StateRecord> {
-    return { ...state, processes: (await this.state()).processes };
-  }
-
-  async #record(call: (control: Control) => Promise<ProcessRecord>): Promise<ProcessRecord> {
-    return this.#view.record(await this.#ask(call));
-  }
-
-  async #ask<T>(call: (control: Control) => Promise<T>): Promise<T> {
-    try {
-      return await call(this.#control);
-    } catch (error) {
-      throw this.#view.error(error);
-    }
+/** The items of a stream; what fails is said without the processes that the token doesn't see. */
+async function* followed<Item>(open: () => AsyncIterable<Item>, view: TokenView): AsyncGenerator<Item> {
+  try {
+    yield* open();
+  } catch (error) {
+    throw view.error(error);
   }
 }
 
-/** These concern all processes. The API has refused them already: they need the scope `admin`. */
-function refused(what: string): Promise<never> {
-  return Promise.reject(new ProcmanError("scope-missing", `Cannot ${what}: the token is limited to some processes`));
+/** The state in an event counts all processes; this one counts those of the view. */
+async function* counted(
+  control: Control,
+  events: AsyncIterable<EventRecord>,
+  view: TokenView,
+): AsyncGenerator<EventRecord> {
+  for await (const event of events) {
+    const seen = view.event(event);
+    if (seen?.type === "service.state")
+      yield { ...seen, state: { ...withoutPlugins(seen.state), processes: (await control.state()).processes } };
+    else if (seen !== undefined) yield seen;
+  }
 }

@@ -38,7 +38,7 @@ import type { ScopedQuery } from "../log-store/filter.ts";
 import { signalOf } from "../os/signal-name.ts";
 import type { Process } from "../supervisor/process.ts";
 import type { Supervisor } from "../supervisor/supervisor.ts";
-import { LimitedControl } from "./limited-control.ts";
+import { limitedControl } from "./limited-control.ts";
 import type { FlushRequest } from "./log-flushes.ts";
 import type { AcceptedRequest, Actions } from "./operations/action.ts";
 import type { Reloads } from "./operations/reload.ts";
@@ -58,7 +58,7 @@ export function controlFactory(ports: ControlPorts): (caller: Caller) => Control
   return (caller) => {
     if (caller.limits === undefined) return new ServiceControl(ports, caller);
     const view = new TokenView(caller.limits, ports.specs);
-    return new LimitedControl(new ServiceControl(ports, caller, view), view);
+    return limitedControl(new ServiceControl(ports, caller, view), view);
   };
 }
 
