@@ -33,7 +33,6 @@ export type { PlannedAction, PlannedChange, PlannedSetting, PlanRecord } from ".
 export type { PluginRecord } from "./core/contract/plugin-record.ts";
 export type {
   Category,
-  Incident,
   LogEntry,
   LogItem,
   LogPage,
@@ -44,6 +43,7 @@ export type {
   Status,
   TelemetryReport,
 } from "./core/contract/records.ts";
+export type { Incident } from "./core/contract/run-summary.ts";
 export type { StateRecord, SystemRecord } from "./core/contract/state-record.ts";
 export type { LibraryListener as Listener, ProcmanEvents } from "./satellites/library/events.ts";
 export { Procman, type RunOptions, type WaitOptions } from "./satellites/library/procman.ts";

@@ -6,7 +6,8 @@ import { printableLine, printableOutput } from "../core/base/printable.ts";
 import { PROCESS } from "../core/config/fields/process-fields.ts";
 import { hasCommonPort } from "../core/config/instances.ts";
 import type { Config, ProcessSpec } from "../core/config/spec.ts";
-import type { Incident, ProcessRecord } from "../core/contract/records.ts";
+import type { ProcessRecord } from "../core/contract/records.ts";
+import type { Incident } from "../core/contract/run-summary.ts";
 import {
   hasFinished,
   isAboutToRun,

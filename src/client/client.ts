@@ -8,7 +8,6 @@ import type { PlanRecord } from "../core/contract/plan.ts";
 import { writeQuery } from "../core/contract/query.ts";
 import type {
   FlushRecord,
-  Incident,
   LogEntry,
   LogItem,
   LogPage,
@@ -17,12 +16,10 @@ import type {
   MetricPoint,
   MetricQuery,
   ProcessRecord,
-  RunPage,
-  RunQuery,
-  RunSummary,
   TelemetryReport,
 } from "../core/contract/records.ts";
 import { ROUTES, type RouteName } from "../core/contract/routes.ts";
+import type { Incident, RunPage, RunQuery, RunSummary } from "../core/contract/run-summary.ts";
 import type { StateRecord } from "../core/contract/state-record.ts";
 import { type StreamObserver, subscribe } from "./subscription.ts";
 import { errorOf, type Reply, type SendRequest } from "./transport.ts";

@@ -3,11 +3,13 @@ import { Client } from "./client.ts";
 import { type FetchOptions, fetchSend } from "./transport.ts";
 
 export { type ErrorCode, type ErrorPlace as Fault, ProcmanError } from "../core/base/errors.ts";
+export type * from "../core/contract/causes.ts";
 export type { Action, ActOptions, Control, PlanOptions, Scaling, Signalling } from "../core/contract/control.ts";
 export type { EventRecord, EventType } from "../core/contract/event-record.ts";
 export type { PlannedAction, PlannedChange, PlannedSetting, PlanRecord } from "../core/contract/plan.ts";
 export type { PluginRecord } from "../core/contract/plugin-record.ts";
 export type * from "../core/contract/records.ts";
+export type * from "../core/contract/run-summary.ts";
 export type { StateRecord, SystemRecord } from "../core/contract/state-record.ts";
 export { Client } from "./client.ts";
 export type { FetchOptions, Reply, Request, SendRequest as Send } from "./transport.ts";

@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { test } from "node:test";
 import { connectTo } from "../../src/client/connection/connect.ts";
 import { type Location, locate } from "../../src/core/config/find-config.ts";
-import type { RunSummary } from "../../src/core/contract/records.ts";
+import type { RunSummary } from "../../src/core/contract/run-summary.ts";
 import { homeOf, procman } from "../support/cli.ts";
 import { cleanEnvironment } from "../support/procman-process.ts";
 import { BIN } from "../support/product.ts";

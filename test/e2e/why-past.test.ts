@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { Incident } from "../../src/core/contract/records.ts";
+import type { Incident } from "../../src/core/contract/run-summary.ts";
 import { homeOf, procman } from "../support/cli.ts";
 import { eventually, isAlive, processExit, startProcman } from "../support/procman-process.ts";
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import type { Incident } from "../../src/core/contract/records.ts";
+import type { Incident } from "../../src/core/contract/run-summary.ts";
 import { eventually } from "../support/procman-process.ts";
 import { folderFor, pointsIn, startRig } from "./fault-rig.ts";
 

@@ -3,17 +3,16 @@ import type { Caller } from "../../src/core/contract/control.ts";
 import type { EventRecord } from "../../src/core/contract/event-record.ts";
 import type {
   FlushRecord,
-  Incident,
   LogEntry,
   LogItem,
   LogPage,
   LogSubmission,
   MetricPoint,
   MetricQuery,
-  RunSummary,
   TelemetryReport,
 } from "../../src/core/contract/records.ts";
 import { endedRun } from "../../src/core/contract/run-history.ts";
+import type { Incident, RunSummary } from "../../src/core/contract/run-summary.ts";
 import type { ScopedQuery } from "../../src/core/log-store/filter.ts";
 import type { FlushRequest } from "../../src/core/service/log-flushes.ts";
 import type { ProcessObservation } from "../../src/core/service/reporting/process-records.ts";

@@ -5,7 +5,6 @@ import type { EventRecord, EventType } from "./event-record.ts";
 import type { PlanRecord } from "./plan.ts";
 import type {
   FlushRecord,
-  Incident,
   LogEntry,
   LogItem,
   LogPage,
@@ -14,10 +13,9 @@ import type {
   MetricPoint,
   MetricQuery,
   ProcessRecord,
-  RunPage,
-  RunQuery,
   TelemetryReport,
 } from "./records.ts";
+import type { Incident, RunPage, RunQuery } from "./run-summary.ts";
 import type { StateRecord } from "./state-record.ts";
 import type { TokenLimits } from "./token-claims.ts";
 

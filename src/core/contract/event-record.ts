@@ -1,6 +1,7 @@
 /** Events of the event stream. */
 import type { PluginRecord } from "./plugin-record.ts";
-import type { Incident, LogEntry, ProcessRecord, TelemetryReport } from "./records.ts";
+import type { LogEntry, ProcessRecord, TelemetryReport } from "./records.ts";
+import type { Incident } from "./run-summary.ts";
 import type { StateRecord } from "./state-record.ts";
 
 /** An event. Its `id` is the value for `Last-Event-ID`; ids increase, except those of type `log`. */

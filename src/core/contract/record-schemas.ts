@@ -32,21 +32,19 @@ import {
   type BackendRecord,
   type BalancerRecord,
   CATEGORIES,
-  CAUSES,
   type FlushRecord,
-  type Incident,
   type LogEntry,
   type MetricPoint,
   type MissedRecord,
   type ProblemRecord,
   type ProcessRecord,
   type RunRecord,
-  type RunSummary,
   SEVERITIES,
   type SocketRecord,
   STATUSES,
   type TelemetryReport,
 } from "./records.ts";
+import { INCIDENT, RUN } from "./run-summary.ts";
 import { STATE, type StateRecord } from "./state-record.ts";
 
 const PROCESS = schemaFor<ProcessRecord>(
@@ -207,29 +205,6 @@ const METRIC_POINT = schemaFor<MetricPoint>(
   { description: "CPU and memory of a process and all its descendants at one time." },
 );
 
-const INCIDENT = schemaFor<Incident>(
-  {
-    time: time({ description: "When it ended." }),
-    process: string({ description: "Id of the process or instance." }),
-    run: integer({ description: "Number of the run." }),
-    cause: enumeration(CAUSES),
-    reason: string({ description: "In one sentence." }),
-    code: optional(integer({ description: "Exit code." })),
-    signal: optional(string({ description: "Signal that ended it." })),
-    success: optional(literal(true, { description: "Its code or signal counts as success, by `successExitCodes`." })),
-    pid: optional(integer({ description: "Its pid." })),
-    started: optional(time({ description: "Start of the run." })),
-    by: optional(string({ description: "Consumer of the token that requested it." })),
-    decision: string({ description: "What follows." }),
-    lines: list(reference<LogEntry>("LogEntry"), { description: "Its last lines, oldest first." }),
-    metrics: list(reference<MetricPoint>("MetricPoint"), { description: "Of its last minutes." }),
-    leftOut: optional(
-      integer({ description: "Number of ends just before it that came too fast to be recorded one by one." }),
-    ),
-  },
-  { description: "The end of a run." },
-);
-
 const FLUSHED = schemaFor<FlushRecord>(
   {
     processes: list(string(), { description: "Ids." }),
@@ -244,28 +219,6 @@ const FLUSHED = schemaFor<FlushRecord>(
     ),
   },
   { description: "What a flush of the logs has done." },
-);
-
-const RUN = schemaFor<RunSummary>(
-  {
-    process: string({ description: "Id of the process or instance." }),
-    slot: optional(string({ description: "Of a run that overlapped others: its place, such as `web:2`." })),
-    run: integer({ description: "Number of the run." }),
-    pid: optional(integer({ description: "Its pid." })),
-    started: optional(time({ description: "Its start. Absent: it could not be started." })),
-    ended: optional(time({ description: "Its end. Absent: it is not over." })),
-    durationMs: optional(integer({ description: "From its start to its end or, while it is not over, until now." })),
-    cause: optional(enumeration(CAUSES, { description: "Why it ended." })),
-    reason: string({ description: "How it ended, in one sentence." }),
-    code: optional(integer({ description: "Exit code." })),
-    signal: optional(string({ description: "Signal that ended it." })),
-    success: optional(literal(true, { description: "Its code or signal counts as success, by `successExitCodes`." })),
-    by: optional(string({ description: "Consumer of the token that requested its end." })),
-    leftOut: optional(
-      integer({ description: "Number of runs just before it that ended too fast to be recorded one by one." }),
-    ),
-  },
-  { description: "A run of a process, under way or ended." },
 );
 
 const PROBLEM = schemaFor<ProblemRecord>(
@@ -303,7 +256,7 @@ const EVENTS: Readonly<Record<EventRecord["type"], Readonly<Record<string, JsonS
     file: string({ description: "The file that has changed." }),
   },
   "process.telemetry": { report: reference<TelemetryReport>("TelemetryReport") },
-  "process.incident": { incident: reference<Incident>("Incident") },
+  "process.incident": { incident: reference("Incident") },
   log: { entry: reference<LogEntry>("LogEntry") },
   "plugin.state": { plugin: reference<PluginRecord>("PluginRecord") },
   "service.state": { state: reference<StateRecord>("StateRecord") },

@@ -117,30 +117,6 @@ export type MissedRecord = {
 /** A run that is not over. `pid` and `started` are absent until it has a process. */
 export type RunRecord = { readonly run: number; readonly pid?: number; readonly started?: string };
 
-/** A run of a process: one that is not over (without `ended`), or one whose end is recorded. */
-export type RunSummary = Pick<
-  Incident,
-  "process" | "run" | "reason" | "pid" | "started" | "code" | "signal" | "success" | "by" | "leftOut"
-> & {
-  /** Place of a run that overlapped others (`overrun`), such as `web:2`. */
-  readonly slot?: string;
-  readonly ended?: string;
-  /** Until its end or, while it is not over, until now. Absent: it could not be started. */
-  readonly durationMs?: number;
-  /** Why it ended. */
-  readonly cause?: Incident["cause"];
-};
-
-export type RunQuery = {
-  /** 1 to 1000, default 20. */
-  readonly limit?: number;
-  /** Cursor of the previous page: continues after it without gap or repeat. */
-  readonly cursor?: string;
-};
-
-/** `next`: cursor of the next page; absent: there is none. */
-export type RunPage = { readonly runs: readonly RunSummary[]; readonly next?: string };
-
 /** The load balancer's view of an instance; counted since the balancer was started. */
 export type BackendRecord = {
   readonly port: number;
@@ -295,46 +271,3 @@ export type MetricPoint = {
 
 /** Milliseconds since 1970; `stepSeconds`: points within this time are combined into one. */
 export type MetricQuery = { readonly from?: number; readonly to?: number; readonly stepSeconds?: number };
-
-/** Why a run ended. */
-export const CAUSES = [
-  "exit",
-  "signal",
-  "out-of-memory",
-  "unstartable",
-  "timeout",
-  "unready",
-  "unhealthy",
-  "memory",
-  "terminate",
-  "watch",
-  "operator",
-  "shutdown",
-  "unknown",
-] as const;
-
-/** The end of a run: what happened, why, and what follows. */
-export type Incident = {
-  readonly time: string;
-  readonly process: string;
-  readonly run: number;
-  readonly cause: (typeof CAUSES)[number];
-  /** One sentence. */
-  readonly reason: string;
-  readonly code?: number;
-  readonly signal?: string;
-  /** Its code or signal counts as success, by `successExitCodes`. */
-  readonly success?: true;
-  readonly pid?: number;
-  readonly started?: string;
-  /** Consumer of the token that requested it. */
-  readonly by?: string;
-  /** What follows: "restart 2 of 5 in 400 ms", "none: it was stopped". */
-  readonly decision: string;
-  /** The last lines, oldest first, at most 50. */
-  readonly lines: readonly LogEntry[];
-  /** CPU and memory of the last minutes. */
-  readonly metrics: readonly MetricPoint[];
-  /** Number of ends just before it that came too fast to be recorded one by one. */
-  readonly leftOut?: number;
-};

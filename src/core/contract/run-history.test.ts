@@ -2,8 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ProcmanError } from "../base/errors.ts";
-import type { Incident, ProcessRecord, RunSummary } from "./records.ts";
+import type { ProcessRecord } from "./records.ts";
 import { endedRun, lastRuns, runPage, runUnderWay } from "./run-history.ts";
+import type { Incident, RunSummary } from "./run-summary.ts";
 
 const START = Date.UTC(2026, 5, 1);
 const at = (second: number): string => new Date(START + second * 1_000).toISOString();

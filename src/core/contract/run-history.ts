@@ -1,12 +1,13 @@
 /** The runs of processes, newest first: those that are not over, and those whose ends are recorded. */
 import { invalid } from "./query.ts";
-import type { Incident, ProcessRecord, RunPage, RunQuery, RunSummary } from "./records.ts";
+import type { ProcessRecord } from "./records.ts";
+import type { Incident, RunPage, RunQuery, RunSummary } from "./run-summary.ts";
 
 const DEFAULT_LIMIT = 20;
 
 /** A run that has ended. `slot`: present if it overlapped another run. */
 export function endedRun(
-  { time, lines: _, metrics: __, decision: ___, ...incident }: Incident,
+  { time, lines: _, metrics: __, decision: ___, next: ____, ...incident }: Incident,
   slot?: string,
 ): RunSummary {
   const { started } = incident;

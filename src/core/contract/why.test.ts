@@ -1,7 +1,8 @@
 /** `procman why`. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Incident, ProcessRecord } from "./records.ts";
+import type { ProcessRecord } from "./records.ts";
+import type { Incident } from "./run-summary.ts";
 import { explain, explainPastRuns } from "./why.ts";
 
 // The sentences have host time.
@@ -43,19 +44,23 @@ test("why: a process without incidents", () => {
 });
 
 test("why: what followed an end is a sentence, also if nothing did", () => {
-  for (const [decision, sentence] of [
-    ["restart 1 at once", "What followed: restart 1 at once."],
-    ["none", "It was not restarted."],
-    ["none: it was stopped", "It was not restarted."],
-    ["none: it has finished", "It was not restarted."],
-    ["none: not tried again", "It was not restarted."],
-    ["none: not restarted (it has no restart policy)", "It was not restarted (it has no restart policy)."],
-    ["none: its one restart is used up", "It was not restarted: its one restart is used up."],
+  for (const [next, sentence] of [
+    [{ kind: "restart", restart: 1 }, "What followed: restart 1 at once."],
+    [{ kind: "none" }, "It was not restarted."],
+    [{ kind: "none", why: "stopped" }, "It was not restarted."],
+    [{ kind: "none", why: "finished" }, "It was not restarted."],
+    [{ kind: "none", why: "permanent" }, "It was not restarted."],
+    [{ kind: "none", why: "policy" }, "It was not restarted (it has no restart policy)."],
+    [{ kind: "none", why: "exhausted", limit: 1 }, "It was not restarted: its one restart is used up."],
   ] as const)
     assert.equal(
-      explain(record, [incident({ decision })], NOW)[1],
+      explain(record, [incident({ next })], NOW)[1],
       `At 2026-06-01T11:58:59Z run 3 of web (pid 11) exited with code 3 after 5 s. ${sentence}`,
     );
+  assert.match(
+    explain(record, [incident({ decision: "none: it was stopped" })], NOW)[1] ?? "",
+    /followed: none: it was/,
+  );
 });
 
 test("why: trouble of a running process is in its first sentence", () => {

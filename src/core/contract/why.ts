@@ -1,7 +1,9 @@
 /** Explains a process in sentences, from its record and its incidents: what has happened, and what to do. */
 import { clockIn, hostTime } from "../base/time-stamp.ts";
-import type { Incident, LogEntry, ProcessRecord, RunRecord } from "./records.ts";
+import type { LogEntry, ProcessRecord, RunRecord } from "./records.ts";
+import type { Incident } from "./run-summary.ts";
 import { hasFailed, isRunning, isSkipped } from "./status-sets.ts";
+import { whatFollowed } from "./words.ts";
 
 /** Incidents older than this aren't counted. Milliseconds. */
 const RECENT_MS = 24 * 3_600_000;
@@ -151,11 +153,11 @@ const CAUSE_NAMES: Readonly<Record<Incident["cause"], string>> = {
   unknown: "ended while procman was down",
 };
 
-function lastEnd({ time, run, pid, reason, decision, lines, metrics, process, leftOut }: Incident): string[] {
+function lastEnd({ time, run, pid, reason, decision, next, lines, metrics, process, leftOut }: Incident): string[] {
   const peak = metrics.reduce((most, { memoryBytes }) => Math.max(most, memoryBytes), 0);
   const cpu = metrics.reduce((most, { cpuPercent }) => Math.max(most, cpuPercent), 0);
   return [
-    `At ${timeText(time)} run ${run} of ${process}${pid === undefined ? "" : ` (pid ${pid})`} ${reason}. ${whatFollowed(decision)}`,
+    `At ${timeText(time)} run ${run} of ${process}${pid === undefined ? "" : ` (pid ${pid})`} ${reason}. ${next === undefined ? `What followed: ${decision}.` : whatFollowed(next)}`,
     ...(leftOut === undefined ? [] : [`${leftOut} ends just before this one came too fast to be recorded.`]),
     ...(peak === 0
       ? []
@@ -163,17 +165,6 @@ function lastEnd({ time, run, pid, reason, decision, lines, metrics, process, le
     ...(lines.length === 0 ? [] : ["Its last lines:", ...excerpt(lines).map((text) => `  ${text}`)]),
   ];
 }
-
-/** `decision`: `restart 3 of 5 in 400 ms`, `none: its one restart is used up`, `none: it was stopped`. */
-function whatFollowed(decision: string): string {
-  const [none, why] = /^none(?:: (.+))?$/.exec(decision) ?? [];
-  if (none === undefined) return `What followed: ${decision}.`;
-  if (why?.startsWith("not restarted") === true) return `It was ${why}.`;
-  return why === undefined || SAID_ALREADY.has(why) ? "It was not restarted." : `It was not restarted: ${why}.`;
-}
-
-/** Why nothing followed, where the reason of the end says it. */
-const SAID_ALREADY: ReadonlySet<string> = new Set(["it was stopped", "it has finished", "not tried again"]);
 
 /** The last lines, and before them an earlier error line, in case they are only its stack trace. */
 export function excerpt(lines: Incident["lines"]): readonly string[] {

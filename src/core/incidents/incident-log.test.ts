@@ -16,7 +16,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import type { Incident } from "../contract/records.ts";
+import type { Incident } from "../contract/run-summary.ts";
 import { IncidentLimit } from "./incident-limit.ts";
 import { IncidentLog } from "./incident-log.ts";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { isNotFound } from "../base/errors.ts";
 import { literal, openObject, optional, string } from "../base/schema.ts";
 import { matches } from "../base/schema-check.ts";
-import type { Incident } from "../contract/records.ts";
+import type { Incident } from "../contract/run-summary.ts";
 import { writeWhole } from "../os/careful-files.ts";
 import { makeFolder } from "../os/files.ts";
 

@@ -52,7 +52,7 @@ async function listening(context: TestContext, hostname: string): Promise<number
 
 test("the process that kept a run from its port is named, unless it belongs to the run", async (context) => {
   const port = await listening(context, "127.0.0.1");
-  assert.match(holderBeside(port, () => false) ?? "", new RegExp(` \\(pid ${process.pid}\\)$`));
+  assert.match(holderBeside(port, () => false)?.by ?? "", new RegExp(` \\(pid ${process.pid}\\)$`));
   assert.equal(
     holderBeside(port, (pid) => pid === process.pid),
     undefined,

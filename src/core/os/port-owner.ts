@@ -38,15 +38,18 @@ export function holderOfPort(port: number): string | undefined {
   });
 }
 
-/** The process that kept an ended run from listening on its port, in words; undefined if there is none, or if `isOwn` is true for it. */
-export function holderBeside(port: number, isOwn: (pid: number) => boolean, textOf = named): string | undefined {
+/** A program that holds a port, in words; `pid` is absent if it can't be found out. */
+export type PortHolder = { readonly by: string; readonly pid?: number };
+
+/** The program that kept an ended run from listening on its port; undefined if there is none, or if `isOwn` is true for it. */
+export function holderBeside(port: number, isOwn: (pid: number) => boolean): PortHolder | undefined {
   return unlessShort(() => {
     const sockets = inodesOf(listenersOn(port));
     if (sockets.size === 0) return undefined;
     const holders = pids().filter((pid) => holds(pid, sockets));
-    const [first] = holders;
+    const [pid] = holders;
     if (holders.some(isOwn)) return undefined;
-    return first === undefined ? "another program" : textOf(first);
+    return pid === undefined ? { by: "another program" } : { by: named(pid), pid };
   });
 }
 

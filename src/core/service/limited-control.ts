@@ -31,7 +31,7 @@ export function limitedControl(control: Control, view: TokenView): Control {
     incidents: async (...query) => (await seen(control.incidents(...query))).map((incident) => view.incident(incident)),
     runs: async (...query) => {
       const page = await seen(control.runs(...query));
-      return { ...page, runs: page.runs.map((run) => ({ ...run, reason: view.text(run.reason) })) };
+      return { ...page, runs: page.runs.map((run) => view.run(run)) };
     },
     prometheus: () => seen(control.prometheus()),
     events: (...query) => followed(() => counted(control, control.events(...query), view), view),

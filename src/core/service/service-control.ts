@@ -19,7 +19,6 @@ import { groupNamed, isCollective, selectorsIn, unknownProcess } from "../contra
 import type { PlanRecord } from "../contract/plan.ts";
 import type {
   FlushRecord,
-  Incident,
   LogEntry,
   LogItem,
   LogPage,
@@ -28,11 +27,10 @@ import type {
   MetricPoint,
   MetricQuery,
   ProcessRecord,
-  RunPage,
-  RunQuery,
   TelemetryReport,
 } from "../contract/records.ts";
 import { runPage } from "../contract/run-history.ts";
+import type { Incident, RunPage, RunQuery } from "../contract/run-summary.ts";
 import type { StateRecord } from "../contract/state-record.ts";
 import type { ScopedQuery } from "../log-store/filter.ts";
 import { signalOf } from "../os/signal-name.ts";

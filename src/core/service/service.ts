@@ -31,7 +31,7 @@ import { withGoneFiles } from "./recovery/gone-files.ts";
 import { LastingState } from "./recovery/lasting-state.ts";
 import { NoteStore } from "./recovery/notes.ts";
 import { restore } from "./recovery/restore.ts";
-import { endReasonOf, messageForEvent } from "./reporting/event-messages.ts";
+import { messageForEvent, requestOf } from "./reporting/event-messages.ts";
 import { IdleReport } from "./reporting/idle-report.ts";
 import { messageFor } from "./reporting/lifecycle-messages.ts";
 import { OwnParts } from "./reporting/own-parts.ts";
@@ -332,7 +332,7 @@ export class ProcmanService {
         if (isQuiet(transition.to)) this.#shutdown.checkExitWith();
       },
       notice: (id, notice) =>
-        bus.events.publish({ id, event: notice, line: messageForEvent(notice), endReason: endReasonOf(notice) }),
+        bus.events.publish({ id, event: notice, line: messageForEvent(notice), request: requestOf(notice) }),
       removed: (id) => {
         bus.removed.publish(id);
         this.#lasting.forget(id);

@@ -103,19 +103,21 @@ test("records, incidents and errors are without other processes; the output of a
     text: "db is up",
   });
   const incident = view.incident({
-    ...{
-      time: TIME,
-      process: "web-1",
-      run: 1,
-      cause: "operator",
-      reason: "db, on which it depends, was started again",
-      metrics: [],
-    },
-    decision: "starts with db",
+    time: TIME,
+    process: "web-1",
+    run: 1,
+    cause: "operator",
+    reason: "was stopped (db, on which it depends, was started again); it exited with code 0",
+    decision: "starts again at once",
+    end: { kind: "operator", code: 0, request: { kind: "dependency", process: "db" } },
+    metrics: [],
     lines: [entry("stdout"), entry("lifecycle")],
   });
-  assert.equal(incident.reason, "another process, on which it depends, was started again");
-  assert.equal(incident.decision, "starts with another process");
+  assert.equal(
+    incident.reason,
+    "was stopped (another process, on which it depends, was started again); it exited with code 0",
+  );
+  assert.deepEqual(incident.end, { kind: "operator", code: 0, request: { kind: "dependency" } });
   assert.deepEqual(
     incident.lines.map(({ text }) => text),
     ["db is up", "another process is up"],
@@ -127,6 +129,26 @@ test("records, incidents and errors are without other processes; the output of a
     new ProcmanError("configuration-invalid", "processes[1].cmd: db", { faults }),
   ) as ProcmanError;
   assert.deepEqual([quoting.faults, /db|processes/.test(quoting.message)], [[], false]);
+});
+
+test("an end is told from its data, without the names of others; an incident of 1.0.0 has its code alone", () => {
+  const view = viewOf({ groups: ["front"] }, WEB, DB, CACHE);
+  const run = {
+    process: "web-1",
+    run: 1,
+    cause: "exit",
+    code: 3,
+    reason: "exited with code 3 (held by db, node)",
+  } as const;
+  const port = { port: 3_000, program: "node (pid 7)" };
+  const reasonOf = (process?: string): string =>
+    view.run({ ...run, end: { kind: "exit", code: 3, port: { ...port, ...(process && { process }) } } }).reason;
+  const sentence = (holder: string): string =>
+    `exited with code 3 (its port 3000 is held by ${holder}; end that, or choose another port)`;
+  assert.equal(reasonOf("web-2"), sentence("web-2, node (pid 7)"));
+  assert.equal(reasonOf("cache-2"), sentence("node (pid 7)"));
+  assert.equal(view.run(run).reason, "exited with code 3");
+  assert.equal(view.run({ process: "web-1", run: 2, reason: "is running" }).reason, "is running");
 });
 
 test("events of others, of plugins and of procman's log are left out", () => {

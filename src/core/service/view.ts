@@ -2,9 +2,12 @@
 import { ProcmanError } from "../base/errors.ts";
 import { withoutEnd } from "../base/text-end.ts";
 import type { ProcessSpec } from "../config/spec.ts";
+import type { EndRecord, RequestRecord } from "../contract/causes.ts";
 import type { EventRecord } from "../contract/event-record.ts";
-import type { Category, Incident, LogEntry, ProcessRecord } from "../contract/records.ts";
+import type { Category, LogEntry, ProcessRecord } from "../contract/records.ts";
+import type { Incident, RunSummary } from "../contract/run-summary.ts";
 import type { TokenLimits } from "../contract/token-claims.ts";
+import { reasonText } from "../contract/words.ts";
 import type { LogView } from "../log-store/filter.ts";
 
 /** In place of the name of a process that is not seen. */
@@ -63,8 +66,37 @@ export class TokenView implements LogView {
   }
 
   incident(incident: Incident): Incident {
-    const { reason, decision, lines } = incident;
-    return { ...incident, reason: this.text(reason), decision: this.text(decision), lines: lines.map(this.shown) };
+    return { ...incident, ...this.#endOf(incident), lines: incident.lines.map(this.shown) };
+  }
+
+  run(run: RunSummary): RunSummary {
+    return { ...run, ...this.#endOf(run) };
+  }
+
+  /** The end without names of others, and the sentence that is made of that. A record of procman 1.0.0 has its code alone. */
+  #endOf({ cause, code, signal, end }: Pick<RunSummary, "cause" | "code" | "signal" | "end">): Partial<RunSummary> {
+    if (cause === undefined) return {};
+    if (end === undefined)
+      return { reason: reasonText({ kind: cause, ...(code !== undefined && { code }), ...(signal && { signal }) }) };
+    const seen = this.#end(end);
+    return { end: seen, reason: reasonText(seen) };
+  }
+
+  #end({ port, request, ...end }: EndRecord): EndRecord {
+    return {
+      ...end,
+      ...(port && { port: this.#withoutOther(port) }),
+      ...(request && { request: this.#request(request) }),
+    };
+  }
+
+  /** The reason of a shutdown may be that another process is over. */
+  #request({ reason: _, ...request }: RequestRecord): RequestRecord {
+    return this.#withoutOther(request);
+  }
+
+  #withoutOther<T extends { readonly process?: string }>({ process, ...rest }: T): Omit<T, "process"> {
+    return process === undefined || this.#isHidden(process) ? rest : { ...rest, process };
   }
 
   /** undefined for what it doesn't see. `service.state` counts all processes: the caller replaces it. */

@@ -9,15 +9,8 @@ import { load } from "../../core/config/load.ts";
 import type { Action, PlanOptions, Scaling, Signalling } from "../../core/contract/control.ts";
 import type { DefinitionRecord } from "../../core/contract/definition-record.ts";
 import type { PlanRecord } from "../../core/contract/plan.ts";
-import type {
-  FlushRecord,
-  LogItem,
-  LogPage,
-  LogQuery,
-  ProcessRecord,
-  RunPage,
-  RunQuery,
-} from "../../core/contract/records.ts";
+import type { FlushRecord, LogItem, LogPage, LogQuery, ProcessRecord } from "../../core/contract/records.ts";
+import type { RunPage, RunQuery } from "../../core/contract/run-summary.ts";
 import type { StateRecord } from "../../core/contract/state-record.ts";
 import { holderOf } from "../../core/os/lock.ts";
 import { startFolder } from "../../core/os/start-folder.ts";

@@ -2,7 +2,8 @@
 import { printableOutput } from "../../core/base/printable.ts";
 import { size } from "../../core/base/quantity.ts";
 import { hostTime } from "../../core/base/time-stamp.ts";
-import type { Incident, MetricPoint, ProcessRecord } from "../../core/contract/records.ts";
+import type { MetricPoint, ProcessRecord } from "../../core/contract/records.ts";
+import type { Incident } from "../../core/contract/run-summary.ts";
 import { explain } from "../../core/contract/why.ts";
 import type { CellStyle } from "./cell-buffer.ts";
 import type { DetailAnswer, Mode, MonitorModel } from "./monitor-model.ts";

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import fc from "fast-check";
-import type { Incident, LogItem, ProcessRecord } from "../../core/contract/records.ts";
+import type { LogItem, ProcessRecord } from "../../core/contract/records.ts";
+import type { Incident } from "../../core/contract/run-summary.ts";
 import type { CellBuffer, ScreenSize } from "./cell-buffer.ts";
 import { frameOf } from "./frame.ts";
 import type { KeyPress } from "./key-parser.ts";

@@ -1,6 +1,7 @@
 /** What the monitor knows and shows, what comes in, and what follows from it. */
 import type { Action } from "../../core/contract/control.ts";
-import type { Incident, LogItem, MetricPoint, ProcessRecord, Severity } from "../../core/contract/records.ts";
+import type { LogItem, MetricPoint, ProcessRecord, Severity } from "../../core/contract/records.ts";
+import type { Incident } from "../../core/contract/run-summary.ts";
 import type { ScreenSize } from "./cell-buffer.ts";
 import type { ColoredText } from "./colored-text.ts";
 import type { KeyPress } from "./key-parser.ts";

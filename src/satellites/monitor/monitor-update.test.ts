@@ -1,7 +1,8 @@
 /** What keys and news do to the monitor. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Incident, LogItem, ProcessRecord } from "../../core/contract/records.ts";
+import type { LogItem, ProcessRecord } from "../../core/contract/records.ts";
+import type { Incident } from "../../core/contract/run-summary.ts";
 import type { KeyPress } from "./key-parser.ts";
 import { KEPT_LINES } from "./log-lines.ts";
 import {

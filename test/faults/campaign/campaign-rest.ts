@@ -1,7 +1,8 @@
 /** A rest of a campaign: when all has settled, what is compared with what was acknowledged. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { monotonicMs } from "../../../examples/kill-the-manager/programs/instance.mjs";
-import type { Incident, ProcessRecord } from "../../../src/core/contract/records.ts";
+import type { ProcessRecord } from "../../../src/core/contract/records.ts";
+import type { Incident } from "../../../src/core/contract/run-summary.ts";
 import { disagreements } from "../verdict.ts";
 import type { Campaign } from "./campaign.ts";
 import { isSocketLost } from "./campaign-killer.ts";

@@ -3,7 +3,8 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Procman } from "../../../examples/kill-the-manager/managers/procman.mjs";
 import { checkDiary, type Run } from "../../../examples/kill-the-manager/run-check.mjs";
-import type { Incident, LogEntry } from "../../../src/core/contract/records.ts";
+import type { LogEntry } from "../../../src/core/contract/records.ts";
+import type { Incident } from "../../../src/core/contract/run-summary.ts";
 import {
   checkLogs,
   decisions,

@@ -11,7 +11,7 @@ import { fileURLToPath } from "node:url";
 import type { Procman } from "../../../examples/kill-the-manager/managers/procman.mjs";
 import { within } from "../../../examples/kill-the-manager/processes.mjs";
 import { monotonicMs } from "../../../examples/kill-the-manager/programs/instance.mjs";
-import type { Incident } from "../../../src/core/contract/records.ts";
+import type { Incident } from "../../../src/core/contract/run-summary.ts";
 import { SoakAccount } from "../../soak/soak-account.ts";
 import { SoakClient } from "../../soak/soak-client.ts";
 import { freePort, freeRange } from "../../support/free-ports.ts";

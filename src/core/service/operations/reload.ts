@@ -15,7 +15,7 @@ import type { ActiveConfig } from "../config/active-config.ts";
 import { ConfigFileWatch } from "../config/config-file-watch.ts";
 import type { ConfigSource } from "../config/config-source.ts";
 import type { NoteStore, RolloutState } from "../recovery/notes.ts";
-import type { MessageContext } from "../reporting/lifecycle-messages.ts";
+import type { MessageContext } from "../reporting/run-ends.ts";
 import type { ServiceLog } from "../reporting/service-log.ts";
 import { whyNotUp } from "../reporting/status-text.ts";
 import type { Subsystem } from "../subsystem.ts";

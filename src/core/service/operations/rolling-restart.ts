@@ -1,12 +1,13 @@
 /** Rolling restarts: the instances of a cluster one after another, each when the one before it serves again; by command or for changed files. */
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { Caller } from "../../contract/control.ts";
+import { filesText } from "../../contract/words.ts";
 import { monotonicMs } from "../../os/clock.ts";
 import type { Process } from "../../supervisor/process.ts";
 import { isStable, isStartingOrRunning } from "../../supervisor/verdict.ts";
 import type { FileChangeBatch, NoteStore, RollingRestartState } from "../recovery/notes.ts";
-import { filesText } from "../reporting/event-messages.ts";
-import { error, info, type LogLine, type MessageContext, warn } from "../reporting/lifecycle-messages.ts";
+import { error, info, type LogLine, warn } from "../reporting/lifecycle-messages.ts";
+import type { MessageContext } from "../reporting/run-ends.ts";
 import { whyNotUp } from "../reporting/status-text.ts";
 import type { Subsystem } from "../subsystem.ts";
 import type { Operation, Operations } from "./operations.ts";

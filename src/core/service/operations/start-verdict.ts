@@ -1,7 +1,7 @@
 /** Whether a process that was started or restarted is up, has failed, or is still on its way. */
 import { hasCommonPort } from "../../config/instances.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
-import type { Incident } from "../../contract/records.ts";
+import type { Incident } from "../../contract/run-summary.ts";
 import type { Process } from "../../supervisor/process.ts";
 import { minUptimeOf } from "../../supervisor/restart-policy.ts";
 import type { SlotState } from "../../supervisor/states.ts";

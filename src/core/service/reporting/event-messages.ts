@@ -1,7 +1,8 @@
 /** Log lines of what happens to a process beside the transitions of its slots, in one sentence each. */
 import { hostTime } from "../../base/time-stamp.ts";
+import type { RequestRecord } from "../../contract/causes.ts";
+import { filesText } from "../../contract/words.ts";
 import type { ChangeEffect } from "../../supervisor/definition.ts";
-import type { FileChange } from "../../supervisor/file-change.ts";
 import type { ProcessEvent } from "../../supervisor/process-notice.ts";
 import { info, type LogLine, warn } from "./lifecycle-messages.ts";
 
@@ -75,17 +76,12 @@ function fileChangeMessage({ effect, ...change }: ProcessEvent & { readonly type
 }
 
 /** Why the present run is ended; undefined: the notice ends none. */
-export function endReasonOf(event: ProcessEvent): string | undefined {
-  if (event.type === "removed") return "no longer in the configuration";
-  if (event.type === "follows") return `${event.id}, on which it depends, was started again`;
-  if (event.type === "changed" && event.effect === "restarts") return "its configuration has changed";
-  return event.type === "watch" && event.effect === "restarts" ? filesText(event) : undefined;
-}
-
-/** "src/a.ts and 2 others have changed" */
-export function filesText({ files: [file = ""], count }: Pick<FileChange, "files" | "count">): string {
-  if (count === 1) return `${file} has changed`;
-  return `${file} and ${count === 2 ? "another" : `${count - 1} others`} have changed`;
+export function requestOf(event: ProcessEvent): RequestRecord | undefined {
+  if (event.type === "removed") return { kind: "removed" };
+  if (event.type === "follows") return { kind: "dependency", process: event.id };
+  if (event.type === "changed" && event.effect === "restarts") return { kind: "configuration" };
+  if (event.type !== "watch" || event.effect !== "restarts") return undefined;
+  return { kind: "files", files: event.files, count: event.count };
 }
 
 /** "its cwd and env have changed" */

@@ -1,7 +1,9 @@
 /** Records each end of a run with lines and metrics from before it. Decisions are sent first; until the incident is written, a note at the keeper holds it. */
+import type { RequestRecord } from "../../contract/causes.ts";
 import type { Caller } from "../../contract/control.ts";
-import type { Incident, LogEntry, MetricPoint, RunSummary } from "../../contract/records.ts";
+import type { LogEntry, MetricPoint } from "../../contract/records.ts";
 import { endedRun } from "../../contract/run-history.ts";
+import type { Incident, RunSummary } from "../../contract/run-summary.ts";
 import { type AdmittedIncident, IncidentLimit } from "../../incidents/incident-limit.ts";
 import { IncidentLog, type IncidentLogEntry } from "../../incidents/incident-log.ts";
 import { OomKills } from "../../os/oom.ts";
@@ -9,9 +11,9 @@ import type { Transition } from "../../supervisor/slot.ts";
 import { isRunning } from "../../supervisor/verdict.ts";
 import type { NoteStore } from "../recovery/notes.ts";
 import type { Subsystem } from "../subsystem.ts";
-import { endOf, incidentOf, type RequestedBy } from "./incident-text.ts";
-import type { MessageContext } from "./lifecycle-messages.ts";
+import { endOf, incidentOf } from "./incident-record.ts";
 import type { ProcessBus } from "./process-bus.ts";
+import type { MessageContext } from "./run-ends.ts";
 
 /** Lists or logs that are read at a time. */
 const BATCH = 4;
@@ -72,7 +74,7 @@ export class ServiceIncidents implements Subsystem {
   /** Written without lines; these are added later. */
   #withoutLines: readonly { readonly entry: IncidentLogEntry; readonly since: number }[] = [];
   /** The latest request to end the run of a process, by id. */
-  readonly #requestedBy = new Map<string, RequestedBy>();
+  readonly #requests = new Map<string, RequestRecord>();
   readonly #lastEnds = new Map<string, Pick<Incident, "cause" | "reason">>();
   /** Why everything is being stopped. */
   #shutdownReason: string | undefined;
@@ -83,12 +85,12 @@ export class ServiceIncidents implements Subsystem {
     const { bus } = ports;
     this.#ports = ports;
     bus.transitions.listen(({ id, transition }) => this.#onTransition(id, transition));
-    bus.events.listen(({ id, endReason: why }) => {
-      if (why !== undefined) this.#requestedBy.set(id, { why });
+    bus.events.listen(({ id, request }) => {
+      if (request !== undefined) this.#requests.set(id, request);
     });
     bus.samples.listen(() => this.#oomKills.poll(performance.now()));
     bus.removed.listen((id) => {
-      this.#requestedBy.delete(id);
+      this.#requests.delete(id);
       this.#lastEnds.delete(id);
       this.#limit.remove(id);
     });
@@ -106,7 +108,7 @@ export class ServiceIncidents implements Subsystem {
 
   /** Records that this caller requested the next end of the process's run. */
   recordRequester(id: string, { consumer }: Caller): void {
-    this.#requestedBy.set(id, { by: consumer });
+    this.#requests.set(id, { kind: "consumer", by: consumer });
   }
 
   /** How the latest run of the process that this service has seen end has ended. */
@@ -121,17 +123,17 @@ export class ServiceIncidents implements Subsystem {
   #onTransition(id: string, transition: Transition): void {
     const ending = endOf(transition);
     if (ending !== undefined) {
-      const requestedBy = this.#requestedBy.get(id);
+      const request = this.#requests.get(id);
       const messageContext = this.#ports.messageContext(id);
       const context = {
         messageContext,
         shutdownReason: this.#shutdownReason,
-        ...(requestedBy === undefined ? {} : { requestedBy }),
+        ...(request && { request }),
       };
-      this.#requestedBy.delete(id);
+      this.#requests.delete(id);
       this.#add(transition.slot, (claimOomKill) => incidentOf(transition, ending, { ...context, claimOomKill }));
     }
-    if (isRunning(transition.to)) this.#requestedBy.delete(id);
+    if (isRunning(transition.to)) this.#requests.delete(id);
   }
 
   #add(slot: string, build: BuildIncident): void {

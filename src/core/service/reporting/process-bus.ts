@@ -1,5 +1,6 @@
 /** The bus of process events: each is published once, to all listeners. */
 import type { ProcessSpec } from "../../config/spec.ts";
+import type { RequestRecord } from "../../contract/causes.ts";
 import type { Sample } from "../../metrics/sampler.ts";
 import type { ProcessEvent } from "../../supervisor/process-notice.ts";
 import type { Transition } from "../../supervisor/slot.ts";
@@ -13,12 +14,12 @@ export type ReportedTransition = {
   readonly line: LogLine | undefined;
 };
 
-/** An event that is no transition. `endReason`: why the present run is ended, if it is. */
+/** An event that is no transition. `request`: why the present run is ended, if it is. */
 export type ReportedEvent = {
   readonly id: string;
   readonly event: ProcessEvent;
   readonly line: LogLine;
-  readonly endReason: string | undefined;
+  readonly request: RequestRecord | undefined;
 };
 
 /** `at`: milliseconds since 1970. */

@@ -1,15 +1,9 @@
 /** The records of processes, as API and command line show them. */
 import type { ProcessSpec } from "../../config/spec.ts";
 import { groupNamed, isCollective } from "../../contract/groups.ts";
-import type {
-  MissedRecord,
-  ProcessRecord,
-  RunRecord,
-  RunSummary,
-  Status,
-  TelemetryReport,
-} from "../../contract/records.ts";
+import type { MissedRecord, ProcessRecord, RunRecord, Status, TelemetryReport } from "../../contract/records.ts";
 import { runUnderWay } from "../../contract/run-history.ts";
+import type { RunSummary } from "../../contract/run-summary.ts";
 import { isRunning as hasRunningStatus } from "../../contract/status-sets.ts";
 import type { Sample } from "../../metrics/sampler.ts";
 import type { Process } from "../../supervisor/process.ts";

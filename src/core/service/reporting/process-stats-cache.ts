@@ -5,9 +5,9 @@ import type { Sample } from "../../metrics/sampler.ts";
 import type { Supervisor } from "../../supervisor/supervisor.ts";
 import { systemClock } from "../system-clock.ts";
 import { type DependencyStatus, withDependencyStatus } from "./dependency-status.ts";
-import type { MessageContext } from "./lifecycle-messages.ts";
 import type { ProcessBus } from "./process-bus.ts";
 import { observationOf, type ProcessObservation, representativeState } from "./process-records.ts";
+import type { MessageContext } from "./run-ends.ts";
 import { statusText } from "./status-text.ts";
 
 type StatsSources = { readonly report?: TelemetryReport; readonly trouble?: string | undefined };

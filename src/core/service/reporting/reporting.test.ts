@@ -19,7 +19,7 @@ import { controlFactory } from "../service-control.ts";
 import { definitionOf, processOf } from "../spec-registry.ts";
 import { StoredLog } from "../stored-log.ts";
 import { systemClock } from "../system-clock.ts";
-import { endReasonOf, messageForEvent } from "./event-messages.ts";
+import { messageForEvent, requestOf } from "./event-messages.ts";
 import type { ReadLastLines } from "./incidents.ts";
 import { messageFor } from "./lifecycle-messages.ts";
 import { newReporting } from "./reporting.ts";
@@ -115,7 +115,7 @@ function watched(
       });
     },
     notice: (id, notice) =>
-      bus.events.publish({ id, event: notice, line: messageForEvent(notice), endReason: endReasonOf(notice) }),
+      bus.events.publish({ id, event: notice, line: messageForEvent(notice), request: requestOf(notice) }),
     removed: (id) => bus.removed.publish(id),
   });
   const notAsked = () => assert.fail("not asked for");

@@ -1,23 +1,13 @@
 /** Status text: why a process is in its state, in one sentence. */
 import { duration } from "../../base/quantity.ts";
+import { failureText, finishText, howItEnded, inParentheses, leftNote, whyNone } from "../../contract/words.ts";
 import type { Process } from "../../supervisor/process.ts";
 import { stopSignalOf } from "../../supervisor/restart-policy.ts";
 import type { HookName, RunningState, SlotState } from "../../supervisor/states.ts";
 import { isRunning, isStartingOrRunning, type StateOf } from "../../supervisor/verdict.ts";
 import { systemClock } from "../system-clock.ts";
-import {
-  delayText,
-  describe,
-  describeFailure,
-  finishText,
-  inParentheses,
-  leftNote,
-  type MessageContext,
-  ofLimit,
-  restartsUsedUp,
-  whyNoRestart,
-  whyNotRestarted,
-} from "./lifecycle-messages.ts";
+import { backoffText, whyNoRestart } from "./lifecycle-messages.ts";
+import { idleDecision, lastEndOf, type MessageContext, programEnd } from "./run-ends.ts";
 
 type Causes = {
   /** Why the load balancer sends it no connections. */
@@ -55,7 +45,7 @@ export function statusText(state: SlotState, subject: MessageContext, now: numbe
     case "stopping":
       return stoppingReason(state, subject, now);
     case "backoff":
-      return `${describeFailure(state, subject)}, restart ${state.restarts + 1}${ofLimit(policy)} ${delayText(Math.round(state.until - now))}`;
+      return `${failureText(lastEndOf(state, subject))}, ${backoffText(state.restarts, policy, Math.round(state.until - now))}`;
     default:
       return state satisfies never;
   }
@@ -77,21 +67,12 @@ function conditionReason({ restarts, ready, healthy }: RunningState, subject: Me
 }
 
 function idleReason({ outcome }: StateOf<"idle">, subject: MessageContext): string {
-  const { policy } = subject;
-  switch (outcome.kind) {
-    case "never-started":
-      return "was not started yet";
-    case "stopped":
-      return outcome.ending === undefined ? "was stopped" : `was stopped; it ${describe(outcome.ending)}`;
-    case "finished":
-      return `finished by itself${finishText(outcome.ending) || " with code 0"}${leftNote(outcome.ending)}`;
-    case "failed":
-      return `${describeFailure(outcome, subject)}; ${whyNotRestarted(outcome.ending, subject)}`;
-    case "exhausted":
-      return `${describeFailure(outcome, subject)}; ${restartsUsedUp(policy)}`;
-    default:
-      return outcome satisfies never;
-  }
+  if (outcome.kind === "never-started") return "was not started yet";
+  const end = outcome.ending === undefined ? undefined : programEnd(outcome.ending);
+  if (outcome.kind === "stopped") return `was stopped${end === undefined ? "" : `; it ${howItEnded(end)}`}`;
+  if (outcome.kind === "finished")
+    return `finished by itself${finishText(end ?? {}) || " with code 0"}${leftNote(end?.left)}`;
+  return `${failureText(lastEndOf(outcome, subject))}; ${whyNone(idleDecision(outcome, subject))}`;
 }
 
 function hookText(hook: HookName, ms: number): string {
@@ -101,7 +82,7 @@ function hookText(hook: HookName, ms: number): string {
 function stoppingReason(state: StateOf<"stopping">, { holding, policy }: MessageContext, now: number): string {
   const after = state.next === "start" ? ", and starts again then" : "";
   if (state.phase === "after-stop")
-    return `${describe(state.ending)}; ${hookText("afterStop", now - state.since)}${after}`;
+    return `${howItEnded(programEnd(state.ending))}; ${hookText("afterStop", now - state.since)}${after}`;
   const causes = {
     operator: "is being stopped",
     terminate: "is being stopped by its schedule",

@@ -8,6 +8,7 @@ import type { Inheritance } from "../../base/inherited-variables.ts";
 import { duration } from "../../base/quantity.ts";
 import { RunMarkers } from "../../base/run-marker.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
+import { howItEnded } from "../../contract/words.ts";
 import type { RunKey } from "../../ipc/keeper-protocol.ts";
 import { monotonicMs } from "../../os/clock.ts";
 import { failpoint } from "../../os/failpoint.ts";
@@ -15,7 +16,8 @@ import { signalIfThere } from "../../os/process-signal.ts";
 import type { HookCall, RunReports } from "../../supervisor/ports.ts";
 import type { Hook } from "../../supervisor/restart-policy.ts";
 import type { ExitInfo } from "../../supervisor/states.ts";
-import { describe, info, warn } from "../reporting/lifecycle-messages.ts";
+import { info, warn } from "../reporting/lifecycle-messages.ts";
+import { programEnd } from "../reporting/run-ends.ts";
 import type { ServiceLog } from "../reporting/service-log.ts";
 import type { ApiAccess } from "./environment.ts";
 import { wrapWithLimits } from "./exec-wrapper.ts";
@@ -148,7 +150,9 @@ export class HookRunner {
       const exit = exitOf(child);
       const { code, signal } =
         child.pid === undefined ? await exit : await this.#follow({ hook, child, pid: child.pid, exit }, command);
-      return code === 0 ? {} : { problem: describe({ kind: "exited", code, signal }), ...(code !== null && { code }) };
+      return code === 0
+        ? {}
+        : { problem: howItEnded(programEnd({ kind: "exited", code, signal })), ...(code !== null && { code }) };
     } catch (error) {
       return { problem: `can't be executed: ${(error as Error).message}` };
     }

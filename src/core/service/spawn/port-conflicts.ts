@@ -9,6 +9,7 @@ import { hasEnded, processEnvironment } from "../../os/process-stat.ts";
 import { isGenuine } from "../../os/process-tree.ts";
 import type { Occupied } from "../../supervisor/states.ts";
 import { type LogLine, warn } from "../reporting/lifecycle-messages.ts";
+import { processOf } from "../spec-registry.ts";
 
 const LOOPBACK = new Set(["localhost", "127.0.0.1", "::1", "[::1]"]);
 
@@ -64,9 +65,11 @@ export function occupiedPortOf(
     const marker = markerOf(pid);
     return marker?.slot === slot && marker.run === run && isGenuine(pid, marker, () => spec.user?.uid);
   };
-  const textOf = (pid: number): string => [markerOf(pid)?.slot ?? [], named(pid)].flat().join(", ");
-  const by = holderBeside(port, isOwn, textOf);
-  return by === undefined ? siblingPort(port, siblings) : { port, by };
+  const holder = holderBeside(port, isOwn);
+  if (holder === undefined) return siblingPort(port, siblings);
+  const { by, pid = 0 } = holder;
+  const marker = markerOf(pid);
+  return { port, by, ...(marker && { process: processOf(marker.slot) }) };
 }
 
 /** Most instances that are looked at. */
@@ -77,7 +80,7 @@ function siblingPort(own: number, siblings: readonly InstancePort[]): Occupied |
   for (const { spec, pid } of siblings.slice(0, MAX_SIBLINGS)) {
     const ports = listensOn(pid);
     const [port] = ports.includes(String(spec.cluster?.port)) ? [] : ports.filter((each) => /^\d+$/.test(each));
-    if (port !== undefined) return { port: Number(port), by: `${spec.id}, ${named(pid)}`, own };
+    if (port !== undefined) return { port: Number(port), by: named(pid), process: spec.id, own };
   }
   return undefined;
 }

@@ -1,7 +1,7 @@
 /** Incidents in the dashboard. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Incident } from "../../../core/contract/records.ts";
+import type { Incident } from "../../../core/contract/run-summary.ts";
 import { groupsOf, INCIDENTS_LIMIT, withIncident } from "./incident-groups.ts";
 
 function incident(run: number, more: Partial<Incident> = {}): Incident {

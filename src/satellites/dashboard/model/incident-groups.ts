@@ -1,5 +1,5 @@
 /** Incidents grouped by what happened, the newest group first. Pure. */
-import type { Incident } from "../../../core/contract/records.ts";
+import type { Incident } from "../../../core/contract/run-summary.ts";
 
 export type IncidentGroup = {
   readonly key: string;

@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { printableOutput } from "../../../core/base/printable.ts";
 import { size } from "../../../core/base/quantity.ts";
 import { hostTime } from "../../../core/base/time-stamp.ts";
-import type { Incident } from "../../../core/contract/records.ts";
+import type { Incident } from "../../../core/contract/run-summary.ts";
 import { hashOf } from "../model/page-address.ts";
 import { ScrollArea } from "./scroll-area.tsx";
 

@@ -1,7 +1,8 @@
 /** One process: what it does, why, what it used, and how it ended. */
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import type { Incident, ProcessRecord } from "../../../core/contract/records.ts";
+import type { ProcessRecord } from "../../../core/contract/records.ts";
+import type { Incident } from "../../../core/contract/run-summary.ts";
 import { explain } from "../../../core/contract/why.ts";
 import { hashOf } from "../model/page-address.ts";
 import { allOf, dependentsOf, toneOf } from "../model/record-lists.ts";

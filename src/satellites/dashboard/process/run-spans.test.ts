@@ -1,7 +1,8 @@
 /** The time line and the curves of a process. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Incident, MetricPoint, ProcessRecord } from "../../../core/contract/records.ts";
+import type { MetricPoint, ProcessRecord } from "../../../core/contract/records.ts";
+import type { Incident } from "../../../core/contract/run-summary.ts";
 import { groupsOf } from "../model/incident-groups.ts";
 import { stackedData } from "./chart-data.ts";
 import { marksOf, spansOf } from "./run-spans.ts";

@@ -1,5 +1,6 @@
 /** The runs of a process as spans on a time line, from its incidents and its present state. Pure. */
-import type { Incident, ProcessRecord } from "../../../core/contract/records.ts";
+import type { ProcessRecord } from "../../../core/contract/records.ts";
+import type { Incident } from "../../../core/contract/run-summary.ts";
 import { isWanted } from "../model/incident-groups.ts";
 
 /** `from`, `to`: milliseconds since 1970. `incident`: how it ended; absent: it runs. */

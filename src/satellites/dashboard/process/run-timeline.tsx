@@ -2,7 +2,8 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { printableOutput } from "../../../core/base/printable.ts";
-import type { Incident, ProcessRecord } from "../../../core/contract/records.ts";
+import type { ProcessRecord } from "../../../core/contract/records.ts";
+import type { Incident } from "../../../core/contract/run-summary.ts";
 import { IncidentDetails } from "../parts/incident-details.tsx";
 import { clockText } from "../parts/moments.tsx";
 import { type EndMark, marksOf, spansOf } from "./run-spans.ts";

@@ -1,5 +1,6 @@
 /** Detects crashes, exhaustion and recovery in events and incidents; its state survives a restart. */
-import type { Incident, ProcessRecord } from "../../../core/contract/records.ts";
+import type { ProcessRecord } from "../../../core/contract/records.ts";
+import type { Incident } from "../../../core/contract/run-summary.ts";
 import { isExhausted, isRunning } from "../../../core/contract/status-sets.ts";
 import type { MessageKind } from "../../../core/plugins/shipped/notify-options.ts";
 import type { MessageEvent } from "./message-batcher.ts";

@@ -1,12 +1,12 @@
-/** The text of an incident. */
+/** The incident of a run that has ended. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Incident } from "../../contract/records.ts";
+import type { Incident } from "../../contract/run-summary.ts";
 import { step } from "../../supervisor/machine.ts";
 import type { Policy } from "../../supervisor/restart-policy.ts";
 import type { Transition } from "../../supervisor/slot.ts";
 import type { ExitInfo, MachineCommand, MachineInput, Report, SlotState } from "../../supervisor/states.ts";
-import { endOf, type IncidentContext, incidentOf } from "./incident-text.ts";
+import { endOf, type IncidentContext, incidentOf } from "./incident-record.ts";
 
 const policy: Policy = {
   restart: "always",
@@ -65,10 +65,12 @@ function only(
 const swept: Report = { type: "swept", run: 4 };
 
 test("a run that ends by itself: its code, how long it ran, and the decision", () => {
-  const { cause, reason, decision, code, pid, run, process } = only([ended(exited(3))]);
+  const { cause, reason, decision, code, pid, run, process, end, next } = only([ended(exited(3))]);
   assert.deepEqual({ cause, code, pid, run, process }, { cause: "exit", code: 3, pid: 4_711, run: 4, process: "web" });
   assert.equal(reason, "exited with code 3 after 1 s");
   assert.match(decision, /^restart 2 of 3 in \d+ ms$/);
+  assert.deepEqual(end, { kind: "exit", code: 3, afterMs: 1_000 });
+  assert.deepEqual({ ...next, delayMs: 400 }, { kind: "restart", restart: 2, limit: 3, delayMs: 400 });
 });
 
 test("an exit code or a signal that counts as success is marked", () => {
@@ -118,17 +120,17 @@ test("a signal that procman has not sent, and a kill for lack of memory", () => 
 
 test("a requested end names the requester", () => {
   const inputs = [stop(), ended(exited(0)), swept];
-  const incident = only(inputs, { requestedBy: { by: "ci" } });
+  const incident = only(inputs, { request: { kind: "consumer", by: "ci" } });
   assert.deepEqual([incident.cause, incident.by], ["operator", "ci"]);
   assert.equal(incident.reason, "was stopped by ci; it exited with code 0 after 3 s");
   assert.equal(
-    only(inputs, { requestedBy: { why: "its configuration has changed" } }).reason,
+    only(inputs, { request: { kind: "configuration" } }).reason,
     "was stopped (its configuration has changed); it exited with code 0 after 3 s",
   );
   assert.equal(only(inputs, { shutdownReason: "SIGTERM" }).cause, "shutdown");
   assert.match(only(inputs, { shutdownReason: "SIGTERM" }).reason, /^was stopped with procman \(SIGTERM\); it exited/);
   assert.equal(
-    only(inputs, { shutdownReason: "SIGTERM", requestedBy: { by: "ci" } }).by,
+    only(inputs, { shutdownReason: "SIGTERM", request: { kind: "consumer", by: "ci" } }).by,
     "ci",
     "it was asked for before",
   );

@@ -1,6 +1,7 @@
-/** Makes the incident of a run from the transition that ended it: cause, reason, decision. */
-import { duration } from "../../base/quantity.ts";
-import type { Incident } from "../../contract/records.ts";
+/** Makes the incident of a run from the transition that ended it: how it ended, why, and what follows. */
+import type { DecisionRecord, EndRecord, RequestRecord } from "../../contract/causes.ts";
+import type { Incident } from "../../contract/run-summary.ts";
+import { decisionText, reasonText } from "../../contract/words.ts";
 import { isSuccess } from "../../supervisor/restart-policy.ts";
 import type { Transition } from "../../supervisor/slot.ts";
 import type { ExitInfo } from "../../supervisor/states.ts";
@@ -14,17 +15,17 @@ import {
   startsAgain,
 } from "../../supervisor/verdict.ts";
 import { processOf } from "../spec-registry.ts";
+import { isRestartUndone } from "./lifecycle-messages.ts";
 import {
-  describeEnd,
   endTimeOf,
-  faultText,
-  isRestartUndone,
+  faultRecord,
+  idleDecision,
+  kindOf,
   type MessageContext,
-  ofLimit,
-  RESTART_UNDONE,
-  restartsUsedUp,
-  whyNotRestarted,
-} from "./lifecycle-messages.ts";
+  type ProgramEnd,
+  restartDecision,
+  timedEnd,
+} from "./run-ends.ts";
 import { toIsoTime } from "./wall-clock.ts";
 
 /** What the transition itself doesn't say. */
@@ -32,13 +33,11 @@ export type IncidentContext = {
   readonly messageContext: MessageContext;
   /** Why procman is shutting down; absent: it isn't. */
   readonly shutdownReason?: string | undefined;
-  /** The latest request to end it: by a consumer, or for another reason. */
-  readonly requestedBy?: RequestedBy;
+  /** The latest request to end it. */
+  readonly request?: RequestRecord;
   /** Whether the kernel has just killed a process for lack of memory; claims that kill for this run. */
   readonly claimOomKill: () => boolean;
 };
-
-export type RequestedBy = { readonly by?: string; readonly why?: string };
 
 /** Exit code of a shell whose command got SIGKILL. */
 const KILLED_CODE = 137;
@@ -61,21 +60,25 @@ export function incidentOf(
   const { slot, input } = transition;
   const from = transition.from as EndedRun;
   const cause = causeOf(from, ending, context);
-  const { by } = cause === "operator" ? (context.requestedBy ?? {}) : {};
+  const end = endRecord(cause, timedEnd(from, ending, input.at), context);
+  const next = decisionOf(transition, ending, context.messageContext);
+  const { code, signal, request } = end;
   const started = startOf(from);
   return {
     time: toIsoTime(endTimeOf(from, input.at)),
     process: processOf(slot),
     run: from.run,
     cause,
-    reason: reasonOf(cause, describeEnd(from, ending, input.at), context),
-    ...(ending.kind === "exited" && ending.code !== null ? { code: ending.code } : {}),
-    ...(ending.kind === "exited" && ending.signal !== null ? { signal: ending.signal } : {}),
+    reason: reasonText(end),
+    ...(code !== undefined && { code }),
+    ...(signal !== undefined && { signal }),
     ...(countsAsSuccess(cause, ending, context) && { success: true as const }),
-    ...("pid" in from ? { pid: from.pid } : {}),
-    ...(started === undefined ? {} : { started: toIsoTime(started) }),
-    ...(by === undefined ? {} : { by }),
-    decision: decisionOf(transition, ending, context.messageContext),
+    ...("pid" in from && { pid: from.pid }),
+    ...(started !== undefined && { started: toIsoTime(started) }),
+    ...(cause === "operator" && request?.by !== undefined && { by: request.by }),
+    decision: decisionText(next),
+    end,
+    next,
     lines: [],
   };
 }
@@ -99,15 +102,14 @@ function countsAsSuccess(
 function causeOf(
   from: EndedRun,
   ending: ExitInfo,
-  { shutdownReason, requestedBy, claimOomKill }: IncidentContext,
+  { shutdownReason, request, claimOomKill }: IncidentContext,
 ): Incident["cause"] {
   if (ending.kind === "unstartable") return "unstartable";
   if (isStoppedFor(from, "operator"))
-    return shutdownReason !== undefined && requestedBy === undefined ? "shutdown" : "operator";
+    return shutdownReason !== undefined && request === undefined ? "shutdown" : "operator";
   if (isStopping(from) && from.cause !== "itself") return from.cause;
   if (isOutOfMemory(ending, claimOomKill)) return "out-of-memory";
-  if (ending.kind === "unknown") return "unknown";
-  return ending.signal === null ? "exit" : "signal";
+  return kindOf(ending);
 }
 
 /** Reported by its cgroup, or else counted by the kernel. A reported kill is counted, too, so it is claimed before a later end can. */
@@ -120,62 +122,45 @@ function isOutOfMemory(
   return isKilled && (claimOomKill() || ending.outOfMemory === true);
 }
 
-function reasonOf(
-  cause: Incident["cause"],
-  end: string,
-  { messageContext, requestedBy, shutdownReason }: IncidentContext,
-): string {
-  switch (cause) {
-    case "exit":
-    case "unstartable":
-    case "unknown":
-      return end;
-    case "watch":
-      return `was restarted ${requestedBy?.why === undefined ? "for a changed file" : `as ${requestedBy.why}`}; it ${end}`;
-    case "signal":
-      return `${end}, not sent by procman`;
-    case "out-of-memory":
-      return `${end}: the kernel killed it, as memory ran out`;
+function endRecord(
+  kind: EndRecord["kind"],
+  end: ProgramEnd,
+  { messageContext, request, shutdownReason: reason = "" }: IncidentContext,
+): EndRecord {
+  switch (kind) {
     case "timeout":
     case "unready":
     case "unhealthy":
     case "memory":
-      return `was stopped, as it ${faultText(cause, messageContext)}; it ${end}`;
-    case "terminate":
-      return `was stopped by its schedule; it ${end}`;
+      return { ...faultRecord(kind, messageContext), ...end };
     case "shutdown":
-      return `was stopped with procman (${shutdownReason}); it ${end}`;
+      return { kind, ...end, request: { kind: "shutdown", reason } };
     case "operator":
-      return `was stopped${requestedBy?.by === undefined ? (requestedBy?.why === undefined ? "" : ` (${requestedBy.why})`) : ` by ${requestedBy.by}`}; it ${end}`;
+    case "watch":
+      return { kind, ...end, ...(request && { request }) };
     default:
-      return cause satisfies never;
+      return { kind, ...end };
   }
 }
 
-function decisionOf({ from, to, input }: Transition, ending: ExitInfo, subject: MessageContext): string {
+function decisionOf({ from, to, input }: Transition, ending: ExitInfo, subject: MessageContext): DecisionRecord {
   const { policy } = subject;
   switch (to.status) {
     case "backoff":
-      return `restart ${to.restarts + 1}${ofLimit(policy)} in ${duration(Math.max(0, to.until - input.at))}`;
+      return restartDecision(to.restarts + 1, policy, Math.max(0, Math.round(to.until - input.at)));
     case "starting":
-      return startsAgain(from) || to.restarts === 0
-        ? "starts again at once"
-        : `restart ${to.restarts}${ofLimit(policy)} at once`;
+      return startsAgain(from) || to.restarts === 0 ? { kind: "start" } : restartDecision(to.restarts, policy);
     case "waiting":
-      return "starts again when its dependencies are up";
+      return { kind: "wait" };
     case "idle":
-      return `none: ${whyIdle(to, ending, subject)}`;
+      return to.outcome.kind === "stopped" && isSuccess(ending, policy)
+        ? { kind: "none", why: "finished" }
+        : idleDecision(to.outcome, subject);
     case "stopping":
-      return isRestartUndone(to, from) ? RESTART_UNDONE : "none";
+      return { kind: isRestartUndone(to, from) ? "stop" : "none" };
     case "running":
-      return "none";
+      return { kind: "none" };
     default:
       return to satisfies never;
   }
-}
-
-function whyIdle({ outcome }: StateOf<"idle">, ending: ExitInfo, subject: MessageContext): string {
-  if (outcome.kind === "exhausted") return restartsUsedUp(subject.policy);
-  if (outcome.kind === "failed") return whyNotRestarted(ending, subject);
-  return outcome.kind === "finished" || isSuccess(ending, subject.policy) ? "it has finished" : "it was stopped";
 }

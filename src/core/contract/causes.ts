@@ -1,0 +1,89 @@
+/** The ends of runs: why, and what procman decided then, as data. `words.ts` makes every sentence from them. */
+import { enumeration, integer, list, literal, openObject, optional, string, type TypeOf } from "../base/schema.ts";
+
+/** Why a run ended. */
+export const CAUSES = [
+  "exit",
+  "signal",
+  "out-of-memory",
+  "unstartable",
+  "timeout",
+  "unready",
+  "unhealthy",
+  "memory",
+  "terminate",
+  "watch",
+  "operator",
+  "shutdown",
+  "unknown",
+] as const;
+
+/** Who or what asked for the end of a run. */
+export const REQUEST = openObject(
+  {
+    kind: enumeration(["consumer", "configuration", "removed", "dependency", "files", "shutdown"], {
+      description: "`configuration`: it has changed. `removed`: the file no longer has the process.",
+    }),
+    by: optional(string({ description: "The consumer of the token." })),
+    process: optional(string({ description: "Of `dependency`: the process that was started again." })),
+    files: optional(list(string(), { description: "Of `files`: the changed ones, at most the first of many." })),
+    count: optional(integer({ description: "Of `files`: their number." })),
+    reason: optional(string({ description: "Of `shutdown`: why procman ended." })),
+  },
+  { description: "Who or what asked for the end." },
+);
+
+export type RequestRecord = TypeOf<typeof REQUEST>;
+
+/** Without `code`, `signal` and `message` it is not known how the program ended. */
+export const END = openObject(
+  {
+    kind: enumeration(CAUSES, { description: "Why it ended." }),
+    code: optional(integer({ description: "Exit code." })),
+    signal: optional(string({ description: "Signal that ended it." })),
+    message: optional(string({ description: "Why it could not be started." })),
+    unseen: optional(literal(true, { description: "procman was killed while it started the run." })),
+    outOfMemory: optional(literal(true, { description: "The kernel killed a process of it for lack of memory." })),
+    port: optional(
+      openObject(
+        {
+          port: integer({ description: "The port." }),
+          program: string({ description: "The program that has it." }),
+          process: optional(string({ description: "Its process, if procman runs it." })),
+          own: optional(integer({ description: "The port that the instance was given, if that is another one." })),
+        },
+        { description: "A port that another program had." },
+      ),
+    ),
+    left: optional(integer({ description: "Processes of it that can't be ended." })),
+    afterMs: optional(integer({ description: "Time from its start to its end." })),
+    limitMs: optional(integer({ description: "Of `timeout` and `unready`: the time that it had." })),
+    problem: optional(string({ description: "Of `unready`, `unhealthy` and `memory`: what was found last." })),
+    request: optional(REQUEST),
+  },
+  { description: "How it ended; `reason` says it in words." },
+);
+
+export type EndRecord = TypeOf<typeof END>;
+
+export const DECISION = openObject(
+  {
+    kind: enumeration(["restart", "start", "wait", "stop", "none"], {
+      description:
+        "`restart`: by the policy. `start`: it was asked for. `wait`: it starts when its dependencies are up. `stop`: the next run had begun, and is stopped.",
+    }),
+    restart: optional(integer({ description: "Number of the restart." })),
+    limit: optional(integer({ description: "Restarts that the policy allows." })),
+    delayMs: optional(integer({ description: "Time until the restart; absent: at once." })),
+    why: optional(
+      enumeration(["stopped", "finished", "exhausted", "blocked", "permanent", "option", "policy", "failed"], {
+        description:
+          "Of `none`. `permanent`: another attempt would fail in the same way. `option`: of the command. `policy`: it has no restart policy.",
+      }),
+    ),
+    option: optional(string({ description: "The option of `procman run` because of which it isn't restarted." })),
+  },
+  { description: "What follows; `decision` says it in words." },
+);
+
+export type DecisionRecord = TypeOf<typeof DECISION>;

@@ -1,0 +1,72 @@
+/** Runs and the records of their ends. */
+import {
+  enumeration,
+  integer,
+  list,
+  literal,
+  openObject,
+  optional,
+  reference,
+  string,
+  type TypeOf,
+  time,
+} from "../base/schema.ts";
+import { CAUSES, DECISION, END } from "./causes.ts";
+import type { LogEntry, MetricPoint } from "./records.ts";
+
+const RUN_MEMBERS = {
+  process: string({ description: "Id of the process or instance." }),
+  run: integer({ description: "Number of the run." }),
+  reason: string({ description: "How it ended, in one sentence." }),
+  code: optional(integer({ description: "Exit code." })),
+  signal: optional(string({ description: "Signal that ended it." })),
+  success: optional(literal(true, { description: "Its code or signal counts as success, by `successExitCodes`." })),
+  pid: optional(integer({ description: "Its pid." })),
+  started: optional(time({ description: "Start of the run. Absent: it could not be started." })),
+  by: optional(string({ description: "Consumer of the token that requested its end." })),
+  /** Absent in what procman 1.0.0 has recorded. */
+  end: optional(END),
+  leftOut: optional(
+    integer({ description: "Number of ends just before it that came too fast to be recorded one by one." }),
+  ),
+} as const;
+
+/** The end of a run: what happened, why, and what follows. */
+export const INCIDENT = openObject(
+  {
+    time: time({ description: "When it ended." }),
+    ...RUN_MEMBERS,
+    cause: enumeration(CAUSES, { description: "Why it ended." }),
+    decision: string({ description: "What follows." }),
+    next: optional(DECISION),
+    lines: list(reference<LogEntry>("LogEntry"), { description: "Its last lines, oldest first." }),
+    metrics: list(reference<MetricPoint>("MetricPoint"), { description: "Of its last minutes." }),
+  },
+  { description: "The end of a run." },
+);
+
+export type Incident = TypeOf<typeof INCIDENT>;
+
+/** One that is not over (without `ended`), or one whose end is recorded. */
+export const RUN = openObject(
+  {
+    ...RUN_MEMBERS,
+    slot: optional(string({ description: "Of a run that overlapped others: its place, such as `web:2`." })),
+    ended: optional(time({ description: "Its end. Absent: it is not over." })),
+    durationMs: optional(integer({ description: "From its start to its end or, while it is not over, until now." })),
+    cause: optional(enumeration(CAUSES, { description: "Why it ended." })),
+  },
+  { description: "A run of a process, under way or ended." },
+);
+
+export type RunSummary = TypeOf<typeof RUN>;
+
+export type RunQuery = {
+  /** 1 to 1000, default 20. */
+  readonly limit?: number;
+  /** Cursor of the previous page: continues after it without gap or repeat. */
+  readonly cursor?: string;
+};
+
+/** `next`: cursor of the next page; absent: there is none. */
+export type RunPage = { readonly runs: readonly RunSummary[]; readonly next?: string };

@@ -1,0 +1,214 @@
+/** The sentences about ends, requests and decisions, from their data: for log, records, `why` and status. */
+import { duration } from "../base/quantity.ts";
+import type { DecisionRecord, EndRecord, RequestRecord } from "./causes.ts";
+
+/** How the program ended. @example howItEnded(end) // "exited with code 3" */
+export function howItEnded({
+  code,
+  signal,
+  message,
+  unseen,
+  outOfMemory,
+  port,
+  left,
+}: Omit<EndRecord, "kind">): string {
+  if (message !== undefined) return `could not be started: ${message}`;
+  if (unseen === true) return "was being started when procman was killed; whether it has run is not known";
+  const memory = outOfMemory === true ? " (out of memory)" : "";
+  if (code === undefined && signal === undefined)
+    return `ended${memory}, and its exit code is not known (procman was killed during its run)${leftNote(left)}`;
+  const how = signal === undefined ? `exited with code ${code}${shellHint(code)}` : `was ended by ${signal}`;
+  return `${how}${memory}${portNote(port)}${leftNote(left)}`;
+}
+
+/** @example endAndTime(end) // "exited with code 3 after 5 s" */
+export function endAndTime(end: Omit<EndRecord, "kind">): string {
+  return `${howItEnded(end)}${afterText(end)}`;
+}
+
+export function afterText({ afterMs }: Pick<EndRecord, "afterMs">): string {
+  return afterMs === undefined ? "" : ` after ${duration(afterMs)}`;
+}
+
+/** How a run ended that counts as success, to follow "finished". */
+export function finishText({ code, signal }: Pick<EndRecord, "code" | "signal">): string {
+  if (signal !== undefined) return ` by ${signal}`;
+  return code === undefined || code === 0 ? "" : ` with code ${code}`;
+}
+
+/** Programs that fork faster than they can be stopped, and that no cgroup holds. */
+export function leftNote(left = 0): string {
+  return left === 0 ? "" : `; still ${left} ${left === 1 ? "process" : "processes"} of it, which can't be ended`;
+}
+
+/** POSIX 2.8.2: exit codes of a shell that could not run a command. */
+function shellHint(code: number | undefined): string {
+  if (code === 127) return " (the shell found no such command)";
+  return code === 126 ? " (the command may not be executed)" : "";
+}
+
+function portNote(occupied: EndRecord["port"]): string {
+  if (occupied === undefined) return "";
+  const { port, program, process, own } = occupied;
+  const holder = process === undefined ? program : `${process}, ${program}`;
+  if (own === undefined) return ` (its port ${port} is held by ${holder}; end that, or choose another port)`;
+  return ` (port ${port}, which it may want, is held by ${holder}; each instance must listen on its own port, here ${own}, which it finds in PROCMAN_CLUSTER_PORT)`;
+}
+
+/** Why procman has stopped a run, to follow "it"; undefined: for none of these faults. */
+export function faultText({ kind, limitMs = 0, problem }: Pick<EndRecord, "kind" | "limitMs" | "problem">): string {
+  switch (kind) {
+    case "timeout":
+      return `has run for its timeout of ${duration(limitMs)}`;
+    case "unready":
+      return `was not ready within ${duration(limitMs)}${inParentheses(problem)}`;
+    case "unhealthy":
+      return `failed its health checks${inParentheses(problem)}`;
+    case "memory":
+      return `used too much memory${inParentheses(problem)}`;
+    default:
+      return "";
+  }
+}
+
+export function inParentheses(problem: string | undefined): string {
+  return problem === undefined ? "" : ` (${problem})`;
+}
+
+/** How a run ended, with the fault for which procman has stopped it: for the status. */
+export function failureText(end: EndRecord): string {
+  const fault = faultText(end);
+  return fault === "" ? howItEnded(end) : `${fault}; it ${howItEnded(end)}`;
+}
+
+/** How a run ended, and why: for incidents. */
+export function reasonText(end: EndRecord): string {
+  const how = endAndTime(end);
+  const { kind, request } = end;
+  const asked = request === undefined ? "" : requestText(request);
+  switch (kind) {
+    case "exit":
+    case "unstartable":
+    case "unknown":
+      return how;
+    case "signal":
+      return `${how}, not sent by procman`;
+    case "out-of-memory":
+      return `${how}: the kernel killed it, as memory ran out`;
+    case "timeout":
+    case "unready":
+    case "unhealthy":
+    case "memory":
+      return `was stopped, as it ${faultText(end)}; it ${how}`;
+    case "terminate":
+      return `was stopped by its schedule; it ${how}`;
+    case "watch":
+      return `was restarted ${asked === "" ? "for a changed file" : `as ${asked}`}; it ${how}`;
+    case "shutdown":
+      return `was stopped with procman${asked === "" ? "" : ` (${asked})`}; it ${how}`;
+    case "operator":
+      return `was stopped${request?.kind === "consumer" ? ` by ${asked}` : asked === "" ? "" : ` (${asked})`}; it ${how}`;
+    default:
+      return kind satisfies never;
+  }
+}
+
+function requestText({ kind, by = "", process, files = [], count = files.length, reason = "" }: RequestRecord): string {
+  switch (kind) {
+    case "consumer":
+      return by;
+    case "configuration":
+      return "its configuration has changed";
+    case "removed":
+      return "no longer in the configuration";
+    case "dependency":
+      return `${process ?? HIDDEN}, on which it depends, was started again`;
+    case "files":
+      return filesText({ files, count });
+    case "shutdown":
+      return reason;
+    default:
+      return kind satisfies never;
+  }
+}
+
+/** In place of the name of a process that a limited token doesn't see. */
+export const HIDDEN = "another process";
+
+/** "src/a.ts and 2 others have changed" */
+export function filesText({
+  files: [file = ""],
+  count,
+}: {
+  readonly files: readonly string[];
+  readonly count: number;
+}): string {
+  if (count === 1) return `${file} has changed`;
+  return `${file} and ${count === 2 ? "another" : `${count - 1} others`} have changed`;
+}
+
+/** @example decisionText({ kind: "restart", restart: 2, limit: 5, delayMs: 400 }) // "restart 2 of 5 in 400 ms" */
+export function decisionText(decision: DecisionRecord): string {
+  const { kind, delayMs } = decision;
+  switch (kind) {
+    case "restart":
+      return `${restartText(decision)} ${delayMs === undefined ? "at once" : `in ${duration(delayMs)}`}`;
+    case "start":
+      return "starts again at once";
+    case "wait":
+      return "starts again when its dependencies are up";
+    case "stop":
+      return "the automatic restart is being stopped again";
+    case "none":
+      return decision.why === undefined ? "none" : `none: ${whyNone(decision)}`;
+    default:
+      return kind satisfies never;
+  }
+}
+
+export function restartText({ restart, limit }: Pick<DecisionRecord, "restart" | "limit">): string {
+  return `restart ${restart}${limit === undefined ? "" : ` of ${limit}`}`;
+}
+
+/** Why nothing follows the end of a run. */
+export function whyNone({ why = "stopped", limit, option }: Omit<DecisionRecord, "kind">): string {
+  switch (why) {
+    case "stopped":
+      return "it was stopped";
+    case "finished":
+      return "it has finished";
+    case "exhausted":
+      if (limit === 0) return "no restart is allowed";
+      return limit === 1 ? "its one restart is used up" : `its ${limit} restarts are used up`;
+    case "blocked":
+      return "not restarted, as it is blocked";
+    case "permanent":
+      return "not tried again";
+    case "option":
+      return `not restarted, because of ${option}`;
+    case "policy":
+      return "not restarted (it has no restart policy)";
+    case "failed":
+      return "not restarted";
+    default:
+      return why satisfies never;
+  }
+}
+
+/** What followed the end of a run, as a sentence. */
+export function whatFollowed(decision: DecisionRecord): string {
+  const { kind, why } = decision;
+  if (kind !== "none") return `What followed: ${decisionText(decision)}.`;
+  switch (why) {
+    case undefined:
+    case "stopped":
+    case "finished":
+    case "permanent":
+      // The reason of the end says it.
+      return "It was not restarted.";
+    case "exhausted":
+      return `It was not restarted: ${whyNone(decision)}.`;
+    default:
+      return `It was ${whyNone(decision)}.`;
+  }
+}
