@@ -134,7 +134,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "core/balancer": 3_420,
   "core/base": 1_990,
   "core/config": 6_660,
-  "core/contract": 3_320,
+  "core/contract": 3_480,
   "core/file-watcher": 1_080,
   "core/http": 1_670,
   "core/incidents": 270,

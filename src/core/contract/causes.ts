@@ -76,14 +76,77 @@ export const DECISION = openObject(
     limit: optional(integer({ description: "Restarts that the policy allows." })),
     delayMs: optional(integer({ description: "Time until the restart; absent: at once." })),
     why: optional(
-      enumeration(["stopped", "finished", "exhausted", "blocked", "permanent", "option", "policy", "failed"], {
-        description:
-          "Of `none`. `permanent`: another attempt would fail in the same way. `option`: of the command. `policy`: it has no restart policy.",
-      }),
+      enumeration(
+        ["stopped", "finished", "exhausted", "blocked", "permanent", "option", "policy", "failed", "instances"],
+        {
+          description:
+            "Of `none`. `permanent`: another attempt would fail in the same way. `option`: of the command. `policy`: it has no restart policy. `instances`: it is unhealthy, and `process` is being restarted or, without that, no other instance is healthy.",
+        },
+      ),
     ),
+    process: optional(string({ description: "Of `instances`: the one that is being restarted." })),
     option: optional(string({ description: "The option of `procman run` because of which it isn't restarted." })),
   },
   { description: "What follows; `decision` says it in words." },
 );
 
 export type DecisionRecord = TypeOf<typeof DECISION>;
+
+export const STATUS_CAUSE = openObject(
+  {
+    waitsFor: optional(
+      list(
+        openObject({
+          process: string({ description: "Id." }),
+          condition: enumeration(["started", "ready", "finished", "completed"]),
+        }),
+        { description: "While it waits: the dependencies that are not met yet." },
+      ),
+    ),
+    skip: optional(
+      openObject(
+        {
+          path: list(string(), { description: "The ids from its dependency to the one that has failed for good." }),
+          process: string({ description: "The process or instance that has failed." }),
+          end: optional(END),
+          next: optional(DECISION),
+        },
+        { description: "While it is skipped: because of what." },
+      ),
+    ),
+    stop: optional(
+      openObject(
+        {
+          kind: enumeration(["operator", "terminate", "timeout", "watch", "unready", "unhealthy", "memory", "itself"], {
+            description: "Why; `itself`: its program has ended, and what is left of it is being ended.",
+          }),
+          phase: enumeration(
+            ["spawning", "waiting-dependents", "grace", "terminate", "kill", "cleanup", "cleanup-kill", "after-stop"],
+            { description: "`spawning`: it was only being started. `grace`: it has time to finish by itself." },
+          ),
+          signal: optional(string({ description: "The signal that it was sent." })),
+          again: optional(literal(true, { description: "It starts again then." })),
+          dependents: optional(list(string(), { description: "What must end before it." })),
+        },
+        { description: "While it is being stopped." },
+      ),
+    ),
+    hook: optional(
+      openObject(
+        {
+          name: enumeration(["beforeStart", "afterStop"]),
+          ms: integer({ description: "How long it has run." }),
+        },
+        { description: "The hook that runs." },
+      ),
+    ),
+    problem: optional(string({ description: "While it is not ready or not healthy: what was found last." })),
+    logProblem: optional(string({ description: "Why its log files can't be written." })),
+    connectionProblem: optional(string({ description: "Why it gets no connections." })),
+    end: optional(END),
+    next: optional(DECISION),
+  },
+  { description: "Why it is in this state, as data; `reason` says it in words." },
+);
+
+export type StatusCause = TypeOf<typeof STATUS_CAUSE>;

@@ -14,6 +14,7 @@ import {
   string,
   time,
 } from "../base/schema.ts";
+import { STATUS_CAUSE } from "./causes.ts";
 import type { SignInCode, SignInToken } from "./dashboard-access.ts";
 import { DEFINITION } from "./definition-record.ts";
 import type { EventRecord } from "./event-record.ts";
@@ -102,6 +103,7 @@ const PROCESS = schemaFor<ProcessRecord>(
     ),
     healthy: optional(boolean({ description: "While it runs: the result of its health checks, if it has any." })),
     reason: string({ description: "Why it is in this state, in one sentence." }),
+    cause: optional(STATUS_CAUSE),
     cpuPercent: optional(number({ description: "Of the process and all its descendants; 100 is one core." })),
     memoryBytes: optional(
       number({

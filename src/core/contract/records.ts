@@ -1,5 +1,6 @@
 /** Records that `Control` returns. Times are ISO 8601 in UTC; durations and sizes name their unit; members without a value are absent. */
 import type { ErrorPlace } from "../base/errors.ts";
+import type { StatusCause } from "./causes.ts";
 
 /** `skipped`: it waits for a process that has failed for good. `mixed`: the instances of a cluster have different statuses. */
 export const STATUSES = [
@@ -74,6 +75,8 @@ export type ProcessRecord = {
   readonly healthy?: boolean;
   /** One sentence: why it is in this state. */
   readonly reason: string;
+  /** The data of `reason`, for a process or an instance. */
+  readonly cause?: StatusCause;
   /** CPU use of the process and all its descendants, as last sampled. 100 is one core. */
   readonly cpuPercent?: number;
   /** Private memory: without memory that may be shared. */

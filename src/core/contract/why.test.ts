@@ -18,6 +18,7 @@ const record: ProcessRecord = {
   restarts: 0,
   started: at(60),
   reason: "runs",
+  cause: {},
 };
 
 function incident(more: Partial<Incident> = {}): Incident {
@@ -64,18 +65,27 @@ test("why: what followed an end is a sentence, also if nothing did", () => {
 });
 
 test("why: trouble of a running process is in its first sentence", () => {
-  for (const [reason, rest] of [
+  for (const [more, rest] of [
     [
-      "runs, restarted once; Cannot write /srv/web.log: permission denied",
+      { cause: { logProblem: "Cannot write /srv/web.log: permission denied" } },
       "; Cannot write /srv/web.log: permission denied",
     ],
-    ["runs, but is not healthy (HTTP 500)", ", but is not healthy (HTTP 500)"],
-    ["runs, restarted 3 times, is not ready yet", ", is not ready yet"],
+    [
+      { healthy: false, cause: { problem: "HTTP 500", next: { kind: "none" } } },
+      ", but is not healthy (HTTP 500), and not restarted yet",
+    ],
+    [{ ready: false, cause: {} }, ", is not ready yet"],
   ] as const)
     assert.equal(
-      explain({ ...record, restarts: 1, reason }, [], NOW)[0],
+      explain({ ...record, restarts: 1, ...more }, [], NOW)[0],
       `web runs (pid 12) since 2026-06-01T11:59:00Z${rest}.`,
     );
+  const { cause: _, ...earlier } = record;
+  assert.equal(
+    explain({ ...earlier, reason: "runs, is not ready yet" }, [], NOW)[0],
+    "web runs (pid 12) since 2026-06-01T11:59:00Z: runs, is not ready yet.",
+    "procman 1.0.0 gives no cause",
+  );
 });
 
 test("why: overlapping runs are named one by one", () => {

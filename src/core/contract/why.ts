@@ -3,7 +3,7 @@ import { clockIn, hostTime } from "../base/time-stamp.ts";
 import type { LogEntry, ProcessRecord, RunRecord } from "./records.ts";
 import type { Incident } from "./run-summary.ts";
 import { hasFailed, isRunning, isSkipped } from "./status-sets.ts";
-import { whatFollowed } from "./words.ts";
+import { troubleText, whatFollowed } from "./words.ts";
 
 /** Incidents older than this aren't counted. Milliseconds. */
 const RECENT_MS = 24 * 3_600_000;
@@ -91,13 +91,14 @@ function unendedRun({ started, pid, lines, how, booted }: UnendedRun): string[] 
 }
 
 function currentState(record: ProcessRecord): string {
-  const { id, status, pid, started, reason, instances, nextRun, timeZone, runs = [] } = record;
+  const { id, status, pid, started, reason, cause, instances, nextRun, timeZone, runs = [] } = record;
   if (instances !== undefined) return `${id} is a cluster: ${reason}.`;
   const since = started === undefined ? "" : ` since ${timeText(started)}`;
   if (runs.length > 1) return `${id} has ${runs.length} runs: ${runs.map(runText).join(", ")}.`;
-  // "runs, restarted once, is not ready yet; Cannot write /srv/web.log: permission denied"
-  const [, trouble = ""] = /^runs(?:, restarted (?:once|\d+ times))?(.*)$/s.exec(reason) ?? [];
-  if (isRunning(record)) return `${id} runs${pid === undefined ? "" : ` (pid ${pid})`}${since}${trouble}.`;
+  const running = `${id} runs${pid === undefined ? "" : ` (pid ${pid})`}${since}`;
+  // procman 1.0.0 gives the sentence alone.
+  if (isRunning(record))
+    return cause === undefined ? `${running}: ${reason}.` : `${running}${troubleText(record, cause)}.`;
   if (isSkipped(record)) return `${id} ${reason}.`;
   const next = nextRun === undefined ? "" : ` The next start is at ${timeText(nextRun)}${zoneText(nextRun, timeZone)}.`;
   return `${id} does not run (${status}): it ${reason}.${next}`;

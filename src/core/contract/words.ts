@@ -1,6 +1,7 @@
 /** The sentences about ends, requests and decisions, from their data: for log, records, `why` and status. */
 import { duration } from "../base/quantity.ts";
-import type { DecisionRecord, EndRecord, RequestRecord } from "./causes.ts";
+import type { DecisionRecord, EndRecord, RequestRecord, StatusCause } from "./causes.ts";
+import type { ProcessRecord } from "./records.ts";
 
 /** How the program ended. @example howItEnded(end) // "exited with code 3" */
 export function howItEnded({
@@ -189,6 +190,7 @@ export function whyNone({ why = "stopped", limit, option }: Omit<DecisionRecord,
     case "policy":
       return "not restarted (it has no restart policy)";
     case "failed":
+    case "instances":
       return "not restarted";
     default:
       return why satisfies never;
@@ -211,4 +213,114 @@ export function whatFollowed(decision: DecisionRecord): string {
     default:
       return `It was ${whyNone(decision)}.`;
   }
+}
+
+/** Why an unhealthy run goes on, to follow "not restarted". */
+export function whyUnhealthy({ why, option, process }: Omit<DecisionRecord, "kind">): string {
+  if (why === "blocked") return ", as it is blocked";
+  if (why === "option") return `, because of ${option}`;
+  if (why === "policy") return ", as it has no restart policy";
+  if (why !== "instances") return " yet";
+  return process === undefined ? ": no other instance is healthy" : `: ${process} is being restarted`;
+}
+
+export type StatusMembers = Pick<ProcessRecord, "status" | "restarts" | "ready" | "healthy">;
+
+/** Why a process is in its state, in one sentence: for a process or an instance. */
+export function statusText(part: StatusMembers, cause: StatusCause): string {
+  const { connectionProblem } = cause;
+  return `${stateText(part, cause)}${connectionProblem === undefined ? "" : `, but ${connectionProblem}`}`;
+}
+
+function stateText({ status, restarts, ...condition }: StatusMembers, cause: StatusCause): string {
+  const { end, next = { kind: "none" }, hook, waitsFor = [], skip } = cause;
+  switch (status) {
+    case "created":
+      return "was not started yet";
+    case "waiting":
+      return `waits for ${dependenciesText(waitsFor) || "what it depends on"}`;
+    case "skipped":
+      return skip === undefined ? "is skipped" : `is ${skipText(skip)}`;
+    case "starting":
+      return hook === undefined ? "is being started" : hookText(hook);
+    case "running":
+      return `runs${restarts === 0 ? "" : `, restarted ${restarts === 1 ? "once" : `${restarts} times`}`}${conditionText(condition, cause)}`;
+    case "stopping":
+      return stoppingText(cause);
+    case "backoff":
+      return `${lastFailure(end)}, ${decisionText(next)}`;
+    case "stopped":
+      return `was stopped${end === undefined ? "" : `; it ${howItEnded(end)}`}`;
+    case "finished":
+      return `finished by itself${finishText(end ?? {}) || " with code 0"}${leftNote(end?.left)}`;
+    case "errored":
+    case "exhausted":
+      return `${lastFailure(end)}; ${whyNone(next)}`;
+    case "mixed":
+      return "";
+    default:
+      return status satisfies never;
+  }
+}
+
+function lastFailure(end: EndRecord | undefined): string {
+  return end === undefined ? "failed" : failureText(end);
+}
+
+/** What is wrong with a process that runs, to follow "runs"; empty: nothing is known. */
+export function troubleText(part: Pick<StatusMembers, "ready" | "healthy">, cause: StatusCause): string {
+  const { connectionProblem } = cause;
+  return `${conditionText(part, cause)}${connectionProblem === undefined ? "" : `, but ${connectionProblem}`}`;
+}
+
+function conditionText({ ready, healthy }: Pick<StatusMembers, "ready" | "healthy">, cause: StatusCause): string {
+  const { problem, logProblem, next = { kind: "none" } } = cause;
+  const log = logProblem === undefined ? "" : `; ${logProblem}`;
+  if (ready === false) return `, is not ready yet${inParentheses(problem)}${log}`;
+  if (healthy !== false) return log;
+  return `, but is not healthy${inParentheses(problem)}, and not restarted${whyUnhealthy(next)}${log}`;
+}
+
+/** "db (ready), web (started)" */
+export function dependenciesText(dependencies: NonNullable<StatusCause["waitsFor"]>): string {
+  return dependencies.map(({ process, condition }) => `${process} (${condition})`).join(", ");
+}
+
+/** "skipped: it depends on api, which depends on db, which has failed for good: exited with code 3; its 5 restarts are used up" */
+export function skipText({ path, process, end, next = { kind: "none" } }: NonNullable<StatusCause["skip"]>): string {
+  const instance = path.at(-1) === process ? "" : `${process} `;
+  return `skipped: it depends on ${path.join(", which depends on ")}, which has failed for good: ${instance}${lastFailure(end)}; ${whyNone(next)}`;
+}
+
+function hookText({ name, ms }: NonNullable<StatusCause["hook"]>): string {
+  return `runs its hook ${name} (for ${duration(ms)})`;
+}
+
+const STOPS: Readonly<Record<NonNullable<StatusCause["stop"]>["kind"], string>> = {
+  operator: "is being stopped",
+  terminate: "is being stopped by its schedule",
+  timeout: "has run for its timeout and is being stopped",
+  watch: "is being stopped for a changed file",
+  unready: "was not ready in time and is being stopped",
+  unhealthy: "failed its health checks and is being stopped",
+  memory: "used too much memory and is being stopped",
+  itself: "has ended; what it left behind is being ended",
+};
+
+function stoppingText({ stop, hook, end }: StatusCause): string {
+  if (stop === undefined) return STOPS.operator;
+  const { kind, phase, signal, dependents = [], again } = stop;
+  const after = again === true ? ", and starts again then" : "";
+  if (hook?.name === "afterStop") return `${lastFailure(end)}; ${hookText(hook)}${after}`;
+  const progress = {
+    spawning: hook === undefined ? "" : ", with its hook beforeStart",
+    "waiting-dependents": `, when ${dependents.join(", ") || "what depends on it"} has stopped`,
+    grace: ", has time to finish by itself",
+    terminate: `, was sent ${signal}`,
+    kill: `, was sent ${signal}`,
+    cleanup: "",
+    "cleanup-kill": "",
+    "after-stop": "",
+  } as const;
+  return `${STOPS[kind]}${progress[phase]}${after}`;
 }

@@ -82,6 +82,7 @@ test("records, incidents and errors are without other processes; the output of a
     restarts: 0,
     reason: "waits for db (ready)",
     waitsFor: "db (ready)",
+    cause: { waitsFor: [{ process: "db", condition: "ready" }] },
     skippedBy: ["web", "db"],
     dependsOn: [
       { process: "db", condition: "ready" },
@@ -129,6 +130,40 @@ test("records, incidents and errors are without other processes; the output of a
     new ProcmanError("configuration-invalid", "processes[1].cmd: db", { faults }),
   ) as ProcmanError;
   assert.deepEqual([quoting.faults, /db|processes/.test(quoting.message)], [[], false]);
+});
+
+test("the cause of a state is told from its data: each name in it is that of a process that is seen, or replaced", () => {
+  const view = viewOf({ groups: ["front"] }, WEB, DB, CACHE);
+  const record: ProcessRecord = {
+    id: "web-1",
+    type: "process",
+    status: "running",
+    blocked: false,
+    restarts: 0,
+    reason: "",
+  };
+  const reasonOf = (more: Partial<ProcessRecord>): string => view.record({ ...record, ...more }).reason;
+  const stop = { kind: "operator", phase: "waiting-dependents", dependents: ["web-2", "db"] } as const;
+  assert.equal(
+    reasonOf({ status: "stopping", cause: { stop } }),
+    "is being stopped, when web-2, another process has stopped",
+  );
+  const end = { kind: "exit", code: 3 } as const;
+  const next = { kind: "none", why: "failed" } as const;
+  const skip = { path: ["web", "cache"], process: "cache-1", end, next };
+  assert.equal(
+    reasonOf({ status: "skipped", cause: { skip } }),
+    "is skipped: it depends on web, which depends on another process, which has failed for good: exited with code 3; not restarted",
+  );
+  const held = { kind: "none", why: "instances", process: "cache-1" } as const;
+  assert.equal(
+    reasonOf({ ready: true, healthy: false, cause: { problem: "HTTP 500", next: held } }),
+    "runs, but is not healthy (HTTP 500), and not restarted: another process is being restarted",
+  );
+  assert.equal(
+    reasonOf({ ready: true, cause: { connectionProblem: "its port is held" } }),
+    "runs, but its port is held",
+  );
 });
 
 test("an end is told from its data, without the names of others; an incident of 1.0.0 has its code alone", () => {

@@ -2,16 +2,13 @@
 import { ProcmanError } from "../base/errors.ts";
 import { withoutEnd } from "../base/text-end.ts";
 import type { ProcessSpec } from "../config/spec.ts";
-import type { EndRecord, RequestRecord } from "../contract/causes.ts";
+import type { EndRecord, RequestRecord, StatusCause } from "../contract/causes.ts";
 import type { EventRecord } from "../contract/event-record.ts";
 import type { Category, LogEntry, ProcessRecord } from "../contract/records.ts";
 import type { Incident, RunSummary } from "../contract/run-summary.ts";
 import type { TokenLimits } from "../contract/token-claims.ts";
-import { reasonText } from "../contract/words.ts";
+import { dependenciesText, HIDDEN, reasonText, statusText } from "../contract/words.ts";
 import type { LogView } from "../log-store/filter.ts";
-
-/** In place of the name of a process that is not seen. */
-const HIDDEN = "another process";
 
 /** Written by the processes themselves, so procman names no other in it. */
 const OWN_TEXT: ReadonlySet<Category> = new Set(["stdout", "stderr", "log"]);
@@ -53,16 +50,41 @@ export class TokenView implements LogView {
   }
 
   record(record: ProcessRecord): ProcessRecord {
-    const { dependsOn, instances, waitsFor, skippedBy = [], ...rest } = record;
+    const { dependsOn, instances, waitsFor: _, skippedBy = [], cause, ...rest } = record;
     const skipping = skippedBy.filter((id) => !this.#isHidden(id));
+    const seen = cause && this.#cause(cause);
     return {
       ...rest,
-      reason: this.text(record.reason),
-      ...(waitsFor === undefined ? {} : { waitsFor: this.text(waitsFor) }),
-      ...(dependsOn === undefined ? {} : { dependsOn: dependsOn.filter(({ process }) => !this.#isHidden(process)) }),
-      ...(skipping.length === 0 ? {} : { skippedBy: skipping }),
-      ...(instances === undefined ? {} : { instances: instances.map((instance) => this.record(instance)) }),
+      ...(seen && { cause: seen, reason: statusText(record, seen) }),
+      ...(seen?.waitsFor?.length && { waitsFor: dependenciesText(seen.waitsFor) }),
+      ...(dependsOn && { dependsOn: dependsOn.filter(({ process }) => !this.#isHidden(process)) }),
+      ...(skipping.length > 0 && { skippedBy: skipping }),
+      ...(instances && { instances: instances.map((instance) => this.record(instance)) }),
     };
+  }
+
+  #cause({ waitsFor, skip, stop, end, next, ...cause }: StatusCause): StatusCause {
+    const named = <T extends { readonly process: string }>(each: T): T => ({
+      ...each,
+      process: this.#name(each.process),
+    });
+    const dependents = stop?.dependents?.map((id) => this.#name(id));
+    return {
+      ...cause,
+      ...(waitsFor && { waitsFor: waitsFor.map(named) }),
+      ...(skip && { skip: { ...named(skip), path: skip.path.map((id) => this.#name(id)), ...this.#endIn(skip) } }),
+      ...(stop && { stop: { ...stop, ...(dependents && { dependents }) } }),
+      ...this.#endIn({ end }),
+      ...(next && { next: next.process === undefined ? next : { ...next, process: this.#name(next.process) } }),
+    };
+  }
+
+  #endIn({ end }: { readonly end?: EndRecord | undefined }): { readonly end?: EndRecord } {
+    return end === undefined ? {} : { end: this.#end(end) };
+  }
+
+  #name(id: string): string {
+    return this.#isHidden(id) ? HIDDEN : id;
   }
 
   incident(incident: Incident): Incident {

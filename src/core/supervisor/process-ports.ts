@@ -12,7 +12,7 @@ export type ProcessPorts = {
   /** Whether a dependent is being stopped and must exit first. */
   readonly hasRunningDependents: (id: string) => boolean;
   /** Why this instance of a cluster is not restarted though it is unhealthy; undefined: it may be. */
-  readonly healthHold: (id: string) => string | undefined;
+  readonly healthHold: (id: string) => object | undefined;
   /** Absent: nothing outlives a reboot. */
   readonly lasting?: LastingRequests;
 };

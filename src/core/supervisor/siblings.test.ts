@@ -42,14 +42,14 @@ test("when all become unhealthy the first is restarted, the others are not; when
   health("web-1", false);
   assert.deepEqual(status(), ["stopping", "running", "running"]);
   health("web-2", false);
-  assert.equal(supervisor.healthHold("web-2"), "web-1 is being restarted");
+  assert.deepEqual(supervisor.healthHold("web-2"), { process: "web-1" });
   health("web-3", false);
   assert.deepEqual(status(), ["stopping", "running", "running"]);
   ends("web-1");
   ready("web-1");
   for (let check = 0; check < 3; check++) for (const id of IDS) health(id, false);
   assert.deepEqual(status(), ["running", "running", "running"]);
-  for (const id of IDS) assert.equal(supervisor.healthHold(id), "no other instance is healthy");
+  for (const id of IDS) assert.deepEqual(supervisor.healthHold(id), {});
   for (const id of IDS) assert.ok(supervisor.areOthersUnhealthy(id));
   for (const id of IDS) health(id, true);
   assert.deepEqual(
@@ -65,7 +65,7 @@ test("an instance that stays unhealthy is restarted once another one is healthy 
   ends("web-1");
   ready("web-1");
   health("web-2", false);
-  assert.equal(supervisor.healthHold("web-2"), "web-1 is being restarted", "its new run has passed no check");
+  assert.deepEqual(supervisor.healthHold("web-2"), { process: "web-1" }, "its new run has passed no check");
   health("web-1", true);
   health("web-2", false);
   assert.deepEqual(status(), ["running", "stopping", "running"]);

@@ -4,17 +4,20 @@ import type { ProcessSnapshot } from "./snapshot.ts";
 import type { SlotState } from "./states.ts";
 import { isHealthy, isRunning, isStarting, isStoppedFor, isUnready, wasStopped } from "./verdict.ts";
 
+/** `process`: another instance, which is being restarted; absent: no other one is healthy. */
+export type HealthHold = { readonly process?: string };
+
 /**
  * Why an unhealthy instance is not restarted; undefined: it may be. A restart helps only where the cause is in the
  * instance: while no other one is healthy, the cause is elsewhere. And the others serve meanwhile, so they are
  * restarted one at a time.
  */
-export function healthHold(others: readonly Process[]): string | undefined {
+export function healthHold(others: readonly Process[]): HealthHold | undefined {
   const active = others.filter(({ isIdle }) => !isIdle);
   if (active.length === 0) return undefined;
-  if (!active.some(hasHealthyRun)) return "no other instance is healthy";
+  if (!active.some(hasHealthyRun)) return {};
   const coming = active.find(({ states }) => states.some(isUnproven));
-  return coming === undefined ? undefined : `${coming.id} is being restarted`;
+  return coming === undefined ? undefined : { process: coming.id };
 }
 
 /** What was asked of a whole cluster, or of the process that it was, and so holds for an instance that it gets later; undefined: nothing. */

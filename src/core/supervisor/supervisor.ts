@@ -4,7 +4,7 @@ import type { Change, Dependency, ProcessDefinition } from "./definition.ts";
 import { Dependencies, inStartOrder, type Obstacle } from "./dependencies.ts";
 import { Process } from "./process.ts";
 import type { ProcessPorts } from "./process-ports.ts";
-import { healthHold, inheritedSnapshot, isAllUnhealthy, isStopped } from "./siblings.ts";
+import { type HealthHold, healthHold, inheritedSnapshot, isAllUnhealthy, isStopped } from "./siblings.ts";
 import type { Transition } from "./slot.ts";
 import type { ProcessSnapshot } from "./snapshot.ts";
 import type { SlotState } from "./states.ts";
@@ -169,7 +169,7 @@ export class Supervisor {
   }
 
   /** Why this unhealthy instance is not restarted; undefined: it may be. */
-  healthHold(id: string): string | undefined {
+  healthHold(id: string): HealthHold | undefined {
     return healthHold(this.#siblings(id));
   }
 

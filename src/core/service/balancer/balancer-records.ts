@@ -18,7 +18,12 @@ export function withSharedSocket(record: ProcessRecord, { hostname, port }: List
 
 /** Adds to the record of an instance why it gets no connections. */
 export function withProblem(record: ProcessRecord, problem: string | undefined): ProcessRecord {
-  return problem === undefined ? record : { ...record, reason: `${record.reason}, but ${problem}` };
+  if (problem === undefined) return record;
+  return {
+    ...record,
+    reason: `${record.reason}, but ${problem}`,
+    cause: { ...record.cause, connectionProblem: problem },
+  };
 }
 
 export function withFrontend(

@@ -1,6 +1,7 @@
 /** Says when nothing is running any more, and what procman waits for. */
 import { hostTime } from "../../base/time-stamp.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
+import { dependenciesText, skipText } from "../../contract/words.ts";
 import type { Process } from "../../supervisor/process.ts";
 import type { Supervisor } from "../../supervisor/supervisor.ts";
 import { isQuiet } from "../../supervisor/verdict.ts";
@@ -84,8 +85,9 @@ export class IdleReport implements Subsystem {
   #waiting(processes: readonly Process[]): readonly Expectation[] {
     return processes.flatMap(({ id }) => {
       const { waitsFor, skip } = this.#ports.stats.dependencyStatus(id);
-      const text = skip === undefined ? `waits for ${waitsFor}` : `is ${skip.text}`;
-      return waitsFor === undefined ? [] : [{ key: `${id} ${text}`, text: `${id} ${text}` }];
+      if (waitsFor === undefined) return [];
+      const text = skip === undefined ? `${id} waits for ${dependenciesText(waitsFor)}` : `${id} is ${skipText(skip)}`;
+      return [{ key: text, text }];
     });
   }
 }

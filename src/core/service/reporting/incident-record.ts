@@ -147,7 +147,7 @@ function decisionOf({ from, to, input }: Transition, ending: ExitInfo, subject: 
   const { policy } = subject;
   switch (to.status) {
     case "backoff":
-      return restartDecision(to.restarts + 1, policy, Math.max(0, Math.round(to.until - input.at)));
+      return restartDecision(to.restarts + 1, policy, to.until - input.at);
     case "starting":
       return startsAgain(from) || to.restarts === 0 ? { kind: "start" } : restartDecision(to.restarts, policy);
     case "waiting":

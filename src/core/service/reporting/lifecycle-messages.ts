@@ -3,16 +3,19 @@ import { duration } from "../../base/quantity.ts";
 import {
   afterText,
   decisionText,
+  dependenciesText,
   endAndTime,
   faultText,
   finishText,
   howItEnded,
   inParentheses,
   leftNote,
+  skipText,
   whyNone,
+  whyUnhealthy,
 } from "../../contract/words.ts";
 import { faultOf } from "../../supervisor/machine.ts";
-import { isSuccess, type Policy, stopSignalOf, wantsRestart } from "../../supervisor/restart-policy.ts";
+import { isSuccess, type Policy, stopSignalOf } from "../../supervisor/restart-policy.ts";
 import type { Transition } from "../../supervisor/slot.ts";
 import type { ExitInfo, RunningState, SlotState, Sweeping } from "../../supervisor/states.ts";
 import {
@@ -26,7 +29,15 @@ import {
   waitsForDependents,
 } from "../../supervisor/verdict.ts";
 import type { DependencyStatus } from "./dependency-status.ts";
-import { faultRecord, idleDecision, type MessageContext, programEnd, restartDecision, timedEnd } from "./run-ends.ts";
+import {
+  faultRecord,
+  idleDecision,
+  type MessageContext,
+  programEnd,
+  restartDecision,
+  timedEnd,
+  unhealthyDecision,
+} from "./run-ends.ts";
 
 export type LogLine = { readonly severity: "info" | "warn" | "error"; readonly text: string };
 
@@ -58,7 +69,7 @@ export function messageFor({ from, to, input }: Transition, subject: MessageCont
       return waitingMessage(subject);
     case "backoff":
       return warn(
-        `${endedAfter(from, to.ending, input.at)}; ${backoffText(to.restarts, subject.policy, to.until - input.at)}`,
+        `${endedAfter(from, to.ending, input.at)}; ${decisionText(restartDecision(to.restarts + 1, subject.policy, to.until - input.at))}`,
       );
     case "stopping":
       return isRestartUndone(to, from) && input.type === "ended"
@@ -71,14 +82,9 @@ export function messageFor({ from, to, input }: Transition, subject: MessageCont
   }
 }
 
-function waitingMessage({ skip, waitsFor }: DependencyStatus): LogLine | undefined {
-  if (skip !== undefined) return warn(skip.text);
-  return waitsFor ? info(`waits for ${waitsFor}`) : undefined;
-}
-
-/** "restart 2 of 5 in 400 ms" */
-export function backoffText(restarts: number, policy: Policy, ms: number): string {
-  return decisionText(restartDecision(restarts + 1, policy, ms <= 0 ? undefined : ms));
+function waitingMessage({ skip, waitsFor = [] }: DependencyStatus): LogLine | undefined {
+  if (skip !== undefined) return warn(skipText(skip));
+  return waitsFor.length > 0 ? info(`waits for ${dependenciesText(waitsFor)}`) : undefined;
 }
 
 function endedAfter(from: SlotState, ending: ExitInfo, at: number): string {
@@ -91,15 +97,7 @@ function probeMessage(from: RunningState, to: RunningState, at: number, subject:
   if (to.ready && !from.ready) return info(`ready after ${duration(at - to.since)}`);
   if (to.healthy === from.healthy) return undefined;
   if (to.healthy === true) return from.healthy === undefined ? undefined : info("is healthy again");
-  return warn(`is not healthy${inParentheses(trouble)}; not restarted${whyNoRestart(subject)}`);
-}
-
-/** Why an unhealthy run goes on, to follow "not restarted". */
-export function whyNoRestart({ blocked, noRestartBy, healthHold, policy }: MessageContext): string {
-  if (blocked) return ", as it is blocked";
-  if (noRestartBy !== undefined) return `, because of ${noRestartBy}`;
-  if (!wantsRestart(policy, true)) return ", as it has no restart policy";
-  return healthHold === undefined ? " yet" : `: ${healthHold}`;
+  return warn(`is not healthy${inParentheses(trouble)}; not restarted${whyUnhealthy(unhealthyDecision(subject))}`);
 }
 
 function restartMessage(
@@ -132,7 +130,7 @@ function stoppingMessage(from: SlotState, to: StateOf<"stopping">, subject: Mess
   if (to.phase === "kill")
     return warn(`did not end within ${duration(policy.terminateMs)} of ${stopSignalOf(policy)}; killing it`);
   if (to.phase === "waiting-dependents")
-    return info(`is stopped when ${subject.holding || "what depends on it"} has stopped`);
+    return info(`is stopped when ${subject.dependents?.join(", ") || "what depends on it"} has stopped`);
   if (!isRunning(from) && !waitsForDependents(from)) return undefined;
   const how =
     policy.graceMs > 0

@@ -8,7 +8,8 @@ import * as recordVerdicts from "../../contract/status-sets.ts";
 import type { ExitInfo, SlotState } from "../../supervisor/states.ts";
 import { Supervisor } from "../../supervisor/supervisor.ts";
 import * as slotVerdicts from "../../supervisor/verdict.ts";
-import { recordOf, statusOf } from "./process-records.ts";
+import { recordOf } from "./process-records.ts";
+import { statusOf } from "./status-text.ts";
 
 function setup(overrun = true) {
   const [clock, spawner] = [new FakeClock(), new FakeSpawner()];

@@ -1,10 +1,11 @@
 /** The records of processes, as API and command line show them. */
 import type { ProcessSpec } from "../../config/spec.ts";
 import { groupNamed, isCollective } from "../../contract/groups.ts";
-import type { MissedRecord, ProcessRecord, RunRecord, Status, TelemetryReport } from "../../contract/records.ts";
+import type { MissedRecord, ProcessRecord, RunRecord, TelemetryReport } from "../../contract/records.ts";
 import { runUnderWay } from "../../contract/run-history.ts";
 import type { RunSummary } from "../../contract/run-summary.ts";
 import { isRunning as hasRunningStatus } from "../../contract/status-sets.ts";
+import { dependenciesText, statusText } from "../../contract/words.ts";
 import type { Sample } from "../../metrics/sampler.ts";
 import type { Process } from "../../supervisor/process.ts";
 import type { MissedSchedule } from "../../supervisor/snapshot.ts";
@@ -20,7 +21,7 @@ import {
 } from "../../supervisor/verdict.ts";
 import { systemClock } from "../system-clock.ts";
 import type { DependencyStatus } from "./dependency-status.ts";
-import { statusText } from "./status-text.ts";
+import { causeOf, partOf } from "./status-text.ts";
 import { toIsoTime } from "./wall-clock.ts";
 
 /** What is known of a process beside its state: its usage, and the telemetry that it reports. */
@@ -100,30 +101,31 @@ function newRecord(process: Process, states: readonly SlotState[], parts: Record
   const [blocked, disabled, , , , spec, observation] = parts;
   const state = representativeState(states);
   const ending = endingOf(state);
-  const { usage, reported } = observation;
+  const { usage, reported, waitsFor = [], skip } = observation;
+  const part = partOf(state, observation);
+  const cause = causeOf(state, { ...observation, policy: spec.policy, blocked }, systemClock.now());
   return {
     id: process.id,
     type: spec.command.kind === "worker" ? "worker" : "process",
-    status: statusOf(state, observation.skip !== undefined),
+    ...part,
     blocked,
     ...(disabled && { disabled }),
     ...pidOf(state),
     ...(state.run === 0 ? {} : { run: state.run }),
     ...runsOf(states, spec),
-    restarts: state.restarts,
     ...(ending?.kind === "exited" && ending.code !== null ? { code: ending.code } : {}),
     ...(ending?.kind === "exited" && ending.signal !== null ? { signal: ending.signal } : {}),
     ...timesOf(state),
-    ...conditionOf(state),
     ...schedulesOf(parts),
-    reason: statusText(state, { ...observation, policy: spec.policy, blocked }, systemClock.now()),
+    reason: statusText(part, cause),
+    cause,
     ...(hasLeader(state) ? usage : {}),
     ...reported,
     ...(spec.dependsOn === undefined
       ? {}
       : { dependsOn: spec.dependsOn.map(({ id, condition }) => ({ process: id, condition })) }),
-    ...(observation.waitsFor ? { waitsFor: observation.waitsFor } : {}),
-    ...(observation.skip === undefined ? {} : { skippedBy: observation.skip.path }),
+    ...(waitsFor.length > 0 && { waitsFor: dependenciesText(waitsFor) }),
+    ...(skip && { skippedBy: skip.path }),
     ...(spec.groups === undefined ? {} : { groups: spec.groups }),
     ...(spec.cluster === undefined ? {} : { instance: spec.cluster.index + 1, cluster: spec.cluster.id }),
   };
@@ -187,20 +189,6 @@ function sumOf(
   return values.length === 0 ? {} : { [member]: values.reduce((sum, value) => sum + value, 0) };
 }
 
-export function statusOf(state: SlotState, isSkipped = false): Status {
-  if (isSkipped) return "skipped";
-  if (!isIdle(state)) return state.status;
-  return (
-    {
-      "never-started": "created",
-      stopped: "stopped",
-      finished: "finished",
-      failed: "errored",
-      exhausted: "exhausted",
-    } as const
-  )[state.outcome.kind];
-}
-
 /** The state that represents a process with overlapping runs: of the latest run that is not over, else of the latest slot that waits, else of the latest run. */
 export function representativeState(states: readonly SlotState[]): SlotState {
   const rank = (state: SlotState): number => (hasCurrentRun(state) ? 2 : isIdle(state) ? 0 : 1);
@@ -241,11 +229,6 @@ function startOf(state: SlotState): { readonly started?: string } {
 function endingOf(state: SlotState): ExitInfo | undefined {
   if ("ending" in state) return state.ending;
   return isIdle(state) && "ending" in state.outcome ? state.outcome.ending : undefined;
-}
-
-function conditionOf(state: SlotState): Pick<ProcessRecord, "ready" | "healthy"> {
-  if (!isRunning(state)) return {};
-  return { ready: state.ready, ...(state.healthy === undefined ? {} : { healthy: state.healthy }) };
 }
 
 /** `updated`: when it entered this state. */

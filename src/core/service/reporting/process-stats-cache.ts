@@ -1,14 +1,13 @@
 /** Caches what is known of each process beside its state, until a sample, a report or a problem changes. */
 import type { ProcessSpec } from "../../config/spec.ts";
+import type { StatusCause } from "../../contract/causes.ts";
 import type { TelemetryReport } from "../../contract/records.ts";
 import type { Sample } from "../../metrics/sampler.ts";
 import type { Supervisor } from "../../supervisor/supervisor.ts";
-import { systemClock } from "../system-clock.ts";
 import { type DependencyStatus, withDependencyStatus } from "./dependency-status.ts";
 import type { ProcessBus } from "./process-bus.ts";
-import { observationOf, type ProcessObservation, representativeState } from "./process-records.ts";
-import type { MessageContext } from "./run-ends.ts";
-import { statusText } from "./status-text.ts";
+import { observationOf, type ProcessObservation } from "./process-records.ts";
+import { failureIn, type MessageContext } from "./run-ends.ts";
 
 type StatsSources = { readonly report?: TelemetryReport; readonly trouble?: string | undefined };
 
@@ -62,9 +61,9 @@ export class ProcessStatsCache {
 
   #withDependencies<T extends object>(subject: T, id: string): T & DependencyStatus {
     const supervisor = this.#ports.supervisor();
-    const reasonOf = (other: string): string =>
-      statusText(representativeState(supervisor.find(other).states), this.messageContext(other), systemClock.now());
-    return withDependencyStatus(subject, { supervisor, reasonOf }, id);
+    const failureOf = (other: string): Pick<StatusCause, "end" | "next"> =>
+      failureIn(supervisor.find(other).states, this.messageContext(other));
+    return withDependencyStatus(subject, { supervisor, failureOf }, id);
   }
 
   setReport(id: string, report: TelemetryReport): void {

@@ -1,8 +1,8 @@
 /** How a run ended and what follows, as the data of records: from the states of the machine. */
 import type { DecisionRecord, EndRecord } from "../../contract/causes.ts";
-import type { Policy } from "../../supervisor/restart-policy.ts";
+import { type Policy, wantsRestart } from "../../supervisor/restart-policy.ts";
 import type { ExitInfo, Occupied, RunFault, RunOutcome, SlotState } from "../../supervisor/states.ts";
-import { isRunning, isStopping, runsAfterStop } from "../../supervisor/verdict.ts";
+import { isIdle, isRunning, isStopping, runsAfterStop } from "../../supervisor/verdict.ts";
 import type { DependencyStatus } from "./dependency-status.ts";
 
 /** What the sentences about a process need beside its state. */
@@ -72,14 +72,41 @@ export function lastEndOf(
   return { ...(fault === undefined ? { kind: kindOf(ending) } : faultRecord(fault, subject)), ...programEnd(ending) };
 }
 
+/** How a process has failed for good; empty: it has not. */
+export function failureIn(
+  states: readonly SlotState[],
+  subject: MessageContext,
+): { readonly end?: EndRecord; readonly next?: DecisionRecord } {
+  const [outcome] = states.flatMap((state) => (isIdle(state) ? state.outcome : [])).filter(isFailure);
+  return outcome === undefined ? {} : { end: lastEndOf(outcome, subject), next: idleDecision(outcome, subject) };
+}
+
+function isFailure(outcome: RunOutcome): outcome is RunOutcome & { readonly kind: "failed" | "exhausted" } {
+  return outcome.kind === "failed" || outcome.kind === "exhausted";
+}
+
+/** Why an unhealthy run goes on. */
+export function unhealthyDecision({
+  blocked,
+  noRestartBy: option,
+  healthHold,
+  policy,
+}: MessageContext): DecisionRecord {
+  if (blocked) return { kind: "none", why: "blocked" };
+  if (option !== undefined) return { kind: "none", why: "option", option };
+  if (!wantsRestart(policy, true)) return { kind: "none", why: "policy" };
+  return healthHold === undefined ? { kind: "none" } : { kind: "none", why: "instances", ...healthHold };
+}
+
 /** Why a run ended that procman has not stopped. */
 export function kindOf(ending: ExitInfo): "exit" | "signal" | "unstartable" | "unknown" {
   if (ending.kind !== "exited") return ending.kind;
   return ending.signal === null ? "exit" : "signal";
 }
 
-export function restartDecision(restart: number, { restartLimit }: Policy, delayMs?: number): DecisionRecord {
-  return { kind: "restart", restart, ...limitOf(restartLimit), ...(delayMs !== undefined && { delayMs }) };
+export function restartDecision(restart: number, { restartLimit }: Policy, delayMs = 0): DecisionRecord {
+  const ms = Math.round(delayMs);
+  return { kind: "restart", restart, ...limitOf(restartLimit), ...(ms > 0 && { delayMs: ms }) };
 }
 
 /** Why an idle process is not restarted. */

@@ -8,7 +8,8 @@ import type { Status } from "../../contract/records.ts";
 import type { StateRecord, SystemRecord } from "../../contract/state-record.ts";
 import { lastEndpoint } from "../../os/published-endpoint.ts";
 import type { Process } from "../../supervisor/process.ts";
-import { representativeState, statusOf } from "./process-records.ts";
+import { representativeState } from "./process-records.ts";
+import { statusOf } from "./status-text.ts";
 
 export type ServiceStatusInput = {
   readonly config: Config;

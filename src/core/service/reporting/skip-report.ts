@@ -1,4 +1,5 @@
 /** Says which processes are skipped when one on which they depend has failed for good. */
+import { skipText } from "../../contract/words.ts";
 import type { Supervisor } from "../../supervisor/supervisor.ts";
 import { hasFailed } from "../../supervisor/verdict.ts";
 import { type LogLine, warn } from "./lifecycle-messages.ts";
@@ -21,8 +22,9 @@ export function reportSkips({ bus, supervisor, stats, write, publishState }: Ski
       const loss = supervisor().lossOf(id);
       const { skip } = loss?.members.includes(failed) ? stats.dependencyStatus(id) : {};
       if (skip === undefined) continue;
-      write(id, warn(skip.text));
-      publishState(id, skip.text);
+      const text = skipText(skip);
+      write(id, warn(text));
+      publishState(id, text);
     }
   });
 }

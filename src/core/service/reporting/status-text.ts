@@ -1,13 +1,21 @@
-/** Status text: why a process is in its state, in one sentence. */
-import { duration } from "../../base/quantity.ts";
-import { failureText, finishText, howItEnded, inParentheses, leftNote, whyNone } from "../../contract/words.ts";
+/** Why a process is in its state: the status and its cause, as data, from the state of the machine. */
+import type { StatusCause } from "../../contract/causes.ts";
+import type { Status } from "../../contract/records.ts";
+import { type StatusMembers, statusText } from "../../contract/words.ts";
 import type { Process } from "../../supervisor/process.ts";
 import { stopSignalOf } from "../../supervisor/restart-policy.ts";
 import type { HookName, RunningState, SlotState } from "../../supervisor/states.ts";
-import { isRunning, isStartingOrRunning, type StateOf } from "../../supervisor/verdict.ts";
+import { isIdle, isRunning, isStartingOrRunning, type StateOf } from "../../supervisor/verdict.ts";
 import { systemClock } from "../system-clock.ts";
-import { backoffText, whyNoRestart } from "./lifecycle-messages.ts";
-import { idleDecision, lastEndOf, type MessageContext, programEnd } from "./run-ends.ts";
+import type { DependencyStatus } from "./dependency-status.ts";
+import {
+  idleDecision,
+  lastEndOf,
+  type MessageContext,
+  programEnd,
+  restartDecision,
+  unhealthyDecision,
+} from "./run-ends.ts";
 
 type Causes = {
   /** Why the load balancer sends it no connections. */
@@ -25,82 +33,93 @@ export function whyNotUp(
   const [state] = states;
   if (state === undefined || (isStartingOrRunning(state) && state.restarts > 0))
     return `${lastEnd === undefined ? "ended soon after its start" : `${lastEnd}; it was restarted`} ("procman why ${id}" shows more)`;
-  const reason = statusText(state, subject, systemClock.now());
-  return isRunning(state) && connectionProblem !== undefined ? `${reason}, but ${connectionProblem}` : reason;
+  const cause = causeOf(state, subject, systemClock.now());
+  const isUnserved = isRunning(state) && connectionProblem !== undefined;
+  return statusText(partOf(state, subject), isUnserved ? { ...cause, connectionProblem } : cause);
 }
 
-export function statusText(state: SlotState, subject: MessageContext, now: number): string {
-  const { policy } = subject;
+export function partOf(state: SlotState, { skip }: DependencyStatus): StatusMembers {
+  return { status: statusOf(state, skip !== undefined), restarts: state.restarts, ...conditionOf(state) };
+}
+
+export function statusOf(state: SlotState, isSkipped = false): Status {
+  if (isSkipped) return "skipped";
+  if (!isIdle(state)) return state.status;
+  return (
+    {
+      "never-started": "created",
+      stopped: "stopped",
+      finished: "finished",
+      failed: "errored",
+      exhausted: "exhausted",
+    } as const
+  )[state.outcome.kind];
+}
+
+function conditionOf(state: SlotState): Pick<StatusMembers, "ready" | "healthy"> {
+  if (!isRunning(state)) return {};
+  return { ready: state.ready, ...(state.healthy === undefined ? {} : { healthy: state.healthy }) };
+}
+
+export function causeOf(state: SlotState, subject: MessageContext, now: number): StatusCause {
+  const { waitsFor, skip, policy } = subject;
   switch (state.status) {
     case "idle":
-      return idleReason(state, subject);
+      return idleCause(state, subject);
     case "waiting":
-      return subject.skip === undefined
-        ? `waits for ${subject.waitsFor || "what it depends on"}`
-        : `is ${subject.skip.text}`;
+      return { ...(waitsFor && { waitsFor }), ...(skip && { skip }) };
     case "starting":
-      return state.hookSince === undefined ? "is being started" : hookText("beforeStart", now - state.hookSince);
+      return hookOf("beforeStart", state.hookSince, now);
     case "running":
-      return runningReason(state, subject);
+      return runningCause(state, subject);
     case "stopping":
-      return stoppingReason(state, subject, now);
+      return stoppingCause(state, subject, now);
     case "backoff":
-      return `${failureText(lastEndOf(state, subject))}, ${backoffText(state.restarts, policy, Math.round(state.until - now))}`;
+      return {
+        end: lastEndOf(state, subject),
+        next: restartDecision(state.restarts + 1, policy, state.until - now),
+      };
     default:
       return state satisfies never;
   }
 }
 
-function runningReason(state: RunningState, subject: MessageContext): string {
-  const { logProblem } = subject;
-  const reason = conditionReason(state, subject);
-  return logProblem === undefined ? reason : `${reason}; ${logProblem}`;
+function hookOf(name: HookName, since: number | undefined, now: number): Pick<StatusCause, "hook"> {
+  return since === undefined ? {} : { hook: { name, ms: Math.round(now - since) } };
 }
 
-function conditionReason({ restarts, ready, healthy }: RunningState, subject: MessageContext): string {
-  const { trouble } = subject;
-  const runs = restarts === 0 ? "runs" : `runs, restarted ${restarts === 1 ? "once" : `${restarts} times`}`;
-  if (!ready) return `${runs}, is not ready yet${inParentheses(trouble)}`;
-  return healthy === false
-    ? `${runs}, but is not healthy${inParentheses(trouble)}, and not restarted${whyNoRestart(subject)}`
-    : runs;
+function runningCause({ ready, healthy }: RunningState, subject: MessageContext): StatusCause {
+  const { trouble: problem, logProblem } = subject;
+  const isUnhealthy = ready && healthy === false;
+  return {
+    ...((!ready || isUnhealthy) && problem !== undefined && { problem }),
+    ...(logProblem !== undefined && { logProblem }),
+    ...(isUnhealthy && { next: unhealthyDecision(subject) }),
+  };
 }
 
-function idleReason({ outcome }: StateOf<"idle">, subject: MessageContext): string {
-  if (outcome.kind === "never-started") return "was not started yet";
-  const end = outcome.ending === undefined ? undefined : programEnd(outcome.ending);
-  if (outcome.kind === "stopped") return `was stopped${end === undefined ? "" : `; it ${howItEnded(end)}`}`;
-  if (outcome.kind === "finished")
-    return `finished by itself${finishText(end ?? {}) || " with code 0"}${leftNote(end?.left)}`;
-  return `${failureText(lastEndOf(outcome, subject))}; ${whyNone(idleDecision(outcome, subject))}`;
+function idleCause({ outcome }: StateOf<"idle">, subject: MessageContext): StatusCause {
+  if (outcome.kind === "never-started" || outcome.ending === undefined) return {};
+  const next = idleDecision(outcome, subject);
+  if (outcome.kind === "stopped") return { end: { kind: "operator", ...programEnd(outcome.ending) }, next };
+  return { end: lastEndOf(outcome, subject), next };
 }
 
-function hookText(hook: HookName, ms: number): string {
-  return `runs its hook ${hook} (for ${duration(ms)})`;
-}
-
-function stoppingReason(state: StateOf<"stopping">, { holding, policy }: MessageContext, now: number): string {
-  const after = state.next === "start" ? ", and starts again then" : "";
-  if (state.phase === "after-stop")
-    return `${howItEnded(programEnd(state.ending))}; ${hookText("afterStop", now - state.since)}${after}`;
-  const causes = {
-    operator: "is being stopped",
-    terminate: "is being stopped by its schedule",
-    timeout: "has run for its timeout and is being stopped",
-    watch: "is being stopped for a changed file",
-    unready: "was not ready in time and is being stopped",
-    unhealthy: "failed its health checks and is being stopped",
-    memory: "used too much memory and is being stopped",
-    itself: "has ended; what it left behind is being ended",
-  } as const;
-  const phases = {
-    spawning: "hookSince" in state ? ", with its hook beforeStart" : "",
-    "waiting-dependents": `, when ${holding || "what depends on it"} has stopped`,
-    grace: ", has time to finish by itself",
-    terminate: `, was sent ${stopSignalOf(policy)}`,
-    kill: ", was sent SIGKILL",
-    cleanup: "",
-    "cleanup-kill": "",
-  } as const;
-  return `${causes[state.cause]}${phases[state.phase]}${after}`;
+function stoppingCause(
+  state: StateOf<"stopping">,
+  { policy, dependents, ...subject }: MessageContext,
+  now: number,
+): StatusCause {
+  const { cause: kind, phase } = state;
+  const signal = phase === "terminate" ? stopSignalOf(policy) : phase === "kill" ? "SIGKILL" : undefined;
+  const stop = {
+    kind,
+    phase,
+    ...(signal && { signal }),
+    ...(state.next === "start" && { again: true as const }),
+    ...(phase === "waiting-dependents" && dependents && { dependents }),
+  };
+  if (phase === "spawning") return { stop, ...hookOf("beforeStart", state.hookSince, now) };
+  if (phase !== "after-stop") return { stop };
+  return { stop, end: lastEndOf(state, { policy, ...subject }), ...hookOf("afterStop", state.since, now) };
 }
