@@ -1,7 +1,6 @@
 /** What the edited configuration file would do, and the reload that does it. */
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { ProcmanError } from "../../../core/base/errors.ts";
 import type { PlannedChange, PlanRecord } from "../../../core/contract/plan.ts";
 import { allOf } from "../model/record-lists.ts";
 import { useApp, useObserved } from "../parts/app-context.ts";
@@ -70,11 +69,7 @@ function usePlan(isActive: boolean, onAnswer: (answer: PlanAnswer) => void): voi
 
 /** The message has all problems of the file, each with its place and a code frame. */
 function problemOf(error: unknown): PlanAnswer {
-  if (!(error instanceof ProcmanError)) return { problem: String(error) };
-  const faults = error.faults
-    .map(({ place, message }) => `${place}: ${message}`)
-    .filter((line) => !error.message.includes(line));
-  return { problem: [error.message, ...faults].join("\n") };
+  return { problem: error instanceof Error ? error.message : String(error) };
 }
 
 function FileProblem({ text }: { readonly text: string }): JSX.Element {
