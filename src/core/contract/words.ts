@@ -77,7 +77,7 @@ export function inParentheses(problem: string | undefined): string {
 }
 
 /** How a run ended, with the fault for which procman has stopped it: for the status. */
-export function failureText(end: EndRecord): string {
+function failureText(end: EndRecord): string {
   const fault = faultText(end);
   return fault === "" ? howItEnded(end) : `${fault}; it ${howItEnded(end)}`;
 }
@@ -167,7 +167,7 @@ export function decisionText(decision: DecisionRecord): string {
   }
 }
 
-export function restartText({ restart, limit }: Pick<DecisionRecord, "restart" | "limit">): string {
+function restartText({ restart, limit }: Pick<DecisionRecord, "restart" | "limit">): string {
   return `restart ${restart}${limit === undefined ? "" : ` of ${limit}`}`;
 }
 
