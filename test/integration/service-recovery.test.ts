@@ -115,10 +115,19 @@ test("states, pids, run numbers, restart counts, blocks, pending restarts and sc
   const after = await (await serviceKilled(procman)).processes();
   const plain = (records: readonly ProcessRecord[]): readonly object[] =>
     records.map(
-      ({ started: _started, exited: _exited, updated: _updated, nextRestart: _nextRestart, reason, ...record }) => {
+      ({
+        started: _started,
+        exited: _exited,
+        updated: _updated,
+        nextRestart: _nextRestart,
+        reason,
+        cause,
+        ...record
+      }) => {
         // Sampled now and then.
         const { cpuPercent: _cpu, memoryBytes: _memory, residentBytes: _resident, ...state } = record;
-        return { ...state, reason: reason.replace(/in [\d.]+ s/, "") };
+        const { delayMs: _delay, ...next } = cause?.next ?? {};
+        return { ...state, cause: { ...cause, next }, reason: reason.replace(/in [\d.]+ s/, "") };
       },
     );
   assert.deepEqual(plain(after), plain(before));
