@@ -73,7 +73,8 @@ export class Service {
       isKnownInAdvance: () => true,
       markers: new RunMarkers("/model", "0".repeat(32)),
       uidOf: () => undefined,
-      drains: () => undefined,
+      workerSignal: () => undefined,
+      defersStop: () => false,
       occupied: () => undefined,
       whyUnstartable: () => ({ message: "", exitCode: 1 }),
     });

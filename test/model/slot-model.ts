@@ -129,14 +129,12 @@ function apply(
       holds(policy.beforeStart === undefined || result.isPrepared, () => `a start without its hook: ${where()}`);
       holds(effect.run === expected && next.state.run === expected, () => `another number than the next: ${where()}`);
       result = { ...noProcess, leader: "spawning" };
-    } else if (effect.type === "signal") {
+    } else if (effect.type === "stop" || effect.type === "kill") {
       holds(result.leader === "alive" && effect.pid === PID, () => `a signal without a child: ${where()}`);
-      result = { ...result, sigkill: result.sigkill || effect.signal === "SIGKILL" };
+      result = { ...result, sigkill: result.sigkill || effect.type === "kill" };
     } else if (effect.type === "adopt-restarted") {
       const isNext = effect.run === state.run + 1 && effect.run === next.state.run;
       holds(result.leader === "spawning" && isNext, () => `no next run: ${where()}`);
-    } else if (effect.type === "drain") {
-      holds(result.leader === "alive", () => `a message without a child: ${where()}`);
     } else if (effect.type === "run-hook") {
       const isEmpty = result.leader === "none" && !result.others && result.hook === "none";
       holds(isEmpty, () => `a hook beside processes: ${where()}`);

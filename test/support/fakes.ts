@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { Clock, HookCall, RunReports, Spawner } from "../../src/core/supervisor/ports.ts";
 import type { Policy } from "../../src/core/supervisor/restart-policy.ts";
 import { decodeSnapshot, encodeSnapshot, type ProcessSnapshot } from "../../src/core/supervisor/snapshot.ts";
-import type { ExitInfo, SignalName } from "../../src/core/supervisor/states.ts";
+import type { ExitInfo, SignalName, StopRequest } from "../../src/core/supervisor/states.ts";
 
 /** A process that restarts after errors, with default settings. */
 export const POLICY: Policy = {
@@ -91,12 +91,12 @@ export class FakeSpawner implements Spawner {
     this.#reports.set(slot, on);
   }
 
-  signal(slot: string, run: number, signal: SignalName, to?: "leader"): void {
-    this.log.push(`${signal} ${slot} ${run}${to === undefined ? "" : ` to the ${to}`}`);
+  stop(slot: string, run: number, { signal, to }: StopRequest): void {
+    this.log.push(`${signal ?? "drain"} ${slot} ${run}${to === undefined ? "" : ` to the ${to}`}`);
   }
 
-  drain(slot: string, run: number): void {
-    this.log.push(`drain ${slot} ${run}`);
+  kill(slot: string, run: number): void {
+    this.log.push(`SIGKILL ${slot} ${run}`);
   }
 
   sweep(slot: string, run: number, _pid: number, signal: SignalName): void {

@@ -123,6 +123,7 @@ export class ProcmanService {
     this.#balancing = new Balancing({
       ...ports,
       publishState: (id, text) => events.publishState(id, text),
+      sendStop: (stop) => this.#spawner.sendStop(stop),
       sockets: options.sockets,
     });
     this.supervisor = this.#newSupervisor();
@@ -311,6 +312,7 @@ export class ProcmanService {
       siblings: ({ id, cluster }) =>
         cluster === undefined ? [] : this.#runningInstances(cluster.id).filter(({ spec }) => spec.id !== id),
       remedy: this.#sockets.remedy,
+      defersStop: (stop) => this.#balancing.defersStop(stop),
     });
     return [hooks, spawner];
   }
@@ -319,7 +321,7 @@ export class ProcmanService {
     const { bus, stats } = this.#reporting;
     return new Supervisor({
       clock: systemClock,
-      spawner: this.#balancing.withDrain(this.#spawner),
+      spawner: this.#spawner,
       lasting: this.#lasting,
       publish: (transition) => {
         const spec = this.spec(transition.slot);

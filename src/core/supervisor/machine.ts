@@ -349,7 +349,7 @@ function beginStop(
   const { next, cause, pid, started } = child;
   const stopping = { ...base(state), next, cause, pid, started, status: "stopping", since: at } as const;
   if (policy.graceMs > 0)
-    return { state: { ...stopping, phase: "grace" }, effects: [{ type: "drain", run: state.run }] };
+    return { state: { ...stopping, phase: "grace" }, effects: [{ type: "stop", run: state.run, pid }] };
   return askToEnd({ ...stopping, phase: "terminate" }, child.pid, policy);
 }
 
@@ -371,12 +371,12 @@ function askToEnd(state: SlotState, pid: number, policy: Policy): MachineStep {
   const signal = stopSignalOf(policy);
   return {
     state,
-    effects: [{ type: "signal", run: state.run, pid, signal, ...(policy.killMode && { to: policy.killMode }) }],
+    effects: [{ type: "stop", run: state.run, pid, signal, ...(policy.killMode && { to: policy.killMode }) }],
   };
 }
 
 function kill(state: SlotState, pid: number): MachineStep {
-  return { state, effects: [{ type: "signal", run: state.run, pid, signal: "SIGKILL" }] };
+  return { state, effects: [{ type: "kill", run: state.run, pid }] };
 }
 
 function sweep(state: Sweeping): MachineStep {

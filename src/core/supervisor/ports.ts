@@ -1,6 +1,6 @@
 /** What the supervisor needs from the outside world: implemented in `service/`, faked in tests. */
 import type { ProcessSnapshot } from "./snapshot.ts";
-import type { ExitInfo, HookName, SignalName } from "./states.ts";
+import type { ExitInfo, HookName, SignalName, StopRequest } from "./states.ts";
 
 export interface Clock {
   /** Monotonic milliseconds, on one scale for all processes until the machine reboots. */
@@ -41,10 +41,10 @@ export interface Spawner {
   cancelRestartOrder(slot: string, run: number): void;
   /** Receives the reports of a run that the keeper is starting by a restart order. */
   adoptRestarted(slot: string, run: number, on: RunReports): void;
-  /** Signals the process group of the run, or its leader alone. */
-  signal(slot: string, run: number, signal: SignalName, to?: "leader"): void;
-  /** Sends a worker the message to finish; SIGTERM comes later. Has no effect on other processes. */
-  drain(slot: string, run: number): void;
+  /** Asks the run to end, by a signal or, if it is a worker, by a message; that has no effect on other processes. An instance behind the load balancer is asked once no connection is on its way to it. */
+  stop(slot: string, run: number, request: StopRequest): void;
+  /** Sends SIGKILL to the process group of the run. */
+  kill(slot: string, run: number): void;
   /** Signals all processes of the run (its group, and those with its marker); `swept` follows when none is left. */
   sweep(slot: string, run: number, pid: number, signal: SignalName): void;
   /** Runs a hook of the run; `hookEnded` or `ended` follows. */

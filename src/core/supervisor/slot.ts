@@ -140,10 +140,10 @@ export class Slot {
         return spawner.spawn(this.id, effect.run, on);
       case "adopt-restarted":
         return spawner.adoptRestarted(this.id, effect.run, on);
-      case "signal":
-        return spawner.signal(this.id, effect.run, effect.signal, effect.to);
-      case "drain":
-        return spawner.drain(this.id, effect.run);
+      case "stop":
+        return spawner.stop(this.id, effect.run, { signal: effect.signal, to: effect.to });
+      case "kill":
+        return spawner.kill(this.id, effect.run);
       case "sweep":
         return spawner.sweep(this.id, effect.run, effect.pid, effect.signal);
       case "run-hook":
@@ -199,7 +199,7 @@ export class Slot {
     );
     if (isSwept) spawner.sweep(this.id, state.run, state.pid, state.phase === "cleanup" ? "SIGTERM" : "SIGKILL");
     // The keeper may have died after recording this and before sending the signal; no deadline would repeat it.
-    else if (isStopping(state) && state.phase === "kill") spawner.signal(this.id, state.run, "SIGKILL");
+    else if (isStopping(state) && state.phase === "kill") spawner.kill(this.id, state.run);
     this.#arm();
   }
 

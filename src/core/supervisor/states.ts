@@ -147,20 +147,17 @@ export type Timer = { readonly name: TimerName; readonly due: number };
 
 export type SignalName = StopSignal | "SIGKILL";
 
+/** `signal`: absent: a worker gets the message to finish, at the start of its grace period. `to`: absent: the whole process group. */
+export type StopRequest = { readonly signal?: StopSignal | undefined; readonly to?: "leader" | undefined };
+
 export type MachineEffect =
   | { readonly type: "spawn"; readonly run: number }
   /** The keeper is already starting it. */
   | { readonly type: "adopt-restarted"; readonly run: number }
-  /** To the process group of the child, or to the child alone. */
-  | {
-      readonly type: "signal";
-      readonly run: number;
-      readonly pid: number;
-      readonly signal: SignalName;
-      readonly to?: "leader";
-    }
-  /** To a worker, at the start of its grace period. */
-  | { readonly type: "drain"; readonly run: number }
+  /** Asks the child to end. A child that serves clients behind the load balancer is asked once no connection is on its way to it. */
+  | ({ readonly type: "stop"; readonly run: number; readonly pid: number } & StopRequest)
+  /** Sends SIGKILL to the process group of the child. */
+  | { readonly type: "kill"; readonly run: number; readonly pid: number }
   /** To all processes that belong to the run; `swept` follows when none is left, or none can be ended. */
   | { readonly type: "sweep"; readonly run: number; readonly pid: number; readonly signal: SignalName }
   /** `ending`: of the run, for afterStop. */

@@ -8,13 +8,12 @@ import type { Listening } from "../../ipc/keeper-protocol.ts";
 import { waitsForConnections } from "../../os/epoll.ts";
 import { addressOf, type InheritedSockets } from "../../os/inherited-sockets.ts";
 import { allListeners } from "../../os/listening-ports.ts";
-import type { Spawner } from "../../supervisor/ports.ts";
 import type { SlotState } from "../../supervisor/states.ts";
 import type { Supervisor } from "../../supervisor/supervisor.ts";
 import { hasLeader, isBeingStopped, isIdle, isRunning, waitsForDependents } from "../../supervisor/verdict.ts";
 import type { ActiveConfig } from "../config/active-config.ts";
 import type { KeeperChannel } from "../keeper-channel.ts";
-import type { NoteStore } from "../recovery/notes.ts";
+import type { NoteStore, PendingStop } from "../recovery/notes.ts";
 import { type LogLine, warn } from "../reporting/lifecycle-messages.ts";
 import type { ProcessBus } from "../reporting/process-bus.ts";
 import { type InstancePort, PortConflicts } from "../spawn/port-conflicts.ts";
@@ -40,6 +39,8 @@ export type BalancingPorts = {
   /** Publishes an event: an instance accepts connections, or no longer does. */
   readonly publishState: (id: string, text: string) => void;
   readonly link: KeeperChannel;
+  /** Sends a stop to its run now. */
+  readonly sendStop: (stop: PendingStop) => void;
   readonly notes: NoteStore;
   readonly markers: RunMarkers;
   readonly log: { readonly write: (id: string, line: LogLine) => void };
@@ -75,6 +76,7 @@ export class Balancing implements Subsystem {
     this.#drain = new ConnectionDrain({
       applied: () => this.#balancer?.send(),
       find: (slot) => activeConfig.find(slot),
+      send: ports.sendStop,
       notes,
     });
     this.#unreachable = new UnreachableInstances(
@@ -108,27 +110,11 @@ export class Balancing implements Subsystem {
     return this.#config.config.processes;
   }
 
-  /** The spawner, but instances behind the balancer get SIGTERM or the drain message only when they get no new connections. */
-  withDrain(spawner: Spawner): Spawner {
-    this.#drain.spawner = spawner;
-    return {
-      spawn: (slot, run, on) => spawner.spawn(slot, run, on),
-      giveRestartOrder: (slot, run, after) => spawner.giveRestartOrder(slot, run, after),
-      cancelRestartOrder: (slot, run) => spawner.cancelRestartOrder(slot, run),
-      adoptRestarted: (slot, run, on) => spawner.adoptRestarted(slot, run, on),
-      signal: (slot, run, signal, to) =>
-        signal !== "SIGKILL" && this.#isServed(slot)
-          ? this.#drain.add({ slot, run, signal, ...(to && { to }) })
-          : spawner.signal(slot, run, signal, to),
-      drain: (slot, run) =>
-        this.#isServed(slot) ? this.#drain.add({ slot, run, drain: true }) : spawner.drain(slot, run),
-      sweep: (slot, run, pid, signal) => spawner.sweep(slot, run, pid, signal),
-      runHook: (slot, run, call, on) => spawner.runHook(slot, run, call, on),
-      endHook: (slot, run, on) => spawner.endHook(slot, run, on),
-      adopt: (slot, run, seen, on) => spawner.adopt(slot, run, seen, on),
-      remember: (id, snapshot) => spawner.remember(id, snapshot),
-      forget: (id) => spawner.forget(id),
-    };
+  /** Whether it takes over this stop: an instance behind the balancer is asked to end when it gets no new connections. */
+  defersStop(stop: PendingStop): boolean {
+    if (this.#balancer === undefined || this.#config.spec(stop.slot).front === undefined) return false;
+    this.#drain.add(stop);
+    return true;
   }
 
   /** Identity of the balancer; undefined: none is wanted, or none answers. */
@@ -259,10 +245,6 @@ export class Balancing implements Subsystem {
       if (spec !== undefined) return spec;
     }
     return undefined;
-  }
-
-  #isServed(slot: string): boolean {
-    return this.#balancer !== undefined && this.#config.spec(slot).front !== undefined;
   }
 
   #fronts(): readonly Front[] {

@@ -3,7 +3,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ProcessSpec } from "../../config/spec.ts";
 import { allListeners, SHARED_SCAN_MS } from "../../os/listening-ports.ts";
 import { unlessShort } from "../../os/shortage.ts";
-import type { Spawner } from "../../supervisor/ports.ts";
 import type { NoteStore, PendingStop } from "../recovery/notes.ts";
 
 /** Limit for the balancer's confirmation, and then for the instance to accept. After it the stop signal is sent anyway. Milliseconds. */
@@ -16,19 +15,20 @@ export type ConnectionDrainPorts = {
   readonly applied: () => Promise<void> | undefined;
   /** The specification of an instance; undefined: it is gone. */
   readonly find: (slot: string) => Pick<ProcessSpec, "cluster"> | undefined;
+  /** Sends the stop to its run. */
+  readonly send: (stop: PendingStop) => void;
   readonly notes: NoteStore;
 };
 
 export class ConnectionDrain {
   readonly #ports: ConnectionDrainPorts;
   readonly #pending = new Map<string, PendingStop>();
-  spawner: Pick<Spawner, "signal" | "drain"> | undefined;
 
   constructor(ports: ConnectionDrainPorts) {
     this.#ports = ports;
   }
 
-  /** Sends the stop signal, or the drain message, when the connections are drained. */
+  /** Sends the stop when the connections are drained. */
   add(stop: PendingStop): void {
     this.#pending.set(stop.slot, stop);
     this.#note();
@@ -41,7 +41,7 @@ export class ConnectionDrain {
   }
 
   async #stopWhenDrained(stop: PendingStop): Promise<void> {
-    const { slot, run, signal = "SIGTERM", drain, to } = stop;
+    const { slot } = stop;
     await Promise.race([this.#ports.applied(), sleep(DRAIN_MS)]);
     const limit = performance.now() + DRAIN_MS;
     do await sleep(QUEUE_MS);
@@ -49,9 +49,7 @@ export class ConnectionDrain {
     if (this.#pending.get(slot) === stop) this.#pending.delete(slot);
     this.#note();
     // Its run may have ended meanwhile, and a reload removed it.
-    if (this.#ports.find(slot) === undefined) return;
-    if (drain === true) this.spawner?.drain(slot, run);
-    else this.spawner?.signal(slot, run, signal, to);
+    if (this.#ports.find(slot) !== undefined) this.#ports.send(stop);
   }
 
   /** Connections wait in the accept queue, or it can't be looked up now. Where the kernel doesn't show queues, none are assumed. */

@@ -14,11 +14,12 @@ import {
   union,
 } from "../../base/schema.ts";
 import { matches } from "../../base/schema-check.ts";
-import { STOP_SIGNALS, type StopSignal } from "../../base/signals.ts";
+import { STOP_SIGNALS } from "../../base/signals.ts";
 import type { Config } from "../../config/spec.ts";
 import { entryIn, type IncidentLogEntry } from "../../incidents/incident-log.ts";
 import type { FileChange } from "../../supervisor/file-change.ts";
 import { decodeSnapshot, type ProcessSnapshot } from "../../supervisor/snapshot.ts";
+import type { StopRequest } from "../../supervisor/states.ts";
 import { type ConfigSnapshot, readConfigSnapshot, writeConfigSnapshot } from "./config-snapshot.ts";
 
 /** Notes as the keeper stores them, by name. A name without a leading colon is the id of a process. */
@@ -61,15 +62,8 @@ export type InstanceCount = { readonly desired: number; readonly configured: num
 /** The active profile, which a reload has asked for instead of that of `procman run`; valid as long as that is `ofRun`. Absent: none. */
 export type ProfileState = { readonly profile?: string | undefined; readonly ofRun?: string | undefined };
 
-/** A stop signal, or with `drain` the message to a worker, that is sent once the balancer sends no new connections. */
-export type PendingStop = {
-  readonly slot: string;
-  readonly run: number;
-  readonly signal?: StopSignal;
-  /** Absent: to the whole process group. */
-  readonly to?: "leader";
-  readonly drain?: boolean;
-};
+/** A stop that is sent once the balancer sends no new connections. */
+export type PendingStop = StopRequest & { readonly slot: string; readonly run: number };
 
 /** The state of a shutdown. `code`: the exit code, if known. */
 export type ShutdownState = { readonly why: string; readonly code?: number };
@@ -176,8 +170,9 @@ const CODECS: { readonly [Name in NoteName]: Codec<Contents[Name]> } = {
     },
   }),
   ":owed": plain({
-    encode: (stops) => stops,
-    decode: (value) => (Array.isArray(value) ? value.filter((each) => matches(each, pendingStop)) : undefined),
+    encode: (stops) => stops.map((stop) => ({ ...stop, ...(stop.signal === undefined && { drain: true }) })),
+    decode: (value) =>
+      Array.isArray(value) ? value.filter((each) => matches(each, pendingStop)).map(pendingStopOf) : undefined,
   }),
   ":watched": plain({
     encode: (watched) => Object.fromEntries(watched),
@@ -325,6 +320,11 @@ function rolloutOf({ to, from, at, left = [], keepsCounts }: TypeOf<typeof store
         pending: left,
         ...(keepsCounts === true ? { keepsCounts } : {}),
       };
+}
+
+/** `drain`: the message to a worker. */
+function pendingStopOf({ slot, run, to, drain, signal = "SIGTERM" }: TypeOf<typeof pendingStop>): PendingStop {
+  return { slot, run, ...(to && { to }), ...(drain !== true && { signal }) };
 }
 
 type ValueCodec<Content> = {

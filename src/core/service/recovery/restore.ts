@@ -31,7 +31,7 @@ export function restore(
     const snapshot = snapshots.get(id);
     if (snapshot !== undefined) spawner.remember(id, snapshot);
   }
-  for (const { slot, run } of outdatedRuns) spawner.signal(slot, run, "SIGKILL");
+  for (const { slot, run } of outdatedRuns) spawner.kill(slot, run);
   const definitions = [...previous.config.processes, ...previous.removing].map(definitionOf);
   supervisor.resume(definitions, snapshots, new Set(previous.removing.map(({ id }) => id)));
 }

@@ -22,8 +22,9 @@ import type { UidOfSlot } from "../../os/process-tree.ts";
 import type { HookCall, RestartOrderCondition, RunReports, Spawner } from "../../supervisor/ports.ts";
 import { stopSignalOf } from "../../supervisor/restart-policy.ts";
 import { encodeSnapshot, type ProcessSnapshot } from "../../supervisor/snapshot.ts";
-import type { ExitInfo, Occupied, SignalName } from "../../supervisor/states.ts";
+import type { ExitInfo, Occupied, SignalName, StopRequest } from "../../supervisor/states.ts";
 import type { KeeperChannel } from "../keeper-channel.ts";
+import type { PendingStop } from "../recovery/notes.ts";
 import type { ServiceLog } from "../reporting/service-log.ts";
 import { type ApiAccess, EnvFileWarnings, MissingVariableError } from "./environment.ts";
 import type { HookRunner } from "./hooks.ts";
@@ -46,7 +47,9 @@ export type KeeperSpawnerOptions = {
   /** The user of a slot, if it isn't procman's own. */
   readonly uidOf: UidOfSlot;
   /** For workers, which get a message: the signal if it can't be sent, and to which processes. undefined: the process gets signals only. */
-  readonly drains: (slot: string) => { readonly signal: StopSignal; readonly to?: "leader" } | undefined;
+  readonly workerSignal: (slot: string) => { readonly signal: StopSignal; readonly to?: "leader" } | undefined;
+  /** Takes over the stop of an instance behind the load balancer, and calls `sendStop` when its connections are drained; false: it is sent at once. */
+  readonly defersStop: (stop: PendingStop) => boolean;
   readonly whyUnstartable: (failed: FailedReport) => { readonly message: string; readonly exitCode: number };
   /** The program that holds the port of a run that has failed. */
   readonly occupied: (exited: ExitedReport) => Occupied | undefined;
@@ -135,9 +138,19 @@ export class KeeperSpawner implements Spawner {
     this.#options.link.send({ t: "signal", slot, run, signal, ...(to && { to }) });
   }
 
-  drain(slot: string, run: number): void {
-    const otherwise = this.#options.drains(slot);
+  stop(slot: string, run: number, request: StopRequest): void {
+    const stop = { slot, run, ...request };
+    if (!this.#options.defersStop(stop)) this.sendStop(stop);
+  }
+
+  sendStop({ slot, run, signal, to }: PendingStop): void {
+    if (signal !== undefined) return this.signal(slot, run, signal, to);
+    const otherwise = this.#options.workerSignal(slot);
     if (otherwise !== undefined) this.#options.link.send({ t: "drain", slot, run, ...otherwise });
+  }
+
+  kill(slot: string, run: number): void {
+    this.signal(slot, run, "SIGKILL");
   }
 
   sweep(slot: string, run: number, pid: number, signal: SignalName): void {
@@ -278,12 +291,13 @@ export type SpawnerContext = {
   readonly inheritance: SpawnRequestContext["inheritance"];
   /** What to do if its shared socket can't be opened; undefined: nothing is known. */
   readonly remedy: (spec: ProcessSpec) => string | undefined;
+  readonly defersStop: KeeperSpawnerOptions["defersStop"];
   readonly log: Pick<ServiceLog, "write">;
 };
 
 /** Its spawn requests are made from the specification at the time of the start. */
 export function spawnerOf(link: KeeperChannel, sweeper: Sweeper, context: SpawnerContext): KeeperSpawner {
-  const { hooks, stateDir, markers, spec, siblings, api, inheritance, remedy, log } = context;
+  const { hooks, stateDir, markers, spec, siblings, api, inheritance, remedy, defersStop, log } = context;
   const faults = new EnvFileWarnings(log);
   return new KeeperSpawner({
     link,
@@ -298,7 +312,8 @@ export function spawnerOf(link: KeeperChannel, sweeper: Sweeper, context: Spawne
       const [marker, proxyToken] = [markers.of(slot, run), markers.proxyToken(own.id)];
       return spawnRequestOf(own, { stateDir, marker, proxyToken, slot, run, api, inheritance, onFaults });
     },
-    drains: (slot) => {
+    defersStop,
+    workerSignal: (slot) => {
       const { policy } = spec(slot);
       if (!hasChannel(spec(slot))) return undefined;
       return { signal: stopSignalOf(policy), ...(policy.killMode && { to: policy.killMode }) };
