@@ -147,7 +147,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "core/os": 3_520,
   "core/plugins": 1_700,
   "core/probes": 430,
-  "core/service": 12_440,
+  "core/service": 12_475,
   "core/supervisor": 2_845,
   client: 570,
   "client/connection": 1_480,

@@ -64,8 +64,9 @@ class AwaitedProcess implements Target {
   readonly #restarts: readonly AwaitedOperation[];
   /** Absent: the action starts nothing. */
   readonly #start: AwaitedStart | undefined;
-  #failure: ProcmanError | undefined;
-  #isLeftOut = false;
+  failure: ProcmanError | undefined;
+  /** The process was removed from the configuration. */
+  isLeftOut = false;
 
   constructor(
     process: Process,
@@ -82,15 +83,6 @@ class AwaitedProcess implements Target {
     if (action === "start" || action === "restart") this.#start = new AwaitedStart(process, ports, { minUptimeMs });
   }
 
-  get failure(): ProcmanError | undefined {
-    return this.#failure;
-  }
-
-  /** The process was removed from the configuration. */
-  get isLeftOut(): boolean {
-    return this.#isLeftOut;
-  }
-
   get isInRestart(): boolean {
     return this.#restarts.some((restart) => restart.look() === "pending");
   }
@@ -101,12 +93,12 @@ class AwaitedProcess implements Target {
     if (this.#restarts.some(({ problem }) => problem !== undefined)) return "up";
     const { supervisor } = this.#ports;
     if (this.#start !== undefined && supervisor.isRemoved(this.#process)) {
-      this.#isLeftOut = true;
+      this.isLeftOut = true;
       return "up";
     }
     const verdict = this.#start?.look(again) ?? endVerdict(this.#process, this.#action);
     if (verdict !== "failed" && (verdict !== "pending" || !supervisor.isSkipped(this.#process.id))) return verdict;
-    this.#failure = this.#actionFailed();
+    this.failure = this.#actionFailed();
     return "failed";
   }
 

@@ -15,17 +15,20 @@ import type { ActiveConfig } from "../config/active-config.ts";
 import { ConfigFileWatch } from "../config/config-file-watch.ts";
 import type { ConfigSource } from "../config/config-source.ts";
 import type { NoteStore, RolloutState } from "../recovery/notes.ts";
-import type { MessageContext } from "../reporting/run-ends.ts";
 import type { ServiceLog } from "../reporting/service-log.ts";
-import { whyNotUp } from "../reporting/status-text.ts";
 import type { Subsystem } from "../subsystem.ts";
-import type { Operation, Operations } from "./operations.ts";
 import { addedFronts, checkPorts } from "./port-check.ts";
 import { orderByPorts, planReload, rollingIds, summary } from "./reload-plan.ts";
+import {
+  DEFAULT_STEADY_MS,
+  quoted,
+  Rollout,
+  type RolloutPlan,
+  type RolloutPorts,
+  whyInstanceIsNotUp,
+} from "./rollout.ts";
 import { AwaitedOperation, settle, type Target } from "./settle.ts";
-import { AwaitedStart, type StartPorts, settleRestart } from "./start-verdict.ts";
-
-const DEFAULT_STEADY_MS = 1_000;
+import { AwaitedStart } from "./start-verdict.ts";
 
 export type ReloadOptions = {
   /** Reads the configuration. */
@@ -38,27 +41,27 @@ export type ReloadOptions = {
   readonly steadyMs?: number | undefined;
 };
 
-export type ReloadPorts = StartPorts &
+export type ReloadPorts = RolloutPorts &
   ReloadOptions & {
-    readonly operations: Operations;
     readonly activeConfig: ActiveConfig;
     readonly notes: NoteStore;
     readonly log: ServiceLog;
     /** Resolves when the keeper has received all commands and notes. */
     readonly commit: () => Promise<void>;
-    readonly messageContext: (id: string) => MessageContext;
-    /** Why the load balancer sends it no connections, if known. */
-    readonly connectionProblem: (id: string) => string | undefined;
     /** Makes the instance counts of the file valid again. */
     readonly resetCounts: () => void;
   };
 
-type Rollout = Operation & { state: RolloutState | undefined };
+/** `plan`: the one that was printed; the first step executes it. */
+type ReloadStep = RolloutState & { readonly plan?: PlanRecord };
+
+const NOT_BEGUN = { current: [], pending: [] } as const;
 
 export class Reloads implements Subsystem {
   readonly #ports: ReloadPorts;
   readonly #abort = new AbortController();
   readonly #watch: ConfigFileWatch | undefined;
+  #rollout: Rollout<ReloadStep> | undefined;
   /** Reason of a further reload that waits for the present one. */
   #queued: string | undefined;
 
@@ -76,7 +79,7 @@ export class Reloads implements Subsystem {
     this.#watch?.start();
     const state = notes.read(":reload");
     if (state === undefined) return notes.remove(":reload");
-    log.info(`resuming the ${state.from === undefined ? "rollback" : "reload"} at "${state.current}"`);
+    log.info(`resuming the ${state.from === undefined ? "rollback" : "reload"} at ${quoted(state.current)}`);
     void this.#begin(state, () => activeConfig.apply(activeConfig.config));
   }
 
@@ -88,6 +91,7 @@ export class Reloads implements Subsystem {
   retire(): void {
     this.#watch?.stop();
     this.#abort.abort();
+    this.#rollout?.retire();
   }
 
   /** The configuration with the profile that a reload has asked an earlier service for. */
@@ -112,7 +116,8 @@ export class Reloads implements Subsystem {
     const plan = to === activeConfig.config ? undefined : this.#planFor(to);
     if (plan !== undefined && rollingIds(plan, to).length > 0)
       log.info(`${basename(to.file)} has changed meanwhile: ${summary(plan)}`);
-    void this.#begin({ to, from: activeConfig.config, keepsCounts: true });
+    const step = { ...NOT_BEGUN, to, from: activeConfig.config, keepsCounts: true };
+    void this.#begin(plan === undefined ? step : { ...step, plan });
   }
 
   /** @throws {ProcmanError} `configuration-missing`, `configuration-invalid`, `reload-failed` */
@@ -181,7 +186,7 @@ export class Reloads implements Subsystem {
     const start = AwaitedStart.inReload(process, this.#ports, steadyMs);
     const look: Target["look"] = (again) => {
       const verdict = start.look(again);
-      if (verdict === "failed") problems.set(id, this.#whyNotUp(id));
+      if (verdict === "failed") problems.set(id, whyInstanceIsNotUp(this.#ports, id));
       return verdict;
     };
     return { sources: start.sources, look };
@@ -246,110 +251,85 @@ export class Reloads implements Subsystem {
   #start(why: string, config: Config, plan: PlanRecord): Promise<string | undefined> {
     const { activeConfig, log } = this.#ports;
     log.info(`reload (${[why, ...profileChange(activeConfig.config, config)].join("; ")}): ${summary(plan)}`);
-    return this.#begin({ to: withFixedSettings(config, activeConfig.config), from: activeConfig.config });
+    const { config: from } = activeConfig;
+    return this.#begin({ ...NOT_BEGUN, to: withFixedSettings(config, from), from, plan });
   }
 
   /** Resolves with the reason of its failure, or undefined. `onAdded` is called when the operation counts as under way. */
-  #begin(state: RolloutState, onAdded: () => void = () => undefined): Promise<string | undefined> {
-    const { operations } = this.#ports;
-    let finish: (problem: string | undefined) => void = () => undefined;
-    const rollout: Rollout = {
-      kind: "reload",
-      concerns: (target) => rollout.state !== undefined && this.#concerns(rollout.state, target),
-      get pending() {
-        return rollout.state?.pending ?? [];
-      },
-      done: new Promise((resolve) => {
-        finish = resolve;
-      }),
-      cancel: () => undefined,
-      state: undefined,
-    };
-    if (state.current !== undefined) {
-      rollout.state = state;
-      operations.add(rollout);
-    }
+  #begin(step: ReloadStep, onAdded: () => void = () => undefined): Promise<string | undefined> {
+    const rollout = new Rollout(this.#rolloutPlan(), step, this.#ports);
+    this.#rollout = rollout;
     onAdded();
-    void this.#run(rollout, state).then((problem) => {
-      operations.remove(rollout);
-      finish(problem);
-      const why = this.#queued;
-      this.#queued = undefined;
-      if (why !== undefined && !this.#abort.signal.aborted) void this.reloadWhenFree(why);
-    });
+    void rollout.run();
     return rollout.done;
   }
 
-  async #run(rollout: Rollout, initial: RolloutState): Promise<string | undefined> {
-    const { steadyMs = DEFAULT_STEADY_MS, log } = this.#ports;
-    const { signal } = this.#abort;
-    let problem: string | undefined;
-    let isRolling = initial.current !== undefined;
-    for (let state: RolloutState | undefined = initial; state !== undefined; ) {
-      const { from, current }: RolloutState = state;
-      const isUp: boolean = current === undefined || (await settleRestart(this.#ports, current, { steadyMs, signal }));
-      if (signal.aborted) return problem;
-      if (!isUp && current !== undefined && from !== undefined) {
-        problem = `Cannot reload: "${current}" did not come up with the new configuration: it ${this.#whyNotUp(current)}; the previous configuration is restored`;
+  #rolloutPlan(): RolloutPlan<ReloadStep> {
+    const { log } = this.#ports;
+    return {
+      kind: "reload",
+      cannot: "Cannot reload",
+      concerns: (target, step) => this.#concerns(step, target),
+      advance: (rollout, failed) => this.#advance(rollout, failed),
+      onFailure: ({ from }, failed, reason) => {
+        if (from === undefined) return undefined;
+        const problem = `Cannot reload: "${failed}" did not come up with the new configuration: it ${reason}; the previous configuration is restored`;
         log.error(problem);
-      }
-      state = isUp
-        ? this.#advance(rollout, state)
-        : this.#advance(rollout, from === undefined ? state : { to: from }, current);
-      isRolling ||= state !== undefined;
-    }
-    if (problem !== undefined || initial.from === undefined) log.info("rolled back to the previous configuration");
-    else if (isRolling) log.info("the reload is done");
-    return problem;
+        return problem;
+      },
+      onEnd: (step, problem) => this.#onEnd(step, problem),
+      onBug: (problem) => log.error(problem),
+    };
   }
 
-  /** Applies the next step and returns its state; undefined: that was the last. `failed`: the instance that the rollback begins with. */
-  #advance(
-    rollout: Rollout,
-    { to, from, pending: previous, keepsCounts }: RolloutState,
-    failed?: string,
-  ): RolloutState | undefined {
-    const { activeConfig, supervisor, resetCounts } = this.#ports;
+  /** Applies the next step; false: that was the last. `failed`: the instance that the way back begins with. */
+  #advance(rollout: Rollout<ReloadStep>, failed: string | undefined): boolean {
+    const { activeConfig, notes, supervisor, resetCounts } = this.#ports;
     const { config } = activeConfig;
+    const { step } = rollout;
+    const isWayBack = failed !== undefined && step.from !== undefined;
+    const { to, from, keepsCounts }: Omit<ReloadStep, keyof typeof NOT_BEGUN> = isWayBack ? { to: step.from } : step;
+    const previous = isWayBack ? [] : step.pending;
     // Nothing to restart, as at a first start.
-    const plan = config === to ? undefined : planReload(config, to, supervisor.processes, previous);
+    const plan = config === to ? undefined : (step.plan ?? planReload(config, to, supervisor.processes, previous));
     const rest = plan === undefined ? [] : orderByPorts(rollingIds(plan, to, previous), config, to);
     const [current, ...pending] =
       failed !== undefined && rest.includes(failed) ? [failed, ...rest.filter((id) => id !== failed)] : rest;
-    const next = current === undefined ? undefined : { to, from, current, pending, keepsCounts };
-    this.#note(rollout, next);
-    if (next === undefined && from !== undefined && keepsCounts !== true) resetCounts();
+    // Before the step is applied, in the same turn: note and commands travel together.
+    if (current === undefined) {
+      rollout.step = { ...step, to, from, pending };
+      notes.remove(":reload");
+      if (from !== undefined && keepsCounts !== true) resetCounts();
+    } else {
+      rollout.step = { to, from, current: [current], pending, keepsCounts };
+      notes.write(":reload", rollout.step);
+    }
     activeConfig.apply(intermediateConfig(to, activeConfig, new Set(pending)));
     // A failed instance that was started by hand (no `autostart`) ran before: start it again.
     const process = supervisor.processes.find(({ id }) => id === failed);
     if (process?.isIdle) process.startIfAllowed();
-    return next;
+    return current !== undefined;
   }
 
-  /** Called before the step is applied, in the same turn: note and commands travel together. undefined: the last step. */
-  #note(rollout: Rollout, state: RolloutState | undefined): void {
-    const { notes, operations } = this.#ports;
-    rollout.state = state;
-    if (state === undefined) return notes.remove(":reload");
-    operations.add(rollout);
-    notes.write(":reload", state);
+  #onEnd({ from, current }: ReloadStep, problem: string | undefined): void {
+    const { log } = this.#ports;
+    this.#rollout = undefined;
+    if (problem !== undefined || from === undefined) log.info("rolled back to the previous configuration");
+    else if (current.length > 0) log.info("the reload is done");
+    const why = this.#queued;
+    this.#queued = undefined;
+    if (why !== undefined) void this.reloadWhenFree(why);
   }
 
   /** Whether the rollout, or its rollback, has yet to restart instances of this cluster. */
-  #concerns({ to, from, current, pending = [] }: RolloutState, cluster: string): boolean {
+  #concerns({ to, from, current, pending }: RolloutState, cluster: string): boolean {
     const { activeConfig, supervisor } = this.#ports;
     const { config } = activeConfig;
     const rest = [to, from].flatMap((end) =>
       end === undefined ? [] : rollingIds(planReload(config, end, supervisor.processes), end),
     );
-    const ids = new Set([...rest, ...pending, current]);
+    const ids = new Set([...rest, ...pending, ...current]);
     return config.processes.some((spec) => spec.cluster?.id === cluster && ids.has(spec.id));
-  }
-
-  #whyNotUp(id: string): string {
-    const { supervisor, messageContext, connectionProblem, lastEnd } = this.#ports;
-    const causes = { connectionProblem: connectionProblem(id), lastEnd: lastEnd(id)?.reason };
-    return whyNotUp(supervisor.find(id), messageContext(id), causes);
   }
 }
 

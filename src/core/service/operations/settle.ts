@@ -66,24 +66,17 @@ function lookAtPending(targets: readonly Target[], verdicts: Verdict[]): number 
 /** An operation under way as a target. */
 export class AwaitedOperation implements Target {
   readonly #calls = new Set<() => void>();
+  readonly sources: readonly ChangeSource[] = [this];
+  problem: string | undefined;
   #verdict: Verdict = "pending";
-  #problem: string | undefined;
 
   /** `done` resolves with the reason of its failure, or undefined. */
   constructor(done: Promise<string | undefined>) {
     void done.then((problem) => {
       this.#verdict = problem === undefined ? "up" : "failed";
-      this.#problem = problem;
+      this.problem = problem;
       for (const call of this.#calls) call();
     });
-  }
-
-  get problem(): string | undefined {
-    return this.#problem;
-  }
-
-  get sources(): readonly ChangeSource[] {
-    return [this];
   }
 
   watch(call: () => void): () => void {

@@ -39,7 +39,7 @@ test("each note of 1.0.0 is read", () => {
     [1, 2, 3].map((number) => ({ slot: `web-${number}`, run: 3, signal: "SIGTERM" })),
   );
   const rollout = store.read(":reload");
-  assert.deepEqual([rollout?.current, rollout?.pending], ["api", []]);
+  assert.deepEqual([rollout?.current, rollout?.pending], [["api"], []]);
   assert.equal(rollout?.from?.processes.length, 9);
   assert.equal(store.read(":config")?.config.name, "shop");
   assert.deepEqual(

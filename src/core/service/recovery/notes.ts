@@ -48,10 +48,10 @@ export type RolloutState = {
   readonly to: Config;
   /** The configuration that a rollback leads to; absent: this is the rollback. */
   readonly from?: Config | undefined;
-  /** The instance whose new run is awaited; absent: the rollout has not begun. */
-  readonly current?: string | undefined;
+  /** The instance whose new run is awaited; empty: the rollout has not begun. */
+  readonly current: readonly string[];
   /** Instances that are not restarted yet. */
-  readonly pending?: readonly string[] | undefined;
+  readonly pending: readonly string[];
   /** `to` has the instance counts that were requested at run time; they stay valid. */
   readonly keepsCounts?: boolean | undefined;
 };
@@ -140,7 +140,7 @@ const CODECS: { readonly [Name in NoteName]: Codec<Contents[Name]> } = {
     encode: ({ to, from, current, pending, keepsCounts }) => ({
       to: writeConfigSnapshot({ config: to, removing: [] }),
       ...(from === undefined ? {} : { from: writeConfigSnapshot({ config: from, removing: [] }) }),
-      at: current,
+      at: current[0],
       left: pending,
       ...(keepsCounts === true ? { keepsCounts } : {}),
     }),
@@ -316,7 +316,7 @@ function rolloutOf({ to, from, at, left = [], keepsCounts }: TypeOf<typeof store
     : {
         to: target,
         from: readConfigSnapshot(from)?.config,
-        current: at,
+        current: [at],
         pending: left,
         ...(keepsCounts === true ? { keepsCounts } : {}),
       };
