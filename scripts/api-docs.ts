@@ -1,13 +1,46 @@
-/** Writes the tables of docs/reference/api.md from the table of routes. With --check: fails when they are not up to date. */
+/** Writes the tables of docs/reference/api.md from the table of routes, and the types of records from their schemas. With --check: fails when they are not up to date. */
+import type { JsonSchema } from "../src/core/base/schema.ts";
+import { SCHEMAS } from "../src/core/contract/record-schemas.ts";
 import type { Route } from "../src/core/contract/route.ts";
 import { ROUTES } from "../src/core/contract/routes.ts";
 import { inPage, writeMade } from "./made-parts.ts";
+import { typesOf } from "./schema-types.ts";
 
 const SCRIPT = "scripts/api-docs.ts";
 
 const routes = Object.values(ROUTES as Readonly<Record<string, Route>>);
 
-writeMade(SCRIPT, { "docs/reference/api.md": inPage(SCRIPT, tables()) });
+/** Records whose types are not made of their schemas: unions, and those with a table of statuses. */
+const BY_HAND = ["EventRecord", "LogItem", "StateRecord", "Problem"];
+
+/** Names of the objects in records, by their paths, or by the member that has them. */
+const PARTS = {
+  "ProcessRecord.runs[]": "RunRecord",
+  "ProcessRecord.missed": "MissedRecord",
+  "ProcessRecord.backend": "BackendRecord",
+  "ProcessRecord.balancer": "BalancerRecord",
+  "ProcessRecord.socket": "SocketRecord",
+  "ProcessRecord.cause": "StatusCause",
+  ".end": "EndRecord",
+  ".request": "RequestRecord",
+  ".next": "DecisionRecord",
+  "DefinitionRecord.env[]": "VariableRecord",
+  "DefinitionRecord.written": "WrittenPart",
+  "TelemetryReport.memory": "MemoryRecord",
+  "PlanRecord.processes[]": "PlannedChange",
+  "PlanRecord.settings[]": "PlannedSetting",
+};
+
+writeMade(SCRIPT, {
+  "docs/reference/api.md": inPage(SCRIPT, tables()),
+  "generated/records.ts": () =>
+    `/** Records of the API, and bodies of requests. Made by ${SCRIPT} of src/core/contract/record-schemas.ts. */\n\n${recordTypes()}\n`,
+});
+
+function recordTypes(): string {
+  const made = Object.entries<JsonSchema>(SCHEMAS).filter(([name]) => !BY_HAND.includes(name));
+  return typesOf(Object.fromEntries(made), { ...PARTS, ...Object.fromEntries(made.map(([name]) => [name, name])) });
+}
 
 function tables(): string {
   const overview = routes.map(

@@ -7,6 +7,7 @@ import type { Field, Fields } from "../src/core/config/fields/field.ts";
 import { LOGGER } from "../src/core/config/fields/logger-fields.ts";
 import { READY } from "../src/core/config/fields/probe-fields.ts";
 import { PROCESS } from "../src/core/config/fields/process-fields.ts";
+import { typesOf } from "./schema-types.ts";
 
 /** Paths of all fields, as `processes[].cluster.instances`, with their schemas. */
 export function fieldsOf(schema: JsonSchema = configuration, path = ""): readonly (readonly [string, JsonSchema])[] {
@@ -131,51 +132,7 @@ const TYPE_NAMES: Readonly<Record<string, string>> = {
 
 /** The types of `generated/configuration.ts`, innermost first. */
 export function libraryTypes(): string {
-  const types = new Map<string, string>();
-  typeOf(configuration, "", types);
-  return [...types.values()].join("\n\n");
-}
-
-/** How a type is written; those that have a name are put into `types`. */
-function typeOf(schema: JsonSchema, path: string, types: Map<string, string>): string {
-  const branches = schema.anyOf?.map((branch) => typeOf(branch, path, types));
-  if (branches !== undefined) return [...new Set(branches)].join(" | ");
-  if (schema.const !== undefined) return JSON.stringify(schema.const);
-  if (schema.enum !== undefined) return schema.enum.map((word) => JSON.stringify(word)).join(" | ");
-  if (schema.type === "array") return listOf(typeOf(schema.items ?? {}, `${path}[]`, types));
-  if (schema.properties !== undefined) return objectType(schema, path, types);
-  if (schema.type === "object") return `Readonly<Record<string, ${typeOf(mapValues(schema), `${path}{}`, types)}>>`;
-  return schema.type === "integer" ? "number" : (schema.type ?? "unknown");
-}
-
-function listOf(item: string): string {
-  return item.includes(" | ") ? `readonly (${item})[]` : `readonly ${item}[]`;
-}
-
-function mapValues({ additionalProperties }: JsonSchema): JsonSchema {
-  return typeof additionalProperties === "object" ? additionalProperties : {};
-}
-
-function objectType(schema: JsonSchema, path: string, types: Map<string, string>): string {
-  const { properties = {}, required = [], description } = schema;
-  const members = Object.entries(properties).map(([name, member]) => {
-    const type = typeOf(member, path === "" ? name : `${path}.${name}`, types);
-    return required.includes(name)
-      ? { comment: commentOf(member), text: `readonly ${name}: ${type};` }
-      : { comment: commentOf(member), text: `readonly ${name}?: ${type} | undefined;` };
-  });
-  const name = TYPE_NAMES[path];
-  if (name === undefined) return `{ ${members.map(({ text }) => text.replace(/;$/, "")).join("; ")} }`;
-  const lines = members.flatMap(({ comment, text }) => [...(comment === "" ? [] : [`  ${comment}`]), `  ${text}`]);
-  const head = description === undefined ? "" : `/** ${description} */\n`;
-  if (!types.has(name)) types.set(name, `${head}export type ${name} = {\n${lines.join("\n")}\n};`);
-  return name;
-}
-
-function commentOf({ description, default: standard }: JsonSchema): string {
-  if (description === undefined) return "";
-  const text = standard === undefined ? description : `${description} Default: ${JSON.stringify(standard)}.`;
-  return `/** ${text.replaceAll("*/", "*\\/")} */`;
+  return typesOf({ "": configuration }, TYPE_NAMES, " | undefined");
 }
 
 /** What a reload does with a change of each field, as a table of Markdown. */

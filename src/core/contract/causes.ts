@@ -1,5 +1,7 @@
 /** The ends of runs: why, and what procman decided then, as data. `words.ts` makes every sentence from them. */
-import { enumeration, integer, list, literal, openObject, optional, string, type TypeOf } from "../base/schema.ts";
+import { enumeration, integer, list, literal, openObject, optional, string } from "../base/schema.ts";
+
+export type { DecisionRecord, EndRecord, RequestRecord, StatusCause } from "../../../generated/records.ts";
 
 /** Why a run ended. */
 export const CAUSES = [
@@ -33,8 +35,6 @@ export const REQUEST = openObject(
   { description: "Who or what asked for the end." },
 );
 
-export type RequestRecord = TypeOf<typeof REQUEST>;
-
 /** Without `code`, `signal` and `message` it is not known how the program ended. */
 export const END = openObject(
   {
@@ -64,8 +64,6 @@ export const END = openObject(
   { description: "How it ended; `reason` says it in words." },
 );
 
-export type EndRecord = TypeOf<typeof END>;
-
 export const DECISION = openObject(
   {
     kind: enumeration(["restart", "start", "wait", "stop", "none"], {
@@ -89,8 +87,6 @@ export const DECISION = openObject(
   },
   { description: "What follows; `decision` says it in words." },
 );
-
-export type DecisionRecord = TypeOf<typeof DECISION>;
 
 export const STATUS_CAUSE = openObject(
   {
@@ -148,5 +144,3 @@ export const STATUS_CAUSE = openObject(
   },
   { description: "Why it is in this state, as data; `reason` says it in words." },
 );
-
-export type StatusCause = TypeOf<typeof STATUS_CAUSE>;

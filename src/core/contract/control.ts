@@ -1,5 +1,5 @@
 /** The commands of a running procman: one interface, implemented in process and over HTTP. */
-import type { KillMode } from "../base/signals.ts";
+import type { Scaling, Signalling } from "../../../generated/records.ts";
 import type { DefinitionRecord } from "./definition-record.ts";
 import type { EventRecord, EventType } from "./event-record.ts";
 import type { PlanRecord } from "./plan.ts";
@@ -19,6 +19,8 @@ import type { Incident, RunPage, RunQuery } from "./run-summary.ts";
 import type { StateRecord } from "./state-record.ts";
 import type { TokenLimits } from "./token-claims.ts";
 
+export type { Scaling, Signalling } from "../../../generated/records.ts";
+
 export const ACTIONS = ["start", "stop", "restart", "block", "unblock", "enable", "disable"] as const;
 
 export type Action = (typeof ACTIONS)[number];
@@ -37,17 +39,6 @@ export type Caller = {
 
 /** The sender of a request that needs no token; it doesn't make procman take samples more often. */
 export const ANONYMOUS: Caller = { consumer: "" };
-
-/** Exactly one of: the number of instances (`"max"`: one for each processor), or the change of it (below 0: fewer). */
-export type Scaling = { readonly instances?: number | "max"; readonly by?: number };
-
-/** A signal, and who gets it. */
-export type Signalling = {
-  /** Name or number: `"HUP"`, `"SIGHUP"`, `1`. `"reload"`: the `reloadSignal` of the process, to its main process. */
-  readonly signal: string | number;
-  /** The process group of each run, or its main process alone. Absent: as the `killMode` of the process says. */
-  readonly to?: KillMode;
-};
 
 export type ActOptions = {
   /** Resolves when the target state is reached; rejects with `wait-timeout` after this many seconds. Absent: resolves at once. */
@@ -106,3 +97,29 @@ export interface Control {
   /** Events from now on; with `after` (id of an event) also those since then that are still known. `types` absent: all but `log`. */
   events(after: string | undefined, signal: AbortSignal, types?: readonly EventType[]): AsyncIterable<EventRecord>;
 }
+
+/** The names of the methods, for those who pass calls on. */
+const NAMED: Readonly<Record<keyof Control, true>> = {
+  processes: true,
+  process: true,
+  definitions: true,
+  state: true,
+  act: true,
+  scale: true,
+  signal: true,
+  plan: true,
+  reload: true,
+  terminate: true,
+  logs: true,
+  follow: true,
+  flush: true,
+  log: true,
+  telemetry: true,
+  metrics: true,
+  incidents: true,
+  runs: true,
+  prometheus: true,
+  events: true,
+};
+
+export const METHODS = Object.keys(NAMED) as readonly (keyof Control)[];

@@ -1,5 +1,7 @@
 /** What the dashboard needs besides `Control`: its files, and tokens for its pages. */
-import type { TokenScope } from "./token-claims.ts";
+import type { SignInCode, SignInExchange, SignInOrder, SignInToken } from "../../../generated/records.ts";
+
+export type { SignInCode, SignInExchange, SignInOrder, SignInToken } from "../../../generated/records.ts";
 
 /** A file of the dashboard, compressed at build time (RFC 7932). */
 export type DashboardFile = {
@@ -8,17 +10,6 @@ export type DashboardFile = {
   readonly plain: () => Promise<Uint8Array>;
   readonly headers: Readonly<Record<string, string>>;
 };
-
-/** Body of `POST /dashboard/code`. `scopes` absent: all. */
-export type SignInOrder = { readonly scopes?: readonly TokenScope[] };
-
-/** A code that can be exchanged for a token, once. */
-export type SignInCode = { readonly code: string; readonly expiresInSeconds: number };
-
-/** Body of `POST /dashboard/token`. */
-export type SignInExchange = { readonly code: string };
-
-export type SignInToken = { readonly token: string };
 
 export interface DashboardAccess {
   /** The page at `/`. Rejects with `path-unknown` if this build has no dashboard. */

@@ -1,4 +1,4 @@
-/** Schemas of request bodies. The compiler reports a member that the type has and the schema hasn't. */
+/** Schemas of request bodies. Their types are in `generated/records.ts`. */
 import {
   enumeration,
   integer,
@@ -6,32 +6,29 @@ import {
   list,
   map,
   number,
+  object,
   optional,
   type Schema,
-  schemaFor,
   string,
   time,
 } from "../base/schema.ts";
 import { KILL_MODES, SIGNALS } from "../base/signals.ts";
-import type { Scaling, Signalling } from "./control.ts";
-import type { SignInExchange, SignInOrder } from "./dashboard-access.ts";
-import { type LogSubmission, type MemoryRecord, SEVERITIES, type TelemetryReport } from "./records.ts";
+import { SEVERITIES } from "./records.ts";
 import { SCOPES } from "./token-claims.ts";
 
 /** The same limit as in the configuration. */
 export const MAX_INSTANCES = 1_024;
 
-const CLOSED = { additionalProperties: false } as const;
 const bytes = number({ minimum: 0, description: "Bytes." });
 const idSchema = (description: string): Schema<string> => string({ minLength: 1, maxLength: 80, description });
 
-export const LOG_SUBMISSION: Schema<LogSubmission> = schemaFor<LogSubmission>(
+export const LOG_SUBMISSION = object(
   {
     text: string({ maxLength: 65_536, description: "What happened." }),
     severity: optional(enumeration(SEVERITIES, { default: "info" })),
     process: optional(idSchema("The process it is about; with a process's own token always itself.")),
   },
-  { ...CLOSED, description: "An entry for the log." },
+  { description: "An entry for the log." },
 );
 
 const instances: Schema<number | "max"> = {
@@ -39,7 +36,7 @@ const instances: Schema<number | "max"> = {
   description: 'The number; `"max"`: one for each processor.',
 };
 
-export const SCALING: Schema<Scaling> = schemaFor<Scaling>(
+export const SCALING = object(
   {
     instances: optional(instances),
     by: optional(
@@ -50,7 +47,7 @@ export const SCALING: Schema<Scaling> = schemaFor<Scaling>(
       }),
     ),
   },
-  { ...CLOSED, description: "Number of instances of a cluster: `instances`, or `by`." },
+  { description: "Number of instances of a cluster: `instances`, or `by`." },
 );
 
 const signal: Schema<string | number> = {
@@ -83,7 +80,7 @@ export const EXACT_SIGNAL: JsonSchema = {
   ],
 };
 
-export const SIGNALLING: Schema<Signalling> = schemaFor<Signalling>(
+export const SIGNALLING = object(
   {
     signal,
     to: optional(
@@ -93,28 +90,28 @@ export const SIGNALLING: Schema<Signalling> = schemaFor<Signalling>(
       }),
     ),
   },
-  { ...CLOSED, description: "A signal." },
+  { description: "A signal." },
 );
 
-export const SIGN_IN_ORDER: Schema<SignInOrder> = schemaFor<SignInOrder>(
+export const SIGN_IN_ORDER = object(
   { scopes: optional(list(enumeration(SCOPES), { minItems: 1, description: "Scopes of the token. Default: all." })) },
-  { ...CLOSED, description: "What the token of a one-time code may do." },
+  { description: "What the token of a one-time code may do." },
 );
 
-export const SIGN_IN_EXCHANGE: Schema<SignInExchange> = schemaFor<SignInExchange>(
+export const SIGN_IN_EXCHANGE = object(
   { code: string({ minLength: 1, maxLength: 100, description: "The code of the link." }) },
-  { ...CLOSED, description: "A one-time code." },
+  { description: "A one-time code." },
 );
 
-export const TELEMETRY_REPORT: Schema<TelemetryReport> = schemaFor<TelemetryReport>(
+export const TELEMETRY_REPORT = object(
   {
     process: idSchema("Id of a process or an instance."),
-    memory: schemaFor<MemoryRecord>({ rss: bytes, heapTotal: bytes, heapUsed: bytes, external: bytes }, CLOSED),
+    memory: object({ rss: bytes, heapTotal: bytes, heapUsed: bytes, external: bytes }),
     cwd: string({ maxLength: 4_096, description: "Its working directory." }),
     sent: time({ maxLength: 40, description: "When it was sent." }),
     metrics: optional(
       map(number(), { maxProperties: 200, propertyNames: string({ maxLength: 100 }), description: "Custom numbers." }),
     ),
   },
-  { ...CLOSED, description: "Report of a process about itself." },
+  { description: "Report of a process about itself." },
 );

@@ -1,45 +1,14 @@
 /** Plan of a reload: what a changed configuration file does, or would do. */
-import { boolean, enumeration, list, optional, schemaFor, string } from "../base/schema.ts";
+import { boolean, enumeration, list, openObject, optional, string } from "../base/schema.ts";
+
+export type { PlannedChange, PlannedSetting, PlanRecord } from "../../../generated/records.ts";
 
 export const PLANNED_ACTIONS = ["start", "stop", "restart", "in-place", "none"] as const;
 
 /** `in-place`: the change takes effect without a restart. */
 export type PlannedAction = (typeof PLANNED_ACTIONS)[number];
 
-export type PlannedChange = {
-  /** Id of the process or instance. */
-  readonly process: string;
-  readonly action: PlannedAction;
-  /** The changed fields, by their names in the file. */
-  readonly fields: readonly string[];
-  /** One sentence. */
-  readonly reason: string;
-  /** Whether the instance is restarted once the one before it is up, and rolled back if it doesn't come up. */
-  readonly rolling: boolean;
-  /** After a reload with `wait`: why it is not in the planned state. */
-  readonly problem?: string;
-};
-
-export type PlannedSetting = {
-  /** Such as `api.port`. */
-  readonly field: string;
-  /** `next-run`: when procman is terminated and started again. */
-  readonly takesEffect: "in-place" | "next-run";
-};
-
-export type PlanRecord = {
-  readonly configFile: string;
-  /** Name of the profile that is merged over the rest of the file, if any. */
-  readonly profile?: string;
-  /** In the order of the file; removed ones at the end. */
-  readonly processes: readonly PlannedChange[];
-  /** Changes outside of `processes`. */
-  readonly settings: readonly PlannedSetting[];
-  /** Warnings about the file. */
-  readonly warnings: readonly string[];
-};
-
-const CHANGE = schemaFor<PlannedChange>({
+const CHANGE = openObject({
   process: string({ description: "Id of the process or instance." }),
   action: enumeration(PLANNED_ACTIONS, { description: "`in-place`: the change takes effect without a restart." }),
   fields: list(string({ description: "Name in the file." }), { description: "The changed fields." }),
@@ -50,14 +19,14 @@ const CHANGE = schemaFor<PlannedChange>({
   problem: optional(string({ description: "After a reload with `wait`: why it is not in the planned state." })),
 });
 
-const SETTING = schemaFor<PlannedSetting>({
+const SETTING = openObject({
   field: string({ description: "Such as `api.port`." }),
   takesEffect: enumeration(["in-place", "next-run"], {
     description: "`next-run`: when procman is terminated and started again.",
   }),
 });
 
-export const PLAN = schemaFor<PlanRecord>(
+export const PLAN = openObject(
   {
     configFile: string({ description: "Absolute path." }),
     profile: optional(

@@ -1,4 +1,4 @@
-/** Schemas of the records, for the OpenAPI document. The compiler reports a member that the type has and the schema hasn't. */
+/** Schemas of the records, for the OpenAPI document. Their types are in `generated/records.ts`. */
 import type { ErrorPlace } from "../base/errors.ts";
 import {
   boolean,
@@ -8,6 +8,7 @@ import {
   list,
   literal,
   number,
+  openObject,
   optional,
   reference,
   schemaFor,
@@ -15,7 +16,6 @@ import {
   time,
 } from "../base/schema.ts";
 import { STATUS_CAUSE } from "./causes.ts";
-import type { SignInCode, SignInToken } from "./dashboard-access.ts";
 import { DEFINITION } from "./definition-record.ts";
 import type { EventRecord } from "./event-record.ts";
 import {
@@ -28,27 +28,12 @@ import {
   TELEMETRY_REPORT,
 } from "./input-schemas.ts";
 import { PLAN } from "./plan.ts";
-import { PLUGIN, type PluginRecord } from "./plugin-record.ts";
-import {
-  type BackendRecord,
-  type BalancerRecord,
-  CATEGORIES,
-  type FlushRecord,
-  type LogEntry,
-  type MetricPoint,
-  type MissedRecord,
-  type ProblemRecord,
-  type ProcessRecord,
-  type RunRecord,
-  SEVERITIES,
-  type SocketRecord,
-  STATUSES,
-  type TelemetryReport,
-} from "./records.ts";
+import { PLUGIN } from "./plugin-record.ts";
+import { CATEGORIES, type ProblemRecord, SEVERITIES, STATUSES } from "./records.ts";
 import { INCIDENT, RUN } from "./run-summary.ts";
-import { STATE, type StateRecord } from "./state-record.ts";
+import { STATE } from "./state-record.ts";
 
-const PROCESS = schemaFor<ProcessRecord>(
+const PROCESS = openObject(
   {
     id: string({ description: "Id in the configuration; of an instance `ID-1` … `ID-n`." }),
     type: enumeration(["process", "worker", "cluster", "group"], {
@@ -56,14 +41,18 @@ const PROCESS = schemaFor<ProcessRecord>(
     }),
     status: enumeration(STATUSES, { description: "`mixed`: the instances of a cluster have different statuses." }),
     blocked: boolean({ description: "Nothing starts it until it is unblocked." }),
-    disabled: optional(literal(true, { description: "It starts only by request, also after a shutdown or a reboot." })),
-    pid: optional(integer({ description: "While it runs." })),
+    disabled: optional(
+      literal(true, {
+        description: "It, or each instance of the cluster, starts only by request, also after a shutdown or a reboot.",
+      }),
+    ),
+    pid: optional(integer({ description: "Its pid, while it runs." })),
     run: optional(
       integer({ description: "Number of its latest run, from 1; while runs overlap, of the latest that isn't over." }),
     ),
     runs: optional(
       list(
-        schemaFor<RunRecord>({
+        openObject({
           run: integer({ description: "Number of the run." }),
           pid: optional(integer({ description: "Absent until it has a process." })),
           started: optional(time({ description: "Start of the run." })),
@@ -74,7 +63,7 @@ const PROCESS = schemaFor<ProcessRecord>(
         },
       ),
     ),
-    restarts: integer({ description: "Since the count was last cleared." }),
+    restarts: integer({ description: "Restarts since the count was last cleared." }),
     code: optional(integer({ description: "Exit code of the last run." })),
     signal: optional(string({ description: "Signal that ended the last run, such as `SIGKILL`." })),
     started: optional(time({ description: "Start of the current run." })),
@@ -83,11 +72,11 @@ const PROCESS = schemaFor<ProcessRecord>(
     nextRun: optional(time({ description: "Next start by its schedule; absent while it is blocked or disabled." })),
     nextTerminate: optional(time({ description: "Next termination by its schedule." })),
     nextRestart: optional(time({ description: "Next attempt, after a failure." })),
-    timeZone: optional(string({ description: "Of its schedules, if it is configured." })),
+    timeZone: optional(string({ description: "Time zone of its schedules, if one is configured." })),
     missed: optional(
-      schemaFor<MissedRecord>(
+      openObject(
         {
-          times: integer({ description: "Number, counted up to 1000." }),
+          times: integer({ description: "Number of missed starts, counted up to 1000." }),
           first: time({ description: "The first of them." }),
           last: time({ description: "The last of them." }),
           madeUpFor: boolean({ description: "Whether the process is started once for them (`catchUp`)." }),
@@ -104,7 +93,9 @@ const PROCESS = schemaFor<ProcessRecord>(
     healthy: optional(boolean({ description: "While it runs: the result of its health checks, if it has any." })),
     reason: string({ description: "Why it is in this state, in one sentence." }),
     cause: optional(STATUS_CAUSE),
-    cpuPercent: optional(number({ description: "Of the process and all its descendants; 100 is one core." })),
+    cpuPercent: optional(
+      number({ description: "CPU use of the process and all its descendants, as last sampled; 100 is one core." }),
+    ),
     memoryBytes: optional(
       number({
         description: "Private memory of the process and all its descendants; `memoryLimit` is compared with it.",
@@ -115,15 +106,13 @@ const PROCESS = schemaFor<ProcessRecord>(
         description: "Their resident memory (RSS), in which shared memory counts for each process that has it. Linux.",
       }),
     ),
-    telemetry: optional(
-      reference<TelemetryReport>("TelemetryReport", { description: "The last report that it sent." }),
-    ),
+    telemetry: optional(reference("TelemetryReport", { description: "The last report that it sent." })),
     instance: optional(integer({ description: "Number from 1, for an instance of a cluster." })),
     cluster: optional(string({ description: "Id of its cluster." })),
     groups: optional(list(string(), { description: "Groups that it is in." })),
     dependsOn: optional(
       list(
-        schemaFor<NonNullable<ProcessRecord["dependsOn"]>[number]>({
+        openObject({
           process: string({ description: "Id." }),
           condition: enumeration(["started", "ready", "finished", "completed"]),
         }),
@@ -140,41 +129,46 @@ const PROCESS = schemaFor<ProcessRecord>(
         description: "While it is skipped: the ids from its dependency to the one that has failed for good.",
       }),
     ),
-    instances: optional(list(reference<ProcessRecord>("ProcessRecord"), { description: "Of a cluster." })),
+    instances: optional(list(reference("ProcessRecord"), { description: "Instances of a cluster." })),
     accepting: optional(
-      boolean({ description: "Of a running instance with a shared socket: whether it was seen to accept from that." }),
+      boolean({ description: "Whether a running instance with a shared socket was seen to accept from that." }),
     ),
     backend: optional(
-      schemaFor<BackendRecord>(
+      openObject(
         {
           port: integer({ description: "Port of the instance." }),
           accepting: boolean({ description: "Whether it gets connections." }),
-          connections: integer({ description: "Open now." }),
-          totalConnections: integer({ description: "In total." }),
-          receivedBytes: integer({ description: "From clients." }),
-          sentBytes: integer({ description: "To clients." }),
+          connections: integer({ description: "Connections that are open now." }),
+          totalConnections: integer({ description: "Connections in total." }),
+          receivedBytes: integer({ description: "Bytes from clients." }),
+          sentBytes: integer({ description: "Bytes to clients." }),
           refused: integer({ description: "Connections that it refused; each client got another instance." }),
         },
         { description: "The load balancer's view of an instance; counted since the balancer was started." },
       ),
     ),
     balancer: optional(
-      schemaFor<BalancerRecord>(
+      openObject(
         {
           hostname: string({ description: "Address." }),
           port: integer({ description: "Port." }),
           strategy: string({ description: "How connections are distributed." }),
           problem: optional(string({ description: "Why the port isn't open; the balancer keeps trying." })),
           waiting: integer({ description: "Clients that wait for an instance." }),
-          rejected: integer({ description: "Clients that waited too long, or were turned away." }),
+          rejected: integer({
+            description: "Clients that waited too long, or were turned away for lack of file descriptors.",
+          }),
         },
-        { description: "The common port of a cluster." },
+        { description: "The load balancer's work for a cluster with a common port." },
       ),
     ),
     socket: optional(
-      schemaFor<SocketRecord>(
+      openObject(
         { hostname: string({ description: "Address." }), port: integer({ description: "Port." }) },
-        { description: "The shared socket of the instances." },
+        {
+          description:
+            "The listening socket that the instances of a cluster share; open while any of them runs or starts.",
+        },
       ),
     ),
   },
@@ -184,20 +178,23 @@ const PROCESS = schemaFor<ProcessRecord>(
   },
 );
 
-const LOG_ENTRY = schemaFor<LogEntry>(
+const LOG_ENTRY = openObject(
   {
     time: time({ description: "When it was written." }),
     process: optional(string({ description: "Id of the process or instance; absent: procman's own." })),
     instance: optional(integer({ description: "Number of the instance, from 1." })),
     run: optional(integer({ description: "Number of the run." })),
     severity: enumeration(SEVERITIES, { description: "Output has `info` (stdout) or `error` (stderr)." }),
-    category: enumeration(CATEGORIES),
+    category: enumeration(CATEGORIES, {
+      description:
+        "Its source: output of a process, its lifecycle, a request, a submission (`log`), a plugin, procman itself.",
+    }),
     text: string({ description: "Without the line end." }),
   },
   { description: "One line of the log." },
 );
 
-const METRIC_POINT = schemaFor<MetricPoint>(
+const METRIC_POINT = openObject(
   {
     time: time({ description: "When it was measured." }),
     cpuPercent: number({ description: "100 is one core." }),
@@ -207,13 +204,13 @@ const METRIC_POINT = schemaFor<MetricPoint>(
   { description: "CPU and memory of a process and all its descendants at one time." },
 );
 
-const FLUSHED = schemaFor<FlushRecord>(
+const FLUSHED = openObject(
   {
     processes: list(string(), { description: "Ids." }),
     store: boolean({ description: "Whether the stored output of all processes was deleted." }),
     files: list(string(), { description: "Log files that were emptied." }),
     kept: list(
-      schemaFor<FlushRecord["kept"][number]>({
+      openObject({
         file: string({ description: "A log file, or the folder of the stored log." }),
         reason: string({ description: "Why it was not emptied." }),
       }),
@@ -246,7 +243,7 @@ const PROBLEM = schemaFor<ProblemRecord>(
 /** The other members of each type of event. */
 const EVENTS: Readonly<Record<EventRecord["type"], Readonly<Record<string, JsonSchema>>>> = {
   "process.state": {
-    process: reference<ProcessRecord>("ProcessRecord"),
+    process: reference("ProcessRecord"),
     text: string({ description: "What happened, in one sentence." }),
   },
   "process.scheduled": {
@@ -257,11 +254,11 @@ const EVENTS: Readonly<Record<EventRecord["type"], Readonly<Record<string, JsonS
     process: string({ description: "Id." }),
     file: string({ description: "The file that has changed." }),
   },
-  "process.telemetry": { report: reference<TelemetryReport>("TelemetryReport") },
+  "process.telemetry": { report: reference("TelemetryReport") },
   "process.incident": { incident: reference("Incident") },
-  log: { entry: reference<LogEntry>("LogEntry") },
-  "plugin.state": { plugin: reference<PluginRecord>("PluginRecord") },
-  "service.state": { state: reference<StateRecord>("StateRecord") },
+  log: { entry: reference("LogEntry") },
+  "plugin.state": { plugin: reference("PluginRecord") },
+  "service.state": { state: reference("StateRecord") },
 };
 
 const EVENT: JsonSchema = {
@@ -292,7 +289,7 @@ const LOG_ITEM: JsonSchema = {
       required: ["type", "entry", "cursor"],
       properties: {
         type: { type: "string", const: "entry" },
-        entry: reference<LogEntry>("LogEntry"),
+        entry: reference("LogEntry"),
         cursor: string({ description: "Where to continue." }),
       },
     },
@@ -308,7 +305,7 @@ const LOG_ITEM: JsonSchema = {
   ],
 };
 
-const SIGN_IN_CODE = schemaFor<SignInCode>(
+const SIGN_IN_CODE = openObject(
   {
     code: string({ description: "It belongs in the part of the address that isn't sent: `/#code=CODE`." }),
     expiresInSeconds: integer({ description: "How long it can be exchanged." }),
@@ -316,7 +313,7 @@ const SIGN_IN_CODE = schemaFor<SignInCode>(
   { description: "A one-time code for the dashboard." },
 );
 
-const SIGN_IN_TOKEN = schemaFor<SignInToken>(
+const SIGN_IN_TOKEN = openObject(
   { token: string({ description: "For `Authorization: Bearer TOKEN`." }) },
   { description: "A token for the dashboard." },
 );

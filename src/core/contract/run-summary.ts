@@ -1,18 +1,9 @@
 /** Runs and the records of their ends. */
-import {
-  enumeration,
-  integer,
-  list,
-  literal,
-  openObject,
-  optional,
-  reference,
-  string,
-  type TypeOf,
-  time,
-} from "../base/schema.ts";
+import type { RunSummary } from "../../../generated/records.ts";
+import { enumeration, integer, list, literal, openObject, optional, reference, string, time } from "../base/schema.ts";
 import { CAUSES, DECISION, END } from "./causes.ts";
-import type { LogEntry, MetricPoint } from "./records.ts";
+
+export type { Incident, RunSummary } from "../../../generated/records.ts";
 
 const RUN_MEMBERS = {
   process: string({ description: "Id of the process or instance." }),
@@ -39,13 +30,11 @@ export const INCIDENT = openObject(
     cause: enumeration(CAUSES, { description: "Why it ended." }),
     decision: string({ description: "What follows." }),
     next: optional(DECISION),
-    lines: list(reference<LogEntry>("LogEntry"), { description: "Its last lines, oldest first." }),
-    metrics: list(reference<MetricPoint>("MetricPoint"), { description: "Of its last minutes." }),
+    lines: list(reference("LogEntry"), { description: "Its last lines, oldest first." }),
+    metrics: list(reference("MetricPoint"), { description: "Of its last minutes." }),
   },
   { description: "The end of a run." },
 );
-
-export type Incident = TypeOf<typeof INCIDENT>;
 
 /** One that is not over (without `ended`), or one whose end is recorded. */
 export const RUN = openObject(
@@ -58,8 +47,6 @@ export const RUN = openObject(
   },
   { description: "A run of a process, under way or ended." },
 );
-
-export type RunSummary = TypeOf<typeof RUN>;
 
 export type RunQuery = {
   /** 1 to 1000, default 20. */

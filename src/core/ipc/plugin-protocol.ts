@@ -1,6 +1,6 @@
 /** Messages between the service and the thread of a plugin. */
 import type { ErrorPlace } from "../base/errors.ts";
-import type { Control } from "../contract/control.ts";
+import { type Control, METHODS } from "../contract/control.ts";
 import type { EventRecord } from "../contract/event-record.ts";
 import type { Severity } from "../contract/records.ts";
 
@@ -38,29 +38,9 @@ export type PluginEvent =
   | { readonly type: "gap"; readonly lost: number };
 
 /** Methods of `Control` that a thread calls in the service. It reads stored logs itself, and gets events as messages. */
-const QUESTIONS = {
-  processes: true,
-  process: true,
-  definitions: true,
-  state: true,
-  act: true,
-  scale: true,
-  signal: true,
-  plan: true,
-  reload: true,
-  terminate: true,
-  flush: true,
-  log: true,
-  telemetry: true,
-  metrics: true,
-  incidents: true,
-  runs: true,
-  prometheus: true,
-} as const satisfies Readonly<Record<Exclude<keyof Control, "logs" | "follow" | "events">, true>>;
+export type PluginQuestion = Exclude<keyof Control, "logs" | "follow" | "events">;
 
-export type PluginQuestion = keyof typeof QUESTIONS;
-
-export const ASKED = Object.keys(QUESTIONS) as readonly PluginQuestion[];
+export const ASKED = METHODS.filter((name): name is PluginQuestion => !["logs", "follow", "events"].includes(name));
 
 /** What a thread is started with. */
 export type PluginStart = {

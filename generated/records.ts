@@ -1,0 +1,548 @@
+/** Records of the API, and bodies of requests. Made by scripts/api-docs.ts of src/core/contract/record-schemas.ts. */
+
+export type RunRecord = {
+  /** Number of the run. */
+  readonly run: number;
+  /** Absent until it has a process. */
+  readonly pid?: number;
+  /** Start of the run. */
+  readonly started?: string;
+};
+
+/** Scheduled starts that were missed while procman was away, until the next one comes. */
+export type MissedRecord = {
+  /** Number of missed starts, counted up to 1000. */
+  readonly times: number;
+  /** The first of them. */
+  readonly first: string;
+  /** The last of them. */
+  readonly last: string;
+  /** Whether the process is started once for them (`catchUp`). */
+  readonly madeUpFor: boolean;
+};
+
+/** Who or what asked for the end. */
+export type RequestRecord = {
+  /** `configuration`: it has changed. `removed`: the file no longer has the process. */
+  readonly kind: "consumer" | "configuration" | "removed" | "dependency" | "files" | "shutdown";
+  /** The consumer of the token. */
+  readonly by?: string;
+  /** Of `dependency`: the process that was started again. */
+  readonly process?: string;
+  /** Of `files`: the changed ones, at most the first of many. */
+  readonly files?: readonly string[];
+  /** Of `files`: their number. */
+  readonly count?: number;
+  /** Of `shutdown`: why procman ended. */
+  readonly reason?: string;
+};
+
+/** How it ended; `reason` says it in words. */
+export type EndRecord = {
+  /** Why it ended. */
+  readonly kind: "exit" | "signal" | "out-of-memory" | "unstartable" | "timeout" | "unready" | "unhealthy" | "memory" | "terminate" | "watch" | "operator" | "shutdown" | "unknown";
+  /** Exit code. */
+  readonly code?: number;
+  /** Signal that ended it. */
+  readonly signal?: string;
+  /** Why it could not be started. */
+  readonly message?: string;
+  /** procman was killed while it started the run. */
+  readonly unseen?: true;
+  /** The kernel killed a process of it for lack of memory. */
+  readonly outOfMemory?: true;
+  /** A port that another program had. */
+  readonly port?: { readonly port: number; readonly program: string; readonly process?: string; readonly own?: number };
+  /** Processes of it that can't be ended. */
+  readonly left?: number;
+  /** Time from its start to its end. */
+  readonly afterMs?: number;
+  /** Of `timeout` and `unready`: the time that it had. */
+  readonly limitMs?: number;
+  /** Of `unready`, `unhealthy` and `memory`: what was found last. */
+  readonly problem?: string;
+  /** Who or what asked for the end. */
+  readonly request?: RequestRecord;
+};
+
+/** What follows; `decision` says it in words. */
+export type DecisionRecord = {
+  /** `restart`: by the policy. `start`: it was asked for. `wait`: it starts when its dependencies are up. `stop`: the next run had begun, and is stopped. */
+  readonly kind: "restart" | "start" | "wait" | "stop" | "none";
+  /** Number of the restart. */
+  readonly restart?: number;
+  /** Restarts that the policy allows. */
+  readonly limit?: number;
+  /** Time until the restart; absent: at once. */
+  readonly delayMs?: number;
+  /** Of `none`. `permanent`: another attempt would fail in the same way. `option`: of the command. `policy`: it has no restart policy. `instances`: it is unhealthy, and `process` is being restarted or, without that, no other instance is healthy. */
+  readonly why?: "stopped" | "finished" | "exhausted" | "blocked" | "permanent" | "option" | "policy" | "failed" | "instances";
+  /** Of `instances`: the one that is being restarted. */
+  readonly process?: string;
+  /** The option of `procman run` because of which it isn't restarted. */
+  readonly option?: string;
+};
+
+/** Why it is in this state, as data; `reason` says it in words. */
+export type StatusCause = {
+  /** While it waits: the dependencies that are not met yet. */
+  readonly waitsFor?: readonly ({ readonly process: string; readonly condition: "started" | "ready" | "finished" | "completed" })[];
+  /** While it is skipped: because of what. */
+  readonly skip?: { readonly path: readonly string[]; readonly process: string; readonly end?: EndRecord; readonly next?: DecisionRecord };
+  /** While it is being stopped. */
+  readonly stop?: { readonly kind: "operator" | "terminate" | "timeout" | "watch" | "unready" | "unhealthy" | "memory" | "itself"; readonly phase: "spawning" | "waiting-dependents" | "grace" | "terminate" | "kill" | "cleanup" | "cleanup-kill" | "after-stop"; readonly signal?: string; readonly again?: true; readonly dependents?: readonly string[] };
+  /** The hook that runs. */
+  readonly hook?: { readonly name: "beforeStart" | "afterStop"; readonly ms: number };
+  /** While it is not ready or not healthy: what was found last. */
+  readonly problem?: string;
+  /** Why its log files can't be written. */
+  readonly logProblem?: string;
+  /** Why it gets no connections. */
+  readonly connectionProblem?: string;
+  /** How it ended; `reason` says it in words. */
+  readonly end?: EndRecord;
+  /** What follows; `decision` says it in words. */
+  readonly next?: DecisionRecord;
+};
+
+/** The load balancer's view of an instance; counted since the balancer was started. */
+export type BackendRecord = {
+  /** Port of the instance. */
+  readonly port: number;
+  /** Whether it gets connections. */
+  readonly accepting: boolean;
+  /** Connections that are open now. */
+  readonly connections: number;
+  /** Connections in total. */
+  readonly totalConnections: number;
+  /** Bytes from clients. */
+  readonly receivedBytes: number;
+  /** Bytes to clients. */
+  readonly sentBytes: number;
+  /** Connections that it refused; each client got another instance. */
+  readonly refused: number;
+};
+
+/** The load balancer's work for a cluster with a common port. */
+export type BalancerRecord = {
+  /** Address. */
+  readonly hostname: string;
+  /** Port. */
+  readonly port: number;
+  /** How connections are distributed. */
+  readonly strategy: string;
+  /** Why the port isn't open; the balancer keeps trying. */
+  readonly problem?: string;
+  /** Clients that wait for an instance. */
+  readonly waiting: number;
+  /** Clients that waited too long, or were turned away for lack of file descriptors. */
+  readonly rejected: number;
+};
+
+/** The listening socket that the instances of a cluster share; open while any of them runs or starts. */
+export type SocketRecord = {
+  /** Address. */
+  readonly hostname: string;
+  /** Port. */
+  readonly port: number;
+};
+
+/** A process, an instance of a cluster, or a cluster with its instances. Members without a value are absent. */
+export type ProcessRecord = {
+  /** Id in the configuration; of an instance `ID-1` … `ID-n`. */
+  readonly id: string;
+  /** `group`: the answer for `group:NAME`. */
+  readonly type: "process" | "worker" | "cluster" | "group";
+  /** `mixed`: the instances of a cluster have different statuses. */
+  readonly status: "created" | "waiting" | "skipped" | "starting" | "running" | "stopping" | "backoff" | "stopped" | "finished" | "errored" | "exhausted" | "mixed";
+  /** Nothing starts it until it is unblocked. */
+  readonly blocked: boolean;
+  /** It, or each instance of the cluster, starts only by request, also after a shutdown or a reboot. */
+  readonly disabled?: true;
+  /** Its pid, while it runs. */
+  readonly pid?: number;
+  /** Number of its latest run, from 1; while runs overlap, of the latest that isn't over. */
+  readonly run?: number;
+  /** With `overrun`: the runs that are not over, oldest first. `pid`, `run` and `started` are those of the last one. */
+  readonly runs?: readonly RunRecord[];
+  /** Restarts since the count was last cleared. */
+  readonly restarts: number;
+  /** Exit code of the last run. */
+  readonly code?: number;
+  /** Signal that ended the last run, such as `SIGKILL`. */
+  readonly signal?: string;
+  /** Start of the current run. */
+  readonly started?: string;
+  /** End of the last run, while the process doesn't run. */
+  readonly exited?: string;
+  /** Time of the last change of its state. */
+  readonly updated?: string;
+  /** Next start by its schedule; absent while it is blocked or disabled. */
+  readonly nextRun?: string;
+  /** Next termination by its schedule. */
+  readonly nextTerminate?: string;
+  /** Next attempt, after a failure. */
+  readonly nextRestart?: string;
+  /** Time zone of its schedules, if one is configured. */
+  readonly timeZone?: string;
+  /** Scheduled starts that were missed while procman was away, until the next one comes. */
+  readonly missed?: MissedRecord;
+  /** While it runs: whether it is ready; of a cluster: whether any of its instances is, and gets connections. */
+  readonly ready?: boolean;
+  /** While it runs: the result of its health checks, if it has any. */
+  readonly healthy?: boolean;
+  /** Why it is in this state, in one sentence. */
+  readonly reason: string;
+  /** Why it is in this state, as data; `reason` says it in words. */
+  readonly cause?: StatusCause;
+  /** CPU use of the process and all its descendants, as last sampled; 100 is one core. */
+  readonly cpuPercent?: number;
+  /** Private memory of the process and all its descendants; `memoryLimit` is compared with it. */
+  readonly memoryBytes?: number;
+  /** Their resident memory (RSS), in which shared memory counts for each process that has it. Linux. */
+  readonly residentBytes?: number;
+  /** The last report that it sent. */
+  readonly telemetry?: TelemetryReport;
+  /** Number from 1, for an instance of a cluster. */
+  readonly instance?: number;
+  /** Id of its cluster. */
+  readonly cluster?: string;
+  /** Groups that it is in. */
+  readonly groups?: readonly string[];
+  /** Processes that it waits for before it starts. */
+  readonly dependsOn?: readonly ({ readonly process: string; readonly condition: "started" | "ready" | "finished" | "completed" })[];
+  /** The dependencies it waits for before it starts, such as `db (ready)`; only while it waits. */
+  readonly waitsFor?: string;
+  /** While it is skipped: the ids from its dependency to the one that has failed for good. */
+  readonly skippedBy?: readonly string[];
+  /** Instances of a cluster. */
+  readonly instances?: readonly ProcessRecord[];
+  /** Whether a running instance with a shared socket was seen to accept from that. */
+  readonly accepting?: boolean;
+  /** The load balancer's view of an instance; counted since the balancer was started. */
+  readonly backend?: BackendRecord;
+  /** The load balancer's work for a cluster with a common port. */
+  readonly balancer?: BalancerRecord;
+  /** The listening socket that the instances of a cluster share; open while any of them runs or starts. */
+  readonly socket?: SocketRecord;
+};
+
+export type VariableRecord = {
+  /** Its name. */
+  readonly name: string;
+  /** The configuration; a file; a variable of procman's own environment; procman itself. */
+  readonly source: "env" | "file" | "variable" | "procman";
+  /** References are not replaced. Absent: it may be secret. */
+  readonly value?: string;
+  /** The file, or the name of the variable. */
+  readonly from?: string;
+};
+
+/** The process in the configuration file as it is now, without parts of profiles; absent: the file has no such process, or is not valid. */
+export type WrittenPart = {
+  /** Absolute path of the file. */
+  readonly file: string;
+  /** Line on which it begins; the first is 1. */
+  readonly line: number;
+  /** As it is written, with its comments; `***` stands for each value that may be secret. */
+  readonly text: string;
+};
+
+/** How a process is run, without secrets. */
+export type DefinitionRecord = {
+  /** Id of the process or instance. */
+  readonly process: string;
+  /** Id of its cluster. */
+  readonly cluster?: string;
+  /** Groups that it is in. */
+  readonly groups?: readonly string[];
+  /** The program and its arguments, as they are executed. */
+  readonly argv: readonly string[];
+  /** A shell runs the command line; it may become the program, as `exec` does. */
+  readonly shell: boolean;
+  /** Working directory. */
+  readonly cwd: string;
+  /** User that it runs as: its name, or its number without a name. */
+  readonly user: string;
+  /** Unix group, if it is not that of the user. */
+  readonly group?: string;
+  /** File for standard output. */
+  readonly stdout?: string;
+  /** File for standard error. */
+  readonly stderr?: string;
+  /** File with its pid. */
+  readonly pidFile?: string;
+  /** Port of the instance. */
+  readonly port?: number;
+  /** Port of the load balancer, or of the shared socket. */
+  readonly commonPort?: number;
+  /** Variables beside those that it inherits. */
+  readonly env: readonly VariableRecord[];
+  /** Their variables are not shown. */
+  readonly envFiles: readonly string[];
+  /** Such as `db (ready)`. */
+  readonly dependsOn: readonly string[];
+  /** When it starts. */
+  readonly start: string;
+  /** When it is restarted. */
+  readonly restart: string;
+  /** How it is stopped. */
+  readonly stop: string;
+  /** Such as `beforeStart: npm run migrate (at most 60 s)`. */
+  readonly hooks?: readonly string[];
+  /** What a reload of the configuration file would do to it; absent: nothing. */
+  readonly unapplied?: string;
+  /** The process in the configuration file as it is now, without parts of profiles; absent: the file has no such process, or is not valid. */
+  readonly written?: WrittenPart;
+};
+
+/** One line of the log. */
+export type LogEntry = {
+  /** When it was written. */
+  readonly time: string;
+  /** Id of the process or instance; absent: procman's own. */
+  readonly process?: string;
+  /** Number of the instance, from 1. */
+  readonly instance?: number;
+  /** Number of the run. */
+  readonly run?: number;
+  /** Output has `info` (stdout) or `error` (stderr). */
+  readonly severity: "debug" | "info" | "warn" | "error";
+  /** Its source: output of a process, its lifecycle, a request, a submission (`log`), a plugin, procman itself. */
+  readonly category: "stdout" | "stderr" | "lifecycle" | "api" | "log" | "plugin" | "service";
+  /** Without the line end. */
+  readonly text: string;
+};
+
+/** What a flush of the logs has done. */
+export type FlushRecord = {
+  /** Ids. */
+  readonly processes: readonly string[];
+  /** Whether the stored output of all processes was deleted. */
+  readonly store: boolean;
+  /** Log files that were emptied. */
+  readonly files: readonly string[];
+  /** What was not emptied. */
+  readonly kept: readonly { readonly file: string; readonly reason: string }[];
+};
+
+/** An entry for the log. */
+export type LogSubmission = {
+  /** What happened. */
+  readonly text: string;
+  readonly severity?: "debug" | "info" | "warn" | "error";
+  /** The process it is about; with a process's own token always itself. */
+  readonly process?: string;
+};
+
+export type MemoryRecord = {
+  /** Bytes. */
+  readonly rss: number;
+  /** Bytes. */
+  readonly heapTotal: number;
+  /** Bytes. */
+  readonly heapUsed: number;
+  /** Bytes. */
+  readonly external: number;
+};
+
+/** Report of a process about itself. */
+export type TelemetryReport = {
+  /** Id of a process or an instance. */
+  readonly process: string;
+  readonly memory: MemoryRecord;
+  /** Its working directory. */
+  readonly cwd: string;
+  /** When it was sent. */
+  readonly sent: string;
+  /** Custom numbers. */
+  readonly metrics?: Readonly<Record<string, number>>;
+};
+
+/** Number of instances of a cluster: `instances`, or `by`. */
+export type Scaling = {
+  /** The number; `"max"`: one for each processor. */
+  readonly instances?: number | "max";
+  /** The change of the number; below 0: fewer. */
+  readonly by?: number;
+};
+
+/** A signal. */
+export type Signalling = {
+  /** Name, with or without SIG, or number; `reload`: the `reloadSignal` of the process, to its main process. */
+  readonly signal: string | number;
+  /** The process group of each run, or its main process alone. Absent: by the `killMode` of the process. */
+  readonly to?: "group" | "leader";
+};
+
+/** CPU and memory of a process and all its descendants at one time. */
+export type MetricPoint = {
+  /** When it was measured. */
+  readonly time: string;
+  /** 100 is one core. */
+  readonly cpuPercent: number;
+  /** Private memory. */
+  readonly memoryBytes: number;
+  /** Number of the processes. */
+  readonly processes: number;
+};
+
+/** The end of a run. */
+export type Incident = {
+  /** When it ended. */
+  readonly time: string;
+  /** Id of the process or instance. */
+  readonly process: string;
+  /** Number of the run. */
+  readonly run: number;
+  /** How it ended, in one sentence. */
+  readonly reason: string;
+  /** Exit code. */
+  readonly code?: number;
+  /** Signal that ended it. */
+  readonly signal?: string;
+  /** Its code or signal counts as success, by `successExitCodes`. */
+  readonly success?: true;
+  /** Its pid. */
+  readonly pid?: number;
+  /** Start of the run. Absent: it could not be started. */
+  readonly started?: string;
+  /** Consumer of the token that requested its end. */
+  readonly by?: string;
+  /** How it ended; `reason` says it in words. */
+  readonly end?: EndRecord;
+  /** Number of ends just before it that came too fast to be recorded one by one. */
+  readonly leftOut?: number;
+  /** Why it ended. */
+  readonly cause: "exit" | "signal" | "out-of-memory" | "unstartable" | "timeout" | "unready" | "unhealthy" | "memory" | "terminate" | "watch" | "operator" | "shutdown" | "unknown";
+  /** What follows. */
+  readonly decision: string;
+  /** What follows; `decision` says it in words. */
+  readonly next?: DecisionRecord;
+  /** Its last lines, oldest first. */
+  readonly lines: readonly LogEntry[];
+  /** Of its last minutes. */
+  readonly metrics: readonly MetricPoint[];
+};
+
+/** A run of a process, under way or ended. */
+export type RunSummary = {
+  /** Id of the process or instance. */
+  readonly process: string;
+  /** Number of the run. */
+  readonly run: number;
+  /** How it ended, in one sentence. */
+  readonly reason: string;
+  /** Exit code. */
+  readonly code?: number;
+  /** Signal that ended it. */
+  readonly signal?: string;
+  /** Its code or signal counts as success, by `successExitCodes`. */
+  readonly success?: true;
+  /** Its pid. */
+  readonly pid?: number;
+  /** Start of the run. Absent: it could not be started. */
+  readonly started?: string;
+  /** Consumer of the token that requested its end. */
+  readonly by?: string;
+  /** How it ended; `reason` says it in words. */
+  readonly end?: EndRecord;
+  /** Number of ends just before it that came too fast to be recorded one by one. */
+  readonly leftOut?: number;
+  /** Of a run that overlapped others: its place, such as `web:2`. */
+  readonly slot?: string;
+  /** Its end. Absent: it is not over. */
+  readonly ended?: string;
+  /** From its start to its end or, while it is not over, until now. */
+  readonly durationMs?: number;
+  /** Why it ended. */
+  readonly cause?: "exit" | "signal" | "out-of-memory" | "unstartable" | "timeout" | "unready" | "unhealthy" | "memory" | "terminate" | "watch" | "operator" | "shutdown" | "unknown";
+};
+
+/** A plugin of the configuration. */
+export type PluginRecord = {
+  /** From the last part of its address; a second plugin of the same name is `NAME-2`. */
+  readonly id: string;
+  /** As in the configuration. */
+  readonly url: string;
+  /** `backoff`: it has failed, and is restarted at `nextRestart`. */
+  readonly status: "starting" | "running" | "backoff" | "stopping";
+  /** Since the service was started. */
+  readonly restarts: number;
+  /** Its own name. */
+  readonly name?: string;
+  /** Its own version. */
+  readonly version?: string;
+  /** Start of its thread. */
+  readonly started?: string;
+  /** Time of the next restart. */
+  readonly nextRestart?: string;
+  /** Why it failed last; absent once it has run for a minute. */
+  readonly problem?: string;
+  /** Events that it was too slow for, or that came during a restart of its thread. */
+  readonly lostEvents: number;
+  /** Memory of its thread: heap, and buffers outside the heap. */
+  readonly memoryBytes?: number;
+};
+
+export type PlannedChange = {
+  /** Id of the process or instance. */
+  readonly process: string;
+  /** `in-place`: the change takes effect without a restart. */
+  readonly action: "start" | "stop" | "restart" | "in-place" | "none";
+  /** The changed fields. */
+  readonly fields: readonly string[];
+  /** In one sentence. */
+  readonly reason: string;
+  /** It is restarted once the instance before it is up, and rolled back if it doesn't come up. */
+  readonly rolling: boolean;
+  /** After a reload with `wait`: why it is not in the planned state. */
+  readonly problem?: string;
+};
+
+export type PlannedSetting = {
+  /** Such as `api.port`. */
+  readonly field: string;
+  /** `next-run`: when procman is terminated and started again. */
+  readonly takesEffect: "in-place" | "next-run";
+};
+
+/** Plan of a reload: what a changed configuration file does, or would do. */
+export type PlanRecord = {
+  /** Absolute path. */
+  readonly configFile: string;
+  /** Name of the profile that is merged over the rest of the file; absent: none. */
+  readonly profile?: string;
+  /** In the order of the file; removed ones at the end. */
+  readonly processes: readonly PlannedChange[];
+  /** Changes outside of `processes`. */
+  readonly settings: readonly PlannedSetting[];
+  /** Warnings about the file. */
+  readonly warnings: readonly string[];
+};
+
+/** What the token of a one-time code may do. */
+export type SignInOrder = {
+  /** Scopes of the token. Default: all. */
+  readonly scopes?: readonly ("read" | "control" | "log" | "telemetry" | "admin")[];
+};
+
+/** A one-time code for the dashboard. */
+export type SignInCode = {
+  /** It belongs in the part of the address that isn't sent: `/#code=CODE`. */
+  readonly code: string;
+  /** How long it can be exchanged. */
+  readonly expiresInSeconds: number;
+};
+
+/** A one-time code. */
+export type SignInExchange = {
+  /** The code of the link. */
+  readonly code: string;
+};
+
+/** A token for the dashboard. */
+export type SignInToken = {
+  /** For `Authorization: Bearer TOKEN`. */
+  readonly token: string;
+};
