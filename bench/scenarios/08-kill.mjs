@@ -2,8 +2,7 @@
 // goals: decide 400 ms, API 500 ms (100 processes); adopted 800 ms (100), 2 s (1 000); stall 0 (service), 300 ms (logger); adoption polling 1 % of a core (200)
 import fs from 'node:fs'; import path from 'node:path';
 import { Notify, args, bin, calibrate, cpuNs, emit, freePorts, NODE, nowMs, nowNs, sleep, stats, tmp, until } from '../lib/common.mjs';
-import { Procman } from '../../examples/kill-the-manager/managers/procman.mjs';
-import { isAlive, kill } from '../../examples/kill-the-manager/processes.mjs';
+import { Procman, isAlive, kill } from '../lib/killable.mjs';
 const o = args({ kills: 10, small: 100, large: 1000, polled: 200, window: 15, only: '' });
 const wants = (name) => !o.only || o.only.split(',').includes(name);
 /** A part that lives longer begins its back-off anew. */

@@ -3,8 +3,7 @@
 import fs from 'node:fs'; import path from 'node:path';
 import { args, bin, calibrate, cpuNs, emit, memory, nowMs, runAsync, NODE, sleep, stats, tmp, until } from '../lib/common.mjs';
 import { openDashboard } from '../lib/dashboard.mjs';
-import { Procman, findProcman } from '../../examples/kill-the-manager/managers/procman.mjs';
-import { isAlive, kill } from '../../examples/kill-the-manager/processes.mjs';
+import { BIN, Procman, isAlive, kill } from '../lib/killable.mjs';
 const o = args({ sizes: '1000,5000,10000', settle: 60, rest: 160, window: 30, calls: 7 });
 const LIMIT_MS = 180000;
 /** Longer than the service keeps an answer. */
@@ -22,7 +21,7 @@ async function measure(n) {
   const folder = tmp(`scale-${n}`); const m = new Procman({ folder, processes: configOf(n, 1) }); running.add(m);
   const records = async () => { const r = await m.api.ask('GET', '/processes'); return r?.status === 200 ? r.body : undefined; };
   const allRun = async () => { const all = await records(); return all?.length === n && all.every((x) => x.status === 'running') ? all : null; };
-  const command = (...argv) => runAsync(NODE, [findProcman(), ...argv], { cwd: folder, env: { ...process.env, BROWSER: '', DISPLAY: '', WAYLAND_DISPLAY: '' } });
+  const command = (...argv) => runAsync(NODE, [BIN, ...argv], { cwd: folder, env: { ...process.env, BROWSER: '', DISPLAY: '', WAYLAND_DISPLAY: '' } });
   const must = (found, what) => { if (!found) throw new Error(`${n} processes: ${what}; see ${folder}/said.log`); return found; };
   const pids = () => { const { keeper, service, logger } = m.parts(); return { keeper, service, logger }; };
   const result = {};

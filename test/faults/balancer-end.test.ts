@@ -4,12 +4,12 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { isPart } from "../../examples/kill-the-manager/managers/procman.mjs";
-import { kill, marked } from "../../examples/kill-the-manager/processes.mjs";
+import { type FaultRig, folderFor, startRig } from "../support/fault-rig.ts";
+import { files } from "../support/fault-verdict.ts";
 import { freePort, freeRange } from "../support/free-ports.ts";
+import { isPart } from "../support/killable-procman.ts";
+import { kill, marked } from "../support/marked-processes.ts";
 import { eventually, processExit } from "../support/procman-process.ts";
-import { type FaultRig, folderFor, startRig } from "./fault-rig.ts";
-import { files } from "./verdict.ts";
 
 const SERVER = fileURLToPath(new URL("../programs/drain-on-sigterm.js", import.meta.url));
 

@@ -4,8 +4,8 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import type { Failpoint } from "../../src/core/os/failpoint.ts";
+import { folderFor, startRig } from "../support/fault-rig.ts";
 import { eventually } from "../support/procman-process.ts";
-import { folderFor, startRig } from "./fault-rig.ts";
 
 const POINTS = [
   "service.decided",

@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { folderFor, program, startRig, waitForGrowth } from "../support/fault-rig.ts";
 import { eventually } from "../support/procman-process.ts";
 import { skip } from "../support/skip.ts";
-import { folderFor, program, startRig, waitForGrowth } from "./fault-rig.ts";
 
 const HOUR_MS = 3_600_000;
 

@@ -1,11 +1,11 @@
 /** While a part of procman lives that brings the others back, commands wait for that, and none of their requests is refused for it. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { kill } from "../../examples/kill-the-manager/processes.mjs";
 import { procman as command } from "../support/cli.ts";
+import { type FaultRig, folderFor, startRig, successor } from "../support/fault-rig.ts";
+import { kill } from "../support/marked-processes.ts";
 import { eventually } from "../support/procman-process.ts";
 import { RunningCommand } from "../support/running-command.ts";
-import { type FaultRig, folderFor, startRig, successor } from "./fault-rig.ts";
 
 const TICKS = { id: "ticks", cmd: "n=0; while sleep 0.05; do n=$((n + 1)); echo tick $n; done", autostart: true };
 

@@ -16,12 +16,12 @@ import {
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { isAlive, kill } from "../../examples/kill-the-manager/processes.mjs";
 import type { ProcessRecord } from "../../src/core/contract/records.ts";
+import { type FaultRig, folderFor, startRig, successor } from "../support/fault-rig.ts";
+import { kill } from "../support/marked-processes.ts";
 import { childrenOf, nameOf } from "../support/proc-files.ts";
-import { eventually } from "../support/procman-process.ts";
+import { eventually, isAlive } from "../support/procman-process.ts";
 import { BIN } from "../support/product.ts";
-import { type FaultRig, folderFor, startRig, successor } from "./fault-rig.ts";
 
 const path = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 const isUp = ({ status }: ProcessRecord): boolean => status === "running";

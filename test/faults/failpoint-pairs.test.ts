@@ -4,8 +4,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import type { Incident } from "../../src/core/contract/run-summary.ts";
+import { folderFor, pointsIn, startRig } from "../support/fault-rig.ts";
 import { eventually } from "../support/procman-process.ts";
-import { folderFor, pointsIn, startRig } from "./fault-rig.ts";
 
 const LINES = 20;
 const FIRST = ["keeper.asked", "keeper.forked", "keeper.recorded", "keeper.exited", "keeper.over"] as const;

@@ -4,10 +4,10 @@
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
-import { Procman } from "../../examples/kill-the-manager/managers/procman.mjs";
-import { isAlive, kill, within } from "../../examples/kill-the-manager/processes.mjs";
 import type { ProcessRecord } from "../../src/core/contract/records.ts";
-import { BIN } from "../support/product.ts";
+import { KillableProcman } from "../support/killable-procman.ts";
+import { kill } from "../support/marked-processes.ts";
+import { isAlive, within } from "../support/procman-process.ts";
 
 const [, , folder = ""] = process.argv;
 const IDS = ["leader", "group", "session"];
@@ -18,20 +18,19 @@ const FOREIGN: Readonly<Record<string, string>> = {
   session: "setsid sh -c 'sleep 1000 & sleep 1000'",
 };
 
-const procman = new Procman({
+const procman = new KillableProcman({
   folder,
-  bin: BIN,
   processes: IDS.map((id) => ({ id, cmd: "sleep 1000", autostart: true, restart: "always" })),
 });
 const findings: string[] = [];
 
 async function running(): Promise<readonly ProcessRecord[]> {
   const records = await within(20_000, async () => {
-    const all = (await procman.answered()) as readonly ProcessRecord[] | undefined;
+    const all = await procman.answered();
     return all?.every(({ status }) => status === "running") ? all : undefined;
   });
   if (records === undefined) throw new Error("the processes don't run");
-  return records as readonly ProcessRecord[];
+  return records;
 }
 
 /** Starts this program with this pid, which a thread of another program may get first. Returns the pids in its group. */
@@ -77,7 +76,7 @@ await running();
 check("after a failover");
 const left = await procman.end();
 check("after the end");
-findings.push(...left.map(({ command }: { readonly command: string }) => `left behind: ${command}`));
+findings.push(...left.map(({ command }) => `left behind: ${command}`));
 writeFileSync(1, JSON.stringify(findings));
 // The namespace ends with it, and so do the foreign programs.
 process.exit();

@@ -4,8 +4,8 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import type { HookName } from "../../src/core/supervisor/states.ts";
+import { type FaultRig, folderFor, startRig } from "../support/fault-rig.ts";
 import { eventually } from "../support/procman-process.ts";
-import { type FaultRig, folderFor, startRig } from "./fault-rig.ts";
 
 /** Says when it begins, that another copy runs, and when it is over. Descendants hold the lock, too. */
 const HOOK = `flock -n -E 99 hook.lock sh -c 'echo begins >> said; sleep 0.5 & wait; echo over >> said'; [ $? = 99 ] && echo twice >> said; true`;

@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { folderFor, startRig, successor } from "../support/fault-rig.ts";
 import { cleanEnvironment, eventually } from "../support/procman-process.ts";
 import { skip } from "../support/skip.ts";
-import { folderFor, startRig, successor } from "./fault-rig.ts";
 
 const path = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 

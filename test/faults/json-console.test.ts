@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import { kill } from "../../examples/kill-the-manager/processes.mjs";
+import { type FaultRig, folderFor, startRig } from "../support/fault-rig.ts";
+import { kill } from "../support/marked-processes.ts";
 import { eventually } from "../support/procman-process.ts";
-import { type FaultRig, folderFor, startRig } from "./fault-rig.ts";
 
 const NUMBERS = "n=0; while sleep 0.02; do n=$((n + 1)); echo line $n; done";
 const PARTS = ["keeper", "service", "logger"] as const;

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { gzipSync } from "node:zlib";
-import { checkLog } from "../../examples/kill-the-manager/line-check.mjs";
-import { bytesOf, lineOf, rawLineOf } from "../../examples/kill-the-manager/lines.mjs";
+import { bytesOf, lineOf, rawLineOf } from "../programs/numbered-lines.mjs";
+import { checkLog } from "../support/line-check.ts";
 
 const MARK = "[procman: the logger was restarted here; up to 64 KiB of output may be missing]";
 const line = (number: number, run = "r1"): string => lineOf("web", run, number);

@@ -1,7 +1,7 @@
 /** The checks of run numbers and of scheduled times find what they are for. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { numbering, repeatedSeconds, unseenStarts } from "./verdict.ts";
+import { numbering, repeatedSeconds, unseenStarts } from "../support/fault-verdict.ts";
 
 /** Runs such as `job:2#3@17`: slot, number, and start time in ticks. */
 function foundIn(...runs: readonly string[]): readonly string[] {

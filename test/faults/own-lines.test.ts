@@ -1,10 +1,10 @@
 /** A logger that stands still is killed: what procman itself has said meanwhile is stored by the next one, once and in order. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { kill } from "../../examples/kill-the-manager/processes.mjs";
 import type { LogEntry } from "../../src/core/contract/records.ts";
 import { procman as command } from "../support/cli.ts";
-import { type FaultRig, folderFor, startRig, successor } from "./fault-rig.ts";
+import { type FaultRig, folderFor, startRig, successor } from "../support/fault-rig.ts";
+import { kill } from "../support/marked-processes.ts";
 
 const ROUNDS = 3;
 const IDS = ["a", "b", "c"];

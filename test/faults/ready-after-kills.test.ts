@@ -4,8 +4,8 @@ import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import type { Failpoint } from "../../src/core/os/failpoint.ts";
+import { folderFor, pointsIn, startRig, successor } from "../support/fault-rig.ts";
 import { freePort } from "../support/free-ports.ts";
-import { folderFor, pointsIn, startRig, successor } from "./fault-rig.ts";
 
 /** A process of each kind. Each says once that it is ready. */
 async function kinds(folder: string) {

@@ -4,7 +4,6 @@ import { mkdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { procman as command, type Outcome } from "../support/cli.ts";
-import { eventually, processExit } from "../support/procman-process.ts";
 import {
   type FaultRig,
   folderFor,
@@ -13,7 +12,8 @@ import {
   successor,
   verdictWithoutJournal,
   waitForGrowth,
-} from "./fault-rig.ts";
+} from "../support/fault-rig.ts";
+import { eventually, processExit } from "../support/procman-process.ts";
 
 const isUp = ({ status }: { readonly status: string }): boolean => status === "running";
 

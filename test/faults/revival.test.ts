@@ -3,10 +3,18 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { kill } from "../../examples/kill-the-manager/processes.mjs";
-import { checkDiary } from "../../examples/kill-the-manager/run-check.mjs";
+import { checkDiary } from "../support/diary-check.ts";
+import {
+  type FaultRig,
+  folderFor,
+  program,
+  startRig,
+  successor,
+  waitForGrowth,
+  waitForOutput,
+} from "../support/fault-rig.ts";
+import { kill } from "../support/marked-processes.ts";
 import { eventually, processExit } from "../support/procman-process.ts";
-import { type FaultRig, folderFor, program, startRig, successor, waitForGrowth, waitForOutput } from "./fault-rig.ts";
 
 const printer = (folder: string) => ({
   id: "print",

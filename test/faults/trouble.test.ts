@@ -5,10 +5,7 @@ import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { kill } from "../../examples/kill-the-manager/processes.mjs";
 import type { ProcessRecord } from "../../src/core/contract/records.ts";
-import { eventually, processExit } from "../support/procman-process.ts";
-import { smallDisk } from "../support/skip.ts";
 import {
   type FaultRig,
   folderFor,
@@ -18,7 +15,10 @@ import {
   verdictWithoutJournal,
   waitForGrowth,
   waitForOutput,
-} from "./fault-rig.ts";
+} from "../support/fault-rig.ts";
+import { kill } from "../support/marked-processes.ts";
+import { eventually, processExit } from "../support/procman-process.ts";
+import { smallDisk } from "../support/skip.ts";
 import { fill } from "./full-disk.ts";
 
 /** How long a process is stopped by SIGSTOP: `PROCMAN_FAULT_MINUTES` makes it a minute. Milliseconds. */

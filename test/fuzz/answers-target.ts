@@ -15,8 +15,8 @@ import { probeExisting } from "../../src/core/balancer/control-socket.ts";
 import { upgradeBalancer } from "../../src/core/keeper/balancer-upgrade.ts";
 import { balancerSocket } from "../../src/core/os/balancer-socket.ts";
 import { BalancerClient } from "../../src/core/service/balancer/balancer-client.ts";
-import type { SeededRandom } from "../faults/seeded-random.ts";
 import { inTime } from "../support/procman-process.ts";
+import type { SeededRandom } from "../support/seeded-random.ts";
 import { damaged, type FuzzTarget, oddJson, whole } from "./fuzz-target.ts";
 
 const WORDS = [

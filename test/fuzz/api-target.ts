@@ -13,8 +13,8 @@ import { ROUTES } from "../../src/core/contract/routes.ts";
 import { payloadOf, SCOPES } from "../../src/core/contract/token-claims.ts";
 import { signJwt } from "../../src/core/os/jwt.ts";
 import { processStat } from "../../src/core/os/process-stat.ts";
-import type { SeededRandom } from "../faults/seeded-random.ts";
 import { eventually, isAlive, type Procman, startProcman } from "../support/procman-process.ts";
+import type { SeededRandom } from "../support/seeded-random.ts";
 import { damaged, type FuzzTarget, oddJson } from "./fuzz-target.ts";
 
 /** All but the one that ends procman. */

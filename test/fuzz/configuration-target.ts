@@ -16,8 +16,8 @@ import { check as checkText, dataOf, filesOf } from "../../src/core/config/load.
 import { ConfigurationError, renderProblems } from "../../src/core/config/problems.ts";
 import type { Config } from "../../src/core/config/spec.ts";
 import { validateConfiguration } from "../../src/satellites/library/validate-configuration.ts";
-import type { SeededRandom } from "../faults/seeded-random.ts";
 import { anyConfiguration } from "../support/arbitrary-configuration.ts";
+import type { SeededRandom } from "../support/seeded-random.ts";
 import { readSet, withFiles, writeSet } from "./file-set.ts";
 import { damaged, type FuzzTarget, oddJson, whole } from "./fuzz-target.ts";
 

@@ -2,7 +2,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import type { SeededRandom } from "../faults/seeded-random.ts";
+import type { SeededRandom } from "../support/seeded-random.ts";
 import { damaged } from "./fuzz-target.ts";
 
 export type FileSet = Readonly<Record<string, Buffer>>;

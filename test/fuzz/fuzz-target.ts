@@ -1,5 +1,5 @@
 /** What is fuzzed, and the odd bytes and values that it gets. All follow from a seed. */
-import type { SeededRandom } from "../faults/seeded-random.ts";
+import type { SeededRandom } from "../support/seeded-random.ts";
 
 /** A part of procman that reads what another wrote. */
 export type FuzzTarget = {

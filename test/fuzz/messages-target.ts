@@ -13,8 +13,8 @@ import { createInterface } from "node:readline";
 import type { FromKeeper, ToKeeper } from "../../src/core/ipc/keeper-protocol.ts";
 import { PROTOCOL } from "../../src/core/ipc/keeper-protocol.ts";
 import { processStat } from "../../src/core/os/process-stat.ts";
-import type { SeededRandom } from "../faults/seeded-random.ts";
 import { cleanEnvironment, inTime, isAlive } from "../support/procman-process.ts";
+import type { SeededRandom } from "../support/seeded-random.ts";
 import { version } from "../support/versions.ts";
 import { type FuzzTarget, oddJson, whole } from "./fuzz-target.ts";
 

@@ -6,7 +6,7 @@
  */
 import { openSync, readFileSync, writeFileSync, writeSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { SeededRandom } from "../faults/seeded-random.ts";
+import { SeededRandom } from "../support/seeded-random.ts";
 import type { FuzzTarget } from "./fuzz-target.ts";
 import { TARGETS } from "./targets.ts";
 

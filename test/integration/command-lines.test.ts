@@ -16,7 +16,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { parseCommandLine } from "../../src/core/base/command-line.ts";
-import { SeededRandom } from "../faults/seeded-random.ts";
+import { SeededRandom } from "../support/seeded-random.ts";
 
 const CASES = Number(process.env.PROCMAN_TEST_LINES ?? 60);
 const SEED = 18;

@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { folderFor, startRig } from "../faults/fault-rig.ts";
-import { SeededRandom } from "../faults/seeded-random.ts";
 import { procman as command } from "../support/cli.ts";
+import { folderFor, startRig } from "../support/fault-rig.ts";
 import { eventually } from "../support/procman-process.ts";
+import { SeededRandom } from "../support/seeded-random.ts";
 
 const ROUNDS = 8;
 const SEED = Number(process.env.PROCMAN_FAULT_SEED ?? Math.floor(Math.random() * 1e9));

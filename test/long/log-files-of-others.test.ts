@@ -12,7 +12,7 @@ import {
   successor,
   waitForGrowth,
   waitForOutput,
-} from "../faults/fault-rig.ts";
+} from "../support/fault-rig.ts";
 import { eventually } from "../support/procman-process.ts";
 
 const OBSTACLES: Readonly<Record<string, (path: string) => unknown>> = {

@@ -1,7 +1,7 @@
 /** 500 processes, and all parts of procman are killed, or keeper and service: all are adopted, none is started twice. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { folderFor, startRig, successor } from "../faults/fault-rig.ts";
+import { folderFor, startRig, successor } from "../support/fault-rig.ts";
 import { eventually } from "../support/procman-process.ts";
 
 const COUNT = 500;

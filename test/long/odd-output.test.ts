@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { cutMark, MAX_LINE_BYTES } from "../../src/core/logger/line-splitter.ts";
-import { folderFor, startRig, successor } from "../faults/fault-rig.ts";
+import { folderFor, startRig, successor } from "../support/fault-rig.ts";
 import { eventually } from "../support/procman-process.ts";
 
 const PROGRAM = fileURLToPath(new URL("../programs/print-odd.mjs", import.meta.url));

@@ -9,7 +9,7 @@ import {
   successor,
   waitForGrowth,
   waitForOutput,
-} from "../faults/fault-rig.ts";
+} from "../support/fault-rig.ts";
 import { skip } from "../support/skip.ts";
 
 const isUp = ({ status }: { readonly status: string }): boolean => status === "running";

@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { monotonicMs } from "../../examples/kill-the-manager/programs/instance.mjs";
+import { monotonicMs } from "../programs/run-diary.mjs";
 import {
   type FaultRig,
   folderFor,
@@ -12,7 +12,7 @@ import {
   startRig,
   successor,
   waitForGrowth,
-} from "../faults/fault-rig.ts";
+} from "../support/fault-rig.ts";
 import { type OtherUser, otherUser, runAs } from "../support/other-user.ts";
 import { eventually } from "../support/procman-process.ts";
 import { BIN } from "../support/product.ts";

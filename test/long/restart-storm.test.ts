@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type FaultRig, folderFor, startRig } from "../faults/fault-rig.ts";
+import { type FaultRig, folderFor, startRig } from "../support/fault-rig.ts";
 
 /** `PROCMAN_FAULT_MINUTES` makes it longer. */
 const SECONDS = Number(process.env.PROCMAN_FAULT_MINUTES ?? 1) * 60;

@@ -3,9 +3,8 @@ import assert from "node:assert/strict";
 import { cpSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { isAlive } from "../../examples/kill-the-manager/processes.mjs";
-import { type FaultRig, folderFor, startRig } from "../faults/fault-rig.ts";
-import { eventually } from "../support/procman-process.ts";
+import { type FaultRig, folderFor, startRig } from "../support/fault-rig.ts";
+import { eventually, isAlive } from "../support/procman-process.ts";
 
 const isUp = ({ status }: { readonly status: string }): boolean => status === "running";
 const starts = (folder: string): readonly string[] =>

@@ -3,9 +3,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { isAlive } from "../../examples/kill-the-manager/processes.mjs";
-import { folderFor, startRig } from "../faults/fault-rig.ts";
-import { eventually } from "../support/procman-process.ts";
+import { folderFor, startRig } from "../support/fault-rig.ts";
+import { eventually, isAlive } from "../support/procman-process.ts";
 
 const COUNT = 6;
 const ROUNDS = 4;

@@ -7,7 +7,7 @@ import { type TestContext, test } from "node:test";
 import type { RawProcess } from "../../src/core/config/config-schema.ts";
 import type { Config } from "../../src/core/config/spec.ts";
 import type { FromKeeper, ToKeeper } from "../../src/core/ipc/keeper-protocol.ts";
-import { SeededRandom } from "../faults/seeded-random.ts";
+import { SeededRandom } from "../support/seeded-random.ts";
 import { configOf, exited, folder, run, startService } from "../support/service-rig.ts";
 
 type Rig = ReturnType<typeof startService>;

@@ -1,7 +1,6 @@
 /** The soak's schedule follows from its seed, and its verdict can fail. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { SeededRandom } from "../faults/seeded-random.ts";
 import type { Window } from "../soak/soak-account.ts";
 import { assessSamples } from "../soak/soak-analysis.ts";
 import { curvesSvg } from "../soak/soak-curves.ts";
@@ -9,6 +8,7 @@ import { PARTS, type PartSample, type Sample } from "../soak/soak-sampler.ts";
 import { phaseAt, phasesOf, scheduleOf } from "../soak/soak-schedule.ts";
 import { unexpectedIn } from "../soak/soak-warnings.ts";
 import { growthOf, type Point, trendOf } from "../soak/trend.ts";
+import { SeededRandom } from "../support/seeded-random.ts";
 
 describe("the schedule of a soak", () => {
   test("the same seed gives the same schedule, another seed another one", () => {

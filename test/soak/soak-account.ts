@@ -1,5 +1,5 @@
 /** What a soak has done, what disturbed procman meanwhile, and what was not as expected. */
-import { monotonicMs } from "../../examples/kill-the-manager/programs/instance.mjs";
+import { monotonicMs } from "../programs/run-diary.mjs";
 
 /** During `kill` and `upgrade` a request may fail; during `disk` nothing can be written. */
 export type Disturbance = "kill" | "upgrade" | "disk" | "plugin" | "web" | "start";

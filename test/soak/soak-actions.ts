@@ -2,13 +2,14 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Procman } from "../../examples/kill-the-manager/managers/procman.mjs";
-import { isAlive, kill, marked, within } from "../../examples/kill-the-manager/processes.mjs";
-import { monotonicMs } from "../../examples/kill-the-manager/programs/instance.mjs";
 import type { ProcessRecord } from "../../src/core/contract/records.ts";
 import { fill } from "../faults/full-disk.ts";
-import { SeededRandom } from "../faults/seeded-random.ts";
-import type { Kill } from "../faults/verdict.ts";
+import { monotonicMs } from "../programs/run-diary.mjs";
+import type { Kill } from "../support/fault-verdict.ts";
+import type { KillableProcman } from "../support/killable-procman.ts";
+import { kill, marked } from "../support/marked-processes.ts";
+import { isAlive, within } from "../support/procman-process.ts";
+import { SeededRandom } from "../support/seeded-random.ts";
 import { writeWhole } from "../support/whole-file.ts";
 import type { Disturbance, SoakAccount } from "./soak-account.ts";
 import type { Reply, SoakClient } from "./soak-client.ts";
@@ -34,7 +35,7 @@ import { partsIn } from "./soak-sampler.ts";
 import type { Step, StepKind } from "./soak-schedule.ts";
 
 export type Soak = {
-  readonly procman: Procman;
+  readonly procman: KillableProcman;
   readonly client: SoakClient;
   readonly account: SoakAccount;
   readonly places: Places;

@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { program } from "../faults/fault-rig.ts";
+import { program } from "../support/fault-rig.ts";
 
 /** Numbered lines all the time. `print-disk`: on the disk that becomes full. */
 export const STEADY = ["print", "print-rotated", "print-errors", "print-disk"] as const;

@@ -1,8 +1,8 @@
 /** What procman uses at a moment: of each part by /proc and by its probe, of the state folder by its files. Linux only. */
 import { readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { isPart } from "../../examples/kill-the-manager/managers/procman.mjs";
-import { marked } from "../../examples/kill-the-manager/processes.mjs";
+import { isPart } from "../support/killable-procman.ts";
+import { marked } from "../support/marked-processes.ts";
 import { whileThere } from "../support/proc-files.ts";
 import type { Inside } from "./heap-probe.ts";
 

@@ -1,5 +1,5 @@
 /** What a soak does and when: everything follows from seed and duration, before anything runs. */
-import { SeededRandom } from "../faults/seeded-random.ts";
+import { SeededRandom } from "../support/seeded-random.ts";
 
 /** Of a minute, by phase: how often each thing happens on average. */
 const RATES = {

@@ -1,7 +1,7 @@
 /** After a soak: lines, ends of runs, and processes and files left behind. */
 import { join } from "node:path";
-import { checkDiary, type Run } from "../../examples/kill-the-manager/run-check.mjs";
-import { checkLogs, exits, files } from "../faults/verdict.ts";
+import { checkDiary, type Run } from "../support/diary-check.ts";
+import { checkLogs, exits, files } from "../support/fault-verdict.ts";
 import type { SoakAccount } from "./soak-account.ts";
 import type { Soak } from "./soak-actions.ts";
 import { CRASHERS, FLOOD, STEADY } from "./soak-load.ts";

@@ -4,9 +4,9 @@ import { appendFileSync, copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync } 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Procman } from "../../examples/kill-the-manager/managers/procman.mjs";
 import { badUsage, givenOptions } from "../../scripts/given-options.mjs";
 import { freePort, freeRange } from "../support/free-ports.ts";
+import { KillableProcman } from "../support/killable-procman.ts";
 import { cleanEnvironment } from "../support/procman-process.ts";
 import { ROOT } from "../support/product.ts";
 import { probedVersion } from "./heap-probe.ts";
@@ -89,7 +89,7 @@ async function soakFor(time: SoakTime, out: string): Promise<SoakEnd> {
 }
 
 /** The samples so far stay: `--report` reads them. */
-function interrupted(procman: Procman): void {
+function interrupted(procman: KillableProcman): void {
   procman.destroy();
   process.exit(INTERRUPTED);
 }
@@ -98,7 +98,7 @@ async function soakIn(places: Places, bin: string, canFill: boolean): Promise<So
   const ports = { web: await freePort(), webStart: await freeRange(), checked: await freePort() };
   const env = { PROCMAN_STATE_DIR: places.disk };
   const processes = soakProcesses(places, ports, FIRST_VARIANT);
-  const procman = new Procman({ folder: places.folder, bin, env, config: soakConfig(places), processes });
+  const procman = new KillableProcman({ folder: places.folder, bin, env, config: soakConfig(places), processes });
   return {
     ...{ procman, places, canFill, ports, kills: [], variant: FIRST_VARIANT, calm: Promise.resolve() },
     client: new SoakClient(procman.stateDir, NAME),

@@ -277,6 +277,18 @@ export async function eventually<T>(
   throw new Error(`timed out after ${ms} ms waiting for ${what}`);
 }
 
+/** The first result of `check` that is neither undefined nor false; undefined after `ms`. For what may fail to come. */
+export async function within<T>(
+  ms: number,
+  check: () => T | undefined | false | Promise<T | undefined | false>,
+): Promise<T | undefined> {
+  for (const end = performance.now() + ms; ; await new Promise((resolve) => setTimeout(resolve, 10))) {
+    const found = await check();
+    if (found !== undefined && found !== false) return found;
+    if (performance.now() > end) return undefined;
+  }
+}
+
 /** What the promise resolves with. @throws Error that names `what` if it doesn't settle in time: a test that awaits it alone would hang. */
 export async function inTime<T>(
   promise: Promise<T>,

@@ -1,6 +1,6 @@
 /** Clients of the clusters: a request that fails has a reason. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { monotonicMs } from "../../../examples/kill-the-manager/programs/instance.mjs";
+import { monotonicMs } from "../../programs/run-diary.mjs";
 import type { Campaign } from "./campaign.ts";
 
 const EVERY_MS = 60;

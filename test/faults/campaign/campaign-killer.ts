@@ -2,11 +2,12 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { isAlive, kill, marked, within } from "../../../examples/kill-the-manager/processes.mjs";
-import { monotonicMs } from "../../../examples/kill-the-manager/programs/instance.mjs";
+import { monotonicMs } from "../../programs/run-diary.mjs";
 import { type PartName, partsIn } from "../../soak/soak-sampler.ts";
+import { kill, marked } from "../../support/marked-processes.ts";
+import { isAlive, within } from "../../support/procman-process.ts";
+import type { SeededRandom } from "../../support/seeded-random.ts";
 import { writeWhole } from "../../support/whole-file.ts";
-import type { SeededRandom } from "../seeded-random.ts";
 import type { Campaign } from "./campaign.ts";
 import { CLUSTERS, STEADY } from "./campaign-load.ts";
 import { command } from "./campaign-operator.ts";

@@ -2,8 +2,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { program } from "../../support/fault-rig.ts";
 import { writeWhole } from "../../support/whole-file.ts";
-import { program } from "../fault-rig.ts";
 
 const SUBJECT = fileURLToPath(new URL("subject.mjs", import.meta.url));
 

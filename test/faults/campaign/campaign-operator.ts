@@ -2,11 +2,11 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { monotonicMs } from "../../../examples/kill-the-manager/programs/instance.mjs";
 import type { Action } from "../../../src/core/contract/control.ts";
+import { monotonicMs } from "../../programs/run-diary.mjs";
 import { cleanEnvironment } from "../../support/procman-process.ts";
+import type { SeededRandom } from "../../support/seeded-random.ts";
 import { writeWhole } from "../../support/whole-file.ts";
-import type { SeededRandom } from "../seeded-random.ts";
 import type { Campaign } from "./campaign.ts";
 import { CLUSTERS, type ClusterId, MOST_INSTANCES, PROFILE, STEADY, writeVariant } from "./campaign-load.ts";
 import type { Outcome } from "./campaign-model.ts";

@@ -1,9 +1,9 @@
 /** A rest of a campaign: when all has settled, what is compared with what was acknowledged. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { monotonicMs } from "../../../examples/kill-the-manager/programs/instance.mjs";
 import type { ProcessRecord } from "../../../src/core/contract/records.ts";
 import type { Incident } from "../../../src/core/contract/run-summary.ts";
-import { disagreements } from "../verdict.ts";
+import { monotonicMs } from "../../programs/run-diary.mjs";
+import { disagreements } from "../../support/fault-verdict.ts";
 import type { Campaign } from "./campaign.ts";
 import { isSocketLost } from "./campaign-killer.ts";
 
@@ -52,7 +52,7 @@ async function settled({ procman, model, account }: Campaign): Promise<readonly 
   let [before, reasons] = ["", ""];
   let records: readonly ProcessRecord[] = [];
   for (const end = performance.now() + SETTLED_MS; performance.now() < end; await sleep(POLL_MS)) {
-    records = ((await procman.answered()) ?? []) as readonly ProcessRecord[];
+    records = (await procman.answered()) ?? [];
     const all = records.flatMap((record) => record.instances ?? [record]).filter(({ id }) => known.has(id));
     const now = JSON.stringify(all.map(({ id, status, pid, ready }) => [id, status, pid, ready]));
     if (

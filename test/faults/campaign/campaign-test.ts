@@ -6,8 +6,8 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { Procman } from "../../../examples/kill-the-manager/managers/procman.mjs";
 import type { LogEntry } from "../../../src/core/contract/records.ts";
+import { KillableProcman } from "../../support/killable-procman.ts";
 import { Collector, SyslogServer } from "../../support/receivers.ts";
 import { type Campaign, type CampaignOptions, runCampaign } from "./campaign.ts";
 import { SHIPPED } from "./campaign-load.ts";
@@ -49,7 +49,7 @@ export async function resultOf(
   context: Context,
   seed: number,
   {
-    make = (options) => new Procman(options),
+    make = (options) => new KillableProcman(options),
     isGuarded = false,
   }: Partial<Pick<CampaignOptions, "make" | "isGuarded">> = {},
 ): Promise<Result> {

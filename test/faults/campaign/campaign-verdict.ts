@@ -1,10 +1,9 @@
 /** The end of a life of a campaign: everything is ended, and what was lost, doubled, damaged or left behind is found. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Procman } from "../../../examples/kill-the-manager/managers/procman.mjs";
-import { checkDiary, type Run } from "../../../examples/kill-the-manager/run-check.mjs";
 import type { LogEntry } from "../../../src/core/contract/records.ts";
 import type { Incident } from "../../../src/core/contract/run-summary.ts";
+import { checkDiary, type Run } from "../../support/diary-check.ts";
 import {
   checkLogs,
   decisions,
@@ -17,7 +16,8 @@ import {
   repeatedSeconds,
   restarts,
   unseenStarts,
-} from "../verdict.ts";
+} from "../../support/fault-verdict.ts";
+import type { KillableProcman } from "../../support/killable-procman.ts";
 import type { Campaign } from "./campaign.ts";
 import { CRASHERS, JOB, LINES, NEEDS, STORED } from "./campaign-load.ts";
 import { command } from "./campaign-operator.ts";
@@ -35,10 +35,14 @@ const STORE = "stored-";
 const STEP_MS = 300;
 const MARK = "[procman: the logger was restarted here; up to 64 KiB of output may be missing]";
 
-export type JournalRecords = { readonly ends: Ends; readonly runs: Procman["journal"]["runs"]; readonly notes: Notes };
+export type JournalRecords = {
+  readonly ends: Ends;
+  readonly runs: KillableProcman["journal"]["runs"];
+  readonly notes: Notes;
+};
 
 /** What the journal has said so far. */
-export function recordsOf({ journal }: Procman): JournalRecords {
+export function recordsOf({ journal }: KillableProcman): JournalRecords {
   journal.read();
   return { ends: new Map(journal.ends), runs: new Map(journal.runs), notes: new Map(journal.notes) };
 }

@@ -8,17 +8,17 @@ import { existsSync, mkdirSync, openSync, readFileSync, renameSync } from "node:
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import type { Procman } from "../../../examples/kill-the-manager/managers/procman.mjs";
-import { within } from "../../../examples/kill-the-manager/processes.mjs";
-import { monotonicMs } from "../../../examples/kill-the-manager/programs/instance.mjs";
 import type { Incident } from "../../../src/core/contract/run-summary.ts";
+import { monotonicMs } from "../../programs/run-diary.mjs";
 import { SoakAccount } from "../../soak/soak-account.ts";
 import { SoakClient } from "../../soak/soak-client.ts";
+import type { Kill } from "../../support/fault-verdict.ts";
 import { freePort, freeRange } from "../../support/free-ports.ts";
+import type { KillableProcman } from "../../support/killable-procman.ts";
+import { within } from "../../support/procman-process.ts";
 import { BIN, PACKAGE } from "../../support/product.ts";
+import { SeededRandom } from "../../support/seeded-random.ts";
 import { version } from "../../support/versions.ts";
-import { SeededRandom } from "../seeded-random.ts";
-import type { Kill } from "../verdict.ts";
 import { visit } from "./campaign-clients.ts";
 import { CampaignKiller } from "./campaign-killer.ts";
 import {
@@ -44,7 +44,7 @@ const ROUND_MS = 13_000;
 const FOCUS = 7;
 
 export type Campaign = {
-  procman: Procman;
+  procman: KillableProcman;
   readonly places: CampaignPlaces;
   readonly client: SoakClient;
   readonly account: SoakAccount;
@@ -80,7 +80,7 @@ export type CampaignOptions = {
   readonly seed: number;
   readonly receivers: Receivers;
   /** Makes the procman of a life. */
-  readonly make: (options: ConstructorParameters<typeof Procman>[0]) => Procman;
+  readonly make: (options: ConstructorParameters<typeof KillableProcman>[0]) => KillableProcman;
   /** Another program, as systemd, starts a killed procman. */
   readonly isGuarded: boolean;
 };
@@ -125,7 +125,7 @@ async function prepared({ folder, receivers, isGuarded }: CampaignOptions): Prom
   return {
     note: (deed) => notes.push(`${new Date().toISOString()} ${deed.trimEnd()}`),
     start: new Date().toISOString(),
-    procman: undefined as unknown as Procman,
+    procman: undefined as unknown as KillableProcman,
     isGuarded,
     places: { folder, ports, receivers },
     client: new SoakClient(stateDir, "load"),
@@ -150,7 +150,7 @@ async function prepared({ folder, receivers, isGuarded }: CampaignOptions): Prom
 }
 
 /** With empty logs and an empty diary: the runs of a new session are numbered from 1 again. */
-function newLife(campaign: Campaign, { folder, make }: CampaignOptions, life: number): Procman {
+function newLife(campaign: Campaign, { folder, make }: CampaignOptions, life: number): KillableProcman {
   for (const name of ["logs", "progress", "diary.jsonl", "hooks"])
     if (existsSync(join(folder, name))) renameSync(join(folder, name), join(folder, `${name}-${life}`));
   mkdirSync(join(folder, "progress"));
@@ -172,7 +172,6 @@ function newLife(campaign: Campaign, { folder, make }: CampaignOptions, life: nu
   const output = openSync(consoleFile, "a");
   return make({
     folder,
-    bin: BIN,
     env,
     output,
     args: ["--profile", PROFILE],

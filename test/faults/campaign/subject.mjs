@@ -10,8 +10,8 @@ import { openSync, writeSync } from "node:fs";
 import { createServer } from "node:http";
 import { Server } from "node:net";
 import { join } from "node:path";
-import { lineOf } from "../../../examples/kill-the-manager/lines.mjs";
-import { Instance } from "../../../examples/kill-the-manager/programs/instance.mjs";
+import { lineOf } from "../../programs/numbered-lines.mjs";
+import { Instance } from "../../programs/run-diary.mjs";
 
 const [folder, name, ...options] = process.argv.slice(2);
 const {

@@ -2,8 +2,9 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Procman } from "../../../examples/kill-the-manager/managers/procman.mjs";
-import { MARK, marked, within } from "../../../examples/kill-the-manager/processes.mjs";
+import { KillableProcman } from "../../support/killable-procman.ts";
+import { MARK, marked } from "../../support/marked-processes.ts";
+import { within } from "../../support/procman-process.ts";
 import { BIN } from "../../support/product.ts";
 import { PROFILE } from "./campaign-load.ts";
 import { resultOf } from "./campaign-test.ts";
@@ -11,10 +12,10 @@ import { resultOf } from "./campaign-test.ts";
 const UNIT = "procman-load.service";
 const SYSTEMD_MS = 10_000;
 
-class UnitProcman extends Procman {
+class UnitProcman extends KillableProcman {
   readonly #folder: string;
 
-  constructor(options: ConstructorParameters<typeof Procman>[0]) {
+  constructor(options: ConstructorParameters<typeof KillableProcman>[0]) {
     super(options);
     this.#folder = options.folder;
     const variables = Object.entries({ ...options.env, [MARK]: this.mark }).map(

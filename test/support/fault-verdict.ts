@@ -1,14 +1,14 @@
 /** What was lost, doubled, damaged or left behind after all kills. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { checkLog } from "../../examples/kill-the-manager/line-check.mjs";
-import type { EndRecord } from "../../examples/kill-the-manager/managers/procman-journal.mjs";
-import { isAlive } from "../../examples/kill-the-manager/processes.mjs";
-import type { Run } from "../../examples/kill-the-manager/run-check.mjs";
 import type { ProcessRecord } from "../../src/core/contract/records.ts";
 import { processOf } from "../../src/core/service/spec-registry.ts";
 import type { ProcessSnapshot } from "../../src/core/supervisor/snapshot.ts";
 import type { SlotState } from "../../src/core/supervisor/states.ts";
+import type { Run } from "./diary-check.ts";
+import type { JournalEnd } from "./journal-tail.ts";
+import { checkLog } from "./line-check.ts";
+import { isAlive } from "./procman-process.ts";
 
 /** On a busy machine an exit is in the journal within this time. Milliseconds. */
 const UNNOTED_MS = 400;
@@ -24,7 +24,7 @@ const DRAIN_MS = 4_000;
 /** `what`: the parts, in words: of `everything` all but the balancer. */
 export type Kill = { readonly what: string; readonly at: number; readonly pids: readonly number[] };
 
-export type Ends = ReadonlyMap<string, EndRecord>;
+export type Ends = ReadonlyMap<string, JournalEnd>;
 export type Notes = ReadonlyMap<string, readonly { readonly slots: Readonly<Record<string, SlotState>> }[]>;
 
 /** The run `web.3@mark` has the key `web#3` in procman. */
@@ -73,7 +73,7 @@ export function checkLogs(runs: readonly Run[], { kills, ends, ids, pathOf, writ
 }
 
 /** The shell around a program ends with the program's code, unless a shutdown ends it first; then no run follows. */
-function isCutShort({ id, pid, from, to = 0 }: Run, end: EndRecord, runs: readonly Run[]): boolean {
+function isCutShort({ id, pid, from, to = 0 }: Run, end: JournalEnd, runs: readonly Run[]): boolean {
   const isLast = runs.every((run) => run.id !== id || run.from <= from);
   return isLast && end.pid !== undefined && end.pid !== pid && end.signal === "SIGTERM" && end.at - to < SHELL_MS;
 }

@@ -4,19 +4,18 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, wri
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { fileURLToPath } from "node:url";
-import { checkLog } from "../../examples/kill-the-manager/line-check.mjs";
-import { Procman } from "../../examples/kill-the-manager/managers/procman.mjs";
-import { monotonicMs } from "../../examples/kill-the-manager/programs/instance.mjs";
-import { checkDiary } from "../../examples/kill-the-manager/run-check.mjs";
 import type { ProcessRecord } from "../../src/core/contract/records.ts";
 import type { Failpoint } from "../../src/core/os/failpoint.ts";
-import { eventually } from "../support/procman-process.ts";
-import { BIN } from "../support/product.ts";
-import type { Kill } from "./verdict.ts";
-import { exits, numbering } from "./verdict.ts";
+import { monotonicMs } from "../programs/run-diary.mjs";
+import { checkDiary } from "./diary-check.ts";
+import { exits, type Kill, numbering } from "./fault-verdict.ts";
+import { KillableProcman } from "./killable-procman.ts";
+import { checkLog } from "./line-check.ts";
+import { eventually } from "./procman-process.ts";
+import { ROOT } from "./product.ts";
 
-const PROGRAMS = fileURLToPath(new URL("../../examples/kill-the-manager/programs/", import.meta.url));
+/** They write a diary of their runs, and print numbered lines. */
+const PROGRAMS = { printer: "print-numbered-lines.mjs", crasher: "end-with-codes.mjs" } as const;
 
 export type Excuses = {
   readonly loggersKilled?: number;
@@ -26,7 +25,7 @@ export type Excuses = {
 
 export type FaultRig = {
   readonly folder: string;
-  readonly procman: Procman;
+  readonly procman: KillableProcman;
   /** All records, once the service answers. */
   readonly records: () => Promise<readonly ProcessRecord[]>;
   /** Resolves once `holds` is true for the record of a process. */
@@ -44,11 +43,11 @@ export type FaultRig = {
 /** Command line of a program in a load's folder. */
 export function program(
   folder: string,
-  name: "printer" | "crasher",
+  name: keyof typeof PROGRAMS,
   id: string,
   ...args: readonly (string | number)[]
 ): string {
-  return [process.execPath, `${PROGRAMS}${name}.mjs`, folder, id, ...args].join(" ");
+  return [process.execPath, join(ROOT, "test/programs", PROGRAMS[name]), folder, id, ...args].join(" ");
 }
 
 /** A process that prints all the time, and one that crashes again and again: each into a file in `logs`. */
@@ -108,12 +107,12 @@ export async function startRig(
     readonly also?: number;
   } = {},
 ): Promise<FaultRig> {
-  const procman = new Procman({ folder, bin: BIN, processes, ...options });
+  const procman = new KillableProcman({ folder, processes, ...options });
   context.after(() => procman.destroy());
   // `also`: so many more at the same moment.
   for (let count = 0; count <= (options.also ?? 0); count += 1) procman.start();
   const records = async (): Promise<readonly ProcessRecord[]> => {
-    const answer = (await procman.answered()) as readonly ProcessRecord[] | undefined;
+    const answer = await procman.answered();
     if (answer === undefined) throw new Error("procman does not answer");
     return answer;
   };
@@ -189,7 +188,7 @@ export async function verdictWithoutJournal(rig: FaultRig, more?: Excuses): Prom
 
 /** Resolves with the pid of this component once it is none of `before`. */
 export function successor(
-  procman: Procman,
+  procman: KillableProcman,
   part: "keeper" | "service" | "logger",
   before: readonly number[],
 ): Promise<number> {
