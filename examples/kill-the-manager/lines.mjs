@@ -1,55 +1,52 @@
-// Numbered lines of known content: the printers print them, and the check expects them.
-const TEXTS = [
-  "plain words of a quiet day",
-  "grüße aus köln, schöne straße",
-  "日本語のログ行です",
-  "🚀 lift-off 🔥",
-  "tabs\tand  wide   gaps",
-  '{"level":"info","msg":"json, \\"quoted\\""}',
-  "\u001b[32mgreen\u001b[0m",
-];
-const PAYLOADS = Array.from(
-  { length: 61 },
-  (_, index) => `${`${TEXTS[index % TEXTS.length]} `.repeat(1 + ((index * 7) % 23))}#${index}.`,
-);
-/** Some lines are longer than a buffer of a few kB. */
-const LONG_EVERY = 997;
-const LONG = `${"long ".repeat(4_000)}#long.`;
+// Numbered lines of known content: `program.mjs` prints them, and `countLines` finds those that are missing, doubled or damaged.
+import { createReadStream } from "node:fs";
+import { createInterface } from "node:readline";
 
-/** The text of a line after its head; `number` counts from 1. */
-function payloadOf(number) {
-  return number % LONG_EVERY === 0 ? LONG : PAYLOADS[number % PAYLOADS.length];
-}
+/** procman writes it where a killed logger may have lost what it had read. */
+const MARK = "[procman: the logger was restarted here; up to 64 KiB of output may be missing]";
+/** With the lines that are cut before and after it. Bytes. */
+const MOST_LOST = 64 * 1024 + 1_000;
 
 /** `run`: unique name of a run of the process `id`. */
 export function lineOf(id, run, number) {
-  return `${id} ${run} ${number} ${payloadOf(number)}`;
+  return `${id} ${run} ${number} ${"grüße aus köln 🚀 ".repeat(number % 23)}#${number % 97}.`;
 }
 
-// The check compares bytes as latin1 strings: one character for each byte, whatever was damaged.
-const latin1 = (text) => Buffer.from(text).toString("latin1");
-const RAW_PAYLOADS = PAYLOADS.map(latin1);
-const RAW_LONG = latin1(LONG);
-
-/** The bytes of a line as latin1, without its newline. */
-export function rawLineOf(id, run, number) {
-  return `${id} ${run} ${number} ${number % LONG_EVERY === 0 ? RAW_LONG : RAW_PAYLOADS[number % RAW_PAYLOADS.length]}`;
+/** `runs`: those that wrote to this log, each with the least number of lines that it has `printed`. */
+export async function countLines(file, runs) {
+  const count = { lines: 0, bytes: 0, missing: 0, doubled: 0, damaged: 0, marked: 0 };
+  const seen = new Map(runs.map((each) => [each.run, { ...each, next: 1, excusedBytes: 0 }]));
+  const marks = new Set();
+  const pieces = [];
+  let at = 0;
+  for await (const text of createInterface({ input: createReadStream(file) })) {
+    at += 1;
+    count.bytes += Buffer.byteLength(text) + 1;
+    const [id, name, number] = text.split(" ");
+    const isWhole = seen.has(name) && text === lineOf(id, name, Number(number));
+    if (isWhole) takeLine(count, seen.get(name), Number(number));
+    else if (text === MARK) marks.add(at);
+    else pieces.push(at);
+    if (text === MARK) for (const run of seen.values()) run.excusedBytes += MOST_LOST;
+  }
+  for (const run of seen.values()) takeGap(count, run, run.printed + 1);
+  // Beside a mark stand the beginning of the line that a killed logger wrote, and the end of the last one that it had read.
+  count.damaged = pieces.filter((piece) => !marks.has(piece - 1) && !marks.has(piece + 1)).length;
+  return count;
 }
 
-/** @returns {{ id: string, run: string, number: number } | undefined} undefined if it is not a whole line of a printer */
-export function parseRaw(raw) {
-  const first = raw.indexOf(" ");
-  const second = raw.indexOf(" ", first + 1);
-  const third = raw.indexOf(" ", second + 1);
-  if (first < 1 || second < 0 || third < 0) return undefined;
-  const [id, run, number] = [raw.slice(0, first), raw.slice(first + 1, second), Number(raw.slice(second + 1, third))];
-  if (!Number.isSafeInteger(number) || number < 1) return undefined;
-  return raw === rawLineOf(id, run, number) ? { id, run, number } : undefined;
+function takeLine(count, run, number) {
+  count.lines += 1;
+  if (number < run.next) count.doubled += 1;
+  else takeGap(count, run, number);
+  run.next = Math.max(run.next, number + 1);
+  run.excusedBytes = 0;
 }
 
-/** Bytes in a log file of the lines `from` to `to`, both included, each with its newline. */
-export function bytesOf(id, run, from, to) {
+/** The lines from the next one on until before `number` are missing, unless marks excuse so much. */
+function takeGap(count, { id, run, next, excusedBytes }, number) {
   let bytes = 0;
-  for (let number = from; number <= to; number += 1) bytes += rawLineOf(id, run, number).length + 1;
-  return bytes;
+  for (let each = next; each < number; each += 1) bytes += Buffer.byteLength(lineOf(id, run, each)) + 1;
+  if (bytes <= excusedBytes) count.marked += bytes;
+  else count.missing += number - next;
 }

@@ -1,167 +1,186 @@
 #!/usr/bin/env node
 // Kills a process manager ten times under load and counts what was lost: `node run.mjs [--manager procman|pm2|supervisord] [--rounds 10] [--json] [--keep]`.
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { loadIn, STEADY } from "./load.mjs";
-import { isAlive, within } from "./processes.mjs";
-import { monotonicMs } from "./programs/instance.mjs";
-import { account } from "./report.mjs";
-import { checkDiary } from "./run-check.mjs";
+import { countLines } from "./lines.mjs";
+import { isAlive, kill, within } from "./processes.mjs";
 
-const MANAGERS = {
-  procman: async () => (await import("./managers/procman-load.mjs")).ProcmanUnderLoad,
-  pm2: async () => (await import("./managers/pm2.mjs")).Pm2,
-  supervisord: async () => (await import("./managers/supervisord.mjs")).Supervisord,
-};
-
-/** Delays between kills, partly random. Milliseconds. */
-const REST_MS = 1_000;
-const CHANCE_MS = 1_500;
-/** Time for a killed part to come back. Milliseconds. */
+const MANAGERS = ["procman", "pm2", "supervisord"];
+const PROGRAM = fileURLToPath(new URL("program.mjs", import.meta.url));
+/** A killed part has this time to come back. Milliseconds. */
 const TIMEOUT_MS = 20_000;
+const PRINTERS = ["print-1", "print-2"];
+/** These end only if the manager's death ends them. */
+const STEADY = [...PRINTERS, "serve-1", "serve-2"];
 
-const options = optionsGiven();
-const printLine = options.json ? () => undefined : (text) => console.log(text);
+const { manager: chosen, rounds, json, keep } = optionsGiven();
+const print = json ? () => undefined : (text) => console.log(text);
+const folder = mkdtempSync(join(tmpdir(), "kill-the-manager-"));
+for (const name of ["progress", "logs"]) mkdirSync(join(folder, name));
+const { Manager } = await import(`./managers/${chosen}.mjs`);
+const manager = new Manager(folder, load());
+try {
+  await run();
+} finally {
+  for (const { pid, ended } of readDiary().runs) if (!ended) kill(pid);
+  if (!keep) rmSync(folder, { recursive: true, force: true });
+}
 
 function optionsGiven() {
+  const known = `[--manager ${MANAGERS.join("|")}] [--rounds 10] [--json] [--keep]`;
   try {
-    return parseArgs({
+    const { values } = parseArgs({
       options: {
         manager: { type: "string", default: "procman" },
         rounds: { type: "string", default: "10" },
         json: { type: "boolean", default: false },
         keep: { type: "boolean", default: false },
       },
-    }).values;
+    });
+    if (process.platform !== "linux") throw new Error("This script reads /proc: it needs Linux. ");
+    if (!MANAGERS.includes(values.manager)) throw new Error(`${values.manager} is no manager. `);
+    return values;
   } catch (error) {
-    const known = `[--manager ${Object.keys(MANAGERS).join("|")}] [--rounds 10] [--json] [--keep]`;
     console.error(`${error.message.split(". ")[0]}. Known are: ${known}`);
     process.exit(64);
   }
 }
 
-async function main() {
-  const choose = MANAGERS[options.manager];
-  if (choose === undefined || process.platform !== "linux") {
-    console.error(
-      choose === undefined
-        ? `Managers are: ${Object.keys(MANAGERS).join(", ")}`
-        : "This script reads /proc: it needs Linux.",
-    );
-    process.exitCode = 64;
-    return;
-  }
-  const folder = mkdtempSync(join(tmpdir(), "kill-the-manager-"));
-  for (const name of ["progress", "logs"]) mkdirSync(join(folder, name));
-  const manager = new (await choose())({ folder, load: loadIn(folder, await freePorts()) });
-  try {
-    await run(manager, folder);
-  } finally {
-    manager.destroy();
-    if (!options.keep) rmSync(folder, { recursive: true, force: true });
-  }
+function load() {
+  return [...STEADY, "crash-1", "crash-2"].map((id) => ({
+    id,
+    argv: [process.execPath, PROGRAM, id.split("-")[0], folder, id],
+    log: join(folder, "logs", `${id}.log`),
+  }));
 }
 
-async function run(manager, folder) {
-  printLine(`${manager.name}, in ${folder}: two processes print, two crash, two serve.\n`);
+async function run() {
+  print(`${manager.name}, in ${folder}: two processes print, two serve, two crash.\n`);
   await manager.start();
-  if (!(await within(TIMEOUT_MS, () => livingIn(folder).length === STEADY.length)))
-    throw new Error("it does not start");
+  if (!(await within(TIMEOUT_MS, () => steadyPids().length === STEADY.length))) throw new Error("it does not start");
   const kills = [];
-  for (let round = 0; round < Number(options.rounds); round += 1)
-    for (const part of manager.parts) kills.push(await killOnce(manager, folder, { part, number: kills.length + 1 }));
-  await sleep(REST_MS);
-  const left = await manager.end();
-  const result = account({ folder, kills, exits: manager.exits(), left });
-  if (options.json) console.log(JSON.stringify({ manager: manager.name, ...result, backMs: backOf(kills) }));
-  else printResult(result, kills);
+  for (let round = 0; round < Number(rounds); round += 1)
+    for (const part of manager.parts) kills.push(await killOnce(part, kills.length + 1));
+  await sleep(1_000);
+  await manager.end();
+  const backMs = Object.fromEntries(manager.parts.map((part) => [part, timesOf(kills, part)]));
+  const result = await count(kills);
+  if (json) console.log(JSON.stringify({ manager: manager.name, ...result, backMs }));
+  else printResult(result, backMs);
 }
 
-async function killOnce(manager, folder, { part, number }) {
-  await sleep(REST_MS + Math.random() * CHANCE_MS);
-  const before = livingIn(folder);
-  const at = monotonicMs();
-  const pids = manager.kill(part);
-  const byItself = await manager.comeBack();
-  const isBack = await within(TIMEOUT_MS, async () => covers(await manager.running(), STEADY), 20);
-  const backMs = isBack ? monotonicMs() - at : undefined;
-  const died = before.filter((pid) => !isAlive(pid)).map(String);
-  const copies = livingIn(folder).length - STEADY.length;
-  const what = `${String(number).padStart(3)}  killed ${part.padEnd(10)} (pid ${pids.join(", ")})`.padEnd(56);
-  const back =
-    backMs === undefined
-      ? "is not back"
-      : `back after ${(backMs / 1_000).toFixed(2)} s${byItself ? "" : ", started again"}`;
-  const fate = [died.length > 0 ? `${died.length} died` : "", copies > 0 ? `${copies} run twice` : ""]
-    .filter(Boolean)
-    .join(", ");
-  printLine(`${what} ${back.padEnd(34)} ${fate || "all keep running"}`);
-  return { part, at, backMs, died };
-}
-
-function covers(running, wanted) {
-  return wanted.every((id) => running.includes(id));
-}
-
-/** Pids of the living steady processes, by their diary. */
-function livingIn(folder) {
-  if (!existsSync(join(folder, "diary.jsonl"))) return [];
-  const { runs } = checkDiary(folder);
-  return runs
-    .filter(({ id, pid, to }) => STEADY.includes(id) && to === undefined && isAlive(pid))
-    .map(({ pid }) => pid);
-}
-
-function backOf(kills) {
-  const parts = [...new Set(kills.map(({ part }) => part))];
-  return Object.fromEntries(
-    parts.map((part) => {
-      const times = kills.filter((kill) => kill.part === part).map(({ backMs }) => backMs ?? Infinity);
-      const sorted = times.sort((a, b) => a - b);
-      return [part, { median: Math.round(sorted[Math.floor(sorted.length / 2)]), worst: Math.round(sorted.at(-1)) }];
-    }),
-  );
-}
-
-function printResult(result, kills) {
-  const rows = [
-    ["kills", result.kills],
-    ["processes that died", result.died],
-    ["restarts of processes that had not ended", result.restarts],
-    ["second copies beside a living first", result.copies],
-    ["lines printed", `${result.lines} (${result.megabytes} MB)`],
-    ["lines missing", result.missing],
-    ["lines doubled or out of order", result.doubled],
-    ["lines damaged", result.damaged],
-    ["bytes missing where the log says so", result.marked],
-    ["crashes", result.exits],
-    ["exit codes lost", result.exitsLost],
-    ["processes left behind at the end", result.left],
-  ];
-  printLine("");
-  for (const [what, value] of rows) printLine(`${what.padEnd(44)} ${value}`);
-  for (const [part, { median, worst }] of Object.entries(backOf(kills)))
-    printLine(`${`${part}: back after (median, worst)`.padEnd(44)} ${median} ms, ${worst} ms`);
-  for (const finding of result.findings.slice(0, 10)) printLine(`  ${finding}`);
-}
-
-/** The first of two free ports, below the range that the system gives to clients. */
-async function freePorts() {
-  for (;;) {
-    const first = 10_000 + Math.floor(Math.random() * 10_000);
-    if ((await isFree(first)) && (await isFree(first + 1))) return first;
-  }
-}
-
-function isFree(port) {
-  return new Promise((resolve) => {
-    const server = createServer().once("error", () => resolve(false));
-    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
+async function killOnce(part, number) {
+  await sleep(1_000 + Math.random() * 1_500);
+  const before = steadyPids();
+  const began = performance.now();
+  const pids = await manager.kill(part);
+  const byItself = (await manager.comeBack(part)) ?? false;
+  const isBack = await within(TIMEOUT_MS, async () => {
+    const running = await manager.running();
+    return STEADY.every((id) => running.includes(id));
   });
+  const backMs = isBack ? Math.round(performance.now() - began) : Number.POSITIVE_INFINITY;
+  const died = before.filter((pid) => !isAlive(pid)).length;
+  const copies = Math.max(0, steadyPids().length - STEADY.length);
+  const back = `back after ${(backMs / 1_000).toFixed(2)} s${byItself ? "" : ", started again"}`;
+  const fate = died + copies === 0 ? "all keep running" : `${died} died, ${copies} run twice`;
+  print(
+    `${String(number).padStart(3)}  ${`killed ${part} (pid ${pids.join(", ")})`.padEnd(46)} ${back.padEnd(34)} ${fate}`,
+  );
+  return { part, backMs, died };
 }
 
-await main();
+/** The runs by the diary of the processes, and the findings of those that ran beside another one. */
+function readDiary() {
+  const runs = new Map();
+  const findings = [];
+  const file = join(folder, "diary.jsonl");
+  for (const line of existsSync(file) ? readFileSync(file, "utf8").split("\n").filter(Boolean) : []) {
+    const { what, run, ...note } = JSON.parse(line);
+    if (what === "twice") findings.push(`two copies: ${note.id} runs already, pid ${note.pid} is one more`);
+    else runs.set(run, { printed: 0, ...note, run, ended: what === "end" });
+  }
+  for (const run of readdirSync(join(folder, "progress"))) {
+    const known = runs.get(run);
+    if (known?.ended === false) known.printed = Number(readFileSync(join(folder, "progress", run), "utf8"));
+  }
+  return { runs: [...runs.values()], findings };
+}
+
+function steadyPids() {
+  const living = readDiary().runs.filter(({ id, pid, ended }) => STEADY.includes(id) && !ended && isAlive(pid));
+  return living.map(({ pid }) => pid);
+}
+
+async function count(kills) {
+  const { runs, findings } = readDiary();
+  const lines = await Promise.all(
+    PRINTERS.map((id) =>
+      countLines(
+        join(folder, "logs", `${id}.log`),
+        runs.filter((run) => run.id === id),
+      ),
+    ),
+  );
+  const sum = (what) => lines.reduce((total, each) => total + each[what], 0);
+  const crashes = runs.filter(({ id, ended, asked }) => id.startsWith("crash") && ended && asked !== true);
+  const left = runs.filter(({ pid, ended }) => !ended && isAlive(pid));
+  return {
+    kills: kills.length,
+    died: kills.reduce((total, { died }) => total + died, 0),
+    restarts: runs.filter(({ id }) => STEADY.includes(id)).length - STEADY.length,
+    copies: findings.length,
+    lines: sum("lines"),
+    megabytes: Math.round(sum("bytes") / 1e6),
+    missing: sum("missing"),
+    doubled: sum("doubled"),
+    damaged: sum("damaged"),
+    marked: sum("marked"),
+    exits: crashes.length,
+    exitsLost: countLost(crashes, manager.exits()),
+    left: left.length,
+    findings: [...findings, ...left.map(({ id, pid }) => `left behind: ${id}, pid ${pid}`)],
+  };
+}
+
+/** Crashes that the manager has not recorded with their exit codes, in order. */
+function countLost(crashes, exits) {
+  const next = new Map();
+  return crashes.filter(({ id, code }) => {
+    const index = exits.findIndex((exit, at) => at >= (next.get(id) ?? 0) && exit.id === id && exit.code === code);
+    if (index >= 0) next.set(id, index + 1);
+    return index < 0;
+  }).length;
+}
+
+function timesOf(kills, part) {
+  const times = kills.filter((kill) => kill.part === part).map(({ backMs }) => backMs);
+  const sorted = times.sort((a, b) => a - b);
+  return { median: sorted[Math.floor(sorted.length / 2)], worst: sorted.at(-1) };
+}
+
+function printResult(result, backMs) {
+  const rows = {
+    kills: result.kills,
+    "processes that died": result.died,
+    "restarts of processes that had not ended": result.restarts,
+    "second copies beside a living first": result.copies,
+    "lines printed": `${result.lines} (${result.megabytes} MB)`,
+    "lines missing": result.missing,
+    "lines doubled or out of order": result.doubled,
+    "lines damaged": result.damaged,
+    "bytes missing where the log says so": result.marked,
+    crashes: result.exits,
+    "exit codes lost": result.exitsLost,
+    "processes left behind at the end": result.left,
+  };
+  print("");
+  for (const [what, value] of Object.entries(rows)) print(`${what.padEnd(44)} ${value}`);
+  for (const [part, { median, worst }] of Object.entries(backMs))
+    print(`${`${part}: back after (median, worst)`.padEnd(44)} ${median} ms, ${worst} ms`);
+  for (const finding of result.findings.slice(0, 10)) print(`  ${finding}`);
+}

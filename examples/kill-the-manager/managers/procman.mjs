@@ -1,164 +1,83 @@
-// procman under this load: starts it, finds its processes, and waits until a killed part is back.
-import { execFileSync, spawn } from "node:child_process";
-import { once } from "node:events";
-import { existsSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { isAlive, kill, MARK, marked, stat, within } from "../processes.mjs";
-import { Api } from "./procman-api.mjs";
-import { JournalTail } from "./procman-journal.mjs";
+// procman with the load: control by its library, exits from its log.
+import { execFileSync } from "node:child_process";
+import { existsSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { exitsIn, findInstalled, isAlive, kill, within } from "../processes.mjs";
 
-/** Time for a killed keeper to be replaced by its service or logger; after that procman is started again. */
-const BY_ITSELF_MS = 3_000;
-const NAME = "load";
+/** Of this checkout. */
+const BUILT = fileURLToPath(new URL("../../../dist/procman.cjs", import.meta.url));
 
-/** The program of this checkout, or else the installed one. */
-export function findProcman() {
-  const built = fileURLToPath(new URL("../../../dist/procman.cjs", import.meta.url));
-  if (process.env.PROCMAN_BIN !== undefined) return process.env.PROCMAN_BIN;
-  if (existsSync(built)) return built;
-  return execFileSync("sh", ["-c", "command -v procman"], { encoding: "utf8" }).trim();
-}
-
-/** By its title, or before it has one by its file. */
-export function isPart(name, command) {
-  return new RegExp(`^procman(?:\\[.*\\])?: ${name}`).test(command) || command.includes(`/${name}.cjs`);
-}
-
-export class Procman {
-  /** Value of a variable in the environment of all processes of this load. */
-  mark;
-  stateDir;
-  api;
-  journal;
+export class Manager {
+  name = "procman";
+  parts = ["service", "logger", "keeper", "everything"];
+  #bin = process.env.PROCMAN_BIN ?? (existsSync(BUILT) ? BUILT : findInstalled("procman", "npm install -g procman"));
   #folder;
-  #bin;
-  #env;
-  #output;
-  #args;
-  #launcher;
+  #load;
+  #procman;
+  /** Of its parts, before the last kill. */
+  #pids = {};
 
-  /**
-   * @param {{ folder: string, processes: readonly object[], bin?: string, env?: NodeJS.ProcessEnv, config?: object,
-   *   args?: readonly string[], output?: number, launcher?: readonly string[] }} options `args`: of `procman run`;
-   *   `output`: descriptor for what it prints; `launcher`: a command line before each command, as of `setpriv`
-   */
-  constructor({ folder, processes, bin = findProcman(), env = {}, config = {}, args = [], output, launcher = [] }) {
-    mkdirSync(folder, { recursive: true });
+  constructor(folder, load) {
     this.#folder = folder;
-    this.#bin = bin;
-    this.#env = env;
-    this.#args = args;
-    this.#launcher = launcher;
-    this.mark = folder;
-    this.stateDir = join(env.PROCMAN_STATE_DIR ?? join(folder, ".procman"), NAME);
-    this.#output = output ?? openSync(join(folder, "said.log"), "a");
-    writeFileSync(join(folder, "procman.json"), JSON.stringify({ name: NAME, ...config, processes }, undefined, 2));
-    this.api = new Api(this.stateDir, NAME);
-    this.journal = new JournalTail(join(this.stateDir, "run", "journal"));
+    this.#load = load;
   }
 
-  /** Starts it in the background, as `procman run --detach` or the machine's init would. */
-  start() {
-    const child = this.#command(["run", ...this.#args], this.mark);
-    child.unref();
-    return child;
-  }
-
-  /** Resolves with the exit code of `procman upgrade`: 0 if every part was replaced. */
-  async upgrade() {
-    const [code] = await once(this.#command(["upgrade"]), "exit");
-    return code;
-  }
-
-  #command(args, mark) {
-    const {
-      NODE_OPTIONS: _options,
-      NODE_EXTRA_CA_CERTS: _certificates,
-      NODE_TEST_CONTEXT: _context,
-      ...inherited
-    } = process.env;
-    const [program, ...rest] = [...this.#launcher, process.execPath, this.#bin, ...args];
-    return spawn(program, rest, {
-      cwd: this.#folder,
-      env: { ...inherited, ...this.#env, ...(mark === undefined ? {} : { [MARK]: mark }) },
-      stdio: ["ignore", this.#output, this.#output],
-      detached: true,
+  /** If it runs, this connects to it. */
+  async start() {
+    const { Procman } = await import(pathToFileURL(join(dirname(this.#bin), "index.js")));
+    const policy = { autostart: true, restart: "always", restartDelayMs: 100 };
+    const processes = this.#load.map(({ id, argv, log }) => {
+      return { id, cmd: argv.join(" "), ...policy, logger: { stdout: log, rotate: false } };
     });
+    this.#procman = await Procman.run({ name: "load", processes }, { cwd: this.#folder });
   }
 
-  /** Pid of the keeper that holds the lock; undefined if there is none. */
-  get keeper() {
-    const locks = existsSync(this.stateDir)
-      ? readdirSync(this.stateDir).filter((name) => /^lock\.\d+$/.test(name))
-      : [];
-    const newest = locks.sort((a, b) => Number(a.slice(5)) - Number(b.slice(5))).at(-1);
-    if (newest === undefined) return undefined;
-    try {
-      const { pid, startTime } = JSON.parse(readFileSync(join(this.stateDir, newest), "utf8"));
-      return isAlive(pid) && stat(pid)?.startTime === startTime ? pid : undefined;
-    } catch {
-      return undefined;
-    }
+  async kill(part) {
+    const { keeper, service, logger } = await this.#partPids();
+    this.#pids = part === "everything" ? { keeper, service, logger } : { [part]: { keeper, service, logger }[part] };
+    const pids = Object.values(this.#pids).filter((pid) => kill(pid));
+    await within(1_000, () => !pids.some(isAlive));
+    return pids;
   }
 
-  /** Pids of procman's own processes; after the death of a keeper there may be two loggers for a while. */
-  parts() {
-    const all = marked(this.mark);
-    const of = (name) => all.filter(({ command }) => isPart(name, command)).map(({ pid }) => pid);
-    return { keeper: of("keeper"), service: of("service"), logger: of("logger") };
-  }
-
-  /** @param {"service" | "logger" | "keeper" | "everything"} what @returns {readonly number[]} the pids that it killed */
-  kill(what) {
-    const parts = this.parts();
-    const pids = what === "everything" ? [...parts.keeper, ...parts.service, ...parts.logger] : parts[what];
-    return pids.filter((pid) => kill(pid));
-  }
-
-  /** Waits for the replacement of the keeper, or else starts procman. @returns whether the replacement came */
-  async revive(timeoutMs = BY_ITSELF_MS) {
-    if ((await within(timeoutMs, () => this.keeper)) !== undefined) return true;
-    this.start();
-    return false;
-  }
-
-  /** Resolves with the records of all processes once a service of the present keeper answers, or with undefined. */
-  answered(timeoutMs = 30_000) {
-    return within(timeoutMs, async () => {
-      const { keeper } = this;
-      if (keeper === undefined || this.api.endpoint?.keeper !== keeper) return undefined;
-      const answer = await this.api.ask("GET", "/processes");
-      return answer?.status === 200 ? answer.body : undefined;
+  /** A killed part is replaced. If all are killed, procman is started again, as the machine's init would do. */
+  async comeBack(part) {
+    if (part === "everything") await this.start();
+    const size = this.#logSize();
+    await within(20_000, async () => {
+      const pids = await this.#partPids();
+      const isReplaced = Object.entries(this.#pids).every(([name, pid]) => pids[name] > 0 && pids[name] !== pid);
+      return isReplaced && (part !== "logger" || this.#logSize() > size);
     });
+    return part !== "everything";
   }
 
-  /** Stops everything; resolves with the processes left behind. */
-  async end(timeoutMs = 60_000) {
-    // A keeper that was just killed is replaced by another one, which must be asked, too.
-    for (let keeper = await this.#keeperAfter(); keeper !== undefined; keeper = await this.#keeperAfter(keeper)) {
-      const answer = await this.api.ask("POST", "/terminate");
-      if (answer?.status !== 202) kill(keeper, "SIGTERM");
-      if ((await within(timeoutMs, () => !isAlive(keeper))) === undefined) break;
-    }
-    this.journal.stop();
-    return marked(this.mark);
+  async running() {
+    const records = await this.#procman.processes().catch(() => []);
+    return records.filter(({ status }) => status === "running").map(({ id }) => id);
   }
 
-  /** The keeper that replaced `before`; undefined if there is none. */
-  async #keeperAfter(before) {
-    let next;
-    await within(10_000, () => {
-      next = this.keeper;
-      return (next !== undefined && next !== before) || marked(this.mark).length === 0;
+  async end() {
+    await this.#procman.terminate();
+  }
+
+  exits() {
+    const args = ["logs", "--json", "--since", "1d", "--category", "lifecycle", "--search", "exited with code"];
+    const options = { cwd: join(this.#folder, ".procman/load"), encoding: "utf8", maxBuffer: Infinity };
+    const log = execFileSync(process.execPath, [this.#bin, ...args], {
+      ...options,
+      stdio: ["ignore", "pipe", "ignore"],
     });
-    return next === before ? undefined : next;
+    return exitsIn(log, /"process":"([^"]+)".*exited with code (\d+)/g);
   }
 
-  /** Kills all processes of this load. */
-  destroy() {
-    this.journal.stop();
-    for (let round = 0; round < 20 && marked(this.mark).length > 0; round += 1)
-      for (const { pid } of marked(this.mark)) kill(pid);
+  async #partPids() {
+    const { parts = [] } = await this.#procman.state().catch(() => ({}));
+    return Object.fromEntries(parts.map(({ part, pid }) => [part, pid]));
+  }
+
+  #logSize() {
+    return this.#load.reduce((sum, { log }) => sum + (statSync(log, { throwIfNoEntry: false })?.size ?? 0), 0);
   }
 }
