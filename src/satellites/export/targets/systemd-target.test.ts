@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { exported, fileOf, notesAbout } from "../../../test/support/export-rig.ts";
+import { exported, fileOf, notesAbout } from "../../../../test/support/export-rig.ts";
 
 const WEB = { id: "web", cmd: "node server.js", autostart: true };
 

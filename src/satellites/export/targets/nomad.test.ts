@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { exported } from "../../../test/support/export-rig.ts";
+import { exported } from "../../../../test/support/export-rig.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: parsed JSON, read member by member
 type Tree = any;

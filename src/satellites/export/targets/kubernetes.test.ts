@@ -5,7 +5,7 @@ import { CronJob } from "kubernetes-models/batch/v1/CronJob";
 import { Job } from "kubernetes-models/batch/v1/Job";
 import { Service } from "kubernetes-models/v1/Service";
 import { parseAllDocuments } from "yaml";
-import { exported, fileOf } from "../../../test/support/export-rig.ts";
+import { exported, fileOf } from "../../../../test/support/export-rig.ts";
 
 type Manifest = {
   readonly apiVersion: string;
