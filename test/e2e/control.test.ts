@@ -4,10 +4,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { Endpoint, ProcessRecord } from "../../src/core/contract/records.ts";
-import { homeOf, procman } from "../support/cli.ts";
+import { homeOf, procman, SLEEPER } from "../support/cli.ts";
 import { isAlive } from "../support/procman-process.ts";
-
-const SLEEPER = { cmd: "sleep 1000", autostart: true };
 
 async function recordsOf(folder: string): Promise<readonly ProcessRecord[]> {
   return JSON.parse((await procman(folder, ["status", "--json"])).out) as readonly ProcessRecord[];
@@ -99,8 +97,8 @@ test("a start that fails has exit code 1 and the reason", async (context) => {
 
 test("restart: what fails is told with its last lines and code 1, for one process, a cluster and all; the others are restarted", async (context) => {
   const flaky = {
+    ...SLEEPER,
     cmd: 'test ! -e bad || { echo "bad $PROCMAN_PROCESS_ID"; exit 9; }; exec sleep 1000',
-    autostart: true,
   };
   const { folder } = homeOf(context, [
     { id: "web", ...SLEEPER },
@@ -275,7 +273,7 @@ test("without a procman every command says so, with exit code 69", async (contex
 const HEAVY = ["http", "https", "perf_hooks", "readline", "readline/promises", "worker_threads", "zlib"];
 
 test("status loads no unused module of Node", async (context) => {
-  const { folder } = homeOf(context, [{ id: "web", cmd: "sleep 1000", autostart: true }]);
+  const { folder } = homeOf(context, [{ id: "web", ...SLEEPER }]);
   assert.equal((await procman(folder, ["run", "--detach"])).code, 0);
   const hook = join(folder, "hook.cjs");
   const loadedModules = "process.moduleLoadList.map((each) => each.replace('NativeModule ', ''))";

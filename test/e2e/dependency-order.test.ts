@@ -4,16 +4,16 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { ProcessRecord } from "../../src/core/contract/records.ts";
-import { homeOf, procman } from "../support/cli.ts";
+import { homeOf, procman, SLEEPER } from "../support/cli.ts";
 import { eventually, isAlive, processExit } from "../support/procman-process.ts";
 
 type Home = ReturnType<typeof homeOf>;
 
 const WAIT = "while [ ! -e go ]; do sleep 0.02; done; rm go";
 const PROCESSES = [
-  { id: "web", cmd: "sleep 1000", autostart: true, dependsOn: ["db", { id: "migrate", condition: "finished" }] },
+  { id: "web", ...SLEEPER, dependsOn: ["db", { id: "migrate", condition: "finished" }] },
   { id: "migrate", cmd: WAIT, autostart: true, dependsOn: ["db"] },
-  { id: "db", cmd: "sleep 1000", autostart: true },
+  { id: "db", ...SLEEPER },
 ];
 
 const logOf = ({ state }: Home): string => {
@@ -115,7 +115,7 @@ test("start --with-dependencies starts first what does not run, also indirectly;
       ready: { exec: "test -e up" },
     },
     { id: "migrate", cmd: "echo ran >> migrated", dependsOn: ["db"] },
-    { id: "cache", cmd: "sleep 1000", autostart: true },
+    { id: "cache", ...SLEEPER },
     { id: "web", cmd: "sleep 1000", dependsOn: ["cache", { id: "migrate", condition: "finished" }] },
   ]);
   const ask = (...args: readonly string[]): ReturnType<typeof procman> => procman(home.folder, args);

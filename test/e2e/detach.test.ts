@@ -9,12 +9,12 @@ import { type TestContext, test } from "node:test";
 import { runDetached } from "../../src/cli/detach.ts";
 import { ProcmanError } from "../../src/core/base/errors.ts";
 import { processStat } from "../../src/core/os/process-stat.ts";
-import { homeOf, keeperIn, procman } from "../support/cli.ts";
+import { homeOf, keeperIn, procman, SLEEPER } from "../support/cli.ts";
 import { cleanEnvironment, eventually, folderWith, isAlive, processExit } from "../support/procman-process.ts";
 import { BIN } from "../support/product.ts";
 import { smallDisk } from "../support/skip.ts";
 
-const SLEEPER = { id: "web", cmd: "sleep 1000", autostart: true };
+const WEB = { id: "web", ...SLEEPER };
 
 function pidOf(id: string, table: string): number {
   const pid = Number(new RegExp(`^${id} +running +(\\d+)`, "m").exec(table)?.[1]);
@@ -57,7 +57,7 @@ if (process.argv.includes("--detached")) {
 }
 
 test("run --detach prints the states of all processes and leaves procman in a separate session until `terminate`", async (context) => {
-  const { folder, state } = homeOf(context, [SLEEPER, { id: "job", cmd: "true", cron: "0 3 * * *" }]);
+  const { folder, state } = homeOf(context, [WEB, { id: "job", cmd: "true", cron: "0 3 * * *" }]);
   const started = await procman(folder, ["run", "--detach"]);
   assert.equal(started.code, 0, started.err);
   assert.match(started.out, /^ID +STATUS/);
@@ -80,7 +80,7 @@ test("run --detach prints the states of all processes and leaves procman in a se
 });
 
 test("neither a closed terminal nor Ctrl-C in it reaches a detached procman", async (context) => {
-  const { folder, state } = homeOf(context, [SLEEPER]);
+  const { folder, state } = homeOf(context, [WEB]);
   const line = `${process.execPath} ${BIN} run -d && echo READY && exec sleep 1000`;
   const terminal = spawn("script", ["-qec", line, "/dev/null"], {
     cwd: folder,
@@ -103,7 +103,7 @@ test("neither a closed terminal nor Ctrl-C in it reaches a detached procman", as
 });
 
 test("a detached procman keeps no folder, and finds a relative state folder", async (context) => {
-  const { folder } = homeOf(context, [SLEEPER]);
+  const { folder } = homeOf(context, [WEB]);
   const elsewhere = folderWith(context, { processes: [] });
   const config = join(folder, "procman.json");
   const env = { PROCMAN_STATE_DIR: "state" };
@@ -117,7 +117,7 @@ test("a detached procman keeps no folder, and finds a relative state folder", as
 });
 
 test("a second run is refused in every form and names the first one, which keeps running", async (context) => {
-  const { folder, state } = homeOf(context, [SLEEPER]);
+  const { folder, state } = homeOf(context, [WEB]);
   const first = await procman(folder, ["run", "--detach"]);
   const keeper = keeperIn(state);
   writeFileSync(join(state, "daemon.log"), "of the first\n", { flag: "a" });
@@ -143,8 +143,8 @@ test("a second run is refused in every form and names the first one, which keeps
 });
 
 test("a second run from another folder with the same PROCMAN_STATE_DIR and name is refused and names the first one", async (context) => {
-  const { folder } = homeOf(context, [SLEEPER]);
-  const other = folderWith(context, { name: "test", processes: [SLEEPER] });
+  const { folder } = homeOf(context, [WEB]);
+  const other = folderWith(context, { name: "test", processes: [WEB] });
   const env = { PROCMAN_STATE_DIR: join(folder, "all") };
   const state = join(folder, "all/test");
   assert.equal((await procman(folder, ["run", "--detach"], env)).code, 0);
@@ -169,13 +169,13 @@ test("7 run --detach of an invalid configuration prints all problems, ends with 
 
 test("run --detach --wait tells a failed process at once, with its last lines, and waits for all that can still come up; code 1", async (context) => {
   const { folder } = homeOf(context, [
-    SLEEPER,
-    { ...SLEEPER, id: "slow", ready: { exec: "test -e go" } },
+    WEB,
+    { ...WEB, id: "slow", ready: { exec: "test -e go" } },
     { id: "broken", cmd: "echo no database; exit 3", autostart: true, restartLimit: 0 },
     { id: "tried", cmd: "echo no queue; exit 4", autostart: true, restartDelayMs: 100_000 },
-    { id: "skipped", cmd: "sleep 1000", autostart: true, dependsOn: [{ id: "broken", condition: "finished" }] },
-    { id: "behind", cmd: "sleep 1000", autostart: true, dependsOn: [{ id: "tried", condition: "finished" }] },
-    { id: "last", cmd: "sleep 1000", autostart: true, dependsOn: ["behind"] },
+    { id: "skipped", ...SLEEPER, dependsOn: [{ id: "broken", condition: "finished" }] },
+    { id: "behind", ...SLEEPER, dependsOn: [{ id: "tried", condition: "finished" }] },
+    { id: "last", ...SLEEPER, dependsOn: ["behind"] },
   ]);
   const started = spawn(process.execPath, [BIN, "run", "--detach", "--wait", "--timeout", "600"], {
     cwd: folder,
@@ -206,7 +206,7 @@ test("run --detach --wait tells a failed process at once, with its last lines, a
 });
 
 test("options that contradict each other are reported as such", async (context) => {
-  const { folder } = homeOf(context, [SLEEPER]);
+  const { folder } = homeOf(context, [WEB]);
   for (const args of [
     ["-c", "-d"],
     ["--detach", "--confg", "x"],
@@ -225,7 +225,7 @@ test("run --detach prints the warnings of the configuration", async (context) =>
 });
 
 test("run --detach of a procman that ends during its start prints its messages and has its exit code", async (context) => {
-  const { folder, state } = homeOf(context, [SLEEPER]);
+  const { folder, state } = homeOf(context, [WEB]);
   // A file in the place of a folder.
   mkdirSync(state, { recursive: true });
   writeFileSync(join(state, "run"), "");
@@ -238,7 +238,7 @@ test("run --detach of a procman that ends during its start prints its messages a
 test("run --detach says that the disk of the state folder is full, though its log takes no message", async (context) => {
   const disk = smallDisk(context, "size=64k");
   if (disk === undefined) return;
-  const { folder } = homeOf(context, [SLEEPER]);
+  const { folder } = homeOf(context, [WEB]);
   assert.throws(() => writeFileSync(join(disk, "fill"), Buffer.alloc(1_000_000)), /ENOSPC/);
   const { code, out, err } = await procman(folder, ["run", "--detach"], { PROCMAN_STATE_DIR: join(disk, "state") });
   assert.deepEqual([code, out], [1, ""]);
@@ -246,7 +246,7 @@ test("run --detach says that the disk of the state folder is full, though its lo
 });
 
 test("run --detach reports that procman was killed during its start", async (context) => {
-  const { folder } = homeOf(context, [SLEEPER]);
+  const { folder } = homeOf(context, [WEB]);
   const { env, pid } = blockStart(folder);
   const started = procman(folder, ["run", "--detach"], env);
   process.kill(await pid(), "SIGKILL");
@@ -255,7 +255,7 @@ test("run --detach reports that procman was killed during its start", async (con
 });
 
 test("Ctrl-C ends only the waiting of run --detach, and a message says so", async (context) => {
-  const { folder, state } = homeOf(context, [SLEEPER]);
+  const { folder, state } = homeOf(context, [WEB]);
   const { env, pid, lift } = blockStart(folder);
   const command = spawn(process.execPath, [BIN, "run", "--detach"], {
     cwd: folder,
@@ -275,7 +275,7 @@ test("Ctrl-C ends only the waiting of run --detach, and a message says so", asyn
 });
 
 test("a procman that needs too long to start is left running, and its pid is printed", async (context: TestContext) => {
-  const { folder, state } = homeOf(context, [SLEEPER]);
+  const { folder, state } = homeOf(context, [WEB]);
   const { env, pid, lift } = blockStart(folder);
   const before = process.env.NODE_OPTIONS;
   context.after(() => {
@@ -301,7 +301,7 @@ test("if the API can't listen, the reason is printed, the processes run, and com
   await once(taken, "listening");
   const address = taken.address();
   const port = typeof address === "object" && address !== null ? address.port : 0;
-  const { folder, state } = homeOf(context, [{ ...SLEEPER, cmd: "echo $$ > pid; exec sleep 1000" }], { api: { port } });
+  const { folder, state } = homeOf(context, [{ ...WEB, cmd: "echo $$ > pid; exec sleep 1000" }], { api: { port } });
   const started = await procman(folder, ["run", "--detach"]);
   assert.equal(started.code, 69);
   assert.match(
@@ -327,7 +327,7 @@ test("an API that could not listen is served once its port is free, without a re
   context.after(() => void taken.close());
   await once(taken, "listening");
   const { port } = taken.address() as AddressInfo;
-  const { folder, state } = homeOf(context, [SLEEPER], { api: { port } });
+  const { folder, state } = homeOf(context, [WEB], { api: { port } });
   assert.equal((await procman(folder, ["run", "--detach"])).code, 69);
   await new Promise((resolve) => taken.close(resolve));
   await eventually(() =>
@@ -341,9 +341,9 @@ test("an API that could not listen is served once its port is free, without a re
 test("run --detach ends with 1 and the last lines of what fails at once; --wait waits until all are ready", async (context) => {
   const slow = { id: "slow", cmd: "sleep 1.5; echo up; sleep 1000", autostart: true, ready: { log: "^up$" } };
   const { folder } = homeOf(context, [
-    SLEEPER,
+    WEB,
     slow,
-    { id: "after", cmd: "sleep 1000", autostart: true, dependsOn: ["slow"] },
+    { id: "after", ...SLEEPER, dependsOn: ["slow"] },
     { id: "broken", cmd: "echo 'Error: no such database'; seq 12; exit 3", autostart: true, restartDelayMs: 60_000 },
     { id: "nightly", cmd: "exit 4", cron: "0 3 * * *" },
   ]);
@@ -360,7 +360,7 @@ test("run --detach ends with 1 and the last lines of what fails at once; --wait 
   assert.match(failed.out, /^web +running(?:.*\n)+test is running in the background/m);
   assert.match(failed.out, /^slow +running, not ready/m, "it doesn't wait for readiness");
   await procman(folder, ["terminate"]);
-  writeFileSync(join(folder, "procman.json"), JSON.stringify({ name: "test", processes: [SLEEPER, slow] }));
+  writeFileSync(join(folder, "procman.json"), JSON.stringify({ name: "test", processes: [WEB, slow] }));
   const ready = await procman(folder, ["run", "--detach", "--wait"]);
   assert.deepEqual([ready.code, ready.err], [0, ""]);
   assert.match(ready.out, /^slow +running +\d/m);

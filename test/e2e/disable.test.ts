@@ -5,12 +5,12 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { ProcessRecord } from "../../src/core/contract/records.ts";
 import { lastEndpoint } from "../../src/core/os/published-endpoint.ts";
-import { homeOf, keeperIn, procman } from "../support/cli.ts";
+import { homeOf, keeperIn, procman, SLEEPER } from "../support/cli.ts";
 import { processExit } from "../support/procman-process.ts";
 
 const PROCESSES = [
-  { id: "web", cmd: "sleep 1000", autostart: true },
-  { id: "mail", cmd: "sleep 1000", autostart: true },
+  { id: "web", ...SLEEPER },
+  { id: "mail", ...SLEEPER },
   { id: "tick", cmd: "true", cron: "* * * * * *" },
 ];
 
@@ -90,8 +90,8 @@ test("a process that is enabled again is not started by kills of procman", async
 });
 
 test("disable takes clusters and groups; what leaves the configuration is forgotten; an unknown id is refused, the others are disabled", async (context) => {
-  const api = { id: "api", cmd: "sleep 1000", autostart: true };
-  const db = { id: "db", cmd: "sleep 1000", autostart: true, groups: ["data"] };
+  const api = { id: "api", ...SLEEPER };
+  const db = { id: "db", ...SLEEPER, groups: ["data"] };
   const { folder } = homeOf(context, [{ ...api, cluster: { instances: 2 } }, db]);
   assert.equal((await procman(folder, ["run", "--detach"])).code, 0);
   const refused = await procman(folder, ["disable", "api", "wbe", "group:data", "--now"]);

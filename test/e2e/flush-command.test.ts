@@ -6,7 +6,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { FlushRecord } from "../../src/core/contract/records.ts";
-import { homeOf, procman } from "../support/cli.ts";
+import { homeOf, procman, SLEEPER } from "../support/cli.ts";
 import { cleanEnvironment } from "../support/procman-process.ts";
 import { BIN } from "../support/product.ts";
 
@@ -128,7 +128,7 @@ test("on a terminal flush asks, with all that it deletes; only a yes deletes it"
 });
 
 test("the words of other tools lead to flush; a process of that name is shown", async (context) => {
-  const { folder } = homeOf(context, [{ id: "web", cmd: "sleep 1000", autostart: true }]);
+  const { folder } = homeOf(context, [{ id: "web", ...SLEEPER }]);
   await procman(folder, ["run", "--detach"]);
   const logs = await procman(folder, ["logs", "flush"]);
   assert.deepEqual([logs.code, logs.out], [1, ""]);

@@ -6,10 +6,9 @@ import { type TestContext, test } from "node:test";
 import { Client } from "../../src/client/client.ts";
 import { fetchSend } from "../../src/client/transport.ts";
 import type { Endpoint, ProcessRecord } from "../../src/core/contract/records.ts";
-import { homeOf, procman } from "../support/cli.ts";
+import { homeOf, procman, SLEEPER } from "../support/cli.ts";
 import { eventually } from "../support/procman-process.ts";
 
-const SLEEPER = { cmd: "sleep 1000", autostart: true };
 const DB = { id: "db", ...SLEEPER, groups: "backend" };
 const API = {
   id: "api",

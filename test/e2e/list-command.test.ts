@@ -7,14 +7,14 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { ListedProcman } from "../../src/client/connection/procman-list.ts";
 import { bootId, processStat } from "../../src/core/os/process-stat.ts";
-import { homeOf, keeperIn, procman } from "../support/cli.ts";
+import { homeOf, keeperIn, procman, SLEEPER } from "../support/cli.ts";
 import { freePort } from "../support/free-ports.ts";
 import { folderOf, otherUser, runAs, sharedFolder, spawnAs } from "../support/other-user.ts";
 import { childrenOf, commandLineOf } from "../support/proc-files.ts";
 import { eventually, Procman } from "../support/procman-process.ts";
 import { BIN } from "../support/product.ts";
 
-const web = { id: "web", cmd: "sleep 1000", autostart: true };
+const web = { id: "web", ...SLEEPER };
 
 /** Other tests run procmans, too. */
 async function listed(stateDir: string): Promise<ListedProcman | undefined> {

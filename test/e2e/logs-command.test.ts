@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { LogEntry } from "../../src/core/contract/records.ts";
-import { homeOf, procman } from "../support/cli.ts";
+import { homeOf, procman, SLEEPER } from "../support/cli.ts";
 import { cleanEnvironment, eventually } from "../support/procman-process.ts";
 import { BIN } from "../support/product.ts";
 
@@ -22,8 +22,8 @@ function consecutive(first: number, count: number): readonly number[] {
 
 test("4 logs prints the last lines, also by id, severity, category and text; the same after the end of procman", async (context) => {
   const { folder } = homeOf(context, [
-    { id: "web", cmd: "echo Hello; echo oops >&2; exec sleep 1000", autostart: true },
-    { id: "mail", cmd: "echo mail here; exec sleep 1000", autostart: true },
+    { id: "web", ...SLEEPER, cmd: "echo Hello; echo oops >&2; exec sleep 1000" },
+    { id: "mail", ...SLEEPER, cmd: "echo mail here; exec sleep 1000" },
   ]);
   await procman(folder, ["run", "--detach"]);
   const ask = async (...args: readonly string[]): Promise<string> => (await procman(folder, ["logs", ...args])).out;

@@ -6,13 +6,13 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { PlanRecord } from "../../src/core/contract/plan.ts";
 import type { ProcessRecord } from "../../src/core/contract/records.ts";
-import { homeOf, keeperIn, procman } from "../support/cli.ts";
+import { homeOf, keeperIn, procman, SLEEPER } from "../support/cli.ts";
 import { commandLineOf } from "../support/proc-files.ts";
 import { eventually, isAlive, type ProcessConfig, processExit } from "../support/procman-process.ts";
 
 type Home = ReturnType<typeof homeOf>;
 
-const sleeper = (id: string, more: object = {}): ProcessConfig => ({ id, cmd: "sleep 1000", autostart: true, ...more });
+const sleeper = (id: string, more: object = {}): ProcessConfig => ({ id, ...SLEEPER, ...more });
 
 /** Replaces the file in one step. */
 function write({ folder }: Home, processes: readonly ProcessConfig[], more: object = {}): void {
@@ -223,7 +223,9 @@ test("--watch-config: a configuration that becomes a FIFO is reported as such, a
 });
 
 test("a cluster is reloaded instance by instance; if one doesn't come up, everything is as before", async (context) => {
-  const cluster = (cmd: string): ProcessConfig => sleeper("web", { cmd, cluster: { instances: 2 } });
+  // The failing one ends before it counts as up.
+  const cluster = (cmd: string): ProcessConfig =>
+    sleeper("web", { cmd, cluster: { instances: 2 }, minUptimeMs: 1_000 });
   const home = homeOf(context, [cluster("sleep 1000"), sleeper("db")]);
   await procman(home.folder, ["run", "--detach"]);
   const before = await pids(home);

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { connectTo } from "../../src/client/connection/connect.ts";
 import { type Location, locate } from "../../src/core/config/find-config.ts";
 import type { RunSummary } from "../../src/core/contract/run-summary.ts";
-import { homeOf, procman } from "../support/cli.ts";
+import { homeOf, procman, SLEEPER } from "../support/cli.ts";
 import { cleanEnvironment } from "../support/procman-process.ts";
 import { BIN } from "../support/product.ts";
 
@@ -14,9 +14,9 @@ const TIME = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:Z|[+-]\d\d:\d\d)`;
 
 test("why has a table of the last runs, the present one first, also when procman is down; the API has all of them by pages", async (context) => {
   const { folder } = homeOf(context, [
-    { id: "web", cmd: "sleep 1000", autostart: true },
+    { id: "web", ...SLEEPER },
     { id: "crash", cmd: "sleep 0.1; exit 3", autostart: true, ...SETTLE },
-    { id: "pair", cmd: "sleep 1000", autostart: true, cluster: { instances: 2 } },
+    { id: "pair", ...SLEEPER, cluster: { instances: 2 } },
   ]);
   await procman(folder, ["run", "--detach"]);
   for (const id of ["web", "pair"]) assert.equal((await procman(folder, ["restart", id])).code, 0);

@@ -4,14 +4,14 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { ProcessRecord } from "../../src/core/contract/records.ts";
-import { homeOf, procman } from "../support/cli.ts";
+import { homeOf, procman, SLEEPER } from "../support/cli.ts";
 import { eventually, folderWith, Procman, processExit, startProcman } from "../support/procman-process.ts";
 
 const STACK = [
   { id: "db", cmd: "sleep 1000", ready: { exec: "true" } },
   { id: "migrate", cmd: "true", dependsOn: ["db"] },
-  { id: "web", cmd: "sleep 1000", autostart: true, dependsOn: [{ id: "migrate", condition: "finished" }] },
-  { id: "mail", cmd: "sleep 1000", autostart: true },
+  { id: "web", ...SLEEPER, dependsOn: [{ id: "migrate", condition: "finished" }] },
+  { id: "mail", ...SLEEPER },
   { id: "watched", cmd: "sleep 1000", watch: ["src"] },
 ] as const;
 
@@ -27,7 +27,7 @@ test("run ID starts these and what they depend on, also after a reload; the othe
   const selected = { db: "running", migrate: "finished", web: "running", mail: "created", watched: "created" };
   assert.deepEqual(await statusesIn(folder), selected);
   assert.match((await procman(folder, ["plan"])).out, /^Nothing has changed/);
-  const processes = [...STACK, { id: "new", cmd: "sleep 1000", autostart: true }];
+  const processes = [...STACK, { id: "new", ...SLEEPER }];
   writeFileSync(join(folder, "procman.json"), JSON.stringify({ name: "test", processes }));
   assert.equal((await procman(folder, ["reload"])).code, 0);
   assert.deepEqual(await statusesIn(folder), { ...selected, new: "created" });
@@ -128,7 +128,7 @@ test('"restart": "never" and --exit-with: a process that would be restarted ends
   for (const restart of [{}, { restart: "error" }, { restart: "always" }]) {
     const processes = [
       { id: "job", cmd: "exit 7", autostart: true, ...restart },
-      { id: "web", cmd: "sleep 1000", autostart: true },
+      { id: "web", ...SLEEPER },
     ];
     const { code, err } = await procman(folderWith(context, { processes }), ["run", "--exit-with", "job"]);
     assert.equal(code, 7, err);
@@ -136,7 +136,7 @@ test('"restart": "never" and --exit-with: a process that would be restarted ends
   }
   const never = await startProcman(context, [
     { id: "job", cmd: "exit 7", autostart: true, restart: "never" },
-    { id: "web", cmd: "sleep 1000", autostart: true },
+    { id: "web", ...SLEEPER },
   ]);
   await never.line(/job .*exited with code 7.*not restarted/);
 });

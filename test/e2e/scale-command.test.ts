@@ -5,11 +5,11 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { ProcessRecord } from "../../src/core/contract/records.ts";
-import { homeOf, procman } from "../support/cli.ts";
+import { homeOf, procman, SLEEPER } from "../support/cli.ts";
 
-const web = { id: "web", cmd: "sleep 1000", autostart: true, cluster: { instances: 2, startPort: 23_101 } };
-const mail = { id: "mail", cmd: "sleep 1000", autostart: true };
-const db = { id: "db", cmd: "sleep 1000", autostart: true, cluster: { instances: 1, startPort: 23_105 } };
+const web = { id: "web", ...SLEEPER, cluster: { instances: 2, startPort: 23_101 } };
+const mail = { id: "mail", ...SLEEPER };
+const db = { id: "db", ...SLEEPER, cluster: { instances: 1, startPort: 23_105 } };
 
 test("scale starts and ends instances and names them, and the others keep running", async (context) => {
   const { folder } = homeOf(context, [web, mail]);

@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { ProcessRecord } from "../../src/core/contract/records.ts";
-import { homeOf, procman } from "../support/cli.ts";
+import { homeOf, procman, SLEEPER } from "../support/cli.ts";
 import { freePort, freeRange } from "../support/free-ports.ts";
 import { Procman, processExit } from "../support/procman-process.ts";
 
@@ -62,7 +62,7 @@ test("signal goes to the group or the leader, and to all instances of a cluster;
 test("reload ID sends the reloadSignal to the main process alone, which keeps its pid; also after a kill of the service, and set by a reload", async (context) => {
   const { folder } = homeOf(context, [
     { id: "web", ...common, reloadSignal: "SIGHUP" },
-    { id: "plain", cmd: "sleep 1000", autostart: true },
+    { id: "plain", ...SLEEPER },
   ]);
   writeFileSync(join(folder, "family.cjs"), FAMILY);
   const running = new Procman(folder);
@@ -95,7 +95,7 @@ test("reload ID sends the reloadSignal to the main process alone, which keeps it
 
 test("signal is refused, with the reason, for what doesn't run and for wrong names; the others get it", async (context) => {
   const { folder } = homeOf(context, [
-    { id: "up", cmd: "sleep 1000", autostart: true },
+    { id: "up", ...SLEEPER },
     { id: "down", cmd: "sleep 1000" },
   ]);
   assert.equal((await procman(folder, ["signal", "HUP", "up"])).code, 69, "no procman runs");

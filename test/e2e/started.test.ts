@@ -5,12 +5,12 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { RawProcess } from "../../src/core/config/config-schema.ts";
-import { homeOf, procman } from "../support/cli.ts";
+import { homeOf, procman, SLEEPER } from "../support/cli.ts";
 import { freePort, freeRange } from "../support/free-ports.ts";
 import { eventually } from "../support/procman-process.ts";
 
 const SERVER = fileURLToPath(new URL("../programs/serve-release.cjs", import.meta.url));
-const sleeper = (more: object): RawProcess => ({ id: "a", cmd: "sleep 1000", autostart: true, ...more });
+const sleeper = (more: object): RawProcess => ({ id: "a", ...SLEEPER, ...more });
 
 for (const [what, more, why] of [
   ["an env file", { envFile: "gone.env" }, /gone\.env/],

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { Endpoint, LogEntry } from "../../src/core/contract/records.ts";
-import { homeOf, procman } from "../support/cli.ts";
+import { homeOf, procman, SLEEPER } from "../support/cli.ts";
 import { eventually, startProcman } from "../support/procman-process.ts";
 
 const ESCAPES = String.raw`printf 'a\033[2J\033]0;OWNED\007\033[31mred\033[0m\r forged\r\n'`;
@@ -43,7 +43,7 @@ test("logs shows control characters and marks further lines of an entry; --raw a
 });
 
 test("an id with line ends and escapes is one line of the log of requests", async (context) => {
-  const { folder } = homeOf(context, [{ id: "web", cmd: "exec sleep 1000", autostart: true }]);
+  const { folder } = homeOf(context, [{ id: "web", ...SLEEPER }]);
   await procman(folder, ["run", "--detach"]);
   const token = (await procman(folder, ["token", "--consumer", "mallory"])).out.trim();
   const { port } = JSON.parse(readFileSync(join(folder, ".procman/test/endpoint.json"), "utf8")) as Endpoint;

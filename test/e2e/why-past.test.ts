@@ -4,7 +4,7 @@ import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { Incident } from "../../src/core/contract/run-summary.ts";
-import { homeOf, procman } from "../support/cli.ts";
+import { homeOf, procman, SLEEPER } from "../support/cli.ts";
 import { eventually, isAlive, processExit, startProcman } from "../support/procman-process.ts";
 
 const NONE = /^procman: Cannot reach procman: none is running for .*Start it with "procman run"\n$/;
@@ -15,7 +15,7 @@ test("after an orderly end `why` shows the last run with its lines, its problem,
   const web = { id: "web", cmd: "echo 'Error: no database' >&2; exit 3", autostart: true, restartLimit: 0 };
   const { folder, state } = homeOf(context, [
     web,
-    { id: "api", cmd: "sleep 1000", autostart: true, cluster: { instances: 2 } },
+    { id: "api", ...SLEEPER, cluster: { instances: 2 } },
     { id: "late", cmd: "true", cron: "0 0 1 1 *" },
   ]);
   await procman(folder, ["run", "--detach"]);

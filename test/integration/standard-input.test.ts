@@ -12,11 +12,13 @@ const WATCHER = `process.stdin.on("end", () => process.exit(0)).on("data", (data
 console.log("watching");
 setInterval(() => undefined, 1e6);`;
 const common = { autostart: true, restart: "never", logger: { console: true } };
+/** Of a process that is halted when it is to end. Seconds. */
+const terminateTimeout = 1;
 
 test("a program that ends with its input runs on, whatever of procman is killed; its next run begins with an empty input", async (context) => {
   const folder = folderWith(context, {
     processes: [
-      { id: "open", cmd: "node watcher.cjs", stdin: true, ...common },
+      { id: "open", cmd: "node watcher.cjs", stdin: true, terminateTimeout, ...common },
       { id: "shell", cmd: "cat; echo ended", stdin: true, ...common },
       { id: "closed", cmd: "node watcher.cjs", ...common },
     ],

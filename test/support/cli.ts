@@ -25,6 +25,9 @@ export function keeperIn(stateDir: string): number {
   return pid > 1 && isAlive(pid) ? pid : 0;
 }
 
+/** A process that runs until it is stopped. It counts as up after a moment: by default, commands wait a second for that. */
+export const SLEEPER = { cmd: "sleep 1000", autostart: true, minUptimeMs: 50 } as const;
+
 type Context = { readonly after: (call: () => void | Promise<void>) => void };
 
 /** A folder with this configuration, named `test`. A procman that still runs in it is ended after the test. */
