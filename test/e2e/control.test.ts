@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { Endpoint, ProcessRecord } from "../../src/core/contract/records.ts";
 import { homeOf, procman, SLEEPER } from "../support/cli.ts";
-import { isAlive } from "../support/procman-process.ts";
+import { eventually, isAlive } from "../support/procman-process.ts";
 
 async function recordsOf(folder: string): Promise<readonly ProcessRecord[]> {
   return JSON.parse((await procman(folder, ["status", "--json"])).out) as readonly ProcessRecord[];
@@ -17,12 +17,7 @@ async function pidOf(folder: string, id: string): Promise<number> {
 }
 
 async function until(isMet: () => Promise<boolean>): Promise<void> {
-  for (
-    const limit = performance.now() + 30_000;
-    !(await isMet());
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  )
-    assert.ok(performance.now() < limit, "timed out");
+  await eventually(async () => (await isMet()) || undefined);
 }
 
 test("each action waits for its result and reports it in one line", async (context) => {

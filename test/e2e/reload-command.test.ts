@@ -43,11 +43,10 @@ async function commands(home: Home): Promise<Readonly<Record<string, string>>> {
 
 /** Resolves once each of these runs this command. */
 async function allRun(home: Home, ids: readonly string[], command: string): Promise<void> {
-  for (;;) {
+  await eventually(async () => {
     const all = await commands(home);
-    if (ids.every((id) => all[id] === command)) return;
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
+    return ids.every((id) => all[id] === command) || undefined;
+  });
 }
 
 const endpointPid = ({ state }: Home): number | undefined => {
@@ -267,9 +266,8 @@ for (const victim of ["service", "keeper"] as const)
       await processExit(pid);
       await asked;
       await allRun(home, [...ids, "web-1", "web-2"], `sleep ${seconds}`);
-      const isOver = async (): Promise<boolean> =>
-        (await procman(home.folder, ["reload"])).out === "Nothing has changed (12 processes).\n";
-      while (!(await isOver())) await new Promise((resolve) => setTimeout(resolve, 100));
+      const reload = async (): Promise<string> => (await procman(home.folder, ["reload"])).out;
+      await eventually(async () => (await reload()) === "Nothing has changed (12 processes).\n" || undefined);
     }
   });
 

@@ -24,19 +24,6 @@ function cpuMsOf(pid: number): number {
   return ((user ?? 0) + (system ?? 0)) * 10;
 }
 
-/** Polls `look` until it returns a result. */
-async function poll<T>(look: () => Promise<T | undefined>, what: string): Promise<T> {
-  for (
-    const end = performance.now() + 25_000;
-    performance.now() < end;
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  ) {
-    const result = await look();
-    if (result !== undefined) return result;
-  }
-  throw new Error(`timed out waiting for ${what}`);
-}
-
 /** Polls until a process has `count` incidents and `isLast` is true for the last. */
 async function incidents(
   procman: Procman,
@@ -44,11 +31,14 @@ async function incidents(
   count: number,
   isLast = (_: Incident): boolean => true,
 ): Promise<readonly Incident[]> {
-  return poll(async () => {
-    const all = (await new IncidentLog(procman.stateDir, assert.fail).read(id)).map(({ incident }) => incident);
-    const last = all.at(-1);
-    return all.length >= count && last !== undefined && isLast(last) ? all : undefined;
-  }, `${count} incidents of ${id}`);
+  return eventually(
+    async () => {
+      const all = (await new IncidentLog(procman.stateDir, assert.fail).read(id)).map(({ incident }) => incident);
+      const last = all.at(-1);
+      return all.length >= count && last !== undefined && isLast(last) ? all : undefined;
+    },
+    { what: `${count} incidents of ${id}` },
+  );
 }
 
 test("each end of a run has an incident: code, signal, timeout, request, failed start, and the end of procman", async (context) => {
@@ -121,31 +111,38 @@ test("CPU and memory include the whole process tree, also a process that left th
     { id: "idle", cmd: "sleep 1000", autostart: true },
   ]);
   const burner = pidIn(await procman.line(/burn .*started/));
-  const child = await poll(
-    async () => allProcesses().find(({ parent }) => parent === burner)?.pid,
-    "the child that burns",
-  );
+  const child = await eventually(async () => allProcesses().find(({ parent }) => parent === burner)?.pid, {
+    what: "the child that burns",
+  });
   const [began, usedBefore] = [performance.now(), cpuMsOf(child)];
-  const seen = await poll(async () => {
-    const records = await api<readonly ProcessRecord[]>(procman, "/processes");
-    const numbers = records.map(({ cpuPercent, memoryBytes }) => [cpuPercent ?? -1, memoryBytes ?? -1] as const);
-    const [burn] = numbers;
-    // What the child gets depends on what else the machine does; the process itself uses next to nothing.
-    const usedMs = cpuMsOf(child) - usedBefore;
-    const ownPercent = (100 * usedMs) / (performance.now() - began);
-    const isBurning = usedMs > 1_000 && (burn?.[0] ?? 0) > ownPercent / 3 && (burn?.[1] ?? 0) > 50 * 1_048_576;
-    return isBurning && numbers.every(([cpu]) => cpu >= 0) ? numbers : undefined;
-  }, "the numbers of a process that burns");
+  const seen = await eventually(
+    async () => {
+      const records = await api<readonly ProcessRecord[]>(procman, "/processes");
+      const numbers = records.map(({ cpuPercent, memoryBytes }) => [cpuPercent ?? -1, memoryBytes ?? -1] as const);
+      const [burn] = numbers;
+      // What the child gets depends on what else the machine does; the process itself uses next to nothing.
+      const usedMs = cpuMsOf(child) - usedBefore;
+      const ownPercent = (100 * usedMs) / (performance.now() - began);
+      const isBurning = usedMs > 1_000 && (burn?.[0] ?? 0) > ownPercent / 3 && (burn?.[1] ?? 0) > 50 * 1_048_576;
+      return isBurning && numbers.every(([cpu]) => cpu >= 0) ? numbers : undefined;
+    },
+    { what: "the numbers of a process that burns" },
+  );
   assert.ok((seen[0]?.[1] ?? 0) < 500 * 1_048_576);
   assert.ok((seen[1]?.[0] ?? 99) < 5 && (seen[1]?.[1] ?? 0) < 10 * 1_048_576, JSON.stringify(seen[1]));
   const store = new SeriesStore({ stateDir: procman.stateDir, hours: () => 24, report: assert.fail });
   const read = async () => (await store.read(["burn"], 0, Number.POSITIVE_INFINITY, Date.now())).get("burn") ?? [];
-  const before = await poll(async () => ((await read()).length > 0 ? read() : undefined), "a point on disk");
+  const before = await eventually(async () => ((await read()).length > 0 ? read() : undefined), {
+    what: "a point on disk",
+  });
   assert.ok(before.every(({ processes }) => processes >= 1));
   process.kill(procman.helper("service"), "SIGKILL");
-  const after = await poll(async () => {
-    const points = await read();
-    return points.length > before.length ? points : undefined;
-  }, "a point of the next service");
+  const after = await eventually(
+    async () => {
+      const points = await read();
+      return points.length > before.length ? points : undefined;
+    },
+    { what: "a point of the next service" },
+  );
   assert.deepEqual(after.slice(0, before.length), before);
 });

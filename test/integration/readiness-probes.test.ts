@@ -219,13 +219,11 @@ test("the load balancer sends no client to an instance that isn't ready", async 
   allow(procman, "go-1");
   await procman.line(/web-2 +\| ready after/);
   const client = await api(procman);
-  const accepts = async (id: string): Promise<ProcessRecord> => {
-    for (;;) {
+  const accepts = (id: string): Promise<ProcessRecord> =>
+    eventually(async () => {
       const record = await client.process(id);
-      if (record.backend?.accepting === true) return record;
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-  };
+      return record.backend?.accepting === true ? record : undefined;
+    });
   await accepts("web-2");
   const ask = async (): Promise<string> =>
     (await fetch(`http://127.0.0.1:${commonPort}`, { headers: { connection: "close" } })).text();
@@ -285,12 +283,11 @@ test("an unhealthy run without a restart policy keeps running without connection
 });
 
 /** Its record, once its health and its place in the rotation are as given. */
-async function healthy(client: Client, id: string, good: boolean, accepting?: boolean): Promise<ProcessRecord> {
-  for (const end = performance.now() + 30_000; ; await new Promise((resolve) => setTimeout(resolve, 20))) {
+function healthy(client: Client, id: string, good: boolean, accepting?: boolean): Promise<ProcessRecord> {
+  return eventually(async () => {
     const record = await client.process(id);
-    if (record.healthy === good && record.backend?.accepting === accepting) return record;
-    assert.ok(performance.now() < end, `stays ${JSON.stringify(record)}`);
-  }
+    return record.healthy === good && record.backend?.accepting === accepting ? record : undefined;
+  });
 }
 
 test("a slow regular expression and a slow pattern of watch hold up neither the API nor the restart of another process", async (context) => {

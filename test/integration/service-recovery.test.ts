@@ -68,12 +68,7 @@ function nextRun(context: TestContext, { folder }: Procman): Procman {
 
 /** Resolves once the answer to a question is yes. */
 async function until(holds: () => Promise<boolean>): Promise<void> {
-  for (
-    const end = performance.now() + 30_000;
-    !(await holds());
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  )
-    assert.ok(performance.now() < end, `timed out waiting for ${holds}`);
+  await eventually(async () => (await holds()) || undefined, { what: `${holds}` });
 }
 
 const recordOf = (records: readonly ProcessRecord[], id: string): ProcessRecord => {

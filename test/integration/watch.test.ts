@@ -69,16 +69,15 @@ async function serviceOf(procman: Procman): Promise<number> {
   });
 }
 
-async function incidents(procman: Procman, id: string, count: number): Promise<readonly Incident[]> {
-  for (
-    const end = performance.now() + 25_000;
-    performance.now() < end;
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  ) {
-    const all = (await new IncidentLog(procman.stateDir, assert.fail).read(id)).map(({ incident }) => incident);
-    if (all.length >= count) return all;
-  }
-  throw new Error(`timed out waiting for ${count} incidents of ${id}`);
+function incidents(procman: Procman, id: string, count: number): Promise<readonly Incident[]> {
+  const log = new IncidentLog(procman.stateDir, assert.fail);
+  return eventually(
+    async () => {
+      const all = (await log.read(id)).map(({ incident }) => incident);
+      return all.length >= count ? all : undefined;
+    },
+    { what: `${count} incidents of ${id}` },
+  );
 }
 
 function endpointOf({ folder }: Procman): Promise<Endpoint> {

@@ -11,7 +11,7 @@ import { checkDiary } from "./diary-check.ts";
 import { exits, type Kill, numbering } from "./fault-verdict.ts";
 import { KillableProcman } from "./killable-procman.ts";
 import { checkLog } from "./line-check.ts";
-import { eventually } from "./procman-process.ts";
+import { eventually, within } from "./procman-process.ts";
 import { ROOT } from "./product.ts";
 
 /** They write a diary of their runs, and print numbered lines. */
@@ -128,15 +128,11 @@ export async function startRig(
     procman,
     records,
     until: async (id, holds) => {
-      for (
-        const end = performance.now() + 30_000;
-        performance.now() < end;
-        await new Promise((resolve) => setTimeout(resolve, 20))
-      ) {
+      const found = await within(30_000, async () => {
         const record = (await records()).find((each) => each.id === id);
-        if (record !== undefined && holds(record)) return record;
-      }
-      throw new Error(`timed out waiting for ${id}: ${JSON.stringify(await records())}`);
+        return record !== undefined && holds(record) && record;
+      });
+      return found ?? assert.fail(`timed out waiting for ${id}: ${JSON.stringify(await records())}`);
     },
     act: async (id, action) => {
       for (let attempt = 1; ; attempt += 1) {

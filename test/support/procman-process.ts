@@ -261,23 +261,20 @@ type Bound = {
   readonly ms?: number;
 };
 
-/** Polls `look` until it returns a result; for changes without an event, as of files. */
+/** Polls `look` until it has a result; for changes without an event, as of files. */
 export async function eventually<T>(
-  look: () => (T extends PromiseLike<unknown> ? never : T) | undefined,
+  look: () => T | undefined | Promise<T | undefined>,
   { what = `${look}`, ms = TIMEOUT_MS }: Bound = {},
 ): Promise<T> {
-  for (
-    const end = performance.now() + ms;
-    performance.now() < end;
-    await new Promise((resolve) => setTimeout(resolve, 10))
-  ) {
-    const result = look();
-    if (result !== undefined) return result;
-  }
-  throw new Error(`timed out after ${ms} ms waiting for ${what}`);
+  const found = await within(ms, async () => {
+    const result = await look();
+    return result === undefined ? undefined : { result };
+  });
+  if (found === undefined) throw new Error(`timed out after ${ms} ms waiting for ${what}`);
+  return found.result;
 }
 
-/** The first result of `check` that is neither undefined nor false; undefined after `ms`. For what may fail to come. */
+/** Polls for what may fail to come: the first result of `check` that is neither undefined nor false; undefined after `ms`. */
 export async function within<T>(
   ms: number,
   check: () => T | undefined | false | Promise<T | undefined | false>,
