@@ -8,7 +8,8 @@ import { basename, dirname, join } from "node:path";
 import ts from "typescript";
 import { STATUSES } from "../src/core/contract/records.ts";
 
-const MAX_README_LINES = 10;
+/** What the folder does, where to begin, who may import it, and the ways through it. */
+const MAX_README_LINES = 16;
 
 /** Names that a file may have in more than one folder: those of entries. */
 const SHARED_NAMES = new Set(["main.ts", "index.ts"]);
