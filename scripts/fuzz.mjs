@@ -40,10 +40,15 @@ if (values.input !== undefined && positionals.length !== 1)
 function run(target, args, progress) {
   const argv = ["--import", "tsx", "test/fuzz/run-target.ts", `--target=${target}`, `--seed=${seed}`, ...args];
   const child = spawn(process.execPath, argv, { cwd: ROOT, stdio: ["ignore", "inherit", "inherit"] });
-  let [seen, since, hangs] = ["", performance.now(), false];
+  let seen = "";
+  let since = performance.now();
+  let hangs = false;
   const timer = setInterval(() => {
     const now = progress === undefined ? "" : readFileSync(progress, "utf8");
-    if (now !== seen) [seen, since] = [now, performance.now()];
+    if (now !== seen) {
+      seen = now;
+      since = performance.now();
+    }
     hangs = performance.now() - since > HANG_MS;
     if (hangs) child.kill("SIGKILL");
   }, CHECK_MS);

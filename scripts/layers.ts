@@ -4,6 +4,8 @@ import { join, posix } from "node:path";
 import ts from "typescript";
 
 const MAX_LINES = 450;
+/** They only wire: a limit made golf there. */
+const COMPOSITION_ROOTS = ["core/service/service.ts", "core/keeper/keeper.ts"];
 const EMPTY_NAME = /(?:^|[-_./])(?:utils?|helpers?|common|managers?)(?=[-_./])/i;
 
 /** What everything of procman's own processes stands on. */
@@ -131,35 +133,35 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
  * what could not be removed. A folder below another one counts there, too, unless it has a row.
  */
 const BUDGETS: Readonly<Record<string, number>> = {
-  "core/balancer": 3_420,
+  "core/balancer": 3_430,
   "core/base": 1_990,
-  "core/config": 6_660,
+  "core/config": 6_680,
   "core/contract": 3_230,
-  "core/file-watcher": 1_080,
+  "core/file-watcher": 1_090,
   "core/http": 1_670,
   "core/incidents": 270,
   "core/ipc": 790,
   "core/keeper": 4_310,
-  "core/log-store": 2_360,
+  "core/log-store": 2_390,
   "core/logger": 2_670,
   "core/metrics": 1_000,
   "core/node-preload": 460,
-  "core/os": 3_520,
-  "core/plugins": 1_700,
+  "core/os": 3_530,
+  "core/plugins": 1_740,
   "core/probes": 430,
-  "core/service": 12_475,
+  "core/service": 12_540,
   "core/supervisor": 2_845,
   client: 570,
   "client/connection": 1_480,
-  cli: 5_021,
-  "cli/output": 590,
+  cli: 5_030,
+  "cli/output": 600,
   "satellites/boot": 1_060,
   "satellites/dashboard": 4_640,
   "satellites/export": 3_150,
-  "satellites/hosts": 930,
+  "satellites/hosts": 940,
   "satellites/import": 3_810,
   "satellites/library": 620,
-  "satellites/monitor": 2_540,
+  "satellites/monitor": 2_550,
   "satellites/plugins": 1_330,
 };
 
@@ -222,7 +224,7 @@ function importsOf(file: string, source: string): string[] {
 
 function tooLong(file: string, source: string): string[] {
   const lines = linesIn(source);
-  return lines > MAX_LINES ? [`${file}: ${lines} lines, more than ${MAX_LINES}; look for the second noun`] : [];
+  return lines > MAX_LINES && !COMPOSITION_ROOTS.includes(file) ? [`${file}: ${lines} lines, more than ${MAX_LINES}; look for the second noun`] : [];
 }
 
 /** What a command loads with each start loads no satellite: there, `import type` and `import()` alone. */
@@ -272,7 +274,8 @@ function forbidden(file: string, target: string, sources: ReadonlyMap<string, st
 }
 
 function crosses(file: string, target: string): string[] {
-  const [from, to] = [layerOf(file), layerOf(target)];
+  const from = layerOf(file);
+  const to = layerOf(target);
   const allowed = LAYERS[from] ?? [];
   return from === to || allowed.includes(to) || allowed.includes(target)
     ? []

@@ -8,16 +8,20 @@ import { logEntries, metricPoints, NOW, RECORDS } from "./picture-data.ts";
 
 const SIZE = { columns: 100, rows: 22 };
 /** Of a cell. Pixels. */
-const [WIDTH, HEIGHT, FONT] = [7.8, 17, 13];
+const WIDTH = 7.8;
+const HEIGHT = 17;
+const FONT = 13;
 const MARGIN = 12;
-const [BACKGROUND, TEXT] = ["#10141b", "#dfe5ee"];
+const BACKGROUND = "#10141b";
+const TEXT = "#dfe5ee";
 /** Of SGR 30 to 37. */
 const COLORS = ["#10141b", "#ff8a80", "#54c98d", "#e3b341", "#7db3ff", "#d09cf0", "#66d0e0", "#dfe5ee"];
 
 export function monitorSvg(): string {
   const cells = frameOf(model(), paletteFor(true));
   const rows = Array.from({ length: cells.rows }, (_, row) => rowSvg(cells, row));
-  const [width, height] = [SIZE.columns * WIDTH + 2 * MARGIN, SIZE.rows * HEIGHT + 2 * MARGIN];
+  const width = SIZE.columns * WIDTH + 2 * MARGIN;
+  const height = SIZE.rows * HEIGHT + 2 * MARGIN;
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="procman monitor">
 <rect width="100%" height="100%" rx="8" fill="${BACKGROUND}"/>
 <g font-family="ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace" font-size="${FONT}" fill="${TEXT}">
@@ -65,7 +69,9 @@ function runSvg({ cells, row, from, to, style }: CellRun): string {
   const codes = style.split(";");
   const color = COLORS[Number(codes.find((code) => /^3[0-7]$/.test(code)) ?? "37") - 30] ?? TEXT;
   const isReversed = codes.includes("7");
-  const [x, y, width] = [MARGIN + from * WIDTH, MARGIN + row * HEIGHT, (to - from) * WIDTH];
+  const x = MARGIN + from * WIDTH;
+  const y = MARGIN + row * HEIGHT;
+  const width = (to - from) * WIDTH;
   const back = isReversed
     ? `<rect x="${fixed(x)}" y="${y}" width="${fixed(width)}" height="${HEIGHT}" fill="${color}"/>`
     : "";

@@ -7,7 +7,8 @@ const TIMEOUT_MS = 5 * 60_000;
 
 /** Path of the binary, in `.cache/nodes`. */
 export async function nodeOf(version) {
-  const [name, folder] = [`node-${process.platform}-${process.arch}`, join(ROOT, ".cache/nodes", version)];
+  const name = `node-${process.platform}-${process.arch}`;
+  const folder = join(ROOT, ".cache/nodes", version);
   const node = join(folder, "node_modules", name, "bin/node");
   if (existsSync(node)) return node;
   mkdirSync(folder, { recursive: true });

@@ -37,8 +37,10 @@ const ENTRIES = join(ROOT, ".cache/tests");
 const TIMES = join(ROOT, `.cache/times-${process.pid}.json`);
 
 const REPORTERS = [
-  ...["--test-reporter=spec", "--test-reporter-destination=stdout"],
-  ...["--test-reporter=./scripts/file-times.mjs", `--test-reporter-destination=${TIMES}`],
+  "--test-reporter=spec",
+  "--test-reporter-destination=stdout",
+  "--test-reporter=./scripts/file-times.mjs",
+  `--test-reporter-destination=${TIMES}`,
 ];
 
 /** Many tests wait for a timer or a process: so there are more of them at a time than processors. */

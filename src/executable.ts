@@ -21,7 +21,8 @@ import { getAsset } from "node:sea";
 
 /** What Node's binary has where it looks whether it is a single executable; `0` follows if it is none. */
 const FUSE = ["NODE_SEA_FUSE", "fce680ab2cc467b6e072b8b5df1996b2:"].join("_");
-const [NONE, OTHERS_WRITE] = [48, 0o022];
+const NONE = 48;
+const OTHERS_WRITE = 0o022;
 
 const folder = unpacked();
 const script = join(folder, "dist/procman.cjs");

@@ -33,7 +33,9 @@ const WORDS: Readonly<Record<ListedProcman["status"], string>> = {
   "no-keeper": "no keeper",
 };
 
-const [GREEN, YELLOW, RED] = [32, 33, 31];
+const GREEN = 32;
+const YELLOW = 33;
+const RED = 31;
 
 const COLUMNS: readonly Column<ListedProcman>[] = [
   { title: "NAME", cell: ({ name }) => name },

@@ -103,7 +103,8 @@ function claimsOf({ consumer, expireIn, scope, ...options }: Options): TokenAnsw
 /** @throws {ProcmanError} `process-unknown`: the token would see nothing */
 function limitsIn({ process: ids, group: names, config }: Options): TokenLimits | undefined {
   if (ids === undefined && names === undefined) return undefined;
-  const [known, groups] = [idsInFile(config).map(({ value }) => value), groupNamesInFile(config)];
+  const known = idsInFile(config).map(({ value }) => value);
+  const groups = groupNamesInFile(config);
   const named = [
     ...(ids ?? []),
     ...(names ?? []).map((name) => (groupNamed(name) === undefined ? selectorOf(name) : name)),

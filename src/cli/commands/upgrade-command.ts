@@ -52,7 +52,8 @@ async function upgrade(stateDir: string, keeper: Holder): Promise<UpgradeReport>
     node: process.execPath,
     folder: join(packageRoot(), "dist"),
   };
-  const [requestFile, answerFile] = [join(stateDir, "upgrade.json"), join(stateDir, "upgraded.json")];
+  const requestFile = join(stateDir, "upgrade.json");
+  const answerFile = join(stateDir, "upgraded.json");
   writeWhole(requestFile, JSON.stringify(request));
   try {
     process.kill(keeper.pid, "SIGUSR1");

@@ -12,7 +12,10 @@ export function painterFor(stream: OutputStream, isEnabled = true): Painter {
   return isEnabled && wantsColors(stream) ? (code, text) => `\u001b[${code}m${text}\u001b[0m` : (_, text) => text;
 }
 
-const [RED, GREEN, YELLOW, DIM] = [31, 32, 33, 2];
+const RED = 31;
+const GREEN = 32;
+const YELLOW = 33;
+const DIM = 2;
 
 const STATUS: Readonly<Record<Status, number>> = {
   running: GREEN,

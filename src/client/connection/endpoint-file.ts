@@ -66,7 +66,8 @@ export function livingHolder(stateDir: string): Holder | undefined {
 
 /** Nothing is signalled or asked for another user, whatever the lock says. */
 function ofOwnUser(holder: Holder): Holder {
-  const [own, other] = [process.geteuid?.(), uidsOf(holder.pid)?.effective];
+  const own = process.geteuid?.();
+  const other = uidsOf(holder.pid)?.effective;
   if (own === undefined || other === undefined || other === own) return holder;
   const name = userInText(other);
   throw new ProcmanError(
@@ -87,7 +88,8 @@ function noDaemon(stateDir: string): ProcmanError {
 
 /** A configuration that is a part of each release: the procman of the release before is another one. */
 function neighbour(stateDir: string): string {
-  const [file, name] = [neighbourOf(stateDir), basename(stateDir)];
+  const file = neighbourOf(stateDir);
+  const name = basename(stateDir);
   if (file === undefined) return "";
   return `. ${JSON.stringify(name)} runs with ${file}, in the folder beside this one: --name ${name} reaches it. Started by a link, "procman run --config LINK", it follows the link to the next release`;
 }

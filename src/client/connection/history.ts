@@ -79,7 +79,8 @@ function unendedRun(id: string, { started, pid, run = 0, how }: UnendedRun): Run
 async function complete(stateDir: string, { open, incident }: IncidentLogEntry): Promise<Incident> {
   if (open === undefined) return incident;
   const { process: id, run, started, time } = incident;
-  const [from, before] = [Date.parse(started ?? time) - EARLY_MS, Date.parse(time) + LATE_MS];
+  const from = Date.parse(started ?? time) - EARLY_MS;
+  const before = Date.parse(time) + LATE_MS;
   return {
     ...incident,
     lines: await lastLines(stateDir, { process: id, run, from, before, count: INCIDENT_LINES, characters: CHARACTERS }),

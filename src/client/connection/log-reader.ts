@@ -54,11 +54,13 @@ export class LogReader {
 
   /** Ends when procman has ended, after its last entries, or when the signal is aborted. */
   async *follow(query: LogQuery, signal: AbortSignal): AsyncIterable<LogItem> {
-    let [from, isPatient] = [query, this.#isPatient];
+    let from = query;
+    let isPatient = this.#isPatient;
     for (let loss = "again"; loss === "again" && !signal.aborted; await sleep(POLL_MS)) {
       try {
         for await (const item of (await this.#connected()).follow(from, signal)) {
-          [from, isPatient] = [after(query, item.cursor), true];
+          from = after(query, item.cursor);
+          isPatient = true;
           yield item;
         }
       } catch (error) {

@@ -13,7 +13,8 @@ export type SocketAddress = { readonly address: string; readonly port: number };
 
 /** The header of a connection from `source` that came in at `destination`. `token`: hexadecimal, for the module of `"node": true`. */
 export function proxyHeader(source: SocketAddress, destination: SocketAddress, token?: string): Buffer {
-  const [from, to] = [plain(source.address), plain(destination.address)];
+  const from = plain(source.address);
+  const to = plain(destination.address);
   if (isIPv4(from) && isIPv4(to))
     return header(PROXY, TCP4, [bytes4(from), bytes4(to), ports(source, destination), tokenField(token)]);
   return header(PROXY, TCP6, [bytes6(from), bytes6(to), ports(source, destination), tokenField(token)]);
@@ -56,7 +57,8 @@ function bytes6(address: string): Buffer {
   const [head = "", tail] = address.split("::");
   const groups = (text: string | undefined): number[] =>
     text === undefined || text === "" ? [] : text.split(":").map((part) => Number.parseInt(part, 16));
-  const [before, after] = [groups(head), groups(tail)];
+  const before = groups(head);
+  const after = groups(tail);
   const zeros = Array.from({ length: 8 - before.length - after.length }, () => 0);
   const all = Buffer.alloc(16);
   for (const [index, group] of [...before, ...zeros, ...after].entries()) all.writeUInt16BE(group, 2 * index);

@@ -165,7 +165,8 @@ export class Rebalancer {
   }
 
   async #run({ from, to, count }: Migration): Promise<void> {
-    const [source, target] = [this.#others[from - 1], this.#others[to - 1]];
+    const source = this.#others[from - 1];
+    const target = this.#others[to - 1];
     if (source !== undefined) {
       await source.migrate(count, (half, socket) => void this.#forward(half, socket, target));
       this.#receiver.clear();

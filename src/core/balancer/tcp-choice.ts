@@ -57,7 +57,8 @@ async function echo(tcp: Tcp, server: TcpServer): Promise<void> {
 }
 
 async function exchange(tcp: Tcp, one: TcpHandle, other: TcpHandle): Promise<void> {
-  const [near, far] = [new Peer(tcp, one), new Peer(tcp, other)];
+  const near = new Peer(tcp, one);
+  const far = new Peer(tcp, other);
   try {
     check("getsockname", one.getsockname({}));
     check("getpeername", other.getpeername({}));

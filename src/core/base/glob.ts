@@ -19,7 +19,8 @@ export function isPattern(text: string): boolean {
 export function globTest(patterns: readonly string[]): (path: string) => boolean {
   if (patterns.length === 0) return () => false;
   const all = patterns.map((pattern) => pattern.replace(/^(?:\.\/)+/, "").replace(/(?:\*\*\/)+/g, "**/"));
-  const [simple, others] = [all.filter(isSimple), all.filter((pattern) => !isSimple(pattern))];
+  const simple = all.filter(isSimple);
+  const others = all.filter((pattern) => !isSimple(pattern));
   const expression =
     simple.length === 0 ? undefined : new RegExp(`^(?:${simple.map((each) => sourceOf(each)).join("|")})$`, "s");
   const automata = others.map((pattern) => automatonOf(pattern));

@@ -23,7 +23,8 @@ const UNITS = ["B", "kB", "MB", "GB", "TB"] as const;
 
 /** A size with up to three digits. @example size(48_123_904) // "48.1 MB" */
 export function size(bytes: number): string {
-  let [value, unit] = [bytes, 0];
+  let value = bytes;
+  let unit = 0;
   for (; value >= 999.5 && unit < UNITS.length - 1; unit += 1) value /= 1_000;
   return `${value < 99.95 && unit > 0 ? value.toFixed(1) : Math.round(value)} ${UNITS[unit]}`;
 }

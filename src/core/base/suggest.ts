@@ -12,7 +12,10 @@ export function suggest(written: string, candidates: Iterable<string>): string |
     // Each character more or less is an edit.
     if (Math.abs(Math.min(candidate.length, LONGEST) - word.length) >= least) continue;
     const edits = distance(word, candidate.slice(0, LONGEST).toLowerCase());
-    if (edits < least) [best, least] = [candidate, edits];
+    if (edits < least) {
+      best = candidate;
+      least = edits;
+    }
   }
   return best;
 }
@@ -25,11 +28,9 @@ export function didYouMean(written: string, candidates: Iterable<string>): strin
 
 /** Optimal string alignment distance: an insertion, deletion, replacement or swap of neighbours counts one. */
 function distance(a: string, b: string): number {
-  let [before, above, line] = [
-    new Uint8Array(b.length + 1),
-    Uint8Array.from({ length: b.length + 1 }, (_, column) => column),
-    new Uint8Array(b.length + 1),
-  ];
+  let before = new Uint8Array(b.length + 1);
+  let above = Uint8Array.from({ length: b.length + 1 }, (_, column) => column);
+  let line = new Uint8Array(b.length + 1);
   for (let row = 1; row <= a.length; row++) {
     line[0] = row;
     for (let column = 1; column <= b.length; column++) {

@@ -43,7 +43,8 @@ export function definitionRecordOf(
 type Places = Pick<DefinitionRecord, "user" | "group" | "stdout" | "stderr" | "pidFile" | "port" | "commonPort">;
 
 function placesOf({ user, group, log, pidFile, cluster, front, share }: ProcessSpec): Places {
-  const [stderr, commonPort] = [log.stderr ?? log.stdout, front?.port ?? share?.port];
+  const stderr = log.stderr ?? log.stdout;
+  const commonPort = front?.port ?? share?.port;
   return {
     user: user?.name ?? userName(process.getuid?.() ?? 0),
     ...(group === undefined ? {} : { group: String(group) }),

@@ -77,7 +77,8 @@ function changeOf(before: ProcessSpec, now: ProcessSpec): readonly ChangedProces
   const named = new Set(plain.map((name) => (name in CLUSTER_PARTS ? "cluster" : name)));
   const fields = [...new Set([...command, ...named, ...policy.map((name) => POLICY_FIELDS[name] ?? name), ...logger])];
   if (fields.length === 0) return [];
-  const [wasCaptured, captured] = [isCaptured(before.log), isCaptured(now.log)];
+  const wasCaptured = isCaptured(before.log);
+  const captured = isCaptured(now.log);
   return [
     {
       id: now.id,

@@ -128,7 +128,9 @@ function treeOf(source: string): { readonly root?: Node; readonly faults: readon
 /** Drops follow-up errors: after a mistake, further errors on the same line or about the next closing bracket are noise. */
 function firstPerLine(source: string, errors: readonly ParseError[]): readonly ParseError[] {
   const kept: ParseError[] = [];
-  let [hasUnclosed, isOnNewLine, seen] = [false, false, 0];
+  let hasUnclosed = false;
+  let isOnNewLine = false;
+  let seen = 0;
   for (const error of errors.toSorted((a, b) => a.offset - b.offset)) {
     const echo = error.error === VALUE_EXPECTED && /[\]}]/.test(source.charAt(error.offset));
     isOnNewLine ||= /[\r\n]/.test(source.slice(seen, error.offset));
@@ -231,7 +233,8 @@ function offsetOf(root: Node | undefined, path: JsonPath, of: "value" | "key"): 
       typeof step === "string" ? node?.children?.findLast((child) => child.children?.[0]?.value === step) : undefined;
     const child = typeof step === "number" ? node?.children?.[step] : property?.children?.[1];
     if (child === undefined) break;
-    [node, key] = [child, property?.children?.[0] ?? child];
+    node = child;
+    key = property?.children?.[0] ?? child;
   }
   return (of === "key" ? key : node)?.offset ?? 0;
 }
@@ -247,7 +250,8 @@ function locator(source: string): (offset: number) => TextPlace {
 
 /** Index of the last of these ascending numbers that isn't above the limit; the first is not. */
 function lastAtMost(numbers: readonly number[], limit: number): number {
-  let [low, high] = [0, numbers.length];
+  let low = 0;
+  let high = numbers.length;
   while (high - low > 1) {
     const middle = (low + high) >> 1;
     if ((numbers[middle] ?? 0) <= limit) low = middle;

@@ -41,7 +41,8 @@ export function withoutSecretArguments(words: readonly string[]): readonly strin
 
 /** A command line, a comment or a value, with `***` in place of what may be secret: docs/guide/environment.md says what that is. */
 export function withoutSecretWords(text: string): string {
-  let [shown, from] = ["", 0];
+  let shown = "";
+  let from = 0;
   const takesPassword = TAKES_PASSWORD.test(text);
   for (const found of text.matchAll(BEFORE_VALUE)) {
     const at = found.index + found[0].length;
@@ -68,7 +69,8 @@ function secretAt(text: string, at: number, found: RegExpExecArray): string {
 /** A JSON value with comments as it is written, with `***` in place of what may be secret. A reference to a file or variable is none. */
 export function withoutSecrets(text: string): string {
   const root = parseTree(text, [], { allowTrailingComma: true });
-  let [shown, from] = ["", 0];
+  let shown = "";
+  let from = 0;
   for (const { offset, length, value } of root === undefined ? [] : hiddenIn(root)) {
     shown += `${withoutSecretComments(text.slice(from, offset))}${JSON.stringify(value)}`;
     from = offset + length;

@@ -109,7 +109,8 @@ function readOne({ file, isFound }: IncludedPath, main: MainFile): ConfigText | 
 
 /** Who can change the folder of the main file can replace that, too. */
 function trustOf(mainFile: string, folder: string): Trust | undefined {
-  const [uid, gid] = [process.geteuid?.(), process.getegid?.()];
+  const uid = process.geteuid?.();
+  const gid = process.getegid?.();
   if (uid === undefined || gid === undefined) return undefined;
   const owner = lstatSync(mainFile, { throwIfNoEntry: false })?.uid ?? uid;
   return { uids: [uid, 0, owner], gids: [gid], folders: foldersTo(folder) };

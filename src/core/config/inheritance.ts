@@ -9,18 +9,25 @@ const WITH_USER = ["PATH", "LANG", "LANGUAGE", "LC_*", "TZ", "TERM"] as const;
 /** What programs expect everywhere: these are never taken for secrets. */
 const GENERAL = [
   ...WITH_USER,
-  ...["HOME", "USER", "LOGNAME", "SHELL", "PWD", "TMPDIR", "HOSTNAME", "COLORTERM", "NO_COLOR", "FORCE_COLOR"],
-  ...[
-    "XDG_*",
-    "NODE_*",
-    "SSL_CERT_*",
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "NO_PROXY",
-    "http_proxy",
-    "https_proxy",
-    "no_proxy",
-  ],
+  "HOME",
+  "USER",
+  "LOGNAME",
+  "SHELL",
+  "PWD",
+  "TMPDIR",
+  "HOSTNAME",
+  "COLORTERM",
+  "NO_COLOR",
+  "FORCE_COLOR",
+  "XDG_*",
+  "NODE_*",
+  "SSL_CERT_*",
+  "HTTP_PROXY",
+  "HTTPS_PROXY",
+  "NO_PROXY",
+  "http_proxy",
+  "https_proxy",
+  "no_proxy",
 ] as const;
 
 /** By name of a variable: the processes that name it; a plugin is none of them. */

@@ -66,7 +66,8 @@ type ProblemPainter = (code: number, text: string) => string;
 
 function render(problem: ConfigProblem, lines: readonly string[], paint: ProblemPainter): string {
   // What is written in the file: JSON in a message leaves DEL and C1 as they are.
-  const [path, message] = [printable(problem.path), printable(problem.message)];
+  const path = printable(problem.path);
+  const message = printable(problem.message);
   if (problem.line === 0) return `${paint(1, path || "(top level)")}\n  ${message}`;
   const place = `${printable(problem.file)}:${problem.line}:${problem.column}`;
   const head = path === "" ? paint(36, place) : `${paint(36, place)} ${paint(1, path)}`;

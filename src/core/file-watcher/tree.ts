@@ -198,7 +198,8 @@ export class WatchedTree {
   }
 
   #compare(folder: Folder, name: string): void {
-    const [previous, file] = [folder.files.get(name), `${folder.path}/${name}`];
+    const previous = folder.files.get(name);
+    const file = `${folder.path}/${name}`;
     const current = stampAt(file);
     if (current === undefined) {
       if (folder.drop(name)) this.#ports.report(file);

@@ -106,7 +106,8 @@ export class WatchRoot {
 
   /** Reports the path if, as a file, it was added, removed or changed. */
   #compare(): void {
-    const [previousStamp, current] = [this.#stamp, stampAt(this.path)];
+    const previousStamp = this.#stamp;
+    const current = stampAt(this.path);
     this.#stamp = current?.stamp;
     if (previousStamp !== current?.stamp || (this.#isDirty && current?.isFresh)) this.#ports.report(this.path);
   }

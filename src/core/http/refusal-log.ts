@@ -18,7 +18,8 @@ export class RefusalLog {
   }
 
   add(consumer: string, kind: string, text: string): void {
-    const [key, now] = [JSON.stringify([consumer, kind]), this.#now()];
+    const key = JSON.stringify([consumer, kind]);
+    const now = this.#now();
     const before = this.#logged.get(key);
     if (before !== undefined && now - before.at < EVERY_MS) {
       before.more += 1;

@@ -114,11 +114,9 @@ export class Api {
     this.#origin = new OriginCheck(hostname, cors, hosts);
     this.#streams = new Streams(streams, (grant) => this.#authenticator.refusal(grant));
     const options = {
-      ...{
-        headersTimeout: headersMs,
-        requestTimeout: requestMs,
-        connectionsCheckingInterval: Math.min(5_000, headersMs),
-      },
+      headersTimeout: headersMs,
+      requestTimeout: requestMs,
+      connectionsCheckingInterval: Math.min(5_000, headersMs),
       // Refused here, with a problem as its answer.
       requireHostHeader: false,
     };

@@ -61,7 +61,8 @@ export class IncidentLimit<Of> {
     const account = existing ?? { bucket: new TokenBucket(PER_PROCESS, 0), last: Number.NEGATIVE_INFINITY };
     if (existing === undefined) this.#budgets.set(id, account);
     if (account.bucket.waitMs(1, now) > 0) return false;
-    const [isQuiet, isFull] = [now - account.last > QUIET_MS, this.#total.waitMs(1, now) > 0];
+    const isQuiet = now - account.last > QUIET_MS;
+    const isFull = this.#total.waitMs(1, now) > 0;
     if (isFull && !isQuiet) return false;
     if (!isFull) this.#total.take(1);
     account.bucket.take(1);

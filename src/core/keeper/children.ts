@@ -188,7 +188,8 @@ export class Children {
 
   /** Without FIFOs, a run whose output goes to the log store alone is started all the same; its output is lost. */
   #startWithoutFifos({ capture, ...request }: SpawnRequest, error: Error): void {
-    const [errno, { message }] = [errnoOf(error), error];
+    const errno = errnoOf(error);
+    const { message } = error;
     if (capture !== undefined && !isStoreOnly(capture))
       return this.#fail(request, { errno, step: isShortage({ code: errno }) ? "fork" : "run-folder", message });
     warn(`the output of ${request.slot} is not stored: ${message}`);

@@ -51,7 +51,8 @@ export class FifoPool {
   /** Recreates a removed folder. Pairs in use stay in use (`pathsOf`). */
   recreate(): void {
     makeFolder(this.#folder, 0o700);
-    const [free, gone] = [this.#free.filter(isIntact), this.#free.filter((pair) => !isIntact(pair))];
+    const free = this.#free.filter(isIntact);
+    const gone = this.#free.filter((pair) => !isIntact(pair));
     this.#free.splice(0, Number.POSITIVE_INFINITY, ...free);
     for (const pair of gone) close(pair);
   }
@@ -218,7 +219,8 @@ function isHeldBy(pid: number, { out, err }: FifoPaths): boolean {
 /** The path is looked at first: most processes have other files there. */
 function isSameFile(held: string, path: string): boolean {
   if (!linkOf(held).endsWith(`/${basename(path)}`)) return false;
-  const [one, other] = [statIfSeen(held), statIfSeen(path)];
+  const one = statIfSeen(held);
+  const other = statIfSeen(path);
   return one !== undefined && one.ino === other?.ino && one.dev === other.dev;
 }
 

@@ -168,7 +168,8 @@ export class Journal {
 
   /** Reports a failure once, whichever step of writing meets it next. */
   #reportHealth(problem: string | undefined): void {
-    const [before, now] = [this.#problem, problem?.split(":", 1)[0]];
+    const before = this.#problem;
+    const now = problem?.split(":", 1)[0];
     this.#problem = now;
     if (now === before) return;
     this.#report(

@@ -75,7 +75,8 @@ export class KeeperState {
     this.#options = options;
     makeStateFolder(stateDir);
     // Before it has a lock itself.
-    const [isClean, origin] = [endedInOrder(stateDir), originOfRecords(stateDir)];
+    const isClean = endedInOrder(stateDir);
+    const origin = originOfRecords(stateDir);
     for (const folder of ["", "run", "incidents", "logs"]) removeUnfinished(join(stateDir, folder));
     this.#lock = lockOf(stateDir, options);
     failpoint("keeper.locked");
@@ -207,7 +208,8 @@ export class KeeperState {
 
   /** Stops all, until none is new: a stopped process makes no more children. */
   #haltAll(): void {
-    const [halted, parts] = [new Set<number>(), this.#partPids()];
+    const halted = new Set<number>();
+    const parts = this.#partPids();
     for (let look = 0, before = -1; look < MAX_STOPS && halted.size > before; look++) {
       before = halted.size;
       const halt = (pid: number): void => {

@@ -80,7 +80,8 @@ export function writeBlock(block: Block): string {
 /** Contiguous blocks from the beginning of the segment, up to a line that a crash has torn or damaged. */
 export function readBlocks(text: string): Block[] {
   const blocks: Block[] = [];
-  let [end, packedEnd] = [0, 0];
+  let end = 0;
+  let packedEnd = 0;
   for (const line of text.split("\n").slice(0, -1)) {
     const block = parse(line);
     if (block === undefined || block.at !== end || (block.packed?.at ?? packedEnd) !== packedEnd) break;

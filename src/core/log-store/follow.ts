@@ -67,7 +67,8 @@ async function beforeLatest(folder: string, filter: LogMatcher, limit: number): 
   if (end.last === -1) return end;
   const reading = new SegmentSet(folder);
   try {
-    let [position, left] = [end, limit];
+    let position = end;
+    let left = limit;
     for await (const { segment, matches } of backwards({ segments: reading, filter, position: end, characters: 0 })) {
       const earliest = matches[Math.min(left, matches.length) - 1];
       if (earliest === undefined) continue;

@@ -139,10 +139,14 @@ function beginning(bytes: Buffer, start: number, end: number, characters: number
   return text.slice(0, characters);
 }
 
-let [lastTime, lastStamp] = [Number.NaN, ""];
+let lastTime = Number.NaN;
+let lastStamp = "";
 
 /** All lines of a record have the same time. */
 function stamp(at: number): string {
-  if (at !== lastTime) [lastTime, lastStamp] = [at, new Date(at).toISOString()];
+  if (at !== lastTime) {
+    lastTime = at;
+    lastStamp = new Date(at).toISOString();
+  }
   return lastStamp;
 }

@@ -55,7 +55,8 @@ export class RecordHeader {
     this.id = origin.process ?? "";
     this.isWhole = isWhole;
     this.isOwn = OWN_CATEGORIES.includes(origin.category);
-    const [category, severity] = [CATEGORIES.indexOf(origin.category), SEVERITIES.indexOf(origin.severity)];
+    const category = CATEGORIES.indexOf(origin.category);
+    const severity = SEVERITIES.indexOf(origin.severity);
     this.mask = maskOf(severity, category);
     this.#head = headOf({
       id: this.id,

@@ -47,7 +47,8 @@ export function segmentsIn(folder: string): readonly SegmentFile[] {
   for (const name of namesIn(folder)) {
     const match = /^(\d{1,15})\.(open|log|log\.gz|own)$/.exec(name);
     if (match === null) continue;
-    const [number, stage] = [Number(match[1]), match[2] as Stage];
+    const number = Number(match[1]);
+    const stage = match[2] as Stage;
     const other = stages.get(number);
     if (other === undefined || STAGES.indexOf(stage) < STAGES.indexOf(other)) stages.set(number, stage);
   }

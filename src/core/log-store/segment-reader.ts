@@ -9,12 +9,10 @@ import { indexFile, OWN_BASE, STAGES, type Stage, segmentFile } from "./segment-
 
 const CHUNK_BYTES = 512 * 1024;
 
-const [openAsync, closeAsync, fstatAsync, readFileAsync] = [
-  promisify(open),
-  promisify(close),
-  promisify(fstat),
-  promisify(readFile),
-];
+const openAsync = promisify(open);
+const closeAsync = promisify(close);
+const fstatAsync = promisify(fstat);
+const readFileAsync = promisify(readFile);
 
 export class SegmentReader {
   readonly number: number;
@@ -30,7 +28,11 @@ export class SegmentReader {
   #isGrowing: boolean;
 
   private constructor({ number, fd, path, stage, blocks }: OpenSegment) {
-    [this.number, this.#fd, this.#path, this.#stage, this.#blocks] = [number, fd, path, stage, blocks];
+    this.number = number;
+    this.#fd = fd;
+    this.#path = path;
+    this.#stage = stage;
+    this.#blocks = blocks;
     this.#isGrowing = stage === "open";
     const last = blocks.at(-1);
     this.#base = stage === "own" ? OWN_BASE : 0;

@@ -37,7 +37,9 @@ export class SegmentWriter {
     this.#buffer = writeBuffer;
     const { number, fd } = create(folder, now);
     this.#own = new OwnEntries(segmentFile(folder, { number, stage: "own" }));
-    [this.number, this.#fd, this.#path] = [number, fd, segmentFile(folder, { number, stage: "open" })];
+    this.number = number;
+    this.#fd = fd;
+    this.#path = segmentFile(folder, { number, stage: "open" });
     try {
       this.#append(preamble(now, { pid: process.pid, startTime: processStat(process.pid)?.startTime ?? "" }));
       this.#builder.skip(this.#bufferedBytes);

@@ -17,7 +17,10 @@ export class SteadyClock {
   believed(settings: StoreSettings, wall: number, now: number): StoreSettings {
     const offset = wall - now;
     // Not a number before the first look.
-    if (!(Math.abs(offset - this.#offset) <= JUMP_MS)) [this.#offset, this.#since] = [offset, now];
+    if (!(Math.abs(offset - this.#offset) <= JUMP_MS)) {
+      this.#offset = offset;
+      this.#since = now;
+    }
     const isSteady = now - this.#since >= Math.min(settings.hours * HOUR_MS, STEADY_MS);
     return isSteady ? settings : { ...settings, hours: Number.POSITIVE_INFINITY };
   }

@@ -170,7 +170,8 @@ export class LogStore {
     if (this.#writer !== undefined) return this.#writer;
     makeFolder(folder, 0o700);
     this.#writer = new SegmentWriter(folder, now);
-    [this.#hour, this.#checkAt] = [hourOf(now), monotonicMs() + CHECK_MS];
+    this.#hour = hourOf(now);
+    this.#checkAt = monotonicMs() + CHECK_MS;
     if (this.#failure !== undefined) this.#recover(this.#writer, this.#failure, now);
     return this.#writer;
   }
@@ -229,7 +230,8 @@ export class LogStore {
     const now = monotonicMs();
     if (now - this.#since >= SECOND_MS) {
       this.#bytesBefore = now - this.#since < 2 * SECOND_MS ? this.#bytes : 0;
-      [this.#bytes, this.#since] = [0, now];
+      this.#bytes = 0;
+      this.#since = now;
     }
     this.#bytes += bytes;
   }
@@ -241,7 +243,8 @@ export class LogStore {
 
   /** Closes old segments and those of killed writers, deletes what exceeds the limits, compresses the rest. */
   #maintain(): void {
-    const [folder, settings] = [this.#folder, this.#settings];
+    const folder = this.#folder;
+    const settings = this.#settings;
     if (folder === undefined || settings === undefined || this.#isEnded) return;
     if (this.#writer !== undefined && hourOf(Date.now()) !== this.#hour) this.#closeWriter();
     try {

@@ -54,7 +54,9 @@ export class TextMatcher {
 
   /** Start of the first match between `from` and `to`, or -1. */
   find(bytes: Buffer, from: number, to: number): number {
-    const [last, shift, back] = [this.#last, this.#shift, this.length - 1];
+    const last = this.#last;
+    const shift = this.#shift;
+    const back = this.length - 1;
     let at = from + back;
     while (at < to) {
       const byte = bytes[at] as number;
@@ -76,10 +78,14 @@ export class TextMatcher {
     const step = Math.floor(bytes.length / SAMPLE) | 1;
     const counts = new Uint16Array(256);
     for (let at = 0; at < bytes.length; at += step) (counts[bytes[at] as number] as number) += 1;
-    let [rarest, least]: [TextByte | undefined, number] = [undefined, RARE + 1];
+    let rarest: TextByte | undefined;
+    let least: number = RARE + 1;
     for (const byte of this.#bytes) {
       const count = byte.values.reduce((sum, value) => sum + (counts[value] as number), 0);
-      if (count < least) [rarest, least] = [byte, count];
+      if (count < least) {
+        rarest = byte;
+        least = count;
+      }
     }
     return rarest;
   }
@@ -94,7 +100,10 @@ export class TextMatcher {
 
   /** Like `find`, searching both halves by turns to hide the latency of memory. */
   #isInHalves(bytes: Buffer): boolean {
-    const [last, shift, back, end] = [this.#last, this.#shift, this.length - 1, bytes.length];
+    const last = this.#last;
+    const shift = this.#shift;
+    const back = this.length - 1;
+    const end = bytes.length;
     const half = end >> 1;
     let left = back;
     let right = half + back;

@@ -52,7 +52,8 @@ function look(stateDir: string): number | "ended" | "missing" {
 
 /** Counts how often in a row the function has been called with the same value. */
 function repetitions(): (value: unknown) => number {
-  let [before, count]: [unknown, number] = [undefined, 0];
+  let before: unknown;
+  let count: number = 0;
   return (value) => {
     [before, count] = [value, value === before ? count + 1 : 1];
     return count;

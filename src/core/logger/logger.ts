@@ -215,13 +215,11 @@ export class Logger {
     const { key } = open;
     if (this.#captures.has(key)) return;
     const context = {
-      ...{
-        files: this.#files,
-        console: this.#console,
-        store: this.#store,
-        pause: this.#pause,
-        send: this.#events.send,
-      },
+      files: this.#files,
+      console: this.#console,
+      store: this.#store,
+      pause: this.#pause,
+      send: this.#events.send,
       held: this.#held,
     };
     const capture = new Capture({ open, batch }, context, () => {

@@ -40,7 +40,8 @@ export class Downsampler {
   }
 
   #finish(next: number): void {
-    const [at, sums] = [this.#at, this.#sums];
+    const at = this.#at;
+    const sums = this.#sums;
     this.#at = next;
     this.#sums = new Map();
     if (at !== undefined && sums.size > 0)

@@ -133,7 +133,8 @@ export class Sampler {
   }
 
   async #sample(): Promise<void> {
-    const [start, before] = [monotonicMs(), process.cpuUsage()];
+    const start = monotonicMs();
+    const before = process.cpuUsage();
     this.#started = start;
     if (this.#ports.roots().size === 0) return this.#take(new Map(), start);
     const usages = await (this.#ports.usages ?? processUsages)();
@@ -177,7 +178,9 @@ export class Sampler {
         cpuSeconds: (this.#samples.get(id)?.cpuSeconds ?? 0) + used,
       });
     }
-    [this.#trees, this.#samples, this.#last] = [trees, samples, at];
+    this.#trees = trees;
+    this.#samples = samples;
+    this.#last = at;
     this.#ports.sampled(samples, Date.now());
   }
 }

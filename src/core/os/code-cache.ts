@@ -126,7 +126,8 @@ function prove(trial: string, cache: string): void {
 function readIfWhole(path: string): Buffer | undefined {
   const content = unlessRefused(() => readFileSync(path));
   if (content === undefined) return undefined;
-  const [checksum, code] = [content.subarray(0, CHECKSUM.bytes), content.subarray(CHECKSUM.bytes)];
+  const checksum = content.subarray(0, CHECKSUM.bytes);
+  const code = content.subarray(CHECKSUM.bytes);
   if (checksumOf(code).equals(checksum)) return code;
   unlessRefused(() => rmSync(path, { force: true }));
   return undefined;
@@ -138,7 +139,8 @@ function checksumOf(code: Buffer): Buffer {
 
 /** Replaces the caches of earlier versions of the file. On the disk before it has its name: a power failure leaves no file with holes. */
 function write(code: Buffer, cache: string, file: string): void {
-  const [folder, temporary] = [dirname(cache), `${cache}.${process.pid}.tmp`];
+  const folder = dirname(cache);
+  const temporary = `${cache}.${process.pid}.tmp`;
   unlessRefused(() => {
     if (hasCrashed(`${cache}${TRIAL}`)) return;
     rmSync(temporary, { force: true });

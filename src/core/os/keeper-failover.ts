@@ -141,8 +141,14 @@ async function startIfMissed(revival: FailoverOrder, stateDir: string, sockets: 
     // Unused; other processes have their channel to the keeper there.
     stdio: ["ignore", "inherit", "inherit", "ignore", ...inherited.fds],
     env: {
-      ...{ ...process.env, ...env, ...inherited.env, ...startFolderVariable(), ...styleVariable() },
-      ...{ [COUNT]: String(next + 1), [STATE_DIR]: stateDir, [LINEAGE]: lineage },
+      ...process.env,
+      ...env,
+      ...inherited.env,
+      ...startFolderVariable(),
+      ...styleVariable(),
+      [COUNT]: String(next + 1),
+      [STATE_DIR]: stateDir,
+      [LINEAGE]: lineage,
     },
   });
   await once(child, "spawn");

@@ -26,7 +26,8 @@ export function changeableByOthers(path: string, trust: Trust = ROOT_ALONE): str
   const parts = ["", ...partsOf(path)].reverse();
   let folder = "/";
   for (let links = 0, part = parts.pop(); part !== undefined; part = parts.pop()) {
-    const [entry, stat] = [join(folder, part), lstatSync(join(folder, part))];
+    const entry = join(folder, part);
+    const stat = lstatSync(join(folder, part));
     const problem = problemOf(entry, stat, trust) ?? (stat.isDirectory() ? undefined : problemInSticky(folder));
     if (problem !== undefined) return problem;
     if (stat.isSymbolicLink()) {

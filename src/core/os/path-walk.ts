@@ -149,7 +149,8 @@ class Walk {
   #step(part: string): FoundFile | undefined {
     const folder = this.#folder;
     if (part === "..") return this.#leave();
-    const [entry, path] = [entryOf(folder, part), join(folder.path, part)];
+    const entry = entryOf(folder, part);
+    const path = join(folder.path, part);
     const stat = lstatSync(entry, { throwIfNoEntry: false });
     const isLast = this.#parts.length === 0;
     if (isLast && (this.#options.keepsLastLink || !stat?.isSymbolicLink())) return this.#found(part);

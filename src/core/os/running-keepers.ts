@@ -82,7 +82,8 @@ export function runningKeepers(isOwn = true): readonly RunningKeeper[] {
 
 /** Whether a logger is left of the procman of this state folder that starts a keeper in place of a killed one. */
 export function hasReviver(stateDir: string): boolean {
-  const [own, folder] = [process.geteuid?.(), realpathSync(stateDir)];
+  const own = process.geteuid?.();
+  const folder = realpathSync(stateDir);
   const loggers = seenParts((uid) => uid === own).filter((each) => each.part === "logger" && each.stateDir === folder);
   return loggers.some(({ pid }) => processEnvironment(pid)?.includes(`${FAILOVER_VARIABLE}=`));
 }

@@ -17,7 +17,8 @@ export type TlsIdentity = {
 
 /** @throws {Error} that says which file is wrong, and how */
 export function readTlsFiles(files: TlsFiles): TlsIdentity {
-  const [cert, key] = [readPem(files.certificate), readPem(files.key)];
+  const cert = readPem(files.certificate);
+  const key = readPem(files.key);
   // Loaded here, since few configurations need it.
   const { X509Certificate, createPrivateKey } = process.getBuiltinModule("node:crypto");
   const certificate = parsed(files.certificate, "certificate in PEM", () => new X509Certificate(cert));

@@ -43,7 +43,8 @@ export class ControlProxy {
         "too-many-requests",
         `Cannot ask for ${method}: ${MAX_PENDING} requests are pending already; await their answers`,
       );
-    const [number, signal] = [++this.#lastNumber, signalIn(args)];
+    const number = ++this.#lastNumber;
+    const signal = signalIn(args);
     return new Promise((resolve, reject) => {
       this.#pending.set(number, { resolve, reject });
       signal?.addEventListener("abort", () => this.#pending.delete(number) && reject(signal.reason), { once: true });

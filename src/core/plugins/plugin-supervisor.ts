@@ -114,7 +114,12 @@ export class PluginSupervisor {
     const key = { plugin: this.spec.id, thread: Math.max(Date.now(), (this.#key?.thread ?? 0) + 1) };
     this.#key = key;
     this.#thread = new PluginThread({
-      ...{ script, start, control, log, queue: this.#queue, variables: children.variables(key) },
+      script,
+      start,
+      control,
+      log,
+      queue: this.#queue,
+      variables: children.variables(key),
       endChildren: () => children.end(key),
       onUp: (name, version) => this.#onUp(name, version),
       onEnd: (why) => this.#onEnd(why),

@@ -104,7 +104,9 @@ export class PluginThread {
     if (!this.#isIdle) return;
     const events = queue.isEmpty ? [] : queue.take();
     if (events.length === 0) return this.#onDrained();
-    [this.#isIdle, this.#unfinished, this.#busyChecks] = [false, events.length, 0];
+    this.#isIdle = false;
+    this.#unfinished = events.length;
+    this.#busyChecks = 0;
     this.#send({ t: "events", events });
   }
 
@@ -183,7 +185,11 @@ export class PluginThread {
       case "listen":
         return this.#ports.queue.subscribe(message.types);
       case "more":
-        [this.#isIdle, this.#unfinished, this.#busyChecks] = [true, 0, 0];
+        {
+          this.#isIdle = true;
+          this.#unfinished = 0;
+          this.#busyChecks = 0;
+        }
         return this.offer();
       case "ask":
         return void this.#answer(message);

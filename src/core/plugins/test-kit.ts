@@ -61,12 +61,15 @@ export async function testPlugin<Options>(plugin: Plugin<Options>, options: RigO
     options: valid as never,
     log: { debug: say("debug"), info: say("info"), warn: say("warn"), error: say("error") },
     signal: stop.signal,
-    ...{ folder, name: "test" },
+    folder,
+    name: "test",
   });
   return {
     emit: (event) => listeners.deliver([event]),
     line: (entry) => lines.add(entry),
-    ...{ said, asked, folder },
+    said,
+    asked,
+    folder,
     close: async () => {
       stop.abort();
       await dispose?.();

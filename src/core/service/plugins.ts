@@ -99,7 +99,10 @@ export class ServicePlugins implements Subsystem {
     const { name, stateDir } = this.#ports.config();
     this.#host = new Host(
       {
-        ...{ name, stateDir, control, children: this.#childrenOf(stateDir) },
+        name,
+        stateDir,
+        control,
+        children: this.#childrenOf(stateDir),
         log: (id, severity, text) => this.#write(id, severity, text),
         locate: (spec, fault) => this.#place(spec, fault),
         changed: (plugin) => events.onPlugin(plugin),

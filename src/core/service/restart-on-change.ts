@@ -110,7 +110,8 @@ function hasChangedSinceStart({ file, at }: ChangedFiles, { states: [state], end
 
 /** When a file was changed last; the folder of a removed file tells it. A folder that is named itself stands for anything in it. */
 function changedAt(file: string): number {
-  let [path, stats] = [file, statsOf(file)];
+  let path = file;
+  let stats = statsOf(file);
   if (stats?.isDirectory() === true) return Number.POSITIVE_INFINITY;
   for (; stats === undefined; stats = statsOf(path)) path = dirname(path);
   return Math.max(stats.mtimeMs, stats.ctimeMs);

@@ -309,12 +309,14 @@ class ServiceControl implements Control {
 
   /** Whether a process, an instance or a cluster is in one of the groups. */
   #membership(groups: readonly string[]): (id: string) => boolean {
-    let [known, members]: [readonly ProcessSpec[], ReadonlySet<string>] = [[], new Set()];
+    let known: readonly ProcessSpec[] = [];
+    let members: ReadonlySet<string> = new Set();
     return (id) => {
       const specs = this.#ports.specs();
       if (specs !== known) {
         const found = specs.filter((each) => groups.some((group) => isNamed(group, each)));
-        [known, members] = [specs, new Set(found.flatMap((each) => [each.id, each.cluster?.id ?? each.id]))];
+        known = specs;
+        members = new Set(found.flatMap((each) => [each.id, each.cluster?.id ?? each.id]));
       }
       return members.has(id);
     };

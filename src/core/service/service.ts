@@ -98,17 +98,24 @@ export class ProcmanService {
       apply: () => this.#apply(),
       profileOfRun: options.profile,
     });
-    [this.#link, this.#notes, this.#log, this.#storedLog] = [
-      link,
-      notes,
-      log,
-      this.#newStoredLog(config.stateDir, log),
-    ];
-    [this.#activeConfig, this.#lasting] = [activeConfig, this.#newLasting(config.stateDir, log)];
+    this.#link = link;
+    this.#notes = notes;
+    this.#log = log;
+    this.#storedLog = this.#newStoredLog(config.stateDir, log);
+    this.#activeConfig = activeConfig;
+    this.#lasting = this.#newLasting(config.stateDir, log);
     this.#reporting = this.#newReporting(options.ends);
     const { bus, stats, events, metrics, incidents } = this.#reporting;
     const ports = {
-      ...{ link, notes, log, bus, events, supervisor, activeConfig, stateDir: config.stateDir, markers: this.#markers },
+      link,
+      notes,
+      log,
+      bus,
+      events,
+      supervisor,
+      activeConfig,
+      stateDir: config.stateDir,
+      markers: this.#markers,
       config: () => activeConfig.config,
       specs: () => activeConfig.config.processes,
       spec: (slot: string) => activeConfig.spec(slot),
@@ -139,18 +146,22 @@ export class ProcmanService {
     this.#api = this.#newApi(config, options.sockets);
     this.#plugins = new ServicePlugins({ ...ports, control, markers: this.#markers });
     this.#subsystems = [
-      ...[new PidFiles(ports), new Probes(ports), new ReadyFiles(ports), new MemoryLimitWatch(ports)],
-      ...[this.#balancing, this.#sockets, new FileWatching({ ...ports, rollingRestarts }), this.#plugins],
-      ...[
-        this.#shutdown,
-        rollingRestarts,
-        this.reloads,
-        metrics,
-        incidents,
-        this.#lasting,
-        this.#api,
-        new IdleReport({ ...ports, stats }),
-      ],
+      new PidFiles(ports),
+      new Probes(ports),
+      new ReadyFiles(ports),
+      new MemoryLimitWatch(ports),
+      this.#balancing,
+      this.#sockets,
+      new FileWatching({ ...ports, rollingRestarts }),
+      this.#plugins,
+      this.#shutdown,
+      rollingRestarts,
+      this.reloads,
+      metrics,
+      incidents,
+      this.#lasting,
+      this.#api,
+      new IdleReport({ ...ports, stats }),
     ];
   }
 
@@ -308,7 +319,10 @@ export class ProcmanService {
     const api: HookPorts["api"] = (id) => this.#api.accessOf(id);
     const hooks = new HookRunner({ ...ports, commit: () => this.#link.commit(), api });
     const spawner = spawnerOf(this.#link, this.#sweeper, {
-      ...{ ...ports, hooks, markers: this.#markers, api },
+      ...ports,
+      hooks,
+      markers: this.#markers,
+      api,
       siblings: ({ id, cluster }) =>
         cluster === undefined ? [] : this.#runningInstances(cluster.id).filter(({ spec }) => spec.id !== id),
       remedy: this.#sockets.remedy,
@@ -345,7 +359,9 @@ export class ProcmanService {
   }
 
   #newApi(config: Config, sockets: HeldSockets = new Map()): ApiService {
-    const [control, log, link] = [this.control, this.#log, this.#link];
+    const control = this.control;
+    const log = this.#log;
+    const link = this.#link;
     const onAddressChanged = (): void => this.#spawner.refreshOrders();
     const hasProcess = (id: string): boolean => this.#activeConfig.has(id);
     const profile = (): string | undefined => this.config.profile;
@@ -366,7 +382,11 @@ export class ProcmanService {
     const { incidents, events } = this.#reporting;
     const { supervisor, operations } = this;
     return new Shutdown({
-      ...{ supervisor, operations, link: this.#link, notes: this.#notes, log: this.#log },
+      supervisor,
+      operations,
+      link: this.#link,
+      notes: this.#notes,
+      log: this.#log,
       exitWith: exitWithOf(ends, (id) => this.spec(id)),
       onBegin: (why) => {
         incidents.onShutdown(why);
@@ -383,7 +403,11 @@ export class ProcmanService {
     const { supervisor, actions, reloads, scaler } = this;
     return controlFactory({
       ...this.#reporting,
-      ...{ supervisor, actions, reloads, scaler, log: this.#log },
+      supervisor,
+      actions,
+      reloads,
+      scaler,
+      log: this.#log,
       sendSignal: ({ slot, run }, signal, to) => this.#spawner.signal(slot, run, signal, to),
       logAccess: this.#storedLog,
       spec: (id) => this.spec(id),
@@ -399,9 +423,16 @@ export class ProcmanService {
   #operationPorts() {
     const { stats, incidents, events, records } = this.#reporting;
     const { supervisor, operations } = this;
-    const [balancing, activeConfig, link] = [this.#balancing, this.#activeConfig, this.#link];
+    const balancing = this.#balancing;
+    const activeConfig = this.#activeConfig;
+    const link = this.#link;
     return {
-      ...{ supervisor, operations, balancing, activeConfig, notes: this.#notes, log: this.#log },
+      supervisor,
+      operations,
+      balancing,
+      activeConfig,
+      notes: this.#notes,
+      log: this.#log,
       commit: () => link.commit(),
       spec: (slot: string) => activeConfig.spec(slot),
       recordRequester: (id: string, caller: Caller) => incidents.recordRequester(id, caller),

@@ -15,7 +15,8 @@ export function missedSchedules(
   { wall, isIdle }: { readonly wall: number; readonly isIdle: boolean },
 ): ReadonlyMap<ScheduledAction, MissedSchedule> {
   const missed = KINDS.flatMap((kind) => {
-    const [first, schedule] = [planned[kind], schedulesOf(definition)[kind]];
+    const first = planned[kind];
+    const schedule = schedulesOf(definition)[kind];
     if (first === undefined || schedule === undefined) return [];
     // Until its delay is over, a time isn't missed.
     const until = wall - (schedule.delayMs ?? 0);

@@ -154,7 +154,8 @@ export class CronTimer {
 
   #wake(): void {
     const wall = this.#wall;
-    const [planned, checkedAt] = [this.#next, this.#checkedAt];
+    const planned = this.#next;
+    const checkedAt = this.#checkedAt;
     this.#checkedAt = wall;
     if (wall < checkedAt - STEP_BACK_MS) {
       this.#next = this.#afterStepBack(wall);

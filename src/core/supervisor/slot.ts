@@ -134,7 +134,8 @@ export class Slot {
   }
 
   #carryOut(effect: MachineEffect): void {
-    const [{ spawner }, on] = [this.#ports, this.#reports(effect.run)];
+    const { spawner } = this.#ports;
+    const on = this.#reports(effect.run);
     switch (effect.type) {
       case "spawn":
         return spawner.spawn(this.id, effect.run, on);
@@ -205,7 +206,8 @@ export class Slot {
 
   /** Returns whether a hook was running. */
   #resumeHook(): boolean {
-    const [state, { spawner }] = [this.#state, this.#ports];
+    const state = this.#state;
+    const { spawner } = this.#ports;
     const on = this.#reports(state.run);
     if ("hookSince" in state && state.hookSince !== undefined) {
       if (isStarting(state)) spawner.runHook(this.id, state.run, { hook: "beforeStart", isRepeated: true }, on);

@@ -34,7 +34,8 @@ export function imageOf(workloads: readonly Workload[], project: Project): Image
   const programs = workloads.map((workload) => ({ id: workload.id, program: programOf(workload) }));
   const isOf = (known: ReadonlySet<string>): boolean =>
     programs.some(({ program }) => program !== undefined && known.has(program));
-  const [isNode, isPython] = [isOf(NODE), isOf(PYTHON)];
+  const isNode = isOf(NODE);
+  const isPython = isOf(PYTHON);
   const known = new Set([...SYSTEM, ...(isNode ? NODE : isPython ? PYTHON : [])]);
   const missing = programs.filter(({ program }) => program !== undefined && !known.has(program));
   const notes = missing.map(

@@ -22,7 +22,8 @@ import { SignInCodes } from "../../core/http/sign-in-codes.ts";
 import type { HostUpstream } from "./host-upstream.ts";
 
 /** Connections: from the first number on, a new one closes the idlest without the secret. */
-const [CROWDED, MOST_CONNECTIONS] = [100, 128];
+const CROWDED = 100;
+const MOST_CONNECTIONS = 128;
 const TIMES = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 5_000 } as const;
 /** Longest answer that isn't a stream. Bytes. */
 const MOST_BYTES = 67_108_864;
@@ -187,7 +188,8 @@ function typeOf({ status, headers }: Reply): string {
 
 /** Headers that the page needs, written anew. */
 function knownHeaders({ headers }: Reply, path: string): Readonly<Record<string, string>> {
-  const [next, retry] = [nextOf(headers.get("link")), headers.get("retry-after") ?? ""];
+  const next = nextOf(headers.get("link"));
+  const retry = headers.get("retry-after") ?? "";
   return {
     ...(next !== undefined && { link: `<${path}${writeQuery({ cursor: next })}>; rel="next"` }),
     ...(/^\d{1,6}$/.test(retry) && { "retry-after": retry }),

@@ -71,7 +71,8 @@ export async function captureRemote(host: SshHost, words: readonly string[], may
   };
   const timer = mayPrompt ? undefined : setTimeout(() => give(`no answer within ${ANSWER_MS / 1_000} s`), ANSWER_MS);
   const tooLong = (): void => give(`its answer has more than ${MAX_OUTPUT_BYTES} bytes`);
-  const [out, err] = [textOf(child.stdout, tooLong), textOf(child.stderr, tooLong)];
+  const out = textOf(child.stdout, tooLong);
+  const err = textOf(child.stderr, tooLong);
   const code = await endOf(child, host).finally(() => clearTimeout(timer));
   const output = { code, out: out(), err: printable(err().trim()) };
   if (problem !== undefined) throw new ProcmanError("service-down", `Cannot ask ${host.name}: ${problem}`);

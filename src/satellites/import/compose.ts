@@ -165,7 +165,8 @@ function restartsBy({ draft, fields, deploy }: ComposeService): void {
   const own = new ForeignFields(policy, (field, advice) => draft.note(field, advice), "deploy.restart_policy.");
   own.skip("condition");
   draft.set("restartLimit", own.number("max_attempts"));
-  const [delay, window] = [secondsIn(own.any("delay")), secondsIn(own.any("window"))];
+  const delay = secondsIn(own.any("delay"));
+  const window = secondsIn(own.any("window"));
   draft
     .set("restartDelayMs", delay === undefined ? undefined : delay * 1_000)
     .set("restartResetMs", window === undefined ? undefined : window * 1_000);

@@ -154,7 +154,8 @@ function schedules({ draft, fields }: Pm2App): void {
 }
 
 /** Time for the message "ready". pm2 goes on without it. */
-const [READY_SECONDS, PM2_READY_SECONDS] = [30, 3];
+const READY_SECONDS = 30;
+const PM2_READY_SECONDS = 3;
 
 function readiness({ draft, fields, isNode }: Pm2App): void {
   const waits = fields.flag("wait_ready") === true;

@@ -221,11 +221,9 @@ function readiness(process: ForeignProcess): void {
   const probe = probeIn(process, "readiness_probe");
   if (probe === undefined) return;
   const { own, asked } = probe;
-  const [delay, period, failures] = [
-    own.number("initial_delay_seconds") ?? 0,
-    own.number("period_seconds") ?? 10,
-    own.number("failure_threshold") ?? 3,
-  ];
+  const delay = own.number("initial_delay_seconds") ?? 0;
+  const period = own.number("period_seconds") ?? 10;
+  const failures = own.number("failure_threshold") ?? 3;
   process.draft.set("ready", { ...asked, timeout: Math.max(1, delay + period * failures) });
   own.skip("timeout_seconds", "success_threshold");
   own.rest({}, "process-compose");

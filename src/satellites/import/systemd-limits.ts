@@ -45,13 +45,15 @@ export function serviceLimits({ draft, one }: SystemdUnit): void {
   const umask = one("UMask");
   if (umask !== undefined) draft.set("umask", umask.padStart(3, "0"));
   draft.set("nice", numberIn(one("Nice"))).set("oomScoreAdjust", numberIn(one("OOMScoreAdjust")));
-  const [ioClass, level] = [one("IOSchedulingClass"), numberIn(one("IOSchedulingPriority"))];
+  const ioClass = one("IOSchedulingClass");
+  const level = numberIn(one("IOSchedulingPriority"));
   if (ioClass !== undefined) draft.set("ioNice", { class: ioClass, ...(level !== undefined && { level }) });
   for (const [directive, name] of Object.entries(ULIMITS)) {
     const given = one(directive)?.split(":")[0];
     if (given !== undefined) draft.merge("ulimits", { [name]: limitOf(given) });
   }
-  const [max, high] = [one("MemoryMax") ?? one("MemoryLimit"), one("MemoryHigh")];
+  const max = one("MemoryMax") ?? one("MemoryLimit");
+  const high = one("MemoryHigh");
   if (max !== undefined && max !== "infinity") draft.set("memoryMax", sizeOfUnit(max));
   if (high !== undefined && high !== "infinity")
     draft.note("MemoryHigh", '"memoryLimit" restarts a process that needs more');

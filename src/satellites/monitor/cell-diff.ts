@@ -26,7 +26,8 @@ type RowChange = {
 };
 
 function writeRow({ before, after, row, pen }: RowChange): void {
-  const [first, end] = [row * after.columns, (row + 1) * after.columns];
+  const first = row * after.columns;
+  const end = (row + 1) * after.columns;
   let isAll = before === undefined;
   let written = first;
   for (let at = first; at < end; at += 1) {

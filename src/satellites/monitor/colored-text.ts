@@ -20,7 +20,9 @@ const SGR = /\x1b\[([\d;:]*)m/g;
 /** @example coloredText("\u001b[31mno\u001b[0m") // { text: "no", colors: [{ at: 0, style: { color: 1 } }, { at: 2, style: {} }] } */
 export function coloredText(line: string): ColoredText {
   const colors: ColorChange[] = [];
-  let [text, style, from] = ["", PLAIN_TEXT, 0];
+  let text = "";
+  let style = PLAIN_TEXT;
+  let from = 0;
   for (const { index, 0: sequence, 1: parameters = "" } of line.matchAll(SGR)) {
     text += shown(line.slice(from, index));
     from = index + sequence.length;

@@ -82,7 +82,8 @@ function curves({ points }: DetailAnswer, room: number): readonly DetailLine[] {
   const shown = points.slice(-(room - INDENT.length));
   const most = (value: (point: MetricPoint) => number): number =>
     shown.reduce((max, point) => Math.max(max, value(point)), 0);
-  const [cpu, memory] = [most(({ cpuPercent }) => cpuPercent), most(({ memoryBytes }) => memoryBytes)];
+  const cpu = most(({ cpuPercent }) => cpuPercent);
+  const memory = most(({ memoryBytes }) => memoryBytes);
   const bars = (values: readonly number[]): DetailLine => ({ text: `${INDENT}${sparkline(values, 1)}`, kind: "curve" });
   return [
     ...heading(`CPU since ${clock(shown[0]?.time)}, at most ${cpu.toFixed(1)} %`),

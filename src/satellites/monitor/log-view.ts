@@ -58,7 +58,8 @@ function drawLine({ cells, row, line, model, palette }: LogRow): void {
   if (isOutput) drawColors({ cells, row, line, model, palette }, column);
   if (!isHit(line, log.search)) return;
   const style = number === log.hit ? palette.currentHit : palette.hit;
-  const [shown, wanted] = [text.toLowerCase(), log.search.toLowerCase()];
+  const shown = text.toLowerCase();
+  const wanted = log.search.toLowerCase();
   for (let at = shown.indexOf(wanted); at >= 0; at = shown.indexOf(wanted, at + wanted.length)) {
     const from = column + widthOf(text.slice(0, at));
     if (from >= cells.columns) return;

@@ -161,7 +161,8 @@ export function layoutOf({
   rows,
   isLogShown,
 }: Pick<MonitorModel, "size" | "rows" | "isLogShown">): MonitorLayout {
-  const [help, status] = [size.rows - 1, size.rows - 2];
+  const help = size.rows - 1;
+  const status = size.rows - 2;
   // Title of the screen, titles of the columns, status, help.
   const free = Math.max(0, size.rows - 4);
   const common = { table: 1, status, help };

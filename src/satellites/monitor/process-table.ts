@@ -80,10 +80,13 @@ function columnsFor(model: MonitorModel, palette: Palette): readonly TableColumn
     const column = STATUS_COLUMNS.find((each) => each.title === title);
     return (record) => column?.cell(record, now) ?? "";
   };
-  const [id, status] = [cellOf("ID"), cellOf("STATUS")];
+  const id = cellOf("ID");
+  const status = cellOf("STATUS");
   const idWidth = Math.min(widest(rows, id, 2), Math.max(8, Math.floor(size.columns * ID_SHARE)));
   const spark = (value: "cpuPercent" | "memoryBytes", rank: number): TableColumn => ({
-    ...{ title: "", width: SPARK, rank },
+    title: "",
+    width: SPARK,
+    rank,
     text: (record) =>
       sparkline(lastSteps(histories.get(record.id) ?? [], { value, now, count: SPARK }), LEAST_BAR[value]),
     style: () => palette.spark,

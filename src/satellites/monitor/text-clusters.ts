@@ -81,14 +81,17 @@ export function fromColumn(text: string, column: number): string {
 /** Lines of at most this many columns, broken between words where possible. */
 export function wrappedTo(text: string, room: number): readonly string[] {
   const lines: string[] = [];
-  let [line, width, gap] = ["", 0, 0];
+  let line = "";
+  let width = 0;
+  let gap = 0;
   for (const { text: shown, width: needed } of clustersOf(text)) {
     // What moves to the next line may be too long for it, too.
     while (width + needed > room && line !== "") {
       const end = gap > 0 && shown !== " " ? gap : line.length;
       lines.push(line.slice(0, end));
       line = line.slice(end).trimStart();
-      [width, gap] = [widthOf(line), 0];
+      width = widthOf(line);
+      gap = 0;
     }
     if (shown === " " && line === "" && lines.length > 0) continue;
     line += shown;

@@ -102,7 +102,8 @@ export function processTexts(source: string): ReadonlyMap<string, ProcessText> {
   const list = listOf(text);
   const texts = new Map<string, ProcessText>();
   for (const element of list.elements) {
-    const [id, { before, after }] = [idOf(element), separatorsAround(text, list, element)];
+    const id = idOf(element);
+    const { before, after } = separatorsAround(text, list, element);
     if (id === undefined) continue;
     const indent = indentOf(text, before.lead);
     const lines = text.slice(before.lead, after.tail).split(/\r\n|\r|\n/);

@@ -4,9 +4,30 @@ import { CATEGORIES, SEVERITIES } from "../../contract/records.ts";
 
 /** Facilities of syslog, in the order of their numbers. */
 export const FACILITIES = [
-  ...["kern", "user", "mail", "daemon", "auth", "syslog", "lpr", "news"],
-  ...["uucp", "cron", "authpriv", "ftp", "ntp", "audit", "alert", "clock"],
-  ...["local0", "local1", "local2", "local3", "local4", "local5", "local6", "local7"],
+  "kern",
+  "user",
+  "mail",
+  "daemon",
+  "auth",
+  "syslog",
+  "lpr",
+  "news",
+  "uucp",
+  "cron",
+  "authpriv",
+  "ftp",
+  "ntp",
+  "audit",
+  "alert",
+  "clock",
+  "local0",
+  "local1",
+  "local2",
+  "local3",
+  "local4",
+  "local5",
+  "local6",
+  "local7",
 ] as const;
 
 export type Facility = (typeof FACILITIES)[number];

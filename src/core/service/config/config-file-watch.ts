@@ -51,7 +51,10 @@ export class ConfigFileWatch {
   #stampOfAll(): string {
     const stamp = stampOf(this.#file);
     if (stamp === "") return "";
-    if (stamp !== this.#patternsOf) [this.#patterns, this.#patternsOf] = [this.#patternsNow(), stamp];
+    if (stamp !== this.#patternsOf) {
+      this.#patterns = this.#patternsNow();
+      this.#patternsOf = stamp;
+    }
     const included = includedPaths(this.#patterns, dirname(this.#file), this.#file);
     return [stamp, ...included.map(({ file }) => `${file} ${stampOf(file)}`)].join("\n");
   }

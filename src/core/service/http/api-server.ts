@@ -66,7 +66,8 @@ export class ApiService implements Subsystem {
 
   constructor(ports: ApiServicePorts) {
     this.#ports = ports;
-    const [reserved, previous] = [portsOf(ports.config), lastPort(ports.config.stateDir)];
+    const reserved = portsOf(ports.config);
+    const previous = lastPort(ports.config.stateDir);
     this.#listener = new ApiListener(() => this.#startOnce(), reserved);
     this.#unix = new UnixListener(ports.config.stateDir, () => this.#startOnce());
     this.#kept = new KeptSocket(ports);
@@ -244,7 +245,12 @@ export class ApiService implements Subsystem {
     const startTime = processStat(process.pid)?.startTime ?? "";
     const { path: socket } = this.#unix;
     this.#endpoint = {
-      ...{ hostname, port: this.#port ?? port, pid: process.pid, startTime, keeper, version: VERSION },
+      hostname,
+      port: this.#port ?? port,
+      pid: process.pid,
+      startTime,
+      keeper,
+      version: VERSION,
       ...(socket === undefined ? {} : { socket }),
       ...(config.api.tls && { tls: true }),
       ...(config.api.isOff

@@ -118,7 +118,8 @@ export class Credentials {
   /** An invalid or missing file changes nothing. */
   #checkConfig(): boolean {
     const { file } = this.#config;
-    const [stamp, profile] = [stampOf(file), this.#profile()];
+    const stamp = stampOf(file);
+    const profile = this.#profile();
     if (stamp === "" || (stamp === this.#configStamp && profile === this.#revokedBy)) return false;
     this.#configStamp = stamp;
     this.#revokedBy = profile;

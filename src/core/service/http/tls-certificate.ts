@@ -33,7 +33,8 @@ export class TlsCertificate {
     const now = this.#now();
     if (now - this.#looked < LOOK_MS) return;
     this.#looked = now;
-    const [before, stamp] = [this.#stamp, this.#stampNow()];
+    const before = this.#stamp;
+    const stamp = this.#stampNow();
     if (stamp === before) return;
     this.#stamp = stamp;
     try {

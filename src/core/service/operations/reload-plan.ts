@@ -144,7 +144,8 @@ function withFollowers(
     changes.filter(({ action }) => action === "start" || action === "restart").map(({ process }) => process),
   );
   for (const spec of ordered) {
-    const [change, process] = [planned.get(spec.id), live.get(spec.id)];
+    const change = planned.get(spec.id);
+    const process = live.get(spec.id);
     if (
       change === undefined ||
       process === undefined ||
@@ -239,7 +240,8 @@ export function orderByPorts(ids: readonly string[], before: Config, now: Config
   const taken = portsIn(now);
   const holders = new Map([...portsIn(before)].filter(([id]) => ids.includes(id)).map(([id, port]) => [port, id]));
   const isFree = (id: string): boolean => [undefined, id].includes(holders.get(taken.get(id) ?? 0));
-  const [rest, sorted]: [string[], string[]] = [[...ids], []];
+  const rest: string[] = [...ids];
+  const sorted: string[] = [];
   while (rest.length > 0) {
     // If instances swap ports, none is free: take the first.
     const [next = ""] = rest.splice(Math.max(0, rest.findIndex(isFree)), 1);

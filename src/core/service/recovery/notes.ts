@@ -293,7 +293,9 @@ function storedOf({
   queuedChange,
 }: RollingRestartState): TypeOf<typeof storedRestart> {
   return {
-    ...{ cluster: unit, at: current, left: pending },
+    cluster: unit,
+    at: current,
+    left: pending,
     ...(consumer === undefined ? {} : { consumer }),
     ...(change === undefined ? {} : { news: change }),
     ...(queuedChange === undefined ? {} : { again: queuedChange }),
@@ -302,7 +304,9 @@ function storedOf({
 
 function restartOf({ cluster, at, left, consumer, news, again }: TypeOf<typeof storedRestart>): RollingRestartState {
   return {
-    ...{ unit: cluster, current: at, pending: left },
+    unit: cluster,
+    current: at,
+    pending: left,
     ...(consumer === undefined ? {} : { consumer }),
     ...(news === undefined ? {} : { change: news }),
     ...(again === undefined ? {} : { queuedChange: again }),

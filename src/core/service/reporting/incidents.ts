@@ -227,7 +227,8 @@ export class ServiceIncidents implements Subsystem {
     const { process, run, started, time } = incident;
     // Bounded in time: run numbers start again with each procman, and a run without lines must not cause a search of
     // the whole log.
-    const [from, before] = [Date.parse(started ?? time) - EARLY_MS, Date.parse(time) + LATE_MS];
+    const from = Date.parse(started ?? time) - EARLY_MS;
+    const before = Date.parse(time) + LATE_MS;
     const lines = await this.#ports.lastLines({
       process,
       run,

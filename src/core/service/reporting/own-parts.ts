@@ -23,7 +23,8 @@ export class OwnParts {
   }
 
   get records(): readonly PartRecord[] {
-    const [logger, balancer] = [this.#told?.logger, this.#balancer()];
+    const logger = this.#told?.logger;
+    const balancer = this.#balancer();
     return [
       recordOf("keeper", this.#keeper, this.#told?.keeper),
       recordOf("service", process.pid, VERSION),

@@ -88,7 +88,8 @@ export class ServiceEvents {
       exported.set(same, first ?? name);
       if (first === undefined) continue;
       this.#withSameNames.add(process);
-      const [one, other] = [JSON.stringify(first), JSON.stringify(name)];
+      const one = JSON.stringify(first);
+      const other = JSON.stringify(name);
       return this.#ports.report(
         `"${process}" reports ${one} and ${other}: both are procman_telemetry_${same} for Prometheus, which gets only the first; rename one`,
       );

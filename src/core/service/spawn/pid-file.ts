@@ -43,7 +43,8 @@ type PidChange = { readonly from: SlotState; readonly to: SlotState; readonly ot
 
 /** When a run ends, the latest run that is still there counts. @returns what went wrong, for the log: a pid file that can't be written stops no process. */
 function updatePidFile(path: string, { from, to, others }: PidChange): string | undefined {
-  const [before, now] = [pidOf(from), pidOf(to)];
+  const before = pidOf(from);
+  const now = pidOf(to);
   if (before === now) return undefined;
   const pid = now ?? latestPid(others);
   try {

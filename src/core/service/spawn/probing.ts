@@ -137,15 +137,14 @@ export class Probes implements Subsystem {
 
 /** Adds the ports on which the run listens to the problem that its port refuses connections. Looks from time to time, as that takes some milliseconds. */
 function portHint(pid: number): (problem: string) => string {
-  let [next, text] = [systemClock.now() + PORTS_MS, ""];
+  let next = systemClock.now() + PORTS_MS;
+  let text = "";
   return (problem) => {
     if (!problem.endsWith(" refuses connections")) return problem;
     if (systemClock.now() >= next) {
       const ports = listensOn(pid);
-      [next, text] = [
-        systemClock.now() + 10 * PORTS_MS,
-        ports.length === 0 ? "" : `; it listens on ${ports.join(", ")}`,
-      ];
+      next = systemClock.now() + 10 * PORTS_MS;
+      text = ports.length === 0 ? "" : `; it listens on ${ports.join(", ")}`;
     }
     return `${problem}${text}`;
   };

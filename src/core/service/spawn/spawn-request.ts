@@ -42,7 +42,8 @@ export function spawnRequestOf(
   const { id, path, pathFirst, cwd, cluster, share, memoryMax, cpuQuota } = spec;
   const env = { ...userVariables(spec), ...variablesOf(spec, onFaults === undefined ? {} : { onFaults }) };
   const as = credentialsOf(spec);
-  const [access, inherit] = [accessAs(as, api(id)), inheritance(spec)];
+  const access = accessAs(as, api(id));
+  const inherit = inheritance(spec);
   const capture = captureOf(spec, run);
   const notifyFd = spec.ready === undefined ? undefined : readyDescriptor(spec.ready);
   const node = nodePartsOf(spec, notifyFd, proxyToken);

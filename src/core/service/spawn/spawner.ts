@@ -186,7 +186,8 @@ export class KeeperSpawner implements Spawner {
     { seen, on }: { readonly seen: "asked" | "alive" | "ended"; readonly on: RunReports },
   ): () => void {
     const key = keyOf({ slot, run });
-    const [running, ended] = [this.#running.get(key), this.#ended.get(key)];
+    const running = this.#running.get(key);
+    const ended = this.#ended.get(key);
     this.#reports.set(slot, { run, on });
     if (seen !== "ended") this.#ended.delete(key);
     return () => {
@@ -309,7 +310,8 @@ export function spawnerOf(link: KeeperChannel, sweeper: Sweeper, context: Spawne
     request: (slot, run) => {
       const onFaults: SpawnRequestContext["onFaults"] = (file, found) => faults.report(slot, file, found);
       const own = spec(slot);
-      const [marker, proxyToken] = [markers.of(slot, run), markers.proxyToken(own.id)];
+      const marker = markers.of(slot, run);
+      const proxyToken = markers.proxyToken(own.id);
       return spawnRequestOf(own, { stateDir, marker, proxyToken, slot, run, api, inheritance, onFaults });
     },
     defersStop,

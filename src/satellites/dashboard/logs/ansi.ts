@@ -17,7 +17,8 @@ const HAS_SPECIAL = new RegExp(SPECIAL.source);
 export function styled(line: string): readonly StyledText[] {
   const text = withoutEnd(line, "\r");
   const pieces: StyledText[] = [];
-  let [style, from] = [PLAIN_TEXT, 0];
+  let style = PLAIN_TEXT;
+  let from = 0;
   for (const found of text.matchAll(SPECIAL)) {
     if (found.index > from) pieces.push({ text: text.slice(from, found.index), style });
     from = found.index + found[0].length;

@@ -99,7 +99,8 @@ function classesOf(
 
 /** Set by script, which the content security policy allows. */
 function colorsOf({ color, background }: TextStyle): Readonly<Record<string, string>> {
-  const [front, back] = [cssColor(color), cssColor(background)];
+  const front = cssColor(color);
+  const back = cssColor(background);
   return { ...(front === undefined ? {} : { color: front }), ...(back === undefined ? {} : { backgroundColor: back }) };
 }
 

@@ -196,7 +196,8 @@ async function exportedLog(
   onCount: (count: number) => void,
 ): Promise<Blob> {
   const parts: Blob[] = [];
-  let [cursor, count]: [string | undefined, number] = [undefined, 0];
+  let cursor: string | undefined;
+  let count: number = 0;
   do {
     const { entries, next } = await client.logs({
       ...filter,

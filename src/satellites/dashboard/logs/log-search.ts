@@ -5,7 +5,8 @@ export type HitRange = { readonly from: number; readonly to: number };
 /** Places of the text, not overlapping, at most `limit`. */
 export function hitsIn(text: string, search: string, limit = 100): readonly HitRange[] {
   if (search === "") return [];
-  const [where, what] = [text.toLowerCase(), search.toLowerCase()];
+  const where = text.toLowerCase();
+  const what = search.toLowerCase();
   const hits: HitRange[] = [];
   // A letter may have another length in lower case: such a line is marked nowhere rather than at a wrong place.
   if (where.length !== text.length) return hits;

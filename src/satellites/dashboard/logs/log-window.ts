@@ -57,7 +57,8 @@ export function appended(
 }
 
 function droppedFirst(window: LogWindow, limit: number): { window: LogWindow; dropped: number } {
-  let [from, dropped] = [0, 0];
+  let from = 0;
+  let dropped = 0;
   while (window.size - dropped > limit && from < window.pages.length - 1) {
     dropped += window.pages[from]?.lines.length ?? 0;
     from += 1;

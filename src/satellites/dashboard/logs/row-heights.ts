@@ -20,7 +20,8 @@ export class RowHeights {
 
   /** The row at this position; the nearest one for a position outside. */
   at(position: number): number {
-    let [low, high] = [0, Math.max(0, this.#tops.length - 2)];
+    let low = 0;
+    let high = Math.max(0, this.#tops.length - 2);
     while (low < high) {
       const middle = (low + high + 1) >> 1;
       if ((this.#tops[middle] ?? 0) <= position) low = middle;

@@ -44,7 +44,10 @@ export default definePlugin<NotifyOptions>({
       (target) => new MessageBatcher({ source, groupMs: groupSeconds * 1_000, send: send(target), onIdle: save }),
     );
     const monitor = new CrashMonitor({
-      ...{ state, kinds: new Set(on), processes: new Set(processes), recoveredMs: recoveredAfterSeconds * 1_000 },
+      state,
+      kinds: new Set(on),
+      processes: new Set(processes),
+      recoveredMs: recoveredAfterSeconds * 1_000,
       notify: (event) => batchers.forEach((batcher) => void batcher.add(event)),
     });
     events.on("process.incident", ({ incident }) => monitor.onIncident(incident));

@@ -51,7 +51,8 @@ function metrics(context: ExportContext, origin: TelemetryResource): NodeJS.Time
   const { control, options, log } = context;
   const { intervalSeconds = 30, processes = [] } = options;
   const selected = new Set(processes);
-  let [isSending, hasFailed] = [false, false];
+  let isSending = false;
+  let hasFailed = false;
   const sendMetrics = async (): Promise<void> => {
     const [all, { started }] = await Promise.all([control.processes(), control.state()]);
     const records = all.filter(
