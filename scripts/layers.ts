@@ -134,7 +134,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
  */
 const BUDGETS: Readonly<Record<string, number>> = {
   "core/balancer": 3_430,
-  "core/base": 1_990,
+  "core/base": 2_010,
   "core/config": 6_680,
   "core/contract": 3_230,
   "core/file-watcher": 1_090,
@@ -146,23 +146,23 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "core/logger": 2_670,
   "core/metrics": 1_000,
   "core/node-preload": 460,
-  "core/os": 3_530,
+  "core/os": 3_540,
   "core/plugins": 1_740,
   "core/probes": 430,
-  "core/service": 12_540,
+  "core/service": 12_550,
   "core/supervisor": 2_845,
-  client: 570,
+  client: 580,
   "client/connection": 1_480,
-  cli: 5_030,
+  cli: 5_040,
   "cli/output": 600,
   "satellites/boot": 1_060,
-  "satellites/dashboard": 4_640,
+  "satellites/dashboard": 4_650,
   "satellites/export": 3_150,
   "satellites/hosts": 940,
   "satellites/import": 3_810,
   "satellites/library": 620,
   "satellites/monitor": 2_550,
-  "satellites/plugins": 1_330,
+  "satellites/plugins": 1_340,
 };
 
 /** Files of `cli` that are loaded by `import()` themselves. */
@@ -224,7 +224,9 @@ function importsOf(file: string, source: string): string[] {
 
 function tooLong(file: string, source: string): string[] {
   const lines = linesIn(source);
-  return lines > MAX_LINES && !COMPOSITION_ROOTS.includes(file) ? [`${file}: ${lines} lines, more than ${MAX_LINES}; look for the second noun`] : [];
+  return lines > MAX_LINES && !COMPOSITION_ROOTS.includes(file)
+    ? [`${file}: ${lines} lines, more than ${MAX_LINES}; look for the second noun`]
+    : [];
 }
 
 /** What a command loads with each start loads no satellite: there, `import type` and `import()` alone. */

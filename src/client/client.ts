@@ -1,4 +1,5 @@
 /** `Control` over HTTP. */
+import { compact } from "../core/base/compact.ts";
 import { ProcmanError } from "../core/base/errors.ts";
 import type { Action, ActOptions, Control, PlanOptions, Scaling, Signalling } from "../core/contract/control.ts";
 import type { SignInCode, SignInOrder } from "../core/contract/dashboard-access.ts";
@@ -185,14 +186,16 @@ export class Client implements Control {
   async #reply(name: RouteName, { id = "", query = {}, body, options = {} }: Details): Promise<Reply> {
     const { method, path } = ROUTES[name];
     const { waitSeconds, signal } = options;
-    const reply = await this.#send({
-      method,
-      path: `${path.replace("{id}", encodeURIComponent(id))}${writeQuery(query)}`,
-      headers: { accept: "application/json", ...(body === undefined ? {} : { "content-type": "application/json" }) },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      ...(signal === undefined ? {} : { signal }),
-      ...(waitSeconds === undefined ? {} : { patienceSeconds: waitSeconds }),
-    });
+    const reply = await this.#send(
+      compact({
+        method,
+        path: `${path.replace("{id}", encodeURIComponent(id))}${writeQuery(query)}`,
+        headers: { accept: "application/json", ...(body === undefined ? {} : { "content-type": "application/json" }) },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        signal,
+        patienceSeconds: waitSeconds,
+      }),
+    );
     if (reply.status < 400) return reply;
     throw errorOf(reply.status, await reply.text());
   }

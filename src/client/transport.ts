@@ -1,3 +1,4 @@
+import { compact } from "../core/base/compact.ts";
 import { ERRORS, type ErrorCode, ProcmanError } from "../core/base/errors.ts";
 import { printableLine } from "../core/base/printable.ts";
 import { withoutEnd } from "../core/base/text-end.ts";
@@ -76,12 +77,15 @@ function reasonOf(error: unknown): string {
 export function fetchSend({ url, token, fetch = globalThis.fetch }: FetchOptions): SendRequest {
   const base = withoutEnd(url, "/");
   const send: SendRequest = async ({ method, path, headers, body, signal }) => {
-    const answer = fetch(`${base}${path}`, {
-      method,
-      headers: { ...headers, authorization: `Bearer ${token}` },
-      ...(body === undefined ? {} : { body }),
-      ...(signal === undefined ? {} : { signal }),
-    });
+    const answer = fetch(
+      `${base}${path}`,
+      compact({
+        method,
+        headers: { ...headers, authorization: `Bearer ${token}` },
+        body,
+        signal,
+      }),
+    );
     return answer.catch((error: unknown) => {
       throw signal?.aborted ? error : new NoAnswerError(base, error);
     });

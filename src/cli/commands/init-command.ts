@@ -1,7 +1,9 @@
 /** `procman init`: creates a configuration file. */
+
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import type { Command } from "commander";
+import { compact } from "../../core/base/compact.ts";
 import { ProcmanError } from "../../core/base/errors.ts";
 import { withoutEnd } from "../../core/base/text-end.ts";
 import { FILE_NAMES } from "../../core/config/nearest-folder.ts";
@@ -104,14 +106,14 @@ async function completed(options: Options, folder: string): Promise<InitAnswers>
   if (answers === undefined) throw new ProcmanError("usage", "Cannot create a configuration: the input ended early");
   const [name = "", id = "", cmd = ""] = answers;
   const [autostart, ignoresState] = answers.slice(needsCommand ? 3 : 2).map((answer) => /^y/i.test(answer));
-  return {
+  return compact({
     ...options,
     name,
     id,
     ...(needsCommand && { cmd }),
-    ...(autostart !== undefined && { autostart }),
-    ...(ignoresState !== undefined && { ignoresState }),
-  };
+    autostart,
+    ignoresState,
+  });
 }
 
 function yesOrNo(question: string, isDefault: boolean): YesNoQuestion {

@@ -1,9 +1,11 @@
 /** `procman install`: lets the init system start procman for this configuration when the machine boots. */
+
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Command } from "commander";
 import { livingHolder } from "../../client/connection/endpoint-file.ts";
 import { packageRoot } from "../../client/connection/package-root.ts";
+import { compact } from "../../core/base/compact.ts";
 import { ProcmanError } from "../../core/base/errors.ts";
 import { read } from "../../core/config/config-file.ts";
 import { parseDocument, withoutBom } from "../../core/config/document.ts";
@@ -82,17 +84,19 @@ function recordFor(
   { config: { name, included = [] }, file, searched }: CheckedFile,
 ): BootRecord {
   const { init, runAs, profile, serviceDir } = options;
-  return newRecord({
-    scope,
-    name,
-    config: file,
-    included: [...included, ...searched],
-    script: lastingPath(join(packageRoot(), "dist/procman.cjs")),
-    ...(init === undefined ? {} : { init }),
-    ...(runAs === undefined ? {} : { runAs }),
-    ...(profile === undefined ? {} : { profile }),
-    ...(serviceDir === undefined ? {} : { serviceDir }),
-  });
+  return newRecord(
+    compact({
+      scope,
+      name,
+      config: file,
+      included: [...included, ...searched],
+      script: lastingPath(join(packageRoot(), "dist/procman.cjs")),
+      init,
+      runAs,
+      profile,
+      serviceDir,
+    }),
+  );
 }
 
 /** `status` looks whether it is still there. */

@@ -1,9 +1,11 @@
 /** `procman logs`: shows the stored output of processes and their lifecycle messages; follows with `-f`. */
+
 import { once } from "node:events";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { type ApiPlace, connectTo } from "../../client/connection/connect.ts";
 import { LogFormatter } from "../../client/connection/log-format.ts";
 import { LogReader } from "../../client/connection/log-reader.ts";
+import { compact } from "../../core/base/compact.ts";
 import { EXIT, ProcmanError } from "../../core/base/errors.ts";
 import { printableJson } from "../../core/base/printable.ts";
 import {
@@ -171,14 +173,14 @@ async function follow(reader: LogReader, query: LogQuery, { print, includes }: S
 
 function queryOf(ids: readonly string[], { severity, category, since, until, search }: Options, now: number): LogQuery {
   const processes = ids.includes("all") ? [] : [...new Set(ids)];
-  return {
+  return compact({
     ...(processes.length === 0 ? {} : { processes }),
-    ...(severity === undefined ? {} : { severity }),
-    ...(category === undefined ? {} : { categories: category }),
+    severity,
+    categories: category,
     ...(since === undefined ? {} : { from: timeOf("--since", since, now) }),
     ...(until === undefined ? {} : { to: timeOf("--until", until, now) }),
-    ...(search === undefined ? {} : { search }),
-  };
+    search,
+  });
 }
 
 type Printer = {

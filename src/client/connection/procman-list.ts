@@ -1,4 +1,5 @@
 /** What is known of each procman that runs on this machine, for `procman list`. */
+import { compact } from "../../core/base/compact.ts";
 import { ProcmanError } from "../../core/base/errors.ts";
 import { allRun } from "../../core/contract/process-health.ts";
 import type { ProcessRecord } from "../../core/contract/records.ts";
@@ -40,18 +41,18 @@ export async function listProcmans(now = Date.now()): Promise<readonly ListedPro
 
 async function listed(keeper: RunningKeeper, now: number): Promise<ListedProcman> {
   const { name, stateDir, uid, pid, file, since } = keeper;
-  const known = {
+  const known = compact({
     name,
     status: pid === undefined ? "no-keeper" : "running",
-    ...(file !== undefined && { configFile: file }),
+    configFile: file,
     stateDir,
     user: userName(uid),
-    ...(pid !== undefined && { keeper: pid }),
+    keeper: pid,
     ...(since !== undefined && {
       started: new Date(since).toISOString(),
       uptimeSeconds: Math.max(0, Math.round((now - since) / 1_000)),
     }),
-  } as const;
+  });
   if (pid === undefined || uid !== process.geteuid?.()) return known;
   try {
     const client = await connectTo({ name, stateDir }, "cli", PATIENCE);

@@ -1,4 +1,5 @@
 /** Makes the records of `procman show`: how processes are run, without secrets. */
+import { compact } from "../base/compact.ts";
 import { ProcmanError } from "../base/errors.ts";
 import type { DefinitionRecord, VariableRecord, WrittenPart } from "../contract/definition-record.ts";
 import type { PlanRecord } from "../contract/plan.ts";
@@ -20,10 +21,10 @@ export function definitionRecordOf(
   const argv = argvOf(spec);
   const change = unapplied.get(id);
   const part = written.get(cluster?.id ?? id);
-  return {
+  return compact({
     process: id,
     ...(cluster === undefined ? {} : { cluster: cluster.id }),
-    ...(groups === undefined ? {} : { groups }),
+    groups,
     argv: withoutSecretArguments(argv),
     shell: command.kind === "shell" && argv[0] === "/bin/sh" && argv[1] === "-c",
     cwd,
@@ -35,9 +36,9 @@ export function definitionRecordOf(
     restart: restartText(spec.policy),
     stop: stopText(spec.policy),
     ...hooksOf(spec.policy),
-    ...(change === undefined ? {} : { unapplied: change }),
-    ...(part === undefined ? {} : { written: part }),
-  };
+    unapplied: change,
+    written: part,
+  });
 }
 
 type Places = Pick<DefinitionRecord, "user" | "group" | "stdout" | "stderr" | "pidFile" | "port" | "commonPort">;
@@ -45,15 +46,15 @@ type Places = Pick<DefinitionRecord, "user" | "group" | "stdout" | "stderr" | "p
 function placesOf({ user, group, log, pidFile, cluster, front, share }: ProcessSpec): Places {
   const stderr = log.stderr ?? log.stdout;
   const commonPort = front?.port ?? share?.port;
-  return {
+  return compact({
     user: user?.name ?? userName(process.getuid?.() ?? 0),
     ...(group === undefined ? {} : { group: String(group) }),
-    ...(log.stdout === undefined ? {} : { stdout: log.stdout }),
-    ...(stderr === undefined ? {} : { stderr }),
-    ...(pidFile === undefined ? {} : { pidFile }),
+    stdout: log.stdout,
+    stderr,
+    pidFile,
     ...(cluster?.port === undefined ? {} : { port: cluster.port }),
-    ...(commonPort === undefined ? {} : { commonPort }),
-  };
+    commonPort,
+  });
 }
 
 /** By id: what a reload would do. `plan` throws if the file is not valid; then this is the answer for all. */

@@ -1,5 +1,7 @@
 /** Reads and checks the configuration file. */
+
 import { dirname } from "node:path";
+import { compact } from "../base/compact.ts";
 import { isObject } from "../base/schema-check.ts";
 import { startFolder } from "../os/start-folder.ts";
 import { type ConfigText, displayPath, read, readFound } from "./config-file.ts";
@@ -21,7 +23,7 @@ import { type CheckOptions, resolveConfiguration } from "./validate.ts";
  * for (const { id } of config.processes) console.log(id);
  */
 export function load(path: string | undefined, cwd: string, profile?: string, scale?: Scale): Config {
-  return check(read(path, cwd), { ...(profile !== undefined && { profile }), ...(scale !== undefined && { scale }) });
+  return check(read(path, cwd), compact({ profile, scale }));
 }
 
 /** Validates a file that was read. */

@@ -1,5 +1,7 @@
 /** From a checked file to specifications: defaults filled in, units converted, paths absolute. */
+
 import { delimiter } from "node:path";
+import { compact } from "../base/compact.ts";
 import type { Rotation } from "../ipc/logger-protocol.ts";
 import { POLICY, type Policy } from "../supervisor/restart-policy.ts";
 import { HOOK_NAMES, type HookName } from "../supervisor/states.ts";
@@ -249,14 +251,14 @@ function logSpec(
   // A process's own file for standard output takes standard error too, whatever the global logger says.
   const stderr = fileOf(settings?.stderr ?? (settings?.stdout === undefined ? global?.stderr : undefined));
   const rotation = rotationOf(settings?.rotate, global?.rotate);
-  return {
+  return compact({
     console: settings?.console ?? global?.console ?? LOGGER.console.default,
     decorateFiles: settings?.decorateFiles ?? global?.decorateFiles ?? LOGGER.decorateFiles.default,
-    ...(stdout !== undefined && { stdout }),
-    ...(stderr !== undefined && { stderr }),
-    ...(rotation !== undefined && { rotation }),
+    stdout,
+    stderr,
+    rotation,
     ...((global?.internalLogHours ?? LOGGER.internalLogHours.default) > 0 && { stored: true as const }),
-  };
+  });
 }
 
 /** Names in each specification those of its files in which lines need an id. */

@@ -1,5 +1,6 @@
 /** The claims of a token. */
 
+import { compact } from "../base/compact.ts";
 export const ISSUER = "procman";
 
 export const SCOPES = ["read", "control", "log", "telemetry", "admin"] as const;
@@ -33,18 +34,18 @@ export type Claims = {
 /** The payload to sign (RFC 7519, 4.1). */
 export function payloadOf({ audience, consumer, scopes, process, expires, limits, by, user }: Claims): object {
   const scope = scopes.join(" ");
-  return {
+  return compact({
     iss: ISSUER,
     aud: audience,
     sub: consumer,
     iat: Math.floor(Date.now() / 1_000),
-    ...(expires === undefined ? {} : { exp: expires }),
+    exp: expires,
     // A version that doesn't know limits must find no scope.
     ...(limits === undefined ? { scope } : { limited: { scope, ...limits } }),
-    ...(process === undefined ? {} : { process }),
-    ...(by === undefined ? {} : { by }),
-    ...(user === undefined ? {} : { user }),
-  };
+    process,
+    by,
+    user,
+  });
 }
 
 /** Longest validity of a token of the dashboard. Seconds. */

@@ -1,5 +1,7 @@
 /** Checks the tokens of the API: JWT, HS256 and nothing else (RFC 7519, RFC 8725). */
+
 import { jwtVerify } from "jose";
+import { compact } from "../base/compact.ts";
 import { isObject } from "../base/schema-check.ts";
 import { type Claims, ISSUER, SCOPES, type TokenLimits, type TokenScope } from "./token-claims.ts";
 
@@ -22,15 +24,15 @@ export async function verifyToken(token: string, audience: string, secret: Uint8
   if (Number(payload.iat) > Date.now() / 1_000 + LEEWAY_SECONDS) throw new Error("it was issued in the future");
   if (typeof payload.sub !== "string" || payload.sub === "") throw new Error("it names no consumer");
   if (payload.by !== undefined && typeof payload.by !== "string") throw new Error("it doesn't say who asked for it");
-  return {
+  return compact({
     audience,
     consumer: payload.sub,
-    ...(payload.by !== undefined && { by: payload.by }),
+    by: payload.by,
     ...powersOf(payload.scope, payload.limited),
-    ...(payload.exp === undefined ? {} : { expires: payload.exp }),
+    expires: payload.exp,
     ...(typeof payload.process === "string" ? { process: payload.process } : {}),
     ...(typeof payload.user === "string" && USER.test(payload.user) ? { user: payload.user } : {}),
-  };
+  });
 }
 
 /** The scopes, and the processes to which they are limited. A limited token has never the scope `admin`. */

@@ -2,8 +2,10 @@
  * One keeper per state folder. A lock is a file `lock.N` that names its holder; the highest N counts. `link` creates it
  * atomically and complete, so that of two processes which find the same dead holder only one becomes the next.
  */
+
 import { existsSync, linkSync, readdirSync, readFileSync, rmSync, statSync, unlinkSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { compact } from "../base/compact.ts";
 import { isNotFound } from "../base/errors.ts";
 import { readWhole, writeBeside } from "./careful-files.ts";
 import { identityOf, isSameFile } from "./file-identity.ts";
@@ -183,7 +185,7 @@ function namesIn(folder: string): readonly string[] {
 
 function create(stateDir: string, path: string, { file, lineage }: Pick<LockOptions, "file" | "lineage">): boolean {
   const startTime = processStat(process.pid)?.startTime ?? "";
-  const more = { ...(file !== undefined && { file }), ...(lineage !== undefined && { lineage }) };
+  const more = compact({ file, lineage });
   const claim: LockClaim = { pid: process.pid, startTime, bootId: bootId(), ...more, folder: folderRecord(stateDir) };
   const temporary = writeBeside(join(stateDir, "lock"), JSON.stringify(claim));
   try {

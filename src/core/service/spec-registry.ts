@@ -1,4 +1,5 @@
 /** The specifications of all processes: those of the configuration, and removed ones that are still being stopped. */
+import { compact } from "../base/compact.ts";
 import type { Config, ProcessSpec } from "../config/spec.ts";
 import { jitterFraction } from "../os/host-jitter.ts";
 import type { ProcessDefinition } from "../supervisor/definition.ts";
@@ -87,17 +88,17 @@ function byId(specs: readonly ProcessSpec[]): ReadonlyMap<string, ProcessSpec> {
 export function definitionOf(spec: ProcessSpec): ProcessDefinition {
   const { id, policy, autostart, overrun, cron, terminate, timeZone, catchUp, jitter, watch, dependsOn, cluster } =
     spec;
-  return {
+  return compact({
     id,
     ...(cluster === undefined ? {} : { cluster: cluster.id }),
     policy,
     overrun,
     autostart: autostart || watch.length > 0,
-    ...(dependsOn === undefined ? {} : { dependsOn }),
-    ...(cron === undefined ? {} : { cron }),
-    ...(terminate === undefined ? {} : { terminate }),
-    ...(timeZone === undefined ? {} : { timeZone }),
+    dependsOn,
+    cron,
+    terminate,
+    timeZone,
     ...(catchUp ? { catchUp } : {}),
     ...(jitter === undefined ? {} : { startDelayMs: Math.round(jitterFraction(id) * jitter) }),
-  };
+  });
 }

@@ -1,4 +1,5 @@
 /** Resource limits and account of a process: the checks, and the specification made from them. */
+import { compact } from "../../base/compact.ts";
 import type { Ulimits } from "../../contract/limits.ts";
 import { type Capability, currentRights, type ProcessRights } from "../../os/process-rights.ts";
 import type { RawProcess } from "../config-schema.ts";
@@ -28,13 +29,13 @@ export function limitsOf(
   const { memoryLimit, memoryMax, ulimits, user, group } = process;
   const account = user === undefined ? undefined : accountOf(user);
   const gid = group === undefined ? undefined : groupOf(group);
-  return {
+  return compact({
     ...(memoryLimit !== undefined && { memoryLimit: parseSize(memoryLimit) }),
     ...(memoryMax !== undefined && { memoryMax: parseSize(memoryMax) }),
     ...(ulimits !== undefined && { ulimits: ulimitsOf(ulimits) }),
-    ...(account !== undefined && { user: account }),
-    ...(gid !== undefined && { group: gid }),
-  };
+    user: account,
+    group: gid,
+  });
 }
 
 /** `memoryMax` must exceed `memoryLimit`: a run that the kernel kills first is never stopped in order. */

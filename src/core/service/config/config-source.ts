@@ -1,5 +1,7 @@
 /** Reads the configuration file, by the options of `procman run`. */
+
 import { join } from "node:path";
+import { compact } from "../../base/compact.ts";
 import { readHere } from "../../config/config-file.ts";
 import type { Scale } from "../../config/instance-overrides.ts";
 import { check } from "../../config/load.ts";
@@ -19,11 +21,11 @@ export type ConfigSourceOptions = RunSelection & {
 
 export function configSource(options: ConfigSourceOptions): ConfigSource {
   return (scale, profile) => {
-    const given = {
+    const given = compact({
       startsNamed: namesProcesses(options),
-      ...(profile !== undefined && { profile }),
-      ...(scale !== undefined && { scale }),
-    };
+      profile,
+      scale,
+    });
     return withOptions(check(readHere(options.config, startFolder(options.config)), given), options);
   };
 }

@@ -1,4 +1,5 @@
 /** The notes that the service stores at the keeper for the next service: one table of their names and contents. */
+import { compact } from "../../base/compact.ts";
 import {
   boolean,
   enumeration,
@@ -292,25 +293,25 @@ function storedOf({
   change,
   queuedChange,
 }: RollingRestartState): TypeOf<typeof storedRestart> {
-  return {
+  return compact({
     cluster: unit,
     at: current,
     left: pending,
-    ...(consumer === undefined ? {} : { consumer }),
-    ...(change === undefined ? {} : { news: change }),
-    ...(queuedChange === undefined ? {} : { again: queuedChange }),
-  };
+    consumer,
+    news: change,
+    again: queuedChange,
+  });
 }
 
 function restartOf({ cluster, at, left, consumer, news, again }: TypeOf<typeof storedRestart>): RollingRestartState {
-  return {
+  return compact({
     unit: cluster,
     current: at,
     pending: left,
-    ...(consumer === undefined ? {} : { consumer }),
-    ...(news === undefined ? {} : { change: news }),
-    ...(again === undefined ? {} : { queuedChange: again }),
-  };
+    consumer,
+    change: news,
+    queuedChange: again,
+  });
 }
 
 function rolloutOf({ to, from, at, left = [], keepsCounts }: TypeOf<typeof storedRollout>): RolloutState | undefined {

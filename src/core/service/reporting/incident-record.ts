@@ -1,4 +1,5 @@
 /** Makes the incident of a run from the transition that ended it: how it ended, why, and what follows. */
+import { compact } from "../../base/compact.ts";
 import type { DecisionRecord, EndRecord, RequestRecord } from "../../contract/causes.ts";
 import type { Incident } from "../../contract/run-summary.ts";
 import { decisionText, reasonText } from "../../contract/words.ts";
@@ -64,14 +65,14 @@ export function incidentOf(
   const next = decisionOf(transition, ending, context.messageContext);
   const { code, signal, request } = end;
   const started = startOf(from);
-  return {
+  return compact({
     time: toIsoTime(endTimeOf(from, input.at)),
     process: processOf(slot),
     run: from.run,
     cause,
     reason: reasonText(end),
-    ...(code !== undefined && { code }),
-    ...(signal !== undefined && { signal }),
+    code,
+    signal,
     ...(countsAsSuccess(cause, ending, context) && { success: true as const }),
     ...("pid" in from && { pid: from.pid }),
     ...(started !== undefined && { started: toIsoTime(started) }),
@@ -80,7 +81,7 @@ export function incidentOf(
     end,
     next,
     lines: [],
-  };
+  });
 }
 
 /** A start begins with its hook. Monotonic milliseconds. */

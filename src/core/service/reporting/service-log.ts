@@ -1,5 +1,7 @@
 /** The service's own log lines: sent to the logger, which writes them to console and log store. */
+
 import { isatty } from "node:tty";
+import { compact } from "../../base/compact.ts";
 import { printable, printableLine } from "../../base/printable.ts";
 import type { Config, ProcessSpec } from "../../config/spec.ts";
 import type { ToKeeper } from "../../ipc/keeper-protocol.ts";
@@ -23,7 +25,7 @@ export class ServiceLog {
 
   /** `id`: a process or one of its slots; undefined: procman itself. `run`: the number of the run that the line is about. */
   write(id: string | undefined, { severity, text }: LogLine, run?: number): void {
-    const whose = { ...(id === undefined ? {} : { id }), ...(run === undefined ? {} : { run }) };
+    const whose = compact({ id, run });
     this.add({ at: Date.now(), severity, text: printable(text), ...whose });
   }
 

@@ -1,5 +1,7 @@
 /** The state of the service as a record. */
+
 import { arch, availableParallelism, freemem, hostname, loadavg, platform, release, totalmem, uptime } from "node:os";
+import { compact } from "../../base/compact.ts";
 import { VERSION } from "../../base/version.ts";
 import type { Config } from "../../config/spec.ts";
 import type { PartRecord } from "../../contract/part-record.ts";
@@ -40,7 +42,7 @@ export function serviceStatus({
   const { port, hostname, problem } = lastEndpoint(config.stateDir) ?? {};
   const { rss, heapTotal, heapUsed, external } = process.memoryUsage();
   const { user, system } = process.cpuUsage();
-  return {
+  return compact({
     name: config.name,
     version: VERSION,
     pid: keeper,
@@ -49,7 +51,7 @@ export function serviceStatus({
     updated: new Date(now).toISOString(),
     uptimeSeconds: Math.round((now - startedAt) / 1_000),
     configFile: config.file,
-    ...(config.profile === undefined ? {} : { profile: config.profile }),
+    profile: config.profile,
     ...(port === undefined || hostname === undefined || problem !== undefined ? {} : { api: { hostname, port } }),
     internalLogHours: config.internalLogHours,
     memory: { rss, heapTotal, heapUsed, external },
@@ -59,8 +61,8 @@ export function serviceStatus({
     runtime: { name: "node", version: process.versions.node },
     parts,
     processes: { total: processes.length, ...countsOf(processes, isSkipped) },
-    ...(plugins === undefined ? {} : { plugins }),
-  };
+    plugins,
+  });
 }
 
 function systemOf(): SystemRecord {

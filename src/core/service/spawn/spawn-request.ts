@@ -1,6 +1,8 @@
 /** Makes the keeper's spawn request from a specification, and the message if the start fails. */
+
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { compact } from "../../base/compact.ts";
 import type { EnvFault } from "../../base/env-file.ts";
 import { EXIT } from "../../base/errors.ts";
 import type { Inheritance } from "../../base/inherited-variables.ts";
@@ -47,7 +49,7 @@ export function spawnRequestOf(
   const capture = captureOf(spec, run);
   const notifyFd = spec.ready === undefined ? undefined : readyDescriptor(spec.ready);
   const node = nodePartsOf(spec, notifyFd, proxyToken);
-  return {
+  return compact({
     argv: wrapWithLimits(argvOf(spec), { ...spec, preload: node.preload }),
     as,
     cwd,
@@ -68,13 +70,13 @@ export function spawnRequestOf(
     },
     ...(inherit && { inherit }),
     ...(share && { listen: share }),
-    ...(memoryMax === undefined ? {} : { memoryMax }),
-    ...(cpuQuota === undefined ? {} : { cpuQuota }),
-    ...(capture === undefined ? {} : { capture }),
+    memoryMax,
+    cpuQuota,
+    capture,
     ...node.request,
     ...(spec.stdin === true && { stdin: join(stateDir, "run", `stdin-${slot}`) }),
     ...(notifyFd === undefined ? {} : { notify: { fd: notifyFd, file: notifyFile(stateDir, slot) } }),
-  };
+  });
 }
 
 /** Only procman's own user can open the Unix socket. */

@@ -1,5 +1,7 @@
 /** One line of the log. Its text is only ever text. */
+
 import type { JSX } from "preact";
+import { compact } from "../../../core/base/compact.ts";
 import type { TextStyle } from "../../../core/base/sgr.ts";
 import { hostStamp } from "../../../core/base/time-stamp.ts";
 import type { LogEntry } from "../../../core/contract/records.ts";
@@ -101,7 +103,7 @@ function classesOf(
 function colorsOf({ color, background }: TextStyle): Readonly<Record<string, string>> {
   const front = cssColor(color);
   const back = cssColor(background);
-  return { ...(front === undefined ? {} : { color: front }), ...(back === undefined ? {} : { backgroundColor: back }) };
+  return compact({ color: front, backgroundColor: back });
 }
 
 function cssColor(color: number | string | undefined): string | undefined {

@@ -1,5 +1,7 @@
 /** `procman/logship`: sends log lines to a syslog server (RFC 5424 by UDP, TCP or TLS) or by HTTP. */
+
 import { hostname as machine } from "node:os";
+import { compact } from "../../../core/base/compact.ts";
 import { definePlugin } from "../../../core/plugins/plugin.ts";
 import { type LogshipOptions, OPTIONS } from "../../../core/plugins/shipped/logship-options.ts";
 import { retry } from "../shared/http-retry.ts";
@@ -25,11 +27,11 @@ export default definePlugin<LogshipOptions>({
       origin: { facility, hostname, name, maxBytes },
     });
     const receiver = originOf(to);
-    const query = {
-      ...(severity === undefined ? {} : { severity }),
-      ...(categories === undefined ? {} : { categories }),
-      ...(processes === undefined ? {} : { processes }),
-    };
+    const query = compact({
+      severity,
+      categories,
+      processes,
+    });
     const feed = logFeed(context, query, async ({ entries, lostBytes }) => {
       if (lostBytes > 0)
         log.warn(
