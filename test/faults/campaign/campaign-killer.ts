@@ -79,7 +79,9 @@ export class CampaignKiller {
   /** Resolves when procman is back and answers. */
   async rest(): Promise<void> {
     await Promise.all(this.#underWay);
-    const { procman, account } = this.#campaign;
+    const { procman, account, kills } = this.#campaign;
+    // While a killed keeper is still there, its service answers, and then resets the next connection.
+    await within(AT_ONCE_MS, () => !kills.slice(-2).some(({ pids }) => pids.some((pid) => isAlive(pid))));
     await this.#revive();
     if ((await procman.answered(60_000)) === undefined) account.find("revival", "procman does not answer");
     for (const window of account.windows) window.to = Math.min(window.to, monotonicMs());
