@@ -213,7 +213,7 @@ export type ProcessRecord = {
   readonly dependsOn?: readonly ({ readonly process: string; readonly condition: "started" | "ready" | "finished" | "completed" })[];
   /** The dependencies it waits for before it starts, such as `db (ready)`; only while it waits. */
   readonly waitsFor?: string;
-  /** While it is skipped: the ids from its dependency to the one that has failed for good. */
+  /** While it is skipped: the ids from its dependency to the one that has failed permanently. */
   readonly skippedBy?: readonly string[];
   /** Instances of a cluster. */
   readonly instances?: readonly ProcessRecord[];

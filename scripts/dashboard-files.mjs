@@ -41,7 +41,7 @@ export function dashboardFiles(page, sources) {
   const html = page.replace(/\{\{([^}]+)\}\}/g, (_, name) => {
     const asset = assets.find((each) => each.name === name);
     if (asset === undefined)
-      throw new Error(`Cannot build the dashboard: its page names ${name}, which is no file of it`);
+      throw new Error(`Cannot build the dashboard: its page names ${name}, which is not a file of it`);
     return `assets/${asset.hashed}`;
   });
   const manifest = {

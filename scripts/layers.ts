@@ -271,7 +271,7 @@ function forbidden(file: string, target: string, sources: ReadonlyMap<string, st
       : [];
   if (sources.has(target)) return crosses(file, target);
   if (target.startsWith(GENERATED)) return [];
-  if (/\.tsx?$/.test(target)) return [`${file} imports ${target}, which is no source file`];
+  if (/\.tsx?$/.test(target)) return [`${file} imports ${target}, which is not a source file`];
   return isHome(file, packageOf(target)) ? [] : [`${file} imports "${target}", which has no home here`];
 }
 

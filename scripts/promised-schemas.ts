@@ -49,7 +49,7 @@ function presence(direction: Direction, isRequired: boolean): Promised {
   return isRequired ? { facts: [], mustBeGiven: true } : { facts: [MAY_BE_ABSENT] };
 }
 
-/** Of the schema itself, without its members and alternatives. Ranges and patterns are not among them: a wider one is no break. */
+/** Of the schema itself, without its members and alternatives. Ranges and patterns are not among them: a wider one is not a break. */
 function factsOf({
   $ref,
   type,

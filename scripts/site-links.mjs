@@ -32,7 +32,7 @@ function attributes(text, names) {
   );
 }
 
-/** Of scripts, styles and pictures; a link to elsewhere is no load. */
+/** Of scripts, styles and pictures; a link to elsewhere is not a load. */
 function loadedFrom(text) {
   const loading = [...text.matchAll(/<(?:script|link|img|source|iframe|video|audio)\b[^>]*>/g)].map(([tag]) => tag);
   return loading.flatMap((tag) => attributes(tag, "href|src|srcset")).filter((url) => /^(\w+:)?\/\//.test(url));

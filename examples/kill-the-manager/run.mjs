@@ -42,7 +42,7 @@ function optionsGiven() {
       },
     });
     if (process.platform !== "linux") throw new Error("This script reads /proc: it needs Linux. ");
-    if (!MANAGERS.includes(values.manager)) throw new Error(`${values.manager} is no manager. `);
+    if (!MANAGERS.includes(values.manager)) throw new Error(`${values.manager} is not a manager. `);
     return values;
   } catch (error) {
     console.error(`${error.message.split(". ")[0]}. Known are: ${known}`);

@@ -23,7 +23,7 @@ export async function writeExported(
   const before = new Map(files.map(({ name }) => [name, readFound(join(folder, name), name)?.text]));
   const foreign = files.filter(({ name }) => !isExported(before.get(name))).map(({ name }) => name);
   if (foreign.length > 0 && !force) {
-    const what = foreign.length === 1 ? "it is no earlier export" : "they are no earlier exports";
+    const what = foreign.length === 1 ? "it is not an earlier export" : "they are not earlier exports";
     throw new ProcmanError(
       "file-exists",
       `Cannot replace ${foreign.join(", ")} in ${folder}: ${what}. Move them away, or use --force`,

@@ -1,4 +1,4 @@
-/** The work of `procman import`, in a bundle of its own: it has a parser of YAML, which the other commands need not read at their start. */
+/** The work of `procman import`, in its own bundle: it has a parser of YAML, which the other commands need not read at their start. */
 import { existsSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import { type ErrorCode, EXIT, ProcmanError } from "../core/base/errors.ts";

@@ -27,7 +27,7 @@ import { errorOf, type Reply, type SendRequest } from "./transport.ts";
 
 type Query = Parameters<typeof writeQuery>[0];
 
-/** Throws if a value is no answer, or item of a stream, of this route. */
+/** Throws if a value is not an answer, or item of a stream, of this route. */
 export type AnswerCheck = (route: string, value: unknown, isItem?: boolean) => void;
 
 type Details = { readonly id?: string; readonly query?: Query; readonly body?: object; readonly options?: ActOptions };
@@ -208,7 +208,7 @@ export function jsonIn(text: string): unknown {
   } catch (cause) {
     throw new ProcmanError(
       "service-down",
-      `Cannot understand the answer: it is no JSON: ${JSON.stringify(text.slice(0, 100))}`,
+      `Cannot understand the answer: it is not JSON: ${JSON.stringify(text.slice(0, 100))}`,
       { cause },
     );
   }

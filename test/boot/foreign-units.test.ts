@@ -39,7 +39,7 @@ describe("units and crontabs", { skip: SystemdBox.skip }, () => {
     box = await SystemdBox.boot();
     await box.must("useradd --create-home --shell /bin/sh procman-deploy");
     await box.must(`mkdir -p ${FOLDER}/sub`);
-    // The same variable for all: how each of them passes it on is no subject here.
+    // The same variable for all: how each of them passes it on is not a subject here.
     const text = readFileSync(join(ROOT, "test/programs/write-down.cjs"), "utf8");
     await box.write(PROGRAM, text.replaceAll("process.env.WRITTEN_DOWN", JSON.stringify(`${FOLDER}/written`)));
   });

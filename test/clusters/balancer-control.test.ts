@@ -15,7 +15,7 @@ import { childrenOf } from "../support/proc-files.ts";
 import { eventually, isAlive } from "../support/procman-process.ts";
 
 testBoth(
-  "a line on the control socket that is no message is answered with what is wrong; clients and fronts stay",
+  "a line on the control socket that is not a message is answered with what is wrong; clients and fronts stay",
   async (context) => {
     const balancer = await TestBalancer.start(context);
     await balancer.serveUp([await TestBackend.start(context, "a")]);

@@ -335,7 +335,7 @@ test("a connection whose header was read gets its answer when the program is tol
   assert.equal(await program.ended, 0);
 });
 
-test("the question is no connection of the program", async (context) => {
+test("the question is not a connection of the program", async (context) => {
   const port = await freePort();
   const program = programOf(context, HTTP, port);
   await program.port;

@@ -65,7 +65,7 @@ test("a cycle of dependencies is refused before any process starts, with its pla
   assert.match(err, /procman\.json:1:\d+ processes\[1\]\.dependsOn\[0\]\n[\s\S]*a → b → a/);
 });
 
-test("a process whose dependency has failed for good is skipped: --exit-with and start end with an error", async (context) => {
+test("a process whose dependency has failed permanently is skipped: --exit-with and start end with an error", async (context) => {
   const processes = [
     { id: "prepare", cmd: "exit 3", autostart: true, restartLimit: 0 },
     { id: "work", cmd: "echo done", autostart: true, dependsOn: [{ id: "prepare", condition: "finished" }] },
@@ -75,7 +75,7 @@ test("a process whose dependency has failed for good is skipped: --exit-with and
   assert.equal(over.code, 1);
   const home = homeOf(context, processes);
   assert.equal((await procman(home.folder, ["run", "--detach"])).code, 1);
-  const failed = "prepare, which has failed for good: exited with code 3; no restart is allowed";
+  const failed = "prepare, which has failed permanently: exited with code 3; no restart is allowed";
   const chain = `it depends on work, which depends on ${failed}`;
   const { status, reason, skippedBy } = await record(home, "report");
   assert.deepEqual([status, reason, skippedBy], ["skipped", `is skipped: ${chain}`, ["work", "prepare"]]);
@@ -147,6 +147,9 @@ test("start --with-dependencies starts first what does not run, also indirectly;
   const failed = await ask("start", "migrate", "--with-dependencies");
   assert.equal(failed.code, 1);
   assert.match(failed.err, /Cannot start "db": it exited with code 3/);
-  assert.match(failed.err, /"migrate": it is skipped: it depends on db, which has failed for good: exited with code 3/);
+  assert.match(
+    failed.err,
+    /"migrate": it is skipped: it depends on db, which has failed permanently: exited with code 3/,
+  );
   assert.equal((await ask("terminate")).code, 0);
 });

@@ -188,7 +188,7 @@ test("run --detach --wait tells a failed process at once, with its last lines, a
   const told = [
     /^procman: Cannot start "broken": it exited with code 3; no restart is allowed\n {2}broken \| no database$/m,
     /^procman: Cannot start "tried": it exited with code 4, restart 1 in .*\n {2}tried \| no queue$/m,
-    /^procman: Cannot start "skipped": it is skipped: it depends on broken, which has failed for good: exited with code 3; no/m,
+    /^procman: Cannot start "skipped": it is skipped: it depends on broken, which has failed permanently: exited with code 3; no/m,
   ];
   const toldLater = [
     /^procman: Cannot start "behind": it waits for tried \(finished\)$/m,

@@ -32,7 +32,7 @@ test("flush empties the stored log and the log files while programs write; procm
   assert.deepEqual([asked.code, asked.out], [64, ""]);
   assert.match(
     asked.err,
-    /^procman: Cannot ask whether the logs may be emptied: standard input is no terminal; add --yes\n$/,
+    /^procman: Cannot ask whether the logs may be emptied: standard input is not a terminal; add --yes\n$/,
   );
   // One process: its files alone.
   const one = await run("flush", "mail", "--yes");

@@ -81,7 +81,7 @@ test("list says that a service doesn't answer, that procman ends, and that a kil
   assert.equal((await listed(state))?.status, "terminating");
   process.kill(first.pid, "SIGKILL");
   assert.equal((await listed(state))?.status, "no-keeper");
-  // Adopts the process, and ends it for good.
+  // Adopts the process, and ends it.
   const second = new Procman(folder);
   await second.line(/adopted/);
   assert.equal((await listed(state))?.status, "running");

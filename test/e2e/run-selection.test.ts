@@ -64,7 +64,7 @@ test("run --once runs everything once, ends when all have ended, and its exit co
   assert.match(bad.err, /test +\| exited with code 7.*; not restarted, because of --once\n/);
   assert.match(
     bad.err,
-    /report +\| skipped: it depends on test, which has failed for good: exited with code 7; not restarted, because of --once\n/,
+    /report +\| skipped: it depends on test, which has failed permanently: exited with code 7; not restarted, because of --once\n/,
   );
   writeFileSync(join(folder, "ran"), "");
   const named = await procman(folder, ["run", "--once", "lint", "nightly"]);

@@ -32,7 +32,7 @@ test("upgrade prints a line for each replaced component; the keeper stays", asyn
   );
 });
 
-test("upgrade prints a notice of the keeper, which is no failure", async (context) => {
+test("upgrade prints a notice of the keeper, which is not a failure", async (context) => {
   const notice = "the keeper is older than this version wants; restart procman when it suits you";
   const { code, err } = await runUpgrade(context, { ok: true, keeper: "1.0.0", steps: [SERVICE], notice });
   assert.deepEqual({ code, err }, { code: 0, err: `procman: ${notice}\n` });

@@ -1,4 +1,4 @@
-/** Commands while the service is away: at its start, during a restart, or down for good. */
+/** Commands while the service is away: at its start, during a restart, or down until it is upgraded. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";

@@ -121,7 +121,7 @@ test("a changed certificate is used by the next connection; one that can't be us
   writeFileSync(join(folder, "own.pem"), "half a certif");
   let isReported = false;
   const reported = procman.line(
-    /the certificate of the API can't be used: .*own\.pem is no certificate in PEM; the one before stays in use/,
+    /the certificate of the API can't be used: .*own\.pem is not a certificate in PEM; the one before stays in use/,
   );
   void reported.then(() => {
     isReported = true;

@@ -256,7 +256,7 @@ test("the configuration changes while the service is down: processes are removed
   ]);
   const next = await serviceKilled(procman);
   for (const pattern of [
-    /gone .*stopped for good: no longer in the configuration/,
+    /gone .*being removed: no longer in the configuration/,
     /gone .*did not end within 200 ms of SIGTERM; killing it/,
     /gone .*\| stopped$/,
     /env .*restarted: its cwd and env have changed/,
@@ -285,7 +285,7 @@ test("the configuration changes while the service is down: processes are removed
   await serviceKilled(procman);
   await procman.line(/it is started again/, lines);
   assert.ok(
-    !procman.lines.slice(lines).some((line) => /changed|stopped for good/.test(line)),
+    !procman.lines.slice(lines).some((line) => /changed|being removed/.test(line)),
     "the next service reports nothing",
   );
 });
@@ -311,7 +311,7 @@ test("a cluster is made smaller, then larger, then a plain process: a process wi
   const pids = [1, 2, 3].map((number) => startedPids(procman, `web-${number}`)[0] ?? 0);
   configure(procman, [cluster(2)]);
   await serviceKilled(procman);
-  await procman.line(/web-3 .*stopped for good/);
+  await procman.line(/web-3 .*being removed/);
   await processExit(pids[2] ?? 0);
   configure(procman, [cluster(3)]);
   await serviceKilled(procman);
@@ -336,7 +336,7 @@ test("after a kill of the keeper and a change of the configuration the next run 
     { id: "new", ...sleeper },
   ]);
   const next = nextRun(context, procman);
-  await next.line(/old .*stopped for good: no longer in the configuration/);
+  await next.line(/old .*being removed: no longer in the configuration/);
   await next.line(/moved .*restarted: its cwd has changed/);
   await next.line(/new .*started/);
   await next.line(/moved .*started/);

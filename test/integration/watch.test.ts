@@ -182,7 +182,7 @@ test("2.4 two processes and a cluster watch the same folder and restart; a proce
   assert.equal(procman.lines.filter((line) => /^c .*(?:started|restarts)/.test(line)).length, 1);
 });
 
-test("2.4 files that procman itself writes into a watched folder are no change", async (context) => {
+test("2.4 files that procman itself writes into a watched folder are not changes", async (context) => {
   const cmd = "while sleep 0.02; do echo line; done";
   const procman = startWatching(
     context,
@@ -220,7 +220,7 @@ test("2.4 a process that changes its own folder at each start is restarted ever 
   assert.equal(procman.lines.filter((line) => /restarts: src\/built/.test(line)).length, 5);
 });
 
-test("2.2 watch: files that a process writes or removes at its end are no change for the next run", async (context) => {
+test("2.2 watch: files that a process writes or removes at its end are not changes for the next run", async (context) => {
   const cmd = "trap 'date +%N > src/state.ts; rm -f src/old.ts; exit 0' TERM; echo traps; while :; do sleep 0.05; done";
   const procman = startWatching(
     context,

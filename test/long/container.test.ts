@@ -344,7 +344,7 @@ const TRIES: Readonly<Record<string, Try>> = {
   "a tmpfs of 64 MB is enough for a stored log of 16 MB": flood(64, { internalLogSize: "16MB" }),
   "a tmpfs of 16 MB is enough without a stored log": flood(16, { internalLogHours: 0 }),
   "run --exit-with gives the container the exit code of one process": exitWith,
-  "the health check turns unhealthy when a process has failed for good, and healthy when it runs again": health,
+  "the health check turns unhealthy when a process has failed permanently, and healthy when it runs again": health,
   "each line of docker logs is one object of JSON, and a burst of 10 000 lines is complete and in order": lines,
   "a restart of the container starts each process once, with its state folder in memory": again(...READ_ONLY),
   "a restart of the container starts each process once, with its state folder on a volume, also where pids are the same":

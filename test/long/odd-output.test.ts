@@ -1,4 +1,4 @@
-/** Output that is no text of lines, while service and keeper are killed and all parts upgraded: every byte is in the log file, in order. */
+/** Output that is not a text of lines, while service and keeper are killed and all parts upgraded: every byte is in the log file, in order. */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";

@@ -128,7 +128,7 @@ const MIGRATE_MD: readonly Setting[] = [
   {
     block: "$ procman import Procfile",
     config: null,
-    before: "printf 'web: node server.js\\nthis is no program\\n' > Procfile",
+    before: "printf 'web: node server.js\\nthis is not a program\\n' > Procfile",
   },
 ];
 

@@ -1,4 +1,4 @@
-// Prints what is no text of lines, to a standard output that it opens in several ways: `print-odd.mjs COPY MEGABYTES`. COPY gets the same.
+// Prints what is not a text of lines, to a standard output that it opens in several ways: `print-odd.mjs COPY MEGABYTES`. COPY gets the same.
 import { closeSync, constants, openSync, writeSync } from "node:fs";
 
 const [copyFile, megabytes] = process.argv.slice(2);

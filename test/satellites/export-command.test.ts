@@ -53,7 +53,7 @@ test("--output makes the folder, replaces earlier exports, and never another fil
   assert.equal(refused.code, 1);
   assert.match(
     refused.err,
-    /Cannot replace test-web\.service in .*units: it is no earlier export\. Move them away, or use --force/,
+    /Cannot replace test-web\.service in .*units: it is not an earlier export\. Move them away, or use --force/,
   );
   assert.deepEqual(
     [readFileSync(join(output, "test-web.service"), "utf8"), readFileSync(join(output, "test.target"), "utf8")],

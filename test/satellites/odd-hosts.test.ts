@@ -104,7 +104,7 @@ test("of an answer the type and a few headers are passed on, and the policy forb
   assert.doesNotMatch(request, /cookie|x-own|referer/i);
 });
 
-test("without the secret of the address, and for all that is no route, nothing reaches the other machine", async (context) => {
+test("without the secret of the address, and for all that is not a route, nothing reaches the other machine", async (context) => {
   const host = await oddHost(context, answered("{}"));
   const { url, pathname, get, raw } = await gatewayTo(context, host);
   assert.match(pathname, /^\/[\w-]{32}\/$/);

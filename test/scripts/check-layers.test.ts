@@ -50,7 +50,7 @@ const VIOLATIONS: readonly (readonly [name: string, tree: Tree, problem: RegExp]
   ],
   ["an unknown folder", { "core/things/a.ts": "" }, /"core\/things" has no line in LAYERS/],
   [
-    "a file at the top that is no entry",
+    "a file at the top that is not an entry",
     { "other.ts": `import "node:fs"; import "node:path";` },
     /"other.ts" has no line in LAYERS/,
   ],
@@ -83,7 +83,7 @@ const VIOLATIONS: readonly (readonly [name: string, tree: Tree, problem: RegExp]
   [
     "an import of a missing file",
     { "core/logger/a.ts": `import "./gone.ts";` },
-    /logger\/gone.ts, which is no source file/,
+    /logger\/gone.ts, which is not a source file/,
   ],
   [
     "an import circle",

@@ -6,7 +6,7 @@ shift 2
 mount --bind "$node" "$applets/node"
 mkdir -p "$applets/none"
 for folder in /usr/local/sbin /usr/local/bin /usr/sbin; do mount --bind "$applets/none" "$folder"; done
-for folder in /bin /sbin; do [ -L "$folder" ] || { echo "$folder is no link into /usr" >&2; exit 1; }; done
+for folder in /bin /sbin; do [ -L "$folder" ] || { echo "$folder is not a link into /usr" >&2; exit 1; }; done
 mount --rbind "$applets" /usr/bin
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin
 exec "$@"

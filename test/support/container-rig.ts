@@ -15,7 +15,7 @@ import { isMissing } from "./system-programs.ts";
 export const IMAGE = "shop";
 /** As docs/guide/containers.md has it. */
 export const READ_ONLY = ["--read-only", "--tmpfs", "/run/procman:size=64m"];
-/** Processes of the namespace end with its first one, which is no engine: an engine waits for no orphans. */
+/** Processes of the namespace end with its first one, which is not an engine: an engine waits for no orphans. */
 const NAMESPACES = ["unshare", "--mount", "--net", "--pid", "--fork", "--kill-child", "--mount-proc"];
 
 export type Entry = {

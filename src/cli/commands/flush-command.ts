@@ -44,7 +44,7 @@ async function confirm(isAll: boolean, definitions: readonly DefinitionRecord[])
   if (!process.stdin.isTTY || !process.stderr.isTTY)
     throw new ProcmanError(
       "usage",
-      "Cannot ask whether the logs may be emptied: standard input is no terminal; add --yes",
+      "Cannot ask whether the logs may be emptied: standard input is not a terminal; add --yes",
     );
   const files = [...new Set(definitions.flatMap(({ stdout, stderr }) => [stdout, stderr]))].filter(
     (file) => file !== undefined,

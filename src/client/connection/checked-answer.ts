@@ -11,7 +11,7 @@ const DEFINITIONS = "#/components/schemas/";
 /** Schemas of the document, each with what it refers to. */
 const whole = new Map<string, JsonSchema>();
 
-/** @throws {ProcmanError} `service-down`: it is no answer, or item of a stream, of this route */
+/** @throws {ProcmanError} `service-down`: it is not an answer, or item of a stream, of this route */
 export function checkAnswer(name: string, value: unknown, isItem = false): void {
   const { output, follow } = ROUTES[name as RouteName] as Route;
   const schema = schemaOf(isItem ? (follow?.output ?? output) : output);

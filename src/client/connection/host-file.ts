@@ -79,7 +79,7 @@ function storedHosts(): Readonly<Record<string, StoredHost>> {
   const [fault] = faultsOf(stored, HOSTS, "hosts");
   throw new ProcmanError(
     "usage",
-    `Cannot read ${file}: ${fault?.message ?? "it is no list of hosts"}; correct it, or remove it`,
+    `Cannot read ${file}: ${fault?.message ?? "it is not a list of hosts"}; correct it, or remove it`,
   );
 }
 

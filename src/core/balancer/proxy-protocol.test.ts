@@ -18,7 +18,7 @@ test("the header of a health check names no client", () => {
   assert.equal(localHeader().toString("hex"), `${SIGNATURE}20000000`);
 });
 
-test("a token is a field of its own at the end", () => {
+test("a token is its own field at the end", () => {
   const token = "0123456789abcdef";
   assert.equal(localHeader(token).toString("hex"), `${SIGNATURE}2000000be00008${token}`);
   const four = proxyHeader({ address: "192.0.2.1", port: 0x1234 }, { address: "198.51.100.2", port: 80 }, token);

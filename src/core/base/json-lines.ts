@@ -5,7 +5,7 @@ const MAX_LENGTH = 8 << 20;
 /** How many characters of a refused line an error shows. */
 const SHOWN = 40;
 
-/** `refused`: a line that is no JSON object, or too long. */
+/** `refused`: a line that is not a JSON object, or too long. */
 type LineEvents<Message> = {
   readonly message: (message: Message) => void;
   readonly refused: (problem: string) => void;
@@ -57,10 +57,10 @@ export class JsonLines<Message> {
     try {
       message = JSON.parse(line);
     } catch (error) {
-      return this.#on.refused(`a line is no JSON: ${(error as Error).message}`);
+      return this.#on.refused(`a line is not JSON: ${(error as Error).message}`);
     }
     if (typeof message !== "object" || message === null)
-      return this.#on.refused(`a line is no message: ${line.slice(0, SHOWN)}`);
+      return this.#on.refused(`a line is not a message: ${line.slice(0, SHOWN)}`);
     this.#on.message(message as Message);
   }
 }

@@ -38,7 +38,7 @@ test("JSON for a terminal is the same JSON, and no character of it acts", () => 
   assert.match(text, /\\u007f\\u0085\\u009b2J\\u202e\\u2028\u{1f600}ä/u);
 });
 
-test("bytes that are no control characters stay as they are", () => {
+test("bytes that are not control characters stay as they are", () => {
   const bytes = Buffer.from([0xc3, 0xa4, 0xe2, 0x82, 0xac, 0xff, 0x80, 0xf0, 0x9f, 0x98, 0x80, 0x0a]).toString(
     "latin1",
   );

@@ -25,7 +25,7 @@ test("a proven marker can be made only with the key", () => {
   for (const marker of forged) assert.equal(markers.in(`PROCMAN_RUN_ID=${marker}`)?.isProven, false, marker);
 });
 
-test("each process has a token of its own, which is no marker's proof", () => {
+test("each process has its own token, which is not a marker's proof", () => {
   const [markers, others] = [new RunMarkers("/state", KEY), new RunMarkers("/other", KEY)];
   const tokens = [
     markers.proxyToken("web-1"),

@@ -67,7 +67,7 @@ export function placedDocument(source: string, file = ""): Document {
   return { data, syntax, faults, sources: new Map([[file, source]]), place };
 }
 
-/** Removes the byte order mark, which is no part of line 1. */
+/** Removes the byte order mark, which is not part of line 1. */
 export function withoutBom(text: string): string {
   return text.startsWith("\uFEFF") ? text.slice(1) : text;
 }

@@ -55,7 +55,7 @@ export function withoutSecretWords(text: string): string {
   return `${shown}${text.slice(from)}`.replace(IN_ADDRESS, `$1${HIDDEN}@`);
 }
 
-/** The value there; "" if it is no secret. */
+/** The value there; "" if it is not a secret. */
 function secretAt(text: string, at: number, found: RegExpExecArray): string {
   const [before, , , option, name = option] = found;
   if (name !== undefined && (!isSecretName(name) || NAMES_FILE.test(name))) return "";

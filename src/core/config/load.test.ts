@@ -65,7 +65,7 @@ test("an empty file, and bytes that are not UTF-8, are reported as such", (t) =>
     assert.throws(() => load(name, cwd), { code: "configuration-invalid", message: /not UTF-8/ });
 });
 
-test("a byte order mark is accepted, and is no part of the columns", (t) => {
+test("a byte order mark is accepted, and is not part of the columns", (t) => {
   const cwd = folder(t, { "bom.json": `\uFEFF${VALID}`, "bad.json": '\uFEFF{ "processes": 5 }' });
   assert.equal(load("bom.json", cwd).processes.length, 1);
   assert.throws(() => load("bad.json", cwd), { message: /bad\.json:1:16 processes/ });

@@ -563,7 +563,7 @@ test("a missing working directory is reported by the start, not by the validatio
   assert.equal(about({ cwd: "/does/not/exist" }), "");
 });
 
-test("a byte order mark in front of the text is no part of line 1", () => {
+test("a byte order mark in front of the text is not part of line 1", () => {
   assert.deepEqual(problemsOf('\uFEFF{ "processes": 5 }'), ["1:16 processes Found 5; allowed: a list of processes."]);
 });
 
@@ -646,7 +646,7 @@ test("numbers and booleans may be references: converted, then checked as if writ
   assert.match(refusal('"autostart": "${P_PORT}"'), /Found 4001; allowed: true or false\. .*P_PORT is "4001"\.$/);
 });
 
-test("an object whose toString is no function is a value like any other that is not allowed", () => {
+test("an object whose toString is not a function is a value like any other that is not allowed", () => {
   const odd = { toString: 1, __proto__: null };
   for (const process of [
     { cmd: odd },

@@ -120,7 +120,7 @@ test("secrets in command lines, hooks, checks and comments are hidden, however t
   );
 });
 
-test("what is no secret stays in a command line", () => {
+test("what is not a secret stays in a command line", () => {
   const lines = [
     ...[
       'app --token $TOKEN --password "${PW}"',

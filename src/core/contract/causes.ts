@@ -102,7 +102,7 @@ export const STATUS_CAUSE = openObject(
     skip: optional(
       openObject(
         {
-          path: list(string(), { description: "The ids from its dependency to the one that has failed for good." }),
+          path: list(string(), { description: "The ids from its dependency to the one that has failed permanently." }),
           process: string({ description: "The process or instance that has failed." }),
           end: optional(END),
           next: optional(DECISION),

@@ -126,7 +126,7 @@ const PROCESS = openObject(
     ),
     skippedBy: optional(
       list(string(), {
-        description: "While it is skipped: the ids from its dependency to the one that has failed for good.",
+        description: "While it is skipped: the ids from its dependency to the one that has failed permanently.",
       }),
     ),
     instances: optional(list(reference("ProcessRecord"), { description: "Instances of a cluster." })),

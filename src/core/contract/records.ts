@@ -17,7 +17,7 @@ export type {
   TelemetryReport,
 } from "../../../generated/records.ts";
 
-/** `skipped`: it waits for a process that has failed for good. `mixed`: the instances of a cluster have different statuses. */
+/** `skipped`: it waits for a process that has failed permanently. `mixed`: the instances of a cluster have different statuses. */
 export const STATUSES = [
   "created",
   "waiting",
@@ -39,7 +39,7 @@ export type Status = (typeof STATUSES)[number];
 export const STATUS_MEANINGS: Readonly<Record<Status, readonly [meaning: string, next: string]>> = {
   created: ["it was never started", "a start"],
   waiting: ["it waits for processes that it [depends on](dependencies.md)", "`starting`, `skipped`"],
-  skipped: ["it waits for a process that [has failed for good](dependencies.md)", "a start of that process"],
+  skipped: ["it waits for a process that [has failed permanently](dependencies.md)", "a start of that process"],
   starting: ["it is being started, or its [hook](hooks.md) `beforeStart` runs", "`running`, `errored`"],
   running: [
     "it runs; its record also says whether it is [ready and healthy](health.md)",

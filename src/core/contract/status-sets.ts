@@ -13,7 +13,7 @@
  * | stopping          | no                        | if it starts again     | no                |
  * | backoff           | no                        | after its delay        | yes               |
  * | stopped, finished | no                        | by schedule or file    | yes               |
- * | errored, exhausted | no                       | by schedule or file    | yes, for good     |
+ * | errored, exhausted | no                       | by schedule or file    | yes, permanently  |
  * | mixed             | see the instances         |                        |                   |
  */
 import type { ProcessRecord, Status } from "./records.ts";

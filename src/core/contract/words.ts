@@ -286,10 +286,10 @@ export function dependenciesText(dependencies: NonNullable<StatusCause["waitsFor
   return dependencies.map(({ process, condition }) => `${process} (${condition})`).join(", ");
 }
 
-/** "skipped: it depends on api, which depends on db, which has failed for good: exited with code 3; its 5 restarts are used up" */
+/** "skipped: it depends on api, which depends on db, which has failed permanently: exited with code 3; its 5 restarts are used up" */
 export function skipText({ path, process, end, next = { kind: "none" } }: NonNullable<StatusCause["skip"]>): string {
   const instance = path.at(-1) === process ? "" : `${process} `;
-  return `skipped: it depends on ${path.join(", which depends on ")}, which has failed for good: ${instance}${lastFailure(end)}; ${whyNone(next)}`;
+  return `skipped: it depends on ${path.join(", which depends on ")}, which has failed permanently: ${instance}${lastFailure(end)}; ${whyNone(next)}`;
 }
 
 function hookText({ name, ms }: NonNullable<StatusCause["hook"]>): string {

@@ -25,7 +25,7 @@ function turns(): { readonly now: () => number; readonly stop: () => void } {
   return { now: () => count, stop: () => clearImmediate(timer) };
 }
 
-test("of requests that come together each is handled in a turn of its own, on all connections together", async (context) => {
+test("of requests that come together each is handled in its own turn, on all connections together", async (context) => {
   const api = await startApi(context);
   const handled: number[] = [];
   const clock = turns();

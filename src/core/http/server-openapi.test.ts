@@ -59,7 +59,7 @@ async function asker(context: TestContext) {
   let count = 0;
   return async ({ path, method, query, body }: Asked): Promise<{ readonly status: number; readonly text: string }> => {
     count += 1;
-    // Each a consumer of its own: rates are limited for each.
+    // Each its own consumer: rates are limited for each.
     const token = api.token({ consumer: `c${count}`, expires: expiresIn(60) });
     const reply = await fetch(`${api.url}${path.replace("{id}", "pair")}${query === "" ? "" : `?${query}`}`, {
       method,

@@ -87,7 +87,7 @@ const REQUESTS: Readonly<Record<ToBalancer["t"], Schema>> = {
   succeed: openObject({ argv: list(string(), { minItems: 1 }), env: map(string()) }),
 };
 
-/** Why this is no message to a balancer; undefined if it is one. */
+/** Why this is not a message to a balancer; undefined if it is one. */
 export function problemOf(message: unknown): string | undefined {
   const kind = (message as Partial<ToBalancer> | null)?.t;
   const schema = typeof kind === "string" && Object.hasOwn(REQUESTS, kind) ? REQUESTS[kind] : undefined;

@@ -120,7 +120,7 @@ const KEEPER: Readonly<Record<Exclude<ToKeeper["t"], "logger">, Schema>> = {
   end: openObject({ code: integer({ minimum: 0, maximum: 255 }) }),
 };
 
-/** Why this is no request of a service to the keeper; undefined: it is one. */
+/** Why this is not a request of a service to the keeper; undefined: it is one. */
 export function requestProblem(message: ToKeeper): string | undefined {
   if (message.t !== "logger") return problemIn(message, KEEPER);
   const [told] = messagesIn<ToLogger>([message.message]);

@@ -27,7 +27,7 @@ async function answering(context: TestContext, ...lines: readonly string[]): Pro
 
 const PROGRAM = { argv: ["nothing"], env: {} };
 
-test("a line that is no message fails the upgrade of the balancer, and does the keeper no harm", async (context) => {
+test("a line that is not a message fails the upgrade of the balancer, and does the keeper no harm", async (context) => {
   for (const line of ["", "null", "5", "{", '{"t":"hello"', "\u0000"])
     await assert.rejects(
       upgradeBalancer(await answering(context, line), PROGRAM),

@@ -29,7 +29,7 @@ test("a line with more damage is left out, the others are read", () => {
   assert.deepEqual(readLines(damaged), [ENTRIES[0], "", ENTRIES[2], ""]);
 });
 
-test("lines without a sum, of 1.0.0, are read; a torn last line is no entry", () => {
+test("lines without a sum, of 1.0.0, are read; a torn last line is not an entry", () => {
   assert.deepEqual(readLines(fileOf(ENTRIES)), [...ENTRIES, ""]);
   const torn = fileOf(ENTRIES.map(withSum)).subarray(0, -30);
   assert.deepEqual(readLines(torn), [...ENTRIES.slice(0, 2), ""]);

@@ -97,14 +97,14 @@ test("all loggers that may still read are recorded, the latest last, until they 
   assert.deepEqual([...new Journal(path, quiet).state.loggers.keys()], [23, 21]);
 });
 
-test("a torn last line is ignored, and so is every line that is no entry", (context) => {
+test("a torn last line is ignored, and so is every line that is not an entry", (context) => {
   const path = file(context);
   filled(path);
   appendFileSync(path, '{"t":"run","record":{"slot":"torn');
   assert.deepEqual([...new Journal(path, quiet).state.running.values()], [running]);
 });
 
-test("lines that are no entries are ignored and reported", (context) => {
+test("lines that are not entries are ignored and reported", (context) => {
   const path = file(context);
   filled(path);
   appendFileSync(

@@ -159,7 +159,7 @@ for (const [how, why] of [
     assert.equal(briefed(), 2);
   });
 
-test("a service that ends while the old one steps aside is not promoted for good: one that runs follows", async (context) => {
+test("a service that ends while the old one steps aside is not promoted: one that runs follows", async (context) => {
   const { service, upgrade, argv, briefed } = await office(context, "stubborn");
   assert.match(problemOf(await upgrade.service(argv("brief", "2"), "1")), /it ended before it took over/);
   while (!service.hasAnswered) await new Promise((resolve) => setTimeout(resolve, 5));

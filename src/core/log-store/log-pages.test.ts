@@ -125,7 +125,7 @@ test("search finds a substring in any case, also in other alphabets, and never a
   assert.deepEqual(await found("😀B"), ["a😀b"]);
   assert.deepEqual(await found("und\nBirnen"), []);
   assert.deepEqual(await found("one\ntwo"), ["one\nTwo"]);
-  assert.deepEqual(await found("web"), [], "what procman knows of a line is no part of its text");
+  assert.deepEqual(await found("web"), [], "what procman knows of a line is not part of its text");
 });
 
 test("pages of any size together are complete, also while lines are added at the end", async (context) => {

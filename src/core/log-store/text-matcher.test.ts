@@ -32,7 +32,7 @@ test("a text is found where a search of the characters finds it, in any case, in
   );
 });
 
-test("an end that cuts the text is no match", () => {
+test("an end that cuts the text is not a match", () => {
   const bytes = Buffer.from("one needle");
   assert.equal(new TextMatcher("needle").find(bytes, 0, bytes.length - 1), -1);
   assert.equal(new TextMatcher("needle").isIn(bytes.subarray(0, -1)), false);

@@ -126,7 +126,7 @@ export class Appender {
   readonly #mode: number;
   #open: OpenFile | undefined;
   #size = 0;
-  /** If the last byte written was no newline: the identity of that file. */
+  /** If the last byte written was not a newline: the identity of that file. */
   #partialLineFile: string | undefined;
   /** Monotonic milliseconds. */
   #checkAt = 0;
@@ -138,7 +138,7 @@ export class Appender {
     this.#archive = archive;
   }
 
-  /** undefined: it is closed, or is no regular file, whose reader would see the end. */
+  /** undefined: it is closed, or is not a regular file, whose reader would see the end. */
   get idleDescriptor(): number | undefined {
     return this.#open?.regular === true && this.#open.fd > 2 ? this.#open.fd : undefined;
   }

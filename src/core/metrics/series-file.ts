@@ -41,7 +41,7 @@ export function pointsIn(
   const keys = new Map(ids.map((id) => [keyOf(id), id]));
   const found = new Map<string, DownsampledPoint[]>(ids.map((id) => [id, []]));
   for (const { at, start, next } of blocks(file)) {
-    // Also false for a damaged time, which is no number.
+    // Also false for a damaged time, which is not a number.
     if (!(at >= from && at < to)) continue;
     for (let offset = start + BLOCK_BYTES; offset < next; offset += BLOCK_BYTES) {
       const id = keys.get(file.readUIntLE(offset, KEY_BYTES));

@@ -70,7 +70,7 @@ export function runCached(file: string, writeAt: WriteTime): void {
 }
 
 /**
- * The first process that runs with new code takes the file away under a name of its own, and puts it in its place once
+ * The first process that runs with new code takes the file away under its own name, and puts it in its place once
  * it has run. So code that crashes V8 does so once: the file stays where it is, and `write` then writes no other one.
  */
 function takeForTrial(cache: string): string | undefined {

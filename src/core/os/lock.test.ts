@@ -94,7 +94,7 @@ test("a lock that passes from holder to holder is never seen as none", async (co
   }
 });
 
-test("a lock that was copied with its folder is no lock of the copy; in a moved or restored folder it is", (context) => {
+test("a lock that was copied with its folder is not a lock of the copy; in a moved or restored folder it is", (context) => {
   const root = folder(context);
   const [path, copy, moved] = [join(root, "a"), join(root, "b"), join(root, "c")];
   mkdirSync(path);

@@ -27,7 +27,7 @@ test("of a name that is too long for the title, a part is left out; what the par
   assert.match(now()[1] ?? "", /^procman\[a+…\]: logger$/);
 });
 
-test("a title has no name before the state folder is known; other programs are no part", () => {
+test("a title has no name before the state folder is known; other programs are not part", () => {
   assert.deepEqual(partOf("procman[shop.1]: service"), { part: "service", name: "shop.1" });
   assert.deepEqual(partOf("procman: keeper"), { part: "keeper" });
   for (const title of ["procman", "node procman: keeper", "procmanx: keeper", "procman [shop]: keeper"])

@@ -238,7 +238,7 @@ function controllerOf(folder: Stats, link: Stats): number {
   return link.uid;
 }
 
-/** Without /proc the folder is named by its path, whose parts were no links a moment ago. */
+/** Without /proc the folder is named by its path, whose parts were not links a moment ago. */
 function entryOf({ fd, path }: HeldFolder, name: string): string {
   return process.platform === "linux" ? `/proc/self/fd/${fd}/${name}` : join(path, name);
 }
@@ -248,7 +248,7 @@ function checkFile(file: Stats, { stat: folder, path, isSafe }: HeldFolder): voi
   const isShared = (folder.mode & OTHERS_WRITE) !== 0;
   if (isSafe && !isShared) return;
   if (!file.isFile() && !file.isFIFO() && !file.isDirectory())
-    throw new UnsafePathError(`it is no regular file, and other users may write in ${path}`);
+    throw new UnsafePathError(`it is not a regular file, and other users may write in ${path}`);
   if (file.isFile() && file.nlink > 1)
     throw new UnsafePathError(
       `it has a second name (hard link), and other users may write in ${path}; remove one of the names`,

@@ -110,7 +110,7 @@ test("a run whose leader has ended is never the one that answers, not even as a 
   parent.kill("SIGSTOP");
   process.kill(leader, "SIGKILL");
   for (const end = performance.now() + 10_000; processStat(leader)?.state !== "Z"; await new Promise(setImmediate))
-    assert.ok(performance.now() < end, "it is no zombie");
+    assert.ok(performance.now() < end, "it is not a zombie");
   assert.equal(by({ port, leader }), "ended");
   assert.equal(new PortOwnership({ port, leader: pid, isOwn: false }).strangerOnly(), undefined);
 });

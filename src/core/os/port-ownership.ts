@@ -16,7 +16,7 @@ const FORWARDERS = new Set([
   "systemd",
   "ssh",
 ]);
-/** Programs that ask a service to start a process: it may listen as any user, and is no descendant of theirs. */
+/** Programs that ask a service to start a process: it may listen as any user, and is not a descendant of theirs. */
 const LAUNCHERS = new Set([
   "docker",
   "docker-compose",

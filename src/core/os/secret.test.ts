@@ -20,7 +20,7 @@ test("the first secret stays when another one is to be kept", (context) => {
   assert.deepEqual(readdirSync(folder), ["secret"]);
 });
 
-test("a file of another length is no secret, and is replaced", (context) => {
+test("a file of another length is not a secret, and is replaced", (context) => {
   const folder = folderOf(context);
   for (const content of ["", "short"]) {
     writeFileSync(secretFile(folder), content);

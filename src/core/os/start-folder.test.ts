@@ -1,4 +1,4 @@
-/** The folder where a user called, also after it was removed. Each case in a process of its own. */
+/** The folder where a user called, also after it was removed. Each case in its own process. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, realpathSync } from "node:fs";

@@ -51,6 +51,6 @@ test("a folder above it that belongs to another user is refused, except beside t
   checkStateFolder(beside);
 });
 
-test("a missing state folder is no fault", (context) => {
+test("a missing state folder is not a fault", (context) => {
   checkStateFolder(join(folderOf(context), ".procman/none"));
 });

@@ -38,8 +38,8 @@ test("each wrong file is named, with what is wrong", (context) => {
     }
   };
   assert.equal(message({ certificate, key: other.key }), `${other.key} is not the key of ${certificate}`);
-  assert.equal(message({ certificate: text, key }), `${text} is no certificate in PEM`);
-  assert.equal(message({ certificate, key: text }), `${text} is no private key in PEM without a passphrase`);
+  assert.equal(message({ certificate: text, key }), `${text} is not a certificate in PEM`);
+  assert.equal(message({ certificate, key: text }), `${text} is not a private key in PEM without a passphrase`);
   assert.equal(
     message({ certificate: join(folder, "none"), key }),
     `${join(folder, "none")} can't be read: there is no such file`,

@@ -29,7 +29,7 @@ export async function load({ spec, cache, shipped }: PluginStart, log: (text: st
   }
 }
 
-/** Without a digest, a module that is no plugin may have been a wrong answer: it is not kept. */
+/** Without a digest, a module that is not a plugin may have been a wrong answer: it is not kept. */
 async function fromWeb(url: string, cache: string, log: (text: string) => void): Promise<unknown> {
   const path = await moduleFrom({ url, cache }, log);
   try {

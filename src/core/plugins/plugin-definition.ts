@@ -24,7 +24,7 @@ export function pluginIn(exported: unknown): Plugin<never> {
   if (typeof version !== "string" || version === "") throw refusal('its default export has no "version"');
   if (typeof setup !== "function") throw refusal('its default export has no function "setup"');
   if (schema !== undefined && (typeof schema !== "object" || schema === null))
-    throw refusal('its "schema" is no schema');
+    throw refusal('its "schema" is not a schema');
   return plugin as Plugin<never>;
 }
 

@@ -92,7 +92,7 @@ async function bodyOf(response: Response, url: string): Promise<Buffer> {
     parts.push(part);
     bytes += part.length;
     if (bytes > MAX_BYTES)
-      throw new OptionsError(`${url} is larger than ${MAX_BYTES} bytes; that is no plugin, correct "url"`);
+      throw new OptionsError(`${url} is larger than ${MAX_BYTES} bytes; that is not a plugin, correct "url"`);
   }
   return Buffer.concat(parts);
 }

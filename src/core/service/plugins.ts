@@ -82,7 +82,7 @@ export class ServicePlugins implements Subsystem {
 
   async #close(ms: number): Promise<void> {
     this.#isClosed = true;
-    // At once, as the channel may close soon. An orderly end is no failure of a plugin.
+    // At once, as the channel may close soon. An orderly end is not a failure of a plugin.
     if (this.#host !== undefined) this.#ports.notes.remove(":plugins");
     await this.#loading;
     await Promise.all([this.#host?.close(ms), this.#leftovers]);

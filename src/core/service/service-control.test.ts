@@ -370,7 +370,7 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     assert.deepEqual([last?.run, last?.ended, last?.cause, last?.code], [2, TIME, "exit", 3]);
     const rest = await control.runs("web", { limit: 2, cursor: next });
     assert.deepEqual([rest.runs.map(({ run }) => run), rest.next], [[1], undefined]);
-    await refused(control.runs("web", { cursor: "x" }), "input-invalid", /"query.cursor" is no cursor of this list/);
+    await refused(control.runs("web", { cursor: "x" }), "input-invalid", /"query.cursor" is not a cursor of this list/);
   },
   "events: from now on, or from an event on": async ({ control, rig }) => {
     rig.reporting.addEvent();

@@ -80,7 +80,7 @@ test("removed, changed and new processes at the start of a service: each is logg
   for (const line of [
     /^restarted: its cwd and env have changed$/,
     /^its logger has changed; it keeps running$/,
-    /^stopped for good: no longer in the configuration$/,
+    /^being removed: no longer in the configuration$/,
     /^stopping \(SIGKILL in 3 s if/,
   ])
     assert.ok(

@@ -78,7 +78,7 @@ test("a text that is too long is refused and not logged; an entry of a cluster h
   assert.deepEqual([process, instance], ["pool", undefined]);
 });
 
-test("a flush empties the files that no other process writes to; the stored log only for all, and a silent logger is no success", async () => {
+test("a flush empties the files that no other process writes to; the stored log only for all, and a silent logger is not a success", async () => {
   const spec = (id: string, log: object): ProcessSpec => ({ id, log }) as ProcessSpec;
   const all = [
     spec("web-1", { stdout: "/logs/web.log", stderr: "/logs/errors" }),

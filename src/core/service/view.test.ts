@@ -153,7 +153,7 @@ test("the cause of a state is told from its data: each name in it is that of a p
   const skip = { path: ["web", "cache"], process: "cache-1", end, next };
   assert.equal(
     reasonOf({ status: "skipped", cause: { skip } }),
-    "is skipped: it depends on web, which depends on another process, which has failed for good: exited with code 3; not restarted",
+    "is skipped: it depends on web, which depends on another process, which has failed permanently: exited with code 3; not restarted",
   );
   const held = { kind: "none", why: "instances", process: "cache-1" } as const;
   assert.equal(

@@ -40,7 +40,7 @@ export class TokenView implements LogView {
   readonly shown = (entry: LogEntry): LogEntry =>
     OWN_TEXT.has(entry.category) ? entry : { ...entry, text: this.text(entry.text) };
 
-  /** Words that are ids of others are replaced. A path is no id. */
+  /** Words that are ids of others are replaced. A path is not an id. */
   text(text: string): string {
     return text.replace(/[\w./-]+/g, (word) => {
       if (this.#isHidden(word)) return HIDDEN;

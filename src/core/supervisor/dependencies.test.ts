@@ -412,7 +412,7 @@ test('the condition "completed" holds for a job that has ended with any code, on
   assert.equal(group.state("web").status, "starting");
 });
 
-test("what waits for a process that has failed for good is skipped, and so is what waits for that, until it is started again", () => {
+test("what waits for a process that has failed permanently is skipped, and so is what waits for that, until it is started again", () => {
   const job = definition("job", [], { policy: { restart: "never" } as never });
   const next = definition("next", [on("job", { condition: "finished" })]);
   const last = definition("last", [on("next", { condition: "finished" })]);

@@ -81,7 +81,7 @@ export class Dependencies {
     });
   }
 
-  /** Why a process that waits can't start any more by itself: a dependency has failed for good, or can't start for such a reason, too. */
+  /** Why a process that waits can't start any more by itself: a dependency has failed permanently, or can't start for such a reason, too. */
   lossOf(id: string): Obstacle | undefined {
     return this.#obstacleOf(id, hasFailedForGood, new Map());
   }

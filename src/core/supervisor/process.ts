@@ -270,7 +270,7 @@ export class Process {
     return { met: snapshot?.met, ...(starts?.isMadeUpFor && { due: { start: starts.last } }) };
   }
 
-  /** Runs that a dependency had before it was declared are no restarts of it. */
+  /** Runs that a dependency had before it was declared are not restarts of it. */
   #declare(before: ProcessDefinition, now: ProcessDefinition): void {
     const earlier = new Set(followedIn(before));
     const present = new Set(followedIn(now));
@@ -282,8 +282,7 @@ export class Process {
     if (this.#disposed) throw new ProcmanError("service-down", `Cannot ${verb} "${this.id}": ${GIVES_WAY}`);
     if (this.#blocked)
       throw new ProcmanError("process-blocked", `Cannot ${verb} "${this.id}": it is blocked; unblock it first`);
-    if (this.#retired)
-      throw new ProcmanError("process-leaving", `Cannot ${verb} "${this.id}": it is being stopped for good`);
+    if (this.#retired) throw new ProcmanError("process-leaving", `Cannot ${verb} "${this.id}": it is being removed`);
   }
 
   #startAnew(cause: StopCause): void {

@@ -99,7 +99,7 @@ test("2.2 restartLimit: beyond it the process is exhausted, and a manual start r
   assert.deepEqual(spawner.takeRequests().at(-1), "spawn web 4");
 });
 
-test("2.2 restart error: code 0 is no error; a signal is one", () => {
+test("2.2 restart error: code 0 is not an error; a signal is one", () => {
   const clean = setup();
   clean.spawner.up("web");
   clean.spawner.exit("web", 0);
@@ -110,7 +110,7 @@ test("2.2 restart error: code 0 is no error; a signal is one", () => {
   assert.equal(killed.state()?.status, "starting");
 });
 
-test("2.2 restart error: an exit code or signal of successExitCodes is no error, unless memory ran out; changed ones apply to the present run", () => {
+test("2.2 restart error: an exit code or signal of successExitCodes is not an error, unless memory ran out; changed ones apply to the present run", () => {
   const killed = { kind: "exited", code: null, signal: "SIGTERM" } as const;
   for (const [ending, outcome] of [
     [{ kind: "exited", code: 3, signal: null }, "finished"],

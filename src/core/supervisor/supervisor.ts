@@ -105,7 +105,7 @@ export class Supervisor {
     return this.#processes.get(id)?.states ?? [];
   }
 
-  /** Whether it is no longer in the configuration: it is being stopped for good, or is gone. */
+  /** Whether it is no longer in the configuration: it is being removed, or is gone. */
   isRemoved(process: Process): boolean {
     return this.#leaving.has(process.id) || this.#processes.get(process.id) !== process;
   }
@@ -153,7 +153,7 @@ export class Supervisor {
     return this.#dependencies.toStartFor(processes.map(({ id }) => id));
   }
 
-  /** Whether the process waits for one that has failed for good. A later start of that one makes it wait again. */
+  /** Whether the process waits for one that has failed permanently. A later start of that one makes it wait again. */
   isSkipped(id: string): boolean {
     return this.lossOf(id) !== undefined;
   }

@@ -9,7 +9,7 @@
  * | idle     | never-started                | no             | by schedule or file        | there was none    | no             |
  * | idle     | stopped                      | no             | by schedule or file        | yes               | no             |
  * | idle     | finished                     | no             | by schedule or file        | yes               | no             |
- * | idle     | failed, exhausted            | no             | by schedule or file        | yes, for good     | no             |
+ * | idle     | failed, exhausted            | no             | by schedule or file        | yes, permanently  | no             |
  * | waiting  |                              | no             | with its dependencies      | yes, or none      | no             |
  * | starting | hook beforeStart             | no             | yes                        | no                | no             |
  * | starting | spawn requested              | no             | yes                        | no                | in a moment    |

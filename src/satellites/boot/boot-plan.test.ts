@@ -55,7 +55,7 @@ function launched(context: TestContext, record: Partial<BootRecord>, args: reado
 
 const FAKE_NODE = '[ "$1" = -e ] && exit 0; echo "$0 $*"';
 
-test("in a unit of systemd, `%` and `$` of a path are no specifiers and variables", () => {
+test("in a unit of systemd, `%` and `$` of a path are not specifiers and variables", () => {
   const text = systemdPlan({ ...USERS }, `${ODD}/x.sh`, 252).files[0]?.text ?? "";
   assert.match(text, /^ExecStart=\/bin\/sh "\/srv\/it's \\"my\\" 100%% \$\$HOME \\\\shop & <co>\/x\.sh" run$/m);
   assert.match(text, /^RequiresMountsFor="\/srv\/it's \\"my\\" 100%% \$HOME \\\\shop & <co>"$/m);
@@ -68,7 +68,7 @@ test("a system unit has its user; from systemd 254 on procman's own processes ge
   assert.match(text, /^DelegateSubgroup=procman$/m);
 });
 
-test("OpenRC and cron take no dot in a name; `%` in a crontab is no line break", () => {
+test("OpenRC and cron take no dot in a name; `%` in a crontab is not a line break", () => {
   assert.equal(openrcPlan(RECORD, LAUNCHER).files[0]?.path, "/etc/init.d/procman-my_shop");
   const system = cronPlan(RECORD, LAUNCHER).files[0];
   assert.deepEqual(

@@ -54,7 +54,7 @@ export function recordLine(record: BootRecord): string {
   return `${TAG}${JSON.stringify(record)}`;
 }
 
-/** undefined: nothing is installed, or the file is no launcher. */
+/** undefined: nothing is installed, or the file is not a launcher. */
 function recordAt(launcher: string): BootRecord | undefined {
   try {
     const line = readWhole(launcher)

@@ -86,7 +86,7 @@ function wrappersOf({ spec: { nice, policy } }: Workload, steps: ScriptSteps): r
   ];
 }
 
-/** A hook in a shell of its own. */
+/** A hook in its own shell. */
 export function hookOf({ line, timeoutMs }: { readonly line: string; readonly timeoutMs: number }): string {
   return [...(timeoutMs === 0 ? [] : ["timeout", String(timeoutMs / 1_000)]), ...SHELL, line].map(quoted).join(" ");
 }

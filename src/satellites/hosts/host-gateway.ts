@@ -1,5 +1,5 @@
 /**
- * A web server on the loopback address for the dashboard of one machine: so its page has an origin of its own. The page
+ * A web server on the loopback address for the dashboard of one machine: so its page has its own origin. The page
  * is that of this package; requests of the API are passed on. All addresses begin with a secret, so other users of this
  * machine get nothing.
  */

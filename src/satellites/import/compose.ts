@@ -119,7 +119,7 @@ function fillService(service: ComposeService, ids: ReadonlyMap<string, string>, 
   );
 }
 
-/** A folder of the container is no folder of the host: the programs run where the image is built. */
+/** A folder of the container is not a folder of the host: the programs run where the image is built. */
 function folderOf({ draft, fields, configuration, folder, context }: ComposeService): void {
   const given = fields.text("working_dir");
   const isHere = given !== undefined && existsSync(resolve(folder, given));

@@ -1,4 +1,4 @@
-/** An ecosystem file of pm2 is a program: it runs in a process of its own, with limits on time and output. */
+/** An ecosystem file of pm2 is a program: it runs in its own process, with limits on time and output. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { setTimeout as wait } from "node:timers/promises";
 import { pathToFileURL } from "node:url";

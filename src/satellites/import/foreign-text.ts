@@ -32,7 +32,7 @@ export function envValue(text: ForeignText): string {
   return text.map((piece) => (typeof piece === "string" ? piece.replaceAll("${", () => "$${") : piece.value)).join("");
 }
 
-/** A path. A leading tilde that means nothing in the foreign file is no home folder. */
+/** A path. A leading tilde that means nothing in the foreign file is not a home folder. */
 export function pathText(text: ForeignText): string {
   return envValue(text).replace(/^~/, "./~");
 }

@@ -290,7 +290,10 @@ function counted(name: string, draft: ProcessDraft): Readonly<Record<string, unk
   const { [name]: first, ...env } = (draft.fields.env ?? {}) as Readonly<Record<string, unknown>>;
   const port = portIn(first);
   if (port === undefined) {
-    draft.note("increment_var", `${name} is no number from 1 to 65535: write it with {instance}, which counts from 1`);
+    draft.note(
+      "increment_var",
+      `${name} is not a number from 1 to 65535: write it with {instance}, which counts from 1`,
+    );
     return {};
   }
   draft.set("env", env);

@@ -108,7 +108,7 @@ test("a Procfile: the ports of foreman, .env as it is, and the folder of the fil
   ]);
   assert.equal(notes.length, 1);
   await assert.rejects(
-    importOf(context, { Procfile: "web: true\nthis is no program\n" }),
+    importOf(context, { Procfile: "web: true\nthis is not a program\n" }),
     /Procfile:2:1[\s\S]*expected a line as `web: node server\.js`/,
   );
 });

@@ -53,7 +53,7 @@ export function makeValid(configuration: ConfigurationDraft, file: string): void
 
 /** First without the profiles: with them, a problem of a process may be shown where a profile changes it. */
 function problemsIn(configuration: ConfigurationDraft, file: string): ConfigurationError["problems"] {
-  // As it is written: without what is no JSON.
+  // As it is written: without what is not JSON.
   const { profiles, ...common } = JSON.parse(JSON.stringify(configurationOf(configuration))) as Readonly<
     Record<string, unknown>
   >;

@@ -18,7 +18,7 @@ const TYPES: Readonly<Record<string, string>> = {
   "notify-reload":
     'sd_notify isn\'t understood; "ready" says by a port, an address or a line when it is up: docs/guide/health.md',
   forking:
-    "keep the program in the foreground, by an option of its own; what it leaves behind is supervised and ended nevertheless",
+    "keep the program in the foreground, by its own option; what it leaves behind is supervised and ended nevertheless",
   dbus: '"ready" says when it is up: docs/guide/health.md',
 };
 
@@ -51,7 +51,7 @@ function exitCodes({ draft, one }: Pick<SystemdUnit, "draft" | "one">): void {
   if (one("RestartPreventExitStatus") !== undefined)
     draft.note(
       "RestartPreventExitStatus",
-      'is "successExitCodes" if the end is no failure; other codes always lead to a restart',
+      'is "successExitCodes" if the end is not a failure; other codes always lead to a restart',
     );
 }
 

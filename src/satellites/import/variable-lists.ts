@@ -3,7 +3,7 @@ import { isObject } from "../../core/base/schema-check.ts";
 import type { TakeNote } from "./foreign-fields.ts";
 import { envValue, interpolated } from "./foreign-text.ts";
 
-/** Variables as procman writes them. A name without a value is inherited anyway. `read`: replaces what is no variable. */
+/** Variables as procman writes them. A name without a value is inherited anyway. `read`: replaces what is not a variable. */
 export function variablesOf(
   given: unknown,
   note: TakeNote,

@@ -226,7 +226,7 @@ test("1.8: whatever data is given, it is refused by a ConfigurationError with th
       );
 });
 
-test("1.8: a few lists that are used again and again are no endless configuration", () => {
+test("1.8: a few lists that are used again and again are not an endless configuration", () => {
   assert.throws(
     () => validateConfiguration({ processes: shared() }),
     /processes.*\n {2}Found more than 1000000 values; give fewer\./,

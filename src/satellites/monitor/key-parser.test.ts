@@ -67,7 +67,7 @@ test("an Escape is one when nothing follows", () => {
   assert.deepEqual(parser.flush(), []);
 });
 
-test("text that is pasted is no command, however it ends and however long it is", () => {
+test("text that is pasted is not a command, however it ends and however long it is", () => {
   const parser = new KeyParser();
   assert.deepEqual(parser.read("\u001b[200~x"), []);
   assert.equal(parser.isBegun, false);

@@ -6,7 +6,7 @@ export type Cluster = { readonly text: string; readonly width: number };
 
 const ASCII = /^[\x20-\x7e]*$/;
 const TAB = 8;
-/** Longer ones are no writing, but marks piled up. UTF-16 units. */
+/** Longer ones are not writing, but marks piled up. UTF-16 units. */
 const LONGEST = 32;
 /** Widths that are remembered. */
 const REMEMBERED = 4_096;

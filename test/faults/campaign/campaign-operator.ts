@@ -141,7 +141,7 @@ async function tell(
     `${order.args.join(" ")} (${way}, after ${Math.round(monotonicMs() - from)} ms): ${outcome} ${answer.slice(0, 160)}`,
   );
   // `pool-3` may be on its way out.
-  if (/process-leaving|stopped for good/.test(answer) && !/-\d|profiled|group/.test(order.args.join(" ")))
+  if (/process-leaving|being removed/.test(answer) && !/-\d|profiled|group/.test(order.args.join(" ")))
     campaign.account.find("refusal", `${order.args.join(" ")}: ${answer.slice(0, 300)}`);
   if (
     outcome === "unknown" &&

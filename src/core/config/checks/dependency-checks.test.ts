@@ -94,7 +94,7 @@ test("a dependency that is only started manually is a warning", () => {
   );
 });
 
-test("another dependency is no restart", () => {
+test("another dependency is not a restart", () => {
   const [before, now] = [read({ id: "web" }, { id: "db" }), read({ id: "web", dependsOn: ["db"] }, { id: "db" })];
   assert.deepEqual(diff(before.processes, now.processes).changed, [
     { id: "web", fields: ["dependsOn"], restart: false, route: false },

@@ -102,7 +102,7 @@ test("nor may they be what else is read: included files, env files, secrets, scr
   }
 });
 
-test("a pid file is no log file of any process; logs may be shared, and devices are for all", (t) => {
+test("a pid file is not a log file of any process; logs may be shared, and devices are for all", (t) => {
   const folder = folderFor(t);
   const log = { logger: { stdout: "web.log" } };
   assert.deepEqual(problemsOf(folder, { ...log, pidFile: "./web.log" }), [

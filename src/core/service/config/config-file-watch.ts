@@ -65,7 +65,7 @@ export class ConfigFileWatch {
         parseDocument(withoutBom(readConfigBytes(this.#file, { waitsForPipe: false }).toString("utf8"))).data,
       );
     } catch {
-      // It was removed meanwhile, which the next check finds, or is no regular file, which the reload reports.
+      // It was removed meanwhile, which the next check finds, or is not a regular file, which the reload reports.
       return this.#patterns;
     }
   }

@@ -289,7 +289,7 @@ export class ApiService implements Subsystem {
     }
   }
 
-  /** Loads the HTTP server, which is no part of the service's start. */
+  /** Loads the HTTP server, which is not part of the service's start. */
   async #serve(): Promise<void> {
     await this.#load();
     const api = this.#api;

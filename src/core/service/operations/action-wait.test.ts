@@ -41,7 +41,7 @@ test("a wait for several processes names each that has failed, also when the tim
   await assert.rejects(done, { code: "process-failed", message });
 });
 
-test("a process that a reload removes during the wait for its start is no failure, unless nothing else is waited for", async () => {
+test("a process that a reload removes during the wait for its start is not a failure, unless nothing else is waited for", async () => {
   const { supervisor, spawner } = controlRig();
   const pair = ["pair-1", "pair-2"].map((id) => supervisor.find(id));
   for (const process of pair) process.restart();

@@ -34,7 +34,7 @@ export type ScalerPorts = ActionWaitPorts & {
 
 type CountsReading = { readonly description: string; readonly profile: string | undefined };
 
-/** `added`: new instances that were started. `removed`: instances that are being stopped for good. */
+/** `added`: new instances that were started. `removed`: instances that are being removed. */
 export type ScaleResult = AcceptedRequest & {
   readonly added: readonly Process[];
   readonly removed: readonly Process[];
@@ -236,7 +236,7 @@ function notScalable(id: string, { processes }: Config): ProcmanError {
       : id === "all" || groupNamed(id) !== undefined
         ? "it is not one process; name a cluster"
         : spec === undefined
-          ? "it is being stopped for good"
+          ? "it is being removed"
           : `it is not a cluster; ${remedy}`;
   return new ProcmanError("scale-refused", `Cannot scale "${id}": ${why}`);
 }

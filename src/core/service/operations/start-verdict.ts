@@ -63,7 +63,7 @@ export class AwaitedStart implements Target {
   readonly #minUptimeMs: number;
   readonly #serving: ServingTime;
   readonly #since = performance.now();
-  /** Absent: whoever waits has a limit. */
+  /** Absent: the caller has a limit. */
   #limit: Limit | undefined;
   /** More restarts than these mean that a run has failed since. */
   #restarts: number;

@@ -4,7 +4,7 @@ import type { HealthHold } from "../../supervisor/siblings.ts";
 import type { Supervisor } from "../../supervisor/supervisor.ts";
 import { isUnhealthy, isWaiting, waitsForDependents } from "../../supervisor/verdict.ts";
 
-/** `waitsFor`: dependencies that are not met yet. `skip`: one of them has failed for good. */
+/** `waitsFor`: dependencies that are not met yet. `skip`: one of them has failed permanently. */
 export type DependencyStatus = Pick<StatusCause, "waitsFor" | "skip"> & {
   /** Dependents that must end before it. */
   readonly dependents?: readonly string[];
@@ -14,7 +14,7 @@ export type DependencyStatus = Pick<StatusCause, "waitsFor" | "skip"> & {
 
 type DependencySource = {
   readonly supervisor: Pick<Supervisor, "find" | "unmetBy" | "lossOf" | "runningDependents" | "healthHold">;
-  /** How a process has failed for good. */
+  /** How a process has failed permanently. */
   readonly failureOf: (id: string) => Pick<StatusCause, "end" | "next">;
 };
 

@@ -31,7 +31,7 @@ export function messageForEvent(event: ProcessEvent): LogLine {
     case "watch":
       return fileChangeMessage(event);
     case "removed":
-      return info(`${event.isIdle ? "removed" : "stopped for good"}: no longer in the configuration`);
+      return info(`${event.isIdle ? "removed" : "being removed"}: no longer in the configuration`);
     default:
       return event satisfies never;
   }

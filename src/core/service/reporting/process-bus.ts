@@ -14,7 +14,7 @@ export type ReportedTransition = {
   readonly line: LogLine | undefined;
 };
 
-/** An event that is no transition. `request`: why the present run is ended, if it is. */
+/** An event that is not a transition. `request`: why the present run is ended, if it is. */
 export type ReportedEvent = {
   readonly id: string;
   readonly event: ProcessEvent;

@@ -72,7 +72,7 @@ export function lastEndOf(
   return { ...(fault === undefined ? { kind: kindOf(ending) } : faultRecord(fault, subject)), ...programEnd(ending) };
 }
 
-/** How a process has failed for good; empty: it has not. */
+/** How a process has failed permanently; empty: it has not. */
 export function failureIn(
   states: readonly SlotState[],
   subject: MessageContext,

@@ -16,7 +16,7 @@ import { statusOf } from "./status-text.ts";
 export type ServiceStatusInput = {
   readonly config: Config;
   readonly processes: readonly Process[];
-  /** Whether it waits for a process that has failed for good. */
+  /** Whether it waits for a process that has failed permanently. */
   readonly isSkipped: (id: string) => boolean;
   readonly isTerminating: boolean;
   /** Milliseconds since 1970. */

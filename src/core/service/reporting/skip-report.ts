@@ -1,4 +1,4 @@
-/** Says which processes are skipped when one on which they depend has failed for good. */
+/** Says which processes are skipped when one on which they depend has failed permanently. */
 import { skipText } from "../../contract/words.ts";
 import type { Supervisor } from "../../supervisor/supervisor.ts";
 import { hasFailed } from "../../supervisor/verdict.ts";

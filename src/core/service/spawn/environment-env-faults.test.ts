@@ -32,7 +32,7 @@ test("2.2 envFile: a malformed line is logged once, not for each of a hundred re
   assert.deepEqual(takeLogged(), []);
 });
 
-test("2.2 envFile: of a file that is no env file, five lines are logged, and the number of the others", () => {
+test("2.2 envFile: of a file that is not an env file, five lines are logged, and the number of the others", () => {
   const { faults, takeLogged } = listener();
   faults.report(
     "web",

@@ -241,7 +241,7 @@ function isExecuting(pid: number): boolean {
   return Math.abs(ageOf(startTime)) < EXECUTING_SECONDS;
 }
 
-/** Whether this user may read its environment. Another user's process is no member, then. */
+/** Whether this user may read its environment. Another user's process is not a member, then. */
 function isReadable(pid: number): boolean {
   const own = process.geteuid?.();
   return own === 0 || uidsOf(pid)?.real === own;
@@ -251,7 +251,7 @@ function keyOf({ slot, run }: RunKey): string {
   return `${slot}.${run}`;
 }
 
-/** The keeper and its parts are no leftovers, even if a run started this procman, so that they carry its marker. */
+/** The keeper and its parts are not leftovers, even if a run started this procman, so that they carry its marker. */
 function isOwnPart({ pid, parent }: Pick<ProcessStat, "pid"> & Partial<ProcessStat>): boolean {
   return pid === process.pid || pid === process.ppid || (parent === process.ppid && isPartName(processName(pid)));
 }

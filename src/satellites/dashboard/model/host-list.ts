@@ -1,4 +1,4 @@
-/** The machines of `procman dashboard --host`: each has an origin of its own, whose page is signed in by the address of the machine. */
+/** The machines of `procman dashboard --host`: each has its own origin, whose page is signed in by the address of the machine. */
 import { errorOf } from "../../../client/transport.ts";
 import { HOSTS_META, type HostList, type HostSummary } from "../../../core/contract/host-links.ts";
 

@@ -25,7 +25,7 @@ test("a token says what its page may do; admin may do everything, a limited toke
   assert.equal(limited.consumer, "tëam");
 });
 
-test("what is no token is refused with a remedy, and not kept", () => {
+test("what is not a token is refused with a remedy, and not kept", () => {
   const storage = new MemoryStorage();
   const session = new Session(storage);
   for (const text of ["", "secret", "a.b", "a.b.c", "a.b.c.d", "<b>.x.y"]) {

@@ -90,7 +90,7 @@ export function allows({ scopes }: TabSession, scope: TokenScope): boolean {
   return scopes.includes(scope) || scopes.includes("admin");
 }
 
-/** What the token says of itself; the service verifies it. undefined: it is no token. */
+/** What the token says of itself; the service verifies it. undefined: it is not a token. */
 export function sessionOf(token: string): TabSession | undefined {
   const payload = /^[\w-]+\.([\w-]+)\.[\w-]+$/.exec(token)?.[1];
   if (payload === undefined) return undefined;
