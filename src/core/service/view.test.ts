@@ -161,8 +161,8 @@ test("the cause of a state is told from its data: each name in it is that of a p
     "runs, but is not healthy (HTTP 500), and not restarted: another process is being restarted",
   );
   assert.equal(
-    reasonOf({ ready: true, cause: { connectionProblem: "its port is held" } }),
-    "runs, but its port is held",
+    reasonOf({ ready: true, cause: { connectionProblem: "its port is held by db" } }),
+    "runs, but its port is held by another process",
   );
 });
 
@@ -183,6 +183,8 @@ test("an end is told from its data, without the names of others; an incident of 
   assert.equal(reasonOf("web-2"), sentence("web-2, node (pid 7)"));
   assert.equal(reasonOf("cache-2"), sentence("node (pid 7)"));
   assert.equal(view.run(run).reason, "exited with code 3");
+  const end = { kind: "unstartable", message: "its lock is held by db" } as const;
+  assert.deepEqual(view.run({ ...run, cause: end.kind, end }).end?.message, "its lock is held by another process");
   assert.equal(view.run({ process: "web-1", run: 2, reason: "is running" }).reason, "is running");
 });
 

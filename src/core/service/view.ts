@@ -16,6 +16,15 @@ const OWN_TEXT: ReadonlySet<Category> = new Set(["stdout", "stderr", "log"]);
 /** Texts that repeat the request, and name only what is seen: a replaced word would prove that it is the id of another process. */
 const REPEATS_REQUEST: ReadonlySet<string> = new Set(["process-unknown", "process-foreign", "input-invalid", "usage"]);
 
+/** Members of causes that come from probes, programs and the system: one may name another process. */
+const FOREIGN_TEXTS: ReadonlySet<string> = new Set([
+  "message",
+  "problem",
+  "logProblem",
+  "connectionProblem",
+  "program",
+]);
+
 export class TokenView implements LogView {
   readonly #limits: TokenLimits;
   readonly #specs: () => readonly ProcessSpec[];
@@ -70,7 +79,7 @@ export class TokenView implements LogView {
     });
     const dependents = stop?.dependents?.map((id) => this.#name(id));
     return {
-      ...cause,
+      ...this.#texts(cause),
       ...(waitsFor && { waitsFor: waitsFor.map(named) }),
       ...(skip && { skip: { ...named(skip), path: skip.path.map((id) => this.#name(id)), ...this.#endIn(skip) } }),
       ...(stop && { stop: { ...stop, ...(dependents && { dependents }) } }),
@@ -81,6 +90,14 @@ export class TokenView implements LogView {
 
   #endIn({ end }: { readonly end?: EndRecord | undefined }): { readonly end?: EndRecord } {
     return end === undefined ? {} : { end: this.#end(end) };
+  }
+
+  #texts<Data extends object>(data: Data): Data {
+    const members = Object.entries(data).map(([name, member]) => [
+      name,
+      FOREIGN_TEXTS.has(name) ? this.text(member) : member,
+    ]);
+    return Object.fromEntries(members) as Data;
   }
 
   #name(id: string): string {
@@ -106,8 +123,8 @@ export class TokenView implements LogView {
 
   #end({ port, request, ...end }: EndRecord): EndRecord {
     return {
-      ...end,
-      ...(port && { port: this.#withoutOther(port) }),
+      ...this.#texts(end),
+      ...(port && { port: this.#texts(this.#withoutOther(port)) }),
       ...(request && { request: this.#request(request) }),
     };
   }
