@@ -8,7 +8,17 @@ import { Slot, type Transition } from "./slot.ts";
 import { type MissedSchedule, type ProcessSnapshot, snapshotOf } from "./snapshot.ts";
 import { initial, type Report, type ScheduledAction, type SlotState, type StopCause } from "./states.ts";
 import { type EarlierTimetable, isSame, Timetable } from "./timetable.ts";
-import { hasCurrentRun, isDown, isIdle, isInBackoff, isRunning, isStopping, isUnderWay, isWaiting } from "./verdict.ts";
+import {
+  hasCurrentRun,
+  isDown,
+  isIdle,
+  isInBackoff,
+  isOutForHealth,
+  isRunning,
+  isStopping,
+  isUnderWay,
+  isWaiting,
+} from "./verdict.ts";
 
 export class Process {
   #definition: ProcessDefinition;
@@ -403,9 +413,4 @@ export class Process {
 /** `web` is slot 1 of `web`, and `web:2` slot 2. */
 function slotNumber({ id }: Slot): number {
   return Number(id.split(":")[1] ?? 1);
-}
-
-/** Whether the slot is in a back-off that began because it was not healthy or not ready. */
-function isOutForHealth(state: SlotState): boolean {
-  return isInBackoff(state) && (state.fault === "unhealthy" || state.fault === "unready");
 }

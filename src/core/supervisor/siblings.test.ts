@@ -87,6 +87,21 @@ test("a back-off for health ends when another instance is healthy again", () => 
   assert.deepEqual(status(), ["starting", "running", "running"]);
 });
 
+test("an instance in a back-off for its health is one that is being restarted", () => {
+  const { clock, supervisor, spawner, health, status, ends } = rig();
+  health("web-1", false);
+  ends("web-1");
+  for (let turn = 0; turn < 8 && supervisor.statesOf("web-1")[0]?.status !== "backoff"; turn++) {
+    spawner.up("web-1");
+    clock.advance(1_000);
+    ends("web-1");
+  }
+  assert.deepEqual(status(), ["backoff", "running", "running"], "it was not ready in time");
+  health("web-2", false);
+  assert.deepEqual(status(), ["backoff", "running", "running"]);
+  assert.deepEqual(supervisor.healthHold("web-2"), { process: "web-1" });
+});
+
 test("an instance alone, or whose others were stopped, is restarted as any process", () => {
   const alone = rig(1);
   alone.health("web-1", false);

@@ -2,7 +2,7 @@
 import type { Process } from "./process.ts";
 import type { ProcessSnapshot } from "./snapshot.ts";
 import type { SlotState } from "./states.ts";
-import { isHealthy, isRunning, isStarting, isStoppedFor, isUnready, wasStopped } from "./verdict.ts";
+import { isHealthy, isOutForHealth, isRunning, isStarting, isStoppedFor, isUnready, wasStopped } from "./verdict.ts";
 
 /** `process`: another instance, which is being restarted; absent: no other one is healthy. */
 export type HealthHold = { readonly process?: string };
@@ -53,6 +53,6 @@ function hasHealthyRun({ states }: Process): boolean {
 
 /** Whether the instance is being restarted for its health, or its new run has not passed a check yet. */
 function isUnproven(state: SlotState): boolean {
-  if (isStarting(state) || isUnready(state) || isStoppedFor(state, "unhealthy")) return true;
+  if (isStarting(state) || isUnready(state) || isOutForHealth(state) || isStoppedFor(state, "unhealthy")) return true;
   return isRunning(state) && state.healthy === undefined;
 }

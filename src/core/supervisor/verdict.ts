@@ -53,6 +53,11 @@ export function isInBackoff(state: State): state is StateOf<"backoff"> {
   return state?.status === "backoff";
 }
 
+/** A back-off that began because the run was not healthy or not ready. */
+export function isOutForHealth(state: State): boolean {
+  return isInBackoff(state) && (state.fault === "unhealthy" || state.fault === "unready");
+}
+
 // Several statuses.
 
 /** A run exists or was requested, and is not over with all that belongs to it. */
