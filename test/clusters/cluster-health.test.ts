@@ -1,6 +1,5 @@
 /** A cluster whose instances are all unhealthy, as their database is away: docs/guide/health.md. */
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -9,6 +8,7 @@ import { procman as cli } from "../support/cli.ts";
 import { api, isAccepting, LoadGenerator, waitForRecord } from "../support/cluster-rig.ts";
 import { freePort, freeRange } from "../support/free-ports.ts";
 import { startProcman } from "../support/procman-process.ts";
+import { writeWhole } from "../support/whole-file.ts";
 
 const SERVER = fileURLToPath(new URL("../programs/serve-release.cjs", import.meta.url));
 const IDS = ["web-1", "web-2", "web-3"];
@@ -28,7 +28,7 @@ for (const [what, ready] of [
     ]);
     const client = await api({ procman });
     const sick = (isSick: boolean): void =>
-      writeFileSync(join(procman.folder, "release.json"), JSON.stringify({ sick: isSick }));
+      writeWhole(join(procman.folder, "release.json"), JSON.stringify({ sick: isSick }));
     sick(false);
     await client.act("web", "start", { waitSeconds: 30 });
     const load = new LoadGenerator(context, commonPort, 4);

@@ -10,6 +10,7 @@ import { procman as cli } from "../support/cli.ts";
 import { api, clientOf, isAccepting, LoadGenerator, waitForRecord } from "../support/cluster-rig.ts";
 import { freePort, freeRange } from "../support/free-ports.ts";
 import { type Procman, startProcman } from "../support/procman-process.ts";
+import { writeWhole } from "../support/whole-file.ts";
 
 const SERVER = fileURLToPath(new URL("../programs/serve-release.cjs", import.meta.url));
 const IDS = ["web-1", "web-2", "web-3"];
@@ -32,7 +33,7 @@ const SHAPES = {
 } as const;
 
 function release({ procman }: Web, now: Release): void {
-  writeFileSync(join(procman.folder, "release.json"), JSON.stringify(now));
+  writeWhole(join(procman.folder, "release.json"), JSON.stringify(now));
 }
 
 /** Three instances that run a good release. */
