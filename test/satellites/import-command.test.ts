@@ -111,7 +111,7 @@ test("a file that can't be imported is refused with place and remedy, and nothin
     ["syntax.config.js", /Cannot import syntax\.config\.js: it fails with ".*" at line 2/],
     ["exits.config.js", /it ended with code 3 before it exported anything/],
     ["nothing.config.mjs", /it exports nothing; expected module\.exports = \{ apps: \[ … \] \}/],
-    ["useless.yaml", /Cannot import useless\.yaml: nothing of it can be run\n {2}a: a: is no object/],
+    ["useless.yaml", /Cannot import useless\.yaml: nothing of it can be run\n {2}a: a: is not an object/],
   ] as const) {
     const { code, out, err } = await procman(folder, ["import", name, "-c", "new.jsonc"]);
     assert.deepEqual([code, out], [78, ""], `${name}: ${err}`);

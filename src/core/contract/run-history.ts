@@ -74,7 +74,10 @@ function readCursor(cursor: string): RunPlace {
   const [, time, run, process = ""] = /^(\d{1,15})_(\d{1,15})_(.+)$/.exec(cursor) ?? [];
   if (time === undefined)
     throw invalid([
-      { place: "query.cursor", message: "is no cursor of this list; take it from the Link header of the page before" },
+      {
+        place: "query.cursor",
+        message: "is not a cursor of this list; take it from the Link header of the page before",
+      },
     ]);
   return { process, run: Number(run), started: new Date(Number(time)).toISOString() };
 }

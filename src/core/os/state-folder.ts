@@ -11,7 +11,7 @@ const OTHERS_WRITE = 0o022;
 const BESIDE_CONFIGURATION = ".procman";
 
 /**
- * A folder that doesn't exist, or may not be looked at, is no fault here.
+ * A folder that doesn't exist, or may not be looked at, is not a fault here.
  *
  * @param uid effective user
  * @throws {ProcmanError} `state-folder`: another user owns it, or may change or replace it

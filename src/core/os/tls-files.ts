@@ -50,6 +50,6 @@ function parsed<T>(file: string, what: string, parse: () => T): T {
   try {
     return parse();
   } catch (cause) {
-    throw new Error(`${file} is no ${what}`, { cause });
+    throw new Error(`${file} is not a ${what}`, { cause });
   }
 }

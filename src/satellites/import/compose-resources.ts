@@ -25,7 +25,7 @@ export function resources(service: ComposeService): void {
 function ulimitsOf({ draft, fields }: ComposeService): void {
   for (const [name, value] of Object.entries(fields.object("ulimits") ?? {})) {
     const limit = limitOf(isObject(value) ? (value.soft ?? value.hard) : value);
-    if (limit === undefined) draft.note(`ulimits.${name}`, "is no number, so it is left out");
+    if (limit === undefined) draft.note(`ulimits.${name}`, "is not a number, so it is left out");
     else draft.merge("ulimits", { [name]: limit });
   }
 }

@@ -36,7 +36,7 @@ export function importCompose(
   for (const draft of drafts) {
     const given = extended(services, draft.name);
     if (given === undefined) {
-      configuration.drop(draft, draft.name, "is no object, so there is nothing to run");
+      configuration.drop(draft, draft.name, "is not an object, so there is nothing to run");
       continue;
     }
     const note = (field: string, advice: string): unknown => draft.note(field, advice);

@@ -179,11 +179,11 @@ test("unknown fields, wrong types and fields without an equal are comments that 
   for (const part of [
     /^ {6}\/\/ max_restart: pm2 has no such field.*Did you mean "max_restarts"\?/m,
     /^ {6}\/\/ kill_timeout: is left out: found "soon", expected a number\./m,
-    /^ {6}\/\/ env\.A: is no text/m,
+    /^ {6}\/\/ env\.A: is not a text/m,
     /^ {6}\/\/ post_update: let your CI call these commands/m,
     /^ {6}\/\/ instances: -1 leaves processors free/m,
     /^ {2}\/\/ deploy: procman deploys nothing/m,
-    /^ {2}\/\/ aps: is no field of pm2\. Did you mean "apps"\?/m,
+    /^ {2}\/\/ aps: is not a field of pm2\. Did you mean "apps"\?/m,
   ])
     assert.match(text, part);
   assert.equal(notes.length, 8);

@@ -28,18 +28,18 @@ export function importPm2(
   const { apps, others } = appsIn(data);
   for (const [index, app] of apps.entries())
     if (isObject(app)) importApp(app, origin, configuration);
-    else configuration.note(`apps[${index}]`, `is no object, so it is left out of the import of ${origin.file}`);
+    else configuration.note(`apps[${index}]`, `is not an object, so it is left out of the import of ${origin.file}`);
   for (const name of Object.keys(others)) configuration.note(name, ownMember(TOP_ADVICE, name) ?? unknownTop(name));
 }
 
 const TOP_ADVICE: Readonly<Record<string, string>> = {
   deploy: "procman deploys nothing: let your CI copy the files and call `procman reload`",
   static: "procman serves no files: add a process that does, as `npx serve dist`",
-  include: "is no field of pm2",
+  include: "is not a field of pm2",
 };
 
 function unknownTop(name: string): string {
-  return `is no field of pm2.${didYouMean(name, ["apps", "deploy", "static"])}`;
+  return `is not a field of pm2.${didYouMean(name, ["apps", "deploy", "static"])}`;
 }
 
 function appsIn(data: unknown): {
@@ -326,7 +326,7 @@ function envOf(given: unknown, note: TakeNote): Readonly<Record<string, string |
     if (value === undefined || value === null) continue;
     if (typeof value === "number" || typeof value === "boolean") variables[name] = value;
     else if (typeof value === "string") variables[name] = envValue([value]);
-    else note(`env.${name}`, "is no text; a variable is a text, a number, true or false");
+    else note(`env.${name}`, "is not a text; a variable is a text, a number, true or false");
     if (name === "PATH")
       note(
         "env.PATH",

@@ -42,7 +42,7 @@ export function importProcessCompose(
   for (const draft of drafts) {
     const given = processes[draft.name];
     if (!isObject(given)) {
-      configuration.drop(draft, draft.name, "is no object, so there is nothing to run");
+      configuration.drop(draft, draft.name, "is not an object, so there is nothing to run");
       continue;
     }
     const fields = new ForeignFields(given, (field, advice) => draft.note(field, advice));

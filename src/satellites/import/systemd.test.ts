@@ -74,7 +74,7 @@ test("each directive of a service with an equal is carried, drop-ins included", 
   for (const part of [
     /web PrivateTmp: procman has no sandbox/,
     /web WatchdogSec: "health" asks it/,
-    /web Colour: is no directive that this import knows/,
+    /web Colour: is not a directive that this import knows/,
     /web After: postgresql\.service is not imported/,
   ])
     assert.match(notes.join("\n"), part);

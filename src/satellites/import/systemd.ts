@@ -86,7 +86,7 @@ function fillService({ name, file, sections }: Unit, draft: ProcessDraft, config
 }
 
 function noteUnused(directive: string, draft: ProcessDraft): void {
-  const [, advice = `is no directive that this import knows; see docs/guide/migrate.md`] =
+  const [, advice = `is not a directive that this import knows; see docs/guide/migrate.md`] =
     UNIT_ADVICE.find(([pattern]) => pattern.test(directive)) ?? [];
   if (advice !== "") draft.note(directive, advice);
 }

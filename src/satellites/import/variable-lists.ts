@@ -19,7 +19,7 @@ export function variablesOf(
     if (typeof value === "number" || typeof value === "boolean") variables.push([name, value]);
     else if (typeof value === "string") variables.push([name, envValue(interpolated(read(value), lost))]);
     else if (value !== null && value !== undefined)
-      note(`environment.${name}`, "is no text; a variable is a text, a number, true or false");
+      note(`environment.${name}`, "is not a text; a variable is a text, a number, true or false");
   }
   return Object.fromEntries(variables);
 }

@@ -66,7 +66,7 @@ function problems(value: Tree, shape: Shape, path: string): readonly string[] {
       int: isWhole,
       duration: isWhole && value >= 0,
     }[shape];
-    return fits === true ? [] : [`${path} is no ${shape}: ${JSON.stringify(value)}`];
+    return fits === true ? [] : [`${path} is not a ${shape}: ${JSON.stringify(value)}`];
   }
   if (Array.isArray(shape))
     return (value as Tree[]).flatMap((item, index) => problems(item, shape[0] as Shape, `${path}[${index}]`));
