@@ -61,7 +61,7 @@ testBoth(
     await eventually(() => (answers.length === bad.length + 3 ? true : undefined));
     assert.match(
       answers.join("\n"),
-      /no JSON.*\n.*message\.fronts\.0 is not.*message\.fronts\.0\.backends.*no message has the type "toString".*longer than/s,
+      /not JSON.*\n.*message\.fronts\.0 is not.*message\.fronts\.0\.backends.*no message has the type "toString".*longer than/s,
     );
     other.destroy();
     const end = once(client, "end");
