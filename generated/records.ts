@@ -77,7 +77,7 @@ export type DecisionRecord = {
   readonly delayMs?: number;
   /** Of `none`. `permanent`: another attempt would fail in the same way. `option`: of the command. `policy`: it has no restart policy. `instances`: it is unhealthy, and `process` is being restarted or, without that, no other instance is healthy. */
   readonly why?: "stopped" | "finished" | "exhausted" | "blocked" | "permanent" | "option" | "policy" | "failed" | "instances";
-  /** Of `instances`: the one that is being restarted. */
+  /** With `instances`: the instance that procman restarts. */
   readonly process?: string;
   /** The option of `procman run` because of which it isn't restarted. */
   readonly option?: string;
@@ -213,7 +213,7 @@ export type ProcessRecord = {
   readonly dependsOn?: readonly ({ readonly process: string; readonly condition: "started" | "ready" | "finished" | "completed" })[];
   /** The dependencies it waits for before it starts, such as `db (ready)`; only while it waits. */
   readonly waitsFor?: string;
-  /** While it is skipped: the ids from its dependency to the one that has failed permanently. */
+  /** For a skipped process: the ids on the way from its dependency to the process that has failed permanently. */
   readonly skippedBy?: readonly string[];
   /** Instances of a cluster. */
   readonly instances?: readonly ProcessRecord[];

@@ -141,7 +141,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "core/http": 1_670,
   "core/incidents": 270,
   "core/ipc": 790,
-  "core/keeper": 4_310,
+  "core/keeper": 4_320,
   "core/log-store": 2_390,
   "core/logger": 2_670,
   "core/metrics": 1_000,

@@ -82,7 +82,7 @@ export const DECISION = openObject(
         },
       ),
     ),
-    process: optional(string({ description: "Of `instances`: the one that is being restarted." })),
+    process: optional(string({ description: "With `instances`: the instance that procman restarts." })),
     option: optional(string({ description: "The option of `procman run` because of which it isn't restarted." })),
   },
   { description: "What follows; `decision` says it in words." },
@@ -102,7 +102,9 @@ export const STATUS_CAUSE = openObject(
     skip: optional(
       openObject(
         {
-          path: list(string(), { description: "The ids from its dependency to the one that has failed permanently." }),
+          path: list(string(), {
+            description: "The ids on the way from its dependency to the process that has failed permanently.",
+          }),
           process: string({ description: "The process or instance that has failed." }),
           end: optional(END),
           next: optional(DECISION),

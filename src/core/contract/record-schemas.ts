@@ -126,7 +126,8 @@ const PROCESS = openObject(
     ),
     skippedBy: optional(
       list(string(), {
-        description: "While it is skipped: the ids from its dependency to the one that has failed permanently.",
+        description:
+          "For a skipped process: the ids on the way from its dependency to the process that has failed permanently.",
       }),
     ),
     instances: optional(list(reference("ProcessRecord"), { description: "Instances of a cluster." })),

@@ -5,6 +5,9 @@ import { addressOf, type InheritedSocket, type InheritedSockets, isApiAddress } 
 import { isListeningHandle } from "../os/server-handle.ts";
 import { type Installation, openerProgram, ownEnvironment, type ProgramStart } from "./programs.ts";
 
+/** Linux takes at most 128 KiB in one argument (MAX_ARG_STRLEN): above this the opener is not told the runs. */
+const MOST_ARGUMENT = 100_000;
+
 /** `problem`: why it could not be opened. */
 export type OpenedSocket = { readonly code?: string; readonly problem?: string };
 
@@ -77,12 +80,13 @@ export class ListeningSockets {
   }
 
   async #openSocket({ hostname, port }: Listening, address: string): Promise<OpenedSocket> {
-    const { from, leaders } = this.#options;
+    const { from } = this.#options;
+    const leaders = this.#options.leaders().join();
     const [opened, socket] = await this.#runOpener([
       ...openerProgram(from()),
       hostname,
       String(port),
-      leaders().join(),
+      ...(leaders.length > MOST_ARGUMENT ? [] : [leaders]),
     ]);
     if (socket === undefined) return opened;
     this.#open.set(address, socket);
