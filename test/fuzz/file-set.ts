@@ -32,13 +32,14 @@ export function damagedSet(files: FileSet, random: SeededRandom, words: readonly
   return result;
 }
 
-/** A new folder with these files while `use` runs. */
+/** A folder with these files while `use` runs. `folder` must not exist; a new one by default. */
 export async function withFiles<Result>(
   files: FileSet,
   use: (folder: string) => Result | Promise<Result>,
+  folder = mkdtempSync(join(tmpdir(), "procman-fuzz-")),
 ): Promise<Result> {
-  const folder = mkdtempSync(join(tmpdir(), "procman-fuzz-"));
   try {
+    mkdirSync(folder, { recursive: true });
     for (const [name, bytes] of Object.entries(files)) {
       mkdirSync(dirname(join(folder, name)), { recursive: true });
       writeFileSync(join(folder, name), bytes, { mode: 0o600 });

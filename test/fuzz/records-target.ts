@@ -64,8 +64,7 @@ function configIn(folder: string) {
 }
 
 /** Of a procman whose parts were killed while all processes ran. */
-async function wholeState(): Promise<FileSet> {
-  const folder = mkdtempSync(join(tmpdir(), "procman-fuzz-"));
+async function wholeState(folder: string): Promise<FileSet> {
   const rig = new Case();
   const slots = ["alpha", "bravo", "charlie", "delta-1", "delta-2"];
   const { notes = {} } = await stateAfterKill(rig.context, configIn(folder), ...slots);
@@ -203,24 +202,30 @@ async function checkFiles(files: FileSet, folder: string): Promise<void> {
 }
 
 export async function openRecords(): Promise<FuzzTarget> {
-  const whole = await wholeState();
+  // All in one place, one after another: what was recorded in another folder doesn't count.
+  const place = mkdtempSync(join(tmpdir(), "procman-fuzz-"));
+  const whole = await wholeState(place);
   const linesIn = (files: FileSet): readonly string[] => files["run/journal"]?.toString("utf8").split("\n") ?? [];
   return {
     input: (random) => writeSet(damagedSet(whole, random, WORDS)),
     check: (input) => {
       const files = readSet(input);
-      return withFiles(files, async (folder) => {
-        await checkFiles(files, folder);
-        const journal = journalIn(folder);
-        if (journal === undefined) return;
-        checkJournal(journal, linesIn(files), linesIn(whole));
-        const again = journalIn(folder);
-        assert.deepEqual(again?.state, journal.state, "the journal, written anew and read again");
-        await checkService(folder, journal);
-        await checkLogger(folder, journal);
-        again?.remove();
-        journal.remove();
-      });
+      return withFiles(
+        files,
+        async (folder) => {
+          await checkFiles(files, folder);
+          const journal = journalIn(folder);
+          if (journal === undefined) return;
+          checkJournal(journal, linesIn(files), linesIn(whole));
+          const again = journalIn(folder);
+          assert.deepEqual(again?.state, journal.state, "the journal, written anew and read again");
+          await checkService(folder, journal);
+          await checkLogger(folder, journal);
+          again?.remove();
+          journal.remove();
+        },
+        place,
+      );
     },
   };
 }
