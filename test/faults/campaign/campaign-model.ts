@@ -228,7 +228,8 @@ export class CampaignModel {
   #setCounts(id: ClusterId, counts: ReadonlySet<number>): void {
     const least = Math.min(...counts, ...this.#countsOf(id));
     const most = Math.max(...counts);
-    const { blocked, disabled } = this.#ofCluster.get(id) as Flags;
+    const { disabled } = this.#ofCluster.get(id) as Flags;
+    const blocked = union(this.#blockOfFirst(id, least), this.#blockOfFirst(id, Number.POSITIVE_INFINITY));
     this.#counts.set(id, counts);
     for (const name of this.#leavesOf(id)) if (Number(/\d+$/.exec(name)) > most) this.#leaves.delete(name);
     for (let number = 1; number <= most; number += 1) {
@@ -238,6 +239,15 @@ export class CampaignModel {
       const added: Leaf = { blocked, disabled, up: EITHER, isTouched: true };
       this.#leaves.set(name, before === undefined ? added : { ...either(before, added), isTouched: true });
     }
+  }
+
+  /** Whether a new instance is blocked: if all are that were there before, which are those up to this number. */
+  #blockOfFirst(id: ClusterId, last: number): Possible {
+    const blocks = this.#leavesOf(id)
+      .filter((name) => Number(/\d+$/.exec(name)) <= last)
+      .map((name) => this.#leaf(name).blocked);
+    if (blocks.length === 0 || blocks.some((block) => block === NO)) return NO;
+    return blocks.includes(EITHER) ? EITHER : YES;
   }
 }
 
