@@ -142,7 +142,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "core/incidents": 270,
   "core/ipc": 790,
   "core/keeper": 4_320,
-  "core/log-store": 2_390,
+  "core/log-store": 2_392,
   "core/logger": 2_670,
   "core/metrics": 1_000,
   "core/node-preload": 460,

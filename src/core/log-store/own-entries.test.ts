@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readdirSync, statSync } from "node:fs";
+import { mkdirSync, readdirSync, rmdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { allPages, stateDir, TestStore, texts, WEB } from "../../../test/support/store-rig.ts";
@@ -61,4 +61,15 @@ test("a follower that was overtaken by the limit gets the number of missed bytes
     ["after a", "after b", "after c", "after d"],
   );
   assert.ok(!items.includes("bbbbbbb"));
+});
+
+test("own entries that can't be read are reported once, and nobody knows what is stored", (context) => {
+  const dir = stateDir(context);
+  const { store, folder, reports } = new TestStore(dir);
+  mkdirSync(join(folder, "1.own"), { recursive: true });
+  for (const _ of [1, 2]) assert.equal(store.storedSince(0), undefined);
+  assert.deepEqual(reports, ["EISDIR"]);
+  rmdirSync(join(folder, "1.own"));
+  assert.equal(store.storedSince(0)?.take({ text: "x" }), false);
+  store.end();
 });

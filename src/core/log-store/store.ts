@@ -56,7 +56,7 @@ export class LogStore {
   #failure: StoreFailure | undefined;
   #flushing = false;
   #maintenance: NodeJS.Timeout | undefined;
-  /** Message of the last reported maintenance failure. */
+  /** Message of the last reported failure of reading or maintenance. */
   #maintenanceProblem: string | undefined;
   #isEnded = false;
 
@@ -89,11 +89,15 @@ export class LogStore {
     this.#add(header, Date.now(), lines);
   }
 
-  /** procman's own entries since then; undefined: none is stored. */
+  /** procman's own entries since then; undefined: none is stored, or they can't be read, which is reported. */
   storedSince(since: number): StoredEntries | undefined {
-    return this.#folder === undefined || (this.#settings?.hours ?? 0) === 0
-      ? undefined
-      : new StoredEntries(this.#folder, since);
+    if (this.#folder === undefined || (this.#settings?.hours ?? 0) === 0) return undefined;
+    try {
+      return new StoredEntries(this.#folder, since);
+    } catch (error) {
+      this.#reportUpkeep(this.#folder, error);
+      return undefined;
+    }
   }
 
   /** Adds a single entry, whose text may have several lines. */
@@ -252,11 +256,16 @@ export class LogStore {
       retire(folder, this.#clock.believed(settings, Date.now(), monotonicMs()), Date.now());
       this.#maintenanceProblem = undefined;
     } catch (error) {
-      const { message } = error as Error;
-      if (message !== this.#maintenanceProblem) this.#report.problem(folder, error);
-      this.#maintenanceProblem = message;
+      this.#reportUpkeep(folder, error);
     }
     if (settings.hours > 0) void this.#packer.run(folder);
+  }
+
+  /** Reports a failure of reading or maintenance, which loses no line, until maintenance works. */
+  #reportUpkeep(folder: string, error: unknown): void {
+    const { message } = error as Error;
+    if (message !== this.#maintenanceProblem) this.#report.problem(folder, error);
+    this.#maintenanceProblem = message;
   }
 }
 
