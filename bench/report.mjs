@@ -2,6 +2,20 @@
 import { ALONE, CLAIMS, SCALE, TABLES } from './plan.mjs';
 
 const NAMES = { supervisor: 'supervisord', haproxy: 'HAProxy' };
+
+/** Of the processors, before a run, when nothing of the bench runs. */
+export const MAX_BUSY_PERCENT = 10;
+/** A fixed piece of work takes so many times its least time when the processors are shared. */
+const MAX_SLOWDOWN = 1.5;
+const scriptOf = (scenario) => scenario.split('/')[0];
+
+/** @returns {string[]} the scripts of which at least half of the runs began while the machine had other work */
+export function unfit({ scenarios }) {
+  const runs = Object.entries(scenarios).flatMap(([scenario, managers]) => Object.values(managers).map((metrics) => ({ script: scriptOf(scenario), ...metrics })));
+  const least = Math.min(...runs.flatMap(({ calibMs }) => calibMs?.min ?? []));
+  const isBusy = ({ busyPercent, calibMs }) => (busyPercent?.median ?? 0) > MAX_BUSY_PERCENT || (calibMs?.median ?? 0) > MAX_SLOWDOWN * least;
+  return [...new Set(runs.filter(isBusy).map(({ script }) => script))].sort();
+}
 const nameOf = (manager) => NAMES[manager] ?? manager;
 
 /** Three significant digits, thousands apart. */
@@ -32,19 +46,34 @@ function ratio({ isLow }, own, other) {
   return `${times.toFixed(times < 10 ? 2 : 0)} ×`;
 }
 
+const script = ({ from }, busy) => `\`${scriptOf(from).replace('box-', '')}\`${busy.includes(scriptOf(from)) ? ' (busy machine)' : ''}`;
+
+/** A sentence for each row in which a peer is better by more than a tenth: it and the figures of all that are. */
+function behind(results) {
+  const lines = TABLES.flatMap(({ managers: [own, ...others], rows, title }) => rows.flatMap((row) => {
+    const mine = valueOf(results, row, own);
+    const ahead = others.flatMap((manager) => { const value = valueOf(results, row, manager); return value !== undefined && mine !== undefined && (row.isLow ? value.median * 1.1 < mine.median : value.median > mine.median * 1.1) ? [{ manager, value }] : []; });
+    if (ahead.length === 0) return [];
+    ahead.sort((a, b) => (row.isLow ? 1 : -1) * (a.value.median - b.value.median));
+    return [`- ${row.text}${title === 'Process managers' ? '' : ` (${title.toLowerCase()})`}: ${own} ${figure(mine.median)} ${row.unit}; ${ahead.map(({ manager, value }) => `${nameOf(manager)} ${figure(value.median)}`).join(', ')}`];
+  }));
+  return lines.join('\n');
+}
+
 /** Without the rows of scenarios that weren't run. */
-function tableOf(results, { title, managers, rows: all }) {
+function tableOf(results, { title, text, managers, rows: all }) {
   const [own, ...others] = managers;
   const rows = all.filter((row) => valueOf(results, row, own) !== undefined);
   if (rows.length === 0) return [];
   const present = others.filter((manager) => rows.some((row) => valueOf(results, row, manager) !== undefined));
-  const head = ['', own, ...present, ...(present.length > 0 ? [`${own} beside ${nameOf(present[0])}`] : [])];
+  const busy = unfit(results);
+  const head = ['', own, ...present, ...(present.length > 0 ? [`${own} beside ${nameOf(present[0])}`] : []), 'script'];
   const lines = rows.map((row) => {
     const values = [own, ...present].map((manager) => valueOf(results, row, manager));
     const last = present.length > 0 ? [ratio(row, values[0], values[1])] : [];
-    return `| ${row.text}, ${row.unit} | ${[...values.map(cell), ...last].join(' | ')} |`;
+    return `| ${row.text}, ${row.unit} | ${[...values.map(cell), ...last].join(' | ')} | ${script(row, busy)} |`;
   });
-  return [`## ${title}`, `| ${head.map(nameOf).join(' | ')} |\n|---|${head.slice(1).map(() => '---:|').join('')}\n${lines.join('\n')}`];
+  return [`## ${title}`, ...(text === undefined ? [] : [text]), `| ${head.map(nameOf).join(' | ')} |\n|---|${head.slice(2).map(() => '---:|').join('')}---|\n${lines.join('\n')}`];
 }
 
 /** Of the least squares line through the logarithms: 1 is linear. */
@@ -81,13 +110,14 @@ const escaped = (text) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').
 /** Bars of the medians, for light and dark pages. */
 function chartOf(results) {
   const groups = TABLES.flatMap(({ managers, rows }) => rows.filter((row) => row.chart && valueOf(results, row, 'procman') !== undefined).map((row) => ({ row, managers })));
+  const busy = unfit(results);
   const [width, left, bar, gap] = [760, 130, 14, 34];
   let y = 10;
   const parts = groups.flatMap(({ row, managers }) => {
     const values = managers.flatMap((manager) => { const value = valueOf(results, row, manager); return value === undefined ? [] : [[manager, value.median]]; });
     const most = Math.max(...values.map(([, value]) => value));
     y += 20;
-    const lines = [`<text x="0" y="${y - 6}" class="title">${escaped(row.text)} (${row.unit}; ${row.isLow ? 'less' : 'more'} is better)</text>`];
+    const lines = [`<text x="0" y="${y - 6}" class="title">${escaped(row.text)}${busy.includes(scriptOf(row.from)) ? ', on a busy machine' : ''} (${row.unit}; ${row.isLow ? 'less' : 'more'} is better)</text>`];
     for (const [manager, value] of values) {
       const length = Math.max(2, (value / most) * (width - left - 110));
       lines.push(`<text x="0" y="${y + bar - 3}">${nameOf(manager)}</text><rect x="${left}" y="${y}" width="${length.toFixed(1)}" height="${bar}" class="${manager === 'procman' ? 'own' : 'other'}"/><text x="${(left + length + 6).toFixed(1)}" y="${y + bar - 3}">${figure(value)}</text>`);
@@ -106,6 +136,8 @@ ${parts.join('\n')}
 function page(results) {
   const { machine } = results;
   const versions = Object.entries(machine.versions).map(([name, version]) => `${nameOf(name)} ${version}`).join(', ');
+  const busy = unfit(results);
+  const warning = busy.length === 0 ? '' : `> **Not fit for publication**: other work ran on the machine during ${busy.join(', ')}. Run \`npm run bench -- --only ${busy[0].replace('box-', '')}\` on a quiet machine.\n\n`;
   const alone = ALONE.map(({ title, rows }) => tableOf(results, { title, managers: ['procman'], rows }));
   return `# Benchmarks
 
@@ -116,9 +148,23 @@ function page(results) {
 
 <!-- made by bench/report.mjs -->
 
+${warning}## Where procman is behind
+
+Rows below in which another program is better by more than a tenth:
+
+${behind(results)}
+
+## How it was measured
+
 Measured ${occasions(results)}, on ${machine.cpus} processors (${machine.model}), ${machine.memory} of memory, Linux ${machine.kernel}, Node ${machine.node}; ${versions}. A fixed piece of work took ${cell(machine.calibration)} ms during the runs: where the spread is wide, the machine had other work, and ratios say more than figures.
 
-Each row has the median, and in brackets the least and the most of all runs. The managers take turns. *beside*: how many times as good, so above 1 procman is ahead.
+Each row has the median, and in brackets the least and the most of all runs. The managers take turns. *beside*: how many times as good, so above 1 procman is ahead. The script of each row stands in \`bench/scenarios\` of a clone.
+
+- Each manager runs one configuration with the same programs, and is asked by its own command (\`procman status\`, \`pm2 jlist\`, \`supervisorctl status\`, \`sv status\`, \`s6-svstat\`). An API request is one HTTP request without a command: \`GET /processes\` of procman, \`getAllProcessInfo\` of supervisord's XML-RPC. The others have no API: their cells are empty.
+- A start is timed from the manager's start command, which starts its daemon too, until the last process has reported that it listens or runs. All programs have been read from the disk before; procman has its compiled code, as after its first start.
+- pm2 runs in fork mode with its quickest settings: no \`vizion\`, \`pmx\`, \`treekill\` or delay. supervisord's \`startsecs\` is 0. procman's log store is off but where a row names it, because no other has one. runit and s6 have one supervisor for each process, and wait for a second between two starts by design.
+- PSS divides shared pages among those who share them. Private memory is what a manager costs on a machine where other programs run the same Node or Python.
+- process-compose and pitchfork are missing: neither npm nor Debian has a package of them, and nothing else can be reached from the machine on which this was measured. The same holds for newer versions of the others.
 
 ![Bars of the most important rows](../images/benchmarks.svg)
 

@@ -7,8 +7,9 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, release, totalmem } from "node:os";
 import { join } from "node:path";
+import { busyPercent } from "../bench/lib/common.mjs";
 import { RUNS } from "../bench/plan.mjs";
-import { files, wrongClaims } from "../bench/report.mjs";
+import { files, MAX_BUSY_PERCENT, unfit, wrongClaims } from "../bench/report.mjs";
 import { ensureBuild, ensurePackages, ensurePrograms } from "./bootstrap.mjs";
 import { endWithNpm } from "./end-with-npm.mjs";
 import { badUsage, givenOptions } from "./given-options.mjs";
@@ -53,14 +54,15 @@ async function ensurePm2() {
   if (!ok) console.error(`pm2 can't be installed, and is left out: ${output.trim().split("\n").at(-1)}`);
 }
 
-async function runScenario({ scenario, options, quick }) {
+async function runScenario({ scenario, box, options, quick }) {
   const all = Object.entries({ ...options, ...(isQuick ? quick : {}) }).flatMap(([name, value]) => [
     `--${name}`,
     String(value),
   ]);
-  console.log(`\n=== ${scenario} ${all.join(" ")}`);
+  console.log(`\n=== ${scenario} ${all.join(" ")}${box ? " (in a machine of systemd)" : ""}`);
   const env = { BENCH_RESULTS: RAW };
-  const { ok, why } = await runCommand(["bash", "bench/run.sh", scenario, ...all], {
+  const argv = box ? [process.execPath, "--import", "tsx", "bench/lib/in-systemd.ts"] : ["bash", "bench/run.sh"];
+  const { ok, why } = await runCommand([...argv, scenario, ...all], {
     timeoutMs: 60 * MINUTE,
     env,
     show: true,
@@ -97,7 +99,14 @@ async function machine(scenarios) {
   const [{ model = "" } = {}, ...others] = cpus();
   const dpkg = (name) => versionOf(["dpkg-query", "--show", "--showformat=${Version}", name], /^[\d.]+/);
   const versions = { pm2: existsSync(join(ROOT, "bench/peers/pm2/node_modules/pm2")) ? PM2 : undefined };
-  for (const [name, part] of Object.entries({ supervisor: "supervisor", runit: "runit", s6: "s6", haproxy: "haproxy" }))
+  for (const [name, part] of Object.entries({
+    supervisor: "supervisor",
+    runit: "runit",
+    s6: "s6",
+    haproxy: "haproxy",
+    nginx: "nginx",
+    systemd: "systemd",
+  }))
     versions[name] = await dpkg(part);
   return {
     cpus: others.length + 1,
@@ -127,15 +136,23 @@ async function main() {
   }
   for (const [path, text] of made) writeFileSync(join(ROOT, path), text);
   for (const problem of wrongClaims(results, read)) console.error(problem);
+  const busy = unfit(results);
+  if (busy.length > 0) console.error(`Not fit for publication, other work ran on the machine: ${busy.join(", ")}`);
   console.log("docs/design/benchmarks.md is made");
 }
 
 async function measure() {
   await ensurePackages();
   await ensureBuild();
-  await ensurePrograms({ wrk: "wrk" });
+  // The second name leads from a folder of programs to nginx's module.
+  await ensurePrograms({ wrk: "wrk", "../lib/nginx/modules/ngx_stream_module.so": "libnginx-mod-stream" });
   await ensurePm2();
   rmSync(RAW, { recursive: true, force: true });
+  const busy = await busyPercent(3000);
+  if (busy > MAX_BUSY_PERCENT)
+    console.error(
+      `The machine is busy: other work uses ${busy.toFixed(0)} % of its processors. End it and begin anew; the page is going to say that its figures are not fit for publication.`,
+    );
   const runs = RUNS.filter(({ scenario }) => only?.includes(scenario) ?? true);
   for (const run of runs) await runScenario(run);
   const known = only !== undefined && existsSync(RESULTS) ? readResults() : undefined;

@@ -1,6 +1,6 @@
-// procman itself. Env: PROCMAN_BIN (default ../dist/procman.cjs; a .js/.mjs/.cjs file is run with NODE), PROCMAN_STATUS (status command line), PROCMAN_LOGHOURS, PROCMAN_LOGSIZE
+// procman itself. Env: PROCMAN_BIN (default ../dist/procman.cjs; a .js/.mjs/.cjs file is run with NODE), PROCMAN_LOGHOURS, PROCMAN_LOGSIZE
 import { createHmac } from 'node:crypto'; import fs from 'node:fs'; import path from 'node:path';
-import { ROOT, NODE, nowNs, start as sp, stopPid, freePorts, childrenOf } from '../lib/common.mjs';
+import { ROOT, NODE, nowNs, runAsync, start as sp, stopPid, freePorts, childrenOf } from '../lib/common.mjs';
 const b = process.env.PROCMAN_BIN ?? path.resolve(ROOT, '../dist/procman.cjs');
 const dist = path.dirname(fs.existsSync(b) ? fs.realpathSync(b) : b);
 const cmd = /\.[cm]?js$/.test(b) ? [NODE, b] : [b];
@@ -27,9 +27,9 @@ export async function start(spec) {
     t0Ns, api: { port },
     managerPids: () => [c.pid, ...childrenOf(c.pid).filter(isOwn).flatMap((pid) => [pid, ...childrenOf(pid)])], // the keeper is the child itself; the balancer has a second process
     balancerPids: () => childrenOf(c.pid).filter(isOwn).flatMap((pid) => [pid, ...childrenOf(pid)]).filter(isBalancer),
-    // A request to the API, as the other managers' commands ask their daemons: 07-status measures procman's own command.
-    status: () => (process.env.PROCMAN_STATUS ? { argv: ['sh', '-c', process.env.PROCMAN_STATUS] } : { argv: ['curl', '-sS', '-f', '-o', '/dev/null', '-H', `Authorization: Bearer ${token(spec.dir)}`, `http://127.0.0.1:${port}/processes`] }),
-    command: () => ({ argv: [...cmd, 'status', '--config', f] }),
+    status: () => ({ argv: [...cmd, 'status', '--config', f] }),
+    lines: async (id) => Number((await runAsync('sh', ['-c', `${cmd.join(' ')} logs ${id} --config ${f} --category stdout --since 1h --raw | wc -l`])).out),
+    request: () => ({ host: '127.0.0.1', port, path: '/processes', headers: { Authorization: `Bearer ${token(spec.dir)}` } }),
     stop: () => stopPid(c.pid, 'SIGTERM', 15000),
   };
 }

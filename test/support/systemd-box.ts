@@ -11,6 +11,7 @@ import { PACKAGE, ROOT } from "./product.ts";
 /** A wait for an event inside, and a command. Milliseconds. */
 const TIMEOUT_MS = 30_000;
 const POLL_MS = 20;
+const MAX_OUTPUT_BYTES = 16_000_000;
 
 /** Where Node and procman are installed in it. */
 const NODES = "/opt/nvm/versions/node";
@@ -56,8 +57,8 @@ export class SystemdBox {
     return box;
   }
 
-  /** Runs a command of the shell, as root. */
-  run(command: string, env: Readonly<Record<string, string>> = {}): Promise<Outcome> {
+  /** Runs a command of the shell, as root; ends it after `timeoutMs`. */
+  run(command: string, env: Readonly<Record<string, string>> = {}, timeoutMs = TIMEOUT_MS): Promise<Outcome> {
     const namespaces = ["--mount", "--pid", "--cgroup", "--uts", "--ipc", "--net", "--root", "--wd"];
     const variables = {
       HOME: "/root",
@@ -67,8 +68,11 @@ export class SystemdBox {
     };
     const args = [`--target=${this.#first}`, ...namespaces, "--", "/bin/sh", "-c", command];
     return new Promise((resolve) => {
-      execFile("nsenter", args, { env: variables, timeout: TIMEOUT_MS }, (error, out, err) =>
-        resolve({ code: error === null ? 0 : Number(error.code ?? 1), out, err }),
+      execFile(
+        "nsenter",
+        args,
+        { env: variables, timeout: timeoutMs, maxBuffer: MAX_OUTPUT_BYTES },
+        (error, out, err) => resolve({ code: error === null ? 0 : Number(error.code ?? 1), out, err }),
       );
     });
   }
@@ -105,8 +109,7 @@ export class SystemdBox {
     }
   }
 
-  /** Everything ends in order first. */
-  /** `off`: while it is switched off. */
+  /** Everything ends in order first. `off`: while it is switched off. */
   async reboot(off: () => Promise<unknown> = async () => undefined): Promise<void> {
     await this.run("systemctl isolate --no-block poweroff.target");
     for (
