@@ -15,7 +15,7 @@ import { Actions } from "../../src/core/service/operations/action.ts";
 import { Operations } from "../../src/core/service/operations/operations.ts";
 import type { RollingRestarts } from "../../src/core/service/operations/rolling-restart.ts";
 import { targetCount } from "../../src/core/service/operations/scale.ts";
-import { ProcessBus } from "../../src/core/service/reporting/process-bus.ts";
+import { ProcessBus } from "../../src/core/service/process-bus.ts";
 import { RecordCache } from "../../src/core/service/reporting/record-cache.ts";
 import { serviceStatus } from "../../src/core/service/reporting/service-status.ts";
 import { controlFactory } from "../../src/core/service/service-control.ts";

@@ -8,10 +8,10 @@ import { startFolder } from "../os/start-folder.ts";
 import type { Process } from "../supervisor/process.ts";
 import type { SlotState } from "../supervisor/states.ts";
 import { isStarting } from "../supervisor/verdict.ts";
+import { type LogLine, warn } from "./log-line.ts";
 import type { RollingRestarts } from "./operations/rolling-restart.ts";
+import type { ProcessBus } from "./process-bus.ts";
 import type { NoteStore, WatchedFiles } from "./recovery/notes.ts";
-import { type LogLine, warn } from "./reporting/lifecycle-messages.ts";
-import type { ProcessBus } from "./reporting/process-bus.ts";
 import { RestartOnChange } from "./restart-on-change.ts";
 import type { Subsystem } from "./subsystem.ts";
 

@@ -18,9 +18,9 @@ import { configSource, withStateDir } from "./config/config-source.ts";
 import { KeeperChannel } from "./keeper-channel.ts";
 import { readConfigSnapshot } from "./recovery/config-snapshot.ts";
 import { readNote } from "./recovery/notes.ts";
-import { styleOf } from "./reporting/service-log.ts";
 import { ProcmanService } from "./service.ts";
 import { parseArgs } from "./service-arguments.ts";
+import { styleOf } from "./service-log.ts";
 import { definitionOf } from "./spec-registry.ts";
 
 setTitle("service");

@@ -13,7 +13,7 @@ import type { Host } from "../plugins/host.ts";
 import { PluginChildren } from "./plugin-children.ts";
 import type { NoteStore } from "./recovery/notes.ts";
 import type { ServiceEvents } from "./reporting/service-events.ts";
-import type { ServiceLog } from "./reporting/service-log.ts";
+import type { ServiceLog } from "./service-log.ts";
 import type { Subsystem } from "./subsystem.ts";
 
 /** Delay before plugins are loaded, so that the first processes start earlier. Milliseconds. */

@@ -8,9 +8,9 @@ import { monotonicMs } from "../os/clock.ts";
 import type { FileChange } from "../supervisor/file-change.ts";
 import type { Process } from "../supervisor/process.ts";
 import { isIdle, isRunning } from "../supervisor/verdict.ts";
+import { type LogLine, warn } from "./log-line.ts";
 import { MAX_FILE_NAMES, type RollingRestarts } from "./operations/rolling-restart.ts";
 import type { FileChangeBatch } from "./recovery/notes.ts";
-import { type LogLine, warn } from "./reporting/lifecycle-messages.ts";
 
 /** On a busy machine, or after a pause of the service, a change is reported up to this much later. Milliseconds. */
 const MAX_REPORT_DELAY_MS = 60_000;

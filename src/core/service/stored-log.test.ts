@@ -9,7 +9,7 @@ import type { ToKeeper } from "../ipc/keeper-protocol.ts";
 import type { ToLogger } from "../ipc/logger-protocol.ts";
 import { KeeperChannel } from "./keeper-channel.ts";
 import { LogFlushes } from "./log-flushes.ts";
-import { ServiceLog } from "./reporting/service-log.ts";
+import { ServiceLog } from "./service-log.ts";
 import { StoredLog } from "./stored-log.ts";
 
 const CI = { consumer: "ci" };

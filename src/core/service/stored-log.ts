@@ -9,8 +9,8 @@ import { followLogs } from "../log-store/follow.ts";
 import { readLogs } from "../log-store/log-pages.ts";
 import { type FlushRequest, LogFlushes } from "./log-flushes.ts";
 import { LogSubmissions, type Submission } from "./log-submissions.ts";
-import type { ServiceLog } from "./reporting/service-log.ts";
 import type { LogAccess } from "./service-control.ts";
+import type { ServiceLog } from "./service-log.ts";
 
 const MAX_TEXT_BYTES = 64 * 1024;
 

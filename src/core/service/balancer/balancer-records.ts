@@ -3,7 +3,7 @@ import type { ProcessRecord } from "../../contract/records.ts";
 import { isInBackoff } from "../../contract/status-sets.ts";
 import type { BackendReport, FrontReport, FrontSpec } from "../../ipc/balancer-protocol.ts";
 import type { Listening } from "../../ipc/keeper-protocol.ts";
-import { error, info, type LogLine } from "../reporting/lifecycle-messages.ts";
+import { error, info, type LogLine } from "../log-line.ts";
 
 export function addressText({ hostname, port }: Listening): string {
   return hostname.includes(":") ? `[${hostname}]:${port}` : `${hostname}:${port}`;

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { Config, ProcessSpec } from "../../config/spec.ts";
 import type { ToKeeper } from "../../ipc/keeper-protocol.ts";
 import type { Process } from "../../supervisor/process.ts";
-import { ProcessBus, type ReportedTransition } from "../reporting/process-bus.ts";
+import { ProcessBus, type ReportedTransition } from "../process-bus.ts";
 import { SharedSockets } from "./shared-sockets.ts";
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -6,8 +6,8 @@ import { addressOf, CAN_REOPEN, type InheritedSockets } from "../../os/inherited
 import type { Process } from "../../supervisor/process.ts";
 import { isIdle, isRunning } from "../../supervisor/verdict.ts";
 import type { KeeperChannel } from "../keeper-channel.ts";
-import { type LogLine, warn } from "../reporting/lifecycle-messages.ts";
-import type { ProcessBus } from "../reporting/process-bus.ts";
+import { type LogLine, warn } from "../log-line.ts";
+import type { ProcessBus } from "../process-bus.ts";
 import type { Subsystem } from "../subsystem.ts";
 
 /** `sockets`: sockets that this service would hand on to the next keeper; absent: none. */

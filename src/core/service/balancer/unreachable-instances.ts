@@ -1,6 +1,6 @@
 /** Instances that run but don't accept connections on their port or from their shared socket: logged once for each run, with the ports they listen on. */
 import { listensOn } from "../../os/port-owner.ts";
-import { type LogLine, warn } from "../reporting/lifecycle-messages.ts";
+import { type LogLine, warn } from "../log-line.ts";
 
 /** Time that an instance may take to listen before it is logged. Milliseconds. */
 export const UNREACHABLE_AFTER_MS = 5_000;

@@ -6,7 +6,7 @@ import type { Supervisor } from "../../supervisor/supervisor.ts";
 import type { KeeperChannel } from "../keeper-channel.ts";
 import type { ConfigSnapshot } from "../recovery/config-snapshot.ts";
 import type { NoteStore } from "../recovery/notes.ts";
-import { styleOf } from "../reporting/service-log.ts";
+import { styleOf } from "../service-log.ts";
 import { removePidFile } from "../spawn/pid-file.ts";
 import { captureOf } from "../spawn/spawn-request.ts";
 import { definitionOf, SpecRegistry } from "../spec-registry.ts";

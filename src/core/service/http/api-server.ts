@@ -10,7 +10,7 @@ import { monotonicMs } from "../../os/clock.ts";
 import { signJwt } from "../../os/jwt.ts";
 import { processStat } from "../../os/process-stat.ts";
 import { lastEndpoint, lastPort, publishEndpoint, removeEndpoint } from "../../os/published-endpoint.ts";
-import type { ServiceLog } from "../reporting/service-log.ts";
+import type { ServiceLog } from "../service-log.ts";
 import type { ApiAccess } from "../spawn/environment.ts";
 import type { Subsystem } from "../subsystem.ts";
 import { ApiListener } from "./api-listener.ts";

@@ -1,7 +1,7 @@
 /** The certificate of the API's port: read again when its files have changed, so that a renewed one needs no restart. */
 import { statSync } from "node:fs";
 import { expiryOf, readTlsFiles, type TlsFiles } from "../../os/tls-files.ts";
-import type { ServiceLog } from "../reporting/service-log.ts";
+import type { ServiceLog } from "../service-log.ts";
 
 /** The files are looked at before a connection's handshake, at most this often. Milliseconds. */
 const LOOK_MS = 1_000;

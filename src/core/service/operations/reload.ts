@@ -15,7 +15,7 @@ import type { ActiveConfig } from "../config/active-config.ts";
 import { ConfigFileWatch } from "../config/config-file-watch.ts";
 import type { ConfigSource } from "../config/config-source.ts";
 import type { NoteStore, RolloutState } from "../recovery/notes.ts";
-import type { ServiceLog } from "../reporting/service-log.ts";
+import type { ServiceLog } from "../service-log.ts";
 import type { Subsystem } from "../subsystem.ts";
 import { addedFronts, checkPorts } from "./port-check.ts";
 import { orderByPorts, planReload, rollingIds, summary } from "./reload-plan.ts";

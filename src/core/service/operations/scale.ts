@@ -14,7 +14,7 @@ import { isUnderWay } from "../../supervisor/verdict.ts";
 import type { ActiveConfig } from "../config/active-config.ts";
 import type { ConfigSource } from "../config/config-source.ts";
 import type { InstanceCount, NoteStore } from "../recovery/notes.ts";
-import type { ServiceLog } from "../reporting/service-log.ts";
+import type { ServiceLog } from "../service-log.ts";
 import type { AcceptedRequest } from "./action.ts";
 import { type ActionWaitPorts, awaitAction } from "./action-wait.ts";
 import type { Operations } from "./operations.ts";

@@ -2,7 +2,7 @@
 import type { Supervisor } from "../../supervisor/supervisor.ts";
 import type { KeeperChannel } from "../keeper-channel.ts";
 import type { NoteStore } from "../recovery/notes.ts";
-import type { ServiceLog } from "../reporting/service-log.ts";
+import type { ServiceLog } from "../service-log.ts";
 import type { Subsystem } from "../subsystem.ts";
 import type { ExitWith } from "./exit-with.ts";
 import type { Operations } from "./operations.ts";

@@ -6,7 +6,7 @@ import type { Config } from "../../config/spec.ts";
 import type { ProcessSnapshot } from "../../supervisor/snapshot.ts";
 import type { SlotState } from "../../supervisor/states.ts";
 import { isIdle, isStopping } from "../../supervisor/verdict.ts";
-import type { ServiceLog } from "../reporting/service-log.ts";
+import type { ServiceLog } from "../service-log.ts";
 import { definitionOf } from "../spec-registry.ts";
 import type { LastingState } from "./lasting-state.ts";
 import type { NoteStore } from "./notes.ts";

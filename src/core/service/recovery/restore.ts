@@ -2,8 +2,8 @@
 import type { Config, ProcessSpec } from "../../config/spec.ts";
 import type { Supervisor } from "../../supervisor/supervisor.ts";
 import type { KeeperChannel } from "../keeper-channel.ts";
-import { info, type LogLine, warn } from "../reporting/lifecycle-messages.ts";
-import type { ServiceLog } from "../reporting/service-log.ts";
+import { info, type LogLine, warn } from "../log-line.ts";
+import type { ServiceLog } from "../service-log.ts";
 import type { KeeperSpawner } from "../spawn/spawner.ts";
 import { definitionOf, processOf } from "../spec-registry.ts";
 import type { RecoveredState } from "./reconcile.ts";

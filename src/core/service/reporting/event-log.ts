@@ -2,7 +2,7 @@
 import { ProcmanError } from "../../base/errors.ts";
 import type { EventRecord } from "../../contract/event-record.ts";
 import type { StateRecord } from "../../contract/state-record.ts";
-import { Listeners } from "./process-bus.ts";
+import { Listeners } from "../process-bus.ts";
 
 /** Bounds of the kept events; their bytes are those of their JSON. */
 const MAX_KEPT_EVENTS = 1_000;

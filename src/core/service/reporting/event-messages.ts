@@ -4,7 +4,7 @@ import type { RequestRecord } from "../../contract/causes.ts";
 import { filesText } from "../../contract/words.ts";
 import type { ChangeEffect } from "../../supervisor/definition.ts";
 import type { ProcessEvent } from "../../supervisor/process-notice.ts";
-import { info, type LogLine, warn } from "./lifecycle-messages.ts";
+import { info, type LogLine, warn } from "../log-line.ts";
 
 export function messageForEvent(event: ProcessEvent): LogLine {
   switch (event.type) {

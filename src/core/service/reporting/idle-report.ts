@@ -5,10 +5,10 @@ import { dependenciesText, skipText } from "../../contract/words.ts";
 import type { Process } from "../../supervisor/process.ts";
 import type { Supervisor } from "../../supervisor/supervisor.ts";
 import { isQuiet } from "../../supervisor/verdict.ts";
+import type { ProcessBus } from "../process-bus.ts";
+import type { ServiceLog } from "../service-log.ts";
 import type { Subsystem } from "../subsystem.ts";
-import type { ProcessBus } from "./process-bus.ts";
 import type { ProcessStatsCache } from "./process-stats-cache.ts";
-import type { ServiceLog } from "./service-log.ts";
 
 const NOTHING =
   'nothing is running, and nothing starts by itself: "procman start ID" starts a process, "procman terminate" ends procman';

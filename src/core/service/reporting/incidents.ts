@@ -9,10 +9,10 @@ import { IncidentLog, type IncidentLogEntry } from "../../incidents/incident-log
 import { OomKills } from "../../os/oom.ts";
 import type { Transition } from "../../supervisor/slot.ts";
 import { isRunning } from "../../supervisor/verdict.ts";
+import type { ProcessBus } from "../process-bus.ts";
 import type { NoteStore } from "../recovery/notes.ts";
 import type { Subsystem } from "../subsystem.ts";
 import { endOf, incidentOf } from "./incident-record.ts";
-import type { ProcessBus } from "./process-bus.ts";
 import type { MessageContext } from "./run-ends.ts";
 
 /** Lists or logs that are read at a time. */

@@ -28,6 +28,7 @@ import {
   type StateOf,
   waitsForDependents,
 } from "../../supervisor/verdict.ts";
+import { error, info, type LogLine, warn } from "../log-line.ts";
 import type { DependencyStatus } from "./dependency-status.ts";
 import {
   faultRecord,
@@ -38,8 +39,6 @@ import {
   timedEnd,
   unhealthyDecision,
 } from "./run-ends.ts";
-
-export type LogLine = { readonly severity: "info" | "warn" | "error"; readonly text: string };
 
 /** The keeper had restarted the process already when a stop was requested. */
 export function isRestartUndone(to: SlotState, from: SlotState): boolean {
@@ -156,16 +155,4 @@ function idleMessage(from: SlotState, to: StateOf<"idle">, subject: MessageConte
 function endingOf(from: SlotState, input: Transition["input"]): ExitInfo | undefined {
   if (input.type === "ended") return input.ending;
   return isSweeping(from) ? from.ending : undefined;
-}
-
-export function info(text: string): LogLine {
-  return { severity: "info", text };
-}
-
-export function warn(text: string): LogLine {
-  return { severity: "warn", text };
-}
-
-export function error(text: string): LogLine {
-  return { severity: "error", text };
 }

@@ -4,8 +4,8 @@ import type { StatusCause } from "../../contract/causes.ts";
 import type { TelemetryReport } from "../../contract/records.ts";
 import type { Sample } from "../../metrics/sampler.ts";
 import type { Supervisor } from "../../supervisor/supervisor.ts";
+import type { ProcessBus } from "../process-bus.ts";
 import { type DependencyStatus, withDependencyStatus } from "./dependency-status.ts";
-import type { ProcessBus } from "./process-bus.ts";
 import { observationOf, type ProcessObservation } from "./process-records.ts";
 import { failureIn, type MessageContext } from "./run-ends.ts";
 

@@ -3,7 +3,7 @@ import type { ProcessSpec } from "../../config/spec.ts";
 import type { ProcessRecord } from "../../contract/records.ts";
 import type { Process } from "../../supervisor/process.ts";
 import type { Supervisor } from "../../supervisor/supervisor.ts";
-import type { ProcessBus } from "./process-bus.ts";
+import type { ProcessBus } from "../process-bus.ts";
 import { clusterOf, type ProcessObservation, recordOf, withClusters } from "./process-records.ts";
 
 /** Maximum age of data that changes without a transition, as usage. Milliseconds. */

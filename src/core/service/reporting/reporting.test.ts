@@ -16,6 +16,7 @@ import { Actions } from "../operations/action.ts";
 import { Operations } from "../operations/operations.ts";
 import { NoteStore, type StoredNotes } from "../recovery/notes.ts";
 import { controlFactory } from "../service-control.ts";
+import { ServiceLog } from "../service-log.ts";
 import { definitionOf, processOf } from "../spec-registry.ts";
 import { StoredLog } from "../stored-log.ts";
 import { systemClock } from "../system-clock.ts";
@@ -23,7 +24,6 @@ import { messageForEvent, requestOf } from "./event-messages.ts";
 import type { ReadLastLines } from "./incidents.ts";
 import { messageFor } from "./lifecycle-messages.ts";
 import { newReporting } from "./reporting.ts";
-import { ServiceLog } from "./service-log.ts";
 import { serviceStatus } from "./service-status.ts";
 
 function folder(context: TestContext): string {

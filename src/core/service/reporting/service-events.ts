@@ -8,8 +8,8 @@ import type { Incident } from "../../contract/run-summary.ts";
 import type { StateRecord } from "../../contract/state-record.ts";
 import { metricName } from "../../metrics/exposition.ts";
 import type { Supervisor } from "../../supervisor/supervisor.ts";
+import type { ProcessBus, ReportedEvent } from "../process-bus.ts";
 import { EventLog } from "./event-log.ts";
-import type { ProcessBus, ReportedEvent } from "./process-bus.ts";
 import type { ProcessStatsCache } from "./process-stats-cache.ts";
 import type { RecordCache } from "./record-cache.ts";
 

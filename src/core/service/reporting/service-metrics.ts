@@ -9,9 +9,9 @@ import { MetricSeries } from "../../metrics/series.ts";
 import type { Process } from "../../supervisor/process.ts";
 import type { Supervisor } from "../../supervisor/supervisor.ts";
 import { isStarting } from "../../supervisor/verdict.ts";
+import type { ProcessBus } from "../process-bus.ts";
 import { processOf } from "../spec-registry.ts";
 import type { Subsystem } from "../subsystem.ts";
-import type { ProcessBus } from "./process-bus.ts";
 import type { RecordCache } from "./record-cache.ts";
 
 export type ServiceMetricsPorts = {

@@ -2,8 +2,8 @@
 import { skipText } from "../../contract/words.ts";
 import type { Supervisor } from "../../supervisor/supervisor.ts";
 import { hasFailed } from "../../supervisor/verdict.ts";
-import { type LogLine, warn } from "./lifecycle-messages.ts";
-import type { ProcessBus } from "./process-bus.ts";
+import { type LogLine, warn } from "../log-line.ts";
+import type { ProcessBus } from "../process-bus.ts";
 import type { ProcessStatsCache } from "./process-stats-cache.ts";
 
 export type SkipReportPorts = {

@@ -5,8 +5,8 @@ import { expand, ownMember } from "../../base/interpolate.ts";
 import { DEFAULT_PORT_VARIABLE, instanceVariables, PORT_OF_INSTANCE } from "../../config/cluster-variables.ts";
 import type { EnvFileSpec, ProcessSpec } from "../../config/spec.ts";
 import { readWhole } from "../../os/careful-files.ts";
-import { warn } from "../reporting/lifecycle-messages.ts";
-import type { ServiceLog } from "../reporting/service-log.ts";
+import { warn } from "../log-line.ts";
+import type { ServiceLog } from "../service-log.ts";
 
 /** Address and token with which a process reaches the API. */
 export type ApiAccess = {

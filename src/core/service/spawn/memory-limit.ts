@@ -1,7 +1,7 @@
 /** Reports a fault for runs that exceed their memory limit in several samples in a row. */
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { Process } from "../../supervisor/process.ts";
-import type { ProcessBus } from "../reporting/process-bus.ts";
+import type { ProcessBus } from "../process-bus.ts";
 import type { Subsystem } from "../subsystem.ts";
 
 /** One sample may be a short peak. */

@@ -6,8 +6,8 @@ import { writeWhole } from "../../os/careful-files.ts";
 import { type FoundFile, UnsafePathError, type WalkOptions, walkTo } from "../../os/path-walk.ts";
 import { initial, type SlotState } from "../../supervisor/states.ts";
 import { hasLeader } from "../../supervisor/verdict.ts";
-import { type LogLine, warn } from "../reporting/lifecycle-messages.ts";
-import type { ProcessBus } from "../reporting/process-bus.ts";
+import { type LogLine, warn } from "../log-line.ts";
+import type { ProcessBus } from "../process-bus.ts";
 import type { Subsystem } from "../subsystem.ts";
 
 export type PidFilePorts = {

@@ -8,7 +8,7 @@ import { PortOwnership, type PortProblem } from "../../os/port-ownership.ts";
 import { hasEnded, processEnvironment } from "../../os/process-stat.ts";
 import { isGenuine } from "../../os/process-tree.ts";
 import type { Occupied } from "../../supervisor/states.ts";
-import { type LogLine, warn } from "../reporting/lifecycle-messages.ts";
+import { type LogLine, warn } from "../log-line.ts";
 import { processOf } from "../spec-registry.ts";
 
 const LOOPBACK = new Set(["localhost", "127.0.0.1", "::1", "[::1]"]);

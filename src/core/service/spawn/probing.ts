@@ -14,7 +14,7 @@ import { minUptimeOf } from "../../supervisor/restart-policy.ts";
 import type { RunningState, SlotState } from "../../supervisor/states.ts";
 import type { Supervisor } from "../../supervisor/supervisor.ts";
 import { isRunning } from "../../supervisor/verdict.ts";
-import type { ProcessBus } from "../reporting/process-bus.ts";
+import type { ProcessBus } from "../process-bus.ts";
 import type { Subsystem } from "../subsystem.ts";
 import { systemClock } from "../system-clock.ts";
 import { type ApiAccess, environmentOf, MissingVariableError, variablesOf } from "./environment.ts";

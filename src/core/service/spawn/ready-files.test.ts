@@ -6,7 +6,7 @@ import { mock, test } from "node:test";
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { ReadyProbe } from "../../contract/probe-spec.ts";
 import type { SlotState } from "../../supervisor/states.ts";
-import { ProcessBus } from "../reporting/process-bus.ts";
+import { ProcessBus } from "../process-bus.ts";
 import { notifyFile } from "./probing.ts";
 import { ReadyFiles } from "./ready-files.ts";
 

@@ -5,8 +5,8 @@ import { readyDescriptor } from "../../config/checks/probe-checks.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { SlotState } from "../../supervisor/states.ts";
 import type { Supervisor } from "../../supervisor/supervisor.ts";
-import { type LogLine, warn } from "../reporting/lifecycle-messages.ts";
-import type { ProcessBus } from "../reporting/process-bus.ts";
+import { type LogLine, warn } from "../log-line.ts";
+import type { ProcessBus } from "../process-bus.ts";
 import type { Subsystem } from "../subsystem.ts";
 import { notifyFile } from "./probing.ts";
 

@@ -25,7 +25,7 @@ import { encodeSnapshot, type ProcessSnapshot } from "../../supervisor/snapshot.
 import type { ExitInfo, Occupied, SignalName, StopRequest } from "../../supervisor/states.ts";
 import type { KeeperChannel } from "../keeper-channel.ts";
 import type { PendingStop } from "../recovery/notes.ts";
-import type { ServiceLog } from "../reporting/service-log.ts";
+import type { ServiceLog } from "../service-log.ts";
 import { type ApiAccess, EnvFileWarnings, MissingVariableError } from "./environment.ts";
 import type { HookRunner } from "./hooks.ts";
 import { type InstancePort, occupiedPortOf } from "./port-conflicts.ts";

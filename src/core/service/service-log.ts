@@ -1,15 +1,15 @@
 /** The service's own log lines: sent to the logger, which writes them to console and log store. */
 
 import { isatty } from "node:tty";
-import { compact } from "../../base/compact.ts";
-import { printable, printableLine } from "../../base/printable.ts";
-import type { Config, ProcessSpec } from "../../config/spec.ts";
-import type { ToKeeper } from "../../ipc/keeper-protocol.ts";
-import type { FromLogger, LoggerMessage, StyleMessage, ToLogger } from "../../ipc/logger-protocol.ts";
-import { wantsColors } from "../../os/colors.ts";
-import type { KeeperChannel } from "../keeper-channel.ts";
-import { processOf } from "../spec-registry.ts";
-import { error, info, type LogLine, warn } from "./lifecycle-messages.ts";
+import { compact } from "../base/compact.ts";
+import { printable, printableLine } from "../base/printable.ts";
+import type { Config, ProcessSpec } from "../config/spec.ts";
+import type { ToKeeper } from "../ipc/keeper-protocol.ts";
+import type { FromLogger, LoggerMessage, StyleMessage, ToLogger } from "../ipc/logger-protocol.ts";
+import { wantsColors } from "../os/colors.ts";
+import type { KeeperChannel } from "./keeper-channel.ts";
+import { error, info, type LogLine, warn } from "./log-line.ts";
+import { processOf } from "./spec-registry.ts";
 
 export class ServiceLog {
   readonly #link: KeeperChannel;

@@ -1,10 +1,10 @@
 /** The bus of process events: each is published once, to all listeners. */
-import type { ProcessSpec } from "../../config/spec.ts";
-import type { RequestRecord } from "../../contract/causes.ts";
-import type { Sample } from "../../metrics/sampler.ts";
-import type { ProcessEvent } from "../../supervisor/process-notice.ts";
-import type { Transition } from "../../supervisor/slot.ts";
-import type { LogLine } from "./lifecycle-messages.ts";
+import type { ProcessSpec } from "../config/spec.ts";
+import type { RequestRecord } from "../contract/causes.ts";
+import type { Sample } from "../metrics/sampler.ts";
+import type { ProcessEvent } from "../supervisor/process-notice.ts";
+import type { Transition } from "../supervisor/slot.ts";
+import type { LogLine } from "./log-line.ts";
 
 /** `line`: the lifecycle line; undefined: nothing worth a line. */
 export type ReportedTransition = {

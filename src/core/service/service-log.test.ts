@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ToKeeper } from "../../ipc/keeper-protocol.ts";
-import { info } from "./lifecycle-messages.ts";
+import type { ToKeeper } from "../ipc/keeper-protocol.ts";
+import { info } from "./log-line.ts";
 import { ServiceLog } from "./service-log.ts";
 
 test("lines of an instance are found by its cluster, lines of a further slot by its process", () => {
