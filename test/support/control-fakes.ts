@@ -133,6 +133,10 @@ export class FakeReporting {
     this.requests.push(`${id} by ${consumer}`);
   }
 
+  lastEnd(): undefined {
+    return undefined;
+  }
+
   async read(_ids: readonly string[], query: MetricQuery): Promise<readonly MetricPoint[]> {
     this.queries.push(query);
     return this.points;

@@ -5,7 +5,6 @@ import { Client } from "../../src/client/client.ts";
 import { fetchSend } from "../../src/client/transport.ts";
 import type { RawProcess } from "../../src/core/config/config-schema.ts";
 import { normalise } from "../../src/core/config/normalise.ts";
-import type { ProcessSpec } from "../../src/core/config/spec.ts";
 import type { Caller, Control } from "../../src/core/contract/control.ts";
 import type { PlanRecord } from "../../src/core/contract/plan.ts";
 import { type Claims, payloadOf } from "../../src/core/contract/token-claims.ts";
@@ -19,13 +18,12 @@ import { ProcessBus } from "../../src/core/service/process-bus.ts";
 import { RecordCache } from "../../src/core/service/reporting/record-cache.ts";
 import { serviceStatus } from "../../src/core/service/reporting/service-status.ts";
 import { controlFactory } from "../../src/core/service/service-control.ts";
-import { definitionOf } from "../../src/core/service/spec-registry.ts";
+import type { KeeperLink } from "../../src/core/service/services.ts";
+import { definitionOf, SpecRegistry } from "../../src/core/service/spec-registry.ts";
 import { Supervisor } from "../../src/core/supervisor/supervisor.ts";
 import { FakeLogAccess, FakeReporting } from "./control-fakes.ts";
 import { FakeClock, FakeSpawner } from "./fakes.ts";
-
-/** Every instance gets connections. */
-export const EVEN = { accepts: () => true, watch: () => () => undefined };
+import { EVEN, FakeLog } from "./service-fakes.ts";
 
 type After = { readonly after: (call: () => void | Promise<void>) => void };
 
@@ -61,23 +59,19 @@ export function controlRig() {
     file: "/nowhere/procman.json",
     warnings: [],
   };
-  const specs = new Map(config.processes.map((spec) => [spec.id, spec]));
+  const specs = new SpecRegistry(config);
   const bus = new ProcessBus(() => undefined);
-  const spec = (id: string) => specs.get(id) as ProcessSpec;
   const supervisor = new Supervisor({
     clock,
     spawner,
     publish: (transition) =>
-      bus.transitions.publish({ id: "", spec: spec(transition.slot), transition, line: undefined }),
+      bus.transitions.publish({ id: "", spec: specs.of(transition.slot), transition, line: undefined }),
     notice: () => undefined,
     removed: () => undefined,
   });
-  const records = new RecordCache({
-    ...{ bus, spec, supervisor: () => supervisor },
-    observe: () => reporting.seen(),
-    withBalancer: (record) => record,
-  });
-  const auditLines: string[] = [];
+  const services = { bus, specs, supervisor };
+  const records = new RecordCache(services, { of: () => reporting.seen() }, (record) => record);
+  const log = new FakeLog();
   const terminations: string[] = [];
   const reloads: string[] = [];
   const scales: string[] = [];
@@ -90,14 +84,15 @@ export function controlRig() {
       return [];
     },
   };
-  const actions = new Actions({
-    ...{ supervisor, spec, operations: new Operations(), rollingRestarts, balancing: EVEN },
-    removing: () => [],
-    recordRequester: (id, caller) => reporting.recordRequester(id, caller),
-    reason: (process) => records.of(process).reason,
-    lastEnd: () => undefined,
-    setClusterDisabled: (cluster, isDisabled) => clusters.push(`${cluster} ${isDisabled ? "disabled" : "enabled"}`),
-  });
+  const lasting = {
+    setClusterDisabled: (cluster: string, isDisabled: boolean) =>
+      void clusters.push(`${cluster} ${isDisabled ? "disabled" : "enabled"}`),
+  };
+  const operations = new Operations();
+  const actions = new Actions(
+    { ...services, operations, balancing: EVEN, incidents: reporting, records, lasting },
+    rollingRestarts,
+  );
   const status = (processes = supervisor.processes) =>
     serviceStatus({
       config,
@@ -110,22 +105,19 @@ export function controlRig() {
       plugins: undefined,
     });
   const control = controlFactory({
-    ...{
-      supervisor,
-      spec,
-      specs: () => config.processes,
-      configFile: () => config.file,
-      records,
-      status,
-      logAccess,
-      events: reporting,
-      metrics: reporting,
-      incidents: reporting,
+    ...services,
+    records,
+    status,
+    logAccess,
+    events: reporting,
+    metrics: reporting,
+    incidents: reporting,
+    spawner: {
+      signal: (slot, run, signal, to) =>
+        void spawner.log.push(`${signal} ${slot} ${run}${to === undefined ? "" : ` to the ${to}`}`),
     },
-    sendSignal: ({ slot, run }, signal, to) =>
-      spawner.log.push(`${signal} ${slot} ${run}${to === undefined ? "" : ` to the ${to}`}`),
+    link: { commit: async () => undefined } as unknown as KeeperLink,
     terminate: async (why) => void terminations.push(why),
-    commit: async () => undefined,
     reloads: {
       plan: () => PLANNED,
       reload: async (why) => {
@@ -141,7 +133,7 @@ export function controlRig() {
         return { added: [], removed: [], done: async () => undefined };
       },
     },
-    log: { audit: ({ text }, id) => auditLines.push(id === undefined ? text : `${id}: ${text}`) },
+    log,
   });
   supervisor.apply(config.processes.map(definitionOf));
   for (const { id } of config.processes) spawner.up(id);
@@ -152,7 +144,7 @@ export function controlRig() {
     logAccess,
     reporting,
     supervisor,
-    auditLines,
+    auditLines: log.lines,
     terminations,
     reloads,
     scales,

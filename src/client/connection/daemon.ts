@@ -68,10 +68,10 @@ export function outputOf({ log }: Daemon, [code, signal]: DaemonEnd): string {
   return `procman: it ended with code ${code} before it had come up; "procman run" without --detach shows why\n`;
 }
 
-type Log = { readonly path: string; readonly fd: number };
+type DaemonLog = { readonly path: string; readonly fd: number };
 
 /** The file for other output; the console goes to a file that the logger rotates. */
-function logIn(stateDir: string): Log {
+function logIn(stateDir: string): DaemonLog {
   const path = join(stateDir, "daemon.log");
   try {
     makeStateFolder(stateDir);

@@ -1,18 +1,15 @@
 /** Starts or restarts processes when files that they watch change. */
-import { dirname } from "node:path";
 import { fingerprint } from "../base/hash.ts";
 import type { Config, ProcessSpec } from "../config/spec.ts";
 import { type ChangedFiles, type OpenedWatcher, Watcher } from "../file-watcher/watcher.ts";
 import { monotonicMs } from "../os/clock.ts";
-import { startFolder } from "../os/start-folder.ts";
-import type { Process } from "../supervisor/process.ts";
 import type { SlotState } from "../supervisor/states.ts";
 import { isStarting } from "../supervisor/verdict.ts";
-import { type LogLine, warn } from "./log-line.ts";
+import { warn } from "./log-line.ts";
 import type { RollingRestarts } from "./operations/rolling-restart.ts";
-import type { ProcessBus } from "./process-bus.ts";
-import type { NoteStore, WatchedFiles } from "./recovery/notes.ts";
-import { RestartOnChange } from "./restart-on-change.ts";
+import type { WatchedFiles } from "./recovery/notes.ts";
+import { folderOf, RestartOnChange } from "./restart-on-change.ts";
+import type { Services } from "./services.ts";
 import type { Subsystem } from "./subsystem.ts";
 
 /** Processes that watch the same files share a watcher. `isOpen`: it knows all files. */
@@ -23,53 +20,31 @@ type SharedWatcher = {
   isOpen: boolean;
 };
 
-export type FileWatchingPorts = {
-  readonly bus: Pick<ProcessBus, "transitions">;
-  readonly config: () => Config;
-  readonly processes: () => readonly Process[];
-  readonly rollingRestarts: Pick<RollingRestarts, "onFileChange">;
-  readonly notes: NoteStore;
-  /** Sends all decisions to the keeper. */
-  readonly flush: () => void;
-  readonly log: { readonly write: (id: string, line: LogLine) => void };
-};
-
 export class FileWatching implements Subsystem {
-  readonly #config: () => Config;
-  readonly #notes: NoteStore;
-  readonly #flush: () => void;
-  readonly #write: (id: string, line: LogLine) => void;
+  readonly #services: Pick<Services, "link" | "log" | "notes" | "specs" | "supervisor">;
   readonly #watchers = new Map<string, SharedWatcher>();
-  readonly #processes: () => readonly Process[];
   readonly #restartOnChange: RestartOnChange;
   /** Changes, by watcher, that were reported while a process was being started: its start tells whether the run has read them. */
   readonly #early = new Map<string, readonly ChangedFiles[]>();
   #notedFiles = new Map<string, WatchedFiles>();
 
-  constructor({ bus, config, processes, rollingRestarts, notes, flush, log }: FileWatchingPorts) {
-    this.#config = config;
-    this.#processes = processes;
-    this.#notes = notes;
-    this.#flush = flush;
-    this.#write = (id, line) => log.write(id, line);
-    this.#restartOnChange = new RestartOnChange({
-      processes,
-      rollingRestarts,
-      write: this.#write,
-      folder: () => this.#folder,
-      flush,
-    });
-    bus.transitions.listen(({ transition: { from } }) => {
+  constructor(
+    services: Pick<Services, "bus" | "link" | "log" | "notes" | "specs" | "supervisor">,
+    rollingRestarts: Pick<RollingRestarts, "onFileChange">,
+  ) {
+    this.#services = services;
+    this.#restartOnChange = new RestartOnChange(services, rollingRestarts);
+    services.bus.transitions.listen(({ transition: { from } }) => {
       if (isBeingSpawned(from)) queueMicrotask(() => this.#deliverEarly());
     });
   }
 
   resume(): void {
-    this.#notedFiles = new Map(this.#notes.read(":watched"));
+    this.#notedFiles = new Map(this.#services.notes.read(":watched"));
   }
 
   apply(): void {
-    const groups = groupsOf(this.#config());
+    const groups = groupsOf(this.#config);
     const undelivered = this.#close(groups);
     const unused = [...this.#notedFiles.keys()].filter((key) => !groups.has(key));
     for (const key of unused) this.#notedFiles.delete(key);
@@ -97,8 +72,8 @@ export class FileWatching implements Subsystem {
     this.#restartOnChange.close();
   }
 
-  get #folder(): string {
-    return folderOf(this.#config());
+  get #config(): Config {
+    return this.#services.specs.config;
   }
 
   /** Closes watchers that are replaced or not needed any more. Returns the changes that they had not reported yet. */
@@ -114,13 +89,14 @@ export class FileWatching implements Subsystem {
   }
 
   #open(key: string, specs: readonly ProcessSpec[]): void {
-    const config = this.#config();
+    const config = this.#config;
     const { id, cluster, watch } = specs[0] as ProcessSpec;
-    const context = { folder: this.#folder, own: ownFiles(config) };
+    const folder = folderOf(config);
+    const context = { folder, own: ownFiles(config) };
     const watcher = new Watcher(watch, config.watcher, context, {
       opened: (opened) => this.#onOpened(key, opened),
       changed: (files) => this.#onChange(key, files),
-      warn: (text) => this.#write(cluster?.id ?? id, warn(`watch: ${text.replaceAll(`${this.#folder}/`, "")}`)),
+      warn: (text) => this.#services.log.write(cluster?.id ?? id, warn(`watch: ${text.replaceAll(`${folder}/`, "")}`)),
     });
     this.#watchers.set(key, { specs, watcher, since: Date.now(), isOpen: false });
     watcher.open();
@@ -138,14 +114,14 @@ export class FileWatching implements Subsystem {
     if (isChanged)
       this.#onChange(key, [{ file: isNewer ? newest.file : (shared.specs[0]?.watch[0] ?? ""), at: monotonicMs() }]);
     else if (noted === undefined) this.#note(key, shared);
-    this.#flush();
+    this.#services.link.flush();
   }
 
   #onChange(key: string, files: readonly ChangedFiles[]): void {
     const shared = this.#watchers.get(key);
     if (shared === undefined) return;
     if (
-      this.#processes().some(
+      this.#services.supervisor.processes.some(
         ({ id, states }) => states.some(isBeingSpawned) && shared.specs.some((spec) => spec.id === id),
       )
     )
@@ -153,7 +129,7 @@ export class FileWatching implements Subsystem {
     this.#restartOnChange.onChange(shared.specs, files);
     // The fingerprint is only useful once all files are known.
     if (shared.isOpen) this.#note(key, shared);
-    this.#flush();
+    this.#services.link.flush();
   }
 
   #deliverEarly(): void {
@@ -173,8 +149,8 @@ export class FileWatching implements Subsystem {
 
   /** Sent with the commands of the same turn: if the service is killed before, the next one finds the change again. */
   #remember(): void {
-    if (this.#notedFiles.size === 0) this.#notes.remove(":watched");
-    else this.#notes.write(":watched", this.#notedFiles);
+    if (this.#notedFiles.size === 0) this.#services.notes.remove(":watched");
+    else this.#services.notes.write(":watched", this.#notedFiles);
   }
 }
 
@@ -192,10 +168,6 @@ function groupsOf(config: Config): ReadonlyMap<string, readonly ProcessSpec[]> {
     groups.set(key, [...(groups.get(key) ?? []), spec]);
   }
   return groups;
-}
-
-function folderOf({ file }: Config): string {
-  return file === "" ? startFolder() : dirname(file);
 }
 
 /** Files that procman itself writes. */

@@ -2,7 +2,8 @@
 import { ProcmanError } from "../base/errors.ts";
 import type { ProcessSpec } from "../config/spec.ts";
 import type { FlushRecord } from "../contract/records.ts";
-import type { FlushOutcome, FromLogger, ToLogger } from "../ipc/logger-protocol.ts";
+import type { FlushOutcome, FromLogger } from "../ipc/logger-protocol.ts";
+import type { Log } from "./services.ts";
 
 /** Without an answer for this long, the logger was killed or is of another version. Milliseconds. */
 const ANSWER_MS = 10_000;
@@ -14,16 +15,16 @@ export type FlushRequest = {
   readonly store: boolean;
 };
 
-type FlushPorts = { readonly send: (message: ToLogger & { readonly t: "flush" }) => void; readonly answerMs?: number };
-
 export class LogFlushes {
-  readonly #ports: FlushPorts;
+  readonly #log: Pick<Log, "command">;
+  readonly #answerMs: number;
   readonly #pending = new Map<number, (outcome: FlushOutcome) => void>();
   /** Begins with the time in microseconds: an answer to an earlier service answers nothing here. */
   #lastReceipt = Date.now() * 1_000;
 
-  constructor(ports: FlushPorts) {
-    this.#ports = ports;
+  constructor(log: Pick<Log, "command">, answerMs = ANSWER_MS) {
+    this.#log = log;
+    this.#answerMs = answerMs;
   }
 
   /** @throws {ProcmanError} `flush-refused`, `log-unavailable` */
@@ -55,13 +56,13 @@ export class LogFlushes {
             "Cannot tell whether the logs were emptied: the logger doesn't answer; try it again",
           ),
         );
-      }, this.#ports.answerMs ?? ANSWER_MS);
+      }, this.#answerMs);
       this.#pending.set(receipt, (outcome) => {
         clearTimeout(timer);
         this.#pending.delete(receipt);
         resolve(outcome);
       });
-      this.#ports.send({ t: "flush", receipt, files, store });
+      this.#log.command({ t: "flush", receipt, files, store });
     });
   }
 }

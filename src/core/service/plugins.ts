@@ -1,6 +1,5 @@
 /** The plugins of the service. Without plugins in the configuration nothing is loaded. */
 import type { ErrorPlace } from "../base/errors.ts";
-import type { RunMarkers } from "../base/run-marker.ts";
 import { stepsOf } from "../config/checks/plugin-checks.ts";
 import { placeIn } from "../config/source-location.ts";
 import type { Config } from "../config/spec.ts";
@@ -11,9 +10,8 @@ import type { Severity } from "../contract/records.ts";
 import type { PluginSpec } from "../ipc/plugin-protocol.ts";
 import type { Host } from "../plugins/host.ts";
 import { PluginChildren } from "./plugin-children.ts";
-import type { NoteStore } from "./recovery/notes.ts";
 import type { ServiceEvents } from "./reporting/service-events.ts";
-import type { ServiceLog } from "./service-log.ts";
+import type { Services } from "./services.ts";
 import type { Subsystem } from "./subsystem.ts";
 
 /** Delay before plugins are loaded, so that the first processes start earlier. Milliseconds. */
@@ -24,17 +22,10 @@ const MAX_EARLY = 10_000;
 const SHUTDOWN_CLOSE_MS = 5_000;
 const CLOSE_MS = 2_000;
 
-export type PluginPorts = {
-  readonly config: () => Config;
-  readonly events: Pick<ServiceEvents, "listen" | "onPlugin">;
-  readonly control: (caller: Caller) => Control;
-  readonly notes: NoteStore;
-  readonly markers: RunMarkers;
-  readonly log: ServiceLog;
-};
-
 export class ServicePlugins implements Subsystem {
-  readonly #ports: PluginPorts;
+  readonly #services: Pick<Services, "log" | "markers" | "notes" | "specs">;
+  readonly #events: Pick<ServiceEvents, "listen" | "onPlugin">;
+  readonly #control: (caller: Caller) => Control;
   /** Starts of each plugin in a row: a plugin that kills the service must not kill each next one. */
   #attempts: Readonly<Record<string, number>> = {};
   #host: Host | undefined;
@@ -47,25 +38,35 @@ export class ServicePlugins implements Subsystem {
   /** Events from before the plugins are there; undefined: they are. */
   #early: EventRecord[] | undefined = [];
 
-  constructor(ports: PluginPorts) {
-    this.#ports = ports;
-    if (ports.config().plugins.length > 0) this.#listen();
+  constructor(
+    services: Pick<Services, "log" | "markers" | "notes" | "specs">,
+    events: Pick<ServiceEvents, "listen" | "onPlugin">,
+    control: (caller: Caller) => Control,
+  ) {
+    this.#services = services;
+    this.#events = events;
+    this.#control = control;
+    if (this.#config.plugins.length > 0) this.#listen();
+  }
+
+  get #config(): Config {
+    return this.#services.specs.config;
   }
 
   /** undefined: no plugins are configured. */
   get records(): readonly PluginRecord[] | undefined {
-    return this.#ports.config().plugins.length === 0 ? undefined : (this.#host?.records ?? []);
+    return this.#config.plugins.length === 0 ? undefined : (this.#host?.records ?? []);
   }
 
   resume(): void {
-    const { notes, config } = this.#ports;
+    const { notes } = this.#services;
     this.#attempts = notes.read(":plugins") ?? {};
     const hadPlugins = notes.read(":plugin-threads") !== undefined;
-    if (hadPlugins && config().plugins.length === 0) this.#leftovers = this.#endLeftovers();
+    if (hadPlugins && this.#config.plugins.length === 0) this.#leftovers = this.#endLeftovers();
   }
 
   apply(): void {
-    const { plugins } = this.#ports.config();
+    const { plugins } = this.#config;
     if (this.#isClosed) return;
     if (this.#host !== undefined) void this.#host.apply(plugins, CLOSE_MS);
     else if (plugins.length > 0) this.#loading ??= this.#load();
@@ -83,7 +84,7 @@ export class ServicePlugins implements Subsystem {
   async #close(ms: number): Promise<void> {
     this.#isClosed = true;
     // At once, as the channel may close soon. An orderly end is not a failure of a plugin.
-    if (this.#host !== undefined) this.#ports.notes.remove(":plugins");
+    if (this.#host !== undefined) this.#services.notes.remove(":plugins");
     await this.#loading;
     await Promise.all([this.#host?.close(ms), this.#leftovers]);
     this.#stopListening();
@@ -94,43 +95,43 @@ export class ServicePlugins implements Subsystem {
     const { Host } = await import("../plugins/host.ts");
     this.#leftovers ??= this.#endLeftovers();
     if (this.#isClosed) return;
-    const { control, notes, events } = this.#ports;
+    const { notes } = this.#services;
     notes.write(":plugin-threads", { at: Date.now() });
-    const { name, stateDir } = this.#ports.config();
+    const { name, stateDir } = this.#config;
     this.#host = new Host(
       {
         name,
         stateDir,
-        control,
+        control: this.#control,
         children: this.#childrenOf(stateDir),
         log: (id, severity, text) => this.#write(id, severity, text),
         locate: (spec, fault) => this.#place(spec, fault),
-        changed: (plugin) => events.onPlugin(plugin),
+        changed: (plugin) => this.#events.onPlugin(plugin),
         saveAttempts: (attempts) =>
           Object.keys(attempts).length === 0 ? notes.remove(":plugins") : notes.write(":plugins", attempts),
       },
       this.#attempts,
     );
     this.#listen();
-    await this.#host.apply(this.#ports.config().plugins, CLOSE_MS);
+    await this.#host.apply(this.#config.plugins, CLOSE_MS);
     for (const event of this.#early ?? []) this.#host.offer(event);
     this.#early = undefined;
   }
 
   async #endLeftovers(): Promise<void> {
-    await this.#childrenOf(this.#ports.config().stateDir).endAll();
-    if (this.#ports.config().plugins.length === 0) this.#ports.notes.remove(":plugin-threads");
+    await this.#childrenOf(this.#config.stateDir).endAll();
+    if (this.#config.plugins.length === 0) this.#services.notes.remove(":plugin-threads");
   }
 
   /** The key of the markers is known by now. */
   #childrenOf(stateDir: string): PluginChildren {
-    this.#children ??= new PluginChildren(stateDir, this.#ports.markers.key);
+    this.#children ??= new PluginChildren(stateDir, this.#services.markers.key);
     return this.#children;
   }
 
   #listen(): void {
     this.#stopListening();
-    this.#stopListening = this.#ports.events.listen((event) => {
+    this.#stopListening = this.#events.listen((event) => {
       if (this.#early === undefined) this.#host?.offer(event);
       else if (this.#early.length < MAX_EARLY) this.#early.push(event);
     });
@@ -138,11 +139,11 @@ export class ServicePlugins implements Subsystem {
 
   #write(id: string, severity: Severity, text: string): void {
     const quiet = severity === "debug" ? ({ isQuiet: true } as const) : {};
-    this.#ports.log.add({ at: Date.now(), severity, category: "plugin", text: `plugin ${id}: ${text}`, ...quiet });
+    this.#services.log.add({ at: Date.now(), severity, category: "plugin", text: `plugin ${id}: ${text}`, ...quiet });
   }
 
   #place({ id }: PluginSpec, fault?: ErrorPlace): string {
-    const { file, plugins } = this.#ports.config();
+    const { file, plugins } = this.#config;
     const index = plugins.findIndex((spec) => spec.id === id);
     return placeIn(file, ["plugins", index, ...(fault === undefined ? ["url"] : stepsOf(fault.place))]);
   }

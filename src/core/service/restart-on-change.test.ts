@@ -1,18 +1,21 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FakeClock, FakeSpawner } from "../../../test/support/fakes.ts";
+import { FakeLog } from "../../../test/support/service-fakes.ts";
 import { configOf } from "../../../test/support/service-rig.ts";
 import { monotonicMs } from "../os/clock.ts";
 import { Supervisor } from "../supervisor/supervisor.ts";
 import type { FileChangeBatch } from "./recovery/notes.ts";
 import { RestartOnChange } from "./restart-on-change.ts";
-import { definitionOf } from "./spec-registry.ts";
+import type { KeeperLink } from "./services.ts";
+import { definitionOf, SpecRegistry } from "./spec-registry.ts";
 
 function setup() {
-  const { processes: specs } = configOf("/tmp", [
+  const config = configOf("/app", [
     { id: "solo", cmd: "sleep 1000", watch: ["src"] },
     { id: "web", cmd: "sleep 1000", watch: ["src"], cluster: { instances: 2 } },
   ]);
+  const { processes: specs } = config;
   const [clock, spawner] = [new FakeClock(), new FakeSpawner()];
   const supervisor = new Supervisor({
     clock,
@@ -23,16 +26,15 @@ function setup() {
     removed: () => undefined,
   });
   const restarts: string[] = [];
-  const logged: string[] = [];
   const fileChanges: { readonly batch: FileChangeBatch; readonly shouldRun: () => boolean }[] = [];
   const rollingRestarts = {
     onFileChange: (_cluster: string, batch: FileChangeBatch, shouldRun: () => boolean): void =>
       void fileChanges.push({ batch, shouldRun }),
   };
-  const restartOnChange = new RestartOnChange({
-    ...{ rollingRestarts, processes: () => supervisor.processes },
-    ...{ write: (id, { text }) => void logged.push(`${id}: ${text}`), folder: () => "/app", flush: () => undefined },
-  });
+  const log = new FakeLog();
+  const services = { log, specs: new SpecRegistry(config), supervisor };
+  const link = { flush: () => undefined } as unknown as KeeperLink;
+  const restartOnChange = new RestartOnChange({ ...services, link }, rollingRestarts);
   supervisor.apply(specs.map(definitionOf));
   for (const { id } of specs) spawner.up(id);
   const change = (...files: readonly string[]): void =>
@@ -40,7 +42,7 @@ function setup() {
       specs,
       files.map((file) => ({ file: `/app/${file}`, at: monotonicMs() })),
     );
-  return { restartOnChange, restarts, logged, fileChanges, change };
+  return { restartOnChange, restarts, log, fileChanges, change };
 }
 
 test("a change is reported to a process by itself, and once to a cluster for all its instances", () => {
@@ -55,7 +57,7 @@ test("a change is reported to a process by itself, and once to a cluster for all
 });
 
 test("a cluster whose instances write their watched files is held back as one", () => {
-  const { logged, fileChanges, change, restartOnChange } = setup();
+  const { log, fileChanges, change, restartOnChange } = setup();
   const answers = Array.from({ length: 6 }, () => {
     change("src/built.ts");
     return fileChanges.at(-1)?.shouldRun();
@@ -63,7 +65,7 @@ test("a cluster whose instances write their watched files is held back as one", 
   restartOnChange.close();
   assert.deepEqual(answers, [true, true, true, true, true, false]);
   assert.deepEqual(
-    logged.filter((line) => line.startsWith("web")),
+    log.lines.filter((line) => line.startsWith("web")),
     [
       "web: src/built.ts has changed soon after a start, and not for the first time; waiting until no file has changed for 10 s",
     ],

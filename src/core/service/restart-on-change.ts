@@ -1,44 +1,41 @@
 /** Restarts processes and clusters for changes of watched files that they have not seen since their start. */
 import { dirname, relative } from "node:path";
-import type { ProcessSpec } from "../config/spec.ts";
+import type { Config, ProcessSpec } from "../config/spec.ts";
 import { statsOf } from "../file-watcher/file-stamp.ts";
 import { RestartLoopGuard } from "../file-watcher/restart-loop-guard.ts";
 import type { ChangedFiles } from "../file-watcher/watcher.ts";
 import { monotonicMs } from "../os/clock.ts";
+import { startFolder } from "../os/start-folder.ts";
 import type { FileChange } from "../supervisor/file-change.ts";
 import type { Process } from "../supervisor/process.ts";
 import { isIdle, isRunning } from "../supervisor/verdict.ts";
-import { type LogLine, warn } from "./log-line.ts";
+import { warn } from "./log-line.ts";
 import { MAX_FILE_NAMES, type RollingRestarts } from "./operations/rolling-restart.ts";
 import type { FileChangeBatch } from "./recovery/notes.ts";
+import type { Log, Services } from "./services.ts";
 
 /** On a busy machine, or after a pause of the service, a change is reported up to this much later. Milliseconds. */
 const MAX_REPORT_DELAY_MS = 60_000;
 
-export type RestartOnChangePorts = {
-  readonly processes: () => readonly Process[];
-  readonly rollingRestarts: Pick<RollingRestarts, "onFileChange">;
-  readonly write: (id: string, line: LogLine) => void;
-  /** Messages name files by their path from this folder. */
-  readonly folder: () => string;
-  /** Sends all decisions to the keeper. */
-  readonly flush: () => void;
-};
-
 export class RestartOnChange {
-  readonly #ports: RestartOnChangePorts;
+  readonly #services: Pick<Services, "link" | "specs" | "supervisor">;
+  readonly #rollingRestarts: Pick<RollingRestarts, "onFileChange">;
   readonly #guards: RestartLoopGuards;
 
-  constructor(ports: RestartOnChangePorts) {
-    this.#ports = ports;
-    this.#guards = new RestartLoopGuards(ports.write);
+  constructor(
+    services: Pick<Services, "link" | "log" | "specs" | "supervisor">,
+    rollingRestarts: Pick<RollingRestarts, "onFileChange">,
+  ) {
+    this.#services = services;
+    this.#rollingRestarts = rollingRestarts;
+    this.#guards = new RestartLoopGuards(services.log);
   }
 
   /** Processes are handled one by one, the instances of a cluster together. */
   onChange(specs: readonly ProcessSpec[], files: readonly ChangedFiles[]): void {
     const clusters = new Map<string, Process[]>();
     for (const { id, cluster } of specs) {
-      const process = this.#ports.processes().find((each) => each.id === id);
+      const process = this.#services.supervisor.processes.find((each) => each.id === id);
       if (process === undefined) continue;
       if (cluster === undefined) this.#restartProcess(process, files);
       else clusters.set(cluster.id, [...(clusters.get(cluster.id) ?? []), process]);
@@ -57,7 +54,7 @@ export class RestartOnChange {
     if (change === undefined || effect === undefined) return;
     const retry = (): void => {
       process.onFileChange({ ...change, at: monotonicMs() });
-      this.#ports.flush();
+      this.#services.link.flush();
     };
     if (
       effect === "blocked" ||
@@ -73,21 +70,26 @@ export class RestartOnChange {
     );
     if (change === undefined) return;
     const batch: FileChangeBatch = { ...change, ids: concerned.map(({ id }) => id) };
-    const { rollingRestarts } = this.#ports;
     const retry = (): void => {
-      rollingRestarts.onFileChange(cluster, { ...batch, at: monotonicMs() }, () => true);
-      this.#ports.flush();
+      this.#rollingRestarts.onFileChange(cluster, { ...batch, at: monotonicMs() }, () => true);
+      this.#services.link.flush();
     };
-    rollingRestarts.onFileChange(cluster, batch, () =>
+    this.#rollingRestarts.onFileChange(cluster, batch, () =>
       this.#guards.allows({ id: cluster, since: sinceOf(instances, batch.at) }, batch, retry),
     );
   }
 
   #changeOf(files: readonly ChangedFiles[]): Omit<FileChangeBatch, "ids"> | undefined {
     if (files.length === 0) return undefined;
-    const names = files.slice(0, MAX_FILE_NAMES).map(({ file }) => relative(this.#ports.folder(), file) || ".");
+    const folder = folderOf(this.#services.specs.config);
+    const names = files.slice(0, MAX_FILE_NAMES).map(({ file }) => relative(folder, file) || ".");
     return { files: names, count: files.length, at: files.reduce((latest, { at }) => Math.max(latest, at), 0) };
   }
+}
+
+/** Messages name files by their path from this folder. */
+export function folderOf({ file }: Config): string {
+  return file === "" ? startFolder() : dirname(file);
 }
 
 /** Start of the latest run that began before `at`; monotonic milliseconds. */
@@ -124,11 +126,11 @@ type GuardedStart = { readonly id: string; readonly since: number | undefined };
 
 /** Keeps processes that write their own watched files from being restarted forever, and logs that. */
 class RestartLoopGuards {
-  readonly #write: (id: string, line: LogLine) => void;
+  readonly #log: Pick<Log, "write">;
   readonly #guarded = new Map<string, GuardedProcess>();
 
-  constructor(write: (id: string, line: LogLine) => void) {
-    this.#write = write;
+  constructor(log: Pick<Log, "write">) {
+    this.#log = log;
   }
 
   /** Whether it may be restarted now. If not, `rested` is called when its files have stopped changing. */
@@ -136,14 +138,14 @@ class RestartLoopGuards {
     const { guard } = this.#of(id, rested);
     const verdict = guard.verdict(at, since);
     if (verdict === "held")
-      this.#write(
+      this.#log.write(
         id,
         warn(
           `${file} has changed soon after a start, and not for the first time; waiting until no file has changed for 10 s`,
         ),
       );
     if (verdict === "looping")
-      this.#write(
+      this.#log.write(
         id,
         warn(
           `${file} has changed soon after that start, too: it is restarted when no file has changed for 10 s, in ${guard.pauseSeconds} s at the earliest. If it writes that file itself, add the file to "skip" of the watcher, or watch less`,

@@ -35,27 +35,28 @@ import type { StateRecord } from "../contract/state-record.ts";
 import type { ScopedQuery } from "../log-store/filter.ts";
 import { signalOf } from "../os/signal-name.ts";
 import type { Process } from "../supervisor/process.ts";
-import type { Supervisor } from "../supervisor/supervisor.ts";
 import { limitedControl } from "./limited-control.ts";
 import type { FlushRequest } from "./log-flushes.ts";
-import { info, type LogLine, warn } from "./log-line.ts";
+import { info, warn } from "./log-line.ts";
 import type { AcceptedRequest, Actions } from "./operations/action.ts";
 import type { Reloads } from "./operations/reload.ts";
 import type { Scaler } from "./operations/scale.ts";
-import { type SignallingPorts, signalRuns } from "./operations/signalling.ts";
+import { signalRuns } from "./operations/signalling.ts";
 import { eventStream } from "./reporting/event-stream.ts";
 import type { ServiceIncidents } from "./reporting/incidents.ts";
 import { runsUnderWay } from "./reporting/process-records.ts";
 import type { RecordCache } from "./reporting/record-cache.ts";
 import type { ServiceEvents } from "./reporting/service-events.ts";
 import type { ServiceMetrics } from "./reporting/service-metrics.ts";
+import type { Log, Services } from "./services.ts";
+import type { KeeperSpawner } from "./spawn/spawner.ts";
 import { TokenView } from "./view.ts";
 
 /** Makes the `Control` of a caller. */
 export function controlFactory(ports: ControlPorts): (caller: Caller) => Control {
   return (caller) => {
     if (caller.limits === undefined) return new ServiceControl(ports, caller);
-    const view = new TokenView(caller.limits, ports.specs);
+    const view = new TokenView(caller.limits, () => ports.specs.all);
     return limitedControl(new ServiceControl(ports, caller, view), view);
   };
 }
@@ -88,13 +89,13 @@ class ServiceControl implements Control {
   async definitions(id: string): Promise<readonly DefinitionRecord[]> {
     const found = this.#find(id);
     // A reload may remove one meanwhile.
-    const specs = found.map((process) => this.#ports.spec(process.id));
+    const specs = found.map((process) => this.#ports.specs.of(process.id));
     const unapplied = unappliedBy(
       () => this.#ports.reloads.plan({}),
       found.map((process) => process.id),
     );
     const { writtenParts } = await import("../config/written-parts.ts");
-    const written = writtenParts(this.#ports.configFile());
+    const written = writtenParts(this.#ports.specs.config.file);
     return specs.map((spec) => definitionRecordOf(spec, unapplied, written));
   }
 
@@ -103,7 +104,7 @@ class ServiceControl implements Control {
   }
 
   async act(id: string, action: Action, options: ActOptions = {}): Promise<ProcessRecord> {
-    const { actions, commit } = this.#ports;
+    const { actions, link } = this.#ports;
     const caller = this.#caller;
     const { hard = false, withDependencies = false } = options;
     const mayStart = withDependencies ? (dependency: Process) => this.#view?.allows(dependency.id) ?? true : undefined;
@@ -112,29 +113,27 @@ class ServiceControl implements Control {
     );
     const record = this.process(id);
     // Before the answer: what was accepted is carried out even if the service is killed right after.
-    await commit();
+    await link.commit();
     return this.#waitAndRead(requested, { id, options, record });
   }
 
   async scale(id: string, scaling: Scaling, options: ActOptions = {}): Promise<ProcessRecord> {
-    const { scaler, commit } = this.#ports;
+    const { scaler, link } = this.#ports;
     const requested = this.#runAudited(`scale${scalingText(scaling)}`, id, () => {
       this.#find(id);
       return scaler.scale(id, scaling, this.#caller);
     });
-    await commit();
+    await link.commit();
     return this.#waitAndRead(requested, { id, options });
   }
 
   async signal(id: string, signalling: Signalling): Promise<ProcessRecord> {
-    const { records, sendSignal } = this.#ports;
-    const ports = { send: sendSignal, reason: (process: Process) => records.of(process).reason };
     // Checked before the audit line is written, which therefore repeats no arbitrary text.
     const signal = signalling.signal === "reload" ? "reload" : signalOf(signalling.signal, "body.signal");
     const what = signal === "reload" ? signal : `signal ${signal}`;
-    this.#runAudited(what, id, () => signalRuns(this.#find(id), id, { ...signalling, signal }, ports));
+    this.#runAudited(what, id, () => signalRuns(this.#find(id), id, { ...signalling, signal }, this.#ports));
     const record = this.process(id);
-    await this.#ports.commit();
+    await this.#ports.link.commit();
     return record;
   }
 
@@ -159,7 +158,7 @@ class ServiceControl implements Control {
   async terminate(): Promise<void> {
     this.#ports.log.audit(info(`terminate for ${callerText(this.#caller)}`));
     void this.#ports.terminate(`asked by ${this.#caller.consumer}`);
-    await this.#ports.commit();
+    await this.#ports.link.commit();
   }
 
   async logs(query: LogQuery): Promise<LogPage> {
@@ -179,7 +178,7 @@ class ServiceControl implements Control {
     const [processes = []] = names.map((id) =>
       this.#runAudited(id === "all" ? "flush of the logs" : "flush of the log files", id, find),
     );
-    return this.#ports.logAccess.flush({ processes, all: this.#ports.specs(), store: names.includes("all") });
+    return this.#ports.logAccess.flush({ processes, all: this.#ports.specs.all, store: names.includes("all") });
   }
 
   async log(submission: LogSubmission): Promise<LogEntry> {
@@ -283,10 +282,10 @@ class ServiceControl implements Control {
 
   /** `id`: a process, an instance, a cluster, a group, or `all`. */
   #find(id: string): readonly Process[] {
-    const { spec } = this.#ports;
-    const found = this.#processes.filter((process) => id === "all" || isNamed(id, spec(process.id)));
+    const { specs: registry } = this.#ports;
+    const found = this.#processes.filter((process) => id === "all" || isNamed(id, registry.of(process.id)));
     if (found.length > 0) return found;
-    const specs = this.#processes.map((process) => spec(process.id));
+    const specs = this.#processes.map((process) => registry.of(process.id));
     throw unknownProcess(
       id,
       new Set(specs.flatMap((each) => [each.cluster?.id ?? each.id, each.id])),
@@ -312,7 +311,7 @@ class ServiceControl implements Control {
     let known: readonly ProcessSpec[] = [];
     let members: ReadonlySet<string> = new Set();
     return (id) => {
-      const specs = this.#ports.specs();
+      const specs = this.#ports.specs.all;
       if (specs !== known) {
         const found = specs.filter((each) => groups.some((group) => isNamed(group, each)));
         known = specs;
@@ -352,12 +351,7 @@ export type LogAccess = {
   readonly flush: (request: FlushRequest) => Promise<FlushRecord>;
 };
 
-export type ControlPorts = {
-  readonly supervisor: Supervisor;
-  readonly spec: (id: string) => ProcessSpec;
-  /** Specifications of all processes; the same array until one changes. */
-  readonly specs: () => readonly ProcessSpec[];
-  readonly configFile: () => string;
+export type ControlPorts = Pick<Services, "link" | "specs" | "supervisor"> & {
   readonly records: RecordCache;
   /** Counts these processes. */
   readonly status: (processes: readonly Process[]) => StateRecord;
@@ -367,10 +361,8 @@ export type ControlPorts = {
   readonly incidents: Pick<ServiceIncidents, "of" | "ended">;
   readonly actions: Pick<Actions, "act">;
   readonly reloads: Pick<Reloads, "plan" | "reload">;
-  readonly sendSignal: SignallingPorts["send"];
+  readonly spawner: Pick<KeeperSpawner, "signal">;
   readonly scaler: Pick<Scaler, "scale">;
   readonly terminate: (why: string) => Promise<void>;
-  /** Resolves when the keeper has received all commands and notes. */
-  readonly commit: () => Promise<void>;
-  readonly log: { readonly audit: (line: LogLine, id?: string) => void };
+  readonly log: Pick<Log, "audit">;
 };

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { specsOf } from "../../../test/support/service-fakes.ts";
 import type { ToKeeper } from "../ipc/keeper-protocol.ts";
 import { info } from "./log-line.ts";
 import { ServiceLog } from "./service-log.ts";
 
 test("lines of an instance are found by its cluster, lines of a further slot by its process", () => {
   const sent: ToKeeper[] = [];
-  const log = new ServiceLog({ sendLater: (message: ToKeeper) => sent.push(message) } as never, (slot) =>
-    slot === "web-2" ? 2 : undefined,
-  );
+  const link = { sendLater: (message: ToKeeper) => void sent.push(message), sendInOrder: () => assert.fail() };
+  const log = new ServiceLog(link, { instanceOf: (slot) => (slot === "web-2" ? 2 : undefined) });
   log.write("web-2", info("started"));
   log.audit(info("stop"), "web-2");
   log.write("job:3", info("started"), 7);
@@ -27,7 +27,7 @@ test("lines of an instance are found by its cluster, lines of a further slot by 
 });
 
 test("a problem with a log file of a process is known until the file, or another logger, works", () => {
-  const log = new ServiceLog({ sendLater: () => undefined } as never);
+  const log = new ServiceLog({ sendLater: () => undefined, sendInOrder: () => undefined }, specsOf([]));
   const spec = (stdout: string, stderr?: string) => ({
     log: { console: false, decorateFiles: false, stdout, ...(stderr && { stderr }) },
   });

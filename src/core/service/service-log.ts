@@ -9,18 +9,18 @@ import type { FromLogger, LoggerMessage, StyleMessage, ToLogger } from "../ipc/l
 import { wantsColors } from "../os/colors.ts";
 import type { KeeperChannel } from "./keeper-channel.ts";
 import { error, info, type LogLine, warn } from "./log-line.ts";
-import { processOf } from "./spec-registry.ts";
+import { processOf, type SpecRegistry } from "./spec-registry.ts";
 
 export class ServiceLog {
-  readonly #link: KeeperChannel;
-  readonly #instanceOf: (slot: string) => number | undefined;
+  readonly #link: Pick<KeeperChannel, "sendLater" | "sendInOrder">;
+  readonly #specs: Pick<SpecRegistry, "instanceOf">;
   /** What the logger has reported of files that it can't write, by path. */
   readonly #problems = new Map<string, string>();
 
-  /** `instanceOf`: number of the instance in its cluster, from 1; by it the entries are found as those of the cluster. */
-  constructor(link: KeeperChannel, instanceOf: (slot: string) => number | undefined = () => undefined) {
+  /** `specs`: by the number of the instance the entries are found as those of its cluster. */
+  constructor(link: Pick<KeeperChannel, "sendLater" | "sendInOrder">, specs: Pick<SpecRegistry, "instanceOf">) {
     this.#link = link;
-    this.#instanceOf = instanceOf;
+    this.#specs = specs;
   }
 
   /** `id`: a process or one of its slots; undefined: procman itself. `run`: the number of the run that the line is about. */
@@ -87,7 +87,7 @@ export class ServiceLog {
   }
 
   #messageOf({ id: slot, ...entry }: Omit<LoggerMessage, "t">): ToKeeper {
-    const instance = slot === undefined ? undefined : this.#instanceOf(slot);
+    const instance = slot === undefined ? undefined : this.#specs.instanceOf(slot);
     const whose = slot === undefined ? {} : { id: processOf(slot), ...(instance === undefined ? {} : { instance }) };
     return { t: "logger", message: { t: "say", ...entry, ...whose } };
   }

@@ -8,19 +8,19 @@ import type { ConfigSnapshot } from "./recovery/config-snapshot.ts";
 export class SpecRegistry {
   #config: Config;
   #present: ReadonlyMap<string, ProcessSpec>;
-  readonly #removing: Map<string, ProcessSpec>;
+  #removing = new Map<string, ProcessSpec>();
   #all: readonly ProcessSpec[] | undefined;
 
-  constructor({ config, removing }: ConfigSnapshot) {
+  constructor(config: Config) {
     this.#config = config;
     this.#present = byId(config.processes);
-    this.#removing = new Map(byId(removing));
   }
 
   get config(): Config {
     return this.#config;
   }
 
+  /** Processes that are no longer in the configuration but still being stopped. */
   get removing(): readonly ProcessSpec[] {
     return [...this.#removing.values()];
   }
@@ -31,6 +31,7 @@ export class SpecRegistry {
     return this.#all;
   }
 
+  /** Whether a process or instance of this id is in the configuration, or still being stopped. */
   has(id: string): boolean {
     return this.find(id) !== undefined;
   }
@@ -41,6 +42,7 @@ export class SpecRegistry {
     return this.#present.get(id) ?? this.#removing.get(id);
   }
 
+  /** Specification of a process or instance that is in the configuration; undefined if it isn't, though it may still be being stopped. */
   configured(id: string): ProcessSpec | undefined {
     return this.#present.get(id);
   }
@@ -56,6 +58,14 @@ export class SpecRegistry {
   instanceOf(slot: string): number | undefined {
     const cluster = this.find(slot)?.cluster;
     return cluster === undefined ? undefined : cluster.index + 1;
+  }
+
+  /** `config`, `removing`: those by which the running processes were started. */
+  reset({ config, removing }: ConfigSnapshot): void {
+    this.#config = config;
+    this.#all = undefined;
+    this.#present = byId(config.processes);
+    this.#removing = new Map(byId(removing));
   }
 
   /** Processes that are not in the new configuration stay known until they are dropped. */

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { EventEmitter } from "node:events";
 import { type TestContext, test } from "node:test";
+import { specsOf } from "../../../test/support/service-fakes.ts";
 import { stateDir } from "../../../test/support/store-rig.ts";
 import { ProcmanError } from "../base/errors.ts";
 import type { ProcessSpec } from "../config/spec.ts";
@@ -31,12 +32,8 @@ function logAccess(context: TestContext) {
   const link = new KeeperChannel(channel, { message: () => undefined, closed: () => undefined });
   context.after(() => link.close());
   const specs = [{ id: "web" }, { id: "pool-2", cluster: { id: "pool", index: 1 } }] as ProcessSpec[];
-  const find = (id: string): ProcessSpec | undefined => specs.find((spec) => spec.id === id);
-  const book = new StoredLog({
-    stateDir: stateDir(context),
-    log: new ServiceLog(link, (id) => (id === "pool-2" ? 2 : undefined)),
-    find,
-  });
+  const registry = specsOf(specs, { stateDir: stateDir(context) });
+  const book = new StoredLog({ log: new ServiceLog(link, registry), specs: registry });
   return { book, sent };
 }
 
@@ -87,7 +84,7 @@ test("a flush empties the files that no other process writes to; the stored log 
     spec("quiet", {}),
   ];
   const sent: (ToLogger & { readonly t: "flush" })[] = [];
-  const flushes = new LogFlushes({ answerMs: 1, send: (message) => void sent.push(message) });
+  const flushes = new LogFlushes({ command: (message) => void (message.t === "flush" && sent.push(message)) }, 1);
   const flush = (processes: readonly string[], store = false): Promise<FlushRecord> => {
     const flushed = flushes.flush({ processes, all, store });
     const { receipt = 0, files = [] } = sent.at(-1) ?? {};

@@ -1,6 +1,5 @@
 /** The stored log: read from its files, written by way of the logger. */
 import { ProcmanError } from "../base/errors.ts";
-import type { ProcessSpec } from "../config/spec.ts";
 import type { Caller } from "../contract/control.ts";
 import type { FlushRecord, LogEntry, LogItem, LogPage, LogSubmission } from "../contract/records.ts";
 import type { FromLogger } from "../ipc/logger-protocol.ts";
@@ -10,27 +9,20 @@ import { readLogs } from "../log-store/log-pages.ts";
 import { type FlushRequest, LogFlushes } from "./log-flushes.ts";
 import { LogSubmissions, type Submission } from "./log-submissions.ts";
 import type { LogAccess } from "./service-control.ts";
-import type { ServiceLog } from "./service-log.ts";
+import type { Services, Specs } from "./services.ts";
 
 const MAX_TEXT_BYTES = 64 * 1024;
 
-export type StoredLogOptions = {
-  readonly stateDir: string;
-  readonly log: ServiceLog;
-  /** undefined: it is a cluster. */
-  readonly find: (id: string) => ProcessSpec | undefined;
-};
-
 export class StoredLog implements LogAccess {
-  readonly #options: StoredLogOptions;
+  readonly #specs: Specs;
   readonly #submissions: LogSubmissions;
   readonly #flushes: LogFlushes;
 
-  constructor(options: StoredLogOptions) {
-    this.#options = options;
-    this.#flushes = new LogFlushes({ send: (message) => options.log.command(message) });
+  constructor({ log, specs }: Pick<Services, "log" | "specs">) {
+    this.#specs = specs;
+    this.#flushes = new LogFlushes(log);
     this.#submissions = new LogSubmissions({
-      send: (entry) => options.log.addNow(entry),
+      send: (entry) => log.addNow(entry),
       isStored: (entry) => this.#isStored(entry),
     });
   }
@@ -51,11 +43,11 @@ export class StoredLog implements LogAccess {
 
   /** Reads the stored log, including that of processes that are no longer in the configuration. */
   logs(query: ScopedQuery): Promise<LogPage> {
-    return readLogs(this.#options.stateDir, query);
+    return readLogs(this.#specs.config.stateDir, query);
   }
 
   follow(query: ScopedQuery, signal: AbortSignal): AsyncIterable<LogItem> {
-    return followLogs(this.#options.stateDir, query, signal);
+    return followLogs(this.#specs.config.stateDir, query, signal);
   }
 
   /** The caller makes sure that the process or cluster is known. With a process's token, the entry belongs to that process. Resolves when it can be read. */
@@ -67,7 +59,7 @@ export class StoredLog implements LogAccess {
         `Cannot log a text of ${bytes} bytes: an entry has at most ${MAX_TEXT_BYTES}; send several`,
       );
     const id = process ?? caller.process;
-    const spec = id === undefined ? undefined : this.#options.find(id);
+    const spec = id === undefined ? undefined : this.#specs.find(id);
     const at = Date.now();
     const instance = spec?.cluster === undefined ? {} : { instance: spec.cluster.index + 1 };
     await this.#submissions.add({ at, severity, text, category: "log", ...(id === undefined ? {} : { id }) });

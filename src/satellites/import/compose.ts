@@ -13,7 +13,7 @@ import { type AdviceTable, ForeignFields, scalarText } from "./foreign-fields.ts
 import { envValue, interpolated } from "./foreign-text.ts";
 import { variablesOf } from "./variable-lists.ts";
 
-type Services = Readonly<Record<string, unknown>>;
+type ComposeServices = Readonly<Record<string, unknown>>;
 
 /** `readText`: reads a file beside it. */
 export function importCompose(
@@ -53,7 +53,7 @@ export function importCompose(
 }
 
 /** The service with what it extends from another one of the file. */
-function extended(services: Services, name: string, depth = 0): Readonly<Record<string, unknown>> | undefined {
+function extended(services: ComposeServices, name: string, depth = 0): Readonly<Record<string, unknown>> | undefined {
   const given = services[name];
   if (!isObject(given)) return undefined;
   const { extends: base, ...own } = given;
@@ -74,7 +74,7 @@ function contextOf(fields: ForeignFields, folder: string): string | undefined {
 }
 
 /** Services that others wait for until they are healthy. */
-function healthyNeeded(services: Services): ReadonlySet<string> {
+function healthyNeeded(services: ComposeServices): ReadonlySet<string> {
   const names = Object.values(services).flatMap((service) => {
     const given = isObject(service) ? service.depends_on : undefined;
     return isObject(given)

@@ -1,5 +1,4 @@
 /** Tells the balancer which instances may get connections, and adds its data to their records. */
-import type { RunMarkers } from "../../base/run-marker.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { ProcessRecord } from "../../contract/records.ts";
 import { isRunning as hasRunningStatus } from "../../contract/status-sets.ts";
@@ -9,15 +8,14 @@ import { waitsForConnections } from "../../os/epoll.ts";
 import { addressOf, type InheritedSockets } from "../../os/inherited-sockets.ts";
 import { allListeners } from "../../os/listening-ports.ts";
 import type { SlotState } from "../../supervisor/states.ts";
-import type { Supervisor } from "../../supervisor/supervisor.ts";
 import { hasLeader, isBeingStopped, isIdle, isRunning, waitsForDependents } from "../../supervisor/verdict.ts";
-import type { ActiveConfig } from "../config/active-config.ts";
-import type { KeeperChannel } from "../keeper-channel.ts";
-import { type LogLine, warn } from "../log-line.ts";
-import type { ProcessBus } from "../process-bus.ts";
-import type { NoteStore, PendingStop } from "../recovery/notes.ts";
+import { warn } from "../log-line.ts";
+import type { PendingStop } from "../recovery/notes.ts";
+import type { ServiceEvents } from "../reporting/service-events.ts";
+import type { Services } from "../services.ts";
 import { type InstancePort, PortConflicts } from "../spawn/port-conflicts.ts";
 import { readsHeaders } from "../spawn/spawn-request.ts";
+import type { KeeperSpawner } from "../spawn/spawner.ts";
 import type { Subsystem } from "../subsystem.ts";
 import { BalancerClient } from "./balancer-client.ts";
 import {
@@ -32,27 +30,10 @@ import { ConnectionDrain } from "./drain.ts";
 import { StrandedClients, startTurningAway } from "./stranded-clients.ts";
 import { type UnreachableInstance, UnreachableInstances } from "./unreachable-instances.ts";
 
-export type BalancingPorts = {
-  readonly bus: ProcessBus;
-  readonly activeConfig: ActiveConfig;
-  readonly supervisor: () => Supervisor;
-  /** Publishes an event: an instance accepts connections, or no longer does. */
-  readonly publishState: (id: string, text: string) => void;
-  readonly link: KeeperChannel;
-  /** Sends a stop to its run now. */
-  readonly sendStop: (stop: PendingStop) => void;
-  readonly notes: NoteStore;
-  readonly markers: RunMarkers;
-  readonly log: { readonly write: (id: string, line: LogLine) => void };
-  /** Listening sockets that the keeper has passed to this service. */
-  readonly sockets?: InheritedSockets | undefined;
-};
-
 export class Balancing implements Subsystem {
-  readonly #ports: BalancingPorts;
-  readonly #config: ActiveConfig;
-  readonly #link: KeeperChannel;
-  readonly #write: (id: string, line: LogLine) => void;
+  readonly #services: Pick<Services, "link" | "log" | "specs" | "supervisor" | "markers">;
+  readonly #events: Pick<ServiceEvents, "publishState">;
+  readonly #sockets: InheritedSockets | undefined;
   #balancer: BalancerClient | undefined;
   #reports = new Map<string, FrontReport>();
   #isChanged = false;
@@ -63,26 +44,26 @@ export class Balancing implements Subsystem {
   readonly #drain: ConnectionDrain;
   readonly #watchers = new Set<() => void>();
 
-  constructor(ports: BalancingPorts) {
-    const { bus, activeConfig, link, notes, log } = ports;
-    this.#ports = ports;
-    this.#config = activeConfig;
-    this.#link = link;
-    this.#write = (id, line) => log.write(id, line);
+  /** `sockets`: those that the keeper has passed to this service. */
+  constructor(
+    services: Services,
+    events: Pick<ServiceEvents, "publishState">,
+    spawner: Pick<KeeperSpawner, "sendStop">,
+    sockets: InheritedSockets | undefined,
+  ) {
+    const { bus, log } = services;
+    this.#services = services;
+    this.#events = events;
+    this.#sockets = sockets;
     bus.transitions.listen(({ spec: { front, share } }) => {
       if (front !== undefined) this.#scheduleUpdate();
       if (share !== undefined) setImmediate(() => this.#unreachable.check());
     });
-    this.#drain = new ConnectionDrain({
-      applied: () => this.#balancer?.send(),
-      find: (slot) => activeConfig.find(slot),
-      send: ports.sendStop,
-      notes,
-    });
+    this.#drain = new ConnectionDrain(services, spawner, () => this.#balancer?.send());
     this.#unreachable = new UnreachableInstances(
       () => [...this.#findUnreachable(), ...this.#sharing()],
       (id, line) => {
-        this.#write(id, line);
+        log.write(id, line);
         setImmediate(() => this.#stranded.check());
       },
       () => this.#notifyWatchers(),
@@ -93,26 +74,23 @@ export class Balancing implements Subsystem {
         allListeners().reduce((sum, listener) => (listener.port === port ? sum + listener.queued : sum), 0),
       turnAway: (socket, isFirst) => this.#turnAway(socket, isFirst),
     });
-    this.#portConflicts = new PortConflicts((id) => this.#instancePort(id), {
-      onChange: () => {
+    this.#portConflicts = new PortConflicts(
+      (id) => this.#instancePort(id),
+      log,
+      () => {
         this.#scheduleUpdate();
         this.#notifyWatchers();
       },
-      write: this.#write,
-    });
-  }
-
-  get #supervisor(): Supervisor {
-    return this.#ports.supervisor();
+    );
   }
 
   get #specs(): readonly ProcessSpec[] {
-    return this.#config.config.processes;
+    return this.#services.specs.config.processes;
   }
 
   /** Whether it takes over this stop: an instance behind the balancer is asked to end when it gets no new connections. */
   defersStop(stop: PendingStop): boolean {
-    if (this.#balancer === undefined || this.#config.spec(stop.slot).front === undefined) return false;
+    if (this.#balancer === undefined || this.#services.specs.of(stop.slot).front === undefined) return false;
     this.#drain.add(stop);
     return true;
   }
@@ -135,9 +113,9 @@ export class Balancing implements Subsystem {
   apply(): void {
     const isWanted = this.#isWanted;
     if (isWanted === (this.#balancer !== undefined)) return this.#scheduleUpdate();
-    this.#link.send({ t: "balancer", wanted: isWanted });
+    this.#services.link.send({ t: "balancer", wanted: isWanted });
     if (isWanted) {
-      const { stateDir } = this.#config.config;
+      const { stateDir } = this.#services.specs.config;
       this.#balancer = new BalancerClient({
         stateDir,
         fronts: () => this.#fronts(),
@@ -180,8 +158,8 @@ export class Balancing implements Subsystem {
 
   /** Whether this instance gets connections: from the balancer, or as it was seen to accept from the shared socket. */
   accepts(id: string): boolean {
-    const { front, share } = this.#config.configured(id) ?? {};
-    const [state] = this.#supervisor.statesOf(id);
+    const { front, share } = this.#services.specs.configured(id) ?? {};
+    const [state] = this.#services.supervisor.statesOf(id);
     if (share !== undefined) return isRunning(state) && this.#unreachable.hasAccepted(id, state.pid);
     if (front === undefined) return true;
     const report = this.#reports.get(front.id);
@@ -226,7 +204,7 @@ export class Balancing implements Subsystem {
     if (report === undefined) return record;
     if (isCluster) return front === undefined ? record : withFrontend(record, front, report);
     const backend = report.backends.find(({ id }) => id === record.id);
-    const port = this.#config.spec(record.id).cluster?.port ?? 0;
+    const port = this.#services.specs.of(record.id).cluster?.port ?? 0;
     return backend === undefined
       ? record
       : withBackend(record, backend, { port, connectionProblem: this.connectionProblem(record.id) });
@@ -241,7 +219,7 @@ export class Balancing implements Subsystem {
   /** Specification of the process, or of any configured instance of the cluster. Called for each record of each request. */
   #specOf({ id, instances }: ProcessRecord): ProcessSpec | undefined {
     for (const each of instances ?? [{ id }]) {
-      const spec = this.#config.configured(each.id);
+      const spec = this.#services.specs.configured(each.id);
       if (spec !== undefined) return spec;
     }
     return undefined;
@@ -263,13 +241,13 @@ export class Balancing implements Subsystem {
       fronts.set(front.id, known);
     }
     // Instances being removed get no new connections and keep the ones they have.
-    for (const { id, front, cluster } of this.#config.removing) {
+    for (const { id, front, cluster } of this.#services.specs.removing) {
       const state = this.#stateOf(id) === "down" ? "down" : "draining";
       if (cluster?.port !== undefined) fronts.get(front?.id ?? "")?.backends.push({ id, port: cluster.port, state });
     }
     const shared = new Set(this.#specs.map(({ share }) => share?.port));
     return [...fronts.values()].map((front) =>
-      shared.has(front.port) || !front.backends.some(({ id }) => isExpected(this.#supervisor.statesOf(id)))
+      shared.has(front.port) || !front.backends.some(({ id }) => isExpected(this.#services.supervisor.statesOf(id)))
         ? { ...front, closed: true }
         : front,
     );
@@ -282,12 +260,12 @@ export class Balancing implements Subsystem {
     for (const { id, accepting } of backends) {
       if (!known.has(id) || accepting === (accepted.get(id) ?? false) || this.#stateOf(id) !== "up") continue;
       if (accepting && this.#portConflicts.check(id) !== undefined) continue;
-      this.#ports.publishState(id, accepting ? "accepts connections" : "refuses connections; others get them");
+      this.#events.publishState(id, accepting ? "accepts connections" : "refuses connections; others get them");
     }
   }
 
   #stateOf(id: string): BackendState {
-    const states = this.#supervisor.statesOf(id);
+    const states = this.#services.supervisor.statesOf(id);
     if (states.some((state) => this.#isServing(id, state))) return "up";
     // An instance that is not ready or not healthy keeps its connections.
     return states.some(hasLeader) ? "draining" : "down";
@@ -297,7 +275,9 @@ export class Balancing implements Subsystem {
   #isServing(id: string, state: SlotState): boolean {
     // It waits for its dependents to end; they may still need it.
     if (waitsForDependents(state)) return true;
-    return isRunning(state) && state.ready && (state.healthy !== false || this.#supervisor.areOthersUnhealthy(id));
+    return (
+      isRunning(state) && state.ready && (state.healthy !== false || this.#services.supervisor.areOthersUnhealthy(id))
+    );
   }
 
   /** An instance whose port another program has gets no connections. */
@@ -307,8 +287,8 @@ export class Balancing implements Subsystem {
   }
 
   #backendProcess(id: string): { readonly pid?: number; readonly uid?: number } {
-    const [state] = this.#supervisor.statesOf(id);
-    const { user } = this.#config.spec(id);
+    const [state] = this.#services.supervisor.statesOf(id);
+    const { user } = this.#services.specs.of(id);
     return {
       ...(state !== undefined && "pid" in state ? { pid: state.pid } : {}),
       ...(user === undefined ? {} : { uid: user.uid }),
@@ -316,12 +296,12 @@ export class Balancing implements Subsystem {
   }
 
   #proxyToken(spec: ProcessSpec): { readonly proxyToken?: string } {
-    return readsHeaders(spec) ? { proxyToken: this.#ports.markers.proxyToken(spec.id) } : {};
+    return readsHeaders(spec) ? { proxyToken: this.#services.markers.proxyToken(spec.id) } : {};
   }
 
   #instancePort(id: string): InstancePort | undefined {
-    const [state] = this.#supervisor.statesOf(id);
-    return isRunning(state) ? { spec: this.#config.spec(id), pid: state.pid } : undefined;
+    const [state] = this.#services.supervisor.statesOf(id);
+    return isRunning(state) ? { spec: this.#services.specs.of(id), pid: state.pid } : undefined;
   }
 
   #onReport(reports: readonly FrontReport[]): void {
@@ -334,7 +314,7 @@ export class Balancing implements Subsystem {
     for (const report of reports) {
       const front = this.#specs.find((spec) => spec.front?.id === report.id)?.front;
       const lines = front === undefined ? [] : frontendMessages(front, report, before.get(report.id));
-      for (const line of lines) this.#write(report.id, line);
+      for (const line of lines) this.#services.log.write(report.id, line);
     }
     this.#unreachable.check();
     this.#notifyWatchers();
@@ -347,7 +327,7 @@ export class Balancing implements Subsystem {
   /** Running instances of clusters with a shared socket. */
   #sharing(): readonly UnreachableInstance[] {
     return this.#specs.flatMap(({ id, share }) => {
-      const [state] = share === undefined || this.#isClosed ? [] : this.#supervisor.statesOf(id);
+      const [state] = share === undefined || this.#isClosed ? [] : this.#services.supervisor.statesOf(id);
       if (share === undefined || !isRunning(state) || !this.#isServing(id, state)) return [];
       const { pid } = state;
       const accepts = (): boolean | undefined => process.platform !== "linux" || waitsForConnections(pid, share.port);
@@ -369,19 +349,22 @@ export class Balancing implements Subsystem {
 
   #turnAway(socket: Listening, isFirst: boolean): void {
     const { id = "" } = this.#specs.find(({ share }) => share?.port === socket.port)?.cluster ?? {};
-    const fd = this.#ports.sockets?.get(addressOf(socket))?.fd;
+    const fd = this.#sockets?.get(addressOf(socket))?.fd;
     if (fd === undefined) return;
     const text = `clients have waited on ${addressText(socket)} for 10 s, and no instance accepts from this shared socket: they are turned away`;
-    if (isFirst) this.#write(id, warn(text));
+    if (isFirst) this.#services.log.write(id, warn(text));
     startTurningAway(fd, (problem) =>
-      this.#write(id, warn(`Cannot turn away the clients that wait on ${addressText(socket)}: ${problem}`)),
+      this.#services.log.write(
+        id,
+        warn(`Cannot turn away the clients that wait on ${addressText(socket)}: ${problem}`),
+      ),
     );
   }
 
   /** Instances that run, are ready and healthy, but get no connections. */
   #findUnreachable(): readonly UnreachableInstance[] {
     return this.#specs.flatMap(({ id, front, cluster }) => {
-      const [state] = front === undefined || this.#isClosed ? [] : this.#supervisor.statesOf(id);
+      const [state] = front === undefined || this.#isClosed ? [] : this.#services.supervisor.statesOf(id);
       if (
         !isRunning(state) ||
         !this.#isServing(id, state) ||

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Config, ProcessSpec } from "../../config/spec.ts";
+import { FakeLog, specsOf } from "../../../../test/support/service-fakes.ts";
+import type { ProcessSpec } from "../../config/spec.ts";
 import type { ToKeeper } from "../../ipc/keeper-protocol.ts";
-import type { Process } from "../../supervisor/process.ts";
+import type { Supervisor } from "../../supervisor/supervisor.ts";
 import { ProcessBus, type ReportedTransition } from "../process-bus.ts";
+import type { KeeperLink } from "../services.ts";
 import { SharedSockets } from "./shared-sockets.ts";
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -22,11 +24,13 @@ function rig() {
   const link = {
     send: (message: ToKeeper) => message.t === "sockets" && sent.push(message.wanted.map(({ port }) => port)),
   };
-  const sockets = new SharedSockets({
-    ...{ bus, link, log: { write: () => undefined } },
-    config: () => ({ processes }) as unknown as Config,
-    processes: () => [...statuses].map(([id, status]) => ({ id, states: [{ status }] }) as unknown as Process),
-  });
+  const supervisor = {
+    get processes() {
+      return [...statuses].map(([id, status]) => ({ id, states: [{ status }] }));
+    },
+  } as unknown as Supervisor;
+  const services = { bus, log: new FakeLog(), specs: specsOf(processes), supervisor };
+  const sockets = new SharedSockets({ ...services, link: link as unknown as KeeperLink }, undefined);
   const set = (id: string, status: string): void => {
     statuses.set(id, status);
     const spec = processes.find((each) => each.id === id);

@@ -1,27 +1,16 @@
 /** Tells the keeper which shared sockets to hold: those of clusters with an instance that is not idle. */
 import { ProcmanError } from "../../base/errors.ts";
-import type { Config, ProcessSpec } from "../../config/spec.ts";
+import type { ProcessSpec } from "../../config/spec.ts";
 import type { Listening } from "../../ipc/keeper-protocol.ts";
 import { addressOf, CAN_REOPEN, type InheritedSockets } from "../../os/inherited-sockets.ts";
-import type { Process } from "../../supervisor/process.ts";
 import { isIdle, isRunning } from "../../supervisor/verdict.ts";
-import type { KeeperChannel } from "../keeper-channel.ts";
-import { type LogLine, warn } from "../log-line.ts";
-import type { ProcessBus } from "../process-bus.ts";
+import { warn } from "../log-line.ts";
+import type { Services } from "../services.ts";
 import type { Subsystem } from "../subsystem.ts";
 
-/** `sockets`: sockets that this service would hand on to the next keeper; absent: none. */
-export type SharedSocketsPorts = {
-  readonly bus: ProcessBus;
-  readonly config: () => Config;
-  readonly processes: () => readonly Process[];
-  readonly link: Pick<KeeperChannel, "send">;
-  readonly log: { readonly write: (id: string, line: LogLine) => void };
-  readonly sockets?: InheritedSockets | undefined;
-};
-
 export class SharedSockets implements Subsystem {
-  readonly #ports: SharedSocketsPorts;
+  readonly #services: Pick<Services, "link" | "log" | "specs" | "supervisor">;
+  readonly #sockets: InheritedSockets | undefined;
   /** Addresses of sockets that only running instances still have: they can't be handed on. */
   readonly #lost = new Set<string>();
   #isResumed = false;
@@ -30,9 +19,14 @@ export class SharedSockets implements Subsystem {
   /** The latest message to the keeper, to skip repeats. */
   #lastSent: string | undefined;
 
-  constructor(ports: SharedSocketsPorts) {
-    this.#ports = ports;
-    ports.bus.transitions.listen(({ spec: { share } }) => {
+  /** `sockets`: those that this service would hand on to the next keeper; absent: none. */
+  constructor(
+    services: Pick<Services, "bus" | "link" | "log" | "specs" | "supervisor">,
+    sockets: InheritedSockets | undefined,
+  ) {
+    this.#services = services;
+    this.#sockets = sockets;
+    services.bus.transitions.listen(({ spec: { share } }) => {
       if (share !== undefined) this.#scheduleUpdate();
     });
   }
@@ -87,13 +81,14 @@ export class SharedSockets implements Subsystem {
     const now = JSON.stringify(wanted);
     if (now === this.#lastSent) return;
     this.#lastSent = now;
-    this.#ports.link.send({ t: "sockets", wanted });
+    this.#services.link.send({ t: "sockets", wanted });
   }
 
   /** Finds sockets that were lost: keeper, service and logger were killed at once, or another program (systemd) has started this keeper. */
   #findLost(): void {
-    const { sockets, log } = this.#ports;
-    for (const { id, share, cluster } of this.#ports.config().processes) {
+    const sockets = this.#sockets;
+    const { log, specs } = this.#services;
+    for (const { id, share, cluster } of specs.config.processes) {
       if (sockets === undefined || share === undefined || cluster === undefined || sockets.has(addressOf(share)))
         continue;
       if (this.#lost.has(addressOf(share)) || !this.#isRunning(id)) continue;
@@ -103,24 +98,20 @@ export class SharedSockets implements Subsystem {
   }
 
   #isLost(share: Listening): boolean {
-    return this.#lost.has(addressOf(share)) && this.#ports.sockets?.has(addressOf(share)) === false;
+    return this.#lost.has(addressOf(share)) && this.#sockets?.has(addressOf(share)) === false;
   }
 
   #isRunning(id: string): boolean {
-    const process = this.#ports.processes().find((each) => each.id === id);
+    const process = this.#services.supervisor.processes.find((each) => each.id === id);
     return process?.states.some(isRunning) === true;
   }
 
   get #wanted(): readonly Listening[] {
-    const active = new Set(
-      this.#ports
-        .processes()
-        .filter(({ states }) => !states.every(isIdle))
-        .map(({ id }) => id),
+    const { specs, supervisor } = this.#services;
+    const active = new Set(supervisor.processes.filter(({ states }) => !states.every(isIdle)).map(({ id }) => id));
+    const wanted = specs.config.processes.flatMap(({ id, share }) =>
+      share !== undefined && active.has(id) ? [share] : [],
     );
-    const wanted = this.#ports
-      .config()
-      .processes.flatMap(({ id, share }) => (share !== undefined && active.has(id) ? [share] : []));
     return [...new Map(wanted.map((share) => [JSON.stringify(share), share])).values()];
   }
 }

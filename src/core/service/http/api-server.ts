@@ -7,33 +7,21 @@ import type { Endpoint } from "../../contract/records.ts";
 import { type Claims, claimsOfProcess, OF_PROCESS, payloadOf } from "../../contract/token-claims.ts";
 import type { Api } from "../../http/server.ts";
 import { monotonicMs } from "../../os/clock.ts";
+import type { HeldSockets } from "../../os/inherited-sockets.ts";
 import { signJwt } from "../../os/jwt.ts";
 import { processStat } from "../../os/process-stat.ts";
 import { lastEndpoint, lastPort, publishEndpoint, removeEndpoint } from "../../os/published-endpoint.ts";
-import type { ServiceLog } from "../service-log.ts";
+import type { Services } from "../services.ts";
 import type { ApiAccess } from "../spawn/environment.ts";
 import type { Subsystem } from "../subsystem.ts";
 import { ApiListener } from "./api-listener.ts";
 import { Credentials } from "./credentials.ts";
-import { KeptSocket, type KeptSocketPorts } from "./kept-socket.ts";
+import { KeptSocket } from "./kept-socket.ts";
 import { TlsCertificate } from "./tls-certificate.ts";
 import { UnixListener } from "./unix-listener.ts";
 
 /** At a first start the API is loaded this long after the first processes were started. Milliseconds. */
 const DELAY_MS = 300;
-
-export type ApiServicePorts = KeptSocketPorts & {
-  readonly config: Config;
-  /** The active one. */
-  readonly profile: () => string | undefined;
-  readonly control: (caller: Caller) => Control;
-  readonly log: Pick<ServiceLog, "audit" | "info" | "error">;
-  readonly keeper: number;
-  /** Whether there is, or still runs, a process or instance of this id. */
-  readonly hasProcess: (id: string) => boolean;
-  /** Address or tokens for processes have changed. */
-  readonly onAddressChanged: () => void;
-};
 
 /** Pause before publishing the address is tried again. Milliseconds. */
 const PUBLISH_RETRY_MS = 1_000;
@@ -42,7 +30,11 @@ const LISTEN_RETRY_MS = 3_000;
 const OFF = '"api" is false in the configuration';
 
 export class ApiService implements Subsystem {
-  readonly #ports: ApiServicePorts;
+  readonly #services: Pick<Services, "log" | "specs">;
+  readonly #control: (caller: Caller) => Control;
+  readonly #onAddressChanged: () => void;
+  /** Its settings of the API hold as long as procman runs. */
+  readonly #config: Config;
   readonly #listener: ApiListener;
   readonly #unix: UnixListener;
   #unixOpened: Promise<void> | undefined;
@@ -64,27 +56,38 @@ export class ApiService implements Subsystem {
   /** The previous service had no port either. */
   readonly hadProblem: boolean;
 
-  constructor(ports: ApiServicePorts) {
-    this.#ports = ports;
-    const reserved = portsOf(ports.config);
-    const previous = lastPort(ports.config.stateDir);
+  /** `sockets`: copies that this process holds for a later keeper. `onAddressChanged`: address or tokens for processes have changed. */
+  constructor(
+    services: Pick<Services, "link" | "log" | "specs">,
+    control: (caller: Caller) => Control,
+    sockets: HeldSockets,
+    onAddressChanged: () => void,
+  ) {
+    const { link, log, specs } = services;
+    const { config } = specs;
+    this.#services = services;
+    this.#control = control;
+    this.#onAddressChanged = onAddressChanged;
+    this.#config = config;
+    const reserved = portsOf(config);
+    const previous = lastPort(config.stateDir);
     this.#listener = new ApiListener(() => this.#startOnce(), reserved);
-    this.#unix = new UnixListener(ports.config.stateDir, () => this.#startOnce());
-    this.#kept = new KeptSocket(ports);
-    this.hadProblem = lastEndpoint(ports.config.stateDir)?.problem !== undefined;
+    this.#unix = new UnixListener(config.stateDir, () => this.#startOnce());
+    this.#kept = new KeptSocket(sockets, link);
+    this.hadProblem = lastEndpoint(config.stateDir)?.problem !== undefined;
     this.#previousPort = previous === undefined || reserved.has(previous) ? undefined : previous;
-    const { tls } = ports.config.api;
-    this.#certificate = tls === undefined ? undefined : new TlsCertificate(tls, ports.log, monotonicMs);
-    this.#credentials = new Credentials(ports.config, ports.profile, {
+    const { tls } = config.api;
+    this.#certificate = tls === undefined ? undefined : new TlsCertificate(tls, log, monotonicMs);
+    this.#credentials = new Credentials(config, () => specs.config.profile, {
       onChanged: () => {
         this.#tokens.clear();
-        ports.onAddressChanged();
+        onAddressChanged();
         this.#api?.recheck();
       },
       onUnsaved: (why) =>
         why === undefined
-          ? ports.log.info("the secret of the API is in its file now: commands reach procman again")
-          : ports.log.error(
+          ? log.info("the secret of the API is in its file now: commands reach procman again")
+          : log.error(
               `the secret of the API can't be written to its file: ${why}; commands can't reach procman until it is; retrying every second`,
             ),
     });
@@ -115,7 +118,7 @@ export class ApiService implements Subsystem {
 
   /** Address and token for a process; undefined: there is neither port nor socket. */
   accessOf(process: string): ApiAccess | undefined {
-    const { name, api } = this.#ports.config;
+    const { name, api } = this.#config;
     // The previous port, if this is called in the turn in which listening began.
     const port = api.isOff ? undefined : (this.#port ?? api.port ?? this.#previousPort);
     const address =
@@ -150,7 +153,7 @@ export class ApiService implements Subsystem {
   /** procman ends: removes the published address. */
   stopped(): void {
     this.#closed = true;
-    removeEndpoint(this.#ports.config.stateDir);
+    removeEndpoint(this.#config.stateDir);
     this.#unix.remove();
     this.#kept.drop();
   }
@@ -163,7 +166,7 @@ export class ApiService implements Subsystem {
   }
 
   get #address(): string {
-    const { hostname, port } = this.#ports.config.api;
+    const { hostname, port } = this.#config.api;
     return port === undefined ? hostname : `${hostname}:${port}`;
   }
 
@@ -191,7 +194,7 @@ export class ApiService implements Subsystem {
 
   /** Takes the socket of the previous service, or opens one. undefined: the configuration wants none. */
   async #open(): Promise<number | undefined> {
-    const { hostname, port, isOff } = this.#ports.config.api;
+    const { hostname, port, isOff } = this.#config.api;
     if (isOff) {
       this.#kept.release();
       return undefined;
@@ -208,7 +211,7 @@ export class ApiService implements Subsystem {
     try {
       await this.#unix.open();
     } catch (error) {
-      this.#ports.log.error(
+      this.#services.log.error(
         `the Unix socket of the API can't be opened: ${(error as Error).message}; commands use its port`,
       );
     }
@@ -216,7 +219,7 @@ export class ApiService implements Subsystem {
 
   /** Resolves with the problem, if any. Address or problem are published for clients. */
   async #start(): Promise<string | undefined> {
-    const { config } = this.#ports;
+    const config = this.#config;
     await this.#listen();
     await this.#unixOpened;
     await this.#serve();
@@ -231,16 +234,16 @@ export class ApiService implements Subsystem {
   #give(): void {
     const { handle } = this.#listener;
     if (this.#port !== undefined && this.#problem === undefined && handle !== undefined)
-      this.#kept.give(this.#ports.config.api.hostname, this.#port, handle);
+      this.#kept.give(this.#config.api.hostname, this.#port, handle);
   }
 
   /** The token of a process that was removed. */
   #isOrphan(consumer: string): boolean {
-    return consumer.startsWith(OF_PROCESS) && !this.#ports.hasProcess(consumer.slice(OF_PROCESS.length));
+    return consumer.startsWith(OF_PROCESS) && !this.#services.specs.has(consumer.slice(OF_PROCESS.length));
   }
 
   #endpointNow(): Endpoint {
-    const { config, keeper } = this.#ports;
+    const config = this.#config;
     const { hostname, port = 0 } = config.api;
     const startTime = processStat(process.pid)?.startTime ?? "";
     const { path: socket } = this.#unix;
@@ -249,7 +252,7 @@ export class ApiService implements Subsystem {
       port: this.#port ?? port,
       pid: process.pid,
       startTime,
-      keeper,
+      keeper: process.ppid,
       version: VERSION,
       ...(socket === undefined ? {} : { socket }),
       ...(config.api.tls && { tls: true }),
@@ -268,10 +271,10 @@ export class ApiService implements Subsystem {
     this.#started = this.#start().then(
       () => {
         if (this.#problem !== undefined || this.#closed) return;
-        this.#ports.onAddressChanged();
-        this.#ports.log.info(`the API is served at ${this.#address} now`);
+        this.#onAddressChanged();
+        this.#services.log.info(`the API is served at ${this.#address} now`);
       },
-      (error: Error) => this.#ports.log.error(`Cannot serve the API at ${this.#address}: ${error.message}`),
+      (error: Error) => this.#services.log.error(`Cannot serve the API at ${this.#address}: ${error.message}`),
     );
   }
 
@@ -281,7 +284,7 @@ export class ApiService implements Subsystem {
     try {
       // A client that finds the address but no secret would make one, which would void all tokens.
       if (!this.#credentials.save()) throw new Error("its secret has no file");
-      publishEndpoint(this.#ports.config.stateDir, endpoint);
+      publishEndpoint(this.#config.stateDir, endpoint);
       return undefined;
     } catch (error) {
       this.#timer = setTimeout(() => this.#publish(endpoint), PUBLISH_RETRY_MS).unref();
@@ -300,7 +303,7 @@ export class ApiService implements Subsystem {
 
   async #load(): Promise<void> {
     if (this.#api !== undefined) return;
-    const { control, log, config } = this.#ports;
+    const { log } = this.#services;
     const { Api } = await import("../../http/server.ts");
     const credentials = this.#credentials;
     const denied = (text: string): void => log.audit({ severity: "warn", text });
@@ -308,11 +311,12 @@ export class ApiService implements Subsystem {
       secret: () => credentials.secret(),
       isRevoked: (consumer: string) => credentials.isRevoked(consumer) || this.#isOrphan(consumer),
     };
-    const { hostname, cors = [], hosts = [] } = config.api;
+    const { name: audience, api: own } = this.#config;
+    const { hostname, cors = [], hosts = [] } = own;
     const noted = (text: string): void => log.audit({ severity: "info", text });
     const sign = (claims: Claims): string => signJwt(payloadOf(claims), credentials.secret());
     const tls = this.#certificate !== undefined;
-    const api = new Api({ control, denied, noted, sign, access, audience: config.name, hostname, tls, cors, hosts });
+    const api = new Api({ control: this.#control, denied, noted, sign, access, audience, hostname, tls, cors, hosts });
     // Before the handshake.
     if (tls) api.server.prependListener("connection", () => this.#certificate?.refresh(api.server as TlsServer));
     this.#api = api;

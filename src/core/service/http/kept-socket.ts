@@ -1,5 +1,4 @@
 /** The listening socket of the API on its way from service to service: the keeper holds it, so no other program can take the port meanwhile. */
-import type { ToKeeper } from "../../ipc/keeper-protocol.ts";
 import {
   apiAddress,
   type HeldSockets,
@@ -7,25 +6,20 @@ import {
   isApiAddress,
   releaseApi,
 } from "../../os/inherited-sockets.ts";
-
-export type KeptSocketPorts = {
-  /** Copies that this process holds for a later keeper. */
-  readonly sockets: HeldSockets;
-  readonly link: {
-    readonly send: (message: ToKeeper) => void;
-    readonly sendSocket: (message: ToKeeper, socket: object) => void;
-  };
-};
+import type { KeeperLink } from "../services.ts";
 
 type Handle = { readonly fd: number };
 
 export class KeptSocket {
-  readonly #ports: KeptSocketPorts;
+  readonly #sockets: HeldSockets;
+  readonly #link: Pick<KeeperLink, "send" | "sendSocket">;
   /** The one on which this service listens, while no other copy is held here. */
   #own: { readonly address: string; readonly socket: InheritedSocket } | undefined;
 
-  constructor(ports: KeptSocketPorts) {
-    this.#ports = ports;
+  /** `sockets`: copies that this process holds for a later keeper. */
+  constructor(sockets: HeldSockets, link: Pick<KeeperLink, "send" | "sendSocket">) {
+    this.#sockets = sockets;
+    this.#link = link;
   }
 
   /**
@@ -34,7 +28,7 @@ export class KeptSocket {
    * @param ports the ports that will do, in the order of preference
    */
   take(hostname: string, ports: readonly (number | undefined)[]): number | undefined {
-    const { sockets } = this.#ports;
+    const sockets = this.#sockets;
     for (const port of ports) {
       const address = apiAddress({ hostname, port: port ?? 0 });
       const socket = sockets.get(address);
@@ -49,35 +43,34 @@ export class KeptSocket {
   give(hostname: string, port: number, handle: Handle): void {
     const address = apiAddress({ hostname, port });
     this.#hold(address, handle.fd);
-    this.#ports.link.sendSocket({ t: "listening", address }, handle);
+    this.#link.sendSocket({ t: "listening", address }, handle);
   }
 
   /** The API listens elsewhere: the port is free as soon as each process has closed its copy. Returns whether there was one. */
   drop(): boolean {
-    const isKept = [...this.#ports.sockets.keys()].some(isApiAddress);
+    const isKept = [...this.#sockets.keys()].some(isApiAddress);
     if (isKept) this.release();
     return isKept;
   }
 
   /** The API listens nowhere. The socket of a service that was killed may still be on its way to the keeper. */
   release(): void {
-    const { sockets, link } = this.#ports;
-    releaseApi(sockets);
+    releaseApi(this.#sockets);
     this.#own = undefined;
-    link.send({ t: "listening" });
+    this.#link.send({ t: "listening" });
   }
 
   /** This service doesn't listen any more, so its descriptor is closed. */
   closed(): void {
     const { address, socket } = this.#own ?? {};
-    const { sockets } = this.#ports;
+    const sockets = this.#sockets;
     if (address !== undefined && sockets.get(address) === socket) sockets.delete(address);
     this.#own = undefined;
   }
 
   /** The server closes this descriptor. */
   #hold(address: string, fd: number): void {
-    const { sockets } = this.#ports;
+    const sockets = this.#sockets;
     const held = sockets.get(address);
     if (held !== undefined && held.fd !== fd) held.close();
     const socket = { fd, close: () => undefined };

@@ -1,7 +1,7 @@
 /** The certificate of the API's port: read again when its files have changed, so that a renewed one needs no restart. */
 import { statSync } from "node:fs";
 import { expiryOf, readTlsFiles, type TlsFiles } from "../../os/tls-files.ts";
-import type { ServiceLog } from "../service-log.ts";
+import type { Log } from "../services.ts";
 
 /** The files are looked at before a connection's handshake, at most this often. Milliseconds. */
 const LOOK_MS = 1_000;
@@ -11,13 +11,13 @@ type TlsServer = { readonly setSecureContext: (options: { readonly cert: Buffer;
 
 export class TlsCertificate {
   readonly #files: TlsFiles;
-  readonly #log: Pick<ServiceLog, "info" | "error">;
+  readonly #log: Pick<Log, "info" | "error">;
   readonly #now: () => number;
   #stamp = "";
   #looked = Number.NEGATIVE_INFINITY;
 
   /** `now`: monotonic milliseconds. */
-  constructor(files: TlsFiles, log: Pick<ServiceLog, "info" | "error">, now: () => number) {
+  constructor(files: TlsFiles, log: Pick<Log, "info" | "error">, now: () => number) {
     this.#files = files;
     this.#log = log;
     this.#now = now;

@@ -1,12 +1,21 @@
 /** What `?wait` waits for, and the errors that it ends with. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { controlRig, EVEN } from "../../../../test/support/control-rig.ts";
-import type { ProcessSpec } from "../../config/spec.ts";
+import { controlRig } from "../../../../test/support/control-rig.ts";
+import { servingContext } from "../../../../test/support/service-fakes.ts";
+import type { ProcessRecord } from "../../contract/records.ts";
 import type { Process } from "../../supervisor/process.ts";
+import type { Supervisor } from "../../supervisor/supervisor.ts";
 import { awaitAction } from "./action-wait.ts";
 
-const SERVING = { spec: () => ({}) as ProcessSpec, balancing: EVEN, lastEnd: () => undefined };
+/** Their status text is `reason`. */
+const contextOf = (supervisor: Supervisor, reason: (id: string) => string) => ({
+  ...servingContext(
+    supervisor,
+    supervisor.processes.map(({ id }) => ({ id })),
+  ),
+  records: { of: ({ id }: Pick<Process, "id">) => ({ reason: reason(id) }) as ProcessRecord },
+});
 
 test("a job that has finished before the first check counts as started; a failed one doesn't", async () => {
   const { supervisor, spawner } = controlRig();
@@ -16,8 +25,8 @@ test("a job that has finished before the first check counts as started; a failed
     spawner.up("job");
     spawner.exit("job", code);
     spawner.swept("job");
-    const ports = { ...SERVING, supervisor, reason: () => "failed" };
-    const done = awaitAction(ports, { action: "restart", processes: [job] })({ waitSeconds: 20 });
+    const context = contextOf(supervisor, () => "failed");
+    const done = awaitAction(context, { action: "restart", processes: [job] })({ waitSeconds: 20 });
     if (code === 0) await done;
     else await assert.rejects(done, { code: "process-failed", message: 'Cannot restart "job": it failed' });
   }
@@ -34,8 +43,8 @@ test("a wait for several processes names each that has failed, also when the tim
     spawner.exit(id, 3);
     spawner.swept(id);
   }
-  const ports = { ...SERVING, supervisor, reason: ({ id }: Process) => `${id} failed` };
-  const done = awaitAction(ports, { action: "restart", processes })({ waitSeconds: 0.05 });
+  const context = contextOf(supervisor, (id) => `${id} failed`);
+  const done = awaitAction(context, { action: "restart", processes })({ waitSeconds: 0.05 });
   const message =
     /^Cannot restart "web": it web failed\nCannot restart "job": it job failed\nCannot wait for the restart of "pair-1": timed out/;
   await assert.rejects(done, { code: "process-failed", message });
@@ -46,9 +55,9 @@ test("a process that a reload removes during the wait for its start is not a fai
   const pair = ["pair-1", "pair-2"].map((id) => supervisor.find(id));
   for (const process of pair) process.restart();
   // As in the service: the status text of a process that is gone can't be made.
-  const reason = ({ id }: Pick<Process, "id">): string => supervisor.find(id).id;
+  const context = contextOf(supervisor, (id) => supervisor.find(id).id);
   const waits = [pair, pair.slice(1)].map((processes) =>
-    awaitAction({ ...SERVING, supervisor, reason }, { action: "restart", processes })({ waitSeconds: 20 }),
+    awaitAction(context, { action: "restart", processes })({ waitSeconds: 20 }),
   );
   const failed = assert.rejects(waits[1] as Promise<void>, {
     code: "process-failed",

@@ -4,13 +4,12 @@ import type { Action, ActOptions } from "../../contract/control.ts";
 import type { Process } from "../../supervisor/process.ts";
 import type { SlotState } from "../../supervisor/states.ts";
 import { isBeingStopped, isIdle, isStartingOrRunning } from "../../supervisor/verdict.ts";
+import type { OperationContext, StartContext } from "./operation-context.ts";
 import { AwaitedOperation, type ChangeSource, settle, type Target, type Verdict } from "./settle.ts";
-import { AwaitedStart, type StartPorts } from "./start-verdict.ts";
+import { AwaitedStart } from "./start-verdict.ts";
 
-export type ActionWaitPorts = StartPorts & {
-  /** Status text of a process. */
-  readonly reason: (process: Process) => string;
-};
+/** What is awaited, and how it is said that it fails. */
+export type ActionWaitContext = StartContext & Pick<OperationContext, "records">;
 
 export type AwaitedAction = {
   readonly action: Action;
@@ -29,12 +28,12 @@ export type AwaitedAction = {
  * `process-failed`: these can't; `roll-failed`; `wait-timeout`
  */
 export function awaitAction(
-  ports: ActionWaitPorts,
+  context: ActionWaitContext,
   { action, processes, restarts = [], isRolled = () => false }: AwaitedAction,
 ): (options: ActOptions) => Promise<void> {
   const operations = restarts.map((done) => new AwaitedOperation(done));
   const targets = processes.map(
-    (process) => new AwaitedProcess(process, action, { ports, restarts: isRolled(process) ? operations : [] }),
+    (process) => new AwaitedProcess(process, action, { context, restarts: isRolled(process) ? operations : [] }),
   );
   return async ({ waitSeconds, signal }) => {
     if (waitSeconds === undefined) return;
@@ -59,7 +58,7 @@ class AwaitedProcess implements Target {
   readonly sources: readonly ChangeSource[];
   readonly #process: Process;
   readonly #action: Action;
-  readonly #ports: ActionWaitPorts;
+  readonly #context: ActionWaitContext;
   /** The rolling restarts that must be over first. */
   readonly #restarts: readonly AwaitedOperation[];
   /** Absent: the action starts nothing. */
@@ -71,16 +70,16 @@ class AwaitedProcess implements Target {
   constructor(
     process: Process,
     action: Action,
-    { ports, restarts }: { readonly ports: ActionWaitPorts; readonly restarts: readonly AwaitedOperation[] },
+    { context, restarts }: { readonly context: ActionWaitContext; readonly restarts: readonly AwaitedOperation[] },
   ) {
     this.#process = process;
     this.#action = action;
-    this.#ports = ports;
+    this.#context = context;
     this.#restarts = restarts;
-    this.sources = [ports.supervisor, ports.balancing];
+    this.sources = [context.supervisor, context.balancing];
     // A rolling restart has made sure that it stays up.
     const minUptimeMs = restarts.length > 0 ? 0 : undefined;
-    if (action === "start" || action === "restart") this.#start = new AwaitedStart(process, ports, { minUptimeMs });
+    if (action === "start" || action === "restart") this.#start = new AwaitedStart(process, context, { minUptimeMs });
   }
 
   get isInRestart(): boolean {
@@ -91,7 +90,7 @@ class AwaitedProcess implements Target {
     if (this.isInRestart) return "pending";
     // The error of the rolling restart names the instance.
     if (this.#restarts.some(({ problem }) => problem !== undefined)) return "up";
-    const { supervisor } = this.#ports;
+    const { supervisor } = this.#context;
     if (this.#start !== undefined && supervisor.isRemoved(this.#process)) {
       this.isLeftOut = true;
       return "up";
@@ -102,14 +101,19 @@ class AwaitedProcess implements Target {
     return "failed";
   }
 
+  /** Its status text. */
+  get #reason(): string {
+    return this.#context.records.of(this.#process).reason;
+  }
+
   #actionFailed(): ProcmanError {
-    const { reason, lastEnd } = this.#ports;
+    const { incidents } = this.#context;
     const { id, states } = this.#process;
     // The policy has started it again.
     const isNextRun = this.#action !== "stop" && states.some(isStartingOrRunning);
     const why = isNextRun
-      ? `${lastEnd(id)?.reason ?? "ended soon after its start"}; it was restarted`
-      : reason(this.#process);
+      ? `${incidents.lastEnd(id)?.reason ?? "ended soon after its start"}; it was restarted`
+      : this.#reason;
     return new ProcmanError("process-failed", `Cannot ${this.#action} "${id}": it ${why}`);
   }
 
@@ -122,7 +126,7 @@ class AwaitedProcess implements Target {
 
   timeout(others: number, waitSeconds: number): ProcmanError {
     const subject = `"${this.#process.id}"${others === 0 ? "" : ` (and ${others} more)`}`;
-    const problem = `timed out after ${waitSeconds} s; it ${this.#ports.reason(this.#process)}`;
+    const problem = `timed out after ${waitSeconds} s; it ${this.#reason}`;
     return new ProcmanError(
       "wait-timeout",
       `Cannot wait for the ${this.#action} of ${subject}: ${problem}; the ${this.#action} continues in the background`,

@@ -3,21 +3,10 @@ import { ProcmanError } from "../../base/errors.ts";
 import type { Action, ActOptions, Caller } from "../../contract/control.ts";
 import type { Process } from "../../supervisor/process.ts";
 import { isWaiting } from "../../supervisor/verdict.ts";
-import { type ActionWaitPorts, awaitAction } from "./action-wait.ts";
-import type { Operations } from "./operations.ts";
+import { type ActionWaitContext, awaitAction } from "./action-wait.ts";
+import type { OperationContext } from "./operation-context.ts";
 import type { RollingRestarts } from "./rolling-restart.ts";
 import { rolloutOrder } from "./rollout-order.ts";
-
-export type ActionPorts = ActionWaitPorts & {
-  /** Processes that are no longer in the configuration but still being stopped. */
-  readonly removing: () => readonly { readonly id: string }[];
-  readonly operations: Operations;
-  readonly rollingRestarts: Pick<RollingRestarts, "check" | "begin">;
-  /** Records that this caller requested the next end of the process's run. */
-  readonly recordRequester: (id: string, caller: Caller) => void;
-  /** Disables a cluster, with the instances that it gets later, or enables it. */
-  readonly setClusterDisabled: (cluster: string, isDisabled: boolean) => void;
-};
 
 /** `id`: a process, an instance, a cluster, or `all`. */
 export type ActionRequest = {
@@ -33,16 +22,20 @@ export type ActionRequest = {
 /** `done`: resolves when the requested state is reached. */
 export type AcceptedRequest = { readonly done: (options: ActOptions) => Promise<void> };
 
+type ActionContext = ActionWaitContext & Pick<OperationContext, "lasting" | "operations">;
+
 type StartedAction = {
   readonly processes: readonly Process[];
   readonly restarts: readonly Promise<string | undefined>[];
 };
 
 export class Actions {
-  readonly #ports: ActionPorts;
+  readonly #context: ActionContext;
+  readonly #rollingRestarts: Pick<RollingRestarts, "check" | "begin">;
 
-  constructor(ports: ActionPorts) {
-    this.#ports = ports;
+  constructor(context: ActionContext, rollingRestarts: Pick<RollingRestarts, "check" | "begin">) {
+    this.#context = context;
+    this.#rollingRestarts = rollingRestarts;
   }
 
   /**
@@ -55,14 +48,14 @@ export class Actions {
     const isRolling = action === "restart" && !isHard && found[0]?.id !== id;
     const { processes, restarts } = isRolling ? this.#restart(found, request) : this.#atOnce(found, request);
     // Now: a reload may remove instances meanwhile.
-    const instances = new Set(processes.filter((each) => this.#ports.spec(each.id).cluster !== undefined));
+    const instances = new Set(processes.filter((each) => this.#context.specs.of(each.id).cluster !== undefined));
     const isRolled = (process: Process): boolean => isRolling && instances.has(process);
-    return { done: awaitAction(this.#ports, { action, processes, restarts, isRolled }) };
+    return { done: awaitAction(this.#context, { action, processes, restarts, isRolled }) };
   }
 
   #atOnce(found: readonly Process[], request: ActionRequest): StartedAction {
     const { id, action, caller } = request;
-    const { supervisor, operations, spec, recordRequester } = this.#ports;
+    const { supervisor, operations, specs, incidents } = this.#context;
     const ordered =
       action === "stop"
         ? supervisor.inStopOrder(found)
@@ -70,12 +63,12 @@ export class Actions {
     const processes = this.#apply(ordered, id, action);
     if (action === "disable" || action === "enable")
       for (const cluster of this.#wholeClusters(found, id))
-        this.#ports.setClusterDisabled(cluster, action === "disable");
+        this.#context.lasting.setClusterDisabled(cluster, action === "disable");
     const endsRuns = action === "stop" || action === "restart";
     // Only for accepted requests: a refused one ends no run.
-    if (endsRuns) for (const process of processes) recordRequester(process.id, caller);
+    if (endsRuns) for (const process of processes) incidents.recordRequester(process.id, caller);
     if (action === "block" || (endsRuns && found[0]?.id !== id)) {
-      const targets = [...new Set(processes.map((process) => spec(process.id).cluster?.id ?? process.id))];
+      const targets = [...new Set(processes.map((process) => specs.of(process.id).cluster?.id ?? process.id))];
       operations.cancel(
         { kind: action === "restart" ? "restart-at-once" : action, targets },
         `${action} was requested`,
@@ -91,16 +84,20 @@ export class Actions {
     } catch (error) {
       const waiting = processes.find((process) => process.id === id && process.states.some(isWaiting));
       if (!(error instanceof ProcmanError) || error.code !== "process-running" || waiting === undefined) throw error;
-      throw new ProcmanError(error.code, `Cannot start "${id}": it ${this.#ports.reason(waiting)}`, { cause: error });
+      throw new ProcmanError(error.code, `Cannot start "${id}": it ${this.#context.records.of(waiting).reason}`, {
+        cause: error,
+      });
     }
   }
 
   /** The clusters that `id` stands for, as far as all their instances are found. */
   #wholeClusters(found: readonly Process[], id: string): readonly string[] {
-    const { supervisor, spec } = this.#ports;
-    const named = new Set(found.flatMap((process) => (process.id === id ? [] : (spec(process.id).cluster?.id ?? []))));
+    const { supervisor, specs } = this.#context;
+    const named = new Set(
+      found.flatMap((process) => (process.id === id ? [] : (specs.of(process.id).cluster?.id ?? []))),
+    );
     for (const process of supervisor.processes)
-      if (!found.includes(process)) named.delete(spec(process.id).cluster?.id ?? "");
+      if (!found.includes(process)) named.delete(specs.of(process.id).cluster?.id ?? "");
     return [...named];
   }
 
@@ -108,7 +105,7 @@ export class Actions {
   #neededBy(found: readonly Process[], { id, action, mayStart }: ActionRequest): readonly Process[] {
     if (action !== "start" || mayStart === undefined) return [];
     const asked = new Set(found);
-    const needed = this.#ports.supervisor
+    const needed = this.#context.supervisor
       .toStartFor(found.filter(({ isBlocked }) => !isBlocked))
       .filter((each) => !asked.has(each));
     const cannot = `Cannot start "${id}" with its dependencies:`;
@@ -122,12 +119,12 @@ export class Actions {
 
   /** Restarts clusters instance by instance and everything else at once. Dependents with `restart: true` follow the cluster they depend on. */
   #restart(found: readonly Process[], request: ActionRequest): StartedAction {
-    const { rollingRestarts, removing } = this.#ports;
-    const removed = new Set(removing().map(({ id }) => id));
+    const rollingRestarts = this.#rollingRestarts;
+    const removed = new Set(this.#context.specs.removing.map(({ id }) => id));
     const remaining = found.filter(({ id }) => !removed.has(id));
     // If all are being removed, the call to `restart` below throws the reason.
     const processes = remaining.length === 0 ? found : remaining;
-    const { clusters, others } = rolloutOrder(this.#ports, processes);
+    const { clusters, others } = rolloutOrder(this.#context, processes);
     rollingRestarts.check(clusters);
     if (processes.every(({ isBlocked }) => isBlocked)) processes[0]?.restart();
     const free = others.filter(({ isBlocked }) => !isBlocked);

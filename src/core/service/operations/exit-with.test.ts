@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { specsOf } from "../../../../test/support/service-fakes.ts";
 import { normalise } from "../../config/normalise.ts";
-import type { ProcessSpec } from "../../config/spec.ts";
 import type { ExitInfo, RunOutcome, SlotState } from "../../supervisor/states.ts";
 import { ExitWith } from "./exit-with.ts";
 
@@ -15,7 +15,7 @@ const { processes } = normalise(
   },
   { folder: "/", parallelism: 1, now: new Date(0), stripsTypes: false },
 );
-const specOf = (id: string): ProcessSpec => processes.find((spec) => spec.id === id) as ProcessSpec;
+const specs = specsOf(processes);
 
 const idle = (outcome: RunOutcome, run = 1): SlotState => ({ status: "idle", run, restarts: 0, outcome });
 const ended = (ending: ExitInfo): SlotState => idle({ kind: "failed", ending });
@@ -27,7 +27,7 @@ const never = idle({ kind: "never-started" }, 0);
 
 /** The exit code, once it is over. */
 function over(states: readonly SlotState[]): number | undefined {
-  return new ExitWith("job", specOf).finalCode([
+  return new ExitWith("job", specs).finalCode([
     { id: "job", states },
     { id: "web-1", states: [runs] },
   ]);
@@ -53,7 +53,7 @@ test("an exit code that counts as success is the code of one process, and 0 for 
   const finished = (code: number): SlotState =>
     idle({ kind: "finished", ending: { kind: "exited", code, signal: null } });
   assert.equal(over([finished(3)]), 3);
-  const all = new ExitWith(undefined, specOf);
+  const all = new ExitWith(undefined, specs);
   const of = (job: SlotState, web: SlotState) => [
     { id: "job", states: [job] },
     { id: "web-1", states: [web] },
@@ -70,16 +70,16 @@ test("a process is over when its policy doesn't start it again: not while it run
 });
 
 test("a cluster is over with its last instance; the first code that is not 0 counts", () => {
-  const web = new ExitWith("web", specOf);
+  const web = new ExitWith("web", specs);
   const of = (...states: readonly SlotState[]) =>
     states.map((state, index) => ({ id: `web-${index + 1}`, states: [state] }));
   assert.equal(web.finalCode(of(exited(0), runs, exited(7))), undefined);
   assert.equal(web.finalCode(of(exited(0), exited(6), exited(7))), 6);
-  assert.equal(new ExitWith("web-2", specOf).finalCode(of(runs, exited(6), runs)), 6);
+  assert.equal(new ExitWith("web-2", specs).finalCode(of(runs, exited(6), runs)), 6);
 });
 
 test("without an id everything that starts with procman must be over; the first code that is not 0 counts, then what was skipped", () => {
-  const all = new ExitWith(undefined, specOf);
+  const all = new ExitWith(undefined, specs);
   const of = (job: SlotState, other: SlotState) => [
     { id: "job", states: [job] },
     { id: "web-1", states: [other] },
@@ -108,11 +108,8 @@ test("without an id a process that others only need running doesn't have to end;
     { id: "migrate", cmd: "x", autostart: true, dependsOn: ["db"] },
     { id: "test", cmd: "x", autostart: true, dependsOn: ["db", { id: "migrate", condition: "finished" as const }] },
   ];
-  const specs = normalise(
-    { processes: raw },
-    { folder: "/", parallelism: 1, now: new Date(0), stripsTypes: false },
-  ).processes;
-  const all = new ExitWith(undefined, (id) => specs.find((spec) => spec.id === id) as ProcessSpec);
+  const normal = normalise({ processes: raw }, { folder: "/", parallelism: 1, now: new Date(0), stripsTypes: false });
+  const all = new ExitWith(undefined, specsOf(normal.processes));
   const of = (db: SlotState, migrate: SlotState, check: SlotState) => [
     { id: "db", states: [db] },
     { id: "migrate", states: [migrate] },

@@ -2,11 +2,11 @@
 import { constants } from "node:os";
 import { EXIT } from "../../base/errors.ts";
 import { isNamed, type RunSelection } from "../../config/run-selection.ts";
-import type { ProcessSpec } from "../../config/spec.ts";
 import { isAboutEnd } from "../../supervisor/definition.ts";
 import type { Process } from "../../supervisor/process.ts";
 import type { ExitInfo, SlotState } from "../../supervisor/states.ts";
 import { hasFinished, isIdle, wasStopped } from "../../supervisor/verdict.ts";
+import type { Specs } from "../services.ts";
 
 /** Shells report a program ended by a signal as this plus the signal's number. */
 const SIGNAL_EXIT = 128;
@@ -14,22 +14,20 @@ const SIGNAL_EXIT = 128;
 export type EndOptions = Pick<RunSelection, "exitWith" | "once">;
 
 /** undefined: procman doesn't end by itself. */
-export function exitWithOf({ exitWith, once = false }: EndOptions, specOf: SpecOf): ExitWith | undefined {
-  return exitWith === undefined && !once ? undefined : new ExitWith(exitWith, specOf);
+export function exitWithOf({ exitWith, once = false }: EndOptions, specs: Pick<Specs, "of">): ExitWith | undefined {
+  return exitWith === undefined && !once ? undefined : new ExitWith(exitWith, specs);
 }
-
-type SpecOf = (id: string) => ProcessSpec;
 
 type WatchedProcess = Pick<Process, "id" | "states"> & Partial<Pick<Process, "isDisabled">>;
 
 export class ExitWith {
   readonly #id: string | undefined;
-  readonly #specOf: SpecOf;
+  readonly #specs: Pick<Specs, "of">;
 
   /** `id`: a process, an instance or a cluster; undefined: all that start with procman. */
-  constructor(id: string | undefined, specOf: SpecOf) {
+  constructor(id: string | undefined, specs: Pick<Specs, "of">) {
     this.#id = id;
-    this.#specOf = specOf;
+    this.#specs = specs;
   }
 
   /** Why procman ends. */
@@ -40,7 +38,7 @@ export class ExitWith {
   /** Processes that others need running or ready, and none finished: they are stopped when the others are over. Only if all are awaited. */
   #helpersOf(members: readonly WatchedProcess[]): ReadonlySet<string> {
     if (this.#id !== undefined) return new Set();
-    const needed = members.flatMap(({ id }) => this.#specOf(id).dependsOn ?? []);
+    const needed = members.flatMap(({ id }) => this.#specs.of(id).dependsOn ?? []);
     const idsOf = (mayRun: boolean): readonly string[] =>
       needed.filter(({ condition }) => isAboutEnd(condition) !== mayRun).flatMap((dependency) => dependency.members);
     const jobs = new Set(idsOf(false));
@@ -50,7 +48,7 @@ export class ExitWith {
   #membersIn(processes: readonly WatchedProcess[]): readonly WatchedProcess[] {
     const id = this.#id;
     return processes.filter((process) => {
-      const spec = this.#specOf(process.id);
+      const spec = this.#specs.of(process.id);
       return id === undefined ? spec.autostart && process.isDisabled !== true : isNamed(id, spec);
     });
   }

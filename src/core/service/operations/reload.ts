@@ -11,11 +11,10 @@ import type { Config } from "../../config/spec.ts";
 import type { ActOptions, PlanOptions } from "../../contract/control.ts";
 import type { PlannedChange, PlanRecord } from "../../contract/plan.ts";
 import type { FrontSpec } from "../../ipc/balancer-protocol.ts";
-import type { ActiveConfig } from "../config/active-config.ts";
 import { ConfigFileWatch } from "../config/config-file-watch.ts";
 import type { ConfigSource } from "../config/config-source.ts";
-import type { NoteStore, RolloutState } from "../recovery/notes.ts";
-import type { ServiceLog } from "../service-log.ts";
+import type { RolloutState } from "../recovery/notes.ts";
+import type { Specs } from "../services.ts";
 import type { Subsystem } from "../subsystem.ts";
 import { addedFronts, checkPorts } from "./port-check.ts";
 import { orderByPorts, planReload, rollingIds, summary } from "./reload-plan.ts";
@@ -23,10 +22,11 @@ import {
   DEFAULT_STEADY_MS,
   quoted,
   Rollout,
+  type RolloutContext,
   type RolloutPlan,
-  type RolloutPorts,
   whyInstanceIsNotUp,
 } from "./rollout.ts";
+import type { Scaler } from "./scale.ts";
 import { AwaitedOperation, settle, type Target } from "./settle.ts";
 import { AwaitedStart } from "./start-verdict.ts";
 
@@ -37,20 +37,7 @@ export type ReloadOptions = {
   readonly profile?: string | undefined;
   /** Reload whenever the file changes. */
   readonly watchFile?: boolean | undefined;
-  /** Default of `minUptimeMs`. Milliseconds, default 1000. */
-  readonly steadyMs?: number | undefined;
 };
-
-export type ReloadPorts = RolloutPorts &
-  ReloadOptions & {
-    readonly activeConfig: ActiveConfig;
-    readonly notes: NoteStore;
-    readonly log: ServiceLog;
-    /** Resolves when the keeper has received all commands and notes. */
-    readonly commit: () => Promise<void>;
-    /** Makes the instance counts of the file valid again. */
-    readonly resetCounts: () => void;
-  };
 
 /** `plan`: the one that was printed; the first step executes it. */
 type ReloadStep = RolloutState & { readonly plan?: PlanRecord };
@@ -58,34 +45,38 @@ type ReloadStep = RolloutState & { readonly plan?: PlanRecord };
 const NOT_BEGUN = { current: [], pending: [] } as const;
 
 export class Reloads implements Subsystem {
-  readonly #ports: ReloadPorts;
+  readonly #context: RolloutContext;
+  readonly #scaler: Pick<Scaler, "resetCounts">;
+  readonly #options: ReloadOptions;
   readonly #abort = new AbortController();
   readonly #watch: ConfigFileWatch | undefined;
   #rollout: Rollout<ReloadStep> | undefined;
   /** Reason of a further reload that waits for the present one. */
   #queued: string | undefined;
 
-  constructor(ports: ReloadPorts) {
-    this.#ports = ports;
-    const { file } = ports.activeConfig.config;
-    if (ports.watchFile)
+  constructor(context: RolloutContext, scaler: Pick<Scaler, "resetCounts">, options: ReloadOptions) {
+    this.#context = context;
+    this.#scaler = scaler;
+    this.#options = options;
+    const { file } = context.specs.config;
+    if (options.watchFile)
       this.#watch = new ConfigFileWatch(file, () => void this.reloadWhenFree(`${basename(file)} has changed`));
   }
 
   /** Resumes the rollout of an earlier service; changes of the file since then don't count. */
   resume(): void {
-    const { activeConfig, notes, log } = this.#ports;
+    const { activeConfig, specs, notes, log } = this.#context;
     if (this.#abort.signal.aborted) return;
     this.#watch?.start();
     const state = notes.read(":reload");
     if (state === undefined) return notes.remove(":reload");
     log.info(`resuming the ${state.from === undefined ? "rollback" : "reload"} at ${quoted(state.current)}`);
-    void this.#begin(state, () => activeConfig.apply(activeConfig.config));
+    void this.#begin(state, () => activeConfig.apply(specs.config));
   }
 
   end(): void {
     this.retire();
-    this.#ports.notes.remove(":reload");
+    this.#context.notes.remove(":reload");
   }
 
   retire(): void {
@@ -96,7 +87,8 @@ export class Reloads implements Subsystem {
 
   /** The configuration with the profile that a reload has asked an earlier service for. */
   withNotedProfile(config: Config): Config {
-    const { notes, log, source, profile: ofRun } = this.#ports;
+    const { source, profile: ofRun } = this.#options;
+    const { notes, log } = this.#context;
     const noted = notes.read(":profile");
     if (source === undefined || noted === undefined || noted.ofRun !== ofRun || noted.profile === config.profile)
       return config;
@@ -111,18 +103,18 @@ export class Reloads implements Subsystem {
 
   /** At the start of a service: applies changes of the file that the one before had not applied, unless a rollout is resumed. */
   recover(to: Config): void {
-    const { activeConfig, log, operations } = this.#ports;
+    const { specs, log, operations } = this.#context;
     if (operations.isUnderWay("reload")) return;
-    const plan = to === activeConfig.config ? undefined : this.#planFor(to);
+    const plan = to === specs.config ? undefined : this.#planFor(to);
     if (plan !== undefined && rollingIds(plan, to).length > 0)
       log.info(`${basename(to.file)} has changed meanwhile: ${summary(plan)}`);
-    const step = { ...NOT_BEGUN, to, from: activeConfig.config, keepsCounts: true };
+    const step = { ...NOT_BEGUN, to, from: specs.config, keepsCounts: true };
     void this.#begin(plan === undefined ? step : { ...step, plan });
   }
 
   /** @throws {ProcmanError} `configuration-missing`, `configuration-invalid`, `reload-failed` */
   plan(options: PlanOptions = {}): PlanRecord {
-    this.#ports.operations.check({ kind: "plan", targets: [] }, "reload");
+    this.#context.operations.check({ kind: "plan", targets: [] }, "reload");
     return this.#planFor(this.#read(options));
   }
 
@@ -133,7 +125,7 @@ export class Reloads implements Subsystem {
    * `wait-timeout`
    */
   async reload(why: string, { waitSeconds, signal, ...options }: ActOptions & PlanOptions = {}): Promise<PlanRecord> {
-    const { operations, commit } = this.#ports;
+    const { operations, link } = this.#context;
     operations.check({ kind: "reload", targets: [] }, "reload");
     const config = this.#read(options);
     const fronts = this.#addedFronts(config);
@@ -141,7 +133,7 @@ export class Reloads implements Subsystem {
     const plan = this.#planFor(config);
     operations.check({ kind: "reload", targets: clustersIn(config, plan) }, "reload");
     const work = this.#start(why, config, plan);
-    await commit();
+    await link.commit();
     return waitSeconds === undefined ? plan : this.#settled(plan, work, { waitSeconds, signal });
   }
 
@@ -173,7 +165,7 @@ export class Reloads implements Subsystem {
 
   /** What is awaited of a change, beside the rollout; undefined: nothing. `problems` gets the reason of its failure. */
   #targetOf({ process: id, action, rolling }: PlannedChange, problems: Map<string, string>): Target | undefined {
-    const { supervisor, steadyMs = DEFAULT_STEADY_MS } = this.#ports;
+    const { supervisor, steadyMs = DEFAULT_STEADY_MS } = this.#context;
     const process = supervisor.processes.find((each) => each.id === id);
     if (process === undefined) return undefined;
     // One that is in the configuration again is not awaited any more.
@@ -183,10 +175,10 @@ export class Reloads implements Subsystem {
         look: () => (process.isIdle || !supervisor.isRemoved(process) ? "up" : "pending"),
       };
     if ((action !== "start" && action !== "restart") || rolling) return undefined;
-    const start = AwaitedStart.inReload(process, this.#ports, steadyMs);
+    const start = AwaitedStart.inReload(process, this.#context, steadyMs);
     const look: Target["look"] = (again) => {
       const verdict = start.look(again);
-      if (verdict === "failed") problems.set(id, whyInstanceIsNotUp(this.#ports, id));
+      if (verdict === "failed") problems.set(id, whyInstanceIsNotUp(this.#context, id));
       return verdict;
     };
     return { sources: start.sources, look };
@@ -194,7 +186,7 @@ export class Reloads implements Subsystem {
 
   /** Reload requested by a signal or a changed file: errors are logged. It waits for a reload or rolling restart under way. */
   async reloadWhenFree(why: string): Promise<void> {
-    const { operations, commit, log } = this.#ports;
+    const { operations, link, log } = this.#context;
     if (this.#queueBehindReload(why)) return;
     try {
       operations.check({ kind: "reload", targets: [] }, "reload");
@@ -209,7 +201,7 @@ export class Reloads implements Subsystem {
         operations.blockingOperation({ kind: "reload-when-free", targets: clustersIn(config, plan) }) !== undefined;
       if (isBlocked) return await this.#reloadAfterRestarts(why);
       void this.#start(why, config, plan);
-      await commit();
+      await link.commit();
     } catch (error) {
       if (!(error instanceof ProcmanError)) throw error;
       for (const line of `${error.message}\n\neverything stays as it was`.split("\n"))
@@ -220,44 +212,42 @@ export class Reloads implements Subsystem {
   /** Returns whether a reload is under way; then this one follows it. */
   #queueBehindReload(why: string): boolean {
     const isUnderWay =
-      this.#ports.operations.blockingOperation({ kind: "reload-when-free", targets: [] }) !== undefined;
+      this.#context.operations.blockingOperation({ kind: "reload-when-free", targets: [] }) !== undefined;
     if (isUnderWay) this.#queued = why;
     return isUnderWay;
   }
 
   #addedFronts(to: Config): readonly FrontSpec[] {
-    const { activeConfig, supervisor } = this.#ports;
-    return addedFronts(activeConfig.config, to, (id) =>
-      supervisor.processes.some((each) => each.id === id && !each.isIdle),
-    );
+    const { specs, supervisor } = this.#context;
+    return addedFronts(specs.config, to, (id) => supervisor.processes.some((each) => each.id === id && !each.isIdle));
   }
 
   async #reloadAfterRestarts(why: string): Promise<void> {
-    this.#ports.log.info(`reload (${why}): waits for the end of a rolling restart`);
-    await this.#ports.operations.waitForAll("rolling-restart");
+    this.#context.log.info(`reload (${why}): waits for the end of a rolling restart`);
+    await this.#context.operations.waitForAll("rolling-restart");
     if (!this.#abort.signal.aborted) await this.reloadWhenFree(why);
   }
 
-  #read({ profile = this.#ports.activeConfig.config.profile }: PlanOptions = {}): Config {
-    const { source } = this.#ports;
+  #read({ profile = this.#context.specs.config.profile }: PlanOptions = {}): Config {
+    const { source } = this.#options;
     if (source === undefined) throw new ProcmanError("reload-failed", "Cannot reload: there is no configuration file");
     return source(undefined, profile ?? undefined);
   }
 
   #planFor(config: Config): PlanRecord {
-    return planReload(this.#ports.activeConfig.config, config, this.#ports.supervisor.processes);
+    return planReload(this.#context.specs.config, config, this.#context.supervisor.processes);
   }
 
   #start(why: string, config: Config, plan: PlanRecord): Promise<string | undefined> {
-    const { activeConfig, log } = this.#ports;
-    log.info(`reload (${[why, ...profileChange(activeConfig.config, config)].join("; ")}): ${summary(plan)}`);
-    const { config: from } = activeConfig;
+    const { specs, log } = this.#context;
+    log.info(`reload (${[why, ...profileChange(specs.config, config)].join("; ")}): ${summary(plan)}`);
+    const { config: from } = specs;
     return this.#begin({ ...NOT_BEGUN, to: withFixedSettings(config, from), from, plan });
   }
 
   /** Resolves with the reason of its failure, or undefined. `onAdded` is called when the operation counts as under way. */
   #begin(step: ReloadStep, onAdded: () => void = () => undefined): Promise<string | undefined> {
-    const rollout = new Rollout(this.#rolloutPlan(), step, this.#ports);
+    const rollout = new Rollout(this.#rolloutPlan(), step, this.#context);
     this.#rollout = rollout;
     onAdded();
     void rollout.run();
@@ -265,7 +255,7 @@ export class Reloads implements Subsystem {
   }
 
   #rolloutPlan(): RolloutPlan<ReloadStep> {
-    const { log } = this.#ports;
+    const { log } = this.#context;
     return {
       kind: "reload",
       cannot: "Cannot reload",
@@ -284,8 +274,8 @@ export class Reloads implements Subsystem {
 
   /** Applies the next step; false: that was the last. `failed`: the instance that the way back begins with. */
   #advance(rollout: Rollout<ReloadStep>, failed: string | undefined): boolean {
-    const { activeConfig, notes, supervisor, resetCounts } = this.#ports;
-    const { config } = activeConfig;
+    const { activeConfig, specs, notes, supervisor } = this.#context;
+    const { config } = specs;
     const { step } = rollout;
     const isWayBack = failed !== undefined && step.from !== undefined;
     const { to, from, keepsCounts }: Omit<ReloadStep, keyof typeof NOT_BEGUN> = isWayBack ? { to: step.from } : step;
@@ -299,12 +289,12 @@ export class Reloads implements Subsystem {
     if (current === undefined) {
       rollout.step = { ...step, to, from, pending };
       notes.remove(":reload");
-      if (from !== undefined && keepsCounts !== true) resetCounts();
+      if (from !== undefined && keepsCounts !== true) this.#scaler.resetCounts();
     } else {
       rollout.step = { to, from, current: [current], pending, keepsCounts };
       notes.write(":reload", rollout.step);
     }
-    activeConfig.apply(intermediateConfig(to, activeConfig, new Set(pending)));
+    activeConfig.apply(intermediateConfig(to, specs, new Set(pending)));
     // A failed instance that was started by hand (no `autostart`) ran before: start it again.
     const process = supervisor.processes.find(({ id }) => id === failed);
     if (process?.isIdle) process.startIfAllowed();
@@ -312,7 +302,7 @@ export class Reloads implements Subsystem {
   }
 
   #onEnd({ from, current }: ReloadStep, problem: string | undefined): void {
-    const { log } = this.#ports;
+    const { log } = this.#context;
     this.#rollout = undefined;
     if (problem !== undefined || from === undefined) log.info("rolled back to the previous configuration");
     else if (current.length > 0) log.info("the reload is done");
@@ -323,8 +313,8 @@ export class Reloads implements Subsystem {
 
   /** Whether the rollout, or its rollback, has yet to restart instances of this cluster. */
   #concerns({ to, from, current, pending }: RolloutState, cluster: string): boolean {
-    const { activeConfig, supervisor } = this.#ports;
-    const { config } = activeConfig;
+    const { specs, supervisor } = this.#context;
+    const { config } = specs;
     const rest = [to, from].flatMap((end) =>
       end === undefined ? [] : rollingIds(planReload(config, end, supervisor.processes), end),
     );
@@ -349,9 +339,9 @@ function clustersIn(config: Config, plan: PlanRecord): readonly string[] {
 }
 
 /** The target configuration with the pending instances as they are now. */
-function intermediateConfig(to: Config, activeConfig: ActiveConfig, pending: ReadonlySet<string>): Config {
+function intermediateConfig(to: Config, specs: Specs, pending: ReadonlySet<string>): Config {
   if (pending.size === 0) return to;
-  return { ...to, processes: to.processes.map((spec) => (pending.has(spec.id) ? activeConfig.spec(spec.id) : spec)) };
+  return { ...to, processes: to.processes.map((spec) => (pending.has(spec.id) ? specs.of(spec.id) : spec)) };
 }
 
 /** Settings that can't change while procman runs keep their values. */

@@ -1,46 +1,34 @@
 /** Rolling restarts: the instances of a cluster one after another, each when the one before it serves again; by command or for changed files. */
-import type { ProcessSpec } from "../../config/spec.ts";
 import type { Caller } from "../../contract/control.ts";
 import { filesText } from "../../contract/words.ts";
 import { monotonicMs } from "../../os/clock.ts";
 import type { Process } from "../../supervisor/process.ts";
 import { isStable, isStartingOrRunning } from "../../supervisor/verdict.ts";
-import { error, info, type LogLine, warn } from "../log-line.ts";
-import type { FileChangeBatch, NoteStore, RollingRestartState } from "../recovery/notes.ts";
+import { error, info, warn } from "../log-line.ts";
+import type { FileChangeBatch, RollingRestartState } from "../recovery/notes.ts";
 import type { Subsystem } from "../subsystem.ts";
 import type { Operation } from "./operations.ts";
-import { quoted, Rollout, type RolloutPlan, type RolloutPorts } from "./rollout.ts";
+import { quoted, Rollout, type RolloutContext, type RolloutPlan } from "./rollout.ts";
 import { type ClusterRestarts, isProcessUnderWay, precedingRestarts } from "./rollout-order.ts";
 
 /** Most names of changed files that are passed on. */
 export const MAX_FILE_NAMES = 10;
 
-export type RollingRestartPorts = RolloutPorts & {
-  readonly notes: NoteStore;
-  readonly log: { readonly write: (id: string, line: LogLine) => void };
-  /** Records that this caller requested the next end of the process's run. */
-  readonly recordRequester: (id: string, caller: Caller) => void;
-  /** Publishes an event with the process's state. */
-  readonly publishState: (id: string, text: string) => void;
-  /** Throws if a new run could not get the cluster's shared socket. */
-  readonly checkSocket: (spec: ProcessSpec) => void;
-};
-
 /** `shouldRun` decides whether the queued file change leads to another rolling restart. */
 type RollingStep = RollingRestartState & { readonly shouldRun?: () => boolean };
 
 export class RollingRestarts implements Subsystem {
-  readonly #ports: RollingRestartPorts;
+  readonly #context: RolloutContext;
   readonly #running = new Map<string, Rollout<RollingStep>>();
   #isRetired = false;
 
-  constructor(ports: RollingRestartPorts) {
-    this.#ports = ports;
+  constructor(context: RolloutContext) {
+    this.#context = context;
   }
 
   /** Resumes the rolling restarts of an earlier service. */
   resume(): void {
-    const { notes, log } = this.#ports;
+    const { notes, log } = this.#context;
     if (this.#isRetired) return;
     const states = notes.read(":rolls") ?? [];
     if (states.length === 0) notes.remove(":rolls");
@@ -53,7 +41,7 @@ export class RollingRestarts implements Subsystem {
 
   end(): void {
     this.retire();
-    this.#ports.notes.remove(":rolls");
+    this.#context.notes.remove(":rolls");
   }
 
   retire(): void {
@@ -64,9 +52,9 @@ export class RollingRestarts implements Subsystem {
 
   /** @throws {ProcmanError} `roll-running`, `roll-failed` */
   check(clusters: ClusterRestarts): void {
-    const { spec, checkSocket, operations } = this.#ports;
+    const { specs, sockets, operations } = this.#context;
     for (const [unit, instances] of clusters) {
-      for (const { id } of instances) checkSocket(spec(id));
+      for (const { id } of instances) sockets.checkRestart(specs.of(id));
       operations.check({ kind: "restart", targets: [unit] }, `restart "${unit}"`);
     }
   }
@@ -81,13 +69,14 @@ export class RollingRestarts implements Subsystem {
 
   /** Restarts instances for changed files as soon as nothing else restarts instances of this cluster. */
   onFileChange(cluster: string, change: FileChangeBatch, shouldRun: () => boolean): void {
-    const isJoined = this.#ports.operations.operationToJoin({ kind: "file-change", targets: [cluster] }) !== undefined;
+    const isJoined =
+      this.#context.operations.operationToJoin({ kind: "file-change", targets: [cluster] }) !== undefined;
     const restart =
       (isJoined ? this.#running.get(cluster) : undefined) ?? this.#start({ unit: cluster, current: [], pending: [] });
     const { current, pending, queuedChange } = restart.step;
     const isLate = change.ids.some((id) => !pending.includes(id) && this.#process(id)?.effectOf(change) !== undefined);
     if (current.length > 0 && queuedChange === undefined && isLate)
-      this.#ports.log.write(
+      this.#context.log.write(
         cluster,
         info(`${filesText(change)} meanwhile: instances started before that are restarted after this rolling restart`),
       );
@@ -122,7 +111,7 @@ export class RollingRestarts implements Subsystem {
   }
 
   #start(step: RollingStep): Rollout<RollingStep> {
-    const restart = new Rollout(this.#planOf(step), step, this.#ports);
+    const restart = new Rollout(this.#planOf(step), step, this.#context);
     this.#running.set(step.unit, restart);
     queueMicrotask(() => void restart.run());
     this.#note();
@@ -130,7 +119,7 @@ export class RollingRestarts implements Subsystem {
   }
 
   #planOf({ unit }: RollingStep): RolloutPlan<RollingStep> {
-    const { log, publishState } = this.#ports;
+    const { log, events } = this.#context;
     const cannot = `Cannot restart "${unit}" any further`;
     return {
       kind: "rolling-restart",
@@ -141,7 +130,7 @@ export class RollingRestarts implements Subsystem {
       onFailure: (step, failed, reason) => {
         const problem = `${cannot}: ${failureText(step, failed, reason)}`;
         log.write(unit, error(problem));
-        publishState(failed, problem);
+        events.publishState(failed, problem);
         return problem;
       },
       onCancel: ({ current }, why) => {
@@ -179,7 +168,7 @@ export class RollingRestarts implements Subsystem {
   ): void {
     this.#running.delete(unit);
     if (problem === undefined && current.length > 0 && current[0] !== unit)
-      this.#ports.log.write(unit, info("the rolling restart is done"));
+      this.#context.log.write(unit, info("the rolling restart is done"));
     // After a failure the first change still concerns all its instances, also those that have ended since.
     if (queuedChange !== undefined) {
       const nextChange =
@@ -191,29 +180,29 @@ export class RollingRestarts implements Subsystem {
 
   #restartInstance(id: string, { consumer, change }: Pick<RollingRestartState, "consumer" | "change">): void {
     if (change !== undefined) return this.#process(id)?.onFileChange(change);
-    if (consumer !== undefined) this.#ports.recordRequester(id, { consumer });
+    if (consumer !== undefined) this.#context.incidents.recordRequester(id, { consumer });
     this.#process(id)?.restart();
   }
 
   /** The operation that must be over before this unit is restarted. */
   #blocking(unit: string): Operation | undefined {
-    return this.#ports.operations.blockingOperation({
+    return this.#context.operations.blockingOperation({
       kind: "queued-restart",
       targets: [unit],
-      follows: precedingRestarts(this.#ports, unit),
+      follows: precedingRestarts(this.#context, unit),
     });
   }
 
   #process(id: string): Process | undefined {
-    return this.#ports.supervisor.processes.find((process) => process.id === id);
+    return this.#context.supervisor.processes.find((process) => process.id === id);
   }
 
   #note(): void {
     const states = [...this.#running.values()].map(({ step }) => step);
-    if (states.length === 0) this.#ports.notes.remove(":rolls");
-    else this.#ports.notes.write(":rolls", states);
+    if (states.length === 0) this.#context.notes.remove(":rolls");
+    else this.#context.notes.write(":rolls", states);
     // Processes that are no longer pending may have to follow a dependency that was restarted.
-    this.#ports.supervisor.reevaluate();
+    this.#context.supervisor.reevaluate();
   }
 }
 

@@ -1,17 +1,16 @@
 /** The order of restarts: a process that depends on a cluster with `restart: true` is restarted after it, and only once. */
-import type { ProcessSpec } from "../../config/spec.ts";
 import type { Process } from "../../supervisor/process.ts";
-import type { Supervisor } from "../../supervisor/supervisor.ts";
 import { isUnderWay } from "../../supervisor/verdict.ts";
+import type { OperationContext } from "./operation-context.ts";
 
-type RolloutContext = { readonly supervisor: Supervisor; readonly spec: (id: string) => ProcessSpec };
+type OrderContext = Pick<OperationContext, "specs" | "supervisor">;
 
 /** By id of the cluster, or of the process that is restarted after a cluster. */
 export type ClusterRestarts = ReadonlyMap<string, readonly Process[]>;
 
 /** `clusters`: in order, each after its dependencies. `others` are restarted at once. */
 export function rolloutOrder(
-  service: RolloutContext,
+  service: OrderContext,
   processes: readonly Process[],
 ): { readonly clusters: ClusterRestarts; readonly others: readonly Process[] } {
   const clusters = new Map<string, readonly Process[]>();
@@ -19,7 +18,7 @@ export function rolloutOrder(
   for (const process of service.supervisor.inStartOrder(processes)) {
     const isRestartedLater =
       isProcessUnderWay(process) && restartedDependencies(service, process).some((id) => clusters.has(id));
-    const id = service.spec(process.id).cluster?.id ?? (isRestartedLater ? process.id : undefined);
+    const id = service.specs.of(process.id).cluster?.id ?? (isRestartedLater ? process.id : undefined);
     if (id === undefined) others.push(process);
     else clusters.set(id, [...(clusters.get(id) ?? []), process]);
   }
@@ -27,7 +26,7 @@ export function rolloutOrder(
 }
 
 /** Ids of clusters and processes that this unit (a cluster or process) is restarted after. */
-export function precedingRestarts(service: RolloutContext, unit: string): readonly string[] {
+export function precedingRestarts(service: OrderContext, unit: string): readonly string[] {
   return service.supervisor.processes
     .filter(({ id }) => restartUnit(service, id) === unit)
     .flatMap((process) => restartedDependencies(service, process));
@@ -37,7 +36,7 @@ export function isProcessUnderWay(process: Process | undefined): boolean {
   return process?.states.some(isUnderWay) === true;
 }
 
-function restartedDependencies(service: RolloutContext, { definition }: Process): readonly string[] {
+function restartedDependencies(service: OrderContext, { definition }: Process): readonly string[] {
   const members = new Set(
     (definition.dependsOn ?? []).flatMap((dependency) => (dependency.restart ? dependency.members : [])),
   );
@@ -45,6 +44,6 @@ function restartedDependencies(service: RolloutContext, { definition }: Process)
   return service.supervisor.processes.filter(({ id }) => members.has(id)).map(({ id }) => restartUnit(service, id));
 }
 
-function restartUnit(service: RolloutContext, id: string): string {
-  return service.spec(id).cluster?.id ?? id;
+function restartUnit(service: OrderContext, id: string): string {
+  return service.specs.of(id).cluster?.id ?? id;
 }

@@ -3,23 +3,17 @@
  * when the instances of the one before it are up. A plan says what a step does, and notes it: the next service continues
  * there after a kill.
  */
-import type { MessageContext } from "../reporting/run-ends.ts";
 import { whyNotUp } from "../reporting/status-text.ts";
-import type { Operation, Operations } from "./operations.ts";
+import type { OperationContext } from "./operation-context.ts";
+import type { Operation } from "./operations.ts";
 import { AwaitedOperation, settle } from "./settle.ts";
-import { type StartPorts, settleRestart } from "./start-verdict.ts";
+import { settleRestart } from "./start-verdict.ts";
 
 /** An instance counts as up after it has served for this time, unless it has a `minUptimeMs`. Milliseconds. */
 export const DEFAULT_STEADY_MS = 1_000;
 
-export type RolloutPorts = StartPorts & {
-  readonly operations: Operations;
-  readonly messageContext: (id: string) => MessageContext;
-  /** Why the load balancer sends it no connections, if known. */
-  readonly connectionProblem: (id: string) => string | undefined;
-  /** Default of `minUptimeMs`. Milliseconds, default 1000. */
-  readonly steadyMs?: number | undefined;
-};
+/** `steadyMs`: default of `minUptimeMs`. Milliseconds, default 1000. */
+export type RolloutContext = OperationContext & { readonly steadyMs?: number | undefined };
 
 export type RolloutStep = {
   /** Instances whose new runs are awaited; empty: the rollout has not begun. */
@@ -53,20 +47,20 @@ export class Rollout<Step extends RolloutStep> implements Operation {
   readonly done: Promise<string | undefined>;
   step: Step;
   readonly #plan: RolloutPlan<Step>;
-  readonly #ports: RolloutPorts;
+  readonly #context: RolloutContext;
   readonly #abort = new AbortController();
   #finish: (problem: string | undefined) => void = () => undefined;
 
   /** The rollout is under way from now on; `step` is, too, if it has current instances. */
-  constructor(plan: RolloutPlan<Step>, step: Step, ports: RolloutPorts) {
+  constructor(plan: RolloutPlan<Step>, step: Step, context: RolloutContext) {
     this.kind = plan.kind;
     this.step = step;
     this.#plan = plan;
-    this.#ports = ports;
+    this.#context = context;
     this.done = new Promise((resolve) => {
       this.#finish = resolve;
     });
-    ports.operations.add(this);
+    context.operations.add(this);
   }
 
   get pending(): readonly string[] {
@@ -80,14 +74,14 @@ export class Rollout<Step extends RolloutStep> implements Operation {
   cancel(why: string): void {
     if (this.#plan.onCancel === undefined) return;
     this.#abort.abort(`${this.#plan.cannot}: ${why}`);
-    this.#ports.operations.remove(this);
+    this.#context.operations.remove(this);
     this.#plan.onCancel(this.step, why);
   }
 
   /** Ends it here; the next service resumes it from its note. */
   retire(): void {
     this.#abort.abort();
-    this.#ports.operations.remove(this);
+    this.#context.operations.remove(this);
   }
 
   /** If it has not begun and nothing blocks it, its first step is carried out before this returns. */
@@ -104,10 +98,10 @@ export class Rollout<Step extends RolloutStep> implements Operation {
       const failed = this.step.current.length === 0 ? undefined : await this.#failedInstance();
       if (signal.aborted) return typeof signal.reason === "string" ? signal.reason : problem;
       if (failed !== undefined)
-        problem = this.#plan.onFailure(this.step, failed, whyInstanceIsNotUp(this.#ports, failed)) ?? problem;
+        problem = this.#plan.onFailure(this.step, failed, whyInstanceIsNotUp(this.#context, failed)) ?? problem;
       if (!this.#plan.advance(this, failed)) break;
     }
-    this.#ports.operations.remove(this);
+    this.#context.operations.remove(this);
     this.#plan.onEnd(this.step, problem);
     return problem;
   }
@@ -119,27 +113,24 @@ export class Rollout<Step extends RolloutStep> implements Operation {
 
   /** Resolves with the first of the current instances that doesn't come up, or undefined. */
   async #failedInstance(): Promise<string | undefined> {
-    const { steadyMs = DEFAULT_STEADY_MS } = this.#ports;
+    const { steadyMs = DEFAULT_STEADY_MS } = this.#context;
     const { signal } = this.#abort;
-    for (const id of this.step.current) if (!(await settleRestart(this.#ports, id, { steadyMs, signal }))) return id;
+    for (const id of this.step.current) if (!(await settleRestart(this.#context, id, { steadyMs, signal }))) return id;
     return undefined;
   }
 
   /** Nobody may await it. */
   #onBug({ stack }: Error): string {
     const problem = `${this.#plan.cannot}: this is a bug: ${stack}`;
-    this.#ports.operations.remove(this);
+    this.#context.operations.remove(this);
     this.#plan.onBug(problem);
     return problem;
   }
 }
 
-export function whyInstanceIsNotUp(
-  { supervisor, messageContext, connectionProblem, lastEnd }: Omit<RolloutPorts, "operations">,
-  id: string,
-): string {
-  const causes = { connectionProblem: connectionProblem(id), lastEnd: lastEnd(id)?.reason };
-  return whyNotUp(supervisor.find(id), messageContext(id), causes);
+export function whyInstanceIsNotUp({ supervisor, stats, balancing, incidents }: OperationContext, id: string): string {
+  const causes = { connectionProblem: balancing.connectionProblem(id), lastEnd: incidents.lastEnd(id)?.reason };
+  return whyNotUp(supervisor.find(id), stats.messageContext(id), causes);
 }
 
 /** "web-1" and "web-2" */

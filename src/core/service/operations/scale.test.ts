@@ -244,7 +244,8 @@ test("a port, an id or a pid file that another process has is refused, by the fi
 test("dependents of the cluster depend on its present instances", async (context) => {
   const rig = await serving(context, folder(context), [web(), other("db", { dependsOn: ["web"] })]);
   rig.scale(3);
-  const members = (): unknown => rig.service.spec("db").dependsOn?.map((dependency) => dependency.members);
+  const members = (): unknown =>
+    rig.service.config.processes.find(({ id }) => id === "db")?.dependsOn?.map((dependency) => dependency.members);
   assert.deepEqual(members(), [["web-1", "web-2", "web-3"]]);
   rig.scale(1);
   assert.deepEqual(members(), [["web-1"]]);

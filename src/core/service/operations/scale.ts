@@ -11,26 +11,14 @@ import { groupNamed } from "../../contract/groups.ts";
 import { MAX_INSTANCES } from "../../contract/input-schemas.ts";
 import type { Process } from "../../supervisor/process.ts";
 import { isUnderWay } from "../../supervisor/verdict.ts";
-import type { ActiveConfig } from "../config/active-config.ts";
 import type { ConfigSource } from "../config/config-source.ts";
-import type { InstanceCount, NoteStore } from "../recovery/notes.ts";
-import type { ServiceLog } from "../service-log.ts";
+import type { InstanceCount } from "../recovery/notes.ts";
 import type { AcceptedRequest } from "./action.ts";
-import { type ActionWaitPorts, awaitAction } from "./action-wait.ts";
-import type { Operations } from "./operations.ts";
+import { awaitAction } from "./action-wait.ts";
+import type { OperationContext } from "./operation-context.ts";
 
 /** By id of the cluster. */
 type InstanceCounts = ReadonlyMap<string, InstanceCount>;
-
-export type ScalerPorts = ActionWaitPorts & {
-  readonly operations: Operations;
-  readonly source?: ConfigSource | undefined;
-  readonly activeConfig: ActiveConfig;
-  readonly notes: NoteStore;
-  readonly log: Pick<ServiceLog, "info" | "warn">;
-  /** Records that this caller requested the next end of the process's run. */
-  readonly recordRequester: (id: string, caller: Caller) => void;
-};
 
 type CountsReading = { readonly description: string; readonly profile: string | undefined };
 
@@ -41,16 +29,20 @@ export type ScaleResult = AcceptedRequest & {
 };
 
 export class Scaler {
-  readonly #ports: ScalerPorts;
+  readonly #context: OperationContext;
+  readonly #source: ConfigSource | undefined;
   #counts: InstanceCounts = new Map();
 
-  constructor(ports: ScalerPorts) {
-    this.#ports = ports;
+  /** `source`: absent: there is no configuration file. */
+  constructor(context: OperationContext, source: ConfigSource | undefined) {
+    this.#context = context;
+    this.#source = source;
   }
 
   /** The configuration with the instance counts that were requested from an earlier service, as far as they are still valid. */
   resume(config: Config): Config {
-    const { source, notes, log } = this.#ports;
+    const source = this.#source;
+    const { notes, log } = this.#context;
     const noted = notes.read(":scale") ?? new Map<string, InstanceCount>();
     this.#counts = noted;
     if (noted.size === 0) notes.remove(":scale");
@@ -88,9 +80,9 @@ export class Scaler {
    * `configuration-invalid`
    */
   scale(id: string, scaling: Scaling, caller: Caller): ScaleResult {
-    const { activeConfig, supervisor, recordRequester } = this.#ports;
-    const before = instancesIn(activeConfig.config, id);
-    if (before.length === 0) throw notScalable(id, activeConfig.config);
+    const { activeConfig, specs, supervisor, incidents } = this.#context;
+    const before = instancesIn(specs.config, id);
+    if (before.length === 0) throw notScalable(id, specs.config);
     const processes = before.map((spec) => supervisor.find(spec.id));
     const to = targetCount(id, scaling, before.length);
     this.#check(id, to, processes);
@@ -100,10 +92,10 @@ export class Scaler {
     const addedSpecs = found.slice(before.length);
     this.#checkConflicts(id, to, addedSpecs);
     const removed = processes.slice(to);
-    for (const process of removed) recordRequester(process.id, caller);
+    for (const process of removed) incidents.recordRequester(process.id, caller);
     const isRunning = processes.some(({ states }) => states.some(isUnderWay));
     this.#setCounts(new Map(this.#counts).set(id, { desired: to, configured }));
-    activeConfig.apply(withInstances(activeConfig.config, id, found));
+    activeConfig.apply(withInstances(specs.config, id, found));
     const added = addedSpecs.map((spec) => supervisor.find(spec.id));
     if (isRunning) for (const process of added) if (process.isIdle) process.startIfAllowed();
     return this.#resultOf(
@@ -119,14 +111,14 @@ export class Scaler {
 
   #resultOf(added: readonly Process[], removed: readonly Process[]): ScaleResult {
     const waits = [
-      awaitAction(this.#ports, { action: "start", processes: added }),
-      awaitAction(this.#ports, { action: "stop", processes: removed }),
+      awaitAction(this.#context, { action: "start", processes: added }),
+      awaitAction(this.#context, { action: "stop", processes: removed }),
     ];
     return { added, removed, done: async (options) => void (await Promise.all(waits.map((wait) => wait(options)))) };
   }
 
   #check(id: string, to: number, processes: readonly Process[]): void {
-    this.#ports.operations.check({ kind: "scale", targets: [id] }, description(id, to));
+    this.#context.operations.check({ kind: "scale", targets: [id] }, description(id, to));
     if (to > processes.length && processes.every(({ isBlocked }) => isBlocked))
       throw new ProcmanError("process-blocked", `Cannot ${description(id, to)}: it is blocked; unblock it first`);
   }
@@ -136,7 +128,7 @@ export class Scaler {
     id: string,
     to: number,
   ): { readonly found: readonly ProcessSpec[]; readonly configured: number | "max" } {
-    const { source, activeConfig } = this.#ports;
+    const source = this.#source;
     if (source === undefined) throw scaleRefused(id, to, "there is no configuration file");
     let configured: number | "max" | undefined;
     const config = this.#read(
@@ -147,7 +139,7 @@ export class Scaler {
         if (cluster === id) return to;
         return known?.configured === count ? known.desired : undefined;
       },
-      { description: `scale "${id}" to ${to} instances`, profile: activeConfig.config.profile },
+      { description: `scale "${id}" to ${to} instances`, profile: this.#context.specs.config.profile },
     );
     if (configured === undefined)
       throw scaleRefused(
@@ -181,7 +173,7 @@ export class Scaler {
   #checkFile(id: string, before: readonly ProcessSpec[], found: readonly ProcessSpec[]): void {
     const [change] = diff(before, found).changed;
     if (change === undefined) return;
-    const file = basename(this.#ports.activeConfig.config.file);
+    const file = basename(this.#context.specs.config.file);
     throw scaleRefused(
       id,
       found.length,
@@ -191,8 +183,8 @@ export class Scaler {
 
   /** A port that is free by the file may still be used by the active configuration. */
   #checkConflicts(id: string, to: number, added: readonly ProcessSpec[]): void {
-    const { config, removing } = this.#ports.activeConfig;
-    const others = [...config.processes, ...removing].filter(({ cluster }) => cluster?.id !== id);
+    const { all } = this.#context.specs;
+    const others = all.filter(({ cluster }) => cluster?.id !== id);
     for (const spec of added) {
       const other = others.find((each) => conflictOf(spec, each) !== undefined);
       if (other === undefined) continue;
@@ -202,7 +194,7 @@ export class Scaler {
   }
 
   #setCounts(counts: InstanceCounts): void {
-    const { notes } = this.#ports;
+    const { notes } = this.#context;
     const changed: InstanceCounts = new Map(
       [...counts].filter(([, { desired, configured }]) => desired !== configured),
     );

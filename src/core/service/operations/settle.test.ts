@@ -2,15 +2,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { controlRig, EVEN } from "../../../../test/support/control-rig.ts";
+import { controlRig } from "../../../../test/support/control-rig.ts";
 import { FakeClock, FakeSpawner } from "../../../../test/support/fakes.ts";
+import { EVEN, servingContext } from "../../../../test/support/service-fakes.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { ProcessDefinition } from "../../supervisor/definition.ts";
 import { Supervisor } from "../../supervisor/supervisor.ts";
 import { settle } from "./settle.ts";
-import { AwaitedStart, type StartPorts, settleRestart } from "./start-verdict.ts";
-
-const REST = { spec: () => ({}) as ProcessSpec, balancing: EVEN, lastEnd: () => undefined };
+import { AwaitedStart, settleRestart } from "./start-verdict.ts";
 
 const policy = {
   restart: "never",
@@ -41,7 +40,10 @@ test("a dependency that is coming up extends the wait; one that is over doesn't"
   });
   supervisor.apply([db, web]);
   const untilUp = async (): Promise<boolean> => {
-    const start = new AwaitedStart(supervisor.find("web"), { supervisor, ...REST }, { minUptimeMs: 0, limitMs: 20 });
+    const start = new AwaitedStart(supervisor.find("web"), servingContext(supervisor, [{ id: "web" }]), {
+      minUptimeMs: 0,
+      limitMs: 20,
+    });
     const [verdict] = await settle([start], {});
     return verdict === "up";
   };
@@ -70,22 +72,23 @@ test("the wait for an instance behind the load balancer ends when the balancer r
   const watchers = new Set<() => void>();
   const accepting = new Set<string>();
   const balancing = {
+    ...EVEN,
     accepts: (id: string) => accepting.has(id),
     watch: (call: () => void) => {
       watchers.add(call);
       return () => watchers.delete(call);
     },
   };
-  const spec = () => ({ policy, cluster: {}, front: { id: "web" } }) as unknown as ProcessSpec;
+  const spec = { id: "web", policy, cluster: {}, front: { id: "web" } } as unknown as ProcessSpec;
   const { signal } = new AbortController();
-  const ports: StartPorts = { supervisor, spec, balancing, lastEnd: () => undefined };
-  const served = settleRestart(ports, "web", { steadyMs: 0, signal });
+  const context = { ...servingContext(supervisor, [spec]), balancing };
+  const served = settleRestart(context, "web", { steadyMs: 0, signal });
   assert.equal(await Promise.race([served, sleep(50, "pending")]), "pending");
   accepting.add("web");
   for (const call of watchers) call();
   assert.deepEqual([await served, watchers.size], [true, 0], "no watcher is left");
   accepting.clear();
-  const failing = settleRestart(ports, "web", { steadyMs: 0, signal });
+  const failing = settleRestart(context, "web", { steadyMs: 0, signal });
   await new Promise((resolve) => setImmediate(resolve));
   spawner.exit("web", 3);
   spawner.swept("web");

@@ -1,39 +1,35 @@
 /** The shutdown: stops everything in reverse order of start, then tells the keeper to end. */
-import type { Supervisor } from "../../supervisor/supervisor.ts";
-import type { KeeperChannel } from "../keeper-channel.ts";
-import type { NoteStore } from "../recovery/notes.ts";
-import type { ServiceLog } from "../service-log.ts";
 import type { Subsystem } from "../subsystem.ts";
 import type { ExitWith } from "./exit-with.ts";
-import type { Operations } from "./operations.ts";
+import type { OperationContext } from "./operation-context.ts";
 
-export type ShutdownPorts = {
-  readonly supervisor: Supervisor;
-  readonly operations: Operations;
-  readonly link: KeeperChannel;
-  readonly notes: NoteStore;
-  readonly log: ServiceLog;
-  readonly exitWith?: ExitWith | undefined;
+export type ShutdownEvents = {
   /** Called when the shutdown begins. */
   readonly onBegin: (why: string) => void;
   /** Called when all processes are stopped. */
   readonly onStopped: () => Promise<void>;
 };
 
-export class Shutdown implements Subsystem {
-  readonly #ports: ShutdownPorts;
+type ShutdownContext = Pick<OperationContext, "link" | "log" | "notes" | "operations" | "supervisor">;
 
-  constructor(ports: ShutdownPorts) {
-    this.#ports = ports;
+export class Shutdown implements Subsystem {
+  readonly #context: ShutdownContext;
+  readonly #events: ShutdownEvents;
+  readonly #exitWith: ExitWith | undefined;
+
+  constructor(context: ShutdownContext, events: ShutdownEvents, exitWith: ExitWith | undefined) {
+    this.#context = context;
+    this.#events = events;
+    this.#exitWith = exitWith;
   }
 
   get isUnderWay(): boolean {
-    return this.#ports.operations.isUnderWay("shutdown");
+    return this.#context.operations.isUnderWay("shutdown");
   }
 
   /** Resumes the shutdown of an earlier service. */
   resume(): void {
-    const { notes } = this.#ports;
+    const { notes } = this.#context;
     const noted = notes.read(":terminating");
     if (noted === undefined) notes.remove(":terminating");
     else void this.begin(noted.why, noted.code);
@@ -41,7 +37,7 @@ export class Shutdown implements Subsystem {
 
   /** `code`: the exit code; absent: that of `--exit-with` or `--once`, or 0. */
   async begin(why: string, code?: number): Promise<void> {
-    const { link, operations, notes, log, onBegin } = this.#ports;
+    const { link, operations, notes, log } = this.#context;
     link.send({ t: "stopping" });
     if (this.isUnderWay) return;
     let finish = (): void => undefined;
@@ -53,23 +49,24 @@ export class Shutdown implements Subsystem {
     log.info(
       `stopping everything (${why})${why.startsWith("SIG") ? "; the next SIGINT or SIGTERM kills what still runs" : ""}`,
     );
-    onBegin(why);
+    this.#events.onBegin(why);
     await this.#stopAll(code);
     finish();
   }
 
   /** Begins the shutdown if what `--exit-with` or `--once` waits for is over. */
   checkExitWith(): void {
-    const { exitWith, supervisor } = this.#ports;
+    const exitWith = this.#exitWith;
+    const { supervisor } = this.#context;
     const code = exitWith?.finalCode(supervisor.processes, (id) => supervisor.isSkipped(id));
     if (code !== undefined) void this.begin(exitWith?.reason ?? "", code);
   }
 
   async #stopAll(code: number | undefined): Promise<void> {
-    const { supervisor, exitWith, onStopped, log, link } = this.#ports;
+    const { supervisor, log, link } = this.#context;
     await supervisor.stopAll();
-    await onStopped();
+    await this.#events.onStopped();
     log.info("everything is stopped");
-    link.sendLater({ t: "end", code: code ?? exitWith?.currentCode(supervisor.processes) ?? 0 });
+    link.sendLater({ t: "end", code: code ?? this.#exitWith?.currentCode(supervisor.processes) ?? 0 });
   }
 }

@@ -3,15 +3,10 @@ import { ProcmanError } from "../../base/errors.ts";
 import type { AnySignal } from "../../base/signals.ts";
 import type { Signalling } from "../../contract/control.ts";
 import { isCollective } from "../../contract/groups.ts";
-import type { RunKey } from "../../ipc/keeper-protocol.ts";
 import { signalOf } from "../../os/signal-name.ts";
 import type { Process } from "../../supervisor/process.ts";
-
-export type SignallingPorts = {
-  readonly send: (run: RunKey, signal: AnySignal, to: "leader" | undefined) => void;
-  /** Status text of a process. */
-  readonly reason: (process: Process) => string;
-};
+import type { RecordCache } from "../reporting/record-cache.ts";
+import type { KeeperSpawner } from "../spawn/spawner.ts";
 
 /** In place of a signal: the `reloadSignal` of each process. */
 const RELOAD = "reload";
@@ -27,7 +22,7 @@ export function signalRuns(
   found: readonly Process[],
   id: string,
   signalling: Signalling,
-  { send, reason }: SignallingPorts,
+  { spawner, records }: { readonly spawner: Pick<KeeperSpawner, "signal">; readonly records: Pick<RecordCache, "of"> },
 ): void {
   const isReload = signalling.signal === RELOAD;
   const signalFor = isReload ? reloadOf(found, id) : byName(signalling);
@@ -39,14 +34,14 @@ export function signalRuns(
   const [first] = found;
   if (runs.length === 0 && first !== undefined) {
     const members = isCollective(id) ? "processes" : "instances";
-    const why = found.length === 1 ? `it ${reason(first)}` : `none of its ${members} is running`;
+    const why = found.length === 1 ? `it ${records.of(first).reason}` : `none of its ${members} is running`;
     const what = isReload ? "reload" : "signal";
     throw new ProcmanError(
       "process-not-running",
       `Cannot ${what} "${id}": ${id === "all" ? "no process is running" : why}`,
     );
   }
-  for (const { slot, run, process } of runs) send({ slot, run }, ...signalFor(process));
+  for (const { slot, run, process } of runs) spawner.signal(slot, run, ...signalFor(process));
 }
 
 function byName({ signal: written, to }: Signalling): SignalOf {

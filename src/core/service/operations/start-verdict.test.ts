@@ -2,27 +2,24 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FakeClock, FakeSpawner, POLICY } from "../../../../test/support/fakes.ts";
-import type { ProcessSpec } from "../../config/spec.ts";
+import { EVEN, servingContext } from "../../../../test/support/service-fakes.ts";
 import type { Process } from "../../supervisor/process.ts";
 import type { Policy } from "../../supervisor/restart-policy.ts";
 import { Supervisor } from "../../supervisor/supervisor.ts";
 import type { Verdict } from "./settle.ts";
-import { AwaitedStart, type StartPorts } from "./start-verdict.ts";
+import { AwaitedStart } from "./start-verdict.ts";
 
 /** Of a plain process, or of an instance. */
-const sourceOf = (spec: object, accepts = () => true): Omit<StartPorts, "supervisor"> => ({
-  spec: () => spec as ProcessSpec,
-  balancing: { accepts, watch: () => () => undefined },
-  lastEnd: () => undefined,
-});
+const sourceOf = (spec: object, accepts = () => true) => ({ spec: { ...spec, id: "web" }, accepts });
 const source = sourceOf({});
 
 /** The verdicts on a start; a number: it is running, look again after this many milliseconds. */
 class StartWatch {
   readonly #start: AwaitedStart;
 
-  constructor(process: Process, ports: Omit<StartPorts, "supervisor">) {
-    this.#start = new AwaitedStart(process, { ...ports, supervisor: supervisorOf.get(process) as Supervisor });
+  constructor(process: Process, { spec, accepts }: ReturnType<typeof sourceOf>) {
+    const context = servingContext(supervisorOf.get(process) as Supervisor, [spec]);
+    this.#start = new AwaitedStart(process, { ...context, balancing: { ...EVEN, accepts } });
   }
 
   verdict(): Verdict | number {

@@ -1,11 +1,9 @@
 /** Whether a process that was started or restarted is up, has failed, or is still on its way. */
 import { hasCommonPort } from "../../config/instances.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
-import type { Incident } from "../../contract/run-summary.ts";
 import type { Process } from "../../supervisor/process.ts";
 import { minUptimeOf } from "../../supervisor/restart-policy.ts";
 import type { SlotState } from "../../supervisor/states.ts";
-import type { Supervisor } from "../../supervisor/supervisor.ts";
 import {
   hasFailed,
   hasFinished,
@@ -18,6 +16,7 @@ import {
   isUnhealthy,
   isWaiting,
 } from "../../supervisor/verdict.ts";
+import type { StartContext } from "./operation-context.ts";
 import { type ChangeSource, settle, type Target, type Verdict } from "./settle.ts";
 
 /** A start that fails for lack of a socket or of processes is repeated for this time. Milliseconds. */
@@ -30,17 +29,6 @@ const SERVING_MS = 60_000;
 const RELOAD_LIMIT_MS = 3_600_000;
 /** Interval at which an instance that does not serve yet is looked at again, beside each change. Milliseconds. */
 const LOOK_MS = 500;
-
-export type StartPorts = {
-  readonly supervisor: Supervisor;
-  readonly spec: (id: string) => ProcessSpec;
-  readonly balancing: ChangeSource & {
-    /** Whether it gets connections: from the load balancer, or from the shared socket. */
-    readonly accepts: (id: string) => boolean;
-  };
-  /** How its latest run has ended. */
-  readonly lastEnd: (id: string) => Pick<Incident, "cause" | "reason"> | undefined;
-};
 
 type StartRules = {
   /** Time that it must serve or run; absent: the `minUptimeMs` of its policy. Milliseconds. */
@@ -59,7 +47,7 @@ type StartRules = {
 export class AwaitedStart implements Target {
   readonly sources: readonly ChangeSource[];
   readonly #process: Process;
-  readonly #ports: StartPorts;
+  readonly #context: StartContext;
   readonly #minUptimeMs: number;
   readonly #serving: ServingTime;
   readonly #since = performance.now();
@@ -73,12 +61,12 @@ export class AwaitedStart implements Target {
   #wasUp = false;
 
   /** Created right after the start was requested: that clears the count, unless the process was running already. */
-  constructor(process: Process, ports: StartPorts, { minUptimeMs, limitMs }: StartRules = {}) {
-    this.sources = [ports.supervisor, ports.balancing];
+  constructor(process: Process, context: StartContext, { minUptimeMs, limitMs }: StartRules = {}) {
+    this.sources = [context.supervisor, context.balancing];
     this.#process = process;
-    this.#ports = ports;
+    this.#context = context;
     this.#minUptimeMs = minUptimeMs ?? minUptimeOf(process.definition.policy);
-    this.#serving = new ServingTime(ports);
+    this.#serving = new ServingTime(context);
     this.#limit = limitMs === undefined ? undefined : new Limit(limitMs);
     // The count was 0 at the start of a step: a restart means that it has failed since, also before this service.
     const running = limitMs === undefined ? process.states.filter(isRunning) : [];
@@ -87,20 +75,20 @@ export class AwaitedStart implements Target {
   }
 
   /** A restart by a rollout. `steadyMs`: default of `minUptimeMs`. */
-  static inRollout(process: Process, ports: StartPorts, steadyMs: number): AwaitedStart {
+  static inRollout(process: Process, context: StartContext, steadyMs: number): AwaitedStart {
     const { minUptimeMs = steadyMs, graceMs, terminateMs, readyMs = 0 } = process.definition.policy;
-    return new AwaitedStart(process, ports, { minUptimeMs, limitMs: graceMs + terminateMs + readyMs + START_MS });
+    return new AwaitedStart(process, context, { minUptimeMs, limitMs: graceMs + terminateMs + readyMs + START_MS });
   }
 
   /** A start by a reload, which may have to wait for its dependencies. */
-  static inReload(process: Process, ports: StartPorts, steadyMs: number): AwaitedStart {
+  static inReload(process: Process, context: StartContext, steadyMs: number): AwaitedStart {
     const { minUptimeMs = steadyMs } = process.definition.policy;
-    return new AwaitedStart(process, ports, { minUptimeMs, limitMs: RELOAD_LIMIT_MS });
+    return new AwaitedStart(process, context, { minUptimeMs, limitMs: RELOAD_LIMIT_MS });
   }
 
   /** One that was removed has not failed. */
   look(again: (ms: number) => void): Verdict {
-    if (this.#ports.supervisor.isRemoved(this.#process)) return "up";
+    if (this.#context.supervisor.isRemoved(this.#process)) return "up";
     const verdict = this.#verdict();
     if (verdict === "failed") return verdict;
     const restMs = verdict === "up" ? this.#restMs() : Number.POSITIVE_INFINITY;
@@ -114,7 +102,7 @@ export class AwaitedStart implements Target {
   #verdict(): Verdict {
     const { states, id, isIdle: hasEnded } = this.#process;
     // A process that will restart with a dependency isn't up yet.
-    if (this.#mayStartYet() || (this.#isStep && this.#ports.supervisor.willFollow(id))) return "pending";
+    if (this.#mayStartYet() || (this.#isStep && this.#context.supervisor.willFollow(id))) return "pending";
     if (states.some((state) => this.#hasFailed(state)) || this.#hasLeftClients()) return "failed";
     // A short job may have finished already.
     if (hasEnded) return this.#isStep || states.some(hasFinished) ? "up" : "failed";
@@ -127,7 +115,7 @@ export class AwaitedStart implements Target {
 
   #restMs(): number {
     const { id, uptimeMs, definition, isIdle: hasEnded } = this.#process;
-    const spec = this.#ports.spec(id);
+    const spec = this.#context.specs.of(id);
     if (!this.#wasUp && this.#limit !== undefined) this.#limit = new Limit(servingLimitOf(spec));
     this.#wasUp = true;
     if (hasEnded) return 0;
@@ -140,7 +128,7 @@ export class AwaitedStart implements Target {
   /** Whether the policy tries again, as the process could not be started: another instance of its cluster may not have ended yet. */
   #mayStartYet(): boolean {
     if (
-      this.#ports.lastEnd(this.#process.id)?.cause !== "unstartable" ||
+      this.#context.incidents.lastEnd(this.#process.id)?.cause !== "unstartable" ||
       performance.now() - this.#since > UNSTARTABLE_MS
     )
       return false;
@@ -161,7 +149,7 @@ export class AwaitedStart implements Target {
   /** Whether it has ended by itself, as a job does that is done, although clients reach it by a common port. */
   #hasLeftClients(): boolean {
     const { id, states } = this.#process;
-    return states.some(hasFinished) && hasCommonPort(this.#ports.spec(id));
+    return states.some(hasFinished) && hasCommonPort(this.#context.specs.of(id));
   }
 
   #isLate(verdict: Verdict): boolean {
@@ -176,7 +164,7 @@ export class AwaitedStart implements Target {
 
   /** True if it waits for dependencies that can still come up, or runs until it restarts with one of them. */
   #waitsForOthers(): boolean {
-    const { supervisor } = this.#ports;
+    const { supervisor } = this.#context;
     const { id, states } = this.#process;
     if (supervisor.willFollow(id)) return true;
     const isComingUp = (each: string): boolean => !isDown(supervisor.statesOf(each)[0]);
@@ -186,24 +174,24 @@ export class AwaitedStart implements Target {
 
 /** Resolves with whether an instance that a rollout has restarted comes up. One that was stopped or removed meanwhile, or is not awaited any more, has not failed. */
 export async function settleRestart(
-  ports: StartPorts,
+  context: StartContext,
   id: string,
   { steadyMs, signal }: { readonly steadyMs: number; readonly signal: AbortSignal },
 ): Promise<boolean> {
-  const process = ports.supervisor.processes.find((each) => each.id === id);
+  const process = context.supervisor.processes.find((each) => each.id === id);
   if (process === undefined) return true;
-  const [verdict] = await settle([AwaitedStart.inRollout(process, ports, steadyMs)], { signal });
+  const [verdict] = await settle([AwaitedStart.inRollout(process, context, steadyMs)], { signal });
   return verdict !== "failed";
 }
 
 /** Measures how long the present run of a process has served. */
 class ServingTime {
-  readonly #ports: StartPorts;
+  readonly #context: StartContext;
   #run: number | undefined;
   #since = 0;
 
-  constructor(ports: StartPorts) {
-    this.#ports = ports;
+  constructor(context: StartContext) {
+    this.#context = context;
   }
 
   get isServing(): boolean {
@@ -223,10 +211,10 @@ class ServingTime {
   /** The number of its run, if that serves. An instance does when its first health check has succeeded, and it gets connections. */
   #runServing({ id, states: [state] }: Process): number | undefined {
     if (!isRunning(state) || !state.ready) return undefined;
-    const { cluster, health } = this.#ports.spec(id);
+    const { cluster, health } = this.#context.specs.of(id);
     if (cluster === undefined) return state.run;
     const isWell = health === undefined || state.healthy === true;
-    return isWell && this.#ports.balancing.accepts(id) ? state.run : undefined;
+    return isWell && this.#context.balancing.accepts(id) ? state.run : undefined;
   }
 }
 

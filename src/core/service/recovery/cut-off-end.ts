@@ -6,18 +6,16 @@ import type { Config } from "../../config/spec.ts";
 import type { ProcessSnapshot } from "../../supervisor/snapshot.ts";
 import type { SlotState } from "../../supervisor/states.ts";
 import { isIdle, isStopping } from "../../supervisor/verdict.ts";
-import type { ServiceLog } from "../service-log.ts";
+import type { Services } from "../services.ts";
 import { definitionOf } from "../spec-registry.ts";
 import type { LastingState } from "./lasting-state.ts";
-import type { NoteStore } from "./notes.ts";
 import { type KeeperSnapshot, type RecoveredState, reconcile } from "./reconcile.ts";
-
-export type RecoveryPorts = { readonly notes: NoteStore; readonly lasting: LastingState; readonly log: ServiceLog };
 
 export function recover(
   snapshot: KeeperSnapshot,
   config: Config,
-  { notes, lasting, log }: RecoveryPorts,
+  { notes, log }: Pick<Services, "notes" | "log">,
+  lasting: LastingState,
 ): RecoveredState {
   const recovered = reconcile(snapshot, config);
   if (!notes.isEndCutOff) return recovered;

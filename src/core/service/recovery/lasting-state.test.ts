@@ -3,9 +3,11 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { POLICY } from "../../../../test/support/fakes.ts";
+import { FakeLog, specsOf } from "../../../../test/support/service-fakes.ts";
 import { folder } from "../../../../test/support/service-rig.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { ProcessDefinition } from "../../supervisor/definition.ts";
+import type { Specs } from "../services.ts";
 import { LastingState } from "./lasting-state.ts";
 
 const job = (more: Partial<ProcessDefinition> = {}): ProcessDefinition => ({
@@ -16,18 +18,21 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 function stateIn(context: TestContext) {
   const stateDir = folder(context);
-  const problems: string[] = [];
+  const log = new FakeLog();
   /** `web-1` is an instance of the cluster `web`. */
   const specOf = (id: string): Pick<ProcessSpec, "id" | "cluster"> => {
     const [, cluster] = /^(.+)-\d+$/.exec(id) ?? [];
     return { id, ...(cluster !== undefined && { cluster: { id: cluster, index: 0, size: 1 } as never }) };
   };
+  const specs: Pick<Specs, "config" | "find"> = {
+    get config() {
+      return specsOf(present.map(specOf), { stateDir }).config;
+    },
+    find: (id) => specOf(id) as ProcessSpec,
+  };
+  const problems = (): readonly string[] => log.own.map((problem) => problem.replace(stateDir, "STATE"));
   const load = (ids: readonly string[] = ["job"]): LastingState => {
-    const state = new LastingState(stateDir, {
-      report: (problem) => problems.push(problem.replace(stateDir, "STATE")),
-      clusterOf: (id) => specOf(id).cluster?.id,
-      specs: () => present.map(specOf),
-    });
+    const state = new LastingState({ log, specs: specs as Specs });
     state.load(ids.map(specOf));
     return state;
   };
@@ -66,8 +71,8 @@ test("a file that is torn or strange is reported and ignored", (context) => {
     writeFileSync(file, content);
     assert.equal(load().plannedStart(job()), undefined);
   }
-  assert.equal(problems.length, 4);
-  for (const problem of problems) assert.match(problem, /^Cannot use STATE\/lasting.json: .*; ignoring it$/);
+  assert.equal(problems().length, 4);
+  for (const problem of problems()) assert.match(problem, /^Cannot use STATE\/lasting.json: .*; ignoring it$/);
 });
 
 test("a file that can't be written is reported once, and written later", async (context) => {
@@ -78,8 +83,8 @@ test("a file that can't be written is reported once, and written later", async (
     state.planStart(job(), planned);
     await turn();
   }
-  assert.equal(problems.length, 1);
-  assert.match(problems[0] ?? "", /^Cannot write STATE\/lasting.json: /);
+  assert.equal(problems().length, 1);
+  assert.match(problems()[0] ?? "", /^Cannot write STATE\/lasting.json: /);
   rmSync(file, { recursive: true });
   state.stopped();
   assert.equal(load().plannedStart(job()), 2);

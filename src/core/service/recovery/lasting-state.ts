@@ -7,6 +7,7 @@ import type { ProcessSpec } from "../../config/spec.ts";
 import { readWhole, writeWhole } from "../../os/careful-files.ts";
 import type { ProcessDefinition } from "../../supervisor/definition.ts";
 import type { LastingRequests } from "../../supervisor/process-ports.ts";
+import type { Log, Services, Specs } from "../services.ts";
 import type { Subsystem } from "../subsystem.ts";
 
 const schema = openObject({
@@ -20,35 +21,29 @@ const schema = openObject({
 
 type Content = TypeOf<typeof schema>;
 
-export type LastingPorts = {
-  readonly report: (problem: string) => void;
-  /** The cluster that an instance is in. */
-  readonly clusterOf: (id: string) => string | undefined;
-  /** The processes of the present configuration. */
-  readonly specs: () => readonly Pick<ProcessSpec, "id" | "cluster">[];
-};
-
 export class LastingState implements LastingRequests, Subsystem {
   readonly #path: string;
-  readonly #ports: LastingPorts;
+  readonly #log: Pick<Log, "warn">;
+  readonly #specs: Specs;
   #content: Content = { plans: {} };
   #written = this.#content;
   #isQueued = false;
   #hasFailed = false;
 
-  constructor(stateDir: string, ports: LastingPorts) {
-    this.#path = join(stateDir, "lasting.json");
-    this.#ports = ports;
+  constructor({ log, specs }: Pick<Services, "log" | "specs">) {
+    this.#path = join(specs.config.stateDir, "lasting.json");
+    this.#log = log;
+    this.#specs = specs;
   }
 
   /** Reads the file, once the state folder is locked. What is about other processes than these of the configuration is forgotten. */
-  load(specs: ReturnType<LastingPorts["specs"]>): void {
+  load(specs: readonly Pick<ProcessSpec, "id" | "cluster">[]): void {
     try {
       const value: unknown = JSON.parse(readWhole(this.#path).toString());
       if (matches(value, schema)) this.#content = this.#written = value;
-      else this.#ports.report(`Cannot use ${this.#path}: it is damaged or of another version; ignoring it`);
+      else this.#log.warn(`Cannot use ${this.#path}: it is damaged or of another version; ignoring it`);
     } catch (error) {
-      if (!isNotFound(error)) this.#ports.report(`Cannot use ${this.#path}: ${(error as Error).message}; ignoring it`);
+      if (!isNotFound(error)) this.#log.warn(`Cannot use ${this.#path}: ${(error as Error).message}; ignoring it`);
     }
     const known = new Set(specs.map(({ id }) => id));
     const exceptions = Object.values(this.#clusters).flat();
@@ -59,7 +54,7 @@ export class LastingState implements LastingRequests, Subsystem {
 
   /** Another configuration was applied. */
   apply(): void {
-    this.#forgetClusters(this.#ports.specs());
+    this.#forgetClusters(this.#specs.config.processes);
   }
 
   get #disabled(): readonly string[] {
@@ -72,8 +67,13 @@ export class LastingState implements LastingRequests, Subsystem {
 
   /** The instances of its cluster that were enabled one by one; undefined: its cluster is not disabled. */
   #exceptions(id: string): readonly string[] | undefined {
-    const cluster = this.#ports.clusterOf(id) ?? "";
+    const cluster = this.#clusterOf(id);
     return Object.hasOwn(this.#clusters, cluster) ? this.#clusters[cluster] : undefined;
+  }
+
+  /** The cluster that an instance is in. */
+  #clusterOf(id: string): string {
+    return this.#specs.find(id)?.cluster?.id ?? "";
   }
 
   isDisabled(id: string): boolean {
@@ -85,8 +85,7 @@ export class LastingState implements LastingRequests, Subsystem {
     this.#change({ ...this.#content, disabled: isDisabled ? [...others, id] : others });
     const exceptions = this.#exceptions(id);
     const enabled = exceptions?.filter((each) => each !== id) ?? [];
-    if (exceptions !== undefined)
-      this.#setCluster(this.#ports.clusterOf(id) ?? "", isDisabled ? enabled : [...enabled, id]);
+    if (exceptions !== undefined) this.#setCluster(this.#clusterOf(id), isDisabled ? enabled : [...enabled, id]);
   }
 
   /** Disables or enables the instances that a cluster gets later, too. Those that it has are disabled or enabled one by one. */
@@ -103,7 +102,7 @@ export class LastingState implements LastingRequests, Subsystem {
     });
   }
 
-  #forgetClusters(specs: ReturnType<LastingPorts["specs"]>): void {
+  #forgetClusters(specs: readonly Pick<ProcessSpec, "id" | "cluster">[]): void {
     const present = new Set(specs.map(({ cluster }) => cluster?.id));
     for (const cluster of Object.keys(this.#clusters)) if (!present.has(cluster)) this.#setCluster(cluster, undefined);
   }
@@ -155,7 +154,7 @@ export class LastingState implements LastingRequests, Subsystem {
       this.#hasFailed = false;
     } catch (error) {
       if (!this.#hasFailed)
-        this.#ports.report(
+        this.#log.warn(
           `Cannot write ${this.#path}: ${(error as Error).message}; it is tried again with the next change`,
         );
       this.#hasFailed = true;

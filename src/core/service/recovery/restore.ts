@@ -1,33 +1,23 @@
-/** Restores the state that was recovered: each process in its state, by the configuration that it was started by. */
-import type { Config, ProcessSpec } from "../../config/spec.ts";
-import type { Supervisor } from "../../supervisor/supervisor.ts";
-import type { KeeperChannel } from "../keeper-channel.ts";
+/** Restores the state that was recovered: each process in its state, by the configuration that it was started by, which `specs` has. */
+import type { Config } from "../../config/spec.ts";
 import { info, type LogLine, warn } from "../log-line.ts";
-import type { ServiceLog } from "../service-log.ts";
+import type { Services } from "../services.ts";
 import type { KeeperSpawner } from "../spawn/spawner.ts";
 import { definitionOf, processOf } from "../spec-registry.ts";
 import type { RecoveredState } from "./reconcile.ts";
 
-export type RestoredService = {
-  readonly supervisor: Supervisor;
-  readonly spawner: KeeperSpawner;
-  readonly link: KeeperChannel;
-  readonly log: ServiceLog;
-  /** Specification of a process or of one of its slots, by the previous configuration. */
-  readonly spec: (slot: string) => ProcessSpec;
-};
-
 export function restore(
   recovered: RecoveredState,
   config: Config,
-  { supervisor, spawner, link, log, spec }: RestoredService,
+  { supervisor, link, log, specs }: Pick<Services, "supervisor" | "link" | "log" | "specs">,
+  spawner: Pick<KeeperSpawner, "remember" | "kill">,
 ): void {
   const { previous, snapshots, unknownRuns, damagedNotes, outdatedRuns } = recovered;
   const named = new Set(config.processes.map(({ id }) => id));
   for (const { id, line } of recoveryMessages(recovered, named)) log.write(id, line);
   for (const id of damagedNotes) link.forget(id);
   for (const { slot } of unknownRuns) {
-    const { id } = spec(slot);
+    const { id } = specs.of(slot);
     const snapshot = snapshots.get(id);
     if (snapshot !== undefined) spawner.remember(id, snapshot);
   }

@@ -1,39 +1,33 @@
 /** Says when nothing is running any more, and what procman waits for. */
 import { hostTime } from "../../base/time-stamp.ts";
-import type { ProcessSpec } from "../../config/spec.ts";
 import { dependenciesText, skipText } from "../../contract/words.ts";
 import type { Process } from "../../supervisor/process.ts";
-import type { Supervisor } from "../../supervisor/supervisor.ts";
 import { isQuiet } from "../../supervisor/verdict.ts";
-import type { ProcessBus } from "../process-bus.ts";
-import type { ServiceLog } from "../service-log.ts";
+import type { Services } from "../services.ts";
 import type { Subsystem } from "../subsystem.ts";
 import type { ProcessStatsCache } from "./process-stats-cache.ts";
 
 const NOTHING =
   'nothing is running, and nothing starts by itself: "procman start ID" starts a process, "procman terminate" ends procman';
 
-export type IdleReportPorts = {
-  readonly bus: ProcessBus;
-  readonly supervisor: () => Supervisor;
-  readonly spec: (id: string) => ProcessSpec;
-  readonly stats: Pick<ProcessStatsCache, "dependencyStatus">;
-  readonly log: Pick<ServiceLog, "info">;
-};
-
 /** One thing that procman waits for; `key` is the same for the next time of a schedule. */
 type Expectation = { readonly key: string; readonly text: string };
 
 export class IdleReport implements Subsystem {
-  readonly #ports: IdleReportPorts;
+  readonly #services: Pick<Services, "log" | "specs" | "supervisor">;
+  readonly #stats: Pick<ProcessStatsCache, "dependencyStatus">;
   #isDue = false;
   #isOver = false;
   /** What procman waited for at the last report. */
   #reported: string | undefined;
 
-  constructor(ports: IdleReportPorts) {
-    this.#ports = ports;
-    ports.bus.transitions.listen(({ transition: { to } }) => {
+  constructor(
+    services: Pick<Services, "bus" | "log" | "specs" | "supervisor">,
+    stats: Pick<ProcessStatsCache, "dependencyStatus">,
+  ) {
+    this.#services = services;
+    this.#stats = stats;
+    services.bus.transitions.listen(({ transition: { to } }) => {
       if (isQuiet(to)) this.#checkSoon();
     });
   }
@@ -62,21 +56,23 @@ export class IdleReport implements Subsystem {
 
   #check(): void {
     if (this.#isOver) return;
-    const { processes } = this.#ports.supervisor();
+    const { processes } = this.#services.supervisor;
     if (!processes.every(({ states }) => states.every(isQuiet))) return;
     const expected = [...scheduled(processes), ...this.#watched(processes), ...this.#waiting(processes)];
     const key = expected.map((each) => each.key).join();
     // A job that runs every minute makes one line.
     if (expected.length > 0 && key === this.#reported) return;
     this.#reported = key;
-    this.#ports.log.info(
+    this.#services.log.info(
       expected.length === 0 ? NOTHING : `nothing is running; ${expected.map(({ text }) => text).join("; ")}`,
     );
   }
 
   #watched(processes: readonly Process[]): readonly Expectation[] {
     const ids = processes
-      .filter(({ id, isBlocked, isDisabled }) => !isBlocked && !isDisabled && this.#ports.spec(id).watch.length > 0)
+      .filter(
+        ({ id, isBlocked, isDisabled }) => !isBlocked && !isDisabled && this.#services.specs.of(id).watch.length > 0,
+      )
       .map(({ id }) => id);
     if (ids.length === 0) return [];
     return [{ key: `watch ${ids.join(" ")}`, text: `a changed file starts ${ids.join(", ")}` }];
@@ -84,7 +80,7 @@ export class IdleReport implements Subsystem {
 
   #waiting(processes: readonly Process[]): readonly Expectation[] {
     return processes.flatMap(({ id }) => {
-      const { waitsFor, skip } = this.#ports.stats.dependencyStatus(id);
+      const { waitsFor, skip } = this.#stats.dependencyStatus(id);
       if (waitsFor === undefined) return [];
       const text = skip === undefined ? `${id} waits for ${dependenciesText(waitsFor)}` : `${id} is ${skipText(skip)}`;
       return [{ key: text, text }];

@@ -1,7 +1,7 @@
 /** Records each end of a run with lines and metrics from before it. Decisions are sent first; until the incident is written, a note at the keeper holds it. */
 import type { RequestRecord } from "../../contract/causes.ts";
 import type { Caller } from "../../contract/control.ts";
-import type { LogEntry, MetricPoint } from "../../contract/records.ts";
+import type { LogEntry } from "../../contract/records.ts";
 import { endedRun } from "../../contract/run-history.ts";
 import type { Incident, RunSummary } from "../../contract/run-summary.ts";
 import { type AdmittedIncident, IncidentLimit } from "../../incidents/incident-limit.ts";
@@ -9,11 +9,11 @@ import { IncidentLog, type IncidentLogEntry } from "../../incidents/incident-log
 import { OomKills } from "../../os/oom.ts";
 import type { Transition } from "../../supervisor/slot.ts";
 import { isRunning } from "../../supervisor/verdict.ts";
-import type { ProcessBus } from "../process-bus.ts";
-import type { NoteStore } from "../recovery/notes.ts";
+import type { Services } from "../services.ts";
 import type { Subsystem } from "../subsystem.ts";
 import { endOf, incidentOf } from "./incident-record.ts";
-import type { MessageContext } from "./run-ends.ts";
+import type { ProcessStatsCache } from "./process-stats-cache.ts";
+import type { ServiceMetrics } from "./service-metrics.ts";
 
 /** Lists or logs that are read at a time. */
 const BATCH = 4;
@@ -32,18 +32,12 @@ export type ReadLastLines = (query: {
 /** Builds the incident. `claimOomKill` may be slow: it asks the kernel. */
 export type BuildIncident = (claimOomKill: () => boolean) => Omit<Incident, "metrics">;
 
-export type IncidentPorts = {
-  readonly bus: ProcessBus;
-  readonly messageContext: (id: string) => MessageContext;
-  /** Notes are sent together with the commands of the same turn: both arrive or neither. */
-  readonly notes: NoteStore;
-  readonly stateDir: string;
-  /** Ids of the processes, instances included. */
-  readonly configured: () => ReadonlySet<string>;
+/** What incidents are made from, and who gets them. */
+export type IncidentSources = {
+  readonly stats: Pick<ProcessStatsCache, "messageContext">;
+  readonly metrics: Pick<ServiceMetrics, "recent">;
   readonly lastLines: ReadLastLines;
-  readonly recentMetrics: (id: string) => readonly MetricPoint[];
   readonly onWritten: (incident: Incident) => void;
-  readonly report: (problem: string) => void;
 };
 
 /** Delay before an incident is written, so that the next run can start first; the keeper has it as a note. Milliseconds. */
@@ -66,7 +60,8 @@ type ReportedIncident = {
 
 export class ServiceIncidents implements Subsystem {
   readonly #oomKills = new OomKills();
-  readonly #ports: IncidentPorts;
+  readonly #services: Pick<Services, "log" | "notes">;
+  readonly #sources: IncidentSources;
   readonly #incidentLog: IncidentLog;
   readonly #limit = new IncidentLimit<ReportedIncident>();
   /** Noted, not written yet. */
@@ -81,9 +76,10 @@ export class ServiceIncidents implements Subsystem {
   #isClosed = false;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(ports: IncidentPorts) {
-    const { bus } = ports;
-    this.#ports = ports;
+  constructor(services: Pick<Services, "bus" | "log" | "notes" | "specs">, sources: IncidentSources) {
+    const { bus, log, specs } = services;
+    this.#services = services;
+    this.#sources = sources;
     bus.transitions.listen(({ id, transition }) => this.#onTransition(id, transition));
     bus.events.listen(({ id, request }) => {
       if (request !== undefined) this.#requests.set(id, request);
@@ -94,12 +90,16 @@ export class ServiceIncidents implements Subsystem {
       this.#lastEnds.delete(id);
       this.#limit.remove(id);
     });
-    this.#incidentLog = new IncidentLog(ports.stateDir, ports.report, ports.configured);
+    this.#incidentLog = new IncidentLog(
+      specs.config.stateDir,
+      (problem) => log.warn(problem),
+      () => new Set(specs.config.processes.map(({ id }) => id)),
+    );
   }
 
   /** Writes incidents that an earlier service had noted and may not have written. */
   recover(): void {
-    const { notes } = this.#ports;
+    const { notes } = this.#services;
     for (const [key, entry] of notes.incidents()) {
       if (entry !== undefined) this.#incidentLog.append(entry);
       notes.removeIncident(key);
@@ -124,7 +124,7 @@ export class ServiceIncidents implements Subsystem {
     const ending = endOf(transition);
     if (ending !== undefined) {
       const request = this.#requests.get(id);
-      const messageContext = this.#ports.messageContext(id);
+      const messageContext = this.#sources.stats.messageContext(id);
       const context = {
         messageContext,
         shutdownReason: this.#shutdownReason,
@@ -181,7 +181,7 @@ export class ServiceIncidents implements Subsystem {
     const { slot, draft } = item;
     const note = `${slot}#${draft.run}`;
     const more = leftOut === 0 ? {} : { leftOut };
-    this.#ports.notes.writeIncident(note, { slot, open: true, incident: { ...draft, metrics: [], ...more } });
+    this.#services.notes.writeIncident(note, { slot, open: true, incident: { ...draft, metrics: [], ...more } });
     if (this.#unwritten.push({ ...item, note, more }) === 1) setTimeout(() => this.#write(), WRITE_DELAY_MS);
   }
 
@@ -191,10 +191,10 @@ export class ServiceIncidents implements Subsystem {
       const entry: IncidentLogEntry = {
         slot,
         open: true,
-        incident: { ...incident, metrics: this.#ports.recentMetrics(incident.process), ...more },
+        incident: { ...incident, metrics: this.#sources.metrics.recent(incident.process), ...more },
       };
       const isNews = this.#incidentLog.append(entry);
-      this.#ports.notes.removeIncident(note);
+      this.#services.notes.removeIncident(note);
       if (isNews) this.#withoutLines = [...this.#withoutLines, { entry, since: performance.now() }];
     }
     this.#schedule();
@@ -213,10 +213,10 @@ export class ServiceIncidents implements Subsystem {
     for (const admitted of this.#limit.release(now)) this.#note(admitted);
     for (const { entry } of due) {
       const incident = await this.#complete(entry, true).catch((error: Error) => {
-        this.#ports.report(`Cannot read the last lines of "${entry.incident.process}": ${error.message}`);
+        this.#services.log.warn(`Cannot read the last lines of "${entry.incident.process}": ${error.message}`);
         return entry.incident;
       });
-      this.#ports.onWritten(incident);
+      this.#sources.onWritten(incident);
     }
     this.#timer = undefined;
     this.#schedule();
@@ -229,7 +229,7 @@ export class ServiceIncidents implements Subsystem {
     // the whole log.
     const from = Date.parse(started ?? time) - EARLY_MS;
     const before = Date.parse(time) + LATE_MS;
-    const lines = await this.#ports.lastLines({
+    const lines = await this.#sources.lastLines({
       process,
       run,
       from,

@@ -8,14 +8,14 @@ import { ownMemory } from "../../os/process-usage.ts";
 
 export class OwnParts {
   readonly #keeper: number;
-  readonly #balancer: () => BalancerIdentity | undefined;
+  readonly #balancing: { readonly identity: BalancerIdentity | undefined };
   /** What the keeper has told; undefined: nothing so far. */
   #told: PartsMessage | undefined;
 
-  /** `keeper`: its pid. `balancer`: undefined while none answers. */
-  constructor(keeper: number, balancer: () => BalancerIdentity | undefined) {
+  /** `keeper`: its pid. `identity`: of the balancer; undefined while none answers. */
+  constructor(keeper: number, balancing: { readonly identity: BalancerIdentity | undefined }) {
     this.#keeper = keeper;
-    this.#balancer = balancer;
+    this.#balancing = balancing;
   }
 
   learn(told: PartsMessage): void {
@@ -24,7 +24,7 @@ export class OwnParts {
 
   get records(): readonly PartRecord[] {
     const logger = this.#told?.logger;
-    const balancer = this.#balancer();
+    const balancer = this.#balancing.identity;
     return [
       recordOf("keeper", this.#keeper, this.#told?.keeper),
       recordOf("service", process.pid, VERSION),

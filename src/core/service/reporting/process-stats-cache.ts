@@ -3,8 +3,7 @@ import type { ProcessSpec } from "../../config/spec.ts";
 import type { StatusCause } from "../../contract/causes.ts";
 import type { TelemetryReport } from "../../contract/records.ts";
 import type { Sample } from "../../metrics/sampler.ts";
-import type { Supervisor } from "../../supervisor/supervisor.ts";
-import type { ProcessBus } from "../process-bus.ts";
+import type { Services } from "../services.ts";
 import { type DependencyStatus, withDependencyStatus } from "./dependency-status.ts";
 import { observationOf, type ProcessObservation } from "./process-records.ts";
 import { failureIn, type MessageContext } from "./run-ends.ts";
@@ -14,25 +13,23 @@ type StatsSources = { readonly report?: TelemetryReport; readonly trouble?: stri
 /** An observation, and the sample that it was made from. */
 type CachedStats = { readonly sample: Sample | undefined; readonly observation: ProcessObservation };
 
-export type ProcessStatsPorts = {
-  readonly bus: ProcessBus;
-  readonly supervisor: () => Supervisor;
-  readonly spec: (id: string) => ProcessSpec;
-  readonly sampleOf: (id: string) => Sample | undefined;
-  /** Why the log files of the process can't be written now. */
-  readonly logProblemOf: (spec: ProcessSpec) => string | undefined;
-  /** The option of `procman run` because of which it isn't restarted. */
-  readonly noRestartBy: (spec: ProcessSpec) => string | undefined;
-};
-
 export class ProcessStatsCache {
-  readonly #ports: ProcessStatsPorts;
+  readonly #services: Pick<Services, "log" | "specs" | "supervisor">;
+  readonly #metrics: { readonly sampleOf: (id: string) => Sample | undefined };
+  readonly #noRestartBy: (spec: ProcessSpec) => string | undefined;
   readonly #sources = new Map<string, StatsSources>();
   readonly #cache = new Map<string, CachedStats>();
 
-  constructor(ports: ProcessStatsPorts) {
-    this.#ports = ports;
-    ports.bus.removed.listen((id) => this.#forget(id));
+  /** `noRestartBy`: the option of `procman run` because of which a process isn't restarted. */
+  constructor(
+    services: Pick<Services, "bus" | "log" | "specs" | "supervisor">,
+    metrics: { readonly sampleOf: (id: string) => Sample | undefined },
+    noRestartBy: (spec: ProcessSpec) => string | undefined,
+  ) {
+    this.#services = services;
+    this.#metrics = metrics;
+    this.#noRestartBy = noRestartBy;
+    services.bus.removed.listen((id) => this.#forget(id));
   }
 
   of(id: string): ProcessObservation {
@@ -41,10 +38,10 @@ export class ProcessStatsCache {
 
   /** Context of the lifecycle lines of a process. */
   messageContext(id: string): MessageContext {
-    const { supervisor, spec, noRestartBy } = this.#ports;
-    const own = spec(id);
-    const option = noRestartBy(own);
-    const { isBlocked: blocked } = supervisor().find(id);
+    const { supervisor, specs } = this.#services;
+    const own = specs.of(id);
+    const option = this.#noRestartBy(own);
+    const { isBlocked: blocked } = supervisor.find(id);
     const context = {
       policy: own.policy,
       blocked,
@@ -60,7 +57,7 @@ export class ProcessStatsCache {
   }
 
   #withDependencies<T extends object>(subject: T, id: string): T & DependencyStatus {
-    const supervisor = this.#ports.supervisor();
+    const supervisor = this.#services.supervisor;
     const failureOf = (other: string): Pick<StatusCause, "end" | "next"> =>
       failureIn(supervisor.find(other).states, this.messageContext(other));
     return withDependencyStatus(subject, { supervisor, failureOf }, id);
@@ -77,8 +74,9 @@ export class ProcessStatsCache {
   }
 
   #observationOf(id: string): ProcessObservation {
-    const sample = this.#ports.sampleOf(id);
-    const logProblem = this.#ports.logProblemOf(this.#ports.spec(id));
+    const { log, specs } = this.#services;
+    const sample = this.#metrics.sampleOf(id);
+    const logProblem = log.problemOf(specs.of(id));
     const known = this.#cache.get(id);
     const isCurrent = known !== undefined && known.sample === sample && known.observation.logProblem === logProblem;
     return isCurrent ? known.observation : this.#refresh(id, sample, logProblem);

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { FakeSpawner } from "../../../../test/support/fakes.ts";
+import { EVEN, FakeLog } from "../../../../test/support/service-fakes.ts";
 import { ProcmanError } from "../../base/errors.ts";
 import { RunMarkers } from "../../base/run-marker.ts";
 import type { RawProcess } from "../../config/config-schema.ts";
@@ -14,10 +15,11 @@ import type { LogEntry, TelemetryReport } from "../../contract/records.ts";
 import { Supervisor } from "../../supervisor/supervisor.ts";
 import { Actions } from "../operations/action.ts";
 import { Operations } from "../operations/operations.ts";
+import { ProcessBus } from "../process-bus.ts";
 import { NoteStore, type StoredNotes } from "../recovery/notes.ts";
 import { controlFactory } from "../service-control.ts";
-import { ServiceLog } from "../service-log.ts";
-import { definitionOf, processOf } from "../spec-registry.ts";
+import type { KeeperLink } from "../services.ts";
+import { definitionOf, processOf, SpecRegistry } from "../spec-registry.ts";
 import { StoredLog } from "../stored-log.ts";
 import { systemClock } from "../system-clock.ts";
 import { messageForEvent, requestOf } from "./event-messages.ts";
@@ -65,14 +67,14 @@ function watched(
   // The tested timers are unref'ed and would not keep the test alive.
   const alive = setInterval(() => undefined, 1_000);
   const spawner = new FakeSpawner();
-  const spec = (slot: string) => config.processes.find(({ id }) => id === processOf(slot)) ?? assert.fail(slot);
-  const problems: string[] = [];
+  const specs = new SpecRegistry(config);
   const notes = new Map<string, string>();
   const store = new NoteStore({
     remember: (name, note) => (note === "" ? notes.delete(name) : notes.set(name, JSON.stringify(note))),
   });
   store.load(stored, "");
-  const log = new ServiceLog({ sendLater: () => undefined } as never);
+  const log = new FakeLog();
+  const bus = new ProcessBus((problem) => log.warn(problem));
   const service = { isTerminating: false };
   const status = () =>
     serviceStatus({
@@ -85,23 +87,6 @@ function watched(
       parts: [],
       plugins: undefined,
     });
-  const reporting = newReporting({
-    ...{
-      spec,
-      log,
-      lastLines,
-      status,
-      notes: store,
-      supervisor: () => supervisor,
-      config: () => config,
-      markers: new RunMarkers(config.stateDir, "0".repeat(32)),
-    },
-    logProblemOf: (of) => log.problemOf(of),
-    report: (problem) => problems.push(problem),
-    withBalancer: (record) => record,
-    isLimited: () => false,
-  });
-  const { bus, stats, incidents, records, events, metrics } = reporting;
   const supervisor: Supervisor = new Supervisor({
     clock: systemClock,
     spawner,
@@ -109,42 +94,46 @@ function watched(
       const id = processOf(transition.slot);
       bus.transitions.publish({
         id,
-        spec: spec(id),
+        spec: specs.of(id),
         transition,
-        line: messageFor(transition, stats.messageContext(id)),
+        line: messageFor(transition, reporting.stats.messageContext(id)),
       });
     },
     notice: (id, notice) =>
       bus.events.publish({ id, event: notice, line: messageForEvent(notice), request: requestOf(notice) }),
     removed: (id) => bus.removed.publish(id),
   });
-  const notAsked = () => assert.fail("not asked for");
-  const actions = new Actions({
-    ...{ supervisor, spec, operations: new Operations(), rollingRestarts: { check: notAsked, begin: notAsked } },
-    balancing: { accepts: notAsked, watch: notAsked },
-    removing: () => [],
-    recordRequester: (id, caller) => incidents.recordRequester(id, caller),
-    reason: (process) => records.of(process).reason,
-    lastEnd: (id) => incidents.lastEnd(id),
-    setClusterDisabled: notAsked,
+  const markers = new RunMarkers(config.stateDir, "0".repeat(32));
+  const link = { commit: async () => undefined } as unknown as KeeperLink;
+  const services = { bus, link, log, markers, notes: store, specs, supervisor };
+  const reporting = newReporting(services, {
+    lastLines,
+    status,
+    noRestartBy: () => undefined,
+    withBalancer: (record) => record,
   });
-  const controls = controlFactory({
-    ...{
+  const { incidents, events, metrics } = reporting;
+  const notAsked = () => assert.fail("not asked for");
+  const actions = new Actions(
+    {
+      ...services,
       ...reporting,
-      supervisor,
-      spec,
-      specs: () => config.processes,
-      configFile: () => config.file,
-      status,
-      actions,
-      reloads: { plan: notAsked, reload: notAsked },
-      scaler: { scale: notAsked },
+      operations: new Operations(),
+      balancing: { ...EVEN, accepts: notAsked },
+      lasting: { setClusterDisabled: notAsked },
     },
-    logAccess: new StoredLog({ stateDir, log, find: () => undefined }),
-    sendSignal: notAsked,
+    { check: notAsked, begin: notAsked },
+  );
+  const controls = controlFactory({
+    ...services,
+    ...reporting,
+    status,
+    actions,
+    reloads: { plan: notAsked, reload: notAsked },
+    scaler: { scale: notAsked },
+    logAccess: new StoredLog({ log, specs }),
+    spawner: { signal: notAsked },
     terminate: async () => undefined,
-    commit: async () => undefined,
-    log: { audit: () => undefined },
   });
   const control = (consumer: string, process?: string) =>
     controls({ consumer, ...(process === undefined ? {} : { process }) });
@@ -167,7 +156,7 @@ function watched(
     close();
   });
   supervisor.apply(config.processes.map(definitionOf));
-  return { supervisor, spawner, begin, close, onShutdown, bus, control, service, problems, stateDir, notes };
+  return { supervisor, spawner, begin, close, onShutdown, bus, control, service, log, stateDir, notes };
 }
 
 async function until(
@@ -307,17 +296,17 @@ test("if the log store can't be read, only the lines are missing", async (contex
   const lastLines: ReadLastLines = async () => {
     throw new Error("no disk");
   };
-  const { spawner, control, problems } = watched(context, { lastLines });
+  const { spawner, control, log } = watched(context, { lastLines });
   const events = control("test").events(undefined, new AbortController().signal);
   spawner.up("web");
   spawner.exit("web", 3);
   const told = (await until(events, ({ type }) => type === "process.incident")).at(-1);
   assert.deepEqual(told?.type === "process.incident" ? told.incident.lines : undefined, []);
-  assert.deepEqual(problems, ['Cannot read the last lines of "web": no disk']);
+  assert.deepEqual(log.own, ['Cannot read the last lines of "web": no disk']);
 });
 
 test("the telemetry of a process is kept, published and exported; it may report for no other process", async (context) => {
-  const { control, spawner, problems } = watched(context);
+  const { control, spawner, log } = watched(context);
   const events = control("test").events(undefined, new AbortController().signal);
   spawner.up("web");
   const many = Object.fromEntries(Array.from({ length: 80 }, (_, index) => [`n${index}`, index]));
@@ -339,7 +328,7 @@ test("the telemetry of a process is kept, published and exported; it may report 
   assert.equal(text.match(/^procman_telemetry_\w+\{/gm)?.length, 49, "fifty numbers, of which two are one");
   await control("web", "web").telemetry(report("web", { metrics: { "a.b": 1, a_b: 2 } }));
   assert.deepEqual(
-    problems,
+    log.own,
     [
       '"web" reports "queue.length" and "queue-length": both are procman_telemetry_queue_length for Prometheus, which gets only the first; rename one',
     ],

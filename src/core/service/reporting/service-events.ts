@@ -7,8 +7,8 @@ import type { TelemetryReport } from "../../contract/records.ts";
 import type { Incident } from "../../contract/run-summary.ts";
 import type { StateRecord } from "../../contract/state-record.ts";
 import { metricName } from "../../metrics/exposition.ts";
-import type { Supervisor } from "../../supervisor/supervisor.ts";
-import type { ProcessBus, ReportedEvent } from "../process-bus.ts";
+import type { ReportedEvent } from "../process-bus.ts";
+import type { Services } from "../services.ts";
 import { EventLog } from "./event-log.ts";
 import type { ProcessStatsCache } from "./process-stats-cache.ts";
 import type { RecordCache } from "./record-cache.ts";
@@ -16,26 +16,27 @@ import type { RecordCache } from "./record-cache.ts";
 /** Metrics that one process may report. */
 const MAX_METRICS = 50;
 
-export type ServiceEventsPorts = {
-  readonly bus: ProcessBus;
-  readonly supervisor: () => Supervisor;
-  readonly records: RecordCache;
-  readonly stats: ProcessStatsCache;
-  readonly status: () => StateRecord;
-  readonly report: (problem: string) => void;
-};
-
 export class ServiceEvents {
-  readonly #ports: ServiceEventsPorts;
+  readonly #services: Pick<Services, "log" | "supervisor">;
+  readonly #records: RecordCache;
+  readonly #stats: ProcessStatsCache;
+  readonly #status: () => StateRecord;
   readonly #log: EventLog;
-
   /** Processes that report metrics whose exported names are the same. */
   readonly #withSameNames = new Set<string>();
 
-  constructor(ports: ServiceEventsPorts) {
-    const { bus, report } = ports;
-    this.#ports = ports;
-    this.#log = new EventLog(report);
+  constructor(
+    services: Pick<Services, "bus" | "log" | "supervisor">,
+    records: RecordCache,
+    stats: ProcessStatsCache,
+    status: () => StateRecord,
+  ) {
+    const { bus, log } = services;
+    this.#services = services;
+    this.#records = records;
+    this.#stats = stats;
+    this.#status = status;
+    this.#log = new EventLog((problem) => log.warn(problem));
     bus.transitions.listen(({ id, line }) => this.publishState(id, line?.text));
     bus.events.listen((reported) => this.#onProcessEvent(reported));
     bus.removed.listen((id) => this.#withSameNames.delete(id));
@@ -45,13 +46,13 @@ export class ServiceEvents {
   publishState(id: string, text: string | undefined): void {
     this.#log.publish({
       type: "process.state",
-      process: this.#ports.records.of({ id }),
+      process: this.#records.of({ id }),
       ...(text === undefined ? {} : { text }),
     });
   }
 
   publishServiceState(): void {
-    this.#log.publish({ type: "service.state", state: this.#ports.status() });
+    this.#log.publish({ type: "service.state", state: this.#status() });
   }
 
   onPlugin(plugin: PluginRecord): void {
@@ -64,16 +65,15 @@ export class ServiceEvents {
 
   /** Takes the telemetry of a process. @throws {ProcmanError} `process-foreign`, `process-unknown` */
   async telemetry(report: TelemetryReport, caller: Caller): Promise<void> {
-    const { supervisor, stats } = this.#ports;
     const { process: id } = report;
     if (caller.process !== undefined && caller.process !== id)
       throw new ProcmanError(
         "process-foreign",
         `Cannot take telemetry of "${id}": the token is that of "${caller.process}"`,
       );
-    supervisor().find(id);
+    this.#services.supervisor.find(id);
     const kept = withBoundedMetrics(report);
-    stats.setReport(id, kept);
+    this.#stats.setReport(id, kept);
     this.#checkNames(kept);
     this.#log.publish({ type: "process.telemetry", report: kept });
   }
@@ -90,7 +90,7 @@ export class ServiceEvents {
       this.#withSameNames.add(process);
       const one = JSON.stringify(first);
       const other = JSON.stringify(name);
-      return this.#ports.report(
+      return this.#services.log.warn(
         `"${process}" reports ${one} and ${other}: both are procman_telemetry_${same} for Prometheus, which gets only the first; rename one`,
       );
     }
@@ -103,7 +103,7 @@ export class ServiceEvents {
 
   /** Events after the one with this id. */
   follow(after: string | undefined, signal: AbortSignal): AsyncIterable<EventRecord> {
-    return this.#log.follow(after, signal, this.#ports.status);
+    return this.#log.follow(after, signal, this.#status);
   }
 
   #onProcessEvent({ id, event, line: { text } }: ReportedEvent): void {

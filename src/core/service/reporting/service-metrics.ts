@@ -1,5 +1,4 @@
 /** Metrics of processes, sampled from the process table, and of the service itself. */
-import type { RunMarkers } from "../../base/run-marker.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { MetricPoint, MetricQuery } from "../../contract/records.ts";
 import type { StateRecord } from "../../contract/state-record.ts";
@@ -7,25 +6,11 @@ import { balancerFamilies, expose, familiesOf, ServiceGauges } from "../../metri
 import { type Sample, Sampler } from "../../metrics/sampler.ts";
 import { MetricSeries } from "../../metrics/series.ts";
 import type { Process } from "../../supervisor/process.ts";
-import type { Supervisor } from "../../supervisor/supervisor.ts";
 import { isStarting } from "../../supervisor/verdict.ts";
-import type { ProcessBus } from "../process-bus.ts";
+import type { Services } from "../services.ts";
 import { processOf } from "../spec-registry.ts";
 import type { Subsystem } from "../subsystem.ts";
 import type { RecordCache } from "./record-cache.ts";
-
-export type ServiceMetricsPorts = {
-  readonly bus: ProcessBus;
-  readonly markers: RunMarkers;
-  readonly stateDir: string;
-  /** Retention on disk, in hours. */
-  readonly hours: () => number;
-  readonly supervisor: () => Supervisor;
-  readonly specs: () => readonly ProcessSpec[];
-  /** Whether it has a memory limit. */
-  readonly isLimited: (spec: ProcessSpec) => boolean;
-  readonly report: (problem: string) => void;
-};
 
 export class ServiceMetrics implements Subsystem {
   readonly #sampler: Sampler;
@@ -33,16 +18,26 @@ export class ServiceMetrics implements Subsystem {
   readonly #gauges = new ServiceGauges();
   readonly #restarts = new Map<string, number>();
 
-  constructor(ports: ServiceMetricsPorts) {
-    const { bus, markers, stateDir, hours, report } = ports;
-    this.#series = new MetricSeries({ stateDir, hours, report });
+  constructor({
+    bus,
+    markers,
+    log,
+    specs,
+    supervisor,
+  }: Pick<Services, "bus" | "markers" | "log" | "specs" | "supervisor">) {
+    const report = (problem: string): void => log.warn(problem);
+    this.#series = new MetricSeries({
+      stateDir: specs.config.stateDir,
+      hours: () => specs.config.internalLogHours,
+      report,
+    });
     this.#sampler = new Sampler({
       markers,
-      uidOf: (slot) => ports.specs().find(({ id }) => id === processOf(slot))?.user?.uid,
-      roots: () => leadersOf(ports.supervisor().processes),
+      uidOf: (slot) => specs.configured(processOf(slot))?.user?.uid,
+      roots: () => leadersOf(supervisor.processes),
       processOf,
       sampled: (samples, at) => bus.samples.publish({ samples, at }),
-      isLimited: () => ports.specs().some((spec) => ports.isLimited(spec)),
+      isLimited: () => specs.config.processes.some((spec) => limitOf(spec) !== undefined),
       report,
     });
     bus.samples.listen(({ samples, at }) => this.#series.add(samples, at));
@@ -97,6 +92,14 @@ export class ServiceMetrics implements Subsystem {
     const all = records.withClusters(processes.map(({ record }) => record));
     return expose([...familiesOf(processes, this.#gauges.sample(), state), ...balancerFamilies(all)]);
   }
+}
+
+/** `memoryMax` is watched too, as there may be no cgroup to enforce it. */
+export function limitOf({
+  memoryLimit,
+  memoryMax,
+}: Pick<ProcessSpec, "memoryLimit" | "memoryMax">): number | undefined {
+  return memoryLimit ?? memoryMax;
 }
 
 /** Ids of processes by the pids of their leaders. */

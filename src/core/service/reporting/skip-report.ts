@@ -1,30 +1,26 @@
 /** Says which processes are skipped when one on which they depend has failed permanently. */
 import { skipText } from "../../contract/words.ts";
-import type { Supervisor } from "../../supervisor/supervisor.ts";
 import { hasFailed } from "../../supervisor/verdict.ts";
-import { type LogLine, warn } from "../log-line.ts";
-import type { ProcessBus } from "../process-bus.ts";
+import { warn } from "../log-line.ts";
+import type { Services } from "../services.ts";
 import type { ProcessStatsCache } from "./process-stats-cache.ts";
-
-export type SkipReportPorts = {
-  readonly bus: ProcessBus;
-  readonly supervisor: () => Supervisor;
-  readonly stats: Pick<ProcessStatsCache, "dependencyStatus">;
-  readonly write: (id: string, line: LogLine) => void;
-  readonly publishState: (id: string, text: string) => void;
-};
+import type { ServiceEvents } from "./service-events.ts";
 
 /** A skipped process has no transition: the line belongs to that of the process that has failed. */
-export function reportSkips({ bus, supervisor, stats, write, publishState }: SkipReportPorts): void {
+export function reportSkips(
+  { bus, log, supervisor }: Pick<Services, "bus" | "log" | "supervisor">,
+  stats: Pick<ProcessStatsCache, "dependencyStatus">,
+  events: Pick<ServiceEvents, "publishState">,
+): void {
   bus.transitions.listen(({ id: failed, transition: { to } }) => {
     if (!hasFailed(to)) return;
-    for (const { id } of supervisor().processes) {
-      const loss = supervisor().lossOf(id);
+    for (const { id } of supervisor.processes) {
+      const loss = supervisor.lossOf(id);
       const { skip } = loss?.members.includes(failed) ? stats.dependencyStatus(id) : {};
       if (skip === undefined) continue;
       const text = skipText(skip);
-      write(id, warn(text));
-      publishState(id, text);
+      log.write(id, warn(text));
+      events.publishState(id, text);
     }
   });
 }

@@ -17,6 +17,9 @@ export type ApiAccess = {
   readonly token: string;
 };
 
+/** That of a process, by id; undefined: the API has neither port nor socket. */
+export type AccessOfProcess = (id: string) => ApiAccess | undefined;
+
 export type EnvironmentOptions = {
   readonly env: Readonly<Record<string, string>>;
   /** Working directory. procman's own PWD names another folder. */

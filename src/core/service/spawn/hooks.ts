@@ -4,10 +4,8 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
-import type { Inheritance } from "../../base/inherited-variables.ts";
 import { duration } from "../../base/quantity.ts";
 import { RunMarkers } from "../../base/run-marker.ts";
-import type { ProcessSpec } from "../../config/spec.ts";
 import { howItEnded } from "../../contract/words.ts";
 import type { RunKey } from "../../ipc/keeper-protocol.ts";
 import { monotonicMs } from "../../os/clock.ts";
@@ -16,10 +14,10 @@ import { signalIfThere } from "../../os/process-signal.ts";
 import type { HookCall, RunReports } from "../../supervisor/ports.ts";
 import type { Hook } from "../../supervisor/restart-policy.ts";
 import type { ExitInfo } from "../../supervisor/states.ts";
-import { info, warn } from "../log-line.ts";
+import { info, type LogLine, warn } from "../log-line.ts";
 import { programEnd } from "../reporting/run-ends.ts";
-import type { ServiceLog } from "../service-log.ts";
-import type { ApiAccess } from "./environment.ts";
+import type { Services } from "../services.ts";
+import type { AccessOfProcess } from "./environment.ts";
 import { wrapWithLimits } from "./exec-wrapper.ts";
 import { type PassedOutput, passLines } from "./hook-output.ts";
 import { execContextOf } from "./probing.ts";
@@ -31,17 +29,6 @@ import { Sweeper } from "./sweeper.ts";
 const CLOSED_MS = 5_000;
 /** Shorter hooks that succeed get no line. Milliseconds. */
 const LONG_MS = 1_000;
-
-export type HookPorts = {
-  readonly stateDir: string;
-  /** Specification of a process or of one of its slots. */
-  readonly spec: (slot: string) => ProcessSpec;
-  readonly inheritance: (spec: ProcessSpec) => Inheritance | undefined;
-  readonly api: (id: string) => ApiAccess | undefined;
-  /** Resolves when the keeper has the notes; see `KeeperChannel`. */
-  readonly commit: () => Promise<void>;
-  readonly log: Pick<ServiceLog, "write" | "add">;
-};
 
 type HookProcess = ChildProcessByStdio<null, Readable, Readable>;
 
@@ -66,16 +53,18 @@ type StartedHook = {
 type HookResult = { readonly problem?: string; readonly code?: number };
 
 export class HookRunner {
-  readonly #ports: HookPorts;
+  readonly #services: Pick<Services, "link" | "log" | "specs">;
+  readonly #accessOf: AccessOfProcess;
   readonly #markers: RunMarkers;
   readonly #sweeper: Sweeper;
   /** By slot: one at a time. */
   readonly #running = new Map<string, RunningHook>();
   #isRetired = false;
 
-  constructor(ports: HookPorts) {
-    this.#ports = ports;
-    this.#markers = new RunMarkers(ports.stateDir, "", "PROCMAN_HOOK_ID");
+  constructor(services: Pick<Services, "link" | "log" | "specs">, accessOf: AccessOfProcess) {
+    this.#services = services;
+    this.#accessOf = accessOf;
+    this.#markers = new RunMarkers(services.specs.config.stateDir, "", "PROCMAN_HOOK_ID");
     this.#sweeper = new Sweeper(this.#markers);
   }
 
@@ -113,11 +102,11 @@ export class HookRunner {
     const { slot, run, call } = hook;
     // What is to be run is recorded first: the next service finds it.
     await nextTurn();
-    await this.#ports.commit();
+    await this.#services.link.commit();
     failpoint("service.hook-noted");
     if (call.isRepeated) await this.#sweep({ slot, run, pid: 0 });
     const begun = performance.now();
-    const command = this.#ports.spec(slot).policy[call.hook];
+    const command = this.#services.specs.of(slot).policy[call.hook];
     // A reload has removed it.
     if (command === undefined || this.#isRetired) return {};
     if (call.isRepeated)
@@ -177,10 +166,10 @@ export class HookRunner {
 
   #spawn(hook: RunningHook, { line }: Hook): HookProcess {
     const { slot, run, call } = hook;
-    const { stateDir, inheritance, api, spec: specOf } = this.#ports;
-    const spec = specOf(slot);
-    const access = accessAs(credentialsOf(spec), api(spec.id));
-    const { cwd, env, as = {} } = execContextOf(spec, { stateDir, inherit: inheritance(spec), api: access });
+    const { specs } = this.#services;
+    const spec = specs.of(slot);
+    const api = accessAs(credentialsOf(spec), this.#accessOf(spec.id));
+    const { cwd, env, as = {} } = execContextOf(spec, specs.config, api);
     if (!existsSync(cwd)) throw new Error(unreachableFolder(cwd));
     const { share: _, ...limits } = spec;
     const [program = "", ...args] = wrapWithLimits(["/bin/sh", "-c", line], limits);
@@ -195,13 +184,13 @@ export class HookRunner {
 
   /** Passes its lines to the log of the process. */
   #capture({ slot, run, call }: RunningHook, { stdout, stderr }: HookProcess): readonly PassedOutput[] {
-    const isQuiet = this.#ports.spec(slot).log.console ? {} : { isQuiet: true as const };
+    const isQuiet = this.#services.specs.of(slot).log.console ? {} : { isQuiet: true as const };
     return [
       { stream: stdout, category: "stdout", severity: "info" } as const,
       { stream: stderr, category: "stderr", severity: "error" } as const,
     ].map(({ stream, category, severity }) => {
       const line = (text: string): void =>
-        this.#ports.log.add({
+        this.#services.log.add({
           at: Date.now(),
           severity,
           category,
@@ -210,7 +199,7 @@ export class HookRunner {
           text: `${call.hook}: ${text}`,
           ...isQuiet,
         });
-      return passLines(stream, line, this.#ports.commit);
+      return passLines(stream, line, () => this.#services.link.commit());
     });
   }
 
@@ -219,7 +208,7 @@ export class HookRunner {
     if (hook.cut !== undefined) return;
     hook.cut = why;
     const { child, slot, call } = hook;
-    const { terminateMs, [call.hook]: { timeoutMs = 0 } = {} } = this.#ports.spec(slot).policy;
+    const { terminateMs, [call.hook]: { timeoutMs = 0 } = {} } = this.#services.specs.of(slot).policy;
     if (why === "limit")
       this.#say(hook, warn(`its hook ${call.hook} did not end within ${duration(timeoutMs)}; ending it`));
     if (child?.pid === undefined) return;
@@ -230,7 +219,7 @@ export class HookRunner {
 
   /** Ends what is left of a hook: members of its process group, and carriers of its marker. */
   #sweep({ slot, run, pid }: RunKey & { readonly pid: number }): Promise<void> {
-    const { user, policy } = this.#ports.spec(slot);
+    const { user, policy } = this.#services.specs.of(slot);
     const target = { slot, run, pid, ...(user && { uid: user.uid }) };
     return new Promise((resolve) => {
       const done = (): void => {
@@ -245,8 +234,8 @@ export class HookRunner {
     });
   }
 
-  #say({ slot, run }: RunKey, line: Parameters<ServiceLog["write"]>[1]): void {
-    this.#ports.log.write(slot, line, run);
+  #say({ slot, run }: RunKey, line: LogLine): void {
+    this.#services.log.write(slot, line, run);
   }
 }
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { excess, limitOf } from "./memory-limit.ts";
+import { limitOf } from "../reporting/service-metrics.ts";
+import { excess } from "./memory-limit.ts";
 
 test("the message has both figures where RSS is another one", () => {
   assert.equal(excess(100e6, 120_340_000, 171e6), "120.3 MB, more than its 100 MB; RSS: 171 MB");

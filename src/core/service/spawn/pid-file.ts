@@ -1,40 +1,33 @@
 /** `pidFile`: has the pid while the process runs, and is removed afterwards. */
 import { rmSync } from "node:fs";
 import { isNotFound } from "../../base/errors.ts";
-import type { ProcessSpec } from "../../config/spec.ts";
 import { writeWhole } from "../../os/careful-files.ts";
 import { type FoundFile, UnsafePathError, type WalkOptions, walkTo } from "../../os/path-walk.ts";
 import { initial, type SlotState } from "../../supervisor/states.ts";
 import { hasLeader } from "../../supervisor/verdict.ts";
-import { type LogLine, warn } from "../log-line.ts";
-import type { ProcessBus } from "../process-bus.ts";
+import { warn } from "../log-line.ts";
+import type { Services } from "../services.ts";
 import type { Subsystem } from "../subsystem.ts";
 
-export type PidFilePorts = {
-  readonly bus: ProcessBus;
-  /** Specifications of the configuration. */
-  readonly specs: () => readonly ProcessSpec[];
-  readonly statesOf: (id: string) => readonly SlotState[];
-  readonly log: { readonly write: (slot: string, line: LogLine) => void };
-};
-
 export class PidFiles implements Subsystem {
-  readonly #ports: PidFilePorts;
+  readonly #services: Pick<Services, "log" | "specs" | "supervisor">;
 
-  constructor(ports: PidFilePorts) {
-    this.#ports = ports;
-    ports.bus.transitions.listen(({ id, spec: { pidFile }, transition: { slot, from, to } }) => {
-      if (pidFile !== undefined) this.#report(slot, updatePidFile(pidFile, { from, to, others: ports.statesOf(id) }));
+  constructor(services: Pick<Services, "bus" | "log" | "specs" | "supervisor">) {
+    this.#services = services;
+    services.bus.transitions.listen(({ id, spec: { pidFile }, transition: { slot, from, to } }) => {
+      if (pidFile !== undefined)
+        this.#report(slot, updatePidFile(pidFile, { from, to, others: services.supervisor.statesOf(id) }));
     });
   }
 
   apply(): void {
-    for (const { id, pidFile } of this.#ports.specs())
-      this.#report(id, restorePidFile(pidFile, this.#ports.statesOf(id)));
+    const { specs, supervisor } = this.#services;
+    for (const { id, pidFile } of specs.config.processes)
+      this.#report(id, restorePidFile(pidFile, supervisor.statesOf(id)));
   }
 
   #report(slot: string, problem: string | undefined): void {
-    if (problem !== undefined) this.#ports.log.write(slot, warn(problem));
+    if (problem !== undefined) this.#services.log.write(slot, warn(problem));
   }
 }
 

@@ -8,7 +8,8 @@ import { PortOwnership, type PortProblem } from "../../os/port-ownership.ts";
 import { hasEnded, processEnvironment } from "../../os/process-stat.ts";
 import { isGenuine } from "../../os/process-tree.ts";
 import type { Occupied } from "../../supervisor/states.ts";
-import { type LogLine, warn } from "../log-line.ts";
+import { warn } from "../log-line.ts";
+import type { Log } from "../services.ts";
 import { processOf } from "../spec-registry.ts";
 
 const LOOPBACK = new Set(["localhost", "127.0.0.1", "::1", "[::1]"]);
@@ -98,24 +99,21 @@ const RECHECK_MS = 500;
 /** A running instance. */
 export type InstancePort = { readonly spec: ProcessSpec; readonly pid: number };
 
-export type PortConflictsPorts = {
-  /** A conflict has appeared or is over. */
-  readonly onChange: () => void;
-  readonly write: (id: string, line: LogLine) => void;
-};
-
 type ObservedPort = { readonly pid: number; readonly problem: string | undefined; readonly isLogged?: boolean };
 
 /** Other programs on the ports of instances: while they hold a port, the load balancer sends no connections to it. */
 export class PortConflicts {
   readonly #find: (id: string) => InstancePort | undefined;
-  readonly #ports: PortConflictsPorts;
+  readonly #log: Pick<Log, "write">;
+  readonly #onChange: () => void;
   readonly #observed = new Map<string, ObservedPort>();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(find: (id: string) => InstancePort | undefined, ports: PortConflictsPorts) {
+  /** `onChange`: a conflict has appeared or is over. */
+  constructor(find: (id: string) => InstancePort | undefined, log: Pick<Log, "write">, onChange: () => void) {
     this.#find = find;
-    this.#ports = ports;
+    this.#log = log;
+    this.#onChange = onChange;
   }
 
   /** The conflict of this instance; undefined: none. Each run is checked once, and again while there is a conflict. */
@@ -137,9 +135,9 @@ export class PortConflicts {
     const known = this.#observed.get(id);
     const problem = heldPortOf(spec, pid);
     const isSame = known?.pid === pid && known.problem === problem;
-    if (isSame && problem !== undefined && known.isLogged !== true) this.#ports.write(id, warn(`runs, but ${problem}`));
+    if (isSame && problem !== undefined && known.isLogged !== true) this.#log.write(id, warn(`runs, but ${problem}`));
     this.#observed.set(id, { pid, problem, isLogged: isSame });
-    if (known?.pid === pid && !isSame) this.#ports.onChange();
+    if (known?.pid === pid && !isSame) this.#onChange();
     if (problem !== undefined) this.#arm();
     return problem;
   }

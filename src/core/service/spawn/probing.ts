@@ -1,9 +1,10 @@
 /** Probes runs for readiness, then for health, and reports to the supervisor: one probe session for each run that needs it. */
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { type Inheritance, inheritedVariables } from "../../base/inherited-variables.ts";
+import { inheritedVariables } from "../../base/inherited-variables.ts";
 import { shellArgv } from "../../config/executed-command.ts";
-import type { ProcessSpec } from "../../config/spec.ts";
+import { inheritanceOf } from "../../config/inheritance.ts";
+import type { Config, ProcessSpec } from "../../config/spec.ts";
 import type { HealthSpec, ReadyProbe } from "../../contract/probe-spec.ts";
 import { followLogs } from "../../log-store/follow.ts";
 import { listensOn } from "../../os/port-owner.ts";
@@ -12,27 +13,14 @@ import { Health } from "../../probes/health.ts";
 import { Readiness } from "../../probes/readiness.ts";
 import { minUptimeOf } from "../../supervisor/restart-policy.ts";
 import type { RunningState, SlotState } from "../../supervisor/states.ts";
-import type { Supervisor } from "../../supervisor/supervisor.ts";
 import { isRunning } from "../../supervisor/verdict.ts";
-import type { ProcessBus } from "../process-bus.ts";
+import type { ProcessStatsCache } from "../reporting/process-stats-cache.ts";
+import type { Services } from "../services.ts";
 import type { Subsystem } from "../subsystem.ts";
 import { systemClock } from "../system-clock.ts";
 import { type ApiAccess, environmentOf, MissingVariableError, variablesOf } from "./environment.ts";
 import { objectionTo } from "./port-conflicts.ts";
 import { credentialsOf, userVariables } from "./run-identity.ts";
-
-export type ProbePorts = {
-  readonly bus: ProcessBus;
-  readonly stateDir: string;
-  /** Specifications of the configuration. */
-  readonly specs: () => readonly ProcessSpec[];
-  readonly supervisor: () => Pick<Supervisor, "find">;
-  readonly spec: (slot: string) => ProcessSpec;
-  /** What a process inherits of procman's environment. */
-  readonly inheritance: (spec: ProcessSpec) => Inheritance | undefined;
-  /** Sets the problem of its run; undefined: none any more. */
-  readonly setProblem: (id: string, problem: string | undefined) => void;
-};
 
 /** Time that a run may take to listen before its other ports are of interest. Milliseconds. */
 const PORTS_MS = 500;
@@ -44,17 +32,19 @@ type ProbeSession = { readonly run: number; readonly question: ProbeQuestion; re
 type ProbeRequest = { readonly slot: string; readonly state: RunningState; readonly spec: ProcessSpec };
 
 export class Probes implements Subsystem {
-  readonly #ports: ProbePorts;
+  readonly #services: Pick<Services, "specs" | "supervisor">;
+  readonly #stats: Pick<ProcessStatsCache, "setProblem">;
   readonly #sessions = new Map<string, ProbeSession>();
 
-  constructor(ports: ProbePorts) {
-    this.#ports = ports;
-    ports.bus.transitions.listen(({ transition: { slot, to } }) => this.#update(slot, to));
+  constructor(services: Pick<Services, "bus" | "specs" | "supervisor">, stats: Pick<ProcessStatsCache, "setProblem">) {
+    this.#services = services;
+    this.#stats = stats;
+    services.bus.transitions.listen(({ transition: { slot, to } }) => this.#update(slot, to));
   }
 
   apply(): void {
-    for (const { id } of this.#ports.specs())
-      for (const { slot, state } of this.#ports.supervisor().find(id).runs) this.#update(slot, state);
+    for (const { id } of this.#services.specs.config.processes)
+      for (const { slot, state } of this.#services.supervisor.find(id).runs) this.#update(slot, state);
   }
 
   retire(): void {
@@ -64,7 +54,7 @@ export class Probes implements Subsystem {
 
   /** Starts, keeps or ends the session of a slot, by its state and specification. */
   #update(slot: string, state: SlotState): void {
-    const spec = this.#ports.spec(slot);
+    const spec = this.#services.specs.of(slot);
     const known = this.#sessions.get(slot);
     const question = questionOf(state, spec);
     if (known !== undefined && known.run === state.run && isDeepStrictEqual(known.question, question)) return;
@@ -82,7 +72,7 @@ export class Probes implements Subsystem {
   }
 
   #beginReadiness(probe: ReadyProbe, { slot, state, spec }: ProbeRequest): Readiness {
-    const { stateDir, supervisor, setProblem } = this.#ports;
+    const { specs, supervisor } = this.#services;
     const { id, policy } = spec;
     const { run, since } = state;
     const withPorts = portHint(state.pid);
@@ -90,44 +80,48 @@ export class Probes implements Subsystem {
       {
         probe,
         timeoutMs: policy.readyMs ?? 0,
-        context: execContextOf(spec, { stateDir, inherit: this.#ports.inheritance(spec) }),
-        file: notifyFile(stateDir, slot),
+        context: execContextOf(spec, specs.config),
+        file: notifyFile(specs.config.stateDir, slot),
         objection: objectionTo(probe, spec, state.pid),
         lines: (signal) =>
-          linesOf(stateDir, { id, run, from: systemClock.wall() - Math.ceil(systemClock.now() - since) }, signal),
+          linesOf(
+            specs.config.stateDir,
+            { id, run, from: systemClock.wall() - Math.ceil(systemClock.now() - since) },
+            signal,
+          ),
       },
       {
         ready: () => {
-          setProblem(id, undefined);
-          supervisor().find(id).report(slot, { type: "ready", run });
+          this.#stats.setProblem(id, undefined);
+          supervisor.find(id).report(slot, { type: "ready", run });
         },
-        waits: (problem) => setProblem(id, withPorts(problem)),
+        waits: (problem) => this.#stats.setProblem(id, withPorts(problem)),
       },
     );
   }
 
   #beginHealth(health: HealthSpec, { slot, state: { run, pid, since, healthy }, spec }: ProbeRequest): Health {
-    const { stateDir, supervisor, setProblem } = this.#ports;
+    const { specs, supervisor } = this.#services;
     const { id, policy } = spec;
     // Without a readiness check it may not listen yet.
     const startMs = policy.readyMs === undefined ? Math.max(health.startMs, minUptimeOf(policy)) : health.startMs;
-    const report = (good: boolean): void => supervisor().find(id).report(slot, { type: "health", run, good });
+    const report = (good: boolean): void => supervisor.find(id).report(slot, { type: "health", run, good });
     return new Health(
       {
         spec: health,
         objection: objectionTo(health.probe, spec, pid),
-        context: execContextOf(spec, { stateDir, inherit: this.#ports.inheritance(spec) }),
+        context: execContextOf(spec, specs.config),
         // No start time if an earlier service has probed it.
         startMs: healthy === undefined ? since + startMs - systemClock.now() : 0,
         phase: systemClock.chance(),
       },
       {
         well: () => {
-          setProblem(id, undefined);
+          this.#stats.setProblem(id, undefined);
           report(true);
         },
         ill: (problem, counts) => {
-          setProblem(id, problem);
+          this.#stats.setProblem(id, problem);
           if (counts) report(false);
         },
       },
@@ -162,15 +156,8 @@ export function notifyFile(stateDir: string, slot: string): string {
   return join(stateDir, "run", `ready-${slot}`);
 }
 
-/** Without `api`, the command can't reach the API. */
-export type ExecSource = {
-  readonly stateDir: string;
-  readonly inherit: Inheritance | undefined;
-  readonly api?: ApiAccess | undefined;
-};
-
-/** Context of the process itself, but without the run's marker, by which the sweep finds its processes. */
-export function execContextOf(spec: ProcessSpec, { stateDir, inherit, api }: ExecSource): ExecContext {
+/** Context of the process itself, but without the run's marker, by which the sweep finds its processes. Without `api`, the command can't reach the API. */
+export function execContextOf(spec: ProcessSpec, config: Config, api?: ApiAccess): ExecContext {
   const { cwd, path, pathFirst = [], id, cluster } = spec;
   const env = { ...userVariables(spec), ...variablesIfThere(spec) };
   const { PROCMAN_RUN_ID: _none, ...own } = environmentOf({
@@ -180,13 +167,13 @@ export function execContextOf(spec: ProcessSpec, { stateDir, inherit, api }: Exe
     pathFirst,
     id,
     marker: "",
-    stateDir,
+    stateDir: config.stateDir,
     ...(cluster && { cluster }),
     ...(api && { api }),
   });
   return {
     cwd,
-    env: { ...inheritedVariables(process.env, inherit), ...own },
+    env: { ...inheritedVariables(process.env, inheritanceOf(spec, config)), ...own },
     argv: shellArgv,
     as: credentialsOf(spec),
   };

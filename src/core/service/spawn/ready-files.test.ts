@@ -3,9 +3,11 @@ import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, statSync, writeSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { mock, test } from "node:test";
+import { FakeLog, specsOf } from "../../../../test/support/service-fakes.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { ReadyProbe } from "../../contract/probe-spec.ts";
 import type { SlotState } from "../../supervisor/states.ts";
+import type { Supervisor } from "../../supervisor/supervisor.ts";
 import { ProcessBus } from "../process-bus.ts";
 import { notifyFile } from "./probing.ts";
 import { ReadyFiles } from "./ready-files.ts";
@@ -18,16 +20,14 @@ test("a file behind a ready descriptor stays small for as long as its run writes
     rmSync(stateDir, { recursive: true });
   });
   mkdirSync(join(stateDir, "run"));
-  const lines: string[] = [];
+  const log = new FakeLog();
   const bus = new ProcessBus((problem) => assert.fail(problem));
   const state = (run: number, more: object): SlotState => ({ run, restarts: 0, ...more }) as SlotState;
   const spec = (ready?: ReadyProbe) => ({ id: "web", ready }) as ProcessSpec;
   const publish = (of: ProcessSpec, to: SlotState): void =>
     bus.transitions.publish({ id: "web", spec: of, transition: { slot: "web", from: to, to } } as never);
-  const files = new ReadyFiles({
-    ...{ bus, stateDir, specs: () => [], supervisor: () => ({ find: () => assert.fail() }) },
-    log: { write: (slot, { text }) => lines.push(`${slot} ${text}`) },
-  });
+  const specs = specsOf([], { stateDir });
+  const files = new ReadyFiles({ bus, log, specs, supervisor: { find: () => assert.fail() } as unknown as Supervisor });
   const path = notifyFile(stateDir, "web");
   const fd = openSync(path, "ax", 0o600);
   context.after(() => closeSync(fd));
@@ -41,8 +41,8 @@ test("a file behind a ready descriptor stays small for as long as its run writes
     mock.timers.tick(ms);
     assert.equal(size(), 1, "the more often it grows, the sooner it is looked at again");
   }
-  assert.deepEqual(lines, [
-    "web writes more than 64 KiB to descriptor 5: only its first write counts, the rest is discarded",
+  assert.deepEqual(log.lines, [
+    "web: writes more than 64 KiB to descriptor 5: only its first write counts, the rest is discarded",
   ]);
   publish(spec({ kind: "fd", fd: 5 }), state(1, { status: "backoff", until: 0 }));
   writeSync(fd, Buffer.alloc(100_000));

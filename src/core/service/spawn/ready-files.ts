@@ -4,9 +4,8 @@ import { isNotFound } from "../../base/errors.ts";
 import { readyDescriptor } from "../../config/checks/probe-checks.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { SlotState } from "../../supervisor/states.ts";
-import type { Supervisor } from "../../supervisor/supervisor.ts";
-import { type LogLine, warn } from "../log-line.ts";
-import type { ProcessBus } from "../process-bus.ts";
+import { warn } from "../log-line.ts";
+import type { Services } from "../services.ts";
 import type { Subsystem } from "../subsystem.ts";
 import { notifyFile } from "./probing.ts";
 
@@ -18,32 +17,23 @@ const KEPT_BYTES = 1;
 const CHECK_MS = 1_000;
 const MIN_CHECK_MS = 15;
 
-export type ReadyFilePorts = {
-  readonly bus: Pick<ProcessBus, "transitions">;
-  readonly stateDir: string;
-  /** Specifications of the configuration. */
-  readonly specs: () => readonly ProcessSpec[];
-  readonly supervisor: () => Pick<Supervisor, "find">;
-  readonly log: { readonly write: (slot: string, line: LogLine) => void };
-};
-
 type ReadyFile = { readonly path: string; readonly run: number; readonly fd: number; isReported: boolean };
 
 export class ReadyFiles implements Subsystem {
-  readonly #ports: ReadyFilePorts;
+  readonly #services: Pick<Services, "log" | "specs" | "supervisor">;
   /** Files of current runs, by slot. */
   readonly #files = new Map<string, ReadyFile>();
   #timer: NodeJS.Timeout | undefined;
   #delay = CHECK_MS;
 
-  constructor(ports: ReadyFilePorts) {
-    this.#ports = ports;
-    ports.bus.transitions.listen(({ spec, transition: { slot, to } }) => this.#update(spec, slot, to));
+  constructor(services: Pick<Services, "bus" | "log" | "specs" | "supervisor">) {
+    this.#services = services;
+    services.bus.transitions.listen(({ spec, transition: { slot, to } }) => this.#update(spec, slot, to));
   }
 
   apply(): void {
-    for (const spec of this.#ports.specs())
-      for (const { slot, state } of this.#ports.supervisor().find(spec.id).runs) this.#update(spec, slot, state);
+    for (const spec of this.#services.specs.config.processes)
+      for (const { slot, state } of this.#services.supervisor.find(spec.id).runs) this.#update(spec, slot, state);
   }
 
   retire(): void {
@@ -56,7 +46,12 @@ export class ReadyFiles implements Subsystem {
     if (known?.run === state.run) return;
     const fd = ready === undefined ? undefined : readyDescriptor(ready);
     if (fd === undefined) return void this.#files.delete(slot);
-    this.#files.set(slot, { path: notifyFile(this.#ports.stateDir, slot), run: state.run, fd, isReported: false });
+    this.#files.set(slot, {
+      path: notifyFile(this.#services.specs.config.stateDir, slot),
+      run: state.run,
+      fd,
+      isReported: false,
+    });
     this.#arm();
   }
 
@@ -96,7 +91,7 @@ export class ReadyFiles implements Subsystem {
   }
 
   #warn(slot: string, file: ReadyFile, text: string): void {
-    if (!file.isReported) this.#ports.log.write(slot, warn(text));
+    if (!file.isReported) this.#services.log.write(slot, warn(text));
     file.isReported = true;
   }
 }

@@ -4,9 +4,10 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { specsOf } from "../../../../test/support/service-fakes.ts";
 import type { RawProcess } from "../../config/config-schema.ts";
 import { normalise } from "../../config/normalise.ts";
-import type { ProcessSpec } from "../../config/spec.ts";
+import type { Config, ProcessSpec } from "../../config/spec.ts";
 import { spawnRequestOf } from "./spawn-request.ts";
 
 function specOf(process: RawProcess): ProcessSpec {
@@ -17,16 +18,23 @@ function specOf(process: RawProcess): ProcessSpec {
   return processes[0] ?? assert.fail("there is no process");
 }
 
+function configOf(spec: ProcessSpec): Config {
+  return specsOf([spec], { stateDir: "/state", plugins: [] }).config;
+}
+
 function variablesFor(spec: ProcessSpec): Readonly<Record<string, string>> {
-  const api = () => ({ address: { hostname: "127.0.0.1", port: 20_001 }, socket: "/state/run/api.sock", token: "t" });
+  const accessOf = () => ({
+    address: { hostname: "127.0.0.1", port: 20_001 },
+    socket: "/state/run/api.sock",
+    token: "t",
+  });
   return spawnRequestOf(spec, {
-    stateDir: "/state",
+    config: configOf(spec),
     marker: "web.1@x",
     proxyToken: "",
     slot: "web",
     run: 1,
-    api,
-    inheritance: () => undefined,
+    accessOf,
   }).env;
 }
 
@@ -83,8 +91,8 @@ test("a Node program behind the load balancer gets the token of the headers; wit
   const partsOf = (process: Partial<RawProcess>): string | undefined => {
     const cluster = { instances: 2, commonPort: 3_000, startPort: 3_001 };
     const spec = specOf({ id: "web", cmd: "node web.js", autostart: true, node: true, cluster, ...process });
-    const context = { stateDir: "/state", marker: "web.1@x", proxyToken: "0123456789abcdef", slot: "web", run: 1 };
-    return spawnRequestOf(spec, { ...context, api: () => undefined, inheritance: () => undefined }).env.PROCMAN_NODE;
+    const context = { config: configOf(spec), marker: "web.1@x", proxyToken: "0123456789abcdef", slot: "web", run: 1 };
+    return spawnRequestOf(spec, { ...context, accessOf: () => undefined }).env.PROCMAN_NODE;
   };
   assert.match(partsOf({}) ?? "", / proxy=0123456789abcdef$/);
   const cluster = { instances: 2, commonPort: 3_000, startPort: 3_001, proxyProtocol: true };

@@ -5,17 +5,17 @@ import { join, resolve } from "node:path";
 import { compact } from "../../base/compact.ts";
 import type { EnvFault } from "../../base/env-file.ts";
 import { EXIT } from "../../base/errors.ts";
-import type { Inheritance } from "../../base/inherited-variables.ts";
 import { readyDescriptor } from "../../config/checks/probe-checks.ts";
 import { argvOf } from "../../config/executed-command.ts";
+import { inheritanceOf } from "../../config/inheritance.ts";
 import { isCaptured } from "../../config/normalise.ts";
-import type { ProcessSpec } from "../../config/spec.ts";
+import type { Config, ProcessSpec } from "../../config/spec.ts";
 import type { FailedReport, RunKey, SpawnRequest } from "../../ipc/keeper-protocol.ts";
 import type { CaptureSpec } from "../../ipc/logger-protocol.ts";
 import { presentPath } from "../../os/package-place.ts";
 import { currentRights } from "../../os/process-rights.ts";
 import { stopSignalOf } from "../../supervisor/restart-policy.ts";
-import { type ApiAccess, environmentOf, variablesOf } from "./environment.ts";
+import { type AccessOfProcess, type ApiAccess, environmentOf, variablesOf } from "./environment.ts";
 import { wrapWithLimits } from "./exec-wrapper.ts";
 import { notifyFile } from "./probing.ts";
 import { credentialsOf, userVariables } from "./run-identity.ts";
@@ -24,14 +24,13 @@ import { credentialsOf, userVariables } from "./run-identity.ts";
 const NODE_PRELOAD = join(import.meta.dirname, "node-preload.cjs");
 
 export type SpawnRequestContext = {
-  readonly stateDir: string;
+  readonly config: Config;
   readonly marker: string;
   /** Token of the balancer's headers for this process. */
   readonly proxyToken: string;
   readonly slot: string;
   readonly run: number;
-  readonly api: (id: string) => ApiAccess | undefined;
-  readonly inheritance: (spec: ProcessSpec) => Inheritance | undefined;
+  readonly accessOf: AccessOfProcess;
   /** Called for each env file with its malformed lines. */
   readonly onFaults?: (file: string, faults: readonly EnvFault[]) => void;
 };
@@ -39,13 +38,14 @@ export type SpawnRequestContext = {
 /** @throws {MissingVariableError} */
 export function spawnRequestOf(
   spec: ProcessSpec,
-  { stateDir, marker, proxyToken, slot, run, api, inheritance, onFaults }: SpawnRequestContext,
+  { config, marker, proxyToken, slot, run, accessOf, onFaults }: SpawnRequestContext,
 ): Omit<SpawnRequest, keyof RunKey> {
+  const { stateDir } = config;
   const { id, path, pathFirst, cwd, cluster, share, memoryMax, cpuQuota } = spec;
   const env = { ...userVariables(spec), ...variablesOf(spec, onFaults === undefined ? {} : { onFaults }) };
   const as = credentialsOf(spec);
-  const access = accessAs(as, api(id));
-  const inherit = inheritance(spec);
+  const access = accessAs(as, accessOf(id));
+  const inherit = inheritanceOf(spec, config);
   const capture = captureOf(spec, run);
   const notifyFd = spec.ready === undefined ? undefined : readyDescriptor(spec.ready);
   const node = nodePartsOf(spec, notifyFd, proxyToken);

@@ -23,10 +23,11 @@ import type { HookCall, RestartOrderCondition, RunReports, Spawner } from "../..
 import { stopSignalOf } from "../../supervisor/restart-policy.ts";
 import { encodeSnapshot, type ProcessSnapshot } from "../../supervisor/snapshot.ts";
 import type { ExitInfo, Occupied, SignalName, StopRequest } from "../../supervisor/states.ts";
-import type { KeeperChannel } from "../keeper-channel.ts";
+import type { Supervisor } from "../../supervisor/supervisor.ts";
+import { isRunning } from "../../supervisor/verdict.ts";
 import type { PendingStop } from "../recovery/notes.ts";
-import type { ServiceLog } from "../service-log.ts";
-import { type ApiAccess, EnvFileWarnings, MissingVariableError } from "./environment.ts";
+import type { KeeperLink, Services, Specs } from "../services.ts";
+import { type AccessOfProcess, EnvFileWarnings, MissingVariableError } from "./environment.ts";
 import type { HookRunner } from "./hooks.ts";
 import { type InstancePort, occupiedPortOf } from "./port-conflicts.ts";
 import { exitCodeOf, hasChannel, type SpawnRequestContext, spawnRequestOf, whyUnstartable } from "./spawn-request.ts";
@@ -36,7 +37,7 @@ import type { Sweeper } from "./sweeper.ts";
 const RELEASE_MS = 5_000;
 
 export type KeeperSpawnerOptions = {
-  readonly link: KeeperChannel;
+  readonly link: KeeperLink;
   readonly sweeper: Sweeper;
   readonly hooks: Pick<HookRunner, "load" | "run" | "end">;
   /** Makes the spawn request of a run. */
@@ -281,53 +282,62 @@ function isFresh(at: number): boolean {
 }
 
 export type SpawnerContext = {
+  readonly sweeper: Sweeper;
   readonly hooks: HookRunner;
-  readonly stateDir: string;
-  readonly markers: RunMarkers;
-  /** Specification of a process or of one of its slots. */
-  readonly spec: (slot: string) => ProcessSpec;
-  /** The other instances of its cluster that run. */
-  readonly siblings: (spec: ProcessSpec) => readonly InstancePort[];
-  readonly api: (id: string) => ApiAccess | undefined;
-  readonly inheritance: SpawnRequestContext["inheritance"];
+  readonly statesOf: Supervisor["statesOf"];
+  readonly accessOf: AccessOfProcess;
   /** What to do if its shared socket can't be opened; undefined: nothing is known. */
   readonly remedy: (spec: ProcessSpec) => string | undefined;
   readonly defersStop: KeeperSpawnerOptions["defersStop"];
-  readonly log: Pick<ServiceLog, "write">;
 };
 
 /** Its spawn requests are made from the specification at the time of the start. */
-export function spawnerOf(link: KeeperChannel, sweeper: Sweeper, context: SpawnerContext): KeeperSpawner {
-  const { hooks, stateDir, markers, spec, siblings, api, inheritance, remedy, defersStop, log } = context;
+export function spawnerOf(
+  { link, log, specs, markers }: Pick<Services, "link" | "log" | "specs" | "markers">,
+  { sweeper, hooks, statesOf, accessOf, remedy, defersStop }: SpawnerContext,
+): KeeperSpawner {
   const faults = new EnvFileWarnings(log);
   return new KeeperSpawner({
     link,
     sweeper,
     hooks,
     markers,
-    uidOf: (slot) => spec(slot).user?.uid,
-    isKnownInAdvance: (slot) => isKnownInAdvance(spec(slot)),
+    uidOf: (slot) => specs.of(slot).user?.uid,
+    isKnownInAdvance: (slot) => isKnownInAdvance(specs.of(slot)),
     request: (slot, run) => {
       const onFaults: SpawnRequestContext["onFaults"] = (file, found) => faults.report(slot, file, found);
-      const own = spec(slot);
+      const own = specs.of(slot);
       const marker = markers.of(slot, run);
       const proxyToken = markers.proxyToken(own.id);
-      return spawnRequestOf(own, { stateDir, marker, proxyToken, slot, run, api, inheritance, onFaults });
+      return spawnRequestOf(own, { config: specs.config, marker, proxyToken, slot, run, accessOf, onFaults });
     },
     defersStop,
     workerSignal: (slot) => {
-      const { policy } = spec(slot);
-      if (!hasChannel(spec(slot))) return undefined;
+      const own = specs.of(slot);
+      if (!hasChannel(own)) return undefined;
+      const { policy } = own;
       return { signal: stopSignalOf(policy), ...(policy.killMode && { to: policy.killMode }) };
     },
     whyUnstartable: (failed) => {
-      const own = spec(failed.slot);
+      const own = specs.of(failed.slot);
       const what = failed.step === "socket" ? remedy(own) : undefined;
       const message = whyUnstartable(own, failed);
       return { message: what === undefined ? message : `${message}; ${what}`, exitCode: exitCodeOf(failed) };
     },
-    occupied: ({ slot, run, survivors }) =>
-      survivors ? undefined : occupiedPortOf(spec(slot), markers, { slot, run, siblings: siblings(spec(slot)) }),
+    occupied: ({ slot, run, survivors }) => {
+      if (survivors) return undefined;
+      const own = specs.of(slot);
+      return occupiedPortOf(own, markers, { slot, run, siblings: runningSiblings(own, specs, statesOf) });
+    },
+  });
+}
+
+/** The other instances of its cluster that run. */
+function runningSiblings(own: ProcessSpec, specs: Specs, statesOf: Supervisor["statesOf"]): readonly InstancePort[] {
+  return specs.config.processes.flatMap((spec) => {
+    const isSibling = spec.cluster !== undefined && spec.cluster.id === own.cluster?.id && spec.id !== own.id;
+    const [state] = isSibling ? statesOf(spec.id) : [];
+    return isRunning(state) ? [{ spec, pid: state.pid }] : [];
   });
 }
 
