@@ -11,6 +11,7 @@ import {
   isDown,
   isReady,
   isRunning,
+  isStartingOrRunning,
   isUnready,
   isWaiting,
   waitsForDependents,
@@ -206,13 +207,17 @@ export class Dependencies {
     if (!restart || since === undefined) return false;
     const states = members.flatMap((member) => this.#find(member)?.states ?? []);
     // Dependents of a cluster wait until all its instances are back.
-    return areYounger(states, since) && !states.some(isComing);
+    return areYounger(startsOf(states), since) && !states.some(isComing);
   }
 }
 
-/** Whether there are runs, and all of them began later. */
-export function areYounger(states: readonly SlotState[], since: number): boolean {
-  const starts = states.filter(isRunning).map(({ since }) => since);
+/** When the runs of a dependency began; monotonic milliseconds. Infinity: one is about to begin. */
+export function startsOf(states: readonly SlotState[]): readonly number[] {
+  return states.filter(isStartingOrRunning).map((state) => (isRunning(state) ? state.since : Number.POSITIVE_INFINITY));
+}
+
+/** Whether a process that follows a dependency restarts: the dependency has runs, and all of them begin after `since`. */
+export function areYounger(starts: readonly number[], since: number): boolean {
   return starts.length > 0 && Math.min(...starts) > since;
 }
 

@@ -3,10 +3,9 @@ import { type ChangedProcess, changedSettings, diff } from "../../config/diff.ts
 import type { Config, ProcessSpec } from "../../config/spec.ts";
 import type { PlannedAction, PlannedChange, PlanRecord } from "../../contract/plan.ts";
 import { type ChangeEffect, type Dependency, effectOf } from "../../supervisor/definition.ts";
-import { areYounger, inStartOrder } from "../../supervisor/dependencies.ts";
+import { areYounger, inStartOrder, startsOf } from "../../supervisor/dependencies.ts";
 import type { Process } from "../../supervisor/process.ts";
 import { inheritedFrom } from "../../supervisor/siblings.ts";
-import type { SlotState } from "../../supervisor/states.ts";
 import { hasCurrentRun, isStartingOrRunning } from "../../supervisor/verdict.ts";
 import { fieldsText } from "../reporting/event-messages.ts";
 import { definitionOf } from "../spec-registry.ts";
@@ -153,7 +152,7 @@ function withFollowers(
       !isStartingOrRunning(process.states[0])
     )
       continue;
-    const followed = followedBy(spec, process, (id) => (renewed.has(id) ? "renewed" : (live.get(id)?.states ?? [])));
+    const followed = followedBy(spec, process, { live, renewed });
     if (followed === undefined && !pending.includes(spec.id)) continue;
     if (!process.isBlocked) renewed.add(spec.id);
     planned.set(spec.id, followUp(change, followed, process.isBlocked));
@@ -161,22 +160,22 @@ function withFollowers(
   return changes.map((change) => planned.get(change.process) ?? change);
 }
 
-type StatesAfter = (id: string) => readonly SlotState[] | "renewed";
-
 /** The dependency whose runs will all have begun after the process's run, because of the reload. */
-function followedBy(spec: ProcessSpec, process: Process, statesAfter: StatesAfter): string | undefined {
+function followedBy(
+  spec: ProcessSpec,
+  process: Process,
+  { live, renewed }: Pick<FollowerContext, "live"> & { readonly renewed: ReadonlySet<string> },
+): string | undefined {
   const { dependsOn = [] } = definitionOf(spec);
-  const earlier = new Map(process.definition.dependsOn?.map((dependency) => [dependency.id, dependency]));
   const isFollowed = ({ id, restart, members }: Dependency): boolean => {
-    const before = earlier.get(id);
-    const after = members.map(statesAfter);
-    const isRenewed = after.includes("renewed");
-    const others = after.flatMap((states) => (states === "renewed" ? [] : states.filter(isStartingOrRunning)));
+    const before = process.definition.dependsOn?.find((dependency) => dependency.id === id);
     // Runs that a dependency had before it was declared don't count.
-    const since = before?.restart === true ? process.followsSince(id) : undefined;
-    const areOthersYounger = others.length === 0 || (since !== undefined && areYounger(others, since));
-    const isSmaller = others.length > 0 && before?.members.some((member) => !members.includes(member)) === true;
-    return restart && areOthersYounger && (isRenewed || isSmaller);
+    const since = (before?.restart === true ? process.followsSince(id) : undefined) ?? Number.MAX_VALUE;
+    const starts = members.map((member) =>
+      renewed.has(member) ? [Number.POSITIVE_INFINITY] : startsOf(live.get(member)?.states ?? []),
+    );
+    const isSmaller = before?.members.some((member) => !members.includes(member)) === true;
+    return restart && areYounger(starts.flat(), since) && (isSmaller || members.some((member) => renewed.has(member)));
   };
   return dependsOn.find(isFollowed)?.id;
 }
