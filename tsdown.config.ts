@@ -53,6 +53,13 @@ function program(name: string, file: string, banner = ""): UserConfig[] {
 /** Lazy modules stay lazy, but lie in the same file: so their compiled code is kept, too. */
 const IN_ONE_FILE: UserConfig = { outputOptions: { codeSplitting: false } };
 
+/** `cli-boot.ts` prints the table of commands and loads none of them: their modules are not its chunks. */
+const NO_COMMANDS = {
+  name: "no-commands",
+  resolveId: (id: string): { readonly id: string; readonly external: true } | undefined =>
+    id.endsWith("-command.ts") ? { id, external: true } : undefined,
+};
+
 /** `src/core/os/code-cache.ts` runs it as a script, in which `import()` of anything throws. What is loaded lazily is a chunk or `process.getBuiltinModule`. */
 function cachedProgram(name: string, file: string): UserConfig[] {
   const plugin = {
@@ -103,7 +110,7 @@ export default defineConfig([
   ...program("node-preload", "src/core/node-preload/main.ts"),
   // In the single executable alone; `scripts/executable.mjs` reads it from here.
   ...program("executable", "src/executable.ts").map((build) => ({ ...build, outDir: ".cache/executable" })),
-  ...program("cli", "src/cli/cli-boot.ts"),
+  ...program("cli", "src/cli/cli-boot.ts").map((build) => ({ ...build, plugins: [RECORD_PACKAGES, NO_COMMANDS] })),
   ...cachedProgram("cli-main", "src/cli/main.ts").map((build) => ({ ...build, ...IN_ONE_FILE })),
   ...program("export", "src/satellites/export/export.ts"),
   ...program("import-main", "src/cli/import-main.ts").map((build) => ({ ...build, ...IN_ONE_FILE })),

@@ -11,7 +11,7 @@ export type Usage = readonly [name: string, usage: string];
 /** All commands, in the order of the table. */
 export async function definedCommands(): Promise<readonly Command[]> {
   const program = new Command("procman");
-  for (const name of Object.keys(COMMANDS).filter(isCommand)) (await COMMANDS[name]()).define(program);
+  for (const name of Object.keys(COMMANDS).filter(isCommand)) (await COMMANDS[name].load()).define(program);
   return program.commands;
 }
 

@@ -1,9 +1,7 @@
 /** The man pages: made of the tables of commands and their options, of exit codes, and of the fields of the configuration. */
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
-import { isCommand } from "../src/cli/commands.ts";
-import { EXAMPLES } from "../src/cli/examples.ts";
-import { type CommandName, GROUPS, SUMMARIES } from "../src/cli/output/overview.ts";
+import { COMMANDS, type CommandName, GROUPS, isCommand } from "../src/cli/commands.ts";
 import { EXIT, EXIT_MEANINGS } from "../src/core/base/errors.ts";
 import type { JsonSchema } from "../src/core/base/schema.ts";
 import {
@@ -43,7 +41,7 @@ export async function manual(): Promise<readonly ManPage[]> {
 
 function overviewPage(): ManPage {
   const commands = GROUPS.map(({ title, commands: group }): ManSection => {
-    const rows = Object.entries(group).flatMap(([name, summary]) =>
+    const rows = Object.entries(group).flatMap(([name, { summary }]) =>
       tagged(isCommand(name) ? `procman-${name}(1)` : name, `${summary}.`),
     );
     return [title, rows];
@@ -93,10 +91,11 @@ function exitStatus(): readonly string[] {
 
 function commandPage(command: Command): ManPage {
   const name = command.name() as CommandName;
+  const { summary, examples } = COMMANDS[name];
   return {
     name: `procman-${name}`,
     section: 1,
-    summary: lowerFirst(SUMMARIES[name] ?? ""),
+    summary: lowerFirst(summary),
     sections: [
       ["SYNOPSIS", usagesOf(command).flatMap(synopsis)],
       ["DESCRIPTION", [prose(descriptionOf(command))]],
@@ -108,7 +107,7 @@ function commandPage(command: Command): ManPage {
           [prose(descriptionOf(each)), ...taggedRows([...argumentsOf(each), ...optionsOf(each)])],
         ],
       ),
-      ["EXAMPLES", literal(EXAMPLES[name].map((example) => `procman ${example}`))],
+      ["EXAMPLES", literal(examples.map((example) => `procman ${example}`))],
       ["SEE ALSO", [seeAlso(name)]],
     ],
   };

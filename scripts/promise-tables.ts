@@ -1,6 +1,6 @@
 /** What docs/reference/versions.md promises, made of the tables that the source has. */
 import type { Argument, Command, Option } from "commander";
-import { GROUPS } from "../src/cli/output/overview.ts";
+import { GROUPS } from "../src/cli/commands.ts";
 import { ERRORS, EXIT } from "../src/core/base/errors.ts";
 import { configuration } from "../src/core/config/config-schema.ts";
 import { EVENT_MEANINGS } from "../src/core/contract/event-record.ts";

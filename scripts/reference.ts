@@ -1,6 +1,5 @@
 /** Writes the tables of the docs, and the list of man pages, that follow from tables of the source. With --check: fails when one is not up to date. */
-import { EXAMPLES } from "../src/cli/examples.ts";
-import { type CommandName, GROUPS } from "../src/cli/output/overview.ts";
+import { COMMANDS, type CommandName, GROUPS } from "../src/cli/commands.ts";
 import { ERROR_MEANINGS, ERRORS, type ErrorCode, EXIT, EXIT_MEANINGS } from "../src/core/base/errors.ts";
 import { EVENT_MEANINGS } from "../src/core/contract/event-record.ts";
 import { STATUS_MEANINGS } from "../src/core/contract/records.ts";
@@ -93,7 +92,7 @@ function commands(): string {
 }
 
 function commandPart(command: (typeof defined)[number]): string {
-  const examples = EXAMPLES[command.name() as CommandName].map((example) => code(`procman ${example}`));
+  const examples = COMMANDS[command.name() as CommandName].examples.map((example) => code(`procman ${example}`));
   return [
     `### procman ${command.name()}`,
     usagesOf(command)

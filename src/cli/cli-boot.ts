@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { EXIT } from "../core/base/errors.ts";
 import { VERSION } from "../core/base/version.ts";
 import { runCached } from "../core/os/code-cache.ts";
-import { overview } from "./output/overview.ts";
+import { overview } from "./commands.ts";
 
 exitOnOutputError();
 const [name, topic] = process.argv.slice(2);

@@ -1,49 +1,340 @@
-/** All commands; their modules are loaded on use. */
+/**
+ * All commands, one row each: what help, completion, man pages, docs/reference/commands.md and the list of man pages in
+ * package.json are made of. Modules are loaded on use.
+ */
+import type { Command } from "commander";
 import type { Action } from "../core/contract/control.ts";
-import type { CommandName } from "./output/overview.ts";
-import type { CommandModule } from "./program.ts";
+import type { HostReach } from "../satellites/hosts/on-host.ts";
 
-export const COMMANDS: Readonly<Record<CommandName, () => Promise<CommandModule>>> = {
-  run: () => import("./commands/run-command.ts"),
-  terminate: () => import("./commands/terminate-command.ts"),
-  upgrade: () => import("./commands/upgrade-command.ts"),
-  status: () => import("./commands/status-command.ts"),
-  monitor: () => import("./commands/monitor-command.ts"),
-  dashboard: () => import("./commands/dashboard-command.ts"),
-  logs: () => import("./commands/logs-command.ts"),
-  why: () => import("./commands/why-command.ts"),
-  list: () => import("./commands/list-command.ts"),
-  show: () => import("./commands/show-command.ts"),
-  next: () => import("./commands/next-command.ts"),
-  start: () => action("start"),
-  stop: () => action("stop"),
-  restart: () => action("restart"),
-  block: () => action("block"),
-  unblock: () => action("unblock"),
-  disable: () => action("disable"),
-  enable: () => action("enable"),
-  scale: () => import("./commands/scale-command.ts"),
-  signal: () => import("./commands/signal-command.ts"),
-  flush: () => import("./commands/flush-command.ts"),
-  plan: () => import("./commands/plan-command.ts"),
-  reload: () => import("./commands/reload-command.ts"),
-  install: () => import("./commands/install-command.ts"),
-  uninstall: () => import("./commands/uninstall-command.ts"),
-  init: () => import("./commands/init-command.ts"),
-  add: () => import("./commands/add-command.ts"),
-  append: () => import("./commands/append-command.ts"),
-  remove: () => import("./commands/remove-command.ts"),
-  import: () => import("./commands/import-command.ts"),
-  validate: () => import("./commands/validate-command.ts"),
-  export: () => import("./commands/export-command.ts"),
-  schema: () => import("./commands/schema-command.ts"),
-  host: () => import("./commands/host-command.ts"),
-  token: () => import("./commands/token-command.ts"),
-  completion: () => import("./commands/completion-command.ts"),
+export type CommandModule = { readonly define: (parent: Command) => void };
+
+type CommandRow = {
+  readonly summary: string;
+  /** What follows `procman `. */
+  readonly examples: readonly string[];
+  /** Absent: with `--host` it runs there, by ssh. */
+  readonly reach?: HostReach;
+  readonly load: () => Promise<CommandModule>;
 };
+
+/** Answered by `cli-boot.ts`. */
+type BuiltIn = { readonly summary: string };
+
+type Group = { readonly title: string; readonly commands: Readonly<Record<string, CommandRow | BuiltIn>> };
+
+/** In the order of `procman help`. */
+export const GROUPS = [
+  {
+    title: "Run",
+    commands: {
+      run: {
+        summary: "Start and supervise the processes of the configuration",
+        examples: ["run", "run --detach --wait", "run web --console", "run --once test lint"],
+        load: () => import("./commands/run-command.ts"),
+      },
+      terminate: {
+        summary: "Stop all processes and end procman",
+        examples: ["terminate", "terminate --name shop"],
+        reach: "api",
+        load: () => import("./commands/terminate-command.ts"),
+      },
+      upgrade: {
+        summary: "Replace the running procman with this version; no process is restarted",
+        examples: ["upgrade"],
+        load: () => import("./commands/upgrade-command.ts"),
+      },
+      install: {
+        summary: "Start procman for this configuration when the machine boots",
+        examples: ["install", "install --dry-run", "install --system --run-as deploy"],
+        load: () => import("./commands/install-command.ts"),
+      },
+      uninstall: {
+        summary: "No longer start it when the machine boots",
+        examples: ["uninstall", "uninstall --name shop --system"],
+        load: () => import("./commands/uninstall-command.ts"),
+      },
+    },
+  },
+  {
+    title: "See",
+    commands: {
+      status: {
+        summary: "Show processes with their states",
+        examples: [
+          "status",
+          "status web",
+          "status --name shop",
+          "status --check web",
+          "status group:backend",
+          "status --host web1,web2",
+        ],
+        reach: "several",
+        load: () => import("./commands/status-command.ts"),
+      },
+      monitor: {
+        summary: "Watch processes and their output, and control them, full screen",
+        examples: ["monitor", "monitor --name shop", "monitor --host web1", "monitor | tee changes"],
+        reach: "api",
+        load: () => import("./commands/monitor-command.ts"),
+      },
+      dashboard: {
+        summary: "Show processes, logs and incidents in the browser",
+        examples: ["dashboard", "dashboard --scope read", "dashboard --no-open"],
+        reach: "several",
+        load: () => import("./commands/dashboard-command.ts"),
+      },
+      logs: {
+        summary: "Show stored output and lifecycle messages; -f follows",
+        examples: [
+          "logs -f",
+          "logs web -n 20",
+          "logs --severity error --since 10m",
+          "logs web --search timeout --since yesterday",
+        ],
+        reach: "api",
+        load: () => import("./commands/logs-command.ts"),
+      },
+      why: {
+        summary: "Explain the state of a process, and how its runs ended",
+        examples: ["why web", "why web -n 3"],
+        reach: "api",
+        load: () => import("./commands/why-command.ts"),
+      },
+      list: {
+        summary: "Show the procmans that are running, wherever their files are",
+        examples: ["list", "list --json"],
+        load: () => import("./commands/list-command.ts"),
+      },
+      show: {
+        summary: "Show how a process is run: command, folder, user, files, environment",
+        examples: ["show web", "show web --json"],
+        reach: "api",
+        load: () => import("./commands/show-command.ts"),
+      },
+      next: {
+        summary: "Show the next scheduled starts and stops",
+        examples: ["next", "next backup"],
+        reach: "api",
+        load: () => import("./commands/next-command.ts"),
+      },
+    },
+  },
+  {
+    title: "Control",
+    commands: {
+      start: {
+        summary: "Start processes",
+        examples: ["start web", "start web mail", "start web --with-dependencies", "start all"],
+        reach: "api",
+        load: () => action("start"),
+      },
+      stop: {
+        summary: "Stop processes",
+        examples: ["stop web", "stop web-2", "stop web --keep", "stop all --no-wait"],
+        reach: "api",
+        load: () => action("stop"),
+      },
+      restart: {
+        summary: "Restart processes; start those that aren't running",
+        examples: ["restart web", "restart group:backend", "restart all --timeout 30"],
+        reach: "api",
+        load: () => action("restart"),
+      },
+      block: {
+        summary: "Prevent processes from starting, also by policy or schedule",
+        examples: ["block backup"],
+        reach: "api",
+        load: () => action("block"),
+      },
+      unblock: {
+        summary: "Allow blocked processes to start again",
+        examples: ["unblock backup"],
+        reach: "api",
+        load: () => action("unblock"),
+      },
+      disable: {
+        summary: "Let processes start only by hand, also after a reboot; --now stops them, too",
+        examples: ["disable backup", "disable web --now"],
+        reach: "api",
+        load: () => action("disable"),
+      },
+      enable: {
+        summary: "Let disabled processes start by themselves again; --now starts them, too",
+        examples: ["enable backup", "enable web --now"],
+        reach: "api",
+        load: () => action("enable"),
+      },
+      scale: {
+        summary: "Give a cluster more or fewer instances while it is running",
+        examples: ["scale web 4", "scale web +1", "scale web max"],
+        reach: "api",
+        load: () => import("./commands/scale-command.ts"),
+      },
+      signal: {
+        summary: "Send a signal to processes",
+        examples: ["signal HUP nginx", "signal USR2 web --to leader"],
+        reach: "api",
+        load: () => import("./commands/signal-command.ts"),
+      },
+      flush: {
+        summary: "Empty the stored log and the log files",
+        examples: ["flush", "flush web", "flush --yes"],
+        reach: "api",
+        load: () => import("./commands/flush-command.ts"),
+      },
+      plan: {
+        summary: "Show what a changed configuration file would do to each process",
+        examples: ["plan", "plan --exit-code"],
+        reach: "api",
+        load: () => import("./commands/plan-command.ts"),
+      },
+      reload: {
+        summary: "Apply a changed configuration file; with ids: let processes reload theirs",
+        examples: ["reload", "reload --profile production", "reload nginx"],
+        reach: "api",
+        load: () => import("./commands/reload-command.ts"),
+      },
+    },
+  },
+  {
+    title: "Configure",
+    commands: {
+      init: {
+        summary: "Create a configuration file",
+        examples: [
+          "init",
+          'init --id web --cmd "node server.js"',
+          'init --name shop --id web --cmd "node server.js" --env PORT=3000',
+        ],
+        load: () => import("./commands/init-command.ts"),
+      },
+      add: {
+        summary: "Add a program to the configuration file, and start it",
+        examples: [
+          "add -- node server.js",
+          "add --id mail -- node mail.js --port 2525",
+          "add './report.sh | gzip > report.gz'",
+        ],
+        load: () => import("./commands/add-command.ts"),
+      },
+      append: {
+        summary: "Add a process to the configuration file",
+        examples: [
+          'append --id mail --cmd "node mail.js" --restart always',
+          'append --id report --cmd ./report.sh --cron "0 3 * * *"',
+        ],
+        load: () => import("./commands/append-command.ts"),
+      },
+      remove: {
+        summary: "Remove a process from the configuration file",
+        examples: ["remove mail", "remove mail --apply"],
+        load: () => import("./commands/remove-command.ts"),
+      },
+      import: {
+        summary: "Make a configuration file of one of pm2, supervisord, systemd, compose or cron",
+        examples: [
+          "import ecosystem.config.js",
+          "import compose.yaml --check",
+          "import /etc/systemd/system/web.service --stdout",
+          "import --from-running pm2",
+        ],
+        load: () => import("./commands/import-command.ts"),
+      },
+      validate: {
+        summary: "Check the configuration file and show all problems",
+        examples: ["validate", "validate --profile production"],
+        load: () => import("./commands/validate-command.ts"),
+      },
+      export: {
+        summary: "Write files for systemd, compose, Swarm, Kubernetes, Nomad, HAProxy, or a Procfile",
+        examples: [
+          "export --to compose --output deploy",
+          "export --to kubernetes --image registry.example.com/shop:1",
+          "export --to haproxy",
+        ],
+        load: () => import("./commands/export-command.ts"),
+      },
+      schema: {
+        summary: "Print the JSON schema of the configuration file",
+        examples: ["schema > procman.schema.json"],
+        reach: "local",
+        load: () => import("./commands/schema-command.ts"),
+      },
+    },
+  },
+  {
+    title: "Other",
+    commands: {
+      host: {
+        summary: "List the other machines that --host knows; add and remove them",
+        examples: [
+          "host add web1 ssh://deploy@web1",
+          "host add web2 ssh://deploy@10.0.0.2:2222/srv/shop",
+          "host add web3 https://web3.example.org --token-file web3.token",
+          "host list",
+          "host remove web3",
+        ],
+        reach: "local",
+        load: () => import("./commands/host-command.ts"),
+      },
+      token: {
+        summary: "Create a token for the API",
+        examples: [
+          "token --consumer grafana --scope read",
+          "token --consumer ci --scope read,control --expire-in 3600",
+          "token --consumer team --group backend",
+        ],
+        load: () => import("./commands/token-command.ts"),
+      },
+      completion: {
+        summary: "Print a script that completes commands, options and ids in bash, zsh or fish",
+        examples: ["completion bash"],
+        reach: "local",
+        load: () => import("./commands/completion-command.ts"),
+      },
+      version: { summary: "Print the version" },
+      help: { summary: "Print this, or the help of a command" },
+    },
+  },
+] as const satisfies readonly Group[];
+
+type NamesOf<G> = G extends { readonly commands: infer C } ? keyof C : never;
+
+export type CommandName = Exclude<NamesOf<(typeof GROUPS)[number]>, "version" | "help">;
+
+const ROWS: readonly (readonly [name: string, row: CommandRow | BuiltIn])[] = GROUPS.flatMap(({ commands }) =>
+  Object.entries(commands),
+);
+
+/** Commands that have a module. */
+export const COMMANDS = Object.fromEntries(ROWS.filter(([, row]) => "load" in row)) as Readonly<
+  Record<CommandName, CommandRow>
+>;
+
+/** All names with their summaries. */
+export const SUMMARIES: Readonly<Record<string, string>> = Object.fromEntries(
+  ROWS.map(([name, { summary }]) => [name, summary]),
+);
 
 export function isCommand(name: string): name is CommandName {
   return Object.hasOwn(COMMANDS, name);
+}
+
+/** The output of `procman help`: all commands in groups, with summaries. */
+export function overview(): string {
+  const width = Math.max(...ROWS.map(([name]) => name.length));
+  return [
+    "Usage: procman COMMAND [options]",
+    "",
+    "Starts, supervises, restarts, stops and logs the processes of one JSON file.",
+    ...GROUPS.flatMap(({ title, commands }) => [
+      "",
+      `${title}:`,
+      ...Object.entries(commands).map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`),
+    ]),
+    "",
+    'See "procman help COMMAND". Start with "procman init", then "procman run".',
+  ].join("\n");
 }
 
 async function action(name: Action): Promise<CommandModule> {

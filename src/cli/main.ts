@@ -1,6 +1,5 @@
 /** Entry of all commands except `procman run`, which runs in the keeper, and those that `cli-boot.ts` handles itself. */
-import { COMMANDS } from "./commands.ts";
 import { complete } from "./completion.ts";
 import { runProgram } from "./program.ts";
 
-runProgram(COMMANDS, complete);
+runProgram(complete);

@@ -5,23 +5,18 @@ import { printableOutput } from "../core/base/printable.ts";
 import { didYouMean } from "../core/base/suggest.ts";
 import { withoutEnd } from "../core/base/text-end.ts";
 import { wantsColors } from "../core/os/colors.ts";
-import { examplesOf } from "./examples.ts";
+import { COMMANDS, isCommand, SUMMARIES } from "./commands.ts";
 import { hintFor } from "./foreign-commands.ts";
-import { type CommandName, SUMMARIES } from "./output/overview.ts";
-
-export type CommandModule = { readonly define: (parent: Command) => void };
-
-export type Commands = Readonly<Record<string, () => Promise<CommandModule>>>;
 
 /** `complete`: the completion for shells. */
-export function runProgram(commands: Commands, complete?: (words: readonly string[]) => Promise<string>): void {
+export function runProgram(complete: (words: readonly string[]) => Promise<string>): void {
   const [name = "", ...args] = process.argv.slice(2);
   const done =
-    name === "__complete" && complete !== undefined
+    name === "__complete"
       ? complete(args).then((text) => void process.stdout.write(text))
       : name === "help"
-        ? runCommand(commands, args[0] ?? "", ["--help"])
-        : runAnywhere(commands, name, args);
+        ? runCommand(args[0] ?? "", ["--help"])
+        : runAnywhere(name, args);
   void done.then(
     () => {
       // A command may have set another exit code.
@@ -34,17 +29,17 @@ export function runProgram(commands: Commands, complete?: (words: readonly strin
 }
 
 /** Here, or on the machine that `--host` names. */
-async function runAnywhere(commands: Commands, name: string, args: readonly string[]): Promise<void> {
-  if (Object.hasOwn(commands, name) && args.some((word) => /^--host(?:=|$)/.test(word))) {
+async function runAnywhere(name: string, args: readonly string[]): Promise<void> {
+  if (isCommand(name) && args.some((word) => /^--host(?:=|$)/.test(word))) {
     const { runOnHost } = await import("../satellites/hosts/on-host.ts");
-    if (await runOnHost(name, args)) return;
+    if (await runOnHost(name, COMMANDS[name].reach, args)) return;
   }
-  await runCommand(commands, name, args);
+  await runCommand(name, args);
 }
 
-async function runCommand(commands: Commands, name: string, args: readonly string[]): Promise<void> {
-  const load = Object.hasOwn(commands, name) ? commands[name] : undefined;
-  if (load === undefined) throw new ProcmanError("usage", `Cannot run "${name}": ${noSuchCommand(name)}`);
+async function runCommand(name: string, args: readonly string[]): Promise<void> {
+  if (!isCommand(name)) throw new ProcmanError("usage", `Cannot run "${name}": ${noSuchCommand(name)}`);
+  const { load, examples } = COMMANDS[name];
   const { define } = await load();
   const program = new Command("procman").exitOverride().configureHelp({ showGlobalOptions: false });
   define(program);
@@ -53,7 +48,7 @@ async function runCommand(commands: Commands, name: string, args: readonly strin
       each.exitOverride().configureOutput({ outputError: () => undefined });
       for (const option of each.options) refuseEmpty(option, name);
     }
-    command.addHelpText("after", examplesOf(name as CommandName));
+    command.addHelpText("after", examplesText(examples));
   }
   try {
     await program.parseAsync([name, ...args], { from: "user" });
@@ -65,6 +60,11 @@ async function runCommand(commands: Commands, name: string, args: readonly strin
       `Cannot run "procman ${name}": ${inOurWords(error.message)}; see "procman help ${name}"`,
     );
   }
+}
+
+/** The lines after the options. */
+function examplesText(examples: readonly string[]): string {
+  return `\n${examples.length === 1 ? "Example" : "Examples"}:\n${examples.map((example) => `  procman ${example}`).join("\n")}`;
 }
 
 /** An empty value is what an unset variable leaves in a script: taken as not given, the command would act on something else. */

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node
 import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
-import { SUMMARIES } from "../../src/cli/output/overview.ts";
+import { SUMMARIES } from "../../src/cli/commands.ts";
 import { homeOf, keeperIn, procman } from "../support/cli.ts";
 
 test("commands of other process managers are answered with procman's word, and -v prints the version", async (context) => {

@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { SUMMARIES } from "../../src/cli/output/overview.ts";
+import { SUMMARIES } from "../../src/cli/commands.ts";
 import { homeOf, type Outcome } from "../support/cli.ts";
 import { cleanEnvironment } from "../support/procman-process.ts";
 import { BIN } from "../support/product.ts";

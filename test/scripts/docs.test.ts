@@ -160,7 +160,7 @@ test("each command is on the page of the command line, with all its options", as
   const missing: string[] = [];
   for (const name of Object.keys(COMMANDS).filter(isCommand)) {
     const program = new Command("procman");
-    (await COMMANDS[name]()).define(program);
+    (await COMMANDS[name].load()).define(program);
     for (const { options } of program.commands) {
       assert.match(page, new RegExp(`\\b${name}\\b`), name);
       missing.push(

@@ -28,7 +28,7 @@ test("the page of a command has each option and argument of it", async () => {
   let options = 0;
   for (const name of Object.keys(COMMANDS).filter(isCommand)) {
     const program = new Command("procman");
-    (await COMMANDS[name]()).define(program);
+    (await COMMANDS[name].load()).define(program);
     const text = textOf(`procman-${name}`);
     for (const command of program.commands.flatMap((each) => [each, ...each.commands]))
       for (const { flags } of command.options) {

@@ -20,7 +20,6 @@ import { unappliedId } from "../unapplied.ts";
 const LONGEST_SECONDS = 3_600;
 
 type Verb = {
-  readonly summary: string;
   readonly description: string;
   /** Shown while waiting. */
   readonly doing: string;
@@ -28,42 +27,35 @@ type Verb = {
 
 const VERBS: Readonly<Record<Action, Verb>> = {
   start: {
-    summary: "start processes",
     description:
       "Starts processes and waits until they are up: ready or, without `ready`, running for minUptimeMs (1 s), or finished. Refused for processes that are running or blocked.",
     doing: "starting",
   },
   stop: {
-    summary: "stop processes",
     description:
       "Stops processes and waits until they have exited: SIGTERM, then SIGKILL after their terminate timeout.",
     doing: "stopping",
   },
   restart: {
-    summary: "restart processes; start those that aren't running",
     description:
       "Restarts processes, starts those that aren't running, and waits until they are up. Instances of a cluster are restarted one after another, each when the previous one is available again; if one fails to start, the others keep running as before.",
     doing: "restarting",
   },
   block: {
-    summary: "prevent processes from starting, also by policy or schedule",
     description:
       "Blocks processes: neither policy nor schedule nor `start` starts them. Running processes keep running.",
     doing: "blocking",
   },
   unblock: {
-    summary: "allow blocked processes to start again",
     description: "Lifts the block of processes: policy and schedule start them again.",
     doing: "unblocking",
   },
   disable: {
-    summary: "let processes start only by hand, also after a reboot",
     description:
       "Disables processes: they no longer start with procman, by schedule, or when watched files change, until they are enabled; also after `procman terminate` and a reboot. `procman start` starts them. Running processes keep running.",
     doing: "disabling",
   },
   enable: {
-    summary: "let disabled processes start by themselves again",
     description:
       "Lets disabled processes start by themselves again: with procman, by schedule, and when watched files change.",
     doing: "enabling",
@@ -85,9 +77,9 @@ type Options = TargetOptions & {
 type Result = { readonly record: ProcessRecord } | { readonly problem: ProcmanError };
 
 export function actionCommand(action: Action): { readonly define: (parent: Command) => void } {
-  const { summary, description } = VERBS[action];
+  const { description } = VERBS[action];
   const define = (parent: Command): void => {
-    const command = withTarget(parent.command(action).summary(summary).description(description))
+    const command = withTarget(parent.command(action).description(description))
       .argument("<id...>", `${IDS_HELP}; "all" for all`)
       .option("--no-wait", "return immediately instead of waiting")
       .option(

@@ -15,7 +15,6 @@ export function define(parent: Command): void {
   withConfig(
     parent
       .command("add")
-      .summary("add a program to the configuration file, and start it")
       .description(
         "Adds a program to the configuration file (which is created if there is none) and starts it: in the running procman, as `procman reload` does, or by starting procman in the background. Further settings: edit the file.",
       )

@@ -8,7 +8,6 @@ import { type ProcessOptions, processOf, withProcessOptions } from "../process-o
 export function define(parent: Command): void {
   const command = parent
     .command("append")
-    .summary("add a process to the configuration file")
     .description(
       "Adds a process at the end of the list. Keeps comments and layout; nothing is written if the result would be invalid, or if the file has this process already.",
     );

@@ -54,7 +54,6 @@ const SCRIPTS: Readonly<Record<Shell, string>> = { bash: BASH, zsh: ZSH, fish: F
 export function define(parent: Command): void {
   parent
     .command("completion")
-    .summary("print a script that completes commands, options and ids in a shell")
     .description(
       'Prints the script. bash: eval "$(procman completion bash)" in ~/.bashrc. zsh: procman completion zsh > a file _procman in a folder of $fpath. fish: procman completion fish > ~/.config/fish/completions/procman.fish',
     )

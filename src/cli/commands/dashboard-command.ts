@@ -18,7 +18,6 @@ type Options = TargetOptions & { readonly scope?: string; readonly open: boolean
 export function define(parent: Command): void {
   const command = parent
     .command("dashboard")
-    .summary("show processes, logs and incidents in the browser")
     .description(
       "Opens the dashboard of the running procman in the browser, signed in by a code that works once and for 30 s. Over ssh, and without a desktop, it prints the link. With --host it shows other machines, as long as it runs.",
     );

@@ -34,7 +34,6 @@ const BUNDLE = "./export.cjs";
 export function define(parent: Command): void {
   parent
     .command("export")
-    .summary("write files for another supervisor or cluster engine")
     .description(
       "Writes the configuration in the language of another supervisor or cluster engine. The command lists what it can't carry on standard error, and writes it as comments into the files. Values that may be secret are references. One file is printed unless --output names a folder.",
     )

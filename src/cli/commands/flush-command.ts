@@ -14,7 +14,6 @@ export function define(parent: Command): void {
   withTarget(
     parent
       .command("flush")
-      .summary("empty the stored log and the log files")
       .description(
         "Without ids, deletes the stored output of all processes and empties their log files, while they are being written: later lines stay, and no line is damaged. With ids, empties only the log files of these processes, as the stored log is one for all. Entries of procman itself (starts, ends, requests), what `procman why` shows, and rotated files stay.",
       ),

@@ -23,7 +23,6 @@ type AddOptions = {
 export function define(parent: Command): void {
   const command = parent
     .command("host")
-    .summary("the other machines that --host knows")
     .description(
       "Other machines with procman, by name. Every command takes --host NAME; by ssh it runs there, by https it asks the API there.",
     );

@@ -20,7 +20,6 @@ const KINDS = [
 export function define(parent: Command): void {
   parent
     .command("import")
-    .summary("make a configuration file of one of another process manager")
     .description(
       "Makes a configuration file of files of pm2, supervisord, process-compose, compose or systemd, of a Procfile or a crontab. What has no equal in procman is a comment that says what to do. An ecosystem file of pm2 is a program, and is run for that, for at most 10 s.",
     )

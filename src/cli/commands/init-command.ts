@@ -20,7 +20,6 @@ const STATE_IS_COPIED = `${DOCKER_IGNORE} has no line ${STATE_PATTERN}: "COPY . 
 export function define(parent: Command): void {
   const command = parent
     .command("init")
-    .summary("create a configuration file")
     .description(
       "Creates a configuration file with one process. Asks for missing options at a terminal; scripts must give --id and --cmd or --worker.",
     )

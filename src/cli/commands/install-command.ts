@@ -38,7 +38,6 @@ type Options = {
 export function define(parent: Command): void {
   const command = parent
     .command("install")
-    .summary("start procman for this configuration when the machine boots")
     .description(
       "Writes, enables and starts a unit for this configuration: of systemd, launchd, OpenRC, runit or s6, or a line for cron where there is nothing else. Again: updates it. Nothing else needs to be saved: at boot procman starts what the configuration file has then.",
     );

@@ -10,7 +10,6 @@ import { painterFor } from "../output/format.ts";
 export function define(parent: Command): void {
   parent
     .command("list")
-    .summary("show the procmans that are running")
     .description(
       "Shows all procmans of this user, as root of all users, wherever their configuration files and state folders are. ATTENTION counts processes that are not up although they were asked for, not ready, or not healthy.",
     )

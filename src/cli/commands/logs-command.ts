@@ -43,7 +43,6 @@ type Options = TargetOptions & {
 export function define(parent: Command): void {
   const command = parent
     .command("logs")
-    .summary("show stored output and lifecycle messages")
     .description(
       "Shows the stored output of processes, their lifecycle messages, and procman's own messages, oldest first. Times are in the host's time zone unless they have a zone: 10m, yesterday, 14:30, 2026-01-31, ISO 8601.",
     )

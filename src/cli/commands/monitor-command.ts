@@ -9,7 +9,6 @@ type Options = TargetOptions & { readonly mouse?: boolean };
 export function define(parent: Command): void {
   const command = parent
     .command("monitor")
-    .summary("watch processes and their output, and control them, full screen")
     .description(
       "Shows processes with states, CPU, memory and output, full screen and live, and controls them; ? shows the keys. Without a terminal, or with TERM=dumb, prints one line for each change until Ctrl-C or the end of procman.",
     );

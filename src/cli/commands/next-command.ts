@@ -21,7 +21,6 @@ type PlannedRun = {
 export function define(parent: Command): void {
   const command = parent
     .command("next")
-    .summary("show the next scheduled starts and stops")
     .description(
       "Shows the next scheduled starts (cron), stops (terminate) and restarts after failures, soonest first.",
     )

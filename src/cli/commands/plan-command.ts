@@ -18,7 +18,6 @@ export function define(parent: Command): void {
   withTarget(
     parent
       .command("plan")
-      .summary("show what a changed configuration file would do")
       .description(
         "Shows what `procman reload` would do to each process, and why: start, stop, restart, in-place (the change applies to the running process), none. Changes nothing. Exit code 78 if the file is invalid.",
       ),

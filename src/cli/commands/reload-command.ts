@@ -30,7 +30,6 @@ export function define(parent: Command): void {
   withTarget(
     parent
       .command("reload")
-      .summary("apply a changed configuration file, or let processes reload theirs")
       .description(
         "Applies the changed configuration file and waits until this is done: new processes start, removed ones stop, changed ones restart (instances of a cluster one after another), and all others keep running untouched. The profile stays that of `procman run`, or of the last reload that named one. If the file is invalid (exit code 78), or an instance of a cluster fails to start (1), everything stays as it was.\nWith ids: asks these processes to take up their own configuration, by the reloadSignal of each.",
       ),

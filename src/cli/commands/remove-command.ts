@@ -7,7 +7,6 @@ import { CONFIG_HELP } from "../config-option.ts";
 export function define(parent: Command): void {
   parent
     .command("remove")
-    .summary("remove a process from the configuration file")
     .description("Removes a process with the comments that belong to it; everything else stays as it is.")
     .argument("[id]", "id of the process")
     .option("--id <id>", "the same as a flag")

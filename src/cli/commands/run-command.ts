@@ -12,7 +12,6 @@ const LONGEST_SECONDS = 3_600;
 export function define(parent: Command): void {
   parent
     .command("run")
-    .summary("start and supervise the processes of the configuration")
     .description(
       "Starts and supervises the processes of the configuration; with ids only these, and what they depend on: the others are started by hand. SIGTERM or SIGINT (Ctrl-C) stops everything in order, a second one kills.\nSIGHUP applies the changed configuration file, SIGUSR2 reopens the log files. Exit codes: 0 stopped in order, 1 refused (for example, already running), 78 invalid configuration.",
     )

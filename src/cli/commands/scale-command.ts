@@ -28,7 +28,6 @@ export function define(parent: Command): void {
   withTarget(
     parent
       .command("scale")
-      .summary("give a cluster more or fewer instances while it is running")
       .description(
         "Changes the number of instances of a cluster, and waits until new ones are running and removed ones have exited; the others keep running untouched. The number applies until `procman reload` or the next `procman run`, which use the file.",
       ),

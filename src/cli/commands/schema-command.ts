@@ -7,7 +7,6 @@ import { packageRoot } from "../../client/connection/package-root.ts";
 export function define(parent: Command): void {
   parent
     .command("schema")
-    .summary("print the JSON schema of the configuration file")
     .description(
       'Prints the JSON schema. Save it, and refer to it with "$schema" in the configuration file, so that editors complete and check it.',
     )

@@ -16,7 +16,6 @@ type Options = TargetOptions & { readonly json?: boolean };
 export function define(parent: Command): void {
   const command = parent
     .command("show")
-    .summary("show how a process is run: command, folder, user, files, environment")
     .description(
       "Shows how a process is run: command line, folder, user, files, ports, environment, policies, and what of the configuration file is not applied yet. If procman isn't running, shows what the file says, with exit code 69. Values that may be secret are hidden: those from files and variables, and those of variables named like a secret.",
     )

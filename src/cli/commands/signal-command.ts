@@ -16,7 +16,6 @@ export function define(parent: Command): void {
   withTarget(
     parent
       .command("signal")
-      .summary("send a signal to processes")
       .description(
         "Sends a signal to running processes, as HUP to take up a changed configuration: to the process group of each, or with killMode leader to its main process alone. A restart policy applies if they end.",
       ),

@@ -20,7 +20,6 @@ const NO_STATE: Partial<StateRecord> = {};
 export function define(parent: Command): void {
   const command = parent
     .command("status")
-    .summary("show processes with their states")
     .description(
       "Shows processes with their states. CPU and memory are those of the process with all its descendants; 100 % is one core.\nExit code 3 if a named process isn't running; without an id, if a process that was asked for isn't running and has neither finished nor been stopped.",
     )

@@ -22,7 +22,6 @@ const REMOTE_POLL_MS = 250;
 export function define(parent: Command): void {
   const command = parent
     .command("terminate")
-    .summary("stop all processes and end procman")
     .description("Stops all processes in reverse order and ends procman; waits until this is done.");
   withTarget(command)
     .option("--no-wait", "return immediately")

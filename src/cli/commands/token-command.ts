@@ -41,7 +41,6 @@ type Options = {
 export function define(parent: Command): void {
   parent
     .command("token")
-    .summary("create a token for the API")
     .description(
       `Prints a token for "Authorization: Bearer TOKEN". To revoke it, add its consumer to "api.revoked" in the configuration. --rotate replaces the secret first, which invalidates all earlier tokens without a restart. Running processes keep their tokens until they restart.`,
     )

@@ -20,7 +20,6 @@ type Options = {
 export function define(parent: Command): void {
   const command = parent
     .command("uninstall")
-    .summary("no longer start procman when the machine boots")
     .description(
       'Stops procman with all its processes in order, and removes what "procman install" has written. The configuration, the state folder and the logs stay.',
     );

@@ -23,7 +23,6 @@ const POLL_MS = 20;
 export function define(parent: Command): void {
   const command = parent
     .command("upgrade")
-    .summary("replace the running procman with this version, without restarting processes")
     .description(
       "Replaces service, logger and load balancer of the running procman with those of this version, one by one; if a new one isn't ready in time, the old one comes back. No process is restarted, and no line or connection is lost. Also restarts a service that is down.",
     );

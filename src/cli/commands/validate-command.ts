@@ -10,7 +10,6 @@ import { inZones } from "../output/format.ts";
 export function define(parent: Command): void {
   parent
     .command("validate")
-    .summary("check the configuration file")
     .description(
       "Checks the configuration file and shows all problems with line and column. Missing files that it names, and malformed lines of env files, are warnings. Exit code 78 if it is invalid.",
     )

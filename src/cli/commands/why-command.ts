@@ -33,7 +33,6 @@ type Answer = {
 export function define(parent: Command): void {
   const command = parent
     .command("why")
-    .summary("explain the state of a process, and how its runs ended")
     .description(
       "Explains the state of a process and how its last runs ended: cause, consequence, last output, and a table of the runs. If procman isn't running, shows what it has stored on disk, with exit code 69.",
     )

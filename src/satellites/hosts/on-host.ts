@@ -1,49 +1,34 @@
 /** A command with `--host`: by ssh it runs on that machine, by https here. */
-import type { CommandName } from "../../cli/output/overview.ts";
 import { hostsNamed, type NamedHost } from "../../client/connection/host-file.ts";
 import { ProcmanError } from "../../core/base/errors.ts";
 import { runRemote, sshHost } from "./ssh.ts";
 
-/** Commands that need nothing but the API. */
-const BY_API: ReadonlySet<string> = new Set<CommandName>([
-  ...([
-    "status",
-    "monitor",
-    "dashboard",
-    "logs",
-    "why",
-    "show",
-    "next",
-    "start",
-    "stop",
-    "restart",
-    "block",
-    "unblock",
-  ] as const),
-  ...(["disable", "enable", "scale", "signal", "flush", "plan", "reload", "terminate"] as const),
-]);
-/** Commands that show several hosts, and do so here. */
-const SEVERAL: ReadonlySet<string> = new Set<CommandName>(["status", "dashboard"]);
-/** Commands about this machine. */
-const LOCAL: ReadonlySet<string> = new Set<CommandName>(["host", "completion", "schema"]);
+/**
+ * How far a command reaches with `--host`; one without needs files of that machine, and runs there.
+ *
+ * - `api`: it needs nothing but the API.
+ * - `several`: it also shows several hosts, and does so here.
+ * - `local`: it is about this machine.
+ */
+export type HostReach = "api" | "several" | "local";
 
 /**
  * Runs the command there. Resolves with false if it is to run here.
  *
  * @throws {ProcmanError} `usage`, `service-down`
  */
-export async function runOnHost(name: string, args: readonly string[]): Promise<boolean> {
+export async function runOnHost(name: string, reach: HostReach | undefined, args: readonly string[]): Promise<boolean> {
   const { host: text, rest } = withoutHost(args);
   if (text === undefined || asksForHelp(rest)) return false;
-  if (LOCAL.has(name))
+  if (reach === "local")
     throw new ProcmanError("usage", `Cannot run "procman ${name}" with --host: it is about this machine`);
   const hosts = hostsNamed(text);
   const [host] = hosts;
-  if (SEVERAL.has(name) && (hosts.length > 1 || name === "dashboard")) return false;
+  if (reach === "several" && (hosts.length > 1 || name === "dashboard")) return false;
   if (host === undefined || hosts.length > 1) throw tooMany(name);
   const there = sshHost(host);
   if (there === undefined) {
-    if (!BY_API.has(name)) throw notByApi(name, host);
+    if (reach === undefined) throw notByApi(name, host);
     return false;
   }
   process.exitCode = await runRemote(there, [name, ...rest]);
