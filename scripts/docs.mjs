@@ -1,7 +1,7 @@
 /** `npm run docs`: the docs as a static site, in `results/site`. Its generator is in the separate package `site/`, which is installed when it is missing. */
 import { copyFileSync, cpSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { MOVED, redirectTo } from "../site/moved.mjs";
+import { MERGED, MOVED, redirectTo } from "../site/moved.mjs";
 import { NAVIGATION } from "../site/navigation.mjs";
 import { ensurePackages, must } from "./bootstrap.mjs";
 import { endWithNpm } from "./end-with-npm.mjs";
@@ -28,7 +28,8 @@ function copyPages() {
 }
 
 function leadOnFromOldAddresses() {
-  for (const [name, target] of MOVED) writeFileSync(join(OUTPUT, `docs/${name}.html`), redirectTo(target));
+  for (const [name, target] of [...MOVED, ...MERGED])
+    writeFileSync(join(OUTPUT, `docs/${name}.html`), redirectTo(name, target));
 }
 
 async function main() {

@@ -1,4 +1,4 @@
-/** What docs/reference/versions.md promises, made of the tables that the source has. */
+/** What docs/reference/reliability.md promises, made of the tables that the source has. */
 import type { Argument, Command, Option } from "commander";
 import { GROUPS } from "../src/cli/commands.ts";
 import { ERRORS, EXIT } from "../src/core/base/errors.ts";

@@ -10,7 +10,7 @@ const recorded = recordedPromises();
 const breaks = recorded.version.split(".")[0] === first ? breaksOf(recorded, present) : [];
 if (breaks.length > 0) {
   console.error(
-    `${breaks.join("\n")}\nThese break docs/reference/versions.md: restore them, or give the version a new first number`,
+    `${breaks.join("\n")}\nThese break docs/reference/reliability.md: restore them, or give the version a new first number`,
   );
   process.exitCode = 1;
 } else writeFileSync(RECORD, `${JSON.stringify(recordOf(present, VERSION), null, 2)}\n`);

@@ -123,9 +123,8 @@ writeMade(SCRIPT, {
   "package.json": withManPages,
   "docs/reference/cli.md": inPage(SCRIPT, exitCodes()),
   "docs/reference/commands.md": inPage(SCRIPT, commands()),
-  "docs/reference/errors.md": inPage(SCRIPT, errors()),
   "docs/reference/fields.md": inPage(SCRIPT, fields()),
-  "docs/reference/api.md": inPage(SCRIPT, events()),
+  "docs/reference/api.md": (text) => inPage(SCRIPT, errors(), "errors")(inPage(SCRIPT, events(), "events")(text)),
   "docs/reference/metrics.md": inPage(SCRIPT, metrics()),
   "docs/guide/supervision.md": inPage(SCRIPT, states()),
 });

@@ -1,7 +1,31 @@
-/** Addresses of 1.0.0, as paths without `.md` in `docs/`, and where their content is now. */
+/** Old addresses of pages, as paths without `.md` in `docs/`, and where their content is now. */
 
-/** Pages that have kept their name, by their folder. */
-const STAYED = {
+/** Pages of `docs/FOLDER` that have become a part of another one. */
+export const MERGED = new Map(
+  Object.entries({
+    "design/decisions": "design/architecture#why",
+    "design/glossary": "design/architecture#glossary",
+    "guide/dashboard": "guide/interfaces#dashboard",
+    "guide/dependencies": "guide/processes#dependencies",
+    "guide/executable": "reference/cli#a-single-executable",
+    "guide/groups": "guide/processes#groups",
+    "guide/health": "guide/supervision#ready-and-healthy",
+    "guide/hooks": "guide/processes#hooks",
+    "guide/hosts": "guide/interfaces#other-hosts",
+    "guide/limits": "guide/environment#limits",
+    "guide/monitor": "guide/interfaces#monitor",
+    "guide/scaling": "guide/export#where-one-machine-isnt-enough",
+    "guide/schedules": "guide/processes#schedules",
+    "guide/watch": "guide/reload#watching-files",
+    "guide/workers": "guide/processes#workers",
+    "reference/errors": "reference/api#codes",
+    "reference/tokens": "reference/security#tokens",
+    "reference/versions": "reference/reliability#versions",
+  }),
+);
+
+/** Pages of 1.0.0, where all were in `docs/` itself, that became a page of the same name in a folder. */
+const FOLDERS = {
   guide: [
     "clusters",
     "containers",
@@ -43,8 +67,8 @@ const STAYED = {
   design: ["architecture", "benchmarks", "glossary", "performance"],
 };
 
-/** Pages that have become a part of another one. */
-const MERGED = {
+/** Pages of 1.0.0 that became a part of another one at once. */
+const PARTS = {
   deploy: "guide/recipes#deploy-without-downtime",
   develop: "guide/recipes#develop-with-watch",
   "from-compose": "guide/migrate#from-compose",
@@ -59,23 +83,31 @@ const MERGED = {
   "nightly-job": "guide/recipes#a-job-every-night",
 };
 
-/** From the old to the new address. */
+/** From an address of 1.0.0 to that of today. */
 export const MOVED = new Map([
-  ...Object.entries(STAYED).flatMap(([folder, names]) => names.map((name) => [name, `${folder}/${name}`])),
-  ...Object.entries(MERGED),
+  ...Object.entries(FOLDERS).flatMap(([folder, names]) =>
+    names.map((name) => [name, MERGED.get(`${folder}/${name}`) ?? `${folder}/${name}`]),
+  ),
+  ...Object.entries(PARTS),
 ]);
 
-/** The page at an old address: it leads to the new one, and keeps an anchor. */
-export function redirectTo(target) {
+/**
+ * The page at an old address: it leads to the new one, and keeps an anchor.
+ *
+ * @param {string} name the old address
+ * @param {string} target the new one
+ */
+export function redirectTo(name, target) {
   const [page, anchor = ""] = target.split("#");
   const hash = anchor === "" ? "" : `#${anchor}`;
-  const url = `${page}.html${hash}`;
+  const path = `${"../".repeat(name.split("/").length - 1)}${page}.html`;
+  const url = `${path}${hash}`;
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <title>Moved</title>
 <meta http-equiv="refresh" content="1; url=${url}">
-<script>location.replace("${page}.html" + (location.hash || "${hash}"));</script>
+<script>location.replace("${path}" + (location.hash || "${hash}"));</script>
 <p>This page has moved: <a href="${url}">${url}</a>.</p>
 </html>
 `;

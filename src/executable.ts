@@ -1,5 +1,5 @@
 /**
- * The first code of the single executable (docs/guide/executable.md), inside of Node's binary
+ * The first code of the single executable (docs/reference/cli.md), inside of Node's binary
  * (https://nodejs.org/api/single-executable-applications.html): unpacks procman and a usual Node once, and goes on as
  * `procman`. It imports nothing of procman, which isn't there yet.
  */

@@ -14,7 +14,7 @@ function finish() {
 process.once("message", (message) => {
   if (message === "drain") finish();
 });
-// If no message can be sent (see docs/guide/workers.md), the signal comes first.
+// If no message can be sent (see docs/guide/processes.md), the signal comes first.
 process.once("SIGTERM", finish);
 
 for (let job = 1; !isDraining; job += 1) {

@@ -1,4 +1,4 @@
-/** A cluster whose instances are all unhealthy, as their database is away: docs/guide/health.md. */
+/** A cluster whose instances are all unhealthy, as their database is away: docs/guide/supervision.md. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-/** Groups, and tokens that are limited to them: docs/guide/groups.md, docs/reference/tokens.md. */
+/** Groups, and tokens that are limited to them: docs/guide/processes.md, docs/reference/security.md. */
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

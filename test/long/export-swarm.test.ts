@@ -1,4 +1,4 @@
-/** The stack of `procman export --to swarm` on a real swarm: docs/guide/scaling.md. */
+/** The stack of `procman export --to swarm` on a real swarm: docs/guide/export.md. */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -132,7 +132,7 @@ const MIGRATE_MD: readonly Setting[] = [
   },
 ];
 
-const MONITOR_MD: readonly Setting[] = [{ block: "procman monitor ", config: { name: "blog", processes: [web] } }];
+const INTERFACES_MD: readonly Setting[] = [{ block: "procman monitor ", config: { name: "blog", processes: [web] } }];
 
 const LIBRARY_MD: readonly Setting[] = [
   {
@@ -251,10 +251,10 @@ test -x "node_modules/.bin/$(sed -n 's/^CMD ."\\([^"]*\\)".*/\\1/p' block)"`,
     },
     { block: "TOKEN=", config: withApi, before: "procman run --detach" },
   ],
-  "docs/guide/dependencies.md": [
-    { block: "{", needs: "redis-server" },
+  "docs/guide/processes.md": [
+    { block: '{\n  "processes": [\n    { "id": "db"', needs: "redis-server" },
     {
-      block: "$ procman status",
+      block: "$ procman status\nID",
       config: {
         processes: [
           { ...sleeper, id: "db" },
@@ -264,10 +264,13 @@ test -x "node_modules/.bin/$(sed -n 's/^CMD ."\\([^"]*\\)".*/\\1/p' block)"`,
       },
       before: "procman run\nuntil procman status | grep -q 'migrate  running'; do sleep 0.1; done",
     },
+    { block: "$ procman status group:backend", before: "procman run --detach" },
+    { block: "procman restart group:backend", before: "procman run --detach" },
   ],
   "docs/guide/environment.md": [
     { block: "// procman.jsonc", before: "echo key > /run/secrets/api-key" },
     { block: "$ procman validate", before: "echo key > /run/secrets/api-key\nprintf 'A=1\\n# and\\nB: 2\\n' > .env" },
+    { block: '{\n  "processes": [{', needs: "root" },
   ],
   "docs/guide/export.md": [
     ...[
@@ -283,17 +286,6 @@ test -x "node_modules/.bin/$(sed -n 's/^CMD ."\\([^"]*\\)".*/\\1/p' block)"`,
       needs: "systemd-analyze",
     },
   ],
-  "docs/guide/groups.md": [
-    { block: "$ procman status group:backend", before: "procman run --detach" },
-    { block: "procman restart group:backend", before: "procman run --detach" },
-  ],
-  "docs/guide/health.md": [
-    {
-      block:
-        '{\n  "processes": [\n    {\n      "id": "web",\n      "cmd": "node server.js",\n      "autostart": true,\n      "ready"',
-      needs: "redis-server",
-    },
-  ],
   "docs/guide/migrate.md": MIGRATE_MD,
   "docs/guide/library.md": LIBRARY_MD,
   "docs/guide/recipes.md": [
@@ -303,7 +295,6 @@ test -x "node_modules/.bin/$(sed -n 's/^CMD ."\\([^"]*\\)".*/\\1/p' block)"`,
     { block: "$ procman restart web", before: "procman run --detach --wait" },
     { block: "$ mv server.js old.js", before: "procman run --detach --wait" },
   ],
-  "docs/guide/limits.md": [{ block: '{\n  "processes": [{', needs: "root" }],
   "docs/guide/logs.md": [
     {
       block: "procman flush --yes",
@@ -322,7 +313,7 @@ test -x "node_modules/.bin/$(sed -n 's/^CMD ."\\([^"]*\\)".*/\\1/p' block)"`,
     },
   ],
   "docs/reference/metrics.md": METRICS_MD,
-  "docs/guide/monitor.md": MONITOR_MD,
+  "docs/guide/interfaces.md": INTERFACES_MD,
   "docs/guide/plugins.md": [
     {
       block: "$ procman status",
@@ -371,8 +362,13 @@ PATH=$PATH:/usr/sbin`,
       },
     },
     { block: '{ "id": "jobs"', needs: "python3" },
+    {
+      block:
+        '{\n  "processes": [\n    {\n      "id": "web",\n      "cmd": "node server.js",\n      "autostart": true,\n      "ready"',
+      needs: "redis-server",
+    },
   ],
-  "docs/reference/tokens.md": [
+  "docs/reference/security.md": [
     { block: "procman token --consumer team-b", config: { processes: [web, { ...mail, groups: "backend" }] } },
     { block: "curl -H", config: withApi, before: "procman run --detach" },
     {
@@ -382,7 +378,6 @@ PATH=$PATH:/usr/sbin`,
         "procman run --detach\nPROCMAN_API_TOKEN=$(procman token --consumer me) PROCMAN_API_HOSTNAME=127.0.0.1 PROCMAN_API_PORT=9000",
     },
   ],
-  "docs/reference/versions.md": [{ block: "npm install -g procman", before: "procman run --detach" }],
   "examples/plugins/README.md": [
     { block: "npx procman run", between: "until [ -s messages.txt ] && [ -s received.log ]; do sleep 0.2; done" },
   ],

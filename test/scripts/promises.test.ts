@@ -1,4 +1,4 @@
-/** What docs/reference/versions.md promises can't drift: it is compared with the record of the last release. */
+/** What docs/reference/reliability.md promises can't drift: it is compared with the record of the last release. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { breaksOf, recordedPromises, recordOf } from "../../scripts/promise-breaks.ts";
@@ -12,7 +12,7 @@ const present = await promises();
 test("what the last release has promised is still there, and unchanged", () => {
   const breaks = breaksOf(recorded, present);
   const remedy =
-    "It is a break of docs/reference/versions.md: restore it, or give the version a new first number and record it (docs/design/contributing.md, A release)";
+    "It is a break of docs/reference/reliability.md: restore it, or give the version a new first number and record it (docs/design/contributing.md, A release)";
   assert.equal(breaks.length, 0, `${breaks.join("\n")}\n${remedy}`);
 });
 

@@ -38,14 +38,20 @@ export type Status = (typeof STATUSES)[number];
 /** What each status says, and what follows it; for the docs. */
 export const STATUS_MEANINGS: Readonly<Record<Status, readonly [meaning: string, next: string]>> = {
   created: ["it was never started", "a start"],
-  waiting: ["it waits for processes that it [depends on](dependencies.md)", "`starting`, `skipped`"],
-  skipped: ["it waits for a process that [has failed permanently](dependencies.md)", "a start of that process"],
-  starting: ["it is being started, or its [hook](hooks.md) `beforeStart` runs", "`running`, `errored`"],
+  waiting: ["it waits for processes that it [depends on](processes.md#dependencies)", "`starting`, `skipped`"],
+  skipped: [
+    "it waits for a process that [has failed permanently](processes.md#dependencies)",
+    "a start of that process",
+  ],
+  starting: ["it is being started, or its [hook](processes.md#hooks) `beforeStart` runs", "`running`, `errored`"],
   running: [
-    "it runs; its record also says whether it is [ready and healthy](health.md)",
+    "it runs; its record also says whether it is [ready and healthy](#ready-and-healthy)",
     "by policy when it ends; `stopping`",
   ],
-  stopping: ["it is being stopped, or its [hook](hooks.md) `afterStop` runs", "`stopped`, `starting`, by policy"],
+  stopping: [
+    "it is being stopped, or its [hook](processes.md#hooks) `afterStop` runs",
+    "`stopped`, `starting`, by policy",
+  ],
   backoff: ["it is restarted after a delay", "`starting`"],
   stopped: ["an operator or its schedule has stopped it", "a start"],
   finished: ["it exited with code 0, or with one of `successExitCodes`", "a start, its schedule"],

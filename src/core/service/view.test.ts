@@ -1,4 +1,4 @@
-/** What a limited token sees: docs/reference/tokens.md. */
+/** What a limited token sees: docs/reference/security.md. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ProcmanError } from "../base/errors.ts";

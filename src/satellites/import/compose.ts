@@ -232,7 +232,7 @@ function serviceHealth({ draft, fields }: ComposeService, isAwaited: boolean): v
     if (isAwaited)
       draft.note(
         "healthcheck",
-        'others wait until it is healthy, but the check is in the image: say by "ready" when it is up, docs/guide/health.md',
+        'others wait until it is healthy, but the check is in the image: say by "ready" when it is up, docs/guide/supervision.md',
       );
     return;
   }
@@ -267,7 +267,7 @@ const FILES = "all programs see the files of this host: check the paths in the p
 const SECRET =
   '"env": { "NAME": { "file": "/run/secrets/name" } } gives a program the content of a file: docs/guide/environment.md';
 const SANDBOX = "procman has no sandbox; under systemd its unit can have one for all processes";
-const HOOK = 'commands before a start and after an end are "hooks": docs/guide/hooks.md';
+const HOOK = 'commands before a start and after an end are "hooks": docs/guide/processes.md';
 
 const same = (advice: string, names: string): AdviceTable =>
   Object.fromEntries(names.split(" ").map((name) => [name, advice]));
@@ -285,7 +285,7 @@ const SERVICE_ADVICE: AdviceTable = {
   ...same(HOOK, "post_start pre_stop"),
   ...same("", "labels annotations attach pull_policy restart image ports platform build"),
   ...same(
-    'limits are "memoryMax", "cpuQuota" and "ulimits": docs/guide/limits.md',
+    'limits are "memoryMax", "cpuQuota" and "ulimits": docs/guide/environment.md',
     "mem_reservation memswap_limit mem_swappiness cpu_shares cpu_quota cpu_period cpu_count cpu_percent cpuset pids_limit blkio_config oom_kill_disable",
   ),
   extends: "is a service of another file: write its fields here",

@@ -170,9 +170,9 @@ function readiness({ draft, fields, isNode }: Pm2App): void {
   } else if (waits)
     draft.note(
       "wait_ready",
-      'only a Node program can send the message "ready"; see "ready" in docs/guide/health.md for a port, an address or a line of output',
+      'only a Node program can send the message "ready"; see "ready" in docs/guide/supervision.md for a port, an address or a line of output',
     );
-  else if (timeout !== undefined) draft.note("listen_timeout", 'is "timeout" of "ready": docs/guide/health.md');
+  else if (timeout !== undefined) draft.note("listen_timeout", 'is "timeout" of "ready": docs/guide/supervision.md');
   if (fields.flag("shutdown_with_message") !== true) return;
   if (!isNode)
     return void draft.note("shutdown_with_message", "only a Node program gets messages; it is stopped by a signal");
@@ -342,8 +342,8 @@ const APP_ADVICE: AdviceTable = {
   disable_logs:
     'without files the output is only in the stored log: "internalLogHours": 0 of the top level "logger" keeps none',
   install_url: "procman installs nothing",
-  name_prefix: "procman has one name for each configuration, and groups: docs/guide/groups.md",
-  watch_options: 'the top level "watcher" has what counts as a change: docs/guide/watch.md',
+  name_prefix: "procman has one name for each configuration, and groups: docs/guide/processes.md",
+  watch_options: 'the top level "watcher" has what counts as a change: docs/guide/reload.md',
   vizion: "",
   force: "an id is unique; for several equal processes use a cluster: docs/guide/clusters.md",
   append_env_to_name: 'give each environment a configuration with a "name", or use profiles',

@@ -66,7 +66,7 @@ programs=mail,plain
     },
   ]);
   assert.deepEqual(notes, [
-    'mail priority: processes start together; if one must wait for others: "dependsOn", docs/guide/dependencies.md',
+    'mail priority: processes start together; if one must wait for others: "dependsOn", docs/guide/processes.md',
   ]);
 });
 

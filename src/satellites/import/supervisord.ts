@@ -248,7 +248,7 @@ function sizeIn(text: string | undefined): number | undefined {
 /** What to do about fields of a program without an equal. */
 const PROGRAM_ADVICE: AdviceTable = {
   process_name: "",
-  priority: 'processes start together; if one must wait for others: "dependsOn", docs/guide/dependencies.md',
+  priority: 'processes start together; if one must wait for others: "dependsOn", docs/guide/processes.md',
   serverurl: "the REST API is in docs/reference/api.md",
   stdout_capture_maxbytes: "programs send events by procman's API: docs/reference/api.md",
   stderr_capture_maxbytes: "programs send events by procman's API: docs/reference/api.md",

@@ -14,12 +14,12 @@ const RESTARTS: Readonly<Record<string, string>> = {
 
 const TYPES: Readonly<Record<string, string>> = {
   notify:
-    'sd_notify isn\'t understood; "ready" says by a port, an address or a line when it is up: docs/guide/health.md',
+    'sd_notify isn\'t understood; "ready" says by a port, an address or a line when it is up: docs/guide/supervision.md',
   "notify-reload":
-    'sd_notify isn\'t understood; "ready" says by a port, an address or a line when it is up: docs/guide/health.md',
+    'sd_notify isn\'t understood; "ready" says by a port, an address or a line when it is up: docs/guide/supervision.md',
   forking:
     "keep the program in the foreground, by its own option; what it leaves behind is supervised and ended nevertheless",
-  dbus: '"ready" says when it is up: docs/guide/health.md',
+  dbus: '"ready" says when it is up: docs/guide/supervision.md',
 };
 
 /** `unit`: directives of `[Unit]`. */
@@ -70,5 +70,5 @@ export function serviceStops({ draft, one }: SystemdUnit): void {
   if (mode === "process" || mode === "none")
     draft.note("KillMode", `${mode}: procman ends everything that a run has started`);
   const start = spanOf(one("TimeoutStartSec"));
-  if (start !== undefined) draft.note("TimeoutStartSec", 'is "timeout" of "ready": docs/guide/health.md');
+  if (start !== undefined) draft.note("TimeoutStartSec", 'is "timeout" of "ready": docs/guide/supervision.md');
 }

@@ -117,7 +117,7 @@ function dependenciesOf({ sections }: Unit, draft: ProcessDraft, ids: ReadonlyMa
         directive,
         directive === "OnFailure"
           ? `${value}: the plugin procman/notify calls a webhook or a command, docs/guide/plugins.md`
-          : `${value}: let a "beforeStart" hook check it, docs/guide/hooks.md`,
+          : `${value}: let a "beforeStart" hook check it, docs/guide/processes.md`,
       );
 }
 
@@ -156,7 +156,7 @@ function importCompanion(
     delete draft.fields.autostart;
     draft.note(
       file.shownAs,
-      'a process with "watch" also starts with procman, and is restarted by a change: docs/guide/watch.md',
+      'a process with "watch" also starts with procman, and is restarted by a change: docs/guide/reload.md',
     );
   } else
     draft.note(
@@ -171,7 +171,7 @@ function timer(draft: ProcessDraft, section: ReadonlyMap<string, readonly string
   delete draft.fields.autostart;
   delete draft.fields.restart;
   if (first === undefined)
-    draft.note("OnCalendar", `${calendars[0] ?? "is missing"}: write it as "cron", docs/guide/schedules.md`);
+    draft.note("OnCalendar", `${calendars[0] ?? "is missing"}: write it as "cron", docs/guide/processes.md`);
   else draft.set("cron", first.pattern).set("timeZone", first.timeZone);
   for (const other of calendars.slice(1))
     draft.note("OnCalendar", `${other}: one process has one schedule; add a second process`);
@@ -266,7 +266,7 @@ const SANDBOX = "procman has no sandbox: set it in procman's own unit, for all p
 const UNIT_ADVICE: readonly (readonly [RegExp, string])[] = [
   [/^(ExecStartPost)$/, '"ready" says when it is up; a command beside the program is a process with "dependsOn"'],
   [/^(ExecStop)$/, 'it is stopped by "stopSignal"'],
-  [/^(WatchdogSec)$/, '"health" asks it at intervals, by a port, an address or a command: docs/guide/health.md'],
+  [/^(WatchdogSec)$/, '"health" asks it at intervals, by a port, an address or a command: docs/guide/supervision.md'],
   [
     /^(RemainAfterExit|GuessMainPID|NotifyAccess|SyslogIdentifier|TimeoutStartSec|SendSIGKILL|FinalKillSignal|TimeoutAbortSec)$/,
     "",
@@ -275,12 +275,12 @@ const UNIT_ADVICE: readonly (readonly [RegExp, string])[] = [
   [/^(Syslog.*|Log.*)$/, 'output is in procman\'s log: "logger", docs/guide/logs.md'],
   [
     /^(RuntimeDirectory|StateDirectory|CacheDirectory|LogsDirectory|ConfigurationDirectory).*$/,
-    'let a "beforeStart" hook make the folder: docs/guide/hooks.md',
+    'let a "beforeStart" hook make the folder: docs/guide/processes.md',
   ],
   [/^(SupplementaryGroups|DynamicUser)$/, '"user" has the groups of that account'],
   [
     /^(Slice|Delegate|.*Accounting|CPUWeight|IOWeight|StartupCPUWeight|MemorySwapMax|TasksMax|CPUAffinity|CPUSchedulingPolicy|AllowedCPUs)$/,
-    'limits are "memoryMax", "cpuQuota", "nice" and "ulimits": docs/guide/limits.md',
+    'limits are "memoryMax", "cpuQuota", "nice" and "ulimits": docs/guide/environment.md',
   ],
   [
     /^(Protect.*|Private.*|Restrict.*|Capability.*|Ambient.*|NoNewPrivileges|SystemCall.*|ReadOnly.*|ReadWrite.*|Inaccessible.*|LockPersonality|MemoryDenyWriteExecute|Device.*|Bind.*|RootDirectory|RootImage|SELinuxContext|AppArmorProfile|SecureBits|IPAddress.*|TemporaryFileSystem|RemoveIPC|KeyringMode|Umask)$/,
