@@ -10,6 +10,8 @@ import { isSocketLost } from "./campaign-killer.ts";
 /** On a busy machine `ready` by a line has taken 50 s. Milliseconds. */
 const SETTLED_MS = 90_000;
 const POLL_MS = 400;
+/** Between two instances of a rolling restart, which may outlive a kill, nothing changes for more than a second (`minUptimeMs`). */
+const UNCHANGED_MS = 2_500;
 const CHANGING = ["starting", "stopping", "backoff"];
 
 /** Everything that was asked for is done then. */
@@ -59,17 +61,16 @@ async function applyFile(campaign: Campaign): Promise<void> {
 async function settled({ procman, model, account }: Campaign): Promise<readonly ProcessRecord[]> {
   const known = new Set(model.targets);
   let [before, reasons] = ["", ""];
+  let since = 0;
   let records: readonly ProcessRecord[] = [];
   for (const end = performance.now() + SETTLED_MS; performance.now() < end; await sleep(POLL_MS)) {
     records = (await procman.answered()) ?? [];
     const all = records.flatMap((record) => record.instances ?? [record]).filter(({ id }) => known.has(id));
     const now = JSON.stringify(all.map(({ id, status, pid, ready }) => [id, status, pid, ready]));
-    if (
-      now === before &&
-      records.length > 0 &&
-      !all.some(({ status, ready }) => CHANGING.includes(status) || ready === false)
-    )
-      return records;
+    const isChanging =
+      all.length === 0 || all.some(({ status, ready }) => CHANGING.includes(status) || ready === false);
+    if (now !== before || isChanging) since = monotonicMs();
+    else if (monotonicMs() - since >= UNCHANGED_MS) return records;
     before = now;
     reasons = all.flatMap(({ id, status, reason }) => (CHANGING.includes(status) ? `${id} ${reason}` : [])).join("; ");
   }
