@@ -138,10 +138,10 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
  */
 const BUDGETS: Readonly<Record<string, number>> = {
   "core/balancer": 3_430,
-  "core/base": 2_010,
+  "core/base": 2_020,
   "core/config": 6_680,
   "core/contract": 3_230,
-  "core/file-watcher": 1_090,
+  "core/file-watcher": 1_080,
   "core/http": 1_670,
   "core/incidents": 270,
   "core/ipc": 790,
@@ -153,8 +153,8 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "core/os": 3_540,
   "core/plugins": 1_740,
   "core/probes": 430,
-  "core/service": 12_260,
-  "core/supervisor": 2_860,
+  "core/service": 12_240,
+  "core/supervisor": 2_850,
   client: 580,
   "client/connection": 1_480,
   cli: 5_205,

@@ -55,7 +55,7 @@ const YAML_LIMIT_MS = 1_000;
 
 const markers = new RunMarkers("/state", "0".repeat(32));
 const specs: readonly never[] = [];
-const view = new TokenView({ processes: ["a"], groups: [] }, () => specs);
+const view = new TokenView({ processes: ["a"], groups: [] }, { all: specs });
 const foreign = (text: string) => ({ file: "/nowhere/f", shownAs: "f", text });
 const nothing = (): void => undefined;
 

@@ -1,12 +1,13 @@
 /** The real supervisor with its spawner and its keeper channel, in a service on the model of a machine. */
 import assert from "node:assert/strict";
 import { RunMarkers } from "../../src/core/base/run-marker.ts";
+import type { Clock } from "../../src/core/base/timer-clock.ts";
 import type { FromKeeper, RunKey, SpawnRequest, ToKeeper } from "../../src/core/ipc/keeper-protocol.ts";
 import { KeeperChannel } from "../../src/core/service/keeper-channel.ts";
 import { KeeperSpawner } from "../../src/core/service/spawn/spawner.ts";
 import type { Sweeper } from "../../src/core/service/spawn/sweeper.ts";
 import type { ProcessDefinition } from "../../src/core/supervisor/definition.ts";
-import type { Clock, HookCall, RunReports } from "../../src/core/supervisor/ports.ts";
+import type { HookCall, RunReports } from "../../src/core/supervisor/ports.ts";
 import type { Process } from "../../src/core/supervisor/process.ts";
 import type { Transition } from "../../src/core/supervisor/slot.ts";
 import { decodeSnapshot, type ProcessSnapshot } from "../../src/core/supervisor/snapshot.ts";

@@ -1,6 +1,7 @@
 /** A clock and a spawner that the test controls. */
 import assert from "node:assert/strict";
-import type { Clock, HookCall, RunReports, Spawner } from "../../src/core/supervisor/ports.ts";
+import type { Clock } from "../../src/core/base/timer-clock.ts";
+import type { HookCall, RunReports, Spawner } from "../../src/core/supervisor/ports.ts";
 import type { Policy } from "../../src/core/supervisor/restart-policy.ts";
 import { decodeSnapshot, encodeSnapshot, type ProcessSnapshot } from "../../src/core/supervisor/snapshot.ts";
 import type { ExitInfo, SignalName, StopRequest } from "../../src/core/supervisor/states.ts";

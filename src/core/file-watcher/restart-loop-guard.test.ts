@@ -7,14 +7,10 @@ function setup() {
   const clock = new FakeClock();
   const verdicts: string[] = [];
   let rests = 0;
-  const guard = new RestartLoopGuard({
-    now: () => clock.now(),
-    schedule: (ms, call) => clock.at(clock.now() + ms, call),
+  const guard = new RestartLoopGuard(clock, () => {
+    rests += 1;
     // The process is started after a rest.
-    onRest: () => {
-      rests += 1;
-      if (writes) change(1_000);
-    },
+    if (writes) change(1_000);
   });
   let writes = false;
   const change = (afterMs: number): void => {

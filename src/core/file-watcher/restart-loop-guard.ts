@@ -1,4 +1,5 @@
 /** Recognises a process that writes its own watched files, so that it is not restarted for ever. */
+import type { Clock } from "../base/timer-clock.ts";
 
 /** A change within this time after a start may be made by the process itself. */
 const WINDOW_MS = 5_000;
@@ -15,17 +16,9 @@ const LONGEST_REST_MS = 600_000;
 /** `go`: restart. `held`: wait until files are at rest. `looping`: the process itself seems to change the files, wait longer. `silent`: as before, already reported. */
 export type GuardVerdict = "go" | "held" | "looping" | "silent";
 
-export type GuardPorts = {
-  /** Monotonic milliseconds. */
-  readonly now: () => number;
-  /** Calls after `ms`; returns a function that cancels it. */
-  readonly schedule: (ms: number, call: () => void) => () => void;
-  /** After `held` and `looping`, files are at rest: the process may be restarted. */
-  readonly onRest: () => void;
-};
-
 export class RestartLoopGuard {
-  readonly #ports: GuardPorts;
+  readonly #clock: Pick<Clock, "at" | "now">;
+  readonly #onRest: () => void;
   #startedAt = Number.NEGATIVE_INFINITY;
   /** Weight of the changes in a row that came soon after a start. */
   #weight = 0;
@@ -39,15 +32,17 @@ export class RestartLoopGuard {
   #pauseEnd = 0;
   #cancel: (() => void) | undefined;
 
-  constructor(ports: GuardPorts) {
-    this.#ports = ports;
+  /** `onRest`: after `held` and `looping`, files are at rest: the process may be restarted. */
+  constructor(clock: Pick<Clock, "at" | "now">, onRest: () => void) {
+    this.#clock = clock;
+    this.#onRest = onRest;
   }
 
   /** Decides about a change at `at`. `since`: start of the current run, if any. Monotonic milliseconds. */
   verdict(at: number, since = Number.NEGATIVE_INFINITY): GuardVerdict {
     if (this.#cancel !== undefined) {
       this.#cancel();
-      this.#schedule(Math.max(REST_MS, this.#pauseEnd - this.#ports.now()));
+      this.#schedule(Math.max(REST_MS, this.#pauseEnd - this.#clock.now()));
       return "silent";
     }
     this.#weigh(at - Math.max(since, this.#startedAt));
@@ -84,20 +79,20 @@ export class RestartLoopGuard {
 
   #pause(): void {
     this.#wasPaused = true;
-    this.#pauseEnd = this.#ports.now() + this.#restMs;
+    this.#pauseEnd = this.#clock.now() + this.#restMs;
     this.#schedule(this.#restMs);
   }
 
   #schedule(ms: number): void {
-    this.#cancel = this.#ports.schedule(ms, () => {
+    this.#cancel = this.#clock.at(this.#clock.now() + ms, () => {
       this.#cancel = undefined;
       // Nothing else changes files now: a change soon after the next start seems to be made by the process. It may be
       // an edit, too.
       this.#isSuspect = true;
       this.#restMs = Math.min(this.#restMs * 2, LONGEST_REST_MS);
-      this.#startedAt = this.#ports.now();
+      this.#startedAt = this.#clock.now();
       this.#wasPaused = false;
-      this.#ports.onRest();
+      this.#onRest();
     });
   }
 }

@@ -13,6 +13,7 @@ import { warn } from "./log-line.ts";
 import { MAX_FILE_NAMES, type RollingRestarts } from "./operations/rolling-restart.ts";
 import type { FileChangeBatch } from "./recovery/notes.ts";
 import type { Log, Services } from "./services.ts";
+import { systemClock } from "./system-clock.ts";
 
 /** On a busy machine, or after a pause of the service, a change is reported up to this much later. Milliseconds. */
 const MAX_REPORT_DELAY_MS = 60_000;
@@ -165,14 +166,7 @@ class RestartLoopGuards {
     if (known !== undefined) return Object.assign(known, { rested });
     const guarded: GuardedProcess = {
       rested,
-      guard: new RestartLoopGuard({
-        now: monotonicMs,
-        schedule: (ms, call) => {
-          const timer = setTimeout(call, ms);
-          return () => clearTimeout(timer);
-        },
-        onRest: () => guarded.rested(),
-      }),
+      guard: new RestartLoopGuard(systemClock, () => guarded.rested()),
     };
     this.#guarded.set(id, guarded);
     return guarded;

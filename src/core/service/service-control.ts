@@ -56,7 +56,7 @@ import { TokenView } from "./view.ts";
 export function controlFactory(ports: ControlPorts): (caller: Caller) => Control {
   return (caller) => {
     if (caller.limits === undefined) return new ServiceControl(ports, caller);
-    const view = new TokenView(caller.limits, () => ports.specs.all);
+    const view = new TokenView(caller.limits, ports.specs);
     return limitedControl(new ServiceControl(ports, caller, view), view);
   };
 }

@@ -22,7 +22,6 @@ import type { OperationContext } from "./operations/operation-context.ts";
 import { Operations } from "./operations/operations.ts";
 import { type ReloadOptions, Reloads } from "./operations/reload.ts";
 import { RollingRestarts } from "./operations/rolling-restart.ts";
-import type { RolloutContext } from "./operations/rollout.ts";
 import { Scaler } from "./operations/scale.ts";
 import { Shutdown, type ShutdownEvents } from "./operations/shutdown.ts";
 import { ServicePlugins } from "./plugins.ts";
@@ -122,7 +121,7 @@ export class ProcmanService {
     this.#sockets = new SharedSockets(services, sockets);
     this.#balancing = new Balancing(services, events, this.#spawner, sockets);
     this.#parts = new OwnParts(process.ppid, this.#balancing);
-    const context: RolloutContext = {
+    const context: OperationContext = {
       ...services,
       ...this.#reporting,
       operations: this.operations,
@@ -138,7 +137,7 @@ export class ProcmanService {
     this.actions = new Actions(context, this.rollingRestarts);
     this.#shutdown = this.#newShutdown(context, ends);
     this.control = this.#newControl();
-    this.#api = new ApiService(services, this.control, sockets ?? new Map(), () => this.#spawner.refreshOrders());
+    this.#api = new ApiService(services, this.control, sockets ?? new Map(), this.#spawner);
     this.#plugins = new ServicePlugins(services, events, this.control);
     this.#subsystems = [
       new PidFiles(services),

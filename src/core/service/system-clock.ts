@@ -1,6 +1,7 @@
-/** The supervisor's clock in production. */
+/** The clock of the machine. */
+
+import type { Clock } from "../base/timer-clock.ts";
 import { monotonicMs } from "../os/clock.ts";
-import type { Clock } from "../supervisor/ports.ts";
 
 /** Longest delay of a Node timer. Milliseconds. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;

@@ -20,7 +20,7 @@ function specsOf(...processes: readonly RawProcess[]): readonly ProcessSpec[] {
 
 function viewOf(limits: Partial<TokenLimits>, ...processes: readonly RawProcess[]): TokenView {
   const specs = specsOf(...processes);
-  return new TokenView({ processes: [], groups: [], ...limits }, () => specs);
+  return new TokenView({ processes: [], groups: [], ...limits }, { all: specs });
 }
 
 const WEB: RawProcess = { id: "web", cmd: "web", groups: "front", cluster: { instances: 2 } };
@@ -49,10 +49,10 @@ test("a removed instance is seen with its cluster; a separate process of such a 
 });
 
 test("with another configuration, the groups of that one count", () => {
-  let specs = specsOf(WEB, DB);
-  const view = new TokenView({ processes: [], groups: ["back"] }, () => specs);
+  const specs = { all: specsOf(WEB, DB) };
+  const view = new TokenView({ processes: [], groups: ["back"] }, specs);
   assert.deepEqual([view.allows("db"), view.allows("web-1")], [true, false]);
-  specs = specsOf({ ...WEB, groups: "back" }, { ...DB, groups: "front" });
+  specs.all = specsOf({ ...WEB, groups: "back" }, { ...DB, groups: "front" });
   assert.deepEqual([view.allows("db"), view.allows("web-1")], [false, true]);
 });
 

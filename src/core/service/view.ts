@@ -9,6 +9,7 @@ import type { Incident, RunSummary } from "../contract/run-summary.ts";
 import type { TokenLimits } from "../contract/token-claims.ts";
 import { dependenciesText, HIDDEN, reasonText, statusText } from "../contract/words.ts";
 import type { LogView } from "../log-store/filter.ts";
+import type { Specs } from "./services.ts";
 
 /** Written by the processes themselves, so procman names no other in it. */
 const OWN_TEXT: ReadonlySet<Category> = new Set(["stdout", "stderr", "log"]);
@@ -27,11 +28,10 @@ const FOREIGN_TEXTS: ReadonlySet<string> = new Set([
 
 export class TokenView implements LogView {
   readonly #limits: TokenLimits;
-  readonly #specs: () => readonly ProcessSpec[];
+  readonly #specs: Pick<Specs, "all">;
   #index = newIndex([]);
 
-  /** `specs`: of the present configuration, and of removed processes that are still being stopped; the same array until one changes. */
-  constructor(limits: TokenLimits, specs: () => readonly ProcessSpec[]) {
+  constructor(limits: TokenLimits, specs: Pick<Specs, "all">) {
     this.#limits = limits;
     this.#specs = specs;
   }
@@ -189,7 +189,7 @@ export class TokenView implements LogView {
   }
 
   get #present(): SpecIndex {
-    const specs = this.#specs();
+    const { all: specs } = this.#specs;
     if (specs !== this.#index.specs) this.#index = newIndex(specs);
     return this.#index;
   }

@@ -2,17 +2,6 @@
 import type { ProcessSnapshot } from "./snapshot.ts";
 import type { ExitInfo, HookName, SignalName, StopRequest } from "./states.ts";
 
-export interface Clock {
-  /** Monotonic milliseconds, on one scale for all processes until the machine reboots. */
-  now(): number;
-  /** Milliseconds since 1970; may jump. */
-  wall(): number;
-  /** Calls back at `due` (monotonic milliseconds); the returned function cancels the call. */
-  at(due: number, call: () => void): () => void;
-  /** A number in [0, 1). */
-  chance(): number;
-}
-
 export interface RunReports {
   /** `at`: when it happened, in monotonic milliseconds, if known. */
   spawned(pid: number, at?: number): void;

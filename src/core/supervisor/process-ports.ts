@@ -1,6 +1,8 @@
 /** What a process needs from the outside world and from the other processes. */
+
+import type { Clock } from "../base/timer-clock.ts";
 import type { ProcessDefinition } from "./definition.ts";
-import type { Clock, Spawner } from "./ports.ts";
+import type { Spawner } from "./ports.ts";
 import type { ProcessEvent } from "./process-notice.ts";
 import type { Transition } from "./slot.ts";
 

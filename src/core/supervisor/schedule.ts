@@ -1,6 +1,6 @@
 /** Cron schedules: the next time, and a timer that survives jumps of the wall clock. */
 import { Cron } from "croner";
-import type { Clock } from "./ports.ts";
+import type { Clock } from "../base/timer-clock.ts";
 import type { MetTime, MissedTimes } from "./snapshot.ts";
 
 /** Longest sleep, after which a clock that was set or a machine that was suspended is noticed. Milliseconds. */

@@ -1,6 +1,8 @@
 /** Drives one state machine: the only place where its state changes and its effects are carried out. */
+
+import type { Clock } from "../base/timer-clock.ts";
 import { step } from "./machine.ts";
-import type { Clock, RunReports, Spawner } from "./ports.ts";
+import type { RunReports, Spawner } from "./ports.ts";
 import { type Policy, restartsAtOnceFrom } from "./restart-policy.ts";
 import {
   initial,

@@ -1,5 +1,5 @@
 /** The schedules of a process: the times at which it starts, and at which it is terminated. */
-import type { Clock } from "./ports.ts";
+import type { Clock } from "../base/timer-clock.ts";
 import { CronTimer, type EarlierTimer, hasSameTimes, type Schedule } from "./schedule.ts";
 import type { MetTimes, PlannedTime } from "./snapshot.ts";
 import type { ScheduledAction } from "./states.ts";

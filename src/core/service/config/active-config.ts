@@ -28,12 +28,8 @@ export class ActiveConfig {
     this.#profileOfRun = profileOfRun;
   }
 
-  get config(): Config {
-    return this.#specs.config;
-  }
-
   apply(config: Config): void {
-    const before = new Map(this.config.processes.map((spec) => [spec.id, spec]));
+    const before = new Map(this.#specs.config.processes.map((spec) => [spec.id, spec]));
     const { changed } = diff([...before.values()], config.processes);
     const supervisor = this.#services.supervisor;
     this.#specs.replace(config);
@@ -63,7 +59,7 @@ export class ActiveConfig {
 
   /** Sends the console style and the retention of the log store, if they have changed. */
   sendStyle(): void {
-    const message = styleOf(this.config);
+    const message = styleOf(this.#specs.config);
     printInStyle(message.style);
     const text = JSON.stringify(message);
     if (text !== this.#style) this.#services.link.send({ t: "logger", message });
@@ -74,8 +70,8 @@ export class ActiveConfig {
   #note(): void {
     const { notes } = this.#services;
     const ofRun = this.#profileOfRun;
-    const { profile } = this.config;
-    notes.write(":config", { config: this.config, removing: this.#specs.removing });
+    const { profile } = this.#specs.config;
+    notes.write(":config", { config: this.#specs.config, removing: this.#specs.removing });
     if (profile === ofRun) notes.remove(":profile");
     else notes.write(":profile", { profile, ofRun });
   }

@@ -13,6 +13,7 @@ import { processStat } from "../../os/process-stat.ts";
 import { lastEndpoint, lastPort, publishEndpoint, removeEndpoint } from "../../os/published-endpoint.ts";
 import type { Services } from "../services.ts";
 import type { ApiAccess } from "../spawn/environment.ts";
+import type { KeeperSpawner } from "../spawn/spawner.ts";
 import type { Subsystem } from "../subsystem.ts";
 import { ApiListener } from "./api-listener.ts";
 import { Credentials } from "./credentials.ts";
@@ -32,7 +33,7 @@ const OFF = '"api" is false in the configuration';
 export class ApiService implements Subsystem {
   readonly #services: Pick<Services, "log" | "specs">;
   readonly #control: (caller: Caller) => Control;
-  readonly #onAddressChanged: () => void;
+  readonly #spawner: Pick<KeeperSpawner, "refreshOrders">;
   /** Its settings of the API hold as long as procman runs. */
   readonly #config: Config;
   readonly #listener: ApiListener;
@@ -56,18 +57,18 @@ export class ApiService implements Subsystem {
   /** The previous service had no port either. */
   readonly hadProblem: boolean;
 
-  /** `sockets`: copies that this process holds for a later keeper. `onAddressChanged`: address or tokens for processes have changed. */
+  /** `sockets`: copies that this process holds for a later keeper. `spawner`: its orders have address and tokens for processes. */
   constructor(
     services: Pick<Services, "link" | "log" | "specs">,
     control: (caller: Caller) => Control,
     sockets: HeldSockets,
-    onAddressChanged: () => void,
+    spawner: Pick<KeeperSpawner, "refreshOrders">,
   ) {
     const { link, log, specs } = services;
     const { config } = specs;
     this.#services = services;
     this.#control = control;
-    this.#onAddressChanged = onAddressChanged;
+    this.#spawner = spawner;
     this.#config = config;
     const reserved = portsOf(config);
     const previous = lastPort(config.stateDir);
@@ -81,7 +82,7 @@ export class ApiService implements Subsystem {
     this.#credentials = new Credentials(config, () => specs.config.profile, {
       onChanged: () => {
         this.#tokens.clear();
-        onAddressChanged();
+        spawner.refreshOrders();
         this.#api?.recheck();
       },
       onUnsaved: (why) =>
@@ -271,7 +272,7 @@ export class ApiService implements Subsystem {
     this.#started = this.#start().then(
       () => {
         if (this.#problem !== undefined || this.#closed) return;
-        this.#onAddressChanged();
+        this.#spawner.refreshOrders();
         this.#services.log.info(`the API is served at ${this.#address} now`);
       },
       (error: Error) => this.#services.log.error(`Cannot serve the API at ${this.#address}: ${error.message}`),

@@ -20,6 +20,8 @@ export type OperationContext = Pick<Services, "link" | "log" | "notes" | "specs"
   readonly incidents: Pick<ServiceIncidents, "lastEnd" | "recordRequester">;
   readonly records: Pick<RecordCache, "of">;
   readonly stats: Pick<ProcessStatsCache, "messageContext">;
+  /** Default of `minUptimeMs` in rollouts. Milliseconds, default 1000. */
+  readonly steadyMs?: number | undefined;
 };
 
 /** What tells whether a start has succeeded. */

@@ -16,16 +16,10 @@ import type { ConfigSource } from "../config/config-source.ts";
 import type { RolloutState } from "../recovery/notes.ts";
 import type { Specs } from "../services.ts";
 import type { Subsystem } from "../subsystem.ts";
+import type { OperationContext } from "./operation-context.ts";
 import { addedFronts, checkPorts } from "./port-check.ts";
 import { orderByPorts, planReload, rollingIds, summary } from "./reload-plan.ts";
-import {
-  DEFAULT_STEADY_MS,
-  quoted,
-  Rollout,
-  type RolloutContext,
-  type RolloutPlan,
-  whyInstanceIsNotUp,
-} from "./rollout.ts";
+import { DEFAULT_STEADY_MS, quoted, Rollout, type RolloutPlan, whyInstanceIsNotUp } from "./rollout.ts";
 import type { Scaler } from "./scale.ts";
 import { AwaitedOperation, settle, type Target } from "./settle.ts";
 import { AwaitedStart } from "./start-verdict.ts";
@@ -45,7 +39,7 @@ type ReloadStep = RolloutState & { readonly plan?: PlanRecord };
 const NOT_BEGUN = { current: [], pending: [] } as const;
 
 export class Reloads implements Subsystem {
-  readonly #context: RolloutContext;
+  readonly #context: OperationContext;
   readonly #scaler: Pick<Scaler, "resetCounts">;
   readonly #options: ReloadOptions;
   readonly #abort = new AbortController();
@@ -54,7 +48,7 @@ export class Reloads implements Subsystem {
   /** Reason of a further reload that waits for the present one. */
   #queued: string | undefined;
 
-  constructor(context: RolloutContext, scaler: Pick<Scaler, "resetCounts">, options: ReloadOptions) {
+  constructor(context: OperationContext, scaler: Pick<Scaler, "resetCounts">, options: ReloadOptions) {
     this.#context = context;
     this.#scaler = scaler;
     this.#options = options;

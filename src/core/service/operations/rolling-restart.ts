@@ -7,8 +7,9 @@ import { isStable, isStartingOrRunning } from "../../supervisor/verdict.ts";
 import { error, info, warn } from "../log-line.ts";
 import type { FileChangeBatch, RollingRestartState } from "../recovery/notes.ts";
 import type { Subsystem } from "../subsystem.ts";
+import type { OperationContext } from "./operation-context.ts";
 import type { Operation } from "./operations.ts";
-import { quoted, Rollout, type RolloutContext, type RolloutPlan } from "./rollout.ts";
+import { quoted, Rollout, type RolloutPlan } from "./rollout.ts";
 import { type ClusterRestarts, isProcessUnderWay, precedingRestarts } from "./rollout-order.ts";
 
 /** Most names of changed files that are passed on. */
@@ -18,11 +19,11 @@ export const MAX_FILE_NAMES = 10;
 type RollingStep = RollingRestartState & { readonly shouldRun?: () => boolean };
 
 export class RollingRestarts implements Subsystem {
-  readonly #context: RolloutContext;
+  readonly #context: OperationContext;
   readonly #running = new Map<string, Rollout<RollingStep>>();
   #isRetired = false;
 
-  constructor(context: RolloutContext) {
+  constructor(context: OperationContext) {
     this.#context = context;
   }
 

@@ -12,9 +12,6 @@ import { settleRestart } from "./start-verdict.ts";
 /** An instance counts as up after it has served for this time, unless it has a `minUptimeMs`. Milliseconds. */
 export const DEFAULT_STEADY_MS = 1_000;
 
-/** `steadyMs`: default of `minUptimeMs`. Milliseconds, default 1000. */
-export type RolloutContext = OperationContext & { readonly steadyMs?: number | undefined };
-
 export type RolloutStep = {
   /** Instances whose new runs are awaited; empty: the rollout has not begun. */
   readonly current: readonly string[];
@@ -47,12 +44,12 @@ export class Rollout<Step extends RolloutStep> implements Operation {
   readonly done: Promise<string | undefined>;
   step: Step;
   readonly #plan: RolloutPlan<Step>;
-  readonly #context: RolloutContext;
+  readonly #context: OperationContext;
   readonly #abort = new AbortController();
   #finish: (problem: string | undefined) => void = () => undefined;
 
   /** The rollout is under way from now on; `step` is, too, if it has current instances. */
-  constructor(plan: RolloutPlan<Step>, step: Step, context: RolloutContext) {
+  constructor(plan: RolloutPlan<Step>, step: Step, context: OperationContext) {
     this.kind = plan.kind;
     this.step = step;
     this.#plan = plan;

@@ -1,5 +1,5 @@
 /** Converts monotonic milliseconds to times of day. */
-import type { Clock } from "../../supervisor/ports.ts";
+import type { Clock } from "../../base/timer-clock.ts";
 import { systemClock } from "../system-clock.ts";
 
 /** A smaller difference is a slow correction of the clock, not a clock that was set. Milliseconds. */

@@ -1,0 +1,11 @@
+/** The time, and timers by it: the clock of the machine in production, one that the test sets in tests. */
+export interface Clock {
+  /** Monotonic milliseconds, on one scale for all processes until the machine reboots. */
+  now(): number;
+  /** Milliseconds since 1970; may jump. */
+  wall(): number;
+  /** Calls back at `due` (monotonic milliseconds); the returned function cancels the call. */
+  at(due: number, call: () => void): () => void;
+  /** A number in [0, 1). */
+  chance(): number;
+}
