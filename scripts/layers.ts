@@ -154,7 +154,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "core/plugins": 1_740,
   "core/probes": 430,
   "core/service": 12_240,
-  "core/supervisor": 2_850,
+  "core/supervisor": 2_860,
   client: 580,
   "client/connection": 1_480,
   cli: 5_205,

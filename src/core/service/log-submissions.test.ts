@@ -12,11 +12,11 @@ function rig(isStored?: (entry: Submission) => Promise<boolean>) {
   const confirmMs = isStored === undefined ? 60_000 : 5;
   return {
     sent,
-    submissions: new LogSubmissions({
-      send: (entry) => sent.push(entry),
-      isStored: isStored ?? (async () => false),
+    submissions: new LogSubmissions(
+      { addNow: (entry) => void sent.push(entry) },
+      isStored ?? (async () => false),
       confirmMs,
-    }),
+    ),
   };
 }
 

@@ -5,6 +5,7 @@
  */
 import { ProcmanError } from "../base/errors.ts";
 import type { FromLogger, LoggerMessage } from "../ipc/logger-protocol.ts";
+import type { Log } from "./services.ts";
 
 /** Bytes of text on their way to the logger. One entry always is. */
 const UNDER_WAY_BYTES = 262_144;
@@ -18,13 +19,6 @@ const ENTRY_BYTES = 200;
 
 export type Submission = Omit<LoggerMessage, "t" | "receipt">;
 
-export type SubmissionPorts = {
-  readonly send: (entry: Omit<LoggerMessage, "t">) => void;
-  /** Whether the log store has the entry. */
-  readonly isStored: (entry: Submission) => Promise<boolean>;
-  readonly confirmMs?: number;
-};
-
 type PendingSubmission = {
   readonly entry: Submission;
   readonly bytes: number;
@@ -34,7 +28,9 @@ type PendingSubmission = {
 };
 
 export class LogSubmissions {
-  readonly #ports: SubmissionPorts;
+  readonly #log: Pick<Log, "addNow">;
+  readonly #isStored: (entry: Submission) => Promise<boolean>;
+  readonly #confirmMs: number;
   readonly #waiting: PendingSubmission[] = [];
   #waitingBytes = 0;
   /** By the number of the receipt. */
@@ -43,8 +39,11 @@ export class LogSubmissions {
   /** Begins with the time in microseconds: a confirmation for an earlier service confirms nothing here. */
   #lastReceipt = Date.now() * 1_000;
 
-  constructor(ports: SubmissionPorts) {
-    this.#ports = ports;
+  /** `isStored`: whether the log store has the entry. */
+  constructor(log: Pick<Log, "addNow">, isStored: (entry: Submission) => Promise<boolean>, confirmMs = CONFIRM_MS) {
+    this.#log = log;
+    this.#isStored = isStored;
+    this.#confirmMs = confirmMs;
   }
 
   /** Resolves when the entry is stored. @throws {ProcmanError} `log-unavailable` */
@@ -80,8 +79,8 @@ export class LogSubmissions {
       const receipt = this.#lastReceipt;
       this.#underWay.set(receipt, next);
       this.#underWayBytes += next.bytes;
-      next.timer = setTimeout(() => void this.#check(receipt), this.#ports.confirmMs ?? CONFIRM_MS);
-      this.#ports.send({ ...next.entry, receipt });
+      next.timer = setTimeout(() => void this.#check(receipt), this.#confirmMs);
+      this.#log.addNow({ ...next.entry, receipt });
     }
   }
 
@@ -90,7 +89,7 @@ export class LogSubmissions {
     this.#sendNext();
     if (pending === undefined) return;
     // A store that can't be read doesn't show the entry.
-    if (await this.#ports.isStored(pending.entry).catch(() => false)) return pending.resolve();
+    if (await this.#isStored(pending.entry).catch(() => false)) return pending.resolve();
     pending.reject(
       new ProcmanError("log-unavailable", "Cannot tell whether the entry was stored: the logger doesn't answer"),
     );

@@ -21,10 +21,7 @@ export class StoredLog implements LogAccess {
   constructor({ log, specs }: Pick<Services, "log" | "specs">) {
     this.#specs = specs;
     this.#flushes = new LogFlushes(log);
-    this.#submissions = new LogSubmissions({
-      send: (entry) => log.addNow(entry),
-      isStored: (entry) => this.#isStored(entry),
-    });
+    this.#submissions = new LogSubmissions(log, (entry) => this.#isStored(entry));
   }
 
   /** The logger has handled entries. */
