@@ -9,6 +9,7 @@ export const NAVIGATION = [
       "docs/guide/containers",
       "docs/guide/interfaces",
       "docs/guide/migrate",
+      "docs/guide/compare",
     ],
   },
   {
