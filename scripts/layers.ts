@@ -138,9 +138,9 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
  */
 const BUDGETS: Readonly<Record<string, number>> = {
   "core/balancer": 3_430,
-  "core/base": 2_020,
+  "core/base": 2_025,
   "core/config": 6_680,
-  "core/contract": 3_230,
+  "core/contract": 3_260,
   "core/file-watcher": 1_080,
   "core/http": 1_670,
   "core/incidents": 270,
@@ -152,8 +152,8 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "core/node-preload": 460,
   "core/os": 3_540,
   "core/plugins": 1_740,
-  "core/probes": 430,
-  "core/service": 12_240,
+  "core/probes": 435,
+  "core/service": 12_275,
   "core/supervisor": 2_860,
   client: 580,
   "client/connection": 1_480,

@@ -174,22 +174,19 @@ function hasMissed(action: Action, record: ProcessRecord): boolean {
   return (action === "start" || action === "restart") && isDownByFailure(record);
 }
 
-/** The last lines of each process that has failed; also why, if the error names another one. */
+/** The last lines of each process that has failed; also why, if the error is about another one. */
 async function printFailures(
   client: Client,
-  { message }: ProcmanError,
+  { processes }: ProcmanError,
   { id, action, since }: FailedTarget,
 ): Promise<void> {
   const record = await client.process(id);
+  const told = new Set([id, ...processes]);
   const hasFailed = (member: ProcessRecord): boolean =>
     hasMissed(action, member) || (member.restarts > 0 && Date.parse(member.started ?? "") >= since);
-  const failed = record.instances?.filter((member) => hasFailed(member) || message.includes(`"${member.id}"`)) ?? [
-    record,
-  ];
+  const failed = record.instances?.filter((member) => hasFailed(member) || told.has(member.id)) ?? [record];
   const parts = failed.map(async (member) => [
-    ...(message.includes(`"${member.id}"`)
-      ? []
-      : [`procman: Cannot ${action} "${member.id}": it ${printableLine(member.reason)}`]),
+    ...(told.has(member.id) ? [] : [`procman: Cannot ${action} "${member.id}": it ${printableLine(member.reason)}`]),
     ...(await lastLinesOf(client, member.id, since)),
   ]);
   for (const line of (await Promise.all(parts)).flat()) process.stderr.write(`${line}\n`);

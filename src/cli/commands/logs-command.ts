@@ -16,6 +16,7 @@ import {
   SEVERITIES,
   type Severity,
 } from "../../core/contract/records.ts";
+import { STARTS, startedPid } from "../../core/contract/words.ts";
 import { wantsColors } from "../../core/os/colors.ts";
 import { printedIdsInFile } from "../completion-candidates.ts";
 import { IDS_HELP, integerTo, selected, withTarget } from "../options.ts";
@@ -212,8 +213,6 @@ type RunChoice = { readonly runs?: number; readonly run?: number };
 /** Runs of one process. Numbers begin anew with each procman, so the time counts, too. */
 type ShownRuns = { readonly from: number; readonly numbers: ReadonlySet<number>; readonly newest: number };
 
-const STARTED = "started (pid ";
-
 type RunFilter = {
   /** Milliseconds since 1970; undefined: no such run is stored. */
   readonly from: number | undefined;
@@ -223,7 +222,7 @@ type RunFilter = {
 /** Finds the runs by the stored entries about their starts. */
 async function runFilter(reader: LogReader, { processes }: LogQuery, choice: RunChoice): Promise<RunFilter> {
   const starts = new Map<string, LogEntry[]>();
-  const query = { ...(processes && { processes }), categories: ["lifecycle"], search: STARTED } as const;
+  const query = { ...STARTS, ...(processes && { processes }) };
   for await (const { entries } of reader.newestFirst(query))
     for (const entry of entries) {
       const known = starts.get(entry.process ?? "") ?? [];
@@ -236,9 +235,9 @@ async function runFilter(reader: LogReader, { processes }: LogQuery, choice: Run
   };
 }
 
-function isWanted({ text, run }: LogEntry, known: readonly LogEntry[], { runs, run: wanted }: RunChoice): boolean {
-  if (!text.startsWith(STARTED)) return false;
-  return wanted === undefined ? known.length < (runs ?? 0) : run === wanted && known.length === 0;
+function isWanted(entry: LogEntry, known: readonly LogEntry[], { runs, run }: RunChoice): boolean {
+  if (startedPid(entry) === undefined) return false;
+  return run === undefined ? known.length < (runs ?? 0) : entry.run === run && known.length === 0;
 }
 
 /** `found`: newest first. */

@@ -8,6 +8,7 @@ import { groupNamed, selectorOf, unknownProcess } from "../../core/contract/grou
 import { endedRun, runPage, runUnderWay } from "../../core/contract/run-history.ts";
 import type { Incident, RunPage, RunSummary } from "../../core/contract/run-summary.ts";
 import type { PastRuns, UnendedRun } from "../../core/contract/why.ts";
+import { STARTS, startedPid } from "../../core/contract/words.ts";
 import { IncidentLog, type IncidentLogEntry } from "../../core/incidents/incident-log.ts";
 import { lastLines, readLogs } from "../../core/log-store/log-pages.ts";
 import { processEnvironment } from "../../core/os/process-stat.ts";
@@ -20,7 +21,6 @@ const CHARACTERS = 2_000;
 const EARLY_MS = 100;
 /** The last lines may be read shortly after the exit. Milliseconds. */
 const LATE_MS = 1_000;
-const STARTED = /^started \(pid (\d+)\)/;
 
 /**
  * The processes that an id stands for: the process itself, the instances of a cluster, the members of a group, or
@@ -93,10 +93,10 @@ async function unendedOf(
   id: string,
   incidents: readonly Incident[],
 ): Promise<UnendedRun | undefined> {
-  const query = { processes: [id], categories: ["lifecycle"], search: "started (pid", limit: 1 } as const;
+  const query = { ...STARTS, processes: [id], limit: 1 };
   const [entry] = (await readLogs(stateDir, query)).entries;
-  const pid = Number(STARTED.exec(entry?.text ?? "")?.[1]);
-  if (entry === undefined || Number.isNaN(pid)) return undefined;
+  const pid = entry && startedPid(entry);
+  if (entry === undefined || pid === undefined) return undefined;
   const from = Date.parse(entry.time) - LATE_MS;
   if (incidents.some((incident) => incident.pid === pid && Date.parse(incident.time) >= from)) return undefined;
   const { run } = entry;

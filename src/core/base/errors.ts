@@ -150,6 +150,11 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
 /** One fault of an input: its place (`query.limit`, `body.memory.rss`), and what was found and is allowed. */
 export type ErrorPlace = { readonly place: string; readonly message: string };
 
+type ProcmanErrorOptions = ErrorOptions & {
+  readonly faults?: readonly ErrorPlace[];
+  readonly processes?: readonly string[];
+};
+
 /**
  * An error that a user can act on. Its message reads `Cannot <do x>: <what is the case>`.
  * Everything else that is thrown is a bug (exit code 70).
@@ -161,12 +166,15 @@ export class ProcmanError extends Error {
   readonly code: ErrorCode;
   /** All faults of the input, with their places. */
   readonly faults: readonly ErrorPlace[];
+  /** Processes and instances that have failed, or are not up in time. */
+  readonly processes: readonly string[];
 
-  constructor(code: ErrorCode, message: string, options?: ErrorOptions & { readonly faults?: readonly ErrorPlace[] }) {
+  constructor(code: ErrorCode, message: string, options?: ProcmanErrorOptions) {
     super(message, options);
     this.name = "ProcmanError";
     this.code = code;
     this.faults = options?.faults ?? [];
+    this.processes = options?.processes ?? [];
   }
 
   get exitCode(): ExitCode {

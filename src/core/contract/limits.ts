@@ -28,6 +28,19 @@ export function ulimitCommand(name: keyof Ulimits, value: number): string {
   return flags.map((each) => `ulimit ${each} ${amount} 2>/dev/null`).join(" || ");
 }
 
+const REFUSED = "the limit ";
+
+/** Why a run with this limit isn't started: it prints this after "Cannot start: ". */
+export function limitRefused(name: keyof Ulimits, value: number): string {
+  const amount = value < 0 ? "unlimited" : value;
+  return `${REFUSED}${name} cannot be ${amount}; this user may not go beyond the hard limit`;
+}
+
+/** Whether a run has printed that. Its shell can say it in no other way than by a line of its output. */
+export function saysLimitRefused(line: string): boolean {
+  return line.startsWith(`Cannot start: ${REFUSED}`);
+}
+
 export const IO_CLASSES = ["realtime", "best-effort", "idle"] as const;
 
 /** `level`: from 0, the highest priority, to 7; not for `idle`. */

@@ -237,6 +237,12 @@ const PROBLEM = schemaFor<ProblemRecord>(
         { description: "Of an invalid input: all its problems." },
       ),
     ),
+    processes: optional(
+      list(string(), {
+        description:
+          "Of an action, or a reload, that was waited for: ids of those that have failed, or are not up in time.",
+      }),
+    ),
   },
   { description: "An error (RFC 9457)." },
 );

@@ -88,6 +88,8 @@ export type ProblemRecord = {
   readonly code: string;
   /** All problems of an invalid input. */
   readonly problems?: readonly ErrorPlace[];
+  /** Processes and instances that have failed, or are not up in time. */
+  readonly processes?: readonly string[];
 };
 
 export const SEVERITIES = ["debug", "info", "warn", "error"] as const;

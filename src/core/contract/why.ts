@@ -1,5 +1,6 @@
 /** Explains a process in sentences, from its record and its incidents: what has happened, and what to do. */
 import { clockIn, hostTime } from "../base/time-stamp.ts";
+import { saysLimitRefused } from "./limits.ts";
 import type { LogEntry, ProcessRecord, RunRecord } from "./records.ts";
 import type { Incident } from "./run-summary.ts";
 import { hasFailed, isRunning, isSkipped } from "./status-sets.ts";
@@ -209,15 +210,12 @@ function adviceOf(record: ProcessRecord, last: Incident | undefined): string[] {
   return [...(advice === undefined ? [] : [advice]), ...startAgain];
 }
 
-/** Beginning of the error line when a limit of `ulimits` can't be set. */
-const NO_LIMIT = "Cannot start: the limit ";
-
 const HEAP_FULL =
   'Its JavaScript heap was full: look for a leak, or enlarge the heap with "env": { "NODE_OPTIONS": "--max-old-space-size=4096" } (in MB).';
 
 const ADVICE: Advice = {
   exit: ({ code, lines, process }) => {
-    if (lines.some(({ text }) => text.startsWith(NO_LIMIT)))
+    if (lines.some(({ text }) => saysLimitRefused(text)))
       return 'Lower that limit in "ulimits", or raise the hard limit of the user that procman runs as (in limits.conf or, for systemd, with LimitNOFILE= and similar), and start procman again.';
     if (lines.some(({ text }) => isHeapFull(text))) return HEAP_FULL;
     if (code === 126) return "The command can't be executed: look at its permissions.";

@@ -1,7 +1,22 @@
 /** The sentences about ends, requests and decisions, from their data: for log, records, `why` and status. */
 import { duration } from "../base/quantity.ts";
 import type { DecisionRecord, EndRecord, RequestRecord, StatusCause } from "./causes.ts";
-import type { ProcessRecord } from "./records.ts";
+import type { LogEntry, LogQuery, ProcessRecord } from "./records.ts";
+
+const STARTED = "started (pid ";
+
+/** Finds the stored entries about starts of runs, among others that quote one. */
+export const STARTS: Pick<LogQuery, "categories" | "search"> = { categories: ["lifecycle"], search: STARTED };
+
+export function startText(pid: number): string {
+  return `${STARTED}${pid})`;
+}
+
+/** The pid in a stored entry about the start of a run: the one text that is read again, as entries have no other mark of it. */
+export function startedPid({ text }: LogEntry): number | undefined {
+  const [, pid] = /^started \(pid (\d+)\)/.exec(text) ?? [];
+  return pid === undefined ? undefined : Number(pid);
+}
 
 /** How the program ended. @example howItEnded(end) // "exited with code 3" */
 export function howItEnded({

@@ -9,6 +9,13 @@ const STATUS_LENGTH = "HTTP/1.1 200".length;
 const LINGER_MS = 1_000;
 const LINGER_LENGTH = 65_536;
 
+const REFUSES = "refuses connections";
+
+/** Whether nothing listens where it was asked. */
+export function isRefused(problem: string): boolean {
+  return problem.endsWith(` ${REFUSES}`);
+}
+
 export const askPort: ProbeMethod<Probe & { readonly kind: "port" }> = ({ port }, done) =>
   reach("localhost", port, {
     connected: (socket) => {
@@ -86,7 +93,7 @@ export function isToItself({ localPort, remotePort, localAddress, remoteAddress 
 }
 
 function reasonOf({ code, message }: NodeJS.ErrnoException): string {
-  if (code === "ECONNREFUSED") return "refuses connections";
+  if (code === "ECONNREFUSED") return REFUSES;
   if (code === "ECONNRESET") return "resets the connection";
   return code === "ENOTFOUND" ? "is not known" : message;
 }

@@ -125,6 +125,8 @@ test("records, incidents and errors are without other processes; the output of a
   );
   const error = view.error(new ProcmanError("roll-running", 'Cannot restart: a rolling restart of "db" is under way'));
   assert.match((error as Error).message, /of "another process" is/);
+  const failed = view.error(new ProcmanError("process-failed", "Cannot start", { processes: ["web-1", "db"] }));
+  assert.deepEqual((failed as ProcmanError).processes, ["web-1"]);
   const faults = [{ place: "processes[1].cmd", message: "Found 7" }];
   const quoting = view.error(
     new ProcmanError("configuration-invalid", "processes[1].cmd: db", { faults }),

@@ -47,7 +47,7 @@ test("a wait for several processes names each that has failed, also when the tim
   const done = awaitAction(context, { action: "restart", processes })({ waitSeconds: 0.05 });
   const message =
     /^Cannot restart "web": it web failed\nCannot restart "job": it job failed\nCannot wait for the restart of "pair-1": timed out/;
-  await assert.rejects(done, { code: "process-failed", message });
+  await assert.rejects(done, { code: "process-failed", message, processes: ["web", "job", "pair-1"] });
 });
 
 test("a process that a reload removes during the wait for its start is not a failure, unless nothing else is waited for", async () => {

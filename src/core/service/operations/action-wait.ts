@@ -5,7 +5,15 @@ import type { Process } from "../../supervisor/process.ts";
 import type { SlotState } from "../../supervisor/states.ts";
 import { isBeingStopped, isIdle, isStartingOrRunning } from "../../supervisor/verdict.ts";
 import type { OperationContext, StartContext } from "./operation-context.ts";
-import { AwaitedOperation, type ChangeSource, settle, type Target, type Verdict } from "./settle.ts";
+import {
+  AwaitedOperation,
+  type ChangeSource,
+  type OperationFailure,
+  operationFailed,
+  settle,
+  type Target,
+  type Verdict,
+} from "./settle.ts";
 import { AwaitedStart } from "./start-verdict.ts";
 
 /** What is awaited, and how it is said that it fails. */
@@ -15,7 +23,7 @@ export type AwaitedAction = {
   readonly action: Action;
   readonly processes: readonly Process[];
   /** The rolling restarts that it has begun; each resolves with the reason of its failure, or undefined. */
-  readonly restarts?: readonly Promise<string | undefined>[];
+  readonly restarts?: readonly Promise<OperationFailure | undefined>[];
   /** Whether one of these restarts the process. */
   readonly isRolled?: (process: Process) => boolean;
 };
@@ -39,8 +47,8 @@ export function awaitAction(
     if (waitSeconds === undefined) return;
     const verdicts = await settle([...operations, ...targets], { timeoutMs: waitSeconds * 1_000, signal });
     if (verdicts.includes("pending")) signal?.throwIfAborted();
-    const failures = operations.flatMap(({ problem }) =>
-      problem === undefined ? [] : [new ProcmanError("roll-failed", problem)],
+    const failures = operations.flatMap(({ failure }) =>
+      failure === undefined ? [] : [operationFailed("roll-failed", failure)],
     );
     if (operations.some((operation) => operation.look() === "pending")) failures.push(restartTimeout(waitSeconds));
     failures.push(...targets.flatMap(({ failure }) => failure ?? []));
@@ -89,7 +97,7 @@ class AwaitedProcess implements Target {
   look(again: (ms: number) => void): Verdict {
     if (this.isInRestart) return "pending";
     // The error of the rolling restart names the instance.
-    if (this.#restarts.some(({ problem }) => problem !== undefined)) return "up";
+    if (this.#restarts.some(({ failure }) => failure !== undefined)) return "up";
     const { supervisor } = this.#context;
     if (this.#start !== undefined && supervisor.isRemoved(this.#process)) {
       this.isLeftOut = true;
@@ -114,7 +122,7 @@ class AwaitedProcess implements Target {
     const why = isNextRun
       ? `${incidents.lastEnd(id)?.reason ?? "ended soon after its start"}; it was restarted`
       : this.#reason;
-    return new ProcmanError("process-failed", `Cannot ${this.#action} "${id}": it ${why}`);
+    return new ProcmanError("process-failed", `Cannot ${this.#action} "${id}": it ${why}`, { processes: [id] });
   }
 
   removedMeanwhile(): ProcmanError {
@@ -130,6 +138,7 @@ class AwaitedProcess implements Target {
     return new ProcmanError(
       "wait-timeout",
       `Cannot wait for the ${this.#action} of ${subject}: ${problem}; the ${this.#action} continues in the background`,
+      { processes: [this.#process.id] },
     );
   }
 }
@@ -163,5 +172,7 @@ function restartTimeout(waitSeconds: number): ProcmanError {
 /** One error that names all. */
 function together(failures: readonly ProcmanError[]): ProcmanError {
   const [first] = failures;
-  return new ProcmanError(first?.code ?? "process-failed", failures.map(({ message }) => message).join("\n"));
+  return new ProcmanError(first?.code ?? "process-failed", failures.map(({ message }) => message).join("\n"), {
+    processes: failures.flatMap(({ processes }) => processes),
+  });
 }

@@ -7,6 +7,7 @@ import { type ActionWaitContext, awaitAction } from "./action-wait.ts";
 import type { OperationContext } from "./operation-context.ts";
 import type { RollingRestarts } from "./rolling-restart.ts";
 import { rolloutOrder } from "./rollout-order.ts";
+import type { OperationFailure } from "./settle.ts";
 
 /** `id`: a process, an instance, a cluster, or `all`. */
 export type ActionRequest = {
@@ -26,7 +27,7 @@ type ActionContext = ActionWaitContext & Pick<OperationContext, "lasting" | "ope
 
 type StartedAction = {
   readonly processes: readonly Process[];
-  readonly restarts: readonly Promise<string | undefined>[];
+  readonly restarts: readonly Promise<OperationFailure | undefined>[];
 };
 
 export class Actions {

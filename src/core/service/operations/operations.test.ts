@@ -2,11 +2,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Operation, type OperationRequest, Operations } from "./operations.ts";
+import type { OperationFailure } from "./settle.ts";
 
 function running(kind: Operation["kind"], target = "web", pending: readonly string[] = []) {
   const cancelled: string[] = [];
-  let finish = (_problem?: string): void => undefined;
-  const done = new Promise<string | undefined>((resolve) => {
+  let finish = (_failure?: OperationFailure): void => undefined;
+  const done = new Promise<OperationFailure | undefined>((resolve) => {
     finish = resolve;
   });
   const operation: Operation = {
@@ -93,7 +94,7 @@ test("pending processes are known; the end of all operations of a kind can be aw
   const settled = operations.waitForAll("rolling-restart").then(() => {
     isOver = true;
   });
-  one.finish("it failed");
+  one.finish({ problem: "it failed" });
   await new Promise((resolve) => setImmediate(resolve));
   assert.equal(isOver, false);
   other.finish();

@@ -1,5 +1,6 @@
 /** The operations under way (rolling restarts, reloads, the shutdown) and the table of requests that conflict with them. */
 import { type ErrorCode, ProcmanError } from "../../base/errors.ts";
+import type { OperationFailure } from "./settle.ts";
 
 type OperationKind = "rolling-restart" | "reload" | "shutdown";
 
@@ -10,7 +11,7 @@ export type Operation = {
   /** Ids of processes that it has yet to restart. */
   readonly pending: readonly string[];
   /** Resolves with the reason of its failure, or undefined. */
-  readonly done: Promise<string | undefined>;
+  readonly done: Promise<OperationFailure | undefined>;
   /** Ends it early: another request replaces it. */
   readonly cancel: (why: string) => void;
 };

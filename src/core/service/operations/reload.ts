@@ -21,7 +21,7 @@ import { addedFronts, checkPorts } from "./port-check.ts";
 import { orderByPorts, planReload, rollingIds, summary } from "./reload-plan.ts";
 import { DEFAULT_STEADY_MS, quoted, Rollout, type RolloutPlan, whyInstanceIsNotUp } from "./rollout.ts";
 import type { Scaler } from "./scale.ts";
-import { AwaitedOperation, settle, type Target } from "./settle.ts";
+import { AwaitedOperation, type OperationFailure, operationFailed, settle, type Target } from "./settle.ts";
 import { AwaitedStart } from "./start-verdict.ts";
 
 export type ReloadOptions = {
@@ -134,7 +134,7 @@ export class Reloads implements Subsystem {
   /** Waits until all processes that a reload starts or restarts are up, or have failed, and those that it stops have ended. @throws {ProcmanError} `reload-failed`; `wait-timeout`, also on abort */
   async #settled(
     plan: PlanRecord,
-    work: Promise<string | undefined>,
+    work: Promise<OperationFailure | undefined>,
     { waitSeconds, signal }: { readonly waitSeconds: number; readonly signal: AbortSignal | undefined },
   ): Promise<PlanRecord> {
     const reload = new AwaitedOperation(work);
@@ -149,7 +149,7 @@ export class Reloads implements Subsystem {
         "wait-timeout",
         `Cannot wait for the reload: timed out after ${waitSeconds} s; it continues in the background`,
       );
-    if (reload.problem !== undefined) throw new ProcmanError("reload-failed", reload.problem);
+    if (reload.failure !== undefined) throw operationFailed("reload-failed", reload.failure);
     const withProblem = (change: PlannedChange): PlannedChange => {
       const problem = problems.get(change.process);
       return problem === undefined ? change : { ...change, problem };
@@ -232,7 +232,7 @@ export class Reloads implements Subsystem {
     return planReload(this.#context.specs.config, config, this.#context.supervisor.processes);
   }
 
-  #start(why: string, config: Config, plan: PlanRecord): Promise<string | undefined> {
+  #start(why: string, config: Config, plan: PlanRecord): Promise<OperationFailure | undefined> {
     const { specs, log } = this.#context;
     log.info(`reload (${[why, ...profileChange(specs.config, config)].join("; ")}): ${summary(plan)}`);
     const { config: from } = specs;
@@ -240,7 +240,7 @@ export class Reloads implements Subsystem {
   }
 
   /** Resolves with the reason of its failure, or undefined. `onAdded` is called when the operation counts as under way. */
-  #begin(step: ReloadStep, onAdded: () => void = () => undefined): Promise<string | undefined> {
+  #begin(step: ReloadStep, onAdded: () => void = () => undefined): Promise<OperationFailure | undefined> {
     const rollout = new Rollout(this.#rolloutPlan(), step, this.#context);
     this.#rollout = rollout;
     onAdded();

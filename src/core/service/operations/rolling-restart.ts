@@ -11,6 +11,7 @@ import type { OperationContext } from "./operation-context.ts";
 import type { Operation } from "./operations.ts";
 import { quoted, Rollout, type RolloutPlan } from "./rollout.ts";
 import { type ClusterRestarts, isProcessUnderWay, precedingRestarts } from "./rollout-order.ts";
+import type { OperationFailure } from "./settle.ts";
 
 /** Most names of changed files that are passed on. */
 export const MAX_FILE_NAMES = 10;
@@ -64,7 +65,7 @@ export class RollingRestarts implements Subsystem {
    * Restarts running instances of each cluster one at a time and starts stopped ones at once; blocked ones are skipped.
    * The promises resolve, per unit, with the reason of its failure, or undefined.
    */
-  begin(clusters: ClusterRestarts, caller: Caller): readonly Promise<string | undefined>[] {
+  begin(clusters: ClusterRestarts, caller: Caller): readonly Promise<OperationFailure | undefined>[] {
     return [...clusters].map(([unit, instances]) => this.#restart(unit, instances, caller));
   }
 
@@ -85,7 +86,7 @@ export class RollingRestarts implements Subsystem {
     this.#note();
   }
 
-  #restart(unit: string, instances: readonly Process[], { consumer }: Caller): Promise<string | undefined> {
+  #restart(unit: string, instances: readonly Process[], { consumer }: Caller): Promise<OperationFailure | undefined> {
     const free = instances.filter(({ isBlocked }) => !isBlocked);
     for (const process of free.filter((each) => !isProcessUnderWay(each))) process.restart();
     const all = free.filter(isProcessUnderWay).map(({ id }) => id);

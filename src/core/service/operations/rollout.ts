@@ -6,7 +6,7 @@
 import { whyNotUp } from "../reporting/status-text.ts";
 import type { OperationContext } from "./operation-context.ts";
 import type { Operation } from "./operations.ts";
-import { AwaitedOperation, settle } from "./settle.ts";
+import { AwaitedOperation, type OperationFailure, settle } from "./settle.ts";
 import { settleRestart } from "./start-verdict.ts";
 
 /** An instance counts as up after it has served for this time, unless it has a `minUptimeMs`. Milliseconds. */
@@ -41,12 +41,12 @@ export type RolloutPlan<Step extends RolloutStep> = {
 
 export class Rollout<Step extends RolloutStep> implements Operation {
   readonly kind: Operation["kind"];
-  readonly done: Promise<string | undefined>;
+  readonly done: Promise<OperationFailure | undefined>;
   step: Step;
   readonly #plan: RolloutPlan<Step>;
   readonly #context: OperationContext;
   readonly #abort = new AbortController();
-  #finish: (problem: string | undefined) => void = () => undefined;
+  #finish: (failure: OperationFailure | undefined) => void = () => undefined;
 
   /** The rollout is under way from now on; `step` is, too, if it has current instances. */
   constructor(plan: RolloutPlan<Step>, step: Step, context: OperationContext) {
@@ -86,21 +86,25 @@ export class Rollout<Step extends RolloutStep> implements Operation {
     this.#finish(await this.#carryOut().catch((bug: Error) => this.#onBug(bug)));
   }
 
-  async #carryOut(): Promise<string | undefined> {
+  async #carryOut(): Promise<OperationFailure | undefined> {
     const { signal } = this.#abort;
     for (let other = this.#blocking(); other !== undefined; other = this.#blocking())
       await settle([new AwaitedOperation(other.done)], { signal });
-    let problem: string | undefined;
+    let failure: OperationFailure | undefined;
     for (;;) {
       const failed = this.step.current.length === 0 ? undefined : await this.#failedInstance();
-      if (signal.aborted) return typeof signal.reason === "string" ? signal.reason : problem;
-      if (failed !== undefined)
-        problem = this.#plan.onFailure(this.step, failed, whyInstanceIsNotUp(this.#context, failed)) ?? problem;
+      if (signal.aborted) return typeof signal.reason === "string" ? { problem: signal.reason } : failure;
+      if (failed !== undefined) failure = this.#report(failed) ?? failure;
       if (!this.#plan.advance(this, failed)) break;
     }
     this.#context.operations.remove(this);
-    this.#plan.onEnd(this.step, problem);
-    return problem;
+    this.#plan.onEnd(this.step, failure?.problem);
+    return failure;
+  }
+
+  #report(process: string): OperationFailure | undefined {
+    const problem = this.#plan.onFailure(this.step, process, whyInstanceIsNotUp(this.#context, process));
+    return problem === undefined ? undefined : { problem, process };
   }
 
   #blocking(): Operation | undefined {
@@ -117,11 +121,11 @@ export class Rollout<Step extends RolloutStep> implements Operation {
   }
 
   /** Nobody may await it. */
-  #onBug({ stack }: Error): string {
+  #onBug({ stack }: Error): OperationFailure {
     const problem = `${this.#plan.cannot}: this is a bug: ${stack}`;
     this.#context.operations.remove(this);
     this.#plan.onBug(problem);
-    return problem;
+    return { problem };
   }
 }
 

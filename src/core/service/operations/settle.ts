@@ -1,5 +1,7 @@
 /** The one wait of all operations: until each target is up or has failed, the time is over, or nobody waits any more. */
 
+import { ProcmanError } from "../../base/errors.ts";
+
 /** `up`: what was asked for is the case. */
 export type Verdict = "up" | "failed" | "pending";
 
@@ -63,18 +65,24 @@ function lookAtPending(targets: readonly Target[], verdicts: Verdict[]): number 
   return nextMs;
 }
 
+/** Why an operation has failed. */
+export type OperationFailure = {
+  readonly problem: string;
+  /** The one that has not come up. */
+  readonly process?: string;
+};
+
 /** An operation under way as a target. */
 export class AwaitedOperation implements Target {
   readonly #calls = new Set<() => void>();
   readonly sources: readonly ChangeSource[] = [this];
-  problem: string | undefined;
+  failure: OperationFailure | undefined;
   #verdict: Verdict = "pending";
 
-  /** `done` resolves with the reason of its failure, or undefined. */
-  constructor(done: Promise<string | undefined>) {
-    void done.then((problem) => {
-      this.#verdict = problem === undefined ? "up" : "failed";
-      this.problem = problem;
+  constructor(done: Promise<OperationFailure | undefined>) {
+    void done.then((failure) => {
+      this.#verdict = failure === undefined ? "up" : "failed";
+      this.failure = failure;
       for (const call of this.#calls) call();
     });
   }
@@ -87,4 +95,9 @@ export class AwaitedOperation implements Target {
   look(): Verdict {
     return this.#verdict;
   }
+}
+
+export function operationFailed(code: "roll-failed" | "reload-failed", failure: OperationFailure): ProcmanError {
+  const { problem, process } = failure;
+  return new ProcmanError(code, problem, process === undefined ? {} : { processes: [process] });
 }

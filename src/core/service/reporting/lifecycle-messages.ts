@@ -11,6 +11,7 @@ import {
   inParentheses,
   leftNote,
   skipText,
+  startText,
   whyNone,
   whyUnhealthy,
 } from "../../contract/words.ts";
@@ -58,7 +59,7 @@ export function messageFor({ from, to, input }: Transition, subject: MessageCont
       return isRunning(from)
         ? probeMessage(from, to, input.at, subject)
         : isStarting(from)
-          ? info(`started (pid ${to.pid})`)
+          ? info(startText(to.pid))
           : undefined;
     case "starting":
       return input.type === "ended" || input.type === "swept" || (input.type === "hook-ended" && isStopping(from))

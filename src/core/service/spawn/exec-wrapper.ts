@@ -1,6 +1,6 @@
 /** Starts a program by a shell that sets limits, umask and priorities and then becomes the program. Used only where it is needed. */
 import { getPriority } from "node:os";
-import { type IoPriority, type Ulimits, ulimitCommand } from "../../contract/limits.ts";
+import { type IoPriority, limitRefused, type Ulimits, ulimitCommand } from "../../contract/limits.ts";
 
 export type InheritedLimits = {
   readonly ulimits?: Ulimits;
@@ -64,6 +64,5 @@ function requireFirst(file: string): string {
 
 /** If the limit can't be set, the program isn't started. */
 function limitOf(name: keyof Ulimits, value: number): string {
-  const amount = value < 0 ? "unlimited" : value;
-  return `${ulimitCommand(name, value)} || ${refusal(`the limit ${name} cannot be ${amount}; this user may not go beyond the hard limit`)}`;
+  return `${ulimitCommand(name, value)} || ${refusal(limitRefused(name, value))}`;
 }

@@ -11,6 +11,7 @@ import { listensOn } from "../../os/port-owner.ts";
 import type { ExecContext } from "../../probes/exec-probe.ts";
 import { Health } from "../../probes/health.ts";
 import { Readiness } from "../../probes/readiness.ts";
+import { isRefused } from "../../probes/socket-probe.ts";
 import { minUptimeOf } from "../../supervisor/restart-policy.ts";
 import type { RunningState, SlotState } from "../../supervisor/states.ts";
 import { isRunning } from "../../supervisor/verdict.ts";
@@ -134,7 +135,7 @@ function portHint(pid: number): (problem: string) => string {
   let next = systemClock.now() + PORTS_MS;
   let text = "";
   return (problem) => {
-    if (!problem.endsWith(" refuses connections")) return problem;
+    if (!isRefused(problem)) return problem;
     if (systemClock.now() >= next) {
       const ports = listensOn(pid);
       next = systemClock.now() + 10 * PORTS_MS;
