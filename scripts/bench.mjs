@@ -33,6 +33,7 @@ if (unknown !== undefined)
   badUsage(
     `--only ${unknown}: there is no such scenario; there are ${[...new Set(RUNS.map(({ scenario }) => scenario))].join(", ")}`,
   );
+if (isCheck && !isReport) badUsage("--check goes with --report; nothing is measured then");
 if (isReport && !existsSync(RESULTS))
   badUsage("--report: there is no bench/results.json yet; run `npm run bench` first");
 
