@@ -91,8 +91,10 @@ test("a start that fails has exit code 1 and the reason", async (context) => {
 });
 
 test("restart: what fails is told with its last lines and code 1, for one process, a cluster and all; the others are restarted", async (context) => {
+  // On a busy machine a shell takes longer than 50 ms to end.
   const flaky = {
     ...SLEEPER,
+    minUptimeMs: 1_000,
     cmd: 'test ! -e bad || { echo "bad $PROCMAN_PROCESS_ID"; exit 9; }; exec sleep 1000',
   };
   const { folder } = homeOf(context, [

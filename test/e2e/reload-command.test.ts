@@ -175,7 +175,7 @@ test("processes that end right after their restart by a reload are reported with
   await procman(home.folder, ["run", "--detach"]);
   write(home, [
     sleeper("once", { cmd: `sleep 0.1; ${fails}`, minUptimeMs: 60_000 }),
-    sleeper("storm", { cmd: fails, restart: "always" }),
+    sleeper("storm", { cmd: fails, restart: "always", minUptimeMs: 1_000 }),
     sleeper("web", { cmd: "sleep 2000", minUptimeMs: 2_500 }),
   ]);
   const began = performance.now();
