@@ -96,7 +96,7 @@ function pluginLines(plugins: readonly PluginRecord[]): readonly string[] {
   return plugins.flatMap(({ id, status, problem, lostEvents }) => [
     ...(problem === undefined
       ? []
-      : [`plugin ${id} ${status === "backoff" ? "is not running" : "has failed"}: ${problem}`]),
+      : [`plugin ${id} ${status === "running" ? "has failed" : "is not running"}: ${problem}`]),
     ...(lostEvents === 0 ? [] : [`plugin ${id} has missed ${lostEvents} events: it was too slow, or restarting`]),
   ]);
 }
