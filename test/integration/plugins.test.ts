@@ -89,6 +89,19 @@ test("2.5 a plugin that throws is restarted with back-off, gets the events it ha
   await assertUntouched(procman, pid);
 });
 
+test("2.5 a plugin that is being started again after a failure is not running, says status", async (context) => {
+  const text = setup(
+    `const { existsSync, writeFileSync } = await import("node:fs");
+     if (existsSync(folder + "/tried")) return new Promise(() => {});
+     writeFileSync(folder + "/tried", ""); throw new Error("boom");`,
+  );
+  const procman = withPlugins(context, { "slow.mjs": text });
+  await started(procman);
+  await plugin(procman, "slow", ({ status, restarts }) => status === "starting" && restarts === 1);
+  const { out } = await command(procman.folder, ["status"]);
+  assert.match(out, /^plugin slow is not running: .*boom/m);
+});
+
 test("2.5 a plugin that hangs is ended, and processes continue", async (context) => {
   const procman = withPlugins(context, { "hang.mjs": setup(`setTimeout(() => { for (;;); }, 100);`) });
   const pid = await started(procman);
