@@ -7,7 +7,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, release, totalmem } from "node:os";
 import { join } from "node:path";
-import { busyPercent } from "../bench/lib/common.mjs";
+import { busyPercent } from "../bench/lib/busy.mjs";
 import { RUNS } from "../bench/plan.mjs";
 import { files, MAX_BUSY_PERCENT, unfit, wrongClaims } from "../bench/report.mjs";
 import { ensureBuild, ensurePackages, ensurePrograms } from "./bootstrap.mjs";
@@ -55,6 +55,10 @@ async function ensurePm2() {
   if (!ok) console.error(`pm2 can't be installed, and is left out: ${output.trim().split("\n").at(-1)}`);
 }
 
+/** The name of a run's results. */
+const labelOf = ({ scenario, box }) => `${box ? "box-" : ""}${scenario}`;
+
+/** Resolves with whether it has ended well; what others have measured is kept. */
 async function runScenario({ scenario, box, options, quick }) {
   const all = Object.entries({ ...options, ...(isQuick ? quick : {}) }).flatMap(([name, value]) => [
     `--${name}`,
@@ -68,7 +72,11 @@ async function runScenario({ scenario, box, options, quick }) {
     env,
     show: true,
   });
-  if (!ok) throw new Error(`${scenario}: ${why}`);
+  if (ok) return true;
+  console.error(`${scenario} has failed (${why}): the page keeps its former figures`);
+  rmSync(join(RAW, `${labelOf({ scenario, box })}.jsonl`), { force: true });
+  process.exitCode = 1;
+  return false;
 }
 
 /** The last line of each scenario and manager of this run. */
@@ -149,20 +157,22 @@ async function measure() {
   await ensurePrograms({ wrk: "wrk", "../lib/nginx/modules/ngx_stream_module.so": "libnginx-mod-stream" });
   await ensurePm2();
   rmSync(RAW, { recursive: true, force: true });
+  mkdirSync(RAW);
   const busy = await busyPercent(3000);
   if (busy > MAX_BUSY_PERCENT)
     console.error(
-      `The machine is busy: other work uses ${busy.toFixed(0)} % of its processors. End it and begin anew; the page is going to say that its figures are not fit for publication.`,
+      `The machine is busy: other work uses ${busy.toFixed(0)} % of its processors. End it and start again; otherwise the page says that its figures are not fit for publication.`,
     );
   const runs = RUNS.filter(({ scenario }) => only?.includes(scenario) ?? true);
-  for (const run of runs) await runScenario(run);
-  const known = only !== undefined && existsSync(RESULTS) ? readResults() : undefined;
+  const done = [];
+  for (const run of runs) if (await runScenario(run)) done.push(run);
+  const known = existsSync(RESULTS) ? readResults() : undefined;
   const scenarios = { ...known?.scenarios, ...collected() };
   const now = {
     date: new Date().toISOString().slice(0, 10),
     commit: await versionOf(["git", "rev-parse", "--short", "HEAD"], /\w+/),
   };
-  const measured = { ...known?.measured, ...Object.fromEntries(runs.map(({ scenario }) => [scenario, now])) };
+  const measured = { ...known?.measured, ...Object.fromEntries(done.map((run) => [labelOf(run), now])) };
   writeFileSync(
     RESULTS,
     `${JSON.stringify({ machine: await machine(scenarios), measured, scenarios }, undefined, 1)}\n`,

@@ -1,4 +1,4 @@
-/** The time, and timers by it: the clock of the machine in production, one that the test sets in tests. */
+/** The clock and its timers: the machine's in production; tests set another one. */
 export interface Clock {
   /** Monotonic milliseconds, on one scale for all processes until the machine reboots. */
   now(): number;

@@ -16,7 +16,7 @@ import {
 } from "./settle.ts";
 import { AwaitedStart } from "./start-verdict.ts";
 
-/** What is awaited, and how it is said that it fails. */
+/** What a wait for an action uses, and what its errors are made from. */
 export type ActionWaitContext = StartContext & Pick<OperationContext, "records">;
 
 export type AwaitedAction = {
