@@ -21,15 +21,7 @@ import {
   waitForRecord,
 } from "../support/cluster-rig.ts";
 import { freePort, freeRange } from "../support/free-ports.ts";
-import {
-  allThreadsExit,
-  eventually,
-  folderWith,
-  isAlive,
-  Procman,
-  processExit,
-  startProcman,
-} from "../support/procman-process.ts";
+import { eventually, folderWith, isAlive, Procman, processExit, startProcman } from "../support/procman-process.ts";
 
 const ANSWERING_SERVER = fileURLToPath(new URL("../programs/answer-with-pid.js", import.meta.url));
 const RETRYING_SERVER = fileURLToPath(new URL("../programs/retry-listening.js", import.meta.url));
@@ -113,7 +105,7 @@ testBoth(
       assert.ok(pid > 1);
       process.kill(pid, "SIGKILL");
       // A dying process still accepts connections; a dead one gets none.
-      await allThreadsExit(pid);
+      await processExit(pid);
       for (let turn = 0; turn < 20; turn++) await ask(web.port);
       await waitForRecord(client, "web-2", (now) => now.pid !== pid && isAccepting(now));
     }

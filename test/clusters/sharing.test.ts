@@ -10,7 +10,7 @@ import { CAN_REOPEN } from "../../src/core/os/inherited-sockets.ts";
 import { procman as cli } from "../support/cli.ts";
 import { api, ask, type Cluster, DRAINING_SERVER, LoadGenerator, waitForRecord } from "../support/cluster-rig.ts";
 import { freePort, freeRange } from "../support/free-ports.ts";
-import { allThreadsExit, eventually, folderWith, Procman, startProcman } from "../support/procman-process.ts";
+import { eventually, folderWith, Procman, processExit, startProcman } from "../support/procman-process.ts";
 import { entryUrl } from "../support/product.ts";
 import { isMissing } from "../support/system-programs.ts";
 
@@ -156,7 +156,7 @@ async function killAll(former: Procman): Promise<void> {
   const parts = [former.pid, former.helper("service"), former.helper("logger")];
   assert.ok(parts.every((pid) => pid > 1));
   for (const signal of ["SIGSTOP", "SIGKILL"] as const) for (const pid of parts) process.kill(pid, signal);
-  for (const pid of parts) await allThreadsExit(pid);
+  for (const pid of parts) await processExit(pid);
 }
 
 const REOPENS = "after a kill of keeper, service and logger new instances get a second socket on the port (Node 22.12)";

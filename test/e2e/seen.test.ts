@@ -9,7 +9,7 @@ import type { Incident } from "../../src/core/contract/run-summary.ts";
 import { payloadOf } from "../../src/core/contract/token-claims.ts";
 import { signJwt } from "../../src/core/os/jwt.ts";
 import { procman as command } from "../support/cli.ts";
-import { allThreadsExit, eventually, type Procman, startProcman } from "../support/procman-process.ts";
+import { eventually, type Procman, processExit, startProcman } from "../support/procman-process.ts";
 import { library } from "../support/product.ts";
 
 const { Procman: Library } = await library();
@@ -25,7 +25,7 @@ const SLEEPER = { id: "web", cmd: "sleep 1000", autostart: true };
 async function killService(procman: Procman): Promise<void> {
   const service = procman.helper("service");
   process.kill(service, "SIGKILL");
-  await allThreadsExit(service);
+  await processExit(service);
 }
 
 /** The address of the current service. */

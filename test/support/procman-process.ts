@@ -221,9 +221,10 @@ export async function startProcman(
   return new Procman(folder, { ...options, env: { ...tcpEnvironment(context), ...options.env } });
 }
 
+/** A process whose first thread is a zombie is alive while it has others: they hold its sockets, and procman counts it as alive. */
 export function isAlive(pid: number): boolean {
   try {
-    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "latin1"));
+    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "latin1")) || readdirSync(`/proc/${pid}/task`).length > 1;
   } catch {
     // Gone before, or while it was read.
     return false;
@@ -238,21 +239,6 @@ export async function processExit(pid: number): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 10))
   )
     if (performance.now() > end) throw new Error(`process ${pid} does not end`);
-}
-
-/** Resolves when all of its threads are gone: the first may be a zombie while others still hold its sockets. */
-export async function allThreadsExit(pid: number): Promise<void> {
-  await processExit(pid);
-  await eventually(() => (threadsOf(pid) > 1 ? undefined : true));
-}
-
-function threadsOf(pid: number): number {
-  try {
-    return readdirSync(`/proc/${pid}/task`).length;
-  } catch {
-    // Gone before, or while it was read.
-    return 0;
-  }
 }
 
 type Bound = {

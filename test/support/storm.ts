@@ -12,7 +12,7 @@ import type { Client } from "../../src/client/client.ts";
 import { ProcmanError } from "../../src/core/base/errors.ts";
 import { signalIfThere } from "../../src/core/os/process-signal.ts";
 import { api, clientOf, cluster, type Failure, isAccepting, LoadGenerator, waitForRecord } from "./cluster-rig.ts";
-import { allThreadsExit as hasEnded } from "./procman-process.ts";
+import { processExit as hasEnded } from "./procman-process.ts";
 
 export const CLIENTS = 20;
 const IDS = ["web-1", "web-2", "web-3"];
