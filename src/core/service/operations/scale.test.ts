@@ -177,6 +177,32 @@ test("a reload applies the file's counts again, and plan shows that", async (con
   assert.deepEqual([rig.ids(), rig.notes()[":scale"]], [["web-1", "web-2"], ""]);
 });
 
+for (const session of ["the same procman", "a procman that is started again after a kill of all its parts"] as const)
+  test(`a reload that was cut off applies the file's counts again, in ${session}`, async (context) => {
+    const stateDir = folder(context);
+    const rig = await serving(context, stateDir, [web()]);
+    rig.scale(3);
+    rig.tell(spawned("web-3"));
+    rig.write(web(2, { cmd: "sleep 2000" }));
+    void rig.service.reloads.reload("test");
+    await eventually(() => rig.requests().includes("signal web-1 1") || undefined);
+    const snapshot = await rig.killed("web-1", "web-2");
+    assert.notEqual(snapshot.notes?.[":scale"] ?? "", "", "it is needed for the way back");
+    const next = await serving(context, stateDir, [web(2, { cmd: "sleep 2000" })], {
+      ...snapshot,
+      ...(session === "the same procman" ? {} : { lineage: "another" }),
+    });
+    for (const slot of ["web-1", "web-2"]) {
+      await eventually(() => next.requests().includes(`signal ${slot} 1`) || undefined);
+      next.tell(exited(slot));
+      await eventually(() => next.requests().includes(`spawn ${slot} 2`) || undefined);
+      next.tell(spawned(slot, 2));
+    }
+    await eventually(() => next.notes()[":reload"] === "" || undefined);
+    assert.deepEqual([next.ids(), next.notes()[":scale"]], [["web-1", "web-2"], ""]);
+    assert.ok(!next.requests().some((request) => request.startsWith("spawn web-3")), next.requests().join());
+  });
+
 test("a reload that fails returns to the requested count", async (context) => {
   const rig = await serving(context, folder(context), [web()]);
   rig.scale(3);

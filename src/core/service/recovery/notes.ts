@@ -218,7 +218,7 @@ export class NoteStore {
   load(stored: StoredNotes, sessionId: string): void {
     this.#sessionId = sessionId;
     this.#isEndCutOff = Boolean(stored[":terminating"]) && readNote(":terminating", stored, sessionId) === undefined;
-    const ended = this.#isEndCutOff ? UNTIL_END : [];
+    const ended = this.#isEndCutOff ? UNTIL_END : resetsCounts(stored, sessionId) ? ([":scale"] as const) : [];
     this.#stored = { ...stored, ...Object.fromEntries(ended.map((name) => [name, ""])) };
     for (const [name, note] of Object.entries(stored)) if (note !== "") this.#present.add(name);
     for (const name of ended) this.#remove(name);
@@ -347,6 +347,13 @@ function plain<Content>({ encode, decode }: ValueCodec<Content>): Codec<Content>
         : undefined;
     },
   };
+}
+
+/** Whether a reload of an earlier session was cut off: this session applies the file at once, and its counts are valid again. */
+function resetsCounts(stored: StoredNotes, sessionId: string): boolean {
+  if (readNote(":reload", stored, sessionId) !== undefined) return false;
+  const rollout = parsed(stored[":reload"] ?? "");
+  return matches(rollout, storedRollout) && rollout.from !== undefined && rollout.keepsCounts !== true;
 }
 
 function perSession<Content>({ encode, decode }: ValueCodec<Content>): Codec<Content> {
