@@ -2,7 +2,6 @@
  * Runs a bundle with the code that V8 compiled for it at an earlier start. Node's `module.enableCompileCache` (22.1 and
  * later) does the same, but costs each command 9 ms more: docs/design/performance.md.
  */
-import { createHash } from "node:crypto";
 import {
   accessSync,
   closeSync,
@@ -21,13 +20,17 @@ import { createRequire } from "node:module";
 import { homedir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { Script } from "node:vm";
+import { crc32 } from "node:zlib";
 import { VERSION } from "../base/version.ts";
 
 /** When the compiled code is written: after this many milliseconds, or at the end of the process. */
 type WriteTime = number | "exit";
 
-/** Checksum of the code, at the beginning of its file: V8 runs damaged code as it is, and crashes. */
-const CHECKSUM = { algorithm: "sha256", bytes: 32 } as const;
+/**
+ * The CRC-32 of the code is at the beginning of its file: V8 runs damaged code as it is, and crashes. (Others can't write
+ * the file, and loading `node:crypto` for a hash would cost each start 3 ms.) Eight bytes: V8 copies code that isn't aligned.
+ */
+const CHECKSUM_BYTES = 8;
 
 const NEW = ".new";
 const TRIAL = ".trial";
@@ -126,15 +129,17 @@ function prove(trial: string, cache: string): void {
 function readIfWhole(path: string): Buffer | undefined {
   const content = unlessRefused(() => readFileSync(path));
   if (content === undefined) return undefined;
-  const checksum = content.subarray(0, CHECKSUM.bytes);
-  const code = content.subarray(CHECKSUM.bytes);
+  const checksum = content.subarray(0, CHECKSUM_BYTES);
+  const code = content.subarray(CHECKSUM_BYTES);
   if (checksumOf(code).equals(checksum)) return code;
   unlessRefused(() => rmSync(path, { force: true }));
   return undefined;
 }
 
 function checksumOf(code: Buffer): Buffer {
-  return createHash(CHECKSUM.algorithm).update(code).digest();
+  const checksum = Buffer.alloc(CHECKSUM_BYTES);
+  checksum.writeUInt32LE(crc32(code));
+  return checksum;
 }
 
 /** Replaces the caches of earlier versions of the file. On the disk before it has its name: a power failure leaves no file with holes. */
