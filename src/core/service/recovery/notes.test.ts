@@ -86,9 +86,11 @@ test("a shutdown and a reload of another session are not read, and are removed; 
   }
   for (const name of BOUND) assert.equal(sent.get(name), "", name);
   assert.notEqual(store.read(":owed"), undefined, "what is sent to a run holds as long as the run");
-  const killed = storeOf({ ...notes, ":terminating": "" }, "7 501").store;
+  const killed = storeOf({ ...notes, ":terminating": "", ":reload": "" }, "7 501").store;
   for (const name of [":scale", ":rolls"] as const)
     assert.deepEqual(killed.read(name), storeOf(notes, lineage).store.read(name), name);
+  const inReload = storeOf({ ...notes, ":terminating": "" }, "7 501").store;
+  assert.deepEqual([inReload.read(":scale"), inReload.read(":rolls")?.length], [undefined, 1], "the file is applied");
 });
 
 test("a note that doesn't exist is not removed; a configuration that the keeper has is not sent again", () => {
@@ -159,7 +161,7 @@ test("what was requested at run time ends with an end that was cut off", () => {
     assert.equal(sent.get(name), "", name);
   }
   assert.ok(!storeOf(current, lineage).store.isEndCutOff, "this end continues");
-  const killed = storeOf({ ...current, ":terminating": "" }, "next").store;
+  const killed = storeOf({ ...current, ":terminating": "", ":reload": "" }, "next").store;
   assert.deepEqual(
     killed.read(":profile"),
     { profile: "production", ofRun: undefined },
