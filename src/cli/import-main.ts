@@ -51,7 +51,8 @@ async function importCommand(paths: readonly string[], options: ImportCommandOpt
   const { list, ...imported } = await importedFrom(paths, file, options);
   const { text, configuration } = imported;
   if (options.check !== true && configuration.processes.length === 0) throw nothingToRun(from, configuration);
-  const config = check({ file, shownAs, text });
+  // Users that are missing here are in the notes, and `run` refuses them.
+  const config = check({ file, shownAs, text }, { checksAccounts: false });
   if (options.stdout === true) process.stdout.write(text);
   if (!writes) return reportAlone(imported, { paths: from, shownAs: undefined, ...options });
   if (isRunning) await (await import("./take-over.ts")).takeOver({ configuration, list, file, shownAs });

@@ -49,7 +49,7 @@ export async function importOf(
   const folder = folderOfFiles(context, files);
   const file = join(folder, "procman.jsonc");
   const { configuration, text } = await importFiles(paths, { file, cwd: folder, kind });
-  check({ file, shownAs: "procman.jsonc", text });
+  check({ file, shownAs: "procman.jsonc", text }, { checksAccounts: false });
   const notes = [
     ...configuration.notes.map(({ field, advice }) => `${field}: ${advice}`),
     ...[...configuration.processes, ...configuration.dropped].flatMap(({ id, notes: own }) =>

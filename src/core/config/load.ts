@@ -29,7 +29,7 @@ export function load(path: string | undefined, cwd: string, profile?: string, sc
 /** Validates a file that was read. */
 export function check(
   { file, shownAs, text }: ConfigText,
-  options: Pick<CheckOptions, "profile" | "allProfiles" | "looksAtFiles" | "startsNamed" | "scale" | "edited"> = {},
+  options: Omit<CheckOptions, "file" | "shownAs" | "cwd" | "parallelism"> = {},
 ): Config {
   return resolveConfiguration(text, { file, shownAs, ...options });
 }

@@ -32,6 +32,8 @@ export type CheckOptions = {
   readonly allProfiles?: boolean;
   /** Reads the files that it names: env files, workers, plugins. A missing or malformed one is a warning. */
   readonly looksAtFiles?: boolean;
+  /** Whether this machine must have the users and groups, and the right to use them. Default: true. */
+  readonly checksAccounts?: boolean;
   /** The processes that start are named in the command: none needs a start policy. */
   readonly startsNamed?: boolean;
   /** The text of an included file as it would be after an edit. */
@@ -102,6 +104,7 @@ function checkContextOf(options: CheckOptions): CheckContext {
     cwd = startFolder(file),
     parallelism = availableParallelism(),
     looksAtFiles = false,
+    checksAccounts = true,
     startsNamed = false,
   } = options;
   // Called for few configurations: listing all flags of this Node takes a millisecond.
@@ -112,6 +115,7 @@ function checkContextOf(options: CheckOptions): CheckContext {
     now: new Date(),
     ...node,
     looksAtFiles,
+    checksAccounts,
     startsNamed,
   };
 }

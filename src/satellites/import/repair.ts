@@ -40,8 +40,8 @@ function inDraft(
 /** `file`: the one that will be written, whose folder paths resolve from. */
 export function makeValid(configuration: ConfigurationDraft, file: string): void {
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    const problems = problemsIn(configuration, file);
-    if (problems.length === 0) return;
+    const problems = problemsIn(configuration, { file, checksAccounts: false });
+    if (problems.length === 0) return accountNotes(configuration, file);
     // The positions count in the list as it was checked.
     const checked = [...configuration.processes];
     // A problem of a profile may be that of the process which it changes.
@@ -51,15 +51,27 @@ export function makeValid(configuration: ConfigurationDraft, file: string): void
   }
 }
 
+/** A user that this machine lacks stays: without it the program would run as root. */
+function accountNotes(configuration: ConfigurationDraft, file: string): void {
+  for (const { path, message } of problemsIn(configuration, { file })) {
+    const [top, index, field] = stepsOf(path);
+    const draft = top === "processes" ? configuration.processes[Number(index)] : undefined;
+    if (draft === undefined) configuration.note(path, `procman run will refuse it: ${message}`);
+    else draft.note(String(field), `stays, and \`procman run\` refuses it until that is corrected: ${message}`);
+  }
+}
+
+type DraftCheck = { readonly file: string; readonly checksAccounts?: boolean };
+
 /** First without the profiles: with them, a problem of a process may be shown where a profile changes it. */
-function problemsIn(configuration: ConfigurationDraft, file: string): ConfigurationError["problems"] {
+function problemsIn(configuration: ConfigurationDraft, options: DraftCheck): ConfigurationError["problems"] {
   // As it is written: without what is not JSON.
   const { profiles, ...common } = JSON.parse(JSON.stringify(configurationOf(configuration))) as Readonly<
     Record<string, unknown>
   >;
   try {
-    checkConfiguration(common, { file });
-    if (profiles !== undefined) checkConfiguration({ ...common, profiles }, { file, allProfiles: true });
+    checkConfiguration(common, options);
+    if (profiles !== undefined) checkConfiguration({ ...common, profiles }, { ...options, allProfiles: true });
     return [];
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
@@ -94,6 +106,8 @@ function resolveProblem(
   if (draft === undefined || !configuration.processes.includes(draft)) return;
   if (field === "id") configuration.rename(draft);
   else if (field === undefined || field === "cmd") configuration.drop(draft, "cmd", refused(message));
+  // Without it the program would run as procman's own user, which may be root.
+  else if (field === "user" || field === "group") configuration.drop(draft, field, refused(message));
   else if (removeAt(draft.fields, [field, ...rest])) draft.note([field, ...rest].join("."), refused(message));
 }
 

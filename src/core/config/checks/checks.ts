@@ -34,6 +34,8 @@ export type CheckContext = {
   readonly isStrippable?: () => boolean;
   /** Whether to read the files that the configuration names. */
   readonly looksAtFiles?: boolean;
+  /** Default: true. */
+  readonly checksAccounts?: boolean;
   /** The processes that start are named in the command: none needs a start policy. */
   readonly startsNamed?: boolean;
   /** Absolute paths of the main file, and of those that it includes. */
@@ -56,7 +58,7 @@ export function checkMeaning(config: PartialConfig, context: CheckContext): Chec
     ...processes.flatMap(({ process, path }) => [
       ...processErrors(process, path, { ...context, env: config.env }),
       ...probeFieldErrors(process, path, config),
-      ...accountErrors(process, path),
+      ...(context.checksAccounts === false ? [] : accountErrors(process, path)),
       ...memoryErrors(process, path),
       ...rightErrors(process, path),
     ]),
