@@ -30,6 +30,11 @@ export class ProcessDraft {
     return this;
   }
 
+  setAll(fields: Readonly<Record<string, unknown>>): this {
+    for (const [field, value] of Object.entries(fields)) this.set(field, value);
+    return this;
+  }
+
   /** Adds members to a field that is an object, such as `logger`. */
   merge(field: string, members: Readonly<Record<string, unknown>>): this {
     const given = Object.entries(members).filter(([, value]) => value !== undefined);

@@ -92,6 +92,11 @@ export class ForeignFields {
     return this.#typed(names, "an object", (value) => (isObject(value) ? value : undefined));
   }
 
+  /** Notes something about a field. */
+  note(name: string, advice: string): void {
+    this.#note(`${this.#prefix}${name}`, advice);
+  }
+
   names(): readonly string[] {
     return Object.keys(this.#record);
   }

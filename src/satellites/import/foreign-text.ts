@@ -1,8 +1,8 @@
 /** Texts of foreign files with variables in them, and how procman writes them. */
 import { shellQuote } from "../../core/base/shell-quote.ts";
 
-/** What stands for a variable: inside double quotes of a shell, and in a value or path of the configuration. */
-export type Reference = { readonly shell: string; readonly value: string };
+/** What stands for a variable: inside double quotes of a shell, and in a value or path of the configuration. `isRough`: only the shell has it exactly. */
+export type Reference = { readonly shell: string; readonly value: string; readonly isRough?: boolean };
 
 export type ForeignText = readonly (string | Reference)[];
 
@@ -35,6 +35,20 @@ export function envValue(text: ForeignText): string {
 /** A path. A leading tilde that means nothing in the foreign file is not a home folder. */
 export function pathText(text: ForeignText): string {
   return envValue(text).replace(/^~/, "./~");
+}
+
+/** A PATH as fields of procman, whose own PATH is between them. Folders in front of a `${PATH}` come first, or all. */
+export function pathFields(value: string): {
+  readonly pathFirst?: readonly string[];
+  readonly path?: readonly string[];
+} {
+  const folders = value
+    .replace(/\$\{PATH:?-[^}]*(?:\}|$)/g, "${PATH}")
+    .split(":")
+    .filter(Boolean);
+  const own = folders.indexOf("${PATH}");
+  const [first, last] = own === -1 ? [folders, []] : [folders.slice(0, own), folders.slice(own + 1)];
+  return { ...(first.length > 0 && { pathFirst: first }), ...(last.length > 0 && { path: last }) };
 }
 
 /** Inside double quotes. */

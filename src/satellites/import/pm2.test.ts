@@ -1,7 +1,7 @@
 /** Apps of pm2 as processes of procman. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ecosystemOf, importOf } from "../../../test/support/import-rig.ts";
+import { ecosystemOf, folderOfFiles, importOf } from "../../../test/support/import-rig.ts";
 
 test("each field of an app with an equal is carried", async (context) => {
   const app = {
@@ -39,7 +39,7 @@ test("each field of an app with an equal is carried", async (context) => {
     inheritEnv: false,
     restart: "error",
     successExitCodes: [3],
-    restartLimit: 10,
+    restartLimit: 9,
     minUptimeMs: 5_000,
     restartResetMs: 5_000,
     restartDelayMs: 1_000,
@@ -196,9 +196,11 @@ test("a value that procman refuses is a comment with the reason, and the rest st
   ];
   const { config, notes, dropped, text } = await importOf(context, { "ecosystem.config.js": ecosystemOf(apps) });
   const [web] = config.processes;
-  assert.deepEqual([web?.terminate, web?.restartLimit, web?.user], [undefined, undefined, undefined]);
+  assert.deepEqual([web?.terminate, web?.restartLimit], [undefined, undefined]);
   assert.match(notes.join("\n"), /web terminate: procman refuses the value: Found "0 0 30 2 \*"/);
-  assert.match(notes.join("\n"), /web user: procman refuses the value: Found "no-such-user-here"/);
+  // Without it the program would run as root.
+  assert.deepEqual([web?.user, web?.inheritEnv], ["no-such-user-here", true]);
+  assert.match(notes.join("\n"), /web user: stays, and `procman run` refuses it until .*: Found "no-such-user-here"/);
   assert.deepEqual(dropped, ["none"]);
   assert.match(text, /\/\/ none \(ecosystem\.config\.js\) is left out:\n {4}\/\/ script: is missing/);
 });
@@ -252,4 +254,162 @@ test("a list of pm2 jlist and a dump become apps: instances one cluster, without
     assert.deepEqual(web?.logger, { stderr: "/var/log/web-{instance}.err" });
     assert.equal(web?.terminateTimeout, 3);
   }
+});
+
+const importedApp = async (
+  context: Parameters<typeof importOf>[0],
+  app: object,
+  files: Readonly<Record<string, string>> = {},
+): Promise<Awaited<ReturnType<typeof importOf>> & { readonly app: Readonly<Record<string, unknown>> }> => {
+  const result = await importOf(context, {
+    "ecosystem.config.js": ecosystemOf([{ name: "web", script: "web.js", ...app }]),
+    ...files,
+  });
+  return { ...result, app: result.config.processes[0] ?? {} };
+};
+
+test("restarts that an app says nothing about are those of pm2: 16 starts, no delay, runs from 1 s on don't count", async (context) => {
+  const restartsOf = async (fields: object): Promise<readonly unknown[]> => {
+    const { app } = await importedApp(context, fields);
+    return [app.restartLimit, app.restartDelayMs, app.restartResetMs];
+  };
+  assert.deepEqual(await restartsOf({}), [15, 0, 1_000]);
+  assert.deepEqual(await restartsOf({ max_restarts: 2 }), [1, 0, 1_000]);
+  assert.deepEqual(await restartsOf({ min_uptime: "3s" }), [15, 0, 3_000]);
+  assert.deepEqual(await restartsOf({ autorestart: false }), [undefined, undefined, undefined]);
+  assert.equal((await importedApp(context, {})).app.terminateTimeout, 1.6);
+});
+
+test("a limit of restarts that pm2 never reaches isn't written: it counts only in the time of so many short runs", async (context) => {
+  const { app, notes } = await importedApp(context, { restart_delay: 5_000 });
+  assert.deepEqual([app.restartLimit, app.restartDelayMs, notes], [undefined, 5_000, []]);
+  const given = await importedApp(context, { max_restarts: 4, restart_delay: 5_000 });
+  assert.equal(given.app.restartLimit, undefined);
+  assert.match(given.notes.join(), /web max_restarts: pm2 counts only for 4 s .* there is no limit/);
+  const growing = await importedApp(context, { max_restarts: 5, exp_backoff_restart_delay: 100 });
+  assert.deepEqual([growing.app.restartLimit, growing.app.restartDelayMs], [4, undefined]);
+});
+
+test("a script with blanks is run by the shell, whatever the interpreter", async (context) => {
+  for (const interpreter of ["none", "node", "bash"])
+    assert.equal(
+      (await importedApp(context, { script: "yarn start --x 1", interpreter })).app.cmd,
+      "yarn start --x 1",
+      interpreter,
+    );
+});
+
+test("the Node of a version is that of nvm; without it the note says which one runs", async (context) => {
+  const before = process.env.NVM_DIR;
+  context.after(() => {
+    if (before === undefined) delete process.env.NVM_DIR;
+    else process.env.NVM_DIR = before;
+  });
+  const node = "versions/node/v20.20.2/bin/node";
+  process.env.NVM_DIR = folderOfFiles(context, { [node]: "" });
+  const found = await importedApp(context, { interpreter: "node@20.20.2" });
+  assert.equal(found.app.cmd, `${process.env.NVM_DIR}/${node} web.js`);
+  const missing = await importedApp(context, { interpreter: "node@18.0.0" });
+  assert.equal(missing.app.cmd, "node web.js");
+  assert.match(missing.notes.join(), /web interpreter: node@18\.0\.0: there is no \S+v18\.0\.0\/bin\/node, so it runs/);
+});
+
+test("watch without ignore_watch leaves out what pm2 does, and takes files without a dot", async (context) => {
+  const { config } = await importedApp(context, { watch: true });
+  assert.deepEqual(config.watcher, {
+    exts: [],
+    match: ["**/*"],
+    skip: ["**/.*", "**/.*/**", "**/node_modules/**"],
+  });
+  const given = await importedApp(context, { watch: ["src"], ignore_watch: ["tmp", "**/*.log"] });
+  assert.deepEqual(given.config.watcher, {
+    exts: [],
+    match: ["**/*"],
+    skip: ["**/.git/**", "**/.procman/**", "**/tmp", "**/tmp/**", "**/*.log"],
+  });
+});
+
+test("the port of env_production is that of the cluster, also if it is the only one", async (context) => {
+  const cluster = { instances: 2, exec_mode: "cluster" };
+  const both = await importedApp(context, { ...cluster, env: { PORT: 3300 }, env_production: { PORT: 3380 } });
+  const shared = { mode: "share", commonPort: 3380, hostname: "0.0.0.0" };
+  assert.deepEqual(both.config.profiles, {
+    production: { processes: [{ id: "web", env: { PORT: 3380 }, node: true, cluster: shared }] },
+  });
+  const only = await importedApp(context, { ...cluster, env_production: { PORT: 3380 } });
+  assert.equal(only.app.node, undefined);
+  assert.deepEqual(only.config.profiles, both.config.profiles);
+  const counted = await importedApp(context, {
+    instances: 2,
+    exec_mode: "fork",
+    increment_var: "PORT",
+    env: { PORT: 4000 },
+    env_production: { PORT: 5000, A: "1" },
+  });
+  assert.deepEqual(counted.config.profiles, {
+    production: { processes: [{ id: "web", env: { A: "1" }, cluster: { startPort: 5000 } }] },
+  });
+});
+
+test("without PORT the instances share the port that the program names; several ports are left to the reader", async (context) => {
+  const cluster = { instances: 2, exec_mode: "cluster" };
+  for (const program of [
+    "app.listen(process.env.PORT || 3007)",
+    "const port = process.env.PORT ?? '3007'; listen(port)",
+    "http.createServer().listen(3007, () => 0)",
+    "server.listen({ port: 3007 })",
+    "const port = parseInt(process.env['PORT']) || 3007",
+  ]) {
+    const { app, notes } = await importedApp(context, cluster, { "web.js": program });
+    assert.deepEqual(app.cluster, { instances: 2, mode: "share", commonPort: 3007, hostname: "0.0.0.0" }, program);
+    assert.equal(app.node, true);
+    assert.match(notes.join(), /web exec_mode: the instances share the port 3007, as web\.js has it/);
+  }
+  const { app, notes } = await importedApp(context, cluster, { "web.js": "a.listen(3007); b.listen(3008)" });
+  assert.deepEqual(app.cluster, { instances: 2 });
+  assert.match(notes.join(), /web exec_mode: pm2 lets the instances share/);
+});
+
+test("a JSON file is JavaScript for pm2: keys without quotes, single quotes, a comma at the end", async (context) => {
+  const text =
+    "{ // apps\n apps: [{ name: 'a', script: \"a.js\", args: 'it\\'s \"x\" a: b', env: { URL: 'http://x' }, },], }";
+  const { config } = await importOf(context, { "ecosystem.json": text });
+  assert.deepEqual(
+    config.processes.map(({ id, cmd, env }) => [id, cmd, env]),
+    [["a", `node a.js 'it'\\''s' x a: b`, { URL: "http://x" }]],
+  );
+  await assert.rejects(
+    importOf(context, { "ecosystem.json": "{ apps: [{ name: 'a' script: 1 }] }" }),
+    /ecosystem\.json:1:/,
+  );
+});
+
+test("a scheduled restart with stop_exit_codes isn't written, as it would end the app; the note says what does it", async (context) => {
+  const { app, notes } = await importedApp(context, { stop_exit_codes: [0], cron_restart: "0 4 * * *" });
+  assert.deepEqual([app.restart, app.terminate], ["error", undefined]);
+  assert.match(notes.join(), /web cron_restart: .*"cmd": "procman restart web", "cron": "0 4 \* \* \*"/);
+});
+
+test("pm2 serve is left out, with the command that does the same", async (context) => {
+  const { dropped, notes } = await importedApp(context, {
+    script: "serve",
+    env: { PM2_SERVE_PATH: "dist", PM2_SERVE_PORT: 8090, PM2_SERVE_SPA: "true" },
+  });
+  assert.deepEqual(dropped, ["web"]);
+  assert.match(notes.join(), /web script: "serve" .* "cmd": "npx serve --single --listen 8090 dist"/);
+});
+
+test("PATH replaces that of pm2, so its folders come first", async (context) => {
+  const { app } = await importedApp(context, {
+    env: { PATH: "/opt/a/bin:/usr/bin", A: "1" },
+    env_test: { PATH: "/opt/b/bin" },
+  });
+  assert.deepEqual([app.env, app.pathFirst], [{ A: "1" }, ["/opt/a/bin", "/usr/bin"]]);
+});
+
+test("an app of another user keeps pm2's environment", async (context) => {
+  const { app } = await importedApp(context, { uid: "root" });
+  assert.deepEqual([app.user, app.inheritEnv], ["root", true]);
+  const { app: filtered } = await importedApp(context, { uid: "root", filter_env: true });
+  assert.equal(filtered.inheritEnv, false);
 });

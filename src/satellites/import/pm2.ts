@@ -4,20 +4,13 @@ import { ownMember } from "../../core/base/interpolate.ts";
 import { isObject } from "../../core/base/schema-check.ts";
 import { didYouMean } from "../../core/base/suggest.ts";
 import { withoutEnd } from "../../core/base/text-end.ts";
-import { type ConfigurationDraft, idOf, type ProcessDraft, programName } from "./configuration-draft.ts";
-import { type AdviceTable, ForeignFields, type TakeNote } from "./foreign-fields.ts";
-import { envValue, pathText } from "./foreign-text.ts";
+import { type ConfigurationDraft, idOf, programName } from "./configuration-draft.ts";
+import { type AdviceTable, ForeignFields, scalarText, type TakeNote } from "./foreign-fields.ts";
+import { envValue, pathFields, pathText } from "./foreign-text.ts";
+import type { Pm2App } from "./pm2-app.ts";
+import { appCluster, appProfiles } from "./pm2-cluster.ts";
 import { appCommand } from "./pm2-command.ts";
-
-/** An app, while its process is made. */
-type Pm2App = {
-  readonly draft: ProcessDraft;
-  readonly fields: ForeignFields;
-  readonly configuration: ConfigurationDraft;
-  /** Folder from which its paths resolve. */
-  readonly cwd: string;
-  readonly isNode: boolean;
-};
+import { appRestarts, appSchedules } from "./pm2-policy.ts";
 
 /** `data`: what the file exports. `folder`: where pm2 was called, by default the folder of the file. */
 export function importPm2(
@@ -63,13 +56,22 @@ function importApp(
   const name = fields.text("name") ?? programName(script?.split(/\s/)[0] ?? "") ?? "app";
   const draft = configuration.add(name || "app", origin.file);
   const cwd = resolve(origin.folder, fields.text("cwd") ?? "");
-  if (script !== undefined) fillApp({ draft, fields, configuration, cwd }, script);
+  const missing = script === undefined ? "is missing, so there is nothing to run" : servedFolder(fields, script);
+  if (script !== undefined && missing === undefined) fillApp({ draft, fields, configuration, cwd, script });
   for (const [field, advice] of notes) draft.note(field, advice);
-  if (script === undefined) configuration.drop(draft, "script", "is missing, so there is nothing to run");
+  if (missing !== undefined) configuration.drop(draft, "script", missing);
 }
 
-function fillApp(app: Omit<Pm2App, "isNode">, script: string): void {
-  const { draft, fields, configuration, cwd } = app;
+/** `serve` is pm2's own server of files. */
+function servedFolder(fields: ForeignFields, script: string): string | undefined {
+  if (script !== "serve") return undefined;
+  const { PM2_SERVE_PATH: path = ".", PM2_SERVE_PORT: port = 8_080, PM2_SERVE_SPA: spa } = { ...fields.object("env") };
+  const options = `${scalarText(spa) === "true" ? "--single " : ""}--listen ${scalarText(port)}`;
+  return `"serve" is pm2's own server of files, which procman lacks: add one, as "cmd": "npx serve ${options} ${scalarText(path)}"`;
+}
+
+function fillApp(app: Omit<Pm2App, "isNode">): void {
+  const { draft, fields, configuration, cwd, script } = app;
   const command = appCommand(fields, script, cwd);
   const whole: Pm2App = { ...app, isNode: command.isNode };
   const place = configuration.path(cwd, ".");
@@ -77,80 +79,35 @@ function fillApp(app: Omit<Pm2App, "isNode">, script: string): void {
   if (place !== ".") draft.set("cwd", pathText([place]));
   draft.set("autostart", fields.flag("autostart") ?? true).set("stdin", true);
   environment(whole, command.env);
-  restarts(whole);
-  schedules(whole);
+  appRestarts(whole);
+  appSchedules(whole);
   readiness(whole);
-  clusters(whole);
+  appProfiles(whole, appCluster(whole), (given) => envOf(given, (name, advice) => draft.note(name, advice)));
   watching(whole);
   files(whole);
+  pidFile(whole);
   identity(whole);
   fields.rest(APP_ADVICE, "pm2");
 }
 
-function environment({ draft, fields, configuration }: Pm2App, more: Readonly<Record<string, string>>): void {
+function environment({ draft, fields }: Pm2App, more: Readonly<Record<string, string>>): void {
   const port = fields.number("port");
-  const env = {
+  const { PATH: path, ...env }: Readonly<Record<string, string | number | boolean>> = {
     ...more,
     ...envOf(fields.any("env"), (name, advice) => draft.note(name, advice)),
     ...(port !== undefined && { PORT: port }),
   };
   if (Object.keys(env).length > 0) draft.set("env", env);
+  if (path !== undefined) draft.setAll(pathFields(String(path)));
   const files = fields.texts("env_file");
-  if (files !== undefined) draft.set("envFile", files.length === 1 ? files[0] : files);
-  for (const key of fields.names()) {
-    const profile = /^env_(\S+)$/.exec(key)?.[1];
-    if (profile === undefined || key === "env_file") continue;
-    const variables = envOf(fields.any(key), (name, advice) => draft.note(name, advice));
-    configuration.addToProfile(idOf(profile), draft, { env: variables });
-  }
+  if (files !== undefined)
+    draft
+      .set("envFile", files.length === 1 ? files[0] : files)
+      .note("env_file", 'pm2 has no such field; procman reads the file at each start: "envFile"');
   const filter = fields.any("filter_env");
   if (filter === true) draft.set("inheritEnv", false);
   else if (filter !== undefined && filter !== false)
     draft.note("filter_env", 'procman names what is inherited instead: "inheritEnv": ["HOME", "AWS_*"]');
-}
-
-function restarts({ draft, fields }: Pm2App): void {
-  const codes = fields.texts("stop_exit_codes")?.map(Number).filter(Number.isInteger);
-  const isRestarted = fields.flag("autorestart") ?? true;
-  draft.set("restart", !isRestarted ? "never" : codes === undefined ? "always" : "error");
-  const others = codes?.filter((code) => code !== 0) ?? [];
-  if (others.length > 0) draft.set("successExitCodes", others);
-  if (codes !== undefined && !codes.includes(0))
-    draft.note(
-      "stop_exit_codes",
-      '0 is not among them, but procman doesn\'t restart after exit code 0 either, unless "restart" is "always"',
-    );
-  draft.set("restartLimit", fields.number("max_restarts"));
-  const uptime = millisecondsOf(fields.text("min_uptime"));
-  draft.set("minUptimeMs", uptime).set("restartResetMs", uptime);
-  draft.set("restartDelayMs", positive(fields.number("restart_delay")));
-  if (positive(fields.number("exp_backoff_restart_delay")) !== undefined)
-    draft.note(
-      "exp_backoff_restart_delay",
-      'is what procman does without "restartDelayMs": at once, then after 100 ms, growing to 30 s',
-    );
-  draft.set("memoryLimit", sizeOf(fields.text("max_memory_restart")));
-  draft.set("stopSignal", "SIGINT");
-  draft.set("terminateTimeout", seconds(fields.number("kill_timeout")));
-  if (fields.flag("treekill") === false) draft.set("killMode", "leader");
-}
-
-function positive(value: number | undefined): number | undefined {
-  return value !== undefined && value > 0 ? value : undefined;
-}
-
-/** `cron_restart` without `autorestart` is a job. */
-function schedules({ draft, fields }: Pm2App): void {
-  const pattern = fields.text("cron_restart", "cron");
-  if (pattern === undefined || pattern === "0") return;
-  if (draft.fields.restart !== "never") return void draft.set("terminate", pattern);
-  draft.set("cron", pattern);
-  delete draft.fields.restart;
-  delete draft.fields.autostart;
-  draft.note(
-    "cron_restart",
-    `pm2 also starts it at once; here it starts at these times only, and by \`procman start ${draft.id}\``,
-  );
 }
 
 /** Time for the message "ready". pm2 goes on without it. */
@@ -159,7 +116,8 @@ const PM2_READY_SECONDS = 3;
 
 function readiness({ draft, fields, isNode }: Pm2App): void {
   const waits = fields.flag("wait_ready") === true;
-  const timeout = seconds(fields.number("listen_timeout"));
+  const given = fields.number("listen_timeout");
+  const timeout = given === undefined ? undefined : given / 1_000;
   if (waits && isNode) {
     const patience = Math.max(READY_SECONDS, timeout ?? PM2_READY_SECONDS);
     draft.set("node", true).set("ready", { message: true, timeout: patience });
@@ -190,27 +148,32 @@ function watching({ draft, fields, configuration, cwd }: Pm2App): void {
     "watch",
     paths.map((path) => configuration.path(cwd, path)),
   );
-  configuration.merge("watcher", { exts: [], ...(delay !== undefined && { interval: delay }) });
-  if (ignored === undefined)
-    return void configuration.merge("watcher", { skip: ["**/.git/**", "**/node_modules/**", "**/.procman/**"] });
+  configuration.merge("watcher", {
+    exts: [],
+    match: ["**/*"],
+    ...(delay !== undefined && { interval: delay }),
+  });
+  if (ignored === undefined) return skipped(configuration, ["**/.*", "**/.*/**", "**/node_modules/**"]);
   const plain = ignored
     .filter((pattern) => /^[\w./*-]+$/.test(pattern))
     .map((pattern) => withoutEnd(pattern.replace(/^\.\//, ""), "/"));
-  const { skip = ["**/.git/**", "**/.procman/**"] } = (configuration.fields.watcher ?? {}) as {
-    readonly skip?: readonly string[];
-  };
   const patterns = plain.flatMap((pattern) =>
     pattern.includes("*") ? [pattern] : [`**/${pattern}`, `**/${pattern}/**`],
   );
-  configuration.merge("watcher", { skip: [...new Set([...skip, ...patterns])] });
+  skipped(configuration, ["**/.git/**", "**/.procman/**", ...patterns]);
   const left = ignored.filter((pattern) => !/^[\w./*-]+$/.test(pattern));
   if (left.length > 0)
     draft.note("ignore_watch", `${left.join(", ")}: write them as patterns, such as **/*.log, in "skip" of "watcher"`);
 }
 
+/** The watcher is one for all. */
+function skipped(configuration: ConfigurationDraft, patterns: readonly string[]): void {
+  const { skip = [] } = (configuration.fields.watcher ?? {}) as { readonly skip?: readonly string[] };
+  configuration.merge("watcher", { skip: [...new Set([...skip, ...patterns])] });
+}
+
 function files({ draft, fields, configuration, cwd }: Pm2App): void {
-  const isCluster = draft.fields.cluster !== undefined;
-  const isMerged = fields.flag("merge_logs", "combine_logs") === true || !isCluster;
+  const isMerged = fields.flag("merge_logs", "combine_logs") === true || draft.fields.cluster === undefined;
   const numbered = (path: string): string => (isMerged ? path : path.replace(/(\.[^./]*)?$/, "-{instance}$1"));
   const path = (...names: readonly string[]): string | undefined => {
     const text = fields.text(...names);
@@ -223,6 +186,11 @@ function files({ draft, fields, configuration, cwd }: Pm2App): void {
   const both = fields.any("log_file", "log");
   const common = typeof both === "string" ? path("log_file", "log") : undefined;
   draft.merge("logger", { stdout: stdout ?? common, stderr: stderr === (stdout ?? common) ? undefined : stderr });
+  if ((stdout ?? common) !== undefined && stderr === undefined && common === undefined)
+    draft.note(
+      "error_file",
+      'standard error goes to the file of standard output, too; "stderr" of "logger" names another one',
+    );
   if (common !== undefined && stdout !== undefined)
     draft.note("log_file", "procman writes each stream to one file; `procman logs` shows both together");
   if (
@@ -230,92 +198,21 @@ function files({ draft, fields, configuration, cwd }: Pm2App): void {
     draft.fields.logger !== undefined
   )
     draft.merge("logger", { decorateFiles: true });
-  const pidFile = fields.text("pid_file", "pid");
-  if (pidFile !== undefined)
-    draft.set("pidFile", pathText([`${configuration.path(cwd, pidFile)}${isCluster ? ".{instance}" : ""}`]));
+}
+
+function pidFile({ draft, fields, configuration, cwd }: Pm2App): void {
+  const path = fields.text("pid_file", "pid");
+  const ending = draft.fields.cluster === undefined ? "" : ".{instance}";
+  if (path !== undefined) draft.set("pidFile", pathText([`${configuration.path(cwd, path)}${ending}`]));
 }
 
 function identity({ draft, fields }: Pm2App): void {
   draft.set("user", fields.any("uid", "user"));
   draft.set("group", fields.any("gid"));
+  // pm2 changes nothing but HOME.
+  if (draft.fields.user !== undefined && draft.fields.inheritEnv === undefined) draft.set("inheritEnv", true);
   const namespace = fields.text("namespace");
   if (namespace !== undefined && namespace !== "default") draft.set("groups", [idOf(namespace)]);
-}
-
-/** `instances`: a cluster. pm2's cluster mode lets the instances of a Node program share the port on which it listens. */
-function clusters(app: Pm2App): void {
-  const { draft, fields } = app;
-  const given = fields.text("instances");
-  const mode = fields.text("exec_mode") ?? (given !== undefined && app.isNode ? "cluster" : "fork");
-  const variable = fields.text("instance_var") ?? "NODE_APP_INSTANCE";
-  const increment = fields.text("increment_var");
-  const instances = countOf(given);
-  if (instances === undefined || instances === 1) {
-    if (given !== undefined) draft.merge("env", { [variable]: 0 });
-    if (increment !== undefined) draft.note("increment_var", "with one instance nothing is incremented");
-    return;
-  }
-  if (Number(given) < 0) draft.note("instances", `${given} leaves processors free there; "max" is one for each`);
-  draft.merge("env", { [variable]: "${PROCMAN_CLUSTER_INSTANCE}" }).set("cluster", { instances });
-  if (increment !== undefined) draft.merge("cluster", counted(increment, draft));
-  else if (mode.startsWith("cluster")) sharedPort(app);
-}
-
-function sharedPort({ draft }: Pm2App): void {
-  const port = portIn((draft.fields.env as Readonly<Record<string, unknown>>).PORT);
-  if (port === undefined) {
-    draft.note(
-      "exec_mode",
-      'pm2 lets the instances share the port on which the program listens. If it listens: "node": true, and in "cluster" "mode": "share" and that port as "commonPort"',
-    );
-    return;
-  }
-  // As in pm2: the instances see the addresses of their clients.
-  draft.set("node", true).merge("cluster", { mode: "share", commonPort: port, hostname: "0.0.0.0" });
-}
-
-function countOf(given: string | undefined): number | "max" | undefined {
-  if (given === undefined) return undefined;
-  const count = Number.parseInt(given, 10);
-  return given === "max" || Number.isNaN(count) || count <= 0 ? "max" : count;
-}
-
-function portIn(value: unknown): number | undefined {
-  const port = typeof value === "string" || typeof value === "number" ? Number(value) : Number.NaN;
-  return Number.isInteger(port) && port > 0 && port <= 65_535 ? port : undefined;
-}
-
-/** A variable that grows by one for each instance is what procman does with a port. */
-function counted(name: string, draft: ProcessDraft): Readonly<Record<string, unknown>> {
-  const { [name]: first, ...env } = (draft.fields.env ?? {}) as Readonly<Record<string, unknown>>;
-  const port = portIn(first);
-  if (port === undefined) {
-    draft.note(
-      "increment_var",
-      `${name} is not a number from 1 to 65535: write it with {instance}, which counts from 1`,
-    );
-    return {};
-  }
-  draft.set("env", env);
-  return { startPort: port, portVariable: name };
-}
-
-/** Milliseconds of `1000`, `10s`, `5m`, `1h`. */
-function millisecondsOf(text: string | undefined): number | undefined {
-  const [, number = "", unit = ""] = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text?.trim() ?? "") ?? [];
-  return number === "" ? undefined : Number(number) * ({ s: 1_000, m: 60_000, h: 3_600_000 }[unit] ?? 1);
-}
-
-/** Converts milliseconds to seconds. */
-function seconds(milliseconds: number | undefined): number | undefined {
-  return milliseconds === undefined ? undefined : milliseconds / 1_000;
-}
-
-/** pm2 counts in powers of 1024. */
-function sizeOf(text: string | undefined): string | number | undefined {
-  const [, number = "", unit = ""] = /^(\d+(?:\.\d+)?)([KMG])?B?$/i.exec(text?.trim() ?? "") ?? [];
-  if (number === "") return text;
-  return unit === "" ? Number(number) : `${number}${{ K: "KiB", M: "MiB", G: "GiB" }[unit.toUpperCase()]}`;
 }
 
 /** Variables as procman writes them. */
@@ -327,11 +224,6 @@ function envOf(given: unknown, note: TakeNote): Readonly<Record<string, string |
     if (typeof value === "number" || typeof value === "boolean") variables[name] = value;
     else if (typeof value === "string") variables[name] = envValue([value]);
     else note(`env.${name}`, "is not a text; a variable is a text, a number, true or false");
-    if (name === "PATH")
-      note(
-        "env.PATH",
-        'replaces PATH in pm2; here its folders are appended to that of procman. Folders that must come first: "pathFirst"',
-      );
   }
   return variables;
 }

@@ -101,7 +101,22 @@ function readData(source: ForeignFile): unknown {
     if (fault === undefined) return data;
     // YAML in braces.
     if (/\.ya?ml$/.test(source.file)) return readYaml(source.text);
+    const literal = placedDocument(withJsonQuotes(source.text));
+    if (literal.syntax.length === 0) return literal.data;
     throw new SourceFault({ line: fault.line, column: fault.column }, fault.message);
+  });
+}
+
+/** What is never closed goes to the end, so that each character is read once. */
+const LITERAL_PIECE =
+  /"(?:[^"\\]|\\[\s\S])*(?:"|$)|'((?:[^'\\]|\\[\s\S])*)(?:'|$)|\/\/.*|\/\*(?:[\s\S]*?\*\/|[\s\S]*)|([A-Za-z_$][\w$]*)(\s*:)?/g;
+
+/** pm2 runs its JSON as JavaScript, so it may have keys without quotes, and texts in single quotes. */
+function withJsonQuotes(text: string): string {
+  return text.replace(LITERAL_PIECE, (whole, single?: string, key?: string, colon?: string) => {
+    if (colon !== undefined) return `${JSON.stringify(key)}${colon}`;
+    if (single === undefined) return whole;
+    return `"${single.replace(/\\[\s\S]|"/g, (found) => (found === '"' ? '\\"' : found === "\\'" ? "'" : found))}"`;
   });
 }
 
