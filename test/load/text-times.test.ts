@@ -35,13 +35,14 @@ import { OPEN_CHARACTERS, piecesOf } from "../../src/satellites/dashboard/logs/l
 import { cronFields } from "../../src/satellites/export/cron-pattern.ts";
 import { ConfigurationDraft, idOf } from "../../src/satellites/import/configuration-draft.ts";
 import { importCrontab } from "../../src/satellites/import/crontab.ts";
+import { pathFields } from "../../src/satellites/import/foreign-text.ts";
 import { readIni } from "../../src/satellites/import/ini-file.ts";
 import { cronOf } from "../../src/satellites/import/on-calendar.ts";
 import { importProcfile } from "../../src/satellites/import/procfile.ts";
 import { splitWords } from "../../src/satellites/import/shell-words.ts";
 import { recognised } from "../../src/satellites/import/source-kinds.ts";
-import { environmentIn } from "../../src/satellites/import/supervisord.ts";
-import { readUnit, unitWords } from "../../src/satellites/import/unit-file.ts";
+import { environmentIn } from "../../src/satellites/import/supervisord-environment.ts";
+import { readUnit, systemdVariables, unitWords } from "../../src/satellites/import/unit-file.ts";
 import { coloredText } from "../../src/satellites/monitor/colored-text.ts";
 import { wrappedTo } from "../../src/satellites/monitor/text-clusters.ts";
 
@@ -106,6 +107,8 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   "words in units": unitWords,
   units: (text) => readUnit([`[Unit]\n${text}`]),
   "continued lines of units": (text) => readUnit([`[Unit]\nA=${text}`]),
+  "env files of systemd": systemdVariables,
+  "folders of PATH": pathFields,
   "files of supervisord": (text) => readIni(`[a]\nb=${text}`),
   "environments of supervisord": (text) => environmentIn(text, (plain) => [plain], nothing),
   crontabs: (text) => importCrontab(foreign(text), new ConfigurationDraft("/nowhere")),

@@ -1,5 +1,6 @@
 /** Expressions of supervisord: `%(program_name)s`, `%(process_num)02d`, `%(ENV_NAME)s`. */
 import { hostname } from "node:os";
+import { ownMember } from "../../core/base/interpolate.ts";
 import { type ForeignText, type Reference, variable } from "./foreign-text.ts";
 
 export type Expansion = {
@@ -11,6 +12,8 @@ export type Expansion = {
   readonly start: number;
   /** Port of the first instance, if a number of the file is one. */
   readonly startPort: number | undefined;
+  /** `environment` of `[supervisord]`, which `%(ENV_NAME)s` has, too. */
+  readonly variables: Readonly<Record<string, ForeignText>>;
 };
 
 const EXPRESSION = /(?<!\d)(\d*)%(?:\((\w+)\)(0?\d*)[sd]|(%))/g;
@@ -46,7 +49,7 @@ function expanded(
   expansion: Expansion,
   unknown: (what: string) => void,
 ): ForeignText {
-  const { here, name: program, group, count, start, startPort } = expansion;
+  const { here, name: program, group, count, start, startPort, variables } = expansion;
   if (name === "process_num" && count > 1 && digits !== "" && startPort !== undefined)
     return [{ shell: "{port}", value: "{port}" }];
   const values: Readonly<Record<string, string | Reference>> = {
@@ -57,6 +60,8 @@ function expanded(
     numprocs: String(count),
     process_num: count > 1 ? numbered(start, width) : padded(start, width),
   };
+  const given = name.startsWith("ENV_") ? ownMember(variables, name.slice("ENV_".length)) : undefined;
+  if (given !== undefined) return [digits, ...given];
   const value = name.startsWith("ENV_")
     ? variable(name.slice("ENV_".length))
     : Object.hasOwn(values, name)
@@ -76,10 +81,27 @@ function numbered(start: number, width: string): Reference {
   const number = start === 0 ? "PROCMAN_CLUSTER_INSTANCE" : `PROCMAN_CLUSTER_INSTANCE+${start}`;
   const shell = plain ? `$((${number}))` : `$(printf %${width}d $((${number})))`;
   if (start === 1 && plain) return { shell: "{instance}", value: "{instance}" };
-  return {
-    shell: start === 0 && plain ? "$PROCMAN_CLUSTER_INSTANCE" : shell,
-    value: start === 0 && plain ? "${PROCMAN_CLUSTER_INSTANCE}" : "{instance}",
-  };
+  return start === 0 && plain
+    ? { shell: "$PROCMAN_CLUSTER_INSTANCE", value: "${PROCMAN_CLUSTER_INSTANCE}" }
+    : { shell, value: "{instance}", isRough: true };
+}
+
+/** The variable of a reference: it is one of procman's environment. */
+const OF_ENVIRONMENT = /^\$\{((?!PROCMAN_CLUSTER_)[A-Za-z_]\w*)\}$/;
+
+/** A text as it is at this moment, and the variables which that depends on. `text` is undefined if one of them isn't set. */
+export function textNow(
+  pieces: ForeignText,
+  variables: Readonly<Record<string, string | undefined>>,
+): { readonly text: string | undefined; readonly names: readonly string[] } {
+  const names: string[] = [];
+  const texts = pieces.map((piece) => {
+    const name = typeof piece === "string" ? undefined : OF_ENVIRONMENT.exec(piece.value)?.[1];
+    if (name === undefined) return typeof piece === "string" ? piece : piece.value;
+    names.push(name);
+    return ownMember(variables, name);
+  });
+  return { text: texts.includes(undefined) ? undefined : texts.join(""), names };
 }
 
 export const instanceNumber = {

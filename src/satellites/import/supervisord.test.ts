@@ -47,7 +47,9 @@ programs=mail,plain
       restart: "error",
       successExitCodes: [3],
       minUptimeMs: 5_000,
+      restartDelayMs: 1_000,
       restartLimit: 3,
+      restartResetMs: 5_000,
       stopSignal: "SIGINT",
       terminateTimeout: 7,
       env: { MODE: "fast, really", PATH_TO: `${folder}/x`, HOST: hostname(), INHERITED: "${HOME}/y" },
@@ -61,6 +63,10 @@ programs=mail,plain
       autostart: true,
       stdin: true,
       restart: "error",
+      restartDelayMs: 1_000,
+      restartLimit: 3,
+      restartResetMs: 1_000,
+      terminateTimeout: 10,
       killMode: "leader",
       groups: ["back"],
     },
@@ -86,8 +92,16 @@ test("process_num is the port, the number of the instance, or computed by the sh
       ["serve --port {port}", { instances: 3, startPort: 8000, portVariable: "PROCMAN_CLUSTER_PORT" }],
       ["serve --number {instance}", { instances: 3 }],
       ['serve --number "$PROCMAN_CLUSTER_INSTANCE" --all', { instances: 3 }],
-      ['serve "n$(printf %02d $((PROCMAN_CLUSTER_INSTANCE+5)))"', { instances: 3 }],
+      // The shell becomes the program, which gets the signals itself.
+      [
+        'exec env N="$((PROCMAN_CLUSTER_INSTANCE+5))" serve "n$(printf %02d $((PROCMAN_CLUSTER_INSTANCE+5)))"',
+        { instances: 3 },
+      ],
     ],
+  );
+  assert.deepEqual(
+    config.processes.map(({ env }) => env),
+    [undefined, undefined, undefined, undefined],
   );
 });
 
@@ -123,7 +137,7 @@ command=y
 `;
   const { notes, dropped, config } = await importOf(context, { "supervisord.conf": text });
   assert.deepEqual(dropped, ["a", "b"]);
-  assert.deepEqual(config.processes[0]?.logger, { rotate: false });
+  assert.equal(config.processes[0]?.logger, undefined);
   const all = notes.join("\n");
   for (const part of [
     /\[eventlistener:x\]: a plugin/,
@@ -146,4 +160,129 @@ test("a line that is none of supervisord's is an error with its place", async (c
     importOf(context, { "supervisord.conf": "command=true\n[program:a]\n" }),
     /supervisord\.conf:1:1[\s\S]*in front of the first/,
   );
+});
+
+const importedProgram = async (
+  context: Parameters<typeof importOf>[0],
+  lines: string,
+  before = "",
+): Promise<Awaited<ReturnType<typeof importOf>> & { readonly program: Readonly<Record<string, unknown>> }> => {
+  const result = await importOf(context, { "supervisord.conf": `${before}[program:web]\ncommand=serve\n${lines}\n` });
+  return { ...result, program: result.config.processes[0] ?? {} };
+};
+
+/** Sets variables for a test. */
+function withVariables(
+  context: { readonly after: (call: () => void) => void },
+  variables: Readonly<Record<string, string>>,
+): void {
+  Object.assign(process.env, variables);
+  context.after(() => {
+    for (const name of Object.keys(variables)) delete process.env[name];
+  });
+}
+
+test("restarts and stops that a program says nothing about are those of supervisord", async (context) => {
+  const { program } = await importedProgram(context, "");
+  assert.deepEqual(
+    [program.restart, program.restartLimit, program.restartDelayMs, program.restartResetMs, program.terminateTimeout],
+    ["error", 3, 1_000, 1_000, 10],
+  );
+  const patient = await importedProgram(context, "startretries=10\nstartsecs=0");
+  assert.deepEqual([patient.program.restartLimit, patient.program.restartResetMs], [10, 0]);
+  assert.match(patient.notes.join(), /web startretries: supervisord waits longer before each try, 55 s together/);
+  const never = await importedProgram(context, "autorestart=false");
+  assert.deepEqual([never.program.restart, never.program.restartLimit], ["never", undefined]);
+  assert.match(never.notes.join(), /web autorestart: supervisord starts it again up to 3 times if it ends within 1 s/);
+});
+
+test("a program of another user keeps supervisord's environment; a user that is missing here stays", async (context) => {
+  const { program, notes } = await importedProgram(context, "user=no-such-user-here");
+  assert.deepEqual([program.user, program.inheritEnv], ["no-such-user-here", true]);
+  assert.match(notes.join("\n"), /web user: HOME, USER and LOGNAME are those of the user/);
+  assert.match(notes.join("\n"), /web user: stays, and `procman run` refuses it until .* no such user/);
+});
+
+test("PATH of the environment replaces that of supervisord, so its folders come first", async (context) => {
+  const own = await importedProgram(context, 'environment=PATH="%(here)s/venv/bin:/usr/bin",A=1');
+  assert.deepEqual([own.program.env, own.program.pathFirst], [{ A: "1" }, [`${own.folder}/venv/bin`, "/usr/bin"]]);
+  const around = await importedProgram(context, 'environment=PATH="/a:%(ENV_PATH)s:/b"');
+  assert.deepEqual([around.program.pathFirst, around.program.path, around.program.env], [["/a"], ["/b"], undefined]);
+  const common = await importedProgram(context, "", '[supervisord]\nenvironment=PATH="/c",B="2"\n');
+  assert.deepEqual([common.program.pathFirst, common.config.env], [["/c"], { B: "2" }]);
+});
+
+test("paths of log files get variables as they are now, and say so; numbers of instances that change are said, too", async (context) => {
+  withVariables(context, { PROCMAN_TEST_LOGS: "/var/log/shop" });
+  const { program, notes } = await importedProgram(
+    context,
+    [
+      "environment=NAME=own",
+      "numprocs=2",
+      "process_name=%(program_name)s_%(process_num)d",
+      "stdout_logfile=%(ENV_PROCMAN_TEST_LOGS)s/%(ENV_NAME)s_%(process_num)02d.log",
+      "stderr_logfile=%(ENV_PROCMAN_TEST_MISSING)s/x.log",
+    ].join("\n"),
+  );
+  assert.deepEqual(program.logger, {
+    stdout: "/var/log/shop/own_{instance}.log",
+    rotate: { size: 52_428_800, total: 524_288_000 },
+  });
+  const all = notes.join("\n");
+  assert.match(all, /web stdout_logfile: PROCMAN_TEST_LOGS has the value of this moment/);
+  assert.match(all, /web stdout_logfile: the files are numbered from 1: \/var\/log\/shop\/own_1\.log/);
+  assert.match(all, /web stderr_logfile: is left out: PROCMAN_TEST_MISSING is not set here/);
+});
+
+test("standard error without a file goes to that of standard output, which is said", async (context) => {
+  const { notes } = await importedProgram(context, "stdout_logfile=a.log");
+  assert.match(notes.join(), /web stderr_logfile: standard error goes to the file of standard output, too/);
+  assert.deepEqual((await importedProgram(context, "stdout_logfile=a.log\nredirect_stderr=true")).notes, []);
+});
+
+test("a number from a variable is a reference to it; one that isn't set is said", async (context) => {
+  withVariables(context, { PROCMAN_TEST_WORKERS: "3", PROCMAN_TEST_USER: "root", PROCMAN_TEST_SECONDS: "4" });
+  const name = "process_name=%(program_name)s_%(process_num)d\n";
+  const { program, notes } = await importedProgram(
+    context,
+    `${name}numprocs=%(ENV_PROCMAN_TEST_WORKERS)s\nuser=%(ENV_PROCMAN_TEST_USER)s\nstartsecs=%(ENV_PROCMAN_TEST_SECONDS)s`,
+  );
+  assert.deepEqual(program.cluster, { instances: "${PROCMAN_TEST_WORKERS}" });
+  assert.deepEqual([program.user, program.minUptimeMs], ["root", 4_000]);
+  assert.match(notes.join("\n"), /web user: PROCMAN_TEST_USER has the value of this moment/);
+  const missing = await importedProgram(context, `${name}numprocs=%(ENV_PROCMAN_TEST_MISSING)s`);
+  assert.equal(missing.program.cluster, undefined);
+  assert.match(
+    missing.notes.join(),
+    /web numprocs: .*PROCMAN_TEST_MISSING\)s is not set here, so there is one instance/,
+  );
+  const common = await importedProgram(
+    context,
+    `${name}numprocs=%(ENV_COUNT)s\nenvironment=OTHER="%(ENV_COUNT)s %(ENV_PROCMAN_TEST_USER)s"`,
+    "[supervisord]\nenvironment=COUNT=2\n",
+  );
+  assert.deepEqual(common.program.cluster, { instances: 2 });
+  assert.deepEqual(common.program.env, { OTHER: "2 ${PROCMAN_TEST_USER}" });
+});
+
+test("output to /dev/stdout is printed as the program wrote it, without the id in front", async (context) => {
+  const { program, config } = await importedProgram(
+    context,
+    "stdout_logfile=/dev/stdout\nstdout_logfile_maxbytes=0\nstderr_logfile=/dev/stderr\nstderr_logfile_maxbytes=0",
+  );
+  assert.deepEqual([program.logger, config.logger], [{ console: true }, { prefix: false }]);
+});
+
+test("a signal may be a number", async (context) => {
+  assert.equal((await importedProgram(context, "stopsignal=2")).program.stopSignal, "SIGINT");
+  assert.equal((await importedProgram(context, "stopsignal=SIGQUIT")).program.stopSignal, "SIGQUIT");
+  assert.equal((await importedProgram(context, "stopsignal=9")).program.terminateTimeout, 0);
+});
+
+test("the group and the umask of all programs count in each, and the group is that of its expressions", async (context) => {
+  const text =
+    "[group:back]\nprograms=web,mail\n[supervisord]\numask=027\n[program:web]\ncommand=serve %(group_name)s\n";
+  const { config, notes } = await importOf(context, { "supervisord.conf": text });
+  const [web] = config.processes;
+  assert.deepEqual([web?.cmd, web?.groups, web?.umask, notes], ["serve back", ["back"], "027", []]);
 });

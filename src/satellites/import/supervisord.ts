@@ -1,37 +1,41 @@
 /** Programs of supervisord. */
-import { hostname } from "node:os";
 import { dirname } from "node:path";
 import { ownMember } from "../../core/base/interpolate.ts";
-import { type ConfigurationDraft, idOf, type ProcessDraft } from "./configuration-draft.ts";
-import { type AdviceTable, ForeignFields } from "./foreign-fields.ts";
-import { envValue, type ForeignText, shellWord, splitText } from "./foreign-text.ts";
+import { type ConfigurationDraft, idOf } from "./configuration-draft.ts";
+import { type AdviceTable, ForeignFields, type TakeNote } from "./foreign-fields.ts";
+import { envValue, type ForeignText, pathFields, shellWord, splitText } from "./foreign-text.ts";
 import { type IniSection, readIni } from "./ini-file.ts";
 import { splitWords, UnclosedQuote } from "./shell-words.ts";
 import type { ForeignFile } from "./source-file.ts";
-import { type Expansion, expandedBy, instanceNumber } from "./supervisord-expansions.ts";
+import { environmentIn } from "./supervisord-environment.ts";
+import { type Expansion, expandedBy, instanceNumber, textNow } from "./supervisord-expansions.ts";
+import { programOutput } from "./supervisord-output.ts";
+import { programRestarts, programStops } from "./supervisord-policy.ts";
+import type { SupervisordProgram } from "./supervisord-program.ts";
 
 /** Reads the files that `[include]` names. */
 export type ReadIncluded = (pattern: string, folder: string) => readonly ForeignFile[];
 
 type Section = IniSection & { readonly from: ForeignFile };
 
-/** A program, while its process is made. */
-type SupervisordProgram = {
-  readonly draft: ProcessDraft;
-  readonly fields: ForeignFields;
-  readonly configuration: ConfigurationDraft;
-  readonly expand: (text: string) => ForeignText;
-  readonly place: (text: string) => string;
+/** What a file says for all programs. */
+type Common = {
+  readonly variables: Readonly<Record<string, ForeignText>>;
+  readonly umask: string | undefined;
+  /** Group of a program, by the program's name. */
+  readonly groups: ReadonlyMap<string, string>;
 };
 
 /** @throws {SourceFault} */
 export function importSupervisord(main: ForeignFile, configuration: ConfigurationDraft, included: ReadIncluded): void {
   const sections = withIncludes(main, configuration, included);
+  const daemon = sections.find(({ name }) => name === "supervisord");
+  const common = { ...importDaemon(daemon, configuration), groups: groupsIn(sections) };
   for (const section of sections) {
     const [, kind = section.name, name = ""] = /^([^:]+):(.*)$/.exec(section.name) ?? [];
-    if (kind === "program" || kind === "fcgi-program") importProgram(section, name.trim(), configuration);
-    else if (kind === "supervisord") importDaemon(section, configuration);
-    else if (kind !== "group" && kind !== "include") {
+    if (kind === "program" || kind === "fcgi-program")
+      importProgram(section, { name: name.trim(), common }, configuration);
+    else if (kind !== "group" && kind !== "include" && kind !== "supervisord") {
       const advice = ownMember(SECTION_ADVICE, kind);
       if (advice !== "")
         configuration.note(
@@ -40,7 +44,16 @@ export function importSupervisord(main: ForeignFile, configuration: Configuratio
         );
     }
   }
-  for (const section of sections.filter(({ name }) => name.startsWith("group:"))) importGroup(section, configuration);
+}
+
+function groupsIn(sections: readonly Section[]): ReadonlyMap<string, string> {
+  return new Map(
+    sections
+      .filter(({ name }) => name.startsWith("group:"))
+      .flatMap(({ name, values }) =>
+        (values.programs ?? "").split(",").map((each) => [each.trim(), name.slice("group:".length)] as const),
+      ),
+  );
 }
 
 function withIncludes(
@@ -53,8 +66,9 @@ function withIncludes(
     .filter(({ name }) => name === "include")
     .flatMap(({ values }) => (values.files ?? "").split(/\s+/).filter(Boolean));
   const here = dirname(main.file);
+  const expand = expandedBy({ ...DAEMON, here, variables: {} });
   const others = patterns.flatMap((pattern) => {
-    const found = included(pattern.replaceAll("%(here)s", here).replaceAll("%(host_node_name)s", hostname()), here);
+    const found = included(textNow(expand(pattern), process.env).text ?? pattern, here);
     if (found.length === 0) configuration.note("[include]", `${pattern} finds no file`);
     return found.filter(({ file }) => file !== main.file);
   });
@@ -65,53 +79,75 @@ function readFrom(from: ForeignFile): readonly Section[] {
   return readIni(from.text).map((section) => ({ ...section, from }));
 }
 
-function importDaemon({ values, from }: Section, configuration: ConfigurationDraft): void {
+const DAEMON = { name: "supervisord", group: "supervisord", count: 1, start: 0, startPort: undefined };
+
+function importDaemon(section: Section | undefined, configuration: ConfigurationDraft): Omit<Common, "groups"> {
+  if (section === undefined) return { variables: {}, umask: undefined };
+  const { values, from } = section;
   const fields = new ForeignFields(values, (field, advice) => configuration.note(`[supervisord] ${field}`, advice));
-  const expand = expandedBy({
-    here: dirname(from.file),
-    name: "supervisord",
-    group: "supervisord",
-    count: 1,
-    start: 0,
-    startPort: undefined,
-  });
-  const env = environmentIn(fields.text("environment") ?? "", expand, (advice) =>
+  const expand = expandedBy({ ...DAEMON, here: dirname(from.file), variables: {} });
+  const variables = environmentIn(fields.text("environment") ?? "", expand, (advice) =>
     configuration.note("[supervisord] environment", advice),
   );
-  if (Object.keys(env).length > 0) configuration.merge("env", env);
+  // The top level has no "pathFirst".
+  for (const [name, text] of Object.entries(variables))
+    if (name !== "PATH") configuration.merge("env", { [name]: envValue(text) });
+  const umask = fields.text("umask");
   fields.rest(SUPERVISORD_ADVICE, "supervisord");
+  return { variables, umask };
 }
 
-function importGroup({ name, values }: Section, configuration: ConfigurationDraft): void {
-  const group = idOf(name.slice("group:".length));
-  const programs = (values.programs ?? "").split(",").map((each) => each.trim());
-  for (const draft of configuration.processes)
-    if (programs.includes(draft.name))
-      draft.set("groups", [...((draft.fields.groups as string[] | undefined) ?? []), group]);
-}
+/** Their variables are looked up at each start, or their files are named by them. */
+const EXPANDED_LATER =
+  /^(command|environment|directory|process_name|std(out|err)_logfile|numprocs|startretries|stopwaitsecs)$/;
+const ONE_VARIABLE = /^%\(ENV_(\w+)\)s$/;
 
-function importProgram(section: Section, name: string, configuration: ConfigurationDraft): void {
-  const draft = configuration.add(name || "program", section.from.shownAs);
-  const fields = new ForeignFields(section.values, (field, advice) => draft.note(field, advice));
-  const command = fields.text("command");
-  const count = fields.number("numprocs") ?? 1;
-  const start = fields.number("numprocs_start") ?? 0;
-  const here = dirname(section.from.file);
-  const startPort = count > 1 ? instanceNumber.port(Object.values(section.values).join("\n"), start) : undefined;
-  const expansion: Expansion = { here, name, group: name, count, start, startPort };
-  const expand = expandedBy(expansion, (what) =>
-    draft.note("expressions", `${what} is unknown to this import: write its value`),
+/** The values of a section, with the expressions of plain fields replaced as they are now. */
+function valuesNow(
+  values: IniSection["values"],
+  expand: (text: string) => ForeignText,
+  note: TakeNote,
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(values).map(([key, given]) => {
+      if (EXPANDED_LATER.test(key) || !given.includes("%(")) return [key, given];
+      const { text, names } = textNow(expand(given), process.env);
+      if (names.length > 0)
+        note(
+          key,
+          `${names.join(", ")} ${text === undefined ? "is not set here: write the value" : "has the value of this moment"}`,
+        );
+      return [key, text ?? given];
+    }),
   );
-  // supervisord resolves paths from the folder in which it is started.
-  const place = (text: string): string => configuration.path(configuration.folder, envValue(expand(text)));
-  if (count > 1)
-    draft.set("cluster", {
-      instances: count,
-      ...(startPort !== undefined && { startPort, portVariable: "PROCMAN_CLUSTER_PORT" }),
-    });
-  const program: SupervisordProgram = { draft, fields, configuration, expand, place };
-  const line = command === undefined ? undefined : commandLine(program, command);
-  fillProgram(program);
+}
+
+function importProgram(
+  { values, from }: Section,
+  { name, common }: { readonly name: string; readonly common: Common },
+  configuration: ConfigurationDraft,
+): void {
+  const draft = configuration.add(name || "program", from.shownAs);
+  const note = (field: string, advice: string): void => void draft.note(field, advice);
+  const group = common.groups.get(name);
+  const single = { ...DAEMON, name, group: group ?? name, here: dirname(from.file), variables: common.variables };
+  const fields = new ForeignFields(valuesNow(values, expandedBy(single), note), note);
+  const numberOf = (field: string): number | string | undefined => {
+    const variable = ONE_VARIABLE.exec(fields.text(field)?.trim() ?? "")?.[1];
+    if (variable === undefined) return fields.number(field);
+    const given = ownMember(common.variables, variable);
+    if (given !== undefined) return Number(textNow(given, process.env).text);
+    return process.env[variable] === undefined ? undefined : `\${${variable}}`;
+  };
+  const command = fields.text("command");
+  const expansion = instancesOf(single, { fields, draft, numberOf, values });
+  const expand = expandedBy(expansion, (what) =>
+    note("expressions", `${what} is unknown to this import: write its value`),
+  );
+  const program: SupervisordProgram = { draft, fields, configuration, expand, numberOf };
+  if (group !== undefined) draft.set("groups", [idOf(group)]);
+  const assignments = fillProgram(program, common);
+  const line = command === undefined ? undefined : commandLine(program, command, assignments);
   fields.rest(PROGRAM_ADVICE, "supervisord");
   if (line === undefined)
     return configuration.drop(
@@ -122,11 +158,42 @@ function importProgram(section: Section, name: string, configuration: Configurat
   draft.set("cmd", line);
 }
 
-function commandLine({ draft, expand }: SupervisordProgram, command: string): string | undefined {
+/** `numprocs`: a cluster. */
+function instancesOf(
+  single: Expansion,
+  {
+    fields,
+    draft,
+    numberOf,
+    values,
+  }: Pick<SupervisordProgram, "fields" | "draft" | "numberOf"> & Pick<Section, "values">,
+): Expansion {
+  const instances = numberOf("numprocs") ?? 1;
+  if (fields.has("numprocs") && ONE_VARIABLE.test(values.numprocs?.trim() ?? "") && instances === 1)
+    draft.note("numprocs", `${values.numprocs} is not set here, so there is one instance: write the number`);
+  const start = fields.number("numprocs_start") ?? 0;
+  const isCluster = typeof instances === "string" || instances > 1;
+  const startPort = isCluster ? instanceNumber.port(Object.values(values).join("\n"), start) : undefined;
+  if (isCluster)
+    draft.set("cluster", {
+      instances,
+      ...(startPort !== undefined && { startPort, portVariable: "PROCMAN_CLUSTER_PORT" }),
+    });
+  // Of a reference only that there may be several is known.
+  return { ...single, count: isCluster ? Number(instances) || 2 : 1, start, startPort };
+}
+
+/** `assignments`: variables that only a shell can set. The shell becomes the program, which gets the signals itself. */
+function commandLine(
+  { draft, expand }: SupervisordProgram,
+  command: string,
+  assignments: readonly string[],
+): string | undefined {
   try {
-    return splitText(expand(command.replaceAll("\n", " ")), splitWords)
-      .map(shellWord)
-      .join(" ");
+    const text = expand(command.replaceAll("\n", " "));
+    const words = splitText(text, splitWords).map(shellWord).join(" ");
+    if (assignments.length > 0) return `exec env ${assignments.join(" ")} ${words}`;
+    return isRough(text) ? `exec ${words}` : words;
   } catch (error) {
     if (!(error instanceof UnclosedQuote)) throw error;
     draft.note("command", error.message);
@@ -134,115 +201,37 @@ function commandLine({ draft, expand }: SupervisordProgram, command: string): st
   }
 }
 
-function fillProgram(program: SupervisordProgram): void {
-  const { draft, fields, expand, place } = program;
-  const cwd = place(fields.text("directory") ?? ".");
+/** Only a shell has the number of an instance in this form. */
+function isRough(text: ForeignText): boolean {
+  return text.some((piece) => typeof piece !== "string" && piece.isRough === true);
+}
+
+/** The variables that only a shell can set, as words of its command line. */
+function fillProgram(program: SupervisordProgram, common: Common): readonly string[] {
+  const { draft, fields, configuration, expand } = program;
+  // supervisord resolves paths from the folder in which it is started.
+  const cwd = configuration.path(configuration.folder, envValue(expand(fields.text("directory") ?? ".")));
   if (cwd !== ".") draft.set("cwd", cwd);
   draft.set("autostart", fields.flag("autostart") ?? true).set("stdin", true);
-  restartsOf(program);
-  stopsOf(program);
-  const env = environmentIn(fields.text("environment") ?? "", expand, (advice) => draft.note("environment", advice));
-  if (Object.keys(env).length > 0) draft.set("env", { ...(draft.fields.env as object | undefined), ...env });
-  draft.set("user", fields.text("user"));
-  const umask = fields.text("umask");
-  if (umask !== undefined) draft.set("umask", umask.padStart(3, "0"));
-  outputFiles(program);
-}
-
-function restartsOf({ draft, fields }: SupervisordProgram): void {
-  const when = fields.text("autorestart")?.toLowerCase() ?? "unexpected";
-  draft.set("restart", /^(true|yes|on|1)$/.test(when) ? "always" : /^(false|no|off|0)$/.test(when) ? "never" : "error");
-  const codes = fields
-    .text("exitcodes")
-    ?.split(",")
-    .map((code) => Number(code.trim()));
-  const others = codes?.filter((code) => Number.isInteger(code) && code !== 0) ?? [];
-  if (others.length > 0) draft.set("successExitCodes", others);
-  if (codes !== undefined && !codes.includes(0))
-    draft.note("exitcodes", "0 is not among them; in procman it always counts as success");
-  const uptime = fields.number("startsecs");
-  if (uptime !== undefined) draft.set("minUptimeMs", uptime * 1_000);
-  draft.set("restartLimit", fields.number("startretries"));
-}
-
-function stopsOf({ draft, fields }: SupervisordProgram): void {
-  const signal = fields.text("stopsignal")?.toUpperCase().replace(/^SIG/, "");
-  if (signal === "KILL")
-    draft.set("terminateTimeout", 0).note("stopsignal", "KILL: it gets SIGTERM, and SIGKILL at once");
-  else if (signal !== undefined && signal !== "TERM") draft.set("stopSignal", `SIG${signal}`);
-  const wait = fields.number("stopwaitsecs");
-  if (signal !== "KILL") draft.set("terminateTimeout", wait);
-  const reachesGroup = fields.flag("stopasgroup") === true;
-  if (!reachesGroup) draft.set("killMode", "leader");
-  fields.skip("killasgroup");
-}
-
-/** A variable of `A="1",B=two,C='a,b'`. */
-const PAIR = /\s*([^=\s,]+)\s*=((?:"(?:[^"\\]|\\[\s\S])*"|'[^']*'|[^,"'])*)(?:,|$)/gy;
-
-/** The variables of `environment` as procman writes them. `fault` gets what can't be read. */
-export function environmentIn(
-  text: string,
-  expand: (text: string) => ForeignText,
-  fault: (advice: string) => void,
-): Readonly<Record<string, string>> {
-  const variables: [string, string][] = [];
-  const source = text.replaceAll("\n", " ").trim();
-  let end = 0;
-  PAIR.lastIndex = 0;
-  for (let found = PAIR.exec(source); found !== null && found[0] !== ""; found = PAIR.exec(source)) {
-    const [, name = "", value = ""] = found;
-    variables.push([name, envValue(expand(unquoted(value.trim())))]);
-    end = PAIR.lastIndex;
-  }
-  if (end < source.length)
-    fault(`can't be read from ${JSON.stringify(source.slice(end, end + 40))} on: write the rest as "env"`);
-  return Object.fromEntries(variables);
-}
-
-function unquoted(value: string): string {
-  return value.replace(
-    /"((?:[^"\\]|\\[\s\S]?)*)(?:"|$)|'([^']*)(?:'|$)/g,
-    (_, double: string | undefined, single: string) => double?.replace(/\\(["\\])/g, "$1") ?? single,
+  programRestarts(program);
+  programStops(program);
+  const own = environmentIn(fields.text("environment") ?? "", expand, (advice) => draft.note("environment", advice));
+  const rough = Object.entries(own).filter(([, text]) => isRough(text));
+  const { PATH: path = common.variables.PATH, ...exact } = Object.fromEntries(
+    Object.entries(own).filter(([, text]) => !isRough(text)),
   );
-}
-
-/** Sizes of supervisord are powers of 1024. */
-const SIZE = /^(\d+)\s*([KMG])?B?$/i;
-
-/** Log files. */
-function outputFiles(program: SupervisordProgram): void {
-  const { draft, fields } = program;
-  const stdout = fileOf(program, "stdout_logfile");
-  const isMerged = fields.flag("redirect_stderr") === true;
-  const stderr = isMerged ? undefined : fileOf(program, "stderr_logfile");
-  draft.merge("logger", { stdout, stderr });
-  for (const stream of ["stdout", "stderr"])
-    if (fields.flag(`${stream}_syslog`) === true)
-      draft.note(`${stream}_syslog`, "the plugin procman/logship sends lines to syslog: docs/guide/plugins.md");
-  const size = sizeIn(fields.text("stdout_logfile_maxbytes"));
-  const backups = fields.number("stdout_logfile_backups");
-  fields.skip("stderr_logfile_maxbytes", "stderr_logfile_backups");
-  if (size === undefined && backups === undefined) return;
-  if (size === 0) return void draft.merge("logger", { rotate: false });
-  const bytes = size ?? 50 * 1024 ** 2;
-  draft.merge("logger", {
-    rotate: { size: bytes, ...(backups !== undefined && backups > 0 && { total: bytes * backups }) },
-  });
-}
-
-function fileOf({ draft, fields, place }: SupervisordProgram, name: string): string | undefined {
-  const given = fields.text(name);
-  if (given === undefined || /^(AUTO|NONE)$/i.test(given)) return undefined;
-  if (given === "syslog") draft.note(name, "the plugin procman/logship sends lines to syslog: docs/guide/plugins.md");
-  else if (/^\/dev\/(stdout|stderr|fd\/[12])$/.test(given)) draft.merge("logger", { console: true });
-  else if (given !== "/dev/null") return place(given);
-  return undefined;
-}
-
-function sizeIn(text: string | undefined): number | undefined {
-  const [, number = "", unit = ""] = SIZE.exec(text?.trim() ?? "") ?? [];
-  return number === "" ? undefined : Number(number) * 1024 ** ["", "K", "M", "G"].indexOf(unit.toUpperCase());
+  for (const [name, text] of Object.entries(exact)) draft.merge("env", { [name]: envValue(text) });
+  if (path !== undefined) draft.setAll(pathFields(envValue(path)));
+  const user = fields.text("user");
+  if (user !== undefined)
+    draft
+      .set("user", user)
+      .set("inheritEnv", true)
+      .note("user", "HOME, USER and LOGNAME are those of the user; with supervisord they stay as they are");
+  const umask = fields.text("umask") ?? common.umask;
+  if (umask !== undefined) draft.set("umask", umask.padStart(3, "0"));
+  programOutput(program, exact);
+  return rough.map(([name, text]) => `${name}=${shellWord(text)}`);
 }
 
 /** What to do about fields of a program without an equal. */
@@ -273,7 +262,6 @@ const SUPERVISORD_ADVICE: AdviceTable = {
   strip_ansi: "procman stores output as it is; `procman logs` leaves colours out where they aren't wanted",
   nocleanup: "",
   identifier: "",
-  umask: 'is "umask" of each process',
   minfds: '"ulimits": { "nofile": … } of the processes that need it',
   minprocs: '"ulimits": { "nproc": … } of the processes that need it',
   user: "start procman as this user",
