@@ -119,7 +119,7 @@ test("cron: a crontab's command gets its input and variables, as its shell would
   const rig: PeerRig = new PeerRig(folder);
   writeFileSync(
     join(folder, "crontab"),
-    `HOME=${folder}\nTOKEN = "a b"\n@reboot node ${WRITE_DOWN} job \\%F "$TOKEN" $HOME | cat\n@reboot cat > out.txt%first%it's second\n`,
+    `HOME=${folder}\nWRITTEN_DOWN=${folder}/procman\nTOKEN = "a b"\n@reboot node ${WRITE_DOWN} job \\%F "$TOKEN" $HOME | cat\n@reboot cat > out.txt%first%it's second\n`,
   );
   await imported(rig, "crontab");
   await rig.underProcman({ job: 1 }, {});

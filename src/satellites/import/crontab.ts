@@ -3,8 +3,10 @@ import { basename } from "node:path";
 import { CRON_NICKNAMES } from "../../core/base/cron-nicknames.ts";
 import { ownMember } from "../../core/base/interpolate.ts";
 import { shellQuote } from "../../core/base/shell-quote.ts";
+import { accountOf } from "../../core/config/checks/accounts.ts";
 import { type ConfigurationDraft, type ProcessDraft, programName } from "./configuration-draft.ts";
-import { envValue } from "./foreign-text.ts";
+import { envValue, pathFields } from "./foreign-text.ts";
+import { isOnPath } from "./pm2-command.ts";
 import { SourceFault } from "./source-fault.ts";
 import type { ForeignFile } from "./source-file.ts";
 
@@ -15,7 +17,7 @@ const JOB = /^\s*(@\w+|(?:[^\s=]+\s+){4}[^\s=]+)\s+(\S.*)$/;
 export function importCrontab(
   { file, shownAs, text }: ForeignFile,
   configuration: ConfigurationDraft,
-  hasUser: boolean = isSystemTable(file),
+  hasUser: boolean = isSystemTable(file, text),
 ): void {
   const variables = new Map<string, string>();
   for (const [index, line] of text.split(/\r?\n/).entries()) {
@@ -40,8 +42,16 @@ function jobIn(line: string, hasUser: boolean): Pick<CronJob, "when" | "command"
   return command === undefined ? undefined : { when, command, user };
 }
 
-function isSystemTable(file: string): boolean {
-  return /\/cron\.d\/[^/]+$|^\/etc\/crontab$/.test(file);
+/** By its place, or because each line names a user in front of a command. */
+function isSystemTable(file: string, text: string): boolean {
+  if (/\/cron\.d\/[^/]+$|^\/etc\/crontab$/.test(file)) return true;
+  const jobs = text.split(/\r?\n/).flatMap((line) => (/^\s*#/.test(line) ? [] : (jobIn(line, false)?.command ?? [])));
+  return jobs.length > 0 && jobs.every(namesUser);
+}
+
+function namesUser(command: string): boolean {
+  const [, user] = /^([a-z_][\w-]*)\s+[^\s-]/.exec(command) ?? [];
+  return user !== undefined && !isOnPath(user) && accountOf(user) !== undefined;
 }
 
 type CronJob = {
@@ -52,10 +62,19 @@ type CronJob = {
   readonly shownAs: string;
 };
 
+/** Starts something that outlives the job. */
+const DETACHED =
+  /(?<![&|>\d])&(?![&>\d])|\b(?:nohup|setsid|disown|daemonize)\b|\bscreen\s+-\S*d|\btmux\s+new|\s--(?:daemon|background|daemonize)\b/;
+
 function importJob({ when, command, user, variables, shownAs }: CronJob, configuration: ConfigurationDraft): void {
   const draft = configuration.add(jobName(command), shownAs);
   const shell = variables.get("SHELL") ?? "/bin/sh";
   const line = withInput(command);
+  if (DETACHED.test(command.replace(/'[^']*'|"[^"]*"/g, "")))
+    draft.note(
+      "command",
+      'cron lets run what it leaves in the background; procman ends that with the job: let it run in the foreground, with "autostart"',
+    );
   draft.set("cmd", /^\/(usr\/)?bin\/(sh|dash)$/.test(shell) ? line : `${shell} -c ${shellQuote(line)}`);
   draft.set("cwd", variables.get("HOME") ?? "~").set("user", user);
   if (when === "@reboot")
@@ -65,6 +84,8 @@ function importJob({ when, command, user, variables, shownAs }: CronJob, configu
     draft.note(when, "is unknown to this import");
   environmentOf(draft, variables);
 }
+
+const CRON_PATH = "/usr/bin:/bin";
 
 function environmentOf(draft: ProcessDraft, variables: ReadonlyMap<string, string>): void {
   const {
@@ -80,7 +101,9 @@ function environmentOf(draft: ProcessDraft, variables: ReadonlyMap<string, strin
   if (variables.has("TZ")) env.TZ = variables.get("TZ") ?? "";
   if (Object.keys(env).length > 0)
     draft.set("env", Object.fromEntries(Object.entries(env).map(([name, value]) => [name, envValue([value])])));
-  if (path !== undefined) draft.set("pathFirst", path.split(":").filter(Boolean));
+  draft.setAll(pathFields(path ?? CRON_PATH));
+  // cron sets these, and passes nothing on.
+  if (draft.fields.user === undefined) draft.set("inheritEnv", ["HOME", "LOGNAME", "USER"]);
   draft.set("timeZone", zone);
   if (delay !== undefined) draft.set("jitter", Number(delay) * 60);
   if (mail !== undefined && mail !== "")
@@ -98,15 +121,18 @@ function jobName(command: string): string {
     .split(/\s+/)
     .filter((word) => !/^[A-Za-z_]\w*=/.test(word));
   const [program = "job", ...args] = words;
-  const script = /^(node|python[\d.]*|perl|ruby|php|sh|bash|nice|ionice|flock|env|sudo)$/.test(basename(program))
+  const script = /^(node|python[\d.]*|perl|ruby|php|sh|bash|nice|ionice|nohup|setsid|flock|env|sudo)$/.test(
+    basename(program),
+  )
     ? args.find((word) => !word.startsWith("-"))
     : undefined;
   return programName(script ?? program) || "job";
 }
 
-/** A percent sign that isn't escaped ends the command: the rest is its standard input, with a line for each further one. */
+/** A percent sign that isn't escaped ends the command: the rest is its standard input, with a line for each further one. cron adds the end of the last line. */
 function withInput(command: string): string {
   const [line = "", ...input] = command.split(/(?<!\\)%/).map((part) => part.replaceAll("\\%", "%"));
+  if (input.at(-1) === "") input.pop();
   if (input.length === 0) return line;
   return `printf '%s\\n' ${input.map(shellQuote).join(" ")} | { ${line.trim().replace(/;$/, "")}; }`;
 }

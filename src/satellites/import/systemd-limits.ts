@@ -1,9 +1,16 @@
 /** Environment, identity, limits and output of a service of systemd. */
-import { envValue } from "./foreign-text.ts";
+import { readFileSync } from "node:fs";
+import { readEnvFile } from "../../core/base/env-file.ts";
+import { ownMember } from "../../core/base/interpolate.ts";
+import { statIfSeen } from "../../core/os/files.ts";
+import { envValue, pathFields } from "./foreign-text.ts";
 import type { SystemdUnit } from "./service-unit.ts";
-import { unitWords } from "./unit-file.ts";
+import { systemdVariables, unitWords } from "./unit-file.ts";
 
-export function serviceEnvironment({ draft, configuration, all, one }: SystemdUnit): void {
+/** What a service gets without `Environment=PATH=`. */
+const SYSTEMD_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+export function serviceEnvironment({ draft, configuration, all, one, folder }: SystemdUnit): void {
   const pairs = all("Environment")
     .flatMap(unitWords)
     .flatMap((word) => {
@@ -11,20 +18,40 @@ export function serviceEnvironment({ draft, configuration, all, one }: SystemdUn
       if (at < 1) draft.note("Environment", `${JSON.stringify(word)} is not NAME=value`);
       return at < 1 ? [] : [[word.slice(0, at), envValue([word.slice(at + 1)])] as const];
     });
-  if (pairs.length > 0) draft.set("env", Object.fromEntries(pairs));
+  // The services of a user inherit the environment of its manager.
+  const isOfUser = /\/systemd\/user$/.test(folder);
+  const { PATH: path = isOfUser ? "" : SYSTEMD_PATH, ...env } = Object.fromEntries(pairs);
+  if (Object.keys(env).length > 0) draft.set("env", env);
+  draft.setAll(pathFields(path));
   const files = all("EnvironmentFile").map((file) => {
     const path = configuration.path("/", file.replace(/^-/, ""));
+    differences({ draft, file: file.replace(/^-/, "") });
     return file.startsWith("-") ? { path, optional: true } : path;
   });
   if (files.length > 0) draft.set("envFile", files.length === 1 ? files[0] : files);
   const passed = (one("PassEnvironment") ?? "").split(/\s+/).filter(Boolean);
-  if (passed.length > 0) draft.set("inheritEnv", passed);
+  if (!isOfUser) draft.set("inheritEnv", passed.length > 0 ? passed : false);
   if (all("UnsetEnvironment").length > 0)
     draft.note("UnsetEnvironment", '"inheritEnv" names what is inherited: docs/guide/environment.md');
   if (all("LoadCredential").length > 0)
     draft.note(
       "LoadCredential",
       '"env": { "NAME": { "file": path } } gives the program the content of a file: docs/guide/environment.md',
+    );
+}
+
+/** Variables of an env file that systemd reads in another way: its comments are whole lines, and a backslash continues a line. */
+function differences({ draft, file }: Pick<SystemdUnit, "draft"> & { readonly file: string }): void {
+  if (statIfSeen(file)?.isFile() !== true) return;
+  const text = readFileSync(file, "utf8");
+  const { variables } = readEnvFile(text);
+  const names = Object.entries(systemdVariables(text)).flatMap(([name, value]) =>
+    ownMember(variables, name) === value ? [] : [name],
+  );
+  if (names.length > 0)
+    draft.note(
+      "EnvironmentFile",
+      `procman reads ${names.join(", ")} of ${file} in another way: write the ${names.length === 1 ? "value" : "values"} in quotes, in one line`,
     );
 }
 

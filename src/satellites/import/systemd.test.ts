@@ -1,7 +1,7 @@
 /** Units of systemd, and crontabs, as processes of procman. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { importOf } from "../../../test/support/import-rig.ts";
+import { folderOfFiles, importOf } from "../../../test/support/import-rig.ts";
 import { cronOf, spanOf } from "./on-calendar.ts";
 
 const WEB = `[Unit]
@@ -55,15 +55,18 @@ test("each directive of a service with an equal is carried, drop-ins included", 
     autostart: true,
     restart: "error",
     restartDelayMs: 1_500,
-    restartLimit: 5,
-    restartResetMs: 10_000,
+    // Five starts in 10 s: only runs below half a second are as many, with the delay of 1.5 s.
+    restartLimit: 4,
+    restartResetMs: 500,
     timeout: 3_600,
-    successExitCodes: [3, "SIGKILL"],
+    successExitCodes: [3, "SIGKILL", "SIGHUP", "SIGINT", "SIGTERM", "SIGPIPE"],
     stopSignal: "SIGINT",
     terminateTimeout: 90,
     killMode: "leader",
     env: { NODE_ENV: "production", GREETING: "hello world", PRICE: "$5" },
     envFile: { path: "/srv/shop/.env", optional: true },
+    inheritEnv: false,
+    pathFirst: ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"],
     nice: 7,
     ulimits: { nofile: 4_096 },
     memoryMax: "512MiB",
@@ -154,7 +157,12 @@ SHELL=/bin/bash
 @reboot /usr/bin/thing
 `;
   const { config, notes } = await importOf(context, { crontab: text });
-  const common = { cwd: "~", env: { TOKEN: "a $${b}" }, pathFirst: ["/usr/local/bin", "/usr/bin"] };
+  const common = {
+    cwd: "~",
+    env: { TOKEN: "a $${b}" },
+    pathFirst: ["/usr/local/bin", "/usr/bin"],
+    inheritEnv: ["HOME", "LOGNAME", "USER"],
+  };
   assert.deepEqual(config.processes, [
     { id: "backup", cmd: "cd /srv && ./backup.sh --all > log", cron: "*/5 * * * *", overrun: true, ...common },
     { id: "date", cmd: "date +%F", cron: "0 0 * * *", overrun: true, ...common },
@@ -174,4 +182,146 @@ SHELL=/bin/bash
     importOf(context, { crontab: "* * * * * true\n* * true\n" }),
     /crontab:2:1[\s\S]*expected NAME=value, or five times and a command/,
   );
+});
+
+const importedService = async (
+  context: Parameters<typeof importOf>[0],
+  lines: string,
+  unit = "",
+): Promise<Awaited<ReturnType<typeof importOf>> & { readonly service: Readonly<Record<string, unknown>> }> => {
+  const result = await importOf(context, {
+    "web.service": `[Unit]\n${unit}\n[Service]\nExecStart=/bin/serve\n${lines}\n`,
+  });
+  return { ...result, service: result.config.processes[0] ?? {} };
+};
+
+test("restarts are limited as by systemd: so many starts in the interval, by default 5 in 10 s", async (context) => {
+  const limitsOf = async (lines: string, unit = ""): Promise<readonly unknown[]> => {
+    const { service } = await importedService(context, lines, unit);
+    return [service.restartLimit, service.restartDelayMs, service.restartResetMs];
+  };
+  assert.deepEqual(await limitsOf("Restart=always"), [4, 100, 1_900]);
+  // A service that runs for 4.5 s never has three starts in 10 s.
+  assert.deepEqual(await limitsOf("Restart=on-failure\nRestartSec=500ms", "StartLimitBurst=3"), [2, 500, 2_833]);
+  assert.deepEqual(await limitsOf("Restart=always\nRestartSec=5"), [undefined, 5_000, undefined]);
+  assert.deepEqual(await limitsOf("Restart=always", "StartLimitIntervalSec=0"), [undefined, 100, undefined]);
+  assert.deepEqual(await limitsOf("Restart=always", "StartLimitIntervalSec=infinity"), [4, 100, 2_073_600_000]);
+  assert.deepEqual(await limitsOf(""), [undefined, undefined, undefined]);
+  const { notes } = await importedService(context, "Restart=always\nRestartSec=5", "StartLimitBurst=3");
+  assert.match(notes.join(), /web StartLimitBurst: 3 is never reached, because RestartSec waits too long/);
+});
+
+test("kinds of Restart= that procman lacks are said, and ends by SIGTERM and the like are no errors", async (context) => {
+  const { service, notes } = await importedService(context, "Restart=on-abnormal\nRestartForceExitStatus=75");
+  assert.deepEqual([service.restart, service.successExitCodes], ["error", ["SIGHUP", "SIGINT", "SIGTERM", "SIGPIPE"]]);
+  assert.match(notes.join("\n"), /web Restart: on-abnormal: systemd doesn't restart it after an exit code/);
+  assert.match(notes.join("\n"), /web RestartForceExitStatus: restarts after certain codes only/);
+});
+
+test("several commands in one line, and a semicolon that is an argument", async (context) => {
+  const lines =
+    "Type=oneshot\nExecStart=\nExecStart=/bin/echo one ; -/bin/echo 'two ; x' \\; three\nExecStart=/bin/last";
+  const { service } = await importedService(context, lines);
+  assert.equal(service.cmd, "/bin/echo one && { /bin/echo 'two ; x' ';' three || true; } && /bin/last");
+});
+
+test("ExecStop= that is only a signal is the signal of a stop; any other command is said", async (context) => {
+  for (const [command, signal] of [
+    ["/bin/kill -s QUIT $MAINPID", "SIGQUIT"],
+    ["-/usr/bin/kill -SIGINT ${MAINPID}", "SIGINT"],
+    ["kill -HUP $MAINPID", "SIGHUP"],
+    ["/bin/kill $MAINPID", undefined],
+  ] as const) {
+    const { service, notes } = await importedService(context, `ExecStop=${command}`);
+    assert.deepEqual([service.stopSignal, notes], [signal, []], command);
+  }
+  const { notes } = await importedService(context, "ExecStop=/usr/bin/serve --stop");
+  assert.match(notes.join(), /web ExecStop: procman runs no command to stop a process/);
+});
+
+test("a service gets only the variables that it names, and systemd's own PATH or its own", async (context) => {
+  const { service } = await importedService(
+    context,
+    "Environment=PATH=/opt/bin:/usr/bin A=1\nPassEnvironment=HOME LANG",
+  );
+  assert.deepEqual(
+    [service.env, service.pathFirst, service.inheritEnv],
+    [{ A: "1" }, ["/opt/bin", "/usr/bin"], ["HOME", "LANG"]],
+  );
+  const file = "systemd/user/web.service";
+  const { config } = await importOf(context, { [file]: "[Service]\nExecStart=/bin/serve\n" });
+  assert.deepEqual([config.processes[0]?.inheritEnv, config.processes[0]?.pathFirst], [undefined, undefined]);
+});
+
+test("a user that is missing here stays, so that the program never runs as root instead", async (context) => {
+  const { service, notes } = await importedService(context, "User=no-such-user-here\nGroup=no-such-group-here");
+  assert.deepEqual([service.user, service.group], ["no-such-user-here", "no-such-group-here"]);
+  assert.match(notes.join("\n"), /web user: stays, and `procman run` refuses it/);
+  assert.match(notes.join("\n"), /web group: stays, and `procman run` refuses it/);
+});
+
+test("an env file that systemd reads in another way is named, with the variables and without their values", async (context) => {
+  const text = "# x\n; y\nA=p#ss\nB=one # two\nC=a \\\n  b\nD=\"x\\ny\"\nE='x # y'\nF=plain \nG=\"a\" 'b'\n";
+  const folder = folderOfFiles(context, { "web.env": text });
+  const { notes } = await importedService(context, `EnvironmentFile=-${folder}/web.env\nEnvironmentFile=-/nowhere/x`);
+  assert.deepEqual(
+    notes.filter((note) => note.includes("EnvironmentFile")),
+    [
+      `web EnvironmentFile: procman reads B, C, D, G of ${folder}/web.env in another way: write the values in quotes, in one line`,
+    ],
+  );
+});
+
+test("a timer of an instance makes that instance of its template; the template alone runs nothing", async (context) => {
+  const files = {
+    "backup@.service": "[Service]\nExecStart=/bin/backup %i\n",
+    "backup@home.timer": "[Timer]\nOnCalendar=daily\n",
+    "backup@srv.timer": "[Timer]\nOnCalendar=hourly\n",
+    "nightly.timer": "[Timer]\nOnCalendar=weekly\nUnit=backup@all.service\n",
+  };
+  const { config } = await importOf(context, files, Object.keys(files));
+  assert.deepEqual(
+    config.processes.map(({ id, cmd, cron }) => [id, cmd, cron]),
+    [
+      ["backup-home", "/bin/backup home", "0 0 * * *"],
+      ["backup-srv", "/bin/backup srv", "0 * * * *"],
+      ["backup-all", "/bin/backup all", "0 0 * * MON"],
+    ],
+  );
+});
+
+test("a crontab: the last percent sign ends the last line, as in cron", async (context) => {
+  const text = "@daily cat%a%\n@daily cat%\n@daily cat%a\n@daily cat%%\n";
+  const { config } = await importOf(context, { crontab: text });
+  assert.deepEqual(
+    config.processes.map(({ cmd }) => cmd),
+    ["printf '%s\\n' a | { cat; }", "cat", "printf '%s\\n' a | { cat; }", "printf '%s\\n' '' | { cat; }"],
+  );
+});
+
+test("a crontab: a job that leaves something running is said, because procman ends it", async (context) => {
+  const jobs = [
+    "@reboot ./server &",
+    "@reboot nohup ./other > log 2>&1 &",
+    "@daily screen -d -m x",
+    "@daily a && b 2>&1 | c 'x & y' >& log",
+  ];
+  const { notes } = await importOf(context, { crontab: `${jobs.join("\n")}\n` });
+  assert.deepEqual(
+    notes.filter((note) => note.includes("in the background")).map((note) => note.split(" ")[0]),
+    ["server", "other", "screen"],
+  );
+});
+
+test("a crontab whose lines all name a user is one of the system, wherever it lies", async (context) => {
+  const { config } = await importOf(context, { crontab: "0 1 * * * root cd / && run-parts x\n@daily nobody /bin/y\n" });
+  assert.deepEqual(
+    config.processes.map(({ cmd, user, inheritEnv }) => [cmd, user, inheritEnv]),
+    [
+      ["cd / && run-parts x", "root", undefined],
+      ["/bin/y", "nobody", undefined],
+    ],
+  );
+  const own = await importOf(context, { crontab: "0 1 * * * root cd /\n0 2 * * * ./x root\n" });
+  assert.equal(own.config.processes[0]?.cmd, "root cd /");
 });

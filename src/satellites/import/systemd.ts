@@ -8,8 +8,8 @@ import { cronOf, spanOf } from "./on-calendar.ts";
 import type { SystemdUnit } from "./service-unit.ts";
 import type { ForeignFile } from "./source-file.ts";
 import { serviceEnvironment, serviceLimits, serviceOutput } from "./systemd-limits.ts";
-import { serviceRestarts, serviceStops } from "./systemd-policy.ts";
-import { readUnit, type UnitSections, unitWords } from "./unit-file.ts";
+import { serviceRestarts, serviceStops, signalOfKill } from "./systemd-policy.ts";
+import { readUnit, type UnitSections, unitCommands, unitWords } from "./unit-file.ts";
 
 type Unit = {
   readonly name: string;
@@ -27,10 +27,12 @@ export function importUnits(
   configuration: ConfigurationDraft,
   dropIns: ReadDropIns,
 ): void {
-  const units = files.map((file): Unit => {
-    const [, name = basename(file.file), kind = ""] = /^(.*)\.(\w+)$/.exec(basename(file.file)) ?? [];
-    return { name, kind, file, sections: readUnit([file.text, ...dropIns(file.file)]) };
-  });
+  const units = withInstances(
+    files.map((file): Unit => {
+      const [, name = basename(file.file), kind = ""] = /^(.*)\.(\w+)$/.exec(basename(file.file)) ?? [];
+      return { name, kind, file, sections: readUnit([file.text, ...dropIns(file.file)]) };
+    }),
+  );
   const services = units.filter(({ kind }) => kind === "service");
   const drafts = new Map(services.map((unit) => [unit, configuration.add(unit.name, unit.file.shownAs)] as const));
   const ids = new Map([...drafts].map(([{ name }, { id }]) => [`${name}.service`, id]));
@@ -42,6 +44,27 @@ export function importUnits(
   for (const draft of drafts.values())
     if (draft.fields.cmd === undefined)
       configuration.drop(draft, "ExecStart", "is missing, so there is nothing to run");
+}
+
+/** A timer or path of an instance, as `backup@home.timer`, makes that of its template: `backup@home.service` of `backup@.service`. */
+function withInstances(units: readonly Unit[]): readonly Unit[] {
+  const names = new Set(units.map(({ name, kind }) => `${name}.${kind}`));
+  const made = units.flatMap((unit) => {
+    const target = unit.kind === "service" ? "" : targetOf(unit);
+    const [, prefix = "", instance = ""] = /^([^@]+@)(.+)\.service$/.exec(target) ?? [];
+    const template = units.find(({ name, kind }) => kind === "service" && name === prefix);
+    return template === undefined || names.has(target) ? [] : [{ ...template, name: `${prefix}${instance}` }];
+  });
+  const templates = new Set(made.map(({ name }) => name.replace(/@.*/s, "@")));
+  // systemd runs no template, only its instances.
+  return [...units.filter(({ name, kind }) => kind !== "service" || !templates.has(name)), ...made];
+}
+
+/** The service that a timer or path starts. */
+function targetOf({ name, kind, sections }: Unit): string {
+  const section = sections.get(kind.charAt(0).toUpperCase() + kind.slice(1));
+  const [target = `${name}.service`] = section?.get("Unit") ?? section?.get("Service") ?? [];
+  return specifiersOf(name, () => undefined)(target);
 }
 
 function fillService({ name, file, sections }: Unit, draft: ProcessDraft, configuration: ConfigurationDraft): void {
@@ -133,14 +156,11 @@ export function finishedDependencies(configuration: ConfigurationDraft): void {
       );
 }
 
-function importCompanion(
-  { name, kind, file, sections }: Unit,
-  drafts: ReadonlyMap<Unit, ProcessDraft>,
-  configuration: ConfigurationDraft,
-): void {
+function importCompanion(unit: Unit, drafts: ReadonlyMap<Unit, ProcessDraft>, configuration: ConfigurationDraft): void {
+  const { kind, file, sections } = unit;
   const section = sections.get(kind.charAt(0).toUpperCase() + kind.slice(1)) ?? new Map<string, readonly string[]>();
-  const [target = `${name}.service`] = section.get("Unit") ?? section.get("Service") ?? [];
-  const draft = [...drafts].find(([unit]) => `${unit.name}.service` === target)?.[1];
+  const target = targetOf(unit);
+  const draft = [...drafts].find(([{ name }]) => `${name}.service` === target)?.[1];
   if (kind !== "timer" && kind !== "path" && kind !== "socket")
     return configuration.note(file.shownAs, "only services, timers, paths and sockets are imported");
   if (draft === undefined) return configuration.note(file.shownAs, `is for ${target}: import that together with it`);
@@ -185,17 +205,19 @@ function timer(draft: ProcessDraft, section: ReadonlyMap<string, readonly string
 
 /** The command line of `ExecStart=`, and the hooks around it. undefined: there is none. */
 function serviceLine(unit: SystemdUnit): string | undefined {
-  const starts = unit.all("ExecStart").map((line) => commandOf(line, unit, "ExecStart"));
-  const before = [...unit.all("ExecCondition"), ...unit.all("ExecStartPre")].map((line) =>
-    commandOf(line, unit, "ExecStartPre"),
-  );
+  const commands = (directive: string, shownAs = directive): readonly string[] =>
+    unit
+      .all(directive)
+      .flatMap(unitCommands)
+      .map((line) => commandOf(line, unit, shownAs));
+  const starts = commands("ExecStart");
+  const before = [...commands("ExecCondition", "ExecStartPre"), ...commands("ExecStartPre")];
   if (before.length > 0) unit.draft.merge("hooks", { beforeStart: before.join(" && ") });
-  const after = unit.all("ExecStopPost").map((line) => commandOf(line, unit, "ExecStopPost"));
+  const after = commands("ExecStopPost");
   if (after.length > 0) unit.draft.merge("hooks", { afterStop: after.join("; ") });
   const reload = unit.one("ExecReload");
-  const [, kill = ""] = /^.*?\bkill\b(.*)/s.exec(reload ?? "") ?? [];
-  const signal = /\$\{?MAINPID/.test(kill) ? /\s-(?:s\s*)?(?:SIG)?(HUP|USR1|USR2|WINCH)\b/.exec(kill)?.[1] : undefined;
-  if (signal !== undefined) unit.draft.set("reloadSignal", `SIG${signal}`);
+  const signal = signalOfKill(reload ?? "");
+  if (signal !== undefined && /^SIG(HUP|USR1|USR2|WINCH)$/.test(signal)) unit.draft.set("reloadSignal", signal);
   else if (reload !== undefined) unit.draft.note("ExecReload", 'procman reloads a program by a signal: "reloadSignal"');
   return starts.length === 0 ? undefined : starts.join(" && ");
 }
@@ -265,7 +287,6 @@ const SANDBOX = "procman has no sandbox: set it in procman's own unit, for all p
 /** What to do about directives of `[Service]` without an equal. The first row that matches counts; an empty text: nothing is needed. */
 const UNIT_ADVICE: readonly (readonly [RegExp, string])[] = [
   [/^(ExecStartPost)$/, '"ready" says when it is up; a command beside the program is a process with "dependsOn"'],
-  [/^(ExecStop)$/, 'it is stopped by "stopSignal"'],
   [/^(WatchdogSec)$/, '"health" asks it at intervals, by a port, an address or a command: docs/guide/supervision.md'],
   [
     /^(RemainAfterExit|GuessMainPID|NotifyAccess|SyslogIdentifier|TimeoutStartSec|SendSIGKILL|FinalKillSignal|TimeoutAbortSec)$/,

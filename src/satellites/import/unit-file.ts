@@ -58,10 +58,23 @@ function joinedLines(text: string): readonly { readonly line: string; readonly n
   return lines;
 }
 
+const WORD = /(?:"((?:[^"\\]|\\[\s\S])*)"|'((?:[^'\\]|\\[\s\S])*)'|((?:[^\s"'\\]|\\[\s\S]|["'])+))/g;
+
+/** The commands of a line: a semicolon that stands alone is between two. */
+export function unitCommands(text: string): readonly string[] {
+  const commands: string[] = [];
+  let start = 0;
+  for (const { 0: word, index } of text.matchAll(WORD))
+    if (word === ";") {
+      commands.push(text.slice(start, index));
+      start = index + 1;
+    }
+  return [...commands, text.slice(start)].map((command) => command.trim()).filter(Boolean);
+}
+
 /** systemd's quoting: words in single or double quotes, and escapes as of C. A quote that is never closed is part of its word. */
 export function unitWords(text: string): readonly string[] {
   const words: string[] = [];
-  const WORD = /(?:"((?:[^"\\]|\\[\s\S])*)"|'((?:[^'\\]|\\[\s\S])*)'|((?:[^\s"'\\]|\\[\s\S]|["'])+))/g;
   let end = -1;
   for (const { 0: whole, 1: double, 2: single, 3: plain, index } of text.matchAll(WORD)) {
     const word = unescaped(double ?? single ?? plain ?? "");
@@ -92,4 +105,24 @@ function unescaped(text: string): string {
       return ownMember(ESCAPES, other ?? "") ?? other ?? "";
     },
   );
+}
+
+/** Quoted pieces, then the rest of the line; a backslash takes the character behind it, also the end of a line. */
+const ASSIGNMENT =
+  /^[ \t]*(?:[#;].*|([A-Za-z_]\w*)[ \t]*=((?:[ \t]*(?:'[^']*'|"(?:[^"\\]|\\[\s\S])*"))*)[ \t]*((?:[^\n\\]|\\[\s\S])*))$/gm;
+
+/** The variables of an env file, as systemd reads it. */
+export function systemdVariables(text: string): Readonly<Record<string, string>> {
+  const variables: [string, string][] = [];
+  for (const [, name, quoted = "", rest = ""] of text.replaceAll("\r", "").matchAll(ASSIGNMENT)) {
+    if (name === undefined) continue;
+    const pieces = [...quoted.matchAll(/'([^']*)'|"((?:[^"\\]|\\[\s\S])*)"/g)].map(
+      ([, single, double = ""]) => single ?? double.replace(/\\(?:\n|(["\\`$]))/g, (_, kept?: string) => kept ?? ""),
+    );
+    variables.push([
+      name,
+      pieces.join("") + rest.trimEnd().replace(/\\([\s\S])/g, (_, kept: string) => (kept === "\n" ? "" : kept)),
+    ]);
+  }
+  return Object.fromEntries(variables);
 }
