@@ -7,7 +7,7 @@ import type { Pm2App } from "./pm2-app.ts";
 import { beginningOf } from "./pm2-command.ts";
 
 /** What a variable with a port means: nothing, the port that all instances share, or that of the first one. */
-export type PortRole = "none" | "shared" | "first";
+type PortRole = "none" | "shared" | "first";
 
 /** pm2's cluster mode lets the instances of a Node program share the port on which it listens. */
 export function appCluster(app: Pm2App): PortRole {
