@@ -1,6 +1,8 @@
 /** Incidents and metrics of real processes. */
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { ProcessRecord } from "../../src/core/contract/records.ts";
@@ -8,6 +10,7 @@ import type { Incident } from "../../src/core/contract/run-summary.ts";
 import { IncidentLog } from "../../src/core/incidents/incident-log.ts";
 import { SeriesStore } from "../../src/core/metrics/series-store.ts";
 import { allProcesses } from "../../src/core/os/process-stat.ts";
+import { procman as cli } from "../support/cli.ts";
 import { api } from "../support/plugin-rig.ts";
 import { eventually, type Procman, processExit, startProcman } from "../support/procman-process.ts";
 
@@ -145,4 +148,35 @@ test("CPU and memory include the whole process tree, also a process that left th
     { what: "a point of the next service" },
   );
   assert.deepEqual(after.slice(0, before.length), before);
+});
+
+test("a run whose last lines say that its port is in use names the program that has it, without `ready` and without a cluster", async (context) => {
+  const holder = createServer().listen(0, "127.0.0.1");
+  await once(holder, "listening");
+  context.after(() => holder.close());
+  const { port } = holder.address() as AddressInfo;
+  const listen = `exec node -e 'require("net").createServer().listen(${port}, "127.0.0.1")'`;
+  const procman = await startProcman(context, [
+    { id: "node", cmd: listen, autostart: true, restart: "never" },
+    { id: "python", cmd: `exec python3 -m http.server ${port} --bind 127.0.0.1`, autostart: true },
+    { id: "other", cmd: `echo no database at ${port}; exit 1`, autostart: true },
+  ]);
+  await procman.line(/^node .* started/);
+  const held = new RegExp(
+    `\\(its port ${port} is held by .+ \\(pid ${process.pid}\\); end that, or choose another port\\)`,
+  );
+  for (const id of ["node", "python"]) {
+    const [incident] = await incidents(procman, id, 1, ({ lines }) => lines.length > 0);
+    assert.match(incident?.reason ?? "", held);
+    assert.equal(incident?.end?.port?.port, port);
+  }
+  const [other] = await incidents(procman, "other", 1, ({ lines }) => lines.length > 0);
+  assert.doesNotMatch(other?.reason ?? "", /is held by/);
+  const why = await cli(procman.folder, ["why", "node"]);
+  assert.match(why.out, held);
+  assert.doesNotMatch(why.out, /may say why/, "it is known why");
+  await cli(procman.folder, ["start", "node", "--no-wait"]);
+  await procman.line(new RegExp(`^node +\\| exited with code 1 ${held.source}`));
+  const status = await cli(procman.folder, ["status", "node", "--json"]);
+  assert.match((JSON.parse(status.out) as readonly ProcessRecord[])[0]?.reason ?? "", held);
 });

@@ -206,6 +206,20 @@ test("a run that listens on another port than that of `ready` is told so, with i
   );
 });
 
+test("a run whose health check asks another port than its own is told so, with its port", async (context) => {
+  const [port, other] = [await freePort(), await freePort()];
+  const procman = await start(context, {
+    id: "web",
+    cmd: `PORT=${other} node ${DRAINING_SERVER}`,
+    autostart: true,
+    restart: "never",
+    health: { port, interval: 0.1, failures: 1 },
+  });
+  const client = await api(procman);
+  const ill = new RegExp(`is not healthy \\(127\\.0\\.0\\.1:${port} refuses connections; it listens on ${other}\\)`);
+  await waitForRecord(client, "web", ({ reason }) => ill.test(reason));
+});
+
 test("the load balancer sends no client to an instance that isn't ready", async (context) => {
   const [commonPort, startPort] = [await freePort(), await freeRange()];
   const server = `exec node -e 'require("http").createServer((q,s)=>s.end(process.env.PROCMAN_CLUSTER_INSTANCE)).listen(process.env.PROCMAN_CLUSTER_PORT,"127.0.0.1")'`;

@@ -214,7 +214,8 @@ const HEAP_FULL =
   'Its JavaScript heap was full: look for a leak, or enlarge the heap with "env": { "NODE_OPTIONS": "--max-old-space-size=4096" } (in MB).';
 
 const ADVICE: Advice = {
-  exit: ({ code, lines, process }) => {
+  exit: ({ code, lines, process, end }) => {
+    if (end?.port !== undefined) return undefined;
     if (lines.some(({ text }) => saysLimitRefused(text)))
       return 'Lower that limit in "ulimits", or raise the hard limit of the user that procman runs as (in limits.conf or, for systemd, with LimitNOFILE= and similar), and start procman again.';
     if (lines.some(({ text }) => isHeapFull(text))) return HEAP_FULL;

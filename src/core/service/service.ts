@@ -49,6 +49,7 @@ import { ReadyFiles } from "./spawn/ready-files.ts";
 import type { KeeperSpawner } from "./spawn/spawner.ts";
 import { spawnerOf } from "./spawn/spawner.ts";
 import { Sweeper } from "./spawn/sweeper.ts";
+import { TakenPorts } from "./spawn/taken-ports.ts";
 import { SpecRegistry } from "./spec-registry.ts";
 import { StoredLog } from "./stored-log.ts";
 import type { Subsystem } from "./subsystem.ts";
@@ -104,11 +105,12 @@ export class ProcmanService {
     // What a start needs of parts that are made later, as they need the supervisor.
     const accessOf: AccessOfProcess = (id) => this.#api.accessOf(id);
     this.#hooks = new HookRunner(first, accessOf);
+    const ports = new TakenPorts(first, (id) => this.supervisor.statesOf(id));
     this.#spawner = spawnerOf(first, {
       sweeper: this.#sweeper,
       hooks: this.#hooks,
       accessOf,
-      statesOf: (id) => this.supervisor.statesOf(id),
+      ports,
       remedy: (spec) => this.#sockets.remedy(spec),
       defersStop: (stop) => this.#balancing.defersStop(stop),
     });
@@ -116,7 +118,7 @@ export class ProcmanService {
     const services: Services = { ...first, supervisor: this.supervisor };
     this.#services = services;
     this.#activeConfig = new ActiveConfig(services, specs, () => this.#apply(), options.profile);
-    this.#reporting = this.#newReporting(ends);
+    this.#reporting = this.#newReporting(ends, ports);
     const { stats, events, metrics, incidents } = this.#reporting;
     this.#sockets = new SharedSockets(services, sockets);
     this.#balancing = new Balancing(services, events, this.#spawner, sockets);
@@ -260,11 +262,12 @@ export class ProcmanService {
     this.#spawner.refreshOrders();
   }
 
-  #newReporting(ends: EndOptions): Reporting {
+  #newReporting(ends: EndOptions, ports: TakenPorts): Reporting {
     const lastLines = new LastLines(this.config.stateDir);
     return newReporting(this.#services, {
       noRestartBy: (spec) => noRestartBy(ends, spec),
       lastLines: (query) => lastLines.of(query),
+      takenPort: (run, lines) => ports.inLines(run, lines),
       withBalancer: (record) => this.#balancing.decorate(record),
       status: () => this.#status(),
     });

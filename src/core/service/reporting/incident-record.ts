@@ -5,7 +5,7 @@ import type { Incident } from "../../contract/run-summary.ts";
 import { decisionText, reasonText } from "../../contract/words.ts";
 import { isSuccess } from "../../supervisor/restart-policy.ts";
 import type { Transition } from "../../supervisor/slot.ts";
-import type { ExitInfo } from "../../supervisor/states.ts";
+import type { ExitInfo, Occupied } from "../../supervisor/states.ts";
 import {
   hasCurrentRun,
   isRunning,
@@ -24,6 +24,7 @@ import {
   kindOf,
   type MessageContext,
   type ProgramEnd,
+  portOf,
   restartDecision,
   timedEnd,
 } from "./run-ends.ts";
@@ -82,6 +83,18 @@ export function incidentOf(
     next,
     lines: [],
   });
+}
+
+/** Whether it may have failed because another program has its port. */
+export function mayLackPort({ cause, success }: Omit<Incident, "metrics">): boolean {
+  return (cause === "exit" || cause === "unready") && success !== true;
+}
+
+/** The same incident with the port that another program has, if it wasn't known at the end. */
+export function withPort(incident: Incident, port: Occupied | undefined): Incident {
+  if (port === undefined || incident.end === undefined || incident.end.port !== undefined) return incident;
+  const end = { ...incident.end, port: portOf(port) };
+  return { ...incident, end, reason: reasonText(end) };
 }
 
 /** A start begins with its hook. Monotonic milliseconds. */

@@ -8,10 +8,11 @@ import { type AdmittedIncident, IncidentLimit } from "../../incidents/incident-l
 import { IncidentLog, type IncidentLogEntry } from "../../incidents/incident-log.ts";
 import { OomKills } from "../../os/oom.ts";
 import type { Transition } from "../../supervisor/slot.ts";
+import type { Occupied } from "../../supervisor/states.ts";
 import { isRunning } from "../../supervisor/verdict.ts";
 import type { Services } from "../services.ts";
 import type { Subsystem } from "../subsystem.ts";
-import { endOf, incidentOf } from "./incident-record.ts";
+import { endOf, incidentOf, mayLackPort, withPort } from "./incident-record.ts";
 import type { ProcessStatsCache } from "./process-stats-cache.ts";
 import type { ServiceMetrics } from "./service-metrics.ts";
 
@@ -29,6 +30,12 @@ export type ReadLastLines = (query: {
   readonly characters: number;
 }) => Promise<readonly LogEntry[]>;
 
+/** The program that holds the port which these last lines of a run say is in use. */
+export type FindTakenPort = (
+  run: { readonly slot: string; readonly run: number },
+  lines: readonly LogEntry[],
+) => Occupied | undefined;
+
 /** Builds the incident. `claimOomKill` may be slow: it asks the kernel. */
 export type BuildIncident = (claimOomKill: () => boolean) => Omit<Incident, "metrics">;
 
@@ -37,6 +44,7 @@ export type IncidentSources = {
   readonly stats: Pick<ProcessStatsCache, "messageContext">;
   readonly metrics: Pick<ServiceMetrics, "recent">;
   readonly lastLines: ReadLastLines;
+  readonly takenPort: FindTakenPort;
   readonly onWritten: (incident: Incident) => void;
 };
 
@@ -50,6 +58,8 @@ const DRAINED_MS = 1_000;
 const EARLY_MS = 100;
 /** Lines this much after the end still belong to the run: they are read late. Milliseconds. */
 const LATE_MS = 1_000;
+/** After a longer time another program may have the port than the one that had it. Milliseconds. */
+const FRESH_MS = 10_000;
 const DEFAULT_LIMIT = 20;
 
 type ReportedIncident = {
@@ -237,7 +247,9 @@ export class ServiceIncidents implements Subsystem {
       count: MAX_LINES,
       characters: MAX_LINE_LENGTH,
     });
-    const complete = { ...incident, lines };
+    const isFresh = Date.now() - Date.parse(time) < FRESH_MS;
+    const port = isFresh && mayLackPort(incident) ? this.#sources.takenPort({ slot, run }, lines) : undefined;
+    const complete = { ...withPort(incident, port), lines };
     if (isDrained && !this.#isClosed) this.#incidentLog.append({ slot, incident: complete });
     return complete;
   }

@@ -110,6 +110,7 @@ function watched(
     lastLines,
     status,
     noRestartBy: () => undefined,
+    takenPort: () => undefined,
     withBalancer: (record) => record,
   });
   const { incidents, events, metrics } = reporting;
@@ -129,7 +130,7 @@ function watched(
     ...reporting,
     status,
     actions,
-    reloads: { plan: notAsked, reload: notAsked },
+    reloads: { plan: notAsked, checkedPlan: notAsked, reload: notAsked, unapplied: undefined },
     scaler: { scale: notAsked },
     logAccess: new StoredLog({ log, specs }),
     spawner: { signal: notAsked },

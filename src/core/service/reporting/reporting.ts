@@ -3,7 +3,7 @@ import type { ProcessSpec } from "../../config/spec.ts";
 import type { ProcessRecord } from "../../contract/records.ts";
 import type { StateRecord } from "../../contract/state-record.ts";
 import type { Services } from "../services.ts";
-import { type ReadLastLines, ServiceIncidents } from "./incidents.ts";
+import { type FindTakenPort, type ReadLastLines, ServiceIncidents } from "./incidents.ts";
 import { runOf } from "./lifecycle-messages.ts";
 import { ProcessStatsCache } from "./process-stats-cache.ts";
 import { RecordCache } from "./record-cache.ts";
@@ -16,6 +16,7 @@ export type ReportedParts = {
   /** The option of `procman run` because of which the process isn't restarted. */
   readonly noRestartBy: (spec: ProcessSpec) => string | undefined;
   readonly lastLines: ReadLastLines;
+  readonly takenPort: FindTakenPort;
   /** Adds the data of the load balancer. */
   readonly withBalancer: (record: ProcessRecord) => ProcessRecord;
   readonly status: () => StateRecord;
@@ -23,7 +24,10 @@ export type ReportedParts = {
 
 export type Reporting = ReturnType<typeof newReporting>;
 
-export function newReporting(services: Services, { noRestartBy, lastLines, withBalancer, status }: ReportedParts) {
+export function newReporting(
+  services: Services,
+  { noRestartBy, lastLines, takenPort, withBalancer, status }: ReportedParts,
+) {
   const { bus, log } = services;
   bus.transitions.listen(({ transition, line }) => {
     if (line !== undefined) log.write(transition.slot, line, runOf(transition));
@@ -36,6 +40,7 @@ export function newReporting(services: Services, { noRestartBy, lastLines, withB
     stats,
     metrics,
     lastLines,
+    takenPort,
     onWritten: (incident) => events.onIncident(incident),
   });
   const events = new ServiceEvents(services, records, stats, status);

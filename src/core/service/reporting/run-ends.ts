@@ -33,7 +33,7 @@ export function programEnd(ending: ExitInfo): ProgramEnd {
   };
 }
 
-function portOf({ by: program, ...port }: Occupied): NonNullable<EndRecord["port"]> {
+export function portOf({ by: program, ...port }: Occupied): NonNullable<EndRecord["port"]> {
   return { ...port, program };
 }
 

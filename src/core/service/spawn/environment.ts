@@ -1,10 +1,8 @@
-/** The variables of a run, beyond those of procman's own environment. */
+/** The environment of a run, beyond procman's own. */
 import { delimiter } from "node:path";
-import { type EnvFault, readEnvFile } from "../../base/env-file.ts";
-import { expand, ownMember } from "../../base/interpolate.ts";
-import { DEFAULT_PORT_VARIABLE, instanceVariables, PORT_OF_INSTANCE } from "../../config/cluster-variables.ts";
-import type { EnvFileSpec, ProcessSpec } from "../../config/spec.ts";
-import { readWhole } from "../../os/careful-files.ts";
+import type { EnvFault } from "../../base/env-file.ts";
+import { DEFAULT_PORT_VARIABLE, instanceVariables } from "../../config/cluster-variables.ts";
+import type { ProcessSpec } from "../../config/spec.ts";
 import { warn } from "../log-line.ts";
 import type { ServiceLog } from "../service-log.ts";
 
@@ -79,94 +77,6 @@ function accessVariables({ address, socket, token }: ApiAccess): Record<string, 
     ...(socket === undefined ? {} : { PROCMAN_API_SOCKET: socket }),
     PROCMAN_API_TOKEN: token,
   };
-}
-
-/** A text in which `${NAME}` is expanded, the content of a file, or a variable of procman's environment. */
-export type VariableValue = string | { readonly file: string } | { readonly env: string };
-
-/** The configured variables. They are read for each run and not kept, as they may be secret. */
-export type EnvironmentVariables = {
-  /** Absolute; later ones override earlier ones. */
-  readonly envFile?: readonly EnvFileSpec[];
-  readonly env: Readonly<Record<string, VariableValue>>;
-  /** The values may use number and port of the instance. */
-  readonly cluster?: ProcessSpec["cluster"];
-};
-
-/** A variable can't be set, so the run can't start. The message never contains the value of a variable. */
-export class MissingVariableError extends Error {
-  override readonly name = "MissingVariableError";
-}
-
-export type EnvironmentContext = {
-  /** Default: the environment of this process. */
-  readonly own?: NodeJS.ProcessEnv;
-  /** Called for each env file with its malformed lines. */
-  readonly onFaults?: (file: string, faults: readonly EnvFault[]) => void;
-};
-
-/** @throws {MissingVariableError} */
-export function variablesOf(
-  { envFile = [], env, cluster }: EnvironmentVariables,
-  { own = process.env, onFaults }: EnvironmentContext = {},
-): Record<string, string> {
-  const files = envFile.map((entry) => {
-    const { path: file, optional: isOptional = false } = typeof entry === "string" ? { path: entry } : entry;
-    const { variables, faults } = readEnvFile(textOf(file, `its env file ${file}`, '"envFile"', isOptional));
-    onFaults?.(file, faults);
-    return variables;
-  });
-  const found = Object.fromEntries(files.flatMap(Object.entries<string>));
-  const instance = instanceVariables(cluster);
-  const lookUp = (name: string): string | undefined =>
-    ownMember(found, name) ?? ownMember(instance, name) ?? ownMember(own, name);
-  const given = Object.entries(env).map(([name, value]) => [name, valueFor(name, value, lookUp)] as const);
-  const all = { ...found, ...Object.fromEntries(given) };
-  for (const [name, value] of Object.entries(all))
-    if (value.includes("\0"))
-      throw new MissingVariableError(`its variable ${name} has a NUL byte in it, which no variable can hold`);
-  return all;
-}
-
-function valueFor(name: string, value: VariableValue, lookUp: (name: string) => string | undefined): string {
-  if (typeof value === "string") {
-    const { text, missing } = expand(value, lookUp);
-    if (missing.length > 0)
-      throw new MissingVariableError(`its variable ${name} needs ${listed(missing)}; ${remedy(missing)}`);
-    return text;
-  }
-  // Editors end files with a line end that is not part of the secret.
-  if ("file" in value)
-    return textOf(value.file, `the file ${value.file} of its variable ${name}`, `"env.${name}"`).replace(/\r?\n$/, "");
-  const known = lookUp(value.env);
-  if (known === undefined)
-    throw new MissingVariableError(
-      `its variable ${name} needs ${value.env}, which is not set; set it where procman is started`,
-    );
-  return known;
-}
-
-function listed(missing: readonly string[]): string {
-  return missing.length === 1 ? `${missing[0]}, which is not set` : `${missing.join(" and ")}, which are not set`;
-}
-
-function remedy([name]: readonly string[]): string {
-  if (name === PORT_OF_INSTANCE) return 'set "cluster.startPort"';
-  return `set it in an "envFile" or where procman is started, or give a default: \${${name}:-…}`;
-}
-
-/** `isOptional`: a missing file is an empty text. */
-function textOf(file: string, what: string, key: string, isOptional = false): string {
-  try {
-    return readWhole(file).toString("utf8");
-  } catch (error) {
-    const { code = "", message } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT" && isOptional) return "";
-    if (code === "ENOENT") throw new MissingVariableError(`${what} does not exist; create it or correct ${key}`);
-    throw new MissingVariableError(
-      `${what} can't be read: ${code === "EISDIR" ? "it is a folder" : message.replace(/^E[A-Z]+: /, "")}`,
-    );
-  }
 }
 
 /** Most lines of one file that are logged: the file may be no env file at all. */

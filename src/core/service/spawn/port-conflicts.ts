@@ -1,21 +1,15 @@
 /** Ports of processes that another program holds, as far as the specification names the port. */
-import type { RunMarker, RunMarkers } from "../../base/run-marker.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { Probe, ReadyProbe } from "../../contract/probe-spec.ts";
-import type { RunKey } from "../../ipc/keeper-protocol.ts";
-import { holderBeside, listensOn, named } from "../../os/port-owner.ts";
 import { PortOwnership, type PortProblem } from "../../os/port-ownership.ts";
-import { hasEnded, processEnvironment } from "../../os/process-stat.ts";
-import { isGenuine } from "../../os/process-tree.ts";
-import type { Occupied } from "../../supervisor/states.ts";
+import { hasEnded } from "../../os/process-stat.ts";
 import { warn } from "../log-line.ts";
 import type { Log } from "../services.ts";
-import { processOf } from "../spec-registry.ts";
 
 const LOOPBACK = new Set(["localhost", "127.0.0.1", "::1", "[::1]"]);
 
 /** The port that its runs should listen on, as far as the specification says. */
-function portOf({
+export function portOf({
   cluster,
   share,
   ready,
@@ -51,39 +45,6 @@ function problemText(problem: PortProblem, port: number): string {
   if (problem.t === "ended") return "it has ended";
   if (problem.t === "held") return `its port ${port} is held by ${problem.by}; end that, or choose another port`;
   return `it can't be looked up which program has port ${port}: procman has no free file descriptor or memory`;
-}
-
-/** The program that holds the port of a run that has ended, and is not part of that run. `siblings`: running instances of its cluster. */
-export function occupiedPortOf(
-  spec: ProcessSpec,
-  markers: RunMarkers,
-  { slot, run, siblings }: RunKey & { readonly siblings: readonly InstancePort[] },
-): Occupied | undefined {
-  const port = portOf(spec);
-  if (port === undefined) return undefined;
-  const markerOf = (pid: number): RunMarker | undefined => markers.in(processEnvironment(pid) ?? "");
-  const isOwn = (pid: number): boolean => {
-    const marker = markerOf(pid);
-    return marker?.slot === slot && marker.run === run && isGenuine(pid, marker, () => spec.user?.uid);
-  };
-  const holder = holderBeside(port, isOwn);
-  if (holder === undefined) return siblingPort(port, siblings);
-  const { by, pid = 0 } = holder;
-  const marker = markerOf(pid);
-  return { port, by, ...(marker && { process: processOf(marker.slot) }) };
-}
-
-/** Most instances that are looked at. */
-const MAX_SIBLINGS = 8;
-
-/** Another instance that listens elsewhere than on its own port: both have the same program, which may want the same port. */
-function siblingPort(own: number, siblings: readonly InstancePort[]): Occupied | undefined {
-  for (const { spec, pid } of siblings.slice(0, MAX_SIBLINGS)) {
-    const ports = listensOn(pid);
-    const [port] = ports.includes(String(spec.cluster?.port)) ? [] : ports.filter((each) => /^\d+$/.test(each));
-    if (port !== undefined) return { port: Number(port), by: named(pid), process: spec.id, own };
-  }
-  return undefined;
 }
 
 /** The problem if another program has the port of an instance. */

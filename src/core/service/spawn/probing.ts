@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import { inheritedVariables } from "../../base/inherited-variables.ts";
 import { shellArgv } from "../../config/executed-command.ts";
 import { inheritanceOf } from "../../config/inheritance.ts";
+import { variablesIfThere } from "../../config/run-variables.ts";
 import type { Config, ProcessSpec } from "../../config/spec.ts";
 import type { HealthSpec, ReadyProbe } from "../../contract/probe-spec.ts";
 import { followLogs } from "../../log-store/follow.ts";
@@ -19,7 +20,7 @@ import type { ProcessStatsCache } from "../reporting/process-stats-cache.ts";
 import type { Services } from "../services.ts";
 import type { Subsystem } from "../subsystem.ts";
 import { systemClock } from "../system-clock.ts";
-import { type ApiAccess, environmentOf, MissingVariableError, variablesOf } from "./environment.ts";
+import { type ApiAccess, environmentOf } from "./environment.ts";
 import { objectionTo } from "./port-conflicts.ts";
 import { credentialsOf, userVariables } from "./run-identity.ts";
 
@@ -107,6 +108,7 @@ export class Probes implements Subsystem {
     // Without a readiness check it may not listen yet.
     const startMs = policy.readyMs === undefined ? Math.max(health.startMs, minUptimeOf(policy)) : health.startMs;
     const report = (good: boolean): void => supervisor.find(id).report(slot, { type: "health", run, good });
+    const withPorts = portHint(pid);
     return new Health(
       {
         spec: health,
@@ -122,7 +124,7 @@ export class Probes implements Subsystem {
           report(true);
         },
         ill: (problem, counts) => {
-          this.#stats.setProblem(id, problem);
+          this.#stats.setProblem(id, withPorts(problem));
           if (counts) report(false);
         },
       },
@@ -190,14 +192,4 @@ async function* linesOf(
   const query = { processes: [id], categories: ["stdout", "stderr"], from } as const;
   for await (const item of followLogs(stateDir, query, signal))
     if (item.type === "entry" && item.entry.run === run) yield item.entry.text;
-}
-
-/** If a file is missing by now, the command runs without the configured variables. */
-function variablesIfThere(spec: ProcessSpec): Record<string, string> {
-  try {
-    return variablesOf(spec);
-  } catch (error) {
-    if (error instanceof MissingVariableError) return {};
-    throw error;
-  }
 }

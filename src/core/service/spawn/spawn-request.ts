@@ -9,16 +9,20 @@ import { readyDescriptor } from "../../config/checks/probe-checks.ts";
 import { argvOf } from "../../config/executed-command.ts";
 import { inheritanceOf } from "../../config/inheritance.ts";
 import { isCaptured } from "../../config/normalise.ts";
+import { variablesOf } from "../../config/run-variables.ts";
 import type { Config, ProcessSpec } from "../../config/spec.ts";
 import type { FailedReport, RunKey, SpawnRequest } from "../../ipc/keeper-protocol.ts";
 import type { CaptureSpec } from "../../ipc/logger-protocol.ts";
+import { statIfSeen } from "../../os/files.ts";
 import { presentPath } from "../../os/package-place.ts";
 import { currentRights } from "../../os/process-rights.ts";
 import { stopSignalOf } from "../../supervisor/restart-policy.ts";
-import { type AccessOfProcess, type ApiAccess, environmentOf, variablesOf } from "./environment.ts";
+import { type AccessOfProcess, type ApiAccess, environmentOf } from "./environment.ts";
 import { wrapWithLimits } from "./exec-wrapper.ts";
 import { notifyFile } from "./probing.ts";
 import { credentialsOf, userVariables } from "./run-identity.ts";
+
+const ANY_EXECUTE = 0o111;
 
 /** In a build. */
 const NODE_PRELOAD = join(import.meta.dirname, "node-preload.cjs");
@@ -144,8 +148,7 @@ export function whyUnstartable(spec: ProcessSpec, { step, errno, message }: Fail
   if (step === "fork") return whyShort(errno);
   if (step === "socket") return message;
   if (step === "run-folder") return `its output can't be captured: ${message}`;
-  if (errno === "EACCES")
-    return `${program} can't be executed (${errno}); check that it is executable, and that procman's user can reach it`;
+  if (errno === "EACCES") return whyNotExecutable(program, spec.cwd);
   if (errno === "EPERM" && spec.user !== undefined)
     return `only root may start it as ${spec.user.name}; run procman as root, or remove "user"`;
   if (errno !== "ENOENT") return `${program}: ${message}`;
@@ -154,6 +157,15 @@ export function whyUnstartable(spec: ProcessSpec, { step, errno, message }: Fail
   return program.includes("/")
     ? `there is no file ${program}; correct "${spec.command.kind === "worker" ? "worker" : "cmd"}"`
     : `there is no program "${program}" in its PATH; correct "cmd" or add its folder to "path"`;
+}
+
+function whyNotExecutable(program: string, cwd: string): string {
+  const stat = program.includes("/") ? statIfSeen(resolve(cwd, program)) : undefined;
+  const remedy =
+    stat?.isFile() === true && (stat.mode & ANY_EXECUTE) === 0
+      ? `"chmod +x ${program}" makes it executable`
+      : "check that it is executable, and that procman's user can reach it";
+  return `${program} can't be executed (EACCES); ${remedy}`;
 }
 
 /** Why a process whose working directory can't be entered doesn't start. */

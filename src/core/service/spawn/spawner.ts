@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { EXIT } from "../../base/errors.ts";
 import type { RunMarkers } from "../../base/run-marker.ts";
 import type { AnySignal, StopSignal } from "../../base/signals.ts";
+import { MissingVariableError } from "../../config/run-variables.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
 import type {
   CgroupReport,
@@ -23,15 +24,13 @@ import type { HookCall, RestartOrderCondition, RunReports, Spawner } from "../..
 import { stopSignalOf } from "../../supervisor/restart-policy.ts";
 import { encodeSnapshot, type ProcessSnapshot } from "../../supervisor/snapshot.ts";
 import type { ExitInfo, Occupied, SignalName, StopRequest } from "../../supervisor/states.ts";
-import type { Supervisor } from "../../supervisor/supervisor.ts";
-import { isRunning } from "../../supervisor/verdict.ts";
 import type { PendingStop } from "../recovery/notes.ts";
-import type { KeeperLink, Services, Specs } from "../services.ts";
-import { type AccessOfProcess, EnvFileWarnings, MissingVariableError } from "./environment.ts";
+import type { KeeperLink, Services } from "../services.ts";
+import { type AccessOfProcess, EnvFileWarnings } from "./environment.ts";
 import type { HookRunner } from "./hooks.ts";
-import { type InstancePort, occupiedPortOf } from "./port-conflicts.ts";
 import { exitCodeOf, hasChannel, type SpawnRequestContext, spawnRequestOf, whyUnstartable } from "./spawn-request.ts";
 import type { Sweeper } from "./sweeper.ts";
+import type { TakenPorts } from "./taken-ports.ts";
 
 /** The logger waits less. Milliseconds. */
 const RELEASE_MS = 5_000;
@@ -284,7 +283,7 @@ function isFresh(at: number): boolean {
 export type SpawnerContext = {
   readonly sweeper: Sweeper;
   readonly hooks: HookRunner;
-  readonly statesOf: Supervisor["statesOf"];
+  readonly ports: Pick<TakenPorts, "of">;
   readonly accessOf: AccessOfProcess;
   /** What to do if its shared socket can't be opened; undefined: nothing is known. */
   readonly remedy: (spec: ProcessSpec) => string | undefined;
@@ -294,7 +293,7 @@ export type SpawnerContext = {
 /** Its spawn requests are made from the specification at the time of the start. */
 export function spawnerOf(
   { link, log, specs, markers }: Pick<Services, "link" | "log" | "specs" | "markers">,
-  { sweeper, hooks, statesOf, accessOf, remedy, defersStop }: SpawnerContext,
+  { sweeper, hooks, ports, accessOf, remedy, defersStop }: SpawnerContext,
 ): KeeperSpawner {
   const faults = new EnvFileWarnings(log);
   return new KeeperSpawner({
@@ -324,20 +323,7 @@ export function spawnerOf(
       const message = whyUnstartable(own, failed);
       return { message: what === undefined ? message : `${message}; ${what}`, exitCode: exitCodeOf(failed) };
     },
-    occupied: ({ slot, run, survivors }) => {
-      if (survivors) return undefined;
-      const own = specs.of(slot);
-      return occupiedPortOf(own, markers, { slot, run, siblings: runningSiblings(own, specs, statesOf) });
-    },
-  });
-}
-
-/** The other instances of its cluster that run. */
-function runningSiblings(own: ProcessSpec, specs: Specs, statesOf: Supervisor["statesOf"]): readonly InstancePort[] {
-  return specs.config.processes.flatMap((spec) => {
-    const isSibling = spec.cluster !== undefined && spec.cluster.id === own.cluster?.id && spec.id !== own.id;
-    const [state] = isSibling ? statesOf(spec.id) : [];
-    return isRunning(state) ? [{ spec, pid: state.pid }] : [];
+    occupied: (exited) => (exited.survivors ? undefined : ports.of(exited)),
   });
 }
 

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { type EnvironmentVariables, MissingVariableError, variablesOf } from "./environment.ts";
+import { type EnvironmentVariables, MissingVariableError, variablesOf } from "./run-variables.ts";
 
 function folderOf(context: TestContext, files: Readonly<Record<string, string>> = {}): string {
   const folder = mkdtempSync(join(tmpdir(), "procman-env-"));
