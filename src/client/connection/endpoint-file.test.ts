@@ -35,7 +35,10 @@ test("a state folder of another user isn't mistaken for one without a running pr
   const stateDir = join(folder, "closed/shop");
   mkdirSync(stateDir, { recursive: true });
   chmodSync(join(folder, "closed"), 0);
-  const refused = { code: "no-daemon", message: /closed\/shop.* may not be read; ask as the user that runs it$/ };
+  const refused = {
+    code: "no-daemon",
+    message: /closed\/shop.* may not be read; ask as (?:the user that runs it|root: "sudo -u root procman .+")$/,
+  };
   await asAnother(async () => {
     await assert.rejects(keeperOf(stateDir), refused);
     await assert.rejects(new LogReader({ name: "shop", stateDir }, "test").last({}, 1), refused);

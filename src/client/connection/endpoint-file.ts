@@ -6,12 +6,12 @@ import { isNotFound, ProcmanError } from "../../core/base/errors.ts";
 import type { Endpoint } from "../../core/contract/records.ts";
 import { namesIn } from "../../core/log-store/segment-files.ts";
 import { monotonicMs } from "../../core/os/clock.ts";
-import { hasSymlink, isFull } from "../../core/os/files.ts";
+import { hasSymlink, isFull, statIfSeen } from "../../core/os/files.ts";
 import { type Holder, hasLock, holderOf, isAbandoned, isOfOther, runningIn } from "../../core/os/lock.ts";
 import { isAlive, uidsOf } from "../../core/os/process-stat.ts";
 import { neighbourOf } from "../../core/os/running-keepers.ts";
 import { checkStateFolder } from "../../core/os/state-folder.ts";
-import { userInText } from "../../core/os/user-names.ts";
+import { askAs, userInText } from "../../core/os/user-names.ts";
 
 /** Time to wait for the service: one that was killed answers again within half a second, on a busy machine within some seconds. Milliseconds. */
 export const CONNECT_TIMEOUT_MS = 10_000;
@@ -69,10 +69,9 @@ function ofOwnUser(holder: Holder): Holder {
   const own = process.geteuid?.();
   const other = uidsOf(holder.pid)?.effective;
   if (own === undefined || other === undefined || other === own) return holder;
-  const name = userInText(other);
   throw new ProcmanError(
     "state-folder",
-    `Cannot reach procman: its keeper (pid ${holder.pid}) belongs to ${name}; ask as ${name}`,
+    `Cannot reach procman: its keeper (pid ${holder.pid}) belongs to ${userInText(other)}; ${askAs(other)}`,
   );
 }
 
@@ -210,8 +209,17 @@ export function withStateFolderErrors<T>(path: string, read: () => T): T {
     return read();
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code !== "EACCES") throw cause;
-    throw new ProcmanError("no-daemon", `Cannot reach procman: ${path} may not be read; ask as the user that runs it`, {
+    throw new ProcmanError("no-daemon", `Cannot reach procman: ${path} may not be read; ${askAsOwner(path)}`, {
       cause,
     });
   }
+}
+
+/** The nearest folder that may be looked at, such as `.procman`, has the same owner. */
+function askAsOwner(path: string): string {
+  for (let at = path; dirname(at) !== at; at = dirname(at)) {
+    const owner = statIfSeen(at)?.uid;
+    if (owner !== undefined) return owner === process.geteuid?.() ? "ask as the user that runs it" : askAs(owner);
+  }
+  return "ask as the user that runs it";
 }

@@ -54,3 +54,15 @@ test("a folder above it that belongs to another user is refused, except beside t
 test("a missing state folder is not a fault", (context) => {
   checkStateFolder(join(folderOf(context), ".procman/none"));
 });
+
+test("root is told how to ask as the user of a state folder, and not to start another one", (context) => {
+  if (process.geteuid?.() !== 0) return context.skip("only root may give a folder to another user");
+  const stateDir = join(folderOf(context), ".procman/shop");
+  mkdirSync(stateDir, { recursive: true, mode: 0o700 });
+  const nobody = 65_534;
+  chownSync(stateDir, nobody, nobody);
+  assert.throws(
+    () => checkStateFolder(stateDir),
+    refused(/it belongs to the user nobody, and this is root; ask as the user nobody: "sudo -u nobody procman [^"]+"$/),
+  );
+});

@@ -3,7 +3,7 @@ import { type Stats, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { ProcmanError } from "../base/errors.ts";
 import { makeFolder, statIfSeen } from "./files.ts";
-import { userInText } from "./user-names.ts";
+import { askAs, userInText } from "./user-names.ts";
 
 const OTHERS_WRITE = 0o022;
 
@@ -44,8 +44,9 @@ export function makeStateFolder(stateDir: string): void {
 
 function problemOf(stateDir: string, { uid: owner, mode }: Stats, uid: number): string | undefined {
   if (owner !== uid) {
-    const name = userInText(owner);
-    return `it belongs to ${name}, and this is ${userInText(uid)}; ask as ${name}, or set PROCMAN_STATE_DIR to use another place`;
+    // Root would only start a second one beside it.
+    const elsewhere = uid === 0 ? "" : ", or set PROCMAN_STATE_DIR to use another place";
+    return `it belongs to ${userInText(owner)}, and this is ${userInText(uid)}; ${askAs(owner)}${elsewhere}`;
   }
   if ((mode & OTHERS_WRITE) === 0) return undefined;
   return `other users may write in it, so its content can't be trusted; remove it, or look at its content and take the right away by "chmod go-w ${stateDir}"`;

@@ -18,3 +18,11 @@ export function userName(uid: number): string {
     return `user ${uid}`;
   }
 }
+
+/** @example askAs(1000) // ask as deploy: "sudo -u deploy procman status" */
+export function askAs(uid: number): string {
+  const name = userName(uid);
+  const [, , command = ""] = process.argv;
+  const words = `: "sudo -u ${name} procman ${/^[a-z]+$/.test(command) ? command : "…"}"`;
+  return `ask as ${userInText(uid)}${name.includes(" ") ? "" : words}`;
+}
