@@ -46,9 +46,12 @@ async function importCommand(paths: readonly string[], options: ImportCommandOpt
   const file = fileToCreate(options.config, startFolder(options.config));
   const shownAs = displayPath(file, startFolder(file));
   const writes = options.stdout !== true && options.check !== true;
-  if (writes && existsSync(file) && (isRunning || options.force !== true)) throw existing(shownAs, isRunning);
+  const isInTheWay = writes && existsSync(file) && (isRunning || options.force !== true);
+  if (isInTheWay && isRunning) throw existing(shownAs, isRunning);
   const from = isRunning ? ["the running pm2"] : paths;
   const { list, ...imported } = await importedFrom(paths, file, options);
+  // A missing file, or one of another kind, is the nearer fault.
+  if (isInTheWay) throw existing(shownAs, isRunning);
   const { text, configuration } = imported;
   if (options.check !== true && configuration.processes.length === 0) throw nothingToRun(from, configuration);
   // Users that are missing here are in the notes, and `run` refuses them.

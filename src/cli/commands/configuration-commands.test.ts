@@ -390,7 +390,7 @@ test("validate: the count, the next cron runs on stdout, warnings on stderr", as
 });
 
 test("validate: missing files that it names are warnings", async (t) => {
-  const web = { id: "web", cmd: "x", autostart: true, envFile: ".env" };
+  const web = { id: "web", cmd: "true", autostart: true, envFile: ".env" };
   const plugins = [{ url: "./gone.mjs" }];
   const { run } = desk(t, { "procman.json": JSON.stringify({ processes: [web], plugins }), ".env": "A: 1\n" });
   const { stdout, stderr, error } = await run("validate");

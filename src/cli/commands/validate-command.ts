@@ -1,5 +1,6 @@
 /** `procman validate`: checks the configuration file, and shows the next runs of its schedules. */
 import type { Command } from "commander";
+import { compact } from "../../core/base/compact.ts";
 import { ProcmanError } from "../../core/base/errors.ts";
 import { printableJson } from "../../core/base/printable.ts";
 import type { Config, ConfigProblem, ProcessSpec } from "../../core/config/spec.ts";
@@ -11,17 +12,23 @@ export function define(parent: Command): void {
   parent
     .command("validate")
     .description(
-      "Checks the configuration file and shows all problems with line and column. Missing files that it names, and malformed lines of env files, are warnings. Exit code 78 if it is invalid.",
+      "Checks the configuration file and shows all problems with line and column. What a start would lack here and now (files, folders, programs, variables, ports that other programs have) is a warning, and with --strict an error. Exit code 78 if it is invalid.",
     )
     .option("-c, --config <path>", CONFIG_HELP)
     .option("--profile <name>", "merge this part of `profiles` over the rest of the configuration")
+    .option("--strict", "what would fail at a start here and now is an error (for CI and deployments)")
     .option("--json", "print the result as JSON")
     .action(validate);
 }
 
-type Options = { readonly config?: string; readonly profile?: string; readonly json?: boolean };
+type Options = {
+  readonly config?: string;
+  readonly profile?: string;
+  readonly strict?: boolean;
+  readonly json?: boolean;
+};
 
-async function validate({ config: path, profile, json = false }: Options): Promise<void> {
+async function validate({ config: path, profile, strict = false, json = false }: Options): Promise<void> {
   const [{ read }, { check }, { ConfigurationError }, { printWarnings }, { nextRun }] = await Promise.all([
     import("../../core/config/config-file.ts"),
     import("../../core/config/load.ts"),
@@ -33,7 +40,7 @@ async function validate({ config: path, profile, json = false }: Options): Promi
   try {
     const source = read(path, startFolder(path));
     file = source.file;
-    const config = check(source, { allProfiles: true, looksAtFiles: true, ...(profile !== undefined && { profile }) });
+    const config = check(source, compact({ allProfiles: true, looksAtFiles: true, isStrict: strict, profile }));
     const next = schedules(config).map((schedule) => ({ ...schedule, next: nextRun(schedule, new Date()) }));
     const processes = eachOnce(config).length;
     if (json)

@@ -91,10 +91,18 @@ function unknownKey(key: string, path: JsonPath, schema: JsonSchema): Finding {
   const known = keysOf(schema);
   const word = key.toLowerCase().replace(/[_-]/g, "");
   const other = Object.hasOwn(OTHER_KEYS, word) ? OTHER_KEYS[word] : undefined;
-  const similar = other !== undefined && known.includes(other) ? other : suggest(key, known);
+  const similar =
+    other !== undefined && known.includes(other) ? other : (suggest(key, known) ?? nearOtherKey(word, known));
   const meant = similar === undefined ? elsewhere(key, other, schema) : ` Did you mean ${JSON.stringify(similar)}?`;
   const example = similar !== undefined && similar === other ? (EXAMPLES[similar] ?? "") : "";
-  return { path, at: "key", message: `Found the unknown key ${JSON.stringify(key)}.${meant}${example}` };
+  const message = `Found the unknown key ${JSON.stringify(key)}.${meant}${example}`;
+  return { path, at: "key", message, ...(similar !== undefined && { meant: similar }) };
+}
+
+/** The key for a misspelt word of another tool, as `comand`. */
+function nearOtherKey(word: string, known: readonly string[]): string | undefined {
+  const meant = OTHER_KEYS[suggest(word, Object.keys(OTHER_KEYS)) ?? ""];
+  return meant !== undefined && known.includes(meant) ? meant : undefined;
 }
 
 /** Where the key, or its word here, belongs. */
@@ -143,7 +151,7 @@ function hint(violation: Violation): string {
   if (keyword === "anyOf")
     return branches.every(isOtherType) && matches(text, schema) ? otherQuotes("string", found) : "";
   if (schema.enum !== undefined) return typeof found === "string" ? meantWord(found, schema.enum) : "";
-  if (keyword === "type") return otherQuotes(schema.type, found);
+  if (keyword === "type") return otherQuotes(schema.type, found) || withoutUnit(text, allowedBy(violation));
   return keyword === "pattern" && schema.pattern === NAME_PATTERN.source && typeof found === "string"
     ? otherName(found)
     : "";
@@ -173,7 +181,9 @@ function isOtherType(violations: readonly Violation[]): boolean {
 function otherName(found: string): string {
   if (found === "." || found === "..") return " As a folder name it means another folder; choose another name.";
   const lower = found.toLowerCase();
-  return lower !== found && NAME_PATTERN.test(lower) ? ` Write it in lower case: ${JSON.stringify(lower)}.` : "";
+  if (lower !== found && NAME_PATTERN.test(lower)) return ` Write it in lower case: ${JSON.stringify(lower)}.`;
+  const name = lower.replace(/[^a-z0-9._-]+/g, "-").replace(/^-+|-+$/g, "");
+  return name !== found && NAME_PATTERN.test(name) ? ` Write ${JSON.stringify(name)}.` : "";
 }
 
 /** Values of `restart` elsewhere: in Docker, systemd and supervisord. */
@@ -192,6 +202,24 @@ function meantWord(found: string, values: readonly string[]): string {
   return meant !== undefined && values.includes(meant)
     ? ` Did you mean ${JSON.stringify(meant)}?`
     : didYouMean(found, values);
+}
+
+/** Milliseconds. */
+const UNITS: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  min: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
+
+/** Hint for a time with a unit where a number is needed. */
+function withoutUnit(found: string | undefined, allowed: string): string {
+  const [, amount, unit = ""] = /^(\d+(?:\.\d+)?) ?(ms|s|m|min|h|d)$/.exec(found ?? "") ?? [];
+  const [, milli = ""] = / of (milli)?seconds\b/.exec(allowed) ?? [];
+  if (amount === undefined || !/ of (?:milli)?seconds\b/.test(allowed)) return "";
+  return ` Write ${(Number(amount) * (UNITS[unit] ?? 0)) / (milli === "" ? 1_000 : 1)}.`;
 }
 
 /** Hint for a value with missing or superfluous quotes. */

@@ -83,6 +83,8 @@ export type Finding = {
   readonly message: string;
   /** Point at the key instead of the value. */
   readonly at?: "key";
+  /** The key that is meant by an unknown one. */
+  readonly meant?: string;
 };
 
 /** Message for a value that is not allowed: what was found, what is allowed, and a hint. */

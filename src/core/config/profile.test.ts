@@ -50,7 +50,10 @@ test("an unknown profile is refused, with a similar name", () => {
     problems(file, { profile: "prodution" }).join(),
     /profiles Found no profile "prodution"; .*"production", "test"\. Did you mean "production"\?/,
   );
-  assert.match(problems({ processes: [BASE] }, { profile: "x" }).join(), /none, as the file has none/);
+  assert.match(
+    problems({ processes: [BASE] }, { profile: "x" }).join(),
+    /Found no profile "x", as the file has none\. Leave out --profile/,
+  );
   assert.match(problems(file, { profile: "__proto__" }).join(), /Found no profile/);
 });
 

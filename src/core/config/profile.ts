@@ -17,8 +17,10 @@ export function profileNames({ data }: Document): readonly string[] {
 export function profileErrors(document: Document, name: string): readonly Finding[] {
   const names = profileNames(document);
   if (!names.includes(name)) {
-    const allowed = names.length === 0 ? "none, as the file has none" : names.map(show).join(", ");
-    const message = `Found no profile ${show(name)}; allowed: ${allowed}.${didYouMean(name, names)}`;
+    const message =
+      names.length === 0
+        ? `Found no profile ${show(name)}, as the file has none. Leave out --profile, or add "profiles".`
+        : `Found no profile ${show(name)}; allowed: ${names.map(show).join(", ")}.${didYouMean(name, names)}`;
     return [{ path: ["profiles"], message }];
   }
   const profile = profileIn(document, name);

@@ -166,8 +166,24 @@ test("8 name and id: 1 to 64 characters from a-z, 0-9, dot, underscore, hyphen",
   for (const id of ["", "a".repeat(65), "a b", "ä", ".", "..", "a/b", 5, "a\n"])
     assert.match(about({ id }), /allowed: 1 to 64 characters/);
   assert.match(about({ id: "Web" }), /Write it in lower case: "web"\./);
+  assert.match(about({ id: "My App" }), / Write "my-app"\./);
   for (const id of [".", ".."]) assert.match(about({ id }), /As a folder name it means another folder/);
   assert.match(about({ id: "all" }), /stands for all processes/);
+});
+
+test("a time with a unit is answered with the number to write", () => {
+  assert.match(about({ timeout: "30s" }), /a number of seconds .* Write 30\.$/);
+  assert.match(about({ terminateTimeout: "2m" }), / Write 120\.$/);
+  assert.match(about({ restartDelayMs: "1.5 s" }), / Write 1500\.$/);
+  assert.doesNotMatch(about({ timeout: "soon" }), /Write/);
+});
+
+test("a misspelt cmd is one problem: it isn't missing, too", () => {
+  for (const key of ["comand", "script", "workr"]) {
+    const problems = problemsOf({ processes: [{ id: "a", [key]: "x" }] });
+    assert.equal(problems.length, 1, problems.join());
+    assert.match(problems.join(), /Did you mean "(?:cmd|worker)"\?/);
+  }
 });
 
 test("2.2 exactly one of cmd and worker", () => {

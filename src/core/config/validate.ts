@@ -5,9 +5,10 @@ import { matches, violations } from "../base/schema-check.ts";
 import { startFolder } from "../os/start-folder.ts";
 import { type CheckContext, checkMeaning } from "./checks/checks.ts";
 import { stripsTypes, typeScriptFlags } from "./checks/command-checks.ts";
+import { obstacles } from "./checks/obstacles.ts";
 import type { ConfigText } from "./config-file.ts";
 import { configuration, type RawConfig } from "./config-schema.ts";
-import { type Document, parseDocument, withoutBom } from "./document.ts";
+import { type Document, parseDocument, showPath, withoutBom } from "./document.ts";
 import { explain } from "./explain.ts";
 import { withVariables } from "./field-variables.ts";
 import { withIncluded } from "./include.ts";
@@ -30,8 +31,10 @@ export type CheckOptions = {
   readonly profile?: string;
   /** Checks all profiles. */
   readonly allProfiles?: boolean;
-  /** Reads the files that it names: env files, workers, plugins. A missing or malformed one is a warning. */
+  /** Looks for what it needs at a start: files, folders, programs, variables, ports. What is missing is a warning. */
   readonly looksAtFiles?: boolean;
+  /** With `looksAtFiles`: what is missing is an error. */
+  readonly isStrict?: boolean;
   /** Whether this machine must have the users and groups, and the right to use them. Default: true. */
   readonly checksAccounts?: boolean;
   /** The processes that start are named in the command: none needs a start policy. */
@@ -49,6 +52,8 @@ type CheckedConfiguration = {
   /** As it was given, with the profile merged. */
   readonly raw: RawConfig;
   readonly warnings: Config["warnings"];
+  /** The warnings because of which a start would fail. */
+  readonly obstacles: Config["warnings"];
   /** Absolute paths of the files that it includes, whose processes are in it. */
   readonly included: readonly string[];
 };
@@ -90,7 +95,10 @@ function checked(input: unknown, options: CheckOptions, checkContext: CheckConte
   const { document, files } = withIncluded(main, { file: path, folder, cwd: namedFrom(path, shownAs), edited });
   const others = allProfiles ? profileNames(document).filter((name) => name !== profile) : [];
   const context = { ...checkContext, ...(path !== "" && { files: [path, ...files] }) };
-  return checkAll(document, [profile, ...others], { checkContext: context, included: files, scale });
+  const outcome = checkAll(document, [profile, ...others], { checkContext: context, included: files, scale });
+  if (options.isStrict === true && outcome.obstacles.length > 0)
+    throw new ConfigurationError(outcome.obstacles, document.sources);
+  return outcome;
 }
 
 /** The folder from which the name of the main file in messages counts: those of included files count from there, too. */
@@ -168,11 +176,24 @@ function checkOne(
   const { data } = document;
   const config = matches(data, configuration) ? data : undefined;
   const schemaProblems = config === undefined ? explain(violations(data, configuration)) : [];
-  const meaning = checkMeaning(dropInvalid(data, schemaProblems) ?? {}, { ...checkContext, nameOf: namesOf(document) });
+  const misspelt = schemaProblems.flatMap(({ path, meant }) =>
+    meant === "cmd" || meant === "worker" ? [showPath(path.slice(0, -1))] : [],
+  );
+  const meaning = checkMeaning(dropInvalid(data, schemaProblems) ?? {}, {
+    ...checkContext,
+    nameOf: namesOf(document),
+    misspelt: new Set(misspelt),
+  });
   const errors = [
     ...placed([...profileProblems, ...[...schemaProblems, ...meaning.errors].map(substituted.withOrigin)], document),
     ...document.faults,
   ];
   if (config === undefined || errors.length > 0) return refuse(inOrder(errors, document.sources));
-  return { raw: config, warnings: placed(meaning.warnings, document), included };
+  const found =
+    checkContext.looksAtFiles === true
+      ? obstacles({ ...normalise(config, checkContext), file: "", warnings: [] }, config.processes)
+      : [];
+  const needed = [...meaning.obstacles, ...found];
+  const warnings = placed([...meaning.warnings, ...needed], document);
+  return { raw: config, warnings, obstacles: placed(needed, document), included };
 }

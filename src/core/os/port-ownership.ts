@@ -101,7 +101,7 @@ function strangerAmong(near: readonly ListeningPort[], { leader, uid, isOwn }: P
   const members = membersOf(leader, all);
   if ([...members].some((pid) => holds(pid, sockets))) return undefined;
   const holders = all.filter(({ pid }) => holds(pid, sockets));
-  if (holders.some(({ pid }) => FORWARDERS.has(commOf(pid)))) return undefined;
+  if (holders.some(({ pid }) => isForwarder(pid))) return undefined;
   const first = holders[0];
   if (![...members].some((pid) => LAUNCHERS.has(commOf(pid)))) {
     const allowed = new Set([ROOT, userInfo().uid, uid, ...[...members].map((pid) => uidsOf(pid)?.effective)]);
@@ -112,6 +112,11 @@ function strangerAmong(near: readonly ListeningPort[], { leader, uid, isOwn }: P
   if (!isOwn || first === undefined || own === undefined || !holders.every((holder) => isBefore(holder, own)))
     return undefined;
   return named(first.pid);
+}
+
+/** Whether the program listens for others, such as containers. */
+export function isForwarder(pid: number): boolean {
+  return FORWARDERS.has(commOf(pid));
 }
 
 /** The leader, its session and all their descendants. */

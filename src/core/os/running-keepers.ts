@@ -202,3 +202,17 @@ function outputOf(program: string, args: readonly string[]): string {
     .spawnSync(program, args, { encoding: "utf8", maxBuffer: MAX_BYTES });
   return stdout ?? "";
 }
+
+/** Most processes between a program and the keeper that are looked at. */
+const MAX_DEPTH = 32;
+
+/** Whether the process is a part of the procman with this state folder, or was started by it. */
+export function isOfProcman(pid: number, stateDir: string): boolean {
+  if ((processEnvironment(pid) ?? "").split("\0").includes(`PROCMAN_DATA_DIR=${stateDir}`)) return true;
+  let at = pid;
+  for (let depth = 0; depth < MAX_DEPTH && at > 1; depth++) {
+    if (stateFolderOf(at) === stateDir) return true;
+    at = processStat(at)?.parent ?? 0;
+  }
+  return false;
+}

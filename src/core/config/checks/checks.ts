@@ -1,5 +1,5 @@
 /** Checks of the meaning: everything that the schema can't express. */
-import type { JsonPath } from "../document.ts";
+import { type JsonPath, showPath } from "../document.ts";
 import type { PartialConfig, PartialProcess } from "../partial.ts";
 import { type Finding, type NameOf, show } from "../problems.ts";
 import { accountErrors } from "./accounts.ts";
@@ -42,9 +42,16 @@ export type CheckContext = {
   readonly files?: readonly string[];
   /** Default: paths in the data. */
   readonly nameOf?: NameOf;
+  /** Paths of the processes that have a misspelt `cmd` or `worker`. */
+  readonly misspelt?: ReadonlySet<string>;
 };
 
-export type CheckResult = { readonly errors: readonly Finding[]; readonly warnings: readonly Finding[] };
+/** `obstacles`: what would fail at a start, though another machine or moment may have it. */
+export type CheckResult = {
+  readonly errors: readonly Finding[];
+  readonly warnings: readonly Finding[];
+  readonly obstacles: readonly Finding[];
+};
 
 /** Runs all checks: of each process, and of all together. */
 export function checkMeaning(config: PartialConfig, context: CheckContext): CheckResult {
@@ -82,22 +89,24 @@ export function checkMeaning(config: PartialConfig, context: CheckContext): Chec
   warnings.push(
     ...plugins.flatMap(({ plugin, path }) => pluginWarnings(plugin, path)),
     ...refusedPortWarnings(config),
-    ...openFileWarnings(config, context.parallelism),
     ...exposureWarnings(config),
   );
-  if (context.looksAtFiles === true && errors.length === 0)
-    warnings.push(...fileWarnings(config, context), ...sharedFolderWarnings(config, context.folder));
-  return { errors, warnings };
+  const obstacles = [...openFileWarnings(config, context.parallelism)];
+  if (context.looksAtFiles === true && errors.length === 0) {
+    warnings.push(...sharedFolderWarnings(config, context.folder));
+    obstacles.push(...fileWarnings(config, context));
+  }
+  return { errors, warnings, obstacles };
 }
 
 function processErrors(
   process: PartialProcess,
   path: JsonPath,
-  { now, stripsTypes, isStrippable = () => stripsTypes, env }: CheckContext & Pick<PartialConfig, "env">,
+  { now, stripsTypes, isStrippable = () => stripsTypes, misspelt, env }: CheckContext & Pick<PartialConfig, "env">,
 ): readonly Finding[] {
   const script = workerProblem({ ...process, env: { ...env, ...process.env } }, isStrippable);
   return [
-    ...commandErrors(process, path),
+    ...(misspelt?.has(showPath(path)) === true ? [] : commandErrors(process, path)),
     ...(script === undefined
       ? []
       : [{ ...script, path: [...path, "worker", ...(Array.isArray(process.worker) ? [0] : [])] }]),

@@ -25,7 +25,10 @@ const REFUSED: Readonly<Record<string, RegExp>> = {
   "0 0 0 * *": /^The day of the month 0 /,
   "0 0 * 13 *": /^The month 13 is out of range \(1-12\)\.$/,
   "* * * * 9": /^The day of the week 9 /,
-  "* *": /^It needs five fields .* six with seconds in front, or seven with the year behind them\.$/,
+  "* *":
+    /^It needs five fields .* six with seconds in front, or seven with the year behind them\. "\*\/5 \* \* \* \*" is every five minutes\.$/,
+  "every 5 minutes": /^Write "\*\/5 \* \* \* \*"\.$/,
+  "every hour": /^Write "0 \* \* \* \*"\.$/,
   "abc * * * *": /^Field 1 has characters that are not allowed: "abc"\.$/,
   "*/0 * * * *": /illegal stepping: 0\.$/,
   "@reboot": /"autostart"/,

@@ -18,6 +18,9 @@ export function cronProblem(pattern: string, now: Date): string | undefined {
     return '"@reboot" is not a time; to start with procman, set "autostart" to true.';
   if (/^\s*\d{4}-\d\d/.test(pattern))
     return "This is a date; a cron pattern has five fields, six with seconds in front, or seven with the year behind them.";
+  const [, step = "1", unit] = /^\s*every (?:(\d+) )?(minute|hour|day)s?\s*$/i.exec(pattern) ?? [];
+  if (unit !== undefined && Number(step) <= 23)
+    return `Write ${JSON.stringify(everyPattern(step, unit.toLowerCase()))}.`;
   try {
     return nextTime({ pattern }, now.getTime()) === undefined
       ? "It has no time in the future: such a day never comes."
@@ -25,6 +28,12 @@ export function cronProblem(pattern: string, now: Date): string | undefined {
   } catch (error) {
     return describe(error instanceof Error ? error.message : String(error));
   }
+}
+
+function everyPattern(step: string, unit: string): string {
+  const field = step === "1" ? "*" : `*/${step}`;
+  if (unit === "minute") return `${field} * * * *`;
+  return unit === "hour" ? `0 ${field} * * *` : `0 0 ${field} * *`;
 }
 
 /** The next time of a schedule after `from`. */
@@ -49,7 +58,7 @@ function describe(message: string): string {
   const field = FIELDS[name];
   if (field !== undefined) return `The ${field.words} ${Number(value) + field.shift} is out of range (${field.range}).`;
   if (reason.startsWith("invalid configuration format"))
-    return "It needs five fields (minute, hour, day of the month, month, day of the week), six with seconds in front, or seven with the year behind them.";
+    return 'It needs five fields (minute, hour, day of the month, month, day of the week), six with seconds in front, or seven with the year behind them. "*/5 * * * *" is every five minutes.';
   const [, entry = "", text = ""] =
     /^configuration entry (\d+) \((.*)\) contains illegal characters/.exec(reason) ?? [];
   if (entry !== "") return `Field ${entry} has characters that are not allowed: ${JSON.stringify(text)}.`;

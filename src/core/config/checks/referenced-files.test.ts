@@ -24,7 +24,8 @@ function warningsOf(folder: string, data: unknown, looksAtFiles = true): readonl
   );
 }
 
-const process = (more: object) => ({ id: "web", cmd: "x", autostart: true, ...more });
+/** Its command needs a shell, so that nothing is known of its program. */
+const process = (more: object) => ({ id: "web", cmd: "[", autostart: true, ...more });
 
 test("2.2 envFile: malformed lines are reported with file and line, once for all processes that name it", (context) => {
   const folder = folderOf(context, { ".env": "A=1\nB: 2\nC='3\n", "good.env": "A=1\n" });

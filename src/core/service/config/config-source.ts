@@ -9,8 +9,8 @@ import { namesProcesses, type RunSelection, withSelection } from "../../config/r
 import type { Config } from "../../config/spec.ts";
 import { startFolder } from "../../os/start-folder.ts";
 
-/** Reads the file at each call. `scale` replaces instance counts, `profile` is merged; absent: none. @throws {ProcmanError} `configuration-missing`, `configuration-invalid` */
-export type ConfigSource = (scale?: Scale, profile?: string) => Config;
+/** Reads the file at each call. `scale` replaces instance counts, `profile` is merged; absent: none. `looksAtFiles`: the warnings have what a start would lack here. @throws {ProcmanError} `configuration-missing`, `configuration-invalid` */
+export type ConfigSource = (scale?: Scale, profile?: string, looksAtFiles?: boolean) => Config;
 
 export type ConfigSourceOptions = RunSelection & {
   /** Path of the file. */
@@ -20,11 +20,12 @@ export type ConfigSourceOptions = RunSelection & {
 };
 
 export function configSource(options: ConfigSourceOptions): ConfigSource {
-  return (scale, profile) => {
+  return (scale, profile, looksAtFiles) => {
     const given = compact({
       startsNamed: namesProcesses(options),
       profile,
       scale,
+      looksAtFiles,
     });
     return withOptions(check(readHere(options.config, startFolder(options.config)), given), options);
   };

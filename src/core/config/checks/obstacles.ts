@@ -1,0 +1,143 @@
+/** What would fail if the processes were started here and now: folders, programs, variables, ports. Another moment, machine or user may have them. */
+import { accessSync, constants, existsSync } from "node:fs";
+import { delimiter, resolve } from "node:path";
+import { inheritedVariables } from "../../base/inherited-variables.ts";
+import { statIfSeen } from "../../os/files.ts";
+import { hasLock } from "../../os/lock.ts";
+import { holderBeside } from "../../os/port-owner.ts";
+import { isForwarder } from "../../os/port-ownership.ts";
+import { isOfProcman } from "../../os/running-keepers.ts";
+import { HOOK_NAMES } from "../../supervisor/states.ts";
+import type { RawProcess } from "../config-schema.ts";
+import type { JsonPath } from "../document.ts";
+import { argvOf, shellArgv } from "../executed-command.ts";
+import { inheritanceOf } from "../inheritance.ts";
+import { type Finding, show } from "../problems.ts";
+import { MissingVariableError, variablesOf } from "../run-variables.ts";
+import type { Config, ProcessSpec } from "../spec.ts";
+
+/** `processes`: those of the file, in its order. */
+export function obstacles(config: Config, processes: readonly RawProcess[]): readonly Finding[] {
+  const places = new Map(processes.map((process, index) => [process.id, { process, path: ["processes", index] }]));
+  const found = config.processes.flatMap((spec) => {
+    const place = places.get(spec.cluster?.id ?? spec.id);
+    return place === undefined ? [] : obstaclesOf(spec, { ...place, config });
+  });
+  const { port, isOff } = config.api;
+  if (port !== undefined && isOff !== true) found.push(...portObstacles([[port, ["api", "port"]]], config.stateDir));
+  // Instances share most of them.
+  return [...new Map(found.map((finding) => [JSON.stringify(finding), finding])).values()];
+}
+
+type SpecPlace = { readonly process: RawProcess; readonly path: JsonPath; readonly config: Config };
+
+function obstaclesOf(spec: ProcessSpec, place: SpecPlace): readonly Finding[] {
+  const { path, process, config } = place;
+  const folder = folderObstacles(spec, place);
+  return [
+    ...folder,
+    ...variableObstacles(spec, place),
+    // A relative program is looked for in that folder.
+    ...(folder.length > 0 ? [] : programObstacles(spec, place)),
+    ...portObstacles(portsOf(spec, process, path), config.stateDir),
+  ];
+}
+
+function folderObstacles({ cwd }: ProcessSpec, { process, path }: SpecPlace): readonly Finding[] {
+  if (process.cwd === undefined || statIfSeen(cwd)?.isDirectory() === true) return [];
+  const what = existsSync(cwd) ? `${cwd} is not a folder; correct` : `there is no folder ${cwd}; create it, or correct`;
+  return [{ path: [...path, "cwd"], message: `Found ${show(process.cwd)}, but ${what} "cwd".` }];
+}
+
+function variableObstacles(spec: ProcessSpec, { process, path }: SpecPlace): readonly Finding[] {
+  try {
+    variablesOf(spec);
+    return [];
+  } catch (error) {
+    if (!(error instanceof MissingVariableError)) throw error;
+    const { variable, message } = error;
+    // An env file is reported at its place.
+    if (variable === undefined) return [];
+    const own = process.env !== undefined && Object.hasOwn(process.env, variable) ? ["env", variable] : [];
+    return [{ path: [...path, ...own], message: `It can't start here: ${message}.` }];
+  }
+}
+
+function programObstacles(spec: ProcessSpec, { path, config }: SpecPlace): readonly Finding[] {
+  const { command, policy, cwd } = spec;
+  const folders = searchPath(spec, config);
+  const problemOf = (program: string): string | undefined => programProblem(program, cwd, folders);
+  const commands: readonly (readonly [line: string, program: string, path: JsonPath])[] = [
+    ...(command.kind === "shell" ? [[command.line, argvOf(spec)[0] ?? "", [...path, "cmd"]] as const] : []),
+    ...HOOK_NAMES.flatMap((name) => {
+      const line = policy[name]?.line;
+      return line === undefined ? [] : [[line, shellArgv(line)[0] ?? "", [...path, "hooks", name]] as const];
+    }),
+  ];
+  return commands.flatMap(([line, program, place]) => {
+    const problem = problemOf(program);
+    return problem === undefined ? [] : [{ path: place, message: `Found ${show(line)}, but ${problem}.` }];
+  });
+}
+
+/** The folders in which its program is looked for. */
+function searchPath(spec: ProcessSpec, config: Config): readonly string[] {
+  const { PATH = "" } = inheritedVariables(process.env, inheritanceOf(spec, config));
+  return [...(spec.pathFirst ?? []), ...PATH.split(delimiter), ...spec.path].filter((folder) => folder !== "");
+}
+
+function programProblem(program: string, cwd: string, folders: readonly string[]): string | undefined {
+  if (!program.includes("/")) {
+    const isThere = folders.some((folder) => isProgram(resolve(cwd, folder, program)));
+    return isThere
+      ? undefined
+      : `there is no program ${show(program)} in its PATH; correct it, or add its folder to "path"`;
+  }
+  const file = resolve(cwd, program);
+  if (isProgram(file)) return undefined;
+  if (!existsSync(file)) return `there is no file ${file}; create it, or correct the command`;
+  return statIfSeen(file)?.isDirectory() === true
+    ? `${file} is a folder`
+    : `${file} is not executable; "chmod +x ${program}" makes it so`;
+}
+
+/** By procman's user, who may have other rights than that of the process. */
+function isProgram(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return statIfSeen(file)?.isFile() === true;
+  } catch {
+    return false;
+  }
+}
+
+type PortPlace = readonly [port: number, path: JsonPath];
+
+function portsOf(
+  { front, share, cluster, ready, health }: ProcessSpec,
+  raw: RawProcess,
+  path: JsonPath,
+): readonly PortPlace[] {
+  const common = front?.port ?? share?.port;
+  return [
+    ...(common === undefined ? [] : [[common, [...path, "cluster", "commonPort"]] as const]),
+    ...(cluster?.port === undefined ? [] : [[cluster.port, [...path, "cluster", "startPort"]] as const]),
+    ...(ready?.kind === "port" && raw.ready?.port !== undefined
+      ? [[ready.port, [...path, "ready", "port"]] as const]
+      : []),
+    ...(health?.probe.kind === "port" && raw.health?.port !== undefined
+      ? [[health.probe.port, [...path, "health", "port"]] as const]
+      : []),
+  ];
+}
+
+/** Ports that a program has that is neither part of this procman nor run by it; what listens for a container may be. */
+function portObstacles(ports: readonly PortPlace[], stateDir: string): readonly Finding[] {
+  return ports.flatMap(([port, path]) => {
+    const isOwn = (pid: number): boolean => isOfProcman(pid, stateDir) || (hasLock(stateDir) && isForwarder(pid));
+    const holder = holderBeside(port, isOwn);
+    return holder === undefined
+      ? []
+      : [{ path, message: `Found ${port}, which is in use by ${holder.by}; end that, or choose another port.` }];
+  });
+}
