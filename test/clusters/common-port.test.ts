@@ -7,8 +7,18 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { testBoth } from "../support/both-tcp.ts";
 import { procman as cli } from "../support/cli.ts";
-import { api, ask, type Cluster, cluster, isAccepting, LoadGenerator, waitForRecord } from "../support/cluster-rig.ts";
-import { isFree } from "../support/free-ports.ts";
+import {
+  api,
+  ask,
+  type Cluster,
+  cluster,
+  DRAINING_SERVER,
+  isAccepting,
+  LoadGenerator,
+  waitForRecord,
+} from "../support/cluster-rig.ts";
+import { freePort, freeRange, isFree } from "../support/free-ports.ts";
+import { eventually, isAlive, startProcman } from "../support/procman-process.ts";
 
 /** Changes fields of the cluster in the configuration file. */
 function edit({ procman }: Cluster, change: (fields: Record<string, unknown>) => void): void {
@@ -128,4 +138,38 @@ test("a cluster changes from the load balancer to a shared socket on the same po
   for (const id of ["web-1", "web-2"]) await waitForRecord(client, id, isAccepting);
   await waitForRecord(client, "web", ({ balancer }) => balancer !== undefined && balancer.problem === undefined);
   assert.ok((await ask(web.port)) > 1);
+});
+
+test("a process becomes a cluster on its own port by a reload: it serves until the instances are up, and plan says when the port opens", async (context) => {
+  const [port, startPort] = [await freePort(), await freeRange()];
+  const single = { id: "web", cmd: `node ${DRAINING_SERVER}`, autostart: true, env: { PORT: String(port) } };
+  const procman = await startProcman(context, [single]);
+  const file = join(procman.folder, "procman.json");
+  const config = JSON.parse(readFileSync(file, "utf8")) as { processes: object[] };
+  const use = (fields: object): void =>
+    writeFileSync(file, JSON.stringify({ ...config, processes: [{ ...single, env: {}, ...fields }] }));
+  const pid = await eventually(() => ask(port).catch(() => undefined));
+  const shape = { instances: 2, startPort, commonPort: port };
+
+  use({ cmd: "exit 3", cluster: shape });
+  const bad = await cli(procman.folder, ["reload"]);
+  assert.equal(bad.code, 1);
+  assert.match(bad.err, /"web-1" did not come up .*; the previous configuration is restored/);
+  assert.equal(await ask(port), pid, "the process has served all the time");
+
+  use({ cluster: shape });
+  const plan = await cli(procman.folder, ["plan"]);
+  assert.match(plan.out, new RegExp(`web +stop .*the common port ${port} of "web" opens when it has ended`));
+  const load = new LoadGenerator(context, port, 4);
+  while (load.requests < 50) await new Promise(setImmediate);
+  const reload = await cli(procman.folder, ["reload"]);
+  assert.deepEqual([reload.code, reload.out.trim()], [0, plan.out.trim()], reload.err);
+  const before = load.requests;
+  while (load.requests < before + 50) await new Promise(setImmediate);
+  await load.stop();
+  const [first, last] = [load.failures[0], load.failures.at(-1)];
+  assert.ok(first === undefined || last === undefined || last.at - first.began < GAP_MS, load.errors.join("\n"));
+  const { instances = [] } = await (await api({ procman })).process("web");
+  assert.ok(instances.some((instance) => load.pids.has(instance.pid ?? 0)));
+  assert.equal(isAlive(pid), false);
 });

@@ -120,6 +120,8 @@ export function controlRig() {
     terminate: async (why) => void terminations.push(why),
     reloads: {
       plan: () => PLANNED,
+      checkedPlan: async () => PLANNED,
+      unapplied: undefined,
       reload: async (why) => {
         reloads.push(why);
         return PLANNED;

@@ -1,4 +1,5 @@
 /** `procman status`: shows processes with their states, as a table or as JSON. */
+import { basename } from "node:path";
 import type { Command } from "commander";
 import { EXIT } from "../../core/base/errors.ts";
 import { printableJson, printableLine } from "../../core/base/printable.ts";
@@ -8,6 +9,7 @@ import { allRun } from "../../core/contract/process-health.ts";
 import type { ProcessRecord } from "../../core/contract/records.ts";
 import type { StateRecord } from "../../core/contract/state-record.ts";
 import { bootProblems } from "../../satellites/boot/boot-record.ts";
+import { asTyped } from "../config-option.ts";
 import { connect } from "../connected.ts";
 import { IDS_HELP, selected, withTarget } from "../options.ts";
 import { statusTable } from "../output/status-table.ts";
@@ -36,7 +38,7 @@ async function status(ids: readonly string[], { json, check = false, ...target }
   const place = targetPlace(target);
   if ("stateDir" in place) reportBoot(place);
   const control = await connect(target, place);
-  const [all, { plugins = [], profile }] = await Promise.all([
+  const [all, { plugins = [], profile, unapplied, configFile = "" }] = await Promise.all([
     control.processes(),
     json || ids.length > 0 ? NO_STATE : control.state(),
   ]);
@@ -45,6 +47,7 @@ async function status(ids: readonly string[], { json, check = false, ...target }
   if (profile !== undefined) process.stdout.write(`With the profile "${printableLine(profile)}".\n`);
   if (!doAllRun(all, ids, check)) process.exitCode = EXIT.notRunning;
   for (const line of pluginLines(plugins)) process.stdout.write(`${printableLine(line)}\n`);
+  if (unapplied !== undefined) process.stdout.write(`${unappliedLine(unapplied, configFile, target)}\n`);
 }
 
 /** An id counts on the machines that know it. @throws {ProcmanError} `process-unknown`: no machine knows it */
@@ -89,6 +92,22 @@ function doAllRun(records: readonly ProcessRecord[], ids: readonly string[], che
     areNamedUp &&
     ((ids.length > 0 && collective.length === 0) || allRun(selected(records, collective), { named: false, checks }))
   );
+}
+
+/** The file isn't what runs, as systemctl says of its units. */
+function unappliedLine(
+  unapplied: NonNullable<StateRecord["unapplied"]>,
+  configFile: string,
+  target: TargetOptions,
+): string {
+  const [what, remedy] =
+    unapplied === "invalid"
+      ? ["is not valid", `"${asTyped("plan", target)}" shows why; what runs stays as it is`]
+      : [
+          "has changes that are not applied",
+          `"${asTyped("plan", target)}" shows them, "${asTyped("reload", target)}" applies them`,
+        ];
+  return printableLine(`${basename(configFile)} ${what}: ${remedy}`);
 }
 
 /** Only plugins with problems are listed. */

@@ -5,6 +5,13 @@ export type { PlannedChange, PlannedSetting, PlanRecord } from "../../../generat
 
 export const PLANNED_ACTIONS = ["start", "stop", "restart", "in-place", "none"] as const;
 
+/** `reason` of a process that a reload leaves as it is. */
+export const UNCHANGED = "unchanged";
+
+export function isChange({ reason }: { readonly reason: string }): boolean {
+  return reason !== UNCHANGED;
+}
+
 /** `in-place`: the change takes effect without a restart. */
 export type PlannedAction = (typeof PLANNED_ACTIONS)[number];
 

@@ -44,6 +44,8 @@ export type StateRecord = {
   readonly configFile: string;
   /** The profile that is merged over the rest of the file, if any. */
   readonly profile?: string;
+  /** What the file has that is not applied. `invalid`: the changed file is not valid. */
+  readonly unapplied?: "changes" | "invalid";
   /** Absent: no API is reachable. */
   readonly api?: { readonly hostname: string; readonly port: number };
   /** How long the log and the metrics are stored; 0: not at all. */
@@ -97,6 +99,11 @@ export const STATE = schemaFor<StateRecord>(
     uptimeSeconds: number({ description: "Time between the two." }),
     configFile: string({ description: "Absolute path of the configuration." }),
     profile: optional(string({ description: "The profile that is merged over the rest of the file; absent: none." })),
+    unapplied: optional(
+      enumeration(["changes", "invalid"], {
+        description: "The file has changes that are not applied, or is not valid now; absent: neither.",
+      }),
+    ),
     api: optional(
       schemaFor<NonNullable<StateRecord["api"]>>(
         { hostname: string({ description: "Address." }), port: integer({ description: "Port." }) },

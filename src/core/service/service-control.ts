@@ -91,7 +91,7 @@ class ServiceControl implements Control {
     // A reload may remove one meanwhile.
     const specs = found.map((process) => this.#ports.specs.of(process.id));
     const unapplied = unappliedBy(
-      () => this.#ports.reloads.plan({}),
+      () => this.#ports.reloads.plan(),
       found.map((process) => process.id),
     );
     const { writtenParts } = await import("../config/written-parts.ts");
@@ -100,7 +100,9 @@ class ServiceControl implements Control {
   }
 
   async state(): Promise<StateRecord> {
-    return this.#ports.status(this.#processes);
+    const { status, reloads } = this.#ports;
+    const { unapplied } = reloads;
+    return { ...status(this.#processes), ...(unapplied && { unapplied }) };
   }
 
   async act(id: string, action: Action, options: ActOptions = {}): Promise<ProcessRecord> {
@@ -138,7 +140,7 @@ class ServiceControl implements Control {
   }
 
   async plan(options: PlanOptions = {}): Promise<PlanRecord> {
-    return this.#ports.reloads.plan(options);
+    return this.#ports.reloads.checkedPlan(options);
   }
 
   async reload(options: ActOptions & PlanOptions = {}): Promise<PlanRecord> {
@@ -360,7 +362,7 @@ export type ControlPorts = Pick<Services, "link" | "specs" | "supervisor"> & {
   readonly metrics: Pick<ServiceMetrics, "watch" | "read" | "prometheus">;
   readonly incidents: Pick<ServiceIncidents, "of" | "ended">;
   readonly actions: Pick<Actions, "act">;
-  readonly reloads: Pick<Reloads, "plan" | "reload">;
+  readonly reloads: Pick<Reloads, "plan" | "checkedPlan" | "reload" | "unapplied">;
   readonly spawner: Pick<KeeperSpawner, "signal">;
   readonly scaler: Pick<Scaler, "scale">;
   readonly terminate: (why: string) => Promise<void>;

@@ -55,8 +55,8 @@ export class Balancing implements Subsystem {
     this.#services = services;
     this.#events = events;
     this.#sockets = sockets;
-    bus.transitions.listen(({ spec: { front, share } }) => {
-      if (front !== undefined) this.#scheduleUpdate();
+    bus.transitions.listen(({ id, spec: { front, share } }) => {
+      if (front !== undefined || this.#isReplaced(id)) this.#scheduleUpdate();
       if (share !== undefined) setImmediate(() => this.#unreachable.check());
     });
     this.#drain = new ConnectionDrain(services, spawner, () => this.#balancer?.send());
@@ -247,10 +247,24 @@ export class Balancing implements Subsystem {
     }
     const shared = new Set(this.#specs.map(({ share }) => share?.port));
     return [...fronts.values()].map((front) =>
-      shared.has(front.port) || !front.backends.some(({ id }) => isExpected(this.#services.supervisor.statesOf(id)))
+      shared.has(front.port) ||
+      this.#isServedBySingle(front.id) ||
+      !front.backends.some(({ id }) => isExpected(this.#services.supervisor.statesOf(id)))
         ? { ...front, closed: true }
         : front,
     );
+  }
+
+  /** A process that is being removed, as it has become a cluster. */
+  #isReplaced(id: string): boolean {
+    const { removing } = this.#services.specs;
+    return removing.some((spec) => spec.id === id) && this.#specs.some(({ front }) => front?.id === id);
+  }
+
+  /** Whether the process that has become this cluster has not ended yet: it may have the port. */
+  #isServedBySingle(id: string): boolean {
+    const { specs, supervisor } = this.#services;
+    return specs.find(id) !== undefined && !supervisor.statesOf(id).every(isIdle);
   }
 
   /** Publishes changes for instances that are up; others get no connections anyway. */

@@ -22,7 +22,7 @@ export class ConfigFileWatch {
   constructor(file: string, changed: () => void) {
     this.#file = file;
     this.#onChange = changed;
-    this.#stamp = this.#stampOfAll();
+    this.#stamp = this.current;
   }
 
   start(): void {
@@ -35,7 +35,7 @@ export class ConfigFileWatch {
 
   /** A missing file is ignored: an editor may be replacing it. */
   check(): void {
-    const stamp = this.#stampOfAll();
+    const stamp = this.current;
     if (stamp === "" || stamp === this.#stamp) {
       this.#unsettledStamp = undefined;
       return;
@@ -48,7 +48,7 @@ export class ConfigFileWatch {
   }
 
   /** Stamp of the file and all that it includes, with their names; empty while the file is missing. */
-  #stampOfAll(): string {
+  get current(): string {
     const stamp = stampOf(this.#file);
     if (stamp === "") return "";
     if (stamp !== this.#patternsOf) {

@@ -10,7 +10,7 @@ import type { ServiceEvents } from "../reporting/service-events.ts";
 import type { Services } from "../services.ts";
 import type { Operations } from "./operations.ts";
 
-export type OperationContext = Pick<Services, "link" | "log" | "notes" | "specs" | "supervisor"> & {
+export type OperationContext = Pick<Services, "link" | "log" | "markers" | "notes" | "specs" | "supervisor"> & {
   readonly operations: Operations;
   readonly activeConfig: Pick<ActiveConfig, "apply">;
   readonly balancing: Pick<Balancing, "accepts" | "connectionProblem" | "watch">;

@@ -1,7 +1,7 @@
 /** What a reload does to each process, and why. It decides as `Supervisor.apply` does. */
 import { type ChangedProcess, changedSettings, diff } from "../../config/diff.ts";
 import type { Config, ProcessSpec } from "../../config/spec.ts";
-import type { PlannedAction, PlannedChange, PlanRecord } from "../../contract/plan.ts";
+import { type PlannedAction, type PlannedChange, type PlanRecord, UNCHANGED } from "../../contract/plan.ts";
 import { type ChangeEffect, type Dependency, effectOf } from "../../supervisor/definition.ts";
 import { areYounger, inStartOrder, startsOf } from "../../supervisor/dependencies.ts";
 import type { Process } from "../../supervisor/process.ts";
@@ -28,7 +28,7 @@ export function planReload(
     if (old === undefined) return planAdded(spec, live, before);
     const change = changes.get(spec.id);
     return change === undefined
-      ? plannedChange(spec.id, "none", "unchanged")
+      ? plannedChange(spec.id, "none", UNCHANGED)
       : planChanged(old, spec, { change, live, before });
   });
   const direct = [...present, ...removed.map((id) => planRemoved(id, live))];
@@ -235,7 +235,7 @@ export function summary({ processes, settings }: PlanRecord): string {
 }
 
 /** For rollouts that change ports, as from 3000 to 3001: an instance comes after the one that has its new port; otherwise the order stays. */
-export function orderByPorts(ids: readonly string[], before: Config, now: Config): readonly string[] {
+function orderByPorts(ids: readonly string[], before: Config, now: Config): readonly string[] {
   const taken = portsIn(now);
   const holders = new Map([...portsIn(before)].filter(([id]) => ids.includes(id)).map(([id, port]) => [port, id]));
   const isFree = (id: string): boolean => [undefined, id].includes(holders.get(taken.get(id) ?? 0));
@@ -253,5 +253,43 @@ export function orderByPorts(ids: readonly string[], before: Config, now: Config
 function portsIn({ processes }: Config): ReadonlyMap<string, number> {
   return new Map(
     processes.flatMap(({ id, cluster }) => (cluster?.port === undefined ? [] : [[id, cluster.port] as const])),
+  );
+}
+
+/** `pending`: ids of a rollout under way. `isFirst`: it begins with this step. `failed`: the instance that the way back begins with. */
+type NextStepContext = {
+  readonly before: Config;
+  readonly now: Config;
+  readonly pending: readonly string[];
+  readonly isFirst: boolean;
+  readonly failed: string | undefined;
+};
+
+/** The step that follows: what is awaited after it, and what stays as it was. */
+export function nextStep(
+  plan: PlanRecord,
+  { before, now, pending, isFirst, failed }: NextStepContext,
+): { readonly current: readonly string[]; readonly pending: readonly string[] } {
+  const rest = orderByPorts(rollingIds(plan, now, pending), before, now);
+  const instances = isFirst ? replacingInstances(plan, before, now) : [];
+  // A process that becomes a cluster serves until the instances are up.
+  if (instances.length > 0)
+    return {
+      current: instances.map(({ id }) => id),
+      pending: [...rest, ...new Set(instances.flatMap(({ front }) => front?.id ?? []))],
+    };
+  const [first, ...others] =
+    failed !== undefined && rest.includes(failed) ? [failed, ...rest.filter((id) => id !== failed)] : rest;
+  return first === undefined ? { current: [], pending: [] } : { current: [first], pending: others };
+}
+
+/** The instances that take the place of a process which becomes a cluster with a common port. */
+function replacingInstances({ processes }: PlanRecord, before: Config, now: Config): readonly ProcessSpec[] {
+  const idsOf = (wanted: PlannedAction): ReadonlySet<string> =>
+    new Set(processes.flatMap(({ process, action }) => (action === wanted ? [process] : [])));
+  const [stopped, started] = [idsOf("stop"), idsOf("start")];
+  const single = new Set(before.processes.flatMap(({ id, cluster }) => (cluster === undefined ? [id] : [])));
+  return now.processes.filter(
+    ({ id, front }) => front !== undefined && started.has(id) && stopped.has(front.id) && single.has(front.id),
   );
 }

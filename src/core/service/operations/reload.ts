@@ -9,16 +9,18 @@ import { basename } from "node:path";
 import { ProcmanError } from "../../base/errors.ts";
 import type { Config } from "../../config/spec.ts";
 import type { ActOptions, PlanOptions } from "../../contract/control.ts";
-import type { PlannedChange, PlanRecord } from "../../contract/plan.ts";
+import { isChange, type PlannedChange, type PlanRecord } from "../../contract/plan.ts";
+import type { StateRecord } from "../../contract/state-record.ts";
 import type { FrontSpec } from "../../ipc/balancer-protocol.ts";
+import type { Process } from "../../supervisor/process.ts";
 import { ConfigFileWatch } from "../config/config-file-watch.ts";
 import type { ConfigSource } from "../config/config-source.ts";
 import type { RolloutState } from "../recovery/notes.ts";
 import type { Specs } from "../services.ts";
 import type { Subsystem } from "../subsystem.ts";
 import type { OperationContext } from "./operation-context.ts";
-import { addedFronts, checkPorts } from "./port-check.ts";
-import { orderByPorts, planReload, rollingIds, summary } from "./reload-plan.ts";
+import { addedFronts, checkPorts, type HeldPorts, holderAmong, withHeldPorts } from "./port-check.ts";
+import { nextStep, planReload, rollingIds, summary } from "./reload-plan.ts";
 import { DEFAULT_STEADY_MS, quoted, Rollout, type RolloutPlan, whyInstanceIsNotUp } from "./rollout.ts";
 import type { Scaler } from "./scale.ts";
 import { AwaitedOperation, type OperationFailure, operationFailed, settle, type Target } from "./settle.ts";
@@ -40,19 +42,23 @@ const NOT_BEGUN = { current: [], pending: [] } as const;
 
 export class Reloads implements Subsystem {
   readonly #context: OperationContext;
-  readonly #scaler: Pick<Scaler, "resetCounts">;
+  readonly #scaler: Pick<Scaler, "resetCounts" | "countOf">;
   readonly #options: ReloadOptions;
   readonly #abort = new AbortController();
   readonly #watch: ConfigFileWatch | undefined;
+  /** The file, for `unapplied`, and what was found last. */
+  readonly #file: ConfigFileWatch;
+  #seen: { readonly stamp: string; readonly config: Config; readonly unapplied: StateRecord["unapplied"] } | undefined;
   #rollout: Rollout<ReloadStep> | undefined;
   /** Reason of a further reload that waits for the present one. */
   #queued: string | undefined;
 
-  constructor(context: OperationContext, scaler: Pick<Scaler, "resetCounts">, options: ReloadOptions) {
+  constructor(context: OperationContext, scaler: Pick<Scaler, "resetCounts" | "countOf">, options: ReloadOptions) {
     this.#context = context;
     this.#scaler = scaler;
     this.#options = options;
     const { file } = context.specs.config;
+    this.#file = new ConfigFileWatch(file, () => undefined);
     if (options.watchFile)
       this.#watch = new ConfigFileWatch(file, () => void this.reloadWhenFree(`${basename(file)} has changed`));
   }
@@ -107,9 +113,45 @@ export class Reloads implements Subsystem {
   }
 
   /** @throws {ProcmanError} `configuration-missing`, `configuration-invalid`, `reload-failed` */
-  plan(options: PlanOptions = {}): PlanRecord {
+  plan(): PlanRecord {
     this.#context.operations.check({ kind: "plan", targets: [] }, "reload");
-    return this.#planFor(this.#read(options));
+    return this.#planFor(this.#read());
+  }
+
+  /** What `reload` would do or, by the same errors, refuse. Its warnings have what a start would lack. */
+  async checkedPlan(options: PlanOptions = {}): Promise<PlanRecord> {
+    this.#context.operations.check({ kind: "plan", targets: [] }, "reload");
+    const config = this.#read(options, true);
+    const held = await this.#heldPorts(config);
+    return withHeldPorts(this.#planFor(config), held);
+  }
+
+  /** What the file has that is not applied; undefined: nothing, or a reload is under way. Looked at again after a change of the file, or of what is applied. */
+  get unapplied(): StateRecord["unapplied"] {
+    const {
+      specs: { config },
+      operations,
+    } = this.#context;
+    const { source } = this.#options;
+    if (source === undefined || operations.isUnderWay("reload")) return undefined;
+    const stamp = this.#file.current;
+    if (stamp === "") return undefined;
+    if (this.#seen?.stamp !== stamp || this.#seen.config !== config)
+      this.#seen = { stamp, config, unapplied: this.#unappliedIn(source) };
+    return this.#seen.unapplied;
+  }
+
+  #unappliedIn(source: ConfigSource): StateRecord["unapplied"] {
+    try {
+      const plan = this.#planFor(
+        source((id, count) => this.#scaler.countOf(id, count), this.#context.specs.config.profile),
+      );
+      const isSet = plan.settings.some(({ takesEffect }) => takesEffect === "in-place");
+      return isSet || plan.processes.some(isChange) ? "changes" : undefined;
+    } catch (error) {
+      if (!(error instanceof ProcmanError)) throw error;
+      return "invalid";
+    }
   }
 
   /**
@@ -122,9 +164,9 @@ export class Reloads implements Subsystem {
     const { operations, link } = this.#context;
     operations.check({ kind: "reload", targets: [] }, "reload");
     const config = this.#read(options);
-    const fronts = this.#addedFronts(config);
-    if (fronts.length > 0) await checkPorts(fronts);
-    const plan = this.#planFor(config);
+    const ports = this.#heldPorts(config);
+    const held = ports && (await ports);
+    const plan = withHeldPorts(this.#planFor(config), held);
     operations.check({ kind: "reload", targets: clustersIn(config, plan) }, "reload");
     const work = this.#start(why, config, plan);
     await link.commit();
@@ -166,7 +208,7 @@ export class Reloads implements Subsystem {
     if (action === "stop")
       return {
         sources: [supervisor],
-        look: () => (process.isIdle || !supervisor.isRemoved(process) ? "up" : "pending"),
+        look: () => (process.isIdle || !this.#isLeaving(process) ? "up" : "pending"),
       };
     if ((action !== "start" && action !== "restart") || rolling) return undefined;
     const start = AwaitedStart.inReload(process, this.#context, steadyMs);
@@ -178,6 +220,12 @@ export class Reloads implements Subsystem {
     return { sources: start.sources, look };
   }
 
+  /** Whether it is being removed, or will be when what replaces it is up. */
+  #isLeaving(process: Process): boolean {
+    const { supervisor } = this.#context;
+    return supervisor.isRemoved(process) || this.#rollout?.pending.includes(process.id) === true;
+  }
+
   /** Reload requested by a signal or a changed file: errors are logged. It waits for a reload or rolling restart under way. */
   async reloadWhenFree(why: string): Promise<void> {
     const { operations, link, log } = this.#context;
@@ -185,12 +233,12 @@ export class Reloads implements Subsystem {
     try {
       operations.check({ kind: "reload", targets: [] }, "reload");
       const config = this.#read();
-      const fronts = this.#addedFronts(config);
-      if (fronts.length > 0) await checkPorts(fronts);
+      const ports = this.#heldPorts(config);
+      const held = ports && (await ports);
       // Other operations may have begun meanwhile.
       if (this.#queueBehindReload(why)) return;
       operations.check({ kind: "reload", targets: [] }, "reload");
-      const plan = this.#planFor(config);
+      const plan = withHeldPorts(this.#planFor(config), held);
       const isBlocked =
         operations.blockingOperation({ kind: "reload-when-free", targets: clustersIn(config, plan) }) !== undefined;
       if (isBlocked) return await this.#reloadAfterRestarts(why);
@@ -216,16 +264,26 @@ export class Reloads implements Subsystem {
     return addedFronts(specs.config, to, (id) => supervisor.processes.some((each) => each.id === id && !each.isIdle));
   }
 
+  /** The common ports that it opens and that processes have which it ends; undefined: it opens none. */
+  #heldPorts(to: Config): Promise<HeldPorts> | undefined {
+    const { specs, markers } = this.#context;
+    const fronts = this.#addedFronts(to);
+    if (fronts.length === 0) return undefined;
+    const ending = this.#planFor(to).processes.filter(({ action }) => action === "stop" || action === "restart");
+    const ids = new Set(ending.map(({ process }) => process));
+    return checkPorts(fronts, specs.config, (port) => holderAmong(ids, port, markers));
+  }
+
   async #reloadAfterRestarts(why: string): Promise<void> {
     this.#context.log.info(`reload (${why}): waits for the end of a rolling restart`);
     await this.#context.operations.waitForAll("rolling-restart");
     if (!this.#abort.signal.aborted) await this.reloadWhenFree(why);
   }
 
-  #read({ profile = this.#context.specs.config.profile }: PlanOptions = {}): Config {
+  #read({ profile = this.#context.specs.config.profile }: PlanOptions = {}, looksAtFiles = false): Config {
     const { source } = this.#options;
     if (source === undefined) throw new ProcmanError("reload-failed", "Cannot reload: there is no configuration file");
-    return source(undefined, profile ?? undefined);
+    return source(undefined, profile ?? undefined, looksAtFiles);
   }
 
   #planFor(config: Config): PlanRecord {
@@ -276,23 +334,23 @@ export class Reloads implements Subsystem {
     const previous = isWayBack ? [] : step.pending;
     // Nothing to restart, as at a first start.
     const plan = config === to ? undefined : (step.plan ?? planReload(config, to, supervisor.processes, previous));
-    const rest = plan === undefined ? [] : orderByPorts(rollingIds(plan, to, previous), config, to);
-    const [current, ...pending] =
-      failed !== undefined && rest.includes(failed) ? [failed, ...rest.filter((id) => id !== failed)] : rest;
+    const isFirst = from !== undefined && step.current.length === 0 && previous.length === 0;
+    const { current, pending } =
+      plan === undefined ? NOT_BEGUN : nextStep(plan, { before: config, now: to, pending: previous, failed, isFirst });
     // Before the step is applied, in the same turn: note and commands travel together.
-    if (current === undefined) {
+    if (current.length === 0) {
       rollout.step = { ...step, to, from, pending };
       notes.remove(":reload");
       if (from !== undefined && keepsCounts !== true) this.#scaler.resetCounts();
     } else {
-      rollout.step = { to, from, current: [current], pending, keepsCounts };
+      rollout.step = { to, from, current, pending, keepsCounts };
       notes.write(":reload", rollout.step);
     }
     activeConfig.apply(intermediateConfig(to, specs, new Set(pending)));
     // A failed instance that was started by hand (no `autostart`) ran before: start it again.
     const process = supervisor.processes.find(({ id }) => id === failed);
-    if (process?.isIdle) process.startIfAllowed();
-    return current !== undefined;
+    if (process?.isIdle && !supervisor.isRemoved(process)) process.startIfAllowed();
+    return current.length > 0;
   }
 
   #onEnd({ from, current }: ReloadStep, problem: string | undefined): void {
@@ -335,7 +393,10 @@ function clustersIn(config: Config, plan: PlanRecord): readonly string[] {
 /** The target configuration with the pending instances as they are now. */
 function intermediateConfig(to: Config, specs: Specs, pending: ReadonlySet<string>): Config {
   if (pending.size === 0) return to;
-  return { ...to, processes: to.processes.map((spec) => (pending.has(spec.id) ? specs.of(spec.id) : spec)) };
+  const present = new Set(to.processes.map(({ id }) => id));
+  const processes = to.processes.map((spec) => (pending.has(spec.id) ? specs.of(spec.id) : spec));
+  const leaving = [...pending].flatMap((id) => (present.has(id) ? [] : (specs.configured(id) ?? [])));
+  return { ...to, processes: [...processes, ...leaving] };
 }
 
 /** Settings that can't change while procman runs keep their values. */

@@ -104,6 +104,12 @@ export class Scaler {
     );
   }
 
+  /** The number that was requested for this cluster, as long as the file has the same; undefined: none. */
+  countOf(cluster: string, configured: number | "max"): number | undefined {
+    const known = this.#counts.get(cluster);
+    return known?.configured === configured ? known.desired : undefined;
+  }
+
   /** The counts of the file are valid again. The note is written in this turn. */
   resetCounts(): void {
     this.#setCounts(new Map());
@@ -135,9 +141,7 @@ export class Scaler {
       source,
       (cluster, count) => {
         if (cluster === id) configured = count;
-        const known = this.#counts.get(cluster);
-        if (cluster === id) return to;
-        return known?.configured === count ? known.desired : undefined;
+        return cluster === id ? to : this.countOf(cluster, count);
       },
       { description: `scale "${id}" to ${to} instances`, profile: this.#context.specs.config.profile },
     );
