@@ -1,6 +1,6 @@
 /** What commands take, as tables: of the definitions that the command line has. */
 import { Command } from "commander";
-import { COMMANDS, isCommand } from "../src/cli/commands.ts";
+import { COMMANDS, defineCommand, isCommand } from "../src/cli/commands.ts";
 
 /** A term, and what it means. */
 export type Row = readonly [term: string, meaning: string];
@@ -11,7 +11,7 @@ export type Usage = readonly [name: string, usage: string];
 /** All commands, in the order of the table. */
 export async function definedCommands(): Promise<readonly Command[]> {
   const program = new Command("procman");
-  for (const name of Object.keys(COMMANDS).filter(isCommand)) (await COMMANDS[name].load()).define(program);
+  for (const name of Object.keys(COMMANDS).filter(isCommand)) await defineCommand(name, program);
   return program.commands;
 }
 

@@ -7,7 +7,10 @@ import { overview } from "./commands.ts";
 
 exitOnOutputError();
 const [name, topic] = process.argv.slice(2);
-if (name === "version" || name === "--version" || name === "-V" || name === "-v") process.stdout.write(`${VERSION}\n`);
+if (name === "version" || name === "--version" || name === "-V" || name === "-v")
+  process.stdout.write(
+    topic === "--json" ? `${JSON.stringify({ version: VERSION, node: process.versions.node })}\n` : `${VERSION}\n`,
+  );
 else if (
   name === undefined ||
   name === "--help" ||

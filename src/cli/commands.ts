@@ -242,7 +242,7 @@ export const GROUPS = [
       },
       validate: {
         summary: "Check the configuration file and show all problems",
-        examples: ["validate", "validate --profile production"],
+        examples: ["validate", "validate --strict --profile production"],
         load: () => import("./commands/validate-command.ts"),
       },
       export: {
@@ -318,6 +318,18 @@ export const SUMMARIES: Readonly<Record<string, string>> = Object.fromEntries(
 
 export function isCommand(name: string): name is CommandName {
   return Object.hasOwn(COMMANDS, name);
+}
+
+/** Have no result that a program would read; `run` becomes procman itself. */
+const WITHOUT_JSON: ReadonlySet<CommandName> = new Set(["run", "monitor", "schema", "completion"]);
+
+/** Adds a command to the parser. Each that has no data to print takes `--json`, too, for its errors. */
+export async function defineCommand(name: CommandName, parent: Command): Promise<void> {
+  (await COMMANDS[name].load()).define(parent);
+  if (WITHOUT_JSON.has(name)) return;
+  const leaves = parent.commands.at(-1)?.commands ?? [];
+  for (const command of leaves.length === 0 ? parent.commands.slice(-1) : leaves)
+    if (!command.options.some(({ long }) => long === "--json")) command.option("--json", "print an error as JSON");
 }
 
 /** The output of `procman help`: all commands in groups, with summaries. */

@@ -4,7 +4,7 @@ import { allHosts } from "../client/connection/host-file.ts";
 import { SIGNALS } from "../core/base/signals.ts";
 import { CATEGORIES } from "../core/contract/records.ts";
 import { SCOPES } from "../core/contract/token-claims.ts";
-import { COMMANDS, isCommand, SUMMARIES } from "./commands.ts";
+import { defineCommand, isCommand, SUMMARIES } from "./commands.ts";
 import {
   type Completion,
   clusters,
@@ -69,7 +69,7 @@ async function candidatesFor([name, ...before]: readonly string[], current: stri
     return Object.entries(SUMMARIES).map(([value, text]) => ({ value, text }));
   if (!isCommand(name)) return [];
   const parent = new Command();
-  (await COMMANDS[name].load()).define(parent);
+  await defineCommand(name, parent);
   const { options = [], registeredArguments: [argument] = [] } = parent.commands[0] ?? {};
   const open = options.find((option) => before.length > 0 && option.required && isOneOf(option, before.at(-1) ?? ""));
   if (open !== undefined) return valuesOf(open, before);

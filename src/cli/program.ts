@@ -1,12 +1,11 @@
 /** Runs the command that the arguments name, and reports its errors. */
 import { Command, CommanderError, type Option } from "commander";
 import { EXIT, ProcmanError } from "../core/base/errors.ts";
-import { printableOutput } from "../core/base/printable.ts";
 import { didYouMean } from "../core/base/suggest.ts";
 import { withoutEnd } from "../core/base/text-end.ts";
-import { wantsColors } from "../core/os/colors.ts";
-import { COMMANDS, isCommand, SUMMARIES } from "./commands.ts";
+import { COMMANDS, defineCommand, isCommand, SUMMARIES } from "./commands.ts";
 import { hintFor } from "./foreign-commands.ts";
+import { reportError } from "./output/error-report.ts";
 
 /** `complete`: the completion for shells. */
 export function runProgram(complete: (words: readonly string[]) => Promise<string>): void {
@@ -23,7 +22,7 @@ export function runProgram(complete: (words: readonly string[]) => Promise<strin
       process.exitCode ??= EXIT.done;
     },
     (error: unknown) => {
-      process.exitCode = report(error);
+      process.exitCode = reportError(error);
     },
   );
 }
@@ -39,10 +38,9 @@ async function runAnywhere(name: string, args: readonly string[]): Promise<void>
 
 async function runCommand(name: string, args: readonly string[]): Promise<void> {
   if (!isCommand(name)) throw new ProcmanError("usage", `Cannot run "${name}": ${noSuchCommand(name)}`);
-  const { load, examples } = COMMANDS[name];
-  const { define } = await load();
+  const { examples } = COMMANDS[name];
   const program = new Command("procman").exitOverride().configureHelp({ showGlobalOptions: false });
-  define(program);
+  await defineCommand(name, program);
   for (const command of program.commands) {
     for (const each of [command, ...command.commands]) {
       each.exitOverride().configureOutput({ outputError: () => undefined });
@@ -91,14 +89,4 @@ function inOurWords(message: string): string {
     message.replace(/^error: /, "").replace(/\n\(Did you mean (.*)\?\)/, " (did you mean $1?)"),
     ". \n",
   );
-}
-
-/** Prints a message for an error that a user can act on, and a stack trace for a bug. */
-function report(error: unknown): number {
-  if (error instanceof ProcmanError) {
-    process.stderr.write(`procman: ${printableOutput(error.message, wantsColors(process.stderr))}\n`);
-    return error.exitCode;
-  }
-  process.stderr.write(`procman: this is a bug: ${error instanceof Error ? error.stack : String(error)}\n`);
-  return EXIT.bug;
 }

@@ -27,6 +27,15 @@ test("import writes a file that validates, says what has no equal, and writes ov
   const second = await procman(folder, ["import", "ecosystem.config.js"]);
   assert.deepEqual([second.code, second.out], [1, ""]);
   assert.match(second.err, /^procman: Cannot create procman\.jsonc: it exists already; --force overwrites it/);
+  assert.match(
+    (await procman(folder, ["import", "nofile"])).err,
+    /^procman: Cannot import nofile: /,
+    "the nearer fault",
+  );
+  assert.match(
+    (await procman(folder, ["import", "procman.jsonc"])).err,
+    /^procman: Cannot import procman\.jsonc: it is of/,
+  );
   assert.equal(readFileSync(file, "utf8"), "{}");
   assert.equal((await procman(folder, ["import", "ecosystem.config.js", "--force"])).code, 0);
   assert.match(readFileSync(file, "utf8"), /"cmd": "node server\.js"/);

@@ -9,7 +9,7 @@ import { parse } from "jsonc-parser";
 import { anchorOf } from "../../site/anchor.mjs";
 import { MERGED, MOVED, redirectTo } from "../../site/moved.mjs";
 import { NAVIGATION } from "../../site/navigation.mjs";
-import { COMMANDS, isCommand } from "../../src/cli/commands.ts";
+import { COMMANDS, defineCommand, isCommand } from "../../src/cli/commands.ts";
 import { check } from "../../src/core/config/load.ts";
 import { SCHEMAS } from "../../src/core/contract/record-schemas.ts";
 
@@ -162,7 +162,7 @@ test("each command is on the page of the command line, with all its options", as
   const missing: string[] = [];
   for (const name of Object.keys(COMMANDS).filter(isCommand)) {
     const program = new Command("procman");
-    (await COMMANDS[name].load()).define(program);
+    await defineCommand(name, program);
     for (const { options } of program.commands) {
       assert.match(page, new RegExp(`\\b${name}\\b`), name);
       missing.push(

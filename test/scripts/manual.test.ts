@@ -6,7 +6,7 @@ import { Command } from "commander";
 import { fieldsOf } from "../../scripts/configuration.ts";
 import { manual } from "../../scripts/manual.ts";
 import { literal, manPageText, prose, tagged } from "../../scripts/roff.ts";
-import { COMMANDS, isCommand } from "../../src/cli/commands.ts";
+import { COMMANDS, defineCommand, isCommand } from "../../src/cli/commands.ts";
 
 const EDITION = { version: "1.2.3", date: "2026-01-31" };
 const pages = await manual();
@@ -28,7 +28,7 @@ test("the page of a command has each option and argument of it", async () => {
   let options = 0;
   for (const name of Object.keys(COMMANDS).filter(isCommand)) {
     const program = new Command("procman");
-    (await COMMANDS[name].load()).define(program);
+    await defineCommand(name, program);
     const text = textOf(`procman-${name}`);
     for (const command of program.commands.flatMap((each) => [each, ...each.commands]))
       for (const { flags } of command.options) {

@@ -3,13 +3,14 @@ import type { Command } from "commander";
 import type { Client } from "../../client/client.ts";
 import { defaultTimeout } from "../../client/default-timeout.ts";
 import { EXIT, ProcmanError } from "../../core/base/errors.ts";
-import { printable, printableJson, printableLine } from "../../core/base/printable.ts";
+import { printableJson, printableLine } from "../../core/base/printable.ts";
 import type { Action, ActOptions } from "../../core/contract/control.ts";
 import type { ProcessRecord } from "../../core/contract/records.ts";
 import { isDownByFailure } from "../../core/contract/status-sets.ts";
 import { asTyped } from "../config-option.ts";
 import { connect } from "../connected.ts";
 import { IDS_HELP, secondsTo, withTarget } from "../options.ts";
+import { reportRefusal } from "../output/error-report.ts";
 import { outcomeOf } from "../output/format.ts";
 import { waitFor } from "../output/progress.ts";
 import { lastLinesOf } from "../settled-start.ts";
@@ -151,8 +152,7 @@ async function act(
   const records = results.flatMap((result) => ("record" in result ? [result.record] : []));
   if (json === true) process.stdout.write(`${printableJson(records, 2)}\n`);
   for (const [index, result] of results.entries()) {
-    if (print(result, action, json === true)) continue;
-    process.exitCode = EXIT.refused;
+    if (print(result, action, json === true) || json === true) continue;
     if ("problem" in result && isFailedStart(result.problem, action))
       await printFailures(client, result.problem, { id: targets[index] ?? "", action, since }).catch(unlessRemoved);
   }
@@ -174,6 +174,12 @@ function hasMissed(action: Action, record: ProcessRecord): boolean {
   return (action === "start" || action === "restart") && isDownByFailure(record);
 }
 
+function failureOf({ id, reason }: ProcessRecord, action: Action): ProcmanError {
+  return new ProcmanError("process-failed", `Cannot ${action} "${id}": it ${printableLine(reason)}`, {
+    processes: [id],
+  });
+}
+
 /** The last lines of each process that has failed; also why, if the error is about another one. */
 async function printFailures(
   client: Client,
@@ -186,7 +192,7 @@ async function printFailures(
     hasMissed(action, member) || (member.restarts > 0 && Date.parse(member.started ?? "") >= since);
   const failed = record.instances?.filter((member) => hasFailed(member) || told.has(member.id)) ?? [record];
   const parts = failed.map(async (member) => [
-    ...(told.has(member.id) ? [] : [`procman: Cannot ${action} "${member.id}": it ${printableLine(member.reason)}`]),
+    ...(told.has(member.id) ? [] : [`procman: ${failureOf(member, action).message}`]),
     ...(await lastLinesOf(client, member.id, since)),
   ]);
   for (const line of (await Promise.all(parts)).flat()) process.stderr.write(`${line}\n`);
@@ -218,15 +224,13 @@ async function ask(client: Client, { id, action, first, target, options }: Actio
 /** Prints a result; false if the action failed. */
 function print(result: Result, action: Action, quiet: boolean): boolean {
   if ("problem" in result) {
-    // One line for each process that has failed.
-    for (const line of result.problem.message.split("\n")) process.stderr.write(`procman: ${printable(line)}\n`);
+    reportRefusal(result.problem);
     return false;
   }
   const members = result.record.instances ?? [result.record];
   const failed = members.filter((member) => hasMissed(action, member));
   for (const member of members)
-    if (failed.includes(member))
-      process.stderr.write(`procman: Cannot ${action} "${member.id}": it ${printableLine(member.reason)}\n`);
+    if (failed.includes(member)) reportRefusal(failureOf(member, action));
     else if (!quiet) process.stdout.write(`${member.id}: ${outcomeOf(member)}\n`);
   return failed.length === 0;
 }

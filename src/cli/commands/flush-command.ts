@@ -1,11 +1,12 @@
 /** `procman flush`: empties the stored log and log files. */
 import type { Command } from "commander";
-import { EXIT, ProcmanError } from "../../core/base/errors.ts";
+import { ProcmanError } from "../../core/base/errors.ts";
 import { printableJson, printableLine } from "../../core/base/printable.ts";
 import type { DefinitionRecord } from "../../core/contract/definition-record.ts";
 import type { FlushRecord } from "../../core/contract/records.ts";
 import { connect } from "../connected.ts";
 import { IDS_HELP, withTarget } from "../options.ts";
+import { reportRefusal } from "../output/error-report.ts";
 import type { TargetOptions } from "../target.ts";
 
 type Options = TargetOptions & { readonly yes?: boolean; readonly json?: boolean };
@@ -34,8 +35,7 @@ async function flush(ids: readonly string[], { yes, json, ...target }: Options):
   const record = await client.flush(chosen);
   process.stdout.write(json === true ? `${printableJson(record, 2)}\n` : outcomeText(record));
   for (const { file, reason } of record.kept)
-    process.stderr.write(`procman: Cannot empty ${file}: ${printableLine(reason)}\n`);
-  if (record.kept.length > 0) process.exitCode = EXIT.refused;
+    reportRefusal(new ProcmanError("flush-refused", `Cannot empty ${file}: ${printableLine(reason)}`));
 }
 
 /** @throws {ProcmanError} `usage` without a terminal, `flush-refused` if the answer is no */

@@ -1,10 +1,9 @@
 /** `procman plan`: shows what a changed configuration file would do to each process. */
 import type { Command } from "commander";
 import { EXIT } from "../../core/base/errors.ts";
-import { printable, printableJson } from "../../core/base/printable.ts";
 import { connect } from "../connected.ts";
 import { profileOption, withTarget } from "../options.ts";
-import { hasChanges, planTable } from "../plan-table.ts";
+import { hasChanges, printPlan } from "../plan-table.ts";
 import type { TargetOptions } from "../target.ts";
 
 type Options = TargetOptions & {
@@ -28,10 +27,7 @@ export function define(parent: Command): void {
     .option("--json", "print the record of the API: all processes, settings, warnings")
     .action(async ({ json, exitCode = false, profile, ...target }: Options) => {
       const plan = await (await connect(target)).plan(profileOption(profile));
-      for (const warning of plan.warnings) process.stderr.write(`procman: ${printable(warning)}\n`);
-      process.stdout.write(
-        json === true ? `${printableJson(plan, 2)}\n` : `${planTable(plan, process.stdout.columns)}\n`,
-      );
+      printPlan(plan, json);
       const option = profile === false ? "--no-profile" : `--profile ${profile}`;
       if (json !== true && profile !== undefined)
         process.stdout.write(`"procman reload ${option}" applies this; "procman reload" keeps the active profile.\n`);

@@ -1,14 +1,15 @@
 /** `procman reload`: applies a changed configuration file, and shows its effect. */
 import type { Command } from "commander";
 import type { Client } from "../../client/client.ts";
-import { EXIT, ProcmanError } from "../../core/base/errors.ts";
-import { printable, printableJson, printableLine } from "../../core/base/printable.ts";
+import { ProcmanError } from "../../core/base/errors.ts";
+import { printableLine } from "../../core/base/printable.ts";
 import type { PlanRecord } from "../../core/contract/plan.ts";
 import { asTyped } from "../config-option.ts";
 import { connect } from "../connected.ts";
 import { IDS_HELP, profileOption, secondsTo, withTarget } from "../options.ts";
+import { isJson, reportRefusal } from "../output/error-report.ts";
 import { waitFor } from "../output/progress.ts";
-import { planTable } from "../plan-table.ts";
+import { printPlan } from "../plan-table.ts";
 import { lastLinesOf } from "../settled-start.ts";
 import type { TargetOptions } from "../target.ts";
 import { signalEach } from "./signal-command.ts";
@@ -81,16 +82,15 @@ export async function reload({
     },
     client.reload({ ...(wait && { waitSeconds: timeout }), ...profileOption(profile) }),
   );
-  for (const warning of plan.warnings) process.stderr.write(`procman: ${printable(warning)}\n`);
-  process.stdout.write(json === true ? `${printableJson(plan, 2)}\n` : `${planTable(plan, process.stdout.columns)}\n`);
+  printPlan(plan, json);
   await reportProblems(client, plan, since);
 }
 
 async function reportProblems(client: Client, { processes }: PlanRecord, since: number): Promise<void> {
   for (const { process: id, problem } of processes) {
     if (problem === undefined) continue;
-    process.exitCode = EXIT.refused;
-    const lines = await lastLinesOf(client, id, since);
-    process.stderr.write([`procman: "${id}" is not up: it ${printableLine(problem)}`, ...lines, ""].join("\n"));
+    const message = `"${id}" is not up: it ${printableLine(problem)}`;
+    reportRefusal(new ProcmanError("process-failed", message, { processes: [id] }));
+    if (!isJson()) for (const line of await lastLinesOf(client, id, since)) process.stderr.write(`${line}\n`);
   }
 }

@@ -1,7 +1,7 @@
 /** `procman scale`: changes the number of instances of a running cluster. */
 import type { Command } from "commander";
-import { EXIT, ProcmanError } from "../../core/base/errors.ts";
-import { printableJson } from "../../core/base/printable.ts";
+import { ProcmanError } from "../../core/base/errors.ts";
+import { printableJson, printableLine } from "../../core/base/printable.ts";
 import type { Scaling } from "../../core/contract/control.ts";
 import { MAX_INSTANCES } from "../../core/contract/input-schemas.ts";
 import type { ProcessRecord } from "../../core/contract/records.ts";
@@ -9,6 +9,7 @@ import { isDownByFailure } from "../../core/contract/status-sets.ts";
 import { asTyped } from "../config-option.ts";
 import { connect } from "../connected.ts";
 import { secondsTo, withTarget } from "../options.ts";
+import { reportRefusal } from "../output/error-report.ts";
 import { outcomeOf } from "../output/format.ts";
 import { waitFor } from "../output/progress.ts";
 import type { TargetOptions } from "../target.ts";
@@ -63,7 +64,12 @@ async function scale(
   else print(record, before);
   const previousIds = new Set(before.map((each) => each.id));
   const hasFailed = (instance: ProcessRecord): boolean => !previousIds.has(instance.id) && isDownByFailure(instance);
-  if ((record.instances ?? []).some(hasFailed)) process.exitCode = EXIT.refused;
+  for (const { id: failed, reason } of (record.instances ?? []).filter(hasFailed))
+    reportRefusal(
+      new ProcmanError("process-failed", `Cannot start "${failed}": it ${printableLine(reason)}`, {
+        processes: [failed],
+      }),
+    );
 }
 
 function scalingOf(id: string, count: string): Scaling {

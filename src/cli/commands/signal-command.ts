@@ -1,13 +1,14 @@
 /** `procman signal`: sends a signal to processes. */
 import { type Command, Option } from "commander";
 import { EXIT, ProcmanError } from "../../core/base/errors.ts";
-import { printable, printableJson, printableLine } from "../../core/base/printable.ts";
+import { printableJson, printableLine } from "../../core/base/printable.ts";
 import { type AnySignal, KILL_MODES, type KillMode } from "../../core/base/signals.ts";
 import type { Signalling } from "../../core/contract/control.ts";
 import type { ProcessRecord } from "../../core/contract/records.ts";
 import { signalNamed, signalOf } from "../../core/os/signal-name.ts";
 import { connect } from "../connected.ts";
 import { IDS_HELP, withTarget } from "../options.ts";
+import { reportRefusal } from "../output/error-report.ts";
 import type { TargetOptions } from "../target.ts";
 
 type Options = TargetOptions & { readonly to?: KillMode; readonly json?: boolean | undefined };
@@ -55,8 +56,7 @@ export async function signalEach(
     } catch (error) {
       // A refusal of one process must not hide the others.
       if (!(error instanceof ProcmanError) || error.exitCode !== EXIT.refused) throw error;
-      process.stderr.write(`procman: ${printable(error.message)}\n`);
-      process.exitCode = EXIT.refused;
+      reportRefusal(error);
     }
   }
   if (json === true) process.stdout.write(`${printableJson(records, 2)}\n`);

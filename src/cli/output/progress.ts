@@ -1,5 +1,7 @@
 /** While a command waits: an animated line on the terminal (nothing on other outputs), and what a Ctrl-C says. */
 import { constants as os } from "node:os";
+import { ProcmanError } from "../../core/base/errors.ts";
+import { isJson, jsonLine } from "./error-report.ts";
 
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"] as const;
 const FRAME_MS = 80;
@@ -54,7 +56,8 @@ type WaitTexts = {
 /** Waits for something that procman does anyway: a signal ends only the waiting. */
 export async function waitFor<T>({ doing, continues }: WaitTexts, work: Promise<T>): Promise<T> {
   const leave = (signal: (typeof LEAVING)[number]): void => {
-    printAbove(`procman: stopped waiting; ${continues()}\n`);
+    const message = `stopped waiting; ${continues()}`;
+    printAbove(isJson() ? jsonLine(new ProcmanError("interrupted", message)) : `procman: ${message}\n`);
     process.exit(128 + os.signals[signal]);
   };
   for (const signal of LEAVING) process.once(signal, leave);
