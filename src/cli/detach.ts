@@ -1,7 +1,6 @@
 /** `procman run --detach`: starts procman in the background and returns when its processes have started, or have failed. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Client } from "../client/client.ts";
 import {
   type Daemon,
   type DaemonEnd,
@@ -13,21 +12,19 @@ import {
 import { livingHolder } from "../client/connection/endpoint-file.ts";
 import { packageRoot } from "../client/connection/package-root.ts";
 import { EXIT, ProcmanError } from "../core/base/errors.ts";
-import { printableLine, printableOutput } from "../core/base/printable.ts";
+import { printableOutput } from "../core/base/printable.ts";
 import { displayPath, read } from "../core/config/config-file.ts";
 import { check } from "../core/config/load.ts";
-import { checkSelection, namesProcesses, withSelection } from "../core/config/run-selection.ts";
+import { checkSelection, isNamed, namesProcesses, withSelection } from "../core/config/run-selection.ts";
 import type { Config } from "../core/config/spec.ts";
-import type { ProcessRecord } from "../core/contract/records.ts";
-import { isStartingOrRunning } from "../core/contract/status-sets.ts";
 import { wantsColors } from "../core/os/colors.ts";
 import { copyNotice, originOfRecords } from "../core/os/lock.ts";
 import { startFolder } from "../core/os/start-folder.ts";
 import { checkStateFolder } from "../core/os/state-folder.ts";
 import { printWarnings } from "./edit-file.ts";
-import { printAbove, waitFor } from "./output/progress.ts";
+import { waitFor } from "./output/progress.ts";
 import { statusTable } from "./output/status-table.ts";
-import { lastLinesOf, type SettledStart, settledStart } from "./settled-start.ts";
+import { printLate, printStartProblem, type SettledStart, settledStart } from "./settled-start.ts";
 
 export type DetachOptions = {
   readonly ids?: readonly string[];
@@ -40,12 +37,20 @@ export type DetachOptions = {
   readonly wait?: boolean;
   /** How long to wait for the start, in seconds. */
   readonly timeout?: number;
+  /** Id of a process without which procman ends again. */
+  readonly trial?: string;
+  /** Prints no states. */
+  readonly silent?: boolean;
 };
 
 /** Seconds. */
 const DEFAULT_WAIT_SECONDS = 60;
 
-/** @throws {ProcmanError} those of `load`; `already-running`, `state-folder`, `service-down` */
+/**
+ * Returns the states; undefined: it has ended, also because the process of `trial` isn't up.
+ *
+ * @throws {ProcmanError} those of `load`; `already-running`, `state-folder`, `service-down`
+ */
 export async function runDetached(
   {
     config: path,
@@ -58,7 +63,7 @@ export async function runDetached(
     ...waiting
   }: DetachOptions,
   timeoutMs = START_TIMEOUT_MS,
-): Promise<void> {
+): Promise<SettledStart | undefined> {
   const selection = { ids, once, exitWith };
   const found = check(read(path, startFolder(path)), {
     startsNamed: namesProcesses(selection),
@@ -88,12 +93,34 @@ export async function runDetached(
       { doing: () => "starting", continues },
       comeUp(config, daemon, { since, timeoutMs, ...waiting }),
     );
-    if ("end" in outcome) reportEnd(outcome.end, outputOf(daemon, outcome.end));
-    else if ("settled" in outcome) reportStart(config, daemon, outcome.settled, waiting);
-    else await reportEarlyEnd(config, daemon);
+    return await report(outcome, config, daemon, waiting);
   } finally {
     daemon.child.unref();
   }
+}
+
+/** Prints how the start has ended, and sets the exit code. undefined: procman doesn't run. */
+async function report(
+  outcome: StartOutcome,
+  config: Config,
+  daemon: Daemon,
+  { trial, silent = false, ...waiting }: Pick<DetachOptions, "trial" | "silent"> & Waiting,
+): Promise<SettledStart | undefined> {
+  if ("end" in outcome) reportEnd(outcome.end, outputOf(daemon, outcome.end));
+  else if ("hasEnded" in outcome) await reportEarlyEnd(config, daemon);
+  else if (trial !== undefined && hasFailed(trial, config, outcome.settled)) {
+    daemon.child.kill("SIGTERM");
+    await daemon.ended;
+  } else {
+    if (!silent) printStates(config, daemon, outcome.settled);
+    reportFailures(outcome.settled, waiting);
+    return outcome.settled;
+  }
+  return undefined;
+}
+
+function hasFailed(trial: string, { processes }: Config, { failed }: SettledStart): boolean {
+  return failed.some(({ id }) => processes.some((spec) => spec.id === id && isNamed(trial, spec)));
 }
 
 function reportEnd([code, signal]: DaemonEnd, output: string): void {
@@ -138,7 +165,7 @@ async function comeUp(
       since,
       untilReady: wait,
       timeoutMs: wait ? timeout * 1_000 : START_TIMEOUT_MS,
-      onFailed: (record, client) => printProblem(client, record, since),
+      onFailed: (record, client) => printStartProblem(client, record, since),
     });
     return { settled };
   } catch (error) {
@@ -153,30 +180,21 @@ async function comeUp(
   }
 }
 
-function reportStart(config: Config, daemon: Daemon, { records, failed, late }: SettledStart, waiting: Waiting): void {
-  const { timeout = DEFAULT_WAIT_SECONDS } = waiting;
+function printStates(config: Config, daemon: Daemon, { records }: SettledStart): void {
   printWarnings(config);
   process.stdout.write(
     `${statusTable(records, process.stdout)}\n\n${config.name} is running in the background (pid ${daemon.child.pid}), "procman terminate" stops it. Its log: ${consoleOf(config)}\n`,
   );
-  if (failed.length + late.length > 0) process.exitCode = EXIT.refused;
-  for (const { id, reason } of late)
-    process.stderr.write(
-      `procman: Cannot wait for the start of "${id}": timed out after ${timeout} s; it ${printableLine(reason)}\n`,
-    );
 }
 
-async function printProblem(client: Client, record: ProcessRecord, since: number): Promise<void> {
-  const { id, reason } = record;
-  const lines = await lastLinesOf(client, id, since);
-  const [last] = isStartingOrRunning(record) ? await client.incidents(id, 1) : [];
-  const why = last === undefined ? reason : `${last.reason}; it was restarted`;
-  printAbove([`procman: Cannot start "${id}": it ${printableLine(why)}`, ...lines, ""].join("\n"));
+function reportFailures({ failed, late }: SettledStart, { timeout = DEFAULT_WAIT_SECONDS }: Waiting): void {
+  if (failed.length + late.length > 0) process.exitCode = EXIT.refused;
+  printLate(late, timeout);
 }
 
 function alreadyRunning(pid: number, stateDir: string): ProcmanError {
   return new ProcmanError(
     "already-running",
-    `Cannot run: procman is already running with this state folder (pid ${pid}, ${stateDir}); "procman reload" applies a changed configuration file, "procman terminate" stops everything`,
+    `Cannot run: procman is already running with this state folder (pid ${pid}, ${stateDir}); "procman logs -f" follows the output, "procman reload" applies a changed configuration file, "procman terminate" stops everything`,
   );
 }

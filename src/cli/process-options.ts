@@ -21,13 +21,20 @@ const collect = (value: string, before: readonly string[] = []): readonly string
 
 /** Adds the options to a command. */
 export function withProcessOptions(command: Command): Command {
+  return withSettings(
+    command
+      .option("--id <id>", "name of the process, for other commands")
+      .option("--cmd <line>", "command line, run by /bin/sh")
+      .option(
+        "--worker <script>",
+        'JavaScript or TypeScript module, run by Node; with arguments as ["script.js", "argument"]',
+      ),
+  );
+}
+
+/** Adds the options that don't say what is run. */
+export function withSettings(command: Command): Command {
   return command
-    .option("--id <id>", "name of the process, for other commands")
-    .option("--cmd <line>", "command line, run by /bin/sh")
-    .option(
-      "--worker <script>",
-      'JavaScript or TypeScript module, run by Node; with arguments as ["script.js", "argument"]',
-    )
     .option("--cwd <folder>", "working directory (default: the folder of the file)")
     .option("--env <name=value>", "environment variable (repeatable)", collect)
     .option("--autostart", "start with procman (default without --cron and --watch)")

@@ -14,11 +14,13 @@ import {
   isDownByFailure,
   isRunning,
   isSkipped,
+  isStartingOrRunning,
   isWaiting,
   wasNeverStarted,
 } from "../core/contract/status-sets.ts";
 import { excerpt } from "../core/contract/why.ts";
 import { monotonicMs } from "../core/os/clock.ts";
+import { printAbove } from "./output/progress.ts";
 
 const POLL_MS = 25;
 /** Lines of a run arrive in the log store this long after its end, if the machine is busy. Milliseconds. */
@@ -27,6 +29,8 @@ const LINES_MS = 500;
 type SettleOptions = {
   /** The start of the command; milliseconds since 1970. What happened earlier doesn't count. */
   readonly since: number;
+  /** What has failed earlier, and is down since, counts, too. */
+  readonly countsEarlierFailures?: boolean;
   /** Until all are ready, too; else only until none is likely to fail at once. */
   readonly untilReady: boolean;
   readonly timeoutMs: number;
@@ -46,7 +50,7 @@ type StartProgress = "up" | "failed" | "coming" | "slow";
 /** @throws {ProcmanError} `no-daemon`, `service-down` */
 export async function settledStart(
   config: Config,
-  { since, untilReady, timeoutMs, onFailed }: SettleOptions,
+  { since, countsEarlierFailures = false, untilReady, timeoutMs, onFailed }: SettleOptions,
 ): Promise<SettledStart> {
   const client = await connectTo(config);
   const deadline = monotonicMs() + timeoutMs;
@@ -61,7 +65,7 @@ export async function settledStart(
   };
   for (;;) {
     const records = await client.processes();
-    const found = foundIn(records, specs, since);
+    const found = foundIn(records, specs, { since, downSince: countsEarlierFailures ? 0 : since });
     const of = (...kinds: readonly StartProgress[]): readonly ProcessRecord[] =>
       found.flatMap(({ record, progress }) => (kinds.includes(progress) ? [record] : []));
     const pending = untilReady ? of("coming", "slow") : of("coming");
@@ -77,10 +81,13 @@ export async function settledStart(
   }
 }
 
+/** Failures count from these times on: runs that were restarted, and processes that are down. Milliseconds since 1970. */
+type CountedSince = { readonly since: number; readonly downSince: number };
+
 function foundIn(
   records: readonly ProcessRecord[],
   specs: readonly ProcessSpec[],
-  since: number,
+  since: CountedSince,
 ): readonly FoundProcess[] {
   const members = new Map(
     records.flatMap((record) => record.instances ?? [record]).map((record) => [record.id, record]),
@@ -99,7 +106,7 @@ function isHeldBack(record: ProcessRecord): boolean {
 }
 
 /** `slow`: it waits for others, to be ready or to get connections, and shows no sign of failure. */
-function progressOf(record: ProcessRecord, spec: ProcessSpec, since: number): StartProgress {
+function progressOf(record: ProcessRecord, spec: ProcessSpec, since: CountedSince): StartProgress {
   const { ready, started = "" } = record;
   const { policy, cluster } = spec;
   if (hasFailed(record, spec, since)) return "failed";
@@ -112,10 +119,10 @@ function progressOf(record: ProcessRecord, spec: ProcessSpec, since: number): St
   return serves(record, spec) ? "up" : "slow";
 }
 
-function hasFailed(record: ProcessRecord, spec: ProcessSpec, since: number): boolean {
+function hasFailed(record: ProcessRecord, spec: ProcessSpec, { since, downSince }: CountedSince): boolean {
   const { restarts, healthy, started = "", updated = "" } = record;
   const isDown = isDownByFailure(record) || (hasFinished(record) && hasCommonPort(spec));
-  if (isSkipped(record) || (isDown && Date.parse(updated) >= since)) return true;
+  if (isSkipped(record) || (isDown && Date.parse(updated) >= downSince)) return true;
   return (restarts > 0 && Date.parse(started) >= since) || (spec.cluster !== undefined && healthy === false);
 }
 
@@ -128,6 +135,23 @@ function serves(
   if (cluster === undefined) return true;
   if (health !== undefined && healthy !== true) return false;
   return front === undefined ? share === undefined || accepting === true : backend?.accepting === true;
+}
+
+/** Why a process has not come up, with its last lines. */
+export async function printStartProblem(client: Client, record: ProcessRecord, since: number): Promise<void> {
+  const { id, reason } = record;
+  const lines = await lastLinesOf(client, id, since);
+  const [last] = isStartingOrRunning(record) ? await client.incidents(id, 1) : [];
+  const why = last === undefined ? reason : `${last.reason}; it was restarted`;
+  printAbove([`procman: Cannot start "${id}": it ${printableLine(why)}`, ...lines, ""].join("\n"));
+}
+
+/** `timeout`: in seconds. */
+export function printLate(late: readonly ProcessRecord[], timeout: number): void {
+  for (const { id, reason } of late)
+    process.stderr.write(
+      `procman: Cannot wait for the start of "${id}": timed out after ${timeout} s; it ${printableLine(reason)}\n`,
+    );
 }
 
 /** The last lines of a run that ended after `since`, each after the id of its process. */

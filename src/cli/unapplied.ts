@@ -1,6 +1,10 @@
 /** What the configuration file has, and the running procman does not have yet. */
+import { resolve } from "node:path";
 import { livingHolder } from "../client/connection/endpoint-file.ts";
 import { ProcmanError } from "../core/base/errors.ts";
+import { shellQuote } from "../core/base/shell-quote.ts";
+import { statIfSeen } from "../core/os/files.ts";
+import { startFolder } from "../core/os/start-folder.ts";
 import { groupsInFile, idsInFile } from "./completion-candidates.ts";
 import { asTyped } from "./config-option.ts";
 import { type TargetOptions, targetFile, targetLocation } from "./target.ts";
@@ -8,6 +12,12 @@ import { type TargetOptions, targetFile, targetLocation } from "./target.ts";
 /** Whether a procman runs this configuration file. */
 export function isRunning(config: string | undefined): boolean {
   return livingHolder(targetLocation({ config }).stateDir) !== undefined;
+}
+
+/** The same error with the remedy for a script, as `pm2 start` takes it; undefined: there is no such file. */
+export function unaddedScript(id: string, { message }: ProcmanError): ProcmanError | undefined {
+  if (!/[./]/.test(id) || statIfSeen(resolve(startFolder(id), id))?.isFile() !== true) return undefined;
+  return new ProcmanError("process-unknown", `${message} "procman add ${shellQuote(id)}" adds this file.`);
 }
 
 /** The error for an id that the running procman does not know; undefined if the file does not have it either. */

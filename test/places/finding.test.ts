@@ -58,7 +58,7 @@ test("without a file in any folder above, the message names the folder that was 
   assert.equal(code, 78);
   assert.match(
     err,
-    /neither procman\.jsonc nor procman\.json in \/.* or a folder above it\. `procman init` makes one, --config PATH names/,
+    /neither procman\.jsonc nor procman\.json in \/.* or a folder above it\. `procman add PROGRAM` or `procman init` makes one, --config PATH names/,
   );
 });
 

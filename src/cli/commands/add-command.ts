@@ -1,75 +1,84 @@
 /** `procman add`: adds a program to the configuration file, and starts it: one command from nothing to running. */
-import { basename, dirname } from "node:path";
+import { existsSync, promises as fs, readdirSync, rmdirSync, rmSync } from "node:fs";
+import { dirname, relative, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { Command } from "commander";
-import { ProcmanError } from "../../core/base/errors.ts";
-import { shellQuote } from "../../core/base/shell-quote.ts";
+import { EXIT, ProcmanError } from "../../core/base/errors.ts";
+import { printable } from "../../core/base/printable.ts";
+import { displayPath, read } from "../../core/config/config-file.ts";
+import { appendProcess, processIn } from "../../core/config/edit/edit.ts";
+import { check } from "../../core/config/load.ts";
+import { isNamed } from "../../core/config/run-selection.ts";
+import type { Config } from "../../core/config/spec.ts";
+import type { PlannedChange } from "../../core/contract/plan.ts";
 import { statIfSeen } from "../../core/os/files.ts";
 import { startFolder } from "../../core/os/start-folder.ts";
+import { connect } from "../connected.ts";
+import { runDetached } from "../detach.ts";
+import { createFile, replaceFile } from "../edit-file.ts";
 import { withConfig } from "../options.ts";
-
-/** Programs whose first argument names what they run. */
-const INTERPRETERS = /^(node|bun|deno|tsx|ts-node|npx|python[\d.]*|ruby|perl|php|java|sh|bash|zsh)$/;
+import { statusTable } from "../output/status-table.ts";
+import { hasChanges, printPlan } from "../plan-table.ts";
+import { type ProcessOptions, processOf, withSettings } from "../process-options.ts";
+import { programToAdd } from "../program-to-add.ts";
+import { isRunning } from "../unapplied.ts";
+import { appendToFile } from "./append-command.ts";
+import { fileToCreate, nameOf, starter } from "./init-command.ts";
+import { reload } from "./reload-command.ts";
 
 export function define(parent: Command): void {
-  withConfig(
-    parent
-      .command("add")
-      .description(
-        "Adds a program to the configuration file (which is created if there is none) and starts it: in the running procman, as `procman reload` does, or by starting procman in the background. Further settings: edit the file.",
-      )
-      .argument(
-        "<command...>",
-        'the program and its arguments, after "--"; one argument with spaces is a command line for /bin/sh',
-      )
-      .option("--id <id>", "name of the process (default: that of the program or its script)"),
+  withSettings(
+    withConfig(
+      parent
+        .command("add")
+        .description(
+          "Adds a program to the configuration file (which is created if there is none) and starts it: in the running procman, as `procman reload` does, or by starting procman in the background. If it doesn't start, nothing is added.",
+        )
+        .argument(
+          "<command...>",
+          'what is to run: a script (server.js, .ts, .py, .sh), a folder with package.json, one of its scripts (npm:dev), or a program and its arguments, after "--"; one argument with spaces is a command line for /bin/sh',
+        )
+        .option("--id <id>", "name of the process (default: that of the program or its script)"),
+    ),
   ).action(add);
 }
 
-type Options = { readonly id?: string; readonly config?: string };
+/** A reload that takes the process back stops it. */
+const UNDO_SECONDS = 60;
 
-async function add(words: readonly string[], { id: given, config: path }: Options): Promise<void> {
-  const [
-    { displayPath, read },
-    { check },
-    { appendProcess, processIn },
-    init,
-    { createFile },
-    { appendToFile },
-    { isRunning },
-  ] = await Promise.all([
-    import("../../core/config/config-file.ts"),
-    import("../../core/config/load.ts"),
-    import("../../core/config/edit/edit.ts"),
-    import("./init-command.ts"),
-    import("../edit-file.ts"),
-    import("./append-command.ts"),
-    import("../unapplied.ts"),
-  ]);
-  const { fileToCreate, nameOf, starter } = init;
-  const cwd = startFolder(path);
-  const cmd = words.length === 1 ? (words[0] ?? "") : words.map(shellQuote).join(" ");
-  const id = given ?? nameOf(programIn(words.length === 1 ? cmd.trim().split(/\s+/) : words));
-  const present = existing(() => read(path, cwd));
-  const file = present?.file ?? fileToCreate(path, cwd);
-  const added = { id, cmd, ...(dirname(file) !== cwd && statIfSeen(cwd)?.isDirectory() && { cwd }), autostart: true };
-  const shownAs = displayPath(file, cwd);
-  if (present !== undefined) {
-    const same = processIn(present.text, id);
-    if (same !== undefined && !isDeepStrictEqual(same, added))
-      throw new ProcmanError(
-        "usage",
-        `Cannot add ${JSON.stringify(id)}: ${shownAs} has another process with this id; choose one by --id`,
-      );
-    await appendToFile(added, file);
-  } else {
-    const text = appendProcess(starter(nameOf(dirname(file))), added);
-    check({ file, shownAs, text });
-    await createFile(file, text);
-    process.stdout.write(`${shownAs}: created with ${JSON.stringify(id)}\n`);
+type Options = Omit<ProcessOptions, "cmd" | "worker"> & { readonly config?: string };
+
+/** What is written, and where. */
+type Addition = { readonly id: string; readonly file: string; readonly shownAs: string; readonly cmd: string };
+
+async function add(words: readonly string[], { config: path, ...options }: Options): Promise<void> {
+  const here = startFolder(path);
+  const { cmd, name, cwd } = programToAdd(words, resolve(here, options.cwd ?? ""));
+  const present = existing(() => read(path, here));
+  const file = present?.file ?? fileToCreate(path, here);
+  const id = options.id ?? nameOf(name);
+  const added = processOf({ ...options, id, cmd, ...cwdIn(dirname(file), cwd) }, "add a program");
+  const addition = { id, file, shownAs: displayPath(file, here), cmd };
+  const undo = await write(addition, added, present?.text);
+  try {
+    const isUp = isRunning(file)
+      ? await startInRunning(addition)
+      : (await runDetached({ config: file, trial: id })) !== undefined;
+    if (isUp) {
+      if (present === undefined) printHints(addition, options);
+      return;
+    }
+  } catch (error) {
+    // It continues, and may still come up.
+    if (error instanceof ProcmanError && error.code === "wait-timeout") throw error;
+    await undo?.();
+    throw error;
   }
-  if (isRunning(file)) return (await import("./reload-command.ts")).reload({ config: file, wait: true });
-  return (await import("../detach.ts")).runDetached({ config: file });
+  process.exitCode = EXIT.refused;
+  if (undo === undefined) return;
+  await undo();
+  const left = present === undefined ? "no file is written" : `${addition.shownAs} is as before`;
+  process.stderr.write(`procman: Cannot add ${JSON.stringify(id)}: it doesn't start, so ${left}\n`);
 }
 
 /** undefined: there is no file, or it can't be used; then the attempt to create it reports the reason. */
@@ -82,10 +91,90 @@ function existing<T>(read: () => T): T | undefined {
   }
 }
 
-/** What is run: of `node --inspect app/server.js` the script. Without folder and extension. */
-function programIn(words: readonly string[]): string {
-  const [first = "", ...rest] = words.filter((word) => !/^[A-Za-z_]\w*=/.test(word));
-  const script = INTERPRETERS.test(basename(first)) ? rest.find((word) => !word.startsWith("-")) : undefined;
-  const name = basename(script ?? first);
-  return name.replace(/(.)\.[A-Za-z]{1,4}$/, "$1");
+/** Short where it is the folder of the file, or below it. */
+function cwdIn(folder: string, cwd: string): Pick<Options, "cwd"> {
+  if (folder === cwd || statIfSeen(cwd)?.isDirectory() !== true) return {};
+  const below = relative(folder, cwd);
+  return { cwd: below.startsWith("..") ? cwd : below };
+}
+
+/**
+ * Writes the process into the file. Returns what takes it back; undefined: the file had it already.
+ *
+ * @throws {ProcmanError} `usage`: another process has its id; those of `check`, and of writing
+ */
+async function write(
+  { id, file, shownAs, cmd }: Addition,
+  added: Readonly<Record<string, unknown>>,
+  before: string | undefined,
+): Promise<(() => Promise<void>) | undefined> {
+  if (before === undefined) {
+    const text = appendProcess(starter(nameOf(dirname(file))), added);
+    const removeTraces = removerOf(check({ file, shownAs, text }));
+    await createFile(file, text);
+    process.stdout.write(`${shownAs}: created with ${JSON.stringify(id)}: ${printable(cmd)}\n`);
+    return async () => {
+      await fs.rm(file);
+      removeTraces();
+    };
+  }
+  const same = processIn(before, id);
+  if (same !== undefined && !isDeepStrictEqual(same, added))
+    throw new ProcmanError(
+      "usage",
+      `Cannot add ${JSON.stringify(id)}: ${shownAs} has another process with this id; choose one by --id`,
+    );
+  const config = await appendToFile(added, file, `: ${printable(cmd)}`);
+  if (config === undefined) return undefined;
+  const removeTraces = removerOf(config);
+  return async () => {
+    await replaceFile(file, before);
+    if (isRunning(file)) await (await connect({ config: file })).reload({ waitSeconds: UNDO_SECONDS });
+    removeTraces();
+  };
+}
+
+/** What removes that which procman is about to create for this configuration: state folder, log files and their folders. */
+function removerOf({ stateDir, processes }: Config): () => void {
+  const own = absentFrom(stateDir).at(-1);
+  const logs = processes.flatMap(({ log }) => [log.stdout, log.stderr].filter((path) => path !== undefined));
+  const absent = logs.map(absentFrom);
+  return () => {
+    if (own !== undefined) rmSync(own, { recursive: true, force: true });
+    for (const [file, ...folders] of absent) {
+      if (file !== undefined) rmSync(file, { force: true });
+      for (const folder of folders) if (existsSync(folder) && readdirSync(folder).length === 0) rmdirSync(folder);
+    }
+  };
+}
+
+/** The path, and the folders above it that don't exist either. */
+function absentFrom(path: string): readonly string[] {
+  return existsSync(path) ? [] : [path, ...absentFrom(dirname(path))];
+}
+
+/** Whether the process is up. Others may have failed, and the exit code says so. */
+async function startInRunning({ id, file }: Addition): Promise<boolean> {
+  const plan = await reload({ config: file, wait: true, showsPlan: false });
+  const own = new Set(check(read(file, dirname(file))).processes.flatMap((spec) => (isNamed(id, spec) ? spec.id : [])));
+  const isOwn = ({ process: member }: PlannedChange): boolean => own.has(member);
+  const others = { ...plan, processes: plan.processes.filter((change) => !isOwn(change)) };
+  if (hasChanges(others)) printPlan(others);
+  if (plan.processes.some((change) => isOwn(change) && change.problem !== undefined)) return false;
+  const records = await (await connect({ config: file })).processes();
+  process.stdout.write(`${statusTable(records, process.stdout)}\n`);
+  return true;
+}
+
+/** What a user of pm2 expects to be so. */
+function printHints({ id }: Addition, { restart, stdout, cron, watch }: Options): void {
+  const restarts =
+    restart === undefined && cron === undefined && watch === undefined
+      ? ['It is restarted after an error; with "restart": "always" in the file (or --restart always) after every end.']
+      : [];
+  const output =
+    stdout === undefined
+      ? [`"procman logs ${id}" shows its output; --stdout logs/{id}.log writes it to a file, too.`]
+      : [];
+  process.stdout.write([...restarts, ...output].map((line) => `${line}\n`).join(""));
 }

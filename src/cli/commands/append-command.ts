@@ -1,6 +1,7 @@
 /** `procman append`: adds a process to the configuration file. */
 import { isDeepStrictEqual } from "node:util";
 import type { Command } from "commander";
+import type { Config } from "../../core/config/spec.ts";
 import { startFolder } from "../../core/os/start-folder.ts";
 import { CONFIG_HELP } from "../config-option.ts";
 import { type ProcessOptions, processOf, withProcessOptions } from "../process-options.ts";
@@ -25,11 +26,16 @@ async function append(options: Options): Promise<void> {
 }
 
 /**
- * Adds a process at the end of the list; unchanged if the file has it already, with the same fields.
+ * Adds a process at the end of the list. undefined: the file has it already, with the same fields, and is unchanged.
  *
+ * @param what said after its id
  * @throws {ProcmanError} `configuration-missing`, `configuration-invalid`
  */
-export async function appendToFile(added: Readonly<Record<string, unknown>>, path: string | undefined): Promise<void> {
+export async function appendToFile(
+  added: Readonly<Record<string, unknown>>,
+  path: string | undefined,
+  what = "",
+): Promise<Config | undefined> {
   const [
     { read },
     { check, fileWith },
@@ -52,11 +58,12 @@ export async function appendToFile(added: Readonly<Record<string, unknown>>, pat
   const known = fileWith(id, source);
   if (known !== undefined && isDeepStrictEqual(processIn(known.text, id), added)) {
     process.stdout.write(`${known.shownAs}: has this ${JSON.stringify(id)} already; it stays unchanged\n`);
-    return;
+    return undefined;
   }
   const text = appendProcess(source.text, added);
   const config = checkEdited(`append ${JSON.stringify(id)}`, source, { ...source, text });
   await replaceFile(source.file, text);
-  process.stdout.write(`${source.shownAs}: added ${JSON.stringify(id)}\n`);
+  process.stdout.write(`${source.shownAs}: added ${JSON.stringify(id)}${what}\n`);
   printWarnings(config, { ...source, text });
+  return config;
 }

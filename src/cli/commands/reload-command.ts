@@ -45,9 +45,9 @@ export function define(parent: Command): void {
       secondsTo(LONGEST_SECONDS),
     )
     .option("--json", "print the record of the API: all processes, settings, warnings")
-    .action((ids: readonly string[], options: Options) =>
-      ids.length === 0 ? reload(options) : reloadProcesses(ids, options),
-    );
+    .action(async (ids: readonly string[], options: Options) => {
+      await (ids.length === 0 ? reload(options) : reloadProcesses(ids, options));
+    });
 }
 
 /** @throws {ProcmanError} `usage`; if procman can't be asked */
@@ -65,14 +65,19 @@ async function reloadProcesses(
   await signalEach(ids, { signal: "reload" }, { config, name, json, done: "was asked to reload" });
 }
 
-/** @throws {ProcmanError} those of a reload */
+/**
+ * Prints the plan, and the processes that are not up, which set the exit code.
+ *
+ * @throws {ProcmanError} those of a reload
+ */
 export async function reload({
   wait,
   timeout = DEFAULT_TIMEOUT_SECONDS,
   json,
   profile,
+  showsPlan = true,
   ...target
-}: Options): Promise<void> {
+}: Options & { readonly showsPlan?: boolean }): Promise<PlanRecord> {
   const client = await connect(target);
   const since = Date.now();
   const plan = await waitFor(
@@ -82,8 +87,9 @@ export async function reload({
     },
     client.reload({ ...(wait && { waitSeconds: timeout }), ...profileOption(profile) }),
   );
-  printPlan(plan, json);
+  if (showsPlan) printPlan(plan, json);
   await reportProblems(client, plan, since);
+  return plan;
 }
 
 async function reportProblems(client: Client, { processes }: PlanRecord, since: number): Promise<void> {

@@ -88,7 +88,7 @@ export function displayPath(file: string, cwd: string): string {
 }
 
 function missingMessage(cwd: string): string {
-  return `Cannot find a configuration: neither ${FILE_NAMES.join(" nor ")} in ${cwd} or a folder above it. \`procman init\` makes one, --config PATH names another.`;
+  return `Cannot find a configuration: neither ${FILE_NAMES.join(" nor ")} in ${cwd} or a folder above it. \`procman add PROGRAM\` or \`procman init\` makes one, --config PATH names another.`;
 }
 
 /** Bytes. */
