@@ -32,6 +32,11 @@ export const GROUPS = [
         examples: ["run", "run --detach --wait", "run web --console", "run --once test lint"],
         load: () => import("./commands/run-command.ts"),
       },
+      up: {
+        summary: "Start procman, or apply the changed file; wait until all is ready",
+        examples: ["up", "up --exit-code", "up --profile production --json"],
+        load: () => import("./commands/up-command.ts"),
+      },
       terminate: {
         summary: "Stop all processes and end procman",
         examples: ["terminate", "terminate --name shop"],
@@ -211,8 +216,10 @@ export const GROUPS = [
       add: {
         summary: "Add a program to the configuration file, and start it",
         examples: [
-          "add -- node server.js",
-          "add --id mail -- node mail.js --port 2525",
+          "add server.js",
+          "add ./api",
+          "add npm:dev",
+          "add --id mail --restart always -- node mail.js --port 2525",
           "add './report.sh | gzip > report.gz'",
         ],
         load: () => import("./commands/add-command.ts"),
@@ -231,7 +238,8 @@ export const GROUPS = [
         load: () => import("./commands/remove-command.ts"),
       },
       import: {
-        summary: "Make a configuration file of one of pm2, supervisord, systemd, compose or cron",
+        summary:
+          "Make a configuration file from pm2, supervisord, systemd, compose, process-compose, a Procfile or cron",
         examples: [
           "import ecosystem.config.js",
           "import compose.yaml --check",
@@ -298,6 +306,14 @@ export const GROUPS = [
   },
 ] as const satisfies readonly Group[];
 
+/** For the overview: the help of each command has those that it takes. */
+const GLOBAL_OPTIONS = [
+  ["-c, --config PATH", "configuration file, or its folder; also before the command"],
+  ["--name NAME", "a running procman by its name"],
+  ["--host NAME", "on another machine"],
+  ["--json", "output for programs"],
+] as const;
+
 type NamesOf<G> = G extends { readonly commands: infer C } ? keyof C : never;
 
 export type CommandName = Exclude<NamesOf<(typeof GROUPS)[number]>, "version" | "help">;
@@ -345,7 +361,10 @@ export function overview(): string {
       ...Object.entries(commands).map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`),
     ]),
     "",
-    'See "procman help COMMAND". Start with "procman init", then "procman run".',
+    "Options of most commands:",
+    ...GLOBAL_OPTIONS.map(([option, what]) => `  ${option.padEnd(17)}  ${what}`),
+    "",
+    'See "procman help COMMAND". Start with "procman add PROGRAM", or "procman init" and "procman run".',
   ].join("\n");
 }
 

@@ -4,6 +4,8 @@
 const SHOWN = '"procman status" shows the processes, "procman list" all procmans of this user';
 const REMOVED = '"procman remove ID --apply" takes a process out of the configuration file and stops it';
 const IMPORTED = '"procman import FILE" makes a configuration file of one of another process manager';
+const NO_INPUT =
+  '"procman logs ID -f" follows the output of a process, "procman start ID" shows that of a task; what needs a terminal or input runs beside procman';
 const AT_HAND = "it is not needed: the programs run on this host, outside of containers";
 
 const OTHER_WORDS: Readonly<Record<string, string>> = {
@@ -37,8 +39,14 @@ const OTHER_WORDS: Readonly<Record<string, string>> = {
   unstartup: '"procman uninstall" no longer starts procman when the machine boots',
   save: "nothing needs saving: procman runs what the configuration file has; a change by hand ends with procman",
   resurrect: '"procman run --detach" starts what the configuration file has',
-  up: '"procman run --detach" starts procman in the background; while it is running, "procman reload" applies a changed configuration file',
   update: '"procman reload" applies a changed configuration file',
+  attach: NO_INPUT,
+  connect: NO_INPUT,
+  fg: NO_INPUT,
+  serve: '"procman add -- npx serve FOLDER" runs a web server for files, as any other program',
+  deploy:
+    'git, rsync or CI copies the files; then "procman reload" applies a changed configuration file, "procman restart ID" starts a new version of the program, and --host NAME does so on another machine',
+  reset: '"procman restart ID" begins its count of restarts at 0',
   reread: '"procman plan" shows what a changed configuration file would do',
   "daemon-reload": '"procman reload" applies a changed configuration file',
   config: '"procman validate" checks the configuration file, "procman show ID" shows how a process is run',
@@ -55,6 +63,17 @@ const OTHER_WORDS: Readonly<Record<string, string>> = {
   down: '"procman terminate" stops all processes and ends procman',
   shutdown: '"procman terminate" stops all processes and ends procman',
 };
+
+/** Options of these commands elsewhere. */
+const OTHER_OPTIONS: Readonly<Record<string, string>> = {
+  "--update-env":
+    'env files are read at each start, and "procman reload" applies a changed "env"; variables of this shell come to procman with "procman terminate" and "procman run"',
+};
+
+/** What to do instead of an option that a message of the parser names; undefined for one that is not known from elsewhere. */
+export function optionHintIn(message: string): string | undefined {
+  return OTHER_OPTIONS[/unknown option '([^']*)'/.exec(message)?.[1] ?? ""];
+}
 
 /** undefined for a word that is not known from elsewhere. */
 export function hintFor(word: string): string | undefined {

@@ -3,9 +3,13 @@ import { Command, CommanderError, type Option } from "commander";
 import { EXIT, ProcmanError } from "../core/base/errors.ts";
 import { didYouMean } from "../core/base/suggest.ts";
 import { withoutEnd } from "../core/base/text-end.ts";
+import { ACTIONS } from "../core/contract/control.ts";
 import { COMMANDS, defineCommand, isCommand, SUMMARIES } from "./commands.ts";
-import { hintFor } from "./foreign-commands.ts";
+import { hintFor, optionHintIn } from "./foreign-commands.ts";
 import { reportError } from "./output/error-report.ts";
+
+/** `all` stands for all processes. */
+const TAKES_ALL: ReadonlySet<string> = new Set(ACTIONS);
 
 /** `complete`: the completion for shells. */
 export function runProgram(complete: (words: readonly string[]) => Promise<string>): void {
@@ -53,10 +57,8 @@ async function runCommand(name: string, args: readonly string[]): Promise<void> 
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return;
-    throw new ProcmanError(
-      "usage",
-      `Cannot run "procman ${name}": ${inOurWords(error.message)}; see "procman help ${name}"`,
-    );
+    const remedy = optionHintIn(error.message) ?? `see "procman help ${name}"`;
+    throw new ProcmanError("usage", `Cannot run "procman ${name}": ${inOurWords(error.message, name)}; ${remedy}`);
   }
 }
 
@@ -84,9 +86,12 @@ function noSuchCommand(name: string): string {
 }
 
 /** `error: unknown option '--jsn'\n(Did you mean --json?)` as part of a sentence. */
-function inOurWords(message: string): string {
-  return withoutEnd(
+function inOurWords(message: string, command: string): string {
+  const words = withoutEnd(
     message.replace(/^error: /, "").replace(/\n\(Did you mean (.*)\?\)/, " (did you mean $1?)"),
     ". \n",
   );
+  return words === "missing required argument 'id'" && TAKES_ALL.has(command)
+    ? `${words}: the id of a process, or "all"`
+    : words;
 }

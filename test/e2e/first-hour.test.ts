@@ -1,12 +1,12 @@
 /** What a user who comes from pm2, supervisord, systemd or compose types first: docs/reference/cli.md. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
 import { SUMMARIES } from "../../src/cli/commands.ts";
-import { homeOf, keeperIn, procman } from "../support/cli.ts";
+import { homeOf, keeperIn, procman, SLEEPER } from "../support/cli.ts";
 
 test("commands of other process managers are answered with procman's word, and -v prints the version", async (context) => {
   const { folder } = homeOf(context, []);
@@ -19,7 +19,10 @@ test("commands of other process managers are answered with procman's word, and -
     ["monit", /"procman monitor" shows processes, CPU and memory/],
     ["startup", /"procman install" starts procman when the machine boots/],
     ["save", /nothing needs saving/],
-    ["up", /"procman run --detach" .*"procman reload"/],
+    ["attach", /"procman logs ID -f" follows the output/],
+    ["serve", /"procman add -- npx serve FOLDER"/],
+    ["deploy", /"procman reload" applies .*"procman restart ID"/],
+    ["reset", /"procman restart ID" begins its count of restarts at 0/],
     ["down", /"procman terminate" stops all processes/],
     ["jlist", /"procman status --json"/],
     ["maintail", /"procman logs --category lifecycle,service"/],
@@ -38,6 +41,37 @@ test("commands of other process managers are answered with procman's word, and -
   }
   const { out } = await procman(folder, ["-v"]);
   assert.equal(out, (await procman(folder, ["version"])).out);
+});
+
+test("restart names all, and the remedy for an option of pm2; the overview names the options of most commands", async (context) => {
+  const { folder } = homeOf(context, []);
+  const none = await procman(folder, ["restart"]);
+  assert.deepEqual([none.code, none.out], [64, ""]);
+  assert.match(none.err, /missing required argument 'id': the id of a process, or "all"; see "procman help restart"/);
+  const foreign = await procman(folder, ["restart", "web", "--update-env"]);
+  assert.match(
+    foreign.err,
+    /unknown option '--update-env'; env files are read at each start, and "procman reload" applies/,
+  );
+  const { out } = await procman(folder, ["help"]);
+  for (const option of ["-c, --config PATH", "--name NAME", "--host NAME", "--json"])
+    assert.match(out, new RegExp(`^  ${option}  `, "m"));
+});
+
+test("called by npx, messages name commands that can be typed", async (context) => {
+  const { folder } = homeOf(context, [{ id: "web", ...SLEEPER }]);
+  const npx = { npm_command: "exec", npm_config_user_agent: "npm/11.19.1 node/v22.0.0 linux x64" };
+  const started = await procman(folder, ["run", "--detach"], npx);
+  assert.match(started.out, /"npx procman terminate" stops it/);
+  for (const args of [["run"], ["run", "--detach"]])
+    assert.match(
+      (await procman(folder, args, npx)).err,
+      /"npx procman logs -f" follows .*"npx procman reload" applies/,
+    );
+  assert.match((await procman(folder, ["ls"], npx)).err, /"npx procman status" shows/);
+  assert.match((await procman(folder, ["help"], npx)).out, /See "npx procman help COMMAND"/);
+  assert.doesNotMatch((await procman(folder, ["schema"], npx)).out, /npx/);
+  assert.match((await procman(folder, ["ls"])).err, /"procman status" shows/);
 });
 
 test("the help of each command ends with examples of it", async (context) => {
@@ -81,13 +115,17 @@ test("add: file, process and procman with one command; then into the running pro
 
   const first = await procman(folder, ["add", "--", "node", "server.js", "it's $HOME"]);
   assert.deepEqual([first.code, first.err], [0, ""], first.out);
-  assert.match(first.out, /^procman\.jsonc: created with "server"\nID .*\nserver +running /);
+  assert.match(first.out, /^procman\.jsonc: created with "server": node server\.js 'it.*\nID .*\nserver +running /);
+  assert.match(first.out, /"restart": "always".*\n"procman logs server" shows its output; --stdout /);
   assert.ok(keeperIn(join(folder, ".procman", name)) > 0);
   assert.match((await procman(folder, ["logs", "server"])).out, /it's \$HOME$/m);
 
   const second = await procman(folder, ["add", "node mail.cjs"]);
   assert.deepEqual([second.code, second.err], [0, ""]);
-  assert.match(second.out, /^procman\.jsonc: added "mail"\n(.*\n)*mail +start /);
+  assert.match(
+    second.out,
+    /^procman\.jsonc: added "mail": node mail\.cjs\nID .*\nserver +running .*\nmail +running .*\n$/,
+  );
   assert.equal((await procman(folder, ["status", "server", "mail"])).code, 0);
 
   const text = readFileSync(join(folder, "procman.jsonc"), "utf8");
@@ -96,7 +134,87 @@ test("add: file, process and procman with one command; then into the running pro
   assert.match(taken.err, /Cannot add "server": procman\.jsonc has another process with this id; choose one by --id/);
   assert.equal(readFileSync(join(folder, "procman.jsonc"), "utf8"), text);
   const again = await procman(folder, ["add", "node mail.cjs"]);
-  assert.match(again.out, /^procman\.jsonc: has this "mail" already; it stays unchanged\nNothing has changed/);
+  assert.match(
+    again.out,
+    /^procman\.jsonc: has this "mail" already; it stays unchanged\nID .*\nserver +running .*\nmail +running /,
+  );
+});
+
+test("add of a script runs it by its interpreter, with the settings of its options", async (context) => {
+  const { folder } = homeOf(context, []);
+  mkdirSync(join(folder, "app"));
+  writeFileSync(join(folder, "app/server.js"), "setInterval(() => console.log(process.env.NAME), 100);");
+  const options = ["--restart", "always", "--stdout", "logs/{id}.log", "--env", "NAME=shop", "--cwd", "app"];
+  const { code, out, err } = await procman(folder, ["add", ...options, "server.js"]);
+  assert.deepEqual([code, err], [0, ""], out);
+  assert.match(out, /^procman\.json: added "server": node server\.js\n/);
+  const { processes } = JSON.parse(readFileSync(join(folder, "procman.json"), "utf8")) as {
+    readonly processes: unknown;
+  };
+  assert.deepEqual(processes, [
+    {
+      id: "server",
+      cmd: "node server.js",
+      cwd: "app",
+      env: { NAME: "shop" },
+      autostart: true,
+      restart: "always",
+      logger: { stdout: "logs/{id}.log" },
+    },
+  ]);
+  assert.match(readFileSync(join(folder, "logs/server.log"), "utf8"), /^shop$/m);
+});
+
+test("an add that fails leaves nothing: no file, no folder, no procman", async (context) => {
+  const { folder } = homeOf(context, []);
+  rmSync(join(folder, "procman.json"));
+  writeFileSync(join(folder, "server.js"), "console.error('no database'); process.exit(2)");
+  for (const args of [["nosuch"], ["npm:dev"], ["./nosuch.js"]])
+    assert.equal((await procman(folder, ["add", ...args])).code, 64);
+  assert.deepEqual(readdirSync(folder), ["server.js"]);
+  const { code, err } = await procman(folder, ["add", "--stdout", "logs/{id}.log", "server.js"]);
+  assert.equal(code, 1);
+  assert.match(err, /^procman: Cannot start "server": it exited with code 2.*\n {2}server \| no database\n/);
+  assert.match(err, /\nprocman: Cannot add "server": it doesn't start, so no file is written\n$/);
+  assert.deepEqual(readdirSync(folder), ["server.js"]);
+});
+
+test("an add that fails leaves an existing file and the processes of a running procman as they are", async (context) => {
+  const { folder, state } = homeOf(context, [{ id: "web", ...SLEEPER }]);
+  const text = readFileSync(join(folder, "procman.json"), "utf8");
+  writeFileSync(join(folder, "bad.js"), "process.exit(2)");
+  const failed = async (): Promise<void> => {
+    const { code, err } = await procman(folder, ["add", "bad.js"]);
+    assert.equal(code, 1);
+    assert.match(err, /\nprocman: Cannot add "bad": it doesn't start, so procman\.json is as before\n$/);
+    assert.equal(readFileSync(join(folder, "procman.json"), "utf8"), text);
+  };
+  await failed();
+  assert.deepEqual([keeperIn(state), existsSync(join(folder, ".procman"))], [0, false]);
+  assert.equal((await procman(folder, ["run", "--detach"])).code, 0);
+  const pid = async (): Promise<unknown> => JSON.parse((await procman(folder, ["status", "web", "--json"])).out)[0].pid;
+  const before = await pid();
+  await failed();
+  assert.equal((await procman(folder, ["status", "bad"])).code, 1);
+  assert.equal(await pid(), before);
+  writeFileSync(join(folder, "bad.js"), "setInterval(() => {}, 1000)");
+  assert.equal((await procman(folder, ["add", "bad.js"])).code, 0);
+});
+
+test("start of a file without a configuration names add", async (context) => {
+  const { folder } = homeOf(context, []);
+  writeFileSync(join(folder, "server.js"), "");
+  assert.equal((await procman(folder, ["run", "--detach"])).code, 0);
+  assert.match(
+    (await procman(folder, ["start", "server.js"])).err,
+    /no process has this id.*"procman add server\.js" adds this file/,
+  );
+  assert.equal((await procman(folder, ["terminate"])).code, 0);
+  rmSync(join(folder, "procman.json"));
+  assert.match(
+    (await procman(folder, ["start", "server.js"])).err,
+    /`procman add PROGRAM` or `procman init` makes one/,
+  );
 });
 
 test("init and add create the file that --config or PROCMAN_CONFIG names, or one in the folder that they name", async (context) => {

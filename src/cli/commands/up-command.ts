@@ -1,0 +1,122 @@
+/** `procman up`: starts procman, or applies the changed configuration file to the one that is running, until all is ready. */
+import type { Command } from "commander";
+import { EXIT } from "../../core/base/errors.ts";
+import { printableJson } from "../../core/base/printable.ts";
+import { read } from "../../core/config/config-file.ts";
+import { check } from "../../core/config/load.ts";
+import type { PlanRecord } from "../../core/contract/plan.ts";
+import { startFolder } from "../../core/os/start-folder.ts";
+import { asTyped } from "../config-option.ts";
+import { runDetached } from "../detach.ts";
+import { secondsTo, withConfig } from "../options.ts";
+import { waitFor } from "../output/progress.ts";
+import { statusTable } from "../output/status-table.ts";
+import { hasChanges } from "../plan-table.ts";
+import { printLate, printStartProblem, type SettledStart, settledStart } from "../settled-start.ts";
+import { targetLocation } from "../target.ts";
+import { isRunning } from "../unapplied.ts";
+import { reload } from "./reload-command.ts";
+
+/** As that of a reload. Seconds. */
+const DEFAULT_TIMEOUT_SECONDS = 300;
+const LONGEST_SECONDS = 3_600;
+
+type Options = {
+  readonly config?: string;
+  readonly profile?: string;
+  readonly timeout?: number;
+  readonly exitCode?: boolean;
+  readonly json?: boolean;
+};
+
+type UpOutcome = { readonly started: boolean; readonly changed: boolean; readonly settled: SettledStart };
+
+export function define(parent: Command): void {
+  withConfig(
+    parent
+      .command("up")
+      .description(
+        "Starts procman in the background or, if it is running, applies the changed configuration file. Returns when all processes that start with procman are ready (exit code 0), or when one has failed (1). Running it again changes nothing: for scripts, CI and Ansible.",
+      ),
+  )
+    .option("--profile <name>", "merge this part of `profiles` over the rest of the configuration")
+    .option(
+      "--timeout <seconds>",
+      `wait no longer than this (default: ${DEFAULT_TIMEOUT_SECONDS}); the start continues`,
+      secondsTo(LONGEST_SECONDS),
+    )
+    .option("--exit-code", "end with 2 if something was started or changed, with 0 if not")
+    .option("--json", "print what was done, and the records of the API")
+    .action(up);
+}
+
+async function up(options: Options): Promise<void> {
+  const { config, exitCode = false, json = false } = options;
+  const outcome = isRunning(config) ? await applied(options) : await started(options);
+  if (outcome === undefined) return;
+  const { settled, ...done } = outcome;
+  const { records, failed, late } = settled;
+  const idsOf = (list: SettledStart["records"]): readonly string[] => list.map(({ id }) => id);
+  if (json) {
+    const result = { ...done, failed: idsOf(failed), late: idsOf(late), processes: records };
+    process.stdout.write(`${printableJson(result, 2)}\n`);
+  }
+  if (exitCode && done.changed) process.exitCode ??= EXIT.changed;
+}
+
+async function started({
+  timeout = DEFAULT_TIMEOUT_SECONDS,
+  json: silent = false,
+  exitCode: _,
+  ...options
+}: Options): Promise<UpOutcome | undefined> {
+  const settled = await runDetached({ ...options, wait: true, timeout, silent });
+  return settled && { started: true, changed: true, settled };
+}
+
+async function applied({
+  config,
+  profile,
+  timeout = DEFAULT_TIMEOUT_SECONDS,
+  json = false,
+}: Options): Promise<UpOutcome> {
+  const since = Date.now();
+  const plan = await reload({
+    config,
+    wait: true,
+    timeout,
+    showsPlan: !json,
+    ...(profile !== undefined && { profile }),
+  });
+  const settled = await waitFor(
+    {
+      doing: () => "waiting until all are ready",
+      continues: () => `procman continues, "${asTyped("status", { config })}" shows the processes`,
+    },
+    settledAfter(plan, { config, since, timeout }),
+  );
+  if (!json) process.stdout.write(`${statusTable(settled.records, process.stdout)}\n`);
+  if (settled.failed.length + settled.late.length > 0) process.exitCode = EXIT.refused;
+  printLate(settled.late, timeout);
+  return { started: false, changed: hasChanges(plan), settled };
+}
+
+type ReloadedAt = { readonly config: string | undefined; readonly since: number; readonly timeout: number };
+
+/** The reload has waited for, and reported on, what it has changed. */
+function settledAfter(plan: PlanRecord, { config, since, timeout }: ReloadedAt): Promise<SettledStart> {
+  const told = new Set(plan.processes.flatMap(({ process: id, problem }) => (problem === undefined ? [] : [id])));
+  const { profile } = plan;
+  const found = check(read(config, startFolder(config)), { ...(profile !== undefined && { profile }) });
+  return settledStart(
+    { ...found, stateDir: targetLocation({ config }).stateDir },
+    {
+      since,
+      countsEarlierFailures: true,
+      untilReady: true,
+      timeoutMs: timeout * 1_000,
+      onFailed: (record, client) =>
+        told.has(record.id) ? Promise.resolve() : printStartProblem(client, record, since),
+    },
+  );
+}
