@@ -175,6 +175,8 @@ export type ProcessConfiguration = {
   readonly logger?: LoggerConfiguration | undefined;
   /** Start when procman starts. Default: false. */
   readonly autostart?: boolean | undefined;
+  /** It runs to its end when it is started by hand or named by run --once: start waits for the end and shows its output. Excludes autostart, cron and watch. Default: false. */
+  readonly task?: boolean | undefined;
   /** Schedule of starts: minute, hour, day of the month, month, day of the week; with seconds in front if there are six fields. */
   readonly cron?: string | undefined;
   /** Time zone of cron and terminate, as Europe/Berlin. Default: the top level's. */
@@ -257,7 +259,7 @@ export type GlobalLoggerConfiguration = {
   readonly rotate?: false | RotationConfiguration | undefined;
   /** Write time and id in front of each line on the console. Default: false. */
   readonly decorate?: boolean | undefined;
-  /** Colours on the console. Default: false. */
+  /** Colours on the console, where it is a terminal; programs with their output there alone get FORCE_COLOR. Unset: with run --console. Default: false. */
   readonly colors?: boolean | undefined;
   /** json: each line of the console is a JSON object with time (UTC), process, severity, category (stdout, stderr, lifecycle, …) and text, as of `procman logs --json`; for log collectors. Default: "text". */
   readonly format?: "text" | "json" | undefined;

@@ -209,6 +209,8 @@ export type ProcessRecord = {
   readonly cluster?: string;
   /** Groups that it is in. */
   readonly groups?: readonly string[];
+  /** It is started by hand and runs to its end; absent: no. */
+  readonly task?: boolean;
   /** Processes that it waits for before it starts. */
   readonly dependsOn?: readonly ({ readonly process: string; readonly condition: "started" | "ready" | "finished" | "completed" })[];
   /** The dependencies it waits for before it starts, such as `db (ready)`; only while it waits. */

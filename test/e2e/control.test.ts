@@ -71,11 +71,32 @@ test("an action that is refused for one process is reported, and carried out for
     { id: "mail", ...SLEEPER, autostart: false },
   ]);
   await procman(folder, ["run", "--detach"]);
+  assert.equal((await procman(folder, ["block", "web"])).code, 0);
+  assert.equal((await procman(folder, ["stop", "web"])).code, 0);
   const { code, out, err } = await procman(folder, ["start", "web", "mail", "mial"]);
   assert.equal(code, 1);
   assert.match(out, /^mail: running \(pid \d+\)\n$/);
-  assert.match(err, /Cannot start "web": it is running already\n/);
+  assert.match(err, /Cannot start "web": .*blocked/);
   assert.match(err, /"mial": no process has this id\. Did you mean "mail"\?\n/);
+});
+
+test("start of what is running leaves it alone, says so, and ends with 0; one that waits for others is refused", async (context) => {
+  const { folder } = homeOf(context, [
+    { id: "web", ...SLEEPER },
+    { id: "db", cmd: "sleep 1000" },
+    { id: "api", ...SLEEPER, dependsOn: ["db"] },
+  ]);
+  await procman(folder, ["run", "--detach"]);
+  const pid = /pid (\d+)/.exec((await procman(folder, ["start", "db"])).out)?.[1];
+  const again = await procman(folder, ["start", "db", "web"]);
+  assert.deepEqual([again.code, again.err], [0, ""]);
+  assert.match(again.out, new RegExp(`^db: already running \\(pid ${pid}\\)\nweb: already running \\(pid \\d+\\)\n$`));
+  assert.equal(JSON.parse((await procman(folder, ["start", "db", "--json"])).out)[0].id, "db");
+  assert.equal((await procman(folder, ["stop", "api", "db"])).code, 0);
+  assert.equal((await procman(folder, ["start", "api", "--no-wait"])).code, 0);
+  const waiting = await procman(folder, ["start", "api"]);
+  assert.equal(waiting.code, 1);
+  assert.match(waiting.err, /Cannot start "api": it waits for/);
 });
 
 test("a start that fails has exit code 1 and the reason", async (context) => {

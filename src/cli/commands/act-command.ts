@@ -6,7 +6,7 @@ import { EXIT, ProcmanError } from "../../core/base/errors.ts";
 import { printableJson, printableLine } from "../../core/base/printable.ts";
 import type { Action, ActOptions } from "../../core/contract/control.ts";
 import type { ProcessRecord } from "../../core/contract/records.ts";
-import { isDownByFailure } from "../../core/contract/status-sets.ts";
+import { isDownByFailure, isStartingOrRunning } from "../../core/contract/status-sets.ts";
 import { asTyped } from "../config-option.ts";
 import { connect } from "../connected.ts";
 import { IDS_HELP, secondsTo, withTarget } from "../options.ts";
@@ -14,8 +14,8 @@ import { reportRefusal } from "../output/error-report.ts";
 import { outcomeOf } from "../output/format.ts";
 import { waitFor } from "../output/progress.ts";
 import { lastLinesOf } from "../settled-start.ts";
-import type { TargetOptions } from "../target.ts";
-import { unappliedId } from "../unapplied.ts";
+import { type TargetOptions, targetPlace } from "../target.ts";
+import { unaddedScript, unappliedId } from "../unapplied.ts";
 
 /** The limit of the API. */
 const LONGEST_SECONDS = 3_600;
@@ -29,7 +29,7 @@ type Verb = {
 const VERBS: Readonly<Record<Action, Verb>> = {
   start: {
     description:
-      "Starts processes and waits until they are up: ready or, without `ready`, running for minUptimeMs (1 s), or finished. Refused for processes that are running or blocked.",
+      "Starts processes and waits until they are up: ready or, without `ready`, running for minUptimeMs (1 s), or finished. Of a task it shows the output, and waits for the end. One that is running is left alone. Refused for blocked processes.",
     doing: "starting",
   },
   stop: {
@@ -75,7 +75,8 @@ type Options = TargetOptions & {
   readonly withDependencies?: boolean;
 };
 
-type Result = { readonly record: ProcessRecord } | { readonly problem: ProcmanError };
+/** `ran`: it was running before, so nothing was done. */
+type Result = { readonly record: ProcessRecord; readonly ran?: true } | { readonly problem: ProcmanError };
 
 export function actionCommand(action: Action): { readonly define: (parent: Command) => void } {
   const { description } = VERBS[action];
@@ -117,23 +118,17 @@ async function actAll(
 async function act(
   action: Action,
   ids: readonly string[],
-  {
-    wait,
-    timeout = defaultTimeout(action),
-    json,
-    hard,
-    withDependencies,
-    first,
-    ...target
-  }: Options & Pick<ActionQuestion, "first">,
+  { wait, timeout, json, hard, withDependencies, first, ...target }: Options & Pick<ActionQuestion, "first">,
 ): Promise<void> {
   const targets = ids.includes("all") ? ["all"] : [...new Set(ids)];
   const client = await connect(target);
   const open = new Set(targets);
   const since = Date.now();
+  const tasks = wait && json !== true && isStart(action) ? await tasksAmong(client, targets) : [];
+  const waitSeconds = timeout ?? (tasks.length > 0 ? LONGEST_SECONDS : defaultTimeout(action));
   const one = async (id: string): Promise<Result> => {
     const acting = {
-      ...(wait && { waitSeconds: timeout }),
+      ...(wait && { waitSeconds }),
       ...(hard && { hard }),
       ...(withDependencies && { withDependencies }),
     };
@@ -147,19 +142,36 @@ async function act(
       continues: () =>
         `procman continues ${VERBS[action].doing} ${[...open].join(", ")}, "${asTyped("status", target)}" shows the states`,
     },
-    Promise.all(targets.map(one)),
+    withTaskOutput(tasks, target, () => Promise.all(targets.map(one))),
   );
   const records = results.flatMap((result) => ("record" in result ? [result.record] : []));
   if (json === true) process.stdout.write(`${printableJson(records, 2)}\n`);
   for (const [index, result] of results.entries()) {
     if (print(result, action, json === true) || json === true) continue;
-    if ("problem" in result && isFailedStart(result.problem, action))
-      await printFailures(client, result.problem, { id: targets[index] ?? "", action, since }).catch(unlessRemoved);
+    const id = targets[index] ?? "";
+    // The output of a task was shown.
+    if ("problem" in result && isFailedStart(result.problem, action) && !tasks.includes(id))
+      await printFailures(client, result.problem, { id, action, since }).catch(unlessRemoved);
   }
 }
 
+/** Tasks among the ids; unknown ids are reported later. */
+async function tasksAmong(client: Client, ids: readonly string[]): Promise<readonly string[]> {
+  return (await client.processes()).flatMap(({ id, task }) => (task === true && ids.includes(id) ? [id] : []));
+}
+
+async function withTaskOutput<T>(tasks: readonly string[], target: TargetOptions, start: () => Promise<T>): Promise<T> {
+  if (tasks.length === 0) return start();
+  const { withOutputOf } = await import("../task-output.ts");
+  return withOutputOf(tasks, targetPlace(target), start);
+}
+
+function isStart(action: Action): boolean {
+  return action === "start" || action === "restart";
+}
+
 function isFailedStart({ code }: ProcmanError, action: Action): boolean {
-  return (action === "start" || action === "restart") && (code === "process-failed" || code === "roll-failed");
+  return isStart(action) && (code === "process-failed" || code === "roll-failed");
 }
 
 /** A process that a reload has removed meanwhile has no record: only the problem is shown. */
@@ -171,7 +183,7 @@ type FailedTarget = { readonly id: string; readonly action: Action; readonly sin
 
 /** The process should run now, and its run has failed. */
 function hasMissed(action: Action, record: ProcessRecord): boolean {
-  return (action === "start" || action === "restart") && isDownByFailure(record);
+  return isStart(action) && isDownByFailure(record);
 }
 
 function failureOf({ id, reason }: ProcessRecord, action: Action): ProcmanError {
@@ -213,12 +225,27 @@ async function ask(client: Client, { id, action, first, target, options }: Actio
     if (first !== undefined) await client.act(id, first);
     return { record: await client.act(id, action, options) };
   } catch (error) {
-    if (first === "enable" && error instanceof ProcmanError && error.code === "process-running")
-      return { record: await client.process(id) };
+    const running = action === "start" ? await runningRecord(client, id, error) : undefined;
+    if (running !== undefined) return { record: running, ran: true };
     if (error instanceof ProcmanError && error.exitCode === EXIT.refused)
-      return { problem: (error.code === "process-unknown" ? unappliedId(id, target) : undefined) ?? error };
+      return { problem: error.code === "process-unknown" ? knownRemedy(id, action, { target, error }) : error };
     throw error;
   }
+}
+
+/** A start of what runs already is done, as scripts expect; one that waits for others isn't. */
+async function runningRecord(client: Client, id: string, error: unknown): Promise<ProcessRecord | undefined> {
+  if (!(error instanceof ProcmanError) || error.code !== "process-running") return undefined;
+  const record = await client.process(id);
+  return isStartingOrRunning(record) ? record : undefined;
+}
+
+function knownRemedy(
+  id: string,
+  action: Action,
+  { target, error }: { readonly target: TargetOptions; readonly error: ProcmanError },
+): ProcmanError {
+  return unappliedId(id, target) ?? (action === "start" ? unaddedScript(id, error) : undefined) ?? error;
 }
 
 /** Prints a result; false if the action failed. */
@@ -227,10 +254,13 @@ function print(result: Result, action: Action, quiet: boolean): boolean {
     reportRefusal(result.problem);
     return false;
   }
-  const members = result.record.instances ?? [result.record];
+  const { id, instances = [result.record] } = result.record;
+  // `all` starts no tasks: they have failed earlier.
+  const members = id === "all" ? instances.filter(({ task }) => task !== true) : instances;
   const failed = members.filter((member) => hasMissed(action, member));
   for (const member of members)
     if (failed.includes(member)) reportRefusal(failureOf(member, action));
-    else if (!quiet) process.stdout.write(`${member.id}: ${outcomeOf(member)}\n`);
+    else if (!quiet)
+      process.stdout.write(`${member.id}: ${result.ran === true ? "already " : ""}${outcomeOf(member)}\n`);
   return failed.length === 0;
 }

@@ -110,6 +110,7 @@ const PROCESS = openObject(
     instance: optional(integer({ description: "Number from 1, for an instance of a cluster." })),
     cluster: optional(string({ description: "Id of its cluster." })),
     groups: optional(list(string(), { description: "Groups that it is in." })),
+    task: optional(boolean({ description: "It is started by hand and runs to its end; absent: no." })),
     dependsOn: optional(
       list(
         openObject({

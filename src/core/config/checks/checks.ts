@@ -107,6 +107,7 @@ function processErrors(
   const script = workerProblem({ ...process, env: { ...env, ...process.env } }, isStrippable);
   return [
     ...(misspelt?.has(showPath(path)) === true ? [] : commandErrors(process, path)),
+    ...taskErrors(process, path),
     ...(script === undefined
       ? []
       : [{ ...script, path: [...path, "worker", ...(Array.isArray(process.worker) ? [0] : [])] }]),
@@ -116,6 +117,22 @@ function processErrors(
     ...filePatterns(process.logger, [...path, "logger"]),
     ...patternError(process.pidFile, [...path, "pidFile"]),
   ];
+}
+
+function taskErrors(process: PartialProcess, path: JsonPath): readonly Finding[] {
+  if (process.task !== true) return [];
+  const starts = { autostart: process.autostart === true, cron: "cron" in process, watch: "watch" in process };
+  return Object.entries(starts).flatMap(([key, isSet]) =>
+    isSet
+      ? [
+          {
+            path: [...path, key],
+            at: "key" as const,
+            message: `Found ${show(key)} with "task", which is started by hand; remove one of them.`,
+          },
+        ]
+      : [],
+  );
 }
 
 function commandErrors(process: PartialProcess, path: JsonPath): readonly Finding[] {
@@ -159,11 +176,16 @@ function patternError(pattern: string | undefined, path: JsonPath): readonly Fin
 
 function processWarnings(process: PartialProcess, path: JsonPath, { startsNamed = false }: CheckContext): Finding[] {
   const warnings: Finding[] = [];
-  const starts = startsNamed || process.autostart === true || "cron" in process || (process.watch?.length ?? 0) > 0;
+  const starts =
+    startsNamed ||
+    process.task === true ||
+    process.autostart === true ||
+    "cron" in process ||
+    (process.watch?.length ?? 0) > 0;
   if (!starts && "id" in process)
     warnings.push({
       path,
-      message: `No start policy: ${show(process.id)} is only started manually. Set "autostart", "cron" or "watch".`,
+      message: `No start policy: ${show(process.id)} is only started manually. Set "autostart", "cron" or "watch"; or "task", if that is meant.`,
     });
   warnings.push(...scheduleWarnings(process, path));
   for (const key of ["strategy", "hostname", "proxyProtocol", "idleTimeout", "maxConnections"] as const)

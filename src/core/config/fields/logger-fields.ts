@@ -51,7 +51,13 @@ export const LOGGER = {
     default: false,
     onChange: "live",
   },
-  colors: { type: flag, description: "Colours on the console.", default: false, onChange: "live" },
+  colors: {
+    type: flag,
+    description:
+      "Colours on the console, where it is a terminal; programs with their output there alone get FORCE_COLOR. Also with run --console.",
+    default: false,
+    onChange: "live",
+  },
   format: {
     type: optional(enumeration(["text", "json"])),
     description:

@@ -220,6 +220,14 @@ export const PROCESS = {
     onChange: "live",
     copied: boolean(),
   },
+  task: {
+    type: flag,
+    description:
+      "It runs to its end when it is started by hand or named by run --once: start waits for the end and shows its output. Excludes autostart, cron and watch.",
+    default: false,
+    onChange: "live",
+    copied: kept(boolean()),
+  },
   cron: {
     type: cron,
     description:

@@ -44,8 +44,10 @@ export class Actions {
    * `done` rejects with
    * `process-failed`, `roll-failed`, `wait-timeout`
    */
-  act(found: readonly Process[], request: ActionRequest): AcceptedRequest {
+  act(asked: readonly Process[], request: ActionRequest): AcceptedRequest {
     const { id, action, isHard = false } = request;
+    const begins = action === "start" || action === "restart";
+    const found = id === "all" && begins ? asked.filter((process) => !this.#isIdleTask(process)) : asked;
     const isRolling = action === "restart" && !isHard && found[0]?.id !== id;
     const { processes, restarts } = isRolling ? this.#restart(found, request) : this.#atOnce(found, request);
     // Now: a reload may remove instances meanwhile.
@@ -76,6 +78,11 @@ export class Actions {
       );
     }
     return { processes, restarts: [] };
+  }
+
+  /** A task is started by its name or its group, not with everything else. */
+  #isIdleTask({ id, isIdle }: Process): boolean {
+    return isIdle && this.#context.specs.of(id).task === true;
   }
 
   /** A process that waits already says for what, or why it waits for nothing that can come. */

@@ -70,6 +70,22 @@ test("a run counts as up after minUptimeMs, 1 s if it isn't set", () => {
   assert.equal(new StartWatch(web, source).verdict(), "up");
 });
 
+test("a task counts as up when it has finished, and has failed when it ends otherwise", () => {
+  for (const [code, verdict] of [
+    [0, "up"],
+    [3, "failed"],
+  ] as const) {
+    const { clock, spawner, web } = rig({ restart: "never" });
+    web.start();
+    const watch = new StartWatch(web, sourceOf({ task: true }));
+    spawner.up("web");
+    clock.advance(5_000);
+    assert.equal(watch.verdict(), "pending");
+    spawner.exit("web", code);
+    assert.equal(watch.verdict(), verdict);
+  }
+});
+
 test("with a readiness probe it counts as up when it is ready", () => {
   const { clock, spawner, web } = rig({ readyMs: 30_000 });
   web.start();

@@ -41,8 +41,8 @@ type StartRules = {
 };
 
 /**
- * A start that is awaited. An instance of a cluster must serve for its `minUptimeMs`, another process must be ready, or
- * run for that long.
+ * A start that is awaited. An instance of a cluster must serve for its `minUptimeMs`, a task that was started by hand must
+ * finish, another process must be ready, or run for that long.
  */
 export class AwaitedStart implements Target {
   readonly sources: readonly ChangeSource[];
@@ -106,6 +106,7 @@ export class AwaitedStart implements Target {
     if (states.some((state) => this.#hasFailed(state)) || this.#hasLeftClients()) return "failed";
     // A short job may have finished already.
     if (hasEnded) return this.#isStep || states.some(hasFinished) ? "up" : "failed";
+    if (!this.#isStep && this.#context.specs.of(id).task === true) return "pending";
     return states.some(isRunning) && states.every((state) => isIdle(state) || isReady(state)) ? "up" : "pending";
   }
 

@@ -127,6 +127,7 @@ function newRecord(process: Process, states: readonly SlotState[], parts: Record
     ...(waitsFor.length > 0 && { waitsFor: dependenciesText(waitsFor) }),
     ...(skip && { skippedBy: skip.path }),
     ...(spec.groups === undefined ? {} : { groups: spec.groups }),
+    ...(spec.task && { task: true }),
     ...(spec.cluster === undefined ? {} : { instance: spec.cluster.index + 1, cluster: spec.cluster.id }),
   };
 }
