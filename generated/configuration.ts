@@ -259,7 +259,7 @@ export type GlobalLoggerConfiguration = {
   readonly rotate?: false | RotationConfiguration | undefined;
   /** Write time and id in front of each line on the console. Default: false. */
   readonly decorate?: boolean | undefined;
-  /** Colours on the console, where it is a terminal; programs with their output there alone get FORCE_COLOR. Unset: with run --console. Default: false. */
+  /** Colours on the console, where it is a terminal; programs with their output there alone get FORCE_COLOR. Also with run --console. Default: false. */
   readonly colors?: boolean | undefined;
   /** json: each line of the console is a JSON object with time (UTC), process, severity, category (stdout, stderr, lifecycle, …) and text, as of `procman logs --json`; for log collectors. Default: "text". */
   readonly format?: "text" | "json" | undefined;

@@ -2,6 +2,7 @@
 import { createRequire } from "node:module";
 import { ProcmanError } from "./core/base/errors.ts";
 import { nearestFolder } from "./core/config/nearest-folder.ts";
+import { asCalled } from "./core/os/called-as.ts";
 import { startFolder } from "./core/os/start-folder.ts";
 
 const COMPLETION = "__complete";
@@ -36,7 +37,7 @@ function setProjectFolder(args: readonly string[]): boolean {
     return true;
   } catch (error) {
     if (!(error instanceof ProcmanError)) throw error;
-    process.stderr.write(`procman: ${error.message}\n`);
+    process.stderr.write(`procman: ${asCalled(error.message)}\n`);
     process.exitCode = error.exitCode;
     return false;
   }

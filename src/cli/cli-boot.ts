@@ -2,11 +2,21 @@
 import { join } from "node:path";
 import { EXIT } from "../core/base/errors.ts";
 import { VERSION } from "../core/base/version.ts";
+import { asCalled, callerIn } from "../core/os/called-as.ts";
 import { runCached } from "../core/os/code-cache.ts";
 import { overview } from "./commands.ts";
 
+/** Their output is data, or that of programs. */
+const DATA_COMMANDS = new Set(["logs", "monitor", "show", "schema", "completion", "token", "export", "__complete"]);
+
 exitOnOutputError();
 const [name, topic] = process.argv.slice(2);
+// Without need a stream isn't touched: it takes a millisecond to be made.
+if (callerIn(process.env) !== undefined) {
+  nameAsCalled(process.stderr);
+  if (!DATA_COMMANDS.has(name ?? "") && !process.argv.some((arg) => arg === "--json" || arg === "--stdout"))
+    nameAsCalled(process.stdout);
+}
 if (name === "version" || name === "--version" || name === "-V" || name === "-v")
   process.stdout.write(
     topic === "--json" ? `${JSON.stringify({ version: VERSION, node: process.versions.node })}\n` : `${VERSION}\n`,
@@ -20,6 +30,13 @@ else if (
   process.stdout.write(`${overview()}\n`);
   process.exitCode = name === undefined ? EXIT.usage : EXIT.done;
 } else runCached(join(__dirname, "cli-main.cjs"), "exit");
+
+/** Messages name commands so that they can be typed. */
+function nameAsCalled(stream: NodeJS.WriteStream): void {
+  const write = stream.write.bind(stream) as (chunk: unknown, ...rest: unknown[]) => boolean;
+  stream.write = (chunk: unknown, ...rest: unknown[]) =>
+    write(typeof chunk === "string" ? asCalled(chunk) : chunk, ...rest);
+}
 
 /** Ends the command when its output can't be written. */
 function exitOnOutputError(): void {

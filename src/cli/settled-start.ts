@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "../client/client.ts";
 import { connectTo } from "../client/connection/connect.ts";
+import { ProcmanError } from "../core/base/errors.ts";
 import { printableLine, printableOutput } from "../core/base/printable.ts";
 import { PROCESS } from "../core/config/fields/process-fields.ts";
 import { hasCommonPort } from "../core/config/instances.ts";
@@ -20,6 +21,7 @@ import {
 } from "../core/contract/status-sets.ts";
 import { excerpt } from "../core/contract/why.ts";
 import { monotonicMs } from "../core/os/clock.ts";
+import { isJson, reportRefusal } from "./output/error-report.ts";
 import { printAbove } from "./output/progress.ts";
 
 const POLL_MS = 25;
@@ -140,18 +142,21 @@ function serves(
 /** Why a process has not come up, with its last lines. */
 export async function printStartProblem(client: Client, record: ProcessRecord, since: number): Promise<void> {
   const { id, reason } = record;
-  const lines = await lastLinesOf(client, id, since);
   const [last] = isStartingOrRunning(record) ? await client.incidents(id, 1) : [];
   const why = last === undefined ? reason : `${last.reason}; it was restarted`;
-  printAbove([`procman: Cannot start "${id}": it ${printableLine(why)}`, ...lines, ""].join("\n"));
+  const message = `Cannot start "${id}": it ${printableLine(why)}`;
+  if (isJson()) return reportRefusal(new ProcmanError("process-failed", message, { processes: [id] }));
+  printAbove([`procman: ${message}`, ...(await lastLinesOf(client, id, since)), ""].join("\n"));
 }
 
 /** `timeout`: in seconds. */
 export function printLate(late: readonly ProcessRecord[], timeout: number): void {
-  for (const { id, reason } of late)
-    process.stderr.write(
-      `procman: Cannot wait for the start of "${id}": timed out after ${timeout} s; it ${printableLine(reason)}\n`,
+  for (const { id, reason } of late) {
+    const why = `timed out after ${timeout} s; it ${printableLine(reason)}`;
+    reportRefusal(
+      new ProcmanError("wait-timeout", `Cannot wait for the start of "${id}": ${why}`, { processes: [id] }),
     );
+  }
 }
 
 /** The last lines of a run that ended after `since`, each after the id of its process. */

@@ -4,10 +4,14 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { Endpoint, LogEntry } from "../../src/core/contract/records.ts";
-import { homeOf, procman, SLEEPER } from "../support/cli.ts";
-import { eventually, startProcman } from "../support/procman-process.ts";
+import { homeOf, keeperIn, procman, SLEEPER } from "../support/cli.ts";
+import { eventually, processExit, startProcman } from "../support/procman-process.ts";
+import { BIN } from "../support/product.ts";
+import { TmuxTerminal } from "../support/tmux.ts";
 
 const ESCAPES = String.raw`printf 'a\033[2J\033]0;OWNED\007\033[31mred\033[0m\r forged\r\n'`;
+/** Runs what follows on a terminal. */
+const TERMINAL = ["python3", "-c", "import pty, sys; pty.spawn(sys.argv[1:])"];
 const FORGED = '2026-01-01T00:00:00.000Z procman | terminate for "alice"';
 
 test("logs shows control characters and marks further lines of an entry; --raw and --json have the text as it is", async (context) => {
@@ -67,17 +71,60 @@ async function eventuallyLogged(folder: string, search: string): Promise<readonl
 }
 
 test("the console of run shows control characters on a terminal, colours pass if it has them; a pipe gets the bytes", async (context) => {
-  const terminal = ["python3", "-c", "import pty, sys; pty.spawn(sys.argv[1:])"];
   const config = { logger: { console: true, colors: true } };
   const processes = [{ id: "web", cmd: `${ESCAPES}; exec sleep 1000`, autostart: true }];
   const on = await startProcman(context, processes, {
     config,
-    launcher: terminal,
+    launcher: TERMINAL,
     env: { TERM: "xterm", NO_COLOR: "" },
   });
   assert.ok((await on.line(/OWNED/)).includes("a\\x1b[2J\\x1b]0;OWNED\\x07\u001b[31mred\u001b[0m\\x0d forged"));
-  const dumb = await startProcman(context, processes, { config, launcher: terminal, env: { TERM: "dumb" } });
+  const dumb = await startProcman(context, processes, { config, launcher: TERMINAL, env: { TERM: "dumb" } });
   assert.equal((await dumb.line(/OWNED/)).trimEnd(), "web     | a\\x1b[2J\\x1b]0;OWNED\\x07red\\x0d forged");
+  const asked = await startProcman(context, processes, {
+    config: { logger: {} },
+    args: ["--console"],
+    launcher: TERMINAL,
+    env: { TERM: "xterm", NO_COLOR: "" },
+  });
+  assert.ok((await asked.line(/OWNED/)).includes("\u001b[31mred"), "run --console has colours without a setting");
   const piped = await startProcman(context, processes, { config });
   assert.ok((await piped.line(/OWNED/)).includes("a\u001b[2J\u001b]0;OWNED\u0007\u001b[31mred\u001b[0m\r forged"));
+});
+
+test("run on a terminal that shows no output says once how to see it; with output, or without a terminal, it doesn't", async (context) => {
+  const notice = /output of the processes is not shown here: "procman run --console" shows it, "procman logs -f"/;
+  const processes = [{ id: "web", cmd: "echo hello; exec sleep 1000", autostart: true }];
+  const quiet = await startProcman(context, processes, { launcher: TERMINAL });
+  await quiet.line(/web.*started/);
+  assert.equal(quiet.lines.filter((line) => notice.test(line)).length, 1, quiet.lines.join("\n"));
+  for (const options of [{ launcher: TERMINAL, args: ["--console"] }, {}]) {
+    const other = await startProcman(context, processes, options);
+    await other.line(/web.*started/);
+    assert.ok(!other.lines.some((line) => notice.test(line)));
+  }
+});
+
+test("run --console ends everything when its terminal is closed; with --keep, and without --console, it goes on", async (context) => {
+  for (const [args, ends] of [
+    ["--console", true],
+    ["--console --keep", false],
+    ["", false],
+  ] as const) {
+    const { folder, state } = homeOf(context, [
+      { id: "web", cmd: "trap 'touch ended; exit 0' TERM; echo up; while :; do sleep 0.05; done", autostart: true },
+    ]);
+    const terminal = new TmuxTerminal(context, { columns: 100, rows: 20, cwd: folder });
+    terminal.type(`${process.execPath} ${BIN} run ${args}`);
+    await terminal.see(/web +\| .*started/);
+    const keeper = keeperIn(state);
+    terminal.close();
+    if (ends) {
+      await processExit(keeper);
+      assert.ok(existsSync(join(folder, "ended")), "in order");
+    } else {
+      assert.equal((await procman(folder, ["status", "web"])).code, 0);
+      assert.equal(keeperIn(state), keeper);
+    }
+  }
 });

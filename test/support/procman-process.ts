@@ -22,6 +22,7 @@ export function cleanEnvironment(extra: NodeJS.ProcessEnv = {}): NodeJS.ProcessE
     SUDO_USER: _user,
     NODE_EXTRA_CA_CERTS: _certificates,
     NODE_TEST_CONTEXT: _context,
+    npm_command: _npm,
     ...env
   } = process.env;
   return { ...env, ...extra };

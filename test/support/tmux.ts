@@ -66,6 +66,12 @@ export class TmuxTerminal {
     this.keys("Enter");
   }
 
+  /** Closes the window, as a user does: its session gets SIGHUP. Nothing can be asked of it after that. */
+  close(): void {
+    this.#tmux("new-session", "-d");
+    this.#tmux("kill-session", "-t", "0");
+  }
+
   resize(columns: number, rows: number): void {
     this.#tmux("resize-window", "-x", String(columns), "-y", String(rows));
   }

@@ -17,6 +17,7 @@ import { connect } from "../connected.ts";
 import { runDetached } from "../detach.ts";
 import { createFile, replaceFile } from "../edit-file.ts";
 import { withConfig } from "../options.ts";
+import { reportRefusal } from "../output/error-report.ts";
 import { statusTable } from "../output/status-table.ts";
 import { hasChanges, printPlan } from "../plan-table.ts";
 import { type ProcessOptions, processOf, withSettings } from "../process-options.ts";
@@ -78,7 +79,8 @@ async function add(words: readonly string[], { config: path, ...options }: Optio
   if (undo === undefined) return;
   await undo();
   const left = present === undefined ? "no file is written" : `${addition.shownAs} is as before`;
-  process.stderr.write(`procman: Cannot add ${JSON.stringify(id)}: it doesn't start, so ${left}\n`);
+  const message = `Cannot add ${JSON.stringify(id)}: it doesn't start, so ${left}`;
+  reportRefusal(new ProcmanError("process-failed", message, { processes: [id] }));
 }
 
 /** undefined: there is no file, or it can't be used; then the attempt to create it reports the reason. */

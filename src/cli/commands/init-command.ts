@@ -150,7 +150,7 @@ export function starter(name: string): string {
   "name": ${JSON.stringify(name)},
 
   // For every process; each may have its own "logger". Files: "stdout": "logs/{id}.log"
-  "logger": { "console": true },
+  "logger": { "console": true, "colors": true },
 
   // Each has an "id", "cmd" or "worker", and what starts it: "autostart" or "cron".
   "processes": []

@@ -18,7 +18,11 @@ export function define(parent: Command): void {
     .argument("[id...]", `${IDS_HELP} to start (default: all that start with procman)`)
     .option("-c, --config <path>", CONFIG_HELP)
     .option("--profile <name>", "merge this part of `profiles` over the rest of the configuration")
-    .option("--console", "print the output of all processes here, regardless of the configuration")
+    .option(
+      "--console",
+      "print the output of all processes here, regardless of the configuration; on a terminal, closing it ends procman",
+    )
+    .option("--keep", "with --console: go on in the background when the terminal is closed")
     .option("--watch-config", "reload the configuration file whenever it changes (for development)")
     .option(
       "--once",
@@ -39,16 +43,15 @@ export function define(parent: Command): void {
       `with --wait: wait no longer than this (default: ${DEFAULT_WAIT_SECONDS})`,
       secondsTo(LONGEST_SECONDS),
     )
-    .action(
-      async (
-        ids: readonly string[],
-        { detach, ...options }: Omit<DetachOptions, "ids"> & { readonly detach?: boolean },
-      ) => {
-        // For example `run -c -d`, where -d is parsed as the path.
-        if (detach !== true)
-          throw new ProcmanError("usage", 'Cannot run: --config needs a path; see "procman help run"');
-        const { runDetached } = await import("../detach.ts");
-        await runDetached({ ids, ...options });
-      },
-    );
+    .action(runInBackground);
+}
+
+async function runInBackground(
+  ids: readonly string[],
+  { detach, ...options }: Omit<DetachOptions, "ids"> & { readonly detach?: boolean },
+): Promise<void> {
+  // For example `run -c -d`, where -d is parsed as the path.
+  if (detach !== true) throw new ProcmanError("usage", 'Cannot run: --config needs a path; see "procman help run"');
+  const { runDetached } = await import("../detach.ts");
+  await runDetached({ ids, ...options });
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runOptions, withAbsoluteConfig } from "./keeper-options.ts";
 
-const PLAIN = { console: false, guarded: false, detached: false, watchConfig: false, once: false };
+const PLAIN = { console: false, guarded: false, detached: false, keep: false, watchConfig: false, once: false };
 
 test("the options of run: configuration, console, the process whose end ends procman, the guard that restarts it, the processes to run", () => {
   assert.deepEqual(runOptions([]), PLAIN);

@@ -10,6 +10,8 @@ export type KeeperRunOptions = {
   readonly guarded: boolean;
   /** Set by `run --detach` for the procman that it starts, which has no terminal. */
   readonly detached: boolean;
+  /** With `console` on a terminal: goes on when that is closed. */
+  readonly keep: boolean;
   /** Reload when the configuration file changes. */
   readonly watchConfig: boolean;
   /** Name of the profile that is merged into the configuration. */
@@ -32,6 +34,7 @@ const OPTIONS = {
   console: { type: "boolean", default: false },
   guarded: { type: "boolean", default: false },
   detached: { type: "boolean", default: false },
+  keep: { type: "boolean", default: false },
   "watch-config": { type: "boolean", default: false },
   profile: { type: "string" },
   once: { type: "boolean", default: false },
@@ -55,12 +58,13 @@ export function runOptions(args: readonly string[]): KeeperRunOptions {
     const { values, positionals } = parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true });
     const empty = Object.entries(values).find(([, value]) => value === "");
     if (empty !== undefined) throw new Error(`the value of --${empty[0]} is empty`);
-    const { config, profile, console = false, guarded = false, detached = false, once = false } = values;
+    const { config, profile, console = false, guarded = false, detached = false, keep = false, once = false } = values;
     const { "watch-config": watchConfig = false, "exit-with": exitWith, "with-parent": parent } = values;
     return {
       console,
       guarded,
       detached,
+      keep,
       watchConfig,
       once,
       ...(positionals.length === 0 ? {} : { ids: positionals }),

@@ -393,6 +393,6 @@ function lockOf(stateDir: string, options: LockOptions): Lock {
 function alreadyRunning({ pid }: Holder, stateDir: string): ProcmanError {
   return new ProcmanError(
     "already-running",
-    `procman is already running with this state folder (pid ${pid}, ${stateDir}); "procman reload" applies a changed configuration file, "procman terminate" stops everything`,
+    `procman is already running with this state folder (pid ${pid}, ${stateDir}); "procman logs -f" follows the output, "procman reload" applies a changed configuration file, "procman terminate" stops everything`,
   );
 }

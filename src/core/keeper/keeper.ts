@@ -1,4 +1,5 @@
 /** Owns all processes and keeps service, logger and balancer up. Executes the service's commands and keeps the records. */
+import { isatty } from "node:tty";
 import { EXIT, ProcmanError } from "../base/errors.ts";
 import { messagesIn } from "../base/messages.ts";
 import { VERSION } from "../base/version.ts";
@@ -136,7 +137,10 @@ export class Keeper {
     const { parent } = this.#start.options;
     if (parent !== undefined) onExitOf(parent, () => this.#shutDownOnce());
     for (const signal of ["SIGTERM", "SIGINT"]) process.on(signal, () => this.#askToStop(signal));
-    process.on("SIGHUP", () => this.#service.send({ t: "signalled", signal: "SIGHUP" }));
+    const endsWithTerminal = isForTerminal(this.#start.options);
+    process.on("SIGHUP", () =>
+      endsWithTerminal && !isatty(1) ? this.#shutDownOnce() : this.#service.send({ t: "signalled", signal: "SIGHUP" }),
+    );
     process.on(
       "SIGUSR1",
       () =>
@@ -333,7 +337,7 @@ export class Keeper {
     this.#shutdown.ask(signal);
   }
 
-  /** Not twice: a second request kills. */
+  /** Not twice: a second request kills. A terminal that is closed sends SIGHUP by the shell and by the kernel. */
   #shutDownOnce(): void {
     if (!this.#shutdown.isUnderWay) this.#shutdown.ask("SIGTERM");
   }
@@ -345,6 +349,11 @@ export class Keeper {
     this.#logger.current?.kill("SIGUSR1");
     process.exit(EXIT.refused);
   }
+}
+
+/** Whether a user watches the output of the processes: then they end with the terminal. */
+function isForTerminal({ console, detached, keep }: ProgramStart["options"]): boolean {
+  return console && !detached && !keep && isatty(1);
 }
 
 /** The console style of the component that has started this keeper. */

@@ -2,6 +2,7 @@
 
 import { resolve } from "node:path";
 import { ProcmanError } from "../base/errors.ts";
+import { asCalled } from "../os/called-as.ts";
 import { takeSockets } from "../os/inherited-sockets.ts";
 import { takeFailedOver } from "../os/keeper-failover.ts";
 import { stayCompactLater } from "../os/node-tuning.ts";
@@ -42,7 +43,7 @@ function main(args: readonly string[]): void {
   } catch (error) {
     if (!(error instanceof ProcmanError)) throw error;
     outliveTerminal();
-    process.stderr.write(`procman: ${error.message}\n`);
+    process.stderr.write(`procman: ${asCalled(error.message)}\n`);
     process.exitCode = error.exitCode;
   }
 }

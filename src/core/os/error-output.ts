@@ -1,5 +1,6 @@
 /** procman's own messages on standard error: written at once, but never waiting for a reader (a stopped terminal, a full pipe). */
 import { constants, fstatSync, openSync, writeSync } from "node:fs";
+import { asCalled } from "./called-as.ts";
 import { isShortage } from "./shortage.ts";
 
 /** The latest lines that could not be written yet; older ones are dropped. */
@@ -20,7 +21,8 @@ export function printError(text: string, severity: ErrorSeverity = "error"): voi
 }
 
 /** `procman: TEXT` and a newline; where the console has JSON lines, one of these. */
-export function errorLine(text: string, severity: ErrorSeverity = "error"): string {
+export function errorLine(written: string, severity: ErrorSeverity = "error"): string {
+  const text = asCalled(written);
   if (!isJson()) return `procman: ${text}\n`;
   return `${JSON.stringify({ time: new Date().toISOString(), severity, category: "service", text })}\n`;
 }

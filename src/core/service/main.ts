@@ -6,6 +6,7 @@ import { isCaptured } from "../config/normalise.ts";
 import { checkSelection } from "../config/run-selection.ts";
 import type { Config } from "../config/spec.ts";
 import { type FromKeeper, PROTOCOL, type ToKeeper } from "../ipc/keeper-protocol.ts";
+import { asCalled } from "../os/called-as.ts";
 import { printError, printInStyle } from "../os/error-output.ts";
 import { isForKeeping, keepSockets } from "../os/inherited-sockets.ts";
 import { fromInstallationOf, startKeeper, takeFailoverOrder } from "../os/keeper-failover.ts";
@@ -99,7 +100,7 @@ function loadConfig(profile: string | undefined): Config | undefined {
   } catch (error) {
     if (!(error instanceof ProcmanError)) throw error;
     // Later it continues with the previous configuration.
-    if (previousStateDir === undefined) process.stderr.write(`procman: ${error.message}\n`);
+    if (previousStateDir === undefined) process.stderr.write(`procman: ${asCalled(error.message)}\n`);
     loadError = error;
     process.exitCode = error.exitCode;
     return undefined;

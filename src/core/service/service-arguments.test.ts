@@ -6,7 +6,7 @@ import { NO_DEBUGGER } from "../os/no-debugger.ts";
 import { parseArgs } from "./service-arguments.ts";
 
 const installation = { node: "/node", folder: "/dist" };
-const none = { console: false, guarded: false, detached: false, watchConfig: false, once: false };
+const none = { console: false, guarded: false, detached: false, keep: false, watchConfig: false, once: false };
 
 test("the options of run reach the service as they were given", () => {
   const all = {
@@ -19,7 +19,11 @@ test("the options of run reach the service as they were given", () => {
     once: true,
     ids: ["a", "b"],
   };
-  const [node, flag, bundle, ...args] = serviceProgram(installation, { ...all, guarded: true }, "/state dir");
+  const [node, flag, bundle, ...args] = serviceProgram(
+    installation,
+    { ...all, guarded: true, keep: false },
+    "/state dir",
+  );
   assert.deepEqual([node, flag, bundle], ["/node", NO_DEBUGGER, "/dist/service.cjs"]);
   assert.deepEqual(parseArgs(args), { ...all, stateDir: "/state dir" });
   const { config, profile, exitWith, ids, stateDir, ...flags } = parseArgs(

@@ -6,10 +6,11 @@ import { printable, printableLine } from "../base/printable.ts";
 import type { Config, ProcessSpec } from "../config/spec.ts";
 import type { ToKeeper } from "../ipc/keeper-protocol.ts";
 import type { FromLogger, LoggerMessage, StyleMessage, ToLogger } from "../ipc/logger-protocol.ts";
+import { asCalled } from "../os/called-as.ts";
 import { wantsColors } from "../os/colors.ts";
 import type { KeeperChannel } from "./keeper-channel.ts";
 import { error, info, type LogLine, warn } from "./log-line.ts";
-import { processOf, type SpecRegistry } from "./spec-registry.ts";
+import { definitionOf, processOf, type SpecRegistry } from "./spec-registry.ts";
 
 export class ServiceLog {
   readonly #link: Pick<KeeperChannel, "sendLater" | "sendInOrder">;
@@ -93,6 +94,16 @@ export class ServiceLog {
   }
 }
 
+/** What a user at a terminal wants to know who sees no output of the processes; undefined: there is some, or no terminal. */
+export function hiddenOutputNotice({ console, processes }: Config): string | undefined {
+  const starting = processes.filter((spec) => definitionOf(spec).autostart);
+  const isShown = console.file !== undefined || starting.some(({ log }) => log.console);
+  if (isShown || starting.length === 0 || !isatty(1)) return undefined;
+  return asCalled(
+    'the output of the processes is not shown here: "procman run --console" shows it, "procman logs -f" in another terminal follows it',
+  );
+}
+
 /** The style of the console, and the retention of the log store. Colours are for terminals (https://no-color.org, https://force-color.org). */
 export function styleOf({
   console,
@@ -100,9 +111,14 @@ export function styleOf({
   internalLogBytes: bytes,
   processes,
 }: Config): StyleMessage {
-  const colors = console.colors && wantsColors({ isTTY: isatty(1) || isatty(2) || !!process.env.FORCE_COLOR });
+  const colors = hasColors(console);
   const idWidth = Math.max(0, ...processes.map(({ id }) => id.length));
   return { t: "style", style: { ...console, colors }, store: { hours, bytes }, idWidth, releases: true };
+}
+
+/** Whether the console shows colours, for now. */
+export function hasColors({ colors }: Config["console"]): boolean {
+  return colors && wantsColors({ isTTY: isatty(1) || isatty(2) || !!process.env.FORCE_COLOR });
 }
 
 function lost({ lostLines, lostBytes }: FromLogger & { readonly t: "recovered" }): string {

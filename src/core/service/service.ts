@@ -38,7 +38,7 @@ import { OwnParts } from "./reporting/own-parts.ts";
 import { newReporting, type Reporting } from "./reporting/reporting.ts";
 import { serviceStatus } from "./reporting/service-status.ts";
 import { controlFactory } from "./service-control.ts";
-import { ServiceLog } from "./service-log.ts";
+import { hiddenOutputNotice, ServiceLog } from "./service-log.ts";
 import type { Services } from "./services.ts";
 import type { AccessOfProcess } from "./spawn/environment.ts";
 import { HookRunner } from "./spawn/hooks.ts";
@@ -232,6 +232,9 @@ export class ProcmanService {
     for (const file of gone)
       this.#log.warn(`${file} is gone, which the configuration includes; its processes go on until "procman reload"`);
     this.#activeConfig.sendStyle();
+    const isFirst = Object.keys(notes).length === 0 && running.length === 0;
+    const hidden = isFirst ? hiddenOutputNotice(config) : undefined;
+    if (hidden !== undefined) this.#log.info(hidden);
     this.#spawner.load(snapshot);
     this.#lasting.load(config.processes);
     const recovered = recover(snapshot, config, this.#services, this.#lasting);
@@ -249,7 +252,7 @@ export class ProcmanService {
     for (const { slot, run, captured } of running) if (!captured) this.#activeConfig.route(slot, run);
     this.#link.flush();
     // At a first start no client connects before the first processes run; otherwise clients may be waiting.
-    this.#api.start(Object.keys(notes).length === 0 && running.length === 0, (problem) => {
+    this.#api.start(isFirst, (problem) => {
       if (problem !== undefined) this.#log.error(`${problem}; processes keep running`);
       // An upgrade needs no port if there was none before.
       this.#link.send({ t: "ready", ...(problem === undefined || this.#api.hadProblem ? {} : { problem }) });

@@ -37,12 +37,16 @@ export function withStateDir(found: Config, stateDir: string | undefined): Confi
 }
 
 function withOptions(found: Config, options: ConfigSourceOptions): Config {
-  const { console, processes, stateDir } = withSelection(found, options);
+  const { console: configured, processes, stateDir } = withSelection(found, options);
+  // Who asks for the output reads it at a terminal; without one there are no colours.
+  const console = options.console ? { ...configured, colors: true } : configured;
   return {
     ...found,
-    processes: options.console
-      ? processes.map((spec) => ({ ...spec, log: { ...spec.log, console: true } }))
-      : processes,
+    processes: processes.map((spec) =>
+      options.console || (options.once === true && spec.task === true)
+        ? { ...spec, log: { ...spec.log, console: true } }
+        : spec,
+    ),
     // A console file is read later, so each line needs its time.
     console: options.detached ? { ...console, decorate: true, file: join(stateDir, "logs/console.log") } : console,
   };

@@ -8,7 +8,7 @@ import { specsOf } from "../../../../test/support/service-fakes.ts";
 import type { RawProcess } from "../../config/config-schema.ts";
 import { normalise } from "../../config/normalise.ts";
 import type { Config, ProcessSpec } from "../../config/spec.ts";
-import { spawnRequestOf } from "./spawn-request.ts";
+import { colorVariables, spawnRequestOf } from "./spawn-request.ts";
 
 function specOf(process: RawProcess): ProcessSpec {
   const { processes } = normalise(
@@ -19,7 +19,7 @@ function specOf(process: RawProcess): ProcessSpec {
 }
 
 function configOf(spec: ProcessSpec): Config {
-  return specsOf([spec], { stateDir: "/state", plugins: [] }).config;
+  return specsOf([spec], { stateDir: "/state", plugins: [], console: { decorate: false, colors: false } }).config;
 }
 
 function variablesFor(spec: ProcessSpec): Readonly<Record<string, string>> {
@@ -99,4 +99,14 @@ test("a Node program behind the load balancer gets the token of the headers; wit
   assert.match(partsOf({ cluster }) ?? "", / proxy=0123456789abcdef raw=net$/);
   assert.doesNotMatch(partsOf({ cluster: { instances: 2, commonPort: 3_000, mode: "share" } }) ?? "", /proxy=/);
   assert.equal(partsOf({ node: false }), undefined);
+});
+
+test("a program whose output goes to a coloured console alone is told to write colours", () => {
+  const log = { console: true } as ProcessSpec["log"];
+  const colors = { FORCE_COLOR: "1", CLICOLOR_FORCE: "1" };
+  assert.deepEqual(colorVariables({ log }, {}), colors);
+  assert.deepEqual(colorVariables({ log: { ...log, console: false } }, {}), {});
+  assert.deepEqual(colorVariables({ log: { ...log, stdout: "/a.log" } }, {}), {});
+  assert.deepEqual(colorVariables({ log }, { FORCE_COLOR: "3" }), {}, "what the user has set is inherited");
+  assert.deepEqual(colorVariables({ log, ready: { kind: "log", pattern: "listening" } }, {}), {});
 });

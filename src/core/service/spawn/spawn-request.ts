@@ -17,6 +17,7 @@ import { statIfSeen } from "../../os/files.ts";
 import { presentPath } from "../../os/package-place.ts";
 import { currentRights } from "../../os/process-rights.ts";
 import { stopSignalOf } from "../../supervisor/restart-policy.ts";
+import { hasColors } from "../service-log.ts";
 import { type AccessOfProcess, type ApiAccess, environmentOf } from "./environment.ts";
 import { wrapWithLimits } from "./exec-wrapper.ts";
 import { notifyFile } from "./probing.ts";
@@ -58,6 +59,7 @@ export function spawnRequestOf(
     as,
     cwd,
     env: {
+      ...(config.console.file === undefined && hasColors(config.console) && colorVariables(spec, process.env)),
       ...environmentOf({
         env,
         cwd,
@@ -81,6 +83,15 @@ export function spawnRequestOf(
     ...(spec.stdin === true && { stdin: join(stateDir, "run", `stdin-${slot}`) }),
     ...(notifyFd === undefined ? {} : { notify: { fd: notifyFd, file: notifyFile(stateDir, slot) } }),
   });
+}
+
+/** For a program whose output goes to the console alone, which has colours: it sees no terminal. */
+export function colorVariables(
+  { log, ready }: Pick<ProcessSpec, "log" | "ready">,
+  own: NodeJS.ProcessEnv,
+): Readonly<Record<string, string>> {
+  const isRead = log.stdout !== undefined || log.stderr !== undefined || ready?.kind === "log";
+  return !log.console || isRead || own.FORCE_COLOR !== undefined ? {} : { FORCE_COLOR: "1", CLICOLOR_FORCE: "1" };
 }
 
 /** Only procman's own user can open the Unix socket. */
