@@ -94,6 +94,48 @@ describe("units and crontabs", { skip: SystemdBox.skip }, () => {
     assert.deepEqual(await procmanIn(`${FOLDER}/back`), here);
   });
 
+  test("limits of starts and the environment that a unit leaves out are systemd's under procman, too", async () => {
+    const node = await box.must("command -v node");
+    const limit = (burst: string, interval: number): string =>
+      `[Unit]\n${burst}\nStartLimitIntervalSec=${interval}\n[Service]\nRestart=on-failure\n`;
+    const run = (args: string): string => `${node} ${PROGRAM} ${args}`;
+    const units = {
+      // A busy machine starts Node slowly: a minute for five starts.
+      crash: `${limit("", 60)}ExecStart=${run("crash exit 3")}\n`,
+      few: `${limit("StartLimitBurst=3", 60)}ExecStart=${run("few exit 3")}\n`,
+      // A start each 1.6 s and more: never two in 2 s.
+      steady: `${limit("StartLimitBurst=2", 2)}ExecStart=/bin/sh -c '${run("steady exit 0")}; sleep 1.5; exit 3'\n`,
+      plain: `[Service]\nExecStart=${run("plain")}\nExecStop=/bin/kill -s QUIT $MAINPID\n`,
+    };
+    for (const [name, text] of Object.entries(units))
+      await box.write(`/etc/systemd/system/procman-test-${name}.service`, text);
+    const starts = { crash: 5, few: 3, plain: 1 };
+    const result = async (start: string, stop: string): Promise<readonly unknown[]> => {
+      await fresh();
+      await box.must(start);
+      await written(starts, "args");
+      await box.eventually(`[ "$(grep -c '"args"' ${FOLDER}/written/steady.jsonl)" -ge 4 ]`);
+      await box.must(stop);
+      await written({ plain: 1 }, "signal");
+      const all = await Promise.all(Object.keys(starts).map((name) => seen(name)));
+      return all.map((each) => comparable(each, ["HOME", "OUTER", "USER"]));
+    };
+    const names = Object.keys(units).map((name) => `procman-test-${name}`);
+    const under = await result(
+      `systemctl daemon-reload && systemctl start ${names.join(" ")}`,
+      `systemctl stop ${names.join(" ")}`,
+    );
+    const files = names.map((name) => `/etc/systemd/system/${name}.service`).join(" ");
+    await box.must(`mkdir ${FOLDER}/limits && cd ${FOLDER}/limits && procman import ${files}`);
+    assert.deepEqual(
+      await result(
+        `cd ${FOLDER}/limits && { OUTER=1 procman run --detach || [ $? = 1 ]; }`,
+        `cd ${FOLDER}/limits && procman terminate`,
+      ),
+      under,
+    );
+  });
+
   test("the timer of an exported schedule starts its job again and again", async () => {
     const job = { id: "job", cmd: `node ${PROGRAM} job exit 0`, cron: "* * * * * *" };
     await box.write(`${FOLDER}/timer/procman.jsonc`, JSON.stringify({ name: "procman-test-timer", processes: [job] }));
@@ -106,7 +148,7 @@ describe("units and crontabs", { skip: SystemdBox.skip }, () => {
 
   test("a crontab's commands see the same under cron and, imported, under procman", async (context) => {
     if (isMissing(context, "cron")) return;
-    const crontab = `HOME=${FOLDER}/sub\nGREETING = "a b"\n@reboot node ${PROGRAM} line \\%F "$GREETING" $HOME | cat\n@reboot cat >${FOLDER}/written/input%first%it's second\n`;
+    const crontab = `HOME=${FOLDER}/sub\nGREETING = "a b"\n@reboot node ${PROGRAM} line \\%F "$GREETING" $HOME | cat\n@reboot cat >${FOLDER}/written/input%first%it's second\n@reboot cat >${FOLDER}/written/ended%a%\n@reboot cat >${FOLDER}/written/empty%\n`;
     const path = "PATH=$(dirname $(command -v node)):/usr/bin:/bin";
     await fresh();
     await box.write(`${FOLDER}/cron/crontab`, crontab);
@@ -114,8 +156,11 @@ describe("units and crontabs", { skip: SystemdBox.skip }, () => {
     const result = async (): Promise<readonly unknown[]> => {
       await written({ line: 1 }, "args");
       await box.eventually(`grep -q second ${FOLDER}/written/input`);
+      await box.eventually(`[ -s ${FOLDER}/written/ended ] && [ -e ${FOLDER}/written/empty ]`);
       const [{ args, cwd, uid, env } = {}] = await seen("line");
-      return [args, cwd, uid, env?.GREETING, await box.must(`cat ${FOLDER}/written/input`)];
+      const { GREETING, HOME, OUTER } = env ?? {};
+      const sizes = await box.must(`cd ${FOLDER}/written && wc -c input ended empty`);
+      return [args, cwd, uid, { GREETING, HOME, OUTER }, sizes, await box.must(`cat ${FOLDER}/written/input`)];
     };
     await box.must(`{ echo "${path}"; cat ${FOLDER}/cron/crontab; } | crontab -`);
     await box.must("rm -f /run/crond.reboot; systemd-run --unit=procman-test-cron --quiet cron -f");
@@ -123,7 +168,7 @@ describe("units and crontabs", { skip: SystemdBox.skip }, () => {
     assert.deepEqual(under.slice(0, 3), [["%F", "a b", `${FOLDER}/sub`], `${FOLDER}/sub`, 0]);
     await box.must("systemctl stop procman-test-cron");
     await fresh();
-    await box.must(`cd ${FOLDER}/cron && procman run --detach`);
+    await box.must(`cd ${FOLDER}/cron && OUTER=1 procman run --detach`);
     assert.deepEqual(await result(), under);
     await box.must(`cd ${FOLDER}/cron && procman terminate`);
   });

@@ -62,6 +62,7 @@ export function appsOfDump(data: unknown, environment: NodeJS.ProcessEnv): reado
 function appOf([app = {}, ...others]: readonly AppRecord[], environment: NodeJS.ProcessEnv): AppRecord {
   const interpreter = scalarText(app.exec_interpreter ?? "none");
   const isCluster = app.exec_mode === "cluster_mode";
+  const isNumbered = others.length > 0 && app.merge_logs !== true;
   return {
     ...Object.fromEntries(SAME.flatMap((name) => (isSet(app[name]) ? [[name, app[name]]] : []))),
     script: app.pm_exec_path,
@@ -72,8 +73,8 @@ function appOf([app = {}, ...others]: readonly AppRecord[], environment: NodeJS.
     exec_mode: isCluster ? "cluster" : "fork",
     ...((isCluster || others.length > 0) && { instances: others.length + 1 }),
     env: isObject(app.env) ? ownVariables(app.env, scalarText(app.name), environment) : {},
-    ...logFile("out_file", app.pm_out_log_path),
-    ...logFile("error_file", app.pm_err_log_path),
+    ...logFile("out_file", app.pm_out_log_path, isNumbered),
+    ...logFile("error_file", app.pm_err_log_path, isNumbered),
   };
 }
 
@@ -91,12 +92,12 @@ function ownVariables(env: AppRecord, name: string, environment: NodeJS.ProcessE
   );
 }
 
-/** Without files in pm2's own folder, which it makes for each app. */
-function logFile(field: string, path: unknown): AppRecord {
+/** Without files in pm2's own folder, which it makes for each app. `isNumbered`: it is that of the first instance. */
+function logFile(field: string, path: unknown, isNumbered: boolean): AppRecord {
   return typeof path !== "string" ||
     path === "/dev/null" ||
     basename(dirname(dirname(path))) === ".pm2" ||
     /\.pm2\/logs\//.test(path)
     ? {}
-    : { [field]: path };
+    : { [field]: isNumbered ? path.replace(/-\d+\.log$/, ".log") : path };
 }

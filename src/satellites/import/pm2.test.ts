@@ -235,7 +235,7 @@ test("a list of pm2 jlist and a dump become apps: instances one cluster, without
     autorestart: true,
     kill_timeout: 3_000,
     pm_out_log_path: "/home/me/.pm2/logs/web-out.log",
-    pm_err_log_path: "/var/log/web.err",
+    pm_err_log_path: "/var/log/web-0.log",
     env: { PORT: "3000", PATH: "/bin", PWD: "/x", web: "{}", SHELL: "/bin/zsh", SSH_TTY: "/dev/pts/1" },
   };
   const list = [0, 1].map((id) => ({ name: "web", pm_id: id, pm2_env: { name: "web", ...own } }));
@@ -251,7 +251,7 @@ test("a list of pm2 jlist and a dump become apps: instances one cluster, without
     assert.equal(web?.cwd, "/srv/shop");
     assert.deepEqual(web?.env, { PORT: "3000", NODE_APP_INSTANCE: "${PROCMAN_CLUSTER_INSTANCE}" });
     assert.deepEqual(web?.cluster, { instances: 2, mode: "share", commonPort: 3000, hostname: "0.0.0.0" });
-    assert.deepEqual(web?.logger, { stderr: "/var/log/web-{instance}.err" });
+    assert.deepEqual(web?.logger, { stderr: "/var/log/web-{instance}.log" });
     assert.equal(web?.terminateTimeout, 3);
   }
 });
@@ -412,4 +412,13 @@ test("an app of another user keeps pm2's environment", async (context) => {
   assert.deepEqual([app.user, app.inheritEnv], ["root", true]);
   const { app: filtered } = await importedApp(context, { uid: "root", filter_env: true });
   assert.equal(filtered.inheritEnv, false);
+});
+
+test("files that pm2 numbers from 0 have other names here, which is said", async (context) => {
+  const file = { out_file: "logs/web.log", error_file: "logs/web.err.log" };
+  const said = async (fields: object): Promise<string> => (await importedApp(context, { ...file, ...fields })).notes.join();
+  assert.match(await said({ instances: 1 }), /web merge_logs: pm2 writes logs\/web-0\.log, .* here the first file is logs\/web\.log/);
+  assert.match(await said({ instances: 2, exec_mode: "fork" }), /here the first file is logs\/web-1\.log/);
+  assert.equal(await said({}), "");
+  assert.equal(await said({ instances: 1, merge_logs: true }), "");
 });

@@ -85,6 +85,7 @@ function fillApp(app: Omit<Pm2App, "isNode">): void {
   appProfiles(whole, appCluster(whole), (given) => envOf(given, (name, advice) => draft.note(name, advice)));
   watching(whole);
   files(whole);
+  numberedFiles(whole);
   pidFile(whole);
   identity(whole);
   fields.rest(APP_ADVICE, "pm2");
@@ -198,6 +199,16 @@ function files({ draft, fields, configuration, cwd }: Pm2App): void {
     draft.fields.logger !== undefined
   )
     draft.merge("logger", { decorateFiles: true });
+}
+
+/** pm2 writes the number of an app into the names of its files once the app has `instances`, also a single one. */
+function numberedFiles({ draft, fields }: Pm2App): void {
+  const { stdout, stderr } = (draft.fields.logger ?? {}) as { readonly stdout?: string; readonly stderr?: string };
+  const path = [stdout, stderr].find((each) => each?.endsWith(".log"));
+  if (path === undefined || !fields.has("instances") || fields.flag("merge_logs", "combine_logs") === true) return;
+  const [there, here] = [path.replace(/(-\{instance\}|-\d+)?\.log$/, "-0.log"), path.replace("{instance}", "1")];
+  if (there === here) return;
+  draft.note("merge_logs", `pm2 writes ${there}, with the number of the app from 0; here the first file is ${here}`);
 }
 
 function pidFile({ draft, fields, configuration, cwd }: Pm2App): void {
