@@ -416,8 +416,12 @@ test("an app of another user keeps pm2's environment", async (context) => {
 
 test("files that pm2 numbers from 0 have other names here, which is said", async (context) => {
   const file = { out_file: "logs/web.log", error_file: "logs/web.err.log" };
-  const said = async (fields: object): Promise<string> => (await importedApp(context, { ...file, ...fields })).notes.join();
-  assert.match(await said({ instances: 1 }), /web merge_logs: pm2 writes logs\/web-0\.log, .* here the first file is logs\/web\.log/);
+  const said = async (fields: object): Promise<string> =>
+    (await importedApp(context, { ...file, ...fields })).notes.join();
+  assert.match(
+    await said({ instances: 1 }),
+    /web merge_logs: pm2 writes logs\/web-0\.log, .* here the first file is logs\/web\.log/,
+  );
   assert.match(await said({ instances: 2, exec_mode: "fork" }), /here the first file is logs\/web-1\.log/);
   assert.equal(await said({}), "");
   assert.equal(await said({ instances: 1, merge_logs: true }), "");
