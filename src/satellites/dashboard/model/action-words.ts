@@ -4,7 +4,7 @@ import type { ProcessRecord } from "../../../core/contract/records.ts";
 import { hasCurrentRun, isMixed, isRunning, isStoppable } from "../../../core/contract/status-sets.ts";
 import { dependentsOf, leavesOf } from "./record-lists.ts";
 
-export type ActionName = Action | "hard-restart" | "scale";
+export type ActionName = Action | "hard-restart" | "scale" | "signal";
 
 export type ActionWords = {
   /** Text of the button. */
@@ -13,7 +13,7 @@ export type ActionWords = {
   readonly question: string;
   /** One sentence each. */
   readonly effects: readonly string[];
-  /** Whether the action interrupts what runs, so that it needs a confirmation. */
+  /** Whether the action interrupts what runs, so that it needs a confirmation, or asks for a value. */
   readonly interrupts: boolean;
 };
 
@@ -21,12 +21,17 @@ export type ActionWords = {
 export function actionsFor(record: ProcessRecord): readonly ActionName[] {
   const { blocked, disabled, type } = record;
   const runs = hasCurrentRun(record);
-  return [
+  const common = [
     ...(blocked || (runs && !isMixed(record)) ? [] : (["start"] as const)),
     ...(isStoppable(record) ? (["stop"] as const) : []),
     ...(blocked || !runs ? [] : (["restart"] as const)),
+  ];
+  if (type === "group") return [...common, ...(runs ? (["signal"] as const) : [])];
+  return [
+    ...common,
     ...(type === "cluster" && runs ? (["hard-restart"] as const) : []),
     ...(type === "cluster" ? (["scale"] as const) : []),
+    ...(runs ? (["signal"] as const) : []),
     blocked ? "unblock" : "block",
     disabled ? "enable" : "disable",
   ];
@@ -42,28 +47,49 @@ const LABELS: Readonly<Record<ActionName, string>> = {
   enable: "Enable",
   disable: "Disable",
   scale: "Scale",
+  signal: "Send a signal",
+};
+
+const HINTS: Readonly<Partial<Record<ActionName, string>>> = {
+  "hard-restart": "interrupts clients",
+  block: "nothing starts it until you unblock it",
+  unblock: "it may start again",
+  enable: "it starts by itself again",
+  disable: "it starts only by hand",
+  scale: "change the number of instances",
 };
 
 export function labelOf(action: ActionName): string {
   return LABELS[action];
 }
 
-/** `records`: all processes. */
-export function wordsFor(action: ActionName, record: ProcessRecord, records: readonly ProcessRecord[]): ActionWords {
-  const { id } = record;
-  const running = leavesOf([record]).filter(isRunning).length;
-  const effects = [...ownEffects(action, record, running), ...dependentEffects(action, id, records)];
-  const interrupts = ["stop", "restart", "hard-restart", "scale"].includes(action);
-  return { label: labelOf(action), question: `${labelOf(action)}: ${id}?`, effects, interrupts };
+/** Tells actions with like names apart, in a few words. */
+export function hintOf(action: ActionName): string | undefined {
+  return HINTS[action];
 }
 
-function ownEffects(action: ActionName, { type, instances = [] }: ProcessRecord, running: number): readonly string[] {
+/** @example nameOf({ id: "group:front" }) // "group front" */
+export function nameOf({ id, type }: Pick<ProcessRecord, "id" | "type">): string {
+  return type === "group" ? id.replace("group:", "group ") : id;
+}
+
+/** `records`: all processes. */
+export function wordsFor(action: ActionName, record: ProcessRecord, records: readonly ProcessRecord[]): ActionWords {
+  const running = leavesOf(record.instances ?? [record]).filter(isRunning).length;
+  const effects = [...ownEffects(action, record, running), ...dependentEffects(action, record, records)];
+  const interrupts = ["stop", "restart", "hard-restart", "scale", "signal"].includes(action);
+  return { label: labelOf(action), question: `${labelOf(action)}: ${nameOf(record)}?`, effects, interrupts };
+}
+
+function ownEffects(action: ActionName, record: ProcessRecord, running: number): readonly string[] {
+  if (record.type === "group") return groupEffects(action, record, running);
+  const { type, instances = [] } = record;
   const isCluster = type === "cluster";
   const effects: Readonly<Record<ActionName, readonly string[]>> = {
     start: ["It starts at once, also if its policy or schedule wouldn't start it now."],
     stop: [
       isCluster
-        ? `${count(running, "instance")} will be stopped; clients find nobody.`
+        ? `${count(running, "instance")} will be stopped; clients get no answer.`
         : "The program is asked to end, and killed if it doesn't.",
       "It stays stopped until it is started, or its schedule comes.",
     ],
@@ -82,12 +108,28 @@ function ownEffects(action: ActionName, { type, instances = [] }: ProcessRecord,
     scale: [
       `It has ${count(instances.length, "instance")} now. Removed ones are stopped, new ones are started; the others keep running.`,
     ],
+    signal: ["The program decides what the signal means; many signals end programs that don't handle them."],
   };
   return effects[action];
 }
 
-function dependentEffects(action: ActionName, id: string, records: readonly ProcessRecord[]): readonly string[] {
-  const dependents = dependentsOf(id, records).map((each) => each.id);
+function groupEffects(action: ActionName, { instances = [] }: ProcessRecord, running: number): readonly string[] {
+  const all = count(instances.length, "process");
+  if (action === "stop")
+    return [`The group has ${all}; ${running === 1 ? "1 run" : `${running} runs`} will be stopped.`];
+  if (action === "restart") return [`All of its ${all} are restarted, clusters one instance after another.`];
+  return [`It goes to all of its ${all}.`];
+}
+
+function dependentEffects(
+  action: ActionName,
+  record: ProcessRecord,
+  records: readonly ProcessRecord[],
+): readonly string[] {
+  const own = new Set(record.type === "group" ? record.instances?.map(({ id }) => id) : [record.id]);
+  const dependents = [...new Set([...own].flatMap((id) => dependentsOf(id, records).map((each) => each.id)))].filter(
+    (id) => !own.has(id),
+  );
   if (dependents.length === 0 || !["stop", "restart", "hard-restart"].includes(action)) return [];
   const names =
     dependents.length > 5
@@ -96,6 +138,6 @@ function dependentEffects(action: ActionName, id: string, records: readonly Proc
   return [`${dependents.length === 1 ? "This process depends" : "These processes depend"} on it: ${names}.`];
 }
 
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? "" : "s"}`;
+function count(number: number, noun: "instance" | "process"): string {
+  return `${number} ${noun}${number === 1 ? "" : noun === "process" ? "es" : "s"}`;
 }

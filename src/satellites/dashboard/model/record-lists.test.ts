@@ -35,16 +35,24 @@ test("only what runs, is ready and healthy is good; a mixed cluster is as bad as
 });
 
 test("actions are those that make sense now; what interrupts says whom it hits", () => {
-  assert.deepEqual(actionsFor(record("a")), ["stop", "restart", "block", "disable"]);
+  assert.deepEqual(actionsFor(record("a")), ["stop", "restart", "signal", "block", "disable"]);
   assert.deepEqual(actionsFor(record("a", { status: "stopped", blocked: true, disabled: true })), [
     "unblock",
     "enable",
   ]);
-  assert.deepEqual(actionsFor(pair), ["stop", "restart", "hard-restart", "scale", "block", "disable"]);
+  assert.deepEqual(actionsFor(pair), ["stop", "restart", "hard-restart", "scale", "signal", "block", "disable"]);
   const api = record("api", { dependsOn: [{ process: "a", condition: "ready" }] });
   assert.deepEqual(dependentsOf("a", [api]), [api]);
   const stop = wordsFor("stop", record("a"), [api]);
   assert.ok(stop.interrupts && stop.effects.some((effect) => effect.includes("depends on it: api")));
   assert.equal(wordsFor("start", record("a"), [api]).interrupts, false);
+  const front = record("group:front", { type: "group", instances: [record("a"), record("b")] });
+  assert.deepEqual(actionsFor(front), ["stop", "restart", "signal"]);
+  const both = wordsFor("stop", front, [api, record("b", { dependsOn: [{ process: "a", condition: "ready" }] })]);
+  assert.equal(both.question, "Stop: group front?");
+  assert.deepEqual(both.effects, [
+    "The group has 2 processes; 2 runs will be stopped.",
+    "This process depends on it: api.",
+  ]);
   assert.match(wordsFor("restart", pair, []).effects.join(" "), /2 instances will be restarted one after another/);
 });

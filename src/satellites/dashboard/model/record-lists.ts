@@ -61,6 +61,21 @@ export function toneOf(record: ProcessRecord): Tone {
   return healthy === false ? "bad" : "busy";
 }
 
+/** As `toneOf`, but a cluster is bad as soon as one of its instances is, whatever its own status says. */
+export function worstToneOf(record: ProcessRecord): Tone {
+  return record.instances?.some((instance) => toneOf(instance) === "bad") ? "bad" : toneOf(record);
+}
+
+/** Where it listens, as far as procman opens the port itself. */
+export function portOf({ balancer, socket, backend }: ProcessRecord): number | undefined {
+  return (balancer ?? socket ?? backend)?.port;
+}
+
+/** CPU in percent of a core. @example cpuText(1.234) // "1.2 %" */
+export function cpuText(cpuPercent: number | undefined): string {
+  return cpuPercent === undefined ? "" : `${cpuPercent.toFixed(1)} %`;
+}
+
 /** The status in words, with remarks. */
 export function statusText({ status, ready, healthy, blocked, disabled, runs = [] }: ProcessRecord): string {
   return [

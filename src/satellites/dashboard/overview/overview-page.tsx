@@ -1,123 +1,98 @@
-/** The overview: what is wrong, numbers of processes by state, and all processes. */
+/** The overview: numbers of processes by state, what they use, and all processes; what needs attention is on top. */
 import type { JSX } from "preact";
-import { useCallback, useMemo, useRef, useState } from "preact/hooks";
-import type { ProcessRecord } from "../../../core/contract/records.ts";
-import { hashOf } from "../model/page-address.ts";
-import { leavesOf, type Tone, toneOf } from "../model/record-lists.ts";
+import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 import { useApp, useObserved } from "../parts/app-context.ts";
-import { StateBadge, ToneSign } from "../parts/state-badge.tsx";
-import { countsOf, type ListFilter, type ListOrder, listed } from "./process-list.ts";
+import { FilterBar } from "./filter-bar.tsx";
+import { type ListFilter, type ListOrder, listed } from "./process-list.ts";
 import { ProcessTable } from "./process-table.tsx";
+import { columnsFor, type ShownColumns, storedOptions, storeOptions, type ViewOptions } from "./view-options.ts";
 
-/** Processes with trouble that are listed on top; the table has all. */
-const TROUBLES_SHOWN = 5;
-const TONE_NAMES: Readonly<Record<Tone, string>> = {
-  bad: "in trouble",
-  busy: "changing",
-  good: "up",
-  quiet: "not running",
-};
+const ALL: ListFilter = { text: "", tone: undefined };
+/** Up to this width of the window, processes are cards. Pixels. */
+const CARDS = 900;
+/** Width of the page at most, and what is left and right of the table, as in the style sheet. Pixels. */
+const WIDEST = 1_680;
+const AROUND = 42;
 
 export function OverviewPage(): JSX.Element {
   const { model } = useApp();
   const records = useObserved(model.processes);
-  const [filter, setFilter] = useState<ListFilter>({ text: "", tone: undefined });
+  const [filter, setFilter] = useState(ALL);
   const [order, setOrder] = useState<ListOrder>({ key: "attention", isDescending: false });
-  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
-  const toggle = useCallback((id: string) => setOpen((before) => toggled(before, id)), []);
-  const rows = useMemo(() => listed(records ?? [], { filter, order, open }), [records, filter, order, open]);
+  const [open, toggle] = useToggled();
+  const [closed, toggleGroup] = useToggled();
+  const [options, setOptions] = useOptions();
+  const { isGrouped } = options;
+  const columns = useColumns(options);
+  const rows = useMemo(
+    () => listed(records ?? [], { filter, order, open, isGrouped, closed }),
+    [records, filter, order, open, isGrouped, closed],
+  );
   if (records === undefined) return <p class="empty">Waiting for procman …</p>;
   return (
     <>
       <h1 class="hidden">Overview</h1>
-      <Troubles records={records} />
-      <FilterBar records={records} filter={filter} onFilter={setFilter} />
-      {rows.length === 0 ? (
-        <EmptyTable total={records.length} onReset={() => setFilter({ text: "", tone: undefined })} />
+      <FilterBar
+        records={records}
+        filter={filter}
+        onFilter={setFilter}
+        options={options}
+        onOptions={setOptions}
+        order={order}
+        onOrder={setOrder}
+      />
+      {rows.pinned.length + rows.rows.length === 0 ? (
+        <EmptyTable total={records.length} onReset={() => setFilter(ALL)} />
       ) : (
-        <ProcessTable rows={rows} order={order} open={open} onOrder={setOrder} onToggle={toggle} />
+        <ProcessTable
+          listed={rows}
+          columns={columns}
+          options={options}
+          order={order}
+          open={open}
+          onOrder={setOrder}
+          onToggle={toggle}
+          onToggleGroup={toggleGroup}
+        />
       )}
     </>
   );
 }
 
-function toggled(set: ReadonlySet<string>, id: string): ReadonlySet<string> {
-  const next = new Set(set);
-  if (!next.delete(id)) next.add(id);
-  return next;
-}
-
-function Troubles({ records }: { readonly records: readonly ProcessRecord[] }): JSX.Element | null {
-  const bad = leavesOf(records).filter((record) => toneOf(record) === "bad");
-  if (bad.length === 0) return null;
-  return (
-    <section class="troubles" aria-labelledby="troubles-title">
-      <h2 id="troubles-title">
-        <ToneSign tone="bad" />
-        {bad.length === 1 ? "1 process needs attention" : `${bad.length} processes need attention`}
-      </h2>
-      <ul>
-        {bad.slice(0, TROUBLES_SHOWN).map((record) => (
-          <li key={record.id}>
-            <a href={hashOf("process", {}, record.id)} class="id">
-              {record.id}
-            </a>
-            <StateBadge record={record} />
-            <span class="reason">{record.reason}</span>
-            <a href={hashOf("logs", { process: record.id })}>Log</a>
-          </li>
-        ))}
-      </ul>
-      {bad.length > TROUBLES_SHOWN && <p>… and {bad.length - TROUBLES_SHOWN} more, on top of the table.</p>}
-    </section>
+function useToggled(): readonly [ReadonlySet<string>, (name: string) => void] {
+  const [names, setNames] = useState<ReadonlySet<string>>(new Set());
+  const toggle = useCallback(
+    (name: string) =>
+      setNames((before) => {
+        const next = new Set(before);
+        if (!next.delete(name)) next.add(name);
+        return next;
+      }),
+    [],
   );
+  return [names, toggle];
 }
 
-type FilterBarProps = {
-  readonly records: readonly ProcessRecord[];
-  readonly filter: ListFilter;
-  readonly onFilter: (filter: ListFilter) => void;
-};
+function useOptions(): readonly [ViewOptions, (options: ViewOptions) => void] {
+  const [options, setOptions] = useState(() => storedOptions(localStorage));
+  const set = (next: ViewOptions): void => {
+    storeOptions(localStorage, next);
+    setOptions(next);
+  };
+  return [options, set];
+}
 
-function FilterBar({ records, filter, onFilter }: FilterBarProps): JSX.Element {
-  const counts = countsOf(records);
-  const input = useRef<HTMLInputElement>(null);
-  const total = counts.bad + counts.busy + counts.good + counts.quiet;
-  return (
-    <div class="bar">
-      <fieldset class="chips">
-        <legend class="hidden">Show by state</legend>
-        <button
-          type="button"
-          class="chip"
-          aria-pressed={filter.tone === undefined}
-          onClick={() => onFilter({ ...filter, tone: undefined })}
-        >
-          <b>{total}</b> all
-        </button>
-        {(["bad", "busy", "good", "quiet"] as const).map((tone) => (
-          <button
-            key={tone}
-            type="button"
-            class="chip"
-            aria-pressed={filter.tone === tone}
-            onClick={() => onFilter({ ...filter, tone })}
-          >
-            <ToneSign tone={tone} />
-            <b>{counts[tone]}</b> {TONE_NAMES[tone]}
-          </button>
-        ))}
-      </fieldset>
-      <input
-        ref={input}
-        type="search"
-        class="search"
-        placeholder="Filter by name, state, group or reason"
-        aria-label="Filter processes"
-        value={filter.text}
-        onInput={({ currentTarget }) => onFilter({ ...filter, text: currentTarget.value })}
-      />
-    </div>
+/** undefined: cards. */
+function useColumns({ pid, port }: ViewOptions): ShownColumns | undefined {
+  const [width, setWidth] = useState(innerWidth);
+  useEffect(() => {
+    const look = (): void => setWidth(innerWidth);
+    addEventListener("resize", look);
+    return () => removeEventListener("resize", look);
+  }, []);
+  return useMemo(
+    () => (width <= CARDS ? undefined : columnsFor(Math.min(width, WIDEST) - AROUND, { pid, port })),
+    [width, pid, port],
   );
 }
 
@@ -126,7 +101,7 @@ function EmptyTable({ total, onReset }: { readonly total: number; readonly onRes
     return <p class="empty">This procman has no processes. Add one to its configuration file, then reload it.</p>;
   return (
     <p class="empty">
-      No process passes the filter.{" "}
+      No matches.{" "}
       <button type="button" onClick={onReset}>
         Show all {total}
       </button>

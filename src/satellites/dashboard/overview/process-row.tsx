@@ -1,58 +1,61 @@
-/** One row of the overview. */
+/** One row of the overview: a process, or the head of a group. */
 import type { JSX } from "preact";
 import { age, size } from "../../../core/base/quantity.ts";
 import type { ProcessRecord } from "../../../core/contract/records.ts";
-import { hashOf } from "../model/page-address.ts";
+import { cpuText, portOf } from "../model/record-lists.ts";
 import { Icon } from "../parts/icons.tsx";
 import { memo } from "../parts/memo.ts";
 import { Moment } from "../parts/moments.tsx";
 import { ProcessActions } from "../parts/process-actions.tsx";
+import { ProcessLink } from "../parts/process-name.tsx";
 import { Sparkline } from "../parts/sparkline.tsx";
 import { StateBadge } from "../parts/state-badge.tsx";
+import type { ShownColumns } from "./view-options.ts";
 
 type ProcessRowProps = {
   readonly record: ProcessRecord;
   readonly isNested: boolean;
+  /** Its reason has as much room as it needs. */
+  readonly isPinned: boolean;
   /** Whether the instances of a cluster are shown. */
   readonly isOpen: boolean;
   readonly index: number;
   /** procman's time; it changes slowly. */
   readonly now: number;
+  /** undefined: a card, for narrow screens. */
+  readonly columns: ShownColumns | undefined;
+  /** What a card shows on demand. */
+  readonly demanded: { readonly pid: boolean; readonly port: boolean };
   readonly onToggle: (id: string) => void;
 };
 
+/** What the badge says already. */
+const RUNS = "runs";
+
 export const ProcessRow = memo(function ProcessRow(props: ProcessRowProps): JSX.Element {
-  const { record, isNested, index, now } = props;
-  const { id, reason, restarts, pid, started, nextRun } = record;
-  const up = pid === undefined || started === undefined ? undefined : age(now - Date.parse(started));
+  const { record, isNested, isPinned, index, now, columns, demanded } = props;
+  const { id, reason } = record;
+  const unused = isPinned && columns !== undefined ? unusedColumns(record, columns) : 0;
   return (
     <tr class={isNested ? "nested" : ""} aria-rowindex={index + 2} data-id={id}>
       <th scope="row">
-        <ToggleButton {...props} />
-        <a href={hashOf("process", {}, id)} class="id" title={id}>
-          {id}
-        </a>
+        <div class="name-cell">
+          <ToggleButton {...props} />
+          <ProcessLink id={id} />
+        </div>
       </th>
-      <td class="state-cell">
+      <td class="state-cell" colSpan={1 + unused}>
         <StateBadge record={record} />
-        <span class="reason" title={reason}>
-          {reason}
-        </span>
-        <span class="facts">{factsOf(record, up)}</span>
+        {columns === undefined && <span class="facts">{factsOf(record, upText(record, now), demanded)}</span>}
+        {reason !== RUNS && (
+          <span class="reason" title={reason}>
+            {reason}
+          </span>
+        )}
       </td>
-      <td class="number wide-only">{up}</td>
-      <td class={restarts > 0 ? "number wide-only" : "number zero wide-only"}>{restarts}</td>
-      <Usage
-        id={id}
-        kind="cpuPercent"
-        text={record.cpuPercent === undefined ? undefined : `${record.cpuPercent.toFixed(1)} %`}
-      />
-      <Usage
-        id={id}
-        kind="memoryBytes"
-        text={record.memoryBytes === undefined ? undefined : size(record.memoryBytes)}
-      />
-      <td class="number wide-only">{nextRun === undefined ? "" : <Moment time={nextRun} now={now} />}</td>
+      {columns?.keys.slice(unused).map((key) => (
+        <ValueCell key={key} column={key} record={record} now={now} hasCurve={columns.hasCurves} />
+      ))}
       <td class="action-cell">
         <ProcessActions record={record} />
       </td>
@@ -60,9 +63,57 @@ export const ProcessRow = memo(function ProcessRow(props: ProcessRowProps): JSX.
   );
 });
 
+/** Columns beside the state that have no value while the process doesn't run. */
+function unusedColumns(record: ProcessRecord, { keys }: ShownColumns): number {
+  if (record.pid !== undefined || record.instances !== undefined) return 0;
+  const first = keys.findIndex((key) => key === "restarts" || key === "next");
+  return first < 0 ? keys.length : first;
+}
+
+function upText({ pid, started }: ProcessRecord, now: number): string {
+  return pid === undefined || started === undefined ? "" : age(now - Date.parse(started));
+}
+
+type ValueCellProps = {
+  readonly column: ShownColumns["keys"][number];
+  readonly record: ProcessRecord;
+  readonly now: number;
+  readonly hasCurve: boolean;
+};
+
+function ValueCell({ column, record, now, hasCurve }: ValueCellProps): JSX.Element {
+  const { id, pid, restarts, cpuPercent, memoryBytes, nextRun } = record;
+  switch (column) {
+    case "pid":
+      return <td class="number">{pid}</td>;
+    case "port":
+      return <td class="number">{portOf(record)}</td>;
+    case "up":
+      return <td class="number">{upText(record, now)}</td>;
+    case "restarts":
+      return <td class={restarts > 0 ? "number" : "number zero"}>{restarts}</td>;
+    case "cpu":
+      return (
+        <td class="number">
+          {hasCurve && <Sparkline id={id} kind="cpuPercent" />}
+          {cpuText(cpuPercent)}
+        </td>
+      );
+    case "memory":
+      return (
+        <td class="number">
+          {hasCurve && <Sparkline id={id} kind="memoryBytes" />}
+          {memoryBytes === undefined ? "" : size(memoryBytes)}
+        </td>
+      );
+    case "next":
+      return <td class="number">{nextRun === undefined ? "" : <Moment time={nextRun} now={now} />}</td>;
+  }
+}
+
 function ToggleButton({ record: { id, instances }, isOpen, onToggle }: ProcessRowProps): JSX.Element {
   if (instances === undefined) return <span class="toggle" />;
-  const label = `${instances.length} instances of ${id}`;
+  const label = `${instances.length} ${instances.length === 1 ? "instance" : "instances"} of ${id}`;
   return (
     <button
       type="button"
@@ -76,29 +127,16 @@ function ToggleButton({ record: { id, instances }, isOpen, onToggle }: ProcessRo
   );
 }
 
-function Usage({
-  id,
-  kind,
-  text,
-}: {
-  readonly id: string;
-  readonly kind: "cpuPercent" | "memoryBytes";
-  readonly text: string | undefined;
-}): JSX.Element {
-  return (
-    <td class="usage wide-only">
-      <span>{text}</span>
-      <Sparkline id={id} kind={kind} />
-    </td>
-  );
-}
-
 /** The columns that a narrow screen has no room for. */
-function factsOf({ cpuPercent, memoryBytes, restarts }: ProcessRecord, up: string | undefined): string {
+function factsOf(record: ProcessRecord, up: string, demanded: ProcessRowProps["demanded"]): string {
+  const { cpuPercent, memoryBytes, restarts, pid } = record;
+  const port = portOf(record);
   return [
-    ...(up === undefined ? [] : [`up ${up}`]),
-    ...(cpuPercent === undefined ? [] : [`${cpuPercent.toFixed(1)} %`]),
+    ...(up === "" ? [] : [`up ${up}`]),
+    ...(cpuPercent === undefined ? [] : [cpuText(cpuPercent)]),
     ...(memoryBytes === undefined ? [] : [size(memoryBytes)]),
-    ...(restarts === 0 ? [] : [`${restarts} restarts`]),
+    ...(restarts === 0 ? [] : [restarts === 1 ? "1 restart" : `${restarts} restarts`]),
+    ...(demanded.pid && pid !== undefined ? [`pid ${pid}`] : []),
+    ...(demanded.port && port !== undefined ? [`port ${port}`] : []),
   ].join(" · ");
 }

@@ -1,97 +1,144 @@
-/** The table of processes. Only the rows in view are in the document. */
-import type { JSX, RefObject } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+/** The table of processes. Of the rows below the pinned ones only those in view are in the document. */
+import type { JSX } from "preact";
+import { useMemo, useRef } from "preact/hooks";
+import { RowHeights } from "../model/row-heights.ts";
 import { useNow } from "../parts/app-context.ts";
-import { firstOrder, type ListedProcess, type ListOrder, type SortKey } from "./process-list.ts";
+import { GroupRow } from "./group-row.tsx";
+import { firstOrder, type ListedRow, type ListedRows, type ListOrder } from "./process-list.ts";
 import { ProcessRow } from "./process-row.tsx";
+import { useRowWindow } from "./row-window.ts";
+import type { ColumnKey, ShownColumns, ViewOptions } from "./view-options.ts";
 
-const COLUMNS: readonly { readonly key: SortKey; readonly title: string; readonly className?: string }[] = [
-  { key: "id", title: "Process" },
-  { key: "status", title: "State" },
-  { key: "up", title: "Up", className: "number wide-only" },
-  { key: "restarts", title: "Restarts", className: "number wide-only" },
-  { key: "cpu", title: "CPU", className: "number wide-only" },
-  { key: "memory", title: "Memory", className: "number wide-only" },
-  { key: "next", title: "Next run", className: "number wide-only" },
-];
+const TITLES: Readonly<Record<ColumnKey, string>> = {
+  id: "Process",
+  status: "State",
+  pid: "Pid",
+  port: "Port",
+  up: "Up",
+  restarts: "Restarts",
+  cpu: "CPU",
+  memory: "Memory",
+  next: "Next run",
+};
 
-/** Height of a row, as in the style sheet. Pixels. */
-const ROW_HEIGHT = 40;
-const NARROW_ROW_HEIGHT = 66;
-const NARROW = "(max-width: 760px)";
+/** Heights of rows, and of the heads of groups, as in the style sheet. Pixels. */
+const HEIGHTS = {
+  table: { process: 40, group: 40 },
+  compactTable: { process: 28, group: 28 },
+  cards: { process: 62, group: 40 },
+  compactCards: { process: 54, group: 36 },
+} as const;
 /** How often durations are counted on. Milliseconds. */
 const CLOCK_MS = 10_000;
 
 type ProcessTableProps = {
-  readonly rows: readonly ListedProcess[];
+  readonly listed: ListedRows;
+  /** undefined: cards, for narrow screens. */
+  readonly columns: ShownColumns | undefined;
+  readonly options: ViewOptions;
   readonly order: ListOrder;
   readonly open: ReadonlySet<string>;
   readonly onOrder: (order: ListOrder) => void;
   readonly onToggle: (id: string) => void;
+  readonly onToggleGroup: (name: string) => void;
 };
 
-export function ProcessTable({ rows, order, open, onOrder, onToggle }: ProcessTableProps): JSX.Element {
+export function ProcessTable(props: ProcessTableProps): JSX.Element {
+  const { listed, columns, options, order, onOrder } = props;
+  const { pinned, rows } = listed;
   const body = useRef<HTMLTableSectionElement>(null);
-  const height = useRowHeight();
-  const { from, to } = useRowWindow(body, rows.length, height);
+  const shape = columns === undefined ? "cards" : "table";
+  const { process, group } = HEIGHTS[!options.isCompact ? shape : shape === "cards" ? "compactCards" : "compactTable"];
+  const heights = useMemo(
+    () => new RowHeights(rows.map(({ kind }) => (kind === "group" ? group : process))),
+    [rows, process, group],
+  );
+  const { from, to } = useRowWindow(body, heights, rows.length);
   const now = useNow(CLOCK_MS);
+  const keys: readonly ColumnKey[] = ["id", "status", ...(columns?.keys ?? [])];
+  const row = (each: ListedRow, index: number): JSX.Element => (
+    <TableRow key={each.key} {...props} row={each} index={index} now={now} />
+  );
   return (
-    <table class="processes" aria-rowcount={rows.length + 1} onKeyDown={onRowKey}>
+    <table
+      class={`processes ${shape}${options.isCompact ? " compact" : ""}`}
+      aria-rowcount={pinned.length + rows.length + 1}
+      onKeyDown={onRowKey}
+    >
       <caption class="hidden">Processes. Arrow keys go from row to row, Enter opens one.</caption>
+      <colgroup>
+        <col style={columns === undefined ? {} : { width: `${columns.nameWidth}px` }} />
+        <col />
+        {columns?.keys.map((key) => (
+          <col key={key} class={`col-${key}${columns.hasCurves ? " with-curve" : ""}`} />
+        ))}
+        <col class="col-actions" />
+      </colgroup>
       <thead>
         <tr aria-rowindex={1}>
-          {COLUMNS.map((column) => (
-            <HeaderCell key={column.key} column={column} order={order} onOrder={onOrder} />
+          {keys.map((key) => (
+            <HeaderCell key={key} column={key} order={order} onOrder={onOrder} />
           ))}
           <th scope="col">
             <span class="hidden">Actions</span>
           </th>
         </tr>
       </thead>
+      {pinned.length > 0 && <tbody class="pinned">{pinned.map(row)}</tbody>}
       <tbody ref={body}>
-        <SpaceRow height={from * height} />
-        {rows.slice(from, to).map(({ record, isNested }, index) => (
-          <ProcessRow
-            key={record.id}
-            index={from + index}
-            now={now}
-            record={record}
-            isNested={isNested}
-            isOpen={open.has(record.id)}
-            onToggle={onToggle}
-          />
-        ))}
-        <SpaceRow height={(rows.length - to) * height} />
+        <SpaceRow height={heights.top(from)} span={keys.length + 1} />
+        {rows.slice(from, to).map((each, index) => row(each, pinned.length + from + index))}
+        <SpaceRow height={heights.total - heights.top(to)} span={keys.length + 1} />
       </tbody>
     </table>
   );
 }
 
-function useRowHeight(): number {
-  const [isNarrow, setNarrow] = useState(() => matchMedia(NARROW).matches);
-  useEffect(() => {
-    const query = matchMedia(NARROW);
-    const look = (): void => setNarrow(query.matches);
-    query.addEventListener("change", look);
-    return () => query.removeEventListener("change", look);
-  }, []);
-  return isNarrow ? NARROW_ROW_HEIGHT : ROW_HEIGHT;
+type TableRowProps = ProcessTableProps & {
+  readonly row: ListedRow;
+  readonly index: number;
+  readonly now: number;
+};
+
+function TableRow(props: TableRowProps): JSX.Element {
+  const { row, index, now, columns, options, open, onToggle, onToggleGroup } = props;
+  if (row.kind === "group") return <GroupRow group={row} index={index} columns={columns} onToggle={onToggleGroup} />;
+  return (
+    <ProcessRow
+      index={index}
+      now={now}
+      record={row.record}
+      isNested={row.isNested}
+      isPinned={row.isPinned}
+      isOpen={open.has(row.record.id)}
+      columns={columns}
+      demanded={options}
+      onToggle={onToggle}
+    />
+  );
 }
 
 /** In place of the rows that aren't in view. */
-function SpaceRow({ height }: { readonly height: number }): JSX.Element | null {
+function SpaceRow({ height, span }: { readonly height: number; readonly span: number }): JSX.Element | null {
   return height <= 0 ? null : (
     <tr class="space">
-      <td colSpan={COLUMNS.length + 1} style={{ height: `${height}px` }} />
+      <td colSpan={span} style={{ height: `${height}px` }} />
     </tr>
   );
 }
 
-type HeaderCellProps = { readonly column: (typeof COLUMNS)[number] } & Pick<ProcessTableProps, "order" | "onOrder">;
+type HeaderCellProps = { readonly column: ColumnKey } & Pick<ProcessTableProps, "order" | "onOrder">;
 
-function HeaderCell({ column: { key, title, className = "" }, order, onOrder }: HeaderCellProps): JSX.Element {
-  const isSorted = order.key === key;
-  const next = isSorted ? { key, isDescending: !order.isDescending } : firstOrder(key);
+function HeaderCell({ column, order, onOrder }: HeaderCellProps): JSX.Element {
+  const className = column === "id" || column === "status" ? "" : "number";
+  if (column === "pid" || column === "port")
+    return (
+      <th scope="col" class={className}>
+        {TITLES[column]}
+      </th>
+    );
+  const isSorted = order.key === column;
+  const next = isSorted ? { key: column, isDescending: !order.isDescending } : firstOrder(column);
   return (
     <th
       scope="col"
@@ -99,7 +146,7 @@ function HeaderCell({ column: { key, title, className = "" }, order, onOrder }: 
       aria-sort={!isSorted ? undefined : order.isDescending ? "descending" : "ascending"}
     >
       <button type="button" class="sort" onClick={() => onOrder(next)}>
-        {title}
+        {TITLES[column]}
         <span aria-hidden="true">{!isSorted ? "" : order.isDescending ? " ↓" : " ↑"}</span>
       </button>
     </th>
@@ -115,35 +162,4 @@ function onRowKey(event: KeyboardEvent): void {
   const at = links.findIndex((link) => link.closest("tr") === target.closest("tr"));
   links[Math.max(0, Math.min(links.length - 1, at + step))]?.focus();
   event.preventDefault();
-}
-
-/** Rows above and below the view. */
-const MARGIN = 10;
-/** Shorter tables are shown whole. */
-const WHOLE_ROWS = 60;
-
-type RowRange = { readonly from: number; readonly to: number };
-
-/** Which rows are in view, so that only these are in the document. `body`: the element with the rows, all `height` high, somewhere in the scrolled page. */
-function useRowWindow(body: RefObject<HTMLElement | null>, count: number, height: number): RowRange {
-  const [range, setRange] = useState<RowRange>({ from: 0, to: WHOLE_ROWS });
-  useEffect(() => {
-    if (count <= WHOLE_ROWS) return undefined;
-    const look = (): void => {
-      const top = -(body.current?.getBoundingClientRect().top ?? 0);
-      const from = Math.max(0, Math.floor(top / height) - MARGIN);
-      const to = Math.ceil((top + innerHeight) / height) + MARGIN;
-      setRange((before) => (before.from === from && before.to === to ? before : { from, to }));
-    };
-    look();
-    addEventListener("scroll", look, { passive: true });
-    addEventListener("resize", look);
-    return () => {
-      removeEventListener("scroll", look);
-      removeEventListener("resize", look);
-    };
-  }, [body, count, height]);
-  return count <= WHOLE_ROWS
-    ? { from: 0, to: count }
-    : { from: Math.min(range.from, count), to: Math.min(range.to, count) };
 }

@@ -15,6 +15,7 @@ const PATHS = {
   wrap: "M2 4h12M2 8h9a2 2 0 0 1 0 4H8M9.5 10.4 8 12l1.5 1.6M2 12h3",
   copy: "M6 5.5h7v8H6zM10 5.5v-3H3v8h3",
   download: "M8 2v8M4.8 7 8 10.2 11.2 7M3 13.5h10",
+  log: "M3 3.5h10M3 6.5h10M3 9.5h7M3 12.5h9",
 } as const;
 
 const FILLED: ReadonlySet<string> = new Set(["start", "stop"]);

@@ -1,25 +1,34 @@
-/** The buttons of a process: the likely actions, and a menu with the others. What interrupts asks first. */
+/** The buttons of a process or group: the likely actions, and a menu with the others. What interrupts asks first. */
 import type { JSX } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
+import { SIGNALS } from "../../../core/base/signals.ts";
 import type { ProcessRecord } from "../../../core/contract/records.ts";
-import { type ActionName, actionsFor, labelOf, wordsFor } from "../model/action-words.ts";
+import { type ActionName, actionsFor, labelOf, nameOf, wordsFor } from "../model/action-words.ts";
+import { hashOf } from "../model/page-address.ts";
 import { statusText } from "../model/record-lists.ts";
 import { type AppParts, useApp, useRights } from "./app-context.ts";
 import { ConfirmDialog } from "./dialogs.tsx";
 import { Icon, type IconName } from "./icons.tsx";
+import { MoreActions } from "./more-actions.tsx";
 
 const ICONS: Readonly<Partial<Record<ActionName, IconName>>> = { start: "start", stop: "stop", restart: "restart" };
 
-/** Nothing for a token that may only look. */
-export function ProcessActions({ record }: { readonly record: ProcessRecord }): JSX.Element | null {
+type ProcessActionsProps = {
+  readonly record: ProcessRecord;
+  /** The likely actions have words beside their signs. */
+  readonly hasWords?: boolean;
+};
+
+/** For a token that may only look: the log alone. */
+export function ProcessActions({ record, hasWords = false }: ProcessActionsProps): JSX.Element {
   const { mayControl } = useRights();
   const [asked, setAsked] = useState<ActionName>();
   const app = useApp();
-  if (!mayControl) return null;
-  const actions = actionsFor(record);
+  const actions = mayControl ? actionsFor(record) : [];
+  const name = nameOf(record);
   const choose = (action: ActionName): void => {
     if (wordsFor(action, record, []).interrupts) setAsked(action);
-    else void act(app, { action, id: record.id });
+    else void act(app, { action, record });
   };
   return (
     <span class="actions">
@@ -29,88 +38,43 @@ export function ProcessActions({ record }: { readonly record: ProcessRecord }): 
           <button
             key={action}
             type="button"
-            class="icon-button"
+            class={hasWords ? "" : "icon-button"}
             title={labelOf(action)}
-            aria-label={`${labelOf(action)} ${record.id}`}
+            aria-label={`${labelOf(action)} ${name}`}
             onClick={() => choose(action)}
           >
             <Icon name={ICONS[action] ?? "more"} />
+            {hasWords && labelOf(action)}
           </button>
         ))}
-      <MoreActions id={record.id} actions={actions.filter((action) => ICONS[action] === undefined)} onChoose={choose} />
+      {record.type !== "group" && <LogLink id={record.id} hasWords={hasWords} />}
+      {mayControl && (
+        <MoreActions
+          name={name}
+          hasWords={hasWords}
+          actions={actions.filter((action) => ICONS[action] === undefined)}
+          onChoose={choose}
+        />
+      )}
       {asked !== undefined && <ActionDialog action={asked} record={record} onClose={() => setAsked(undefined)} />}
     </span>
   );
 }
 
-type MoreActionsProps = {
-  readonly id: string;
-  readonly actions: readonly ActionName[];
-  readonly onChoose: (action: ActionName) => void;
-};
-
-function MoreActions({ id, actions, onChoose }: MoreActionsProps): JSX.Element {
-  const [isOpen, setOpen] = useState(false);
-  const place = useRef<HTMLSpanElement>(null);
-  useLayoutEffect(() => {
-    if (isOpen) place.current?.querySelector<HTMLElement>("[role=menuitem]")?.focus();
-  }, [isOpen]);
-  useEffect(() => {
-    if (!isOpen) return undefined;
-    const close = (event: Event): void => {
-      if (!place.current?.contains(event.target as Node)) setOpen(false);
-    };
-    addEventListener("pointerdown", close);
-    return () => removeEventListener("pointerdown", close);
-  }, [isOpen]);
+function LogLink({ id, hasWords }: { readonly id: string; readonly hasWords: boolean }): JSX.Element {
+  const href = hashOf("logs", { process: id });
+  if (hasWords)
+    return (
+      <a class="button" href={href}>
+        <Icon name="log" />
+        Log
+      </a>
+    );
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: the keys are those of the menu inside
-    <span ref={place} class="menu-place" onKeyDown={(event) => onMenuKey(event, () => setOpen(false))}>
-      <button
-        type="button"
-        class="icon-button"
-        aria-label={`More actions for ${id}`}
-        aria-haspopup="menu"
-        aria-expanded={isOpen}
-        onClick={() => setOpen(!isOpen)}
-      >
-        <Icon name="more" />
-      </button>
-      {isOpen && (
-        <div class="menu" role="menu" aria-label={`Actions for ${id}`}>
-          {actions.map((action) => (
-            <button
-              key={action}
-              type="button"
-              role="menuitem"
-              tabIndex={-1}
-              onClick={() => {
-                setOpen(false);
-                onChoose(action);
-              }}
-            >
-              {labelOf(action)}
-            </button>
-          ))}
-        </div>
-      )}
-    </span>
+    <a class="icon-button" href={href} title="Log" aria-label={`Log of ${id}`}>
+      <Icon name="log" />
+    </a>
   );
-}
-
-function onMenuKey(event: KeyboardEvent, close: () => void): void {
-  const place = event.currentTarget as HTMLElement;
-  const items = [...place.querySelectorAll<HTMLElement>("[role=menuitem]")];
-  if (items.length === 0) return;
-  const at = items.indexOf(document.activeElement as HTMLElement);
-  if (event.key === "ArrowDown" || event.key === "ArrowUp") {
-    items[(at + (event.key === "ArrowDown" ? 1 : items.length - 1)) % items.length]?.focus();
-    event.preventDefault();
-  } else if (event.key === "Escape" || event.key === "Tab") {
-    close();
-    place.querySelector<HTMLElement>("button")?.focus();
-  }
-  event.stopPropagation();
 }
 
 type ActionDialogProps = { readonly action: ActionName; readonly record: ProcessRecord; readonly onClose: () => void };
@@ -119,13 +83,13 @@ function ActionDialog({ action, record, onClose }: ActionDialogProps): JSX.Eleme
   const app = useApp();
   const { label, question, effects } = wordsFor(action, record, app.model.processes.value ?? []);
   const [instances, setInstances] = useState(record.instances?.length ?? 1);
-  const order = { action, id: record.id, ...(action === "scale" ? { instances } : {}) };
+  const [signal, setSignal] = useState<string>("SIGHUP");
   return (
     <ConfirmDialog
       title={question}
       confirm={label}
       isDangerous={action === "stop"}
-      onConfirm={() => void act(app, order)}
+      onConfirm={() => void act(app, { action, record, instances, signal })}
       onClose={onClose}
     >
       {effects.map((effect) => (
@@ -144,6 +108,16 @@ function ActionDialog({ action, record, onClose }: ActionDialogProps): JSX.Eleme
           />
         </label>
       )}
+      {action === "signal" && (
+        <label class="field">
+          Signal
+          <select value={signal} onChange={({ currentTarget }) => setSignal(currentTarget.value)}>
+            {SIGNALS.map((each) => (
+              <option key={each}>{each}</option>
+            ))}
+          </select>
+        </label>
+      )}
     </ConfirmDialog>
   );
 }
@@ -151,13 +125,23 @@ function ActionDialog({ action, record, onClose }: ActionDialogProps): JSX.Eleme
 /** Until it has come true; it goes on after that. Seconds. */
 const WAIT_SECONDS = 60;
 
-type ActOrder = { readonly action: ActionName; readonly id: string; readonly instances?: number };
+type ActOrder = {
+  readonly action: ActionName;
+  readonly record: ProcessRecord;
+  readonly instances?: number;
+  readonly signal?: string;
+};
 
 /** Carries out an action, and says what became of it. Never rejects: a refusal is shown. */
-async function act({ model, notices }: AppParts, { action, id, instances }: ActOrder): Promise<void> {
+async function act({ model, notices }: AppParts, order: ActOrder): Promise<void> {
+  const [name, label] = [nameOf(order.record), labelOf(order.action)];
   try {
-    const record = await asked(model.client, { action, id, ...(instances === undefined ? {} : { instances }) });
-    notices.say(`${labelOf(action)} of ${id}: done, it is ${statusText(record)}.`);
+    const record = await asked(model.client, order);
+    notices.say(
+      order.action === "signal"
+        ? `${order.signal} was sent to ${name}.`
+        : `${label} of ${name}: done, it is ${statusText(record)}.`,
+    );
   } catch (error) {
     notices.refuse((error as Error).message);
   } finally {
@@ -165,8 +149,11 @@ async function act({ model, notices }: AppParts, { action, id, instances }: ActO
   }
 }
 
-function asked(client: AppParts["model"]["client"], { action, id, instances = 1 }: ActOrder): Promise<ProcessRecord> {
+function asked(client: AppParts["model"]["client"], order: ActOrder): Promise<ProcessRecord> {
+  const { action, instances = 1, signal = "" } = order;
+  const { id } = order.record;
   const options = { waitSeconds: WAIT_SECONDS };
+  if (action === "signal") return client.signal(id, { signal });
   if (action === "scale") return client.scale(id, { instances }, options);
   if (action === "hard-restart") return client.act(id, "restart", { ...options, hard: true });
   return client.act(id, action, options);

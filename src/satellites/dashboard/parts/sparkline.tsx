@@ -1,4 +1,4 @@
-/** The last hour of CPU or memory as a small curve. It asks for its points when it comes into view. */
+/** CPU or memory of the last hour, or of the life of the process, as a small curve. It asks for its points when it comes into view. */
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { HISTORY_MINUTES, type MinutePoint } from "../model/metric-history.ts";
@@ -10,19 +10,27 @@ const HEIGHT = 16;
 
 type CurveKind = "cpuPercent" | "memoryBytes";
 
-/** Parts of the path, in which minutes without a point are gaps. */
+/** Shorter curves say nothing. Minutes. */
+const LEAST_MINUTES = 5;
+/** Part of the values by which a flat curve is away from either edge. */
+const PADDING = 0.15;
+
+/** From the first known minute to now, in the middle of its height; minutes without a point are gaps. "": there is too little to show. */
 function curvePath(points: readonly MinutePoint[], kind: CurveKind, now: number): string {
-  const first = Math.floor(now / 60_000) - HISTORY_MINUTES;
-  const top = Math.max(...points.map((point) => point[kind]), kind === "cpuPercent" ? 1 : 1e6) * 1.05;
-  let path = "";
-  let last = Number.NEGATIVE_INFINITY;
-  for (const point of points) {
-    const x = (((point.minute - first) / HISTORY_MINUTES) * WIDTH).toFixed(1);
-    if (point.minute >= first)
-      path += `${point.minute - last > 2 ? "M" : "L"}${x} ${(HEIGHT - 1 - (point[kind] / top) * (HEIGHT - 2)).toFixed(1)}`;
-    if (point.minute >= first) last = point.minute;
-  }
-  return path;
+  const last = Math.floor(now / 60_000);
+  const shown = points.filter(({ minute }) => minute >= last - HISTORY_MINUTES);
+  const first = shown[0]?.minute ?? last;
+  const minutes = last - first;
+  if (minutes < LEAST_MINUTES) return "";
+  const values = shown.map((point) => point[kind]);
+  const pad = Math.max(PADDING * Math.max(...values), kind === "cpuPercent" ? 0.5 : 1e6);
+  const [low, high] = [Math.min(...values) - pad, Math.max(...values) + pad];
+  const parts = shown.map((point, index) => {
+    const isJoined = index > 0 && point.minute - (shown[index - 1]?.minute ?? 0) <= 2;
+    const x = (((point.minute - first) / minutes) * WIDTH).toFixed(1);
+    return `${isJoined ? "L" : "M"}${x} ${(HEIGHT * (1 - (point[kind] - low) / (high - low))).toFixed(1)}`;
+  });
+  return parts.join("");
 }
 
 /** The number beside it says what matters, so the curve has no name. In place of one that can't be loaded there is a sign with the reason. */
