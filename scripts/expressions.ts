@@ -18,7 +18,7 @@ const MADE_AT_RUN_TIME: Readonly<Record<string, string>> = {
   "core/base/schema-check.ts": "the patterns of the schema, which are looked at where they are written",
   "core/config/units.ts": "anchored, of another expression",
   "core/contract/query.ts": "anchored, of parts of fixed widths",
-  "satellites/dashboard/logs/ansi.ts": "another expression without its flag",
+  "satellites/dashboard/parts/ansi.ts": "another expression without its flag",
   "satellites/export/workloads.ts": "a number",
   "satellites/import/compose-command.ts": "anchored to lines, of a fixed word",
   "satellites/import/on-calendar.ts": "anchored, of groups that begin with different characters",

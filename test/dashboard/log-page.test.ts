@@ -79,7 +79,7 @@ test("earlier lines are loaded while scrolling up, to the first one, without gap
   await page.getByText("All processes", { exact: true }).first().click();
   await page.getByLabel("printer").check();
   await page.getByLabel("Severity").selectOption("warn");
-  await page.getByText("No line passes the filter so far.").waitFor();
+  await page.getByText("No matches.").waitFor();
   await page.getByLabel("Severity").selectOption("");
   await page.locator(".line").filter({ hasText: "line 2000" }).waitFor();
   const first = (): Promise<string | null> => page.locator(".line .text").first().textContent();
@@ -195,5 +195,96 @@ test("hostile lines are only text: no markup, no control, no other direction, no
   assert.ok(y > 100 && y < 800, `the end is in view, at ${y}`);
   assert.deepEqual(await rig.axe(page), []);
   await rig.picture(page, "logs-hostile");
+  assert.deepEqual(rig.faults, []);
+});
+
+const LEVELS = [
+  '{"level":"warn","msg":"slow query","ms":912}',
+  '{"level":50,"msg":"no connection","host":"db"}',
+  "info GET /items/520",
+  "2026-11-26 11:14:35,071 ERROR cannot connect",
+  "an error of the user",
+];
+
+test("levels that lines name are shown, members of JSON beside the message; a hit is marked in the line as it was written", async (context) => {
+  if (isMissing(context, "chromium")) return;
+  const rig = await DashboardRig.start(context, [
+    {
+      id: "app",
+      cmd: `printf '%s\\n' ${LEVELS.map((line) => `'${line}'`).join(" ")}; exec sleep 1000`,
+      autostart: true,
+    },
+  ]);
+  const page = await rig.open();
+  await go(page, "Logs");
+  const line = (text: string) => page.locator(".line").filter({ hasText: text });
+  await page
+    .locator(".line.warn")
+    .filter({ hasText: /WARN slow query ms=912$/ })
+    .waitFor();
+  await page
+    .locator(".line.error")
+    .filter({ hasText: /ERROR no connection host=db$/ })
+    .waitFor();
+  await page.locator(".line.error").filter({ hasText: "cannot connect" }).waitFor();
+  await page.locator(".line.info").filter({ hasText: "an error of the user" }).waitFor();
+  await line("slow query").getByRole("button", { name: "Show all of this line" }).click();
+  await page.locator("pre.json").filter({ hasText: '"ms": 912' }).waitFor();
+  await page.getByLabel(/^Find in the log/).fill('"msg":"slow');
+  await line('{"level":"warn","msg":"slow query","ms":912}').locator("mark").waitFor();
+  assert.deepEqual(await rig.axe(page), []);
+  assert.deepEqual(rig.faults, []);
+});
+
+test("on a phone lines are wrapped, most of the screen is lines, and nothing is written over the controls", async (context) => {
+  if (isMissing(context, "chromium")) return;
+  const long = `begin ${"word ".repeat(40)}end`;
+  const rig = await DashboardRig.start(context, [
+    { id: "app", cmd: `echo '${long}'; exec sleep 1000`, autostart: true },
+  ]);
+  const page = await rig.open({ viewport: { width: 360, height: 740 } });
+  await go(page, "Logs");
+  const line = page.locator(".line").filter({ hasText: "begin word" });
+  await line.waitFor();
+  const [text, list, bar] = [
+    await line.locator(".text").boundingBox(),
+    await page.locator(".log-lines").boundingBox(),
+    await page.locator(".log-bar").boundingBox(),
+  ];
+  assert.ok((text?.x ?? 0) + (text?.width ?? 999) <= 360 && (text?.height ?? 0) > 40, "all of the line is in view");
+  assert.ok((bar?.height ?? 999) <= 90, `the controls have ${bar?.height} pixels`);
+  assert.ok((list?.height ?? 0) >= 500, `the lines have ${list?.height} pixels`);
+  await page.getByLabel(/^Find in the log/).fill("nothing like this");
+  await page.getByRole("button", { name: "Only hits" }).click();
+  const empty = page.getByText("No matches.");
+  await empty.waitFor();
+  const { y = 0 } = (await empty.boundingBox()) ?? {};
+  assert.ok(y > (list?.y ?? 999), "the text is inside of the list");
+  assert.deepEqual(await rig.axe(page), []);
+  assert.deepEqual(rig.faults, []);
+});
+
+test("following and pausing are said; a time is typed by a clock of 24 hours", async (context) => {
+  const { rig, page } = (await opened(context, 2_000)) ?? {};
+  if (rig === undefined || page === undefined) return;
+  const state = page.getByRole("status").filter({ hasText: /^(?:Following|Paused)$/ });
+  await state.filter({ hasText: "Following" }).waitFor();
+  await page.mouse.move(600, 400);
+  await page.mouse.wheel(0, -3_000);
+  await state.filter({ hasText: "Paused" }).waitFor();
+  await page.getByRole("button", { name: "Show the newest lines" }).click();
+  await state.filter({ hasText: "Following" }).waitFor();
+  await page.getByText("Time", { exact: true }).click();
+  await page.getByLabel("Time to jump to").fill("2:03 pm");
+  await page.getByRole("button", { name: "Jump" }).click();
+  await page.getByText('Write 14:03, 14:03:27 or 2026-11-27 14:03, not "2:03 pm".').waitFor();
+  await page.getByLabel("Time to jump to").fill("2024-02-29 23:05");
+  await page.getByRole("button", { name: "Jump" }).click();
+  await page.waitForURL(/[?&]at=/);
+  const at = String(
+    await page.evaluate("new Date(new URLSearchParams(location.hash.split('?')[1]).get('at')).toString()"),
+  );
+  assert.match(at, /Feb 29 2024 23:05:00/);
+  assert.deepEqual(await rig.axe(page), []);
   assert.deepEqual(rig.faults, []);
 });

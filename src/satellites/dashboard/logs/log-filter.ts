@@ -1,8 +1,8 @@
 /** What the log page shows, as the parameters of its address. Pure. */
 import { existingTime } from "../../../core/base/time-stamp.ts";
 import { SEVERITIES, type Severity } from "../../../core/contract/records.ts";
+import type { ShownFilter } from "../model/log-pager.ts";
 import { hashOf } from "../model/page-address.ts";
-import type { ShownFilter } from "./log-pager.ts";
 
 export type LogPageView = {
   readonly processes: readonly string[];

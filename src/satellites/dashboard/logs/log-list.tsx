@@ -1,18 +1,22 @@
 /** The lines in view of a long list: everything else is only room. */
 import type { JSX, RefObject } from "preact";
 import { useCallback, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { LogPager } from "../model/log-pager.ts";
+import { linesOf, type WindowLine } from "../model/log-window.ts";
+import { RowHeights, wrappedRows } from "../model/row-heights.ts";
 import { useObserved } from "../parts/app-context.ts";
-import { jsonLines, OPEN_CHARACTERS, SHOWN_CHARACTERS } from "./line-pieces.ts";
-import { LogLine } from "./log-line.tsx";
-import type { LogPager } from "./log-pager.ts";
-import { linesOf, type WindowLine } from "./log-window.ts";
-import { RowHeights, wrappedRows } from "./row-heights.ts";
+import { isFoldable, jsonLines, OPEN_CHARACTERS, SHOWN_CHARACTERS } from "../parts/line-pieces.ts";
+import { LogLine } from "../parts/log-line.tsx";
 
-/** Height of a row and width of a character, as in the style sheet. Pixels. */
-const ROW = 24;
+/** Heights of a row, of one with a button, and width of a character, as in the style sheet. Pixels. */
+const ROW = 20;
+const BUTTON_ROW = 24;
 const CHARACTER = 7.22;
 /** Width of everything before the text. Pixels. */
 const BEFORE_TEXT = 262;
+/** So narrow, a wrapped text begins below its time and process. Pixels. */
+const NARROW = 560;
+const BEFORE_NARROW_TEXT = 44;
 /** Rows beyond the view. */
 const MARGIN = 20;
 /** Distance of a time that was jumped to from the upper edge. Pixels. */
@@ -32,6 +36,8 @@ type LogListProps = {
   readonly control: RefObject<LogListControl | null>;
   /** Whether the list begins at a time instead of the end. */
   readonly startsAtTime: boolean;
+  /** Whether a filter leaves lines out. */
+  readonly isFiltered: boolean;
   /** Shows the end, which isn't loaded. */
   readonly onEnd: () => void;
 };
@@ -52,16 +58,19 @@ export function LogList({
   current,
   control,
   startsAtTime,
+  isFiltered,
   onEnd,
 }: LogListProps): JSX.Element {
   const window = useObserved(pager.window);
+  const { isLoading } = useObserved(pager.state);
   const lines = useMemo(() => linesOf(window), [window]);
   const [open, setOpen] = useState<ReadonlySet<number>>(new Set());
   const [view, setView] = useState<ListView>({ top: 0, height: 800, width: 1_000 });
   const place = useRef<HTMLElement>(null);
+  const isNarrow = isWrapped && view.width <= NARROW;
   const heights = useMemo(
-    () => heightsOf(lines, { open, columns: isWrapped ? columnsIn(view.width) : Infinity }),
-    [lines, open, isWrapped, view.width],
+    () => heightsOf(lines, { open, isNarrow, columns: isWrapped ? columnsIn(view.width) : Infinity }),
+    [lines, open, isWrapped, isNarrow, view.width],
   );
   const { pinned, onScroll } = useScrolling({ pager, place, lines, heights, control, startsAtTime, onView: setView });
   const toggle = useCallback((key: number) => setOpen((before) => toggled(before, key)), []);
@@ -70,7 +79,7 @@ export function LogList({
   return (
     <section
       ref={place}
-      class={isWrapped ? "log-lines wrapped" : "log-lines"}
+      class={`log-lines${isWrapped ? " wrapped" : ""}${isNarrow ? " narrow" : ""}`}
       onScroll={onScroll}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by the keyboard (WCAG 2.1.1)
       tabIndex={0}
@@ -91,12 +100,10 @@ export function LogList({
           ))}
         </div>
       </div>
-      <NewLines
-        pager={pager}
-        isPinned={pinned}
-        lastKey={lines.at(-1)?.key ?? -1}
-        onEnd={() => (pager.state.value.isFollowing ? control.current?.scrollToEnd() : onEnd())}
-      />
+      {lines.length === 0 && (
+        <p class="empty">{isLoading ? "Loading …" : isFiltered ? "No matches." : "No lines so far."}</p>
+      )}
+      <NewLines pager={pager} isPinned={pinned} lastKey={lines.at(-1)?.key ?? -1} onEnd={onEnd} />
     </section>
   );
 }
@@ -108,17 +115,19 @@ function toggled(set: ReadonlySet<number>, key: number): ReadonlySet<number> {
 }
 
 function columnsIn(width: number): number {
-  return Math.max(20, Math.floor((width - BEFORE_TEXT) / CHARACTER));
+  const before = width <= NARROW ? BEFORE_NARROW_TEXT : BEFORE_TEXT;
+  return Math.max(20, Math.floor((width - before) / CHARACTER));
 }
 
-type HeightsParts = { readonly open: ReadonlySet<number>; readonly columns: number };
+type HeightsParts = { readonly open: ReadonlySet<number>; readonly columns: number; readonly isNarrow: boolean };
 
-function heightsOf(lines: readonly WindowLine[], { open, columns }: HeightsParts): RowHeights {
-  const rows = new Float64Array(lines.length).fill(ROW);
+function heightsOf(lines: readonly WindowLine[], { open, columns, isNarrow }: HeightsParts): RowHeights {
+  const rows = Float64Array.from(lines, ({ entry }) => (isFoldable(entry.text) ? BUTTON_ROW : ROW));
   const first = lines[0]?.key ?? 0;
   if (columns !== Infinity)
     lines.forEach(({ key, entry }, index) => {
-      rows[index] = ROW * wrappedRows(entry.text, columns, open.has(key) ? OPEN_CHARACTERS : SHOWN_CHARACTERS);
+      const more = wrappedRows(entry.text, columns, open.has(key) ? OPEN_CHARACTERS : SHOWN_CHARACTERS) - 1;
+      rows[index] = (rows[index] ?? ROW) + ROW * (more + (isNarrow ? 1 : 0));
     });
   for (const key of open) {
     const json = jsonLines(lines[key - first]?.entry.text ?? "");
@@ -142,7 +151,7 @@ function useScrolling({ pager, place, lines, heights, control, onView, startsAtT
   readonly pinned: boolean;
   readonly onScroll: () => void;
 } {
-  const [pinned, setPinned] = useState(!startsAtTime);
+  const pinned = useObserved(pager.pinned);
   // Lines from the time that was jumped to have keys from 0.
   const anchor = useRef({ key: 0, offset: -JUMP_OFFSET, isPinned: !startsAtTime });
   const first = lines[0]?.key ?? 0;
@@ -153,8 +162,7 @@ function useScrolling({ pager, place, lines, heights, control, onView, startsAtT
     const isPinned = top + height >= scrollHeight - ROW && pager.state.value.isFollowing;
     const index = heights.at(top);
     anchor.current = { key: first + index, offset: top - heights.top(index), isPinned };
-    pager.pin(isPinned);
-    setPinned(isPinned);
+    pager.pinned.set(isPinned);
     onView({ top, height, width });
     if (top < NEAR) void pager.older();
     if (top + height > scrollHeight - NEAR) void pager.newer();

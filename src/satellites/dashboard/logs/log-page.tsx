@@ -3,16 +3,19 @@ import type { JSX, RefObject } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Client } from "../../../client/client.ts";
 import type { LogEntry } from "../../../core/contract/records.ts";
-import { watchVisibility } from "../model/visibility.ts";
+import type { LogPager, ShownFilter } from "../model/log-pager.ts";
+import { linesOf, newerCursor, olderCursor } from "../model/log-window.ts";
+import { plainText } from "../parts/ansi.ts";
 import { type AppParts, useApp, useObserved } from "../parts/app-context.ts";
+import { nextHit } from "../parts/log-search.ts";
 import { NoStoreText, useIsStored } from "../parts/no-store.tsx";
-import { plainText } from "./ansi.ts";
+import { usePager } from "../parts/use-pager.ts";
 import { filterOf, hashOfView, type LogPageView, viewIn } from "./log-filter.ts";
 import { LogList, type LogListControl } from "./log-list.tsx";
-import { LogPager, type ShownFilter } from "./log-pager.ts";
-import { nextHit } from "./log-search.ts";
 import { LogToolbar } from "./log-toolbar.tsx";
-import { linesOf, newerCursor, olderCursor } from "./log-window.ts";
+
+/** There, long lines are wrapped at first. */
+const PHONE = "(max-width: 760px)";
 
 export function LogPage({ parameters }: { readonly parameters: URLSearchParams }): JSX.Element {
   const isStored = useIsStored();
@@ -28,10 +31,16 @@ export function LogPage({ parameters }: { readonly parameters: URLSearchParams }
 function StoredLog({ parameters }: { readonly parameters: URLSearchParams }): JSX.Element {
   const app = useApp();
   const view = useMemo(() => viewIn(parameters), [parameters]);
-  const [isWrapped, setWrapped] = useState(false);
-  const pager = usePager(view);
+  const [isWrapped, setWrapped] = useState(() => matchMedia(PHONE).matches);
+  const filter = useMemo(() => filterOf(view), [view]);
+  const pager = usePager(filter, view.at);
   const control = useRef<LogListControl>(null);
   const { current, hits, step } = useHits(pager, view, control);
+  const toEnd = (): void => {
+    if (pager.state.value.isFollowing) control.current?.scrollToEnd();
+    else if (view.at !== undefined) replaceAddress({ ...view, at: undefined });
+    else void pager.openEnd();
+  };
   return (
     <>
       <h1 class="hidden">Logs</h1>
@@ -42,6 +51,8 @@ function StoredLog({ parameters }: { readonly parameters: URLSearchParams }): JS
         onWrap={setWrapped}
         onStep={(direction) => void step(direction).catch((error: Error) => app.notices.refuse(error.message))}
         hits={hits}
+        pager={pager}
+        onEnd={toEnd}
         onCopy={() => void copy(pager, app)}
         onDownload={() => void save(view, app)}
       />
@@ -54,7 +65,8 @@ function StoredLog({ parameters }: { readonly parameters: URLSearchParams }): JS
         current={current}
         control={control}
         startsAtTime={view.at !== undefined}
-        onEnd={() => (view.at === undefined ? void pager.openEnd() : replaceAddress({ ...view, at: undefined }))}
+        isFiltered={Object.keys(filter).length > 0}
+        onEnd={toEnd}
       />
     </>
   );
@@ -64,22 +76,6 @@ function StoredLog({ parameters }: { readonly parameters: URLSearchParams }): JS
 function replaceAddress(view: LogPageView): void {
   history.replaceState(null, "", hashOfView(view));
   dispatchEvent(new HashChangeEvent("hashchange"));
-}
-
-function usePager(view: LogPageView): LogPager {
-  const { model } = useApp();
-  const key = JSON.stringify(filterOf(view));
-  const pager = useMemo(() => new LogPager(model.client, filterOf(view)), [model, key]);
-  const { at } = view;
-  useEffect(() => {
-    void (at === undefined ? pager.openEnd() : pager.openAt(at));
-    const unwatch = watchVisibility({ rest: () => pager.rest(), wake: (hasRested) => hasRested && pager.wake() });
-    return () => {
-      unwatch();
-      pager.stop();
-    };
-  }, [pager, at]);
-  return pager;
 }
 
 type Hits = {
@@ -139,16 +135,16 @@ async function beyond({ model, notices }: AppParts, { pager, view, direction }: 
 }
 
 function PagerProblem({ pager }: { readonly pager: LogPager }): JSX.Element | null {
-  const { problem, isLoading } = useObserved(pager.state);
-  const { size } = useObserved(pager.window);
-  if (problem !== undefined)
-    return (
-      <p class="problem" role="alert">
-        {problem}
-      </p>
-    );
-  if (size > 0) return null;
-  return <p class="empty over">{isLoading ? "Loading …" : "No line passes the filter so far."}</p>;
+  const { model } = useApp();
+  const { problem } = useObserved(pager.state);
+  const connection = useObserved(model.connection);
+  // The banner says it.
+  if (problem === undefined || connection.kind === "ended") return null;
+  return (
+    <p class="problem" role="alert">
+      {problem}
+    </p>
+  );
 }
 
 async function copy(pager: LogPager, { notices }: AppParts): Promise<void> {

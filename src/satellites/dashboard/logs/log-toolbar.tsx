@@ -1,14 +1,21 @@
 /** The controls of the log page. */
 import type { JSX } from "preact";
-import { useRef } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
+import { hostTime } from "../../../core/base/time-stamp.ts";
 import { SEVERITIES, type Severity } from "../../../core/contract/records.ts";
+import type { LogPager } from "../model/log-pager.ts";
 import { useApp, useObserved } from "../parts/app-context.ts";
-import { Icon } from "../parts/icons.tsx";
+import { Icon, type IconName } from "../parts/icons.tsx";
+import { Picker } from "../parts/picker.tsx";
 import type { LogPageView } from "./log-filter.ts";
+import { typedTime } from "./typed-time.ts";
 
 export type LogToolbarProps = {
   readonly view: LogPageView;
   readonly onView: (view: LogPageView) => void;
+  readonly pager: LogPager;
+  /** Shows the end, and follows it. */
+  readonly onEnd: () => void;
   readonly isWrapped: boolean;
   readonly onWrap: (isWrapped: boolean) => void;
   readonly onStep: (step: 1 | -1) => void;
@@ -19,7 +26,7 @@ export type LogToolbarProps = {
 };
 
 export function LogToolbar(props: LogToolbarProps): JSX.Element {
-  const { view, onView, isWrapped, onWrap, onCopy, onDownload } = props;
+  const { view, onView, pager, onEnd, isWrapped, onWrap, onCopy, onDownload } = props;
   return (
     <div class="bar log-bar">
       <ProcessPicker view={view} onView={onView} />
@@ -40,39 +47,49 @@ export function LogToolbar(props: LogToolbarProps): JSX.Element {
           ))}
         </select>
       </label>
-      <JumpForm view={view} onView={onView} />
+      <TimePicker view={view} onView={onView} />
+      <FollowState pager={pager} onEnd={onEnd} />
       <FindBox {...props} />
       <span class="tools">
-        <button
-          type="button"
-          class="icon-button"
-          aria-pressed={isWrapped}
-          aria-label="Wrap long lines"
-          title="Wrap long lines"
-          onClick={() => onWrap(!isWrapped)}
-        >
-          <Icon name="wrap" />
-        </button>
-        <button
-          type="button"
-          class="icon-button"
-          aria-label="Copy the loaded lines"
-          title="Copy the loaded lines"
-          onClick={onCopy}
-        >
-          <Icon name="copy" />
-        </button>
-        <button
-          type="button"
-          class="icon-button"
-          aria-label="Download all lines of this filter"
-          title="Download all lines of this filter"
-          onClick={onDownload}
-        >
-          <Icon name="download" />
-        </button>
+        <ToolButton icon="wrap" name="Wrap long lines" isPressed={isWrapped} onClick={() => onWrap(!isWrapped)} />
+        <ToolButton icon="copy" name="Copy the loaded lines" onClick={onCopy} />
+        <ToolButton icon="download" name="Download all lines of this filter" onClick={onDownload} />
       </span>
     </div>
+  );
+}
+
+type ToolButtonProps = {
+  readonly icon: IconName;
+  readonly name: string;
+  readonly isPressed?: boolean;
+  readonly onClick: () => void;
+};
+
+function ToolButton({ icon, name, isPressed, onClick }: ToolButtonProps): JSX.Element {
+  return (
+    <button type="button" class="icon-button" aria-pressed={isPressed} aria-label={name} title={name} onClick={onClick}>
+      <Icon name={icon} />
+    </button>
+  );
+}
+
+/** Whether new lines appear by themselves; the button shows them again. */
+function FollowState({ pager, onEnd }: Pick<LogToolbarProps, "pager" | "onEnd">): JSX.Element {
+  const { isFollowing, isLoading } = useObserved(pager.state);
+  const isPinned = useObserved(pager.pinned);
+  const isLive = isFollowing && isPinned;
+  return (
+    <span class="inline">
+      <span class={isLive || isLoading ? "follow-state" : "follow-state paused"} role="status">
+        {isLoading ? "Loading" : isLive ? "Following" : "Paused"}
+      </span>
+      {!isLive && !isLoading && (
+        <button type="button" class="chip" aria-label="Show the newest lines" onClick={onEnd}>
+          Newest
+        </button>
+      )}
+    </span>
   );
 }
 
@@ -92,8 +109,7 @@ function ProcessPicker({ view, onView }: ViewProps): JSX.Element {
         ? `${processes.length} processes`
         : processes.join(", ");
   return (
-    <details class="picker">
-      <summary>{summary}</summary>
+    <Picker summary={summary}>
       <fieldset>
         <legend class="hidden">Processes</legend>
         <button type="button" onClick={() => onView({ ...view, processes: [] })}>
@@ -110,27 +126,35 @@ function ProcessPicker({ view, onView }: ViewProps): JSX.Element {
           </label>
         ))}
       </fieldset>
-    </details>
+    </Picker>
   );
 }
 
-/** In the time zone of the browser. */
-function JumpForm({ view, onView }: ViewProps): JSX.Element {
+/** In the time zone of the browser, by a clock of 24 hours whatever the browser's language is. */
+function TimePicker({ view, onView }: ViewProps): JSX.Element {
   const input = useRef<HTMLInputElement>(null);
+  const [problem, setProblem] = useState<string>();
   const submit = (event: Event): void => {
     event.preventDefault();
-    const time = Date.parse(input.current?.value ?? "");
-    onView({ ...view, at: Number.isNaN(time) ? undefined : time });
+    const text = input.current?.value.trim() ?? "";
+    const time = typedTime(text, Date.now());
+    setProblem(
+      text === "" || time !== undefined ? undefined : `Write 14:03, 14:03:27 or 2026-11-27 14:03, not "${text}".`,
+    );
+    if (text === "" || time !== undefined) onView({ ...view, at: time });
   };
-  const shown =
-    view.at === undefined
-      ? ""
-      : new Date(view.at - new Date(view.at).getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+  const shown = view.at === undefined ? "" : hostTime(view.at).slice(0, 19).replace("T", " ");
   return (
-    <form class="inline" onSubmit={submit}>
-      <input ref={input} key={shown} type="datetime-local" step="1" aria-label="Time to jump to" defaultValue={shown} />
-      <button type="submit">Jump</button>
-    </form>
+    <Picker summary={view.at === undefined ? "Time" : shown.slice(5)}>
+      <form class="panel" onSubmit={submit}>
+        <label class="field">
+          Time to jump to
+          <input ref={input} key={shown} type="text" placeholder="14:03 or 2026-11-27 14:03" defaultValue={shown} />
+        </label>
+        {problem !== undefined && <p class="problem">{problem}</p>}
+        <button type="submit">Jump</button>
+      </form>
+    </Picker>
   );
 }
 
@@ -140,6 +164,7 @@ function FindBox({ view, onView, onStep, hits }: LogToolbarProps): JSX.Element {
     event.preventDefault();
     onStep(event.shiftKey ? -1 : 1);
   };
+  const isOff = view.search === "";
   return (
     <search class="find">
       <input
@@ -151,34 +176,21 @@ function FindBox({ view, onView, onStep, hits }: LogToolbarProps): JSX.Element {
         onInput={({ currentTarget }) => onView({ ...view, search: currentTarget.value })}
         onKeyDown={onKey}
       />
-      <span class="hit-count">{view.search === "" ? "" : `${hits.toLocaleString("en")}`}</span>
-      <button
-        type="button"
-        class="icon-button"
-        aria-label="Hit before"
-        disabled={view.search === ""}
-        onClick={() => onStep(-1)}
-      >
-        <Icon name="up" />
-      </button>
-      <button
-        type="button"
-        class="icon-button"
-        aria-label="Next hit"
-        disabled={view.search === ""}
-        onClick={() => onStep(1)}
-      >
-        <Icon name="down" />
-      </button>
-      <button
-        type="button"
-        class="chip"
-        aria-pressed={view.isFiltered}
-        disabled={view.search === ""}
-        onClick={() => onView({ ...view, isFiltered: !view.isFiltered })}
-      >
-        Only hits
-      </button>
+      {!isOff && (
+        <>
+          <span class="hit-count">{hits.toLocaleString("en")}</span>
+          <ToolButton icon="up" name="Hit before" onClick={() => onStep(-1)} />
+          <ToolButton icon="down" name="Next hit" onClick={() => onStep(1)} />
+          <button
+            type="button"
+            class="chip"
+            aria-pressed={view.isFiltered}
+            onClick={() => onView({ ...view, isFiltered: !view.isFiltered })}
+          >
+            Only hits
+          </button>
+        </>
+      )}
     </search>
   );
 }

@@ -2,9 +2,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { LogEntry } from "../../../core/contract/records.ts";
-import { hitsIn, nextHit } from "./log-search.ts";
-import { appended, EMPTY_WINDOW, type LogWindow, linesOf, newerCursor, olderCursor, prepended } from "./log-window.ts";
-import { RowHeights, wrappedRows } from "./row-heights.ts";
+import {
+  appended,
+  EMPTY_WINDOW,
+  type LogWindow,
+  linesOf,
+  newerCursor,
+  olderCursor,
+  prepended,
+} from "../model/log-window.ts";
+import { RowHeights, wrappedRows } from "../model/row-heights.ts";
+import { hitsIn, nextHit } from "../parts/log-search.ts";
 
 const entries = (from: number, count: number): LogEntry[] =>
   Array.from({ length: count }, (_, index) => ({

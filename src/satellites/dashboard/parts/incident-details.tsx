@@ -10,10 +10,14 @@ import { ScrollArea } from "./scroll-area.tsx";
 /** How much of the log before the end of the run a link shows. Milliseconds. */
 const BEFORE_MS = 2_000;
 
+/** Leads to the log at the end of the run. */
+export function logAddress({ process, time }: Pick<Incident, "process" | "time">): string {
+  return hashOf("logs", { process, at: new Date(Date.parse(time) - BEFORE_MS).toISOString() });
+}
+
 export function IncidentDetails({ incident }: { readonly incident: Incident }): JSX.Element {
   const { time, process, run, pid, reason, decision, lines, metrics, by } = incident;
   const peak = Math.max(0, ...metrics.map(({ memoryBytes }) => memoryBytes));
-  const at = new Date(Date.parse(time) - BEFORE_MS).toISOString();
   return (
     <div class="incident">
       <p>
@@ -23,7 +27,7 @@ export function IncidentDetails({ incident }: { readonly incident: Incident }): 
       </p>
       <p>
         What followed: {decision}.{peak === 0 ? "" : ` It used up to ${size(peak)} of memory before.`}{" "}
-        <a href={hashOf("logs", { process, at })}>Log at that time</a>
+        <a href={logAddress(incident)}>Log at that time</a>
       </p>
       {lines.length > 0 && (
         <ScrollArea name={`Last lines of run ${run} of ${process} at ${time}`} className="lines">

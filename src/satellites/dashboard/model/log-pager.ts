@@ -2,7 +2,6 @@
 import type { Client } from "../../../client/client.ts";
 import { logEvent } from "../../../core/contract/log-event.ts";
 import type { LogItem, LogQuery } from "../../../core/contract/records.ts";
-import { Observable } from "../model/observable.ts";
 import {
   appended,
   EMPTY_WINDOW,
@@ -12,6 +11,7 @@ import {
   prepended,
   WINDOW_LINES,
 } from "./log-window.ts";
+import { Observable } from "./observable.ts";
 
 /** Lines of a page, and of the end of the log that is shown first. */
 const PAGE = 500;
@@ -29,17 +29,20 @@ export type PagerState = {
   readonly problem?: string;
 };
 
+/** `start`: cursor before the first line. `isExpected`: there are lines, which only have to come. */
+type FollowedLines = { readonly start?: string | undefined; readonly isExpected?: boolean };
+
 export class LogPager {
   readonly window = new Observable<LogWindow>(EMPTY_WINDOW);
   readonly state = new Observable<PagerState>({ isLoading: true, isFollowing: false });
+  /** Whether the last line is in view: if not, the window doesn't lose the lines that are. */
+  readonly pinned = new Observable(true);
   readonly #client: Pick<Client, "logs" | "follow">;
   readonly #filter: ShownFilter;
   #end = new AbortController();
   #waiting: LogItem[] = [];
   #isScheduled = false;
   #isBusy = false;
-  /** The last line is in view. */
-  #isPinned = true;
 
   constructor(client: Pick<Client, "logs" | "follow">, filter: ShownFilter) {
     this.#client = client;
@@ -49,18 +52,19 @@ export class LogPager {
   /** The end of the log, and what comes. */
   async openEnd(): Promise<void> {
     const signal = this.#restart();
-    this.#isPinned = true;
+    this.pinned.set(true);
     await this.#attempt(signal, async () => {
       // Only for its cursor: the stream repeats these lines, with cursors, and continues.
-      const { next } = await this.#client.logs({ ...this.#filter, limit: PAGE });
-      if (!signal.aborted) this.#follow(next === undefined ? { from: 0 } : { cursor: next }, signal, next);
+      const { entries, next } = await this.#client.logs({ ...this.#filter, limit: PAGE });
+      const from = next === undefined ? { from: 0 } : { cursor: next };
+      if (!signal.aborted) this.#follow(from, signal, { start: next, isExpected: entries.length > 0 });
     });
   }
 
   /** The lines from this time on, in milliseconds since 1970, and what was before. */
   async openAt(time: number): Promise<void> {
     const signal = this.#restart();
-    this.#isPinned = false;
+    this.pinned.set(false);
     await this.#attempt(signal, async () => {
       const [after, before] = await Promise.all([
         this.#client.logs({ ...this.#filter, from: time, limit: PAGE, order: "asc" }),
@@ -85,12 +89,7 @@ export class LogPager {
 
   /** Follows again, if the end was in view. */
   wake(): void {
-    if (this.#isPinned && !this.state.value.isFollowing) void this.openEnd();
-  }
-
-  /** Whether the end is in view: if not, the window doesn't lose the lines that are. */
-  pin(isPinned: boolean): void {
-    this.#isPinned = isPinned;
+    if (this.pinned.value && !this.state.value.isFollowing) void this.openEnd();
   }
 
   /** Loads lines before the first one. */
@@ -159,11 +158,14 @@ export class LogPager {
     }
   }
 
-  /** `start`: cursor before its first line. */
-  #follow(from: Pick<LogQuery, "cursor" | "from">, signal: AbortSignal, start?: string): void {
+  #follow(
+    from: Pick<LogQuery, "cursor" | "from">,
+    signal: AbortSignal,
+    { start, isExpected = false }: FollowedLines = {},
+  ): void {
     if (start !== undefined) this.window.set({ ...this.window.value, hasOlder: true });
     void this.#attempt(signal, async () => {
-      this.state.set({ isLoading: false, isFollowing: true });
+      this.state.set({ isLoading: isExpected && this.window.value.size === 0, isFollowing: true });
       const cursor = newerCursor(this.window.value);
       for await (const item of this.#client.follow(
         { ...this.#filter, ...(cursor === undefined ? from : { cursor }) },
@@ -194,10 +196,11 @@ export class LogPager {
     const { window } = appended(
       this.window.value,
       { entries, start, end: items.at(-1)?.cursor },
-      this.#isPinned ? WINDOW_LINES : Infinity,
+      this.pinned.value ? WINDOW_LINES : Infinity,
     );
+    if (this.state.value.isLoading) this.state.set({ isLoading: false, isFollowing: true });
     this.window.set(window);
-    if (!this.#isPinned && window.size >= WINDOW_LINES) this.#pause();
+    if (!this.pinned.value && window.size >= WINDOW_LINES) this.#pause();
   }
 
   /** No more lines come by themselves. */

@@ -32,6 +32,11 @@ export function piecesOf(
   return { pieces, hidden: text.length - cut.length };
 }
 
+/** Whether the row of a line has room for a button that opens it: without reading it as JSON, which it may only look like. */
+export function isFoldable(text: string): boolean {
+  return text.length > SHOWN_CHARACTERS || (text.startsWith("{") && text.trimEnd().endsWith("}"));
+}
+
 /** The lines of a JSON object, indented; undefined if the text is none. */
 export function jsonLines(text: string): readonly string[] | undefined {
   if (!/^\s*\{.*\}\s*$/s.test(text) || text.length > OPEN_CHARACTERS) return undefined;

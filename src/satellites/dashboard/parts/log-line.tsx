@@ -5,12 +5,19 @@ import { compact } from "../../../core/base/compact.ts";
 import type { TextStyle } from "../../../core/base/sgr.ts";
 import { hostStamp } from "../../../core/base/time-stamp.ts";
 import type { LogEntry } from "../../../core/contract/records.ts";
-import { Icon } from "../parts/icons.tsx";
-import { memo } from "../parts/memo.ts";
-import { jsonLines, type LinePiece, OPEN_CHARACTERS, paletteColor, piecesOf, SHOWN_CHARACTERS } from "./line-pieces.ts";
-
-/** Colours of process names in the style sheet. */
-const HUES = 8;
+import { hueOf } from "./hues.ts";
+import { Icon } from "./icons.tsx";
+import { fieldsOf, type LineFields, leadingLevel } from "./json-fields.ts";
+import {
+  isFoldable,
+  jsonLines,
+  type LinePiece,
+  OPEN_CHARACTERS,
+  paletteColor,
+  piecesOf,
+  SHOWN_CHARACTERS,
+} from "./line-pieces.ts";
+import { memo } from "./memo.ts";
 
 type LogLineProps = {
   readonly entry: LogEntry;
@@ -32,14 +39,20 @@ export const LogLine = memo(function LogLine({
 }: LogLineProps): JSX.Element {
   const { process, time, severity, category, text } = entry;
   const json = jsonLines(text);
-  const { pieces, hidden } = piecesOf(text, search, isOpen ? OPEN_CHARACTERS : SHOWN_CHARACTERS);
-  const isFoldable = json !== undefined || hidden > 0 || (isOpen && text.length > SHOWN_CHARACTERS);
+  const canFold = json !== undefined || text.length > SHOWN_CHARACTERS;
+  // Hits are marked in the line as it was written.
+  const fields = search !== "" && text.toLowerCase().includes(search.toLowerCase()) ? undefined : fieldsOf(text);
+  const level = fields?.level ?? leadingLevel(text);
   return (
-    <div class={`line ${severity}${isCurrent ? " current" : ""}`} data-key={lineKey}>
+    <div
+      class={`line ${level ?? severity}${isCurrent ? " current" : ""}${isFoldable(text) ? " foldable" : ""}`}
+      data-key={lineKey}
+    >
       <div class="line-row">
-        {isFoldable ? <FoldButton isOpen={isOpen} onClick={() => onToggle(lineKey)} /> : <span class="fold" />}
-        <time dateTime={time} title={time}>
-          {hostStamp(Date.parse(time)).slice(11, 23)}
+        {canFold ? <FoldButton isOpen={isOpen} onClick={() => onToggle(lineKey)} /> : <span class="fold" />}
+        <time dateTime={time} title={hostStamp(Date.parse(time))}>
+          {hostStamp(Date.parse(time)).slice(11, 19)}
+          <span class="fraction">{hostStamp(Date.parse(time)).slice(19, 23)}</span>
         </time>
         <span
           class={`who hue-${process === undefined ? "none" : hueOf(process)}`}
@@ -48,16 +61,53 @@ export const LogLine = memo(function LogLine({
           {process ?? "procman"}
         </span>
         <span class="text" dir="ltr">
-          {pieces.map((piece, index) => (
-            <Piece key={index} piece={piece} />
-          ))}
-          {hidden > 0 && <span class="hidden-rest"> … {hidden.toLocaleString("en")} more characters</span>}
+          {fields === undefined ? (
+            <PlainText text={text} search={search} isOpen={isOpen} />
+          ) : (
+            <FieldText fields={fields} isOpen={isOpen} />
+          )}
         </span>
       </div>
       {isOpen && json !== undefined && <pre class="json">{json.join("\n")}</pre>}
     </div>
   );
 });
+
+/** The line as it was written. */
+function PlainText({
+  text,
+  search,
+  isOpen,
+}: Pick<LogLineProps, "search" | "isOpen"> & { readonly text: string }): JSX.Element {
+  const { pieces, hidden } = piecesOf(text, search, isOpen ? OPEN_CHARACTERS : SHOWN_CHARACTERS);
+  return (
+    <>
+      {pieces.map((piece, index) => (
+        <Piece key={index} piece={piece} />
+      ))}
+      {hidden > 0 && <span class="hidden-rest"> … {hidden.toLocaleString("en")} more characters</span>}
+    </>
+  );
+}
+
+/** A line of JSON: level, message, and the other members. */
+function FieldText({ fields, isOpen }: { readonly fields: LineFields; readonly isOpen: boolean }): JSX.Element {
+  const { level, message, rest } = fields;
+  const plain = (text: string): JSX.Element => <PlainText text={text} search="" isOpen={isOpen} />;
+  return (
+    <>
+      {level !== undefined && <b class={`level ${level}`}>{level.toUpperCase()} </b>}
+      {plain(message)}
+      {rest.map(([name, value]) => (
+        <span key={name} class="field-pair">
+          {" "}
+          <span class="field-name">{plain(`${name}=`)}</span>
+          {plain(value)}
+        </span>
+      ))}
+    </>
+  );
+}
 
 function FoldButton({ isOpen, onClick }: { readonly isOpen: boolean; readonly onClick: () => void }): JSX.Element {
   return (
@@ -109,11 +159,4 @@ function colorsOf({ color, background }: TextStyle): Readonly<Record<string, str
 function cssColor(color: number | string | undefined): string | undefined {
   if (typeof color === "number") return color < 16 ? undefined : paletteColor(color);
   return color;
-}
-
-function hueOf(process: string): number {
-  let hash = 0;
-  // The instances of a cluster have one colour.
-  for (const character of process.replace(/-\d+$/, "")) hash = (hash * 31 + (character.codePointAt(0) ?? 0)) % 65_521;
-  return hash % HUES;
 }
