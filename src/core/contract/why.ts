@@ -139,7 +139,7 @@ function causeCounts(recent: readonly Incident[], incidents: readonly Incident[]
   return [`Runs that ended in the last 24 hours: ${atLeast}${count} (${parts.join(", ")}).`];
 }
 
-const CAUSE_NAMES: Readonly<Record<Incident["cause"], string>> = {
+export const CAUSE_NAMES: Readonly<Record<Incident["cause"], string>> = {
   exit: "ended by itself",
   signal: "ended by a signal from elsewhere",
   "out-of-memory": "killed for lack of memory",
@@ -173,12 +173,13 @@ export function excerpt(lines: Incident["lines"]): readonly string[] {
   const texts = lines.map(({ text }) => text);
   const earlier = texts.slice(0, -SHOWN_LINES);
   const errorLine =
-    earlier.findLast(isHeapFull) ?? (texts.slice(-SHOWN_LINES).some(isError) ? undefined : earlier.findLast(isError));
+    earlier.findLast(isHeapFull) ??
+    (texts.slice(-SHOWN_LINES).some(isErrorLine) ? undefined : earlier.findLast(isErrorLine));
   return [...(errorLine === undefined ? [] : [errorLine, "…"]), ...texts.slice(-SHOWN_LINES)];
 }
 
 /** The line that Node, Python, Java and others write above or below a stack trace: `TypeError: x is not a function`, `Error [ERR_X]: …`. */
-function isError(text: string): boolean {
+export function isErrorLine(text: string): boolean {
   return /^(?:Uncaught |Exception in thread "[^"]*" )?(?:[\w$]+\.)*[A-Z]?\w*(?:Error|Exception)(?: \[\w+\])?: /.test(
     text,
   );
@@ -201,7 +202,7 @@ function repetition(recent: readonly Incident[]): string[] {
     : [`It has ended in the same way ${same.length} times: restarting does not remove the cause.`];
 }
 
-function adviceOf(record: ProcessRecord, last: Incident | undefined): string[] {
+export function adviceOf(record: ProcessRecord, last: Incident | undefined): string[] {
   if (last === undefined || !isFailure(last)) return [];
   // It has been started since.
   if (last.cause === "unstartable" && isRunning(record)) return [];

@@ -1,12 +1,15 @@
 /** Incidents grouped by what happened, the newest group first. Pure. */
 import type { Incident } from "../../../core/contract/run-summary.ts";
+import { CAUSE_NAMES } from "../../../core/contract/why.ts";
+import { errorLineOf, withoutNumbers } from "./error-line.ts";
 
 export type IncidentGroup = {
   readonly key: string;
   readonly process: string;
-  readonly cause: Incident["cause"];
-  /** Code or signal, if any. */
-  readonly how: string;
+  /** How the runs ended, in words. */
+  readonly cause: string;
+  /** What tells them apart from others, as the newest one has it. */
+  readonly errorLine: string | undefined;
   /** Newest first. */
   readonly incidents: readonly Incident[];
   /** With those that came too fast to be recorded. */
@@ -23,25 +26,59 @@ export function withIncident(known: readonly Incident[], incident: Incident): re
   return known.some(isSame) ? known : [incident, ...known].slice(0, INCIDENTS_LIMIT);
 }
 
-export function groupsOf(incidents: readonly Incident[]): readonly IncidentGroup[] {
+export type IncidentFilter = {
+  /** Parts of process, cause or error line; all must be there. */
+  readonly text: string;
+  /** Milliseconds since 1970. */
+  readonly from: number;
+  /** Whether ends that somebody wanted are included. */
+  readonly isAll: boolean;
+};
+
+/** Ends of one process with the same cause, code or signal, and error line are a group. */
+export function groupsOf(incidents: readonly Incident[], filter: IncidentFilter): readonly IncidentGroup[] {
   const groups = new Map<string, Incident[]>();
   for (const incident of incidents) {
+    if (Date.parse(incident.time) < filter.from || (!filter.isAll && isWanted(incident))) continue;
     const key = keyOf(incident);
     groups.set(key, [...(groups.get(key) ?? []), incident]);
   }
-  return [...groups].map(([key, members]) => {
-    const [{ process, cause } = members[0] as Incident] = members;
-    const count = members.reduce((sum, { leftOut = 0 }) => sum + 1 + leftOut, 0);
-    return { key, process, cause, how: howOf(members[0] as Incident), incidents: members, count };
-  });
+  const words = filter.text.toLowerCase().split(/\s+/).filter(Boolean);
+  return [...groups]
+    .map(([key, members]) => groupOf(key, members))
+    .filter(({ process, cause, errorLine = "" }) => {
+      const text = `${process} ${cause} ${errorLine}`.toLowerCase();
+      return words.every((word) => text.includes(word));
+    });
+}
+
+function groupOf(key: string, members: readonly Incident[]): IncidentGroup {
+  const newest = members[0] as Incident;
+  return {
+    key,
+    process: newest.process,
+    cause: causeText(newest),
+    errorLine: errorLineOf(newest) ?? newest.end?.message,
+    incidents: members,
+    count: countOf(members),
+  };
+}
+
+/** With those that came too fast to be recorded. */
+export function countOf(incidents: readonly Incident[]): number {
+  return incidents.reduce((sum, { leftOut = 0 }) => sum + 1 + leftOut, 0);
 }
 
 function keyOf(incident: Incident): string {
-  return [incident.process, incident.cause, howOf(incident)].join(" ");
+  const { process, cause, code = "", signal = "" } = incident;
+  return [process, cause, code, signal, withoutNumbers(errorLineOf(incident) ?? "")].join(" ");
 }
 
-function howOf({ code, signal }: Incident): string {
-  return signal ?? (code === undefined ? "" : `code ${code}`);
+/** @example causeText({ cause: "exit", code: 3 }) // "exited with code 3" */
+function causeText({ cause, code, signal }: Incident): string {
+  if (cause === "exit" && code !== undefined) return `exited with code ${code}`;
+  const how = signal ?? (code === undefined ? "" : `code ${code}`);
+  return `${CAUSE_NAMES[cause]}${how === "" ? "" : ` (${how})`}`;
 }
 
 /** Ends that somebody wanted, or that count as success. */

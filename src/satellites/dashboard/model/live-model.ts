@@ -26,7 +26,9 @@ const TYPES: readonly EventType[] = ["process.state", "process.incident", "plugi
 export type LiveConnection =
   | { readonly kind: "connecting" | "live" }
   /** `retryAt`: milliseconds since 1970. */
-  | { readonly kind: "lost"; readonly retryAt: number };
+  | { readonly kind: "lost"; readonly retryAt: number }
+  /** procman said that it ends, and does not answer any more. */
+  | { readonly kind: "ended" };
 
 export class LiveModel {
   readonly client: Client;
@@ -151,7 +153,8 @@ export class LiveModel {
   }
 
   #lost(pauseMs: number): void {
-    this.connection.set({ kind: "lost", retryAt: Date.now() + pauseMs });
+    const hasEnded = this.state.value?.status === "terminating";
+    this.connection.set(hasEnded ? { kind: "ended" } : { kind: "lost", retryAt: Date.now() + pauseMs });
   }
 
   #take(event: EventRecord): void {

@@ -1,4 +1,4 @@
-/** What the edited configuration file would do, and the reload that does it. */
+/** What the edited configuration file changes, and the reload that does it. */
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { PlannedChange, PlanRecord } from "../../../core/contract/plan.ts";
@@ -37,7 +37,7 @@ export function PlanPage(): JSX.Element {
   const plan = applied ?? answer.plan;
   return (
     <>
-      <h1>Plan</h1>
+      <h1>Changes</h1>
       {answer.problem !== undefined && <FileProblem text={answer.problem} />}
       {plan !== undefined && <PlanView plan={plan} isRunning={applied !== undefined} onReload={() => setAsked(true)} />}
       {isAsked && plan !== undefined && (
@@ -79,15 +79,28 @@ function FileProblem({ text }: { readonly text: string }): JSX.Element {
       <ScrollArea name="Problems of the file" className="lines bad">
         <pre>{text}</pre>
       </ScrollArea>
-      <p>Nothing has changed. This page looks at the file every few seconds.</p>
+      <p>What runs is not affected. This page reads the file every few seconds.</p>
     </section>
   );
+}
+
+const FEW_WARNINGS = 3;
+const UNCHANGED = "unchanged";
+
+/** As `procman plan` lists it: also what is added or removed without a start or stop now. */
+function isChanged({ reason }: PlannedChange): boolean {
+  return reason !== UNCHANGED;
+}
+
+function processesText(count: number): string {
+  return count === 1 ? "1 process" : `${count} processes`;
 }
 
 type PlanViewProps = { readonly plan: PlanRecord; readonly isRunning: boolean; readonly onReload: () => void };
 
 function PlanView({ plan, isRunning, onReload }: PlanViewProps): JSX.Element {
-  const changes = plan.processes.filter(({ action }) => action !== "none");
+  const changes = plan.processes.filter(isChanged);
+  const unchanged = plan.processes.length - changes.length;
   const isEmpty = changes.length === 0 && plan.settings.length === 0;
   return (
     <>
@@ -95,17 +108,14 @@ function PlanView({ plan, isRunning, onReload }: PlanViewProps): JSX.Element {
         {plan.configFile}
         {plan.profile === undefined ? "" : `, profile ${plan.profile}`}
       </p>
-      {plan.warnings.map((warning) => (
-        <p key={warning} class="problem">
-          {warning}
-        </p>
-      ))}
+      <WarningList warnings={plan.warnings} />
       {isEmpty ? (
-        <p class="empty">The file says what is running: a reload would change nothing.</p>
+        <p class="empty">No changes: the running configuration matches the file ({processesText(unchanged)}).</p>
       ) : (
         <>
           <ChangeTable changes={changes} />
           <SettingList plan={plan} />
+          {unchanged > 0 && <p class="muted">{processesText(unchanged)} unchanged.</p>}
           <div class="buttons left">
             <button type="button" class="primary" disabled={isRunning} onClick={onReload}>
               {isRunning ? "Reloading …" : "Reload"}
@@ -114,6 +124,23 @@ function PlanView({ plan, isRunning, onReload }: PlanViewProps): JSX.Element {
         </>
       )}
     </>
+  );
+}
+
+/** Folded if they would hide the changes. */
+function WarningList({ warnings }: Pick<PlanRecord, "warnings">): JSX.Element | null {
+  if (warnings.length === 0) return null;
+  return (
+    <details class="warnings" open={warnings.length <= FEW_WARNINGS}>
+      <summary>
+        {warnings.length === 1 ? "1 warning about the file" : `${warnings.length} warnings about the file`}
+      </summary>
+      <ul>
+        {warnings.map((warning) => (
+          <li key={warning}>{warning}</li>
+        ))}
+      </ul>
+    </details>
   );
 }
 
@@ -163,7 +190,9 @@ function SettingList({ plan: { settings } }: { readonly plan: PlanRecord }): JSX
       {settings.map(({ field, takesEffect }) => (
         <li key={field}>
           <code>{field}</code>{" "}
-          {takesEffect === "in-place" ? "takes effect at once" : "takes effect when procman is started again"}
+          {takesEffect === "in-place"
+            ? "takes effect at once"
+            : "takes effect when procman is terminated and run again"}
         </li>
       ))}
     </ul>
@@ -178,9 +207,11 @@ function ReloadDialog({ plan, onConfirm, onClose }: ReloadDialogProps): JSX.Elem
   const parts = (["start", "restart", "stop", "in-place"] as const)
     .filter((action) => count(action) > 0)
     .map((action) => `${action}: ${count(action)}`);
+  const others = plan.processes.filter((each) => each.action === "none" && isChanged(each)).length;
   return (
     <ConfirmDialog title="Reload the configuration file?" confirm="Reload" onConfirm={onConfirm} onClose={onClose}>
-      <p>{parts.length === 0 ? "No process is affected." : `Processes to ${parts.join(", ")}.`}</p>
+      <p>{parts.length === 0 ? "Nothing that runs is affected." : `Processes to ${parts.join(", ")}.`}</p>
+      {others > 0 && <p>Added or removed without a start or stop now: {others}.</p>}
       <p>All or nothing: if an instance of a cluster doesn't come up, everything is rolled back.</p>
     </ConfirmDialog>
   );

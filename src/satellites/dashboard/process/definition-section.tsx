@@ -18,9 +18,7 @@ export function DefinitionSection({ id }: { readonly id: string }): JSX.Element 
   if (!mayAdministrate || (first === undefined && problem === undefined)) return null;
   return (
     <section aria-labelledby="definition-title">
-      <h2 id="definition-title">
-        Definition{definitions.length > 1 ? ` of ${first?.process}; the other instances are alike` : ""}
-      </h2>
+      <h2 id="definition-title">Configuration{definitions.length > 1 ? " (same for all instances)" : ""}</h2>
       {problem !== undefined && <p class="problem">{problem}</p>}
       {first !== undefined && <DefinitionFacts definition={first} />}
       {first?.written !== undefined && <WrittenText written={first.written} />}
@@ -85,9 +83,9 @@ function factsOf(definition: DefinitionRecord): readonly (readonly [name: string
     ["Command", argv.join(" ")],
     ["Folder", cwd],
     ["User", user],
-    ["Starts", start],
-    ["Restarts", restart],
-    ["Stops", stop],
+    ["Start policy", start],
+    ["Restart policy", restart],
+    ["Stop", stop],
     ["Depends on", dependsOn.join(", ")],
     ["Output", stdout],
     ["Errors", stderr === stdout ? undefined : stderr],

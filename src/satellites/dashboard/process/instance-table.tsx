@@ -1,16 +1,35 @@
 /** The instances of a cluster, with what the load balancer counts. */
 import type { JSX } from "preact";
-import { size } from "../../../core/base/quantity.ts";
+import { age, size } from "../../../core/base/quantity.ts";
 import type { ProcessRecord } from "../../../core/contract/records.ts";
 import { hashOf } from "../model/page-address.ts";
+import { cpuText } from "../model/record-lists.ts";
 import { ProcessActions } from "../parts/process-actions.tsx";
 import { ScrollArea } from "../parts/scroll-area.tsx";
 import { StateBadge } from "../parts/state-badge.tsx";
 
+const COLUMNS: readonly (readonly [title: string, isNumber: boolean])[] = [
+  ["Instance", false],
+  ["State", false],
+  ["Pid", true],
+  ["Up", true],
+  ["Restarts", true],
+  ["CPU", true],
+  ["Memory", true],
+  ["Connections", true],
+  ["Total", true],
+  ["Received", true],
+  ["Sent", true],
+  ["Refused", true],
+  ["Actions", false],
+];
+
 export function InstanceTable({
   record: { instances, balancer, socket },
+  now,
 }: {
   readonly record: ProcessRecord;
+  readonly now: number;
 }): JSX.Element | null {
   if (instances === undefined) return null;
   const port = balancer ?? socket;
@@ -22,7 +41,7 @@ export function InstanceTable({
           Common port: {port.hostname}:{port.port}
           {balancer === undefined
             ? ""
-            : `, ${balancer.strategy}; ${balancer.waiting} clients wait, ${balancer.rejected} were turned away`}
+            : `, ${balancer.strategy}; ${balancer.waiting} clients waiting, ${balancer.rejected} turned away`}
           {balancer?.problem === undefined ? "" : `. ${balancer.problem}`}
         </p>
       )}
@@ -30,20 +49,8 @@ export function InstanceTable({
         <table class="plain">
           <thead>
             <tr>
-              {[
-                "Instance",
-                "State",
-                "Pid",
-                "CPU",
-                "Memory",
-                "Connections",
-                "In all",
-                "Received",
-                "Sent",
-                "Refused",
-                "Actions",
-              ].map((title) => (
-                <th key={title} scope="col">
+              {COLUMNS.map(([title, isNumber]) => (
+                <th key={title} scope="col" class={isNumber ? "number" : ""}>
                   {title}
                 </th>
               ))}
@@ -51,7 +58,7 @@ export function InstanceTable({
           </thead>
           <tbody>
             {instances.map((instance) => (
-              <InstanceRow key={instance.id} instance={instance} />
+              <InstanceRow key={instance.id} instance={instance} now={now} />
             ))}
           </tbody>
         </table>
@@ -60,8 +67,8 @@ export function InstanceTable({
   );
 }
 
-function InstanceRow({ instance }: { readonly instance: ProcessRecord }): JSX.Element {
-  const { id, pid, cpuPercent, memoryBytes, backend } = instance;
+function InstanceRow({ instance, now }: { readonly instance: ProcessRecord; readonly now: number }): JSX.Element {
+  const { id, pid, started, restarts, cpuPercent, memoryBytes, backend } = instance;
   const { connections, totalConnections, receivedBytes, sentBytes, refused } = backend ?? {};
   return (
     <tr>
@@ -72,7 +79,9 @@ function InstanceRow({ instance }: { readonly instance: ProcessRecord }): JSX.El
         <StateBadge record={instance} />
       </td>
       <td class="number">{pid}</td>
-      <td class="number">{cpuPercent === undefined ? "" : `${cpuPercent.toFixed(1)} %`}</td>
+      <td class="number">{pid === undefined || started === undefined ? "" : age(now - Date.parse(started))}</td>
+      <td class="number">{restarts}</td>
+      <td class="number">{cpuText(cpuPercent)}</td>
       <td class="number">{memoryBytes === undefined ? "" : size(memoryBytes)}</td>
       <td class="number">{connections}</td>
       <td class="number">{totalConnections}</td>

@@ -3,12 +3,17 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { size } from "../../../core/base/quantity.ts";
-import { hostTime } from "../../../core/base/time-stamp.ts";
 import type { ChartData, ChartKind } from "./chart-data.ts";
+import { ticksIn, tickText, timeTicks } from "./time-ticks.ts";
 
-const HEIGHT = 170;
+const HEIGHT = 140;
+/** Beside the curves, as in the style sheet, where the time line of the runs begins and ends with them. Pixels. */
+const AXIS_LEFT = 64;
+const AXIS_RIGHT = 12;
+/** Height of the time axis. Pixels. */
+const AXIS_BOTTOM = 26;
 /** Seconds. */
-const DAY = 86_400;
+const MINUTE = 60;
 /** In the style sheet. */
 const SERIES_COLORS = 6;
 const TITLES: Readonly<Record<ChartKind, string>> = { cpuPercent: "CPU", memoryBytes: "Memory" };
@@ -18,17 +23,23 @@ type MetricChartProps = {
   readonly data: ChartData;
   /** Names of the series. */
   readonly names: readonly string[];
-  /** Whether series are areas on each other. */
+  /** Whether the areas of the series are stacked. */
   readonly isStacked: boolean;
+  /** Time that is shown, whether or not there are values. Seconds since 1970. */
+  readonly range: TimeRange;
+  /** Whether the process runs: otherwise there is no present value. */
+  readonly isLive: boolean;
 };
 
-export function MetricChart({ kind, data, names, isStacked }: MetricChartProps): JSX.Element {
+type TimeRange = { readonly from: number; readonly to: number };
+
+export function MetricChart({ kind, data, names, isStacked, range, isLive }: MetricChartProps): JSX.Element {
   const place = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const { current: element } = place;
     if (element === null || data.times.length < 2) return undefined;
     const draw = (): uPlot =>
-      new uPlot(optionsFor(kind, names, { isStacked, width: element.clientWidth }), valuesOf(data), element);
+      new uPlot(optionsFor(kind, { names, isStacked, range, data }, element.clientWidth), valuesOf(data), element);
     let chart = draw();
     const sized = new ResizeObserver(() => chart.setSize({ width: element.clientWidth, height: HEIGHT }));
     sized.observe(element);
@@ -44,13 +55,21 @@ export function MetricChart({ kind, data, names, isStacked }: MetricChartProps):
       sized.disconnect();
       chart.destroy();
     };
-  }, [kind, data, names, isStacked]);
+  }, [kind, data, names, isStacked, range]);
   return (
     <figure class="chart">
       <figcaption>
-        <b>{TITLES[kind]}</b> {peakText(kind, data)}
+        <b>{TITLES[kind]}</b> {peakText(kind, data, isLive)}
       </figcaption>
-      {data.times.length < 2 ? <p class="empty">No values in this time yet.</p> : <div ref={place} />}
+      {data.times.length < 2 ? (
+        <p class="empty">
+          {isLive
+            ? "The first values come within some seconds."
+            : "No values in this time: it didn't run, or not for long."}
+        </p>
+      ) : (
+        <div ref={place} />
+      )}
     </figure>
   );
 }
@@ -60,22 +79,29 @@ function valuesOf({ times, series }: ChartData): uPlot.AlignedData {
   return [[...times], ...series.toReversed().map((values) => [...values])];
 }
 
-function peakText(kind: ChartKind, { series }: ChartData): string {
+/** "": there is no curve that it could be read from. */
+function peakText(kind: ChartKind, { times, series }: ChartData, isLive: boolean): string {
   const values = (series.at(-1) ?? []).filter((value) => value !== null);
-  if (values.length === 0) return "";
+  if (times.length < 2 || values.length === 0) return "";
   const [last = 0, peak] = [values.at(-1), Math.max(...values)];
-  return `now ${valueText(kind, last)}, at most ${valueText(kind, peak)}`;
+  return `${isLive ? `now ${valueText(kind, last)}, ` : ""}peak ${valueText(kind, peak)}`;
 }
 
 function valueText(kind: ChartKind, value: number): string {
   return kind === "memoryBytes" ? size(value) : `${value.toFixed(value < 10 ? 1 : 0)} %`;
 }
 
+type DrawnParts = Pick<MetricChartProps, "names" | "isStacked" | "range" | "data">;
+
 function optionsFor(
   kind: ChartKind,
-  names: readonly string[],
-  { isStacked, width }: { readonly isStacked: boolean; readonly width: number },
+  { names, isStacked, range, data: { times } }: DrawnParts,
+  width: number,
 ): uPlot.Options {
+  // All of the data stands for the whole range; a part of it was zoomed to.
+  const shown = (_: uPlot, from: number, to: number): [number, number] =>
+    from === times[0] && to === times.at(-1) ? [range.from, range.to] : [from, to];
+  const most = ticksIn(width - AXIS_LEFT - AXIS_RIGHT);
   const { font, color } = look();
   const axis = { stroke: color("--muted"), grid: { stroke: color("--line"), width: 1 }, ticks: { show: false }, font };
   const series = names.toReversed().map((label, index) => {
@@ -95,19 +121,22 @@ function optionsFor(
     height: HEIGHT,
     cursor: { y: false, drag: { x: true, y: false } },
     legend: { show: names.length > 1 },
-    scales: { y: { range: (_, __, top) => [0, Math.max(top * 1.1, kind === "cpuPercent" ? 1 : 1e6)] } },
+    padding: [8, AXIS_RIGHT, 0, 0],
+    scales: {
+      x: { range: shown },
+      y: { range: (_, __, top) => [0, Math.max(top * 1.1, kind === "cpuPercent" ? 1 : 1e6)] },
+    },
     axes: [
-      { ...axis, values: (_, times) => times.map((time) => timeText(time, (times[1] ?? time) - (times[0] ?? time))) },
-      { ...axis, size: 64, values: (_, values) => values.map((value) => valueText(kind, value)) },
+      {
+        ...axis,
+        size: AXIS_BOTTOM,
+        splits: (_, __, from, to) => [...timeTicks(from, to, most).times],
+        values: (_, times) => times.map((time) => tickText(time, (times[1] ?? time + MINUTE) - (times[0] ?? time))),
+      },
+      { ...axis, size: AXIS_LEFT, values: (_, values) => values.map((value) => valueText(kind, value)) },
     ],
     series: [{}, ...series],
   };
-}
-
-/** As everywhere in procman. `time`: seconds since 1970. `step`: seconds between two of them. */
-function timeText(time: number, step: number): string {
-  const text = hostTime(time * 1_000);
-  return step >= DAY ? text.slice(5, 10) : text.slice(11, step > 0 && step < 60 ? 19 : 16);
 }
 
 /** A canvas needs colours as they are computed, for the scheme of the moment. */

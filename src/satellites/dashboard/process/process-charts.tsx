@@ -20,37 +20,43 @@ export function ProcessCharts({
   readonly record: ProcessRecord;
   readonly rangeMs: number;
 }): JSX.Element {
-  const { id, instances = [] } = record;
+  const { id, instances = [], pid } = record;
+  const isLive = pid !== undefined || instances.some((each) => each.pid !== undefined);
   const isStacked = instances.length > 1 && instances.length <= MOST_SERIES;
   const key = isStacked ? instances.map((each) => each.id).join(",") : id;
   const names = useMemo(() => key.split(","), [key]);
   const step = Math.max(5, Math.round(rangeMs / 1_000 / POINTS));
-  const { points, problem } = usePoints(names, rangeMs, step);
+  const { points, to, problem } = usePoints(names, rangeMs, step);
   const cpu = useMemo(() => stackedData(points, "cpuPercent", step), [points, step]);
   const memory = useMemo(() => stackedData(points, "memoryBytes", step), [points, step]);
+  const range = useMemo(() => ({ from: (to - rangeMs) / 1_000, to: to / 1_000 }), [to, rangeMs]);
   return (
     <section class="charts" aria-label="CPU and memory">
       {problem !== undefined && <p class="problem">{problem}</p>}
-      <MetricChart kind="cpuPercent" data={cpu} names={names} isStacked={isStacked} />
-      <MetricChart kind="memoryBytes" data={memory} names={names} isStacked={isStacked} />
+      <MetricChart kind="cpuPercent" data={cpu} names={names} isStacked={isStacked} range={range} isLive={isLive} />
+      <MetricChart kind="memoryBytes" data={memory} names={names} isStacked={isStacked} range={range} isLive={isLive} />
     </section>
   );
 }
 
-type LoadedPoints = { readonly points: readonly (readonly MetricPoint[])[]; readonly problem?: string };
-
-const NONE: LoadedPoints = { points: [] };
+type LoadedPoints = {
+  readonly points: readonly (readonly MetricPoint[])[];
+  /** End of the time shown. Milliseconds since 1970. */
+  readonly to: number;
+  readonly problem?: string;
+};
 
 function usePoints(names: readonly string[], rangeMs: number, stepSeconds: number): LoadedPoints {
   const { model } = useApp();
-  const [loaded, setLoaded] = useState(NONE);
+  const [loaded, setLoaded] = useState<LoadedPoints>({ points: [], to: model.now() });
   useEffect(() => {
     let isOver = false;
     const load = async (): Promise<void> => {
-      const query = { from: model.now() - rangeMs, stepSeconds };
+      const to = model.now();
+      const query = { from: to - rangeMs, stepSeconds };
       const next = await Promise.all(names.map((name) => model.client.metrics(name, query))).then(
-        (points) => ({ points }),
-        (error: Error) => ({ points: [], problem: error.message }),
+        (points) => ({ points, to }),
+        (error: Error) => ({ points: [], to, problem: error.message }),
       );
       if (!isOver) setLoaded(next);
     };

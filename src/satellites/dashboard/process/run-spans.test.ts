@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { MetricPoint, ProcessRecord } from "../../../core/contract/records.ts";
 import type { Incident } from "../../../core/contract/run-summary.ts";
-import { groupsOf } from "../model/incident-groups.ts";
 import { stackedData } from "./chart-data.ts";
 import { marksOf, spansOf } from "./run-spans.ts";
 
@@ -84,19 +83,4 @@ test("curves of instances lie on each other, and a pause is a gap", () => {
       [11, 2, null, 3],
     ],
   });
-});
-
-test("incidents are grouped by process, cause and code, with those that were left out", () => {
-  const groups = groupsOf([
-    incident(1, 2),
-    incident(3, 4, { leftOut: 5 }),
-    incident(5, 6, { signal: "SIGKILL", cause: "signal" }),
-  ]);
-  assert.deepEqual(
-    groups.map(({ how, count }) => [how, count]),
-    [
-      ["code 3", 7],
-      ["SIGKILL", 1],
-    ],
-  );
 });

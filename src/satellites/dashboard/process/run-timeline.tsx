@@ -7,11 +7,13 @@ import type { Incident } from "../../../core/contract/run-summary.ts";
 import { IncidentDetails } from "../parts/incident-details.tsx";
 import { clockText } from "../parts/moments.tsx";
 import { type EndMark, marksOf, spansOf } from "./run-spans.ts";
+import { ticksIn, tickText, timeTicks } from "./time-ticks.ts";
 
-/** Width of a mark, and of the page around the time line. Pixels. */
+/** Width of a mark, and of what is around the time line, as in the style sheet. Pixels. */
 const MARK = 26;
-const AROUND = 24;
-const WIDEST = 1_400;
+const AROUND = { wide: 142, narrow: 126 } as const;
+const NARROW = 760;
+const WIDEST = 1_680;
 /** Last lines in the text that is shown for an incident. */
 const LINES_SHOWN = 3;
 
@@ -26,10 +28,14 @@ export function RunTimeline({ record, incidents, now, rangeMs }: RunTimelineProp
   const [shown, setShown] = useState<readonly Incident[]>([]);
   const spans = spansOf(record, incidents, { now, rangeMs });
   const percent = (time: number): string => `${(((time - now + rangeMs) / rangeMs) * 100).toFixed(3)}%`;
-  const places = Math.floor((Math.min(innerWidth, WIDEST) - AROUND) / MARK);
+  const width = Math.min(innerWidth, WIDEST) - (innerWidth > NARROW ? AROUND.wide : AROUND.narrow);
+  const places = Math.floor(width / MARK);
+  const ticks = timeTicks((now - rangeMs) / 1_000, now / 1_000, ticksIn(width));
   return (
-    <section aria-labelledby="runs-title">
-      <h2 id="runs-title">Runs</h2>
+    <section class="chart runs" aria-labelledby="runs-title">
+      <h2 id="runs-title">
+        Runs <RunLegend hasMarks={spans.some(({ incident }) => incident !== undefined)} />
+      </h2>
       <div class="timeline">
         {spans.map((span) => (
           <span
@@ -43,15 +49,31 @@ export function RunTimeline({ record, incidents, now, rangeMs }: RunTimelineProp
         ))}
       </div>
       <div class="timeline-scale" aria-hidden="true">
-        {[0, 0.25, 0.5, 0.75, 1].map((part) => (
-          <span key={part}>{clockText(now - rangeMs * (1 - part), now).slice(0, -3)}</span>
+        {ticks.times.map((time) => (
+          <span key={time} style={{ left: percent(time * 1_000) }}>
+            {tickText(time, ticks.step)}
+          </span>
         ))}
       </div>
-      {spans.length === 0 && <p class="empty">No run in this time.</p>}
+      {spans.length === 0 && <p class="empty">It did not run in this time.</p>}
       {shown.map((incident) => (
         <IncidentDetails key={`${incident.time} ${incident.run}`} incident={incident} />
       ))}
     </section>
+  );
+}
+
+function RunLegend({ hasMarks }: { readonly hasMarks: boolean }): JSX.Element {
+  return (
+    <span class="run-legend">
+      <i class="span-sign" /> runs
+      {hasMarks && (
+        <>
+          <i class="mark-sign bad" /> unexpected exit <i class="mark-sign" /> requested stop; a number counts exits
+          close together
+        </>
+      )}
+    </span>
   );
 }
 
