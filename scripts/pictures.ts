@@ -68,7 +68,7 @@ async function takePictures(context: BrowserContext, folder: string, colorScheme
   await picture(page, "overview", colorScheme);
   await page.locator('tr[data-id="web"] a.id').click();
   await page.locator(".charts canvas").first().waitFor();
-  await page.getByRole("heading", { name: "Definition" }).waitFor();
+  await page.getByRole("heading", { name: "Configuration" }).waitFor();
   await picture(page, "process", colorScheme);
   await page.evaluate(`location.hash = "#/logs?at=${new Date(NOW - 60_000).toISOString()}"`);
   await page.locator(".line").filter({ hasText: "uptme" }).first().waitFor();

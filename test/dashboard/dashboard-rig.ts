@@ -128,8 +128,8 @@ export class DashboardRig {
     const ready: Readonly<Record<string, string>> = {
       Logs: ".line",
       Incidents: ".group",
-      Plan: ".file",
-      Service: ".card",
+      Changes: ".file",
+      System: ".card",
     };
     await page
       .locator(ready[name] ?? ".badge")

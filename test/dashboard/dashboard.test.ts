@@ -46,7 +46,7 @@ const SCREENS = [
   { screen: "dark", options: { colorScheme: "dark" }, rules: ["color-contrast"] },
   { screen: "narrow", options: NARROW, rules: ["color-contrast", "target-size", "scrollable-region-focusable"] },
 ] as const;
-const TABS = ["Overview", "Logs", "Incidents", "Plan", "Service"] as const;
+const TABS = ["Overview", "Logs", "Incidents", "Changes", "System"] as const;
 
 test("each page is reached by its link, breaks no rule of axe and of the policy, and fits a narrow screen", async (context) => {
   const rig = await started(context);
@@ -58,7 +58,7 @@ test("each page is reached by its link, breaks no rule of axe and of the policy,
       if (TABS.some((each) => each === tab)) await go(page, tab);
       else {
         await go(page, "Overview");
-        await row(page, tab).getByRole("link", { name: tab }).click();
+        await row(page, tab).getByRole("link", { name: tab, exact: true }).click();
       }
       await rig.settled(page, tab);
       assert.deepEqual(await rig.axe(page, rules), [], `${screen}: ${tab}`);
@@ -105,7 +105,7 @@ test("the link works once and is in no address; without one, a form takes a toke
     0,
     "a token that may only look",
   );
-  assert.equal(await second.getByRole("link", { name: "Plan" }).count(), 0);
+  assert.equal(await second.getByRole("link", { name: "Changes" }).count(), 0);
   const { out } = await rig.command(["logs", "--category", "api", "-n", "100"]);
   assert.match(out, /dashboard opened for "cli"/);
   assert.ok(!out.includes(link.split("=")[1] ?? "code"));
@@ -174,7 +174,7 @@ test("actions: what interrupts says what it does and asks, the rest is done at o
   await dialog.getByLabel("Instances").fill("1024");
   await dialog.getByLabel("Instances").fill("1");
   await dialog.getByRole("button", { name: "Scale" }).click();
-  await page.getByRole("button", { name: "1 instances of web" }).waitFor();
+  await page.getByRole("button", { name: "1 instance of web" }).waitFor();
   await page.route("**/processes/api/restart*", (route) =>
     route.fulfill({
       status: 409,
@@ -194,21 +194,24 @@ test("the overview is sorted, filtered and walked through by the keyboard; names
   if (rig === undefined) return;
   const page = await rig.open();
   const shown = (): Promise<unknown> =>
-    page.evaluate("[...document.querySelectorAll('tbody tr')].map((row) => row.dataset.id)");
+    page.evaluate("[...document.querySelectorAll('tbody tr')].map((row) => row.dataset.id).filter(Boolean)");
   await states(page, { broken: "errored" });
-  await page.locator(".troubles").getByText("exited with code 3").waitFor();
+  await page.locator(".pinned").getByText("exited with code 3").waitFor();
   assert.deepEqual(await shown(), ["broken", "web", "db", "api", "backup", long]);
-  await page.getByRole("button", { name: "Process" }).click();
+  await page.getByText("View", { exact: true }).click();
+  await page.getByLabel("By group").uncheck();
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Process", exact: true }).click();
   assert.deepEqual(await shown(), [long, "api", "backup", "broken", "db", "web"]);
   assert.equal(await page.locator("th[aria-sort]").getAttribute("aria-sort"), "ascending");
   await page.getByRole("button", { name: "not running" }).click();
   assert.deepEqual(await shown(), ["backup"]);
-  await page.getByRole("button", { name: "all", exact: false }).first().click();
+  await page.getByRole("button", { name: "6 processes" }).click();
   await page.getByLabel("Filter processes").fill("front");
   assert.deepEqual(await shown(), ["web"]);
   await page.getByLabel("Filter processes").fill("nothing like this");
   await page.getByRole("button", { name: "Show all 6" }).click();
-  await row(page, "db").getByRole("link").focus();
+  await row(page, "db").getByRole("link", { name: "db", exact: true }).focus();
   await page.keyboard.press("ArrowDown");
   assert.equal(await page.evaluate("document.activeElement.textContent"), "web");
   await page.keyboard.press("k");
@@ -255,7 +258,7 @@ test("one process shows why it is as it is, its incidents and its definition wit
   if (rig === undefined) return;
   const page = await rig.open();
   await states(page, { broken: "errored" });
-  await page.locator(".troubles").getByRole("link", { name: "broken" }).click();
+  await page.locator(".pinned").getByRole("link", { name: "broken", exact: true }).click();
   await page.getByText("broken does not run (errored)").waitFor();
   await page.getByRole("button", { name: /^Incident at/ }).click();
   await page.locator(".incident").filter({ hasText: "connect ECONNREFUSED" }).waitFor();
@@ -263,12 +266,12 @@ test("one process shows why it is as it is, its incidents and its definition wit
   await page.locator(".line").filter({ hasText: "connect ECONNREFUSED" }).first().waitFor();
   await page.goBack();
   await go(page, "Overview");
-  await row(page, "secretive").getByRole("link").click();
+  await row(page, "secretive").getByRole("link", { name: "secretive", exact: true }).click();
   await page.getByText("Environment (").click();
   await page.locator(".variables").getByText("shown-value").waitFor();
   assert.ok(!(await page.content()).includes("hidden-value"));
   await go(page, "Overview");
-  await row(page, "db").getByRole("link", { name: "db" }).click();
+  await row(page, "db").getByRole("link", { name: "db", exact: true }).click();
   await page.locator(".dependencies").getByRole("link", { name: "api" }).click();
   await page.getByRole("heading", { name: "api", level: 1 }).waitFor();
   await go(page, "Incidents");
@@ -281,13 +284,13 @@ test("the plan shows what the edited file would do, problems with their places, 
   const rig = await started(context);
   if (rig === undefined) return;
   const page = await rig.open();
-  await go(page, "Plan");
+  await go(page, "Changes");
   // The page looks at the file every few seconds, and when it is opened.
   const again = async (): Promise<void> => {
     await go(page, "Overview");
-    await go(page, "Plan");
+    await go(page, "Changes");
   };
-  await page.getByText("a reload would change nothing").waitFor();
+  await page.getByText(/^No changes: the running configuration matches the file/).waitFor();
   const file = join(rig.folder, "procman.json");
   const config = JSON.parse(readFileSync(file, "utf8")) as { processes: ProcessConfig[] };
   writeFileSync(file, JSON.stringify({ ...config, processes: [{ id: "web", cdm: "sleep 1" }] }, undefined, 2));
@@ -369,7 +372,7 @@ test("a tab that is hidden for a while gives up its connection, and shows what h
   await states(page, { web: "running" });
 });
 
-test("after procman has ended the page keeps the last values and says how old they are", async (context) => {
+test("after procman has ended the page says so, and keeps the last values with their age", async (context) => {
   const rig = await started(context, [{ id: "web", cmd: "sleep 1000", autostart: true }]);
   if (rig === undefined) return;
   const page = await rig.open();
@@ -377,7 +380,12 @@ test("after procman has ended the page keeps the last values and says how old th
   await rig.procman.stop();
   await page
     .locator(".connection.lost")
-    .filter({ hasText: /Connection lost, again in \d+ s; values are \d+ s old/ })
+    .filter({ hasText: /^procman has ended; values are \d+ s old$/ })
     .waitFor();
+  await page.locator(".banner").filter({ hasText: "procman has ended, and its processes with it." }).waitFor();
   await row(page, "web").waitFor();
+  await go(page, "Logs");
+  await page.locator(".banner").waitFor();
+  assert.equal(await page.getByText(/Failed to fetch/).count(), 0);
+  assert.deepEqual(await rig.axe(page), []);
 });

@@ -61,7 +61,7 @@ test("several machines in one page: by ssh without a port, by https, and one tha
   await page.locator('tr[data-id="mail"] .badge').filter({ hasText: "errored" }).waitFor();
   // The rights of the token in the file: control, but not admin.
   await page.getByRole("button", { name: /Start mail/ }).waitFor();
-  assert.equal(await page.getByRole("link", { name: "Plan", exact: true }).count(), 0);
+  assert.equal(await page.getByRole("link", { name: "Changes", exact: true }).count(), 0);
   await page.reload();
   await page.locator(".connection.live").waitFor();
   await page.getByLabel("Host", { exact: true }).selectOption("web1");

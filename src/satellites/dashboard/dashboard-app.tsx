@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { fetchSend } from "../../client/transport.ts";
 import { age } from "../../core/base/quantity.ts";
+import { hostTime } from "../../core/base/time-stamp.ts";
 import type { HostList } from "../../core/contract/host-links.ts";
 import { LogPage } from "./logs/log-page.tsx";
 import { addressOf, hostList } from "./model/host-list.ts";
@@ -50,6 +51,7 @@ function SignedIn({ session, tab }: { readonly session: Session; readonly tab: T
         Skip to the content
       </button>
       <TopBar page={address.page} />
+      <EndBanner />
       <main id="main" tabIndex={-1} class={address.page}>
         <Page address={address} />
       </main>
@@ -72,8 +74,8 @@ const TITLES: Readonly<Record<Exclude<PageName, "process">, string>> = {
   overview: "Overview",
   logs: "Logs",
   incidents: "Incidents",
-  plan: "Plan",
-  service: "Service",
+  plan: "Changes",
+  service: "System",
   hosts: "Hosts",
 };
 
@@ -149,6 +151,20 @@ function Page({ address: { page, id = "", parameters } }: { readonly address: Pa
   return <OverviewPage />;
 }
 
+/** What the pages show is the past. */
+function EndBanner(): JSX.Element | null {
+  const { model } = useApp();
+  const connection = useObserved(model.connection);
+  const updated = useObserved(model.updated);
+  if (connection.kind !== "ended") return null;
+  return (
+    <section class="banner" aria-label="procman has ended">
+      <b>procman has ended, and its processes with it.</b> The pages show what was known at{" "}
+      {hostTime(updated).slice(11, 19)}. They go on when procman is started again with <code>procman run</code>.
+    </section>
+  );
+}
+
 /** Messages about what was asked for. */
 function NoticeList(): JSX.Element {
   const { notices } = useApp();
@@ -178,7 +194,8 @@ function ConnectionLine(): JSX.Element {
   useNow(1_000);
   const now = Date.now();
   const isStale = updated > 0 && now - updated > STALE_MS;
-  const old = updated === 0 ? "" : `; values are ${age(now - updated)} old`;
+  const values = `values are ${age(now - updated)} old`;
+  const old = updated === 0 ? "" : `; ${values}`;
   if (connection.kind === "lost") {
     const seconds = Math.max(0, Math.ceil((connection.retryAt - now) / 1_000));
     return (
@@ -187,6 +204,13 @@ function ConnectionLine(): JSX.Element {
       </span>
     );
   }
+  if (connection.kind === "ended")
+    return (
+      <span class="connection lost">
+        <span role="status">procman has ended</span>
+        {old}
+      </span>
+    );
   if (connection.kind === "connecting") return <span class="connection">Connecting …</span>;
-  return <span class={isStale ? "connection lost" : "connection live"}>{isStale ? `Connected${old}` : "Live"}</span>;
+  return <span class={isStale ? "connection stale" : "connection live"}>{isStale ? `Slow: ${values}` : "Live"}</span>;
 }

@@ -24,8 +24,8 @@ export function SignInForm({ session }: { readonly session: Session }): JSX.Elem
             </p>
           )}
           <p>
-            Run <code>procman dashboard</code> on the machine of procman: it opens this page, signed in. Or enter a
-            token of <code>procman token --consumer me --scope read,control</code>.
+            Run <code>procman dashboard</code> where procman runs: it opens this page, signed in. Or enter a token of{" "}
+            <code>procman token --consumer me --scope read,control</code>.
           </p>
           <label class="field">
             Token

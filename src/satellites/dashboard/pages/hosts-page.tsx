@@ -18,9 +18,11 @@ export function HostsPage({ list }: { readonly list: HostList }): JSX.Element {
           <thead>
             <tr>
               <th scope="col">Host</th>
-              <th scope="col">Procman</th>
+              <th scope="col">Name</th>
               <th scope="col">Version</th>
-              <th scope="col">Processes</th>
+              <th scope="col" class="number">
+                Processes
+              </th>
               <th scope="col">State</th>
             </tr>
           </thead>

@@ -16,7 +16,7 @@ export function ServicePage(): JSX.Element {
   const now = useNow(CLOCK_MS);
   return (
     <>
-      <h1>Service</h1>
+      <h1>System</h1>
       {state === undefined ? (
         <p class="empty">Waiting for procman …</p>
       ) : (
@@ -59,7 +59,7 @@ function ProcmanCard({ state }: { readonly state: StateRecord; readonly now: num
       <Fact name="Version">{version}</Fact>
       <Fact name="Status">{status}</Fact>
       <Fact name="Keeper">pid {pid}</Fact>
-      <Fact name="File">{configFile}</Fact>
+      <Fact name="Configuration">{configFile}</Fact>
       {profile !== undefined && <Fact name="Profile">{profile}</Fact>}
       <Fact name="API">{api === undefined ? "no port" : `${api.hostname}:${api.port}`}</Fact>
     </Card>
@@ -69,11 +69,11 @@ function ProcmanCard({ state }: { readonly state: StateRecord; readonly now: num
 function ServiceCard({ state, now }: { readonly state: StateRecord; readonly now: number }): JSX.Element {
   const { started, memory, cpuPercent, runtime } = state;
   return (
-    <Card title="Service">
+    <Card title="Service process">
       <Fact name="Started">
         <Moment time={started} now={now} />
       </Fact>
-      <Fact name="CPU">{cpuPercent.toFixed(2)} % of a core since then</Fact>
+      <Fact name="CPU">{cpuPercent.toFixed(2)} % of one core, average since the start</Fact>
       <Fact name="Memory">{size(memory.rss)}</Fact>
       <Fact name="JavaScript heap">
         {size(memory.heapUsed)} of {size(memory.heapTotal)}
@@ -91,7 +91,7 @@ function MachineCard({ state: { system } }: { readonly state: StateRecord }): JS
   return (
     <Card title="Machine">
       <Fact name="Name">{hostname}</Fact>
-      <Fact name="System">
+      <Fact name="OS">
         {platform} {release}, {arch}
       </Fact>
       <Fact name="Processors">{cpus}</Fact>
@@ -108,7 +108,7 @@ const PART_WORK: Readonly<Record<PartRecord["part"], string>> = {
   keeper: "owns the processes",
   service: "decides, and answers this page",
   logger: "writes the output",
-  balancer: "accepts clients of common ports",
+  balancer: "accepts connections to common ports",
 };
 
 function PartTable({ parts }: { readonly parts: readonly PartRecord[] }): JSX.Element | null {
@@ -121,9 +121,13 @@ function PartTable({ parts }: { readonly parts: readonly PartRecord[] }): JSX.El
           <thead>
             <tr>
               <th scope="col">Part</th>
-              <th scope="col">Pid</th>
+              <th scope="col" class="number">
+                Pid
+              </th>
               <th scope="col">Version</th>
-              <th scope="col">Private memory</th>
+              <th scope="col" class="number">
+                Private memory
+              </th>
             </tr>
           </thead>
           <tbody>
@@ -155,7 +159,7 @@ function PluginTable({
     <section aria-labelledby="plugins-title">
       <h2 id="plugins-title">Plugins</h2>
       {plugins.length === 0 ? (
-        <p class="empty">The configuration has no plugins, or this token may not see them.</p>
+        <p class="empty">No plugins in the configuration, or none that this token may see.</p>
       ) : (
         <ScrollArea name="Table of plugins">
           <table class="plain">
@@ -165,9 +169,15 @@ function PluginTable({
                 <th scope="col">State</th>
                 <th scope="col">Version</th>
                 <th scope="col">Started</th>
-                <th scope="col">Restarts</th>
-                <th scope="col">Memory</th>
-                <th scope="col">Lost events</th>
+                <th scope="col" class="number">
+                  Restarts
+                </th>
+                <th scope="col" class="number">
+                  Memory
+                </th>
+                <th scope="col" class="number">
+                  Lost events
+                </th>
               </tr>
             </thead>
             <tbody>
