@@ -247,3 +247,19 @@ test("why: a run without a recorded end is shown with the reason", () => {
   assert.equal(explained("procman")[0], `${start} procman itself ended during the run.`);
   assert.equal(explained("runs")[0], `${start} it is still running.`);
 });
+
+test("why: an instance that another one keeps from its port is told how each gets its own; for another program the reason says enough", () => {
+  const last = (process: string, port: object): string =>
+    explain(
+      record,
+      [
+        incident({
+          process: "web-2",
+          end: { kind: "exit", code: 1, port: { port: 80, program: "node (pid 9)", process, ...port } },
+        }),
+      ],
+      NOW,
+    ).at(-1) ?? "";
+  assert.match(last("web-1", {}), /^Its instances want the same port: "cluster\.startPort" gives each its own/);
+  for (const text of [last("api", {}), last("web-1", { own: 81 })]) assert.match(text, /^At .* run 3 of web-2/);
+});

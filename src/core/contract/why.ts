@@ -1,5 +1,6 @@
 /** Explains a process in sentences, from its record and its incidents: what has happened, and what to do. */
 import { clockIn, hostTime } from "../base/time-stamp.ts";
+import type { EndRecord } from "./causes.ts";
 import { saysLimitRefused } from "./limits.ts";
 import type { LogEntry, ProcessRecord, RunRecord } from "./records.ts";
 import type { Incident } from "./run-summary.ts";
@@ -216,7 +217,7 @@ const HEAP_FULL =
 
 const ADVICE: Advice = {
   exit: ({ code, lines, process, end }) => {
-    if (end?.port !== undefined) return undefined;
+    if (end?.port !== undefined) return siblingAdvice(process, end.port);
     if (lines.some(({ text }) => saysLimitRefused(text)))
       return 'Lower that limit in "ulimits", or raise the hard limit of the user that procman runs as (in limits.conf or, for systemd, with LimitNOFILE= and similar), and start procman again.';
     if (lines.some(({ text }) => isHeapFull(text))) return HEAP_FULL;
@@ -246,6 +247,13 @@ const ADVICE: Advice = {
   operator: () => undefined,
   shutdown: () => undefined,
 };
+
+/** The instances of a cluster without ports of their own; about another program the reason says enough. */
+function siblingAdvice(id: string, { process = "", own }: NonNullable<EndRecord["port"]>): string | undefined {
+  const clusterOf = (instance: string): string | undefined => /^(.+)-\d+$/.exec(instance)?.[1];
+  if (own !== undefined || clusterOf(id) === undefined || clusterOf(id) !== clusterOf(process)) return undefined;
+  return 'Its instances want the same port: "cluster.startPort" gives each its own, in PORT; with "mode": "share" they share one.';
+}
 
 function isFailure({ cause, code, success }: Incident): boolean {
   if (success === true) return false;
