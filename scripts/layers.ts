@@ -146,7 +146,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
 const BUDGETS: Readonly<Record<string, number>> = {
   "core/balancer": 3_430,
   "core/base": 2_025,
-  "core/config": 7_070,
+  "core/config": 7_075,
   "core/contract": 3_290,
   "core/file-watcher": 1_080,
   "core/http": 1_670,
@@ -157,7 +157,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "core/logger": 2_670,
   "core/metrics": 1_000,
   "core/node-preload": 460,
-  "core/os": 3_600,
+  "core/os": 3_605,
   "core/plugins": 1_740,
   "core/probes": 435,
   "core/service": 12_490,

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { type TestContext, test } from "node:test";
-import { holderBeside, holderOfPort, listensOn, whyNotListening } from "./port-owner.ts";
+import { holderBeside, holderOfPort, holdersOf, listensOn, whyNotListening } from "./port-owner.ts";
 
 test("the owner of a port and the ports of a process are found for IPv4 and IPv6", async (context) => {
   const servers = [createServer().listen(0, "127.0.0.1"), createServer().listen(0, "::1")];
@@ -61,4 +61,14 @@ test("the process that kept a run from its port is named, unless it belongs to t
     holderBeside(1, () => false),
     undefined,
   );
+});
+
+test("the processes that have ports are found by one look, for several ports", async (context) => {
+  const ports = [await listening(context, "127.0.0.1"), await listening(context, "127.0.0.2")];
+  const holders = holdersOf(new Set([...ports, 1]));
+  assert.deepEqual(
+    ports.map((port) => holders.get(port)),
+    [[process.pid], [process.pid]],
+  );
+  assert.equal(holders.has(1), false);
 });

@@ -53,6 +53,20 @@ export function holderBeside(port: number, isOwn: (pid: number) => boolean): Por
   });
 }
 
+/** The processes that have the sockets which listen on these ports, by one look at all processes; none for a port whose process is hidden. */
+export function holdersOf(ports: ReadonlySet<number>): ReadonlyMap<number, readonly number[]> {
+  const found = unlessShort(() => {
+    const listeners = allListeners().filter(({ port }) => ports.has(port));
+    const portOf = new Map(listeners.map(({ inode, port }) => [`socket:[${inode}]`, port]));
+    const holders = new Map(listeners.map(({ port }): [number, number[]] => [port, []]));
+    for (const pid of listeners.length === 0 ? [] : pids())
+      for (const fd of entries(`/proc/${pid}/fd`))
+        holders.get(portOf.get(target(`/proc/${pid}/fd/${fd}`)) ?? 0)?.push(pid);
+    return holders;
+  });
+  return found ?? new Map();
+}
+
 /** Whether each socket that listens on the port is open in one of these sessions; true if there is none. */
 export function isHeldBy(sessions: ReadonlySet<number>, port: number): boolean {
   const listeners = unlessShort(() => listenersOn(port));

@@ -4,7 +4,7 @@ import { delimiter, resolve } from "node:path";
 import { inheritedVariables } from "../../base/inherited-variables.ts";
 import { statIfSeen } from "../../os/files.ts";
 import { hasLock } from "../../os/lock.ts";
-import { holderBeside } from "../../os/port-owner.ts";
+import { holdersOf, named } from "../../os/port-owner.ts";
 import { isForwarder } from "../../os/port-ownership.ts";
 import { isOfProcman } from "../../os/running-keepers.ts";
 import { HOOK_NAMES } from "../../supervisor/states.ts";
@@ -19,27 +19,39 @@ import type { Config, ProcessSpec } from "../spec.ts";
 /** `processes`: those of the file, in its order. */
 export function obstacles(config: Config, processes: readonly RawProcess[]): readonly Finding[] {
   const places = new Map(processes.map((process, index) => [process.id, { process, path: ["processes", index] }]));
-  const found = config.processes.flatMap((spec) => {
+  const programs: ProgramCache = new Map();
+  const entries = config.processes.flatMap((spec) => {
     const place = places.get(spec.cluster?.id ?? spec.id);
-    return place === undefined ? [] : obstaclesOf(spec, { ...place, config });
+    return place === undefined ? [] : [{ spec, place: { ...place, config, programs } }];
   });
   const { port, isOff } = config.api;
-  if (port !== undefined && isOff !== true) found.push(...portObstacles([[port, ["api", "port"]]], config.stateDir));
+  const ports = entries.flatMap(({ spec, place: { process, path } }) => portsOf(spec, process, path));
+  if (port !== undefined && isOff !== true) ports.push([port, ["api", "port"]]);
+  const found = [
+    ...entries.flatMap(({ spec, place }) => obstaclesOf(spec, place)),
+    ...portObstacles(ports, config.stateDir),
+  ];
   // Instances share most of them.
   return [...new Map(found.map((finding) => [JSON.stringify(finding), finding])).values()];
 }
 
-type SpecPlace = { readonly process: RawProcess; readonly path: JsonPath; readonly config: Config };
+/** What was found of a program, by folder, search path and name. */
+type ProgramCache = Map<string, string | undefined>;
+
+type SpecPlace = {
+  readonly process: RawProcess;
+  readonly path: JsonPath;
+  readonly config: Config;
+  readonly programs: ProgramCache;
+};
 
 function obstaclesOf(spec: ProcessSpec, place: SpecPlace): readonly Finding[] {
-  const { path, process, config } = place;
   const folder = folderObstacles(spec, place);
   return [
     ...folder,
     ...variableObstacles(spec, place),
     // A relative program is looked for in that folder.
     ...(folder.length > 0 ? [] : programObstacles(spec, place)),
-    ...portObstacles(portsOf(spec, process, path), config.stateDir),
   ];
 }
 
@@ -63,10 +75,14 @@ function variableObstacles(spec: ProcessSpec, { process, path }: SpecPlace): rea
   }
 }
 
-function programObstacles(spec: ProcessSpec, { path, config }: SpecPlace): readonly Finding[] {
+function programObstacles(spec: ProcessSpec, { path, config, programs }: SpecPlace): readonly Finding[] {
   const { command, policy, cwd } = spec;
   const folders = searchPath(spec, config);
-  const problemOf = (program: string): string | undefined => programProblem(program, cwd, folders);
+  const problemOf = (program: string): string | undefined => {
+    const key = [cwd, program, ...folders].join("\0");
+    if (!programs.has(key)) programs.set(key, programProblem(program, cwd, folders));
+    return programs.get(key);
+  };
   const commands: readonly (readonly [line: string, program: string, path: JsonPath])[] = [
     ...(command.kind === "shell" ? [[command.line, argvOf(spec)[0] ?? "", [...path, "cmd"]] as const] : []),
     ...HOOK_NAMES.flatMap((name) => {
@@ -113,19 +129,15 @@ function isProgram(file: string): boolean {
 
 type PortPlace = readonly [port: number, path: JsonPath];
 
-function portsOf(
-  { front, share, cluster, ready, health }: ProcessSpec,
-  raw: RawProcess,
-  path: JsonPath,
-): readonly PortPlace[] {
+function portsOf({ front, share, cluster, ready, health }: ProcessSpec, raw: RawProcess, path: JsonPath): PortPlace[] {
   const common = front?.port ?? share?.port;
   return [
     ...(common === undefined ? [] : [[common, [...path, "cluster", "commonPort"]] as const]),
     ...(cluster?.port === undefined ? [] : [[cluster.port, [...path, "cluster", "startPort"]] as const]),
-    ...(ready?.kind === "port" && raw.ready?.port !== undefined
+    ...(ready?.kind === "port" && typeof raw.ready?.port === "number"
       ? [[ready.port, [...path, "ready", "port"]] as const]
       : []),
-    ...(health?.probe.kind === "port" && raw.health?.port !== undefined
+    ...(health?.probe.kind === "port" && typeof raw.health?.port === "number"
       ? [[health.probe.port, [...path, "health", "port"]] as const]
       : []),
   ];
@@ -133,11 +145,13 @@ function portsOf(
 
 /** Ports that a program has that is neither part of this procman nor run by it; what listens for a container may be. */
 function portObstacles(ports: readonly PortPlace[], stateDir: string): readonly Finding[] {
+  const hasContainers = hasLock(stateDir);
+  const isOwn = (pid: number): boolean => isOfProcman(pid, stateDir) || (hasContainers && isForwarder(pid));
+  const holders = holdersOf(new Set(ports.map(([port]) => port)));
   return ports.flatMap(([port, path]) => {
-    const isOwn = (pid: number): boolean => isOfProcman(pid, stateDir) || (hasLock(stateDir) && isForwarder(pid));
-    const holder = holderBeside(port, isOwn);
-    return holder === undefined
-      ? []
-      : [{ path, message: `Found ${port}, which is in use by ${holder.by}; end that, or choose another port.` }];
+    const pids = holders.get(port);
+    if (pids === undefined || pids.some(isOwn)) return [];
+    const by = pids[0] === undefined ? "another program" : named(pids[0]);
+    return [{ path, message: `Found ${port}, which is in use by ${by}; end that, or choose another port.` }];
   });
 }
