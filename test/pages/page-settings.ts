@@ -362,6 +362,7 @@ PATH=$PATH:/usr/sbin`,
       },
     },
     { block: '{ "id": "jobs"', needs: "python3" },
+    { block: '{ "id": "sync"', before: "printf '#!/bin/sh\\n' > bin/rsync; chmod +x bin/rsync" },
     {
       block:
         '{\n  "processes": [\n    {\n      "id": "web",\n      "cmd": "node server.js",\n      "autostart": true,\n      "ready"',

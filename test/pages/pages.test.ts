@@ -138,7 +138,7 @@ async function runShell(
     const { code, out } = await rig.shell.run(
       inTerminal ? `script -qec "stty cols 100; ${rig.adapt(command)}" /dev/null` : rig.adapt(command),
     );
-    const fails = expected.some((line) => line.startsWith("procman: "));
+    const fails = expected.some((line) => /^(?:procman: |\{"error":)/.test(line));
     const isState = expected.length > 0 && code === STATE;
     assert.equal(code !== 0 && !isState, fails, `"${command}" ended with ${code}:\n${out}`);
     const difference = expected.length === 0 ? undefined : differenceOf(rig.adapt(expected.join("\n")), out);
