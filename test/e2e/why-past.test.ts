@@ -44,7 +44,7 @@ test("after an orderly end `why` shows the last run with its lines, its problem,
     (await procman(folder, ["why", "api-2", "--json"])).out.startsWith('{\n  "id": "api-2",\n  "incidents": ['),
     true,
   );
-  assert.deepEqual([both.code, NONE.test(both.err)], [69, true]);
+  assert.deepEqual([both.code, JSON.parse(both.err).error.code], [69, "no-daemon"]);
   const all = JSON.parse((await procman(folder, ["why", "all", "--json"])).out) as readonly { readonly id: string }[];
   assert.deepEqual(
     all.map(({ id }) => id),
