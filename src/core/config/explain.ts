@@ -2,6 +2,7 @@
 import { branchesOf, type JsonSchema, keysOf } from "../base/schema.ts";
 import { matches, type Violation } from "../base/schema-check.ts";
 import { didYouMean, suggest } from "../base/suggest.ts";
+import { withoutEnd } from "../base/text-end.ts";
 import type { JsonPath } from "./document.ts";
 import { NAME_PATTERN } from "./fields/field.ts";
 import { type Finding, notAllowed, show } from "./problems.ts";
@@ -182,7 +183,7 @@ function otherName(found: string): string {
   if (found === "." || found === "..") return " As a folder name it means another folder; choose another name.";
   const lower = found.toLowerCase();
   if (lower !== found && NAME_PATTERN.test(lower)) return ` Write it in lower case: ${JSON.stringify(lower)}.`;
-  const name = lower.replace(/[^a-z0-9._-]+/g, "-").replace(/^-+|-+$/g, "");
+  const name = withoutEnd(lower.replace(/[^a-z0-9._-]+/g, "-").replace(/^-+/, ""), "-");
   return name !== found && NAME_PATTERN.test(name) ? ` Write ${JSON.stringify(name)}.` : "";
 }
 

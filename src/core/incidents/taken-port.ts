@@ -2,7 +2,7 @@
 
 /** Node, Bun, Go, Ruby, nginx; Deno; Spring, Vite, Flask, Django; gunicorn. */
 const IN_USE =
-  /EADDRINUSE|AddrInUse|address (?:is )?already in use|\bport\b.* (?:is|was) (?:already )?(?:in use|being used)|connection in use:/i;
+  /EADDRINUSE|AddrInUse|address (?:is )?already in use|\bport(?: \d{1,5})? (?:is|was) (?:already )?(?:in use|being used)|connection in use:/i;
 /** `2026-11-27 03:26:01.123`, whose minutes look like a port. */
 const TIMES = /(?<![\d.:])\d{1,2}:\d{2}(?::\d{2})?(?:[.,]\d+)?(?=[\sZ+\]-]|$)/g;
 /** `:::4888`, `0.0.0.0:80`, `port 3000`, `('127.0.0.1', 8000)`. */
