@@ -134,7 +134,7 @@ test("a second run is refused in every form and names the first one, which keeps
     assert.match(
       err,
       new RegExp(
-        `^procman: Cannot run: procman is already running .*\\(pid ${keeper}, ${state}\\); "procman reload" applies`,
+        `^procman: Cannot run: procman is already running .*\\(pid ${keeper}, ${state}\\); "procman logs -f" follows the output, "procman reload" applies`,
       ),
     );
   }

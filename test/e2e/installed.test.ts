@@ -149,7 +149,11 @@ test("usage errors (unknown command, unknown option, no configuration) say what 
       /^procman: Cannot run "procman status": option .*--config.* argument missing; see "procman help status"\n$/,
     ],
     [["why", "web", "api"], 64, /^procman: Cannot run "procman why": too many arguments.*; see "procman help why"\n$/],
-    [["stop"], 64, /^procman: Cannot run "procman stop": missing required argument 'id'; see "procman help stop"\n$/],
+    [
+      ["stop"],
+      64,
+      /^procman: Cannot run "procman stop": missing required argument 'id': the id of a process, or "all"; see "procman help stop"\n$/,
+    ],
     [
       ["stop", "web", "--timeout", "soon"],
       64,
