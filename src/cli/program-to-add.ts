@@ -1,5 +1,5 @@
 /** What the words of `procman add` mean: a program, a script, a folder with `package.json`, or a script of that. */
-import { accessSync, constants, existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, extname, join, resolve } from "node:path";
 import { parseCommandLine } from "../core/base/command-line.ts";
 import { ProcmanError } from "../core/base/errors.ts";
@@ -9,7 +9,7 @@ import { shellQuote } from "../core/base/shell-quote.ts";
 import { didYouMean } from "../core/base/suggest.ts";
 import { typeScriptFlags } from "../core/config/checks/command-checks.ts";
 import { statIfSeen } from "../core/os/files.ts";
-import { currentRights } from "../core/os/process-rights.ts";
+import { currentRights, isExecutable } from "../core/os/process-rights.ts";
 
 export type ProgramToAdd = {
   readonly cmd: string;
@@ -151,15 +151,6 @@ function shellOf(path: string): string {
 
 function shebangOf(path: string): string {
   return /^#!.*/.exec(readFileSync(path, "latin1"))?.[0] ?? "";
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Its script `start`, else its main file. */

@@ -65,7 +65,8 @@ export function isCapable(status: string, capability: Capability, uid: number | 
   return ((BigInt(`0x${effective}`) >> BigInt(CAPABILITIES[capability])) & 1n) === 1n;
 }
 
-function isExecutable(path: string): boolean {
+/** Whether procman's own user may execute it. */
+export function isExecutable(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);
     return true;

@@ -1,11 +1,12 @@
 /** What would fail if the processes were started here and now: folders, programs, variables, ports. Another moment, machine or user may have them. */
-import { accessSync, constants, existsSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { delimiter, resolve } from "node:path";
 import { inheritedVariables } from "../../base/inherited-variables.ts";
 import { statIfSeen } from "../../os/files.ts";
 import { hasLock } from "../../os/lock.ts";
 import { holdersOf, named } from "../../os/port-owner.ts";
 import { isForwarder } from "../../os/port-ownership.ts";
+import { isExecutable } from "../../os/process-rights.ts";
 import { isOfProcman } from "../../os/running-keepers.ts";
 import { HOOK_NAMES } from "../../supervisor/states.ts";
 import type { RawProcess } from "../config-schema.ts";
@@ -119,12 +120,7 @@ function programProblem(program: string, cwd: string, folders: readonly string[]
 
 /** By procman's user, who may have other rights than that of the process. */
 function isProgram(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return statIfSeen(file)?.isFile() === true;
-  } catch {
-    return false;
-  }
+  return isExecutable(file) && statIfSeen(file)?.isFile() === true;
 }
 
 type PortPlace = readonly [port: number, path: JsonPath];
