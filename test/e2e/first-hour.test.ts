@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
 import { SUMMARIES } from "../../src/cli/commands.ts";
+import { processIn } from "../../src/core/config/edit/edit.ts";
 import { homeOf, keeperIn, procman, SLEEPER } from "../support/cli.ts";
 
 test("commands of other process managers are answered with procman's word, and -v prints the version", async (context) => {
@@ -186,7 +187,7 @@ test("an add that fails leaves an existing file and the processes of a running p
   const failed = async (): Promise<void> => {
     const { code, err } = await procman(folder, ["add", "bad.js"]);
     assert.equal(code, 1);
-    assert.match(err, /\nprocman: Cannot add "bad": it doesn't start, so procman\.json is as before\n$/);
+    assert.match(err, /\nprocman: Cannot add "bad": it doesn't start, so it is not added to procman\.json\n$/);
     assert.equal(readFileSync(join(folder, "procman.json"), "utf8"), text);
   };
   await failed();
@@ -199,6 +200,26 @@ test("an add that fails leaves an existing file and the processes of a running p
   assert.equal(await pid(), before);
   writeFileSync(join(folder, "bad.js"), "setInterval(() => {}, 1000)");
   assert.equal((await procman(folder, ["add", "bad.js"])).code, 0);
+});
+
+test("an add that fails keeps what the user has changed in the file meanwhile", async (context) => {
+  const { folder } = homeOf(context, [{ id: "web", ...SLEEPER }]);
+  const file = join(folder, "procman.json");
+  const text = readFileSync(file, "utf8");
+  writeFileSync(
+    join(folder, "bad.js"),
+    `const fs = require("node:fs");
+    const text = fs.readFileSync("procman.json", "utf8");
+    if (!text.includes("mine")) fs.writeFileSync("procman.json", text + "// mine\\n");
+    process.exit(2);`,
+  );
+  const { code, err } = await procman(folder, ["add", "bad.js"]);
+  assert.equal(code, 1);
+  assert.match(err, /\nprocman: Cannot add "bad": it doesn't start, so it is not added to procman\.json\n$/);
+  const after = readFileSync(file, "utf8");
+  assert.match(after, /\/\/ mine\n$/);
+  assert.deepEqual(processIn(after, "web"), processIn(text, "web"));
+  assert.equal(processIn(after, "bad"), undefined);
 });
 
 test("start of a file without a configuration names add", async (context) => {

@@ -6,7 +6,7 @@ import type { Command } from "commander";
 import { EXIT, ProcmanError } from "../../core/base/errors.ts";
 import { printable } from "../../core/base/printable.ts";
 import { displayPath, read } from "../../core/config/config-file.ts";
-import { appendProcess, processIn } from "../../core/config/edit/edit.ts";
+import { appendProcess, processIn, removeProcess } from "../../core/config/edit/edit.ts";
 import { check } from "../../core/config/load.ts";
 import { isNamed } from "../../core/config/run-selection.ts";
 import type { Config } from "../../core/config/spec.ts";
@@ -78,7 +78,7 @@ async function add(words: readonly string[], { config: path, ...options }: Optio
   process.exitCode = EXIT.refused;
   if (undo === undefined) return;
   await undo();
-  const left = present === undefined ? "no file is written" : `${addition.shownAs} is as before`;
+  const left = present === undefined ? "no file is written" : `it is not added to ${addition.shownAs}`;
   const message = `Cannot add ${JSON.stringify(id)}: it doesn't start, so ${left}`;
   reportRefusal(new ProcmanError("process-failed", message, { processes: [id] }));
 }
@@ -106,17 +106,18 @@ function cwdIn(folder: string, cwd: string): Pick<Options, "cwd"> {
  * @throws {ProcmanError} `usage`: another process has its id; those of `check`, and of writing
  */
 async function write(
-  { id, file, shownAs, cmd }: Addition,
+  addition: Addition,
   added: Readonly<Record<string, unknown>>,
   before: string | undefined,
 ): Promise<(() => Promise<void>) | undefined> {
+  const { id, file, shownAs, cmd } = addition;
   if (before === undefined) {
     const text = appendProcess(starter(nameOf(dirname(file))), added);
     const removeTraces = removerOf(check({ file, shownAs, text }));
     await createFile(file, text);
     process.stdout.write(`${shownAs}: created with ${JSON.stringify(id)}: ${printable(cmd)}\n`);
     return async () => {
-      await fs.rm(file);
+      await takeBack(addition, text, before);
       removeTraces();
     };
   }
@@ -129,11 +130,19 @@ async function write(
   const config = await appendToFile(added, file, `: ${printable(cmd)}`);
   if (config === undefined) return undefined;
   const removeTraces = removerOf(config);
+  const written = await fs.readFile(file, "utf8");
   return async () => {
-    await replaceFile(file, before);
+    await takeBack(addition, written, before);
     if (isRunning(file)) await (await connect({ config: file })).reload({ waitSeconds: UNDO_SECONDS });
     removeTraces();
   };
+}
+
+/** Takes the process out of the file. What the user has changed meanwhile stays. `before`: absent, if the file is new. */
+async function takeBack({ file, id }: Addition, written: string, before: string | undefined): Promise<void> {
+  const now = await fs.readFile(file, "utf8");
+  if (now !== written) return processIn(now, id) === undefined ? undefined : replaceFile(file, removeProcess(now, id));
+  return before === undefined ? fs.rm(file) : replaceFile(file, before);
 }
 
 /** What removes that which procman is about to create for this configuration: state folder, log files and their folders. */
