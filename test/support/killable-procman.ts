@@ -156,7 +156,11 @@ export class KillableProcman {
   /** Kills all processes of this load. */
   destroy(): void {
     this.journal.stop();
-    for (let round = 0; round < 20 && marked(this.mark).length > 0; round += 1)
-      for (const { pid } of marked(this.mark)) kill(pid);
+    for (let round = 0; round < 20; round += 1) {
+      const all = marked(this.mark);
+      if (all.length === 0) return;
+      // All stand still before the first is killed: otherwise the service of a killed keeper starts another one.
+      for (const signal of ["SIGSTOP", "SIGKILL"] as const) for (const { pid } of all) kill(pid, signal);
+    }
   }
 }
