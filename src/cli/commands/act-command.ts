@@ -29,7 +29,7 @@ type Verb = {
 const VERBS: Readonly<Record<Action, Verb>> = {
   start: {
     description:
-      "Starts processes and waits until they are up: ready or, without `ready`, running for minUptimeMs (1 s), or finished. Of a task it shows the output, and waits for the end. One that is running is left alone. Refused for blocked processes.",
+      "Starts processes and waits until they are up: ready or, without `ready`, running for minUptimeMs (1 s), or finished. For a task it shows the output and waits for its end. A process that is already running is left alone; a blocked one is refused.",
     doing: "starting",
   },
   stop: {
@@ -233,7 +233,7 @@ async function ask(client: Client, { id, action, first, target, options }: Actio
   }
 }
 
-/** A start of what runs already is done, as scripts expect; one that waits for others isn't. */
+/** Starting a process that already runs succeeds, as scripts expect, unless it still waits for others. */
 async function runningRecord(client: Client, id: string, error: unknown): Promise<ProcessRecord | undefined> {
   if (!(error instanceof ProcmanError) || error.code !== "process-running") return undefined;
   const record = await client.process(id);

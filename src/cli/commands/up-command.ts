@@ -1,4 +1,4 @@
-/** `procman up`: starts procman, or applies the changed configuration file to the one that is running, until all is ready. */
+/** `procman up`: starts procman or applies the changed configuration file to the running one, and waits until all processes are ready. */
 import type { Command } from "commander";
 import { EXIT } from "../../core/base/errors.ts";
 import { printableJson } from "../../core/base/printable.ts";
