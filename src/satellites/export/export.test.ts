@@ -137,8 +137,11 @@ const FIELDS: Readonly<Record<string, unknown>> = {
 const OF_SCHEDULES = { timeZone: "Asia/Tokyo", catchUp: true, jitter: 20, overrun: true } as const;
 /** `restart` tells of the restarts of a Procfile; foreman knows nothing else of it. */
 const OF_RESTARTS = ["restartLimit", "restartDelayMs", "successExitCodes"];
-/** They change no program: which of its environment procman passes on, and when a start counts as done or restarts are counted anew. */
-const UNSEEN = ["inheritEnv", "minUptimeMs", "restartResetMs", "killMode"];
+/**
+ * They change no program: which of its environment procman passes on, when a start counts as done or restarts are counted
+ * anew, and how a start by hand is shown (a task is exported as all that starts by hand).
+ */
+const UNSEEN = ["inheritEnv", "minUptimeMs", "restartResetMs", "killMode", "task"];
 
 test("each field of a process changes what is exported, or is told as lost", () => {
   const text = (target: TargetName, fields: object): string =>

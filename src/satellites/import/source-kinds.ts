@@ -109,7 +109,7 @@ function readData(source: ForeignFile): unknown {
 
 /** What is never closed goes to the end, so that each character is read once. */
 const LITERAL_PIECE =
-  /"(?:[^"\\]|\\[\s\S])*(?:"|$)|'((?:[^'\\]|\\[\s\S])*)(?:'|$)|\/\/.*|\/\*(?:[\s\S]*?\*\/|[\s\S]*)|([A-Za-z_$][\w$]*)(\s*:)?/g;
+  /"(?:[^"\\]|\\(?:[\s\S]|$))*(?:"|$)|'((?:[^'\\]|\\(?:[\s\S]|$))*)(?:'|$)|\/\/.*|\/\*(?:[\s\S]*?\*\/|[\s\S]*)|([A-Za-z_$][\w$]*)(\s*:)?/g;
 
 /** pm2 runs its JSON as JavaScript, so it may have keys without quotes, and texts in single quotes. */
 function withJsonQuotes(text: string): string {

@@ -98,8 +98,8 @@ function exitCodes({ draft, one }: Pick<SystemdUnit, "draft" | "one">): void {
 
 /** The signal of a command such as `kill -s QUIT $MAINPID`, with `SIG`. undefined: it is another command. */
 export function signalOfKill(command: string): string | undefined {
-  const [, kill] = /^[-@:+!|]*\s*(?:\S*\/)?kill\b(.*)$/s.exec(command) ?? [];
-  if (kill === undefined || !/\$\{?MAINPID/.test(kill)) return undefined;
+  const [, program = "", kill = ""] = /^\s*(\S+)(.*)$/s.exec(command) ?? [];
+  if (!/(?:^|[-@:+!|/])kill$/.test(program) || !/\$\{?MAINPID/.test(kill)) return undefined;
   const [, name = "TERM"] = /\s-(?:s\s*|-signal[= ])?(?:SIG)?([A-Z]\w*)\b/.exec(kill) ?? [];
   return `SIG${name}`;
 }

@@ -109,14 +109,14 @@ function unescaped(text: string): string {
 
 /** Quoted pieces, then the rest of the line; a backslash takes the character behind it, also the end of a line. */
 const ASSIGNMENT =
-  /^[ \t]*(?:[#;].*|([A-Za-z_]\w*)[ \t]*=((?:[ \t]*(?:'[^']*'|"(?:[^"\\]|\\[\s\S])*"))*)[ \t]*((?:[^\n\\]|\\[\s\S])*))$/gm;
+  /^[ \t]*(?:[#;].*|([A-Za-z_]\w*)[ \t]*=((?:[ \t]*(?:'[^']*'|"(?:[^"\\]|\\[\s\S])*"))*)[ \t]*((?:[^\n\\]|\\(?:[\s\S]|$))*))$/gm;
 
 /** The variables of an env file, as systemd reads it. */
 export function systemdVariables(text: string): Readonly<Record<string, string>> {
   const variables: [string, string][] = [];
   for (const [, name, quoted = "", rest = ""] of text.replaceAll("\r", "").matchAll(ASSIGNMENT)) {
     if (name === undefined) continue;
-    const pieces = [...quoted.matchAll(/'([^']*)'|"((?:[^"\\]|\\[\s\S])*)"/g)].map(
+    const pieces = [...quoted.matchAll(/[ \t]*(?:'([^']*)'|"((?:[^"\\]|\\[\s\S])*)")/gy)].map(
       ([, single, double = ""]) => single ?? double.replace(/\\(?:\n|(["\\`$]))/g, (_, kept?: string) => kept ?? ""),
     );
     variables.push([
