@@ -71,7 +71,10 @@ test("a disabled process starts neither with procman, by schedule nor by reload,
   await ok("terminate");
   await ok("run", "--detach");
   assert.deepEqual(await statesIn(folder), after);
-  assert.match(await ok("enable", "web", "mail", "--now"), /^web: running \(pid \d+\)\nmail: already running \(pid \d+\)$/m);
+  assert.match(
+    await ok("enable", "web", "mail", "--now"),
+    /^web: running \(pid \d+\)\nmail: already running \(pid \d+\)$/m,
+  );
   await ok("enable", "tick");
   await until(async () => (await statesIn(folder)).tick === "finished");
   await ok("terminate");
