@@ -170,7 +170,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "satellites/dashboard": 5_965,
   "satellites/export": 3_150,
   "satellites/hosts": 920,
-  "satellites/import": 4_400,
+  "satellites/import": 5_100,
   "satellites/library": 620,
   "satellites/monitor": 2_550,
   "satellites/plugins": 1_340,

@@ -48,9 +48,9 @@ test("--stdout prints the file, --check only the report, --json the report for p
   });
   const printed = await procman(folder, ["import", "Procfile", "--stdout"]);
   assert.match(printed.out, /^\/\/ procman\.jsonc, made by `procman import Procfile`/);
-  assert.equal(printed.err, "1 process of Procfile\n");
+  assert.match(printed.err, /^1 process of Procfile\nwhat has no equal, or differs/);
   const checked = await procman(folder, ["import", "Procfile", "--check"]);
-  assert.deepEqual([checked.code, checked.out], [0, "1 process of Procfile\n"]);
+  assert.deepEqual([checked.code, checked.out], [0, printed.err]);
   const left = await procman(folder, ["import", "compose.yaml", "--check", "--json"]);
   assert.equal(left.code, 1);
   const {

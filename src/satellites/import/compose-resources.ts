@@ -2,6 +2,7 @@
 import { isObject } from "../../core/base/schema-check.ts";
 import type { ComposeService } from "./compose-service.ts";
 import { bytesIn } from "./compose-values.ts";
+import type { ProcessDraft } from "./configuration-draft.ts";
 import { scalarNumber, scalarText } from "./foreign-fields.ts";
 
 export function resources(service: ComposeService): void {
@@ -18,8 +19,6 @@ export function resources(service: ComposeService): void {
   const [, user, group] = /^([^:]+)(?::(.+))?$/.exec(fields.text("user") ?? "") ?? [];
   draft.set("user", account(user)).set("group", account(group));
   draft.set("oomScoreAdjust", fields.number("oom_score_adj"));
-  const options = fields.object("logging")?.options;
-  if (isObject(options)) rotation({ draft }, options);
 }
 
 function ulimitsOf({ draft, fields }: ComposeService): void {
@@ -40,7 +39,7 @@ function account(name: string | undefined): string | number | undefined {
   return name !== undefined && /^\d+$/.test(name) ? Number(name) : name;
 }
 
-function rotation({ draft }: Pick<ComposeService, "draft">, options: Readonly<Record<string, unknown>>): void {
+export function rotation(draft: ProcessDraft, options: Readonly<Record<string, unknown>>): void {
   const size = bytesIn(options["max-size"]);
   if (size !== undefined)
     draft.note(
@@ -50,45 +49,55 @@ function rotation({ draft }: Pick<ComposeService, "draft">, options: Readonly<Re
 }
 
 /** Several containers listen on the same port; processes of one host can't. */
-export function serviceCluster({ draft, fields, deploy, configuration }: ComposeService): void {
+export function serviceCluster(service: ComposeService): void {
+  const { draft, fields, deploy, project, isContainer } = service;
   const count = deploy.number("replicas") ?? fields.number("scale");
   fields.skip("scale");
   const ports = [fields.any("ports") ?? []].flat().map(portOf);
   const [first] = ports;
   if (count === undefined || count < 2) {
-    for (const { published, target } of ports.filter(
-      (port) => port.published !== port.target && port.target !== undefined,
-    ))
-      draft.note(
-        "ports",
-        `the program listens on ${target}, and nothing maps ${published ?? "another port"} to it: let it listen there, or change its clients`,
-      );
+    if (!isContainer) unmapped(service, ports);
     return;
   }
   if (first?.published === undefined) {
     draft.set("cluster", { instances: count });
     return;
   }
-  const { published, hostname } = first;
-  draft.set("cluster", {
-    instances: count,
-    startPort: configuration.freePorts(published, count),
-    commonPort: published,
-    hostname: hostname ?? "0.0.0.0",
-  });
-  draft.note(
-    "ports",
-    "each instance must listen on the port that it finds in PORT; the load balancer has the common port",
-  );
+  const { published, last = published, hostname } = first;
+  if (ports.length > 1) draft.note("ports", "instances have one port; the others are left out");
+  // A range: each container has one of it.
+  if (last - published >= count - 1) draft.set("cluster", { instances: count, startPort: published });
+  else
+    draft.set("cluster", {
+      instances: count,
+      startPort: project.configuration.freePorts(published, count),
+      commonPort: published,
+      hostname: hostname ?? "0.0.0.0",
+    });
+  if (!isContainer)
+    draft.note(
+      "ports",
+      "each instance must listen on the port that it finds in PORT; the load balancer has the common port",
+    );
   draft.note(
     "ports",
     'behind the load balancer all clients are 127.0.0.1 for the program: check what it allows by address; a Node program sees its clients with "node": true',
   );
-  if (ports.length > 1) draft.note("ports", "a cluster has one common port; the others are left out");
 }
 
+function unmapped({ draft }: ComposeService, ports: readonly PublishedPort[]): void {
+  for (const { published, target } of ports)
+    if (published !== target && target !== undefined)
+      draft.note(
+        "ports",
+        `the program listens on ${target}, and nothing maps ${published ?? "another port"} to it: let it listen there, or change its clients`,
+      );
+}
+
+/** `last`: the end of a range. */
 type PublishedPort = {
   readonly published?: number | undefined;
+  readonly last?: number | undefined;
   readonly target?: number | undefined;
   readonly hostname?: string | undefined;
 };
@@ -106,6 +115,7 @@ function portOf(entry: unknown): PublishedPort {
   const [target, published, hostname] = [parts.at(-1), parts.at(-2), parts.at(-3)].map((part) => part?.split("-")[0]);
   return {
     published: numberIn(published),
+    last: numberIn(parts.at(-2)?.split("-")[1]),
     target: numberIn(target),
     ...(hostname !== undefined && /^[\d.]+$/.test(hostname) && { hostname }),
   };

@@ -1,14 +1,37 @@
 /** A service of compose, while its process is made. */
 import type { ConfigurationDraft, ProcessDraft } from "./configuration-draft.ts";
+import type { Dockerfile } from "./dockerfile.ts";
 import type { ForeignFields } from "./foreign-fields.ts";
+
+/** What all services of a file have in common. */
+export type ComposeProject = {
+  /** In front of the names of containers and volumes. */
+  readonly name: string;
+  readonly folder: string;
+  readonly configuration: ConfigurationDraft;
+  /** Reads a file beside the compose file. */
+  readonly readText: (file: string) => string;
+  /** Of the file `.env`. */
+  readonly dotenv: Readonly<Record<string, string>> | undefined;
+  /** `volumes` of the top level. */
+  readonly volumes: Readonly<Record<string, unknown>>;
+  /** Services that others wait for until they are healthy. */
+  readonly awaited: ReadonlySet<string>;
+  /** Whether several services run in containers, which find each other by their names. */
+  readonly hasNetwork: boolean;
+};
 
 export type ComposeService = {
   readonly draft: ProcessDraft;
   readonly fields: ForeignFields;
-  readonly configuration: ConfigurationDraft;
-  readonly folder: string;
+  readonly project: ComposeProject;
   /** `deploy` */
   readonly deploy: ForeignFields;
   /** Folder of its Dockerfile, if it is built here. */
   readonly context: string | undefined;
+  readonly dockerfile: Dockerfile;
+  /** It runs in a container, as its program is in an image. Otherwise its program runs on this host. */
+  readonly isContainer: boolean;
+  /** Whether something of it is a variable, which compose reads from `.env`. */
+  readonly hasVariables: boolean;
 };

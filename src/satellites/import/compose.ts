@@ -1,19 +1,30 @@
 /** Services of a compose file. Their programs run on the host. */
 import { existsSync } from "node:fs";
-import { dirname, isAbsolute, join, resolve } from "node:path";
+import { basename, dirname, isAbsolute, join, resolve } from "node:path";
+import { readEnvFile } from "../../core/base/env-file.ts";
 import { ownMember } from "../../core/base/interpolate.ts";
 import { isObject } from "../../core/base/schema-check.ts";
-import { shellQuote } from "../../core/base/shell-quote.ts";
-import { serviceCommand } from "./compose-command.ts";
-import { resources, serviceCluster } from "./compose-resources.ts";
-import type { ComposeService } from "./compose-service.ts";
+import { statIfSeen } from "../../core/os/files.ts";
+import { hostCommand } from "./compose-command.ts";
+import { containerCommand } from "./compose-container.ts";
+import { serviceHealth } from "./compose-health.ts";
+import { resources, rotation, serviceCluster } from "./compose-resources.ts";
+import type { ComposeProject, ComposeService } from "./compose-service.ts";
 import { secondsIn } from "./compose-values.ts";
-import { type ConfigurationDraft, idOf } from "./configuration-draft.ts";
+import { type ConfigurationDraft, idOf, type ProcessDraft } from "./configuration-draft.ts";
+import { type Dockerfile, readDockerfile } from "./dockerfile.ts";
 import { type AdviceTable, ForeignFields, scalarText } from "./foreign-fields.ts";
-import { envValue, interpolated } from "./foreign-text.ts";
-import { variablesOf } from "./variable-lists.ts";
+import { envValue } from "./foreign-text.ts";
+import { dotenvIn, namesOf, setVariables, variablesOf, withVariables } from "./variable-lists.ts";
 
 type ComposeServices = Readonly<Record<string, unknown>>;
+
+/** Variables in these are read when the program starts; compose fills in all others when it reads the file. */
+const READ_LATER = ["command", "entrypoint", "environment", "test"];
+const OF_HOST = new Set(READ_LATER);
+const OF_CONTAINER = new Set([...READ_LATER, "image", "ports", "volumes"]);
+/** compose kills what hasn't ended then. Seconds. */
+const STOP_TIMEOUT = 10;
 
 /** `readText`: reads a file beside it. */
 export function importCompose(
@@ -27,29 +38,104 @@ export function importCompose(
   const services = top.object("services") ?? {};
   const name = top.text("name");
   if (name !== undefined) configuration.fields.name ??= idOf(name);
+  configuration.merge("logger", { console: true });
+  const containers = Object.keys(services).filter((each) => needsContainer(extended(services, each), folder, readText));
+  const project: ComposeProject = {
+    name: projectName(name ?? basename(folder)),
+    folder,
+    configuration,
+    readText,
+    dotenv: dotenvIn(folder, readText),
+    volumes: (containers.length > 0 ? top.object("volumes") : undefined) ?? {},
+    awaited: healthyNeeded(services),
+    hasNetwork: containers.length > 1,
+  };
+  if (containers.length > 0 && containers.length < Object.keys(services).length)
+    configuration.note(
+      "services",
+      `names of services work between containers only (${containers.join(", ")}): programs of this host find a container at 127.0.0.1, by a port that it publishes, and a container finds them at host.docker.internal with --add-host host.docker.internal:host-gateway in its "cmd"`,
+    );
+  if (containers.length === Object.keys(services).length) top.skip("networks");
   top.rest(TOP_ADVICE, "compose");
-  const dotenv = existsSync(join(folder, ".env"));
-  if (dotenv) configuration.fields.envFile = { path: configuration.path(folder, ".env"), optional: true };
   const drafts = Object.keys(services).map((each) => configuration.add(each, origin.shownAs));
   const ids = new Map(drafts.map((draft) => [draft.name, draft.id]));
-  const awaited = healthyNeeded(services);
   for (const draft of drafts) {
     const given = extended(services, draft.name);
-    if (given === undefined) {
-      configuration.drop(draft, draft.name, "is not an object, so there is nothing to run");
-      continue;
-    }
-    const note = (field: string, advice: string): unknown => draft.note(field, advice);
-    const fields = new ForeignFields(given, note);
-    const deploy = new ForeignFields(fields.object("deploy") ?? {}, note, "deploy.");
-    const context = contextOf(fields, folder);
-    const service: ComposeService = { draft, fields, deploy, configuration, folder, context };
-    const line = serviceCommand(service, readText);
-    fillService(service, ids, awaited.has(draft.name));
-    if (line === undefined)
-      configuration.drop(draft, "command", 'is missing, and no Dockerfile here says it: give the process a "cmd"');
-    else draft.set("cmd", line);
+    if (given === undefined) configuration.drop(draft, draft.name, "is not an object, so there is nothing to run");
+    else importService(serviceOf(draft, given, project), ids);
   }
+}
+
+/** As compose makes it, for the names of volumes. */
+function projectName(name: string): string {
+  return name.toLowerCase().replace(/[^-_a-z0-9]|^[-_]+/g, "") || "default";
+}
+
+function importService(service: ComposeService, ids: ReadonlyMap<string, string>): void {
+  const { draft, project, isContainer } = service;
+  fillService(service, ids);
+  const names = envFiles(service);
+  const line = isContainer ? containerCommand(service, names) : hostCommand(service);
+  service.fields.rest(isContainer ? CONTAINER_ADVICE : SERVICE_ADVICE, "compose");
+  service.deploy.rest(DEPLOY_ADVICE, "compose");
+  if (line === undefined)
+    project.configuration.drop(
+      draft,
+      "command",
+      'is missing, and no Dockerfile here says it: give the process a "cmd"',
+    );
+  else draft.set("cmd", line);
+}
+
+function serviceOf(
+  draft: ProcessDraft,
+  given: Readonly<Record<string, unknown>>,
+  project: ComposeProject,
+): ComposeService {
+  const { folder, readText, dotenv = {} } = project;
+  const note = (field: string, advice: string): unknown => draft.note(field, advice);
+  const isContainer = needsContainer(given, folder, readText);
+  const lookUp = (name: string): string | undefined => process.env[name] ?? ownMember(dotenv, name);
+  const known = withVariables(given, { lookUp, kept: isContainer ? OF_CONTAINER : OF_HOST, note });
+  const fields = new ForeignFields(known, note);
+  const context = contextOf(known, folder);
+  const inherited = namesOf(known.environment).length > Object.keys(variablesOf(known.environment, () => 0)).length;
+  return {
+    draft,
+    fields,
+    project,
+    deploy: new ForeignFields(fields.object("deploy") ?? {}, note, "deploy."),
+    context,
+    dockerfile: dockerfileOf(known, context, readText),
+    isContainer,
+    hasVariables: inherited || /\$\{?[A-Za-z_]/.test(JSON.stringify(known).replaceAll("$$", "")),
+  };
+}
+
+/** What it runs is in an image that isn't built here, or nothing here says it. */
+function needsContainer(
+  given: Readonly<Record<string, unknown>> | undefined,
+  folder: string,
+  readText: (file: string) => string,
+): boolean {
+  if (given === undefined || scalarText(given.image) === "") return false;
+  const context = contextOf(given, folder);
+  if (context === undefined) return true;
+  const { command, entrypoint } = dockerfileOf(given, context, readText);
+  return (command ?? entrypoint ?? given.command ?? given.entrypoint) === undefined;
+}
+
+function dockerfileOf(
+  { build }: Readonly<Record<string, unknown>>,
+  context: string | undefined,
+  readText: (file: string) => string,
+): Dockerfile {
+  const { dockerfile, dockerfile_inline: inline, target } = isObject(build) ? build : {};
+  const stage = scalarText(target) === "" ? undefined : scalarText(target);
+  if (typeof inline === "string") return readDockerfile(inline, stage);
+  const file = join(context ?? "", scalarText(dockerfile) || "Dockerfile");
+  const isThere = context !== undefined && statIfSeen(file)?.isFile() === true;
+  return readDockerfile(isThere ? readText(file) : "", stage);
 }
 
 /** The service with what it extends from another one of the file. */
@@ -67,8 +153,7 @@ function extended(services: ComposeServices, name: string, depth = 0): Readonly<
   return merged;
 }
 
-function contextOf(fields: ForeignFields, folder: string): string | undefined {
-  const build = fields.any("build");
+function contextOf({ build }: Readonly<Record<string, unknown>>, folder: string): string | undefined {
   const context = isObject(build) ? (build.context ?? ".") : build;
   return typeof context === "string" && !/^\w+:\/\//.test(context) ? resolve(folder, context) : undefined;
 }
@@ -86,45 +171,55 @@ function healthyNeeded(services: ComposeServices): ReadonlySet<string> {
   return new Set(names);
 }
 
-function fillService(service: ComposeService, ids: ReadonlyMap<string, string>, isAwaited: boolean): void {
-  const { draft, fields, deploy } = service;
-  folderOf(service);
+function fillService(service: ComposeService, ids: ReadonlyMap<string, string>): void {
+  const { draft, fields, dockerfile, isContainer } = service;
   startedBy(service);
   restartsBy(service);
-  const signal = fields
-    .text("stop_signal")
+  const signal = (fields.text("stop_signal") ?? (isContainer ? undefined : dockerfile.stopSignal))
     ?.toUpperCase()
     .replace(/^(?!SIG)/, "SIG");
   draft.set("stopSignal", signal === "SIGTERM" ? undefined : signal);
-  draft.set("terminateTimeout", secondsIn(fields.any("stop_grace_period")));
-  const env = variablesOf(fields.any("environment"), (field, advice) => draft.note(field, advice));
-  if (Object.keys(env).length > 0) draft.set("env", env);
-  envFiles(service);
-  dependsOn(service, ids);
-  serviceHealth(service, isAwaited);
+  draft.set("terminateTimeout", secondsIn(fields.any("stop_grace_period")) ?? STOP_TIMEOUT);
   serviceCluster(service);
-  resources(service);
+  folderOf(service);
+  if (!isContainer) onHost(service);
+  dependsOn(service, ids);
+  serviceHealth(service);
   watched(service);
-  fields.rest(SERVICE_ADVICE, "compose");
-  deploy.rest(
-    {
-      labels: "",
-      mode: "",
-      placement: "all processes run on this host",
-      endpoint_mode: "",
-      update_config: "`procman restart` restarts a cluster one instance after another: docs/guide/clusters.md",
-      rollback_config: "a reload that fails goes back by itself: docs/guide/reload.md",
-    },
-    "compose",
-  );
+  const options = fields.object("logging")?.options;
+  if (isObject(options)) rotation(draft, options);
+}
+
+/** What its image has, its variables, limits and user. */
+function onHost(service: ComposeService): void {
+  const { draft, fields, dockerfile } = service;
+  const { PATH: path, ...built } = dockerfile.variables;
+  if (path !== undefined)
+    draft.note(
+      "Dockerfile",
+      `PATH is that of this host; the Dockerfile has ${path}: "pathFirst" is for folders of this host`,
+    );
+  if (dockerfile.user !== undefined)
+    draft.note(
+      "Dockerfile",
+      `has USER ${dockerfile.user}; here it runs as procman's user, or as that of the field "user"`,
+    );
+  if (Object.keys(built).length > 0)
+    draft.set("env", Object.fromEntries(Object.entries(built).map(([name, value]) => [name, envValue([value])])));
+  setVariables(draft, fields.any("environment"));
+  if (fields.flag("stdin_open") === true) draft.set("stdin", true);
+  resources(service);
 }
 
 /** A folder of the container is not a folder of the host: the programs run where the image is built. */
-function folderOf({ draft, fields, configuration, folder, context }: ComposeService): void {
-  const given = fields.text("working_dir");
+function folderOf({ draft, fields, project, context, isContainer }: ComposeService): void {
+  const { configuration, folder } = project;
+  const given = isContainer ? undefined : fields.text("working_dir");
   const isHere = given !== undefined && existsSync(resolve(folder, given));
   const place = configuration.path(
-    isHere && (context === undefined || !isAbsolute(given)) ? resolve(folder, given) : (context ?? folder),
+    isHere && (context === undefined || !isAbsolute(given))
+      ? resolve(folder, given)
+      : ((isContainer ? undefined : context) ?? folder),
     ".",
   );
   if (place !== ".") draft.set("cwd", place);
@@ -136,7 +231,7 @@ function folderOf({ draft, fields, configuration, folder, context }: ComposeServ
 }
 
 /** A service of profiles starts only with one of them. */
-function startedBy({ draft, fields, configuration }: ComposeService): void {
+function startedBy({ draft, fields, project: { configuration } }: ComposeService): void {
   const profiles = fields.texts("profiles") ?? [];
   if (profiles.length === 0) draft.set("autostart", true);
   for (const profile of profiles) configuration.addToProfile(idOf(profile), draft, { autostart: true });
@@ -173,14 +268,43 @@ function restartsBy({ draft, fields, deploy }: ComposeService): void {
   own.rest({}, "compose");
 }
 
-function envFiles({ draft, fields, configuration, folder }: ComposeService): void {
-  const files = [fields.any("env_file") ?? []].flat().flatMap((entry: unknown) => {
-    const path = isObject(entry) ? entry.path : entry;
-    if (typeof path !== "string") return [];
-    const place = configuration.path(folder, envValue(interpolated(path, () => undefined)));
-    return [isObject(entry) && entry.required === false ? { path: place, optional: true } : place];
+/** Sets `envFile`. Returns the names of the variables in these files, as far as they are there. */
+function envFiles(service: ComposeService): readonly string[] {
+  const { draft, fields, hasVariables, isContainer, project } = service;
+  const { configuration, folder, readText, dotenv } = project;
+  const given = [fields.any("env_file") ?? []].flat().flatMap((entry: unknown) => {
+    const { path = entry, required } = isObject(entry) ? entry : {};
+    return typeof path === "string" ? [{ path, isOptional: required === false }] : [];
   });
+  const names = given.flatMap(({ path }) => {
+    const file = resolve(folder, path);
+    if (statIfSeen(file)?.isFile() === true) return Object.keys(readEnvFile(readText(file)).variables);
+    if (isContainer) draft.note("env_file", `${path} isn't here: "cmd" needs -e NAME for each of its variables`);
+    return [];
+  });
+  const hasDotenv =
+    dotenv !== undefined && hasVariables && !given.some(({ path }) => resolve(folder, path) === join(folder, ".env"));
+  if (hasDotenv && !isContainer) leaked(draft, Object.keys(dotenv));
+  const files = [
+    ...(hasDotenv ? [{ path: configuration.path(folder, ".env"), optional: true }] : []),
+    ...given.map(({ path, isOptional }) => {
+      const place = configuration.path(folder, path);
+      return isOptional ? { path: place, optional: true } : place;
+    }),
+  ];
   if (files.length > 0) draft.set("envFile", files.length === 1 ? files[0] : files);
+  return names;
+}
+
+/** compose reads `.env` for the variables of its file alone. */
+function leaked(draft: ProcessDraft, names: readonly string[]): void {
+  const own = isObject(draft.fields.env) ? draft.fields.env : {};
+  const others = names.filter((name) => !Object.hasOwn(own, name));
+  if (others.length > 0)
+    draft.note(
+      ".env",
+      `is read for the variables of the file, and here the program gets all of it, too: ${others.join(", ")}`,
+    );
 }
 
 const CONDITIONS: Readonly<Record<string, string>> = {
@@ -212,53 +336,13 @@ function dependsOn({ draft, fields }: ComposeService, ids: ReadonlyMap<string, s
   if (list.length > 0) draft.set("dependsOn", list);
 }
 
-function watched({ draft, fields, configuration, folder }: ComposeService): void {
+function watched({ draft, fields, project: { configuration, folder } }: ComposeService): void {
   const develop = fields.object("develop");
   const rules: readonly unknown[] = Array.isArray(develop?.watch) ? develop.watch : [];
   const paths = rules.flatMap((rule) =>
     isObject(rule) && typeof rule.path === "string" ? [configuration.path(folder, rule.path)] : [],
   );
   if (paths.length > 0) draft.note("develop.watch", `on a developer's machine: "watch": ${JSON.stringify(paths)}`);
-}
-
-/** Docker's defaults. Seconds. */
-const INTERVAL = 30;
-const RETRIES = 3;
-
-/** `healthcheck`. `isAwaited`: others wait until it is healthy. */
-function serviceHealth({ draft, fields }: ComposeService, isAwaited: boolean): void {
-  const given = fields.object("healthcheck");
-  if (given === undefined) {
-    if (isAwaited)
-      draft.note(
-        "healthcheck",
-        'others wait until it is healthy, but the check is in the image: say by "ready" when it is up, docs/guide/supervision.md',
-      );
-    return;
-  }
-  const own = new ForeignFields(given, (field, advice) => draft.note(field, advice), "healthcheck.");
-  const exec = testOf(own.any("test"));
-  const [interval, timeout, start] = ["interval", "timeout", "start_period"].map((name) => secondsIn(own.any(name)));
-  const retries = own.number("retries");
-  if (own.flag("disable") === true || exec === undefined) return;
-  if (isAwaited)
-    draft.set("ready", { exec, timeout: Math.max(1, (start ?? 0) + (interval ?? INTERVAL) * (retries ?? RETRIES)) });
-  draft.set("health", {
-    exec,
-    interval: interval ?? INTERVAL,
-    timeout: timeout ?? INTERVAL,
-    failures: retries ?? RETRIES,
-    ...(start !== undefined && { startPeriod: start }),
-  });
-  own.rest({ start_interval: "" }, "compose");
-}
-
-function testOf(given: unknown): string | undefined {
-  if (typeof given === "string") return given.replaceAll("$$", "$");
-  if (!Array.isArray(given)) return undefined;
-  const [kind, ...words] = given.map((word) => scalarText(word).replaceAll("$$", "$"));
-  if (kind === "CMD-SHELL") return words.join(" ");
-  return kind === "CMD" ? words.map(shellQuote).join(" ") : undefined;
 }
 
 const CONTAINER = "is a setting of the container: the program runs on this host";
@@ -289,6 +373,26 @@ const SERVICE_ADVICE: AdviceTable = {
     "mem_reservation memswap_limit mem_swappiness cpu_shares cpu_quota cpu_period cpu_count cpu_percent cpuset pids_limit blkio_config oom_kill_disable",
   ),
   extends: "is a service of another file: write its fields here",
+};
+
+/** The same of a service that stays in a container. */
+const CONTAINER_ADVICE: AdviceTable = {
+  ...Object.fromEntries(
+    Object.entries(SERVICE_ADVICE).map(([name, advice]) => [
+      name,
+      ["", SECRET, HOOK].includes(advice) ? advice : 'isn\'t carried: add the option of `docker run` to "cmd"',
+    ]),
+  ),
+  container_name: "is the name of the project and the id here, as a name can't be used twice on a machine",
+};
+
+const DEPLOY_ADVICE: AdviceTable = {
+  labels: "",
+  mode: "",
+  placement: "all processes run on this host",
+  endpoint_mode: "",
+  update_config: "`procman restart` restarts a cluster one instance after another: docs/guide/clusters.md",
+  rollback_config: "a reload that fails goes back by itself: docs/guide/reload.md",
 };
 
 /** What to do about fields of the top level without an equal. */

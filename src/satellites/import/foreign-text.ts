@@ -1,4 +1,5 @@
 /** Texts of foreign files with variables in them, and how procman writes them. */
+import { isObject } from "../../core/base/schema-check.ts";
 import { shellQuote } from "../../core/base/shell-quote.ts";
 
 /** What stands for a variable: inside double quotes of a shell, and in a value or path of the configuration. `isRough`: only the shell has it exactly. */
@@ -7,8 +8,13 @@ export type Reference = { readonly shell: string; readonly value: string; readon
 export type ForeignText = readonly (string | Reference)[];
 
 /** `sign`: `:-` uses the fallback also for an empty variable, `-` only for one that is not set. */
-export function variable(name: string, sign: ":-" | "-" | "" = "", fallback = ""): Reference {
+export function variable(name: string, sign = "", fallback = ""): Reference {
   return { shell: `\${${name}${sign}${escapedForShell(fallback)}}`, value: `\${${name}${sign}${fallback}}` };
+}
+
+/** What compose and process-compose have for a variable that is not set is an empty text. */
+function orEmpty(name: string): Reference {
+  return { shell: `\${${name}}`, value: `\${${name}:-}` };
 }
 
 /** procman fills it in before the shell reads the line. */
@@ -71,14 +77,20 @@ export function interpolated(text: string, lost: (what: string) => void): Foreig
     if (open !== undefined) break;
     pieces.push(text.slice(end, found.index));
     end = found.index + whole.length;
-    if (dollar !== undefined) pieces.push("$");
-    else if (sign === ":-" || sign === "-") pieces.push(variable(braced, sign, rest));
-    else {
-      if (sign !== "") lost(whole);
-      pieces.push(variable(plain ?? braced));
-    }
+    if (dollar === undefined) pieces.push(referenceTo({ whole, name: plain ?? braced, sign, rest }, lost));
+    else pieces.push("$");
   }
   return merged([...pieces, text.slice(end)]);
+}
+
+type WrittenReference = Readonly<Record<"whole" | "name" | "sign" | "rest", string>>;
+
+/** A shell has all forms of it, a value of procman only defaults without a variable in them. */
+function referenceTo({ whole, name, sign, rest }: WrittenReference, lost: (what: string) => void): Reference {
+  if (sign === "") return orEmpty(name);
+  const isDefault = sign.endsWith("-");
+  if (!isDefault || rest.includes("${")) lost(whole);
+  return isDefault ? variable(name, sign, rest) : { ...variable(name, sign, rest), value: variable(name).value };
 }
 
 /** Neighbouring texts as one, without empty ones. */
@@ -110,4 +122,40 @@ export function splitText(text: ForeignText, split: (plain: string) => readonly 
       .map((part) => (MARKS.test(part) ? (references[part.charCodeAt(0) - FIRST_MARK] ?? part) : part));
     return word === "" ? [""] : pieces.filter((piece) => piece !== "");
   });
+}
+
+export type Filling = {
+  readonly lookUp: (name: string) => string | undefined;
+  /** Keys below which variables stay, because procman or a shell reads them when the program starts. */
+  readonly kept: ReadonlySet<string>;
+  readonly onFilled: (reference: string) => void;
+};
+
+/** All texts of a value with their variables filled in now: the other tool does that when it reads its file. */
+export function filledIn(value: unknown, filling: Filling): unknown {
+  if (typeof value === "string") return filledText(value, filling);
+  if (Array.isArray(value)) return value.map((each) => filledIn(each, filling));
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, each]) => [key, filling.kept.has(key) ? each : filledIn(each, filling)]),
+  );
+}
+
+/** A text with its variables filled in; empty for one that has no value. */
+export function filledText(text: string, { lookUp, onFilled }: Omit<Filling, "kept">): string {
+  return text.replace(INTERPOLATION, (whole: string, ...groups: readonly (string | undefined)[]) => {
+    const [dollar, plain, braced = "", sign = "", rest = "", open] = groups;
+    if (open !== undefined) return whole;
+    if (dollar !== undefined) return "$";
+    onFilled(whole);
+    return chosen(lookUp(plain ?? braced), sign, rest);
+  });
+}
+
+/** `+` stands for the rest if there is a value, `-` if there is none. */
+function chosen(value: string | undefined, sign: string, rest: string): string {
+  const isGiven = value !== undefined && !(value === "" && sign.startsWith(":"));
+  if (sign.endsWith("+")) return isGiven ? rest : "";
+  if (isGiven) return value;
+  return sign.endsWith("-") ? rest : "";
 }

@@ -172,7 +172,7 @@ test("compose and process-compose: any content gives a valid configuration", () 
   const other = fc.property(
     named(recordOf(PROCESS)),
     recordOf("environment vars log_location name"),
-    (processes, top) => assertValid((draft) => importProcessCompose({ ...top, processes }, source, draft)),
+    (processes, top) => assertValid((draft) => importProcessCompose({ ...top, processes }, source, draft, read)),
   );
   fc.assert(other, { numRuns: RUNS });
 });

@@ -81,7 +81,7 @@ async function importOne(
       importSupervisord(source, configuration, (pattern, folder) => readMatching(pattern, folder, cwd));
     else if (kind === "crontab") importCrontab(source, configuration);
     else if (kind === "compose") importCompose(isObject(data) ? data : {}, source, configuration, readText);
-    else importProcessCompose(isObject(data) ? data : {}, source, configuration);
+    else importProcessCompose(isObject(data) ? data : {}, source, configuration, readText);
   });
 }
 

@@ -13,6 +13,7 @@ processes:
     command: redis-server --port {{.PORT}}
     working_dir: data
     namespace: back
+    is_daemon: true
     readiness_probe: { exec: { command: redis-cli ping }, initial_delay_seconds: 1, period_seconds: 2, failure_threshold: 4 }
     liveness_probe: { http_get: { host: 127.0.0.1, port: 8080, path: /up }, period_seconds: 3, timeout_seconds: 2 }
     availability: { restart: on_failure, backoff_seconds: 2, max_restarts: 5 }
@@ -36,7 +37,7 @@ processes:
     is_tty: true
 `;
   const { config, notes } = await importOf(context, { "process-compose.yaml": text });
-  assert.deepEqual(config.env, { COMMON: "1" });
+  assert.deepEqual([config.env, config.logger], [{ COMMON: "1" }, { console: true }]);
   const [db, web, job, off] = config.processes;
   assert.deepEqual(db, {
     id: "db",
@@ -46,11 +47,12 @@ processes:
     restart: "error",
     restartDelayMs: 2_000,
     restartLimit: 5,
+    restartResetMs: 2_073_600_000,
     successExitCodes: [3],
     stopSignal: "SIGINT",
     terminateTimeout: 5,
     killMode: "leader",
-    ready: { exec: "redis-cli ping", timeout: 9 },
+    ready: { exec: "redis-cli ping", timeout: 2_073_600 },
     health: { http: "http://127.0.0.1:8080/up", interval: 3, timeout: 2, failures: 3 },
     groups: ["back"],
   });
@@ -58,15 +60,15 @@ processes:
     id: "web",
     cmd: "bash -c '[[ -f x ]] && node server.js'",
     autostart: true,
-    env: { URL: "http://${HOST}", PC_REPLICA_NUM: "${PROCMAN_CLUSTER_INSTANCE}" },
+    env: { URL: "http://${HOST:-}", PC_REPLICA_NUM: "${PROCMAN_CLUSTER_INSTANCE}" },
     envFile: "web.env",
     restart: "never",
     dependsOn: [
       { id: "db", condition: "ready" },
       { id: "job", condition: "finished" },
     ],
-    ready: { log: "listening" },
-    logger: { stdout: "web.log" },
+    ready: { log: "listening", timeout: 2_073_600 },
+    logger: { stdout: "web.log.{instance}" },
     cluster: { instances: 2 },
   });
   assert.deepEqual(
@@ -74,8 +76,84 @@ processes:
     ["./job.sh 'two words'", "0 3 * * *", "Europe/Berlin", undefined],
   );
   assert.deepEqual([off?.restart, off?.autostart], ["always", undefined]);
+  assert.match(
+    notes.join("\n"),
+    /db readiness_probe: others wait for it, however long it takes.* "timeout": 9 in "ready"/,
+  );
   assert.match(notes.join("\n"), /off availability: .*--exit-with off/);
   assert.match(notes.join("\n"), /off is_tty: programs have no terminal/);
+});
+
+test("what a file leaves out is as process-compose has it: delays, variables without a value, programs that are deferred", async (context) => {
+  const text = `
+processes:
+  again: { command: "echo $$HOME $NAME", availability: { restart: on_failure } }
+  fails: { command: x, availability: { restart: exit_on_failure } }
+  front: { command: x, is_foreground: true }
+  shell: { command: x, is_interactive: true, namespace: [a, b] }
+  words: { entrypoint: [x, "$NAME", "$$5"], environment: ["EMPTY=$UNSET", "PATH=bin:$PATH", "N=$PC_REPLICA_NUM"] }
+  live: { command: x, liveness_probe: { exec: { command: y, working_dir: z } } }
+  line: { command: x, ready_log_line: "listening (on 1.2)" }
+  place: { command: x, working_dir: "\${PLACE}", env_file: own.env, availability: { restart: "\${POLICY:-on_failure}" } }
+`;
+  const { config, notes } = await importOf(context, {
+    "process-compose.yaml": text,
+    ".env": "PLACE=sub\n",
+    "sub/x": "",
+  });
+  const [again, fails, front, shell, words, live, line, place] = config.processes;
+  assert.deepEqual([again?.cmd, again?.restart, again?.restartDelayMs], ["echo $HOME $NAME", "error", 1_000]);
+  assert.deepEqual([fails?.restart, fails?.restartDelayMs], ["never", undefined]);
+  assert.deepEqual([front?.autostart, shell?.stdin, shell?.groups], [undefined, true, ["a", "b"]]);
+  assert.deepEqual(
+    [words?.cmd, words?.env, words?.pathFirst],
+    [`x "\${NAME}" '$5'`, { EMPTY: "${UNSET:-}", N: "${PC_REPLICA_NUM:-}", PC_REPLICA_NUM: "0" }, ["bin"]],
+  );
+  assert.equal(live?.health, undefined);
+  assert.deepEqual(line?.ready, { log: "listening \\(on 1\\.2\\)", timeout: 2_073_600 });
+  assert.deepEqual([place?.cwd, place?.envFile, place?.restart], ["sub", "sub/own.env", "error"]);
+  for (const part of [
+    /live liveness_probe: process-compose restarts only daemons by it.*"health": \{"exec":"cd z && y"/,
+    /front is_foreground: .*only started by hand/,
+    /place working_dir: has what \$\{PLACE\} is now/,
+  ])
+    assert.match(notes.join("\n"), part);
+});
+
+test("replicas are waited for by their names, and a probe may have the number of the replica", async (context) => {
+  const text = `
+processes:
+  node:
+    command: serve --port 822{{ .PC_REPLICA_NUM }}
+    replicas: 3
+    readiness_probe: { http_get: { port: "822{{ .PC_REPLICA_NUM }}", path: /up } }
+  tls: { command: x, readiness_probe: { http_get: { scheme: https, host: localhost, port: 8443, headers: { A: "b c" } } } }
+  code: { command: x, readiness_probe: { http_get: { port: 80, status_code: 204 } } }
+  all: { command: x, depends_on: { node-0: { condition: process_healthy }, node-1: { condition: process_healthy } } }
+`;
+  const { config, notes } = await importOf(context, { "process-compose.yaml": text });
+  const [node, tls, code, all] = config.processes;
+  const timeout = 2_073_600;
+  assert.deepEqual(
+    [node?.ready, tls?.ready, code?.ready],
+    [
+      { exec: 'curl -fsS -o /dev/null "http://127.0.0.1:822${PROCMAN_CLUSTER_INSTANCE}/up"', timeout },
+      { exec: `curl -fsS -o /dev/null -H 'A: b c' "https://localhost:8443/"`, timeout },
+      { exec: `[ "$(curl -sS -o /dev/null -w '%{http_code}' "http://127.0.0.1:80/")" = 204 ]`, timeout },
+    ],
+  );
+  assert.deepEqual(all?.dependsOn, [{ id: "node", condition: "ready" }]);
+  assert.match(notes.join("\n"), /tls readiness_probe\.http_get: is asked by curl/);
+});
+
+test("without expansion, dollar signs are those of the shell", async (context) => {
+  const text = `
+disable_env_expansion: true
+processes:
+  a: { command: "echo $$ $HOME", environment: ["A=\${B}"], working_dir: "x" }
+`;
+  const { config } = await importOf(context, { "process-compose.yaml": text });
+  assert.deepEqual([config.processes[0]?.cmd, config.processes[0]?.env], ["echo $$ $HOME", { A: "$${B}" }]);
 });
 
 test("wrong types, unknown conditions and templates are said, and nothing of them is written", async (context) => {
@@ -98,15 +176,28 @@ test("wrong types, unknown conditions and templates are said, and nothing of the
 test("a Procfile: the ports of foreman, .env as it is, and the folder of the file", async (context) => {
   const files = {
     "app/Procfile.dev": "# programs\nweb: node server.js -p $PORT\n\nrelease: ./migrate.sh\n",
-    "app/.env": "PORT=7000\n",
+    "app/.env": "PORT=7000\nTEXT=one # two\n# no\nQUOTED='a # b'\n",
   };
   const { config, notes } = await importOf(context, files);
-  const common = { cwd: "app", autostart: true, stdin: true, envFile: { path: "app/.env", optional: true } };
+  const common = {
+    cwd: "app",
+    autostart: true,
+    stdin: true,
+    restart: "never",
+    terminateTimeout: 5,
+    envFile: { path: "app/.env", optional: true },
+  };
   assert.deepEqual(config.processes, [
     { id: "web", cmd: "node server.js -p $PORT", ...common, env: { PORT: 7_000 } },
-    { id: "release", cmd: "./migrate.sh", ...common, env: { PORT: 7_100 }, restart: "never" },
+    { id: "release", cmd: "./migrate.sh", ...common, env: { PORT: 7_100 } },
   ]);
-  assert.equal(notes.length, 1);
+  assert.deepEqual(config.logger, { console: true });
+  for (const part of [
+    /^Procfile: foreman ends all programs when one has ended.*--exit-with ID/m,
+    /^\.env: a blank and # are part of the value for foreman.*put the value of TEXT in quotes/m,
+    /release release: runs before a deployment there/,
+  ])
+    assert.match(notes.join("\n"), part);
   await assert.rejects(
     importOf(context, { Procfile: "web: true\nthis is not a program\n" }),
     /Procfile:2:1[\s\S]*expected a line as `web: node server\.js`/,

@@ -1,61 +1,83 @@
 /** Processes of process-compose. */
-import { existsSync } from "node:fs";
 import { constants } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { ownMember } from "../../core/base/interpolate.ts";
 import { isObject } from "../../core/base/schema-check.ts";
 import { shellQuote } from "../../core/base/shell-quote.ts";
+import { MAX_MS } from "../../core/config/units.ts";
 import { type ConfigurationDraft, idOf, type ProcessDraft } from "./configuration-draft.ts";
 import { type AdviceTable, ForeignFields, scalarNumber, scalarText } from "./foreign-fields.ts";
-import { interpolated, pathText } from "./foreign-text.ts";
+import type { ForeignProcess } from "./foreign-process.ts";
+import { interpolated, pathText, shellWord } from "./foreign-text.ts";
+import { importProbes } from "./process-compose-probes.ts";
 import { bashLine } from "./shell-words.ts";
-import { variablesOf } from "./variable-lists.ts";
+import { dotenvIn, setVariables, variablesOf, withVariables } from "./variable-lists.ts";
 
-/** A process, while that of procman is made. */
-type ForeignProcess = {
-  readonly draft: ProcessDraft;
-  readonly fields: ForeignFields;
-  readonly configuration: ConfigurationDraft;
-  readonly folder: string;
-  /** Text of the file with its variables. */
-  readonly text: (value: string) => string;
-};
+/** Variables in these are read when the program starts; process-compose fills in all others when it reads the file. */
+const READ_LATER = new Set(["command", "entrypoint", "environment", "vars", "description"]);
+/** Between two runs, unless the file says more. Milliseconds. */
+const BACKOFF_MS = 1_000;
 
+/** `readText`: reads a file beside it. */
 export function importProcessCompose(
   data: Readonly<Record<string, unknown>>,
   origin: { readonly file: string; readonly shownAs: string },
   configuration: ConfigurationDraft,
+  readText: (file: string) => string,
 ): void {
   const folder = dirname(origin.file);
   const top = new ForeignFields(data, (field, advice) => configuration.note(field, advice));
   const processes = top.object("processes") ?? {};
+  const isPlain = top.flag("disable_env_expansion") === true;
   const variables = top.object("vars") ?? {};
+  configuration.merge("logger", { console: true });
   const global = variablesOf(top.any("environment"), (field, advice) => configuration.note(field, advice));
   if (Object.keys(global).length > 0) configuration.merge("env", global);
-  if (existsSync(join(folder, ".env")))
-    configuration.fields.envFile = { path: configuration.path(folder, ".env"), optional: true };
+  const dotenv = dotenvIn(folder, readText);
+  if (dotenv !== undefined) configuration.fields.envFile = { path: configuration.path(folder, ".env"), optional: true };
   const log = top.text("log_location");
   if (log !== undefined) configuration.merge("logger", { stdout: configuration.path(folder, log) });
   top.rest(TOP_ADVICE, "process-compose");
   const drafts = Object.keys(processes).map((name) => configuration.add(name, origin.shownAs));
-  const ids = new Map(drafts.map((draft) => [draft.name, draft.id]));
+  const ids = new Map(drafts.flatMap((draft) => idsOf(draft, processes[draft.name])));
   for (const draft of drafts) {
     const given = processes[draft.name];
     if (!isObject(given)) {
       configuration.drop(draft, draft.name, "is not an object, so there is nothing to run");
       continue;
     }
-    const fields = new ForeignFields(given, (field, advice) => draft.note(field, advice));
+    const note = (field: string, advice: string): unknown => draft.note(field, advice);
+    const lookUp = (name: string): string | undefined => ownMember(dotenv ?? {}, name) ?? process.env[name];
+    const fields = new ForeignFields(isPlain ? given : withVariables(given, { lookUp, kept: READ_LATER, note }), note);
     const own = { ...variables, ...fields.object("vars") };
-    fillProcess({ draft, fields, configuration, folder, text: (value) => templated(value, own, draft) }, ids);
+    const hasTemplates = fields.flag("is_template_disabled") !== true;
+    const text = (value: string): string => (hasTemplates ? templated(value, own, { draft, given }) : value);
+    const shellText = (value: string): string => (isPlain ? text(value) : text(value).replaceAll("$$", () => "$"));
+    fillProcess({ draft, fields, configuration, folder, text, shellText, ids, isPlain });
   }
 }
 
+/** The name of a process, and those of its replicas: `web-0`. */
+function idsOf({ name, id }: ProcessDraft, given: unknown): readonly (readonly [string, string])[] {
+  const replicas = isObject(given) ? Math.min(scalarNumber(given.replicas ?? 1), 1_024) : 1;
+  const width = String(replicas).length;
+  return [
+    [name, id],
+    ...(replicas > 1
+      ? Array.from({ length: replicas }, (_, index) => [`${name}-${String(index).padStart(width, "0")}`, id] as const)
+      : []),
+  ];
+}
+
 /** `{{.NAME}}` of Go's templates, where the variable has a plain value. */
-function templated(text: string, variables: Readonly<Record<string, unknown>>, draft: ProcessDraft): string {
+function templated(
+  text: string,
+  variables: Readonly<Record<string, unknown>>,
+  { draft, given }: { readonly draft: ProcessDraft; readonly given: Readonly<Record<string, unknown>> },
+): string {
   const whole = text.replace(/\{\{\s*\.(\w+)\s*\}\}/g, (written, name: string) => {
     const value = Object.hasOwn(variables, name) ? variables[name] : undefined;
-    if (name === "PC_REPLICA_NUM") return "${PROCMAN_CLUSTER_INSTANCE}";
+    if (name === "PC_REPLICA_NUM") return scalarNumber(given.replicas) > 1 ? "${PROCMAN_CLUSTER_INSTANCE}" : "0";
     return scalarText(value) || written;
   });
   const [left] = /\{\{(?:(?!\{\{|\}\}).)*\}\}/.exec(whole) ?? [];
@@ -63,36 +85,49 @@ function templated(text: string, variables: Readonly<Record<string, unknown>>, d
   return whole;
 }
 
-function fillProcess(process: ForeignProcess, ids: ReadonlyMap<string, string>): void {
+function fillProcess(process: ForeignProcess): void {
   const { draft, fields, configuration, folder, text } = process;
-  const command = fields.command("command");
-  const entrypoint = fields.texts("entrypoint");
-  const cwd = resolve(folder, pathText(interpolated(text(fields.text("working_dir") ?? ""), () => undefined)));
+  const cwd = resolve(folder, pathText([text(fields.text("working_dir") ?? "")]));
   const place = configuration.path(cwd, ".");
-  if (command !== undefined) draft.set("cmd", bashLine(text(command)));
-  else if (entrypoint !== undefined) draft.set("cmd", entrypoint.map((word) => shellQuote(text(word))).join(" "));
-  draft.set("cwd", place === "." ? undefined : place);
-  draft.set("autostart", fields.flag("disabled") === true ? undefined : true);
-  const env = variablesOf(fields.any("environment"), (field, advice) => draft.note(field, advice), text);
-  if (Object.keys(env).length > 0) draft.set("env", env);
+  const line = commandOf(process);
+  draft.set("cmd", line).set("cwd", place === "." ? undefined : place);
+  const isManual = fields.flag("disabled", "is_disabled") === true || fields.flag("is_foreground") === true;
+  draft.set("autostart", isManual ? undefined : true);
+  if (fields.flag("is_tty") === true || fields.flag("is_interactive") === true) draft.set("stdin", true);
+  for (const [name, advice] of Object.entries(FLAG_ADVICE)) if (fields.flag(name) === true) draft.note(name, advice);
+  environmentOf(process, line ?? "");
   const envFile = fields.text("env_file");
-  if (envFile !== undefined) draft.set("envFile", configuration.path(folder, envFile));
+  if (envFile !== undefined) draft.set("envFile", configuration.path(cwd, envFile));
   availability(process);
   shutdown(process);
-  dependencies(process, ids);
-  readiness(process);
-  healthChecks(process);
+  dependencies(process);
+  importProbes(process);
   schedule(process);
   others(process);
   fields.rest(PROCESS_ADVICE, "process-compose");
-  if (command === undefined && entrypoint === undefined)
-    configuration.drop(draft, "command", "is missing, so there is nothing to run");
+  if (line === undefined) configuration.drop(draft, "command", "is missing, so there is nothing to run");
+}
+
+function commandOf({ fields, text, shellText, isPlain }: ForeignProcess): string | undefined {
+  const command = fields.command("command");
+  if (command !== undefined) return bashLine(shellText(command));
+  const word = (given: string): string =>
+    isPlain ? shellQuote(text(given)) : shellWord(interpolated(text(given), () => undefined));
+  return fields.texts("entrypoint")?.map(word).join(" ");
+}
+
+function environmentOf({ draft, fields, text, isPlain }: ForeignProcess, line: string): void {
+  const given = fields.any("environment");
+  setVariables(draft, given, isPlain ? (value) => text(value).replaceAll("$", () => "$$") : text);
+  const used = line + JSON.stringify(given ?? "");
+  if (used.includes("PC_PROC_NAME")) draft.merge("env", { PC_PROC_NAME: draft.name });
+  if (used.includes("PC_REPLICA_NUM")) draft.merge("env", { PC_REPLICA_NUM: "0" });
 }
 
 const RESTARTS: Readonly<Record<string, string>> = {
   always: "always",
   on_failure: "error",
-  exit_on_failure: "error",
+  exit_on_failure: "never",
   no: "never",
   false: "never",
 };
@@ -109,10 +144,11 @@ function availability({ draft, fields }: ForeignProcess): void {
       "availability",
       `procman goes on when it ends; \`procman run --exit-with ${draft.id}\` ends with it, and with its exit code`,
     );
-  const delay = own.number("backoff_seconds");
-  if (delay !== undefined) draft.set("restartDelayMs", delay * 1_000);
+  const delayMs = Math.max(BACKOFF_MS, (own.number("backoff_seconds") ?? 0) * 1_000);
+  if (draft.fields.restart !== "never") draft.set("restartDelayMs", delayMs);
   const limit = own.number("max_restarts");
-  if (limit !== undefined && limit > 0) draft.set("restartLimit", limit);
+  // It counts all of them.
+  if (limit !== undefined && limit > 0) draft.set("restartLimit", limit).set("restartResetMs", MAX_MS);
   own.rest({}, "process-compose");
   const codes = [fields.any("success_exit_codes") ?? []]
     .flat()
@@ -121,7 +157,7 @@ function availability({ draft, fields }: ForeignProcess): void {
   if (codes.length > 0) draft.set("successExitCodes", codes);
 }
 
-function shutdown({ draft, fields, text }: ForeignProcess): void {
+function shutdown({ draft, fields, shellText }: ForeignProcess): void {
   const given = fields.object("shutdown");
   if (given === undefined) return;
   const own = new ForeignFields(given, (field, advice) => draft.note(field, advice), "shutdown.");
@@ -134,7 +170,7 @@ function shutdown({ draft, fields, text }: ForeignProcess): void {
   if (command !== undefined)
     draft.note(
       "shutdown.command",
-      `procman stops by a signal; a command after the end is "hooks": { "afterStop": ${JSON.stringify(text(command))} }`,
+      `procman stops by a signal; a command after the end is "hooks": { "afterStop": ${JSON.stringify(shellText(command))} }`,
     );
   own.rest({ send_keys: 'procman stops by a signal: "stopSignal"' }, "process-compose");
 }
@@ -147,19 +183,19 @@ const CONDITIONS: Readonly<Record<string, string>> = {
   process_completed_successfully: "finished",
 };
 
-function dependencies({ draft, fields }: ForeignProcess, ids: ReadonlyMap<string, string>): void {
+function dependencies({ draft, fields, ids }: ForeignProcess): void {
   const given = fields.object("depends_on");
   if (given === undefined) return;
-  const list: object[] = [];
+  const list = new Map<string, object>();
   for (const [name, settings] of Object.entries(given)) {
     const id = ids.get(name);
     const condition = isObject(settings) ? scalarText(settings.condition ?? "process_started") : "process_started";
     if (id === undefined) draft.note(`depends_on.${name}`, "there is no such process in the file");
     else if (ownMember(CONDITIONS, condition) === undefined)
       draft.note(`depends_on.${name}`, `has the unknown condition ${JSON.stringify(condition)}`);
-    else list.push({ id, condition: ownMember(CONDITIONS, condition) });
+    else list.set(id, { id, condition: ownMember(CONDITIONS, condition) });
   }
-  if (list.length > 0) draft.set("dependsOn", list);
+  if (list.size > 0) draft.set("dependsOn", [...list.values()]);
 }
 
 function schedule({ draft, fields }: ForeignProcess): void {
@@ -173,12 +209,12 @@ function schedule({ draft, fields }: ForeignProcess): void {
 }
 
 function others({ draft, fields, configuration, folder, text }: ForeignProcess): void {
+  const replicas = fields.number("replicas") ?? 1;
   const log = fields.text("log_location");
-  if (log !== undefined) draft.merge("logger", { stdout: configuration.path(folder, text(log)) });
-  const namespace = fields.text("namespace");
-  if (namespace !== undefined && namespace !== "default") draft.set("groups", [idOf(namespace)]);
-  const replicas = fields.number("replicas");
-  if (replicas !== undefined && replicas > 1)
+  if (log !== undefined) draft.merge("logger", { stdout: configuration.path(folder, logFile(text(log), replicas)) });
+  const groups = (fields.texts("namespace") ?? []).filter((name) => name !== "default").map(idOf);
+  if (groups.length > 0) draft.set("groups", [...new Set(groups)]);
+  if (replicas > 1)
     draft.set("cluster", { instances: replicas }).merge("env", { PC_REPLICA_NUM: "${PROCMAN_CLUSTER_INSTANCE}" });
   const watch = fields.any("watch");
   const paths = [isObject(watch) ? (watch.paths ?? []) : (watch ?? [])]
@@ -191,78 +227,32 @@ function others({ draft, fields, configuration, folder, text }: ForeignProcess):
     );
 }
 
-/** What a probe asks, as procman writes it; undefined if it asks nothing. */
-function askedBy(own: ForeignFields, { draft, text }: ForeignProcess, name: string): object | undefined {
-  const exec = own.object("exec")?.command;
-  if (typeof exec === "string") return { exec: text(exec) };
-  const http = own.object("http_get");
-  if (http === undefined) return void draft.note(name, "has neither exec.command nor http_get, so it is left out");
-  const { host = "127.0.0.1", scheme = "http", path = "/", port } = http;
-  if (scalarText(scheme).toLowerCase() === "https")
-    draft.note(`${name}.http_get`, 'https isn\'t asked: procman asks by http, or write a command as "exec"');
-  const url = `http://${text(scalarText(host))}${port === undefined ? "" : `:${text(scalarText(port))}`}${text(scalarText(path))}`;
-  return { http: url };
-}
-
-function probeIn(
-  process: ForeignProcess,
-  name: string,
-): { readonly own: ForeignFields; readonly asked: object } | undefined {
-  const given = process.fields.object(name);
-  if (given === undefined) return undefined;
-  const own = new ForeignFields(given, (field, advice) => process.draft.note(field, advice), `${name}.`);
-  const asked = askedBy(own, process, name);
-  return asked === undefined ? undefined : { own, asked };
-}
-
-function readiness(process: ForeignProcess): void {
-  const line = process.fields.text("ready_log_line");
-  if (line !== undefined) process.draft.set("ready", { log: process.text(line) });
-  const probe = probeIn(process, "readiness_probe");
-  if (probe === undefined) return;
-  const { own, asked } = probe;
-  const delay = own.number("initial_delay_seconds") ?? 0;
-  const period = own.number("period_seconds") ?? 10;
-  const failures = own.number("failure_threshold") ?? 3;
-  process.draft.set("ready", { ...asked, timeout: Math.max(1, delay + period * failures) });
-  own.skip("timeout_seconds", "success_threshold");
-  own.rest({}, "process-compose");
-}
-
-function healthChecks(process: ForeignProcess): void {
-  const probe = probeIn(process, "liveness_probe");
-  if (probe === undefined) return;
-  const { own, asked } = probe;
-  const delay = own.number("initial_delay_seconds");
-  process.draft.set("health", {
-    ...asked,
-    interval: own.number("period_seconds") ?? 10,
-    timeout: own.number("timeout_seconds") ?? 1,
-    failures: own.number("failure_threshold") ?? 3,
-    ...(delay !== undefined && { startPeriod: delay }),
-  });
-  own.skip("success_threshold");
-  own.rest({}, "process-compose");
+/** Each replica has a log file. */
+function logFile(path: string, replicas: number): string {
+  if (replicas <= 1) return path.replaceAll("{PC_REPLICA_NUM}", "0");
+  return path.includes("{PC_REPLICA_NUM}") ? path.replaceAll("{PC_REPLICA_NUM}", "{instance}") : `${path}.{instance}`;
 }
 
 const LOGGER = 'files, rotation and format are in "logger": docs/guide/logs.md';
 const TERMINAL = "programs have no terminal; `procman monitor` shows their output";
 
+/** What to do about what is switched on and has no equal. */
+const FLAG_ADVICE: AdviceTable = {
+  is_tty: TERMINAL,
+  is_interactive: TERMINAL,
+  is_foreground: `${TERMINAL}; it is only started by hand, as there`,
+  is_daemon: "keep the program in the foreground; what it leaves behind is supervised and ended nevertheless",
+  is_elevated: 'run procman as root, and give the others a "user"',
+  is_dotenv_disabled: "all processes get the variables of the .env here",
+};
+
 /** What to do about fields of a process without an equal. */
 const PROCESS_ADVICE: AdviceTable = {
   description: "",
-  is_daemon: "keep the program in the foreground; what it leaves behind is supervised and ended nevertheless",
   launch_timeout_seconds: 'how long a start may take is "timeout" of "ready"',
-  is_foreground: TERMINAL,
-  is_interactive: TERMINAL,
-  is_tty: TERMINAL,
-  is_elevated: 'run procman as root, and give the others a "user"',
   log_configuration: LOGGER,
   disable_ansi_colors: "`procman logs` leaves colours out where they aren't wanted",
   disable_env_expansion: "",
-  disable_dotenv: "",
-  is_dotenv_disabled: "",
-  is_template_disabled: "",
   extends: "procman has no inheritance between processes: write its fields here",
   is_strict: "",
   mcp: "procman has a REST API: docs/reference/api.md",

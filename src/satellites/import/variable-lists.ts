@@ -1,7 +1,56 @@
 /** `environment` of compose and process-compose: an object, or a list of `NAME=value`. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { readEnvFile } from "../../core/base/env-file.ts";
 import { isObject } from "../../core/base/schema-check.ts";
+import type { ProcessDraft } from "./configuration-draft.ts";
 import type { TakeNote } from "./foreign-fields.ts";
-import { envValue, interpolated } from "./foreign-text.ts";
+import { envValue, type Filling, filledIn, interpolated } from "./foreign-text.ts";
+
+/** Variables of the `.env` beside a file; undefined: there is none. */
+export function dotenvIn(
+  folder: string,
+  readText: (file: string) => string,
+): Readonly<Record<string, string>> | undefined {
+  const file = join(folder, ".env");
+  return existsSync(file) ? readEnvFile(readText(file)).variables : undefined;
+}
+
+/** A record with the variables filled in that procman doesn't read where they stand. A note says which. */
+export function withVariables(
+  given: Readonly<Record<string, unknown>>,
+  { note, ...filling }: Omit<Filling, "onFilled"> & { readonly note: TakeNote },
+): Readonly<Record<string, unknown>> {
+  const fill = ([key, value]: readonly [string, unknown]): readonly [string, unknown] => {
+    const found = new Set<string>();
+    const filled = filling.kept.has(key) ? value : filledIn(value, { ...filling, onFilled: (each) => found.add(each) });
+    if (found.size > 0)
+      note(
+        key,
+        `has what ${[...found].join(", ")} is now: procman has no variable there, so write a later change here`,
+      );
+    return [key, filled];
+  };
+  return Object.fromEntries(Object.entries(given).map(fill));
+}
+
+/** Sets `env`. The folders of a PATH come first: procman appends a PATH in `env`. */
+export function setVariables(draft: ProcessDraft, given: unknown, read?: (text: string) => string): void {
+  const { PATH: path, ...env } = variablesOf(given, (field, advice) => draft.note(field, advice), read);
+  if (Object.keys(env).length > 0) draft.merge("env", env);
+  const folders = String(path ?? "")
+    .replaceAll("${PATH:-}", "")
+    .split(/:(?!-)/)
+    .filter((folder) => folder !== "");
+  if (folders.length > 0) draft.set("pathFirst", folders);
+}
+
+/** Names of the variables, also of those without a value, which are inherited. */
+export function namesOf(given: unknown): readonly string[] {
+  if (isObject(given)) return Object.keys(given);
+  const list: readonly unknown[] = Array.isArray(given) ? given : [];
+  return list.flatMap((entry) => (typeof entry === "string" ? (/^[^=\s]+/.exec(entry) ?? []) : []));
+}
 
 /** Variables as procman writes them. A name without a value is inherited anyway. `read`: replaces what is not a variable. */
 export function variablesOf(
