@@ -67,7 +67,7 @@ function only(processes: readonly Carried[], fields: readonly string[]): readonl
 const EXPECTED = [...PROCESSES].map((each): Carried => ({ ...each, terminateTimeout: each.terminateTimeout ?? 30 }));
 const BY_ID = EXPECTED.toSorted((one, other) => String(one.id).localeCompare(String(other.id)));
 
-test("compose: commands, environment, folder, restarts, signals, times, dependencies and manual starts", async (context) => {
+test("compose: commands, environment, restarts, signals, times, dependencies and manual starts", async (context) => {
   const found = await back(context, "compose", (name) => name === "compose.yaml");
   const fields = ["id", "cmd", "env", "terminateTimeout", "stopSignal", "autostart"];
   assert.deepEqual(only(found, fields), only(BY_ID, fields));
@@ -77,7 +77,6 @@ test("compose: commands, environment, folder, restarts, signals, times, dependen
     ["never", "always", "error"],
   );
   assert.deepEqual(found[2]?.dependsOn, [{ id: "db", condition: "started" }]);
-  assert.equal(found[2]?.cwd, "/srv");
 });
 
 test("systemd: the same, and schedules; ids have the name of the configuration in front", async (context) => {

@@ -23,7 +23,7 @@ const SERVICES: Readonly<Record<string, readonly [args: string, ...lines: readon
   variable: ['$SET ${SET} x${SET}y "${TWO_WORDS}"'],
   unset: ["a${UNSET}b $UNSET c"],
   fallback: ["${UNSET:-x y} ${UNSET-dash} ${EMPTY:-colon} ${EMPTY-kept}"],
-  dotenv: ["$FROM_DOTENV ${BOTH}"],
+  dotenv: ["$FROM_DOTENV ${HASH}"],
   hash: ["${HASH} a#b"],
   text: ["x", 'environment: { A: "1,2", B: "a b", C: "", D: "=" }'],
   numbers: ["x", "environment: { A: 1, B: 0, C: 1.25, D: -7 }"],
@@ -43,11 +43,11 @@ const SERVICES: Readonly<Record<string, readonly [args: string, ...lines: readon
   replaced: ["x", "environment: { PORT: 3000 }"],
 };
 const FILES = {
-  ".env": "FROM_DOTENV=dot\nBOTH=dotenv\nHASH=p#ss\nTWO_WORDS='a b'\nPORT=9999\n",
+  ".env": "FROM_DOTENV=dot\nHASH=p#ss\nTWO_WORDS='a b'\nPORT=9999\n",
   "common.env": "PLAIN=plain\nQUOTED=\"a b\"\nSINGLE='c d'\nHASHED=p#ss\n# a comment\nEMPTIED=\nEQUALS=a=b\n",
   "more.env": "PLAIN=later\nURL=http://x/?a=1&b=2\n",
 };
-const OUTER = { SET: "outer", BOTH: "shell", EMPTY: "" };
+const OUTER = { SET: "outer", EMPTY: "" };
 
 function composeFile(): string {
   const services = Object.entries(SERVICES).map(([name, [args, ...lines]]) => {

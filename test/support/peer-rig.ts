@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { execFile, execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { keeperIn, procman } from "./cli.ts";
 import { cleanEnvironment, eventually, processExit } from "./procman-process.ts";
 import { ROOT } from "./product.ts";
@@ -141,3 +141,31 @@ export function pm2Command(): string | undefined {
 export function foremanCommand(): string | undefined {
   return peerCommand("foreman", "3.0.1", "nf");
 }
+
+const RUBY = join(PEERS, "ruby");
+const RUBY_PACKAGES = ["ruby3.1", "libruby3.1", "ruby-foreman"];
+
+/** The foreman of Debian, with its Ruby, unpacked and not installed. undefined: it can't be had. */
+export function debianForeman(): PeerProgram | undefined {
+  if (!existsSync(join(RUBY, "usr/bin/foreman"))) {
+    const folder = join(PEERS, "ruby-packages");
+    mkdirSync(folder, { recursive: true });
+    try {
+      execFileSync("apt-get", ["download", "-q", ...RUBY_PACKAGES], { cwd: folder, stdio: "pipe", timeout: 120_000 });
+      for (const file of readdirSync(folder)) execFileSync("dpkg", ["-x", join(folder, file), RUBY]);
+    } catch {
+      return undefined;
+    }
+  }
+  const [foreman = "", place = ""] = ["foreman.rb", "rbconfig.rb"].map((name) =>
+    dirname(execFileSync("find", [RUBY, "-name", name, "-print", "-quit"], { encoding: "utf8" }).trim()),
+  );
+  const RUBYLIB = [foreman, join(RUBY, "usr/lib/ruby/3.1.0"), place].join(":");
+  return {
+    command: [join(RUBY, "usr/bin/ruby3.1"), "--disable-gems", join(foreman, "../bin/foreman")],
+    env: { RUBYLIB, LD_LIBRARY_PATH: join(place, "../..") },
+  };
+}
+
+/** A program of another manager, and the variables that it needs. */
+type PeerProgram = { readonly command: readonly string[]; readonly env: NodeJS.ProcessEnv };

@@ -1,7 +1,7 @@
 /** The words of a service, and the command line of one that runs on this host. */
 import type { ComposeService } from "./compose-service.ts";
 import { scalarText } from "./foreign-fields.ts";
-import { type ForeignText, interpolated, shellWord, splitText } from "./foreign-text.ts";
+import { type ForeignText, interpolated, shellWord, splitText, splitVariables } from "./foreign-text.ts";
 import { splitWords, UnclosedQuote } from "./shell-words.ts";
 
 /** undefined: nothing says what to run. `entrypoint` of the service replaces both of the Dockerfile. */
@@ -25,7 +25,7 @@ export function wordsOf({ draft, fields }: ComposeService, name: string): readon
   if (Array.isArray(given)) return given.map((word) => interpolated(scalarText(word), lost));
   if (typeof given !== "string") return undefined;
   try {
-    return splitText(interpolated(given, lost), splitWords);
+    return splitText(interpolated(given, lost), (plain) => splitWords(plain, splitVariables));
   } catch (error) {
     if (!(error instanceof UnclosedQuote)) throw error;
     draft.note(name, `can't be split into words: ${error.message}`);

@@ -276,7 +276,7 @@ test("variables: an unset one is empty; .env is for what has variables, and its 
   assert.deepEqual(web?.env, { OPT: "${UNSET:-}", SECRET: "${SECRET:-}" });
   assert.deepEqual(
     [web.cmd, web.restart, web.memoryMax, web.pathFirst, web.envFile],
-    ['node web.js "${UNSET}" "${TLS:+--tls}"', "always", "64MiB", ["./bin"], { path: ".env", optional: true }],
+    ["node web.js ${UNSET} ${TLS:+--tls}", "always", "64MiB", ["./bin"], { path: ".env", optional: true }],
   );
   for (const part of [
     /web \.env: is read for the variables of the file, and here the program gets all of it, too: PORT, NODE_ENV, LIMIT/,

@@ -2,8 +2,15 @@
 import { isObject } from "../../core/base/schema-check.ts";
 import { shellQuote } from "../../core/base/shell-quote.ts";
 
-/** What stands for a variable: inside double quotes of a shell, and in a value or path of the configuration. `isRough`: only the shell has it exactly. */
-export type Reference = { readonly shell: string; readonly value: string; readonly isRough?: boolean };
+/** What stands for a variable: inside double quotes of a shell, and in a value or path of the configuration. */
+export type Reference = {
+  readonly shell: string;
+  readonly value: string;
+  /** Only the shell has it exactly. */
+  readonly isRough?: boolean;
+  /** Its value may be several words of a command line, or none. */
+  readonly isSplit?: boolean;
+};
 
 export type ForeignText = readonly (string | Reference)[];
 
@@ -30,7 +37,14 @@ export function shellWord(text: ForeignText): string {
     return plain.every((piece) => PLACEHOLDER.test(piece) || PLAIN.test(piece))
       ? plain.join("")
       : shellQuote(plain.join(""));
+  if (text.some((piece) => typeof piece !== "string" && piece.isSplit === true)) return text.map(looseWord).join("");
   return `"${text.map((piece) => (typeof piece === "string" ? escapedForShell(piece) : piece.shell)).join("")}"`;
+}
+
+/** A part of a word. */
+function looseWord(piece: string | Reference): string {
+  if (typeof piece === "string") return shellQuote(piece);
+  return piece.isSplit === true || PLACEHOLDER.test(piece.shell) ? piece.shell : `"${piece.shell}"`;
 }
 
 /** A value of `env`. */
@@ -106,8 +120,15 @@ function merged(pieces: readonly (string | Reference)[]): ForeignText {
 
 const FIRST_MARK = 0xe000;
 const MARKS = /[\ue000-\uf8ff]/;
+/** In front of a mark. */
+const SPLIT = "\uf8ff";
 
-/** Splits a text into words by a splitter of plain texts; a variable never splits. */
+/** For `splitWords` in `splitText`: variables that are not in quotes are filled in before the line is split. */
+export function splitVariables(plain: string): string {
+  return plain.replace(/[\ue000-\uf8fe]/g, (mark) => SPLIT + mark);
+}
+
+/** Splits a text into words by a splitter of plain texts; a variable never splits, unless `splitVariables` says so. */
 export function splitText(text: ForeignText, split: (plain: string) => readonly string[]): readonly ForeignText[] {
   const references = text.filter((piece) => typeof piece !== "string");
   if (references.length > 6_000 || text.some((piece) => typeof piece === "string" && MARKS.test(piece)))
@@ -117,9 +138,10 @@ export function splitText(text: ForeignText, split: (plain: string) => readonly 
     .map((piece) => (typeof piece === "string" ? piece : String.fromCharCode(FIRST_MARK + count++)))
     .join("");
   return split(plain).map((word) => {
-    const pieces = word
-      .split(/([\ue000-\uf8ff])/)
-      .map((part) => (MARKS.test(part) ? (references[part.charCodeAt(0) - FIRST_MARK] ?? part) : part));
+    const pieces = word.split(/(\uf8ff?[\ue000-\uf8fe])/).map((part) => {
+      const reference = MARKS.test(part) ? references[part.charCodeAt(part.length - 1) - FIRST_MARK] : undefined;
+      return reference === undefined ? part : { ...reference, ...(part.startsWith(SPLIT) && { isSplit: true }) };
+    });
     return word === "" ? [""] : pieces.filter((piece) => piece !== "");
   });
 }

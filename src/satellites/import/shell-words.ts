@@ -7,11 +7,12 @@ export class UnclosedQuote extends Error {}
 const WORD_PIECE = /'([^']*)'|"((?:[^"\\]|\\[\s\S])*)"|\\([\s\S])|([^\s'"\\]+)|(\s+)|([\s\S])/g;
 
 /**
- * Splits like a POSIX shell without expansions (Python's `shlex.split`, compose, Docker).
+ * Splits like a POSIX shell without expansions (Python's `shlex.split`, compose, Docker). `ofPlain`: changes what is not
+ * in quotes.
  *
  * @throws {UnclosedQuote}
  */
-export function splitWords(line: string): readonly string[] {
+export function splitWords(line: string, ofPlain: (text: string) => string = (text) => text): readonly string[] {
   const words: string[] = [];
   let current: string | undefined;
   for (const [, single, double, escaped, plain, blank, stray] of line.matchAll(WORD_PIECE)) {
@@ -20,7 +21,8 @@ export function splitWords(line: string): readonly string[] {
     if (blank !== undefined) {
       if (current !== undefined) words.push(current);
       current = undefined;
-    } else current = (current ?? "") + (single ?? double?.replace(/\\(["\\$`])/g, "$1") ?? escaped ?? plain ?? "");
+    } else
+      current = (current ?? "") + (single ?? double?.replace(/\\(["\\$`])/g, "$1") ?? escaped ?? ofPlain(plain ?? ""));
   }
   return current === undefined ? words : [...words, current];
 }

@@ -5,7 +5,7 @@ import { readEnvFile } from "../../core/base/env-file.ts";
 import { isObject } from "../../core/base/schema-check.ts";
 import type { ProcessDraft } from "./configuration-draft.ts";
 import type { TakeNote } from "./foreign-fields.ts";
-import { envValue, type Filling, filledIn, interpolated } from "./foreign-text.ts";
+import { envValue, type Filling, filledIn, interpolated, pathFields } from "./foreign-text.ts";
 
 /** Variables of the `.env` beside a file; undefined: there is none. */
 export function dotenvIn(
@@ -38,11 +38,7 @@ export function withVariables(
 export function setVariables(draft: ProcessDraft, given: unknown, read?: (text: string) => string): void {
   const { PATH: path, ...env } = variablesOf(given, (field, advice) => draft.note(field, advice), read);
   if (Object.keys(env).length > 0) draft.merge("env", env);
-  const folders = String(path ?? "")
-    .replaceAll("${PATH:-}", "")
-    .split(/:(?!-)/)
-    .filter((folder) => folder !== "");
-  if (folders.length > 0) draft.set("pathFirst", folders);
+  if (path !== undefined) draft.setAll(pathFields(String(path)));
 }
 
 /** Names of the variables, also of those without a value, which are inherited. */
