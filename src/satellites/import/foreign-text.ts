@@ -64,7 +64,7 @@ export function pathFields(value: string): {
 } {
   const folders = value
     .replace(/\$\{PATH:?-[^}]*(?:\}|$)/g, "${PATH}")
-    .split(":")
+    .split(/:(?!-)/)
     .filter(Boolean);
   const own = folders.indexOf("${PATH}");
   const [first, last] = own === -1 ? [folders, []] : [folders.slice(0, own), folders.slice(own + 1)];

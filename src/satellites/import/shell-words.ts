@@ -15,16 +15,27 @@ const WORD_PIECE = /'([^']*)'|"((?:[^"\\]|\\[\s\S])*)"|\\([\s\S])|([^\s'"\\]+)|(
 export function splitWords(line: string, ofPlain: (text: string) => string = (text) => text): readonly string[] {
   const words: string[] = [];
   let current: string | undefined;
-  for (const [, single, double, escaped, plain, blank, stray] of line.matchAll(WORD_PIECE)) {
-    if (stray !== undefined)
-      throw new UnclosedQuote(stray === "\\" ? "it ends with a backslash" : `its ${stray} is never closed`);
-    if (blank !== undefined) {
-      if (current !== undefined) words.push(current);
+  for (const piece of line.matchAll(WORD_PIECE)) {
+    const [, , , , , blank, stray] = piece;
+    if (stray !== undefined) throw unclosed(stray);
+    if (blank === undefined) current = (current ?? "") + pieceText(piece, ofPlain);
+    else if (current !== undefined) {
+      words.push(current);
       current = undefined;
-    } else
-      current = (current ?? "") + (single ?? double?.replace(/\\(["\\$`])/g, "$1") ?? escaped ?? ofPlain(plain ?? ""));
+    }
   }
   return current === undefined ? words : [...words, current];
+}
+
+function pieceText(
+  [, single, double, escaped, plain = ""]: readonly (string | undefined)[],
+  ofPlain: (text: string) => string,
+): string {
+  return single ?? double?.replace(/\\(["\\$`])/g, "$1") ?? escaped ?? ofPlain(plain);
+}
+
+function unclosed(stray: string): UnclosedQuote {
+  return new UnclosedQuote(stray === "\\" ? "it ends with a backslash" : `its ${stray} is never closed`);
 }
 
 /** What only bash understands, or may. */
