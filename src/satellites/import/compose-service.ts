@@ -11,7 +11,7 @@ export type ComposeProject = {
   readonly configuration: ConfigurationDraft;
   /** Reads a file beside the compose file. */
   readonly readText: (file: string) => string;
-  /** Of the file `.env`. */
+  /** The variables of the file `.env`. */
   readonly dotenv: Readonly<Record<string, string>> | undefined;
   /** `volumes` of the top level. */
   readonly volumes: Readonly<Record<string, unknown>>;
@@ -30,7 +30,7 @@ export type ComposeService = {
   /** Folder of its Dockerfile, if it is built here. */
   readonly context: string | undefined;
   readonly dockerfile: Dockerfile;
-  /** It runs in a container, as its program is in an image. Otherwise its program runs on this host. */
+  /** Whether the program stays in its image, in a container; otherwise it runs on this host. */
   readonly isContainer: boolean;
   /** Whether something of it is a variable, which compose reads from `.env`. */
   readonly hasVariables: boolean;

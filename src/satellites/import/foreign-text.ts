@@ -146,7 +146,7 @@ export function splitText(text: ForeignText, split: (plain: string) => readonly 
   });
 }
 
-export type Filling = {
+export type VariableFilling = {
   readonly lookUp: (name: string) => string | undefined;
   /** Keys below which variables stay, because procman or a shell reads them when the program starts. */
   readonly kept: ReadonlySet<string>;
@@ -154,7 +154,7 @@ export type Filling = {
 };
 
 /** All texts of a value with their variables filled in now: the other tool does that when it reads its file. */
-export function filledIn(value: unknown, filling: Filling): unknown {
+export function filledIn(value: unknown, filling: VariableFilling): unknown {
   if (typeof value === "string") return filledText(value, filling);
   if (Array.isArray(value)) return value.map((each) => filledIn(each, filling));
   if (!isObject(value)) return value;
@@ -164,7 +164,7 @@ export function filledIn(value: unknown, filling: Filling): unknown {
 }
 
 /** A text with its variables filled in; empty for one that has no value. */
-export function filledText(text: string, { lookUp, onFilled }: Omit<Filling, "kept">): string {
+export function filledText(text: string, { lookUp, onFilled }: Omit<VariableFilling, "kept">): string {
   return text.replace(INTERPOLATION, (whole: string, ...groups: readonly (string | undefined)[]) => {
     const [dollar, plain, braced = "", sign = "", rest = "", open] = groups;
     if (open !== undefined) return whole;

@@ -5,7 +5,7 @@ import { readEnvFile } from "../../core/base/env-file.ts";
 import { isObject } from "../../core/base/schema-check.ts";
 import type { ProcessDraft } from "./configuration-draft.ts";
 import type { TakeNote } from "./foreign-fields.ts";
-import { envValue, type Filling, filledIn, interpolated, pathFields } from "./foreign-text.ts";
+import { envValue, filledIn, interpolated, pathFields, type VariableFilling } from "./foreign-text.ts";
 
 /** Variables of the `.env` beside a file; undefined: there is none. */
 export function dotenvIn(
@@ -19,7 +19,7 @@ export function dotenvIn(
 /** A record with the variables filled in that procman doesn't read where they stand. A note says which. */
 export function withVariables(
   given: Readonly<Record<string, unknown>>,
-  { note, ...filling }: Omit<Filling, "onFilled"> & { readonly note: TakeNote },
+  { note, ...filling }: Omit<VariableFilling, "onFilled"> & { readonly note: TakeNote },
 ): Readonly<Record<string, unknown>> {
   const fill = ([key, value]: readonly [string, unknown]): readonly [string, unknown] => {
     const found = new Set<string>();
