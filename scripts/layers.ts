@@ -166,7 +166,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "client/connection": 1_490,
   cli: 5_900,
   "cli/output": 550,
-  "satellites/boot": 1_060,
+  "satellites/boot": 1_072,
   "satellites/dashboard": 5_965,
   "satellites/export": 3_150,
   "satellites/hosts": 920,

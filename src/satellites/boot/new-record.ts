@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, realpathSync } from "node:fs";
 import { homedir, userInfo } from "node:os";
 import { delimiter, dirname, isAbsolute, join, resolve } from "node:path";
-import { ProcmanError } from "../../core/base/errors.ts";
+import { errnoOf, ProcmanError } from "../../core/base/errors.ts";
 import { accountOf } from "../../core/config/checks/accounts.ts";
 import { changeableByOthers } from "../../core/os/path-trust.ts";
 import { startFolder } from "../../core/os/start-folder.ts";
@@ -83,7 +83,7 @@ export function newRecord({
         `Cannot install: the path ${JSON.stringify(text)} (${what}) has a line break or another control character; rename it`,
       );
   if (scope === "system" && user === "root")
-    refuseUntrusted([record.config, ...included, node, script, ...filesBeside(script)]);
+    refuseUntrusted([record.config, ...included, node, script], filesBeside(script));
   return record;
 }
 
@@ -93,15 +93,29 @@ function filesBeside(script: string): readonly string[] {
   return readdirSync(folder, { recursive: true, encoding: "utf8" }).map((name) => join(folder, name));
 }
 
-/** As root, only what root alone can change. */
-function refuseUntrusted(paths: readonly string[]): void {
-  for (const path of paths) {
-    const problem = changeableByOthers(path);
+/**
+ * As root, only what root alone can change. `listed`: a procman that runs may have replaced compiled code since the
+ * folder was listed; what is gone isn't run.
+ *
+ * @throws {ProcmanError} `boot-refused`
+ */
+export function refuseUntrusted(paths: readonly string[], listed: readonly string[]): void {
+  for (const path of [...paths, ...listed]) {
+    const problem = listed.includes(path) ? unlessGone(() => changeableByOthers(path)) : changeableByOthers(path);
     if (problem === undefined) continue;
     throw new ProcmanError(
       "boot-refused",
       `Cannot install: root would run ${path} at boot, but ${problem}. Let its user run it (--run-as USER), or give it to root alone`,
     );
+  }
+}
+
+function unlessGone<T>(look: () => T): T | undefined {
+  try {
+    return look();
+  } catch (error) {
+    if (errnoOf(error) !== "ENOENT") throw error;
+    return undefined;
   }
 }
 
