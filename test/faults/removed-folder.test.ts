@@ -42,7 +42,9 @@ async function homeIn(context: TestContext, isNamed = false): Promise<Home> {
       process.kill(keeper, "SIGTERM");
       await processExit(keeper);
     }
-    rmSync(folder, { recursive: true, force: true });
+    // After a failure there may be a keeper whose lock is gone.
+    for (const pid of parts({ folder })) process.kill(pid, "SIGKILL");
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   });
   const cluster = { instances: 1, startPort: await freeRange(), commonPort: await freePort() };
   const forever = { cmd: "exec sleep 1000", autostart: true, restart: "always" };
@@ -60,7 +62,7 @@ async function homeIn(context: TestContext, isNamed = false): Promise<Home> {
 }
 
 /** Pids of procman's own processes of this home. */
-function parts({ folder }: Home, part?: Part): readonly number[] {
+function parts({ folder }: Pick<Home, "folder">, part?: Part): readonly number[] {
   const own = readdirSync("/proc").filter((name) => {
     if (!/^\d+$/.test(name) || !nameOf(Number(name)).startsWith(`procman: ${part ?? ""}`.slice(0, 15))) return false;
     return whileThere(() => readFileSync(`/proc/${name}/environ`, "latin1"))
@@ -117,7 +119,8 @@ async function survivesKills(home: Home): Promise<void> {
 async function replaceFolder({ folder, state }: Home): Promise<void> {
   const copy = `${folder}.copy`;
   cpSync(join(folder, "procman.json"), join(copy, "procman.json"));
-  rmSync(folder, { recursive: true });
+  // procman may write there meanwhile.
+  rmSync(folder, { recursive: true, maxRetries: 5 });
   cpSync(copy, folder, { recursive: true });
   rmSync(copy, { recursive: true });
   await eventually(() => keeperIn(state) || undefined);
