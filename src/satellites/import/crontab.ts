@@ -17,21 +17,30 @@ const JOB = /^\s*(@\w+|(?:[^\s=]+\s+){4}[^\s=]+)\s+(\S.*)$/;
 export function importCrontab(
   { file, shownAs, text }: ForeignFile,
   configuration: ConfigurationDraft,
-  hasUser: boolean = isSystemTable(file, text),
+  inSystemTable?: boolean,
 ): void {
   const variables = new Map<string, string>();
-  for (const [index, line] of text.split(/\r?\n/).entries()) {
-    if (/^\s*(#|$)/.test(line)) continue;
-    const [, double, single, plain, value = ""] = VARIABLE.exec(line) ?? [];
-    const name = double ?? single ?? plain;
-    const job = name === undefined ? jobIn(line, hasUser) : undefined;
-    if (name !== undefined) variables.set(name, value.trim().replace(/^(["'])(.*)\1$/s, "$2"));
+  const lines = text.split(/\r?\n/);
+  const hasUser = inSystemTable ?? isSystemTable(file, lines);
+  let number = 0;
+  for (const line of lines) {
+    number += 1;
+    if (saysNothing(line)) continue;
+    const variable = variableIn(line);
+    const job = variable === undefined ? jobIn(line, hasUser) : undefined;
+    if (variable !== undefined) variables.set(...variable);
     else if (job !== undefined) importJob({ ...job, variables, shownAs }, configuration);
     else {
       const expected = hasUser ? "five times, a user and a command" : "NAME=value, or five times and a command";
-      throw new SourceFault({ line: index + 1, column: 1 }, `expected ${expected}`);
+      throw new SourceFault({ line: number, column: 1 }, `expected ${expected}`);
     }
   }
+}
+
+function variableIn(line: string): readonly [name: string, value: string] | undefined {
+  const [, double, single, plain, value = ""] = VARIABLE.exec(line) ?? [];
+  const name = double ?? single ?? plain;
+  return name === undefined ? undefined : [name, value.trim().replace(/^(["'])(.*)\1$/s, "$2")];
 }
 
 function jobIn(line: string, hasUser: boolean): Pick<CronJob, "when" | "command" | "user"> | undefined {
@@ -43,10 +52,20 @@ function jobIn(line: string, hasUser: boolean): Pick<CronJob, "when" | "command"
 }
 
 /** By its place, or because each line names a user in front of a command. */
-function isSystemTable(file: string, text: string): boolean {
+function isSystemTable(file: string, lines: readonly string[]): boolean {
   if (/\/cron\.d\/[^/]+$|^\/etc\/crontab$/.test(file)) return true;
-  const jobs = text.split(/\r?\n/).flatMap((line) => (/^\s*#/.test(line) ? [] : (jobIn(line, false)?.command ?? [])));
-  return jobs.length > 0 && jobs.every(namesUser);
+  let hasJobs = false;
+  for (const line of lines) {
+    const command = saysNothing(line) ? undefined : jobIn(line, false)?.command;
+    if (command !== undefined && !namesUser(command)) return false;
+    hasJobs ||= command !== undefined;
+  }
+  return hasJobs;
+}
+
+/** Blank, or a comment. */
+function saysNothing(line: string): boolean {
+  return line === "" || /^\s*(#|$)/.test(line);
 }
 
 function namesUser(command: string): boolean {

@@ -21,29 +21,32 @@ export function readIni(text: string): readonly IniSection[] {
       section.values[key] = [section.values[key], ...continued].join("\n").trim();
     continued.length = 0;
   };
-  for (const [index, raw] of text
-    .replace(/^\uFEFF/, "")
-    .split(/\r?\n/)
-    .entries()) {
+  let number = 0;
+  for (const raw of text.replace(/^\uFEFF/, "").split(/\r?\n/)) {
+    number += 1;
     const line = withoutComment(raw);
-    if (line.trim() === "") continue;
-    if (/^\s/.test(line) && section !== undefined && key !== undefined) {
-      continued.push(line.trim());
+    const trimmed = line.trimStart();
+    if (trimmed === "") continue;
+    if (trimmed !== line && section !== undefined && key !== undefined) {
+      continued.push(trimmed);
       continue;
     }
     finish();
-    const [, name] = SECTION.exec(line.trim()) ?? [];
-    const place = { line: index + 1, column: 1 };
+    const [, name] = SECTION.exec(trimmed) ?? [];
     if (name !== undefined) {
-      section = sections.get(name) ?? { name, line: index + 1, values: {} };
+      section = sections.get(name) ?? { name, line: number, values: {} };
       sections.set(name, section);
       key = undefined;
       continue;
     }
-    const [, option = "", value = ""] = OPTION.exec(line.trim()) ?? [];
-    if (section === undefined) throw new SourceFault(place, "this line stands in front of the first [section]");
+    const [, option = "", value = ""] = OPTION.exec(trimmed) ?? [];
+    if (section === undefined)
+      throw new SourceFault({ line: number, column: 1 }, "this line stands in front of the first [section]");
     if (option === "")
-      throw new SourceFault(place, "expected [section], key=value, or an indented line that continues a value");
+      throw new SourceFault(
+        { line: number, column: 1 },
+        "expected [section], key=value, or an indented line that continues a value",
+      );
     key = option.trimEnd().toLowerCase();
     Object.defineProperty(section.values, key, {
       value: value.trimStart(),
@@ -58,5 +61,5 @@ export function readIni(text: string): readonly IniSection[] {
 
 /** `;` and `#` begin a comment at the beginning of a line, and behind a blank. */
 function withoutComment(line: string): string {
-  return line.replace(/(^|\s)[;#].*/s, "$1").trimEnd();
+  return (/[;#]/.test(line) ? line.replace(/(^|\s)[;#].*/s, "$1") : line).trimEnd();
 }
