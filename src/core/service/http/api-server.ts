@@ -145,10 +145,11 @@ export class ApiService implements Subsystem {
     await this.#listening;
     await this.#unixOpened;
     await this.#started;
+    // In the turn in which the descriptor is closed: a keeper that is started later would inherit what has its number then.
+    this.#kept.closed();
     this.#listener.close();
     this.#unix.close();
     await this.#api?.close();
-    this.#kept.closed();
   }
 
   /** procman ends: removes the published address. */

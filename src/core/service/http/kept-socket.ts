@@ -60,7 +60,7 @@ export class KeptSocket {
     this.#link.send({ t: "listening" });
   }
 
-  /** This service doesn't listen any more, so its descriptor is closed. */
+  /** Call before the server closes its descriptor: it is not handed on any more. */
   closed(): void {
     const { address, socket } = this.#own ?? {};
     const sockets = this.#sockets;
