@@ -135,7 +135,8 @@ export async function startRig(
       return found ?? assert.fail(`timed out waiting for ${id}: ${JSON.stringify(await records())}`);
     },
     act: async (id, action) => {
-      for (let attempt = 1; ; attempt += 1) {
+      for (let attempt = 1, end = performance.now() + 60_000; ; attempt += 1) {
+        assert.ok(performance.now() < end, `${action} of ${id}: procman does not answer`);
         const answer = await procman.api.ask("POST", `/processes/${id}/${action}`);
         if (answer?.status === 200 || (answer?.status === 409 && attempt > 1)) return;
         if (answer !== undefined && answer.status !== 503)

@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Incident } from "../../../src/core/contract/run-summary.ts";
+import type { StateRecord } from "../../../src/core/contract/state-record.ts";
 import { monotonicMs } from "../../programs/run-diary.mjs";
 import { SoakAccount } from "../../soak/soak-account.ts";
 import { SoakClient } from "../../soak/soak-client.ts";
@@ -211,13 +212,19 @@ async function cutOffEnd(campaign: Campaign, random: SeededRandom): Promise<void
   campaign.cut = { at: monotonicMs(), time: new Date().toISOString(), ...recordsOf(procman) };
   account.count("ends that were cut off");
   campaign.note("the end was cut off");
-  // A successor that a part has started before it was killed carries the end on, and refuses the one that is started
-  // meanwhile.
-  for (let records: unknown; records === undefined; records = await procman.answered(5_000)) {
+  // A successor that a part has started before it was killed carries the end on, answers meanwhile, and refuses the one
+  // that is started.
+  for (let isUp = false; !isUp; isUp = (await procman.answered(5_000)) !== undefined && !(await isEnding(procman))) {
     await within(15_000, () => procman.keeper === undefined || procman.keeper === keeper);
     procman.start();
   }
   model.restarted(variant, true);
   campaign.socketSince = monotonicMs();
   await compareAll(campaign);
+}
+
+/** Whether it doesn't answer any more counts as well. */
+async function isEnding({ api }: KillableProcman): Promise<boolean> {
+  const answer = await api.ask("GET", "/state");
+  return (answer?.body as StateRecord | undefined)?.status !== "running";
 }
