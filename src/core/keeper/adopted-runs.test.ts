@@ -22,6 +22,7 @@ function adopting(): readonly [AdoptedRuns, string[]] {
 }
 
 test("when the output of an adopted run has ended, that run is looked at, and no other", async (context) => {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
   const [runs, ended] = adopting();
   const processes = ["a", "b", "c", "d"].map((slot) => adoptedProcess(context, runs, slot));
   for (const process of processes.slice(0, 3)) process.kill("SIGKILL");
