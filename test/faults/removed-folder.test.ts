@@ -44,7 +44,7 @@ async function homeIn(context: TestContext, isNamed = false): Promise<Home> {
     }
     // After a failure there may be a keeper whose lock is gone.
     for (const pid of parts({ folder })) process.kill(pid, "SIGKILL");
-    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+    removeFolder(folder);
   });
   const cluster = { instances: 1, startPort: await freeRange(), commonPort: await freePort() };
   const forever = { cmd: "exec sleep 1000", autostart: true, restart: "always" };
@@ -115,12 +115,21 @@ async function survivesKills(home: Home): Promise<void> {
   assert.deepEqual(parts(home), []);
 }
 
+/** procman may write there meanwhile. (Node's `maxRetries` removes the folder alone again, not what is new in it.) */
+function removeFolder(folder: string): void {
+  for (let tries = 1; ; tries++)
+    try {
+      return rmSync(folder, { recursive: true, force: true });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ENOTEMPTY" || tries === 20) throw error;
+    }
+}
+
 /** As a deployment does it. */
 async function replaceFolder({ folder, state }: Home): Promise<void> {
   const copy = `${folder}.copy`;
   cpSync(join(folder, "procman.json"), join(copy, "procman.json"));
-  // procman may write there meanwhile.
-  rmSync(folder, { recursive: true, maxRetries: 5 });
+  removeFolder(folder);
   cpSync(copy, folder, { recursive: true });
   rmSync(copy, { recursive: true });
   await eventually(() => keeperIn(state) || undefined);
