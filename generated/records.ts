@@ -199,6 +199,10 @@ export type ProcessRecord = {
   readonly cpuPercent?: number;
   /** Private memory of the process and all its descendants; `memoryLimit` is compared with it. */
   readonly memoryBytes?: number;
+  /** The most CPU that it gets (`cpuQuota`), in the same unit; of a cluster, the sum. */
+  readonly cpuLimitPercent?: number;
+  /** `memoryLimit`, or `memoryMax` without one; of a cluster, the sum. Absent: there is no limit. */
+  readonly memoryLimitBytes?: number;
   /** Their resident memory (RSS), in which shared memory counts for each process that has it. Linux. */
   readonly residentBytes?: number;
   /** The last report that it sent. */

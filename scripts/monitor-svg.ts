@@ -1,12 +1,13 @@
 /** The screen of the monitor as a picture, from its own cells. */
 import type { CellBuffer } from "../src/satellites/monitor/cell-buffer.ts";
 import { frameOf } from "../src/satellites/monitor/frame.ts";
-import { initialModel, type MonitorInput, type MonitorModel } from "../src/satellites/monitor/monitor-model.ts";
+import { ALL, initialModel, type MonitorInput, type MonitorModel } from "../src/satellites/monitor/monitor-model.ts";
 import { update } from "../src/satellites/monitor/monitor-update.ts";
 import { paletteFor } from "../src/satellites/monitor/palette.ts";
 import { logEntries, metricPoints, NOW, RECORDS } from "./picture-data.ts";
 
 const SIZE = { columns: 100, rows: 22 };
+const MACHINE = { cpus: 2, totalMemoryBytes: 8_000_000_000 };
 /** Of a cell. Pixels. */
 const WIDTH = 7.8;
 const HEIGHT = 17;
@@ -31,14 +32,15 @@ ${rows.join("")}</g>
 }
 
 function model(): MonitorModel {
-  const items = logEntries(20, "web").map((entry) => ({ type: "entry", entry, cursor: "" }) as const);
+  const items = logEntries(20).map((entry) => ({ type: "entry", entry, cursor: "" }) as const);
   const inputs: readonly MonitorInput[] = [
     { type: "connection", connection: { state: "open" }, now: NOW },
-    { type: "service", name: "quickstart" },
+    { type: "service", name: "quickstart", machine: MACHINE },
     { type: "processes", records: RECORDS, now: NOW },
     ...RECORDS.map(({ id }) => ({ type: "history", id, points: metricPoints(id, NOW - 600_000, 5, 9_000) }) as const),
-    { type: "log-begin", id: "web" },
-    { type: "log", id: "web", items },
+    { type: "key", key: { name: "text", text: "a" } },
+    { type: "log-begin", id: ALL },
+    { type: "log", id: ALL, items },
   ];
   return inputs.reduce((before, input) => update(before, input).model, initialModel(SIZE, NOW));
 }

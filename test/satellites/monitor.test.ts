@@ -117,7 +117,8 @@ describe("monitor", { concurrency: true }, () => {
       const title = terminal.title;
       terminal.type(MONITOR);
       checkStructure(await seeFrame(terminal, /^procman test {2}1 errored/), columns, rows);
-      terminal.keys("Down", "Down", "Down");
+      // Below the process in trouble and the cluster.
+      terminal.keys("g", "Down", "Down", "Down", "Down");
       const lines = await terminal.until(
         (all) => all.filter((line) => line.includes("|END")).length === 3 && /^q quit/.test(all.at(-1) ?? ""),
       );
@@ -221,7 +222,9 @@ describe("monitor", { concurrency: true }, () => {
     killService(state);
     await terminal.see(/^procman test .* connection lost, connecting$/);
     await terminal.see(/^procman test .* connection lost, again in \d s$/);
-    await terminal.see(/^Cannot reach procman: its keeper \(pid \d+\) and the processes are running, but/);
+    await terminal.until((lines) =>
+      / Cannot reach procman: its keeper \(pid \d+\) and the processes are running, but/.test(lines.join(" ")),
+    );
     terminal.keys("x");
     await terminal.see(/^Cannot act: the connection to procman is lost$/);
     process.kill(keeper, "SIGCONT");

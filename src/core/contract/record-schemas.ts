@@ -101,6 +101,14 @@ const PROCESS = openObject(
         description: "Private memory of the process and all its descendants; `memoryLimit` is compared with it.",
       }),
     ),
+    cpuLimitPercent: optional(
+      number({ description: "The most CPU that it gets (`cpuQuota`), in the same unit; of a cluster, the sum." }),
+    ),
+    memoryLimitBytes: optional(
+      number({
+        description: "`memoryLimit`, or `memoryMax` without one; of a cluster, the sum. Absent: there is no limit.",
+      }),
+    ),
     residentBytes: optional(
       number({
         description: "Their resident memory (RSS), in which shared memory counts for each process that has it. Linux.",

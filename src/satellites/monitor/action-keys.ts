@@ -1,13 +1,11 @@
 /** The keys that act on the selected process: what they do, and what is asked before. */
 import type { Action } from "../../core/contract/control.ts";
 import type { ProcessRecord } from "../../core/contract/records.ts";
-import type { MonitorEffect, Question } from "./monitor-model.ts";
+import { isRunning } from "../../core/contract/status-sets.ts";
+import type { MonitorEffect, MonitorModel, Question } from "./monitor-model.ts";
 
-/** What a key does: at once, after a question, or not at all, with the reason. */
-export type KeyedAction =
-  | { readonly effect: MonitorEffect }
-  | { readonly question: Question }
-  | { readonly refusal: string };
+/** What a key asks, or why it does nothing. Each asks: a command that was typed here by mistake changes nothing. */
+export type KeyedAction = { readonly question: Question } | { readonly refusal: string };
 
 export const ACTION_KEYS = ["s", "x", "r", "R", "b", "d", "+", "-"] as const;
 
@@ -18,28 +16,41 @@ export function isActionKey(text: string): text is ActionKey {
 }
 
 export function keyedAction(key: ActionKey, record: ProcessRecord): KeyedAction {
-  const { id, blocked, disabled } = record;
+  const { id, blocked, disabled = false } = record;
+  const ask = (text: string, effect: MonitorEffect): KeyedAction => ({ question: { text, effect } });
+  const whom = subject(record);
   switch (key) {
     case "s":
-      return { effect: act(id, "start") };
+      if (isAlone(record)) return { refusal: `Cannot start "${id}": it is running already` };
+      return ask(`Start ${whom}?`, act(id, "start"));
     case "x":
-      return { question: { text: `Stop ${subject(record)}?`, effect: act(id, "stop") } };
+      return ask(`Stop ${whom}?`, act(id, "stop"));
     case "r":
-      return { question: { text: `Restart ${subject(record)}${oneByOne(record)}?`, effect: act(id, "restart") } };
+      return ask(`Restart ${whom}${oneByOne(record)}?`, act(id, "restart"));
     case "R":
-      return { question: { text: `Restart ${subject(record)}${atOnce(record)}?`, effect: act(id, "restart", true) } };
+      return ask(`Restart ${whom}${atOnce(record)}?`, act(id, "restart", true));
     case "b":
-      if (blocked) return { effect: act(id, "unblock") };
-      return { question: { text: `Block ${subject(record)}? Nothing starts it then.`, effect: act(id, "block") } };
+      if (blocked) return ask(`Unblock ${whom}? It may start again.`, act(id, "unblock"));
+      return ask(`Block ${whom}? Nothing starts it then.`, act(id, "block"));
     case "d":
-      if (disabled) return { effect: act(id, "enable") };
-      return {
-        question: { text: `Disable ${subject(record)}? It then starts only by hand.`, effect: act(id, "disable") },
-      };
+      if (disabled) return ask(`Enable ${whom}? It then starts by itself.`, act(id, "enable"));
+      return ask(`Disable ${whom}? It then starts only by hand.`, act(id, "disable"));
     case "+":
     case "-":
       return scaling(record, key === "+" ? 1 : -1);
   }
+}
+
+/** The end of procman and of everything that it runs. */
+export function endOfAll({ name, records }: Pick<MonitorModel, "name" | "records">): Question {
+  const running = records.flatMap((record) => record.instances ?? [record]).filter(({ pid }) => pid !== undefined);
+  const what = running.length === 1 ? "1 process that runs" : `${running.length} processes that run`;
+  return { text: `Stop procman "${name}" and its ${what}?`, effect: { type: "terminate" } };
+}
+
+/** Whether the process runs, and no other run may begin meanwhile. */
+function isAlone(record: ProcessRecord): boolean {
+  return isRunning(record) && record.instances === undefined && record.runs === undefined;
 }
 
 function scaling(record: ProcessRecord, by: 1 | -1): KeyedAction {

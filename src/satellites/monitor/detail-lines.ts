@@ -2,13 +2,14 @@
 import { printableOutput } from "../../core/base/printable.ts";
 import { size } from "../../core/base/quantity.ts";
 import { hostTime } from "../../core/base/time-stamp.ts";
-import type { MetricPoint, ProcessRecord } from "../../core/contract/records.ts";
+import type { ProcessRecord } from "../../core/contract/records.ts";
 import type { Incident } from "../../core/contract/run-summary.ts";
 import { explain } from "../../core/contract/why.ts";
 import type { CellStyle } from "./cell-buffer.ts";
+import { layoutOf } from "./monitor-layout.ts";
 import type { DetailAnswer, Mode, MonitorModel } from "./monitor-model.ts";
 import { wrappedTo } from "./text-clusters.ts";
-import { sparkline } from "./usage-history.ts";
+import { sparkline, type UsageValue, wholeBar } from "./usage-history.ts";
 
 /** What a line is; the renderer gives it a style. */
 export type DetailLine = { readonly text: string; readonly kind: "heading" | "text" | "problem" | "dim" | "curve" };
@@ -19,10 +20,8 @@ const INDENT = "  ";
 const LEAST_ROOM = 12;
 
 /** All lines of the page, as long as the screen is wide. */
-export function detailLines(
-  { size: screen, records, now }: MonitorModel,
-  { id, answer, problem }: DetailMode,
-): readonly DetailLine[] {
+export function detailLines(model: MonitorModel, { id, answer, problem }: DetailMode): readonly DetailLine[] {
+  const { size: screen, records, now } = model;
   const room = Math.max(LEAST_ROOM, screen.columns);
   const record = records.flatMap((each) => [each, ...(each.instances ?? [])]).find((each) => each.id === id);
   if (record === undefined)
@@ -33,7 +32,7 @@ export function detailLines(
     [
       ...explain(record, answer.incidents, now).map((text): DetailLine => ({ text, kind: "text" })),
       ...membersOf(record),
-      ...curves(answer, room),
+      ...curves(answer, record, model),
       ...endsOf(answer.incidents),
     ],
     room,
@@ -46,8 +45,8 @@ export function longestScroll(model: MonitorModel, mode: DetailMode): number {
 }
 
 /** Rows of the screen for the page: without its title, status and help. */
-export function detailRows({ size: { rows } }: Pick<MonitorModel, "size">): number {
-  return Math.max(0, rows - 3);
+export function detailRows(model: MonitorModel): number {
+  return Math.max(0, layoutOf(model).status - 1);
 }
 
 function wrapped(lines: readonly DetailLine[], room: number): readonly DetailLine[] {
@@ -77,20 +76,34 @@ function membersOf({ instances = [] }: ProcessRecord): readonly DetailLine[] {
   return [...heading("Instances"), ...lines];
 }
 
-function curves({ points }: DetailAnswer, room: number): readonly DetailLine[] {
+function curves({ points }: DetailAnswer, record: ProcessRecord, model: MonitorModel): readonly DetailLine[] {
   if (points.length === 0) return [];
-  const shown = points.slice(-(room - INDENT.length));
-  const most = (value: (point: MetricPoint) => number): number =>
-    shown.reduce((max, point) => Math.max(max, value(point)), 0);
-  const cpu = most(({ cpuPercent }) => cpuPercent);
-  const memory = most(({ memoryBytes }) => memoryBytes);
-  const bars = (values: readonly number[]): DetailLine => ({ text: `${INDENT}${sparkline(values, 1)}`, kind: "curve" });
+  const shown = points.slice(-(Math.max(LEAST_ROOM, model.size.columns) - INDENT.length));
+  const curve = (value: UsageValue, title: string, text: (most: number) => string): readonly DetailLine[] => {
+    const values = shown.map((point) => point[value]);
+    const most = Math.max(...values);
+    const bars: DetailLine = { text: `${INDENT}${sparkline(values, Math.max(1, most))}`, kind: "curve" };
+    return [...heading(`${title}, at most ${text(most)}${shareOf(most, { record, value, model, text })}`), bars];
+  };
   return [
-    ...heading(`CPU since ${clock(shown[0]?.time)}, at most ${cpu.toFixed(1)} %`),
-    bars(shown.map(({ cpuPercent }) => cpuPercent)),
-    ...heading(`Memory, at most ${size(memory)}`),
-    bars(shown.map(({ memoryBytes }) => memoryBytes)),
+    ...curve("cpuPercent", `CPU since ${clock(shown[0]?.time)}`, (most) => `${most.toFixed(1)} %`),
+    ...curve("memoryBytes", "Memory", size),
   ];
+}
+
+type ShareOptions = {
+  readonly record: ProcessRecord;
+  readonly value: UsageValue;
+  readonly model: MonitorModel;
+  readonly text: (value: number) => string;
+};
+
+/** What that is of the limit of the process, or of the machine. */
+function shareOf(most: number, { record, value, model: { machine }, text }: ShareOptions): string {
+  const whole = wholeBar(record, value, machine);
+  if (whole === undefined) return "";
+  const percent = ((100 * most) / whole.value).toFixed(0);
+  return ` (${percent} % of ${whole.isLimit ? "its limit" : "the machine"}, ${text(whole.value)})`;
 }
 
 function clock(time = ""): string {

@@ -10,6 +10,7 @@ import type { KeyPress } from "./key-parser.ts";
 import { initialModel, type MonitorInput, type MonitorModel } from "./monitor-model.ts";
 import { update } from "./monitor-update.ts";
 import { paletteFor } from "./palette.ts";
+import type { RowChoice } from "./process-rows.ts";
 import { loadWidths } from "./text-clusters.ts";
 
 before(loadWidths);
@@ -36,6 +37,8 @@ function key(text: string): MonitorInput {
   return { type: "key", key: (text.length === 1 ? { name: "text", text } : { name: text }) as KeyPress };
 }
 
+const AS_IN_FILE: RowChoice = { sort: "file", isReversed: false, filter: "" };
+
 function modelOf(
   size: ScreenSize,
   records: readonly ProcessRecord[],
@@ -43,10 +46,13 @@ function modelOf(
 ): MonitorModel {
   const first: readonly MonitorInput[] = [
     { type: "connection", connection: { state: "open" }, now: NOW },
-    { type: "service", name: "shop" },
+    { type: "service", name: "shop", machine: { cpus: 2, totalMemoryBytes: 8e9 } },
     { type: "processes", records, now: NOW },
   ];
-  return [...first, ...inputs].reduce((model, input) => update(model, input).model, initialModel(size, NOW));
+  return [...first, ...inputs].reduce<MonitorModel>((model, input) => update(model, input).model, {
+    ...initialModel(size, NOW),
+    choice: AS_IN_FILE,
+  });
 }
 
 function entry(text: string, more: object = {}): LogItem {
@@ -85,9 +91,9 @@ test("the screen has a title with counts, the table, the log of the selected pro
   );
   assert.match(lines[0] ?? "", /^procman shop {2}1 errored {2}1 running +\d\d:\d\d:00$/);
   assert.match(lines[1] ?? "", /^ID +STATUS +PID +UP +CPU +MEMORY +WHY$/);
-  assert.match(lines[2] ?? "", /^web +running +4711 +1 h +12\.5 % +█ +48\.1 MB +runs$/);
-  assert.match(lines[3] ?? "", /^mail +errored +exited with code…$/);
-  assert.equal(lines[22], "1 of 2 · runs");
+  assert.match(lines[2] ?? "", /^web +running +4711 +1 h +12\.5 % +48\.1 MB +runs$/);
+  assert.match(lines[3] ?? "", /^mail +errored +exited with code 3\\x1b\[2J$/);
+  assert.equal(lines[22], "1 of 2 · sorted by file · runs");
   const title = lines.findIndex((line) => line.startsWith("── log of web ─"));
   assert.match(lines[title + 1] ?? "", /^\d\d:00:00 \| GET \/$/);
   assert.match(lines[title + 2] ?? "", /^\d\d:00:00 ! oops$/);
@@ -96,7 +102,7 @@ test("the screen has a title with counts, the table, the log of the selected pro
 
 test("a wide screen has all columns", () => {
   const lines = screen({ columns: 200, rows: 60 }, RECORDS);
-  assert.match(lines[1] ?? "", /^ID +STATUS +PID +UP +CPU +MEMORY +RSS +RESTARTS +WHY$/);
+  assert.match(lines[1] ?? "", /^ID +STATUS +PID +UP +CPU +LAST 50 S +MEMORY +LAST 50 S +RSS +RESTARTS +WHY$/);
   assert.match(lines[3] ?? "", /exited with code 3\\x1b\[2J$/);
 });
 
@@ -181,8 +187,8 @@ test("the details explain the state, show the curves and list the ends, without 
     answer: { incidents: [incident], points },
   });
   assert.match(lines[1] ?? "", /^web runs/);
-  assert.ok(lines.some((each) => /^CPU since \d\d:\d\d, at most 3\.0 %$/.test(each)));
-  assert.ok(lines.includes("Memory, at most 1.0 MB"));
+  assert.ok(lines.some((each) => /^CPU since \d\d:\d\d, at most 3\.0 % \(2 % of the machine, 200\.0 %\)$/.test(each)));
+  assert.ok(lines.includes("Memory, at most 1.0 MB (0 % of the machine, 8.0 GB)"));
   assert.ok(lines.some((each) => /run 2 of web exited with code 3; restart 1 of 3$/.test(each)));
   assert.ok(lines.includes("    | last\\x1b]0;x\\x07"));
 });
@@ -259,4 +265,89 @@ test("of a long coloured line the further parts have their colours, and hits are
     model,
   );
   assert.ok(linesOf(frameOf(found, paletteFor(true))).some((line) => line.includes('"GET": 1 of 1')));
+});
+
+test("trouble is at the top without a key, and what is selected is said in the line above the keys", () => {
+  const lines = linesOf(frameOf({ ...modelOf(SMALL, []), ...trouble(RECORDS) }, paletteFor(true)));
+  assert.match(lines[2] ?? "", /^mail +errored/);
+  assert.match(lines[3] ?? "", /^web +running/);
+  assert.equal(lines[22], "1 of 2 · exited with code 3\\x1b[2J");
+});
+
+/** The rows of a monitor in which no key was pressed. */
+function trouble(records: readonly ProcessRecord[]): Pick<MonitorModel, "rows" | "records" | "choice" | "selected"> {
+  const { model } = update(initialModel(SMALL, NOW), { type: "processes", records, now: NOW });
+  const { rows, choice, selected = "" } = model;
+  return { rows, records, choice, selected };
+}
+
+test("a whole bar is the limit of the process or, without one, what the machine has; near the limit it is red", () => {
+  const records = [
+    record("limited", { cpuPercent: 25, cpuLimitPercent: 50, memoryBytes: 92e6, memoryLimitBytes: 100e6 }),
+    record("steady", { cpuPercent: 1, memoryBytes: 48e6 }),
+    record("half", { cpuPercent: 100, memoryBytes: 4e9 }),
+  ];
+  const cells = frameOf(modelOf({ columns: 200, rows: 60 }, records), paletteFor(true));
+  const lines = linesOf(cells);
+  assert.match(lines[2] ?? "", / 25\.0 % +▅ +92\.0 MB +█ /);
+  assert.match(lines[3] ?? "", / 1\.0 % +▁ +48\.0 MB +▁ /);
+  assert.match(lines[4] ?? "", / 100\.0 % +▅ +4\.0 GB +▅ /);
+  const styleAt = (row: number): string =>
+    cells.styles[row * 200 + (lines[row]?.lastIndexOf(row === 2 ? "█" : "▅") ?? 0)] ?? "";
+  assert.equal(styleAt(4), paletteFor(true).spark);
+  assert.match(styleAt(2), /^31/);
+});
+
+test("until the machine is known, processes without a limit have no bars", () => {
+  const start = initialModel({ columns: 200, rows: 60 }, NOW);
+  const { model } = update(start, { type: "processes", records: RECORDS, now: NOW });
+  assert.ok(linesOf(frameOf(model, paletteFor(true))).every((line) => !/[▁-█]/.test(line)));
+});
+
+test("the log of all has the id of each process before its line, in a column and a colour of its own", () => {
+  const items = [
+    entry("GET /"),
+    entry("oops", { process: "mail", category: "stderr" }),
+    entry("reload", { process: undefined, category: "service" }),
+  ];
+  const model = modelOf(SMALL, RECORDS, key("a"), { type: "log-begin", id: "all" }, { type: "log", id: "all", items });
+  const cells = frameOf(model, paletteFor(true));
+  const lines = linesOf(cells);
+  const title = lines.findIndex((line) => line.startsWith("── log of all processes ─"));
+  assert.match(lines[title + 1] ?? "", /^\d\d:00:00 web {5}\| GET \/$/);
+  assert.match(lines[title + 2] ?? "", /^\d\d:00:00 mail {4}! oops$/);
+  assert.match(lines[title + 3] ?? "", /^\d\d:00:00 procman · reload$/);
+  const styles = [1, 2].map((row) => cells.styles[(title + row) * 80 + 9]);
+  assert.notEqual(styles[0], styles[1]);
+});
+
+test("a long reason of the selected process is whole below the log, which gives it the rows", () => {
+  const reason =
+    'could not be started: there is no program "no-such-program" in its PATH; correct "cmd" or add its folder to "path"; not tried again';
+  for (const [columns, rows] of [
+    [120, 34],
+    [80, 24],
+  ] as const) {
+    const lines = screen({ columns, rows }, [record("web", { status: "errored", reason })]);
+    const status = lines.findIndex((line) => line.startsWith("1 of 1"));
+    assert.ok(status < rows - 2, `${status}`);
+    assert.equal(lines.slice(status, rows - 1).join(" "), `1 of 1 · sorted by file · ${reason}`);
+    assert.ok(lines.findIndex((line) => line.startsWith("── log of ")) < status);
+  }
+  const small = screen({ columns: 50, rows: 14 }, [record("web", { status: "errored", reason })]);
+  assert.match(small[11] ?? "", /^1 of 1/);
+  assert.match(small[12] ?? "", /…$/);
+});
+
+test("a reason gets 22 columns before other values do, and keys that have no room are left out whole", () => {
+  const lines = screen(SMALL, [record("a".repeat(20), { status: "errored", reason: "exited with code 127" })]);
+  assert.match(lines[2] ?? "", / exited with code 127$/);
+  assert.equal(screen({ columns: 50, rows: 14 }, RECORDS)[13], "q quit  ? help  Enter detail  a all logs  s start");
+});
+
+test("that procman has ended is said as such, not as a lost connection", () => {
+  const lost = { state: "lost", since: NOW, why: "none is running", retryAt: NOW + 3_000, isEnded: true } as const;
+  const lines = screen(SMALL, RECORDS, { type: "connection", connection: lost, now: NOW });
+  assert.match(lines[0] ?? "", / procman has ended$/);
+  assert.equal(lines[22], "none is running");
 });

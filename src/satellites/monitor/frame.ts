@@ -1,10 +1,11 @@
 /** The whole screen of a model, as cells. */
 import { hostStamp } from "../../core/base/time-stamp.ts";
-import { CellBuffer } from "./cell-buffer.ts";
+import { CellBuffer, type CellStyle } from "./cell-buffer.ts";
 import { type DetailStyles, detailLines, detailRows } from "./detail-lines.ts";
 import { HELP, helpLine } from "./help-texts.ts";
 import { drawLog } from "./log-view.ts";
-import { layoutOf, type Mode, type MonitorModel } from "./monitor-model.ts";
+import { layoutOf } from "./monitor-layout.ts";
+import type { Mode, MonitorModel } from "./monitor-model.ts";
 import { type Palette, reversed } from "./palette.ts";
 import { countsOf } from "./process-rows.ts";
 import { drawTable } from "./process-table.ts";
@@ -23,7 +24,7 @@ export function frameOf(model: MonitorModel, palette: Palette): CellBuffer {
     drawLog(cells, model, palette);
   }
   drawStatus(cells, model, palette);
-  cells.put(helpLine(mode), { column: 0, row: layoutOf(model).help }, palette.dim);
+  cells.put(helpLine(mode, cells.columns), { column: 0, row: layoutOf(model).help }, palette.dim);
   return cells;
 }
 
@@ -53,7 +54,8 @@ function connectionText({ connection, now, updated }: MonitorModel): string {
     const clock = hostStamp(now).slice(11, 19);
     return now - updated > STALE_MS ? `as of ${ageSeconds} s ago  ${clock}` : clock;
   }
-  const { retryAt } = connection;
+  const { retryAt, isEnded = false } = connection;
+  if (isEnded) return "procman has ended";
   if (retryAt === undefined) return "connection lost, connecting";
   return `connection lost, again in ${Math.max(1, Math.ceil((retryAt - now) / 1_000))} s`;
 }
@@ -80,26 +82,20 @@ function drawHelp(cells: CellBuffer, palette: Palette): void {
 }
 
 function drawStatus(cells: CellBuffer, model: MonitorModel, palette: Palette): void {
-  const { mode, notice, connection } = model;
-  const { status: row } = layoutOf(model);
-  if (mode.name === "input") {
-    const label = mode.target === "filter" ? "Show only: " : "Look for: ";
-    const column = cells.put(`${label}${mode.text}`, { column: 0, row, room: cells.columns - 1 }, palette.strong);
-    cells.put(" ", { column, row }, "7");
-  } else if (mode.name === "confirm") cells.put(`${mode.question.text} [y/N]`, { column: 0, row }, palette.question);
-  else if (notice !== undefined)
-    cells.put(notice.text, { column: 0, row }, notice.isProblem ? palette.problem : palette.good);
-  else if (connection.state === "lost" && connection.why !== undefined)
-    cells.put(connection.why, { column: 0, row }, palette.problem);
-  else if (mode.name === "list") cells.put(choiceText(model), { column: 0, row }, palette.dim);
+  const { status, statusLines } = layoutOf(model);
+  const style = statusStyle(model, palette);
+  const isInput = model.mode.name === "input";
+  for (const [index, line] of statusLines.entries()) {
+    const row = status + index;
+    const isLast = index === statusLines.length - 1;
+    const column = cells.put(line, { column: 0, row, room: cells.columns - (isInput ? 1 : 0) }, style);
+    if (isInput && isLast) cells.put(" ", { column, row }, "7");
+  }
 }
 
-function choiceText({ choice: { sort, isReversed, filter }, rows, records, selected }: MonitorModel): string {
-  const total = records.reduce((sum, { instances = [] }) => sum + 1 + instances.length, 0);
-  const position = rows.findIndex(({ id }) => id === selected) + 1;
-  const order = sort === "file" && !isReversed ? [] : [`sorted by ${sort}${isReversed ? ", reversed" : ""}`];
-  const shown = filter === "" ? [] : [`only "${filter}": ${rows.length} of ${total}`];
-  // In a narrow table, the reason of the selected process has no room in its row.
-  const reason = position > 0 ? [rows[position - 1]?.reason ?? ""] : [];
-  return [`${position} of ${rows.length}`, ...order, ...shown, ...reason].join(" · ");
+function statusStyle({ mode, notice, connection }: MonitorModel, palette: Palette): CellStyle {
+  if (mode.name === "input") return palette.strong;
+  if (mode.name === "confirm") return palette.question;
+  if (notice !== undefined) return notice.isProblem ? palette.problem : palette.good;
+  return connection.state === "lost" ? palette.problem : palette.dim;
 }

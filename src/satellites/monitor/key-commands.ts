@@ -1,14 +1,16 @@
 /** What each key does. */
-import { isActionKey, keyedAction } from "./action-keys.ts";
-import { longestScroll } from "./detail-lines.ts";
+import { endOfAll, isActionKey, keyedAction } from "./action-keys.ts";
+import { detailRows, longestScroll } from "./detail-lines.ts";
 import type { KeyPress } from "./key-parser.ts";
 import { hitsOf, KEPT_LINES, scrolled, searchedFor, steppedToHit } from "./log-lines.ts";
+import { layoutOf } from "./monitor-layout.ts";
 import {
+  ALL,
   type InputTarget,
-  layoutOf,
   type Mode,
   type MonitorEffect,
   type MonitorModel,
+  type Question,
   type Step,
   selectedRecord,
 } from "./monitor-model.ts";
@@ -21,6 +23,7 @@ const SHIFT_COLUMNS = 10;
 const NOTICE_MS = 8_000;
 
 const LIST: Mode = { name: "list" };
+const LOST = "Cannot act: the connection to procman is lost";
 
 export function onKey(model: MonitorModel, key: KeyPress): Step {
   const { notice, ...rest } = model;
@@ -58,7 +61,7 @@ function onConfirm(model: MonitorModel, { question }: Mode & { readonly name: "c
 }
 
 function onDetail(model: MonitorModel, mode: Mode & { readonly name: "detail" }, key: KeyPress): Step {
-  const page = Math.max(1, model.size.rows - 4);
+  const page = Math.max(1, detailRows(model) - 1);
   const isBack =
     ["escape", "enter", "left", "backspace"].includes(key.name) || (key.name === "text" && key.text === "q");
   if (isBack) return step({ ...model, mode: LIST });
@@ -129,7 +132,8 @@ function firstHit(model: MonitorModel): MonitorModel {
   const { log, now } = model;
   if (log.search === "") return model;
   if (hitsOf(log).length > 0) return { ...model, log: steppedToHit(log, -1, layoutOf(model).logRows) };
-  const text = `No line of the last ${KEPT_LINES} has "${log.search}"; "procman logs ${log.id} --search TEXT" looks through all that are stored`;
+  const command = `procman logs ${log.id === ALL ? "" : `${log.id} `}--search TEXT`;
+  const text = `No line of the last ${KEPT_LINES} has "${log.search}"; "${command}" looks through all that are stored`;
   return { ...model, notice: { text, isProblem: true, until: now + NOTICE_MS } };
 }
 
@@ -163,11 +167,14 @@ export function inView(model: MonitorModel): MonitorModel {
 function onAction(model: MonitorModel, key: Parameters<typeof keyedAction>[0]): Step {
   const record = selectedRecord(model);
   if (record === undefined) return said(model, "No process is selected");
-  if (model.connection.state !== "open") return said(model, "Cannot act: the connection to procman is lost");
+  if (model.connection.state !== "open") return said(model, LOST);
   const action = keyedAction(key, record);
-  if ("effect" in action) return step(model, action.effect);
-  if ("refusal" in action) return said(model, action.refusal);
-  return step({ ...model, mode: { name: "confirm", question: action.question } });
+  return "refusal" in action ? said(model, action.refusal) : asked(model, action.question);
+}
+
+function asked(model: MonitorModel, question: Question): Step {
+  if (model.connection.state !== "open") return said(model, LOST);
+  return step({ ...model, mode: { name: "confirm", question } });
 }
 
 function onList(model: MonitorModel, key: KeyPress): Step {
@@ -197,6 +204,8 @@ function onLetter(model: MonitorModel, letter: string, key: KeyPress): Step {
   switch (letter) {
     case "q":
       return step(model, { type: "quit" });
+    case "Q":
+      return asked(model, endOfAll(model));
     case "?":
     case "h":
       return step({ ...model, mode: { name: "help" } });
@@ -211,6 +220,8 @@ function onLetter(model: MonitorModel, letter: string, key: KeyPress): Step {
       return step(withRows({ ...model, choice: { ...choice, sort: nextSort(choice.sort) } }));
     case "O":
       return step(withRows({ ...model, choice: { ...choice, isReversed: !choice.isReversed } }));
+    case "a":
+      return step(inView({ ...model, isLogShown: true, isLogOfAll: !model.isLogShown || !model.isLogOfAll }));
     case "l":
       return step(inView({ ...model, isLogShown: !model.isLogShown, focus: "table" }));
     default:

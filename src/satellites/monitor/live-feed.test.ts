@@ -184,6 +184,32 @@ test("the log continues behind its last line after a loss of the connection", as
   );
 });
 
+test("the log of all processes is asked for without ids", async (context) => {
+  const { rig, feed, until } = await session(context);
+  for (const process of ["web", "job"])
+    rig.rig.logAccess.feed.push({
+      time: "2026-01-01T00:00:00.000Z",
+      severity: "info",
+      category: "stdout",
+      process,
+      text: `of ${process}`,
+    });
+  feed.follow("all");
+  const { log } = await until((model) => model.log.lines.length === 2);
+  assert.equal(log.id, "all");
+  assert.deepEqual(rig.rig.logAccess.queries.at(-1)?.processes ?? [], []);
+});
+
+test("procman is stopped by request; with a token that may not, it is said", async (context) => {
+  const { rig, feed } = await session(context);
+  feed.ask({ type: "terminate" });
+  while (rig.rig.terminations.length === 0) await new Promise(setImmediate);
+  const limited = await session(context, { scopes: ["read", "control"] });
+  limited.feed.ask({ type: "terminate" });
+  const { notice } = await limited.until((model) => model.notice?.isProblem === true);
+  assert.match(notice?.text ?? "", /scope/);
+});
+
 test("without a store, there is the reason in the place of the log", async (context) => {
   const { feed, until } = await session(context, {}, "nothing is stored");
   feed.follow("web");

@@ -40,7 +40,7 @@ export type FeedPorts = {
   readonly dispatch: (input: MonitorInput) => void;
 };
 
-type AskingEffect = MonitorEffect & { readonly type: "act" | "scale" | "inspect" };
+type AskingEffect = MonitorEffect & { readonly type: "act" | "scale" | "inspect" | "terminate" };
 
 export class LiveFeed {
   readonly #ports: FeedPorts;
@@ -102,7 +102,8 @@ export class LiveFeed {
   }
 
   ask(effect: AskingEffect): void {
-    void (effect.type === "inspect" ? this.#inspect(effect.id) : this.#act(effect));
+    if (effect.type === "inspect") void this.#inspect(effect.id);
+    else void (effect.type === "terminate" ? this.#terminate() : this.#act(effect));
   }
 
   async #connected(): Promise<Control> {
@@ -111,9 +112,9 @@ export class LiveFeed {
       opened: () => this.#opened(),
       lost: () => dispatch({ type: "connection", connection: { state: "lost", since: Date.now() }, now: Date.now() }),
     });
-    const [records, { name, profile }] = await Promise.all([control.processes(), control.state()]);
+    const [records, { name, profile, system }] = await Promise.all([control.processes(), control.state()]);
     dispatch({ type: "connection", connection: { state: "open" }, now: Date.now() });
-    dispatch({ type: "service", name, profile });
+    dispatch({ type: "service", name, profile, machine: system });
     dispatch({ type: "processes", records, now: Date.now() });
     return control;
   }
@@ -189,16 +190,17 @@ export class LiveFeed {
   }
 
   /** Says what has happened and when it is tried again, and waits. */
-  async #pause({ message }: Error, ms: number): Promise<void> {
+  async #pause({ message, code }: NodeJS.ErrnoException, ms: number): Promise<void> {
     const { dispatch } = this.#ports;
     const now = Date.now();
     const why = message.split("\n")[0] ?? message;
-    dispatch({ type: "connection", connection: { state: "lost", since: now, why, retryAt: now + ms }, now });
+    const lost = { state: "lost", since: now, why, isEnded: code === "no-daemon" } as const;
+    dispatch({ type: "connection", connection: { ...lost, retryAt: now + ms }, now });
     await new Promise<void>((resolve) => {
       setTimeout(resolve, ms);
       this.#closing.signal.addEventListener("abort", () => resolve(), { once: true });
     });
-    dispatch({ type: "connection", connection: { state: "lost", since: now, why }, now: Date.now() });
+    dispatch({ type: "connection", connection: lost, now: Date.now() });
   }
 
   /** One after another: the records come first. */
@@ -244,6 +246,15 @@ export class LiveFeed {
         record === undefined ? `Cannot ${what} ${id}: the connection is lost` : `${what} ${id}: ${outcomeOf(record)}`,
         false,
       );
+    } catch (error) {
+      if (!this.#closing.signal.aborted) this.#say((error as Error).message, true);
+    }
+  }
+
+  async #terminate(): Promise<void> {
+    this.#say("procman stops its processes, then ends …", false);
+    try {
+      await this.#control?.terminate();
     } catch (error) {
       if (!this.#closing.signal.aborted) this.#say((error as Error).message, true);
     }

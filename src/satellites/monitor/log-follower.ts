@@ -1,9 +1,9 @@
-/** Follows the log of the process that is selected, and continues where it was after a loss of the connection. */
+/** Follows the log of the process that is selected, or of all, and continues where it was after a loss of the connection. */
 import { ProcmanError } from "../../core/base/errors.ts";
 import type { Control } from "../../core/contract/control.ts";
 import type { LogItem } from "../../core/contract/records.ts";
 import { KEPT_LINES } from "./log-lines.ts";
-import type { MonitorInput } from "./monitor-model.ts";
+import { ALL, type MonitorInput } from "./monitor-model.ts";
 
 /** While the selection moves, nothing is asked for. Milliseconds. */
 const SETTLE_MS = 100;
@@ -62,7 +62,7 @@ export class LogFollower {
   async #read(control: Control, id: string, signal: AbortSignal): Promise<void> {
     const from = this.#cursor === undefined ? { limit: KEPT_LINES } : { cursor: this.#cursor };
     try {
-      for await (const item of control.follow({ processes: [id], ...from }, signal)) {
+      for await (const item of control.follow({ processes: id === ALL ? [] : [id], ...from }, signal)) {
         if (signal.aborted) return;
         this.#batch.push(item);
         this.#flushing ??= setTimeout(() => this.#flush(id), BATCH_MS);

@@ -7,7 +7,8 @@ import type { LogPane, ShownLine } from "./monitor-model.ts";
 export const KEPT_LINES = 2_000;
 /** Length of a shown line; the rest of a longer one is left out. UTF-16 units. */
 const LONGEST_LINE = 10_000;
-const OWN_ID = "procman";
+/** Whose lines those without a process are. */
+export const OWN_ID = "procman";
 
 export function withItems(log: LogPane, items: readonly LogItem[]): LogPane {
   const added = items.map((item, index) => lineOf(item, log.count + index + 1));

@@ -6,15 +6,24 @@ import type { ScreenSize } from "./cell-buffer.ts";
 import type { ColoredText } from "./colored-text.ts";
 import type { KeyPress } from "./key-parser.ts";
 import type { RowChoice } from "./process-rows.ts";
-import type { UsageHistories } from "./usage-history.ts";
+import type { MachineSize, UsageHistories } from "./usage-history.ts";
 
 /** Who asks, in audit lines and incidents. */
 export const CONSUMER = "monitor";
 
-/** Times are milliseconds since 1970. `retryAt` absent: it is being connected right now. */
+/** In place of an id: the log of all processes. No process has this id. */
+export const ALL = "all";
+
+/** Times are milliseconds since 1970. `retryAt` absent: it is being connected right now. `isEnded`: procman doesn't run. */
 export type Connection =
   | { readonly state: "open" }
-  | { readonly state: "lost"; readonly since: number; readonly why?: string; readonly retryAt?: number };
+  | {
+      readonly state: "lost";
+      readonly since: number;
+      readonly why?: string;
+      readonly retryAt?: number;
+      readonly isEnded?: boolean;
+    };
 
 export type ShownLine = {
   /** Increases from line to line. */
@@ -27,7 +36,7 @@ export type ShownLine = {
 } & ColoredText;
 
 export type LogPane = {
-  /** Whose lines these are. */
+  /** Whose lines these are; `ALL`: of all processes. */
   readonly id?: string;
   readonly lines: readonly ShownLine[];
   /** Lines that have come so far. */
@@ -72,6 +81,7 @@ export type MonitorModel = {
   /** Name of the procman instance. */
   readonly name: string;
   readonly profile?: string;
+  readonly machine?: MachineSize;
   readonly connection: Connection;
   /** When `records` were asked for. */
   readonly updated: number;
@@ -83,6 +93,8 @@ export type MonitorModel = {
   readonly top: number;
   readonly histories: UsageHistories;
   readonly isLogShown: boolean;
+  /** The log is that of all processes, not of the selected one. */
+  readonly isLogOfAll: boolean;
   readonly focus: "table" | "log";
   readonly log: LogPane;
   readonly mode: Mode;
@@ -94,7 +106,12 @@ export type MonitorInput =
   | { readonly type: "resize"; readonly size: ScreenSize }
   | { readonly type: "tick"; readonly now: number }
   | { readonly type: "connection"; readonly connection: Connection; readonly now: number }
-  | { readonly type: "service"; readonly name: string; readonly profile?: string | undefined }
+  | {
+      readonly type: "service";
+      readonly name: string;
+      readonly profile?: string | undefined;
+      readonly machine?: MachineSize;
+    }
   | { readonly type: "processes"; readonly records: readonly ProcessRecord[]; readonly now: number }
   | { readonly type: "history"; readonly id: string; readonly points: readonly MetricPoint[] }
   /** The log pane begins anew. */
@@ -110,6 +127,7 @@ export type MonitorEffect =
   | { readonly type: "act"; readonly id: string; readonly action: Action; readonly hard: boolean }
   | { readonly type: "scale"; readonly id: string; readonly by: number }
   | { readonly type: "inspect"; readonly id: string }
+  | { readonly type: "terminate" }
   | { readonly type: "quit" }
   | { readonly type: "suspend" }
   | { readonly type: "redraw" };
@@ -128,59 +146,17 @@ export function initialModel(size: ScreenSize, now: number): MonitorModel {
     updated: now,
     records: [],
     rows: [],
-    choice: { sort: "file", isReversed: false, filter: "" },
+    choice: { sort: "trouble", isReversed: false, filter: "" },
     top: 0,
     histories: new Map(),
     isLogShown: true,
+    isLogOfAll: false,
     focus: "table",
     log: EMPTY_LOG,
     mode: { name: "list" },
   };
 }
 
-/** Rows of the screen that the parts get. */
-export type MonitorLayout = {
-  /** Row of the table's titles, and number of processes below it. */
-  readonly table: number;
-  readonly tableRows: number;
-  /** Row of the log's title, and number of lines below it; none: there is no log. */
-  readonly log: number;
-  readonly logRows: number;
-  readonly status: number;
-  readonly help: number;
-};
-
-/** With fewer rows there is no log. */
-const LEAST_WITH_LOG = 12;
-/** Share of the rows that the table gets at most, if there are more processes. */
-const TABLE_SHARE = 0.55;
-const LEAST_TABLE = 4;
-
-export function layoutOf({
-  size,
-  rows,
-  isLogShown,
-}: Pick<MonitorModel, "size" | "rows" | "isLogShown">): MonitorLayout {
-  const help = size.rows - 1;
-  const status = size.rows - 2;
-  // Title of the screen, titles of the columns, status, help.
-  const free = Math.max(0, size.rows - 4);
-  const common = { table: 1, status, help };
-  if (!isLogShown || size.rows < LEAST_WITH_LOG) return { ...common, tableRows: free, log: status, logRows: 0 };
-  const tableRows = Math.min(Math.max(LEAST_TABLE, rows.length), Math.floor(free * TABLE_SHARE));
-  return { ...common, tableRows, log: 2 + tableRows, logRows: free - tableRows - 1 };
-}
-
 export function selectedRecord({ rows, selected }: Pick<MonitorModel, "rows" | "selected">): ProcessRecord | undefined {
   return rows.find(({ id }) => id === selected);
-}
-
-/** The processes on the screen. */
-export function visibleRows(model: MonitorModel): readonly ProcessRecord[] {
-  return model.rows.slice(model.top, model.top + layoutOf(model).tableRows);
-}
-
-/** Whose log is to be followed. */
-export function followedId(model: MonitorModel): string | undefined {
-  return layoutOf(model).logRows > 0 ? selectedRecord(model)?.id : undefined;
 }

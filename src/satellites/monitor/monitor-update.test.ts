@@ -5,15 +5,10 @@ import type { LogItem, ProcessRecord } from "../../core/contract/records.ts";
 import type { Incident } from "../../core/contract/run-summary.ts";
 import type { KeyPress } from "./key-parser.ts";
 import { KEPT_LINES } from "./log-lines.ts";
-import {
-  followedId,
-  initialModel,
-  type MonitorEffect,
-  type MonitorInput,
-  type MonitorModel,
-  visibleRows,
-} from "./monitor-model.ts";
+import { followedId, visibleRows } from "./monitor-layout.ts";
+import { initialModel, type MonitorEffect, type MonitorInput, type MonitorModel } from "./monitor-model.ts";
 import { update } from "./monitor-update.ts";
+import type { RowChoice } from "./process-rows.ts";
 
 const NOW = Date.parse("2026-11-21T10:00:00Z");
 
@@ -34,9 +29,11 @@ const RECORDS = [
   record("job", { status: "backoff", cpuPercent: 50 }),
 ];
 
+const AS_IN_FILE: RowChoice = { sort: "file", isReversed: false, filter: "" };
+
 /** Applies inputs; collects the effects. */
 class Session {
-  model: MonitorModel = initialModel({ columns: 80, rows: 24 }, NOW);
+  model: MonitorModel = { ...initialModel({ columns: 80, rows: 24 }, NOW), choice: AS_IN_FILE };
   readonly effects: MonitorEffect[] = [];
 
   constructor(records: readonly ProcessRecord[] = RECORDS) {
@@ -129,9 +126,9 @@ test("the filter takes ids, states, groups and remarks, while it is typed; Escap
   assert.deepEqual(session.keys("backspace").ids, ["job"]);
 });
 
-test("o sorts: what is wrong first, then what uses most; O turns it round; instances stay with their cluster", () => {
+test("o sorts: by state, by what uses most, what is in trouble first; O turns it round; instances stay with their cluster", () => {
   const session = new Session();
-  const orders = ["state", "cpu", "memory", "restarts", "id", "file"].map((sort) => {
+  const orders = ["state", "cpu", "memory", "restarts", "id", "trouble", "file"].map((sort) => {
     session.keys("o");
     assert.equal(session.model.choice.sort, sort);
     return session.ids;
@@ -139,30 +136,41 @@ test("o sorts: what is wrong first, then what uses most; O turns it round; insta
   assert.deepEqual(orders[0], ["job", "web", "web-2", "web-1", "mail"]);
   assert.deepEqual(orders[1], ["job", "mail", "web", "web-1", "web-2"]);
   assert.deepEqual(orders[4], ["job", "mail", "web", "web-1", "web-2"]);
+  assert.deepEqual(orders[5], ["web", "web-2", "web-1", "job", "mail"]);
   assert.deepEqual(session.keys("O").ids, ["job", "mail", "web", "web-1", "web-2"]);
 });
 
-test("a start is asked for at once, what interrupts only after y", () => {
-  const session = new Session().keys("end", "s");
-  assert.deepEqual(session.effects, [{ type: "act", id: "job", action: "start", hard: false }]);
+test("each action is asked for, and done after y alone: a command that was typed by mistake does nothing", () => {
   const asked = new Session().keys("x");
   assert.ok(asked.model.mode.name === "confirm");
   assert.equal(asked.model.mode.question.text, "Stop web (2 instances)?");
   assert.deepEqual(asked.keys("enter").effects, []);
   assert.equal(asked.model.notice?.text, "Nothing was done.");
   assert.deepEqual(asked.keys("x", "y").effects, [{ type: "act", id: "web", action: "stop", hard: false }]);
-  for (const key of ["r", "R", "b", "d", "+", "-"])
+  for (const key of ["s", "r", "R", "b", "d", "+", "-"])
     assert.equal(new Session().keys(key).model.mode.name, "confirm", key);
   assert.deepEqual(new Session().keys("R", "y").effects, [{ type: "act", id: "web", action: "restart", hard: true }]);
   assert.deepEqual(new Session().keys("-", "y").effects, [{ type: "scale", id: "web", by: -1 }]);
+  const job = new Session().keys("end", "s");
+  assert.deepEqual(job.keys("y").effects, [{ type: "act", id: "job", action: "start", hard: false }]);
+  const typed = new Session().keys("end", ..."clear; procman status", "enter", ..."docker ps");
+  assert.deepEqual(typed.effects, []);
 });
 
-test("a block and a disabled process are taken back by the same key, without a question", () => {
-  const session = new Session([record("web", { blocked: true, disabled: true })]).keys("b", "d");
+test("a block and a disabled process are taken back by the same key", () => {
+  const session = new Session([record("web", { blocked: true, disabled: true })]).keys("b", "y", "d", "y");
   assert.deepEqual(
     session.effects.map((effect) => effect.type === "act" && effect.action),
     ["unblock", "enable"],
   );
+});
+
+test("Q asks, with the number of processes, and stops procman after y alone", () => {
+  const session = new Session().keys("Q");
+  assert.ok(session.model.mode.name === "confirm");
+  assert.equal(session.model.mode.question.text, 'Stop procman "shop" and its 4 processes that run?');
+  assert.deepEqual(session.keys("enter", "Q", "n").effects, []);
+  assert.deepEqual(session.keys("Q", "y").effects, [{ type: "terminate" }]);
 });
 
 test("what can't be done is said, not asked for", () => {
@@ -170,6 +178,7 @@ test("what can't be done is said, not asked for", () => {
   assert.match(new Session().keys("down", "+").model.notice?.text ?? "", /it is an instance; select its cluster web$/);
   const one = new Session([record("web", { type: "cluster", instances: [record("web-1", { cluster: "web" })] })]);
   assert.match(one.keys("-").model.notice?.text ?? "", /to 0 instances: stop it instead$/);
+  assert.equal(new Session([record("web")]).keys("s").model.notice?.text, 'Cannot start "web": it is running already');
   const lost = new Session()
     .give({ type: "connection", connection: { state: "lost", since: NOW }, now: NOW })
     .keys("s");
@@ -313,4 +322,32 @@ test("curves have what was seen, and before it what the service has kept", () =>
     session.model.histories.get("web")?.map(({ cpuPercent }) => cpuPercent),
     [2, 4, 6],
   );
+});
+
+test("what comes into trouble goes to the top, and the selected process stays selected", () => {
+  const start = initialModel({ columns: 80, rows: 24 }, NOW);
+  const give = (model: MonitorModel, records: readonly ProcessRecord[]): MonitorModel =>
+    update(model, { type: "processes", records, now: NOW }).model;
+  const calm = give(start, [record("web"), record("mail"), record("job")]);
+  assert.equal(calm.selected, "web");
+  const troubled = give(calm, [
+    record("web"),
+    record("mail", { healthy: false }),
+    record("job", { status: "backoff" }),
+  ]);
+  assert.deepEqual(
+    troubled.rows.map(({ id }) => id),
+    ["mail", "job", "web"],
+  );
+  assert.equal(troubled.selected, "web");
+});
+
+test("a shows the log of all processes whatever is selected, also if the log was off, and again that of the selected one", () => {
+  const session = new Session().keys("a");
+  assert.equal(followedId(session.model), "all");
+  assert.equal(followedId(session.keys("down").model), "all");
+  assert.equal(followedId(session.keys("a").model), "web-1");
+  assert.equal(followedId(session.keys("l", "a").model), "all");
+  session.give({ type: "log-begin", id: "all" }).keys("/", ..."nowhere", "enter");
+  assert.match(session.model.notice?.text ?? "", /"procman logs --search TEXT" looks through/);
 });

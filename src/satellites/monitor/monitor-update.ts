@@ -1,7 +1,8 @@
 /** The next model after an input, and what is to be done. */
 import { inView, onKey, withRows } from "./key-commands.ts";
 import { scrolled, withItems } from "./log-lines.ts";
-import { EMPTY_LOG, layoutOf, type Mode, type MonitorInput, type MonitorModel, type Step } from "./monitor-model.ts";
+import { layoutOf } from "./monitor-layout.ts";
+import { EMPTY_LOG, type Mode, type MonitorInput, type MonitorModel, type Step } from "./monitor-model.ts";
 import { withSamples, withStored } from "./usage-history.ts";
 
 type InputOf<Type extends MonitorInput["type"]> = MonitorInput & { readonly type: Type };
@@ -74,9 +75,9 @@ function connected(model: MonitorModel, { connection, now }: InputOf<"connection
   return { ...model, now, connection, notice: { text, isProblem: false, until: now + 8_000 } };
 }
 
-function named(model: MonitorModel, { name, profile }: InputOf<"service">): MonitorModel {
+function named(model: MonitorModel, { name, profile, machine = model.machine }: InputOf<"service">): MonitorModel {
   const { profile: _profile, ...rest } = model;
-  return { ...rest, name, ...(profile !== undefined && { profile }) };
+  return { ...rest, name, ...(profile !== undefined && { profile }), ...(machine && { machine }) };
 }
 
 function withProcesses(model: MonitorModel, { records, now }: InputOf<"processes">): MonitorModel {

@@ -4,15 +4,8 @@ import { type ApiPlace, connectTo } from "../../client/connection/connect.ts";
 import { wantsColors } from "../../core/os/colors.ts";
 import { frameOf } from "./frame.ts";
 import { LiveFeed } from "./live-feed.ts";
-import {
-  CONSUMER,
-  followedId,
-  initialModel,
-  type MonitorEffect,
-  type MonitorInput,
-  type MonitorModel,
-  visibleRows,
-} from "./monitor-model.ts";
+import { followedId, visibleRows } from "./monitor-layout.ts";
+import { CONSUMER, initialModel, type MonitorEffect, type MonitorInput, type MonitorModel } from "./monitor-model.ts";
 import { update } from "./monitor-update.ts";
 import { paletteFor } from "./palette.ts";
 import { TerminalScreen } from "./terminal-screen.ts";

@@ -15,7 +15,8 @@ export type Palette = {
   readonly hit: CellStyle;
   readonly currentHit: CellStyle;
   readonly spark: CellStyle;
-  readonly process: CellStyle;
+  /** Styles of ids: a process has always the same one. */
+  readonly processes: readonly CellStyle[];
   readonly status: (record: Parameters<typeof colorOf>[0]) => CellStyle;
   /** Style of the output of programs. */
   readonly output: (style: TextStyle) => CellStyle;
@@ -34,7 +35,7 @@ const PLAIN: Palette = {
   hit: "4",
   currentHit: "1;7",
   spark: "",
-  process: "",
+  processes: [""],
   status: (record) => (colorOf(record) === DIM ? "2" : ""),
   output: (style) => cellStyleOf(style, false),
   severity: { debug: "2", info: "2", warn: "", error: "1" },
@@ -48,7 +49,7 @@ const COLORED: Palette = {
   hit: "30;43",
   currentHit: "30;103",
   spark: "36",
-  process: "36",
+  processes: ["36", "35", "34", "32", "33", "96", "95", "94"],
   status: (record) => String(colorOf(record)),
   output: (style) => cellStyleOf(style, true),
   severity: { debug: "2", info: "2", warn: "33", error: "31" },

@@ -1,10 +1,10 @@
 /** The rows of the table: which processes are shown, in which order. */
 import type { ProcessRecord, Status } from "../../core/contract/records.ts";
-import { isImpaired } from "../../core/contract/status-sets.ts";
+import { isDownByFailure, isImpaired, isSkipped } from "../../core/contract/status-sets.ts";
 
-export const SORTS = ["file", "state", "cpu", "memory", "restarts", "id"] as const;
+export const SORTS = ["trouble", "file", "state", "cpu", "memory", "restarts", "id"] as const;
 
-/** `file`: as the configuration has them. The others: what asks for attention first. */
+/** `trouble`: what is in trouble first, the others as the configuration has them (`file`). */
 export type SortOrder = (typeof SORTS)[number];
 
 export type RowChoice = { readonly sort: SortOrder; readonly isReversed: boolean; readonly filter: string };
@@ -26,6 +26,7 @@ const BY_STATE = Object.keys({
 } satisfies Record<Status, number>) as readonly Status[];
 
 const COMPARE: Readonly<Record<SortOrder, (one: ProcessRecord, other: ProcessRecord) => number>> = {
+  trouble: (one, other) => Number(isInTrouble(other)) - Number(isInTrouble(one)),
   file: () => 0,
   state: (one, other) => urgency(one) - urgency(other),
   cpu: (one, other) => (other.cpuPercent ?? -1) - (one.cpuPercent ?? -1),
@@ -68,6 +69,12 @@ function matches(
     disabled ? "disabled" : "",
   ];
   return [id, status, ...groups.map((group) => `group:${group}`), ...marks].some((text) => text.includes(wanted));
+}
+
+/** Whether the process, or any instance of the cluster, has failed, cannot start, or is not healthy. */
+function isInTrouble(record: ProcessRecord): boolean {
+  const { healthy, instances = [] } = record;
+  return isDownByFailure(record) || isSkipped(record) || healthy === false || instances.some(isInTrouble);
 }
 
 function urgency(record: ProcessRecord): number {

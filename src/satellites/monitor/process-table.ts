@@ -3,18 +3,20 @@ import { STATUS_COLUMNS } from "../../cli/output/status-table.ts";
 import { shortened } from "../../cli/output/table.ts";
 import type { ProcessRecord } from "../../core/contract/records.ts";
 import type { CellBuffer, CellStyle } from "./cell-buffer.ts";
-import { layoutOf, type MonitorModel, visibleRows } from "./monitor-model.ts";
+import { layoutOf, visibleRows } from "./monitor-layout.ts";
+import type { MonitorModel } from "./monitor-model.ts";
 import { type Palette, reversed } from "./palette.ts";
-import { lastSteps, sparkline } from "./usage-history.ts";
+import { lastSteps, sparkline, type UsageValue, wholeBar } from "./usage-history.ts";
 
 const GAP = 2;
 const SPARK = 10;
+const SPARK_TITLE = "LAST 50 S";
+/** From this share of its limit on, a bar looks like a problem. */
+const ALARMING = 0.9;
 /** Room that the last column gets before others are left out. */
-const LEAST_WHY = 12;
+const LEAST_WHY = 22;
 /** An id gets at most this share of the screen. */
 const ID_SHARE = 0.3;
-/** A whole bar, for processes that use hardly anything: percent, bytes. */
-const LEAST_BAR = { cpuPercent: 5, memoryBytes: 1_000_000 };
 
 type TableColumn = {
   readonly title: string;
@@ -75,22 +77,14 @@ function fitted(columns: readonly TableColumn[], room: number): readonly TableCo
 }
 
 function columnsFor(model: MonitorModel, palette: Palette): readonly TableColumn[] {
-  const { rows, size, now, histories } = model;
+  const { rows, size } = model;
   const cellOf = (title: string): ((record: ProcessRecord) => string) => {
     const column = STATUS_COLUMNS.find((each) => each.title === title);
-    return (record) => column?.cell(record, now) ?? "";
+    return (record) => column?.cell(record, model.now) ?? "";
   };
   const id = cellOf("ID");
   const status = cellOf("STATUS");
   const idWidth = Math.min(widest(rows, id, 2), Math.max(8, Math.floor(size.columns * ID_SHARE)));
-  const spark = (value: "cpuPercent" | "memoryBytes", rank: number): TableColumn => ({
-    title: "",
-    width: SPARK,
-    rank,
-    text: (record) =>
-      sparkline(lastSteps(histories.get(record.id) ?? [], { value, now, count: SPARK }), LEAST_BAR[value]),
-    style: () => palette.spark,
-  });
   const right = (title: string, width: number, rank: number): TableColumn => ({
     title,
     width,
@@ -101,17 +95,40 @@ function columnsFor(model: MonitorModel, palette: Palette): readonly TableColumn
   return [
     { title: "ID", width: idWidth, text: (record) => shortened(id(record), idWidth) },
     { title: "STATUS", width: widest(rows, status, 6), text: status, style: (record) => palette.status(record) },
-    right("PID", 7, 4),
-    right("UP", 6, 5),
+    right("PID", 7, 5),
+    right("UP", 6, 6),
     right("CPU", 7, 8),
-    spark("cpuPercent", 6),
+    sparkColumn(model, palette, { value: "cpuPercent", rank: 3 }),
     right("MEMORY", 8, 7),
-    spark("memoryBytes", 2),
+    sparkColumn(model, palette, { value: "memoryBytes", rank: 2 }),
     right("RSS", 8, 0),
     ...(rows.some(({ backend }) => backend !== undefined) ? [right("CONNECTIONS", 11, 1)] : []),
-    right("RESTARTS", 8, 3),
+    right("RESTARTS", 8, 4),
     { title: "WHY", width: 0, text: cellOf("WHY") },
   ];
+}
+
+/** Bars of the last time. A whole one is the limit of the process or, without one, all that the machine has. */
+function sparkColumn(
+  { histories, machine, now }: MonitorModel,
+  palette: Palette,
+  { value, rank }: { readonly value: UsageValue; readonly rank: number },
+): TableColumn {
+  return {
+    title: SPARK_TITLE,
+    width: SPARK,
+    rank,
+    text: (record) => {
+      const whole = wholeBar(record, value, machine);
+      const steps = lastSteps(histories.get(record.id) ?? [], { value, now, count: SPARK });
+      return whole === undefined ? "" : sparkline(steps, whole.value);
+    },
+    style: (record) => {
+      const whole = wholeBar(record, value, machine);
+      const isAlarming = whole?.isLimit === true && (record[value] ?? 0) >= ALARMING * whole.value;
+      return isAlarming ? palette.problem : palette.spark;
+    },
+  };
 }
 
 function widest(rows: readonly ProcessRecord[], cell: (record: ProcessRecord) => string, least: number): number {

@@ -1,5 +1,6 @@
 /** CPU and memory of the last minutes, for sparklines. */
 import type { MetricPoint, ProcessRecord } from "../../core/contract/records.ts";
+import type { SystemRecord } from "../../core/contract/state-record.ts";
 
 /** One column of a sparkline, as the service keeps its points. Milliseconds. */
 const STEP_MS = 5_000;
@@ -8,6 +9,11 @@ const KEPT = 60;
 
 /** `step`: time since 1970 in steps. */
 type UsagePoint = { readonly step: number; readonly cpuPercent: number; readonly memoryBytes: number };
+
+export type UsageValue = "cpuPercent" | "memoryBytes";
+
+/** What the machine has: a whole bar, for processes without a limit. */
+export type MachineSize = Pick<SystemRecord, "cpus" | "totalMemoryBytes">;
 
 /** CPU and memory of one process, oldest first. */
 export type UsageHistory = readonly UsagePoint[];
@@ -45,20 +51,32 @@ export function withStored(history: UsageHistory, points: readonly MetricPoint[]
 
 const BARS = [..."▁▂▃▄▅▆▇█"];
 
-/** Values from 0 up, as bars; undefined is blank. `least`: the value of a whole bar, unless there is a higher one. */
-export function sparkline(values: readonly (number | undefined)[], least: number): string {
-  const most = values.reduce<number>((max, value = 0) => Math.max(max, value), least);
+/** Values from 0 up, as bars; undefined is blank. `whole`: the value of a whole bar; higher ones are whole, too. */
+export function sparkline(values: readonly (number | undefined)[], whole: number): string {
   return values
     .map((value) =>
-      value === undefined ? " " : BARS[Math.min(BARS.length - 1, Math.floor((value / most) * BARS.length))],
+      value === undefined ? " " : BARS[Math.min(BARS.length - 1, Math.floor((value / whole) * BARS.length))],
     )
     .join("");
+}
+
+/** What a whole bar stands for: the limit of the process, else what the machine has; undefined: neither is known. */
+export function wholeBar(
+  { cpuLimitPercent, memoryLimitBytes }: ProcessRecord,
+  value: UsageValue,
+  machine: MachineSize | undefined,
+): { readonly value: number; readonly isLimit: boolean } | undefined {
+  const isCpu = value === "cpuPercent";
+  const limit = isCpu ? cpuLimitPercent : memoryLimitBytes;
+  if (limit !== undefined) return { value: limit, isLimit: true };
+  if (machine === undefined) return undefined;
+  return { value: isCpu ? machine.cpus * 100 : machine.totalMemoryBytes, isLimit: false };
 }
 
 /** A value for each of the last steps, the newest last. */
 export function lastSteps(
   history: UsageHistory,
-  { value, now, count }: { readonly value: "cpuPercent" | "memoryBytes"; readonly now: number; readonly count: number },
+  { value, now, count }: { readonly value: UsageValue; readonly now: number; readonly count: number },
 ): readonly (number | undefined)[] {
   const last = Math.floor(now / STEP_MS);
   const known = new Map(history.map((point) => [point.step, point[value]]));

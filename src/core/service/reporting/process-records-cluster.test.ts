@@ -30,3 +30,13 @@ test("a cluster is ready when one of its instances is, and says how many are", (
   assert.deepEqual(of(unready, unready), [false, "2 of 2 instances are running, none of them ready"]);
   assert.deepEqual(of(stopped), [undefined, "0 of 1 instances are running"]);
 });
+
+test("a cluster has the limits of its instances together, as it has what they use; none if one of them has none", () => {
+  const limited = instance({ cpuLimitPercent: 50, memoryLimitBytes: 100e6 });
+  const limitsOf = (...instances: readonly ProcessRecord[]) => {
+    const { cpuLimitPercent, memoryLimitBytes } = clusterOf("web", instances);
+    return [cpuLimitPercent, memoryLimitBytes];
+  };
+  assert.deepEqual(limitsOf(limited, limited), [100, 200e6]);
+  assert.deepEqual(limitsOf(limited, instance({ cpuLimitPercent: 50 })), [100, undefined]);
+});

@@ -120,6 +120,7 @@ function newRecord(process: Process, states: readonly SlotState[], parts: Record
     reason: statusText(part, cause),
     cause,
     ...(hasLeader(state) ? usage : {}),
+    ...limitsOf(spec),
     ...reported,
     ...(spec.dependsOn === undefined
       ? {}
@@ -129,6 +130,22 @@ function newRecord(process: Process, states: readonly SlotState[], parts: Record
     ...(spec.groups === undefined ? {} : { groups: spec.groups }),
     ...(spec.task && { task: true }),
     ...(spec.cluster === undefined ? {} : { instance: spec.cluster.index + 1, cluster: spec.cluster.id }),
+  };
+}
+
+/** `memoryMax` is watched too, as there may be no cgroup to enforce it. */
+export function memoryLimitOf({
+  memoryLimit,
+  memoryMax,
+}: Pick<ProcessSpec, "memoryLimit" | "memoryMax">): number | undefined {
+  return memoryLimit ?? memoryMax;
+}
+
+function limitsOf(spec: ProcessSpec): Pick<ProcessRecord, "cpuLimitPercent" | "memoryLimitBytes"> {
+  const memory = memoryLimitOf(spec);
+  return {
+    ...(spec.cpuQuota === undefined ? {} : { cpuLimitPercent: spec.cpuQuota }),
+    ...(memory === undefined ? {} : { memoryLimitBytes: memory }),
   };
 }
 
@@ -172,6 +189,8 @@ export function clusterOf(id: string, instances: readonly ProcessRecord[]): Proc
     ...sumOf(instances, "cpuPercent"),
     ...sumOf(instances, "memoryBytes"),
     ...sumOf(instances, "residentBytes"),
+    ...limitOfAll(instances, "cpuLimitPercent"),
+    ...limitOfAll(instances, "memoryLimitBytes"),
     reason: `${running.length} of ${instances.length} ${isCollective(id) ? "processes" : "instances"} are running${notReady}`,
     ...(group === undefined ? groupsOfCluster(id, instances) : {}),
     instances,
@@ -184,10 +203,18 @@ function groupsOfCluster(id: string, [first]: readonly ProcessRecord[]): Pick<Pr
 
 function sumOf(
   instances: readonly ProcessRecord[],
-  member: "cpuPercent" | "memoryBytes" | "residentBytes",
+  member: "cpuPercent" | "memoryBytes" | "residentBytes" | "cpuLimitPercent" | "memoryLimitBytes",
 ): Partial<ProcessRecord> {
   const values = instances.flatMap((instance) => instance[member] ?? []);
   return values.length === 0 ? {} : { [member]: values.reduce((sum, value) => sum + value, 0) };
+}
+
+/** Absent if any of them has none. */
+function limitOfAll(
+  instances: readonly ProcessRecord[],
+  member: "cpuLimitPercent" | "memoryLimitBytes",
+): Partial<ProcessRecord> {
+  return instances.some((instance) => instance[member] === undefined) ? {} : sumOf(instances, member);
 }
 
 /** The state that represents a process with overlapping runs: of the latest run that is not over, else of the latest slot that waits, else of the latest run. */

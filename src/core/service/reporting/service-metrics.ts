@@ -1,5 +1,4 @@
 /** Metrics of processes, sampled from the process table, and of the service itself. */
-import type { ProcessSpec } from "../../config/spec.ts";
 import type { MetricPoint, MetricQuery } from "../../contract/records.ts";
 import type { StateRecord } from "../../contract/state-record.ts";
 import { balancerFamilies, expose, familiesOf, ServiceGauges } from "../../metrics/exposition.ts";
@@ -10,6 +9,7 @@ import { isStarting } from "../../supervisor/verdict.ts";
 import type { Services } from "../services.ts";
 import { processOf } from "../spec-registry.ts";
 import type { Subsystem } from "../subsystem.ts";
+import { memoryLimitOf } from "./process-records.ts";
 import type { RecordCache } from "./record-cache.ts";
 
 export class ServiceMetrics implements Subsystem {
@@ -37,7 +37,7 @@ export class ServiceMetrics implements Subsystem {
       roots: () => leadersOf(supervisor.processes),
       processOf,
       sampled: (samples, at) => bus.samples.publish({ samples, at }),
-      isLimited: () => specs.config.processes.some((spec) => limitOf(spec) !== undefined),
+      isLimited: () => specs.config.processes.some((spec) => memoryLimitOf(spec) !== undefined),
       report,
     });
     bus.samples.listen(({ samples, at }) => this.#series.add(samples, at));
@@ -92,14 +92,6 @@ export class ServiceMetrics implements Subsystem {
     const all = records.withClusters(processes.map(({ record }) => record));
     return expose([...familiesOf(processes, this.#gauges.sample(), state), ...balancerFamilies(all)]);
   }
-}
-
-/** `memoryMax` is watched too, as there may be no cgroup to enforce it. */
-export function limitOf({
-  memoryLimit,
-  memoryMax,
-}: Pick<ProcessSpec, "memoryLimit" | "memoryMax">): number | undefined {
-  return memoryLimit ?? memoryMax;
 }
 
 /** Ids of processes by the pids of their leaders. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { limitOf } from "../reporting/service-metrics.ts";
+import { memoryLimitOf } from "../reporting/process-records.ts";
 import { excess } from "./memory-limit.ts";
 
 test("the message has both figures where RSS is another one", () => {
@@ -10,7 +10,7 @@ test("the message has both figures where RSS is another one", () => {
 
 test("without `memoryLimit`, `memoryMax` is watched: there may be no cgroup", () => {
   assert.deepEqual(
-    [limitOf({}), limitOf({ memoryMax: 7 }), limitOf({ memoryLimit: 5, memoryMax: 7 })],
+    [memoryLimitOf({}), memoryLimitOf({ memoryMax: 7 }), memoryLimitOf({ memoryLimit: 5, memoryMax: 7 })],
     [undefined, 7, 5],
   );
 });

@@ -1,6 +1,7 @@
 /** Reports a fault for runs that exceed their memory limit in several samples in a row. */
+
+import { memoryLimitOf } from "../reporting/process-records.ts";
 import type { ProcessStatsCache } from "../reporting/process-stats-cache.ts";
-import { limitOf } from "../reporting/service-metrics.ts";
 import type { Services } from "../services.ts";
 import type { Subsystem } from "../subsystem.ts";
 
@@ -29,7 +30,7 @@ export class MemoryLimitWatch implements Subsystem {
     const { specs, supervisor } = this.#services;
     for (const process of supervisor.processes) {
       const { id } = process;
-      const limit = limitOf(specs.of(id)) ?? Number.POSITIVE_INFINITY;
+      const limit = memoryLimitOf(specs.of(id)) ?? Number.POSITIVE_INFINITY;
       const { memoryBytes, residentBytes } = samples.get(id) ?? { memoryBytes: 0 };
       const samplesOver = memoryBytes > limit ? (this.#over.get(id) ?? 0) + 1 : 0;
       if (samplesOver === 0) this.#over.delete(id);
