@@ -290,6 +290,7 @@ test("the plan shows what the edited file would do, problems with their places, 
     await go(page, "Overview");
     await go(page, "Changes");
   };
+  await page.getByText("No reload since procman was started.").waitFor();
   await page.getByText(/^No changes: the running configuration matches the file/).waitFor();
   const file = join(rig.folder, "procman.json");
   const config = JSON.parse(readFileSync(file, "utf8")) as { processes: ProcessConfig[] };
@@ -310,6 +311,7 @@ test("the plan shows what the edited file would do, problems with their places, 
   await page.getByRole("button", { name: "Reload" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Reload" }).click();
   await page.getByRole("status").filter({ hasText: "Reloaded" }).first().waitFor();
+  await page.getByText(/^Last reload .+, asked by dashboard of cli: it was applied\.$/).waitFor();
   await go(page, "Overview");
   await states(page, { added: "running" });
   assert.equal(await row(page, "web").count(), 0);

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { after, type TestContext, test } from "node:test";
 import type { Page } from "playwright-core";
 import type { ProcessRecord } from "../../src/core/contract/records.ts";
+import { assertWithin } from "../support/machine-pace.ts";
 import type { ProcessConfig } from "../support/procman-process.ts";
 import { isMissing } from "../support/system-programs.ts";
 import { closeBrowser, DashboardRig, go } from "./dashboard-rig.ts";
@@ -202,5 +203,112 @@ test("numbers count processes, as the list does; all together have a sum; / goes
   await page.getByRole("dialog").getByLabel("Signal").selectOption("SIGCONT");
   await page.getByRole("dialog").getByRole("button", { name: "Send a signal" }).click();
   await page.getByRole("status").filter({ hasText: "SIGCONT was sent to db." }).first().waitFor();
+  assert.deepEqual(rig.faults, []);
+});
+
+test("processes are selected by checkbox, Shift and keyboard, and stopped together after one question that names them", async (context) => {
+  const rig = await started(context, [
+    ...["api", "db", "mail", "web"].map((id) => ({ id, cmd: "exec sleep 1000", autostart: true })),
+    { id: "later", cmd: "exec sleep 1000" },
+    { id: "pair", cmd: "exec sleep 1000", autostart: true, cluster: { instances: 2 }, dependsOn: ["api"] },
+  ]);
+  if (rig === undefined) return;
+  const page = await rig.open();
+  const box = (id: string) => page.getByRole("checkbox", { name: `Select ${id}`, exact: true });
+  const badge = (id: string) => page.locator(`tr[data-id="${id}"] .badge`).first();
+  const bar = page.getByRole("region", { name: "Selected processes" });
+  await badge("pair").filter({ hasText: "running" }).waitFor();
+  assert.equal(await bar.count(), 0);
+  await page.getByRole("button", { name: "Process", exact: true }).click();
+  await box("api").check();
+  await box("mail").click({ modifiers: ["Shift"] });
+  await bar.filter({ hasText: "4 selected" }).waitFor();
+  await page.locator('tr[data-id="mail"] a.id').focus();
+  await page.keyboard.press("Shift+ArrowDown");
+  await bar.filter({ hasText: "5 selected" }).waitFor();
+  await page.keyboard.press("x");
+  await bar.filter({ hasText: "4 selected" }).waitFor();
+  assert.deepEqual(await rig.axe(page), []);
+  await rig.picture(page, "selection-1280");
+  await bar.getByRole("button", { name: "Stop" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByRole("heading", { name: "Stop: 3 processes?" }).waitFor();
+  assert.deepEqual(await dialog.locator(".names code").allTextContents(), ["api", "db", "mail"]);
+  await dialog.filter({ hasText: "1 other one is left as it is." }).waitFor();
+  await dialog.filter({ hasText: "This process depends on them: pair." }).waitFor();
+  assert.deepEqual(await rig.axe(page), []);
+  await page.keyboard.press("Escape");
+  await bar.filter({ hasText: "4 selected" }).waitFor();
+  await bar.getByRole("button", { name: "Stop" }).click();
+  await dialog.getByRole("button", { name: "Stop" }).click();
+  await page.getByRole("status").filter({ hasText: "Stop of 3 processes: requested." }).first().waitFor();
+  for (const id of ["api", "db", "mail"]) await badge(id).filter({ hasText: "stopped" }).waitFor();
+  assert.match((await badge("web").textContent()) ?? "", /running/);
+  assert.equal(await bar.count(), 0);
+  await box("db").check();
+  await bar.getByRole("button", { name: "Select all 6" }).click();
+  await bar.filter({ hasText: "6 selected" }).waitFor();
+  await page.keyboard.press("Escape");
+  await bar.waitFor({ state: "detached" });
+  assert.deepEqual(rig.faults, []);
+});
+
+test("what procman refuses of many requests is said once", async (context) => {
+  const rig = await started(context, [{ id: "web", cmd: "sleep 1000" }]);
+  if (rig === undefined) return;
+  const page = await openWith(rig, [record("api"), record("cache"), record("web")]);
+  await page.getByRole("checkbox", { name: "Select web" }).check();
+  const bar = page.getByRole("region", { name: "Selected processes" });
+  await bar.getByRole("button", { name: "Select all 3" }).click();
+  await bar.getByRole("button", { name: "Restart" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Restart" }).click();
+  await page.getByText(/^2 are refused: Cannot find process "(?:api|cache)"/).waitFor();
+  assert.deepEqual(rig.faults, []);
+});
+
+test("on a phone the bar of the selection and its question fit, and a token that may only look selects nothing", async (context) => {
+  const rig = await started(context, [{ id: "web", cmd: "sleep 1000" }]);
+  if (rig === undefined) return;
+  const page = await openWith(rig, RECORDS);
+  await page.setViewportSize({ width: 360, height: 740 });
+  await page.getByRole("checkbox", { name: "Select api" }).check();
+  const bar = page.getByRole("region", { name: "Selected processes" });
+  await bar.getByRole("button", { name: `Select all ${RECORDS.length}` }).click();
+  const { x = -1, width = 999, y = 0, height = 999 } = (await bar.boundingBox()) ?? {};
+  assert.ok(x >= 0 && x + width <= 360 && y + height <= 740, `${x} ${width} ${y} ${height}`);
+  await rig.picture(page, "selection-360");
+  await bar.getByRole("button", { name: "Stop" }).click();
+  const dialog = page.getByRole("dialog");
+  const box = (await dialog.boundingBox()) ?? { x: -1, width: 999, y: -1, height: 999 };
+  assert.ok(box.x >= 0 && box.x + box.width <= 360 && box.y >= 0 && box.y + box.height <= 740, JSON.stringify(box));
+  assert.equal(Number(await page.evaluate("document.documentElement.scrollWidth")), 360);
+  await rig.picture(page, "selection-dialog-360");
+  const reader = await rig.open({}, ["--scope", "read"]);
+  await reader.locator('tr[data-id="web"]').waitFor();
+  assert.equal(await reader.getByRole("checkbox", { name: /^Select / }).count(), 0);
+});
+
+test("5 000 processes are selected at once, and scrolled, without a pause", async (context) => {
+  const rig = await started(context, [{ id: "web", cmd: "sleep 1000" }]);
+  if (rig === undefined) return;
+  const page = await openWith(
+    rig,
+    Array.from({ length: 5_000 }, (_, index) => record(`p${String(index).padStart(4, "0")}`)),
+  );
+  await page.getByRole("checkbox", { name: "Select p0000" }).check();
+  const bar = page.getByRole("region", { name: "Selected processes" });
+  const took = (await page.evaluate(`(async () => {
+    const all = [...document.querySelectorAll(".selection-bar button")].find(({ textContent }) => textContent.includes("5000"));
+    const began = performance.now();
+    all.click();
+    await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+    return performance.now() - began;
+  })()`)) as number;
+  await bar.filter({ hasText: "5000 selected" }).waitFor();
+  assertWithin(300, took, "the selection of 5 000 rows");
+  await page.evaluate("scrollTo(0, document.documentElement.scrollHeight)");
+  await page.getByRole("checkbox", { name: "Select p4999" }).waitFor();
+  assert.ok(await page.getByRole("checkbox", { name: "Select p4999" }).isChecked());
+  assert.ok((await page.locator("tr[data-id]").count()) < 200);
   assert.deepEqual(rig.faults, []);
 });

@@ -122,6 +122,7 @@ export function controlRig() {
       plan: () => PLANNED,
       checkedPlan: async () => PLANNED,
       unapplied: undefined,
+      lastReload: undefined,
       reload: async (why) => {
         reloads.push(why);
         return PLANNED;

@@ -31,6 +31,16 @@ export type SystemRecord = {
   readonly uptimeSeconds: number;
 };
 
+export const RELOAD_RESULTS = ["running", "done", "rolled-back"] as const;
+
+/** `why`: who or what asked for it, such as `asked by cli`. `problem`: why it was rolled back, if that is known. */
+export type ReloadRecord = {
+  readonly time: string;
+  readonly why: string;
+  readonly result: (typeof RELOAD_RESULTS)[number];
+  readonly problem?: string;
+};
+
 export type StateRecord = {
   readonly name: string;
   readonly version: string;
@@ -46,6 +56,8 @@ export type StateRecord = {
   readonly profile?: string;
   /** What the file has that is not applied. `invalid`: the changed file is not valid. */
   readonly unapplied?: "changes" | "invalid";
+  /** Absent: there was none since procman was started. */
+  readonly lastReload?: ReloadRecord;
   /** Absent: no API is reachable. */
   readonly api?: { readonly hostname: string; readonly port: number };
   /** How long the log and the metrics are stored; 0: not at all. */
@@ -88,6 +100,16 @@ const SYSTEM = schemaFor<SystemRecord>(
   { description: "The machine." },
 );
 
+export const RELOAD = schemaFor<ReloadRecord>(
+  {
+    time: time({ description: "When it began." }),
+    why: string({ description: "Who or what asked for it, such as `asked by cli`." }),
+    result: enumeration(RELOAD_RESULTS),
+    problem: optional(string({ description: "Why it was rolled back." })),
+  },
+  { description: "The last reload; absent: there was none since procman was started." },
+);
+
 export const STATE = schemaFor<StateRecord>(
   {
     name: string({ description: "Name of the configuration." }),
@@ -104,6 +126,7 @@ export const STATE = schemaFor<StateRecord>(
         description: "The file has changes that are not applied, or is not valid now; absent: neither.",
       }),
     ),
+    lastReload: optional(RELOAD),
     api: optional(
       schemaFor<NonNullable<StateRecord["api"]>>(
         { hostname: string({ description: "Address." }), port: integer({ description: "Port." }) },

@@ -19,7 +19,7 @@ export function limitedControl(control: Control, view: TokenView): Control {
     ...REFUSED,
     processes: async () => (await seen(control.processes())).map((each) => view.record(each)),
     process: (id) => record(control.process(id)),
-    state: async () => withoutPlugins(await seen(control.state())),
+    state: async () => withoutOthers(await seen(control.state())),
     act: (...request) => record(control.act(...request)),
     scale: (...request) => record(control.scale(...request)),
     signal: (...request) => record(control.signal(...request)),
@@ -51,11 +51,12 @@ function refused(what: string): Promise<never> {
   return Promise.reject(new ProcmanError("scope-missing", `Cannot ${what}: the token is limited to some processes`));
 }
 
-/** Plugins watch all processes. */
-function withoutPlugins<State extends { readonly plugins?: unknown }>({
-  plugins: _,
+/** Plugins watch all processes; a reload may name any of them. */
+function withoutOthers<State extends { readonly plugins?: unknown; readonly lastReload?: unknown }>({
+  plugins: _plugins,
+  lastReload: _lastReload,
   ...state
-}: State): Omit<State, "plugins"> {
+}: State): Omit<State, "plugins" | "lastReload"> {
   return state;
 }
 
@@ -85,7 +86,7 @@ async function* counted(
   for await (const event of events) {
     const seen = view.event(event);
     if (seen?.type === "service.state")
-      yield { ...seen, state: { ...withoutPlugins(seen.state), processes: (await control.state()).processes } };
+      yield { ...seen, state: { ...withoutOthers(seen.state), processes: (await control.state()).processes } };
     else if (seen !== undefined) yield seen;
   }
 }

@@ -101,8 +101,8 @@ class ServiceControl implements Control {
 
   async state(): Promise<StateRecord> {
     const { status, reloads } = this.#ports;
-    const { unapplied } = reloads;
-    return { ...status(this.#processes), ...(unapplied && { unapplied }) };
+    const { unapplied, lastReload } = reloads;
+    return { ...status(this.#processes), ...(unapplied && { unapplied }), ...(lastReload && { lastReload }) };
   }
 
   async act(id: string, action: Action, options: ActOptions = {}): Promise<ProcessRecord> {
@@ -362,7 +362,7 @@ export type ControlPorts = Pick<Services, "link" | "specs" | "supervisor"> & {
   readonly metrics: Pick<ServiceMetrics, "watch" | "read" | "prometheus">;
   readonly incidents: Pick<ServiceIncidents, "of" | "ended">;
   readonly actions: Pick<Actions, "act">;
-  readonly reloads: Pick<Reloads, "plan" | "checkedPlan" | "reload" | "unapplied">;
+  readonly reloads: Pick<Reloads, "plan" | "checkedPlan" | "reload" | "unapplied" | "lastReload">;
   readonly spawner: Pick<KeeperSpawner, "signal">;
   readonly scaler: Pick<Scaler, "scale">;
   readonly terminate: (why: string) => Promise<void>;

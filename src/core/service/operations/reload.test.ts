@@ -254,8 +254,28 @@ test("an instance that does not come up stops the rollout: it is rolled back", a
   await again(rig, "web-1", 4);
   await refused;
   await over(rig);
+  const { why, result, problem } = rig.service.reloads.lastReload ?? {};
+  assert.deepEqual([why, result], ["test", "rolled-back"]);
+  assert.match(problem ?? "", /^Cannot reload: "web-1" did not come up/);
   assert.ok(!rig.requests().some((each) => /signal web-[23]/.test(each)), "the others were not touched");
   assert.equal(rig.service.reloads.plan().processes.filter(({ action }) => action === "restart").length, 4);
+});
+
+test("the last reload is known, with who asked for it and what has become of it, also to the next service", async (context) => {
+  const stateDir = folder(context);
+  const rig = await serving(context, stateDir, [sleeper("db")]);
+  assert.deepEqual([rig.service.reloads.lastReload], [undefined]);
+  rig.write(sleeper("db", { cmd: "sleep 2000" }));
+  const before = Date.now();
+  void rig.service.reloads.reload("asked by cli");
+  await until(() => rig.service.reloads.lastReload?.result === "done", "the end of the reload");
+  const last = rig.service.reloads.lastReload;
+  assert.equal(last?.why, "asked by cli");
+  assert.ok(Date.parse(last.time) >= before - 1_000);
+  await again(rig, "db");
+  const snapshot = await rig.killed(["db", 2]);
+  const next = await serving(context, stateDir, [sleeper("db", { cmd: "sleep 2000" })], snapshot);
+  assert.deepEqual(next.service.reloads.lastReload, last);
 });
 
 test("a service that is killed during a rollout: the next one resumes it, whatever the file says by then", async (context) => {
@@ -274,6 +294,7 @@ test("a service that is killed during a rollout: the next one resumes it, whatev
   await waitForLine(next, /^resuming the reload at "web-1"$/);
   for (const id of ["web-2", "web-3"]) await again(next, id);
   await waitForLine(next, /^the reload is done$/);
+  assert.deepEqual([next.service.reloads.lastReload?.why, next.service.reloads.lastReload?.result], ["test", "done"]);
   assert.deepEqual(
     next.requests().filter((request) => request.includes("web-1")),
     [],

@@ -18,6 +18,7 @@ import type { ConfigSource } from "../config/config-source.ts";
 import type { RolloutState } from "../recovery/notes.ts";
 import type { Specs } from "../services.ts";
 import type { Subsystem } from "../subsystem.ts";
+import { LastReload } from "./last-reload.ts";
 import type { OperationContext } from "./operation-context.ts";
 import { addedFronts, checkPorts, type HeldPorts, holderAmong, withHeldPorts } from "./port-check.ts";
 import { nextStep, planReload, rollingIds, summary } from "./reload-plan.ts";
@@ -49,6 +50,7 @@ export class Reloads implements Subsystem {
   /** The file, for `unapplied`, and what was found last. */
   readonly #file: ConfigFileWatch;
   #seen: { readonly stamp: string; readonly config: Config; readonly unapplied: StateRecord["unapplied"] } | undefined;
+  readonly #last: LastReload;
   #rollout: Rollout<ReloadStep> | undefined;
   /** Reason of a further reload that waits for the present one. */
   #queued: string | undefined;
@@ -57,6 +59,7 @@ export class Reloads implements Subsystem {
     this.#context = context;
     this.#scaler = scaler;
     this.#options = options;
+    this.#last = new LastReload(context.notes);
     const { file } = context.specs.config;
     this.#file = new ConfigFileWatch(file, () => undefined);
     if (options.watchFile)
@@ -69,7 +72,11 @@ export class Reloads implements Subsystem {
     if (this.#abort.signal.aborted) return;
     this.#watch?.start();
     const state = notes.read(":reload");
-    if (state === undefined) return notes.remove(":reload");
+    if (state === undefined) {
+      // Its last step was carried out.
+      this.#last.end("done");
+      return notes.remove(":reload");
+    }
     log.info(`resuming the ${state.from === undefined ? "rollback" : "reload"} at ${quoted(state.current)}`);
     void this.#begin(state, () => activeConfig.apply(specs.config));
   }
@@ -139,6 +146,10 @@ export class Reloads implements Subsystem {
     if (this.#seen?.stamp !== stamp || this.#seen.config !== config)
       this.#seen = { stamp, config, unapplied: this.#unappliedIn(source) };
     return this.#seen.unapplied;
+  }
+
+  get lastReload(): StateRecord["lastReload"] {
+    return this.#last.record;
   }
 
   #unappliedIn(source: ConfigSource): StateRecord["unapplied"] {
@@ -292,7 +303,9 @@ export class Reloads implements Subsystem {
 
   #start(why: string, config: Config, plan: PlanRecord): Promise<OperationFailure | undefined> {
     const { specs, log } = this.#context;
-    log.info(`reload (${[why, ...profileChange(specs.config, config)].join("; ")}): ${summary(plan)}`);
+    const reason = [why, ...profileChange(specs.config, config)].join("; ");
+    log.info(`reload (${reason}): ${summary(plan)}`);
+    this.#last.begin(reason);
     const { config: from } = specs;
     return this.#begin({ ...NOT_BEGUN, to: withFixedSettings(config, from), from, plan });
   }
@@ -356,7 +369,9 @@ export class Reloads implements Subsystem {
   #onEnd({ from, current }: ReloadStep, problem: string | undefined): void {
     const { log } = this.#context;
     this.#rollout = undefined;
-    if (problem !== undefined || from === undefined) log.info("rolled back to the previous configuration");
+    const isRolledBack = problem !== undefined || from === undefined;
+    this.#last.end(isRolledBack ? "rolled-back" : "done", problem);
+    if (isRolledBack) log.info("rolled back to the previous configuration");
     else if (current.length > 0) log.info("the reload is done");
     const why = this.#queued;
     this.#queued = undefined;

@@ -17,6 +17,7 @@ import {
 import { matches } from "../../base/schema-check.ts";
 import { STOP_SIGNALS } from "../../base/signals.ts";
 import type { Config } from "../../config/spec.ts";
+import { RELOAD, type ReloadRecord } from "../../contract/state-record.ts";
 import { entryIn, type IncidentLogEntry } from "../../incidents/incident-log.ts";
 import type { FileChange } from "../../supervisor/file-change.ts";
 import { decodeSnapshot, type ProcessSnapshot } from "../../supervisor/snapshot.ts";
@@ -88,6 +89,7 @@ type Contents = {
   readonly ":plugins": Readonly<Record<string, number>>;
   /** Present: a service has had plugins, whose processes may be left. `at`: milliseconds since 1970. */
   readonly ":plugin-threads": { readonly at: number };
+  readonly ":last-reload": ReloadRecord;
 };
 
 type NoteName = keyof Contents;
@@ -187,10 +189,14 @@ const CODECS: { readonly [Name in NoteName]: Codec<Contents[Name]> } = {
     encode: (content) => content,
     decode: (value) => (matches(value, pluginThreads) ? value : undefined),
   }),
+  ":last-reload": plain({
+    encode: (content) => content,
+    decode: (value) => (matches(value, RELOAD) ? value : undefined),
+  }),
 };
 
 /** Requests at run time: they are valid until procman ends, also if that end is cut off. */
-const UNTIL_END = [":rolls", ":scale", ":profile"] as const;
+const UNTIL_END = [":rolls", ":scale", ":profile", ":last-reload"] as const;
 
 /** One note for each incident that is not written to its file yet. */
 const INCIDENT = ":incident ";

@@ -130,7 +130,7 @@ function watched(
     ...reporting,
     status,
     actions,
-    reloads: { plan: notAsked, checkedPlan: notAsked, reload: notAsked, unapplied: undefined },
+    reloads: { plan: notAsked, checkedPlan: notAsked, reload: notAsked, unapplied: undefined, lastReload: undefined },
     scaler: { scale: notAsked },
     logAccess: new StoredLog({ log, specs }),
     spawner: { signal: notAsked },

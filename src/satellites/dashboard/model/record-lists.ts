@@ -88,7 +88,9 @@ export function statusText({ status, ready, healthy, blocked, disabled, runs = [
   ].join(", ");
 }
 
-/** Processes that wait for this one, directly. */
+/** Processes and clusters that wait for this one, directly. */
 export function dependentsOf(id: string, records: readonly ProcessRecord[]): readonly ProcessRecord[] {
-  return records.filter(({ dependsOn = [] }) => dependsOn.some(({ process }) => process === id));
+  return records.filter((record) =>
+    leavesOf([record]).some(({ dependsOn = [] }) => dependsOn.some(({ process }) => process === id)),
+  );
 }

@@ -57,9 +57,9 @@ export function FilterBar(props: FilterBarProps): JSX.Element {
         ref={input}
         type="search"
         class="search"
-        placeholder="Filter by name, state, group or reason"
+        placeholder="Filter"
         aria-label="Filter processes"
-        title="/ goes here"
+        title="By name, state, group or reason; / goes here"
         value={filter.text}
         onInput={({ currentTarget }) => onFilter({ ...filter, text: currentTarget.value })}
       />

@@ -1,10 +1,14 @@
 /** The overview: numbers of processes by state, what they use, and all processes; what needs attention is on top. */
 import type { JSX } from "preact";
 import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
+import type { ProcessRecord } from "../../../core/contract/records.ts";
 import { useApp, useObserved } from "../parts/app-context.ts";
 import { FilterBar } from "./filter-bar.tsx";
 import { type ListFilter, type ListOrder, listed } from "./process-list.ts";
 import { ProcessTable } from "./process-table.tsx";
+import { selectedOf } from "./row-selection.ts";
+import { SelectionBar } from "./selection-bar.tsx";
+import { type Selecting, useSelection } from "./use-selection.ts";
 import { columnsFor, type ShownColumns, storedOptions, storeOptions, type ViewOptions } from "./view-options.ts";
 
 const ALL: ListFilter = { text: "", tone: undefined };
@@ -28,6 +32,7 @@ export function OverviewPage(): JSX.Element {
     () => listed(records ?? [], { filter, order, open, isGrouped, closed }),
     [records, filter, order, open, isGrouped, closed],
   );
+  const selecting = useSelection(rows);
   if (records === undefined) return <p class="empty">Waiting for procman …</p>;
   return (
     <>
@@ -53,9 +58,21 @@ export function OverviewPage(): JSX.Element {
           onOrder={setOrder}
           onToggle={toggle}
           onToggleGroup={toggleGroup}
+          selecting={selecting}
         />
       )}
+      <SelectedBar records={records} selecting={selecting} />
     </>
+  );
+}
+
+type SelectedBarProps = { readonly records: readonly ProcessRecord[]; readonly selecting: Selecting };
+
+function SelectedBar({ records, selecting }: SelectedBarProps): JSX.Element | null {
+  const { selection, total, onAll, onNone } = selecting;
+  const selected = selectedOf(records, selection);
+  return selected.length === 0 ? null : (
+    <SelectionBar selected={selected} total={total} onAll={onAll} onNone={onNone} />
   );
 }
 

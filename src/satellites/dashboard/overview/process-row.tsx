@@ -10,6 +10,7 @@ import { ProcessActions } from "../parts/process-actions.tsx";
 import { ProcessLink } from "../parts/process-name.tsx";
 import { Sparkline } from "../parts/sparkline.tsx";
 import { StateBadge } from "../parts/state-badge.tsx";
+import type { OnSelect } from "./row-selection.ts";
 import type { ShownColumns } from "./view-options.ts";
 
 type ProcessRowProps = {
@@ -26,20 +27,24 @@ type ProcessRowProps = {
   readonly columns: ShownColumns | undefined;
   /** What a card shows on demand. */
   readonly demanded: { readonly pid: boolean; readonly port: boolean };
+  readonly isSelected: boolean;
+  /** undefined: the user may not act on it. */
+  readonly onSelect: OnSelect | undefined;
   readonly onToggle: (id: string) => void;
 };
 
-/** What the badge says already. */
+/** What the badge says already, as does a reason that is the status. */
 const RUNS = "runs";
 
 export const ProcessRow = memo(function ProcessRow(props: ProcessRowProps): JSX.Element {
-  const { record, isNested, isPinned, index, now, columns, demanded } = props;
-  const { id, reason } = record;
+  const { record, isNested, isPinned, isSelected, index, now, columns, demanded } = props;
+  const { id, status, reason } = record;
   const unused = isPinned && columns !== undefined ? unusedColumns(record, columns) : 0;
   return (
-    <tr class={isNested ? "nested" : ""} aria-rowindex={index + 2} data-id={id}>
+    <tr class={`${isNested ? "nested" : ""}${isSelected ? " selected" : ""}`} aria-rowindex={index + 2} data-id={id}>
       <th scope="row">
         <div class="name-cell">
+          <SelectBox {...props} />
           <ToggleButton {...props} />
           <ProcessLink id={id} />
         </div>
@@ -47,7 +52,7 @@ export const ProcessRow = memo(function ProcessRow(props: ProcessRowProps): JSX.
       <td class="state-cell" colSpan={1 + unused}>
         <StateBadge record={record} />
         {columns === undefined && <span class="facts">{factsOf(record, upText(record, now), demanded)}</span>}
-        {reason !== RUNS && (
+        {reason !== RUNS && reason !== status && (
           <span class="reason" title={reason}>
             {reason}
           </span>
@@ -109,6 +114,27 @@ function ValueCell({ column, record, now, hasCurve }: ValueCellProps): JSX.Eleme
     case "next":
       return <td class="number">{nextRun === undefined ? "" : <Moment time={nextRun} now={now} />}</td>;
   }
+}
+
+function SelectBox({ record: { id }, isSelected, onSelect }: ProcessRowProps): JSX.Element | null {
+  if (onSelect === undefined) return null;
+  return (
+    <input
+      type="checkbox"
+      class="select-box"
+      aria-label={`Select ${id}`}
+      checked={isSelected}
+      onMouseDown={(event) => {
+        // Shift would mark text.
+        if (event.shiftKey) event.preventDefault();
+      }}
+      onClick={({ currentTarget, shiftKey }) => {
+        // A row that is in the range already stays selected.
+        if (shiftKey) currentTarget.checked = true;
+        onSelect(id, shiftKey);
+      }}
+    />
+  );
 }
 
 function ToggleButton({ record: { id, instances }, isOpen, onToggle }: ProcessRowProps): JSX.Element {

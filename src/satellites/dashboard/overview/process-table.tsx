@@ -6,7 +6,9 @@ import { useNow } from "../parts/app-context.ts";
 import { GroupRow } from "./group-row.tsx";
 import { firstOrder, type ListedRow, type ListedRows, type ListOrder } from "./process-list.ts";
 import { ProcessRow } from "./process-row.tsx";
+import type { OnSelect } from "./row-selection.ts";
 import { useRowWindow } from "./row-window.ts";
+import type { Selecting } from "./use-selection.ts";
 import type { ColumnKey, ShownColumns, ViewOptions } from "./view-options.ts";
 
 const TITLES: Readonly<Record<ColumnKey, string>> = {
@@ -41,10 +43,12 @@ type ProcessTableProps = {
   readonly onOrder: (order: ListOrder) => void;
   readonly onToggle: (id: string) => void;
   readonly onToggleGroup: (name: string) => void;
+  readonly selecting: Selecting;
 };
 
 export function ProcessTable(props: ProcessTableProps): JSX.Element {
   const { listed, columns, options, order, onOrder } = props;
+  const { onSelect } = props.selecting;
   const { pinned, rows } = listed;
   const body = useRef<HTMLTableSectionElement>(null);
   const shape = columns === undefined ? "cards" : "table";
@@ -61,11 +65,13 @@ export function ProcessTable(props: ProcessTableProps): JSX.Element {
   );
   return (
     <table
-      class={`processes ${shape}${options.isCompact ? " compact" : ""}`}
+      class={`processes ${shape}${options.isCompact ? " compact" : ""}${onSelect === undefined ? "" : " selectable"}`}
       aria-rowcount={pinned.length + rows.length + 1}
-      onKeyDown={onRowKey}
+      onKeyDown={(event) => onRowKey(event, onSelect)}
     >
-      <caption class="hidden">Processes. Arrow keys go from row to row, Enter opens one.</caption>
+      <caption class="hidden">
+        Processes. Arrow keys go from row to row, Enter opens one, x selects one, arrow keys with Shift select several.
+      </caption>
       <colgroup>
         <col style={columns === undefined ? {} : { width: `${columns.nameWidth}px` }} />
         <col />
@@ -101,7 +107,7 @@ type TableRowProps = ProcessTableProps & {
 };
 
 function TableRow(props: TableRowProps): JSX.Element {
-  const { row, index, now, columns, options, open, onToggle, onToggleGroup } = props;
+  const { row, index, now, columns, options, open, selecting, onToggle, onToggleGroup } = props;
   if (row.kind === "group") return <GroupRow group={row} index={index} columns={columns} onToggle={onToggleGroup} />;
   return (
     <ProcessRow
@@ -114,6 +120,8 @@ function TableRow(props: TableRowProps): JSX.Element {
       columns={columns}
       demanded={options}
       onToggle={onToggle}
+      isSelected={selecting.selection.ids.has(row.record.id)}
+      onSelect={selecting.onSelect}
     />
   );
 }
@@ -154,12 +162,20 @@ function HeaderCell({ column, order, onOrder }: HeaderCellProps): JSX.Element {
 }
 
 /** Only while the focus is in the table. */
-function onRowKey(event: KeyboardEvent): void {
-  const step = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[event.key];
+function onRowKey(event: KeyboardEvent, onSelect: OnSelect | undefined): void {
   const target = event.target as HTMLElement;
-  if (step === undefined || event.ctrlKey || event.metaKey || event.altKey || target.tagName === "INPUT") return;
+  if (event.ctrlKey || event.metaKey || event.altKey || target.closest("dialog") !== null) return;
+  const step = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[event.key];
+  const id = target.closest("tr")?.dataset.id;
+  if (event.key === "x" && id !== undefined) onSelect?.(id, false);
+  if (step === undefined) return;
+  event.preventDefault();
   const links = [...(event.currentTarget as HTMLElement).querySelectorAll<HTMLElement>("a.id")];
   const at = links.findIndex((link) => link.closest("tr") === target.closest("tr"));
-  links[Math.max(0, Math.min(links.length - 1, at + step))]?.focus();
-  event.preventDefault();
+  const next = links[Math.max(0, Math.min(links.length - 1, at + step))];
+  next?.focus();
+  const nextId = next?.closest("tr")?.dataset.id;
+  if (!event.shiftKey || id === undefined || nextId === undefined) return;
+  onSelect?.(id, true);
+  onSelect?.(nextId, true);
 }

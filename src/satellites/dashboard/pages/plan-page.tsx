@@ -2,9 +2,11 @@
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { PlannedChange, PlanRecord } from "../../../core/contract/plan.ts";
+import type { ReloadRecord } from "../../../core/contract/state-record.ts";
 import { allOf } from "../model/record-lists.ts";
-import { useApp, useObserved } from "../parts/app-context.ts";
+import { useApp, useNow, useObserved } from "../parts/app-context.ts";
 import { ConfirmDialog } from "../parts/dialogs.tsx";
+import { Moment } from "../parts/moments.tsx";
 import { ScrollArea } from "../parts/scroll-area.tsx";
 import { StateBadge } from "../parts/state-badge.tsx";
 
@@ -38,12 +40,36 @@ export function PlanPage(): JSX.Element {
   return (
     <>
       <h1>Changes</h1>
+      <LastReload />
       {answer.problem !== undefined && <FileProblem text={answer.problem} />}
       {plan !== undefined && <PlanView plan={plan} isRunning={applied !== undefined} onReload={() => setAsked(true)} />}
       {isAsked && plan !== undefined && (
         <ReloadDialog plan={plan} onConfirm={() => void reload()} onClose={() => setAsked(false)} />
       )}
     </>
+  );
+}
+
+const RESULTS: Readonly<Record<ReloadRecord["result"], string>> = {
+  running: "is under way",
+  done: "was applied",
+  "rolled-back": "was rolled back",
+};
+const CLOCK_MS = 5_000;
+
+/** When the file was applied last, who asked for it, and what became of it. */
+function LastReload(): JSX.Element | null {
+  const { model } = useApp();
+  const state = useObserved(model.state);
+  const now = useNow(CLOCK_MS);
+  if (state === undefined) return null;
+  const { lastReload } = state;
+  if (lastReload === undefined) return <p class="muted">No reload since procman was started.</p>;
+  const { time, why, result, problem } = lastReload;
+  return (
+    <p class={result === "rolled-back" ? "problem" : "muted"}>
+      Last reload <Moment time={time} now={now} />, {why}: it {RESULTS[result]}.{problem !== undefined && ` ${problem}`}
+    </p>
   );
 }
 

@@ -14,7 +14,8 @@ type ProcessFactsProps = {
 };
 
 export function ProcessFacts({ record, records, now }: ProcessFactsProps): JSX.Element {
-  const { dependsOn = [], groups = [], timeZone, restarts, pid, started, cpuPercent, memoryBytes } = record;
+  const { dependsOn = [], groups = [], timeZone, restarts, pid, started } = record;
+  const { cpuPercent, cpuLimitPercent, memoryBytes, memoryLimitBytes } = record;
   const byId = new Map(records.map((each) => [each.id, each]));
   const times = [
     ["Next run", record.nextRun],
@@ -26,8 +27,8 @@ export function ProcessFacts({ record, records, now }: ProcessFactsProps): JSX.E
       <FactRow name="Pid">{pid}</FactRow>
       <FactRow name="Port">{portOf(record)}</FactRow>
       <FactRow name="Up">{pid !== undefined && started !== undefined && age(now - Date.parse(started))}</FactRow>
-      <FactRow name="CPU">{cpuText(cpuPercent)}</FactRow>
-      <FactRow name="Memory">{memoryBytes !== undefined && size(memoryBytes)}</FactRow>
+      <FactRow name="CPU">{withLimit(cpuPercent, cpuLimitPercent, cpuText)}</FactRow>
+      <FactRow name="Memory">{withLimit(memoryBytes, memoryLimitBytes, size)}</FactRow>
       <FactRow name="Restarts">{restarts}</FactRow>
       {times.map(
         ([name, time]) =>
@@ -47,6 +48,12 @@ export function ProcessFacts({ record, records, now }: ProcessFactsProps): JSX.E
       />
     </dl>
   );
+}
+
+/** @example withLimit(48e6, 100e6, size) // "48.0 MB of 100 MB" */
+function withLimit(value: number | undefined, limit: number | undefined, text: (value: number) => string): string {
+  if (value === undefined) return "";
+  return limit === undefined ? text(value) : `${text(value)} of ${text(limit).replace(" ", "\u00a0")}`;
 }
 
 /** Nothing without a value. */

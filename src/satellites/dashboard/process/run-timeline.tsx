@@ -66,11 +66,18 @@ export function RunTimeline({ record, incidents, now, rangeMs }: RunTimelineProp
 function RunLegend({ hasMarks }: { readonly hasMarks: boolean }): JSX.Element {
   return (
     <span class="run-legend">
-      <i class="span-sign" /> runs
+      <span>
+        <i class="span-sign" /> runs
+      </span>
       {hasMarks && (
         <>
-          <i class="mark-sign bad" /> unexpected exit <i class="mark-sign" /> requested stop; a number counts exits
-          close together
+          <span>
+            <i class="mark-sign bad" /> unexpected exit
+          </span>
+          <span>
+            <i class="mark-sign" /> requested stop
+          </span>
+          <span>numbers count exits close together</span>
         </>
       )}
     </span>
