@@ -2,7 +2,7 @@
 import type { ForeignText } from "./foreign-text.ts";
 
 /** A variable of `A="1",B=two,C='a,b'`. */
-const PAIR = /\s*([^=\s,]+)\s*=((?:"(?:[^"\\]|\\[\s\S])*"|'[^']*'|[^,"'])*)(?:,|$)/gy;
+const PAIR = /\s*([^=\s,]+)\s*=((?:"[^"]*"|'[^']*'|[^,"'])*)(?:,|$)/gy;
 
 /** The variables of `environment`. `fault` gets what can't be read. */
 export function environmentIn(
@@ -24,9 +24,11 @@ export function environmentIn(
   return Object.fromEntries(variables);
 }
 
+/** supervisord takes all quotes off both ends, and knows no backslash. */
 function unquoted(value: string): string {
-  return value.replace(
-    /"((?:[^"\\]|\\[\s\S]?)*)(?:"|$)|'([^']*)(?:'|$)/g,
-    (_, double: string | undefined, single: string) => double?.replace(/\\(["\\])/g, "$1") ?? single,
-  );
+  const isQuote = (at: number): boolean => value[at] === '"' || value[at] === "'";
+  let [start, end] = [0, value.length];
+  while (isQuote(start)) start += 1;
+  while (end > start && isQuote(end - 1)) end -= 1;
+  return value.slice(start, end);
 }

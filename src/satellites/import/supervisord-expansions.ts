@@ -89,6 +89,18 @@ function numbered(start: number, width: string): Reference {
 /** The variable of a reference: it is one of procman's environment. */
 const OF_ENVIRONMENT = /^\$\{((?!PROCMAN_CLUSTER_)[A-Za-z_]\w*)\}$/;
 
+export function isOfEnvironment({ value }: Reference): boolean {
+  return OF_ENVIRONMENT.test(value);
+}
+
+/** A text in which the program's own variables are filled in. */
+export function withOwn(pieces: ForeignText, own: Readonly<Record<string, ForeignText>>): ForeignText {
+  return pieces.flatMap((piece) => {
+    const name = typeof piece === "string" ? undefined : OF_ENVIRONMENT.exec(piece.value)?.[1];
+    return (name === undefined ? undefined : ownMember(own, name)) ?? [piece];
+  });
+}
+
 /** A text as it is at this moment, and the variables which that depends on. `text` is undefined if one of them isn't set. */
 export function textNow(
   pieces: ForeignText,

@@ -53,7 +53,7 @@ type OutputTarget = { readonly file?: string; readonly isConsole: boolean };
 const NOWHERE: OutputTarget = { isConsole: false };
 
 function targetOf(
-  { draft, fields, configuration, expand }: SupervisordProgram,
+  { draft, fields, configuration, folder, expand }: SupervisordProgram,
   name: string,
   environment: Readonly<Record<string, ForeignText>>,
 ): OutputTarget {
@@ -83,7 +83,7 @@ function targetOf(
       name,
       `the files are numbered from 1: ${path.replace("{instance}", "1")}, ${path.replace("{instance}", "2")}`,
     );
-  return { file: configuration.path(configuration.folder, path), isConsole: false };
+  return { file: configuration.path(folder, path), isConsole: false };
 }
 
 function sizeIn(text: string | undefined): number | undefined {

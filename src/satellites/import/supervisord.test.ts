@@ -273,6 +273,41 @@ test("output to /dev/stdout is printed as the program wrote it, without the id i
   assert.deepEqual([program.logger, config.logger], [{ console: true }, { prefix: false }]);
 });
 
+test("values of environment lose all quotes at both ends, and keep backslashes, as in supervisord", async (context) => {
+  const { program, notes } = await importedProgram(
+    context,
+    `environment=A="it's",B='say "hi"',C="a\\b \\\\c",D="",E="1,2",F=plain/x:1,`,
+  );
+  assert.deepEqual(program.env, { A: "it's", B: 'say "hi', C: "a\\b \\\\c", D: "", E: "1,2", F: "plain/x:1" });
+  assert.deepEqual(notes, []);
+});
+
+test("the folder of supervisord is that of its programs, if it goes to the background", async (context) => {
+  const lines = "stdout_logfile=x.log\nredirect_stderr=true";
+  const { program } = await importedProgram(context, lines, "[supervisord]\ndirectory=run\n");
+  assert.deepEqual([program.cwd, (program.logger as { readonly stdout: string }).stdout], ["run", "run/x.log"]);
+  const own = await importedProgram(context, "directory=/srv", "[supervisord]\ndirectory=%(here)s/run\n");
+  assert.equal(own.program.cwd, "/srv");
+  const foreground = await importedProgram(context, "", "[supervisord]\ndirectory=run\nnodaemon=true\n");
+  assert.deepEqual([foreground.program.cwd, foreground.notes], [undefined, []]);
+});
+
+test("a variable outside of quotes is split into words, and a line break in quotes stays", async (context) => {
+  const { config } = await importOf(context, {
+    "supervisord.conf":
+      '[program:web]\ncommand=serve %(ENV_ARGS)s "%(ENV_ARGS)s" --x=%(ENV_X)s\n "two\n lines" n%(process_num)d\nnumprocs=2\n',
+  });
+  assert.equal(
+    config.processes[0]?.cmd,
+    `serve \${ARGS} "\${ARGS}" --x=\${X} 'two\nlines' "n$PROCMAN_CLUSTER_INSTANCE"`,
+  );
+});
+
+test("the folder of a program may have variables of its own", async (context) => {
+  const { program } = await importedProgram(context, 'environment=PLACE="srv"\ndirectory=/%(ENV_PLACE)s/x');
+  assert.equal(program.cwd, "/srv/x");
+});
+
 test("a signal may be a number", async (context) => {
   assert.equal((await importedProgram(context, "stopsignal=2")).program.stopSignal, "SIGINT");
   assert.equal((await importedProgram(context, "stopsignal=SIGQUIT")).program.stopSignal, "SIGQUIT");

@@ -1,14 +1,21 @@
 /** Programs of supervisord. */
-import { dirname } from "node:path";
+import { dirname, resolve } from "node:path";
 import { ownMember } from "../../core/base/interpolate.ts";
 import { type ConfigurationDraft, idOf } from "./configuration-draft.ts";
 import { type AdviceTable, ForeignFields, type TakeNote } from "./foreign-fields.ts";
-import { envValue, type ForeignText, pathFields, shellWord, splitText } from "./foreign-text.ts";
+import { envValue, type ForeignText, pathFields, shellWord, splitText, splitVariables } from "./foreign-text.ts";
 import { type IniSection, readIni } from "./ini-file.ts";
 import { splitWords, UnclosedQuote } from "./shell-words.ts";
 import type { ForeignFile } from "./source-file.ts";
 import { environmentIn } from "./supervisord-environment.ts";
-import { type Expansion, expandedBy, instanceNumber, textNow } from "./supervisord-expansions.ts";
+import {
+  type Expansion,
+  expandedBy,
+  instanceNumber,
+  isOfEnvironment,
+  textNow,
+  withOwn,
+} from "./supervisord-expansions.ts";
 import { programOutput } from "./supervisord-output.ts";
 import { programRestarts, programStops } from "./supervisord-policy.ts";
 import type { SupervisordProgram } from "./supervisord-program.ts";
@@ -22,6 +29,8 @@ type Section = IniSection & { readonly from: ForeignFile };
 type Common = {
   readonly variables: Readonly<Record<string, ForeignText>>;
   readonly umask: string | undefined;
+  /** Where supervisord runs. */
+  readonly folder: string;
   /** Group of a program, by the program's name. */
   readonly groups: ReadonlyMap<string, string>;
 };
@@ -82,7 +91,7 @@ function readFrom(from: ForeignFile): readonly Section[] {
 const DAEMON = { name: "supervisord", group: "supervisord", count: 1, start: 0, startPort: undefined };
 
 function importDaemon(section: Section | undefined, configuration: ConfigurationDraft): Omit<Common, "groups"> {
-  if (section === undefined) return { variables: {}, umask: undefined };
+  if (section === undefined) return { variables: {}, umask: undefined, folder: configuration.folder };
   const { values, from } = section;
   const fields = new ForeignFields(values, (field, advice) => configuration.note(`[supervisord] ${field}`, advice));
   const expand = expandedBy({ ...DAEMON, here: dirname(from.file), variables: {} });
@@ -93,8 +102,11 @@ function importDaemon(section: Section | undefined, configuration: Configuration
   for (const [name, text] of Object.entries(variables))
     if (name !== "PATH") configuration.merge("env", { [name]: envValue(text) });
   const umask = fields.text("umask");
+  const directory = textNow(expand(fields.text("directory") ?? "."), process.env).text ?? ".";
+  // It stays where it was started unless it goes to the background.
+  const isDaemon = fields.flag("nodaemon") !== true;
   fields.rest(SUPERVISORD_ADVICE, "supervisord");
-  return { variables, umask };
+  return { variables, umask, folder: resolve(configuration.folder, isDaemon ? directory : ".") };
 }
 
 /** Their variables are looked up at each start, or their files are named by them. */
@@ -144,7 +156,7 @@ function importProgram(
   const expand = expandedBy(expansion, (what) =>
     note("expressions", `${what} is unknown to this import: write its value`),
   );
-  const program: SupervisordProgram = { draft, fields, configuration, expand, numberOf };
+  const program: SupervisordProgram = { draft, fields, configuration, folder: common.folder, expand, numberOf };
   if (group !== undefined) draft.set("groups", [idOf(group)]);
   const assignments = fillProgram(program, common);
   const line = command === undefined ? undefined : commandLine(program, command, assignments);
@@ -190,8 +202,10 @@ function commandLine(
   assignments: readonly string[],
 ): string | undefined {
   try {
-    const text = expand(command.replaceAll("\n", " "));
-    const words = splitText(text, splitWords).map(shellWord).join(" ");
+    const text = expand(command);
+    const words = splitText(text, (plain) => splitWords(plain, splitVariables))
+      .map((word) => shellWord(word.map(unsplitNumber)))
+      .join(" ");
     if (assignments.length > 0) return `exec env ${assignments.join(" ")} ${words}`;
     return isRough(text) ? `exec ${words}` : words;
   } catch (error) {
@@ -199,6 +213,11 @@ function commandLine(
     draft.note("command", error.message);
     return undefined;
   }
+}
+
+/** The value of a variable outside of quotes may be several words; the number of an instance is none. */
+function unsplitNumber(piece: ForeignText[number]): ForeignText[number] {
+  return typeof piece === "string" || isOfEnvironment(piece) ? piece : { ...piece, isSplit: false };
 }
 
 /** Only a shell has the number of an instance in this form. */
@@ -209,13 +228,13 @@ function isRough(text: ForeignText): boolean {
 /** The variables that only a shell can set, as words of its command line. */
 function fillProgram(program: SupervisordProgram, common: Common): readonly string[] {
   const { draft, fields, configuration, expand } = program;
-  // supervisord resolves paths from the folder in which it is started.
-  const cwd = configuration.path(configuration.folder, envValue(expand(fields.text("directory") ?? ".")));
+  const own = environmentIn(fields.text("environment") ?? "", expand, (advice) => draft.note("environment", advice));
+  const directory = withOwn(expand(fields.text("directory") ?? "."), own);
+  const cwd = configuration.path(common.folder, envValue(directory));
   if (cwd !== ".") draft.set("cwd", cwd);
   draft.set("autostart", fields.flag("autostart") ?? true).set("stdin", true);
   programRestarts(program);
   programStops(program);
-  const own = environmentIn(fields.text("environment") ?? "", expand, (advice) => draft.note("environment", advice));
   const rough = Object.entries(own).filter(([, text]) => isRough(text));
   const { PATH: path = common.variables.PATH, ...exact } = Object.fromEntries(
     Object.entries(own).filter(([, text]) => !isRough(text)),
@@ -256,7 +275,6 @@ const SUPERVISORD_ADVICE: AdviceTable = {
   logfile_backups: "",
   loglevel: "",
   pidfile: "",
-  nodaemon: "",
   silent: "",
   childlogdir: "",
   strip_ansi: "procman stores output as it is; `procman logs` leaves colours out where they aren't wanted",
@@ -265,7 +283,6 @@ const SUPERVISORD_ADVICE: AdviceTable = {
   minfds: '"ulimits": { "nofile": … } of the processes that need it',
   minprocs: '"ulimits": { "nproc": … } of the processes that need it',
   user: "start procman as this user",
-  directory: "start procman in the folder of its file",
 };
 
 /** What to do about sections without an equal. */
