@@ -21,13 +21,13 @@ export function serviceEnvironment({ draft, configuration, all, one, folder }: S
   // The services of a user inherit the environment of its manager.
   const isOfUser = /\/systemd\/user$/.test(folder);
   const { PATH: path = isOfUser ? "" : SYSTEMD_PATH, ...env } = Object.fromEntries(pairs);
-  if (Object.keys(env).length > 0) draft.set("env", env);
   draft.setAll(pathFields(path));
   const files = all("EnvironmentFile").map((file) => {
     const path = configuration.path("/", file.replace(/^-/, ""));
-    differences({ draft, file: file.replace(/^-/, "") });
+    replaced({ draft, file: file.replace(/^-/, "") }, env);
     return file.startsWith("-") ? { path, optional: true } : path;
   });
+  if (Object.keys(env).length > 0) draft.set("env", env);
   if (files.length > 0) draft.set("envFile", files.length === 1 ? files[0] : files);
   const passed = (one("PassEnvironment") ?? "").split(/\s+/).filter(Boolean);
   if (!isOfUser) draft.set("inheritEnv", passed.length > 0 ? passed : false);
@@ -40,14 +40,26 @@ export function serviceEnvironment({ draft, configuration, all, one, folder }: S
     );
 }
 
+type EnvironmentFile = Pick<SystemdUnit, "draft"> & { readonly file: string };
+
+/** What a file says replaces what the unit says: it is taken out of `env`, which in procman has the last word. */
+function replaced({ draft, file }: EnvironmentFile, env: Record<string, string>): void {
+  if (statIfSeen(file)?.isFile() === true) {
+    const text = readFileSync(file, "utf8");
+    const variables = systemdVariables(text);
+    for (const name of Object.keys(variables)) delete env[name];
+    differences({ draft, file }, text, variables);
+  } else if (Object.keys(env).length > 0)
+    draft.note(
+      "EnvironmentFile",
+      `${file} isn't here: what it has of ${Object.keys(env).join(", ")} replaces Environment= there, and not "env" here`,
+    );
+}
+
 /** Variables of an env file that systemd reads in another way: its comments are whole lines, and a backslash continues a line. */
-function differences({ draft, file }: Pick<SystemdUnit, "draft"> & { readonly file: string }): void {
-  if (statIfSeen(file)?.isFile() !== true) return;
-  const text = readFileSync(file, "utf8");
+function differences({ draft, file }: EnvironmentFile, text: string, theirs: Readonly<Record<string, string>>): void {
   const { variables } = readEnvFile(text);
-  const names = Object.entries(systemdVariables(text)).flatMap(([name, value]) =>
-    ownMember(variables, name) === value ? [] : [name],
-  );
+  const names = Object.entries(theirs).flatMap(([name, value]) => (ownMember(variables, name) === value ? [] : [name]));
   if (names.length > 0)
     draft.note(
       "EnvironmentFile",
@@ -74,7 +86,8 @@ export function serviceLimits({ draft, one }: SystemdUnit): void {
   draft.set("nice", numberIn(one("Nice"))).set("oomScoreAdjust", numberIn(one("OOMScoreAdjust")));
   const ioClass = one("IOSchedulingClass");
   const level = numberIn(one("IOSchedulingPriority"));
-  if (ioClass !== undefined) draft.set("ioNice", { class: ioClass, ...(level !== undefined && { level }) });
+  if (ioClass !== undefined || level !== undefined)
+    draft.set("ioNice", { class: ioClass ?? "best-effort", ...(level !== undefined && { level }) });
   for (const [directive, name] of Object.entries(ULIMITS)) {
     const given = one(directive)?.split(":")[0];
     if (given !== undefined) draft.merge("ulimits", { [name]: limitOf(given) });
@@ -84,8 +97,9 @@ export function serviceLimits({ draft, one }: SystemdUnit): void {
   if (max !== undefined && max !== "infinity") draft.set("memoryMax", sizeOfUnit(max));
   if (high !== undefined && high !== "infinity")
     draft.note("MemoryHigh", '"memoryLimit" restarts a process that needs more');
-  const quota = /^(\d+)%$/.exec(one("CPUQuota") ?? "")?.[1];
-  if (quota !== undefined) draft.set("cpuQuota", Number(quota));
+  const quota = one("CPUQuota");
+  const percent = /^(\d+(?:\.\d+)?)%$/.exec(quota ?? "")?.[1];
+  draft.set("cpuQuota", percent === undefined ? quota : Math.max(1, Math.round(Number(percent))));
 }
 
 /** procman writes the pid file itself. */
@@ -106,9 +120,10 @@ function account(name: string | undefined): string | number | undefined {
   return name !== undefined && /^\d+$/.test(name) ? Number(name) : name;
 }
 
-function numberIn(text: string | undefined): number | undefined {
+/** What is none stays a text, which the check of the configuration refuses with a note. */
+function numberIn(text: string | undefined): number | string | undefined {
   const number = Number(text);
-  return text === undefined || Number.isNaN(number) ? undefined : number;
+  return Number.isNaN(number) ? text : number;
 }
 
 /** Units of systemd are powers of 1024. */

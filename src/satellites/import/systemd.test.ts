@@ -225,6 +225,53 @@ test("several commands in one line, and a semicolon that is an argument", async 
   assert.equal(service.cmd, "/bin/echo one && { /bin/echo 'two ; x' ';' three || true; } && /bin/last");
 });
 
+test("what stands in [Unit] orders the services in both directions, or is said", async (context) => {
+  const service = "[Service]\nExecStart=/bin/x\n";
+  const { config, notes } = await importOf(
+    context,
+    {
+      "db.service": `[Unit]\nDescription=x\nBefore=web.service mail.service multi-user.target\n${service}`,
+      "web.service": `[Unit]\nConditionEnvironment=A\nOnSuccess=x.service\n${service}`,
+    },
+    ["db.service", "web.service"],
+  );
+  assert.deepEqual(config.processes[1]?.dependsOn, [{ id: "db", condition: "finished" }]);
+  assert.deepEqual(notes, [
+    "db Before: mail.service is not imported: import it together with this unit",
+    'web ConditionEnvironment: A: let a "beforeStart" hook check it, docs/guide/processes.md',
+    "web OnSuccess: x.service: is not a directive that this import knows; see docs/guide/migrate.md",
+  ]);
+});
+
+test("limits that are fractions, alone or no numbers are carried, or said", async (context) => {
+  const limited = async (lines: string): Promise<Awaited<ReturnType<typeof importOf>>> =>
+    importOf(context, { "web.service": `[Service]\nExecStart=/bin/x\n${lines}\n` });
+  const { config } = await limited("CPUQuota=15.5%\nIOSchedulingPriority=6");
+  assert.deepEqual(
+    [config.processes[0]?.cpuQuota, config.processes[0]?.ioNice],
+    [16, { class: "best-effort", level: 6 }],
+  );
+  const { notes } = await limited("CPUQuota=much\nNice=low");
+  assert.match(notes.join("\n"), /web cpuQuota: procman refuses the value: Found "much"/);
+  assert.match(notes.join("\n"), /web nice: procman refuses the value: Found "low"/);
+});
+
+test("a variable of an env file replaces that of the unit; of a file that isn't here it is said", async (context) => {
+  const folder = folderOfFiles(context, { "web.env": "A=file\nB=2\n" });
+  const { config, notes } = await importOf(context, {
+    "web.service": `[Service]\nExecStart=/bin/x\nEnvironment=A=unit C=3\nEnvironmentFile=${folder}/web.env\nEnvironmentFile=-/nowhere/x\n`,
+  });
+  assert.deepEqual(config.processes[0]?.env, { C: "3" });
+  assert.deepEqual(notes, [
+    'web EnvironmentFile: /nowhere/x isn\'t here: what it has of C replaces Environment= there, and not "env" here',
+  ]);
+});
+
+test("behind a colon nothing is a variable, also not a word alone", async (context) => {
+  const { config } = await importOf(context, { "web.service": "[Service]\nExecStart=:/bin/serve $A ${B} x$$\n" });
+  assert.equal(config.processes[0]?.cmd, "/bin/serve '$A' '${B}' 'x$$'");
+});
+
 test("ExecStop= that is only a signal is the signal of a stop; any other command is said", async (context) => {
   for (const [command, signal] of [
     ["/bin/kill -s QUIT $MAINPID", "SIGQUIT"],

@@ -38,7 +38,8 @@ export function importUnits(
   const ids = new Map([...drafts].map(([{ name }, { id }]) => [`${name}.service`, id]));
   for (const [unit, draft] of drafts) {
     fillService(unit, draft, configuration);
-    dependenciesOf(unit, draft, ids);
+    dependenciesOf(unit, draft, { ids, services });
+    noteUnit(unit, draft);
   }
   for (const unit of units.filter(({ kind }) => kind !== "service")) importCompanion(unit, drafts, configuration);
   for (const draft of drafts.values())
@@ -109,19 +110,27 @@ function fillService({ name, file, sections }: Unit, draft: ProcessDraft, config
 }
 
 function noteUnused(directive: string, draft: ProcessDraft): void {
-  const [, advice = `is not a directive that this import knows; see docs/guide/migrate.md`] =
-    UNIT_ADVICE.find(([pattern]) => pattern.test(directive)) ?? [];
+  const [, advice = UNKNOWN_DIRECTIVE] = UNIT_ADVICE.find(([pattern]) => pattern.test(directive)) ?? [];
   if (advice !== "") draft.note(directive, advice);
 }
 
+/** The names that these directives of `[Unit]` list. */
+function namedIn({ sections }: Unit, ...directives: readonly string[]): readonly string[] {
+  const unit = sections.get("Unit");
+  return directives.flatMap((each) => unit?.get(each) ?? []).flatMap((line) => line.split(/\s+/));
+}
+
+type ImportedUnits = { readonly ids: ReadonlyMap<string, string>; readonly services: readonly Unit[] };
+
 /** `After=` alone orders; with `Requires=` or `Wants=` the other one is started, too. procman has one list for both. */
-function dependenciesOf({ sections }: Unit, draft: ProcessDraft, ids: ReadonlyMap<string, string>): void {
-  const unit = sections.get("Unit") ?? new Map<string, readonly string[]>();
-  const named = (...directives: readonly string[]): readonly string[] =>
-    directives.flatMap((each) => unit.get(each) ?? []).flatMap((line) => line.split(/\s+/));
-  const bound = new Set(named("BindsTo", "PartOf"));
-  const names = [...new Set(named("Requires", "Requisite", "Wants", "After", "BindsTo", "PartOf"))];
-  const list = names.flatMap((name) => {
+function dependenciesOf(unit: Unit, draft: ProcessDraft, { ids, services }: ImportedUnits): void {
+  const own = `${unit.name}.service`;
+  const bound = new Set(namedIn(unit, "BindsTo", "PartOf"));
+  const names = new Set([
+    ...namedIn(unit, "Requires", "Requisite", "Wants", "After", "BindsTo", "PartOf"),
+    ...services.filter((other) => namedIn(other, "Before").includes(own)).map(({ name }) => `${name}.service`),
+  ]);
+  const list = [...names].flatMap((name) => {
     const id = ids.get(name);
     if (id === undefined || id === draft.id) {
       if (id === undefined && !IGNORED_TARGETS.test(name))
@@ -134,14 +143,16 @@ function dependenciesOf({ sections }: Unit, draft: ProcessDraft, ids: ReadonlyMa
     return [{ id, condition: "ready", ...(bound.has(name) && { restart: true }) }];
   });
   if (list.length > 0) draft.set("dependsOn", list);
-  for (const directive of ["OnFailure", "Conflicts", "ConditionPathExists", "AssertPathExists"])
-    for (const value of unit.get(directive) ?? [])
-      draft.note(
-        directive,
-        directive === "OnFailure"
-          ? `${value}: the plugin procman/notify calls a webhook or a command, docs/guide/plugins.md`
-          : `${value}: let a "beforeStart" hook check it, docs/guide/processes.md`,
-      );
+  for (const name of namedIn(unit, "Before"))
+    if (!ids.has(name) && !IGNORED_TARGETS.test(name))
+      draft.note("Before", `${name} is not imported: import it together with this unit`);
+}
+
+function noteUnit({ sections }: Unit, draft: ProcessDraft): void {
+  for (const [directive, values] of sections.get("Unit") ?? []) {
+    const [, advice = UNKNOWN_DIRECTIVE] = START_ADVICE.find(([pattern]) => pattern.test(directive)) ?? [];
+    if (advice !== "") for (const value of values) draft.note(directive, `${value}: ${advice}`);
+  }
 }
 
 /** A service that ends before others start has finished, not become ready. */
@@ -229,15 +240,15 @@ function commandOf(line: string, { draft }: SystemdUnit, directive: string): str
   const args = prefix.includes("@") ? words.slice(1) : words;
   if (/[+!]/.test(prefix))
     draft.note(directive, `${prefix} gives ${first} other rights than the rest: procman runs all of it as "user"`);
-  const expand = prefix.includes(":") ? (word: string): ForeignText => [word] : references;
-  const command = [shellWord([first]), ...args.map((word) => argument(word, expand))].join(" ");
+  const isPlain = prefix.includes(":");
+  const command = [shellWord([first]), ...args.map((word) => argument(word, isPlain))].join(" ");
   return prefix.includes("-") ? `{ ${command} || true; }` : command;
 }
 
-/** A variable alone is split at its blanks, as by the shell. */
-function argument(word: string, expand: (word: string) => ForeignText): string {
-  const [, alone] = /^\$([A-Za-z_]\w*)$/.exec(word) ?? [];
-  return alone === undefined ? shellWord(expand(word)) : word;
+/** A variable alone is split at its blanks, as by the shell. `isPlain`: nothing is a variable. */
+function argument(word: string, isPlain: boolean): string {
+  if (isPlain) return shellWord([word]);
+  return /^\$[A-Za-z_]\w*$/.test(word) ? word : shellWord(references(word));
 }
 
 function references(word: string): ForeignText {
@@ -281,6 +292,16 @@ function specifiersOf(name: string, unknown: (what: string) => void): (text: str
       return value ?? written;
     });
 }
+
+const UNKNOWN_DIRECTIVE = "is not a directive that this import knows; see docs/guide/migrate.md";
+
+/** What to do about directives of `[Unit]`. */
+const START_ADVICE: readonly (readonly [RegExp, string])[] = [
+  [/^(Description|Documentation|SourcePath|DefaultDependencies|CollectMode|IgnoreOnIsolate|RefuseManual\w+)$/, ""],
+  [/^(After|Before|Requires|Requisite|Wants|BindsTo|PartOf|StartLimitBurst|StartLimitInterval(Sec)?)$/, ""],
+  [/^OnFailure$/, "the plugin procman/notify calls a webhook or a command, docs/guide/plugins.md"],
+  [/^(Conflicts|Condition\w+|Assert\w+)$/, 'let a "beforeStart" hook check it, docs/guide/processes.md'],
+];
 
 const SANDBOX = "procman has no sandbox: set it in procman's own unit, for all processes";
 
