@@ -170,7 +170,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "satellites/dashboard": 6_300,
   "satellites/export": 3_150,
   "satellites/hosts": 920,
-  "satellites/import": 5_100,
+  "satellites/import": 5_200,
   "satellites/library": 620,
   "satellites/monitor": 2_730,
   "satellites/plugins": 1_340,

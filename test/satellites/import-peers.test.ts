@@ -1,4 +1,4 @@
-/** Fixtures of pm2, supervisord and a Procfile run there and, imported, under procman: the programs see the same. */
+/** A crontab runs imported under procman; a running pm2 is taken over. */
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -7,112 +7,11 @@ import { procman } from "../support/cli.ts";
 import { ecosystemOf, folderOfFiles } from "../support/import-rig.ts";
 import { PeerRig, pm2Command, WRITE_DOWN } from "../support/peer-rig.ts";
 import { skip } from "../support/skip.ts";
-import { isMissing } from "../support/system-programs.ts";
 
 async function imported(rig: PeerRig, ...files: readonly string[]): Promise<void> {
   const { code, out, err } = await procman(rig.folder, ["import", ...files]);
   assert.equal(code, 0, `${out}${err}`);
 }
-
-test("pm2: arguments, environment, folder, flags of Node, instances, restarts and the signal of a stop", async (context) => {
-  const pm2 = pm2Command();
-  if (pm2 === undefined) return skip(context, "pm2 can't be installed");
-  const app = (name: string, args: string | readonly string[], more: object = {}): object => ({
-    name,
-    script: WRITE_DOWN,
-    args,
-    ...more,
-  });
-  const apps = [
-    app("words", "words --all 'two words' \"x y\" a='b c' $HOME *"),
-    app("list", ["list", "it's", "a b", "", "$HOME"], {
-      cwd: "sub",
-      node_args: ["--no-warnings"],
-      env: { TEXT: "a ${b} $c", COUNT: 3, FLAG: true },
-    }),
-    app("two", "two", { instances: 2, exec_mode: "fork" }),
-    app("web", "web", { instances: 2, env: { PORT: 3999 } }),
-    app("again", "again exit 3 2"),
-    app("once", "once exit 0", { autorestart: false }),
-    app("code", "code exit 3", { stop_exit_codes: [3] }),
-    { name: "shell", script: `node ${WRITE_DOWN} shell "two words" && echo done` },
-    app("none", "none", { interpreter: "none", script: process.execPath, args: [WRITE_DOWN, "none", "x"] }),
-  ];
-  const rig: PeerRig = new PeerRig(
-    folderOfFiles(context, { "ecosystem.config.js": ecosystemOf(apps), "sub/x": "" }, async () => {
-      await rig.command("pm2", [pm2, "kill"], own);
-      await rig.end();
-    }),
-  );
-  const own = { PM2_HOME: `${rig.folder}/pm2-home` };
-  const starts = { words: 1, list: 1, two: 2, web: 2, again: 3, once: 1, code: 1, shell: 1, none: 1 };
-  const signals = { words: 1, list: 1, two: 2, web: 2, again: 1, shell: 1, none: 1 };
-  await rig.command("pm2", [pm2, "start", "ecosystem.config.js"], own);
-  await rig.wait("pm2", starts);
-  await rig.command("pm2", [pm2, "stop", "all"], own);
-  await rig.wait("pm2", signals, true);
-  await imported(rig, "ecosystem.config.js");
-  await rig.underProcman(starts, signals);
-  rig.compare("pm2", ["TEXT", "COUNT", "FLAG", "PORT", "HOME"]);
-  const numbers = (run: string): unknown =>
-    rig
-      .seen(run, "web")
-      .flatMap(({ env }) => env?.NODE_APP_INSTANCE ?? [])
-      .sort();
-  assert.deepEqual(numbers("procman"), ["0", "1"]);
-  assert.deepEqual(numbers("procman"), numbers("pm2"));
-});
-
-test("supervisord: words, expressions, environment, folder, umask, instances, restarts and signals", async (context) => {
-  if (isMissing(context, "supervisord")) return;
-  const program = (name: string, args: string, ...more: readonly string[]): string =>
-    `[program:${name}]\ncommand=node ${WRITE_DOWN} ${name} ${args}\n${more.join("\n")}\n`;
-  const text = [
-    '[supervisord]\nlogfile=%(here)s/supervisord.log\npidfile=%(here)s/supervisord.pid\nchildlogdir=%(here)s\nenvironment=COMMON="1"\n',
-    "[unix_http_server]\nfile=%(here)s/s.sock\n[rpcinterface:supervisor]\nsupervisor.rpcinterface_factory = supervisor.rpcinterface:make_main_rpcinterface\n[supervisorctl]\nserverurl=unix://%(here)s/s.sock\n",
-    program("words", `--cost $5 "two words" 'a b' *.js 100%% ; a comment`),
-    program(
-      "env",
-      "x",
-      'environment=A="1,2",B=%(program_name)s,C="%(ENV_OUTER)s $D ${E}"',
-      "directory=sub",
-      "umask=027",
-    ),
-    program(
-      "many",
-      "n%(process_num)02d %(process_num)d",
-      "process_name=%(program_name)s_%(process_num)d",
-      "numprocs=2",
-      "numprocs_start=3",
-    ),
-    program("again", "exit 3 2", "startsecs=0", "stopsignal=INT"),
-    program("once", "exit 0", "startsecs=0"),
-    program("code", "exit 3", "startsecs=0", "exitcodes=0,3"),
-    program("never", "exit 3", "startsecs=0", "autorestart=false"),
-    `[program:shell]\ncommand=sh -c 'node ${WRITE_DOWN} shell; exit 0'\nstopasgroup=true\nstopsignal=QUIT\n`,
-  ].join("");
-  const rig: PeerRig = new PeerRig(folderOfFiles(context, { "supervisord.conf": text, "sub/x": "" }, () => rig.end()));
-  const outer = { OUTER: "out er" };
-  const control = (...args: readonly string[]): Promise<string> =>
-    rig.command("supervisord", ["supervisorctl", "-c", "supervisord.conf", ...args], outer);
-  await rig.command("supervisord", ["supervisord", "-c", "supervisord.conf"], outer);
-  const starts = { words: 1, env: 1, many: 2, again: 3, once: 1, code: 1, never: 1, shell: 1 };
-  const signals = { words: 1, env: 1, many: 2, again: 1, shell: 1 };
-  try {
-    await rig.wait("supervisord", starts);
-  } finally {
-    await control("shutdown");
-  }
-  await rig.wait("supervisord", signals, true);
-  await imported(rig, "supervisord.conf");
-  process.env.OUTER = outer.OUTER;
-  try {
-    await rig.underProcman(starts, signals);
-  } finally {
-    delete process.env.OUTER;
-  }
-  rig.compare("supervisord", ["A", "B", "C", "COMMON"]);
-});
 
 test("cron: a crontab's command gets its input and variables, as its shell would have it", async (context) => {
   const folder = folderOfFiles(context, {}, () => rig.end());

@@ -18,7 +18,8 @@ export function appCluster(app: Pm2App): PortRole {
   const increment = fields.text("increment_var");
   const instances = countOf(given);
   if (instances === undefined || instances === 1) {
-    if (given !== undefined) draft.merge("env", { [variable]: 0 });
+    // Programs ask by it whether they are the first instance.
+    draft.merge("env", { [variable]: 0 });
     if (increment !== undefined) draft.note("increment_var", "with one instance nothing is incremented");
     return "none";
   }
@@ -77,9 +78,11 @@ export function appProfiles(
     const profile = /^env_(\S+)$/.exec(key)?.[1];
     if (profile === undefined || key === "env_file") continue;
     const { PATH: path, ...variables } = variablesOf(fields.any(key));
+    const id = idOf(profile);
+    if (id !== profile) draft.note(key, `the profile is called ${id}`);
     const port = portIn(variables[role === "first" ? counted : "PORT"]);
     const env = Object.entries(variables).filter(([name]) => role !== "first" || name !== counted);
-    configuration.addToProfile(idOf(profile), draft, {
+    configuration.addToProfile(id, draft, {
       env: Object.fromEntries(env),
       ...(path !== undefined && pathFields(String(path))),
       ...(port !== undefined && role === "first" && { cluster: { startPort: port } }),

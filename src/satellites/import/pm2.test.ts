@@ -26,7 +26,6 @@ test("each field of an app with an equal is carried", async (context) => {
     namespace: "Back End",
     treekill: false,
     stop_exit_codes: [0, 3],
-    filter_env: true,
   };
   const { config, notes } = await importOf(context, { "ecosystem.config.js": ecosystemOf([app]) });
   assert.deepEqual(config.processes[0], {
@@ -35,8 +34,7 @@ test("each field of an app with an equal is carried", async (context) => {
     cwd: "apps/mail",
     autostart: true,
     stdin: true,
-    env: { MODE: "fast", COUNT: 3, PRICE: "$" + "${cheap}" },
-    inheritEnv: false,
+    env: { MODE: "fast", COUNT: 3, PRICE: "$" + "${cheap}", NODE_APP_INSTANCE: 0 },
     restart: "error",
     successExitCodes: [3],
     restartLimit: 9,
@@ -56,6 +54,7 @@ test("each field of an app with an equal is carried", async (context) => {
   assert.deepEqual(config.profiles, { production: { processes: [{ id: "mail", env: { NODE_ENV: "production" } }] } });
   assert.deepEqual(notes, [
     'mail listen_timeout: without the message, pm2 counts it as started after 8 s; procman stops it after "timeout" of "ready", here 30 s',
+    "mail pid_file: pm2 adds the number of the app: mail-0.pid",
   ]);
 });
 
@@ -169,7 +168,6 @@ test("unknown fields, wrong types and fields without an equal are comments that 
     script: "a.js",
     max_restart: 3,
     kill_timeout: "soon",
-    env: { A: { b: 1 } },
     post_update: ["npm install"],
     instances: -1,
   };
@@ -179,14 +177,13 @@ test("unknown fields, wrong types and fields without an equal are comments that 
   for (const part of [
     /^ {6}\/\/ max_restart: pm2 has no such field.*Did you mean "max_restarts"\?/m,
     /^ {6}\/\/ kill_timeout: is left out: found "soon", expected a number\./m,
-    /^ {6}\/\/ env\.A: is not a text/m,
     /^ {6}\/\/ post_update: let your CI call these commands/m,
     /^ {6}\/\/ instances: -1 leaves processors free/m,
     /^ {2}\/\/ deploy: procman deploys nothing/m,
     /^ {2}\/\/ aps: is not a field of pm2\. Did you mean "apps"\?/m,
   ])
     assert.match(text, part);
-  assert.equal(notes.length, 8);
+  assert.equal(notes.length, 7);
 });
 
 test("a value that procman refuses is a comment with the reason, and the rest stays", async (context) => {
@@ -376,7 +373,7 @@ test("a JSON file is JavaScript for pm2: keys without quotes, single quotes, a c
   const { config } = await importOf(context, { "ecosystem.json": text });
   assert.deepEqual(
     config.processes.map(({ id, cmd, env }) => [id, cmd, env]),
-    [["a", `node a.js 'it'\\''s' x a: b`, { URL: "http://x" }]],
+    [["a", `node a.js 'it'\\''s' x a: b`, { URL: "http://x", NODE_APP_INSTANCE: 0 }]],
   );
   await assert.rejects(
     importOf(context, { "ecosystem.json": "{ apps: [{ name: 'a' script: 1 }] }" }),
@@ -404,14 +401,57 @@ test("PATH replaces that of pm2, so its folders come first", async (context) => 
     env: { PATH: "/opt/a/bin:/usr/bin", A: "1" },
     env_test: { PATH: "/opt/b/bin" },
   });
-  assert.deepEqual([app.env, app.pathFirst], [{ A: "1" }, ["/opt/a/bin", "/usr/bin"]]);
+  assert.deepEqual([app.env, app.pathFirst], [{ A: "1", NODE_APP_INSTANCE: 0 }, ["/opt/a/bin", "/usr/bin"]]);
 });
 
 test("an app of another user keeps pm2's environment", async (context) => {
   const { app } = await importedApp(context, { uid: "root" });
   assert.deepEqual([app.user, app.inheritEnv], ["root", true]);
-  const { app: filtered } = await importedApp(context, { uid: "root", filter_env: true });
-  assert.equal(filtered.inheritEnv, false);
+  const { app: filtered, notes } = await importedApp(context, { uid: "root", filter_env: true });
+  assert.equal(filtered.inheritEnv, true);
+  assert.match(notes.join(), /web filter_env: pm2 passes all variables on nevertheless/);
+});
+
+test("each app has the number of its instance, also a single one: programs ask by it whether they are the first", async (context) => {
+  assert.deepEqual((await importedApp(context, {})).app.env, { NODE_APP_INSTANCE: 0 });
+  assert.deepEqual((await importedApp(context, { instance_var: "NUMBER" })).app.env, { NUMBER: 0 });
+});
+
+test("names of fields may be written in camel case", async (context) => {
+  const { app, notes } = await importedApp(context, {
+    maxRestarts: 4,
+    killTimeout: 3_000,
+    outFile: "a.log",
+    errorFile: "a.log",
+    interpreterArgs: "--no-warnings",
+    env_camelCase: { A: "1" },
+  });
+  assert.deepEqual(
+    [app.cmd, app.restartLimit, app.terminateTimeout, app.logger],
+    ["node --no-warnings web.js", 3, 3, { stdout: "a.log" }],
+  );
+  assert.deepEqual(notes, ["web env_camelCase: the profile is called camelcase"]);
+});
+
+test("variables that are objects, lists or null are JSON", async (context) => {
+  const { app, notes } = await importedApp(context, { env: { A: { b: ["${c}"] }, B: null, C: [1] } });
+  assert.deepEqual(app.env, { A: '{"b":["$${c}"]}', B: "null", C: "[1]", NODE_APP_INSTANCE: 0 });
+  assert.deepEqual(notes, []);
+});
+
+test("instances that share a file in pm2 share it here", async (context) => {
+  const stdoutOf = async (fields: object): Promise<unknown> =>
+    (await importedApp(context, { out_file: "a.log", error_file: "a.log", ...fields })).app.logger;
+  assert.deepEqual(await stdoutOf({ instances: "max" }), { stdout: "a.log" });
+  assert.deepEqual(await stdoutOf({ instances: "max", exec_mode: "cluster" }), { stdout: "a-{instance}.log" });
+  assert.deepEqual(await stdoutOf({ instances: 2 }), { stdout: "a-{instance}.log" });
+  assert.deepEqual(await stdoutOf({ instances: "max", merge_logs: false }), { stdout: "a-{instance}.log" });
+});
+
+test("a pid file has the number of the app in its name there, which is said", async (context) => {
+  const { app, notes } = await importedApp(context, { pid_file: "run/web.pid" });
+  assert.equal(app.pidFile, "run/web.pid");
+  assert.match(notes.join(), /web pid_file: pm2 adds the number of the app: run\/web-0\.pid/);
 });
 
 test("files that pm2 numbers from 0 have other names here, which is said", async (context) => {

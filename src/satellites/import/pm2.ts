@@ -5,7 +5,7 @@ import { isObject } from "../../core/base/schema-check.ts";
 import { didYouMean } from "../../core/base/suggest.ts";
 import { withoutEnd } from "../../core/base/text-end.ts";
 import { type ConfigurationDraft, idOf, programName } from "./configuration-draft.ts";
-import { type AdviceTable, ForeignFields, scalarText, type TakeNote } from "./foreign-fields.ts";
+import { type AdviceTable, ForeignFields, scalarText } from "./foreign-fields.ts";
 import { envValue, pathFields, pathText } from "./foreign-text.ts";
 import type { Pm2App } from "./pm2-app.ts";
 import { appCluster, appProfiles } from "./pm2-cluster.ts";
@@ -51,7 +51,7 @@ function importApp(
   configuration: ConfigurationDraft,
 ): void {
   const notes: [string, string][] = [];
-  const fields = new ForeignFields(record, (field, advice) => notes.push([field, advice]));
+  const fields = new ForeignFields(snakeCased(record), (field, advice) => notes.push([field, advice]));
   const script = fields.command("script", "exec", "cmd", "command");
   const name = fields.text("name") ?? programName(script?.split(/\s/)[0] ?? "") ?? "app";
   const draft = configuration.add(name || "app", origin.file);
@@ -60,6 +60,18 @@ function importApp(
   if (script !== undefined && missing === undefined) fillApp({ draft, fields, configuration, cwd, script });
   for (const [field, advice] of notes) draft.note(field, advice);
   if (missing !== undefined) configuration.drop(draft, "script", missing);
+}
+
+/** pm2 also takes `maxRestarts` for `max_restarts`. */
+function snakeCased(record: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(record).map(([name, value]) => [
+      /^(?!env_|interpreterArgs$|windowsHide$)[a-z]+[A-Z]/.test(name)
+        ? name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+        : name,
+      value,
+    ]),
+  );
 }
 
 /** `serve` is pm2's own server of files. */
@@ -82,7 +94,7 @@ function fillApp(app: Omit<Pm2App, "isNode">): void {
   appRestarts(whole);
   appSchedules(whole);
   readiness(whole);
-  appProfiles(whole, appCluster(whole), (given) => envOf(given, (name, advice) => draft.note(name, advice)));
+  appProfiles(whole, appCluster(whole), envOf);
   watching(whole);
   files(whole);
   numberedFiles(whole);
@@ -95,7 +107,7 @@ function environment({ draft, fields }: Pm2App, more: Readonly<Record<string, st
   const port = fields.number("port");
   const { PATH: path, ...env }: Readonly<Record<string, string | number | boolean>> = {
     ...more,
-    ...envOf(fields.any("env"), (name, advice) => draft.note(name, advice)),
+    ...envOf(fields.any("env")),
     ...(port !== undefined && { PORT: port }),
   };
   if (Object.keys(env).length > 0) draft.set("env", env);
@@ -106,7 +118,11 @@ function environment({ draft, fields }: Pm2App, more: Readonly<Record<string, st
       .set("envFile", files.length === 1 ? files[0] : files)
       .note("env_file", 'pm2 has no such field; procman reads the file at each start: "envFile"');
   const filter = fields.any("filter_env");
-  if (filter === true) draft.set("inheritEnv", false);
+  if (filter === true)
+    draft.note(
+      "filter_env",
+      'pm2 passes all variables on nevertheless, so this does, too; "inheritEnv": false does not',
+    );
   else if (filter !== undefined && filter !== false)
     draft.note("filter_env", 'procman names what is inherited instead: "inheritEnv": ["HOME", "AWS_*"]');
 }
@@ -174,7 +190,7 @@ function skipped(configuration: ConfigurationDraft, patterns: readonly string[])
 }
 
 function files({ draft, fields, configuration, cwd }: Pm2App): void {
-  const isMerged = fields.flag("merge_logs", "combine_logs") === true || draft.fields.cluster === undefined;
+  const isMerged = mergesLogs(fields) || draft.fields.cluster === undefined;
   const numbered = (path: string): string => (isMerged ? path : path.replace(/(\.[^./]*)?$/, "-{instance}$1"));
   const path = (...names: readonly string[]): string | undefined => {
     const text = fields.text(...names);
@@ -201,11 +217,20 @@ function files({ draft, fields, configuration, cwd }: Pm2App): void {
     draft.merge("logger", { decorateFiles: true });
 }
 
+/** Without a word, pm2 gives all instances one file if their count is that of the processors, but not in cluster mode. */
+function mergesLogs(fields: ForeignFields): boolean {
+  const isUncounted = /^(max|0)$/.test(fields.text("instances") ?? "");
+  return (
+    fields.flag("merge_logs", "combine_logs") ??
+    (isUncounted && fields.text("exec_mode")?.startsWith("cluster") !== true)
+  );
+}
+
 /** pm2 writes the number of an app into the names of its files once the app has `instances`, also a single one. */
 function numberedFiles({ draft, fields }: Pm2App): void {
   const { stdout, stderr } = (draft.fields.logger ?? {}) as { readonly stdout?: string; readonly stderr?: string };
   const path = [stdout, stderr].find((each) => each?.endsWith(".log"));
-  if (path === undefined || !fields.has("instances") || fields.flag("merge_logs", "combine_logs") === true) return;
+  if (path === undefined || !fields.has("instances") || mergesLogs(fields)) return;
   const [there, here] = [path.replace(/(-\{instance\}|-\d+)?\.log$/, "-0.log"), path.replace("{instance}", "1")];
   if (there === here) return;
   draft.note("merge_logs", `pm2 writes ${there}, with the number of the app from 0; here the first file is ${here}`);
@@ -214,7 +239,10 @@ function numberedFiles({ draft, fields }: Pm2App): void {
 function pidFile({ draft, fields, configuration, cwd }: Pm2App): void {
   const path = fields.text("pid_file", "pid");
   const ending = draft.fields.cluster === undefined ? "" : ".{instance}";
-  if (path !== undefined) draft.set("pidFile", pathText([`${configuration.path(cwd, path)}${ending}`]));
+  if (path === undefined) return;
+  draft.set("pidFile", pathText([`${configuration.path(cwd, path)}${ending}`]));
+  if (path.endsWith(".pid"))
+    draft.note("pid_file", `pm2 adds the number of the app: ${withoutEnd(path, ".pid")}-0.pid`);
 }
 
 function identity({ draft, fields }: Pm2App): void {
@@ -227,14 +255,14 @@ function identity({ draft, fields }: Pm2App): void {
 }
 
 /** Variables as procman writes them. */
-function envOf(given: unknown, note: TakeNote): Readonly<Record<string, string | number | boolean>> {
+function envOf(given: unknown): Readonly<Record<string, string | number | boolean>> {
   if (!isObject(given)) return {};
   const variables: Record<string, string | number | boolean> = {};
   for (const [name, value] of Object.entries(given)) {
-    if (value === undefined || value === null) continue;
+    if (value === undefined) continue;
     if (typeof value === "number" || typeof value === "boolean") variables[name] = value;
-    else if (typeof value === "string") variables[name] = envValue([value]);
-    else note(`env.${name}`, "is not a text; a variable is a text, a number, true or false");
+    // pm2 writes anything else as JSON.
+    else variables[name] = envValue([typeof value === "string" ? value : JSON.stringify(value)]);
   }
   return variables;
 }
