@@ -32,12 +32,13 @@ ${rows.join("")}</g>
 }
 
 function model(): MonitorModel {
+  const ids = RECORDS.flatMap(({ id, instances = [] }) => [id, ...instances.map((each) => each.id)]);
   const items = logEntries(20).map((entry) => ({ type: "entry", entry, cursor: "" }) as const);
   const inputs: readonly MonitorInput[] = [
     { type: "connection", connection: { state: "open" }, now: NOW },
-    { type: "service", name: "quickstart", machine: MACHINE },
+    { type: "service", name: "shop", machine: MACHINE },
     { type: "processes", records: RECORDS, now: NOW },
-    ...RECORDS.map(({ id }) => ({ type: "history", id, points: metricPoints(id, NOW - 600_000, 5, 9_000) }) as const),
+    ...ids.map((id) => ({ type: "history", id, points: metricPoints(id, NOW - 600_000, 5, 9_000) }) as const),
     { type: "key", key: { name: "text", text: "a" } },
     { type: "log-begin", id: ALL },
     { type: "log", id: ALL, items },

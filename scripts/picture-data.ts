@@ -1,8 +1,9 @@
-/** What the pictures of the documentation show: the processes of examples/quickstart at one fixed moment. */
+/** What the pictures of the documentation show: the processes of a shop at one fixed moment. */
 import { join } from "node:path";
 import { writtenParts } from "../src/core/config/written-parts.ts";
 import type { DefinitionRecord } from "../src/core/contract/definition-record.ts";
 import type { LogEntry, MetricPoint, ProcessRecord } from "../src/core/contract/records.ts";
+import type { Incident } from "../src/core/contract/run-summary.ts";
 
 /** Milliseconds since 1970. */
 export const NOW = Date.parse("2026-11-24T14:30:07Z");
@@ -10,55 +11,104 @@ export const NOW = Date.parse("2026-11-24T14:30:07Z");
 const ago = (seconds: number): string => new Date(NOW - seconds * 1_000).toISOString();
 
 const COMMON = { type: "process", blocked: false, restarts: 0 } as const;
-const RUNNING = { ...COMMON, status: "running", reason: "runs" } as const;
+
+function running(id: string, seconds: number, more: Partial<ProcessRecord>): ProcessRecord {
+  const times = { started: ago(seconds), updated: ago(seconds) };
+  return { ...COMMON, id, status: "running", reason: "runs", cause: {}, run: 1, ...times, ...more };
+}
+
+/** Seconds since the last end of `web`. */
+const SINCE_END = 1_500;
+
+const API = [
+  running("api-1", 9_300, { pid: 4_720, cpuPercent: 31.2, memoryBytes: 71_400_000, memoryLimitBytes: 128_000_000 }),
+  running("api-2", 9_295, { pid: 4_731, cpuPercent: 27.9, memoryBytes: 69_800_000, memoryLimitBytes: 128_000_000 }),
+].map((each, index) => ({ ...each, cluster: "api", instance: index + 1 }));
 
 export const RECORDS: readonly ProcessRecord[] = [
-  {
-    ...RUNNING,
-    id: "web",
-    pid: 4_711,
-    run: 1,
-    started: ago(9_300),
-    updated: ago(9_300),
+  running("web", SINCE_END, {
+    pid: 5_120,
+    run: 2,
+    restarts: 1,
+    groups: ["front"],
     cpuPercent: 12.4,
     memoryBytes: 48_100_000,
-  },
+    memoryLimitBytes: 100_000_000,
+  }),
   {
-    ...RUNNING,
-    id: "worker",
-    pid: 5_120,
+    ...COMMON,
+    id: "api",
+    type: "cluster",
+    status: "running",
+    reason: "2 of 2 instances are running",
+    ready: true,
+    groups: ["front"],
+    cpuPercent: 59.1,
+    memoryBytes: 141_200_000,
+    memoryLimitBytes: 256_000_000,
+    instances: API,
+  },
+  running("worker", 240, {
+    pid: 5_644,
     run: 4,
-    started: ago(240),
-    updated: ago(240),
-    cpuPercent: 3.1,
-    memoryBytes: 41_300_000,
     restarts: 3,
+    groups: ["back"],
     exited: ago(241),
     code: 1,
-  },
+    cpuPercent: 3.1,
+    memoryBytes: 41_300_000,
+  }),
   {
     ...COMMON,
-    id: "heartbeat",
-    status: "finished",
-    reason: "finished",
-    run: 930,
-    started: ago(7),
-    exited: ago(7),
-    updated: ago(7),
-    code: 0,
-    nextRun: ago(-3),
-  },
-  {
-    ...COMMON,
-    id: "pipeline",
-    status: "errored",
+    id: "mailer",
+    status: "exhausted",
+    reason: "exited with code 1; its 3 restarts are used up",
     restarts: 3,
     run: 4,
+    code: 1,
+    groups: ["back"],
     started: ago(65),
     exited: ago(62),
     updated: ago(62),
-    code: 127,
-    reason: "exited with code 127; its 3 restarts are used up",
+  },
+  running("db", 93_000, { pid: 1_310, groups: ["back"], cpuPercent: 1.7, memoryBytes: 212_600_000 }),
+  {
+    ...COMMON,
+    id: "backup",
+    status: "finished",
+    reason: "finished",
+    run: 30,
+    code: 0,
+    groups: ["jobs"],
+    started: ago(41_410),
+    exited: ago(41_407),
+    updated: ago(41_407),
+    nextRun: ago(-44_993),
+  },
+];
+
+/** Of `web`, newest first. */
+export const INCIDENTS: readonly Incident[] = [
+  {
+    time: ago(SINCE_END + 1),
+    started: ago(9_300),
+    process: "web",
+    run: 1,
+    cause: "exit",
+    code: 1,
+    reason: "exited with code 1",
+    decision: "restart 1 of 10 in 1 s",
+    metrics: [],
+    lines: [
+      {
+        time: ago(SINCE_END + 1),
+        process: "web",
+        run: 1,
+        severity: "error",
+        category: "stderr",
+        text: "Error: connect ECONNREFUSED 127.0.0.1:5432",
+      },
+    ],
   },
 ];
 
@@ -67,37 +117,43 @@ const WRITTEN = writtenParts(join(import.meta.dirname, "../examples/quickstart/p
 /** Of `web`. */
 export const DEFINITION: DefinitionRecord = {
   process: "web",
+  groups: ["front"],
   argv: ["node", "web.mjs"],
   shell: false,
-  cwd: "/srv/quickstart",
+  cwd: "/srv/shop",
   user: "deploy",
-  stdout: "/srv/quickstart/logs/web.log",
-  stderr: "/srv/quickstart/logs/web.log",
+  stdout: "/srv/shop/logs/web.log",
+  stderr: "/srv/shop/logs/web.log",
   env: [{ name: "PORT", source: "env", value: "8080" }],
   envFiles: [],
   dependsOn: [],
   start: "with procman",
   restart: "after every end",
   stop: "SIGTERM to the process group, SIGKILL 30 s later",
-  ...(WRITTEN && { written: { ...WRITTEN, file: "/srv/quickstart/procman.jsonc" } }),
+  ...(WRITTEN && { written: { ...WRITTEN, file: "/srv/shop/procman.jsonc" } }),
 };
 
 const TEXTS: readonly (readonly [process: string, text: string])[] = [
   ["web", "\u001b[32mGET\u001b[0m /products/17 \u001b[32m200\u001b[0m 4 ms"],
-  ["worker", "job 4821 done in 310 ms"],
+  ["api-1", '{"level":"info","msg":"price of 17","ms":3}'],
   ["web", "\u001b[32mGET\u001b[0m /cart \u001b[32m200\u001b[0m 7 ms"],
-  ["heartbeat", "it is 14:29:50"],
+  ["worker", "job 4821: invoice for order 90211 written in 310 ms"],
   ["web", "\u001b[33mPOST\u001b[0m /cart \u001b[33m422\u001b[0m 3 ms"],
-  ["worker", '{"level":"info","job":4822,"queue":"mail","attempt":1}'],
+  ["api-2", '{"level":"warn","msg":"slow query","table":"orders","ms":812}'],
   ["web", "\u001b[32mGET\u001b[0m / \u001b[32m200\u001b[0m 1 ms"],
-  ["pipeline", "!/bin/sh: 1: uptme: not found"],
+  ["db", "checkpoint complete: wrote 84 buffers"],
+  ["web", "!warning: session 7f31 has no cart, made a new one"],
+  ["api-1", '{"level":"info","msg":"stock of 204","ms":2}'],
+  ["web", "\u001b[32mGET\u001b[0m /products/204 \u001b[32m200\u001b[0m 5 ms"],
+  ["worker", "job 4822: mail to 3 customers queued"],
+  ["mailer", "!Error: connect ECONNREFUSED 127.0.0.1:2525"],
+  ["web", "\u001b[33mPOST\u001b[0m /orders \u001b[32m201\u001b[0m 38 ms"],
 ];
 
 /** Oldest first. A text with `!` at its beginning is of standard error. */
-export function logEntries(count: number, process?: string): readonly LogEntry[] {
-  const texts = TEXTS.filter(([id]) => process === undefined || id === process);
+export function logEntries(count: number): readonly LogEntry[] {
   return Array.from({ length: count }, (_, index): LogEntry => {
-    const [id, text] = texts[index % texts.length] ?? ["web", ""];
+    const [id, text] = TEXTS[index % TEXTS.length] ?? ["web", ""];
     const isError = text.startsWith("!");
     return {
       time: ago((count - index) * 0.73),
@@ -112,7 +168,7 @@ export function logEntries(count: number, process?: string): readonly LogEntry[]
 
 /** A curve that differs from process to process. `waveMs`: about its period. */
 export function metricPoints(id: string, from: number, stepSeconds: number, waveMs = 180_000): readonly MetricPoint[] {
-  const { cpuPercent, memoryBytes } = RECORDS.find((record) => record.id === id) ?? {};
+  const { cpuPercent, memoryBytes } = [...RECORDS, ...API].find((record) => record.id === id) ?? {};
   if (cpuPercent === undefined || memoryBytes === undefined) return [];
   const points: MetricPoint[] = [];
   for (let at = from; at <= NOW; at += stepSeconds * 1_000) {
