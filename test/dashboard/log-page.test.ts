@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, type TestContext, test } from "node:test";
 import type { Page } from "playwright-core";
+import { eventually } from "../support/procman-process.ts";
 import { isMissing } from "../support/system-programs.ts";
 import { closeBrowser, DashboardRig, go } from "./dashboard-rig.ts";
 
@@ -286,5 +287,28 @@ test("following and pausing are said; a time is typed by a clock of 24 hours", a
   );
   assert.match(at, /Feb 29 2024 23:05:00/);
   assert.deepEqual(await rig.axe(page), []);
+  assert.deepEqual(rig.faults, []);
+});
+
+/** Pixels that are below the view. */
+const DISTANCE = `(() => {
+  const { scrollTop, clientHeight, scrollHeight } = document.querySelector(".log-lines");
+  return Math.abs(scrollHeight - clientHeight - scrollTop);
+})()`;
+
+test("the end stays in view when the window gets smaller or larger, and a phone is turned", async (context) => {
+  const { rig, page } = (await opened(context, 500)) ?? {};
+  if (rig === undefined || page === undefined) return;
+  await page.locator(".follow-state").filter({ hasText: "Following" }).waitFor();
+  for (const [width, height] of [
+    [1_280, 400],
+    [1_280, 900],
+    [360, 740],
+    [740, 360],
+  ] as const) {
+    await page.setViewportSize({ width, height });
+    const isAtEnd = async (): Promise<true | undefined> => Number(await page.evaluate(DISTANCE)) < 2 || undefined;
+    await eventually(isAtEnd, { what: `the end at ${width} x ${height}` });
+  }
   assert.deepEqual(rig.faults, []);
 });

@@ -1,6 +1,6 @@
 /** The lines in view of a long list: everything else is only room. */
 import type { JSX, RefObject } from "preact";
-import { useCallback, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { LogPager } from "../model/log-pager.ts";
 import { linesOf, type WindowLine } from "../model/log-window.ts";
 import { RowHeights, wrappedRows } from "../model/row-heights.ts";
@@ -154,11 +154,17 @@ function useScrolling({ pager, place, lines, heights, control, onView, startsAtT
   const pinned = useObserved(pager.pinned);
   // Lines from the time that was jumped to have keys from 0.
   const anchor = useRef({ key: 0, offset: -JUMP_OFFSET, isPinned: !startsAtTime });
+  const size = useSize(place, (element) => {
+    if (anchor.current.isPinned) element.scrollTop = element.scrollHeight;
+    onView({ top: element.scrollTop, height: element.clientHeight, width: element.clientWidth });
+  });
   const first = lines[0]?.key ?? 0;
   const onScroll = (): void => {
     const { current: element } = place;
     if (element === null || lines.length === 0) return;
     const { scrollTop: top, clientHeight: height, clientWidth: width, scrollHeight } = element;
+    // The end is brought into view again: a scroll that came from the new size says nothing about the reader.
+    if (anchor.current.isPinned && (height !== size.current.height || width !== size.current.width)) return;
     const isPinned = top + height >= scrollHeight - ROW && pager.state.value.isFollowing;
     const index = heights.at(top);
     anchor.current = { key: first + index, offset: top - heights.top(index), isPinned };
@@ -188,6 +194,29 @@ function useScrolling({ pager, place, lines, heights, control, onView, startsAtT
     if (lines.length > 0 && heights.total <= element.clientHeight) void pager.older();
   }, [place, heights, first, lines, pager, onView]);
   return { pinned, onScroll };
+}
+
+type ListSize = Pick<ListView, "height" | "width">;
+
+/** The size of the element when `onChange` was called last: after each change of it. */
+function useSize(
+  place: RefObject<HTMLElement | null>,
+  onChange: (element: HTMLElement) => void,
+): { readonly current: ListSize } {
+  const size = useRef<ListSize>({ height: 0, width: 0 });
+  const change = useRef(onChange);
+  change.current = onChange;
+  useEffect(() => {
+    const { current: element } = place;
+    if (element === null) return undefined;
+    const observer = new ResizeObserver(() => {
+      size.current = { height: element.clientHeight, width: element.clientWidth };
+      change.current(element);
+    });
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [place]);
+  return size;
 }
 
 type NewLinesProps = {
