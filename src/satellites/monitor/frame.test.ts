@@ -351,3 +351,15 @@ test("that procman has ended is said as such, not as a lost connection", () => {
   assert.match(lines[0] ?? "", / procman has ended$/);
   assert.equal(lines[22], "none is running");
 });
+
+test("the help is whole on a small screen, too: page by page, then back", () => {
+  const small: ScreenSize = { columns: 50, rows: 14 };
+  const first = screen(small, RECORDS, key("?"));
+  assert.match(first[2] ?? "", /^ ↑ ↓ PgUp PgDn +select a process/);
+  assert.deepEqual([first[12], first[13]], ["", "any key: more"]);
+  const last = screen(small, RECORDS, key("?"), key("x"));
+  assert.ok(last.some((line) => /^ q Ctrl-C +quit; the processes keep running$/.test(line)));
+  assert.equal(last[13], "any key: back");
+  assert.equal(screen(small, RECORDS, key("?"), key("x"), key("x"))[1]?.slice(0, 2), "ID");
+  assert.equal(screen(SMALL, RECORDS, key("?"))[23], "any key: back");
+});

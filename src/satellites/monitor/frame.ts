@@ -4,7 +4,7 @@ import { CellBuffer, type CellStyle } from "./cell-buffer.ts";
 import { type DetailStyles, detailLines, detailRows } from "./detail-lines.ts";
 import { HELP, helpLine } from "./help-texts.ts";
 import { drawLog } from "./log-view.ts";
-import { layoutOf } from "./monitor-layout.ts";
+import { helpRows, layoutOf } from "./monitor-layout.ts";
 import type { Mode, MonitorModel } from "./monitor-model.ts";
 import { type Palette, reversed } from "./palette.ts";
 import { countsOf } from "./process-rows.ts";
@@ -17,14 +17,14 @@ export function frameOf(model: MonitorModel, palette: Palette): CellBuffer {
   const cells = new CellBuffer(model.size);
   const { mode } = model;
   drawTitle(cells, model, palette);
-  if (mode.name === "help") drawHelp(cells, palette);
+  if (mode.name === "help") drawHelp(cells, shownHelp(model, mode.from), palette);
   else if (mode.name === "detail") drawDetail(cells, model, { mode, palette });
   else {
     drawTable(cells, model, palette);
     drawLog(cells, model, palette);
   }
   drawStatus(cells, model, palette);
-  cells.put(helpLine(mode, cells.columns), { column: 0, row: layoutOf(model).help }, palette.dim);
+  cells.put(keysText(model), { column: 0, row: layoutOf(model).help }, palette.dim);
   return cells;
 }
 
@@ -74,8 +74,18 @@ function drawDetail(cells: CellBuffer, model: MonitorModel, { mode, palette }: D
   for (const [index, { text, kind }] of shown.entries()) cells.put(text, { column: 0, row: 1 + index }, styles[kind]);
 }
 
-function drawHelp(cells: CellBuffer, palette: Palette): void {
-  for (const [index, [keys, text]] of HELP.entries()) {
+function keysText(model: MonitorModel): string {
+  const { mode, size } = model;
+  const hasMore = mode.name === "help" && mode.from + helpRows(model) < HELP.length;
+  return hasMore ? "any key: more" : helpLine(mode, size.columns);
+}
+
+function shownHelp(model: MonitorModel, from: number): typeof HELP {
+  return HELP.slice(from, from + helpRows(model));
+}
+
+function drawHelp(cells: CellBuffer, shown: typeof HELP, palette: Palette): void {
+  for (const [index, [keys, text]] of shown.entries()) {
     cells.put(keys, { column: 1, row: 2 + index }, palette.strong);
     cells.put(text, { column: 16, row: 2 + index });
   }

@@ -1,9 +1,10 @@
 /** What each key does. */
 import { endOfAll, isActionKey, keyedAction } from "./action-keys.ts";
 import { detailRows, longestScroll } from "./detail-lines.ts";
+import { HELP } from "./help-texts.ts";
 import type { KeyPress } from "./key-parser.ts";
 import { hitsOf, KEPT_LINES, scrolled, searchedFor, steppedToHit } from "./log-lines.ts";
-import { layoutOf } from "./monitor-layout.ts";
+import { helpRows, layoutOf } from "./monitor-layout.ts";
 import {
   ALL,
   type InputTarget,
@@ -38,12 +39,18 @@ export function onKey(model: MonitorModel, key: KeyPress): Step {
     case "confirm":
       return onConfirm(seen, model.mode, key);
     case "help":
-      return step({ ...seen, mode: LIST });
+      return step({ ...seen, mode: afterHelp(model, model.mode.from) });
     case "detail":
       return onDetail(seen, model.mode, key);
     case "list":
       return onList(seen, key);
   }
+}
+
+/** The next page of the help; behind the last one, the list. */
+function afterHelp(model: MonitorModel, from: number): Mode {
+  const next = from + helpRows(model);
+  return next < HELP.length ? { name: "help", from: next } : LIST;
 }
 
 function step(model: MonitorModel, ...effects: readonly MonitorEffect[]): Step {
@@ -208,7 +215,7 @@ function onLetter(model: MonitorModel, letter: string, key: KeyPress): Step {
       return asked(model, endOfAll(model));
     case "?":
     case "h":
-      return step({ ...model, mode: { name: "help" } });
+      return step({ ...model, mode: { name: "help", from: 0 } });
     case "f":
       return step(asking(model, "filter", choice.filter));
     case "/":

@@ -53,6 +53,11 @@ export function visibleRows(model: MonitorModel): readonly ProcessRecord[] {
   return model.rows.slice(model.top, model.top + layoutOf(model).tableRows);
 }
 
+/** Keys that a page of the help has room for, below an empty row. */
+export function helpRows(model: MonitorModel): number {
+  return Math.max(1, layoutOf(model).status - 2);
+}
+
 /** Whose log is to be followed. */
 export function followedId(model: MonitorModel): string | undefined {
   if (layoutOf(model).logRows <= 0) return undefined;

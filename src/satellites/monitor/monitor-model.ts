@@ -63,7 +63,8 @@ export type Mode =
   | { readonly name: "list" }
   | { readonly name: "input"; readonly target: InputTarget; readonly text: string; readonly before: string }
   | { readonly name: "confirm"; readonly question: Question }
-  | { readonly name: "help" }
+  /** `from`: index of the first key that is shown. */
+  | { readonly name: "help"; readonly from: number }
   | {
       readonly name: "detail";
       readonly id: string;
