@@ -248,6 +248,10 @@ test("processes are selected by checkbox, Shift and keyboard, and stopped togeth
   await box("db").check();
   await bar.getByRole("button", { name: "Select all 6" }).click();
   await bar.filter({ hasText: "6 selected" }).waitFor();
+  await page.keyboard.press("/");
+  await page.keyboard.press("Escape");
+  await bar.filter({ hasText: "6 selected" }).waitFor();
+  await page.locator('tr[data-id="db"] a.id').focus();
   await page.keyboard.press("Escape");
   await bar.waitFor({ state: "detached" });
   assert.deepEqual(rig.faults, []);

@@ -47,11 +47,12 @@ export function SelectionBar({ selected, total, onAll, onNone }: SelectionBarPro
   );
 }
 
-/** Escape takes all rows out again, unless it closes a dialog. */
+/** Escape takes all rows out again, unless it closes a dialog or empties an input. */
 function useEscape(onNone: () => void): void {
   useEffect(() => {
-    const onKey = ({ key }: KeyboardEvent): void => {
-      if (key === "Escape" && document.querySelector("dialog[open]") === null) onNone();
+    const onKey = ({ key, target }: KeyboardEvent): void => {
+      const isTyping = target instanceof HTMLInputElement && target.type !== "checkbox";
+      if (key === "Escape" && !isTyping && document.querySelector("dialog[open]") === null) onNone();
     };
     addEventListener("keydown", onKey);
     return () => removeEventListener("keydown", onKey);
