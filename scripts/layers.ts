@@ -170,7 +170,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "satellites/dashboard": 6_340,
   "satellites/export": 3_150,
   "satellites/hosts": 920,
-  "satellites/import": 5_200,
+  "satellites/import": 5_260,
   "satellites/library": 620,
   "satellites/monitor": 2_760,
   "satellites/plugins": 1_340,

@@ -25,7 +25,7 @@ export function wordsOf({ draft, fields }: ComposeService, name: string): readon
   if (Array.isArray(given)) return given.map((word) => interpolated(scalarText(word), lost));
   if (typeof given !== "string") return undefined;
   try {
-    return splitText(interpolated(given, lost), (plain) => splitWords(plain, splitVariables));
+    return splitText(interpolated(given, lost), (plain) => splitWords(plain, { ofPlain: splitVariables }));
   } catch (error) {
     if (!(error instanceof UnclosedQuote)) throw error;
     draft.note(name, `can't be split into words: ${error.message}`);

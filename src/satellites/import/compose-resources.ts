@@ -26,6 +26,9 @@ function ulimitsOf({ draft, fields }: ComposeService): void {
     const limit = limitOf(isObject(value) ? (value.soft ?? value.hard) : value);
     if (limit === undefined) draft.note(`ulimits.${name}`, "is not a number, so it is left out");
     else draft.merge("ulimits", { [name]: limit });
+    const hard = isObject(value) && value.soft !== undefined ? limitOf(value.hard) : undefined;
+    if (hard !== undefined && hard !== limit)
+      draft.note(`ulimits.${name}`, `the hard limit is ${hard}: procman sets both to one value, here the soft one`);
   }
 }
 
@@ -86,12 +89,18 @@ export function serviceCluster(service: ComposeService): void {
 }
 
 function unmapped({ draft }: ComposeService, ports: readonly PublishedPort[]): void {
-  for (const { published, target } of ports)
+  for (const { published, target, hostname } of ports) {
     if (published !== target && target !== undefined)
       draft.note(
         "ports",
         `the program listens on ${target}, and nothing maps ${published ?? "another port"} to it: let it listen there, or change its clients`,
       );
+    if (hostname !== undefined && hostname !== "0.0.0.0")
+      draft.note(
+        "ports",
+        `only ${hostname} is open there: let the program listen on that address, or all can reach it`,
+      );
+  }
 }
 
 /** `last`: the end of a range. */

@@ -71,6 +71,7 @@ services:
     notes.join("\n"),
     /db healthcheck: compose lets an unhealthy service run.*others wait.*"health": \{"exec":"redis-cli ping","interval":5,"timeout":2,"failures":4,"startPeriod":90\}/,
   );
+  assert.match(notes.join("\n"), /web ulimits\.nofile: the hard limit is 4096: procman sets both to one value/);
   assert.match(notes.join("\n"), /web ports: each instance must listen/);
   assert.match(notes.join("\n"), /web ports: behind the load balancer all clients are 127\.0\.0\.1/);
 });
@@ -314,6 +315,14 @@ networks: { x: {} }
     /a environment\.A: \$\{B:\?must be set\} is written as a plain variable/,
   ])
     assert.match(notes.join("\n"), part);
+});
+
+test("a port that only one address has is said: a program of the host listens on all", async (context) => {
+  const text = 'services: { a: { build: ., command: "true", ports: ["127.0.0.1:80:80", "0.0.0.0:81:81", "82:82"] } }\n';
+  const { notes } = await importOf(context, { "compose.yaml": text });
+  assert.deepEqual(notes, [
+    "a ports: only 127.0.0.1 is open there: let the program listen on that address, or all can reach it",
+  ]);
 });
 
 test("a syntax error, and aliases that explode, are errors with their place", async (context) => {

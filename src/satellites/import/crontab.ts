@@ -11,7 +11,7 @@ import { SourceFault } from "./source-fault.ts";
 import type { ForeignFile } from "./source-file.ts";
 
 const VARIABLE = /^\s*(?:"([^"]*)"|'([^']*)'|([A-Za-z_]\w*))\s*=(.*)/s;
-const JOB = /^\s*(@\w+|(?:[^\s=]+\s+){4}[^\s=]+)\s+(\S.*)$/;
+const JOB = /^\s*(@\w+|(?:[^\s=]+\s+){4}[^\s=]+)\s+(\S.*)$/s;
 
 /** `hasUser`: the lines of /etc/crontab and /etc/cron.d name a user. @throws {SourceFault} at the first line that is none of a crontab */
 export function importCrontab(
@@ -47,7 +47,7 @@ function jobIn(line: string, hasUser: boolean): Pick<CronJob, "when" | "command"
   const [, when, rest] = JOB.exec(line) ?? [];
   if (when === undefined || rest === undefined) return undefined;
   if (!hasUser) return { when, command: rest, user: undefined };
-  const [, user, command] = /^(\S+)\s+(\S.*)$/.exec(rest) ?? [];
+  const [, user, command] = /^(\S+)\s+(\S.*)$/s.exec(rest) ?? [];
   return command === undefined ? undefined : { when, command, user };
 }
 

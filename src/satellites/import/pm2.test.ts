@@ -66,6 +66,12 @@ test("a program that sends ready later than pm2 waits isn't stopped for it", asy
   assert.deepEqual(await readyOf({}), { message: true, timeout: 30 });
   assert.deepEqual(await readyOf({ listen_timeout: 1_000 }), { message: true, timeout: 30 });
   assert.deepEqual(await readyOf({ listen_timeout: 60_000 }), { message: true, timeout: 60 });
+  const shell = ecosystemOf([{ ...app, interpreter: "bash", listen_timeout: 9_000 }]);
+  const { notes } = await importOf(context, { "ecosystem.config.js": shell });
+  assert.deepEqual(
+    notes.map((note) => note.split(":")[0]),
+    ["mail wait_ready", "mail listen_timeout"],
+  );
 });
 
 test("instances in cluster mode share the port that the environment names; a variable that is incremented is a port", async (context) => {

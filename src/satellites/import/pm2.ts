@@ -147,7 +147,8 @@ function readiness({ draft, fields, isNode }: Pm2App): void {
       "wait_ready",
       'only a Node program can send the message "ready"; see "ready" in docs/guide/supervision.md for a port, an address or a line of output',
     );
-  else if (timeout !== undefined) draft.note("listen_timeout", 'is "timeout" of "ready": docs/guide/supervision.md');
+  if (timeout !== undefined && !(waits && isNode))
+    draft.note("listen_timeout", 'is "timeout" of "ready": docs/guide/supervision.md');
   if (fields.flag("shutdown_with_message") !== true) return;
   if (!isNode)
     return void draft.note("shutdown_with_message", "only a Node program gets messages; it is stopped by a signal");

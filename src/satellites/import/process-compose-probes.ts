@@ -30,6 +30,8 @@ function readiness(process: ForeignProcess): void {
   const probe = probeIn(process, "readiness_probe");
   if (probe === undefined) return;
   const { own, asked, delay, period, failures } = probe;
+  if (process.draft.fields.ready !== undefined)
+    process.draft.note("ready_log_line", '"ready" is one condition: here it is the probe');
   process.draft.set("ready", { ...asked, timeout: MAX_SECONDS });
   process.draft.note(
     "readiness_probe",

@@ -156,6 +156,19 @@ processes:
   assert.deepEqual([config.processes[0]?.cmd, config.processes[0]?.env], ["echo $$ $HOME", { A: "$${B}" }]);
 });
 
+test("a disabled process isn't started by its schedule, and of two conditions of readiness the lost one is said", async (context) => {
+  const text = `processes:
+  a: { command: x, disabled: true, schedule: { cron: "0 3 * * *" } }
+  b: { command: x, ready_log_line: up, readiness_probe: { exec: { command: check } } }
+`;
+  const { config, notes } = await importOf(context, { "process-compose.yml": text });
+  const [a, b] = config.processes;
+  assert.deepEqual([a?.cron, a?.autostart], [undefined, undefined]);
+  assert.match(notes.join("\n"), /a schedule: is left out, because the process is disabled/);
+  assert.deepEqual(b?.ready, { exec: "check", timeout: 2_073_600 });
+  assert.match(notes.join("\n"), /b ready_log_line: "ready" is one condition: here it is the probe/);
+});
+
 test("wrong types, unknown conditions and templates are said, and nothing of them is written", async (context) => {
   const text = `processes:
   a: { command: "x {{ .UNKNOWN }}", depends_on: { b: { condition: process_great }, c: {} }, shutdown: 5, replicas: many }

@@ -201,6 +201,8 @@ function dependencies({ draft, fields, ids }: ForeignProcess): void {
 function schedule({ draft, fields }: ForeignProcess): void {
   const given = fields.object("schedule");
   if (given === undefined) return;
+  if (fields.flag("disabled", "is_disabled") === true)
+    return void draft.note("schedule", 'is left out, because the process is disabled: as "cron" it would start it');
   const own = new ForeignFields(given, (field, advice) => draft.note(field, advice), "schedule.");
   draft.set("cron", own.text("cron")).set("timeZone", own.text("timezone"));
   if ((own.number("max_concurrent") ?? 1) > 1) draft.set("overrun", true);

@@ -30,7 +30,7 @@ export function importProcfile(
   );
   for (const [index, line] of text.split(/\r?\n/).entries()) {
     if (/^\s*(#|$)/.test(line)) continue;
-    const [, name, command] = /^([A-Za-z0-9_-]+):\s*(\S.*)$/.exec(line) ?? [];
+    const [, name, command] = /^([A-Za-z0-9_-]+):\s*(\S.*)$/s.exec(line) ?? [];
     if (name === undefined || command === undefined)
       throw new SourceFault({ line: index + 1, column: 1 }, "expected a line as `web: node server.js`");
     const draft = configuration

@@ -6,19 +6,29 @@ export class UnclosedQuote extends Error {}
 
 const WORD_PIECE = /'([^']*)'|"((?:[^"\\]|\\[\s\S])*)"|\\([\s\S])|([^\s'"\\]+)|(\s+)|([\s\S])/g;
 
+type WordRules = {
+  /** Changes what is not in quotes. */
+  readonly ofPlain?: (text: string) => string;
+  /** What a backslash takes its meaning from in double quotes. */
+  readonly escaped?: RegExp;
+};
+
+/** As a POSIX shell has it, and as Python has it. */
+const OF_SHELL = /\\(["\\$`])/g;
+export const OF_PYTHON: RegExp = /\\(["\\])/g;
+
 /**
- * Splits like a POSIX shell without expansions (Python's `shlex.split`, compose, Docker). `ofPlain`: changes what is not
- * in quotes.
+ * Splits like a POSIX shell without expansions (compose, Docker).
  *
  * @throws {UnclosedQuote}
  */
-export function splitWords(line: string, ofPlain: (text: string) => string = (text) => text): readonly string[] {
+export function splitWords(line: string, rules: WordRules = {}): readonly string[] {
   const words: string[] = [];
   let current: string | undefined;
   for (const piece of line.matchAll(WORD_PIECE)) {
     const [, , , , , blank, stray] = piece;
     if (stray !== undefined) throw unclosed(stray);
-    if (blank === undefined) current = (current ?? "") + pieceText(piece, ofPlain);
+    if (blank === undefined) current = (current ?? "") + pieceText(piece, rules);
     else if (current !== undefined) {
       words.push(current);
       current = undefined;
@@ -29,9 +39,9 @@ export function splitWords(line: string, ofPlain: (text: string) => string = (te
 
 function pieceText(
   [, single, double, escaped, plain = ""]: readonly (string | undefined)[],
-  ofPlain: (text: string) => string,
+  { ofPlain = (text) => text, escaped: inDouble = OF_SHELL }: WordRules,
 ): string {
-  return single ?? double?.replace(/\\(["\\$`])/g, "$1") ?? escaped ?? ofPlain(plain);
+  return single ?? double?.replace(inDouble, "$1") ?? escaped ?? ofPlain(plain);
 }
 
 function unclosed(stray: string): UnclosedQuote {

@@ -276,10 +276,13 @@ test("output to /dev/stdout is printed as the program wrote it, without the id i
 test("values of environment lose all quotes at both ends, and keep backslashes, as in supervisord", async (context) => {
   const { program, notes } = await importedProgram(
     context,
-    `environment=A="it's",B='say "hi"',C="a\\b \\\\c",D="",E="1,2",F=plain/x:1,`,
+    `environment=A="it's",B='say "hi"',C="a\\b \\\\c",D="",E="1,2",F=plain/x:1,G=5%%`,
   );
-  assert.deepEqual(program.env, { A: "it's", B: 'say "hi', C: "a\\b \\\\c", D: "", E: "1,2", F: "plain/x:1" });
+  assert.deepEqual(program.env, { A: "it's", B: 'say "hi', C: "a\\b \\\\c", D: "", E: "1,2", F: "plain/x:1", G: "5" });
   assert.deepEqual(notes, []);
+  const torn = await importedProgram(context, 'environment=A="1",B="2');
+  assert.deepEqual(torn.program.env, { A: "1" });
+  assert.match(torn.notes.join(), /web environment: can't be read from "B=/);
 });
 
 test("the folder of supervisord is that of its programs, if it goes to the background", async (context) => {
@@ -290,6 +293,13 @@ test("the folder of supervisord is that of its programs, if it goes to the backg
   assert.equal(own.program.cwd, "/srv");
   const foreground = await importedProgram(context, "", "[supervisord]\ndirectory=run\nnodaemon=true\n");
   assert.deepEqual([foreground.program.cwd, foreground.notes], [undefined, []]);
+});
+
+test("a backslash in double quotes is that of Python: in front of a dollar sign it stays", async (context) => {
+  const { config } = await importOf(context, {
+    "supervisord.conf": '[program:web]\ncommand=serve "\\$A" "\\\\" "\\"" \\$B\n',
+  });
+  assert.equal(config.processes[0]?.cmd, `serve '\\$A' '\\' '"' '$B'`);
 });
 
 test("a variable outside of quotes is split into words, and a line break in quotes stays", async (context) => {

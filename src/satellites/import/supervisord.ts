@@ -5,7 +5,7 @@ import { type ConfigurationDraft, idOf } from "./configuration-draft.ts";
 import { type AdviceTable, ForeignFields, type TakeNote } from "./foreign-fields.ts";
 import { envValue, type ForeignText, pathFields, shellWord, splitText, splitVariables } from "./foreign-text.ts";
 import { type IniSection, readIni } from "./ini-file.ts";
-import { splitWords, UnclosedQuote } from "./shell-words.ts";
+import { OF_PYTHON, splitWords, UnclosedQuote } from "./shell-words.ts";
 import type { ForeignFile } from "./source-file.ts";
 import { environmentIn } from "./supervisord-environment.ts";
 import {
@@ -203,7 +203,7 @@ function commandLine(
 ): string | undefined {
   try {
     const text = expand(command);
-    const words = splitText(text, (plain) => splitWords(plain, splitVariables))
+    const words = splitText(text, (plain) => splitWords(plain, { ofPlain: splitVariables, escaped: OF_PYTHON }))
       .map((word) => shellWord(word.map(unsplitNumber)))
       .join(" ");
     if (assignments.length > 0) return `exec env ${assignments.join(" ")} ${words}`;

@@ -88,10 +88,7 @@ export function serviceLimits({ draft, one }: SystemdUnit): void {
   const level = numberIn(one("IOSchedulingPriority"));
   if (ioClass !== undefined || level !== undefined)
     draft.set("ioNice", { class: ioClass ?? "best-effort", ...(level !== undefined && { level }) });
-  for (const [directive, name] of Object.entries(ULIMITS)) {
-    const given = one(directive)?.split(":")[0];
-    if (given !== undefined) draft.merge("ulimits", { [name]: limitOf(given) });
-  }
+  ulimitsOf({ draft, one });
   const max = one("MemoryMax") ?? one("MemoryLimit");
   const high = one("MemoryHigh");
   if (max !== undefined && max !== "infinity") draft.set("memoryMax", sizeOfUnit(max));
@@ -100,6 +97,15 @@ export function serviceLimits({ draft, one }: SystemdUnit): void {
   const quota = one("CPUQuota");
   const percent = /^(\d+(?:\.\d+)?)%$/.exec(quota ?? "")?.[1];
   draft.set("cpuQuota", percent === undefined ? quota : Math.max(1, Math.round(Number(percent))));
+}
+
+function ulimitsOf({ draft, one }: Pick<SystemdUnit, "draft" | "one">): void {
+  for (const [directive, name] of Object.entries(ULIMITS)) {
+    const [given, hard] = one(directive)?.split(":") ?? [];
+    if (given !== undefined) draft.merge("ulimits", { [name]: limitOf(given) });
+    if (hard !== undefined && hard !== given)
+      draft.note(directive, `the hard limit is ${hard}: procman sets both to one value, here the soft one`);
+  }
 }
 
 /** procman writes the pid file itself. */

@@ -78,6 +78,7 @@ test("each directive of a service with an equal is carried, drop-ins included", 
     /web PrivateTmp: procman has no sandbox/,
     /web WatchdogSec: "health" asks it/,
     /web Colour: is not a directive that this import knows/,
+    /web LimitNOFILE: the hard limit is 8192: procman sets both to one value, here the soft one/,
     /web After: postgresql\.service is not imported/,
   ])
     assert.match(notes.join("\n"), part);
@@ -334,6 +335,18 @@ test("a timer of an instance makes that instance of its template; the template a
       ["backup-srv", "/bin/backup srv", "0 * * * *"],
       ["backup-all", "/bin/backup all", "0 0 * * MON"],
     ],
+  );
+});
+
+test("a crontab and a Procfile may have any character in a command", async (context) => {
+  const odd = "a \u2028 b";
+  const { config } = await importOf(context, { crontab: `@daily ${odd}\n`, Procfile: `web: ${odd}\n` }, [
+    "crontab",
+    "Procfile",
+  ]);
+  assert.deepEqual(
+    config.processes.map(({ cmd }) => cmd),
+    [odd, odd],
   );
 });
 
