@@ -122,7 +122,9 @@ function appsOf(folder: string, port: number): Readonly<Record<string, App>> {
           { except: ["USER", "LOGNAME", "SHELL"] },
         ),
       }),
-    limits: runs("x", { script: "probe.sh" }, { differs: "with pm2 it is a socket" }),
+    ...(process.platform === "linux" && {
+      limits: runs("x", { script: "probe.sh" }, { differs: "with pm2 it is a socket" }),
+    }),
   };
 }
 

@@ -111,7 +111,9 @@ function programsOf(port: number): Readonly<Record<string, Program>> {
     both: runs("print", "stdout_logfile=out/both.log", "redirect_stderr=true", "stdout_logfile_maxbytes=0"),
     quiet: runs("print", "stdout_logfile=NONE", "stderr_logfile=/dev/null"),
     device: { ...runs(""), command: `sh -c 'echo x > /dev/stdout && exec ${run} NAME'` },
-    probe: { ...runs(""), command: "sh probe.sh NAME", differs: "programs ignore SIGPIPE" },
+    ...(process.platform === "linux" && {
+      probe: { ...runs(""), command: "sh probe.sh NAME", differs: "programs ignore SIGPIPE" },
+    }),
     included: { ...runs(""), command: "tool NAME %(here)s" },
     // Only root can start programs of other users, and those can't read all folders.
     ...(process.getuid?.() === 0 &&

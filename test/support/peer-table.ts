@@ -35,7 +35,7 @@ export function countsOf(rows: PeerRows, what: "starts" | "signals"): Readonly<R
 const OWN = /^(_|SHLVL|PWD|OLDPWD|NODE_OPTIONS|PM2_\w+|PROCMAN_\w+|SUPERVISOR_\w+|WRITTEN_DOWN)$/;
 
 /** How much longer a program may live, and be gone, on a busy machine. Milliseconds. */
-const LATE_MS = 2_500;
+const LATE_MS = 5_000;
 const EARLY_MS = 200;
 
 /** What the programs saw. */
