@@ -152,11 +152,10 @@ function checkAll(
   };
   const [outcome] = [first, ...others].map(attempt);
   if (outcome !== undefined && found.length === 0) return outcome;
-  const unique = [
-    ...new Map(
-      found.map((problem) => [JSON.stringify([problem.file, problem.line, problem.column, problem.message]), problem]),
-    ).values(),
-  ];
+  // Data has no lines: there the path is the place.
+  const keyOf = ({ file, line, column, path, message }: ConfigProblem): string =>
+    JSON.stringify([file, line, column, line === 0 ? path : "", message]);
+  const unique = [...new Map(found.map((problem) => [keyOf(problem), problem])).values()];
   throw new ConfigurationError(inOrder(unique, document.sources), document.sources);
 }
 

@@ -350,6 +350,12 @@ test("a crontab and a Procfile may have any character in a command", async (cont
   );
 });
 
+test("the same fault in a hundred jobs is said at each, and what is written is valid", async (context) => {
+  const { config, notes } = await importOf(context, { crontab: "1 2 3 $ 5 /bin/x\n".repeat(100) });
+  assert.deepEqual([config.processes.length, config.processes.filter(({ cron }) => cron !== undefined)], [100, []]);
+  assert.equal(notes.filter((note) => note.includes('procman refuses the value: Found "1 2 3 $ 5"')).length, 100);
+});
+
 test("a crontab: the last percent sign ends the last line, as in cron", async (context) => {
   const text = "@daily cat%a%\n@daily cat%\n@daily cat%a\n@daily cat%%\n";
   const { config } = await importOf(context, { crontab: text });
