@@ -68,8 +68,9 @@ function versioned(given: string | undefined, fields: ForeignFields): string | u
 function argumentsOf(given: unknown): readonly string[] {
   if (Array.isArray(given)) return given.filter((each) => each !== null && typeof each !== "object").map(String);
   if (typeof given !== "string") return [];
+  // A quote that stands alone is no argument.
   return (given.match(ARGUMENT) ?? [])
-    .map((word) => (/^(["']).*\1$/s.test(word) && word.length > 1 ? word.slice(1, -1) : word))
+    .map((word) => (/^(?:".*"|'.*'|["'])$/s.test(word) ? word.slice(1, -1) : word))
     .filter((word) => word.trim() !== "");
 }
 
