@@ -16,8 +16,9 @@ const NUMBER = /^-?\d+(?:\.\d+)?$/;
 export function withVariables(data: unknown, schema: JsonSchema, variables: SetVariables): Substituted {
   const origins = new Map<string, string>();
   const substitute = (value: unknown, schemas: readonly JsonSchema[], path: JsonPath): unknown => {
+    if (!hasReference(value)) return value;
     if (typeof value === "string") {
-      if (!value.includes("${") || !takesVariables(value, schemas)) return value;
+      if (!takesVariables(value, schemas)) return value;
       const { found, origin } = replacementOf(value, schemas, variables);
       origins.set(JSON.stringify(path), origin);
       return found;
@@ -37,6 +38,11 @@ export function withVariables(data: unknown, schema: JsonSchema, variables: SetV
       return origin === undefined ? finding : { ...finding, message: `${finding.message} ${origin}` };
     },
   };
+}
+
+function hasReference(value: unknown): boolean {
+  if (typeof value === "string") return value.includes("${");
+  return typeof value === "object" && value !== null && Object.values(value).some(hasReference);
 }
 
 function takesVariables(text: string, schemas: readonly JsonSchema[]): boolean {

@@ -178,10 +178,12 @@ function folders(path: string | readonly string[] | undefined): readonly string[
     .filter((entry) => entry !== "");
 }
 
+const COPIED = Object.entries<Field>(PROCESS).filter(([, { copied, policy }]) => (copied ?? policy) !== undefined);
+
 /** What the rows say is copied. */
 function copiesOf(process: RawProcess): Copies {
   const copies = { spec: {}, policy: {} };
-  for (const [name, row] of Object.entries<Field>(PROCESS)) {
+  for (const [name, row] of COPIED) {
     const value = process[name as keyof RawProcess];
     if (row.copied !== undefined) Object.assign(copies.spec, copyOf(row, [name, row.copied], value));
     if (row.policy !== undefined) Object.assign(copies.policy, copyOf(row, [row.policy, POLICY[row.policy]], value));

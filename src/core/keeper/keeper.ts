@@ -1,5 +1,4 @@
 /** Owns all processes and keeps service, logger and balancer up. Executes the service's commands and keeps the records. */
-import { isatty } from "node:tty";
 import { EXIT, ProcmanError } from "../base/errors.ts";
 import { messagesIn } from "../base/messages.ts";
 import { VERSION } from "../base/version.ts";
@@ -139,7 +138,9 @@ export class Keeper {
     for (const signal of ["SIGTERM", "SIGINT"]) process.on(signal, () => this.#askToStop(signal));
     const endsWithTerminal = isForTerminal(this.#start.options);
     process.on("SIGHUP", () =>
-      endsWithTerminal && !isatty(1) ? this.#shutDownOnce() : this.#service.send({ t: "signalled", signal: "SIGHUP" }),
+      endsWithTerminal && !writesToTerminal()
+        ? this.#shutDownOnce()
+        : this.#service.send({ t: "signalled", signal: "SIGHUP" }),
     );
     process.on(
       "SIGUSR1",
@@ -353,7 +354,11 @@ export class Keeper {
 
 /** Whether a user watches the output of the processes: then they end with the terminal. */
 function isForTerminal({ console, detached, keep }: ProgramStart["options"]): boolean {
-  return console && !detached && !keep && isatty(1);
+  return console && !detached && !keep && writesToTerminal();
+}
+
+function writesToTerminal(): boolean {
+  return process.getBuiltinModule("node:tty").isatty(1);
 }
 
 /** The console style of the component that has started this keeper. */

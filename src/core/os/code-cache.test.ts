@@ -15,7 +15,6 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { crc32 } from "node:zlib";
 
 /** Any user that isn't root. */
 const NOBODY = 65_534;
@@ -78,6 +77,7 @@ test("damaged code is thrown away before V8 sees it, wherever the damage is, and
       flipped(whole.length >> 1),
       Buffer.from(whole).fill(0, 32),
       whole.subarray(0, 20),
+      whole.subarray(0, 21),
     ]) {
       writeFileSync(cache, damage);
       assert.equal(run(bundle), "here");
@@ -110,10 +110,7 @@ test("cached code that V8 rejects is replaced", (context) => {
   const bundle = join(folder, "main.cjs");
   writeFileSync(bundle, `console.log("here");`);
   assert.equal(run(bundle), "here");
-  const code = Buffer.from("no code");
-  const checksum = Buffer.alloc(8);
-  checksum.writeUInt32LE(crc32(code));
-  writeFileSync(cacheOf(folder), Buffer.concat([checksum, code]));
+  writeFileSync(cacheOf(folder), "no code.no code.");
   for (let round = 0; round < 3; round += 1) assert.equal(run(bundle), "here");
   assert.ok(readFileSync(cacheOf(folder)).length > 100);
 });

@@ -160,6 +160,11 @@ test("priorities that the kernel would refuse are errors", () => {
   assert.match(refusals({ nice: 5 }, { ...ROOT, has: () => false })[0] ?? "", /^nice It needs the program "nice"/);
 });
 
+test("the system is not asked for a process without limits and priorities", () => {
+  const unasked = new Proxy(LIMITED, { get: (_, name) => assert.fail(`asked for ${String(name)}`) });
+  assert.deepEqual(refusals({ user: String(process.getuid?.()) }, unasked), []);
+});
+
 test("what only Linux has is refused elsewhere", () => {
   assert.deepEqual(refusals({ oomScoreAdjust: 5, ioNice: { class: "idle" } }, { ...ROOT, isLinux: false }), [
     "oomScoreAdjust Found 5; only Linux has this setting. Leave it out here.",

@@ -23,6 +23,8 @@ const KERNEL_NAMES: Readonly<Record<keyof Ulimits, string>> = {
   stack: "Max stack size",
 };
 
+const RIGHTS = currentRights();
+
 export function limitsOf(
   process: RawProcess,
 ): Pick<ProcessSpec, "memoryLimit" | "memoryMax" | "ulimits" | "user" | "group"> {
@@ -58,7 +60,7 @@ const MANY_PROCESSES = 10;
 export function openFileWarnings(
   { processes = [], logger }: PartialConfig,
   parallelism: number,
-  rights: ProcessRights = currentRights(),
+  rights: ProcessRights = RIGHTS,
 ): readonly Finding[] {
   const instances = (process: PartialProcess | undefined): number => {
     const { instances: wanted = 1 } = process?.cluster ?? {};
@@ -78,7 +80,7 @@ export function openFileWarnings(
 export function rightErrors(
   process: PartialProcess,
   path: JsonPath,
-  rights: ProcessRights = currentRights(),
+  rights: ProcessRights = RIGHTS,
 ): readonly Finding[] {
   const account = process.user === undefined ? undefined : accountOf(process.user);
   const can = (capability: Capability): boolean =>
@@ -108,6 +110,10 @@ function mostOf(name: keyof Ulimits, { rights, can }: Allowed): readonly [number
   return name === "nofile" ? [rights.mostOpenFiles, "the kernel's fs.nr_open"] : [Infinity, ""];
 }
 
+function lowestScore({ rights, can }: Allowed): number {
+  return can("resource") ? -Infinity : Math.min(0, rights.oomScoreAdjust);
+}
+
 function priorityErrors(
   { nice, oomScoreAdjust, ioNice }: PartialProcess,
   path: JsonPath,
@@ -121,11 +127,10 @@ function priorityErrors(
   if (findings.length > 0) return findings;
   if (nice !== undefined && !rights.has("nice"))
     refuse(["nice"], 'It needs the program "nice", which is not in PATH. Install coreutils, or leave it out.');
-  const lowest = Math.min(0, rights.oomScoreAdjust);
-  if (oomScoreAdjust !== undefined && oomScoreAdjust < lowest && !can("resource"))
+  if (oomScoreAdjust !== undefined && oomScoreAdjust < lowestScore({ rights, can }))
     refuse(
       ["oomScoreAdjust"],
-      `Found ${oomScoreAdjust}; allowed: ${lowest} or more. Only root (with CAP_SYS_RESOURCE) may set less.`,
+      `Found ${oomScoreAdjust}; allowed: ${lowestScore({ rights, can })} or more. Only root (with CAP_SYS_RESOURCE) may set less.`,
     );
   if (ioNice === undefined) return findings;
   if (!rights.has("ionice"))
