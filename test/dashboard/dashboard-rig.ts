@@ -67,6 +67,8 @@ export class DashboardRig {
     const started = await startProcman(context, processes, { config: { name: "shop", ...config } });
     const rig = new DashboardRig(context, started);
     await started.line(/started|running|runs/i);
+    // A warning about the file may have these words, too.
+    await started.successor(0);
     return rig;
   }
 

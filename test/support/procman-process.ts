@@ -105,9 +105,10 @@ export class Procman {
 
   /** Stops the keeper that holds the state folder now. */
   async stopHolder(): Promise<void> {
-    const { keeper } = this;
+    // One that has only begun to start holds nothing yet.
+    const keeper = this.keeper ?? (isAlive(this.pid) ? this.pid : 0);
     this.#isStopped = true;
-    if (keeper === undefined || keeper <= 1) return;
+    if (keeper <= 1) return;
     process.kill(keeper, "SIGTERM");
     const second = setTimeout(() => isAlive(keeper) && process.kill(keeper, "SIGTERM"), 3_000);
     await processExit(keeper);
