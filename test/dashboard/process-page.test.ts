@@ -167,10 +167,14 @@ test("without a stored log the log page and the page of a process say why there 
 const CRASH = `${process.execPath} -e "console.log('starting'); setTimeout(() => { throw new Error('no such table: users') }, 100)"`;
 const RANGES = ["5 min", "1 h", "24 h", "7 d"] as const;
 
-/** Notes each text that is drawn on a canvas, with the place it takes. */
+/** Notes each text that is drawn on a canvas since it was cleared, with the place it takes. */
 const WATCH_TEXTS = `{
-  const { fillText } = CanvasRenderingContext2D.prototype;
+  const { clearRect, fillText } = CanvasRenderingContext2D.prototype;
   globalThis.drawn = new Map();
+  CanvasRenderingContext2D.prototype.clearRect = function (...rest) {
+    globalThis.drawn.delete(this.canvas);
+    return clearRect.apply(this, rest);
+  };
   CanvasRenderingContext2D.prototype.fillText = function (text, x, y, ...rest) {
     const { width } = this.measureText(text);
     const left = { center: x - width / 2, right: x - width }[this.textAlign] ?? x;

@@ -95,11 +95,10 @@ export class Procman {
   /** Resolves with the pid of the keeper that replaced `of`, once its service answers. */
   async successor(of: number = this.pid): Promise<number> {
     return eventually(() => {
-      const [keeper, file] = [this.keeper, join(this.stateDir, "endpoint.json")];
-      const isNew = keeper !== undefined && keeper !== of;
-      return isNew && existsSync(file) && readFileSync(file, "utf8").includes(`"keeper":${keeper},`)
-        ? keeper
-        : undefined;
+      const { keeper } = this;
+      if (keeper === undefined || keeper === of) return undefined;
+      const file = join(this.stateDir, "endpoint.json");
+      return existsSync(file) && readFileSync(file, "utf8").includes(`"keeper":${keeper},`) ? keeper : undefined;
     });
   }
 
