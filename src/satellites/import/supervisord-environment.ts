@@ -5,9 +5,7 @@ import type { ForeignText } from "./foreign-text.ts";
  * As Python's `shlex` in its old mode: a text in quotes, a word of letters, digits and a few signs, which may have quotes
  * in it, or one other character. An expression counts as part of a word.
  */
-const TOKEN = String.raw`(?:"[^"]*"|'[^']*'|(?:[\w/.+\-():]|%\(\w+\)\d*[sd])(?:[\w/.+\-():"']|%\(\w+\)\d*[sd])*|%%|[^\s"'#])`;
-/** Whatever stands behind a value is the comma. */
-const VARIABLE = new RegExp(String.raw`\s*(${TOKEN})\s*=\s*(${TOKEN})(?:\s*${TOKEN})?`, "gy");
+const TOKEN = /\s*("[^"]*"|'[^']*'|(?:[\w/.+\-():]|%\(\w+\)\d*[sd])(?:[\w/.+\-():"']|%\(\w+\)\d*[sd])*|%%|[^\s"'#])/gy;
 
 /** The variables of `environment`, up to a comment or a quote that is never closed. `fault` gets what can't be read. */
 export function environmentIn(
@@ -18,9 +16,16 @@ export function environmentIn(
   const source = text.trimEnd();
   const values = new Map<string, string>();
   let end = 0;
-  for (const { 0: whole, 1: name = "", 2: value = "" } of source.matchAll(VARIABLE)) {
+  TOKEN.lastIndex = 0;
+  const next = (): string | undefined => TOKEN.exec(source)?.[1];
+  for (let name = next(); name !== undefined; name = next()) {
+    const value = next() === "=" ? next() : undefined;
+    if (value === undefined) break;
     values.set(name, value);
-    end += whole.length;
+    end = TOKEN.lastIndex;
+    // Whatever stands behind a value is the comma.
+    if (next() === undefined) break;
+    end = TOKEN.lastIndex;
   }
   if (end < source.length)
     fault(`can't be read from ${JSON.stringify(source.slice(end, end + 40).trim())} on: write the rest as "env"`);
