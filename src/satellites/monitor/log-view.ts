@@ -1,5 +1,6 @@
 /** The log pane: lines of the selected process, or of all. */
 import { shortened } from "../../cli/output/table.ts";
+import { fingerprint } from "../../core/base/hash.ts";
 import { hostStamp } from "../../core/base/time-stamp.ts";
 import type { CellBuffer } from "./cell-buffer.ts";
 import { hitsOf, isHit, OWN_ID, shownLines } from "./log-lines.ts";
@@ -65,7 +66,9 @@ function drawHead({ cells, row, line: { time, process }, model, palette, idWidth
   const column = cells.put(clock, { column: 0, row }, palette.dim) + 1;
   if (idWidth === 0 && process === model.log.id) return column;
   const id = shortened(process, idWidth === 0 ? LONGEST_ID : idWidth).padEnd(idWidth);
-  return cells.put(id, { column, row }, palette.processes[hueOf(process, palette.processes.length)] ?? "") + 1;
+  // The same for an id each time.
+  const hue = Number.parseInt(fingerprint(process), 36) % palette.processes.length;
+  return cells.put(id, { column, row }, palette.processes[hue] ?? "") + 1;
 }
 
 function drawLine(place: LogRow): void {
@@ -94,13 +97,6 @@ function markHits(
     if (from >= cells.columns) return;
     cells.restyle({ column: from, row, room: widthOf(text.slice(at, at + wanted.length)) }, () => style);
   }
-}
-
-/** The same for an id each time. */
-function hueOf(id: string, count: number): number {
-  let hash = 0;
-  for (const character of id) hash = (hash * 31 + character.charCodeAt(0)) % 65_521;
-  return hash % count;
 }
 
 /** Only the look of cells changes, so what a program prints moves nothing. `column`: where the text begins. */

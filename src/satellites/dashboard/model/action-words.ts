@@ -89,24 +89,24 @@ function ownEffects(action: ActionName, record: ProcessRecord, running: number):
     start: ["It starts at once, also if its policy or schedule wouldn't start it now."],
     stop: [
       isCluster
-        ? `${count(running, "instance")} will be stopped; clients get no answer.`
+        ? `${countText(running, "instance")} will be stopped; clients get no answer.`
         : "The program is asked to end, and killed if it doesn't.",
       "It stays stopped until it is started, or its schedule comes.",
     ],
     restart: [
       isCluster
-        ? `${count(instances.length, "instance")} will be restarted one after another, each once the one before is up; clients are served meanwhile.`
+        ? `${countText(instances.length, "instance")} will be restarted one after another, each once the one before is up; clients are served meanwhile.`
         : "The program ends and starts again; what it is doing is interrupted.",
     ],
     "hard-restart": [
-      `${count(instances.length, "instance")} will be restarted at the same time; clients are interrupted.`,
+      `${countText(instances.length, "instance")} will be restarted at the same time; clients are interrupted.`,
     ],
     block: ["Neither policy, schedule nor a start will start it. What runs keeps running."],
     unblock: ["Policy, schedule and requests may start it again."],
     enable: ["It will start by itself again: with procman, by schedule, and when watched files change."],
     disable: ["From now on it starts only by request. What runs keeps running."],
     scale: [
-      `It has ${count(instances.length, "instance")} now. Removed ones are stopped, new ones are started; the others keep running.`,
+      `It has ${countText(instances.length, "instance")} now. Removed ones are stopped, new ones are started; the others keep running.`,
     ],
     signal: ["The program decides what the signal means; many signals end programs that don't handle them."],
   };
@@ -114,7 +114,7 @@ function ownEffects(action: ActionName, record: ProcessRecord, running: number):
 }
 
 function groupEffects(action: ActionName, { instances = [] }: ProcessRecord, running: number): readonly string[] {
-  const all = count(instances.length, "process");
+  const all = countText(instances.length, "process");
   if (action === "stop")
     return [`The group has ${all}; ${running === 1 ? "1 run" : `${running} runs`} will be stopped.`];
   if (action === "restart") return [`All of its ${all} are restarted, clusters one instance after another.`];
@@ -126,18 +126,24 @@ function dependentEffects(
   record: ProcessRecord,
   records: readonly ProcessRecord[],
 ): readonly string[] {
-  const own = new Set(record.type === "group" ? record.instances?.map(({ id }) => id) : [record.id]);
-  const dependents = [...new Set([...own].flatMap((id) => dependentsOf(id, records).map((each) => each.id)))].filter(
-    (id) => !own.has(id),
-  );
-  if (dependents.length === 0 || !["stop", "restart", "hard-restart"].includes(action)) return [];
-  const names =
-    dependents.length > 5
-      ? `${dependents.slice(0, 5).join(", ")} and ${dependents.length - 5} more`
-      : dependents.join(", ");
-  return [`${dependents.length === 1 ? "This process depends" : "These processes depend"} on it: ${names}.`];
+  if (!["stop", "restart", "hard-restart"].includes(action)) return [];
+  const own = record.type === "group" ? (record.instances ?? []) : [record];
+  return dependentsText(new Set(own.map(({ id }) => id)), records);
 }
 
-function count(number: number, noun: "instance" | "process"): string {
+/** More names would hide the rest of a question. */
+const FEW_DEPENDENTS = 5;
+
+/** The sentence about what depends on these; none if nothing does. */
+export function dependentsText(ids: ReadonlySet<string>, records: readonly ProcessRecord[]): readonly string[] {
+  const dependents = dependentsOf(ids, records).map(({ id }) => id);
+  if (dependents.length === 0) return [];
+  const more = dependents.length - FEW_DEPENDENTS;
+  const names = `${dependents.slice(0, FEW_DEPENDENTS).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+  const subject = dependents.length === 1 ? "This process depends" : "These processes depend";
+  return [`${subject} on ${ids.size === 1 ? "it" : "them"}: ${names}.`];
+}
+
+export function countText(number: number, noun: "instance" | "process"): string {
   return `${number} ${noun}${number === 1 ? "" : noun === "process" ? "es" : "s"}`;
 }

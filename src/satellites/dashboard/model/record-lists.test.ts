@@ -42,7 +42,7 @@ test("actions are those that make sense now; what interrupts says whom it hits",
   ]);
   assert.deepEqual(actionsFor(pair), ["stop", "restart", "hard-restart", "scale", "signal", "block", "disable"]);
   const api = record("api", { dependsOn: [{ process: "a", condition: "ready" }] });
-  assert.deepEqual(dependentsOf("a", [api]), [api]);
+  assert.deepEqual(dependentsOf(new Set(["a"]), [api]), [api]);
   const stop = wordsFor("stop", record("a"), [api]);
   assert.ok(stop.interrupts && stop.effects.some((effect) => effect.includes("depends on it: api")));
   assert.equal(wordsFor("start", record("a"), [api]).interrupts, false);
@@ -52,7 +52,7 @@ test("actions are those that make sense now; what interrupts says whom it hits",
   assert.equal(both.question, "Stop: group front?");
   assert.deepEqual(both.effects, [
     "The group has 2 processes; 2 runs will be stopped.",
-    "This process depends on it: api.",
+    "This process depends on them: api.",
   ]);
   assert.match(wordsFor("restart", pair, []).effects.join(" "), /2 instances will be restarted one after another/);
 });

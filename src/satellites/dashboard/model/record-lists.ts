@@ -88,9 +88,8 @@ export function statusText({ status, ready, healthy, blocked, disabled, runs = [
   ].join(", ");
 }
 
-/** Processes and clusters that wait for this one, directly. */
-export function dependentsOf(id: string, records: readonly ProcessRecord[]): readonly ProcessRecord[] {
-  return records.filter((record) =>
-    leavesOf([record]).some(({ dependsOn = [] }) => dependsOn.some(({ process }) => process === id)),
-  );
+/** Processes and clusters beside these that depend on one of them, directly. */
+export function dependentsOf(ids: ReadonlySet<string>, records: readonly ProcessRecord[]): readonly ProcessRecord[] {
+  const waits = ({ dependsOn = [] }: ProcessRecord): boolean => dependsOn.some(({ process }) => ids.has(process));
+  return records.filter((record) => !ids.has(record.id) && leavesOf([record]).some(waits));
 }

@@ -2,15 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ProcessRecord } from "../../../core/contract/records.ts";
-import {
-  dependentsOn,
-  NONE,
-  type RowSelection,
-  selectedOf,
-  targetsOf,
-  withRange,
-  withToggled,
-} from "./row-selection.ts";
+import { dependentsOf } from "../model/record-lists.ts";
+import { NONE, type RowSelection, selectedOf, targetsOf, withRange, withToggled } from "./row-selection.ts";
 
 function record(id: string, more: Partial<ProcessRecord> = {}): ProcessRecord {
   return { id, type: "process", status: "running", blocked: false, restarts: 0, reason: "runs", pid: 1, ...more };
@@ -62,6 +55,6 @@ test("an action concerns the selected processes for which it makes sense now", (
 
 test("processes that depend on what is acted on are named, unless they are acted on, too", () => {
   const [db, , mail] = RECORDS as [ProcessRecord, ProcessRecord, ProcessRecord];
-  assert.deepEqual(idsOf(dependentsOn([db], RECORDS)), ["web", "mail"]);
-  assert.deepEqual(idsOf(dependentsOn([db, mail], RECORDS)), ["web"]);
+  assert.deepEqual(idsOf(dependentsOf(new Set([db.id]), RECORDS)), ["web", "mail"]);
+  assert.deepEqual(idsOf(dependentsOf(new Set([db.id, mail.id]), RECORDS)), ["web"]);
 });

@@ -1,7 +1,6 @@
 /** Which processes of the overview are selected, and what an action on all of them concerns. */
 import type { ProcessRecord } from "../../../core/contract/records.ts";
 import { actionsFor } from "../model/action-words.ts";
-import { leavesOf } from "../model/record-lists.ts";
 
 /** `anchor`: the row from which a range is selected. */
 export type RowSelection = { readonly ids: ReadonlySet<string>; readonly anchor: string | undefined };
@@ -44,14 +43,4 @@ export function targetsOf(action: CommonAction, selected: readonly ProcessRecord
 
 export function isTarget(action: CommonAction, record: ProcessRecord): boolean {
   return actionsFor(record).includes(action);
-}
-
-/** Processes and clusters beside the targets that depend on one of them. */
-export function dependentsOn(
-  targets: readonly ProcessRecord[],
-  records: readonly ProcessRecord[],
-): readonly ProcessRecord[] {
-  const ids = new Set(targets.map(({ id }) => id));
-  const waits = ({ dependsOn = [] }: ProcessRecord): boolean => dependsOn.some(({ process }) => ids.has(process));
-  return records.filter((record) => !ids.has(record.id) && leavesOf([record]).some(waits));
 }

@@ -2,12 +2,12 @@
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { ProcessRecord } from "../../../core/contract/records.ts";
-import { labelOf } from "../model/action-words.ts";
+import { countText, dependentsText, labelOf } from "../model/action-words.ts";
 import { type AppParts, useApp } from "../parts/app-context.ts";
 import { ConfirmDialog } from "../parts/dialogs.tsx";
 import { Icon } from "../parts/icons.tsx";
 import { ScrollArea } from "../parts/scroll-area.tsx";
-import { COMMON_ACTIONS, type CommonAction, dependentsOn, isTarget, targetsOf } from "./row-selection.ts";
+import { COMMON_ACTIONS, type CommonAction, isTarget, targetsOf } from "./row-selection.ts";
 
 type SelectionBarProps = {
   readonly selected: readonly ProcessRecord[];
@@ -59,9 +59,6 @@ function useEscape(onNone: () => void): void {
   }, [onNone]);
 }
 
-/** More names are in a list that scrolls. */
-const FEW_DEPENDENTS = 5;
-
 type CommonDialogProps = {
   readonly action: CommonAction;
   readonly selected: readonly ProcessRecord[];
@@ -74,14 +71,15 @@ function CommonDialog({ action, selected, onDone, onClose }: CommonDialogProps):
   const app = useApp();
   const targets = targetsOf(action, selected);
   const rest = selected.length - targets.length;
-  const dependents = action === "start" ? [] : dependentsOn(targets, app.model.processes.value ?? []);
+  const ids = new Set(targets.map(({ id }) => id));
+  const [dependents] = action === "start" ? [] : dependentsText(ids, app.model.processes.value ?? []);
   const confirm = (): void => {
     void actOnAll(app, action, targets);
     onDone();
   };
   return (
     <ConfirmDialog
-      title={`${labelOf(action)}: ${processesText(targets.length)}?`}
+      title={`${labelOf(action)}: ${countText(targets.length, "process")}?`}
       confirm={labelOf(action)}
       isDangerous={action === "stop"}
       onConfirm={confirm}
@@ -98,19 +96,9 @@ function CommonDialog({ action, selected, onDone, onClose }: CommonDialogProps):
         </ul>
       </ScrollArea>
       {rest > 0 && <p>{rest === 1 ? "1 other one is left as it is." : `${rest} others are left as they are.`}</p>}
-      {dependents.length > 0 && <p>{dependentsText(dependents.map(({ id }) => id))}</p>}
+      {dependents !== undefined && <p>{dependents}</p>}
     </ConfirmDialog>
   );
-}
-
-function processesText(count: number): string {
-  return count === 1 ? "1 process" : `${count} processes`;
-}
-
-function dependentsText(ids: readonly string[]): string {
-  const more = ids.length - FEW_DEPENDENTS;
-  const names = `${ids.slice(0, FEW_DEPENDENTS).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
-  return ids.length === 1 ? `This process depends on them: ${names}.` : `These processes depend on them: ${names}.`;
 }
 
 /** Requests at a time: a browser opens few connections to a host, and two are for what comes live. */
@@ -131,7 +119,7 @@ async function actOnAll(
   await Promise.all(Array.from({ length: LANES }, lane));
   const [first = ""] = refusals;
   const done = targets.length - refusals.length;
-  if (done > 0) notices.say(`${labelOf(action)} of ${processesText(done)}: requested.`);
+  if (done > 0) notices.say(`${labelOf(action)} of ${countText(done, "process")}: requested.`);
   if (refusals.length > 0) notices.refuse(refusals.length === 1 ? first : `${refusals.length} are refused: ${first}`);
   void model.refresh();
 }

@@ -43,7 +43,7 @@ export function ProcessFacts({ record, records, now }: ProcessFactsProps): JSX.E
       <DependencyRow name="Depends on" ids={dependsOn.map(({ process }) => process)} byId={byId} />
       <DependencyRow
         name="Needed by"
-        ids={dependentsOf(record.cluster ?? record.id, records).map(({ id }) => id)}
+        ids={dependentsOf(new Set([record.cluster ?? record.id]), records).map(({ id }) => id)}
         byId={byId}
       />
     </dl>
