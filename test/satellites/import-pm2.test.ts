@@ -1,13 +1,12 @@
 /** A table of apps, one for each kind of configuration: what each sees is the same under pm2 and, imported, under procman. */
 import assert from "node:assert/strict";
-import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { procman } from "../support/cli.ts";
 import { freePort } from "../support/free-ports.ts";
 import { ecosystemOf, folderOfFiles } from "../support/import-rig.ts";
 import { PeerRig, pm2Command, QUICK_END, WRITE_DOWN } from "../support/peer-rig.ts";
-import { assertSameRows, countsOf, type PeerRow } from "../support/peer-table.ts";
+import { assertSameImported, countsOf, type PeerRow } from "../support/peer-table.ts";
 import { skip } from "../support/skip.ts";
 
 type App = PeerRow & { readonly app: Readonly<Record<string, unknown>> };
@@ -189,17 +188,7 @@ test("pm2: arguments, environment, folder, user, instances, restarts, stops and 
   await rig.command("pm2", [pm2, "stop", "all"], own);
   await rig.wait("pm2", signals, true);
   await rig.command("pm2", [pm2, "kill"], own);
-  renameSync(join(rig.folder, "out"), join(rig.folder, "out-pm2"));
-  const { code, out, err } = await procman(rig.folder, ["import", "ecosystem.config.js"], own);
-  assert.equal(code, 0, `${out}${err}`);
-  await rig.underProcman(starts, signals, own);
-  assertSameRows(rig, "pm2", rows, Object.keys(rig.environment("pm2")).concat(Object.keys(OUTER)));
-  assert.deepEqual(linesIn(join(rig.folder, "out")), linesIn(join(rig.folder, "out-pm2")));
+  // Two instances may write to one file.
+  const partOf = (text: string): readonly string[] => text.split("\n").toSorted();
+  await assertSameImported(rig, { peer: "pm2", file: "ecosystem.config.js", rows, env: own, partOf });
 });
-
-/** Of each file of the folder, in any order: two instances may write to one. */
-function linesIn(folder: string): object {
-  return Object.fromEntries(
-    readdirSync(folder).map((file) => [file, readFileSync(join(folder, file), "utf8").split("\n").toSorted()]),
-  );
-}

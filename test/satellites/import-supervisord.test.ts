@@ -1,13 +1,12 @@
 /** A table of programs, one for each kind of configuration: what each sees is the same under supervisord and, imported, under procman. */
 import assert from "node:assert/strict";
-import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, renameSync } from "node:fs";
+import { chmodSync, copyFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { procman } from "../support/cli.ts";
 import { freeRange } from "../support/free-ports.ts";
 import { folderOfFiles } from "../support/import-rig.ts";
 import { PeerRig, QUICK_END, WRITE_DOWN } from "../support/peer-rig.ts";
-import { assertSameRows, countsOf, type PeerRow } from "../support/peer-table.ts";
+import { assertSameImported, countsOf, type PeerRow } from "../support/peer-table.ts";
 import { isMissing } from "../support/system-programs.ts";
 
 type Program = PeerRow & { readonly command: string; readonly lines: readonly string[] };
@@ -193,14 +192,5 @@ test("supervisord: words, expressions, environment, folder, user, umask, instanc
     await control("shutdown");
   }
   await rig.wait("supervisord", signals, true);
-  renameSync(join(rig.folder, "out"), join(rig.folder, "out-supervisord"));
-  const { code, out, err } = await procman(rig.folder, ["import", "supervisord.conf"], outer);
-  assert.equal(code, 0, `${out}${err}`);
-  await rig.underProcman(starts, signals, outer);
-  assertSameRows(rig, "supervisord", rows, Object.keys(rig.environment("supervisord")).concat(Object.keys(outer)));
-  assert.deepEqual(textsIn(join(rig.folder, "out")), textsIn(join(rig.folder, "out-supervisord")));
+  await assertSameImported(rig, { peer: "supervisord", file: "supervisord.conf", rows, env: outer });
 });
-
-function textsIn(folder: string): object {
-  return Object.fromEntries(readdirSync(folder).map((file) => [file, readFileSync(join(folder, file), "utf8")]));
-}

@@ -1,8 +1,9 @@
 /** Tables of programs, one for each kind of configuration: how often each starts, and what it must see under both managers. */
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
+import { procman } from "./cli.ts";
 import { comparable, type PeerRig, type Seen } from "./peer-rig.ts";
 import { ROOT } from "./product.ts";
 
@@ -37,6 +38,34 @@ const OWN = /^(_|SHLVL|PWD|OLDPWD|NODE_OPTIONS|PM2_\w+|PROCMAN_\w+|SUPERVISOR_\w
 /** How much longer a program may live, and be gone, on a busy machine. Milliseconds. */
 const LATE_MS = 5_000;
 const EARLY_MS = 200;
+
+type ImportedTable = {
+  readonly peer: string;
+  /** What is imported. */
+  readonly file: string;
+  readonly rows: PeerRows;
+  /** With which the peer was run. */
+  readonly env: NodeJS.ProcessEnv;
+  /** What of a file that both have written in `out` must be the same. Default: its text. */
+  readonly partOf?: (text: string) => unknown;
+};
+
+/** After a run under the peer: imports its file and runs it; all programs have seen, and all files have, the same. */
+export async function assertSameImported(
+  rig: PeerRig,
+  { peer, file, rows, env, partOf = (text) => text }: ImportedTable,
+): Promise<void> {
+  const ours = join(rig.folder, "out");
+  const theirs = `${ours}-${peer}`;
+  renameSync(ours, theirs);
+  const { code, out, err } = await procman(rig.folder, ["import", file], env);
+  assert.equal(code, 0, `${out}${err}`);
+  await rig.underProcman(countsOf(rows, "starts"), countsOf(rows, "signals"), env);
+  assertSameRows(rig, peer, rows, Object.keys(rig.environment(peer)).concat(Object.keys(env)));
+  const filesIn = (folder: string): object =>
+    Object.fromEntries(readdirSync(folder).map((name) => [name, partOf(readFileSync(join(folder, name), "utf8"))]));
+  assert.deepEqual(filesIn(ours), filesIn(theirs));
+}
 
 /** What the programs saw. */
 type PeerRecords = Pick<PeerRig, "seen" | "lived">;
