@@ -317,7 +317,7 @@ networks: { x: {} }
     assert.match(notes.join("\n"), part);
 });
 
-test("a port that only one address has is said: a program of the host listens on all", async (context) => {
+test("a note names a port that compose opens on one address only: a program on the host opens it on all", async (context) => {
   const text = 'services: { a: { build: ., command: "true", ports: ["127.0.0.1:80:80", "0.0.0.0:81:81", "82:82"] } }\n';
   const { notes } = await importOf(context, { "compose.yaml": text });
   assert.deepEqual(notes, [

@@ -454,7 +454,7 @@ test("instances that share a file in pm2 share it here", async (context) => {
   assert.deepEqual(await stdoutOf({ instances: "max", merge_logs: false }), { stdout: "a-{instance}.log" });
 });
 
-test("a pid file has the number of the app in its name there, which is said", async (context) => {
+test("a note says that pm2 adds the number of the app to the name of its pid file", async (context) => {
   const { app, notes } = await importedApp(context, { pid_file: "run/web.pid" });
   assert.equal(app.pidFile, "run/web.pid");
   assert.match(notes.join(), /web pid_file: pm2 adds the number of the app: run\/web-0\.pid/);

@@ -156,7 +156,7 @@ processes:
   assert.deepEqual([config.processes[0]?.cmd, config.processes[0]?.env], ["echo $$ $HOME", { A: "$${B}" }]);
 });
 
-test("a disabled process isn't started by its schedule, and of two conditions of readiness the lost one is said", async (context) => {
+test("a schedule doesn't start a disabled process; of two readiness conditions, a note names the one that is left out", async (context) => {
   const text = `processes:
   a: { command: x, disabled: true, schedule: { cron: "0 3 * * *" } }
   b: { command: x, ready_log_line: up, readiness_probe: { exec: { command: check } } }

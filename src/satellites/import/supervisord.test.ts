@@ -313,7 +313,7 @@ test("a variable outside of quotes is split into words, and a line break in quot
   );
 });
 
-test("the folder of a program may have variables of its own", async (context) => {
+test('"directory" may use the variables that the same program sets', async (context) => {
   const { program } = await importedProgram(context, 'environment=PLACE="srv"\ndirectory=/%(ENV_PLACE)s/x');
   assert.equal(program.cwd, "/srv/x");
 });

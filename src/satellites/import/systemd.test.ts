@@ -226,7 +226,7 @@ test("several commands in one line, and a semicolon that is an argument", async 
   assert.equal(service.cmd, "/bin/echo one && { /bin/echo 'two ; x' ';' three || true; } && /bin/last");
 });
 
-test("what stands in [Unit] orders the services in both directions, or is said", async (context) => {
+test("After= and Before= order the services; a note names each other directive of [Unit]", async (context) => {
   const service = "[Service]\nExecStart=/bin/x\n";
   const { config, notes } = await importOf(
     context,
@@ -257,7 +257,7 @@ test("limits that are fractions, alone or no numbers are carried, or said", asyn
   assert.match(notes.join("\n"), /web nice: procman refuses the value: Found "low"/);
 });
 
-test("a variable of an env file replaces that of the unit; of a file that isn't here it is said", async (context) => {
+test("a variable in an env file replaces the same one in the unit; a note names an env file that is missing here", async (context) => {
   const folder = folderOfFiles(context, { "web.env": "A=file\nB=2\n" });
   const { config, notes } = await importOf(context, {
     "web.service": `[Service]\nExecStart=/bin/x\nEnvironment=A=unit C=3\nEnvironmentFile=${folder}/web.env\nEnvironmentFile=-/nowhere/x\n`,
@@ -350,7 +350,7 @@ test("a crontab and a Procfile may have any character in a command", async (cont
   );
 });
 
-test("the same fault in a hundred jobs is said at each, and what is written is valid", async (context) => {
+test("each of a hundred jobs with the same fault has its note, and the written file is valid", async (context) => {
   const { config, notes } = await importOf(context, { crontab: "1 2 3 $ 5 /bin/x\n".repeat(100) });
   assert.deepEqual([config.processes.length, config.processes.filter(({ cron }) => cron !== undefined)], [100, []]);
   assert.equal(notes.filter((note) => note.includes('procman refuses the value: Found "1 2 3 $ 5"')).length, 100);
