@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { textsIn, wordList } from "../../scripts/word-list.ts";
 import { plant } from "../support/planted-tree.ts";
@@ -45,4 +46,15 @@ test("the list is sorted by file, and has neither tests nor files without a text
     "d.ts": "",
   });
   assert.deepEqual(wordList(root).split("\n\n").slice(1), [`${root}/a/c.tsx\n  Runs`, `${root}/b.ts\n  Ends now\n`]);
+});
+
+test("generated/words.txt has the texts of the source: `npm run words` writes it", () => {
+  const [kept, made] = [readFileSync("generated/words.txt", "utf8"), wordList("src")].map((text) => text.split("\n"));
+  const without = (these: readonly string[] = [], others: readonly string[] = []): readonly string[] => {
+    const known = new Set(others);
+    return these.filter((line) => !known.has(line));
+  };
+  const remedy = "run `npm run words`, and read its diff";
+  assert.deepEqual({ added: without(made, kept), gone: without(kept, made) }, { added: [], gone: [] }, remedy);
+  assert.deepEqual(kept, made, remedy);
 });
