@@ -77,7 +77,7 @@ export type DependencyConfiguration = {
   readonly restart?: boolean | undefined;
 };
 
-/** Whether a ready run stays healthy: checked at intervals by exactly one of port, http and exec. */
+/** Whether a ready run stays healthy: checked regularly by exactly one of port, http and exec. */
 export type HealthConfiguration = {
   /** Like ready.port. */
   readonly port?: number | "{port}" | undefined;
@@ -123,7 +123,7 @@ export type ClusterConfiguration = {
   readonly instances: number | "max";
   /** Port of the first instance; the others get the following ports. Each finds its port in PROCMAN_CLUSTER_PORT, and in portVariable. */
   readonly startPort?: number | undefined;
-  /** Variable in which each instance finds its port. Omitted: PORT, unless env or envFile sets that; PROCMAN_CLUSTER_PORT: no further variable. */
+  /** Variable in which each instance finds its port. Omitted: PORT, unless env or envFile sets that; PROCMAN_CLUSTER_PORT: no additional variable. */
   readonly portVariable?: string | undefined;
   /** One port for all instances: of the built-in load balancer, or of the shared socket. */
   readonly commonPort?: number | undefined;
@@ -137,7 +137,7 @@ export type ClusterConfiguration = {
   readonly proxyProtocol?: boolean | undefined;
   /** Seconds without traffic after which the load balancer closes a connection; 0: never. Default: 0. */
   readonly idleTimeout?: number | undefined;
-  /** Limit of connections that the load balancer gives an instance at a time; further clients wait until one ends. Omitted: no limit. */
+  /** Limit of connections that the load balancer gives an instance at a time; more clients wait until one ends. Omitted: no limit. */
   readonly maxConnections?: number | undefined;
 };
 
@@ -157,7 +157,7 @@ export type ProcessConfiguration = {
   readonly cwd?: string | undefined;
   /** Extra environment variables. They override those of procman, except PATH, which is appended. In a value ${NAME} and ${NAME:-default} stand for variables of procman's own environment and of envFile. A secret is read when a run starts: { "file": path } from a file, { "env": name } from such a variable. */
   readonly env?: Readonly<Record<string, string | number | boolean | { readonly file: string } | { readonly env: string }>> | undefined;
-  /** File or files with further variables, as NAME=value lines; read whenever a run starts. { "path": file, "optional": true }: it may be absent. */
+  /** File or files with more variables, as NAME=value lines; read whenever a run starts. { "path": file, "optional": true }: it may be absent. */
   readonly envFile?: string | EnvFileConfiguration | readonly (string | EnvFileConfiguration)[] | undefined;
   /** Whether it inherits procman's own environment: false: only PATH, LANG, LANGUAGE, LC_*, TZ and TERM; a list of names: these, too, with * at the end for all that begin like it; true: all of it. Default: without `user` all but the secrets that other processes and plugins name, with `user` false. */
   readonly inheritEnv?: boolean | readonly string[] | undefined;
@@ -175,15 +175,15 @@ export type ProcessConfiguration = {
   readonly logger?: LoggerConfiguration | undefined;
   /** Start when procman starts. Default: false. */
   readonly autostart?: boolean | undefined;
-  /** It runs to its end when it is started by hand or named by run --once: start waits for the end and shows its output. Excludes autostart, cron and watch. Default: false. */
+  /** It runs to its end when it is started by hand or named by run --once: start waits for the end and shows its output. It can't be combined with autostart, cron or watch. Default: false. */
   readonly task?: boolean | undefined;
   /** Schedule of starts: minute, hour, day of the month, month, day of the week; with seconds in front if there are six fields. */
   readonly cron?: string | undefined;
-  /** Time zone of cron and terminate, as Europe/Berlin. Default: the top level's. */
+  /** Time zone of cron and terminate, such as Europe/Berlin. Default: the top level's. */
   readonly timeZone?: string | undefined;
-  /** A scheduled start that was missed while procman was away is made up for when procman is back: once, however many were missed. Default: false. */
+  /** A scheduled start that was missed while procman was not running runs when procman is back: once, however many were missed. Default: false. */
   readonly catchUp?: boolean | undefined;
-  /** Each scheduled start comes up to this many seconds later: always the same delay for a process on a host, another one for other processes and hosts. Default: 0. */
+  /** Delays each scheduled start by up to this many seconds: always by the same time for a process on a host, by other times for other processes and hosts. Default: 0. */
   readonly jitter?: number | undefined;
   /** Files and folders to watch, or patterns of them, such as src/**\/*.html: the process starts with procman, and again whenever one of them changes. */
   readonly watch?: readonly string[] | undefined;
@@ -205,9 +205,9 @@ export type ProcessConfiguration = {
   readonly terminateGracePeriod?: number | undefined;
   /** Seconds to wait after stopSignal, before a process is killed. Default: the top level's. */
   readonly terminateTimeout?: number | undefined;
-  /** The signal that asks the process group to end. Default: "SIGTERM". */
+  /** Signal that asks the process group to exit. Default: "SIGTERM". */
   readonly stopSignal?: "SIGTERM" | "SIGINT" | "SIGQUIT" | "SIGHUP" | "SIGUSR1" | "SIGUSR2" | "SIGWINCH" | undefined;
-  /** The signal by which the program takes up its own changed configuration; procman reload ID sends it to the main process. */
+  /** Signal on which the program re-reads its configuration; procman reload ID sends it to the main process. */
   readonly reloadSignal?: "SIGHUP" | "SIGUSR1" | "SIGUSR2" | "SIGWINCH" | undefined;
   /** Which processes get stopSignal: the whole process group, or the leader alone, for programs that stop their children themselves; what is left when the leader has ended is ended then. Default: "group". */
   readonly killMode?: "group" | "leader" | undefined;
@@ -217,7 +217,7 @@ export type ProcessConfiguration = {
   readonly ready?: ReadyConfiguration | undefined;
   /** Processes that must come up before it starts, and that are stopped after it: ids, or objects with id, condition (ready, the default; started; finished; completed) and restart (true: restart it when the other was restarted). */
   readonly dependsOn?: readonly (string | DependencyConfiguration)[] | undefined;
-  /** Whether a ready run stays healthy: checked at intervals by exactly one of port, http and exec. */
+  /** Whether a ready run stays healthy: checked regularly by exactly one of port, http and exec. */
   readonly health?: HealthConfiguration | undefined;
   /** A run that uses more memory than this, together with its descendants, in three checks in a row is restarted by its policy. Written like rotate.size. */
   readonly memoryLimit?: string | number | undefined;
@@ -233,13 +233,13 @@ export type ProcessConfiguration = {
   readonly group?: string | number | undefined;
   /** Niceness: -20 is the highest priority, 19 the lowest; below 0 needs root. */
   readonly nice?: number | undefined;
-  /** Priority at the disk, where its scheduler knows priorities. Linux. */
+  /** Disk priority, where the disk scheduler supports it. Linux. */
   readonly ioNice?: { readonly class: "realtime" | "best-effort" | "idle"; readonly level?: number | undefined } | undefined;
   /** When memory runs out, the kernel kills processes with a higher value first; below 0 needs root. Linux. */
   readonly oomScoreAdjust?: number | undefined;
   /** Permissions that new files don't get: three octal digits. */
   readonly umask?: string | undefined;
-  /** Groups of processes that it is in: group:NAME stands for all members. The Unix group is the field group. */
+  /** Groups of processes that it belongs to: group:NAME stands for all members. The Unix group is the field group. */
   readonly groups?: string | readonly string[] | undefined;
   /** Several instances of the process, with the ids ID-1, ID-2 and so on. */
   readonly cluster?: ClusterConfiguration | undefined;
@@ -259,7 +259,7 @@ export type GlobalLoggerConfiguration = {
   readonly rotate?: false | RotationConfiguration | undefined;
   /** Write time and id in front of each line on the console. Default: false. */
   readonly decorate?: boolean | undefined;
-  /** Colours on the console, where it is a terminal; programs with their output there alone get FORCE_COLOR. Also with run --console. Default: false. */
+  /** Colors on the console, where it is a terminal; programs with their output there alone get FORCE_COLOR. Also with run --console. Default: false. */
   readonly colors?: boolean | undefined;
   /** json: each line of the console is a JSON object with time (UTC), process, severity, category (stdout, stderr, lifecycle, …) and text, as of `procman logs --json`; for log collectors. Default: "text". */
   readonly format?: "text" | "json" | undefined;
@@ -277,7 +277,7 @@ export type WatcherConfiguration = {
   readonly interval?: number | undefined;
   /** File extensions that count; empty: all. Default: ["ts","tsx","js","jsx","json"]. */
   readonly exts?: readonly string[] | undefined;
-  /** Patterns of which a file in a watched folder must match one. Default: ["**\/*.*"]. */
+  /** Patterns; a file in a watched folder must match one of them. Default: ["**\/*.*"]. */
   readonly match?: readonly string[] | undefined;
   /** Patterns of files that don't count, and of folders that are not searched. Default: ["**\/.git/**"]. */
   readonly skip?: readonly string[] | undefined;
@@ -293,11 +293,11 @@ export type PluginConfiguration = {
   readonly options?: Readonly<Record<string, unknown>> | undefined;
 };
 
-/** Serves the API by TLS, as https. Needed where others can reach `hostname`, unless a reverse proxy in front does it. */
+/** Serves the API over TLS, as https. Needed where others can reach `hostname`, unless a reverse proxy in front does it. */
 export type TlsConfiguration = {
-  /** File in PEM: the certificate, followed by those between it and its authority. Read again when it changes. */
+  /** PEM file with the certificate, followed by its intermediate certificates. Reloaded when it changes. */
   readonly certificate: string;
-  /** File in PEM with its private key, without a passphrase. Read again when it changes. */
+  /** PEM file with its private key, without a passphrase. Reloaded when it changes. */
   readonly key: string;
 };
 
@@ -312,9 +312,9 @@ export type ApiConfiguration = {
   readonly hosts?: readonly string[] | undefined;
   /** Origins whose pages may call the API, such as https://app.example.org. Default: []. */
   readonly cors?: readonly string[] | undefined;
-  /** Serves the API by TLS, as https. Needed where others can reach `hostname`, unless a reverse proxy in front does it. */
+  /** Serves the API over TLS, as https. Needed where others can reach `hostname`, unless a reverse proxy in front does it. */
   readonly tls?: TlsConfiguration | undefined;
-  /** Others can reach `hostname` without TLS, and that is meant: a reverse proxy in front serves the API as https. Default: false. */
+  /** Set this if exposing `hostname` without TLS is intended: a reverse proxy in front serves the API as https. Default: false. */
   readonly insecure?: boolean | undefined;
 };
 
@@ -326,7 +326,7 @@ export type Configuration = {
   readonly name?: string | undefined;
   /** The processes. */
   readonly processes: readonly ProcessConfiguration[];
-  /** Further files with processes: paths from the folder of this file, with * ? [ab] {a,b} in names, as conf.d/*.jsonc. */
+  /** More files with processes: paths relative to the folder of this file, with * ? [ab] {a,b} in names, such as conf.d/*.jsonc. */
   readonly include?: readonly string[] | undefined;
   /** Global logger settings, and the defaults for each process. */
   readonly logger?: GlobalLoggerConfiguration | undefined;
@@ -334,11 +334,11 @@ export type Configuration = {
   readonly env?: Readonly<Record<string, string | number | boolean | { readonly file: string } | { readonly env: string }>> | undefined;
   /** Env files of all processes, read before those of a process. */
   readonly envFile?: string | EnvFileConfiguration | readonly (string | EnvFileConfiguration)[] | undefined;
-  /** Time zone of all schedules, as Europe/Berlin. Default: that of the host. */
+  /** Time zone of all schedules, such as Europe/Berlin. Default: that of the host. */
   readonly timeZone?: string | undefined;
   /** Settings of the file watcher, for all processes. */
   readonly watcher?: WatcherConfiguration | undefined;
-  /** Parts of a configuration by name; `--profile NAME` merges one over the rest: objects key by key, processes by their id, all else is replaced. */
+  /** Parts of a configuration by name; `--profile NAME` merges one over the rest: objects key by key, processes by their id; everything else is replaced. */
   readonly profiles?: Readonly<Record<string, Readonly<Record<string, unknown>>>> | undefined;
   /** Plugins to load, each in a separate thread. */
   readonly plugins?: readonly PluginConfiguration[] | undefined;

@@ -9,7 +9,7 @@ export type RunRecord = {
   readonly started?: string;
 };
 
-/** Scheduled starts that were missed while procman was away, until the next one comes. */
+/** Scheduled starts that were missed while procman was not running, until the next one comes. */
 export type MissedRecord = {
   /** Number of missed starts, counted up to 1000. */
   readonly times: number;
@@ -157,7 +157,7 @@ export type ProcessRecord = {
   readonly status: "created" | "waiting" | "skipped" | "starting" | "running" | "stopping" | "backoff" | "stopped" | "finished" | "errored" | "exhausted" | "mixed";
   /** Nothing starts it until it is unblocked. */
   readonly blocked: boolean;
-  /** It, or each instance of the cluster, starts only by request, also after a shutdown or a reboot. */
+  /** It, or each instance of the cluster, starts only by request, even after a shutdown or a reboot. */
   readonly disabled?: true;
   /** Its pid, while it runs. */
   readonly pid?: number;
@@ -185,7 +185,7 @@ export type ProcessRecord = {
   readonly nextRestart?: string;
   /** Time zone of its schedules, if one is configured. */
   readonly timeZone?: string;
-  /** Scheduled starts that were missed while procman was away, until the next one comes. */
+  /** Scheduled starts that were missed while procman was not running, until the next one comes. */
   readonly missed?: MissedRecord;
   /** While it runs: whether it is ready; of a cluster: whether any of its instances is, and gets connections. */
   readonly ready?: boolean;
@@ -211,7 +211,7 @@ export type ProcessRecord = {
   readonly instance?: number;
   /** Id of its cluster. */
   readonly cluster?: string;
-  /** Groups that it is in. */
+  /** Groups that it belongs to. */
   readonly groups?: readonly string[];
   /** It is started by hand and runs to its end; absent: no. */
   readonly task?: boolean;
@@ -260,7 +260,7 @@ export type DefinitionRecord = {
   readonly process: string;
   /** Id of its cluster. */
   readonly cluster?: string;
-  /** Groups that it is in. */
+  /** Groups that it belongs to. */
   readonly groups?: readonly string[];
   /** The program and its arguments, as they are executed. */
   readonly argv: readonly string[];

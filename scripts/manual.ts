@@ -31,7 +31,7 @@ export const VARIABLES: readonly (readonly [string, string])[] = [
   ["PROCMAN_STATE_DIR", "The folder in which state folders are, instead of `.procman` beside the configuration file."],
   ["PROCMAN_SSH", "The ssh program for `--host`, and its first arguments."],
   ["PROCMAN_CGROUPS", "`1`: procman may divide the cgroup that it runs in, so that each run gets a separate one."],
-  ["NO_COLOR", "If it is not empty, nothing is printed in colours."],
+  ["NO_COLOR", "If it is not empty, nothing is printed in color."],
 ];
 
 /** All pages, `procman(1)` first. */

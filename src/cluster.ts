@@ -37,5 +37,5 @@ function whyNoPort(): string {
   const { LISTEN_FDS: count, LISTEN_PID: pid } = process.env;
   if (count === undefined)
     return 'no socket was passed to this process, and no port given; give one, or set "mode": "share" for its cluster';
-  return `the shared socket was passed to process ${pid}, and this is ${process.pid}; "cmd" must start this program directly, or with "exec"`;
+  return `the shared socket was passed to process ${pid}, not to ${process.pid}; "cmd" must start this program directly, or with "exec"`;
 }

@@ -49,19 +49,19 @@ export const GROUPS = [
         load: () => import("./commands/upgrade-command.ts"),
       },
       install: {
-        summary: "Start procman for this configuration when the machine boots",
+        summary: "Start procman with this configuration at boot",
         examples: ["install", "install --dry-run", "install --system --run-as deploy"],
         load: () => import("./commands/install-command.ts"),
       },
       uninstall: {
-        summary: "No longer start it when the machine boots",
+        summary: "Stop procman, and no longer start it at boot",
         examples: ["uninstall", "uninstall --name shop --system"],
         load: () => import("./commands/uninstall-command.ts"),
       },
     },
   },
   {
-    title: "See",
+    title: "Inspect",
     commands: {
       status: {
         summary: "Show processes with their states",
@@ -106,7 +106,7 @@ export const GROUPS = [
         load: () => import("./commands/why-command.ts"),
       },
       list: {
-        summary: "Show the procmans that are running, wherever their files are",
+        summary: "List all running procmans, wherever their files are",
         examples: ["list", "list --json"],
         load: () => import("./commands/list-command.ts"),
       },
@@ -146,7 +146,7 @@ export const GROUPS = [
         load: () => action("restart"),
       },
       block: {
-        summary: "Prevent processes from starting, also by policy or schedule",
+        summary: "Prevent processes from starting, even by policy or schedule",
         examples: ["block backup"],
         reach: "api",
         load: () => action("block"),
@@ -158,7 +158,7 @@ export const GROUPS = [
         load: () => action("unblock"),
       },
       disable: {
-        summary: "Let processes start only by hand, also after a reboot; --now stops them, too",
+        summary: "Let processes start only by hand, even after a reboot; --now stops them, too",
         examples: ["disable backup", "disable web --now"],
         reach: "api",
         load: () => action("disable"),
@@ -301,7 +301,7 @@ export const GROUPS = [
         load: () => import("./commands/completion-command.ts"),
       },
       version: { summary: "Print the version" },
-      help: { summary: "Print this, or the help of a command" },
+      help: { summary: "Show this help, or that of a command" },
     },
   },
 ] as const satisfies readonly Group[];

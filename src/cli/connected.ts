@@ -6,5 +6,5 @@ import { type TargetOptions, targetPlace } from "./target.ts";
 
 /** @throws {ProcmanError} those of `targetPlace`; `no-daemon`, `service-down` */
 export function connect(target: TargetOptions, place = targetPlace(target)): Promise<Client> {
-  return withProgress(() => "waiting for the service of procman", connectTo(place));
+  return withProgress(() => "waiting for procman's service", connectTo(place));
 }

@@ -125,7 +125,7 @@ function hasFailed(trial: string, { processes }: Config, { failed }: SettledStar
 
 function reportEnd([code, signal]: DaemonEnd, output: string): void {
   process.stderr.write(printableOutput(output, wantsColors(process.stderr)));
-  if (signal !== null) process.stderr.write(`procman: was ended by ${signal} before it had come up\n`);
+  if (signal !== null) process.stderr.write(`procman: was killed by ${signal} before it had come up\n`);
   process.exitCode = code ?? EXIT.refused;
 }
 

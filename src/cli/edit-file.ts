@@ -63,7 +63,7 @@ export async function withFileErrors<Result>(file: string, work: () => Promise<R
     return await work();
   } catch (cause) {
     const { code = "", message } = cause as NodeJS.ErrnoException;
-    if (code === "EEXIST") throw new ProcmanError("file-exists", `Cannot write ${file}: it exists already`, { cause });
+    if (code === "EEXIST") throw new ProcmanError("file-exists", `Cannot write ${file}: it already exists`, { cause });
     throw new ProcmanError("configuration-missing", `Cannot write ${file}: ${REASONS[code] ?? message}`, { cause });
   }
 }

@@ -3,9 +3,9 @@
 /** What to type instead; the end of a sentence. */
 const SHOWN = '"procman status" shows the processes, "procman list" all procmans of this user';
 const REMOVED = '"procman remove ID --apply" takes a process out of the configuration file and stops it';
-const IMPORTED = '"procman import FILE" makes a configuration file of one of another process manager';
+const IMPORTED = '"procman import FILE" converts a file of another process manager';
 const NO_INPUT =
-  '"procman logs ID -f" follows the output of a process, "procman start ID" shows that of a task; what needs a terminal or input runs beside procman';
+  '"procman logs ID -f" follows the output of a process, "procman start ID" shows that of a task; run what needs a terminal or input outside of procman';
 const AT_HAND = "it is not needed: the programs run on this host, outside of containers";
 
 const OTHER_WORDS: Readonly<Record<string, string>> = {
@@ -51,7 +51,7 @@ const OTHER_WORDS: Readonly<Record<string, string>> = {
   "daemon-reload": '"procman reload" applies a changed configuration file',
   config: '"procman validate" checks the configuration file, "procman show ID" shows how a process is run',
   verify: '"procman validate" checks the configuration file',
-  mask: '"procman block ID" prevents a process from starting, "procman disable ID" also after a reboot',
+  mask: '"procman block ID" prevents a process from starting, "procman disable ID" even after a reboot',
   unmask: '"procman unblock ID" allows a process to start again, "procman enable ID" to start by itself',
   pause: '"procman signal STOP ID" halts a process, "procman signal CONT ID" continues it',
   unpause: '"procman signal CONT ID" continues a halted process',

@@ -91,7 +91,7 @@ function existing(shownAs: string, isRunning: boolean): ProcmanError {
   const remedy = isRunning
     ? "-c names another file"
     : "--force overwrites it, --stdout prints the configuration, -c names another file";
-  return new ProcmanError("file-exists", `Cannot create ${shownAs}: it exists already; ${remedy}`);
+  return new ProcmanError("file-exists", `Cannot create ${shownAs}: it already exists; ${remedy}`);
 }
 
 async function written(file: string, text: string): Promise<void> {
@@ -122,7 +122,9 @@ function printReport(
   const lines = [
     shownAs === undefined ? subject : `${shownAs}: created with ${subject}${remedy}`,
     ...(left.length === 0 ? [] : [`left out, because nothing of it can be run: ${left.join(", ")}`]),
-    ...(rows.length === 0 ? [] : ["what has no equal, or differs (comments in the file say the same):", ...rows]),
+    ...(rows.length === 0
+      ? []
+      : ["not converted, or converted differently (comments in the file say the same):", ...rows]),
   ];
   target.write(`${lines.join("\n")}\n`);
 }

@@ -81,7 +81,7 @@ function refuseEmpty(option: Option, name: string): void {
 
 function noSuchCommand(name: string): string {
   const answer = hintFor(name);
-  if (answer !== undefined) return `procman has other words for that: ${answer}`;
+  if (answer !== undefined) return `there is no such command; ${answer}`;
   return `there is no such command.${didYouMean(name, Object.keys(SUMMARIES))} See "procman help"`;
 }
 

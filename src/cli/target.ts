@@ -112,7 +112,7 @@ function unknownName(name: string, running: readonly RunningKeeper[]): ProcmanEr
 
 function ofOtherUser({ name, uid }: RunningKeeper): ProcmanError {
   const user = userName(uid);
-  const remedy = `ask as ${user}: "sudo -u ${user} procman … --name ${name}"`;
+  const remedy = `run this as ${user}: "sudo -u ${user} procman … --name ${name}"`;
   return new ProcmanError(
     "no-daemon",
     `Cannot reach the procman ${JSON.stringify(name)}: it belongs to ${user}; ${remedy}`,

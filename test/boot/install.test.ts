@@ -248,7 +248,7 @@ describe("installing", { skip: SystemdBox.skip }, () => {
     await box.must("procman run --detach --config /srv/bad");
     assert.match(
       await refusal(install),
-      /bad is running already \(pid \d+\), and nothing that "procman install" has written has started it; end it by "procman terminate" first, or use --no-start/,
+      /bad is already running \(pid \d+\) and was not started by what "procman install" wrote; stop it with "procman terminate" first, or use --no-start/,
     );
     await box.must("procman terminate --config /srv/bad");
     await box.write("/srv/bad/procman.jsonc", "{ 1 }");

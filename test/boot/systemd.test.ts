@@ -209,7 +209,7 @@ describe("a unit of systemd", { skip: SystemdBox.skip }, () => {
     else
       assert.match(
         await box.must(`procman logs --config '${FOLDER}' --category service`),
-        /Cannot enforce "memoryMax" by the kernel: .*instead memory is checked/,
+        /Cannot enforce "memoryMax" through the kernel: .*instead memory is checked/,
       );
     await configure(DB, WEB);
     await box.must(`systemctl reload ${UNIT}`);

@@ -121,7 +121,7 @@ testBoth("connections outlive kills of service and keeper; a new connection work
   const load = new LoadGenerator(context, port, 6);
   const service = procman.helper("service");
   process.kill(service, "SIGKILL");
-  await procman.line(/the service ended \(SIGKILL\); it is started again/);
+  await procman.line(/the service ended \(SIGKILL\); restarting it/);
   const second = await api(web);
   await waitForRecord(second, "web-1", isAccepting);
   process.kill(procman.pid, "SIGKILL");
@@ -152,7 +152,7 @@ testBoth("a killed balancer is restarted at once", async (context) => {
     );
     assert.ok(performance.now() - start < 10_000);
   }
-  await web.procman.line(/the balancer ended \(SIGKILL\); it is started again, its connections are broken/);
+  await web.procman.line(/the balancer ended \(SIGKILL\); restarting it; its connections are broken/);
   await waitForRecord(client, "web-3", isAccepting);
 });
 
@@ -164,7 +164,7 @@ testBoth("a balancer that is killed after its keeper is started again by the nex
   await web.procman.successor();
   await waitForRecord(await api(web), "web-1", isAccepting);
   process.kill(balancer, "SIGKILL");
-  await web.procman.line(/the balancer ended; it is started again/);
+  await web.procman.line(/the balancer ended; restarting it/);
   await eventually(() => (isAlive(balancer) ? undefined : true));
   const start = performance.now();
   let isBack = false;
@@ -240,7 +240,7 @@ testBoth(
     const procman = await startProcman(context, [
       { id: "web", cmd: `node ${RETRYING_SERVER}`, autostart: true, cluster },
     ]);
-    const held = `its port ${startPort + 1} is held by .+ \\(pid ${process.pid}\\); end that, or choose another port`;
+    const held = `its port ${startPort + 1} is in use by .+ \\(pid ${process.pid}\\); stop it, or choose another port`;
     await procman.line(new RegExp(`web-2 +\\| runs, but ${held}`));
     const client = await api({ procman });
     const { pid } = await waitForRecord(client, "web-1", isAccepting);
@@ -271,7 +271,7 @@ testBoth(
     const procman = await startProcman(context, [
       { id: "web", cmd: `node ${DRAINING_SERVER}`, autostart: true, restartDelayMs: 300, cluster },
     ]);
-    const held = `\\(its port ${startPort + 1} is held by .+ \\(pid ${process.pid}\\); end that, or choose another port\\)`;
+    const held = `\\(its port ${startPort + 1} is in use by .+ \\(pid ${process.pid}\\); stop it, or choose another port\\)`;
     await procman.line(new RegExp(`web-2 +\\| exited with code 1 ${held} after .*; restart 1 in 300 ms`));
     const client = await api({ procman });
     const { pid } = await waitForRecord(client, "web-1", isAccepting);
@@ -294,7 +294,7 @@ test("where all instances want the port that is in the program, the end of one n
   const [, loser = ""] = /web-([12])/.exec(line) ?? [];
   const winner = `web-${3 - Number(loser)}`;
   const { pid } = await (await api({ procman })).process(winner);
-  const why = `port ${fixed}, which it may want, is held by ${winner}, node (pid ${pid}); each instance must listen on its own port, here ${startPort + Number(loser) - 1}`;
+  const why = `port ${fixed}, which it may want, is in use by ${winner}, node (pid ${pid}); each instance must listen on its own port, here ${startPort + Number(loser) - 1}`;
   assert.ok(line.includes(why), line);
   assert.ok((await cli(procman.folder, ["why", `web-${loser}`])).out.replaceAll(/\s+/g, " ").includes(why));
 });
@@ -310,7 +310,7 @@ test("an instance that has the port of another one is named", async (context) =>
   writeFileSync(join(procman.folder, "go"), "");
   await procman.line(
     new RegExp(
-      `web-2 +\\| exited with code 1 \\(its port ${startPort + 1} is held by web-1, node \\(pid ${pid}\\); end that`,
+      `web-2 +\\| exited with code 1 \\(its port ${startPort + 1} is in use by web-1, node \\(pid ${pid}\\); stop it`,
     ),
   );
 });

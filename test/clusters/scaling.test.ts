@@ -54,7 +54,7 @@ test("the number of instances survives kills of service and keeper, and no reque
   // An accepted scaling is completed, whatever is killed right after.
   await client.scale("web", { instances: 4 });
   process.kill(procman.helper("service"), "SIGKILL");
-  await procman.line(/the service ended \(SIGKILL\); it is started again/);
+  await procman.line(/the service ended \(SIGKILL\); restarting it/);
   const second = await api({ procman });
   for (const id of ["web-1", "web-2", "web-3", "web-4"]) await waitForRecord(second, id, isAccepting);
   const before = await pidsOf(second);
@@ -118,7 +118,7 @@ test("with `terminateGracePeriod` a removed instance serves its open connections
     ({ status, reason }) => status === "stopping" && /has time to finish/.test(reason),
   );
   process.kill(procman.helper("service"), "SIGKILL");
-  await procman.line(/the service ended \(SIGKILL\); it is started again/);
+  await procman.line(/the service ended \(SIGKILL\); restarting it/);
   const next = await api({ procman });
   await waitForRecord(next, "web-2", ({ status }) => status === "stopping");
   // After its SIGTERM it would end each connection with the first answer, and the other instance would give the second.

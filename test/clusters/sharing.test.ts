@@ -116,7 +116,7 @@ test("after kills of service and keeper new instances serve on the same socket, 
   await areUp(web);
   const load = new LoadGenerator(context, port, 6);
   process.kill(procman.helper("service"), "SIGKILL");
-  await procman.line(/the service ended \(SIGKILL\); it is started again/);
+  await procman.line(/the service ended \(SIGKILL\); restarting it/);
   await waitForNextRun(await api(web), "web-1");
   let killed = procman.pid;
   for (const id of ["web-2", "web-1"]) {

@@ -13,7 +13,7 @@ after(closeBrowser);
 const WIDTHS = [360, 768, 834, 900, 901, 1_024, 1_280, 1_920] as const;
 const LONG = "billing-reconciliation-worker-eu-central-1-production-blue";
 const REASON =
-  'could not be started: there is no program "no-such-program" in its PATH; correct "cmd" or add its folder to "path"; not tried again';
+  'could not be started: there is no program "no-such-program" in its PATH; correct "cmd" or add its folder to "path"; not retried';
 
 function started(context: TestContext, processes: readonly ProcessConfig[]): Promise<DashboardRig> | undefined {
   return isMissing(context, "chromium") ? undefined : DashboardRig.start(context, processes);
@@ -43,7 +43,7 @@ const RECORDS: readonly ProcessRecord[] = [
   record("cache", { status: "exhausted", reason: "exited with code 2; its 3 restarts are used up", restarts: 3 }),
   record("backup", {
     status: "created",
-    reason: "was not started yet",
+    reason: "has not been started yet",
     nextRun: new Date(Date.now() + 1e6).toISOString(),
   }),
 ];

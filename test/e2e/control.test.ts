@@ -30,7 +30,7 @@ test("each action waits for its result and reports it in one line", async (conte
   assert.ok(web > 1 && mail > 1);
   const stopped = await procman(folder, ["stop", "web", "mail", "web"]);
   assert.deepEqual([stopped.code, stopped.err], [0, ""]);
-  assert.match(stopped.out, /^web: stopped \(was stopped.*\)\nmail: stopped \(was stopped.*\)\n$/);
+  assert.match(stopped.out, /^web: stopped \(SIGTERM\)\nmail: stopped \(SIGTERM\)\n$/);
   for (const pid of [web, mail]) assert.ok(!isAlive(pid));
   const started = await procman(folder, ["start", "web"]);
   const second = await pidOf(folder, "web");
@@ -140,7 +140,7 @@ test("restart: what fails is told with its last lines and code 1, for one proces
   }
   const unready = await procman(folder, ["restart", "unready", "--timeout", "600"]);
   assert.equal(unready.code, 1);
-  assert.match(unready.err, /Cannot restart "unready": it was stopped, as it was not ready within 1 s/);
+  assert.match(unready.err, /Cannot restart "unready": it was stopped because it was not ready within 1 s/);
   const all = await procman(folder, ["restart", "all"]);
   assert.equal(all.code, 1);
   assert.match(all.err, /\| bad bad$/m);

@@ -61,7 +61,7 @@ test("run --detach prints the states of all processes and leaves procman in a se
   const started = await procman(folder, ["run", "--detach"]);
   assert.equal(started.code, 0, started.err);
   assert.match(started.out, /^ID +STATUS/);
-  assert.match(started.out, /^job +created +0 +was not started yet; next run/m);
+  assert.match(started.out, /^job +created +0 +has not been started yet; next run/m);
   const keeper = keeperIn(state);
   assert.match(
     started.out,
@@ -251,7 +251,7 @@ test("run --detach reports that procman was killed during its start", async (con
   const started = procman(folder, ["run", "--detach"], env);
   process.kill(await pid(), "SIGKILL");
   const { code, err } = await started;
-  assert.deepEqual({ code, err }, { code: 1, err: "procman: was ended by SIGKILL before it had come up\n" });
+  assert.deepEqual({ code, err }, { code: 1, err: "procman: was killed by SIGKILL before it had come up\n" });
 });
 
 test("Ctrl-C ends only the waiting of run --detach, and a message says so", async (context) => {

@@ -35,7 +35,7 @@ test("a disabled process starts neither with procman, by schedule nor by reload,
     return out;
   };
   await ok("run", "--detach");
-  assert.equal(await ok("stop", "web", "--keep"), "web: stopped, disabled (was stopped; it was ended by SIGTERM)\n");
+  assert.equal(await ok("stop", "web", "--keep"), "web: stopped, disabled (SIGTERM)\n");
   // `logs --runs 1` below shows what came after its last run: it has to have run once.
   await until(async () => (await statesIn(folder)).tick === "finished");
   await ok("disable", "tick");

@@ -37,7 +37,7 @@ test("commands of other process managers are answered with procman's word, and -
     const { code, out, err } = await procman(folder, [word, "web"]);
     assert.deepEqual([code, out], [64, ""]);
     assert.match(err, answer);
-    assert.match(err, new RegExp(`^procman: Cannot run "${word}": procman has other words for that: `));
+    assert.match(err, new RegExp(`^procman: Cannot run "${word}": there is no such command; `));
     assert.doesNotMatch(err, /Did you mean/);
   }
   const { out } = await procman(folder, ["-v"]);
@@ -132,12 +132,12 @@ test("add: file, process and procman with one command; then into the running pro
   const text = readFileSync(join(folder, "procman.jsonc"), "utf8");
   const taken = await procman(folder, ["add", "--", "node", "server.js"]);
   assert.equal(taken.code, 64);
-  assert.match(taken.err, /Cannot add "server": procman\.jsonc has another process with this id; choose one by --id/);
+  assert.match(taken.err, /Cannot add "server": procman\.jsonc has another process with this id; choose one with --id/);
   assert.equal(readFileSync(join(folder, "procman.jsonc"), "utf8"), text);
   const again = await procman(folder, ["add", "node mail.cjs"]);
   assert.match(
     again.out,
-    /^procman\.jsonc: has this "mail" already; it stays unchanged\nID .*\nserver +running .*\nmail +running /,
+    /^procman\.jsonc: already has this "mail", so nothing is changed\nID .*\nserver +running .*\nmail +running /,
   );
 });
 
@@ -275,7 +275,7 @@ test("append and remove with a running procman say that reload applies it, or ap
   assert.match((await procman(folder, ["start", "mial"])).err, /no process has this id/);
 
   const applied = await procman(folder, [...append, "--apply"]);
-  assert.match(applied.out, /has this "mail" already; it stays unchanged\n(.*\n)*mail +start /);
+  assert.match(applied.out, /already has this "mail", so nothing is changed\n(.*\n)*mail +start /);
   assert.equal((await procman(folder, ["status", "mail"])).code, 0);
   const removed = await procman(folder, ["remove", "mail", "--apply"]);
   assert.match(removed.out, /removed "mail"\n(.*\n)*mail +stop /);

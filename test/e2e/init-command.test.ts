@@ -21,7 +21,7 @@ test("where an image is built, init keeps .procman out of it, if the answer is y
       [/Id of the first process/, "web"],
       [/command line/, "node server.js"],
       [/Start it whenever procman starts, y or n \(y\)/, ""],
-      [/out of images by \.dockerignore, y or n \(y\)/, answer],
+      [/out of images with \.dockerignore, y or n \(y\)/, answer],
     ] as const) {
       await command.shows(question);
       command.child.stdin?.write(`${reply}\n`);

@@ -149,7 +149,7 @@ test("logs -n 0 -f shows only new entries; -n 0 alone shows none", async (contex
 test("invalid options of logs are reported, with exit code 64", async (context) => {
   const { folder } = homeOf(context, []);
   for (const [args, message] of [
-    [["--since", "soon"], /Cannot read --since "soon": it is not a time; allowed are 10m/],
+    [["--since", "soon"], /Cannot read --since "soon": it is not a time; use 10m/],
     [["--severity", "fatal"], /Allowed choices are debug, info, warn, error/],
     [["--category", "stdout,out"], /Allowed: stdout, stderr, lifecycle/],
     [["-n", "-1"], /Allowed: a whole number from 0/],

@@ -213,7 +213,9 @@ test("--watch-config: a configuration that becomes a FIFO is reported as such, a
   const [file, service] = [join(home.folder, "procman.json"), endpointPid(home)];
   rmSync(file);
   execFileSync("mkfifo", [file]);
-  await eventually(() => /Cannot read \S*procman\.json: it is a FIFO, no regular file/.test(logOf(home)) || undefined);
+  await eventually(
+    () => /Cannot read \S*procman\.json: it is a FIFO, not a regular file/.test(logOf(home)) || undefined,
+  );
   rmSync(file);
   write(home, [sleeper("web"), sleeper("more")]);
   await allRun(home, ["more"], "sleep 1000");

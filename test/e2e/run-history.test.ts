@@ -12,7 +12,7 @@ import { BIN } from "../support/product.ts";
 const SETTLE = { restart: "always", restartDelayMs: 0, restartLimit: 3 };
 const TIME = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:Z|[+-]\d\d:\d\d)`;
 
-test("why has a table of the last runs, the present one first, also when procman is down; the API has all of them by pages", async (context) => {
+test("why has a table of the last runs, the present one first, even when procman is down; the API has all of them by pages", async (context) => {
   const { folder } = homeOf(context, [
     { id: "web", ...SLEEPER },
     { id: "crash", cmd: "sleep 0.1; exit 3", autostart: true, ...SETTLE },
@@ -22,7 +22,7 @@ test("why has a table of the last runs, the present one first, also when procman
   for (const id of ["web", "pair"]) assert.equal((await procman(folder, ["restart", id])).code, 0);
   const web = await procman(folder, ["why", "web"]);
   assert.equal(web.code, 0);
-  const rows = String.raw`\n\nRUN  STARTED +LASTED  HOW IT ENDED\n  2  ${TIME} +[\d.]+ m?s  is running\n  1  ${TIME} +[\d.]+ m?s  was stopped by cli; it was ended by SIGTERM after .*\n$`;
+  const rows = String.raw`\n\nRUN  STARTED +LASTED  HOW IT ENDED\n  2  ${TIME} +[\d.]+ m?s  is running\n  1  ${TIME} +[\d.]+ m?s  was stopped by cli; it was killed by SIGTERM after .*\n$`;
   assert.match(web.out, new RegExp(rows));
   const pair = await procman(folder, ["why", "pair", "-n", "1"]);
   assert.equal(pair.out.match(/^ {2}2 .* is running$/gm)?.length, 2, pair.out);
@@ -55,7 +55,7 @@ test("why has a table of the last runs, the present one first, also when procman
   assert.equal(past.code, 69);
   assert.match(
     past.out,
-    /\n\nRUN .*\n {2}2 .* was stopped with procman \(.*\); it was ended by SIGTERM after .*\n {2}1 .* was stopped by cli; .*\n$/,
+    /\n\nRUN .*\n {2}2 .* was stopped with procman \(.*\); it was killed by SIGTERM after .*\n {2}1 .* was stopped by cli; .*\n$/,
   );
   const line = `stty cols 80; "${process.execPath}" "${BIN}" why web; true`;
   const narrow = execFileSync("script", ["-qec", line, "/dev/null"], {

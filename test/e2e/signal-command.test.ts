@@ -101,7 +101,7 @@ test("signal is refused, with the reason, for what doesn't run and for wrong nam
   assert.equal((await procman(folder, ["signal", "HUP", "up"])).code, 69, "no procman runs");
   await procman(folder, ["run", "--detach"]);
   for (const [args, code, message] of [
-    [["WINCH", "down", "up"], 1, /^procman: Cannot signal "down": it was not started yet/],
+    [["WINCH", "down", "up"], 1, /^procman: Cannot signal "down": it has not been started yet/],
     [["WINCH", "upp"], 1, /^procman: Cannot find process "upp".* Did you mean "up"\?/],
     [["HPU", "up"], 64, /^procman: Cannot send a signal: there is no signal "HPU"; .* Did you mean "HUP"\?/],
     [["WINCH", "up", "HUP"], 1, /^procman: Cannot find process "HUP"/],

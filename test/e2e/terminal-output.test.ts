@@ -70,7 +70,7 @@ async function eventuallyLogged(folder: string, search: string): Promise<readonl
   }
 }
 
-test("the console of run shows control characters on a terminal, colours pass if it has them; a pipe gets the bytes", async (context) => {
+test("the console of run shows control characters on a terminal, colors pass if it has them; a pipe gets the bytes", async (context) => {
   const config = { logger: { console: true, colors: true } };
   const processes = [{ id: "web", cmd: `${ESCAPES}; exec sleep 1000`, autostart: true }];
   const on = await startProcman(context, processes, {
@@ -87,7 +87,7 @@ test("the console of run shows control characters on a terminal, colours pass if
     launcher: TERMINAL,
     env: { TERM: "xterm", NO_COLOR: "" },
   });
-  assert.ok((await asked.line(/OWNED/)).includes("\u001b[31mred"), "run --console has colours without a setting");
+  assert.ok((await asked.line(/OWNED/)).includes("\u001b[31mred"), "run --console has colors without a setting");
   const piped = await startProcman(context, processes, { config });
   assert.ok((await piped.line(/OWNED/)).includes("a\u001b[2J\u001b]0;OWNED\u0007\u001b[31mred\u001b[0m\r forged"));
 });

@@ -27,7 +27,7 @@ test("Ctrl-C while restart waits says that the restart continues, and it does", 
     command.out,
     /procman: stopped waiting; procman continues restarting slow, "procman status" shows the states\r\n$/,
   );
-  assert.match((await procman(folder, ["status"])).out, /slow +stopping .* starts again then/);
+  assert.match((await procman(folder, ["status"])).out, /slow +stopping .* then it starts again/);
   writeFileSync(join(folder, "go"), "");
   const logs = new RunningCommand(folder, ["logs", "slow", "--category", "stdout", "-f"]);
   await logs.shows(/\| up\n.*\| up\n/);

@@ -247,10 +247,7 @@ describe("procman is killed at each step of", { concurrency: 3 }, () => {
     await rig.act("once", "start");
     await reached("keeper.asked");
     const { reason } = await rig.until("once", ({ status }) => status === "errored");
-    assert.match(
-      reason ?? "",
-      /^was being started when procman was killed; whether it has run is not known; not restarted/,
-    );
+    assert.match(reason ?? "", /^was being started when procman was killed; whether it ran is unknown; not restarted/);
     assert.ok(!existsSync(join(folder, "runs")));
     assert.deepEqual(await rig.procman.end(), []);
   });

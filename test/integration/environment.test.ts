@@ -87,7 +87,7 @@ test("2.2 env: a missing variable is an error of that process with a remedy, and
   });
   const procman = new Procman(folder);
   await procman.line(
-    /^web .*could not be started: its env file .*web\.env does not exist; create it or correct "envFile"; not tried again/,
+    /^web .*could not be started: its env file .*web\.env does not exist; create it or correct "envFile"; not retried/,
   );
   await procman.line(/^other .*started/);
   await procman.line(/^late .*could not be started: its env file/);

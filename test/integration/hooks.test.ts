@@ -137,7 +137,7 @@ test("a stop during beforeStart ends the hook at once, and nothing is left; stat
   assert.equal(status, "starting");
   assert.match(reason, /^runs its hook beforeStart \(for [\d.]+ m?s\)$/);
   const { code, out } = await cli(folder, ["stop", "web"]);
-  assert.deepEqual([code, out.trim()], [0, "web: stopped (was stopped)"]);
+  assert.deepEqual([code, out.trim()], [0, "web: stopped"]);
   assert.deepEqual(pids.filter(isAlive), []);
   await procman.line(/web +\| its hook beforeStart was ended after/);
   assert.ok(!procman.lines.some((line) => /could not be started|\| started/.test(line)), procman.lines.join("\n"));

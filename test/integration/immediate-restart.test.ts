@@ -36,8 +36,8 @@ test("2.2 restart: while the service is stopped by a signal the keeper restarts 
   process.kill(second, "SIGTERM");
   await processExit(second);
   process.kill(service, "SIGCONT");
-  await procman.line(/web .*ended by SIGSEGV after .*; restart 1 at once/);
-  await procman.line(/web .*ended by SIGTERM after .*; restart 2 at once/);
+  await procman.line(/web .*killed by SIGSEGV after .*; restart 1 at once/);
+  await procman.line(/web .*killed by SIGTERM after .*; restart 2 at once/);
   const [, , third = 0] = await procman.count(/web .*here is \d+/, 3);
   const now = pidIn(String((await procman.count(/web .*started \(pid/, 3)).at(-1)));
   assert.match(String(third), new RegExp(`here is ${now}$`));
@@ -54,7 +54,7 @@ test("2.2 restart: the next service knows the end, the next run and its number w
   process.kill(first, "SIGSEGV");
   const second = await eventually(() => pidsIn(procman.folder)[1]);
   process.kill(service, "SIGKILL");
-  await procman.line(/web .*ended by SIGSEGV after .*; restart 1 at once/);
+  await procman.line(/web .*killed by SIGSEGV after .*; restart 1 at once/);
   const [record] = JSON.parse((await cli(procman.folder, ["status", "--json"])).out);
   assert.deepEqual([record.status, record.pid, record.run, record.restarts], ["running", second, 2, 1]);
   assert.deepEqual(pidsIn(procman.folder), [first, second]);
@@ -81,7 +81,7 @@ test("2.2 restart: changes after the keeper got its restart order still apply: e
   for (const id of ["logged", "file", "blocked"])
     process.kill(pidIn(await procman.line(new RegExp(`^${id} .*started`))), "SIGKILL");
   await procman.line(/file .*said two/);
-  await procman.line(/blocked .*ended by SIGKILL.*not restarted, as it is blocked/);
+  await procman.line(/blocked .*killed by SIGKILL.*not restarted: it is blocked/);
   await eventually(() => (/said all/.test(read("two.log")) ? true : undefined));
   assert.deepEqual(
     [read("one.log").match(/said/g)?.length, procman.lines.filter((line) => /said nothing/.test(line)).length],

@@ -163,7 +163,7 @@ test("a run whose last lines say that its port is in use names the program that 
   ]);
   await procman.line(/^node .* started/);
   const held = new RegExp(
-    `\\(its port ${port} is held by .+ \\(pid ${process.pid}\\); end that, or choose another port\\)`,
+    `\\(its port ${port} is in use by .+ \\(pid ${process.pid}\\); stop it, or choose another port\\)`,
   );
   for (const id of ["node", "python"]) {
     const [incident] = await incidents(procman, id, 1, ({ lines }) => lines.length > 0);
@@ -171,7 +171,7 @@ test("a run whose last lines say that its port is in use names the program that 
     assert.equal(incident?.end?.port?.port, port);
   }
   const [other] = await incidents(procman, "other", 1, ({ lines }) => lines.length > 0);
-  assert.doesNotMatch(other?.reason ?? "", /is held by/);
+  assert.doesNotMatch(other?.reason ?? "", /is in use by/);
   const why = await cli(procman.folder, ["why", "node"]);
   assert.match(why.out, held);
   assert.doesNotMatch(why.out, /may say why/, "it is known why");

@@ -108,7 +108,7 @@ test("a run that exceeds its memory limit is restarted by its policy, with the c
   await procman.line(
     /web +\| used too much memory \(\d+(\.\d)? MB, more than its 100 MB(; RSS: \d+(\.\d)? MB)?\); stopping/,
   );
-  await procman.line(/web +\| was ended by SIGTERM .*its one restart is used up/);
+  await procman.line(/web +\| was killed by SIGTERM .*its one restart is used up/);
   assert.ok(!procman.lines.some((line) => /small +\| had too much/.test(line)));
 });
 
@@ -119,10 +119,10 @@ test("a run that exceeds the kernel's memory limit is killed at once in a cgroup
     { id: "small", cmd: "sleep 1000", autostart: true, memoryMax: "100MB" },
   ]);
   const end = await procman.line(
-    /web +\| (used too much memory \(.* more than its 100 MB.*\)|was ended by SIGKILL \(out of memory\))/,
+    /web +\| (used too much memory \(.* more than its 100 MB.*\)|was killed by SIGKILL \(out of memory\))/,
   );
-  await procman.line(/web +\| was ended by SIG.*its one restart is used up/);
-  const warnings = procman.lines.filter((line) => line.includes('Cannot enforce "memoryMax" by the kernel: '));
+  await procman.line(/web +\| was killed by SIG.*its one restart is used up/);
+  const warnings = procman.lines.filter((line) => line.includes('Cannot enforce "memoryMax" through the kernel: '));
   assert.equal(warnings.length, end.includes("(out of memory)") ? 0 : 1);
   assert.ok(!procman.lines.some((line) => /small +\| (had too much|was ended)/.test(line)));
 });

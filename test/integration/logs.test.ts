@@ -145,7 +145,7 @@ test("2.3 the service is killed three times under a flood of lines: no line is l
   for (let kills = 1; kills <= 3; kills += 1) {
     await waitForGrowth(last, 100_000);
     process.kill(await serviceOf(procman), "SIGKILL");
-    await procman.count(/service ended \(SIGKILL\); it is started again/, kills);
+    await procman.count(/service ended \(SIGKILL\); restarting it/, kills);
     await serviceOf(procman);
   }
   await waitForGrowth(last, 100_000);
@@ -297,7 +297,7 @@ test("2.3 decorateFiles: processes that share a file in turns have their ids, wh
   assert.deepEqual(texts("other.log"), ["other other"]);
 });
 
-test("2.3 console: each line of both streams with the id before it, standard error marked, no time and no colours without a terminal", async (context) => {
+test("2.3 console: each line of both streams with the id before it, standard error marked, no time and no colors without a terminal", async (context) => {
   const procman = await startProcman(context, [
     { id: "web", cmd: "echo out; echo err >&2; printf last", autostart: true, logger: { console: true } },
     { id: "quiet", cmd: "echo unshown", autostart: true },
@@ -312,11 +312,11 @@ test("2.3 console: each line of both streams with the id before it, standard err
     ["! err", "| last", "| out"],
     procman.lines.join("\n"),
   );
-  assert.ok(!procman.lines.some((line) => line.includes("\u001b")), "no colours");
+  assert.ok(!procman.lines.some((line) => line.includes("\u001b")), "no colors");
   assert.ok(!procman.lines.some((line) => line.includes("unshown")), "a process without console is not shown");
 });
 
-test("2.3 console: decorate adds the time, colors colours each line and ends the colour", async (context) => {
+test("2.3 console: decorate adds the time, colors colors each line and ends the color", async (context) => {
   const web = { id: "web", cmd: "echo hello", autostart: true, logger: { console: true } };
   const config = { logger: { decorate: true, colors: true } };
   const plain = await startProcman(context, [web], { config, env: { TZ: "UTC" } });

@@ -127,7 +127,7 @@ test("a run isn't ready if another program answers on its port: that program is 
       ready: { port },
     },
   );
-  const held = `its port ${port} is held by .+ \\(pid ${process.pid}\\); end that, or choose another port`;
+  const held = `its port ${port} is in use by .+ \\(pid ${process.pid}\\); stop it, or choose another port`;
   await procman.line(new RegExp(`hasty .*exited with code 1 \\(${held}\\) after .*; no restart is allowed`));
   const client = await api(procman);
   const waits = new RegExp(`^runs, is not ready yet \\(${held}\\)$`);
@@ -180,7 +180,7 @@ test("a run that isn't ready in time is stopped and restarted by its policy; rec
   assert.deepEqual([record.restarts, record.ready], [1, undefined]);
   assert.match(
     record.reason,
-    /^was not ready within 300 ms \(its check ends with code 1\); it was ended by SIGTERM; its one restart is used up$/,
+    /^was not ready within 300 ms \(its check ends with code 1\); it was killed by SIGTERM; its one restart is used up$/,
   );
   const incidents = await client.incidents("web");
   assert.deepEqual(
@@ -270,7 +270,7 @@ test("an unhealthy run is restarted, with the cause; the next service continues 
   assert.equal(incident?.cause, "unhealthy");
   assert.match(
     incident?.reason ?? "",
-    /^was stopped, as it failed its health checks \(its check ends with code 1\); it was ended by SIGTERM/,
+    /^was stopped because it failed its health checks \(its check ends with code 1\); it was killed by SIGTERM/,
   );
 });
 

@@ -184,7 +184,7 @@ test("an operator's restart in progress is completed by the next service, also i
   process.kill(pid, "SIGKILL");
   await processExit(pid);
   process.kill(service, "SIGKILL");
-  await procman.line(/web .*was ended by SIGKILL.*restart 1 at once/);
+  await procman.line(/web .*was killed by SIGKILL.*restart 1 at once/);
   await procman.count(/web .*started \(pid/, 3);
   assert.equal(await procman.stop(), 0);
 });
@@ -264,7 +264,7 @@ test("the configuration changes while the service is down: processes are removed
     /eased .*its restartDelayMs and terminate have changed; it keeps running|eased .*its terminate and restartDelayMs have changed; it keeps running/,
     /stricter .*its timeout has changed; it keeps running/,
     /stricter .*timeout of 50 ms; stopping/,
-    /blocked .*its cmd has changed; not restarted, as it is blocked/,
+    /blocked .*its cmd has changed; not restarted: it is blocked/,
     /silent .*its logger has changed; it keeps running/,
     /cron .*its cron has changed$/,
     /new .*started \(pid/,
@@ -283,7 +283,7 @@ test("the configuration changes while the service is down: processes are removed
   assert.match(recordOf(records, "cron").nextRun ?? "", /-0[12]-/);
   const lines = procman.lines.length;
   await serviceKilled(procman);
-  await procman.line(/it is started again/, lines);
+  await procman.line(/restarting it/, lines);
   assert.ok(
     !procman.lines.slice(lines).some((line) => /changed|being removed/.test(line)),
     "the next service reports nothing",
@@ -412,7 +412,7 @@ test("scheduled runs that were missed while procman was down are reported once, 
   const ran = readFileSync(join(procman.folder, "runs"), "utf8").length;
   const next = nextRun(context, procman);
   await next.line(
-    /job .*not started by its schedule \d+ times \(\S+T\d\d:\d\d:\d\d\S* to \S+T\d\d:\d\d:\d\d\S*\): procman was away then/,
+    /job .*not started by its schedule \d+ times \(\S+T\d\d:\d\d:\d\d\S* to \S+T\d\d:\d\d:\d\d\S*\) while procman was not running/,
   );
   assert.ok(
     readFileSync(join(procman.folder, "runs"), "utf8").length <= ran + 8,

@@ -36,7 +36,7 @@ test("2.2 the signal that ended a process is reported", async (context) => {
     { id: "victim", cmd: "sleep 1000", autostart: true, restart: "error", restartDelayMs: 5 },
   ]);
   process.kill(pidIn(await procman.line(/victim .*started/)), "SIGSEGV");
-  await procman.line(/victim .*ended by SIGSEGV/);
+  await procman.line(/victim .*killed by SIGSEGV/);
   await procman.count(/victim .*started/, 2);
 });
 
@@ -113,14 +113,14 @@ test("2.2 a missing program or folder: that process is errored with the reason a
     { id: "shell", cmd: "no-such-program 2>&1 | cat; exit 127", autostart: true, restart: "error", restartLimit: 0 },
     { id: "fine", cmd: "echo fine; sleep 1000", ...loud },
   ]);
-  await procman.line(/program .*there is no program "no-such-program" in its PATH.*not tried again/);
+  await procman.line(/program .*there is no program "no-such-program" in its PATH.*not retried/);
   await procman.line(/folder .*working directory .*no\/such\/folder does not exist/);
-  await procman.line(/script .*there is no file .*no-such-script\.js; correct "worker"; not tried again/);
+  await procman.line(/script .*there is no file .*no-such-script\.js; correct "worker"; not retried/);
   await procman.line(/shell .*code 127 \(the shell found no such command\)/);
   await procman.line(/fine .*fine/);
 });
 
-test("stopSignal: each process gets its own, behind the load balancer and as a worker too, also after a kill of procman and a change", async (context) => {
+test("stopSignal: each process gets its own, behind the load balancer and as a worker too, even after a kill of procman and a change", async (context) => {
   const [commonPort, startPort] = [await freePort(), await freeRange()];
   const printSignals = `for (const name of ["SIGTERM", "SIGINT", "SIGQUIT", "SIGHUP", "SIGUSR2"])
     process.on(name, () => { console.log("got " + name); process.exit(0); });
@@ -317,7 +317,7 @@ test("a kill of the service affects no process, and the next service continues",
   await procman.count(/counts .*started/, 2);
   const before = procman.lines.length;
   process.kill(procman.helper("service"), "SIGKILL");
-  await procman.line(/service ended \(SIGKILL\); it is started again/);
+  await procman.line(/service ended \(SIGKILL\); restarting it/);
   process.kill(pidIn((await procman.count(/counts .*started/, 2))[1] ?? ""), "SIGKILL");
   await procman.line(/counts .*restart 2 in 10 ms/, before);
   assert.ok(isAlive(steady));
@@ -381,7 +381,7 @@ test("a killed keeper is replaced by another, which adopts the processes and con
   await procman.line(/the keeper was killed; this one \(pid \d+\) replaces it and has adopted 1 process,/);
   assert.ok(isAlive(pid));
   process.kill(pid, "SIGTERM");
-  await procman.line(/web .*its exit code is not known.*restart 1/);
+  await procman.line(/web .*exit code unknown.*restart 1/);
   const again = pidIn((await procman.count(/web .*started/, 2))[1] ?? "");
   await procman.stopHolder();
   await processExit(again);
@@ -403,7 +403,7 @@ test("a killed keeper with --guarded isn't replaced, and the next run adopts the
   const next = new Procman(procman.folder);
   await next.line(/1 process that an earlier procman left running is adopted/);
   process.kill(pid, "SIGTERM");
-  await next.line(/web .*its exit code is not known.*restart 1/);
+  await next.line(/web .*exit code unknown.*restart 1/);
   const again = pidIn(await next.line(/web .*started/));
   assert.equal(await next.stop(), 0);
   await processExit(again);

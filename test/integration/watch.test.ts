@@ -132,7 +132,7 @@ test("2.2, 2.4 a process with only watch starts at once, and restarts when a fil
   await processExit(first);
   const [incident] = await incidents(procman, "web", 1);
   assert.equal(incident?.cause, "watch");
-  assert.match(incident?.reason ?? "", /^was restarted as src\/lib\/a\.ts has changed; it was ended by SIGTERM/);
+  assert.match(incident?.reason ?? "", /^was restarted because src\/lib\/a\.ts has changed; it was killed by SIGTERM/);
   assert.equal(incident?.decision, "starts again at once");
 });
 
@@ -326,7 +326,7 @@ test("2.4 a watching cluster restarts one instance after another, each names the
     [...INSTANCES.flatMap((id) => [`${id} a.ts has`, `${id} started`]), "web-1 .ts and another have", "web-1 started"],
   );
   for (const id of INSTANCES)
-    assert.match((await incidents(procman, id, 1))[0]?.reason ?? "", /^was restarted as src\/a\.ts has changed/);
+    assert.match((await incidents(procman, id, 1))[0]?.reason ?? "", /^was restarted because src\/a\.ts has changed/);
 });
 
 test("2.4 if an instance doesn't come up with the changed file, the others keep running until a file is mended", async (context) => {

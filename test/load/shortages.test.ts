@@ -226,7 +226,7 @@ test("EAGAIN: without room for more processes some report the reason, the others
   await allReported(procman, 80);
   const failed = idsOf(
     procman,
-    /could not be started: no further process may be started \(EAGAIN\); raise "ulimit -u", now 80, /,
+    /could not be started: no more processes may be started \(EAGAIN\); raise "ulimit -u", now 80, /,
   );
   const pids = startedPids(procman);
   assert.ok(failed.length > 0, "not all can run");
@@ -268,7 +268,7 @@ test("the service is killed five times as soon as it starts: afterwards every pr
   for (let kills = 1; kills <= 5; kills += 1) {
     service = await nextService(procman.pid, service);
     process.kill(service, "SIGKILL");
-    await procman.count(/service ended \(SIGKILL\); it is started again/, kills);
+    await procman.count(/service ended \(SIGKILL\); restarting it/, kills);
   }
   const last = await nextService(procman.pid, service);
   const endpoint = join(procman.folder, ".procman/procman/endpoint.json");

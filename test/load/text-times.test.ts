@@ -66,7 +66,7 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   "an env file with a name": (text) => readEnvFile(`A=a${text}b`),
   "output in a terminal": (text) => printableBytes(`${text}\n`, true),
   "output in logs": (text) => printableOutput(`${text}x`, false),
-  "output in logs -f with colours": (text) => new LogFormatter(true).line({ ...entry, text }),
+  "output in logs -f with colors": (text) => new LogFormatter(true).line({ ...entry, text }),
   "output as JSON": (text) => JSON.stringify({ text }),
   "output in the dashboard": (text) => piecesOf(text, "a", OPEN_CHARACTERS),
   "output that the dashboard searches": plainText,

@@ -331,7 +331,7 @@ const TRIES: Readonly<Record<string, Try>> = {
     asOtherUser,
   "docker stop ends processes in the order of their dependencies": inOrder,
   "a process that ignores SIGTERM is killed before the engine kills the container": deaf,
-  "SIGINT ends everything in order": interrupted,
+  "SIGINT ends everything gracefully": interrupted,
   "a kill of service and logger spares the processes; that of the keeper ends the container, and everything starts once again":
     parts,
   "tini of the image waits for orphans": orphans(0, []),

@@ -164,7 +164,7 @@ test("an env file that became a FIFO, a device or a link fails the start with it
     { id: "key", cmd: "env; sleep 600", ...as, env: { K: { file: join(own, "key") } } },
     { id: "other", cmd: "echo K is $K; sleep 600", ...as, env: { K: { file: join(own, "good") } } },
   ]);
-  await procman.line(/fifo +\| .*fifo can't be read: it is a FIFO, no regular file/);
+  await procman.line(/fifo +\| .*fifo can't be read: it is a FIFO, not a regular file/);
   await procman.line(/zero +\| .*zero can't be read: \S*zero is a link that the user nobody can change/);
   await procman.line(/key +\| .*key of its variable K can't be read: \S*key is a link that the user nobody can change/);
   await procman.line(/other +\| .*good of its variable K does not exist/);

@@ -73,11 +73,14 @@ test("clients of a cluster never get to another user's program on the port of an
   const procman = await run(context, daemon, [
     { id: "web", cmd: `node ${RETRYING_SERVER}`, autostart: true, restart: "always", cluster },
   ]);
-  await eventually(() => procman.lines.find((line) => /web-1 .*runs, but its port .* is held by/.test(line)));
+  await eventually(() => procman.lines.find((line) => /web-1 .*runs, but its port .* is in use by/.test(line)));
   const answers = new Set<string>();
   for (let turn = 0; turn < 60; turn++) answers.add(await answer(commonPort));
   assert.equal(answers.has(STRANGER), false, [...answers].join());
-  assert.match(await procman.ask("status"), new RegExp(`port ${startPort} is held by a program of user ${nobody.uid}`));
+  assert.match(
+    await procman.ask("status"),
+    new RegExp(`port ${startPort} is in use by a program of user ${nobody.uid}`),
+  );
   stranger.end();
   for (const end = performance.now() + 20_000; answers.size < 2; answers.add(await answer(commonPort)))
     assert.ok(performance.now() < end);
@@ -121,7 +124,7 @@ test("a run is not ready or healthy by the answers of another user's program tha
     { ...common, id: "checked", health: { http: `http://localhost:${checked}/`, interval: 1, failures: 1 } },
   ]);
   for (const each of [port, page, checked]) await takePort(context, nobody, each).taken;
-  const held = (each: number): RegExp => new RegExp(`its port ${each} is held by a program of user ${nobody.uid}`);
+  const held = (each: number): RegExp => new RegExp(`its port ${each} is in use by a program of user ${nobody.uid}`);
   for (let status = ""; ![port, page, checked].every((each) => held(each).test(status)); )
     status = await procman.ask("status");
   assert.equal(

@@ -27,13 +27,13 @@ type Place = {
 const PLACES: Readonly<Record<string, Place>> = {
   "state folder": {
     path: ({ procman }) => procman.stateDir,
-    lost: /Cannot use .*EACCES.*; procman continues, but until it can, a kill of procman is not safe/,
-    back: /can be used again: a kill of procman is safe again/,
+    lost: /Cannot use .*EACCES.*; procman continues, but until it can, killing procman is not safe/,
+    back: /can be used again: killing procman is safe again/,
   },
   "run folder": {
     path: ({ procman }) => join(procman.stateDir, "run"),
-    lost: /Cannot use .*EACCES.*; procman continues, but until it can, a kill of procman is not safe/,
-    back: /can be used again: a kill of procman is safe again/,
+    lost: /Cannot use .*EACCES.*; procman continues, but until it can, killing procman is not safe/,
+    back: /can be used again: killing procman is safe again/,
   },
   "log folder": {
     path: (_rig, folder) => join(folder, "logs"),

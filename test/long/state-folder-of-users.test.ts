@@ -53,7 +53,7 @@ test("procman doesn't run in a state folder that another user has made, nor in o
     const { code, err } = await runAs(daemon, command, { cwd: join(folder, "daemon"), env });
     assert.match(
       err,
-      /Cannot use the state folder \S+procman: it belongs to the user nobody, and this is daemon; ask as the user nobody/,
+      /Cannot use the state folder \S+procman: it belongs to the user nobody, not to daemon; run this as the user nobody/,
       command.join(" "),
     );
     assert.notEqual(code, 0);
@@ -106,7 +106,7 @@ test("root's commands in the folder of another user sign no request, write no fi
     const { code, err } = await procman(cwd, command);
     assert.match(
       err,
-      /Cannot use the state folder \S+: it belongs to the user nobody, and this is root; ask as the user nobody/,
+      /Cannot use the state folder \S+: it belongs to the user nobody, not to root; run this as the user nobody/,
       command.join(" "),
     );
     assert.notEqual(code, 0, command.join(" "));
@@ -132,7 +132,7 @@ test("root's commands signal no keeper of another user, although root's own lock
     const { code, err } = await procman(folder, [command]);
     assert.match(
       err,
-      /Cannot reach procman: its keeper \(pid \d+\) belongs to the user nobody; ask as the user nobody/,
+      /Cannot reach procman: its keeper \(pid \d+\) belongs to the user nobody; run this as the user nobody/,
     );
     assert.notEqual(code, 0);
   }

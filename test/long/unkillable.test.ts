@@ -39,10 +39,10 @@ test("a program of root that a process of another user has started is told as le
   assert.equal((await procman("run", "--detach")).code, 0);
   const pid = await eventually(() => (existsSync(pidFile) && Number(readFileSync(pidFile, "utf8"))) || undefined);
   context.after(() => process.kill(pid, "SIGKILL"));
-  const left = /; still 1 process of it, which can't be ended/;
+  const left = /; 1 of its processes is left and can't be killed/;
   const stop = await procman("stop", "web");
   assert.equal(stop.code, 1, stop.out);
-  assert.match(stop.err, /Cannot stop "web": it was stopped; it was ended by SIGTERM; still 1 process of it/);
+  assert.match(stop.err, /Cannot stop "web": it was stopped \(SIGTERM\); 1 of its processes is left/);
   assert.ok(isAlive(pid));
   const [record] = JSON.parse((await procman("status", "web", "--json")).out) as ProcessRecord[];
   assert.deepEqual([record?.status, left.test(record?.reason ?? "")], ["stopped", true]);

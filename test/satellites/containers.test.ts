@@ -99,11 +99,11 @@ test("under tini orphans are reaped, SIGTERM is forwarded, and procman ends in o
 });
 
 for (const signal of ["SIGTERM", "SIGINT"] as const)
-  test(`as PID 1 procman warns, orphans stay zombies, and ${signal} ends everything in order with exit code 0`, async (context) => {
+  test(`as PID 1 procman warns, orphans stay zombies, and ${signal} ends everything gracefully with exit code 0`, async (context) => {
     if (isNamespaceMissing(context)) return;
     const box = await container(context, UNSHARE, { processes });
     await box.procman.line(
-      /^procman: is PID 1 here: orphans .* stay zombies; put an init in front of it, as "docker run --init" or tini$/,
+      /^procman: is PID 1 here: orphans .* stay zombies; put an init in front of it, such as "docker run --init" or tini$/,
     );
     await box.procman.line(/^family .*here we are/);
     await orphansEnd(box);

@@ -20,7 +20,7 @@ test("one file is printed, with what it can't carry on standard error; several n
   assert.match(haproxy.out, /^# Made by procman export from procman\.json, [\s\S]*^backend web$/m);
   assert.match(
     haproxy.err,
-    /^Not carried to haproxy, or left to do:\n {2}web: cluster\.commonPort: procman's load balancer has this port/,
+    /^Not carried over to haproxy, or left to do:\n {2}web: cluster\.commonPort: procman's load balancer has this port/,
   );
   const kubernetes = await procman(folder, ["export", "--to", "kubernetes", "--image", "shop:1"]);
   assert.deepEqual([kubernetes.code, kubernetes.out.startsWith("# Made by")], [0, true]);

@@ -83,9 +83,9 @@ test("host add finds the only procman of the other machine, or says what is miss
   );
   const closed = await run("host", "add", "web1", `ssh://${server.user}@127.0.0.1:${await freePort()}`);
   assert.match(closed.err, /Cannot reach web1: ssh: connect to host 127\.0\.0\.1 port \d+: Connection refused/);
-  assert.match((await run("host", "list")).out, /There is no host yet/);
+  assert.match((await run("host", "list")).out, /There are no hosts yet/);
   const later = await run("host", "add", "later", `ssh://${server.user}@127.0.0.1:1`, "--no-check");
-  assert.match(later.out, /^later is added, without a check/);
+  assert.match(later.out, /^added later without connecting/);
   assert.equal(statSync(join(server.env.XDG_CONFIG_HOME ?? "", "procman/hosts.json")).mode & 0o777, 0o600);
   const wrong = await run("status", "--host", "latr");
   assert.deepEqual(
@@ -104,7 +104,7 @@ test("host add finds the only procman of the other machine, or says what is miss
     assert.deepEqual([refused.code, refused.err.includes(problem)], [64, true], refused.err);
   }
   assert.equal((await run("host", "remove", "later")).code, 0);
-  assert.match((await run("host", "list")).out, /There is no host yet/);
+  assert.match((await run("host", "list")).out, /There are no hosts yet/);
 });
 
 test("by https a command asks the API there, with the token of a file; what needs files of that machine says so", async (context) => {
@@ -121,10 +121,10 @@ test("by https a command asks the API there, with the token of a file; what need
   assert.equal(untrusted.code, 69);
   assert.match(
     untrusted.err,
-    /self-signed certificate; if that certificate is meant, name its authority: procman host add web3 .* --ca FILE/,
+    /self-signed certificate; if that certificate is intended, name its authority: procman host add web3 .* --ca FILE/,
   );
   const added = await run(...add, "--ca", files.certificate);
-  assert.match(added.out, /^web3 is added: "test", procman \d/, added.err);
+  assert.match(added.out, /^added web3: "test", procman \d/, added.err);
   assert.match((await run("status", "--host", "web3")).out, /sleeper +running/);
   assert.match((await run("restart", "sleeper", "--host", "web3")).out, /^sleeper: running/);
   assert.match((await run("logs", "sleeper", "--host", "web3")).out, /sleeper .*started/);

@@ -26,7 +26,7 @@ test("import writes a file that validates, says what has no equal, and writes ov
   writeFileSync(file, "{}");
   const second = await procman(folder, ["import", "ecosystem.config.js"]);
   assert.deepEqual([second.code, second.out], [1, ""]);
-  assert.match(second.err, /^procman: Cannot create procman\.jsonc: it exists already; --force overwrites it/);
+  assert.match(second.err, /^procman: Cannot create procman\.jsonc: it already exists; --force overwrites it/);
   assert.match(
     (await procman(folder, ["import", "nofile"])).err,
     /^procman: Cannot import nofile: /,
@@ -48,7 +48,7 @@ test("--stdout prints the file, --check only the report, --json the report for p
   });
   const printed = await procman(folder, ["import", "Procfile", "--stdout"]);
   assert.match(printed.out, /^\/\/ procman\.jsonc, made by `procman import Procfile`/);
-  assert.match(printed.err, /^1 process of Procfile\nwhat has no equal, or differs/);
+  assert.match(printed.err, /^1 process of Procfile\nnot converted, or converted differently/);
   const checked = await procman(folder, ["import", "Procfile", "--check"]);
   assert.deepEqual([checked.code, checked.out], [0, printed.err]);
   const left = await procman(folder, ["import", "compose.yaml", "--check", "--json"]);
@@ -112,9 +112,9 @@ test("a file that can't be imported is refused with place and remedy, and nothin
     ["absent.conf", /Cannot import absent\.conf: there is no such file/],
     [".", /Cannot import .*folder/],
     ["empty.yaml", /Cannot import empty\.yaml: the file is empty/],
-    ["notes.txt", /of no known kind; say by --from which one it is: pm2, supervisord/],
-    ["odd.yaml", /of no known kind/],
-    ["procman.json", /it is a configuration of procman already/],
+    ["notes.txt", /its kind is not recognized; name it with --from: pm2, supervisord/],
+    ["odd.yaml", /its kind is not recognized/],
+    ["procman.json", /it is already a procman configuration/],
     ["latin1.conf", /it has bytes that are not UTF-8/],
     ["throws.config.js", /Cannot import throws\.config\.js: it fails with "no database" at line 2, column 7/],
     ["syntax.config.js", /Cannot import syntax\.config\.js: it fails with ".*" at line 2/],

@@ -79,7 +79,7 @@ test("--from-running pm2 stops each app there before it starts here; what was st
     ["x y", "x y"],
   );
   assert.match((await procman(rig.folder, ["status"])).out, /one +running[\s\S]*two +created/);
-  assert.match((await take()).err, /Cannot create procman\.jsonc: it exists already/);
+  assert.match((await take()).err, /Cannot create procman\.jsonc: it already exists/);
 });
 
 test("--from-running pm2: if one app doesn't come up here, everything goes back, and nothing is left", async (context) => {

@@ -62,7 +62,7 @@ async function useKeys(terminal: TmuxTerminal): Promise<void> {
   terminal.keys("n");
   await terminal.see(/^Nothing was done\.$/);
   terminal.keys("Down", "s");
-  await terminal.see(/^Cannot start "web-1": it is running already$/);
+  await terminal.see(/^Cannot start "web-1": it is already running$/);
   terminal.keys("Up", "r", "y");
   await terminal.see(/^restart web: running /);
   terminal.keys("Escape");

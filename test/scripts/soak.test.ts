@@ -212,7 +212,7 @@ describe("what procman prints during a soak", () => {
   });
 
   test("a warning about a kill is expected only shortly after one", () => {
-    const line = entry({ text: "the service ended (SIGKILL); it is started again, the processes keep running" });
+    const line = entry({ text: "the service ended (SIGKILL); restarting it; the processes keep running" });
     assert.deepEqual(unexpectedIn(line, killed), []);
     assert.equal(unexpectedIn(line, []).length, 1);
   });

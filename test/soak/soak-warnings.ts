@@ -12,16 +12,16 @@ const EXPECTED: readonly Expected[] = [
   { text: /No start policy: "flood" is only started manually/, because: "it is started by the operator" },
   { text: /^exited with code \d+ after/, because: "the crashers end with codes; a stopped printer ends with 0" },
   {
-    text: /^exited with code \d+, but left processes behind; they are being ended$/,
+    text: /^exited with code \d+, but left processes behind; stopping them$/,
     because: "crash-family leaves one behind",
   },
-  { text: /^has run for its timeout of 7 s; stopping/, because: "`limited` has a timeout" },
-  { text: /^was ended by SIG(?:TERM|KILL|SEGV) after/, because: "`limited` and the killed processes" },
+  { text: /^exceeded its timeout of 7 s; stopping/, because: "`limited` has a timeout" },
+  { text: /^was killed by SIG(?:TERM|KILL|SEGV) after/, because: "`limited` and the killed processes" },
   {
     text: /^Cannot (?:start|stop|restart) ".*": |refused: Cannot /,
     because: "the operator asks for what isn't possible at the moment",
   },
-  { text: /not restarted, as it is blocked$/, because: "the operator blocks processes whose configuration changes" },
+  { text: /not restarted: it is blocked$/, because: "the operator blocks processes whose configuration changes" },
   { text: /^watch: no file in watched is watched/, because: "the folder is empty until the first change" },
   { text: /^plugin plugin: .*it threw planned: /, because: "the plugin fails as planned", during: ["plugin"] },
   {
@@ -37,16 +37,16 @@ const EXPECTED: readonly Expected[] = [
   { text: /^the (?:service|logger|balancer) ended \(SIGKILL\)/, because: "it was killed", during: ["kill"] },
   // Said at the end of that run, however long after the kill.
   {
-    text: /^ended, and its exit code is not known \(procman was killed during its run\)/,
+    text: /^ended, exit code unknown \(procman was killed during the run\)/,
     because: "the keeper was killed",
   },
   {
-    text: /^was being started when procman was killed; whether it has run is not known/,
+    text: /^was being started when procman was killed; whether it ran is unknown/,
     because: "all was killed amid a start",
   },
-  { text: /^the balancer ended; it is started again/, because: "it was killed after its keeper", during: ["kill"] },
+  { text: /^the balancer ended; restarting it/, because: "it was killed after its keeper", during: ["kill"] },
   {
-    text: /^not started by its schedule .*: procman was away then$/,
+    text: /^not started by its schedule .* while procman was not running$/,
     because: "procman was killed",
     during: ["kill", "upgrade"],
   },

@@ -53,7 +53,7 @@ const VERBS: Readonly<Record<Action, Verb>> = {
   },
   disable: {
     description:
-      "Disables processes: they no longer start with procman, by schedule, or when watched files change, until they are enabled; also after `procman terminate` and a reboot. `procman start` starts them. Running processes keep running.",
+      "Disables processes: they no longer start with procman, by schedule, or when watched files change, until they are enabled, even after `procman terminate` and a reboot. `procman start` starts them. Running processes keep running.",
     doing: "disabling",
   },
   enable: {
@@ -89,13 +89,13 @@ export function actionCommand(action: Action): { readonly define: (parent: Comma
         `wait no longer than this (default: ${defaultTimeout(action)}); the action continues`,
         secondsTo(LONGEST_SECONDS),
       )
-      .option("--json", "print the records of the API")
+      .option("--json", "print the API records")
       .action((ids: readonly string[], options: Options) => actAll(action, ids, options));
     if (action === "start")
-      command.option("--with-dependencies", "start first what they depend on, as far as it isn't running");
+      command.option("--with-dependencies", "first start what they depend on, unless it is running");
     if (action === "stop")
       command.option("--keep", "disable them, too: they stay stopped after a reboot, until `procman enable`");
-    if (action === "enable") command.option("--now", "start them, too, as far as they aren't running");
+    if (action === "enable") command.option("--now", "start them, too, unless they are running");
     if (action === "disable") command.option("--now", "stop them, too");
     if (action === "restart")
       command.option("--hard", "restart all instances of a cluster at once instead of one after another");

@@ -37,7 +37,7 @@ export function define(parent: Command): void {
         )
         .argument(
           "<command...>",
-          'what is to run: a script (server.js, .ts, .py, .sh), a folder with package.json, one of its scripts (npm:dev), or a program and its arguments, after "--"; one argument with spaces is a command line for /bin/sh',
+          'what to run: a script (server.js, .ts, .py, .sh), a folder with package.json, one of its scripts (npm:dev), or a program and its arguments, after "--"; one argument with spaces is a command line for /bin/sh',
         )
         .option("--id <id>", "name of the process (default: that of the program or its script)"),
     ),
@@ -125,7 +125,7 @@ async function write(
   if (same !== undefined && !isDeepStrictEqual(same, added))
     throw new ProcmanError(
       "usage",
-      `Cannot add ${JSON.stringify(id)}: ${shownAs} has another process with this id; choose one by --id`,
+      `Cannot add ${JSON.stringify(id)}: ${shownAs} has another process with this id; choose one with --id`,
     );
   const config = await appendToFile(added, file, `: ${printable(cmd)}`);
   if (config === undefined) return undefined;

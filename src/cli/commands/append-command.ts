@@ -57,7 +57,7 @@ export async function appendToFile(
   const id = String(added.id);
   const known = fileWith(id, source);
   if (known !== undefined && isDeepStrictEqual(processIn(known.text, id), added)) {
-    process.stdout.write(`${known.shownAs}: has this ${JSON.stringify(id)} already; it stays unchanged\n`);
+    process.stdout.write(`${known.shownAs}: already has this ${JSON.stringify(id)}, so nothing is changed\n`);
     return undefined;
   }
   const text = appendProcess(source.text, added);

@@ -207,7 +207,7 @@ test("init overwrites nothing without --force, not even by creating a file that 
   refused(
     await run("init", "--id", "a", "--cmd", "x"),
     "file-exists",
-    /^Cannot create procman\.json: it exists already/,
+    /^Cannot create procman\.json: it already exists/,
   );
   assert.equal(text("procman.json"), FILE);
   assert.ok(!existsSync("procman.jsonc"));
@@ -267,7 +267,7 @@ test("append of a process that the file has already, equal, is done and changes 
   const { run, text } = desk(t, { "procman.jsonc": file });
   const again = ["append", "--id", "mail", "--cmd", "node mail.js", "--env", "A=1", "--env", "B=2"];
   const { stdout, error } = await run(...again);
-  assert.deepEqual([stdout, error], ['procman.jsonc: has this "mail" already; it stays unchanged\n', undefined]);
+  assert.deepEqual([stdout, error], ['procman.jsonc: already has this "mail", so nothing is changed\n', undefined]);
   refused(await run(...again, "--cwd", "mail"), "configuration-invalid", /the same id/);
   refused(await run("append", "--id", "mail", "--cmd", "node mail.js"), "configuration-invalid", /the same id/);
   assert.equal(text(), file);
@@ -278,7 +278,7 @@ test("append: an invalid result changes nothing", async (t) => {
   refused(
     await run("append", "--id", "web", "--cmd", "x"),
     "configuration-invalid",
-    /^Cannot append "web": procman\.jsonc would become invalid, so it stays unchanged\n\n[\s\S]*"web"; processes\[0\]\.id has the same id/,
+    /^Cannot append "web": procman\.jsonc would become invalid, so it stays unchanged\n\n[\s\S]*"web"; processes\[0\]\.id already has the same id/,
   );
   refused(await run("append", "--id", "a", "--cmd", "x", "--cron", "99 * * * *"), "configuration-invalid", /minute 99/);
   refused(await run("append", "--id", "a", "--cmd", "x", "--instances", "many"), "configuration-invalid", /or "max"/);

@@ -35,7 +35,7 @@ export function define(parent: Command): void {
   parent
     .command("export")
     .description(
-      "Writes the configuration in the language of another supervisor or cluster engine. The command lists what it can't carry on standard error, and writes it as comments into the files. Values that may be secret are references. One file is printed unless --output names a folder.",
+      "Writes the configuration in the language of another supervisor or cluster engine. What can't be carried over is listed on standard error, and as comments in the files. Values that may be secret are references. One file is printed unless --output names a folder.",
     )
     .addOption(new Option("--to <target>", "what the files are for").choices(TARGETS).makeOptionMandatory())
     .option(
@@ -45,7 +45,7 @@ export function define(parent: Command): void {
     .option("--force", "replace other files, too")
     .option(
       "--image <name>",
-      "image that the containers run, as registry.example.com/shop:1; default: a Dockerfile to build one",
+      "image that the containers run, such as registry.example.com/shop:1; default: a Dockerfile to build one",
     )
     .option("-c, --config <path>", CONFIG_HELP)
     .option("--profile <name>", "merge this part of `profiles` over the rest of the configuration")
@@ -116,7 +116,7 @@ function print(target: TargetName, files: readonly ExportedFile[]): void {
 
 function report(target: TargetName, notes: Exported["notes"]): void {
   if (notes.length === 0) return;
-  process.stderr.write(`Not carried to ${target}, or left to do:${linesOf(notes)}\n`);
+  process.stderr.write(`Not carried over to ${target}, or left to do:${linesOf(notes)}\n`);
 }
 
 function linesOf(notes: Exported["notes"]): string {

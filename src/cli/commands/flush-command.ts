@@ -21,7 +21,7 @@ export function define(parent: Command): void {
   )
     .argument("[id...]", IDS_HELP)
     .option("-y, --yes", "don't ask")
-    .option("--json", "print the record of the API")
+    .option("--json", "print the API record")
     .action(flush);
 }
 

@@ -30,14 +30,14 @@ export function define(parent: Command): void {
     .command("add")
     .summary("add a machine, or change it")
     .description(
-      "Adds a machine, after a connection to it. ssh://USER@HOST[:PORT][/FOLDER]: by your own ssh, with its configuration file and keys; no port is opened, and no token leaves that machine. FOLDER: where the configuration is. https://HOST[:PORT][/PATH]: the API of one procman, with TLS.",
+      "Adds a machine after connecting to it. ssh://USER@HOST[:PORT][/FOLDER]: by your own ssh, with its configuration file and keys; no port is opened, and no token leaves that machine. FOLDER: where the configuration is. https://HOST[:PORT][/PATH]: the API of one procman, with TLS.",
     )
-    .argument("<name>", "what --host shall call it")
+    .argument("<name>", "its name for --host")
     .argument("<url>", "ssh://… or https://…")
     .option("--token-file <file>", "https: file with a token, as `procman token` prints it there")
     .option("--ca <file>", "https: file with the authorities of its certificate, in PEM (default: those of Node)")
     .option("--program <path>", "ssh: how procman is called there (default: procman)")
-    .option("--no-check", "add it without a connection")
+    .option("--no-check", "add it without connecting")
     .action(add);
   command
     .command("list", { isDefault: true })
@@ -50,20 +50,20 @@ export function define(parent: Command): void {
     .argument("<name>", "its name")
     .action((name: string) => {
       removeHost(name);
-      process.stdout.write(`${name} is removed; nothing changes there\n`);
+      process.stdout.write(`removed ${name}; that machine is not affected\n`);
     });
 }
 
 async function add(name: string, url: string, options: AddOptions): Promise<void> {
   const host = hostOf(name, url, options);
-  if (!options.check) return save(host, `${name} is added, without a check`);
+  if (!options.check) return save(host, `added ${name} without connecting`);
   const there = sshHost(host);
   if (there === undefined) {
     const state = await withProgress(
       () => `asking ${name}`,
       connectTo(apiOf(host)).then((client) => client.state()),
     );
-    return save(host, `${name} is added: ${JSON.stringify(state.name)}, procman ${state.version}`);
+    return save(host, `added ${name}: ${JSON.stringify(state.name)}, procman ${state.version}`);
   }
   const mayPrompt = process.stdin.isTTY && process.stderr.isTTY;
   // ssh may ask for a password: no progress over its question.
@@ -72,12 +72,12 @@ async function add(name: string, url: string, options: AddOptions): Promise<void
   if (there.address.config !== undefined || only?.configFile === undefined || others.length > 0)
     return save(
       host,
-      `${name} is added${found.length === 0 ? "; no procman is running there yet" : ""}`,
+      `added ${name}${found.length === 0 ? "; no procman is running there yet" : ""}`,
       remedyFor(there.address.config, found),
     );
   save(
     { ...host, url: `${withoutEnd(url, "/")}${encodeURI(only.configFile)}` },
-    `${name} is added: ${JSON.stringify(only.name)}, ${only.configFile}`,
+    `added ${name}: ${JSON.stringify(only.name)}, ${only.configFile}`,
   );
 }
 
@@ -86,7 +86,7 @@ function hostOf(name: string, url: string, { tokenFile, ca, program }: AddOption
   const isSsh = sshHost({ name, url }) !== undefined;
   const foreign = isSsh ? { "--token-file": tokenFile, "--ca": ca } : { "--program": program };
   const [wrong] = Object.entries(foreign).flatMap(([option, value]) => (value === undefined ? [] : [option]));
-  if (wrong !== undefined) throw new ProcmanError("usage", `Cannot add ${name}: ${wrong} means nothing for ${url}`);
+  if (wrong !== undefined) throw new ProcmanError("usage", `Cannot add ${name}: ${wrong} doesn't apply to ${url}`);
   if (isSsh) return { name, url, ...(program !== undefined && { program }) };
   if (tokenFile === undefined)
     throw new ProcmanError(
@@ -122,7 +122,7 @@ function list(json: boolean): void {
   const hosts = allHosts();
   if (json) process.stdout.write(`${printableJson(hosts, 2)}\n`);
   else if (hosts.length === 0)
-    process.stdout.write('There is no host yet; "procman host add NAME ssh://USER@HOST" adds one.\n');
+    process.stdout.write('There are no hosts yet; "procman host add NAME ssh://USER@HOST" adds one.\n');
   else
     process.stdout.write(
       `${table(

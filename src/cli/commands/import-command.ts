@@ -21,20 +21,20 @@ export function define(parent: Command): void {
   parent
     .command("import")
     .description(
-      "Makes a configuration file of files of pm2, supervisord, process-compose, compose or systemd, of a Procfile or a crontab. What has no equal in procman is a comment that says what to do. An ecosystem file of pm2 is a program, and is run for that, for at most 10 s.",
+      "Makes a configuration file from those of pm2, supervisord, process-compose, compose or systemd, a Procfile or a crontab. What can't be converted becomes a comment that says what to do. An ecosystem file of pm2 is a program, which is run for this, for at most 10 s.",
     )
     .argument("[file...]", 'files of the other process manager; "-": standard input, for the output of pm2 jlist')
     .addOption(new Option("--from <kind>", "what the files are (default: by name and content)").choices(KINDS))
     .addOption(
       new Option(
         "--from-running <manager>",
-        "take the apps of a running pm2 over, one by one: stopped there, started here; all back if one fails",
+        "take over the apps of a running pm2 one by one: each is stopped there and started here; all go back if one fails",
       ).choices(["pm2"]),
     )
     .option("-c, --config <path>", "file to create (default: procman.jsonc in this folder)")
     .option("--force", "overwrite an existing file")
     .option("--stdout", "print the configuration instead of writing it")
-    .option("--check", "only report what would become of the files; exit code 1 if something can't be run")
+    .option("--check", "only report how the files would be converted; exit code 1 if something can't be run")
     .option("--json", "print the report as JSON")
     .action(importCommand);
 }

@@ -57,7 +57,7 @@ async function init(given: Options): Promise<void> {
   if (exists && given.force !== true)
     throw new ProcmanError(
       "file-exists",
-      `Cannot create ${shownAs}: it exists already; --force overwrites it, \`procman append\` adds a process`,
+      `Cannot create ${shownAs}: it already exists; --force overwrites it, \`procman append\` adds a process`,
     );
   const options = await completed(given, dirname(file));
   const text = appendProcess(
@@ -97,7 +97,7 @@ async function completed(options: Options, folder: string): Promise<InitAnswers>
       ...(needsCommand ? [{ text: "Its command line" }] : []),
       yesOrNo("Start it whenever procman starts", options.autostart !== false),
       ...(asksForImages
-        ? [yesOrNo("Keep .procman (a secret, stored output) out of images by .dockerignore", true)]
+        ? [yesOrNo("Keep .procman (a secret, stored output) out of images with .dockerignore", true)]
         : []),
     ],
     { input: process.stdin, output: process.stdout },

@@ -39,7 +39,7 @@ export function define(parent: Command): void {
   const command = parent
     .command("install")
     .description(
-      "Writes, enables and starts a unit for this configuration: of systemd, launchd, OpenRC, runit or s6, or a line for cron where there is nothing else. Again: updates it. Nothing else needs to be saved: at boot procman starts what the configuration file has then.",
+      "Writes, enables and starts a unit for this configuration: of systemd, launchd, OpenRC, runit or s6, or a line for cron where there is nothing else. Run it again to update that. Nothing else needs to be saved: at boot procman starts what the configuration file has then.",
     );
   withBootScope(withConfig(command))
     .option("--run-as <user>", "with --system: the user who runs it (default: root)")
@@ -66,7 +66,7 @@ function installFor(options: Options): void {
   if (runs !== undefined && start && !isUpdate)
     throw new ProcmanError(
       "already-running",
-      `Cannot install: ${config.name} is running already (pid ${runs.pid}), and nothing that "procman install" has written has started it; end it by "procman terminate" first, or use --no-start`,
+      `Cannot install: ${config.name} is already running (pid ${runs.pid}) and was not started by what "procman install" wrote; stop it with "procman terminate" first, or use --no-start`,
     );
   report(record, install(record, start && runs === undefined), {
     isUpdate,
@@ -116,7 +116,7 @@ function refuseOther({ name, config, scope, init }: BootRecord, earlier: readonl
     if (otherScope !== scope || otherInit !== init)
       throw new ProcmanError(
         "boot-refused",
-        `Cannot install: ${name} starts at boot by ${otherInit} (--${otherScope}) already; ${remedy}`,
+        `Cannot install: ${name} already starts at boot by ${otherInit} (--${otherScope}); ${remedy}`,
       );
   }
 }

@@ -11,7 +11,7 @@ export function define(parent: Command): void {
   parent
     .command("list")
     .description(
-      "Shows all procmans of this user, as root of all users, wherever their configuration files and state folders are. ATTENTION counts processes that are not up although they were asked for, not ready, or not healthy.",
+      "Shows all running procmans of this user, or for root those of all users, wherever their configuration files and state folders are. ATTENTION counts processes that should be up and aren't, that are not ready, or not healthy.",
     )
     .option("--json", "print the procmans as JSON")
     .action(async ({ json = false }: { readonly json?: boolean }) => {

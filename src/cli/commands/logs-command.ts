@@ -48,7 +48,7 @@ export function define(parent: Command): void {
       "Shows the stored output of processes, their lifecycle messages, and procman's own messages, oldest first. Times are in the host's time zone unless they have a zone: 10m, yesterday, 14:30, 2026-01-31, ISO 8601.",
     )
     .argument("[id...]", `${IDS_HELP} (default: all)`)
-    .option("-f, --follow", "follow new entries until Ctrl-C or the end of procman")
+    .option("-f, --follow", "follow new entries until Ctrl-C or until procman ends")
     .option(
       "-n, --lines <count>",
       `number of last entries (default: ${LINES}; all with --since, --until or --search)`,
@@ -59,7 +59,7 @@ export function define(parent: Command): void {
     .option("--since <time>", "entries from this time on")
     .option("--until <time>", "entries before this time")
     .option("--search <text>", "only lines with this text, ignoring case")
-    .option("--no-color", "without colours, also on a terminal")
+    .option("--no-color", "no colors, even on a terminal")
     .option("--runs <count>", "entries of the last runs of each process; 1: since its last start", integerTo(MAX_RUNS))
     .option("--run <number>", "entries of the latest run with this number", integerTo(Number.MAX_SAFE_INTEGER))
     .option("--raw", "write lines as the processes wrote them: without time and id, control characters as they are");

@@ -10,7 +10,7 @@ export function define(parent: Command): void {
   const command = parent
     .command("monitor")
     .description(
-      "Shows processes with states, CPU, memory and output, full screen and live, and controls them; ? shows the keys. Without a terminal, or with TERM=dumb, prints one line for each change until Ctrl-C or the end of procman.",
+      "Shows processes with states, CPU, memory and output, full screen and live, and controls them; ? shows the keys. Without a terminal, or with TERM=dumb, prints one line for each change until Ctrl-C or until procman ends.",
     );
   withTarget(command)
     .option("--mouse", "select and scroll with the mouse; to copy text, most terminals then need Shift")

@@ -23,8 +23,8 @@ export function define(parent: Command): void {
   )
     .option("--profile <name>", "show the effect of this profile (default: the active one, if any)")
     .option("--no-profile", "show the effect of the file without a profile")
-    .option("--exit-code", "end with 2 if the file changes anything, with 0 if not")
-    .option("--json", "print the record of the API: all processes, settings, warnings")
+    .option("--exit-code", "exit with 2 if the file changes anything, else with 0")
+    .option("--json", "print the API record: all processes, settings, warnings")
     .action(async ({ json, exitCode = false, profile, ...target }: Options) => {
       const plan = await (await connect(target)).plan(profileOption(profile));
       printPlan(plan, json);

@@ -32,7 +32,7 @@ export function define(parent: Command): void {
     parent
       .command("reload")
       .description(
-        "Applies the changed configuration file and waits until this is done: new processes start, removed ones stop, changed ones restart (instances of a cluster one after another), and all others keep running untouched. The profile stays that of `procman run`, or of the last reload that named one. If the file is invalid (exit code 78), or an instance of a cluster fails to start (1), everything stays as it was.\nWith ids: asks these processes to take up their own configuration, by the reloadSignal of each.",
+        "Applies the changed configuration file and waits until this is done: new processes start, removed ones stop, changed ones restart (instances of a cluster one after another), and all others keep running untouched. The profile stays that of `procman run`, or of the last reload that named one. If the file is invalid (exit code 78), or an instance of a cluster fails to start (1), everything stays as it was.\nWith ids: sends each of these processes its reloadSignal, on which it re-reads its configuration.",
       ),
   )
     .argument("[id...]", `${IDS_HELP} with a reloadSignal`)
@@ -44,7 +44,7 @@ export function define(parent: Command): void {
       `wait no longer than this (default: ${DEFAULT_TIMEOUT_SECONDS}); the reload continues`,
       secondsTo(LONGEST_SECONDS),
     )
-    .option("--json", "print the record of the API: all processes, settings, warnings")
+    .option("--json", "print the API record: all processes, settings, warnings")
     .action(async (ids: readonly string[], options: Options) => {
       await (ids.length === 0 ? reload(options) : reloadProcesses(ids, options));
     });
@@ -56,7 +56,10 @@ async function reloadProcesses(
   { config, name, wait, timeout, json, profile }: Options,
 ): Promise<void> {
   if (profile !== undefined)
-    throw new ProcmanError("usage", "Cannot reload processes with a profile: that is of the whole file, without ids");
+    throw new ProcmanError(
+      "usage",
+      "Cannot reload processes with a profile: it applies to the whole file; leave out the ids",
+    );
   if (!wait || timeout !== undefined)
     throw new ProcmanError(
       "usage",

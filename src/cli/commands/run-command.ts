@@ -13,7 +13,7 @@ export function define(parent: Command): void {
   parent
     .command("run")
     .description(
-      "Starts and supervises the processes of the configuration; with ids only these, and what they depend on: the others are started by hand. SIGTERM or SIGINT (Ctrl-C) stops everything in order, a second one kills.\nSIGHUP applies the changed configuration file, SIGUSR2 reopens the log files. Exit codes: 0 stopped in order, 1 refused (for example, already running), 78 invalid configuration.",
+      "Starts and supervises the processes of the configuration; with ids only these, and what they depend on: the others are started by hand. SIGTERM or SIGINT (Ctrl-C) stops everything gracefully; a second one kills.\nSIGHUP applies the changed configuration file, SIGUSR2 reopens the log files. Exit codes: 0 stopped gracefully, 1 refused (for example, already running), 78 invalid configuration.",
     )
     .argument("[id...]", `${IDS_HELP} to start (default: all that start with procman)`)
     .option("-c, --config <path>", CONFIG_HELP)

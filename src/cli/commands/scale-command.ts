@@ -41,7 +41,7 @@ export function define(parent: Command): void {
       `wait no longer than this (default: ${DEFAULT_TIMEOUT_SECONDS}); scaling continues`,
       secondsTo(LONGEST_SECONDS),
     )
-    .option("--json", "print the record of the API")
+    .option("--json", "print the API record")
     .action(scale);
 }
 
@@ -76,14 +76,13 @@ function scalingOf(id: string, count: string): Scaling {
   const cannot = (why: string): ProcmanError => new ProcmanError("usage", `Cannot scale ${JSON.stringify(id)} ${why}`);
   if (count === "max") return { instances: count };
   if (!/^[+-]?\d+$/.test(count))
-    throw cannot(`to ${JSON.stringify(count)}: allowed are a whole number such as 4, or +1, -1, or max`);
+    throw cannot(`to ${JSON.stringify(count)}: use a whole number such as 4, or +1, -1, or max`);
   const isStep = !/^\d/.test(count);
   const number = Number(count);
-  if (isStep && Math.abs(number) > MAX_INSTANCES)
-    throw cannot(`by ${count}: allowed are 1 to ${MAX_INSTANCES} instances`);
+  if (isStep && Math.abs(number) > MAX_INSTANCES) throw cannot(`by ${count}: use 1 to ${MAX_INSTANCES} instances`);
   if (!isStep && (number < 1 || number > MAX_INSTANCES))
     throw cannot(
-      `to ${count} instances: allowed are 1 to ${MAX_INSTANCES}${number < 1 ? `; "procman stop ${id}" stops all of them` : ""}`,
+      `to ${count} instances: use 1 to ${MAX_INSTANCES}${number < 1 ? `; "procman stop ${id}" stops all of them` : ""}`,
     );
   return isStep ? { by: number } : { instances: number };
 }

@@ -17,10 +17,10 @@ export function define(parent: Command): void {
   const command = parent
     .command("show")
     .description(
-      "Shows how a process is run: command line, folder, user, files, ports, environment, policies, and what of the configuration file is not applied yet. If procman isn't running, shows what the file says, with exit code 69. Values that may be secret are hidden: those from files and variables, and those of variables named like a secret.",
+      "Shows how a process is run: command line, folder, user, files, ports, environment, policies, and the changes in the configuration file that are not applied yet. If procman isn't running, shows what the file says, with exit code 69. Values that may be secret are hidden: those from files and variables, and those of variables named like a secret.",
     )
     .argument("<id>", "id of a process, an instance (web-2), a cluster or a group (group:backend)");
-  withTarget(command).option("--json", "print the records of the API").action(show);
+  withTarget(command).option("--json", "print the API records").action(show);
 }
 
 async function show(id: string, { json, ...target }: Options): Promise<void> {

@@ -18,7 +18,7 @@ export function define(parent: Command): void {
     parent
       .command("signal")
       .description(
-        "Sends a signal to running processes, as HUP to take up a changed configuration: to the process group of each, or with killMode leader to its main process alone. A restart policy applies if they end.",
+        "Sends a signal to running processes, such as HUP to re-read a configuration: to the process group of each, or with killMode leader to its main process alone. A restart policy applies if they end.",
       ),
   )
     .argument("<signal>", "name or number: HUP, SIGHUP, 1; it may also come last")
@@ -28,7 +28,7 @@ export function define(parent: Command): void {
         KILL_MODES,
       ),
     )
-    .option("--json", "print the records of the API")
+    .option("--json", "print the API records")
     .action(send);
 }
 

@@ -27,8 +27,8 @@ export function define(parent: Command): void {
     )
     .argument("[id...]", `${IDS_HELP} (default: all)`);
   withTarget(command)
-    .option("--check", "exit code 3 also if one of them is not ready, or not healthy")
-    .option("--json", "print the records of the API")
+    .option("--check", "exit code 3, too, if one of them is not ready, or not healthy")
+    .option("--json", "print the API records")
     .action((ids: readonly string[], { host, ...options }: Options) =>
       host?.includes(",") || host === "all" ? statusOfSeveral(host, ids, options) : status(ids, { ...options, host }),
     );

@@ -21,7 +21,7 @@ export function define(parent: Command): void {
   const command = parent
     .command("uninstall")
     .description(
-      'Stops procman with all its processes in order, and removes what "procman install" has written. The configuration, the state folder and the logs stay.',
+      'Stops procman with all its processes gracefully, and removes what "procman install" has written. The configuration, the state folder and the logs stay.',
     );
   withBootScope(withConfig(command))
     .option("--name <name>", "name of the procman; its configuration file isn't needed")

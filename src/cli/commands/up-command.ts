@@ -45,8 +45,8 @@ export function define(parent: Command): void {
       `wait no longer than this (default: ${DEFAULT_TIMEOUT_SECONDS}); the start continues`,
       secondsTo(LONGEST_SECONDS),
     )
-    .option("--exit-code", "end with 2 if something was started or changed, with 0 if not")
-    .option("--json", "print what was done, and the records of the API")
+    .option("--exit-code", "exit with 2 if something was started or changed, else with 0")
+    .option("--json", "print what was done, and the API records")
     .action(up);
 }
 

@@ -12,7 +12,7 @@ export function define(parent: Command): void {
   parent
     .command("validate")
     .description(
-      "Checks the configuration file and shows all problems with line and column. What a start would lack here and now (files, folders, programs, variables, ports that other programs have) is a warning, and with --strict an error. Exit code 78 if it is invalid.",
+      "Checks the configuration file and shows all problems with line and column. What is missing for a start here and now (files, folders, programs, variables, ports that other programs have) is a warning; with --strict, an error. Exit code 78 if it is invalid.",
     )
     .option("-c, --config <path>", CONFIG_HELP)
     .option("--profile <name>", "merge this part of `profiles` over the rest of the configuration")

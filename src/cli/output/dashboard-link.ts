@@ -41,7 +41,7 @@ function pageWith({ folder, link }: DashboardLink): string {
   makeFolder(folder, 0o700);
   const file = join(folder, "dashboard.html");
   const address = link.replace(/[&"<>]/g, (found) => `&#${found.charCodeAt(0)};`);
-  const page = `<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer"><title>procman</title><meta http-equiv="refresh" content="0;url=${address}"><a href="${address}">Dashboard of procman</a>\n`;
+  const page = `<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer"><title>procman</title><meta http-equiv="refresh" content="0;url=${address}"><a href="${address}">procman dashboard</a>\n`;
   writeWhole(file, page);
   return file;
 }
@@ -53,7 +53,7 @@ function forwarding(connection: string, { hostname, ports }: DashboardLink): rea
   const forwards = ports.map((port) => `-L ${port}:${hostname}:${port}`).join(" ");
   const forward = `ssh -N ${forwards}${sshPort === "22" ? "" : ` -p ${sshPort}`} ${user ? `${user}@` : ""}${host}`;
   return [
-    `It needs the ${ports.length > 1 ? "ports" : "port"} on the machine with the browser; there, first:`,
+    `It needs the ${ports.length > 1 ? "ports" : "port"} on the machine with the browser; run there first:`,
     `  ${forward}`,
   ];
 }

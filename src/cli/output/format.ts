@@ -1,4 +1,4 @@
-/** Formats values for the terminal: colours, results of actions, times and sizes. Colours are only for terminals without NO_COLOR (no-color.org). */
+/** Formats values for the terminal: colors, results of actions, times and sizes. Colors are only for terminals without NO_COLOR (no-color.org). */
 import { ProcmanError } from "../../core/base/errors.ts";
 import { printableLine } from "../../core/base/printable.ts";
 import { clockIn, hostTime } from "../../core/base/time-stamp.ts";
@@ -40,7 +40,9 @@ export function colorOf(record: Pick<ProcessRecord, "status" | "ready" | "health
 /** The resulting state of a process, in one line. */
 export function outcomeOf({ status, blocked, disabled, pid, reason }: ProcessRecord): string {
   const state = [status, ...(blocked ? ["blocked"] : []), ...(disabled ? ["disabled"] : [])].join(", ");
-  return pid === undefined ? `${state} (${printableLine(reason)})` : `${state} (pid ${pid})`;
+  if (pid !== undefined) return `${state} (pid ${pid})`;
+  const why = reason.replace(/^was stopped(?: \((\w+)\)|; it |$)/, "$1");
+  return why === "" ? state : `${state} (${printableLine(why)})`;
 }
 
 /** Units of relative times. */
@@ -61,7 +63,7 @@ export function timeOf(option: string, text: string, now: number): number {
   if (time !== undefined && !Number.isNaN(time)) return time;
   throw new ProcmanError(
     "usage",
-    `Cannot read ${option} ${JSON.stringify(text)}: it is not a time; allowed are 10m (also s, h, d, w, and 1h30m), today, yesterday, 14:30, 2026-01-31, "2026-01-31 14:30" and ISO 8601`,
+    `Cannot read ${option} ${JSON.stringify(text)}: it is not a time; use 10m (or s, h, d, w, and 1h30m), today, yesterday, 14:30, 2026-01-31, "2026-01-31 14:30" and ISO 8601`,
   );
 }
 

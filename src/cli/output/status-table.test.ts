@@ -169,7 +169,7 @@ test("a terminal of unknown width gets all columns", () => {
   assert.equal(statusTable([WEB, JOB], { columns: 0 }, NOW), statusTable([WEB, JOB], {}, NOW));
 });
 
-test("colours are for terminals without NO_COLOR", () => {
+test("colors are for terminals without NO_COLOR", () => {
   const before = process.env.NO_COLOR;
   delete process.env.NO_COLOR;
   try {
@@ -221,8 +221,8 @@ test("durations and sizes have few digits", () => {
 });
 
 test("control characters in a reason are shown, also line ends", () => {
-  const text = statusTable([{ ...JOB, reason: "its port is held by \u001b]0;OWNED\u0007\nx" }], {});
-  assert.match(text, /held by \\x1b\]0;OWNED\\x07\\x0ax$/);
+  const text = statusTable([{ ...JOB, reason: "its port is in use by \u001b]0;OWNED\u0007\nx" }], {});
+  assert.match(text, /in use by \\x1b\]0;OWNED\\x07\\x0ax$/);
 });
 
 test("what runs is green only when it is ready and healthy", () => {

@@ -18,7 +18,7 @@ type Options = {
   readonly spare?: readonly number[];
   /** Indexes of right-aligned columns. */
   readonly right?: readonly number[];
-  /** Colours a cell that has its final width. */
+  /** Colors a cell that has its final width. */
   readonly paint?: (cell: string, at: { readonly row: number; readonly column: number }) => string;
 };
 

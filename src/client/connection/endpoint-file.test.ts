@@ -37,7 +37,8 @@ test("a state folder of another user isn't mistaken for one without a running pr
   chmodSync(join(folder, "closed"), 0);
   const refused = {
     code: "no-daemon",
-    message: /closed\/shop.* may not be read; ask as (?:the user that runs it|root: "sudo -u root procman .+")$/,
+    message:
+      /closed\/shop.* may not be read; run this as (?:the user that runs procman|root: "sudo -u root procman .+")$/,
   };
   await asAnother(async () => {
     await assert.rejects(keeperOf(stateDir), refused);

@@ -180,7 +180,7 @@ function withoutApi({ keeper, hostname, port }: Endpoint, problem: string): Proc
 function withoutPort({ keeper, hostname, port }: Endpoint, problem: string): ProcmanError {
   return new ProcmanError(
     "service-down",
-    `Cannot serve the API: procman is running (pid ${keeper}), but has no API at ${hostname}:${port}: ${problem}; commands reach it nevertheless, and the API starts as soon as that is resolved; or correct "api" in the configuration and run it again ("procman terminate" stops everything)`,
+    `Cannot serve the API: procman is running (pid ${keeper}), but has no API at ${hostname}:${port}: ${problem}; commands still reach it, and the API starts as soon as that is resolved; or correct "api" in the configuration and run it again ("procman terminate" stops everything)`,
   );
 }
 
@@ -219,7 +219,8 @@ export function withStateFolderErrors<T>(path: string, read: () => T): T {
 function askAsOwner(path: string): string {
   for (let at = path; dirname(at) !== at; at = dirname(at)) {
     const owner = statIfSeen(at)?.uid;
-    if (owner !== undefined) return owner === process.geteuid?.() ? "ask as the user that runs it" : askAs(owner);
+    if (owner !== undefined)
+      return owner === process.geteuid?.() ? "run this as the user that runs procman" : askAs(owner);
   }
-  return "ask as the user that runs it";
+  return "run this as the user that runs procman";
 }

@@ -48,13 +48,13 @@ export class LogFormatter {
     return shown.replaceAll("\n", `\n${" ".repeat(indent)}│ `);
   }
 
-  /** Resets the colours that a line may leave on. */
+  /** Resets the colors that a line may leave on. */
   #closed(text: string): string {
     return this.#colors ? `${text}\u001b[0m` : text;
   }
 }
 
-/** The same colour as on procman's console. */
+/** The same color as on procman's console. */
 function colorOf(id: string): number {
   let hash = 0;
   for (let at = 0; at < id.length; at += 1) hash = (Math.imul(hash, 31) + id.charCodeAt(at)) >>> 0;

@@ -73,7 +73,7 @@ export function isSafe({ protocol, hostname }: URL): boolean {
 function unreachable({ host, url, ca }: RemoteApi, error: Error): ProcmanError {
   const isUnknown = ca === undefined && UNKNOWN_AUTHORITY.includes(errnoOf(error));
   const hint = isUnknown
-    ? `; if that certificate is meant, name its authority: procman host add ${host} ${url} --ca FILE …`
+    ? `; if that certificate is intended, name its authority: procman host add ${host} ${url} --ca FILE …`
     : "";
   return new NoAnswerError(`${url}, the host ${host}`, `${error.message}${hint}`);
 }

@@ -39,6 +39,6 @@ test("node:net is used where the handles can't be loaded or fail the self-test, 
     faulty({ write: (handle, chunk) => (good.write(handle, Buffer.from(chunk).fill("x")) < 0 ? -1 : WRITTEN) });
   assert.match(
     (await chooseTcp(undefined, garbling)).problem ?? "",
-    /^its self-test failed: read gave "xxxxxxx" in place of "procman"$/,
+    /^its self-test failed: read gave "xxxxxxx" instead of "procman"$/,
   );
 });

@@ -130,6 +130,6 @@ function check(what: string, status: number): void {
 function expect<T>(what: string, actual: T, expected: T): void {
   if (actual !== expected)
     throw new Error(
-      `its self-test failed: ${what} gave ${JSON.stringify(actual)} in place of ${JSON.stringify(expected)}`,
+      `its self-test failed: ${what} gave ${JSON.stringify(actual)} instead of ${JSON.stringify(expected)}`,
     );
 }

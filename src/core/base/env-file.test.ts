@@ -16,7 +16,7 @@ test("2.2 envFile: names, values, quotes and comments are parsed", () => {
     ["my.name-2=x", { "my.name-2": "x" }],
     ["# a=1\n  # it's\n\t#\n \t\n\nA=1", { A: "1" }],
     ["A=1 # one\nB=x\t# y\nC= # none\nD=x # y # z", { A: "1", B: "x", C: "", D: "x" }],
-    // Only a blank begins a comment: secrets and colours have this character, too.
+    // Only a blank begins a comment: secrets and colors have this character, too.
     ["HASH=p#ss\nCOLOR=#ff0000\nC=# d\nE=a# b\nF=#", { HASH: "p#ss", COLOR: "#ff0000", C: "# d", E: "a# b", F: "#" }],
     ['A=b=c\nB==\nC=it\'s "so"', { A: "b=c", B: "=", C: 'it\'s "so"' }],
     ["A='x # y' # z\nB=\"x # 'y'\"\nC=`it's \"so\"`", { A: "x # y", B: "x # 'y'", C: 'it\'s "so"' }],

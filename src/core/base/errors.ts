@@ -95,7 +95,7 @@ export const ERRORS = {
 export type ErrorCode = keyof typeof ERRORS;
 
 /** With `service-down`: nothing was done. */
-export const GIVES_WAY = "procman's service is being replaced; ask again, and the next one answers";
+export const GIVES_WAY = "procman's service is being replaced; try again";
 
 /** What each error says, for the docs. */
 export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
@@ -104,7 +104,7 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   "configuration-missing": "there is no configuration file, or it can't be read",
   "file-exists": "a file is in the way; `--force` replaces it where the command has that option",
   "export-refused": "the target of `export` can't do what a process needs",
-  "already-running": "this configuration, or one with its state folder, is running already",
+  "already-running": "this configuration, or one with its state folder, is already running",
   "process-unknown": "no process, instance or group has this id; `detail` suggests the nearest one",
   "process-blocked": "the process is blocked",
   "process-running": "the process is running",
@@ -120,14 +120,14 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   "roll-failed": "an instance did not come up: the rolling restart has ended, the others keep running as before",
   "reload-unsupported": "the process has no `reloadSignal`",
   "scale-refused": "the cluster can't have this number of instances, or not now",
-  "flush-refused": "nothing of these processes alone can be emptied, or the question of `flush` was answered with no",
+  "flush-refused": "these processes have no log file to empty, or `flush` was not confirmed",
   "process-foreign": "the token is not valid for this process",
   "wait-timeout":
     "the requested state was not reached in the time of `wait` or `--timeout`; what was asked for continues",
   "input-invalid": "parameters or body are wrong; `problems` lists all faults with their places",
   unauthorized: "the token is missing or not valid; `detail` says why",
   "scope-missing": "the token lacks the scope",
-  "origin-refused": "a wrong `Host` or `Origin`",
+  "origin-refused": "a `Host` or `Origin` that is not allowed",
   "path-unknown": "the API has no such path",
   "method-unknown": "the path has no such method; `Allow` lists those that it has",
   "body-too-large": "the body is longer than its limit",
@@ -136,7 +136,7 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   "request-unreadable": "the request is not HTTP; with 408 it took too long, with 431 its headers are too long",
   "too-many-requests": "too many bad tokens, streams, lines or reports; `Retry-After` has the seconds to wait",
   "too-many-streams": "there are too many streams of all consumers together",
-  "log-unavailable": "the logger is behind, or can't store lines at present",
+  "log-unavailable": "the logger is behind, or can't store lines right now",
   "resources-short": "procman may open no more files; `detail` names the limit to raise",
   "state-folder": "the state folder can't be used",
   "boot-refused": "`install` or `uninstall` can't do it on this machine, or not safely",

@@ -10,7 +10,7 @@ test("control characters are shown, tabs and other characters stay", () => {
   assert.equal(printableLine("one\ntwo\u001b[31m"), "one\\x0atwo\\x1b[31m");
 });
 
-test("colours of output stay where they are wanted, and are left out elsewhere; nothing else passes", () => {
+test("colors of output stay where they are wanted, and are left out elsewhere; nothing else passes", () => {
   const output = "\u001b[1;38:5:9mred\u001b[0m \u001b[2J\u001b[31K\u001b[?25l \u001b[m";
   assert.equal(printableOutput(output, true), "\u001b[1;38:5:9mred\u001b[0m \\x1b[2J\\x1b[31K\\x1b[?25l \u001b[m");
   assert.equal(printableOutput(output, false), "red \\x1b[2J\\x1b[31K\\x1b[?25l ");

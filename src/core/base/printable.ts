@@ -25,7 +25,7 @@ export function printableLine(text: string): string {
   return printable(text).replaceAll("\n", "\\x0a");
 }
 
-/** Output of a program: colours (SGR sequences) stay, or are left out; so is a carriage return at the end of a line. */
+/** Output of a program: colors (SGR sequences) stay, or are left out; so is a carriage return at the end of a line. */
 export function printableOutput(text: string, colors: boolean): string {
   return text.replace(/(?<!\r)\r+(?=\n|$)/g, "").replace(COLORS_AND_CONTROLS, (found) => shown(found, colors));
 }

@@ -1,4 +1,4 @@
-/** Colours and attributes in the output of programs: sequences of SGR (`ESC [ 1;31 m`). */
+/** Colors and attributes in the output of programs: sequences of SGR (`ESC [ 1;31 m`). */
 
 /** `color`, `background`: 0 to 255 of the usual palette, or `#rrggbb`. */
 export type TextStyle = {
@@ -32,7 +32,7 @@ export function afterSgr(before: TextStyle, parameters: string): TextStyle {
   return style;
 }
 
-/** Colour that `5;N` or `2;R;G;B` names, and how many numbers it takes. */
+/** Color that `5;N` or `2;R;G;B` names, and how many numbers it takes. */
 function extendedColor([kind, ...values]: readonly number[]): {
   readonly color?: number | string;
   readonly used: number;

@@ -26,7 +26,7 @@ import { MAX_MS } from "./units.ts";
 
 const origin = matching(
   /^https?:\/\/[^\s/*?#@]+$/,
-  'an origin as "https://app.example.org": no path, no slash at the end, no "*"',
+  'an origin such as "https://app.example.org": no path, no slash at the end, no "*"',
 );
 
 export const WATCHER = {
@@ -43,7 +43,7 @@ export const WATCHER = {
   },
   match: {
     type: strings,
-    description: "Patterns of which a file in a watched folder must match one.",
+    description: "Patterns; a file in a watched folder must match one of them.",
     default: ["**/*.*"],
   },
   skip: {
@@ -71,12 +71,11 @@ const PLUGIN = {
 const TLS = {
   certificate: {
     type: notEmpty("a file path"),
-    description:
-      "File in PEM: the certificate, followed by those between it and its authority. Read again when it changes.",
+    description: "PEM file with the certificate, followed by its intermediate certificates. Reloaded when it changes.",
   },
   key: {
     type: notEmpty("a file path"),
-    description: "File in PEM with its private key, without a passphrase. Read again when it changes.",
+    description: "PEM file with its private key, without a passphrase. Reloaded when it changes.",
   },
 } as const satisfies Fields;
 
@@ -104,13 +103,13 @@ export const API = {
   tls: {
     type: optional(objectOf(TLS)),
     description:
-      "Serves the API by TLS, as https. Needed where others can reach `hostname`, unless a reverse proxy in front does it.",
+      "Serves the API over TLS, as https. Needed where others can reach `hostname`, unless a reverse proxy in front does it.",
     onChange: "next-run",
   },
   insecure: {
     type: flag,
     description:
-      "Others can reach `hostname` without TLS, and that is meant: a reverse proxy in front serves the API as https.",
+      "Set this if exposing `hostname` without TLS is intended: a reverse proxy in front serves the API as https.",
     default: false,
   },
 } as const satisfies Fields;
@@ -134,7 +133,7 @@ export const TOP = {
   include: {
     type: optional(listOf(notEmpty("a file or a pattern"), "a list of files and patterns")),
     description:
-      "Further files with processes: paths from the folder of this file, with * ? [ab] {a,b} in names, as conf.d/*.jsonc.",
+      "More files with processes: paths relative to the folder of this file, with * ? [ab] {a,b} in names, such as conf.d/*.jsonc.",
   },
   logger: {
     type: optional(objectOf(LOGGER)),
@@ -147,7 +146,7 @@ export const TOP = {
   envFile: { ...ENVIRONMENT.envFile, description: "Env files of all processes, read before those of a process." },
   timeZone: {
     type: TIME_ZONE.type,
-    description: "Time zone of all schedules, as Europe/Berlin. Default: that of the host.",
+    description: "Time zone of all schedules, such as Europe/Berlin. Default: that of the host.",
   },
   watcher: {
     type: optional(objectOf(WATCHER)),
@@ -162,7 +161,7 @@ export const TOP = {
       }),
     ),
     description:
-      "Parts of a configuration by name; `--profile NAME` merges one over the rest: objects key by key, processes by their id, all else is replaced.",
+      "Parts of a configuration by name; `--profile NAME` merges one over the rest: objects key by key, processes by their id; everything else is replaced.",
   },
   plugins: {
     type: optional(listOf(objectOf(PLUGIN, { description: "A plugin." }), "a list of plugins")),

@@ -45,9 +45,9 @@ test("__proto__ is a key like any other", () => {
 test("several syntax errors are reported at once, in words", () => {
   assert.deepEqual(syntax('{\n  "a": 1\n  "b": tru,\n  c: 2\n}'), [
     '3:3 Found `"b"`; expected a "," between two entries.',
-    '4:3 Found `c`; expected a key in double quotes, as "name".',
+    '4:3 Found `c`; expected a key in double quotes, such as "name".',
   ]);
-  assert.deepEqual(syntax("{ 'a': 1 }"), ["1:3 Found `'a'`; expected double quotes: JSON has no single ones."]);
+  assert.deepEqual(syntax("{ 'a': 1 }"), ["1:3 Found `'a'`; expected double quotes: JSON has no single quotes."]);
   assert.deepEqual(syntax('{ "a": flase }'), [
     '1:8 Found `flase`; expected a value: a string in double quotes, a number, true, false, null, an object or an array. Did you mean "false"?',
   ]);

@@ -156,7 +156,7 @@ function isPunctuation({ error }: ParseError): boolean {
 /** By number, since `ParseErrorCode` is a const enum that is gone at run time. */
 const EXPECTED: Readonly<Record<number, string>> = {
   2: "a number such as 10 or 0.5",
-  3: 'a key in double quotes, as "name"',
+  3: 'a key in double quotes, such as "name"',
   4: "a value: a string in double quotes, a number, true, false, null, an object or an array",
   5: 'a ":" between key and value',
   6: 'a "," between two entries',
@@ -178,7 +178,7 @@ function describe({ error, offset, length }: ParseError, source: string): string
     "\u00b7",
   );
   const what = offset >= source.length ? "the end of the file" : `\`${short}\``;
-  if (found.startsWith("'")) return `Found ${what}; expected double quotes: JSON has no single ones.`;
+  if (found.startsWith("'")) return `Found ${what}; expected double quotes: JSON has no single quotes.`;
   const suggestion = error === 1 ? didYouMean(found, ["true", "false", "null"]) : "";
   return `Found ${what}; expected ${EXPECTED[betterCode(error, found, source.slice(offset + length))] ?? EXPECTED[VALUE_EXPECTED]}.${suggestion}`;
 }

@@ -64,7 +64,7 @@ function replacementOf(
     const [name] = missing;
     return {
       found: written,
-      origin: `${name} is not set: set it where procman is started, or write a default, as "\${${name}:-1}".`,
+      origin: `${name} is not set: set it where procman is started, or write a default, such as "\${${name}:-1}".`,
     };
   }
   const says = [...names].map((name) => {

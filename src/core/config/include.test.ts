@@ -127,7 +127,7 @@ test("every problem names its own file, line and column, in the order of the fil
   );
   assert.match(
     problemsIn(folder)[2] ?? "",
-    /Found "web"; \S*procman\.json:2:\d+ processes\[0\]\.id has the same id already, for the process "web"/,
+    /Found "web"; \S*procman\.json:2:\d+ processes\[0\]\.id already has the same id, for the process "web"/,
   );
 });
 
@@ -208,7 +208,7 @@ test(
       const [problem = "", ...others] = problemsIn(folder);
       assert.match(problem, /^procman\.json:1:\d+ include\[0\] Cannot include \S+x\.json, which the pattern finds: /);
       assert.match(problem, why);
-      assert.match(problem, /could have put it there\. If it is meant, name it without a pattern\.$/);
+      assert.match(problem, /could have put it there\. If that is intended, name it without a pattern\.$/);
       assert.deepEqual(others, []);
     };
     const owned = folderOf(t, { "procman.json": including("conf.d/*"), "conf.d/x.json": one("x") });

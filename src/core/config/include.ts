@@ -121,7 +121,7 @@ function checkTrust({ file, shownAs }: ConfigText, trust: Trust): void {
   const problem = changeableByOthers(file, trust);
   if (problem === undefined) return;
   throw new Error(
-    `Cannot include ${shownAs}, which the pattern finds: ${problem}, and could have put it there. If it is meant, name it without a pattern.`,
+    `Cannot include ${shownAs}, which the pattern finds: ${problem}, and could have put it there. If that is intended, name it without a pattern.`,
   );
 }
 

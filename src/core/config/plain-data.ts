@@ -44,7 +44,7 @@ class DataCopy {
     } catch (error) {
       return this.#refuse(
         path,
-        `Found what can't be read (${error instanceof Error ? error.message : typeof error}); ${ALLOWED}.`,
+        `Found a value that can't be read (${error instanceof Error ? error.message : typeof error}); ${ALLOWED}.`,
       );
     } finally {
       this.#above.length = depth;

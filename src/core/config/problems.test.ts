@@ -22,7 +22,7 @@ test("each problem is shown with the line of its own file", () => {
   );
 });
 
-test("colours only when asked for", () => {
+test("colors only when asked for", () => {
   assert.doesNotMatch(renderProblems([PROBLEM], SOURCE), /\u001b/);
   assert.match(renderProblems([PROBLEM], SOURCE, { colors: true }), /\u001b\[31m/);
 });

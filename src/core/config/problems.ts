@@ -19,7 +19,7 @@ export type RenderOptions = { readonly colors?: boolean };
  */
 export class ConfigurationError extends ProcmanError {
   readonly problems: readonly ConfigProblem[];
-  /** Texts of the files, to render the problems again (in colours, say). Empty when there was no text. */
+  /** Texts of the files, to render the problems again (in colors, say). Empty when there was no text. */
   readonly sources: Sources;
 
   constructor(problems: readonly ConfigProblem[], sources: Sources = new Map()) {

@@ -52,7 +52,7 @@ test("an unknown profile is refused, with a similar name", () => {
   );
   assert.match(
     problems({ processes: [BASE] }, { profile: "x" }).join(),
-    /Found no profile "x", as the file has none\. Leave out --profile/,
+    /Found no profile "x": the file defines none\. Remove --profile/,
   );
   assert.match(problems(file, { profile: "__proto__" }).join(), /Found no profile/);
 });

@@ -19,7 +19,7 @@ export function profileErrors(document: Document, name: string): readonly Findin
   if (!names.includes(name)) {
     const message =
       names.length === 0
-        ? `Found no profile ${show(name)}, as the file has none. Leave out --profile, or add "profiles".`
+        ? `Found no profile ${show(name)}: the file defines none. Remove --profile, or add "profiles".`
         : `Found no profile ${show(name)}; allowed: ${names.map(show).join(", ")}.${didYouMean(name, names)}`;
     return [{ path: ["profiles"], message }];
   }

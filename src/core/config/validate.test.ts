@@ -61,7 +61,7 @@ test("all problems are reported at once, in the order of the file, each with its
     '6:5 processes[1].id Missing key "id": 1 to 64 characters from a-z, 0-9, ".", "_" and "-".',
     '6:32 processes[1].autostart Found "true"; allowed: true or false. Write it without quotes: true.',
     '7:5 processes[2] Missing key "cmd" or "worker": a command line, or a script that runs in a separate Node process.',
-    '7:13 processes[2].id Found "web"; processes[0].id has the same id already, for the process "web". Allowed: unique ids.',
+    '7:13 processes[2].id Found "web"; processes[0].id already has the same id, for the process "web". Allowed: unique ids.',
     '7:28 processes[2].cron Found "99 * * * *"; allowed: a cron pattern. The minute 99 is out of range (0-59).',
   ]);
 });
@@ -124,7 +124,10 @@ test("unknown keys are errors everywhere, with the similar key or the section wh
   assert.match(about({ cluster: { instances: 1, way: "shared" } }), /cluster\.way Found the unknown key/);
   assert.equal(about({}, { api: { cors: ["https://app.example.org", "http://localhost:5173"] } }), "");
   for (const cors of ["*", "https://a.example/", "a.example", "https://*.example"])
-    assert.match(about({}, { api: { cors: [cors] } }), /api\.cors\[0\] .*an origin as "https:\/\/app\.example\.org"/);
+    assert.match(
+      about({}, { api: { cors: [cors] } }),
+      /api\.cors\[0\] .*an origin such as "https:\/\/app\.example\.org"/,
+    );
   assert.match(about({}, { api: { prot: 1 } }), /api\.prot .*Did you mean "port"/);
   assert.match(about({}, { watcher: { every: 1 } }), /Known here: interval, exts, match, skip/);
   assert.match(
@@ -357,7 +360,7 @@ test("an id that an instance has too is an error, in either order", () => {
   const cluster = { id: "web", cluster: { instances: 2 } };
   assert.match(
     pair(cluster, { id: "web-1" }),
-    /processes\[1\]\.id Found "web-1"; processes\[0\]\.id has the same id already, for instance 1 of the cluster "web"/,
+    /processes\[1\]\.id Found "web-1"; processes\[0\]\.id already has the same id, for instance 1 of the cluster "web"/,
   );
   assert.match(
     pair({ id: "web-2" }, cluster),
@@ -418,7 +421,7 @@ test("a shared socket needs its port, no instance ports, and takes no field of t
 test("two processes can share a log file, but not a pid file", () => {
   assert.match(
     pair({ id: "a", pidFile: "run/x.pid" }, { id: "b", pidFile: "./run/x.pid" }),
-    /processes\[1\]\.pidFile .* which processes\[0\]\.pidFile has already/,
+    /processes\[1\]\.pidFile .* which processes\[0\]\.pidFile already uses/,
   );
   assert.equal(pair({ id: "a", pidFile: "{id}.pid" }, { id: "b", pidFile: "{id}.pid" }), "");
   assert.equal(pair({ id: "a", logger: { stdout: "x.log" } }, { id: "b", logger: { stdout: "x.log" } }), "");
@@ -464,7 +467,7 @@ test("an address to listen on is an IP address or the name of a host", () => {
   ])
     assert.match(
       api(hostname),
-      /^0:0 api\.hostname Found .*; allowed: an IP address without brackets, or the name of a host, as "localhost"/,
+      /^0:0 api\.hostname Found .*; allowed: an IP address without brackets, or a host name such as "localhost"/,
       hostname,
     );
   assert.match(
@@ -502,7 +505,7 @@ test("doubtful values are warnings, not errors", () => {
   ])
     assert.match(warningsOf(fields)[0] ?? "", /Found "\$\{A:\?no\}", which stays as it is: /);
   assert.match(warningsOf({ env: { PROCMAN_RUN_ID: "x" } })[0] ?? "", /env\.PROCMAN_RUN_ID .*reserved/);
-  assert.match(resolveConfiguration({ processes: [] }, OPTIONS).warnings[0]?.message ?? "", /no process yet/);
+  assert.match(resolveConfiguration({ processes: [] }, OPTIONS).warnings[0]?.message ?? "", /no processes yet/);
 });
 
 test("2.2 cluster.portVariable: the name of a variable that nothing else sets, for instances with ports", () => {
@@ -513,7 +516,7 @@ test("2.2 cluster.portVariable: the name of a variable that nothing else sets, f
   for (const name of ["", "A B", "1A", "PROCMAN_RUN_ID", "A=1"])
     assert.match(
       about(cluster(name)),
-      /cluster\.portVariable Found .*; allowed: the name of a variable, as "PORT"/,
+      /cluster\.portVariable Found .*; allowed: the name of a variable, such as "PORT"/,
       name,
     );
   assert.match(about(cluster("PORT", {})), /cluster\.portVariable Found "portVariable" without "startPort"/);
@@ -546,7 +549,7 @@ test("a shell that stays is a warning where a setting is meant for the program",
   const cmd = "node x.js | tee log";
   const about = (what: string) =>
     new RegExp(
-      `^processes\\[0\\]\\.cmd Found .* as its last command is a pipeline: the pid is that of the shell, and ${what} the shell, not the program\\.`,
+      `^processes\\[0\\]\\.cmd Found .* because its last command is a pipeline: the pid is the shell's, and ${what} the shell, not the program\\.`,
     );
   assert.match(warningsOf({ cmd, ...share })[0] ?? "", about("the shared socket concerns"));
   assert.match(
@@ -557,7 +560,7 @@ test("a shell that stays is a warning where a setting is meant for the program",
   assert.match(warningsOf({ cmd, killMode: "leader" })[0] ?? "", about('"killMode" concerns'));
   assert.match(
     warningsOf({ cmd: "for i in 1 2; do node x.js; done", pidFile: "a.pid" })[0] ?? "",
-    /as "for" is part of the shell's grammar/,
+    /because "for" is part of the shell's grammar/,
   );
   assert.match(
     warningsOf({ cmd: ". ./env && node x.js", pidFile: "a.pid" })[0] ?? "",
@@ -585,7 +588,7 @@ test("a byte order mark in front of the text is not part of line 1", () => {
 
 test("2.2 the time zone of schedules, of a process and of all, is checked with its place", () => {
   const message =
-    'Found "Europe/Belin"; allowed: the name of a time zone, as "Europe/Berlin" or "UTC". There is no such time zone. Did you mean "Europe/Berlin"?';
+    'Found "Europe/Belin"; allowed: the name of a time zone, such as "Europe/Berlin" or "UTC". There is no such time zone. Did you mean "Europe/Berlin"?';
   assert.match(
     about({ cron: "0 3 * * *", timeZone: "Europe/Belin" }),
     new RegExp(`processes\\[0\\]\\.timeZone ${message.replaceAll("?", "\\?")}$`),
@@ -653,7 +656,7 @@ test("numbers and booleans may be references: converted, then checked as if writ
   );
   assert.match(
     refusal('"timeout": "${P_NONE}"'),
-    /Found "\$\{P_NONE\}"; allowed: .* P_NONE is not set: set it where procman is started, or write a default, as "\$\{P_NONE:-1\}"\.$/,
+    /Found "\$\{P_NONE\}"; allowed: .* P_NONE is not set: set it where procman is started, or write a default, such as "\$\{P_NONE:-1\}"\.$/,
   );
   assert.match(
     refusal('"cluster": { "instances": "${P_NONE:-0}" }'),

@@ -116,14 +116,14 @@ export const STATUS_CAUSE = openObject(
       openObject(
         {
           kind: enumeration(["operator", "terminate", "timeout", "watch", "unready", "unhealthy", "memory", "itself"], {
-            description: "Why; `itself`: its program has ended, and what is left of it is being ended.",
+            description: "Why; `itself`: its program has ended, and what is left of it is being stopped.",
           }),
           phase: enumeration(
             ["spawning", "waiting-dependents", "grace", "terminate", "kill", "cleanup", "cleanup-kill", "after-stop"],
             { description: "`spawning`: it was only being started. `grace`: it has time to finish by itself." },
           ),
           signal: optional(string({ description: "The signal that it was sent." })),
-          again: optional(literal(true, { description: "It starts again then." })),
+          again: optional(literal(true, { description: "It starts again afterwards." })),
           dependents: optional(list(string(), { description: "What must end before it." })),
         },
         { description: "While it is being stopped." },

@@ -30,7 +30,7 @@ export const DEFINITION = openObject(
   {
     process: string({ description: "Id of the process or instance." }),
     cluster: optional(string({ description: "Id of its cluster." })),
-    groups: optional(list(string(), { description: "Groups that it is in." })),
+    groups: optional(list(string(), { description: "Groups that it belongs to." })),
     argv: list(string(), { description: "The program and its arguments, as they are executed." }),
     shell: boolean({ description: "A shell runs the command line; it may become the program, as `exec` does." }),
     cwd: string({ description: "Working directory." }),

@@ -18,7 +18,7 @@ export const PART = schemaFor<PartRecord>(
     version: optional(string({ description: "After an upgrade the keeper stays at its version. Absent: not known." })),
     memoryBytes: optional(
       integer({
-        description: "Private memory; of the balancer with its further processes. Absent: only Linux tells it.",
+        description: "Private memory; of the balancer, with its other processes. Only on Linux.",
       }),
     ),
   },

@@ -132,7 +132,7 @@ export const START = {
   ...WAIT,
   withDependencies: {
     kind: "flag",
-    description: "`1`: first what the process depends on, as far as it doesn't run.",
+    description: "`1`: first start what the process depends on, unless it is running.",
     schema: { type: "boolean" },
   },
 } as const satisfies Parameters;

@@ -43,7 +43,7 @@ const PROCESS = openObject(
     blocked: boolean({ description: "Nothing starts it until it is unblocked." }),
     disabled: optional(
       literal(true, {
-        description: "It, or each instance of the cluster, starts only by request, also after a shutdown or a reboot.",
+        description: "It, or each instance of the cluster, starts only by request, even after a shutdown or a reboot.",
       }),
     ),
     pid: optional(integer({ description: "Its pid, while it runs." })),
@@ -81,7 +81,7 @@ const PROCESS = openObject(
           last: time({ description: "The last of them." }),
           madeUpFor: boolean({ description: "Whether the process is started once for them (`catchUp`)." }),
         },
-        { description: "Scheduled starts that were missed while procman was away, until the next one comes." },
+        { description: "Scheduled starts that were missed while procman was not running, until the next one comes." },
       ),
     ),
     ready: optional(
@@ -117,7 +117,7 @@ const PROCESS = openObject(
     telemetry: optional(reference("TelemetryReport", { description: "The last report that it sent." })),
     instance: optional(integer({ description: "Number from 1, for an instance of a cluster." })),
     cluster: optional(string({ description: "Id of its cluster." })),
-    groups: optional(list(string(), { description: "Groups that it is in." })),
+    groups: optional(list(string(), { description: "Groups that it belongs to." })),
     task: optional(boolean({ description: "It is started by hand and runs to its end; absent: no." })),
     dependsOn: optional(
       list(

@@ -40,7 +40,7 @@ function incident(more: Partial<Incident> = {}): Incident {
 test("why: a process without incidents", () => {
   assert.deepEqual(explain(record, [], NOW), [
     "web runs (pid 12) since 2026-06-01T11:59:00Z.",
-    "It has not ended so far.",
+    "It has not exited yet.",
   ]);
 });
 
@@ -112,7 +112,7 @@ test("why: what has happened, how often, the last lines, and what to do", () => 
     "In the minutes before, it used up to 52.4 MB of memory and 20 % of a core.",
     "Its last lines:",
     "  Error: no database",
-    "It has ended in the same way 3 times: restarting does not remove the cause.",
+    "It has ended in the same way 3 times: restarting does not help.",
     "It ended with code 3 by itself: its last lines may say why.",
   ]);
 });

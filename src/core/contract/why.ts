@@ -50,7 +50,7 @@ export function explain(record: ProcessRecord, incidents: readonly Incident[], n
       : []),
     ...missedStarts(record),
     ...causeCounts(recent, incidents),
-    ...(last === undefined ? ["It has not ended so far."] : lastEnd(last)),
+    ...(last === undefined ? ["It has not exited yet."] : lastEnd(last)),
     ...repetition(recent),
     ...(record.skippedBy === undefined ? adviceOf(record, last) : [skipAdvice(record.id, record.skippedBy)]),
   ];
@@ -116,9 +116,9 @@ function missedStarts({ missed }: ProcessRecord): string[] {
   const { times, first, last, madeUpFor } = missed;
   const when = times === 1 ? `at ${timeText(first)}` : `${times} times from ${timeText(first)} to ${timeText(last)}`;
   const followed = madeUpFor
-    ? "This was made up for once, when procman was back."
-    : 'This is not made up for; "catchUp": true would do that.';
-  return [`Its schedule was missed ${when}, because procman was away. ${followed}`];
+    ? "It was started once when procman was back."
+    : 'Missed starts are skipped; with "catchUp": true one of them is run.';
+  return [`Its schedule was missed ${when}, because procman was not running. ${followed}`];
 }
 
 function runText({ run, pid, started }: RunRecord): string {
@@ -198,9 +198,7 @@ function repetition(recent: readonly Incident[]): string[] {
   const same = recent.filter(
     ({ cause, code, signal }) => cause === last.cause && code === last.code && signal === last.signal,
   );
-  return same.length < 3
-    ? []
-    : [`It has ended in the same way ${same.length} times: restarting does not remove the cause.`];
+  return same.length < 3 ? [] : [`It has ended in the same way ${same.length} times: restarting does not help.`];
 }
 
 export function adviceOf(record: ProcessRecord, last: Incident | undefined): string[] {

@@ -29,11 +29,11 @@ export function howItEnded({
   left,
 }: Omit<EndRecord, "kind">): string {
   if (message !== undefined) return `could not be started: ${message}`;
-  if (unseen === true) return "was being started when procman was killed; whether it has run is not known";
+  if (unseen === true) return "was being started when procman was killed; whether it ran is unknown";
   const memory = outOfMemory === true ? " (out of memory)" : "";
   if (code === undefined && signal === undefined)
-    return `ended${memory}, and its exit code is not known (procman was killed during its run)${leftNote(left)}`;
-  const how = signal === undefined ? `exited with code ${code}${shellHint(code)}` : `was ended by ${signal}`;
+    return `ended${memory}, exit code unknown (procman was killed during the run)${leftNote(left)}`;
+  const how = signal === undefined ? `exited with code ${code}${shellHint(code)}` : `was killed by ${signal}`;
   return `${how}${memory}${portNote(port)}${leftNote(left)}`;
 }
 
@@ -54,28 +54,28 @@ export function finishText({ code, signal }: Pick<EndRecord, "code" | "signal">)
 
 /** Programs that fork faster than they can be stopped, and that no cgroup holds. */
 export function leftNote(left = 0): string {
-  return left === 0 ? "" : `; still ${left} ${left === 1 ? "process" : "processes"} of it, which can't be ended`;
+  return left === 0 ? "" : `; ${left} of its ${left === 1 ? "processes is" : "processes are"} left and can't be killed`;
 }
 
 /** POSIX 2.8.2: exit codes of a shell that could not run a command. */
 function shellHint(code: number | undefined): string {
   if (code === 127) return " (the shell found no such command)";
-  return code === 126 ? " (the command may not be executed)" : "";
+  return code === 126 ? " (the command is not executable)" : "";
 }
 
 function portNote(occupied: EndRecord["port"]): string {
   if (occupied === undefined) return "";
   const { port, program, process, own } = occupied;
   const holder = process === undefined ? program : `${process}, ${program}`;
-  if (own === undefined) return ` (its port ${port} is held by ${holder}; end that, or choose another port)`;
-  return ` (port ${port}, which it may want, is held by ${holder}; each instance must listen on its own port, here ${own}, which it finds in PROCMAN_CLUSTER_PORT)`;
+  if (own === undefined) return ` (its port ${port} is in use by ${holder}; stop it, or choose another port)`;
+  return ` (port ${port}, which it may want, is in use by ${holder}; each instance must listen on its own port, here ${own}, which it finds in PROCMAN_CLUSTER_PORT)`;
 }
 
 /** Why procman has stopped a run, to follow "it"; undefined: for none of these faults. */
 export function faultText({ kind, limitMs = 0, problem }: Pick<EndRecord, "kind" | "limitMs" | "problem">): string {
   switch (kind) {
     case "timeout":
-      return `has run for its timeout of ${duration(limitMs)}`;
+      return `exceeded its timeout of ${duration(limitMs)}`;
     case "unready":
       return `was not ready within ${duration(limitMs)}${inParentheses(problem)}`;
     case "unhealthy":
@@ -110,16 +110,16 @@ export function reasonText(end: EndRecord): string {
     case "signal":
       return `${how}, not sent by procman`;
     case "out-of-memory":
-      return `${how}: the kernel killed it, as memory ran out`;
+      return `${how}: the kernel killed it because memory ran out`;
     case "timeout":
     case "unready":
     case "unhealthy":
     case "memory":
-      return `was stopped, as it ${faultText(end)}; it ${how}`;
+      return `was stopped because it ${faultText(end)}; it ${how}`;
     case "terminate":
       return `was stopped by its schedule; it ${how}`;
     case "watch":
-      return `was restarted ${asked === "" ? "for a changed file" : `as ${asked}`}; it ${how}`;
+      return `was restarted ${asked === "" ? "for a changed file" : `because ${asked}`}; it ${how}`;
     case "shutdown":
       return `was stopped with procman${asked === "" ? "" : ` (${asked})`}; it ${how}`;
     case "operator":
@@ -174,7 +174,7 @@ export function decisionText(decision: DecisionRecord): string {
     case "wait":
       return "starts again when its dependencies are up";
     case "stop":
-      return "the automatic restart is being stopped again";
+      return "the restarted run is being stopped";
     case "none":
       return decision.why === undefined ? "none" : `none: ${whyNone(decision)}`;
     default:
@@ -197,9 +197,9 @@ export function whyNone({ why = "stopped", limit, option }: Omit<DecisionRecord,
       if (limit === 0) return "no restart is allowed";
       return limit === 1 ? "its one restart is used up" : `its ${limit} restarts are used up`;
     case "blocked":
-      return "not restarted, as it is blocked";
+      return "not restarted: it is blocked";
     case "permanent":
-      return "not tried again";
+      return "not retried";
     case "option":
       return `not restarted, because of ${option}`;
     case "policy":
@@ -232,9 +232,9 @@ export function whatFollowed(decision: DecisionRecord): string {
 
 /** Why an unhealthy run goes on, to follow "not restarted". */
 export function whyUnhealthy({ why, option, process }: Omit<DecisionRecord, "kind">): string {
-  if (why === "blocked") return ", as it is blocked";
-  if (why === "option") return `, because of ${option}`;
-  if (why === "policy") return ", as it has no restart policy";
+  if (why === "blocked") return " because it is blocked";
+  if (why === "option") return ` because of ${option}`;
+  if (why === "policy") return " because it has no restart policy";
   if (why !== "instances") return " yet";
   return process === undefined ? ": no other instance is healthy" : `: ${process} is being restarted`;
 }
@@ -251,7 +251,7 @@ function stateText({ status, restarts, ...condition }: StatusMembers, cause: Sta
   const { end, next = { kind: "none" }, hook, waitsFor = [], skip } = cause;
   switch (status) {
     case "created":
-      return "was not started yet";
+      return "has not been started yet";
     case "waiting":
       return `waits for ${dependenciesText(waitsFor) || "what it depends on"}`;
     case "skipped":
@@ -265,7 +265,7 @@ function stateText({ status, restarts, ...condition }: StatusMembers, cause: Sta
     case "backoff":
       return `${lastFailure(end)}, ${decisionText(next)}`;
     case "stopped":
-      return `was stopped${end === undefined ? "" : `; it ${howItEnded(end)}`}`;
+      return `was stopped${end === undefined ? "" : stopText(end)}`;
     case "finished":
       return `finished by itself${finishText(end ?? {}) || " with code 0"}${leftNote(end?.left)}`;
     case "errored":
@@ -276,6 +276,12 @@ function stateText({ status, restarts, ...condition }: StatusMembers, cause: Sta
     default:
       return status satisfies never;
   }
+}
+
+/** How a run that was stopped ended, to follow "was stopped". */
+function stopText(end: EndRecord): string {
+  const { signal, left } = end;
+  return signal === undefined ? `; it ${howItEnded(end)}` : ` (${signal})${leftNote(left)}`;
 }
 
 function lastFailure(end: EndRecord | undefined): string {
@@ -314,18 +320,18 @@ function hookText({ name, ms }: NonNullable<StatusCause["hook"]>): string {
 const STOPS: Readonly<Record<NonNullable<StatusCause["stop"]>["kind"], string>> = {
   operator: "is being stopped",
   terminate: "is being stopped by its schedule",
-  timeout: "has run for its timeout and is being stopped",
+  timeout: "exceeded its timeout and is being stopped",
   watch: "is being stopped for a changed file",
   unready: "was not ready in time and is being stopped",
   unhealthy: "failed its health checks and is being stopped",
   memory: "used too much memory and is being stopped",
-  itself: "has ended; what it left behind is being ended",
+  itself: "has ended; its leftover processes are being stopped",
 };
 
 function stoppingText({ stop, hook, end }: StatusCause): string {
   if (stop === undefined) return STOPS.operator;
   const { kind, phase, signal, dependents = [], again } = stop;
-  const after = again === true ? ", and starts again then" : "";
+  const after = again === true ? "; then it starts again" : "";
   if (hook?.name === "afterStop") return `${lastFailure(end)}; ${hookText(hook)}${after}`;
   const progress = {
     spawning: hook === undefined ? "" : ", with its hook beforeStart",

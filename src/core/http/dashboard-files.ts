@@ -50,7 +50,7 @@ export async function dashboardFiles(folder: string): Promise<DashboardFiles> {
     if (!isNotFound(cause)) throw cause;
     throw new ProcmanError(
       "path-unknown",
-      `Cannot show the dashboard: this installation has no files of it in ${folder}; install procman again`,
+      `Cannot show the dashboard: its files are missing in ${folder}; reinstall procman`,
       {
         cause,
       },
@@ -73,7 +73,7 @@ export class DashboardFiles {
     if (file !== undefined) return file;
     throw new ProcmanError(
       "path-unknown",
-      `Cannot find ${JSON.stringify(name.slice(0, 100))}: the dashboard has no such file; load its page again`,
+      `Cannot find ${JSON.stringify(name.slice(0, 100))}: the dashboard has no such file; reload the page`,
     );
   }
 }

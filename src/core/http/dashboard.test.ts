@@ -91,7 +91,7 @@ test("an installation without the files says so, and everything else works", asy
   const api = await startApi(context);
   const answer = await fetch(`${api.url}/`);
   assert.equal(answer.status, 404);
-  assert.match(await answer.text(), /Cannot show the dashboard: this installation has no files of it/);
+  assert.match(await answer.text(), /Cannot show the dashboard: its files are missing in/);
   assert.equal((await fetch(`${api.url}/health`)).status, 200);
 });
 

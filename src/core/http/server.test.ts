@@ -546,7 +546,7 @@ test("a service that stood still does not blame the client for it", async (conte
   const answer = once(socket, "data");
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3_000);
   const [text] = (await answer) as [string];
-  assert.match(text, /^HTTP\/1\.1 503 .*Retry-After: 0\r\n.*procman's service was busy; ask again/s);
+  assert.match(text, /^HTTP\/1\.1 503 .*Retry-After: 0\r\n.*procman's service was busy; try again/s);
 });
 
 test("streams are limited for each consumer and in total, and the API stays fast", async (context) => {

@@ -368,7 +368,7 @@ function refuseConnection(error: NodeJS.ErrnoException, socket: Duplex, wasStall
       : error.code !== "ERR_HTTP_REQUEST_TIMEOUT"
         ? [400, "it is not HTTP/1.1"]
         : wasStalled
-          ? [503, "procman's service was busy; ask again"]
+          ? [503, "procman's service was busy; try again"]
           : [408, "it came too slowly"];
   const body = JSON.stringify(
     problem(

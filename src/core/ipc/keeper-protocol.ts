@@ -96,7 +96,7 @@ export type ToKeeper =
   | { readonly t: "sockets"; readonly wanted: readonly Listening[] }
   /** Answers `ping`. */
   | { readonly t: "pong" }
-  /** The service answers `stop`: it is alive and stops everything in order. */
+  /** The service answers `stop`: it is alive and stops everything gracefully. */
   | { readonly t: "stopping" }
   /** Everything is stopped: the keeper ends with this exit code. */
   | { readonly t: "end"; readonly code: number };

@@ -45,7 +45,7 @@ export type ConsoleStyle = {
   readonly format?: "json";
   /** Lines of processes are written as they are. Absent: with the id in front. */
   readonly prefix?: false;
-  /** Absolute path: all console lines go there instead, with time and id and without colours (a detached procman has no console). */
+  /** Absolute path: all console lines go there instead, with time and id and without colors (a detached procman has no console). */
   readonly file?: string;
 };
 
@@ -69,7 +69,7 @@ export function handoverOf(name: string): number | undefined {
   return pid === undefined ? undefined : Number(pid);
 }
 
-/** One of procman's own log entries, for console and log store: `severity` picks its colour, `id` (of a process) its prefix. */
+/** One of procman's own log entries, for console and log store: `severity` picks its color, `id` (of a process) its prefix. */
 export type LoggerMessage = {
   readonly t: "say";
   readonly at: number;

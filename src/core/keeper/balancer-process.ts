@@ -119,7 +119,7 @@ export class BalancerProcessKeeper {
       onMessages: ([report]) => report !== undefined && this.#own === child && this.#onOther(report),
       onExit: ({ code, signal, final }) =>
         final ||
-        warn(`the balancer ended (${signal ?? `exit code ${code}`}); it is started again, its connections are broken`),
+        warn(`the balancer ended (${signal ?? `exit code ${code}`}); restarting it; its connections are broken`),
     });
     this.#own = child;
     child.start();
@@ -149,7 +149,7 @@ export class BalancerProcessKeeper {
       if (isAlive(pid, startTime)) return;
       clearInterval(this.#timer);
       this.#adopted = undefined;
-      warn("the balancer ended; it is started again, its connections are broken");
+      warn("the balancer ended; restarting it; its connections are broken");
       this.#start();
     }, POLL_MS);
   }

@@ -174,8 +174,8 @@ export class Journal {
     if (now === before) return;
     this.#report(
       problem === undefined
-        ? `${this.#path} can be written again: a kill of procman is safe again`
-        : `Cannot write ${this.#path}: ${problem}; procman continues, but a kill is not safe until it can be written again`,
+        ? `${this.#path} can be written again: killing procman is safe again`
+        : `Cannot write ${this.#path}: ${problem}; procman continues, but killing it is not safe until it can be written again`,
     );
   }
 

@@ -306,7 +306,7 @@ export class Keeper {
     if (this.#shutdown.serviceExited() || this.#upgrade.serviceExited()) return;
     if (this.#state === undefined && (code !== null || final)) return void this.#shutdown.finish(code ?? EXIT.bug);
     const ending = signal === null ? `exit code ${code}` : signal;
-    if (!final) return warn(`the service ended (${ending}); it is started again, the processes keep running`);
+    if (!final) return warn(`the service ended (${ending}); restarting it; the processes keep running`);
     const reason = `the service ended (${ending}) ${SERVICE_LIMIT + 1} times in a row and stays down`;
     warn(
       `${reason}; the processes keep running. Start it again with "procman upgrade", stop all with "procman terminate"`,

@@ -57,6 +57,6 @@ function outliveTerminal(): void {
 function warnFirstProcess(): void {
   if (process.pid === 1)
     warn(
-      'is PID 1 here: orphans of its processes stay zombies; put an init in front of it, as "docker run --init" or tini',
+      'is PID 1 here: orphans of its processes stay zombies; put an init in front of it, such as "docker run --init" or tini',
     );
 }

@@ -23,7 +23,7 @@ import { warn } from "./log.ts";
 
 const UNLIMITED: Readonly<Record<Controller, (problem: string) => string>> = {
   memory: (problem) =>
-    `Cannot enforce "memoryMax" by the kernel: ${problem}; instead memory is checked every second, as with "memoryLimit"`,
+    `Cannot enforce "memoryMax" through the kernel: ${problem}; instead memory is checked every second, as with "memoryLimit"`,
   cpu: (problem) => `Cannot enforce "cpuQuota": ${problem}; processes run without this limit`,
 };
 

@@ -59,11 +59,11 @@ export class StateDirWatch {
   #onUnusable(problem: string): void {
     if (this.#unusable === problem) return;
     this.#unusable = problem;
-    warn(`${problem} until it can, a kill of procman is not safe`);
+    warn(`${problem} until it can, killing procman is not safe`);
   }
 
   #onIntact({ folder }: KeeperState): void {
-    if (this.#unusable !== undefined) warn(`${folder} can be used again: a kill of procman is safe again`);
+    if (this.#unusable !== undefined) warn(`${folder} can be used again: killing procman is safe again`);
     this.#unusable = undefined;
   }
 }

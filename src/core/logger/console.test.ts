@@ -144,7 +144,7 @@ describe("console of the logger", () => {
     assertWithin(2_000, Date.now() - begin, "the end of the logger");
   });
 
-  it("goes to a file without a terminal: with time stamps, without colours, rotated and bounded", async () => {
+  it("goes to a file without a terminal: with time stamps, without colors, rotated and bounded", async () => {
     const { stdout, stderr } = rig.start("pipe");
     const shown = Promise.all([stdout?.toArray(), stderr?.toArray()]);
     const file = join(rig.dir, "home", "console.log");

@@ -19,8 +19,8 @@ describe("reading a whole file", () => {
   it("refuses a FIFO, a device and a folder at once", () => {
     const fifo = join(root, "fifo");
     execFileSync("mkfifo", [fifo]);
-    assert.throws(() => readWhole(fifo), { code: "EINVAL", message: "it is a FIFO, no regular file" });
-    assert.throws(() => readWhole("/dev/zero"), { code: "EINVAL", message: "it is a device, no regular file" });
+    assert.throws(() => readWhole(fifo), { code: "EINVAL", message: "it is a FIFO, not a regular file" });
+    assert.throws(() => readWhole("/dev/zero"), { code: "EINVAL", message: "it is a device, not a regular file" });
     assert.throws(() => readWhole(root), { code: "EISDIR" });
     assert.throws(() => readWhole(join(root, "none")), { code: "ENOENT" });
   });

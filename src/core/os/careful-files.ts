@@ -55,7 +55,7 @@ export function readWhole(
     const { fd, stat } = openFound(found, constants.O_RDONLY | (isPipe ? 0 : constants.O_NONBLOCK));
     try {
       if (stat.isDirectory()) throw failure("EISDIR", "it is a folder");
-      if (!stat.isFile() && !isPipe) throw failure("EINVAL", `it is ${kindOf(stat)}, no regular file`);
+      if (!stat.isFile() && !isPipe) throw failure("EINVAL", `it is ${kindOf(stat)}, not a regular file`);
       return readTo(fd, maxBytes);
     } finally {
       closeSync(fd);

@@ -13,7 +13,7 @@ test("signals are known by name, in any case, with and without SIG, and by numbe
 test("a wrong name gets the nearest one", () => {
   assert.throws(() => signalOf("SIGTREM", "body.signal"), {
     code: "input-invalid",
-    message: /there is no signal "SIGTREM"; allowed are a name, .*, and a number, as 1\. Did you mean "SIGTERM"\?$/,
+    message: /there is no signal "SIGTREM"; use a name such as .*, or a number such as 1\. Did you mean "SIGTERM"\?$/,
   });
   assert.throws(
     () => signalOf("x".repeat(1_000)),

@@ -18,7 +18,7 @@ export function signalOf(written: string | number, place?: string): AnySignal {
   const shown = JSON.stringify(
     typeof written === "string" && written.length > 40 ? `${written.slice(0, 40)}…` : written,
   );
-  const what = `there is no signal ${shown}; allowed are a name, as HUP or SIGHUP, and a number, as 1.`;
+  const what = `there is no signal ${shown}; use a name such as HUP or SIGHUP, or a number such as 1.`;
   const names = SIGNALS.flatMap((name) => [name, name.slice("SIG".length)]);
   const message = `${what}${didYouMean(String(written), names)}`;
   throw new ProcmanError("input-invalid", `Cannot send a signal: ${message}`, {

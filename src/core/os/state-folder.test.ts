@@ -20,7 +20,7 @@ test("a state folder of another user is refused, with the user to ask as", (cont
   const own = process.geteuid?.() ?? 0;
   assert.throws(
     () => checkStateFolder(stateDir, own + 1),
-    refused(/^Cannot use the state folder \S+shop: it belongs to \S+, and this is .*; ask as/),
+    refused(/^Cannot use the state folder \S+shop: it belongs to \S+, not to .*; run this as/),
   );
 });
 
@@ -63,6 +63,6 @@ test("root is told how to ask as the user of a state folder, and not to start an
   chownSync(stateDir, nobody, nobody);
   assert.throws(
     () => checkStateFolder(stateDir),
-    refused(/it belongs to the user nobody, and this is root; ask as the user nobody: "sudo -u nobody procman [^"]+"$/),
+    refused(/it belongs to the user nobody, not to root; run this as the user nobody: "sudo -u nobody procman [^"]+"$/),
   );
 });

@@ -46,10 +46,10 @@ function problemOf(stateDir: string, { uid: owner, mode }: Stats, uid: number): 
   if (owner !== uid) {
     // Root would only start a second one beside it.
     const elsewhere = uid === 0 ? "" : ", or set PROCMAN_STATE_DIR to use another place";
-    return `it belongs to ${userInText(owner)}, and this is ${userInText(uid)}; ${askAs(owner)}${elsewhere}`;
+    return `it belongs to ${userInText(owner)}, not to ${userInText(uid)}; ${askAs(owner)}${elsewhere}`;
   }
   if ((mode & OTHERS_WRITE) === 0) return undefined;
-  return `other users may write in it, so its content can't be trusted; remove it, or look at its content and take the right away by "chmod go-w ${stateDir}"`;
+  return `other users may write in it, so its content can't be trusted; remove it, or check its content and remove that permission: "chmod go-w ${stateDir}"`;
 }
 
 /** A volume of a container may be open to all users, so only the owner counts. */

@@ -33,7 +33,7 @@ export function expiryOf(
   now: number = Date.now(),
 ): string | undefined {
   if (validUntil > now) return undefined;
-  return `its certificate has expired on ${new Date(validUntil).toISOString().slice(0, 10)}, so clients refuse it`;
+  return `its certificate expired on ${new Date(validUntil).toISOString().slice(0, 10)}, so clients refuse it`;
 }
 
 function readPem(file: string): Buffer {

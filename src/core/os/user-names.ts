@@ -19,10 +19,10 @@ export function userName(uid: number): string {
   }
 }
 
-/** @example askAs(1000) // ask as deploy: "sudo -u deploy procman status" */
+/** @example askAs(1000) // run this as deploy: "sudo -u deploy procman status" */
 export function askAs(uid: number): string {
   const name = userName(uid);
   const [, , command = ""] = process.argv;
   const words = `: "sudo -u ${name} procman ${/^[a-z]+$/.test(command) ? command : "…"}"`;
-  return `ask as ${userInText(uid)}${name.includes(" ") ? "" : words}`;
+  return `run this as ${userInText(uid)}${name.includes(" ") ? "" : words}`;
 }

@@ -41,7 +41,7 @@ export class ControlProxy {
     if (this.#pending.size >= MAX_PENDING)
       throw new ProcmanError(
         "too-many-requests",
-        `Cannot ask for ${method}: ${MAX_PENDING} requests are pending already; await their answers`,
+        `Cannot ask for ${method}: ${MAX_PENDING} requests are already pending; await their answers`,
       );
     const number = ++this.#lastNumber;
     const signal = signalIn(args);

@@ -104,7 +104,7 @@ function reasonOf(error: unknown): string {
   if (/CERT|VERIFY|SIGNATURE/.test(code))
     return `its certificate is not trusted (${code}); for a CA of your own start procman with NODE_EXTRA_CA_CERTS=FILE`;
   const why = cause === undefined ? message : cause.message || code;
-  return `${why}; it will be retried, a file on this machine needs no network`;
+  return `${why}; it will be retried; a file on this machine needs no network`;
 }
 
 function readIfThere(path: string): Buffer | undefined {

@@ -48,6 +48,6 @@ export function askCommand(context: ExecContext): ProbeMethod<Probe & { readonly
 
 function problemOf(code: number | null, signal: string | null, output: string): string {
   const last = output.trim().split("\n").at(-1)?.trim() ?? "";
-  const how = signal === null ? `ends with code ${code}` : `was ended by ${signal}`;
+  const how = signal === null ? `ends with code ${code}` : `was killed by ${signal}`;
   return `its check ${how}${last === "" ? "" : `: ${last}`}`;
 }

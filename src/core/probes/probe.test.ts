@@ -99,7 +99,7 @@ test("a command succeeds with code 0, otherwise its last output is reported", as
     await verdict({ kind: "exec", line: "echo one; echo no disk >&2; exit 3" }),
     "its check ends with code 3: no disk",
   );
-  assert.match((await verdict({ kind: "exec", line: "kill -9 $$" })) ?? "", /^its check was ended by SIGKILL/);
+  assert.match((await verdict({ kind: "exec", line: "kill -9 $$" })) ?? "", /^its check was killed by SIGKILL/);
 });
 
 test("a command that takes too long is killed with all processes it has started", async (context) => {
@@ -174,9 +174,9 @@ test("a run is probed until it is ready", async (context) => {
 
 test("an answer of another program doesn't count, and the probe is repeated", async (context) => {
   const port = await listening(context, createServer());
-  const problems = ["its port is held by another"];
+  const problems = ["its port is in use by another"];
   const waited = await ready(context, { kind: "port", port }, { objection: () => problems.shift() });
-  assert.deepEqual(waited, ["its port is held by another"]);
+  assert.deepEqual(waited, ["its port is in use by another"]);
 });
 
 test("a line of a run that has ended makes it not ready", async (context) => {
@@ -266,9 +266,9 @@ test("a run is unhealthy after the configured number of failures in a row; a suc
 
 test("an answer of another program is a failure of the health check", async (context) => {
   const port = await listening(context, createServer());
-  const problems = ["its port is held by another", "its port is held by another"];
+  const problems = ["its port is in use by another", "its port is in use by another"];
   const answers = await health(context, { kind: "port", port }, { count: 3, objection: () => problems.shift() });
-  assert.deepEqual(answers, ["its port is held by another", "its port is held by another!", "well"]);
+  assert.deepEqual(answers, ["its port is in use by another", "its port is in use by another!", "well"]);
 });
 
 test("in the start period failures don't count until the first success", async (context) => {

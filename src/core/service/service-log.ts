@@ -104,7 +104,7 @@ export function hiddenOutputNotice({ console, processes }: Config): string | und
   );
 }
 
-/** The style of the console, and the retention of the log store. Colours are for terminals (https://no-color.org, https://force-color.org). */
+/** The style of the console, and the retention of the log store. Colors are for terminals (https://no-color.org, https://force-color.org). */
 export function styleOf({
   console,
   internalLogHours: hours,
@@ -116,7 +116,7 @@ export function styleOf({
   return { t: "style", style: { ...console, colors }, store: { hours, bytes }, idWidth, releases: true };
 }
 
-/** Whether the console shows colours, for now. */
+/** Whether the console shows colors, for now. */
 export function hasColors({ colors }: Config["console"]): boolean {
   return colors && wantsColors({ isTTY: isatty(1) || isatty(2) || !!process.env.FORCE_COLOR });
 }

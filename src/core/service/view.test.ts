@@ -61,7 +61,7 @@ test("texts of procman don't name other processes, instances, former instances o
   for (const [text, seen] of [
     ["waits for db (ready), web (started)", "waits for another process (ready), web (started)"],
     ["restarted with cache, on which it depends.", "restarted with another process, on which it depends."],
-    ['port 3000 is held by "cache-2" (pid 7)', 'port 3000 is held by "another process" (pid 7)'],
+    ['port 3000 is in use by "cache-2" (pid 7)', 'port 3000 is in use by "another process" (pid 7)'],
     ["when cache-9 has stopped: db.", "when another process has stopped: another process."],
     [
       "its file /var/db/log is full; web-1 and dbx, my-db run",
@@ -163,8 +163,8 @@ test("the cause of a state is told from its data: each name in it is that of a p
     "runs, but is not healthy (HTTP 500), and not restarted: another process is being restarted",
   );
   assert.equal(
-    reasonOf({ ready: true, cause: { connectionProblem: "its port is held by db" } }),
-    "runs, but its port is held by another process",
+    reasonOf({ ready: true, cause: { connectionProblem: "its port is in use by db" } }),
+    "runs, but its port is in use by another process",
   );
 });
 
@@ -181,7 +181,7 @@ test("an end is told from its data, without the names of others; an incident of 
   const reasonOf = (process?: string): string =>
     view.run({ ...run, end: { kind: "exit", code: 3, port: { ...port, ...(process && { process }) } } }).reason;
   const sentence = (holder: string): string =>
-    `exited with code 3 (its port 3000 is held by ${holder}; end that, or choose another port)`;
+    `exited with code 3 (its port 3000 is in use by ${holder}; stop it, or choose another port)`;
   assert.equal(reasonOf("web-2"), sentence("web-2, node (pid 7)"));
   assert.equal(reasonOf("cache-2"), sentence("node (pid 7)"));
   assert.equal(view.run(run).reason, "exited with code 3");

@@ -205,7 +205,10 @@ test("one running instance of a cluster is enough, and a blocked or stopped proc
   world.supervisor.find("web").block();
   assert.equal(world.state("web").status, "idle");
   world.supervisor.find("web").unblock();
-  assert.throws(() => world.supervisor.find("web").start(), { code: "process-running", message: /it waits already/ });
+  assert.throws(() => world.supervisor.find("web").start(), {
+    code: "process-running",
+    message: /it is already waiting/,
+  });
   world.spawner.takeRequests();
   world.up("db-2");
   assert.deepEqual(world.spawner.takeRequests(), ["spawn web 1"]);

@@ -68,7 +68,7 @@ export class Process {
     return this.#blocked;
   }
 
-  /** Whether it starts only by request, also after a shutdown or a reboot. */
+  /** Whether it starts only by request, even after a shutdown or a reboot. */
   get isDisabled(): boolean {
     return this.#ports.lasting?.isDisabled(this.id) === true;
   }
@@ -115,8 +115,8 @@ export class Process {
   /** @throws ProcmanError `process-blocked`, `process-leaving`, or `process-running` if it is running and `overrun` is off. */
   start(): void {
     this.#admit("start");
-    const what = this.states.some(isWaiting) ? "waits" : "is running";
-    if (!this.#begin()) throw new ProcmanError("process-running", `Cannot start "${this.id}": it ${what} already`);
+    const what = this.states.some(isWaiting) ? "waiting" : "running";
+    if (!this.#begin()) throw new ProcmanError("process-running", `Cannot start "${this.id}": it is already ${what}`);
   }
 
   /** Starts it because of `autostart` or a changed file; if it is blocked, when the block is lifted. */

@@ -142,7 +142,7 @@ test("2.2 cron, catchUp: the first start of procman, and a process that doesn't 
   assert.deepEqual([other.said(), other.spawner.takeRequests(), other.stored.size], [["missed 1"], [], 0]);
 });
 
-test("jitter: until its delay is over, a time isn't missed, also after a reboot", () => {
+test("jitter: until its delay is over, a time isn't missed, even after a reboot", () => {
   const { clock, spawner, boot, kill, said } = machine({ ...JOB, startDelayMs: HOUR / 2 });
   boot();
   clock.advance(0.75 * HOUR);

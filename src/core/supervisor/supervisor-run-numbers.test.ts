@@ -141,6 +141,6 @@ test("2.2 without overrun no second run starts, also after overlapping runs", ()
   spawner.exit("web:2", 0);
   change({ overrun: false });
   spawner.takeRequests();
-  assert.throws(() => process.start(), /it is running already/);
+  assert.throws(() => process.start(), /it is already running/);
   assert.deepEqual(spawner.takeRequests(), []);
 });

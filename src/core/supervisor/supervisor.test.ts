@@ -241,7 +241,7 @@ test("2.2 terminate: with restart error it stays stopped, with always it is rest
   assert.equal(always.state()?.status, "starting");
 });
 
-test("2.2 a program that can't be executed is not tried again; a lack of resources is", () => {
+test("2.2 a program that can't be executed is not retried; a lack of resources is", () => {
   const missing = setup({ rules: { restart: "always" } });
   missing.spawner.end("web", { kind: "unstartable", message: "there is no program", permanent: true });
   const state = missing.state();

@@ -227,7 +227,7 @@ test("what a target can't do at all blocks the export of the process, with the r
   assert.match(blocked("haproxy", [WEB]).join(), /no cluster has a commonPort .*; give one/);
   assert.match(
     blocked("kubernetes", [{ id: "job", cmd: "true", cron: "*/10 * * * * *" }]).join(),
-    /^job: cron: .*no words for \*\/10/,
+    /^job: cron: .*can't express \*\/10/,
   );
   assert.match(blocked("systemd", [{ id: "job", cmd: "true", cron: "0 3 15W * *" }]).join(), /^job: cron: .*15W/);
   assert.match(

@@ -46,7 +46,7 @@ export function commonRules(title: string): readonly NoteRule[] {
     [
       "reloadSignal",
       ({ spec }) => spec.policy.reloadSignal !== undefined,
-      ({ spec }) => `${title} has no word for it; send ${spec.policy.reloadSignal} by its command for signals`,
+      ({ spec }) => `${title} has no equivalent; send ${spec.policy.reloadSignal} by its command for signals`,
     ],
     [
       "logger",
@@ -137,7 +137,7 @@ export function containerRules(title: string): readonly NoteRule[] {
       ({ spec }) => spec.memoryLimit !== undefined && spec.memoryMax === undefined,
       "became a hard limit: the kernel kills a container that needs more",
     ],
-    ["ioNice", ({ spec }) => spec.ioNice !== undefined, `${title} has no word for it`],
+    ["ioNice", ({ spec }) => spec.ioNice !== undefined, `${title} has no equivalent`],
     [
       "nice",
       ({ spec }) => (spec.nice ?? 0) < 0,

@@ -6,7 +6,7 @@ import type { Variable, Workload } from "./workload.ts";
 /** Where the target puts the content of a secret's file. */
 type SecretPath = (variable: { readonly name: string; readonly path: string }) => string;
 
-/** What the shell has to do, because the target has no word for it. */
+/** What the shell has to do, because the target has no equivalent. */
 export type ScriptSteps = {
   /** Variables that it sets. */
   readonly variables?: readonly Variable[];

@@ -93,7 +93,7 @@ export function headLines(project: Project, notes: readonly Note[]): readonly st
   const all = [...project.notes, ...notes];
   return [
     headerOf(project),
-    ...(all.length === 0 ? [] : ["Not carried, or left to do:"]),
+    ...(all.length === 0 ? [] : ["Not carried over, or left to do:"]),
     ...noteTexts(all).map((text) => `- ${text}`),
   ];
 }

@@ -182,7 +182,7 @@ function typeOf({ status, headers }: Reply): string {
   if (status >= 200 && status <= 599 && TYPES.includes(type)) return type;
   throw new ProcmanError(
     "service-down",
-    `its answer is none of procman: status ${status}, type ${JSON.stringify(type.slice(0, 100))}`,
+    `its answer is not procman's: status ${status}, type ${JSON.stringify(type.slice(0, 100))}`,
   );
 }
 

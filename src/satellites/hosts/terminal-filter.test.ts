@@ -12,7 +12,7 @@ async function filtered(pieces: readonly Buffer[]): Promise<string> {
 
 const byByte = (text: string): readonly Buffer[] => [...Buffer.from(text)].map((byte) => Buffer.from([byte]));
 
-test("colours, tabs and redrawn lines stay, all other control sequences are shown, however the bytes come", async () => {
+test("colors, tabs and redrawn lines stay, all other control sequences are shown, however the bytes come", async () => {
   const kept = "\u001b[1;32mok\u001b[0m\tä€😀 Â\r\u001b[Kdone\r\n";
   const odd = "\u001b]0;OWNED\u0007 \u001b[2J \u001b[1A \u009b2J \u007f \u001bc \u001b[?25l \u0000";
   const shown = "\\x1b]0;OWNED\\x07 \\x1b[2J \\x1b[1A \\x9b2J \\x7f \\x1bc \\x1b[?25l \\x00";

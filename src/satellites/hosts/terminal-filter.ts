@@ -1,5 +1,5 @@
 /**
- * What a command on another machine writes to this terminal: text, colours, and what redraws a line of progress. Every
+ * What a command on another machine writes to this terminal: text, colors, and what redraws a line of progress. Every
  * other control sequence could change the terminal, or what it has shown before, so it is shown escaped.
  */
 import { Transform } from "node:stream";

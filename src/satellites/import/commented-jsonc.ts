@@ -17,7 +17,7 @@ export function commentedText(configuration: DraftContent, from: readonly string
     comment("", `procman.jsonc, made by \`procman import ${from.join(" ")}\`.`),
     comment(
       "",
-      "What has no equal in procman is a comment that says what to do. `procman validate` checks this file, `procman run` starts it.",
+      "What can't be converted is a comment that says what to do. `procman validate` checks this file, `procman run` starts it.",
     ),
     "{",
     ...configuration.notes.map((note) => noteText("  ", note)),

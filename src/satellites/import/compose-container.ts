@@ -89,7 +89,8 @@ function networkFlags({ draft, fields, project }: ComposeService): readonly stri
       "all containers of this file are in one network, and find each other by the names of services",
     );
   if (mode !== undefined && !/^(service|container):/.test(mode)) return [`--network ${shellQuote(mode)}`];
-  if (mode !== undefined) draft.note("network_mode", `${mode} isn't carried: "cmd" needs --network container:NAME`);
+  if (mode !== undefined)
+    draft.note("network_mode", `${mode} isn't carried over: "cmd" needs --network container:NAME`);
   return project.hasNetwork ? [`--network ${project.name}`, `--network-alias ${shellQuote(draft.name)}`] : [];
 }
 
@@ -162,7 +163,7 @@ function volumeFlags(service: ComposeService): readonly string[] {
     const { type, source, target, read_only: isReadOnly } = entry;
     if (type === "tmpfs") return [`--tmpfs ${shellQuote(scalarText(target))}`];
     if (type !== "bind" && type !== "volume") {
-      draft.note("volumes", `one of the type ${scalarText(type)} isn't carried`);
+      draft.note("volumes", `one of the type ${scalarText(type)} isn't carried over`);
       return [];
     }
     const parts = [source, target, isReadOnly === true ? "ro" : undefined]

@@ -383,7 +383,7 @@ const CONTAINER_ADVICE: AdviceTable = {
       ["", SECRET, HOOK].includes(advice) ? advice : 'isn\'t carried: add the option of `docker run` to "cmd"',
     ]),
   ),
-  container_name: "is the name of the project and the id here, as a name can't be used twice on a machine",
+  container_name: "is the name of the project and the id here, because a name can't be used twice on a machine",
 };
 
 const DEPLOY_ADVICE: AdviceTable = {

@@ -41,7 +41,7 @@ export function readIni(text: string): readonly IniSection[] {
     }
     const [, option = "", value = ""] = OPTION.exec(trimmed) ?? [];
     if (section === undefined)
-      throw new SourceFault({ line: number, column: 1 }, "this line stands in front of the first [section]");
+      throw new SourceFault({ line: number, column: 1 }, "this line stands before the first [section]");
     if (option === "")
       throw new SourceFault(
         { line: number, column: 1 },

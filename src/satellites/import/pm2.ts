@@ -27,7 +27,7 @@ export function importPm2(
 
 const TOP_ADVICE: Readonly<Record<string, string>> = {
   deploy: "procman deploys nothing: let your CI copy the files and call `procman reload`",
-  static: "procman serves no files: add a process that does, as `npx serve dist`",
+  static: "procman serves no files: add a process that does, such as `npx serve dist`",
   include: "is not a field of pm2",
 };
 
@@ -79,7 +79,7 @@ function servedFolder(fields: ForeignFields, script: string): string | undefined
   if (script !== "serve") return undefined;
   const { PM2_SERVE_PATH: path = ".", PM2_SERVE_PORT: port = 8_080, PM2_SERVE_SPA: spa } = { ...fields.object("env") };
   const options = `${scalarText(spa) === "true" ? "--single " : ""}--listen ${scalarText(port)}`;
-  return `"serve" is pm2's own server of files, which procman lacks: add one, as "cmd": "npx serve ${options} ${scalarText(path)}"`;
+  return `"serve" is pm2's own file server; procman has none: add one, such as "cmd": "npx serve ${options} ${scalarText(path)}"`;
 }
 
 function fillApp(app: Omit<Pm2App, "isNode">): void {

@@ -213,6 +213,6 @@ test("a Procfile: the ports of foreman, .env as it is, and the folder of the fil
     assert.match(notes.join("\n"), part);
   await assert.rejects(
     importOf(context, { Procfile: "web: true\nthis is not a program\n" }),
-    /Procfile:2:1[\s\S]*expected a line as `web: node server\.js`/,
+    /Procfile:2:1[\s\S]*expected a line such as `web: node server\.js`/,
   );
 });

@@ -81,7 +81,8 @@ function templated(
     return scalarText(value) || written;
   });
   const [left] = /\{\{(?:(?!\{\{|\}\}).)*\}\}/.exec(whole) ?? [];
-  if (left !== undefined) draft.note("vars", `${left} is a template, which procman has not: write what it stands for`);
+  if (left !== undefined)
+    draft.note("vars", `${left} is a template, which procman doesn't have: write what it stands for`);
   return whole;
 }
 
@@ -243,7 +244,7 @@ const FLAG_ADVICE: AdviceTable = {
   is_tty: TERMINAL,
   is_interactive: TERMINAL,
   is_foreground: `${TERMINAL}; it is only started by hand, as there`,
-  is_daemon: "keep the program in the foreground; what it leaves behind is supervised and ended nevertheless",
+  is_daemon: "keep the program in the foreground; what it leaves behind is supervised and ended all the same",
   is_elevated: 'run procman as root, and give the others a "user"',
   is_dotenv_disabled: "all processes get the variables of the .env here",
 };
@@ -253,7 +254,7 @@ const PROCESS_ADVICE: AdviceTable = {
   description: "",
   launch_timeout_seconds: 'how long a start may take is "timeout" of "ready"',
   log_configuration: LOGGER,
-  disable_ansi_colors: "`procman logs` leaves colours out where they aren't wanted",
+  disable_ansi_colors: "`procman logs` leaves colors out where they aren't wanted",
   disable_env_expansion: "",
   extends: "procman has no inheritance between processes: write its fields here",
   is_strict: "",

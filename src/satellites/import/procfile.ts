@@ -32,7 +32,7 @@ export function importProcfile(
     if (/^\s*(#|$)/.test(line)) continue;
     const [, name, command] = /^([A-Za-z0-9_-]+):\s*(\S.*)$/s.exec(line) ?? [];
     if (name === undefined || command === undefined)
-      throw new SourceFault({ line: index + 1, column: 1 }, "expected a line as `web: node server.js`");
+      throw new SourceFault({ line: index + 1, column: 1 }, "expected a line such as `web: node server.js`");
     const draft = configuration
       .add(name, shownAs)
       .set("cmd", command.trimEnd())

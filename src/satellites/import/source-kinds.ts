@@ -84,7 +84,7 @@ function byData(source: ForeignFile, given: SourceKind | undefined): KnownSource
   const kinds = SOURCE_KINDS.join(", ");
   throw new ProcmanError(
     "configuration-invalid",
-    `Cannot import ${shownAs}: it is of no known kind; say by --from which one it is: ${kinds}`,
+    `Cannot import ${shownAs}: its kind is not recognized; name it with --from: ${kinds}`,
   );
 }
 
@@ -128,7 +128,7 @@ function kindOf(data: unknown, shownAs: string): SourceKind | undefined {
   if (Array.isArray(data.processes))
     throw new ProcmanError(
       "configuration-invalid",
-      `Cannot import ${shownAs}: it is a configuration of procman already; \`procman validate\` checks it`,
+      `Cannot import ${shownAs}: it is already a procman configuration; \`procman validate\` checks it`,
     );
   return data.apps !== undefined || data.pm2 !== undefined || data.script !== undefined ? "pm2" : undefined;
 }

@@ -277,7 +277,7 @@ const SUPERVISORD_ADVICE: AdviceTable = {
   pidfile: "",
   silent: "",
   childlogdir: "",
-  strip_ansi: "procman stores output as it is; `procman logs` leaves colours out where they aren't wanted",
+  strip_ansi: "procman stores output as it is; `procman logs` leaves colors out where they aren't wanted",
   nocleanup: "",
   identifier: "",
   minfds: '"ulimits": { "nofile": … } of the processes that need it',

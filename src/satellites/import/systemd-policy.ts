@@ -34,7 +34,7 @@ const TYPES: Readonly<Record<string, string>> = {
   "notify-reload":
     'sd_notify isn\'t understood; "ready" says by a port, an address or a line when it is up: docs/guide/supervision.md',
   forking:
-    "keep the program in the foreground, by its own option; what it leaves behind is supervised and ended nevertheless",
+    "keep the program in the foreground, with its own option; what it leaves behind is supervised and ended all the same",
   dbus: '"ready" says when it is up: docs/guide/supervision.md',
 };
 

@@ -27,7 +27,7 @@ function readInto(sections: Map<string, Map<string, string[]>>, text: string): v
       continue;
     }
     const [, directive, value = ""] = /^([\w-]+)\s*=\s*(.*)$/s.exec(line) ?? [];
-    if (section === undefined) throw new SourceFault(place, "this line stands in front of the first [Section]");
+    if (section === undefined) throw new SourceFault(place, "this line stands before the first [Section]");
     if (directive === undefined) throw new SourceFault(place, "expected [Section] or Directive=value");
     section.set(directive, value === "" ? [] : withValue(section.get(directive), value));
   }

@@ -78,7 +78,7 @@ export type LineOptions = {
    * `console` doesn't print the line.
    */
   readonly onLine?: (entry: LogEntry) => unknown;
-  /** Print the lines to standard output, in colours on a terminal. Default: false. */
+  /** Print the lines to standard output, in colors on a terminal. Default: false. */
   readonly console?: boolean;
 };
 

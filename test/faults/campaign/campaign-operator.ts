@@ -44,7 +44,7 @@ const QUERIES = [
 ] as const;
 /** Refused for a reason that changes nothing. */
 const REFUSED =
-  /Cannot \w+ "[^"]+": (?:it is (?:running already|blocked|not running)|a rolling restart|another reload)/;
+  /Cannot \w+ "[^"]+": (?:it is (?:already running|blocked|not running)|a rolling restart|another reload)/;
 /** As if the operator had waited for it, though its answer was that it can't be reached any more, or not in time. */
 const UNDECIDED = /"code":"(?:process-failed|wait-timeout|roll-failed|reload-failed)"/;
 

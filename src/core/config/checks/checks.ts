@@ -85,7 +85,7 @@ export function checkMeaning(config: PartialConfig, context: CheckContext): Chec
     ...(context.startsNamed === true ? [] : dependencyWarnings(config)),
   ];
   if (config.processes?.length === 0)
-    warnings.push({ path: ["processes"], message: "There is no process yet. `procman append` adds one." });
+    warnings.push({ path: ["processes"], message: "There are no processes yet. `procman append` adds one." });
   warnings.push(
     ...plugins.flatMap(({ plugin, path }) => pluginWarnings(plugin, path)),
     ...refusedPortWarnings(config),
@@ -160,7 +160,7 @@ function timeZoneErrors(name: string | undefined, path: JsonPath): readonly Find
     : [
         {
           path,
-          message: `Found ${show(name)}; allowed: the name of a time zone, as "Europe/Berlin" or "UTC". ${reason}`,
+          message: `Found ${show(name)}; allowed: the name of a time zone, such as "Europe/Berlin" or "UTC". ${reason}`,
         },
       ];
 }
@@ -185,7 +185,7 @@ function processWarnings(process: PartialProcess, path: JsonPath, { startsNamed 
   if (!starts && "id" in process)
     warnings.push({
       path,
-      message: `No start policy: ${show(process.id)} is only started manually. Set "autostart", "cron" or "watch"; or "task", if that is meant.`,
+      message: `No start policy: ${show(process.id)} is only started manually. Set "autostart", "cron" or "watch", or "task" if that is intended.`,
     });
   warnings.push(...scheduleWarnings(process, path));
   for (const key of ["strategy", "hostname", "proxyProtocol", "idleTimeout", "maxConnections"] as const)

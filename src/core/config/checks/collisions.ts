@@ -54,7 +54,7 @@ function collision(
   nameOf: NameOf,
 ): string {
   const found = id === taken ? `Found ${show(id)}` : `Found ${show(id)}, which has an instance ${show(taken)}`;
-  return `${found}; ${nameOf(path)} has the same id already, for ${what}. Allowed: unique ids.`;
+  return `${found}; ${nameOf(path)} already has the same id, for ${what}. Allowed: unique ids.`;
 }
 
 type Ports = { readonly from: number; readonly to: number; readonly path: JsonPath };
@@ -192,7 +192,7 @@ export function pidFileCollisions(
     if (taken !== undefined)
       findings.push({
         path: at,
-        message: `Found ${show(pattern)}, which ${owners.get(taken)} has already; allowed: a separate pid file for each process.`,
+        message: `Found ${show(pattern)}, which ${owners.get(taken)} already uses; allowed: a separate pid file for each process.`,
       });
     for (const file of files) owners.set(file, owners.get(file) ?? nameOf(at));
   }

@@ -71,7 +71,7 @@ export function shellWarnings(
     command.remedy === "exec"
       ? "Write exec before the program"
       : 'End it with a single program, as in "cd app && node server.js"';
-  const message = `Found ${show(cmd)}, during which a shell stays, as ${command.why}: the pid is that of the shell, and ${what} ${verb} the shell, not the program. ${remedy}.`;
+  const message = `Found ${show(cmd)}, which keeps a shell running because ${command.why}: the pid is the shell's, and ${what} ${verb} the shell, not the program. ${remedy}.`;
   return [{ path: [...path, "cmd"], message }];
 }
 

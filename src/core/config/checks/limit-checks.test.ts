@@ -63,7 +63,7 @@ test("invalid limits are refused with place and allowed values", () => {
   );
   assert.match(about({ ulimits: { files: 1 } }), /ulimits\.files Found the unknown key "files"/);
   assert.match(about({ nice: 20 }), /nice Found 20; allowed: a whole number from -20/);
-  assert.match(about({ umask: 27 }), /umask Found 27; allowed: three octal digits in quotes, as "027"/);
+  assert.match(about({ umask: 27 }), /umask Found 27; allowed: three octal digits in quotes, such as "027"/);
   assert.match(about({ umask: "089" }), /umask Found "089"; allowed: three octal digits/);
 });
 

@@ -85,7 +85,7 @@ test("a port that another program has would fail a start", async (context) => {
   const { port } = server.address() as AddressInfo;
   const [first] = obstaclesOf(folderOf(context), process({ ready: { port } }));
   const held = new RegExp(
-    `Found ${port}, which is in use by .+ \\(pid ${globalThis.process.pid}\\); end that, or choose another port`,
+    `Found ${port}, which is in use by .+ \\(pid ${globalThis.process.pid}\\); stop it, or choose another port`,
   );
   assert.match(first ?? "", held);
   assert.match(first ?? "", /^processes\[0\]\.ready\.port /);

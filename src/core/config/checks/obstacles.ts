@@ -148,6 +148,6 @@ function portObstacles(ports: readonly PortPlace[], stateDir: string): readonly 
     const pids = holders.get(port);
     if (pids === undefined || pids.some(isOwn)) return [];
     const by = pids[0] === undefined ? "another program" : named(pids[0]);
-    return [{ path, message: `Found ${port}, which is in use by ${by}; end that, or choose another port.` }];
+    return [{ path, message: `Found ${port}, which is in use by ${by}; stop it, or choose another port.` }];
   });
 }

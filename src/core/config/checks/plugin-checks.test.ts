@@ -53,9 +53,9 @@ test("2.5 the address says whether a plugin is a file, a package, a remote modul
 test("2.5 problems that can be found without loading a plugin are errors with their places", () => {
   assert.match(
     refused({ url: "http://host/x.mjs" }),
-    /^1:\d+ plugins\[0\]\.url .*plain http could be replaced on the way/,
+    /^1:\d+ plugins\[0\]\.url .*plain http could be replaced in transit/,
   );
-  assert.match(refused({ url: "ftp://host/x.mjs" }), /allowed: an https address, a path as/);
+  assert.match(refused({ url: "ftp://host/x.mjs" }), /allowed: an https address, a path such as/);
   assert.match(refused({ url: "procman/notfy" }), /procman comes with .*Did you mean "procman\/notify"\?/);
   assert.match(
     refused({ url: "thing", integrity: `sha256-${"A".repeat(43)}=` }),

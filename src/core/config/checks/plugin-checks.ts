@@ -40,9 +40,9 @@ export function pluginWarnings({ url, integrity }: PartialPlugin, path: JsonPath
 function addressProblem(url: string, strips: boolean): string | undefined {
   const scheme = schemeOf(url);
   if (scheme === "http")
-    return `Found ${show(url)}; allowed: an https address. Code from plain http could be replaced on the way.`;
+    return `Found ${show(url)}; allowed: an https address. Code from plain http could be replaced in transit.`;
   if (scheme !== undefined && scheme !== "https" && scheme !== "file")
-    return `Found ${show(url)}; allowed: an https address, a path as "./plugin.js", or the name of a package.`;
+    return `Found ${show(url)}; allowed: an https address, a path such as "./plugin.js", or the name of a package.`;
   if (scheme !== undefined && !isUrl(url)) return `Found ${show(url)}; allowed: a valid address.`;
   const shipped = shippedName(url);
   if (shipped !== undefined && !isShipped(shipped)) return unknownShipped(url, shipped);

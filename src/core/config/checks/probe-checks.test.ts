@@ -76,7 +76,7 @@ test("ready: invalid values are refused with place and remedy", () => {
   );
   assert.match(
     about({ ready: { http: "localhost:3000" } }),
-    /ready\.http Found "localhost:3000"; allowed: an address as "http:/,
+    /ready\.http Found "localhost:3000"; allowed: an address such as "http:/,
   );
   assert.match(about({ ready: { log: "(" } }), /ready\.log Found "\("; allowed: a regular expression of JavaScript/);
   assert.match(

@@ -121,7 +121,7 @@ function probeErrors(
   if (http !== undefined && !isAddress(http))
     findings.push({
       path: [...path, "http"],
-      message: `Found ${show(http)}; allowed: an address as "http://127.0.0.1:3000/health"; ${http.startsWith("https:") ? 'for https use "exec" with curl' : '"{port}" stands for the port of an instance'}.`,
+      message: `Found ${show(http)}; allowed: an address such as "http://127.0.0.1:3000/health"; ${http.startsWith("https:") ? 'for https use "exec" with curl' : '"{port}" stands for the port of an instance'}.`,
     });
   return findings;
 }

@@ -65,5 +65,5 @@ function statIfThere(path: string): Stats | undefined {
 
 function messageOf(value: string, { name }: UserAccount, folder: string): string {
   const rules = "as root, procman follows links there only into folders of that user, and refuses files of others";
-  return `Found ${show(value)}; the user ${name} may write in ${folder}: ${rules}. Give the folder to root, if ${name} needs no right in it.`;
+  return `Found ${show(value)}; the user ${name} may write in ${folder}: ${rules}. Give the folder to root if ${name} doesn't need to write there.`;
 }

@@ -29,7 +29,7 @@ function problemsOf(folder: string, web: Part, top: Part = {}): readonly string[
   }
 }
 
-const ALLOWED = "procman would write over it. Allowed: a file for this alone.";
+const ALLOWED = "procman would overwrite it. Allowed: a file used for nothing else.";
 
 test("a pid file or log that is the configuration file is an error with its place", (t) => {
   const folder = folderFor(t);

@@ -45,7 +45,7 @@ export function writtenFileErrors(config: PartialConfig, context: WrittenContext
   };
   const found = written.flatMap((each): readonly Finding[] => {
     const owner = ownerOf(each);
-    const message = `Found ${show(each.pattern)}, ${owner}: procman would write over it. Allowed: a file for this alone.`;
+    const message = `Found ${show(each.pattern)}, ${owner}: procman would overwrite it. Allowed: a file used for nothing else.`;
     return owner === undefined ? [] : [{ path: each.path, message }];
   });
   // A common pattern has many files.

@@ -19,10 +19,10 @@ export const CLUSTER = {
   },
   portVariable: {
     type: optional(
-      matching(/^(?:PROCMAN_CLUSTER_PORT|(?!PROCMAN_)[A-Za-z_]\w*)$/, 'the name of a variable, as "PORT"'),
+      matching(/^(?:PROCMAN_CLUSTER_PORT|(?!PROCMAN_)[A-Za-z_]\w*)$/, 'the name of a variable, such as "PORT"'),
     ),
     description:
-      "Variable in which each instance finds its port. Omitted: PORT, unless env or envFile sets that; PROCMAN_CLUSTER_PORT: no further variable.",
+      "Variable in which each instance finds its port. Omitted: PORT, unless env or envFile sets that; PROCMAN_CLUSTER_PORT: no additional variable.",
     onChange: "restart",
   },
   commonPort: {
@@ -66,7 +66,7 @@ export const CLUSTER = {
   maxConnections: {
     type: optional(wholeNumber(1, 100_000, "a whole number from 1 to 100000")),
     description:
-      "Limit of connections that the load balancer gives an instance at a time; further clients wait until one ends. Omitted: no limit.",
+      "Limit of connections that the load balancer gives an instance at a time; more clients wait until one ends. Omitted: no limit.",
     onChange: "live",
   },
 } as const satisfies Fields;

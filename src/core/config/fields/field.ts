@@ -96,7 +96,7 @@ export const file: Optional<string | undefined> = optional(notEmpty("a file path
 export const cron: Optional<string | undefined> = optional(notEmpty("a cron pattern"));
 export const host: Schema<string> = matching(
   /^(?:[^\s\x00-\x2c/:-@[-^`{-~]+|(?=.*:.*:)[0-9A-Fa-f:.]+(?:%[\w.-]+)?)$/,
-  'an IP address without brackets, or the name of a host, as "localhost"; the port is a separate field',
+  'an IP address without brackets, or a host name such as "localhost"; the port is a separate field',
 );
 export const hostname: Optional<string | undefined> = optional(host);
 export const port: Optional<number | undefined> = optional(wholeNumber(1, 65_535, "a whole number from 1 to 65535"));

@@ -54,7 +54,7 @@ export const LOGGER = {
   colors: {
     type: flag,
     description:
-      "Colours on the console, where it is a terminal; programs with their output there alone get FORCE_COLOR. Also with run --console.",
+      "Colors on the console, where it is a terminal; programs with their output there alone get FORCE_COLOR. Also with run --console.",
     default: false,
     onChange: "live",
   },

@@ -47,7 +47,7 @@ const IO_NICE = {
   class: {
     type: enumeration(IO_CLASSES, { allowed: CLASSES }),
     description:
-      "realtime (needs root): before all others; best-effort: by level, as without ioNice; idle: only when no other process needs the disk.",
+      "realtime (needs root): ahead of all others; best-effort: by level, as without ioNice; idle: only when no other process needs the disk.",
   },
   level: {
     type: optional(wholeNumber(0, 7, "a whole number from 0 (first) to 7 (last)")),
@@ -103,14 +103,14 @@ export const ENVIRONMENT = {
       ),
     ),
     description:
-      'File or files with further variables, as NAME=value lines; read whenever a run starts. { "path": file, "optional": true }: it may be absent.',
+      'File or files with more variables, as NAME=value lines; read whenever a run starts. { "path": file, "optional": true }: it may be absent.',
   },
 } as const satisfies Fields;
 
 /** Time zone of the schedules of a process; at the top level, of all processes. */
 export const TIME_ZONE = {
   type: optional(notEmpty("the name of a time zone")),
-  description: "Time zone of cron and terminate, as Europe/Berlin. Default: the top level's.",
+  description: "Time zone of cron and terminate, such as Europe/Berlin. Default: the top level's.",
   onChange: "live",
 } as const satisfies Field;
 
@@ -223,7 +223,7 @@ export const PROCESS = {
   task: {
     type: flag,
     description:
-      "It runs to its end when it is started by hand or named by run --once: start waits for the end and shows its output. Excludes autostart, cron and watch.",
+      "It runs to its end when it is started by hand or named by run --once: start waits for the end and shows its output. It can't be combined with autostart, cron or watch.",
     default: false,
     onChange: "live",
     copied: kept(boolean()),
@@ -239,7 +239,7 @@ export const PROCESS = {
   catchUp: {
     type: flag,
     description:
-      "A scheduled start that was missed while procman was away is made up for when procman is back: once, however many were missed.",
+      "A scheduled start that was missed while procman was not running runs when procman is back: once, however many were missed.",
     default: false,
     onChange: "live",
     spec: kept(literal(true)),
@@ -248,13 +248,13 @@ export const PROCESS = {
     type: secondsType,
     unit: "s",
     description:
-      "Each scheduled start comes up to this many seconds later: always the same delay for a process on a host, another one for other processes and hosts.",
+      "Delays each scheduled start by up to this many seconds: always by the same time for a process on a host, by other times for other processes and hosts.",
     default: 0,
     onChange: "live",
     spec: kept(number()),
   },
   watch: {
-    type: optional(listOf(notEmpty("a path"), 'a list of paths, as ["src"]')),
+    type: optional(listOf(notEmpty("a path"), 'a list of paths, such as ["src"]')),
     description:
       "Files and folders to watch, or patterns of them, such as src/**/*.html: the process starts with procman, and again whenever one of them changes.",
     onChange: "live",
@@ -323,7 +323,7 @@ export const PROCESS = {
   },
   stopSignal: {
     type: optional(enumeration(STOP_SIGNALS)),
-    description: "The signal that asks the process group to end.",
+    description: "Signal that asks the process group to exit.",
     default: "SIGTERM",
     onChange: "live",
     policy: "stopSignal",
@@ -331,7 +331,7 @@ export const PROCESS = {
   reloadSignal: {
     type: optional(enumeration(RELOAD_SIGNALS)),
     description:
-      "The signal by which the program takes up its own changed configuration; procman reload ID sends it to the main process.",
+      "Signal on which the program re-reads its configuration; procman reload ID sends it to the main process.",
     onChange: "live",
     policy: "reloadSignal",
   },
@@ -365,7 +365,7 @@ export const PROCESS = {
   },
   health: {
     type: optional(objectOf(HEALTH)),
-    description: "Whether a ready run stays healthy: checked at intervals by exactly one of port, http and exec.",
+    description: "Whether a ready run stays healthy: checked regularly by exactly one of port, http and exec.",
     onChange: "live",
     spec: kept(health),
   },
@@ -416,7 +416,7 @@ export const PROCESS = {
   },
   ioNice: {
     type: optional(objectOf(IO_NICE)),
-    description: "Priority at the disk, where its scheduler knows priorities. Linux.",
+    description: "Disk priority, where the disk scheduler supports it. Linux.",
     onChange: "restart",
     copied: kept(ioNice),
   },
@@ -428,7 +428,7 @@ export const PROCESS = {
     copied: kept(number()),
   },
   umask: {
-    type: optional(matching(/^0?[0-7]{3}$/, 'three octal digits in quotes, as "027"')),
+    type: optional(matching(/^0?[0-7]{3}$/, 'three octal digits in quotes, such as "027"')),
     description: "Permissions that new files don't get: three octal digits.",
     onChange: "restart",
     copied: kept(string({ pattern: "^[0-7]{3,4}$" })),
@@ -436,7 +436,7 @@ export const PROCESS = {
   groups: {
     type: nameOrNames("the name of a group, or a list of them"),
     description:
-      "Groups of processes that it is in: group:NAME stands for all members. The Unix group is the field group.",
+      "Groups of processes that it belongs to: group:NAME stands for all members. The Unix group is the field group.",
     onChange: "live",
     spec: kept(list(string())),
   },

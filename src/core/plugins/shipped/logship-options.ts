@@ -42,7 +42,7 @@ export const OPTIONS = object({
   maxBytes: optional(
     integer({ minimum: 480, maximum: 1_048_576, description: "Longest message. Default: 65536, by UDP 2048." }),
   ),
-  headers: optional(map(string(), { description: "Further headers of HTTP requests." })),
+  headers: optional(map(string(), { description: "Additional headers of HTTP requests." })),
   timeoutSeconds: optional(
     number({ minimum: 0.1, maximum: 300, description: "Of one connection or request. Default: 10." }),
   ),

@@ -8,7 +8,7 @@ export type MessageKind = (typeof KINDS)[number];
 export const OPTIONS = object({
   webhook: optional(string({ pattern: "^https?://.+", description: "Address that messages are posted to." })),
   format: optional(enumeration(["json", "slack"], { description: "Of the webhook's body. Default: json." })),
-  headers: optional(map(string(), { description: "Further headers of the request." })),
+  headers: optional(map(string(), { description: "Additional headers of the request." })),
   command: optional(string({ minLength: 1, description: "Command line that gets the message on its standard input." })),
   on: optional(list(enumeration(KINDS), { description: "What is reported. Default: all." })),
   processes: optional(

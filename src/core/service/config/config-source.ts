@@ -38,7 +38,7 @@ export function withStateDir(found: Config, stateDir: string | undefined): Confi
 
 function withOptions(found: Config, options: ConfigSourceOptions): Config {
   const { console: configured, processes, stateDir } = withSelection(found, options);
-  // Who asks for the output reads it at a terminal; without one there are no colours.
+  // Who asks for the output reads it at a terminal; without one there are no colors.
   const console = options.console ? { ...configured, colors: true } : configured;
   return {
     ...found,

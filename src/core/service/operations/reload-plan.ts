@@ -118,7 +118,7 @@ function planChanged(
   });
   const note =
     effect === "blocked"
-      ? "; not restarted, as it is blocked"
+      ? "; not restarted: it is blocked"
       : process.states.some(hasCurrentRun)
         ? ""
         : "; it doesn't run";
@@ -182,7 +182,7 @@ function followedBy(
 
 function followUp(change: PlannedChange, followed: string | undefined, isBlocked: boolean): PlannedChange {
   const dependency = followed === undefined ? "what it depends on" : `${followed}, on which it depends`;
-  const why = isBlocked ? `is not restarted with ${dependency}, as it is blocked` : `restarts with ${dependency}`;
+  const why = isBlocked ? `is not restarted with ${dependency}: it is blocked` : `restarts with ${dependency}`;
   const reason = change.action === "none" ? why : `${change.reason}; ${why}`;
   return { ...change, reason, ...(!isBlocked && { action: "restart" }) };
 }

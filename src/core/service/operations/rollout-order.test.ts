@@ -219,7 +219,7 @@ test("plan and reload show what restarts because its dependency does, and reload
       "restarts with app, on which it depends",
       "its timeout has changed; restarts with db, on which it depends",
       "its cmd has changed",
-      "is not restarted with db, on which it depends, as it is blocked",
+      "is not restarted with db, on which it depends: it is blocked",
     ],
   );
   assert.deepEqual(touched(await reload(rig)), expected);

@@ -327,7 +327,7 @@ test("the count of a profile is the file's own one", async (context) => {
 test("bad counts, and ids that are not clusters, are refused", async (context) => {
   const rig = await serving(context, folder(context), [web(), other("db")]);
   for (const to of [0, -1, 1.5, 1_025, 100_000, Number.NaN])
-    assert.throws(() => rig.scale(to), { code: "scale-refused", message: /allowed are 1 to 1024, and it has 2/ });
+    assert.throws(() => rig.scale(to), { code: "scale-refused", message: /use 1 to 1024; it has 2/ });
   assert.throws(() => rig.scale(0), { message: /"procman stop web" stops all of them/ });
   assert.throws(() => rig.service.scaler.scale("web", {}, CALLER), { code: "input-invalid" });
   assert.throws(() => rig.scale(2, "db"), {

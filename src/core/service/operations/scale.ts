@@ -68,7 +68,7 @@ export class Scaler {
       return config;
     }
     for (const id of noted.keys())
-      if (!valid.has(id)) log.info(`"${id}" is back to the number of instances in the file, which has changed it`);
+      if (!valid.has(id)) log.info(`"${id}" is back to the number of instances in the file, which has changed`);
     this.#setCounts(valid);
     return [...valid.keys()].reduce((now, id) => withInstances(now, id, instancesIn(found, id)), config);
   }
@@ -219,7 +219,7 @@ export function targetCount(id: string, { instances, by }: Scaling, now: number)
   throw scaleRefused(
     id,
     to,
-    `allowed are 1 to ${MAX_INSTANCES}, and it has ${now}${to < 1 ? `; "procman stop ${id}" stops all of them` : ""}`,
+    `use 1 to ${MAX_INSTANCES}; it has ${now}${to < 1 ? `; "procman stop ${id}" stops all of them` : ""}`,
   );
 }
 

@@ -55,7 +55,7 @@ function reloadOf(found: readonly Process[], id: string): SignalOf {
   if (other !== undefined)
     throw new ProcmanError(
       "reload-unsupported",
-      `Cannot reload "${id}": ${id === other.id ? "it" : `"${other.id}"`} has no "reloadSignal"; set that if the program takes up its configuration on a signal; else "procman restart ${id}" restarts it`,
+      `Cannot reload "${id}": ${id === other.id ? "it" : `"${other.id}"`} has no "reloadSignal"; set that if the program re-reads its configuration on a signal; else "procman restart ${id}" restarts it`,
     );
   return ({ definition: { policy } }) => [policy.reloadSignal ?? "SIGHUP", "leader"];
 }

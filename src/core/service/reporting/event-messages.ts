@@ -13,7 +13,7 @@ export function messageForEvent(event: ProcessEvent): LogLine {
     case "unblocked":
       return info("unblocked");
     case "disabled":
-      return info("disabled: from now on it starts only by request, also when procman is started again");
+      return info("disabled: from now on it starts only by request, even when procman is started again");
     case "enabled":
       return info("enabled");
     case "scheduled":
@@ -40,9 +40,9 @@ export function messageForEvent(event: ProcessEvent): LogLine {
 function missedMessage(event: ProcessEvent & { readonly type: "missed" }): LogLine {
   const times = timesOf(event);
   if (event.isMadeUpFor)
-    return warn(`its schedule was missed ${times}: procman was away then; this is made up for once`);
+    return warn(`its schedule was missed ${times} while procman was not running; it runs once now`);
   return warn(
-    `not ${event.kind === "start" ? "started" : "terminated"} by its schedule ${times}: procman was away then`,
+    `not ${event.kind === "start" ? "started" : "terminated"} by its schedule ${times} while procman was not running`,
   );
 }
 
@@ -60,7 +60,7 @@ function changeMessage(what: string, effect: ChangeEffect): LogLine {
     case "starts":
       return info(`starts: ${what}`);
     case "blocked":
-      return warn(`${what}; not restarted, as it is blocked`);
+      return warn(`${what}; not restarted: it is blocked`);
     case "runs on":
       return info(`${what}; it keeps running`);
     case "none":
@@ -72,7 +72,7 @@ function changeMessage(what: string, effect: ChangeEffect): LogLine {
 
 function fileChangeMessage({ effect, ...change }: ProcessEvent & { readonly type: "watch" }): LogLine {
   const what = filesText(change);
-  return effect === "blocked" ? warn(`${what}; not restarted, as it is blocked`) : info(`${effect}: ${what}`);
+  return effect === "blocked" ? warn(`${what}; not restarted: it is blocked`) : info(`${effect}: ${what}`);
 }
 
 /** Why the present run is ended; undefined: the notice ends none. */

@@ -101,13 +101,16 @@ test("each decision has its text", () => {
 test("a signal that procman has not sent, and a kill for lack of memory", () => {
   const killed = only([ended(exited(null, "SIGKILL"))]);
   assert.deepEqual([killed.cause, killed.signal], ["signal", "SIGKILL"]);
-  assert.equal(killed.reason, "was ended by SIGKILL after 1 s, not sent by procman");
+  assert.equal(killed.reason, "was killed by SIGKILL after 1 s, not sent by procman");
   for (const ending of [exited(null, "SIGKILL"), exited(137)])
     assert.equal(only([ended(ending)], { claimOomKill: () => true }).cause, "out-of-memory");
   const starved: ExitInfo = { kind: "exited", code: null, signal: "SIGKILL", outOfMemory: true };
   const told = only([ended(starved)]);
   assert.deepEqual([told.cause, told.signal], ["out-of-memory", "SIGKILL"]);
-  assert.equal(told.reason, "was ended by SIGKILL (out of memory) after 1 s: the kernel killed it, as memory ran out");
+  assert.equal(
+    told.reason,
+    "was killed by SIGKILL (out of memory) after 1 s: the kernel killed it because memory ran out",
+  );
   assert.equal(
     only([ended({ kind: "unknown", outOfMemory: true })]).cause,
     "out-of-memory",
@@ -150,7 +153,7 @@ test("a stop that needs SIGKILL is not taken for a lack of memory", () => {
 test("timeout, schedule, a failed start, an end while procman was away", () => {
   const timeout = only([{ type: "timer", run: 4, name: "timeout" }, ended(exited(null, "SIGTERM")), swept]);
   assert.equal(timeout.cause, "timeout");
-  assert.match(timeout.reason, /^was stopped, as it has run for its timeout of 10 s; it was ended by SIGTERM/);
+  assert.match(timeout.reason, /^was stopped because it exceeded its timeout of 10 s; it was killed by SIGTERM/);
   assert.equal(only([stop({ next: "policy", cause: "terminate" }), ended(exited(0)), swept]).cause, "terminate");
   assert.equal(only([ended({ kind: "unknown" })]).cause, "unknown");
   const unstartable = only([ended({ kind: "unstartable", message: "there is no file", permanent: true })]);

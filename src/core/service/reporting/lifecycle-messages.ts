@@ -117,7 +117,7 @@ function sweepingMessage(from: SlotState, to: Sweeping): LogLine | undefined {
     return isRunning(from) ? info(`${endedAfter(from, to.ending, to.since)}; runs its hook afterStop`) : undefined;
   if (to.phase === "cleanup")
     return to.cause === "itself"
-      ? warn(`${howItEnded(programEnd(to.ending))}, but left processes behind; they are being ended`)
+      ? warn(`${howItEnded(programEnd(to.ending))}, but left processes behind; stopping them`)
       : undefined;
   return isStopping(from) && from.phase !== "cleanup"
     ? undefined

@@ -43,7 +43,7 @@ function ownershipOf(spec: ProcessSpec, port: number, leader: number): PortOwner
 
 function problemText(problem: PortProblem, port: number): string {
   if (problem.t === "ended") return "it has ended";
-  if (problem.t === "held") return `its port ${port} is held by ${problem.by}; end that, or choose another port`;
+  if (problem.t === "held") return `its port ${port} is in use by ${problem.by}; stop it, or choose another port`;
   return `it can't be looked up which program has port ${port}: procman has no free file descriptor or memory`;
 }
 

@@ -101,7 +101,7 @@ test("a Node program behind the load balancer gets the token of the headers; wit
   assert.equal(partsOf({ node: false }), undefined);
 });
 
-test("a program whose output goes to a coloured console alone is told to write colours", () => {
+test("a program whose output goes to a colored console alone is told to write colors", () => {
   const log = { console: true } as ProcessSpec["log"];
   const colors = { FORCE_COLOR: "1", CLICOLOR_FORCE: "1" };
   assert.deepEqual(colorVariables({ log }, {}), colors);

@@ -85,7 +85,7 @@ export function spawnRequestOf(
   });
 }
 
-/** For a program whose output goes to the console alone, which has colours: it sees no terminal. */
+/** For a program whose output goes to the console alone, which has colors: it sees no terminal. */
 export function colorVariables(
   { log, ready }: Pick<ProcessSpec, "log" | "ready">,
   own: NodeJS.ProcessEnv,
@@ -192,7 +192,7 @@ function whyShort(errno: string): string {
     return `procman may open no more files (${errno}), and a process takes two; start procman with a higher "ulimit -n"${now("Max open files")} (LimitNOFILE= in a systemd unit)`;
   if (errno === "ENFILE") return `the machine may open no more files (${errno}); raise fs.file-max`;
   if (errno === "EAGAIN")
-    return `no further process may be started (${errno}); raise "ulimit -u"${now("Max processes")}, pids.max of its cgroup (TasksMax= in a systemd unit), or kernel.pid_max`;
+    return `no more processes may be started (${errno}); raise "ulimit -u"${now("Max processes")}, pids.max of its cgroup (TasksMax= in a systemd unit), or kernel.pid_max`;
   return `the machine has no memory for another process (${errno})`;
 }
 

@@ -197,7 +197,7 @@ const RULES: readonly NoteRule[] = [
       `compose has no schedules; for the host's crontab: ${spec.cron} docker compose --project-directory FOLDER run --rm ${id}`,
   ],
   TIME_ZONE,
-  ["catchUp", isMissed, "starts that were missed are not made up for"],
+  ["catchUp", isMissed, "missed starts are skipped"],
   ["overrun", overlaps, "the line of the crontab always starts another one"],
   ["autostart", isManual, ({ id }) => `it starts by docker compose run --rm ${id}`],
   ["successExitCodes", hasOwnSuccess, "only 0 is success for compose"],

@@ -191,7 +191,7 @@ const RULES: readonly NoteRule[] = [
     "cron",
     (workload) => isScheduled(workload) && fieldsFor(workload) === undefined,
     ({ spec }) =>
-      `Kubernetes has five fields, without seconds, years, L, # and W, so no words for ${spec.cron}; change the pattern, or leave the process with procman`,
+      `Kubernetes has five fields, without seconds, years, L, # and W, so it can't express ${spec.cron}; change the pattern, or leave the process with procman`,
     "blocks",
   ],
   [
@@ -199,7 +199,7 @@ const RULES: readonly NoteRule[] = [
     ({ spec }) => spec.ulimits !== undefined,
     "are set by a shell before the program, at most to the limits of the node",
   ],
-  ["oomScoreAdjust", ({ spec }) => spec.oomScoreAdjust !== undefined, "Kubernetes has no word for it"],
+  ["oomScoreAdjust", ({ spec }) => spec.oomScoreAdjust !== undefined, "Kubernetes has no equivalent"],
   [
     "stopSignal",
     ({ spec }) => spec.policy.stopSignal !== undefined,
@@ -208,7 +208,7 @@ const RULES: readonly NoteRule[] = [
   [
     "restart",
     (workload) => isService(workload) && workload.spec.policy.restart === "error",
-    "Kubernetes restarts it after every end, also after a success",
+    "Kubernetes restarts it after every end, even a success",
   ],
   [
     "restartLimit",
@@ -244,7 +244,7 @@ const RULES: readonly NoteRule[] = [
   [
     "cluster.commonPort",
     ({ spec }) => spec.front !== undefined,
-    "the Service is reached inside of the Kubernetes cluster alone; an Ingress, or type: LoadBalancer, opens it",
+    "the Service is reached inside the Kubernetes cluster only; an Ingress, or type: LoadBalancer, opens it",
   ],
   ...frontRules("a Service"),
 ];

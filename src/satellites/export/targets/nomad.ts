@@ -149,11 +149,11 @@ const RULES: readonly NoteRule[] = [
     ({ spec }) => `is passed on as it is: ${spec.cron}; nomad job validate says whether Nomad understands it`,
   ],
   ["group", ({ spec }) => spec.group !== undefined, "Nomad gives a program the groups of its user"],
-  ["catchUp", isMissed, "starts that were missed are not made up for"],
+  ["catchUp", isMissed, "missed starts are skipped"],
   [
     "restart",
     (workload) => isService(workload) && workload.spec.policy.restart === "error",
-    "Nomad restarts a service after every end, also after a success",
+    "Nomad restarts a service after every end, even a success",
   ],
   [
     "restart",
@@ -184,13 +184,17 @@ const RULES: readonly NoteRule[] = [
     ({ spec }) => (spec.memoryMax ?? spec.memoryLimit) !== undefined,
     "raw_exec doesn't enforce memory on all clients; the driver exec does",
   ],
-  ["cpuQuota", ({ spec }) => spec.cpuQuota !== undefined, "Nomad counts MHz: it is not carried; set Resources.CPU"],
+  [
+    "cpuQuota",
+    ({ spec }) => spec.cpuQuota !== undefined,
+    "Nomad counts MHz: it is not carried over; set Resources.CPU",
+  ],
   [
     "dependsOn",
     ({ spec }) => spec.dependsOn !== undefined,
     "jobs of Nomad don't wait for each other: a program must wait, or fail and be restarted",
   ],
-  ["ioNice", ({ spec }) => spec.ioNice !== undefined, "Nomad has no word for it"],
+  ["ioNice", ({ spec }) => spec.ioNice !== undefined, "Nomad has no equivalent"],
   [
     "oomScoreAdjust",
     ({ spec }) => spec.oomScoreAdjust !== undefined,

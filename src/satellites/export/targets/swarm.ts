@@ -114,7 +114,7 @@ const RULES: readonly NoteRule[] = [
   ...containerRules("Swarm"),
   GRACE,
   ULIMIT_RULE,
-  ["oomScoreAdjust", ({ spec }) => spec.oomScoreAdjust !== undefined, "Swarm has no word for it"],
+  ["oomScoreAdjust", ({ spec }) => spec.oomScoreAdjust !== undefined, "Swarm has no equivalent"],
   givenRule((names) => `set ${names.join(", ")} in the environment of docker stack deploy`),
   [
     "cron",
@@ -123,7 +123,7 @@ const RULES: readonly NoteRule[] = [
       `Swarm has no schedules: it has 0 replicas; from a crontab: docker service update --force --replicas 1 STACK_${id}`,
   ],
   TIME_ZONE,
-  ["catchUp", isMissed, "starts that were missed are not made up for"],
+  ["catchUp", isMissed, "missed starts are skipped"],
   ["overrun", overlaps, "docker service update ends a run that is still going on"],
   ["autostart", isManual, ({ id }) => `it has 0 replicas: docker service scale STACK_${id}=1 starts it`],
   ["successExitCodes", hasOwnSuccess, "only 0 is success for Swarm"],

@@ -139,7 +139,7 @@ type TimerParts = {
 function timer({ id, spec }: Workload, { name, field, pattern, lines, project }: TimerParts): readonly UnitText[] {
   const fields = cronFields(pattern);
   if (fields === undefined) {
-    const text = `OnCalendar= has no words for ${pattern}; write it without W, as a list of days`;
+    const text = `OnCalendar= can't express ${pattern}; write it without W, as a list of days`;
     return [{ name: `${name}.timer`, notes: [{ process: id, field, text, blocks: true }], text: "", starts: false }];
   }
   const text = sections([
