@@ -40,8 +40,7 @@ export function colorOf(record: Pick<ProcessRecord, "status" | "ready" | "health
 /** The resulting state of a process, in one line. */
 export function outcomeOf({ status, blocked, disabled, pid, reason }: ProcessRecord): string {
   const state = [status, ...(blocked ? ["blocked"] : []), ...(disabled ? ["disabled"] : [])].join(", ");
-  if (pid !== undefined) return `${state} (pid ${pid})`;
-  const why = reason.replace(/^was stopped(?: \((\w+)\)|; it |$)/, "$1");
+  const why = pid === undefined ? reason.replace(/^was stopped(?: \((\w+)\)|; it |$)/, "$1") : `pid ${pid}`;
   return why === "" ? state : `${state} (${printableLine(why)})`;
 }
 

@@ -158,7 +158,7 @@ test("a line that is none of supervisord's is an error with its place", async (c
   });
   await assert.rejects(
     importOf(context, { "supervisord.conf": "command=true\n[program:a]\n" }),
-    /supervisord\.conf:1:1[\s\S]*in front of the first/,
+    /supervisord\.conf:1:1[\s\S]*before the first/,
   );
 });
 
