@@ -75,6 +75,7 @@ export class Service {
       markers: new RunMarkers("/model", "0".repeat(32)),
       uidOf: () => undefined,
       workerSignal: () => undefined,
+      defersStart: () => false,
       defersStop: () => false,
       occupied: () => undefined,
       whyUnstartable: () => ({ message: "", exitCode: 1 }),

@@ -44,6 +44,7 @@ import type { AccessOfProcess } from "./spawn/environment.ts";
 import { HookRunner } from "./spawn/hooks.ts";
 import { MemoryLimitWatch } from "./spawn/memory-limit.ts";
 import { PidFiles } from "./spawn/pid-file.ts";
+import { PortHandovers } from "./spawn/port-handovers.ts";
 import { Probes } from "./spawn/probing.ts";
 import { ReadyFiles } from "./spawn/ready-files.ts";
 import type { KeeperSpawner } from "./spawn/spawner.ts";
@@ -106,12 +107,17 @@ export class ProcmanService {
     const accessOf: AccessOfProcess = (id) => this.#api.accessOf(id);
     this.#hooks = new HookRunner(first, accessOf);
     const ports = new TakenPorts(first, (id) => this.supervisor.statesOf(id));
+    const handovers = new PortHandovers(
+      (id) => this.supervisor.statesOf(id),
+      (call) => this.supervisor.watch(call),
+    );
     this.#spawner = spawnerOf(first, {
       sweeper: this.#sweeper,
       hooks: this.#hooks,
       accessOf,
       ports,
       remedy: (spec) => this.#sockets.remedy(spec),
+      defersStart: (slot, start) => handovers.defers(slot, start),
       defersStop: (stop) => this.#balancing.defersStop(stop),
     });
     this.supervisor = this.#newSupervisor(bus);
@@ -130,6 +136,7 @@ export class ProcmanService {
       activeConfig: this.#activeConfig,
       balancing: this.#balancing,
       sockets: this.#sockets,
+      handovers,
       lasting: this.#lasting,
       steadyMs,
     };

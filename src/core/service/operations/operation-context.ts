@@ -8,6 +8,7 @@ import type { ProcessStatsCache } from "../reporting/process-stats-cache.ts";
 import type { RecordCache } from "../reporting/record-cache.ts";
 import type { ServiceEvents } from "../reporting/service-events.ts";
 import type { Services } from "../services.ts";
+import type { PortHandovers } from "../spawn/port-handovers.ts";
 import type { Operations } from "./operations.ts";
 
 export type OperationContext = Pick<Services, "link" | "log" | "markers" | "notes" | "specs" | "supervisor"> & {
@@ -15,6 +16,7 @@ export type OperationContext = Pick<Services, "link" | "log" | "markers" | "note
   readonly activeConfig: Pick<ActiveConfig, "apply">;
   readonly balancing: Pick<Balancing, "accepts" | "connectionProblem" | "watch">;
   readonly sockets: Pick<SharedSockets, "checkRestart">;
+  readonly handovers: Pick<PortHandovers, "begin">;
   readonly lasting: Pick<LastingState, "setClusterDisabled">;
   readonly events: Pick<ServiceEvents, "publishState">;
   readonly incidents: Pick<ServiceIncidents, "lastEnd" | "recordRequester">;

@@ -5,7 +5,7 @@ import type { RunMarkers } from "../../base/run-marker.ts";
 import type { Config, ProcessSpec } from "../../config/spec.ts";
 import type { PlanRecord } from "../../contract/plan.ts";
 import type { FrontSpec } from "../../ipc/balancer-protocol.ts";
-import { holderBeside, whyNotListening } from "../../os/port-owner.ts";
+import { holderBeside, holdersOf, whyNotListening } from "../../os/port-owner.ts";
 import { processEnvironment } from "../../os/process-stat.ts";
 import { definitionOf, processOf } from "../spec-registry.ts";
 
@@ -59,6 +59,15 @@ export function holderAmong(ids: ReadonlySet<string>, port: number, markers: Run
     return holder !== undefined;
   };
   return holderBeside(port, isOneOfThem) === undefined ? holder : undefined;
+}
+
+/** The processes of procman that have these ports, by one look. */
+export function idsByPort(ports: ReadonlySet<number>, markers: RunMarkers): ReadonlyMap<number, readonly string[]> {
+  const idOf = (pid: number): readonly string[] => {
+    const marker = markers.in(processEnvironment(pid) ?? "");
+    return marker === undefined ? [] : [processOf(marker.slot)];
+  };
+  return new Map([...holdersOf(ports)].map(([port, pids]) => [port, [...new Set(pids.flatMap(idOf))]]));
 }
 
 /** The plan that says when these ports open. */

@@ -17,10 +17,12 @@ import { ConfigFileWatch } from "../config/config-file-watch.ts";
 import type { ConfigSource } from "../config/config-source.ts";
 import type { RolloutState } from "../recovery/notes.ts";
 import type { Specs } from "../services.ts";
+import type { MovedPort } from "../spawn/port-handovers.ts";
 import type { Subsystem } from "../subsystem.ts";
 import { LastReload } from "./last-reload.ts";
+import { movedPorts, withMovedPorts } from "./moved-ports.ts";
 import type { OperationContext } from "./operation-context.ts";
-import { addedFronts, checkPorts, type HeldPorts, holderAmong, withHeldPorts } from "./port-check.ts";
+import { addedFronts, checkPorts, type HeldPorts, holderAmong, idsByPort, withHeldPorts } from "./port-check.ts";
 import { nextStep, planReload, rollingIds, summary } from "./reload-plan.ts";
 import { DEFAULT_STEADY_MS, quoted, Rollout, type RolloutPlan, whyInstanceIsNotUp } from "./rollout.ts";
 import type { Scaler } from "./scale.ts";
@@ -38,6 +40,8 @@ export type ReloadOptions = {
 
 /** `plan`: the one that was printed; the first step executes it. */
 type ReloadStep = RolloutState & { readonly plan?: PlanRecord };
+
+type PlanOfPorts = { readonly plan: PlanRecord; readonly moved: readonly MovedPort[] };
 
 const NOT_BEGUN = { current: [], pending: [] } as const;
 
@@ -130,7 +134,7 @@ export class Reloads implements Subsystem {
     this.#context.operations.check({ kind: "plan", targets: [] }, "reload");
     const config = this.#read(options, true);
     const held = await this.#heldPorts(config);
-    return withHeldPorts(this.#planFor(config), held);
+    return this.#planOfPorts(config, held).plan;
   }
 
   /** What the file has that is not applied; undefined: nothing, or a reload is under way. Looked at again after a change of the file, or of what is applied. */
@@ -177,9 +181,9 @@ export class Reloads implements Subsystem {
     const config = this.#read(options);
     const ports = this.#heldPorts(config);
     const held = ports && (await ports);
-    const plan = withHeldPorts(this.#planFor(config), held);
+    const { plan, moved } = this.#planOfPorts(config, held);
     operations.check({ kind: "reload", targets: clustersIn(config, plan) }, "reload");
-    const work = this.#start(why, config, plan);
+    const work = this.#start(why, config, { plan, moved });
     await link.commit();
     return waitSeconds === undefined ? plan : this.#settled(plan, work, { waitSeconds, signal });
   }
@@ -249,11 +253,11 @@ export class Reloads implements Subsystem {
       // Other operations may have begun meanwhile.
       if (this.#queueBehindReload(why)) return;
       operations.check({ kind: "reload", targets: [] }, "reload");
-      const plan = withHeldPorts(this.#planFor(config), held);
+      const { plan, moved } = this.#planOfPorts(config, held);
       const isBlocked =
         operations.blockingOperation({ kind: "reload-when-free", targets: clustersIn(config, plan) }) !== undefined;
       if (isBlocked) return await this.#reloadAfterRestarts(why);
-      void this.#start(why, config, plan);
+      void this.#start(why, config, { plan, moved });
       await link.commit();
     } catch (error) {
       if (!(error instanceof ProcmanError)) throw error;
@@ -301,11 +305,21 @@ export class Reloads implements Subsystem {
     return planReload(this.#context.specs.config, config, this.#context.supervisor.processes);
   }
 
-  #start(why: string, config: Config, plan: PlanRecord): Promise<OperationFailure | undefined> {
-    const { specs, log } = this.#context;
+  /** The plan that says when ports open, and which ports move. */
+  #planOfPorts(config: Config, held: HeldPorts | undefined): PlanOfPorts {
+    const { specs, markers } = this.#context;
+    const plan = this.#planFor(config);
+    const change = { before: specs.config, now: config };
+    const moved = movedPorts(plan, change, (ports) => idsByPort(ports, markers));
+    return { plan: withMovedPorts(withHeldPorts(plan, held), moved), moved };
+  }
+
+  #start(why: string, config: Config, { plan, moved }: PlanOfPorts): Promise<OperationFailure | undefined> {
+    const { specs, log, handovers } = this.#context;
     const reason = [why, ...profileChange(specs.config, config)].join("; ");
     log.info(`reload (${reason}): ${summary(plan)}`);
     this.#last.begin(reason);
+    handovers.begin(moved);
     const { config: from } = specs;
     return this.#begin({ ...NOT_BEGUN, to: withFixedSettings(config, from), from, plan });
   }

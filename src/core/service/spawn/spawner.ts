@@ -48,6 +48,8 @@ export type KeeperSpawnerOptions = {
   readonly uidOf: UidOfSlot;
   /** For workers, which get a message: the signal if it can't be sent, and to which processes. undefined: the process gets signals only. */
   readonly workerSignal: (slot: string) => { readonly signal: StopSignal; readonly to?: "leader" } | undefined;
+  /** Puts off the start of a run whose port another process has still; false: it is started at once. */
+  readonly defersStart: (slot: string, start: () => void) => boolean;
   /** Takes over the stop of an instance behind the load balancer, and calls `sendStop` when its connections are drained; false: it is sent at once. */
   readonly defersStop: (stop: PendingStop) => boolean;
   readonly whyUnstartable: (failed: FailedReport) => { readonly message: string; readonly exitCode: number };
@@ -94,6 +96,10 @@ export class KeeperSpawner implements Spawner {
 
   spawn(slot: string, run: number, on: RunReports): void {
     this.#reports.set(slot, { run, on });
+    if (!this.#options.defersStart(slot, () => this.#start(slot, run, on))) this.#start(slot, run, on);
+  }
+
+  #start(slot: string, run: number, on: RunReports): void {
     try {
       this.#options.link.send({ t: "spawn", slot, run, ...this.#options.request(slot, run) });
     } catch (error) {
@@ -287,13 +293,14 @@ export type SpawnerContext = {
   readonly accessOf: AccessOfProcess;
   /** What to do if its shared socket can't be opened; undefined: nothing is known. */
   readonly remedy: (spec: ProcessSpec) => string | undefined;
+  readonly defersStart: KeeperSpawnerOptions["defersStart"];
   readonly defersStop: KeeperSpawnerOptions["defersStop"];
 };
 
 /** Its spawn requests are made from the specification at the time of the start. */
 export function spawnerOf(
   { link, log, specs, markers }: Pick<Services, "link" | "log" | "specs" | "markers">,
-  { sweeper, hooks, ports, accessOf, remedy, defersStop }: SpawnerContext,
+  { sweeper, hooks, ports, accessOf, remedy, defersStart, defersStop }: SpawnerContext,
 ): KeeperSpawner {
   const faults = new EnvFileWarnings(log);
   return new KeeperSpawner({
@@ -310,6 +317,7 @@ export function spawnerOf(
       const proxyToken = markers.proxyToken(own.id);
       return spawnRequestOf(own, { config: specs.config, marker, proxyToken, slot, run, accessOf, onFaults });
     },
+    defersStart,
     defersStop,
     workerSignal: (slot) => {
       const own = specs.of(slot);
