@@ -10,7 +10,7 @@ const COMPLETION = "__complete";
 targetAfterCommand(process.argv, process.argv[2] === COMPLETION ? 3 : 2);
 const [command, ...args] = process.argv.slice(2);
 const load = createRequire(__filename);
-if (command !== "run" || args.some((arg) => /^(?:-h|--help|-d.*|--detach|--host(?:=.*)?)$/.test(arg)))
+if (command !== "run" || args.some((arg) => /^(?:-h|--help|-d.*|--detach|--json|--host(?:=.*)?)$/.test(arg)))
   load("./cli.cjs");
 else if (setProjectFolder(args)) load("./keeper.cjs");
 

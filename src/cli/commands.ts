@@ -336,8 +336,8 @@ export function isCommand(name: string): name is CommandName {
   return Object.hasOwn(COMMANDS, name);
 }
 
-/** Have no result that a program would read; `run` becomes procman itself. */
-const WITHOUT_JSON: ReadonlySet<CommandName> = new Set(["run", "monitor", "schema", "completion"]);
+/** Have no result that a program would read. */
+const WITHOUT_JSON: ReadonlySet<CommandName> = new Set(["monitor", "schema", "completion"]);
 
 /** Adds a command to the parser. Each that has no data to print takes `--json`, too, for its errors. */
 export async function defineCommand(name: CommandName, parent: Command): Promise<void> {

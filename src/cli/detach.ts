@@ -15,6 +15,7 @@ import { EXIT, ProcmanError } from "../core/base/errors.ts";
 import { printableOutput } from "../core/base/printable.ts";
 import { displayPath, read } from "../core/config/config-file.ts";
 import { check } from "../core/config/load.ts";
+import { warningLine } from "../core/config/problems.ts";
 import { checkSelection, isNamed, namesProcesses, withSelection } from "../core/config/run-selection.ts";
 import type { Config } from "../core/config/spec.ts";
 import { wantsColors } from "../core/os/colors.ts";
@@ -22,9 +23,17 @@ import { copyNotice, originOfRecords } from "../core/os/lock.ts";
 import { startFolder } from "../core/os/start-folder.ts";
 import { checkStateFolder } from "../core/os/state-folder.ts";
 import { printWarnings } from "./edit-file.ts";
+import { isJson, jsonLine } from "./output/error-report.ts";
 import { waitFor } from "./output/progress.ts";
 import { statusTable } from "./output/status-table.ts";
-import { printLate, printStartProblem, type SettledStart, settledStart } from "./settled-start.ts";
+import {
+  printLate,
+  printStartDocument,
+  printStartProblem,
+  type SettledStart,
+  type StartSummary,
+  settledStart,
+} from "./settled-start.ts";
 
 export type DetachOptions = {
   readonly ids?: readonly string[];
@@ -39,8 +48,8 @@ export type DetachOptions = {
   readonly timeout?: number;
   /** Id of a process without which procman ends again. */
   readonly trial?: string;
-  /** Prints no states. */
-  readonly silent?: boolean;
+  /** Prints one document instead of the table. */
+  readonly json?: boolean;
 };
 
 /** Seconds. */
@@ -83,7 +92,7 @@ export async function runDetached(
     ...(exitWith === undefined ? [] : [`--exit-with=${exitWith}`]),
   ];
   const origin = originOfRecords(config.stateDir);
-  if (origin !== undefined) process.stderr.write(`procman: ${copyNotice(config.stateDir, origin)}\n`);
+  if (origin !== undefined && !isJson()) process.stderr.write(`procman: ${copyNotice(config.stateDir, origin)}\n`);
   const since = Date.now();
   const daemon = startDaemon(config, join(packageRoot(), "dist/procman.cjs"), args);
   const continues = (): string =>
@@ -104,15 +113,16 @@ async function report(
   outcome: StartOutcome,
   config: Config,
   daemon: Daemon,
-  { trial, silent = false, ...waiting }: Pick<DetachOptions, "trial" | "silent"> & Waiting,
+  { trial, json = false, ...waiting }: Pick<DetachOptions, "trial" | "json"> & Waiting,
 ): Promise<SettledStart | undefined> {
   if ("end" in outcome) reportEnd(outcome.end, outputOf(daemon, outcome.end));
-  else if ("hasEnded" in outcome) await reportEarlyEnd(config, daemon);
+  else if ("hasEnded" in outcome) await reportEarlyEnd(config, daemon, json);
   else if (trial !== undefined && hasFailed(trial, config, outcome.settled)) {
     daemon.child.kill("SIGTERM");
     await daemon.ended;
   } else {
-    if (!silent) printStates(config, daemon, outcome.settled);
+    if (json) printStartDocument(startOf(config, daemon), outcome.settled);
+    else printStates(config, daemon, outcome.settled);
     reportFailures(outcome.settled, waiting);
     return outcome.settled;
   }
@@ -124,19 +134,26 @@ function hasFailed(trial: string, { processes }: Config, { failed }: SettledStar
 }
 
 function reportEnd([code, signal]: DaemonEnd, output: string): void {
-  process.stderr.write(printableOutput(output, wantsColors(process.stderr)));
-  if (signal !== null) process.stderr.write(`procman: was killed by ${signal} before it had come up\n`);
+  const text = `${output}${signal === null ? "" : `procman: was killed by ${signal} before it had come up\n`}`;
   process.exitCode = code ?? EXIT.refused;
+  if (!isJson()) process.stderr.write(printableOutput(text, wantsColors(process.stderr)));
+  else if (code !== EXIT.done)
+    process.stderr.write(jsonLine(new ProcmanError("start-failed", text.replaceAll(/^procman: /gm, "").trim())));
 }
 
 /** procman had come up, and has ended since. */
-async function reportEarlyEnd(config: Config, daemon: Daemon): Promise<void> {
+async function reportEarlyEnd(config: Config, daemon: Daemon, json: boolean): Promise<void> {
+  if (json) printStartDocument(startOf(config, daemon), { records: [], failed: [], late: [] });
   const [code, signal] = await daemon.ended;
   const how = signal === null ? `with code ${code}` : `by ${signal}`;
   reportEnd(
     [code, null],
     `${readFileSync(daemon.log, "utf8")}procman: ${config.name} has ended ${how}. Its log: ${consoleOf(config)}\n`,
   );
+}
+
+function startOf({ warnings }: Config, { child }: Daemon): StartSummary {
+  return { started: true, changed: true, pid: child.pid, warnings: warnings.map(warningLine) };
 }
 
 function consoleOf({ stateDir }: Config): string {

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "../client/client.ts";
 import { connectTo } from "../client/connection/connect.ts";
 import { ProcmanError } from "../core/base/errors.ts";
-import { printableLine, printableOutput } from "../core/base/printable.ts";
+import { printableJson, printableLine, printableOutput } from "../core/base/printable.ts";
 import { PROCESS } from "../core/config/fields/process-fields.ts";
 import { hasCommonPort } from "../core/config/instances.ts";
 import type { Config, ProcessSpec } from "../core/config/spec.ts";
@@ -147,6 +147,25 @@ export async function printStartProblem(client: Client, record: ProcessRecord, s
   const message = `Cannot start "${id}": it ${printableLine(why)}`;
   if (isJson()) return reportRefusal(new ProcmanError("process-failed", message, { processes: [id] }));
   printAbove([`procman: ${message}`, ...(await lastLinesOf(client, id, since)), ""].join("\n"));
+}
+
+/** What a command has done, for programs. */
+export type StartSummary = {
+  /** Whether it has started procman. */
+  readonly started: boolean;
+  /** Whether it has started or changed anything. */
+  readonly changed: boolean;
+  /** Pid of a procman that it has started. */
+  readonly pid?: number | undefined;
+  /** Warnings about the configuration. */
+  readonly warnings: readonly string[];
+};
+
+/** The one document of `--json`. */
+export function printStartDocument(summary: StartSummary, { records, failed, late }: SettledStart): void {
+  const idsOf = (list: readonly ProcessRecord[]): readonly string[] => list.map(({ id }) => id);
+  const document = { ...summary, failed: idsOf(failed), late: idsOf(late), processes: records };
+  process.stdout.write(`${printableJson(document, 2)}\n`);
 }
 
 /** `timeout`: in seconds. */

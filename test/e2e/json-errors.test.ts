@@ -1,10 +1,10 @@
 /** `--json` and errors: what a program that calls procman gets when a command is refused. */
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { ERRORS, type ErrorCode } from "../../src/core/base/errors.ts";
-import { homeOf, type Outcome, procman, SLEEPER } from "../support/cli.ts";
+import { homeOf, keeperIn, type Outcome, procman, SLEEPER } from "../support/cli.ts";
 
 type CommandError = {
   readonly code: ErrorCode;
@@ -86,4 +86,45 @@ test("version --json has the versions of procman and Node", async (context) => {
   const { out, code } = await procman(folder, ["version", "--json"]);
   assert.deepEqual(JSON.parse(out), { version: plain.out.trim(), node: process.versions.node });
   assert.equal(code, 0);
+});
+
+test("run --detach --json prints one document: what was started, what has failed and why; exit codes are as without --json", async (context) => {
+  const { folder, state } = homeOf(context, [
+    { id: "web", ...SLEEPER },
+    { id: "broken", cmd: "echo no database; exit 3", autostart: true, restartLimit: 0 },
+    { id: "job", cmd: "true" },
+  ]);
+  const outcome = await procman(folder, ["run", "--detach", "--json"]);
+  const { pid, warnings, processes, ...done } = JSON.parse(outcome.out);
+  assert.deepEqual(done, { started: true, changed: true, failed: ["broken"], late: [] });
+  assert.equal(pid, keeperIn(state));
+  assert.match(warnings.join(), /^procman\.json:\d+:\d+: .*No start policy/);
+  assert.deepEqual(
+    processes.map(({ id }: { id: string }) => id),
+    ["web", "broken", "job"],
+  );
+  assert.equal(processes[0].status, "running");
+  assert.match(processes[1].reason, /^exited with code 3/);
+  assert.deepEqual(
+    errorsIn(outcome).map(({ code, processes: ids }) => [code, ids]),
+    [["process-failed", ["broken"]]],
+  );
+  assert.equal(outcome.code, 1);
+  await refused(folder, "run --detach", "already-running");
+});
+
+test("run --detach --json and up --json of a procman that ends during its start print its message as an error", async (context) => {
+  const { folder, state } = homeOf(context, [{ id: "web", ...SLEEPER }]);
+  // A file in the place of a folder.
+  mkdirSync(state, { recursive: true });
+  writeFileSync(join(state, "run"), "");
+  for (const command of ["run --detach", "up"]) {
+    const { message } = await refused(folder, command, "start-failed");
+    assert.match(message, /^Cannot run: the state folder .* can't be used/, command);
+  }
+});
+
+test("run --json without --detach is a usage error, because the console has the output of processes", async (context) => {
+  const { folder } = homeOf(context, [{ id: "web", ...SLEEPER }]);
+  assert.match((await refused(folder, "run", "usage")).message, /needs --detach/);
 });

@@ -43,6 +43,7 @@ export function define(parent: Command): void {
       `with --wait: wait no longer than this (default: ${DEFAULT_WAIT_SECONDS})`,
       secondsTo(LONGEST_SECONDS),
     )
+    .option("--json", "with --detach: print what was started, and the records of the API")
     .action(runInBackground);
 }
 
@@ -50,6 +51,11 @@ async function runInBackground(
   ids: readonly string[],
   { detach, ...options }: Omit<DetachOptions, "ids"> & { readonly detach?: boolean },
 ): Promise<void> {
+  if (detach !== true && options.json === true)
+    throw new ProcmanError(
+      "usage",
+      'Cannot print JSON: "run --json" needs --detach; for JSON on the console, set "format": "json" in "logger"',
+    );
   // For example `run -c -d`, where -d is parsed as the path.
   if (detach !== true) throw new ProcmanError("usage", 'Cannot run: --config needs a path; see "procman help run"');
   const { runDetached } = await import("../detach.ts");

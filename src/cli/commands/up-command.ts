@@ -1,7 +1,6 @@
 /** `procman up`: starts procman or applies the changed configuration file to the running one, and waits until all processes are ready. */
 import type { Command } from "commander";
 import { EXIT } from "../../core/base/errors.ts";
-import { printableJson } from "../../core/base/printable.ts";
 import { read } from "../../core/config/config-file.ts";
 import { check } from "../../core/config/load.ts";
 import type { PlanRecord } from "../../core/contract/plan.ts";
@@ -12,7 +11,7 @@ import { secondsTo, withConfig } from "../options.ts";
 import { waitFor } from "../output/progress.ts";
 import { statusTable } from "../output/status-table.ts";
 import { hasChanges } from "../plan-table.ts";
-import { printLate, printStartProblem, type SettledStart, settledStart } from "../settled-start.ts";
+import { printLate, printStartDocument, printStartProblem, type SettledStart, settledStart } from "../settled-start.ts";
 import { targetLocation } from "../target.ts";
 import { isRunning } from "../unapplied.ts";
 import { reload } from "./reload-command.ts";
@@ -28,8 +27,6 @@ type Options = {
   readonly exitCode?: boolean;
   readonly json?: boolean;
 };
-
-type UpOutcome = { readonly started: boolean; readonly changed: boolean; readonly settled: SettledStart };
 
 export function define(parent: Command): void {
   withConfig(
@@ -51,27 +48,12 @@ export function define(parent: Command): void {
 }
 
 async function up(options: Options): Promise<void> {
-  const { config, exitCode = false, json = false } = options;
-  const outcome = isRunning(config) ? await applied(options) : await started(options);
-  if (outcome === undefined) return;
-  const { settled, ...done } = outcome;
-  const { records, failed, late } = settled;
-  const idsOf = (list: SettledStart["records"]): readonly string[] => list.map(({ id }) => id);
-  if (json) {
-    const result = { ...done, failed: idsOf(failed), late: idsOf(late), processes: records };
-    process.stdout.write(`${printableJson(result, 2)}\n`);
-  }
-  if (exitCode && done.changed) process.exitCode ??= EXIT.changed;
+  const hasChanged = isRunning(options.config) ? await applied(options) : await started(options);
+  if (options.exitCode === true && hasChanged) process.exitCode ??= EXIT.changed;
 }
 
-async function started({
-  timeout = DEFAULT_TIMEOUT_SECONDS,
-  json: silent = false,
-  exitCode: _,
-  ...options
-}: Options): Promise<UpOutcome | undefined> {
-  const settled = await runDetached({ ...options, wait: true, timeout, silent });
-  return settled && { started: true, changed: true, settled };
+async function started({ timeout = DEFAULT_TIMEOUT_SECONDS, exitCode: _, ...options }: Options): Promise<boolean> {
+  return (await runDetached({ ...options, wait: true, timeout })) !== undefined;
 }
 
 async function applied({
@@ -79,7 +61,7 @@ async function applied({
   profile,
   timeout = DEFAULT_TIMEOUT_SECONDS,
   json = false,
-}: Options): Promise<UpOutcome> {
+}: Options): Promise<boolean> {
   const since = Date.now();
   const plan = await reload({
     config,
@@ -95,10 +77,12 @@ async function applied({
     },
     settledAfter(plan, { config, since, timeout }),
   );
-  if (!json) process.stdout.write(`${statusTable(settled.records, process.stdout)}\n`);
+  const changed = hasChanges(plan);
+  if (json) printStartDocument({ started: false, changed, warnings: plan.warnings }, settled);
+  else process.stdout.write(`${statusTable(settled.records, process.stdout)}\n`);
   if (settled.failed.length + settled.late.length > 0) process.exitCode = EXIT.refused;
   printLate(settled.late, timeout);
-  return { started: false, changed: hasChanges(plan), settled };
+  return changed;
 }
 
 type ReloadedAt = { readonly config: string | undefined; readonly since: number; readonly timeout: number };

@@ -112,7 +112,8 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   "process-down": "`GET /health?process=ID`: it is not up, or there is none of this id",
   "process-leaving": "the process is being removed",
   "events-lost": "a reader of events was too slow (in an event `problem`), and must reconnect",
-  "start-failed": "`Procman.run` of the library: procman ended before its API answered",
+  "start-failed":
+    "`Procman.run` of the library, `run --detach --json` and `up --json`: procman has ended before its API answered, or since",
   "process-failed": "the requested state can't be reached, or another caller has asked for the opposite",
   "reload-running": "another reload is under way",
   "reload-failed": "the changed configuration can't be applied; the previous one is active",

@@ -12,10 +12,11 @@ export type RenderOptions = { readonly colors?: boolean };
  *
  * @example
  * try {
- *   resolveConfiguration(text);
+ *   validateConfiguration(text);
  * } catch (error) {
- *   if (error instanceof ConfigurationError) for (const { path, message } of error.problems) console.error(path,
- * message); }
+ *   if (!(error instanceof ConfigurationError)) throw error;
+ *   for (const { path, message } of error.problems) console.error(path, message);
+ * }
  */
 export class ConfigurationError extends ProcmanError {
   readonly problems: readonly ConfigProblem[];
@@ -43,6 +44,11 @@ export class ConfigurationError extends ProcmanError {
 export function filesOf(problems: readonly ConfigProblem[]): string {
   const [file, ...others] = new Set(problems.map((problem) => problem.file));
   return others.length === 0 && file ? file : "the configuration";
+}
+
+/** A warning in one line, with its place. */
+export function warningLine({ file, line, column, message }: ConfigProblem): string {
+  return `${file}:${line}:${column}: ${message}`;
 }
 
 /**

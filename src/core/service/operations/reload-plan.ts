@@ -1,5 +1,6 @@
 /** What a reload does to each process, and why. It decides as `Supervisor.apply` does. */
 import { type ChangedProcess, changedSettings, diff } from "../../config/diff.ts";
+import { warningLine } from "../../config/problems.ts";
 import type { Config, ProcessSpec } from "../../config/spec.ts";
 import { type PlannedAction, type PlannedChange, type PlanRecord, UNCHANGED } from "../../contract/plan.ts";
 import { type ChangeEffect, type Dependency, effectOf } from "../../supervisor/definition.ts";
@@ -40,7 +41,7 @@ export function planReload(
       now,
     }),
     settings: changedSettings(before, now),
-    warnings: now.warnings.map(({ file, line, column, message }) => `${file}:${line}:${column}: ${message}`),
+    warnings: now.warnings.map(warningLine),
   };
 }
 
