@@ -6,6 +6,7 @@ export const NAVIGATION = [
       "docs/guide/recipes",
       "docs/guide/crashes",
       "docs/guide/start-at-boot",
+      "docs/guide/remove",
       "docs/guide/containers",
       "docs/guide/interfaces",
       "docs/guide/migrate",

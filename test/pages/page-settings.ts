@@ -136,7 +136,12 @@ const INTERFACES_MD: readonly Setting[] = [{ block: "procman monitor ", config: 
 
 const LIBRARY_MD: readonly Setting[] = [
   {
-    block: "try {",
+    block: "import { ProcmanError }",
+    prelude: 'import { Procman } from "procman"; const procman = await Procman.run("procman.jsonc");',
+    postlude: "await procman.terminate();",
+  },
+  {
+    block: "for (const record of await procman.processes())",
     prelude: 'import { Procman } from "procman"; const procman = await Procman.run("procman.jsonc");',
     postlude: "await procman.terminate();",
   },
@@ -294,6 +299,7 @@ test -x "node_modules/.bin/$(sed -n 's/^CMD ."\\([^"]*\\)".*/\\1/p' block)"`,
     { block: "procman append", config: { processes: [web] } },
     { block: "$ procman restart web", before: "procman run --detach --wait" },
     { block: "$ mv server.js old.js", before: "procman run --detach --wait" },
+    { block: "umask 077", config: withApi, before: "procman run --detach" },
   ],
   "docs/guide/logs.md": [
     {
