@@ -231,7 +231,10 @@ export type ProcessRecord = {
   readonly balancer?: BalancerRecord;
   /** The listening socket that the instances of a cluster share; open while any of them runs or starts. */
   readonly socket?: SocketRecord;
-};
+} & (
+  | { readonly type: "process" | "worker" }
+  | { readonly type: "cluster" | "group"; readonly instances: readonly ProcessRecord[] }
+);
 
 export type VariableRecord = {
   /** Its name. */

@@ -31,6 +31,12 @@ const PARTS = {
   "PlanRecord.settings[]": "PlannedSetting",
 };
 
+/** What the schema doesn't say: a record with this `type` has instances. */
+const NARROWED = ` & (
+  | { readonly type: "process" | "worker" }
+  | { readonly type: "cluster" | "group"; readonly instances: readonly ProcessRecord[] }
+);`;
+
 writeMade(SCRIPT, {
   "docs/reference/api.md": inPage(SCRIPT, tables()),
   "generated/records.ts": () =>
@@ -39,7 +45,9 @@ writeMade(SCRIPT, {
 
 function recordTypes(): string {
   const made = Object.entries<JsonSchema>(SCHEMAS).filter(([name]) => !BY_HAND.includes(name));
-  return typesOf(Object.fromEntries(made), { ...PARTS, ...Object.fromEntries(made.map(([name]) => [name, name])) });
+  const names = Object.fromEntries(made.map(([name]) => [name, name]));
+  const types = typesOf(Object.fromEntries(made), { ...PARTS, ...names });
+  return types.replace(/(export type ProcessRecord = \{[\s\S]*?\n\});/, `$1${NARROWED}`);
 }
 
 function tables(): string {

@@ -38,7 +38,7 @@ type Details = { readonly id?: string; readonly query?: Query; readonly body?: o
  * Every method rejects with a `ProcmanError`, whose `code` names the case, or with the error of the transport.
  *
  * @example
- * const control = new Client(fetchSend({ url: "http://127.0.0.1:9000", token }));
+ * const control = connect({ url: "http://127.0.0.1:9000", token });
  * await control.act("web", "restart", { waitSeconds: 30 });
  */
 export class Client implements Control {

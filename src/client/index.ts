@@ -26,7 +26,7 @@ export type { FetchOptions, Reply, Request, SendRequest as Send } from "./transp
  * @example
  * import { connect } from "procman/client";
  *
- * const procman = connect({ url: "http://127.0.0.1:9000", token: process.env.TOKEN });
+ * const procman = connect({ url: "http://127.0.0.1:9000", token: process.env.TOKEN ?? "" });
  * for (const { id, status, reason } of await procman.processes()) console.log(id, status, reason);
  * await procman.act("web", "restart", { waitSeconds: 30 });
  *

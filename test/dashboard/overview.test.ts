@@ -32,7 +32,7 @@ async function openWith(rig: DashboardRig, records: readonly ProcessRecord[]): P
 function record(id: string, more: Partial<ProcessRecord> = {}): ProcessRecord {
   const started = new Date(Date.now() - 3_600_000).toISOString();
   const running = { type: "process", status: "running", blocked: false, restarts: 0, reason: "runs" } as const;
-  return { ...running, id, pid: 4_711, started, cpuPercent: 1.5, memoryBytes: 48e6, ...more };
+  return { ...running, id, pid: 4_711, started, cpuPercent: 1.5, memoryBytes: 48e6, ...more } as ProcessRecord;
 }
 
 /** Long names that differ at their ends alone, and some that are in trouble. */

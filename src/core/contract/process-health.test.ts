@@ -5,7 +5,7 @@ import { allRun, serves } from "./process-health.ts";
 import { type ProcessRecord, STATUSES, type Status } from "./records.ts";
 
 function record(id: string, status: Status, more: Partial<ProcessRecord> = {}): ProcessRecord {
-  return { id, type: "process", status, blocked: false, restarts: 0, reason: "", ...more };
+  return { id, type: "process", status, blocked: false, restarts: 0, reason: "", ...more } as ProcessRecord;
 }
 
 function cluster(...instances: readonly ProcessRecord[]): ProcessRecord {

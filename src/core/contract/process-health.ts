@@ -4,8 +4,8 @@ import type { ProcessRecord } from "./records.ts";
 import { isMissing, isRunning, isUp } from "./status-sets.ts";
 
 /** The processes themselves, and instances instead of their clusters. */
-function membersOf({ instances, ...record }: ProcessRecord): readonly ProcessRecord[] {
-  return instances ?? [record];
+function membersOf(record: ProcessRecord): readonly ProcessRecord[] {
+  return record.instances ?? [record];
 }
 
 type HealthQuestion = {

@@ -17,7 +17,8 @@ export {
   type StandardSchema,
   type Validated,
 } from "./plugin.ts";
+export type { OptionsOf } from "./schema-values.ts";
 export type { Facility, LogshipOptions } from "./shipped/logship-options.ts";
 export type { MessageKind as Kind, NotifyOptions } from "./shipped/notify-options.ts";
 export type { OtlpOptions } from "./shipped/otlp-options.ts";
-export { type PluginRig, type RigOptions, testPlugin } from "./test-kit.ts";
+export { type PluginRig, type RigEvent, type RigOptions, type RigProcess, testPlugin } from "./test-kit.ts";

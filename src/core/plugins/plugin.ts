@@ -2,6 +2,7 @@
 import type { JsonSchema } from "../base/schema.ts";
 import type { Control } from "../contract/control.ts";
 import type { PluginEvent } from "../ipc/plugin-protocol.ts";
+import type { OptionsOf } from "./schema-values.ts";
 
 /** Controls procman. Audit lines show the plugin's name as the caller. */
 export type PluginControl = Omit<Control, "events">;
@@ -61,30 +62,36 @@ export type Validated<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly { readonly message: string; readonly path?: readonly unknown[] | undefined }[] };
 
-export type Plugin<Options = Readonly<Record<string, unknown>>> = {
+export type Plugin<Options = Readonly<Record<string, unknown>>, Checked = StandardSchema<Options> | JsonSchema> = {
   readonly name: string;
   readonly version: string;
   /** Schema of its options: from zod or another library of https://standardschema.dev, or a JSON Schema. Absent: anything is allowed. */
-  readonly schema?: StandardSchema<Options> | JsonSchema;
+  readonly schema?: Checked;
   /** Has 30 seconds. An error is shown in `procman status`; after a delay it is called again in a new thread. */
   // biome-ignore lint/suspicious/noConfusingVoidType: what an async function without a return is
   readonly setup: (context: PluginContext<Options>) => void | Dispose | Promise<void | Dispose>;
 };
 
 /**
- * For the default export of a plugin's module: returns its argument, typed.
+ * For the default export of a plugin's module: returns its argument, typed. The options have the type that the schema
+ * says.
  *
  * @example
- * export default definePlugin<{ file: string }>({
+ * export default definePlugin({
  *   name: "incidents-to-file",
  *   version: "1.0.0",
+ *   schema: { type: "object", required: ["file"], properties: { file: { type: "string" } } },
  *   setup({ events, options, log }) {
- *     events.on("process.incident", ({ incident }) => appendFile(options.file, `${incident.process}
- * ${incident.reason}\n`));
+ *     events.on("process.incident", ({ incident }) => appendFile(options.file, `${incident.process}\n`));
  *     log.info(`writes to ${options.file}`);
  *   },
  * });
  */
-export function definePlugin<Options = Readonly<Record<string, unknown>>>(plugin: Plugin<Options>): Plugin<Options> {
+export function definePlugin<const Of extends JsonSchema & { readonly "~standard"?: never }>(
+  plugin: Plugin<OptionsOf<Of>, Of>,
+): Plugin<OptionsOf<Of>>;
+/** With options of this type, for a schema of zod or another library, or for one that is not written in place. */
+export function definePlugin<Options = Readonly<Record<string, unknown>>>(plugin: Plugin<Options>): Plugin<Options>;
+export function definePlugin(plugin: unknown): unknown {
   return plugin;
 }

@@ -44,3 +44,24 @@ test("the rig gives a plugin events and lines, and records its log lines and cal
 test("the rig refuses options that the plugin's schema refuses", async () => {
   await assert.rejects(testPlugin(plugin, { options: {} }), /its options are not valid/);
 });
+
+test("what a test leaves out of a record or an event, the rig fills in", async () => {
+  const told: unknown[] = [];
+  const rig = await testPlugin(
+    definePlugin({
+      name: "teller",
+      version: "1.0.0",
+      async setup({ control, events }) {
+        told.push(await control.process("web"));
+        events.on("process.incident", ({ incident }) => void told.push(incident.process, incident.lines.length));
+        events.on("process.state", ({ id, process }) => void told.push(id, process.status, process.restarts));
+      },
+    }),
+    { processes: [{ id: "web", restarts: 3 }] },
+  );
+  await rig.emit({ type: "process.incident", incident: { process: "mail" } });
+  await rig.emit({ type: "process.state", process: { status: "errored" } });
+  const web = { id: "web", type: "process", status: "running", blocked: false, restarts: 3, reason: "runs" };
+  assert.deepEqual(told, [web, "mail", 0, "1", "errored", 0]);
+  await rig.close();
+});

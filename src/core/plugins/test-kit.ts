@@ -4,17 +4,30 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { PlanRecord } from "../contract/plan.ts";
 import type { LogEntry, LogItem, LogPage, ProcessRecord, Severity } from "../contract/records.ts";
+import type { Incident } from "../contract/run-summary.ts";
 import type { StateRecord } from "../contract/state-record.ts";
 import { ASKED, type PluginEvent } from "../ipc/plugin-protocol.ts";
 import { EventListeners } from "./event-listeners.ts";
 import type { Plugin, PluginControl } from "./plugin.ts";
 import { optionsFor, pluginIn } from "./plugin-definition.ts";
 
+/** A record for a test: what it leaves out is that of a running process. */
+export type RigProcess = Partial<ProcessRecord> & Pick<ProcessRecord, "id">;
+
+/** An event for a test: what it leaves out, the rig fills in. */
+export type RigEvent = PartsOf<PluginEvent>;
+
+type PartsOf<Event> = Event extends PluginEvent
+  ? Pick<Event, "type"> & {
+      readonly [Name in Exclude<keyof Event, "type">]?: Event[Name] extends object ? Partial<Event[Name]> : Event[Name];
+    }
+  : never;
+
 export type RigOptions = {
   /** As in the configuration; checked by the plugin's schema. */
   readonly options?: Readonly<Record<string, unknown>>;
   /** Answers of `control.processes()` and `control.process(id)`. */
-  readonly processes?: readonly ProcessRecord[];
+  readonly processes?: readonly RigProcess[];
   /** Methods of `control` to replace. */
   readonly control?: Partial<PluginControl>;
   /** `folder` of the context. Default: a new one, which `close` removes. */
@@ -23,7 +36,7 @@ export type RigOptions = {
 
 export type PluginRig = {
   /** Resolves when all listeners of the plugin have handled the event. */
-  readonly emit: (event: PluginEvent) => Promise<void>;
+  readonly emit: (event: RigEvent) => Promise<void>;
   /** Adds a log line, which `control.follow` yields. */
   readonly line: (entry: Partial<LogEntry> & { readonly text: string }) => void;
   /** Lines that the plugin has logged. */
@@ -41,7 +54,7 @@ export type PluginRig = {
  * @throws what the plugin's `setup` throws, or an error about its options
  * @example
  * const rig = await testPlugin(plugin, { options: { file } });
- * await rig.emit({ id: "1", time: "2026-01-01T00:00:00Z", type: "process.incident", incident });
+ * await rig.emit({ type: "process.incident", incident: { process: "web", reason: "exited with code 3" } });
  * assert.deepEqual(rig.asked, [["act", "web", "stop"]]);
  * await rig.close();
  */
@@ -56,7 +69,10 @@ export async function testPlugin<Options>(plugin: Plugin<Options>, options: RigO
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), "procman-plugin-"));
   const valid = await optionsFor(checked, options.options ?? {});
   const dispose = await checked.setup({
-    control: recording({ ...answering(options.processes ?? [], lines), ...options.control } as PluginControl, asked),
+    control: recording(
+      { ...answering((options.processes ?? []).map(whole), lines), ...options.control } as PluginControl,
+      asked,
+    ),
     events: listeners,
     options: valid as never,
     log: { debug: say("debug"), info: say("info"), warn: say("warn"), error: say("error") },
@@ -65,7 +81,7 @@ export async function testPlugin<Options>(plugin: Plugin<Options>, options: RigO
     name: "test",
   });
   return {
-    emit: (event) => listeners.deliver([event]),
+    emit: (event) => listeners.deliver([wholeEvent(event)]),
     line: (entry) => lines.add(entry),
     said,
     asked,
@@ -76,6 +92,34 @@ export async function testPlugin<Options>(plugin: Plugin<Options>, options: RigO
       if (options.folder === undefined) rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+const PROCESS = { type: "process", status: "running", blocked: false, restarts: 0, reason: "runs" } as const;
+
+const INCIDENT: Omit<Incident, "time"> = {
+  process: "",
+  run: 1,
+  reason: "exited with code 1",
+  cause: "exit",
+  decision: "is not restarted",
+  lines: [],
+  metrics: [],
+};
+
+function whole(process: RigProcess): ProcessRecord {
+  return { ...PROCESS, ...process } as ProcessRecord;
+}
+
+function wholeEvent(event: RigEvent): PluginEvent {
+  const time = new Date().toISOString();
+  if (event.type === "gap") return { lost: 1, ...event };
+  const inner =
+    event.type === "process.incident"
+      ? { incident: { ...INCIDENT, time, ...event.incident } }
+      : event.type === "process.state"
+        ? { process: { ...PROCESS, id: "", ...event.process } }
+        : {};
+  return { id: "1", time, ...event, ...inner } as PluginEvent;
 }
 
 /** The log lines of the rig; each reader gets all, as from the log store. */

@@ -144,7 +144,8 @@ test("the cause of a state is told from its data: each name in it is that of a p
     restarts: 0,
     reason: "",
   };
-  const reasonOf = (more: Partial<ProcessRecord>): string => view.record({ ...record, ...more }).reason;
+  const reasonOf = (more: Partial<ProcessRecord>): string =>
+    view.record({ ...record, ...more } as ProcessRecord).reason;
   const stop = { kind: "operator", phase: "waiting-dependents", dependents: ["web-2", "db"] } as const;
   assert.equal(
     reasonOf({ status: "stopping", cause: { stop } }),

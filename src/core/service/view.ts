@@ -69,7 +69,7 @@ export class TokenView implements LogView {
       ...(dependsOn && { dependsOn: dependsOn.filter(({ process }) => !this.#isHidden(process)) }),
       ...(skipping.length > 0 && { skippedBy: skipping }),
       ...(instances && { instances: instances.map((instance) => this.record(instance)) }),
-    };
+    } as ProcessRecord;
   }
 
   #cause({ waitsFor, skip, stop, end, next, ...cause }: StatusCause): StatusCause {

@@ -90,6 +90,7 @@ export type ValidateOptions = Omit<CheckOptions, "scale" | "edited"> & {
  * try {
  *   validateConfiguration('{ "processes": [{ "id": "web", "cmd": "node", "restart": "allways" }] }');
  * } catch (error) {
+ *   if (!(error instanceof ConfigurationError)) throw error;
  *   error.problems[0].path;    // "processes[0].restart"
  *   error.problems[0].message; // Found "allways"; allowed: "always", "error". Did you mean "always"?
  * }

@@ -19,7 +19,15 @@ const NOW = Date.parse("2026-11-21T10:00:00Z");
 const LONG = "a".repeat(63);
 
 function record(id: string, more: Partial<ProcessRecord> = {}): ProcessRecord {
-  return { id, type: "process", status: "running", blocked: false, restarts: 0, reason: "runs", ...more };
+  return {
+    id,
+    type: "process",
+    status: "running",
+    blocked: false,
+    restarts: 0,
+    reason: "runs",
+    ...more,
+  } as ProcessRecord;
 }
 
 const RECORDS = [

@@ -13,7 +13,16 @@ import type { RowChoice } from "./process-rows.ts";
 const NOW = Date.parse("2026-11-21T10:00:00Z");
 
 function record(id: string, more: Partial<ProcessRecord> = {}): ProcessRecord {
-  return { id, type: "process", status: "running", blocked: false, restarts: 0, reason: "runs", pid: 7, ...more };
+  return {
+    id,
+    type: "process",
+    status: "running",
+    blocked: false,
+    restarts: 0,
+    reason: "runs",
+    pid: 7,
+    ...more,
+  } as ProcessRecord;
 }
 
 const CLUSTER = record("web", {

@@ -3,16 +3,17 @@ import { test } from "node:test";
 import type { ProcessRecord } from "../../contract/records.ts";
 import { clusterOf } from "./process-records.ts";
 
-const instance = (more: Partial<ProcessRecord>): ProcessRecord => ({
-  id: "web-1",
-  type: "process",
-  status: "running",
-  blocked: false,
-  restarts: 0,
-  reason: "runs",
-  ready: true,
-  ...more,
-});
+const instance = (more: Partial<ProcessRecord>): ProcessRecord =>
+  ({
+    id: "web-1",
+    type: "process",
+    status: "running",
+    blocked: false,
+    restarts: 0,
+    reason: "runs",
+    ready: true,
+    ...more,
+  }) as ProcessRecord;
 
 test("a cluster is ready when one of its instances is, and says how many are", () => {
   const [ready, unready, stopped] = [

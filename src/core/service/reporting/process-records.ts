@@ -149,7 +149,9 @@ function limitsOf(spec: ProcessSpec): Pick<ProcessRecord, "cpuLimitPercent" | "m
   };
 }
 
-function schedulesOf([, , nextRun, nextTerminate, missed, { timeZone }]: RecordParts): Partial<ProcessRecord> {
+type ScheduleMembers = Partial<Pick<ProcessRecord, "nextRun" | "nextTerminate" | "timeZone" | "missed">>;
+
+function schedulesOf([, , nextRun, nextTerminate, missed, { timeZone }]: RecordParts): ScheduleMembers {
   return {
     ...(nextRun === undefined ? {} : { nextRun: new Date(nextRun).toISOString() }),
     ...(nextTerminate === undefined ? {} : { nextTerminate: new Date(nextTerminate).toISOString() }),
@@ -204,7 +206,7 @@ function groupsOfCluster(id: string, [first]: readonly ProcessRecord[]): Pick<Pr
 function sumOf(
   instances: readonly ProcessRecord[],
   member: "cpuPercent" | "memoryBytes" | "residentBytes" | "cpuLimitPercent" | "memoryLimitBytes",
-): Partial<ProcessRecord> {
+): Partial<Pick<ProcessRecord, typeof member>> {
   const values = instances.flatMap((instance) => instance[member] ?? []);
   return values.length === 0 ? {} : { [member]: values.reduce((sum, value) => sum + value, 0) };
 }
@@ -213,7 +215,7 @@ function sumOf(
 function limitOfAll(
   instances: readonly ProcessRecord[],
   member: "cpuLimitPercent" | "memoryLimitBytes",
-): Partial<ProcessRecord> {
+): Partial<Pick<ProcessRecord, typeof member>> {
   return instances.some((instance) => instance[member] === undefined) ? {} : sumOf(instances, member);
 }
 

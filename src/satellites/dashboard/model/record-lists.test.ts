@@ -6,7 +6,15 @@ import { actionsFor, wordsFor } from "./action-words.ts";
 import { dependentsOf, statusText, toneOf, withRecord } from "./record-lists.ts";
 
 function record(id: string, more: Partial<ProcessRecord> = {}): ProcessRecord {
-  return { id, type: "process", status: "running", blocked: false, restarts: 0, reason: "runs", ...more };
+  return {
+    id,
+    type: "process",
+    status: "running",
+    blocked: false,
+    restarts: 0,
+    reason: "runs",
+    ...more,
+  } as ProcessRecord;
 }
 
 const pair = record("pair", { type: "cluster", instances: [record("pair-1"), record("pair-2")] });

@@ -23,7 +23,7 @@ function record(id: string, more: Partial<ProcessRecord> = {}): ProcessRecord {
     pid: 1,
     started: "2026-01-01T00:00:00Z",
     ...more,
-  };
+  } as ProcessRecord;
 }
 
 const RECORDS = [

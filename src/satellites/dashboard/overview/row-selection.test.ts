@@ -6,7 +6,16 @@ import { dependentsOf } from "../model/record-lists.ts";
 import { NONE, type RowSelection, selectedOf, targetsOf, withRange, withToggled } from "./row-selection.ts";
 
 function record(id: string, more: Partial<ProcessRecord> = {}): ProcessRecord {
-  return { id, type: "process", status: "running", blocked: false, restarts: 0, reason: "runs", pid: 1, ...more };
+  return {
+    id,
+    type: "process",
+    status: "running",
+    blocked: false,
+    restarts: 0,
+    reason: "runs",
+    pid: 1,
+    ...more,
+  } as ProcessRecord;
 }
 
 const RECORDS = [

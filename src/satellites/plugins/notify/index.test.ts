@@ -34,17 +34,16 @@ const incident = (more: Partial<Incident>): Incident => ({
   ...{ lines: [], metrics: [] },
   ...more,
 });
-const record = (more: Partial<ProcessRecord>): ProcessRecord => ({
-  ...{
+const record = (more: Partial<ProcessRecord>): ProcessRecord =>
+  ({
     id: "web",
     type: "process",
     status: "running",
     blocked: false,
     restarts: 0,
     reason: "its 2 restarts are used up",
-  },
-  ...more,
-});
+    ...more,
+  }) as ProcessRecord;
 
 test("events are counted by process and kind; the worst come first; beyond 20 lines only the number is given", () => {
   const digest = new MessageDigest("shop on host");
