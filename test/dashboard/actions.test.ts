@@ -87,7 +87,7 @@ test("lines of the log are copied and downloaded by click", async (context) => {
   await go(page, "Logs");
   await page.locator(".line").filter({ hasText: "second" }).waitFor();
   await page.getByRole("button", { name: /^Copy/ }).click();
-  await done(page, /lines are in the clipboard/);
+  await done(page, /lines copied/);
   const copied = String(await page.evaluate("navigator.clipboard.readText()"));
   assert.match(copied, /printer first\n.*printer second\n/);
   const waiting = page.waitForEvent("download");

@@ -104,13 +104,13 @@ test("hits are marked and stepped through, beyond the loaded lines too; only lin
   if (rig === undefined || page === undefined) return;
   const find = page.getByLabel(/^Find in the log/);
   await find.fill("LINE 7");
-  await page.getByRole("button", { name: "Hit before" }).click();
+  await page.getByRole("button", { name: "Previous match" }).click();
   await page
     .locator(".line.current")
     .filter({ hasText: /line 7/ })
     .waitFor();
   assert.equal(await page.locator(".line mark").first().textContent(), "line 7");
-  await page.getByRole("button", { name: "Only hits" }).click();
+  await page.getByRole("button", { name: "Only matches" }).click();
   await page
     .locator(".line")
     .filter({ hasNotText: /line 7/ })
@@ -181,7 +181,7 @@ test("hostile lines are only text: no markup, no control, no other direction, no
   await page
     .locator(".line")
     .filter({ hasText: '"json"' })
-    .getByRole("button", { name: "Show all of this line" })
+    .getByRole("button", { name: "Show the whole line" })
     .click();
   await page.locator("pre.json").filter({ hasText: '"<b>bold</b>"' }).waitFor();
   assert.equal(await page.evaluate("({}).polluted"), undefined);
@@ -229,7 +229,7 @@ test("levels that lines name are shown, members of JSON beside the message; a hi
     .waitFor();
   await page.locator(".line.error").filter({ hasText: "cannot connect" }).waitFor();
   await page.locator(".line.info").filter({ hasText: "an error of the user" }).waitFor();
-  await line("slow query").getByRole("button", { name: "Show all of this line" }).click();
+  await line("slow query").getByRole("button", { name: "Show the whole line" }).click();
   await page.locator("pre.json").filter({ hasText: '"ms": 912' }).waitFor();
   await page.getByLabel(/^Find in the log/).fill('"msg":"slow');
   await line('{"level":"warn","msg":"slow query","ms":912}').locator("mark").waitFor();
@@ -256,7 +256,7 @@ test("on a phone lines are wrapped, most of the screen is lines, and nothing is 
   assert.ok((bar?.height ?? 999) <= 90, `the controls have ${bar?.height} pixels`);
   assert.ok((list?.height ?? 0) >= 500, `the lines have ${list?.height} pixels`);
   await page.getByLabel(/^Find in the log/).fill("nothing like this");
-  await page.getByRole("button", { name: "Only hits" }).click();
+  await page.getByRole("button", { name: "Only matches" }).click();
   const empty = page.getByText("No matches.");
   await empty.waitFor();
   const { y = 0 } = (await empty.boundingBox()) ?? {};

@@ -240,7 +240,7 @@ test("labels of times have room in each range and width; runs and curves have on
   await page.unroute(/\/metrics\?/);
   await page.route(/\/metrics\?/, (route) => route.fulfill({ json: [] }));
   await page.reload();
-  await page.getByText("No values in this time: it didn't run, or not for long.").first().waitFor();
+  await page.getByText("No values in this period: it didn't run, or not for long.").first().waitFor();
   assert.equal((await page.locator("figcaption").first().textContent())?.trim(), "CPU");
   assert.deepEqual(rig.faults, []);
 });

@@ -419,7 +419,7 @@ test("scheduled runs that were missed while procman was down are reported once, 
     "at most one run may have started since",
   );
   await next.line(/job .*starts by its schedule/);
-  assert.equal(next.lines.filter((line) => /procman was away/.test(line)).length, 1);
+  assert.equal(next.lines.filter((line) => /while procman was not running/.test(line)).length, 1);
 });
 
 test("the API restarts at the same address", async (context) => {

@@ -79,7 +79,7 @@ describe("monitor in usual sizes", { concurrency: true }, () => {
       terminal.type("docker ps");
       await says(terminal, / Nothing was done\./);
       terminal.keys("Q");
-      await says(terminal, / Stop procman "test" and its 1 process that runs\? \[y\/N\]/);
+      await says(terminal, / Stop procman "test" and its 1 running process\? \[y\/N\]/);
       terminal.keys("Enter");
       await says(terminal, / Nothing was done\./);
       assert.deepEqual(await runsIn(folder), before);

@@ -139,7 +139,7 @@ describe("monitor", { concurrency: true }, () => {
       assert.equal(long.slice(status, status + 8).trim(), "running");
       await useKeys(terminal);
       killService(state);
-      await terminal.see(/^Connected again, after \d+\.\d s$/);
+      await terminal.see(/^Reconnected after \d+\.\d s$/);
       terminal.resize(columns - 20, rows - 2);
       const small = await terminal.until((all) => all.length === rows - 2 && /^q quit/.test(all.at(-1) ?? ""));
       checkStructure(small, columns - 20, rows - 2);
@@ -220,7 +220,7 @@ describe("monitor", { concurrency: true }, () => {
     keeper = keeperIn(state);
     process.kill(keeper, "SIGSTOP");
     killService(state);
-    await terminal.see(/^procman test .* connection lost, connecting$/);
+    await terminal.see(/^procman test .* connection lost, reconnecting$/);
     await terminal.see(/^procman test .* connection lost, again in \d s$/);
     await terminal.until((lines) =>
       / Cannot reach procman: its keeper \(pid \d+\) and the processes are running, but/.test(lines.join(" ")),
@@ -228,7 +228,7 @@ describe("monitor", { concurrency: true }, () => {
     terminal.keys("x");
     await terminal.see(/^Cannot act: the connection to procman is lost$/);
     process.kill(keeper, "SIGCONT");
-    await terminal.see(/^Connected again, after \d+\.\d s$/);
+    await terminal.see(/^Reconnected after \d+\.\d s$/);
     terminal.keys("q");
     await terminal.prompt();
   });
@@ -259,7 +259,7 @@ describe("monitor", { concurrency: true }, () => {
     await procman(folder, ["restart", "text"]);
     await printed(/^\d{4}-\S+ text started \(pid \d+\)$/m, states);
     killService(state);
-    await eventually(() => /^procman: connection lost, connecting again$/m.test(lines.err()) || undefined);
+    await eventually(() => /^procman: connection lost, reconnecting$/m.test(lines.err()) || undefined);
     const after = lines.out().length;
     await procman(folder, ["stop", "text"]);
     await printed(/^\d{4}-\S+ text stopped/m, after);

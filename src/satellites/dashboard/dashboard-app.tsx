@@ -48,7 +48,7 @@ function SignedIn({ session, tab }: { readonly session: Session; readonly tab: T
   return (
     <AppContext.Provider value={parts}>
       <button type="button" class="skip" onClick={() => document.getElementById("main")?.focus()}>
-        Skip to the content
+        Skip to content
       </button>
       <TopBar page={address.page} />
       <EndBanner />
@@ -105,7 +105,7 @@ function TopBar({ page }: { readonly page: PageName }): JSX.Element {
       <button
         type="button"
         class="quiet"
-        title={`Signed in as ${tab.consumer}, with the scopes ${tab.scopes.join(", ")}`}
+        title={`Signed in as ${tab.consumer}; scopes: ${tab.scopes.join(", ")}`}
         onClick={() => session.signOut()}
       >
         Sign out
@@ -160,7 +160,7 @@ function EndBanner(): JSX.Element | null {
   return (
     <section class="banner" aria-label="procman has ended">
       <b>procman has ended, and its processes with it.</b> The pages show what was known at{" "}
-      {hostTime(updated).slice(11, 19)}. They go on when procman is started again with <code>procman run</code>.
+      {hostTime(updated).slice(11, 19)}. They resume when procman is started again with <code>procman run</code>.
     </section>
   );
 }
@@ -174,7 +174,7 @@ function NoticeList(): JSX.Element {
       {list.map(({ key, text, isBad }) => (
         <div key={key} class={isBad ? "notice bad" : "notice"}>
           <p>{text}</p>
-          <button type="button" class="icon-button" aria-label="Close this message" onClick={() => notices.close(key)}>
+          <button type="button" class="icon-button" aria-label="Dismiss" onClick={() => notices.close(key)}>
             <Icon name="close" />
           </button>
         </div>

@@ -21,7 +21,7 @@ export function keyedAction(key: ActionKey, record: ProcessRecord): KeyedAction 
   const whom = subject(record);
   switch (key) {
     case "s":
-      if (isAlone(record)) return { refusal: `Cannot start "${id}": it is running already` };
+      if (isAlone(record)) return { refusal: `Cannot start "${id}": it is already running` };
       return ask(`Start ${whom}?`, act(id, "start"));
     case "x":
       return ask(`Stop ${whom}?`, act(id, "stop"));
@@ -44,7 +44,7 @@ export function keyedAction(key: ActionKey, record: ProcessRecord): KeyedAction 
 /** The end of procman and of everything that it runs. */
 export function endOfAll({ name, records }: Pick<MonitorModel, "name" | "records">): Question {
   const running = records.flatMap((record) => record.instances ?? [record]).filter(({ pid }) => pid !== undefined);
-  const what = running.length === 1 ? "1 process that runs" : `${running.length} processes that run`;
+  const what = running.length === 1 ? "1 running process" : `${running.length} running processes`;
   return { text: `Stop procman "${name}" and its ${what}?`, effect: { type: "terminate" } };
 }
 

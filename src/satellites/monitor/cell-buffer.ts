@@ -3,7 +3,7 @@ import { clustersOf } from "./text-clusters.ts";
 
 export type ScreenSize = { readonly columns: number; readonly rows: number };
 
-/** Parameters of SGR (`1;31`): colours and attributes. Empty: as the terminal shows text by itself. */
+/** Parameters of SGR (`1;31`): colors and attributes. Empty: as the terminal shows text by itself. */
 export type CellStyle = string;
 
 /** Where a text begins, and the columns that it may take (default: to the end of the row). */

@@ -27,7 +27,7 @@ export async function printChanges(place: ApiPlace): Promise<void> {
   // Ids of events are times in microseconds: nothing is missed after the states.
   const events: EventPosition = { after: String(Date.now() * 1_000), statuses: new Map() };
   const control = await connectTo(place, CONSUMER, undefined, {
-    lost: () => note("connection lost, connecting again"),
+    lost: () => note("connection lost, reconnecting"),
   });
   for (const record of await control.processes()) await print(stateLines(record));
   while (!stop.signal.aborted) {

@@ -1,4 +1,4 @@
-/** Colours of programs in the log pane. */
+/** Colors of programs in the log pane. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { cellStyleOf, coloredText } from "./colored-text.ts";
@@ -19,13 +19,13 @@ test("sequences of SGR become styles at their places, all others text", () => {
   );
 });
 
-test("a line of nothing but colours costs little", () => {
+test("a line of nothing but colors costs little", () => {
   const { text, colors = [] } = coloredText("\u001b[31mx".repeat(100_000));
   assert.equal(text.length, 100_000);
   assert.ok(colors.length <= 500);
 });
 
-test("styles of cells: colours of the theme, of the palette of 256, of 24 bits; with NO_COLOR attributes alone", () => {
+test("styles of cells: colors of the theme, of the palette of 256, of 24 bits; with NO_COLOR attributes alone", () => {
   const styles = [
     { color: 1 },
     { color: 9 },

@@ -1,4 +1,4 @@
-/** Colours of programs in the log pane: sequences of SGR become styles of cells, everything else stays text that does nothing. */
+/** Colors of programs in the log pane: sequences of SGR become styles of cells, everything else stays text that does nothing. */
 import { printableOutput } from "../../core/base/printable.ts";
 import { afterSgr, PLAIN_TEXT, type TextStyle } from "../../core/base/sgr.ts";
 import type { CellStyle } from "./cell-buffer.ts";
@@ -9,11 +9,11 @@ export type ColorChange = { readonly at: number; readonly style: TextStyle };
 export type ColoredText = {
   /** Without sequences, and as one line. */
   readonly text: string;
-  /** Absent: the text has no colours. */
+  /** Absent: the text has no colors. */
   readonly colors?: readonly ColorChange[];
 };
 
-/** Most changes of colour in a line; the colours behind them are left out. */
+/** Most changes of color in a line; the colors behind them are left out. */
 const MOST_CHANGES = 500;
 const SGR = /\x1b\[([\d;:]*)m/g;
 
@@ -54,7 +54,7 @@ export function cellStyleOf(
   ].join(";");
 }
 
-/** `base`: 30 for the text, 40 for what is behind it. The first 16 colours are those of the terminal's theme. */
+/** `base`: 30 for the text, 40 for what is behind it. The first 16 colors are those of the terminal's theme. */
 function colorCode(color: number | string, base: 30 | 40): string {
   if (typeof color === "string")
     return [base + 8, 2, ...[1, 3, 5].map((at) => Number.parseInt(color.slice(at, at + 2), 16))].join(";");

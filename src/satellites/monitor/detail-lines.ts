@@ -51,7 +51,7 @@ export function detailRows(model: MonitorModel): number {
 
 function wrapped(lines: readonly DetailLine[], room: number): readonly DetailLine[] {
   return lines.flatMap(({ text: raw, kind }) => {
-    // Last lines of a program may have colours.
+    // Last lines of a program may have colors.
     const text = printableOutput(raw, false);
     const indent = /^ {0,8}/.exec(text)?.[0] ?? "";
     return wrappedTo(text.slice(indent.length), room - indent.length).map((part) => ({
@@ -83,7 +83,7 @@ function curves({ points }: DetailAnswer, record: ProcessRecord, model: MonitorM
     const values = shown.map((point) => point[value]);
     const most = Math.max(...values);
     const bars: DetailLine = { text: `${INDENT}${sparkline(values, Math.max(1, most))}`, kind: "curve" };
-    return [...heading(`${title}, at most ${text(most)}${shareOf(most, { record, value, model, text })}`), bars];
+    return [...heading(`${title}, peak ${text(most)}${shareOf(most, { record, value, model, text })}`), bars];
   };
   return [
     ...curve("cpuPercent", `CPU since ${clock(shown[0]?.time)}`, (most) => `${most.toFixed(1)} %`),
@@ -112,7 +112,7 @@ function clock(time = ""): string {
 
 function endsOf(incidents: readonly Incident[]): readonly DetailLine[] {
   if (incidents.length === 0) return [];
-  return [...heading(`Ends of its runs (${incidents.length})`), ...incidents.flatMap(endLines)];
+  return [...heading(`Ended runs (${incidents.length})`), ...incidents.flatMap(endLines)];
 }
 
 function endLines({ time, process, run, reason, decision, lines }: Incident): readonly DetailLine[] {

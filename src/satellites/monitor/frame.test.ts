@@ -154,7 +154,7 @@ test("a lost connection is said with the time until the next attempt, and why; o
 
 test("a question, an input and a refusal are in the line above the keys", () => {
   assert.equal(screen(SMALL, RECORDS, key("x"))[22], "Stop web? [y/N]");
-  assert.equal(screen(SMALL, RECORDS, key("/"), key("a"))[22], "Look for: a");
+  assert.equal(screen(SMALL, RECORDS, key("/"), key("a"))[22], "Search: a");
   const notice = { text: "Cannot start\u001b[2J", isProblem: true } as const;
   assert.equal(screen(SMALL, RECORDS, { type: "notice", notice })[22], "Cannot start\\x1b[2J");
 });
@@ -195,13 +195,13 @@ test("the details explain the state, show the curves and list the ends, without 
     answer: { incidents: [incident], points },
   });
   assert.match(lines[1] ?? "", /^web runs/);
-  assert.ok(lines.some((each) => /^CPU since \d\d:\d\d, at most 3\.0 % \(2 % of the machine, 200\.0 %\)$/.test(each)));
-  assert.ok(lines.includes("Memory, at most 1.0 MB (0 % of the machine, 8.0 GB)"));
+  assert.ok(lines.some((each) => /^CPU since \d\d:\d\d, peak 3\.0 % \(2 % of the machine, 200\.0 %\)$/.test(each)));
+  assert.ok(lines.includes("Memory, peak 1.0 MB (0 % of the machine, 8.0 GB)"));
   assert.ok(lines.some((each) => /run 2 of web exited with code 3; restart 1 of 3$/.test(each)));
   assert.ok(lines.includes("    | last\\x1b]0;x\\x07"));
 });
 
-test("with NO_COLOR no cell has a colour, and the selected row still stands out", () => {
+test("with NO_COLOR no cell has a color, and the selected row still stands out", () => {
   const { styles, columns } = frameOf(
     modelOf(SMALL, RECORDS, ...logOf(entry("x", { severity: "error" })), key("/"), key("x")),
     paletteFor(false),
@@ -238,7 +238,7 @@ function styledLine(model: MonitorModel, hasColors = true): readonly (readonly [
   return runs.slice(3);
 }
 
-test("colours of programs are shown in their cells, beside wide characters and tabs too, and end with the line", () => {
+test("colors of programs are shown in their cells, beside wide characters and tabs too, and end with the line", () => {
   const colored = entry("a\u001b[31m日本\t|\u001b[1;44mx\u001b[0m plain \u001b[32mnot ended");
   const runs = styledLine(modelOf(SMALL, RECORDS, ...logOf(colored)));
   assert.deepEqual(
@@ -258,7 +258,7 @@ test("colours of programs are shown in their cells, beside wide characters and t
   );
 });
 
-test("of a long coloured line the further parts have their colours, and hits are found across them", () => {
+test("of a long colored line the further parts have their colors, and hits are found across them", () => {
   const long = entry(`${"a".repeat(100)}\u001b[31m${"b".repeat(100)}\u001b[32mGE\u001b[0mT`);
   const model = modelOf(SMALL, RECORDS, ...logOf(long));
   assert.deepEqual(
@@ -312,7 +312,7 @@ test("until the machine is known, processes without a limit have no bars", () =>
   assert.ok(linesOf(frameOf(model, paletteFor(true))).every((line) => !/[▁-█]/.test(line)));
 });
 
-test("the log of all has the id of each process before its line, in a column and a colour of its own", () => {
+test("the log of all has the id of each process before its line, in a column and a color of its own", () => {
   const items = [
     entry("GET /"),
     entry("oops", { process: "mail", category: "stderr" }),

@@ -56,7 +56,7 @@ function connectionText({ connection, now, updated }: MonitorModel): string {
   }
   const { retryAt, isEnded = false } = connection;
   if (isEnded) return "procman has ended";
-  if (retryAt === undefined) return "connection lost, connecting";
+  if (retryAt === undefined) return "connection lost, reconnecting";
   return `connection lost, again in ${Math.max(1, Math.ceil((retryAt - now) / 1_000))} s`;
 }
 

@@ -140,7 +140,7 @@ function firstHit(model: MonitorModel): MonitorModel {
   if (log.search === "") return model;
   if (hitsOf(log).length > 0) return { ...model, log: steppedToHit(log, -1, layoutOf(model).logRows) };
   const command = `procman logs ${log.id === ALL ? "" : `${log.id} `}--search TEXT`;
-  const text = `No line of the last ${KEPT_LINES} has "${log.search}"; "${command}" looks through all that are stored`;
+  const text = `No line of the last ${KEPT_LINES} has "${log.search}"; "${command}" searches all stored lines`;
   return { ...model, notice: { text, isProblem: true, until: now + NOTICE_MS } };
 }
 

@@ -114,7 +114,7 @@ test("an action that the state refuses says why", async (context) => {
   feed.ask({ type: "act", id: "web", action: "start", hard: false });
   assert.match(
     (await until((model) => model.notice?.isProblem === true)).notice?.text ?? "",
-    /^Cannot start "web": it is running/,
+    /^Cannot start "web": it is already running/,
   );
 });
 
@@ -130,7 +130,7 @@ test("a token that is revoked while the monitor runs: it says so, tries again, a
   assert.match(connection.why ?? "", /revoked/);
   rig.revoked.delete("ci");
   const again = await until((model) => model.connection.state === "open");
-  assert.match(again.notice?.text ?? "", /^Connected again, after \d+\.\d s$/);
+  assert.match(again.notice?.text ?? "", /^Reconnected after \d+\.\d s$/);
 });
 
 test("the log of the selected process is followed; of another one, its lines alone", async (context) => {

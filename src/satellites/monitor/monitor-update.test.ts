@@ -177,7 +177,7 @@ test("a block and a disabled process are taken back by the same key", () => {
 test("Q asks, with the number of processes, and stops procman after y alone", () => {
   const session = new Session().keys("Q");
   assert.ok(session.model.mode.name === "confirm");
-  assert.equal(session.model.mode.question.text, 'Stop procman "shop" and its 4 processes that run?');
+  assert.equal(session.model.mode.question.text, 'Stop procman "shop" and its 4 running processes?');
   assert.deepEqual(session.keys("enter", "Q", "n").effects, []);
   assert.deepEqual(session.keys("Q", "y").effects, [{ type: "terminate" }]);
 });
@@ -187,7 +187,7 @@ test("what can't be done is said, not asked for", () => {
   assert.match(new Session().keys("down", "+").model.notice?.text ?? "", /it is an instance; select its cluster web$/);
   const one = new Session([record("web", { type: "cluster", instances: [record("web-1", { cluster: "web" })] })]);
   assert.match(one.keys("-").model.notice?.text ?? "", /to 0 instances: stop it instead$/);
-  assert.equal(new Session([record("web")]).keys("s").model.notice?.text, 'Cannot start "web": it is running already');
+  assert.equal(new Session([record("web")]).keys("s").model.notice?.text, 'Cannot start "web": it is already running');
   const lost = new Session()
     .give({ type: "connection", connection: { state: "lost", since: NOW }, now: NOW })
     .keys("s");
@@ -307,7 +307,7 @@ test("a loss keeps its beginning over several attempts; that it is over is said,
     now: NOW + 900,
   });
   session.give({ type: "connection", connection: { state: "open" }, now: NOW + 2_500 });
-  assert.equal(session.model.notice?.text, "Connected again, after 2.5 s");
+  assert.equal(session.model.notice?.text, "Reconnected after 2.5 s");
 });
 
 test("a click selects a row, the wheel scrolls what is below the mouse", () => {
@@ -358,5 +358,5 @@ test("a shows the log of all processes whatever is selected, also if the log was
   assert.equal(followedId(session.keys("a").model), "web-1");
   assert.equal(followedId(session.keys("l", "a").model), "all");
   session.give({ type: "log-begin", id: "all" }).keys("/", ..."nowhere", "enter");
-  assert.match(session.model.notice?.text ?? "", /"procman logs --search TEXT" looks through/);
+  assert.match(session.model.notice?.text ?? "", /"procman logs --search TEXT" searches all/);
 });

@@ -71,7 +71,7 @@ function connected(model: MonitorModel, { connection, now }: InputOf<"connection
     return { ...model, now, connection: { ...connection, since: before.since } };
   if (connection.state !== "open" || before.state !== "lost" || model.name === "") return { ...model, now, connection };
   const seconds = ((now - before.since) / 1_000).toFixed(1);
-  const text = `Connected again, after ${seconds} s`;
+  const text = `Reconnected after ${seconds} s`;
   return { ...model, now, connection, notice: { text, isProblem: false, until: now + 8_000 } };
 }
 

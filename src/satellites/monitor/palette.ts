@@ -1,4 +1,4 @@
-/** Styles of the screen, with colours and without (NO_COLOR): attributes stay. */
+/** Styles of the screen, with colors and without (NO_COLOR): attributes stay. */
 import { colorOf } from "../../cli/output/format.ts";
 import type { TextStyle } from "../../core/base/sgr.ts";
 import type { Severity } from "../../core/contract/records.ts";

@@ -3,7 +3,7 @@ import type { MonitorModel } from "./monitor-model.ts";
 
 export function statusText(model: MonitorModel): string {
   const { mode, notice, connection } = model;
-  if (mode.name === "input") return `${mode.target === "filter" ? "Show only: " : "Look for: "}${mode.text}`;
+  if (mode.name === "input") return `${mode.target === "filter" ? "Filter: " : "Search: "}${mode.text}`;
   if (mode.name === "confirm") return `${mode.question.text} [y/N]`;
   if (notice !== undefined) return notice.text;
   if (connection.state === "lost" && connection.why !== undefined) return connection.why;

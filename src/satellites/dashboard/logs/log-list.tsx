@@ -101,7 +101,7 @@ export function LogList({
         </div>
       </div>
       {lines.length === 0 && (
-        <p class="empty">{isLoading ? "Loading …" : isFiltered ? "No matches." : "No lines so far."}</p>
+        <p class="empty">{isLoading ? "Loading …" : isFiltered ? "No matches." : "No lines yet."}</p>
       )}
       <NewLines pager={pager} isPinned={pinned} lastKey={lines.at(-1)?.key ?? -1} onEnd={onEnd} />
     </section>
@@ -234,7 +234,7 @@ function NewLines({ pager, isPinned, lastKey, onEnd }: NewLinesProps): JSX.Eleme
   if (isPinned || isLoading) return null;
   const count = lastKey - seen.current;
   const text = !isFollowing
-    ? "To the end"
+    ? "Jump to the end"
     : count === 0
       ? "Follow"
       : `${count.toLocaleString("en")} new ${count === 1 ? "line" : "lines"}`;

@@ -129,7 +129,7 @@ async function beyond({ model, notices }: AppParts, { pager, view, direction }: 
   const query = { ...filterOf(view), search: view.search, order: direction === 1 ? "asc" : "desc", limit: 1 } as const;
   const { entries } = isAtEnd || cursor === undefined ? { entries: [] } : await model.client.logs({ ...query, cursor });
   const [entry] = entries;
-  if (entry === undefined) notices.say(direction === 1 ? "No later hit." : "No earlier hit.");
+  if (entry === undefined) notices.say(direction === 1 ? "No later match." : "No earlier match.");
   else replaceAddress({ ...view, at: Date.parse(entry.time) });
   return entry !== undefined;
 }
@@ -151,10 +151,10 @@ async function copy(pager: LogPager, { notices }: AppParts): Promise<void> {
   const lines = linesOf(pager.window.value);
   try {
     await navigator.clipboard.writeText(lines.map(({ entry }) => textOfLine(entry)).join(""));
-    notices.say(`${lines.length.toLocaleString("en")} lines are in the clipboard.`);
+    notices.say(`${lines.length.toLocaleString("en")} lines copied.`);
   } catch (error) {
     notices.refuse(
-      `Cannot copy: ${(error as Error).message}; browsers allow it only on this machine or by HTTPS. Download the lines instead.`,
+      `Cannot copy: ${(error as Error).message}; browsers allow it only on this machine or over HTTPS. Download the lines instead.`,
     );
   }
 }

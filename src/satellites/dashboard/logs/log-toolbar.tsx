@@ -42,7 +42,7 @@ export function LogToolbar(props: LogToolbarProps): JSX.Element {
           {SEVERITIES.slice(1).map((severity) => (
             <option key={severity} value={severity}>
               {severity}
-              {severity === "error" ? "" : " and worse"}
+              {severity === "error" ? "" : " and above"}
             </option>
           ))}
         </select>
@@ -53,7 +53,7 @@ export function LogToolbar(props: LogToolbarProps): JSX.Element {
       <span class="tools">
         <ToolButton icon="wrap" name="Wrap long lines" isPressed={isWrapped} onClick={() => onWrap(!isWrapped)} />
         <ToolButton icon="copy" name="Copy the loaded lines" onClick={onCopy} />
-        <ToolButton icon="download" name="Download all lines of this filter" onClick={onDownload} />
+        <ToolButton icon="download" name="Download all matching lines" onClick={onDownload} />
       </span>
     </div>
   );
@@ -171,7 +171,7 @@ function FindBox({ view, onView, onStep, hits }: LogToolbarProps): JSX.Element {
         type="search"
         class="search"
         placeholder="Find in the log"
-        aria-label="Find in the log; Enter goes to the next hit, Shift and Enter to the one before"
+        aria-label="Find in the log; Enter goes to the next match, Shift+Enter to the previous one"
         value={view.search}
         onInput={({ currentTarget }) => onView({ ...view, search: currentTarget.value })}
         onKeyDown={onKey}
@@ -179,15 +179,15 @@ function FindBox({ view, onView, onStep, hits }: LogToolbarProps): JSX.Element {
       {!isOff && (
         <>
           <span class="hit-count">{hits.toLocaleString("en")}</span>
-          <ToolButton icon="up" name="Hit before" onClick={() => onStep(-1)} />
-          <ToolButton icon="down" name="Next hit" onClick={() => onStep(1)} />
+          <ToolButton icon="up" name="Previous match" onClick={() => onStep(-1)} />
+          <ToolButton icon="down" name="Next match" onClick={() => onStep(1)} />
           <button
             type="button"
             class="chip"
             aria-pressed={view.isFiltered}
             onClick={() => onView({ ...view, isFiltered: !view.isFiltered })}
           >
-            Only hits
+            Only matches
           </button>
         </>
       )}

@@ -86,11 +86,11 @@ function ownEffects(action: ActionName, record: ProcessRecord, running: number):
   const { type, instances = [] } = record;
   const isCluster = type === "cluster";
   const effects: Readonly<Record<ActionName, readonly string[]>> = {
-    start: ["It starts at once, also if its policy or schedule wouldn't start it now."],
+    start: ["It starts at once, even if its policy or schedule wouldn't start it now."],
     stop: [
       isCluster
         ? `${countText(running, "instance")} will be stopped; clients get no answer.`
-        : "The program is asked to end, and killed if it doesn't.",
+        : "The program is asked to exit, and killed if it doesn't.",
       "It stays stopped until it is started, or its schedule comes.",
     ],
     restart: [
@@ -101,10 +101,10 @@ function ownEffects(action: ActionName, record: ProcessRecord, running: number):
     "hard-restart": [
       `${countText(instances.length, "instance")} will be restarted at the same time; clients are interrupted.`,
     ],
-    block: ["Neither policy, schedule nor a start will start it. What runs keeps running."],
+    block: ["Neither policy, schedule nor a start will start it. Running processes keep running."],
     unblock: ["Policy, schedule and requests may start it again."],
     enable: ["It will start by itself again: with procman, by schedule, and when watched files change."],
-    disable: ["From now on it starts only by request. What runs keeps running."],
+    disable: ["From now on it starts only by request. Running processes keep running."],
     scale: [
       `It has ${countText(instances.length, "instance")} now. Removed ones are stopped, new ones are started; the others keep running.`,
     ],

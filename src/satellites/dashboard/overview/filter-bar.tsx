@@ -29,7 +29,7 @@ export function FilterBar(props: FilterBarProps): JSX.Element {
   return (
     <div class="bar overview-bar">
       <fieldset class="chips">
-        <legend class="hidden">Show by state</legend>
+        <legend class="hidden">Filter by state</legend>
         <button
           type="button"
           class="chip"
@@ -59,7 +59,7 @@ export function FilterBar(props: FilterBarProps): JSX.Element {
         class="search"
         placeholder="Filter"
         aria-label="Filter processes"
-        title="By name, state, group or reason; / goes here"
+        title="By name, state, group or reason; press / to type here"
         value={filter.text}
         onInput={({ currentTarget }) => onFilter({ ...filter, text: currentTarget.value })}
       />
@@ -90,11 +90,11 @@ function UsageTotals({ records }: { readonly records: readonly ProcessRecord[] }
   const memory = system === undefined ? "" : ` of ${size(system.totalMemoryBytes)}`;
   return (
     <p class="usage-totals">
-      <span title="All processes together; 100 % is one core">
+      <span title="All processes combined; 100 % is one core">
         CPU <b>{cpuText(cpuPercent)}</b>
         <span class="of">{cores}</span>
       </span>
-      <span title="Private memory of all processes together">
+      <span title="Private memory of all processes combined">
         Memory <b>{size(memoryBytes)}</b>
         <span class="of">{memory}</span>
       </span>

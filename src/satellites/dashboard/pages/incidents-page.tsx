@@ -38,7 +38,7 @@ export function IncidentsPage({ parameters }: { readonly parameters: URLSearchPa
       <h1>Incidents</h1>
       <div class="bar">
         <fieldset class="chips">
-          <legend class="hidden">Time shown</legend>
+          <legend class="hidden">Time range</legend>
           {RANGES.map(([name, each]) => (
             <button key={name} type="button" class="chip" aria-pressed={each === hours} onClick={() => setHours(each)}>
               {name}
@@ -74,8 +74,8 @@ export function IncidentsPage({ parameters }: { readonly parameters: URLSearchPa
 
 function emptyText(hasOthers: boolean): string {
   return hasOthers
-    ? "No matches. Requested stops and other times are left out by the choices above."
-    : "No incidents: no run has ended unexpectedly so far.";
+    ? "No matches. The filters above leave out requested stops and other times."
+    : "No incidents: no run has ended unexpectedly.";
 }
 
 /** The problem, if loading has failed. */

@@ -28,7 +28,7 @@ export function PlanPage(): JSX.Element {
     setApplied(answer.plan);
     try {
       await model.client.reload({ waitSeconds: WAIT_SECONDS });
-      notices.say("Reloaded: everything is in the planned state.");
+      notices.say("Reloaded: everything is as planned.");
     } catch (error) {
       notices.refuse((error as Error).message);
     } finally {
@@ -105,7 +105,7 @@ function FileProblem({ text }: { readonly text: string }): JSX.Element {
       <ScrollArea name="Problems of the file" className="lines bad">
         <pre>{text}</pre>
       </ScrollArea>
-      <p>What runs is not affected. This page reads the file every few seconds.</p>
+      <p>Running processes are not affected. This page reads the file every few seconds.</p>
     </section>
   );
 }
@@ -236,7 +236,7 @@ function ReloadDialog({ plan, onConfirm, onClose }: ReloadDialogProps): JSX.Elem
   const others = plan.processes.filter((each) => each.action === "none" && isChanged(each)).length;
   return (
     <ConfirmDialog title="Reload the configuration file?" confirm="Reload" onConfirm={onConfirm} onClose={onClose}>
-      <p>{parts.length === 0 ? "Nothing that runs is affected." : `Processes to ${parts.join(", ")}.`}</p>
+      <p>{parts.length === 0 ? "No running process is affected." : `Processes to ${parts.join(", ")}.`}</p>
       {others > 0 && <p>Added or removed without a start or stop now: {others}.</p>}
       <p>All or nothing: if an instance of a cluster doesn't come up, everything is rolled back.</p>
     </ConfirmDialog>

@@ -106,7 +106,7 @@ function MachineCard({ state: { system } }: { readonly state: StateRecord }): JS
 
 const PART_WORK: Readonly<Record<PartRecord["part"], string>> = {
   keeper: "owns the processes",
-  service: "decides, and answers this page",
+  service: "decides, and serves this page",
   logger: "writes the output",
   balancer: "accepts connections to common ports",
 };

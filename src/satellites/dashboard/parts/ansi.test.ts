@@ -1,10 +1,10 @@
-/** Output of programs in the browser: colours are shown, everything else is only text. */
+/** Output of programs in the browser: colors are shown, everything else is only text. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { plainText, styled } from "./ansi.ts";
 import { jsonLines, paletteColor, piecesOf } from "./line-pieces.ts";
 
-test("colours and styles are kept until they are reset", () => {
+test("colors and styles are kept until they are reset", () => {
   assert.deepEqual(styled("a\u001b[1;31mb\u001b[22mc\u001b[0md"), [
     { text: "a", style: {} },
     { text: "b", style: { bold: true, color: 1 } },

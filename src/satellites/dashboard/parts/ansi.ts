@@ -1,5 +1,5 @@
 /**
- * The text of a log line as pieces with colours. SGR sequences colour, all other controls are shown and do nothing; so
+ * The text of a log line as pieces with colors. SGR sequences color, all other controls are shown and do nothing; so
  * are the characters that change the direction of text, which could make a line read otherwise than it is.
  */
 import { afterSgr, PLAIN_TEXT, type TextStyle } from "../../../core/base/sgr.ts";
@@ -29,7 +29,7 @@ export function styled(line: string): readonly StyledText[] {
   return pieces;
 }
 
-/** The text that is seen, without colours: for searching, copying and measuring. */
+/** The text that is seen, without colors: for searching, copying and measuring. */
 export function plainText(line: string): string {
   if (!HAS_SPECIAL.test(line)) return line;
   return withoutEnd(line, "\r").replace(SPECIAL, (found, sgr: string | undefined) =>

@@ -48,7 +48,7 @@ export function jsonLines(text: string): readonly string[] | undefined {
   }
 }
 
-/** A colour of the palette of 256; the first 16 are in the style sheet. @example paletteColor(196) // "#ff0000" */
+/** A color of the palette of 256; the first 16 are in the style sheet. @example paletteColor(196) // "#ff0000" */
 export function paletteColor(index: number): string {
   if (index >= 232) return `#${(8 + (index - 232) * 10).toString(16).padStart(2, "0").repeat(3)}`;
   const level = (value: number): string => (value === 0 ? 0 : 55 + value * 40).toString(16).padStart(2, "0");

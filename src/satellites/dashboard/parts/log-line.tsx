@@ -115,7 +115,7 @@ function FoldButton({ isOpen, onClick }: { readonly isOpen: boolean; readonly on
       type="button"
       class={isOpen ? "fold open" : "fold"}
       aria-expanded={isOpen}
-      aria-label="Show all of this line"
+      aria-label="Show the whole line"
       onClick={onClick}
     >
       <Icon name="right" />

@@ -41,7 +41,7 @@ export function LogTail({ id }: { readonly id: string }): JSX.Element {
             Follow
           </button>
         )}
-        <a href={hashOf("logs", { process: id })}>Whole log</a>
+        <a href={hashOf("logs", { process: id })}>Full log</a>
       </div>
       <div
         ref={place}
@@ -63,9 +63,7 @@ export function LogTail({ id }: { readonly id: string }): JSX.Element {
             onToggle={toggle}
           />
         ))}
-        {lines.length === 0 && (
-          <p class="empty">{problem ?? (isLoading ? "Loading …" : "It has printed nothing so far.")}</p>
-        )}
+        {lines.length === 0 && <p class="empty">{problem ?? (isLoading ? "Loading …" : "No output yet.")}</p>}
       </div>
     </section>
   );

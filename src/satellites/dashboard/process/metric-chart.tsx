@@ -43,7 +43,7 @@ export function MetricChart({ kind, data, names, isStacked, range, isLive }: Met
     let chart = draw();
     const sized = new ResizeObserver(() => chart.setSize({ width: element.clientWidth, height: HEIGHT }));
     sized.observe(element);
-    // Its canvas has the colours of the moment.
+    // Its canvas has the colors of the moment.
     const scheme = matchMedia("(prefers-color-scheme: dark)");
     const redraw = (): void => {
       chart.destroy();
@@ -64,8 +64,8 @@ export function MetricChart({ kind, data, names, isStacked, range, isLive }: Met
       {data.times.length < 2 ? (
         <p class="empty">
           {isLive
-            ? "The first values come within some seconds."
-            : "No values in this time: it didn't run, or not for long."}
+            ? "The first values appear within seconds."
+            : "No values in this period: it didn't run, or not for long."}
         </p>
       ) : (
         <div ref={place} />
@@ -139,7 +139,7 @@ function optionsFor(
   };
 }
 
-/** A canvas needs colours as they are computed, for the scheme of the moment. */
+/** A canvas needs colors as they are computed, for the scheme of the moment. */
 function look(): { readonly font: string; readonly color: (name: string) => string } {
   const probe = document.body.appendChild(document.createElement("span"));
   const font = `11px ${getComputedStyle(probe).fontFamily}`;

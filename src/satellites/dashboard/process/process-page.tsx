@@ -64,7 +64,7 @@ function FoundProcess({ record, records }: FoundProcessProps): JSX.Element {
         {isStored ? <LogTail key={record.id} id={record.id} /> : <NoStoreText what="The log of this process" />}
       </div>
       <fieldset class="chips">
-        <legend class="hidden">Time shown</legend>
+        <legend class="hidden">Time range</legend>
         {RANGES.map(([name, each]) => (
           <button key={name} type="button" class="chip" aria-pressed={each === rangeMs} onClick={() => setChosen(each)}>
             {name}

@@ -55,7 +55,7 @@ export function RunTimeline({ record, incidents, now, rangeMs }: RunTimelineProp
           </span>
         ))}
       </div>
-      {spans.length === 0 && <p class="empty">It did not run in this time.</p>}
+      {spans.length === 0 && <p class="empty">It did not run in this period.</p>}
       {shown.map((incident) => (
         <IncidentDetails key={`${incident.time} ${incident.run}`} incident={incident} />
       ))}
