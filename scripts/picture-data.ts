@@ -14,7 +14,8 @@ const COMMON = { type: "process", blocked: false, restarts: 0 } as const;
 
 function running(id: string, seconds: number, more: Partial<ProcessRecord>): ProcessRecord {
   const times = { started: ago(seconds), updated: ago(seconds) };
-  return { ...COMMON, id, status: "running", reason: "runs", cause: {}, run: 1, ...times, ...more };
+  const record = { ...COMMON, id, status: "running", reason: "runs", cause: {}, run: 1, ...times, ...more };
+  return record as ProcessRecord;
 }
 
 /** Seconds since the last end of `web`. */
