@@ -146,7 +146,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
 const BUDGETS: Readonly<Record<string, number>> = {
   "core/balancer": 3_430,
   "core/base": 2_025,
-  "core/config": 7_080,
+  "core/config": 7_085,
   "core/contract": 3_320,
   "core/file-watcher": 1_080,
   "core/http": 1_670,
