@@ -57,7 +57,7 @@ test("plan and reload see files that are added to the folder, changed and remove
   assert.equal(refused.code, 78, refused.out);
   assert.match(
     refused.err,
-    /conf\.d\/c\.jsonc:1:\d+ processes\[0\]\.id\n[\s\S]*conf\.d\/b\.jsonc:1:\d+ processes\[0\]\.id has the same id already/,
+    /conf\.d\/c\.jsonc:1:\d+ processes\[0\]\.id\n[\s\S]*conf\.d\/b\.jsonc:1:\d+ processes\[0\]\.id already has the same id/,
   );
 });
 
