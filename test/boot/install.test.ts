@@ -183,7 +183,7 @@ describe("installing", { skip: SystemdBox.skip }, () => {
     );
     assert.match(
       await refusal("procman install --config /srv/one --init cron"),
-      /twice starts at boot by systemd \(--system\) already/,
+      /twice already starts at boot by systemd \(--system\)/,
     );
     await box.must("procman uninstall --name twice");
   });

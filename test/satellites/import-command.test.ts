@@ -34,7 +34,7 @@ test("import writes a file that validates, says what has no equal, and writes ov
   );
   assert.match(
     (await procman(folder, ["import", "procman.jsonc"])).err,
-    /^procman: Cannot import procman\.jsonc: it is of/,
+    /^procman: Cannot import procman\.jsonc: its kind is not recognized/,
   );
   assert.equal(readFileSync(file, "utf8"), "{}");
   assert.equal((await procman(folder, ["import", "ecosystem.config.js", "--force"])).code, 0);

@@ -6,12 +6,14 @@ import { dirname, join, resolve } from "node:path";
 import { test } from "node:test";
 import { Command } from "commander";
 import { parse } from "jsonc-parser";
+import { metricFamilies } from "../../scripts/metric-families.ts";
 import { anchorOf } from "../../site/anchor.mjs";
 import { MERGED, MOVED, redirectTo } from "../../site/moved.mjs";
 import { NAVIGATION } from "../../site/navigation.mjs";
 import { COMMANDS, defineCommand, isCommand } from "../../src/cli/commands.ts";
 import { check } from "../../src/core/config/load.ts";
 import { SCHEMAS } from "../../src/core/contract/record-schemas.ts";
+import { STATUSES } from "../../src/core/contract/records.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const PAGES = [
@@ -208,6 +210,29 @@ test("the fields of the tables for users of other tools are valid", () => {
       .join(" ");
     const text = `{ "processes": [{ "id": "web", ${others} ${fields} }, { "id": "db", "cmd": "true", "autostart": true }] }`;
     check({ file: join(ROOT, "docs", "procman.jsonc"), shownAs: page, text });
+  }
+});
+
+test("the alerts and the dashboard for Prometheus name metrics, labels and states that procman has", () => {
+  const families = metricFamilies();
+  for (const file of ["alerts.yml", "grafana.json"]) {
+    const text = textOf(`examples/prometheus/${file}`).replaceAll('\\"', '"');
+    const names = text.match(/\bprocman_[a-z_]+/g) ?? [];
+    assert.ok(names.length > 5, file);
+    for (const name of names)
+      assert.ok(
+        families.find((family) => family.name === name),
+        `${file}: ${name}`,
+      );
+    const labels = [...text.matchAll(/\bby \(([^)]*)\)|\$labels\.(\w+)|\bon \(([^)]*)\)/g)].flatMap((match) =>
+      match.slice(1).flatMap((label) => label?.split(", ") ?? []),
+    );
+    assert.ok(labels.length > 5, file);
+    const known = new Set(["instance", ...families.flatMap((family) => family.labels)]);
+    for (const label of labels) assert.ok(known.has(label), `${file}: ${label}`);
+    const states = [...text.matchAll(/state=~"([^"]+)"/g)].flatMap(([, state = ""]) => state.split("|"));
+    assert.ok(states.length > 0, file);
+    for (const state of states) assert.ok((STATUSES as readonly string[]).includes(state), `${file}: ${state}`);
   }
 });
 
