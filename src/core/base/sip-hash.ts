@@ -3,19 +3,21 @@
 /** 64 bits as two unsigned halves: low, high. */
 type Word = [low: number, high: number];
 
-const KEY_BYTES = 16;
+/** Of a word. */
+const BYTES = 8;
 
 /** `key`: 32 hexadecimal digits. Returns 16. Without the key nobody can compute it, whatever other texts and hashes are known. */
 export function sipHash(key: string, text: string): string {
-  const [k0, k1] = wordsOf(
-    Uint8Array.from({ length: KEY_BYTES }, (_, at) => Number.parseInt(key.slice(2 * at, 2 * at + 2), 16)),
-  ) as [Word, Word];
+  const secret = Buffer.from(key, "hex");
+  const [k0, k1] = [wordAt(secret, 0), wordAt(secret, BYTES)];
   const v0: Word = [k0[0] ^ 0x70736575, k0[1] ^ 0x736f6d65];
   const v1: Word = [k1[0] ^ 0x6e646f6d, k1[1] ^ 0x646f7261];
   const v2: Word = [k0[0] ^ 0x6e657261, k0[1] ^ 0x6c796765];
   const v3: Word = [k1[0] ^ 0x79746573, k1[1] ^ 0x74656462];
   const state = [v0, v1, v2, v3] as const;
-  for (const word of wordsOf(padded(new TextEncoder().encode(text)))) {
+  const bytes = padded(text);
+  for (let at = 0; at < bytes.length; at += BYTES) {
+    const word = wordAt(bytes, at);
     xor(v3, word);
     rounds(state, 2);
     xor(v0, word);
@@ -26,20 +28,17 @@ export function sipHash(key: string, text: string): string {
   return [v0[1], v0[0]].map((half) => (half >>> 0).toString(16).padStart(8, "0")).join("");
 }
 
-/** Zeros up to a multiple of eight, the last byte being the length. */
-function padded(bytes: Uint8Array): Uint8Array {
-  const all = new Uint8Array((Math.floor(bytes.length / 8) + 1) * 8);
-  all.set(bytes);
-  all[all.length - 1] = bytes.length;
-  return all;
+/** The text, zeros up to a multiple of eight bytes, and its length as the last byte. */
+function padded(text: string): Buffer {
+  const length = Buffer.byteLength(text);
+  const bytes = Buffer.alloc((Math.floor(length / BYTES) + 1) * BYTES);
+  bytes.write(text);
+  bytes[bytes.length - 1] = length;
+  return bytes;
 }
 
-function wordsOf(bytes: Uint8Array): readonly Word[] {
-  const view = new DataView(bytes.buffer);
-  return Array.from({ length: bytes.length / 8 }, (_, at) => [
-    view.getUint32(8 * at, true),
-    view.getUint32(8 * at + 4, true),
-  ]);
+function wordAt(bytes: Buffer, at: number): Word {
+  return [bytes.readUInt32LE(at), bytes.readUInt32LE(at + 4)];
 }
 
 function rounds([v0, v1, v2, v3]: readonly [Word, Word, Word, Word], count: number): void {
@@ -70,5 +69,7 @@ function xor(one: Word, other: Word): void {
 
 /** A rotation by 32 bits. */
 function swap(word: Word): void {
-  word.reverse();
+  const [low] = word;
+  word[0] = word[1];
+  word[1] = low;
 }

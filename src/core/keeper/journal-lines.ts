@@ -91,6 +91,8 @@ function tailOf(sum: number): string {
 
 function crc32(bytes: Buffer): number {
   let value = 0xffffffff;
-  for (const byte of bytes) value = (TABLE[(value ^ byte) & 0xff] as number) ^ (value >>> 8);
+  // An iterator of the buffer takes twice as long.
+  for (let at = 0; at < bytes.length; at += 1)
+    value = (TABLE[(value ^ (bytes[at] as number)) & 0xff] as number) ^ (value >>> 8);
   return (value ^ 0xffffffff) >>> 0;
 }

@@ -32,7 +32,7 @@ export type SpawnRequestContext = {
   readonly config: Config;
   readonly marker: string;
   /** Token of the balancer's headers for this process. */
-  readonly proxyToken: string;
+  readonly proxyToken: () => string;
   readonly slot: string;
   readonly run: number;
   readonly accessOf: AccessOfProcess;
@@ -125,7 +125,7 @@ type NodeParts = {
 const IDLE_MS = 5_000;
 
 /** Additions to the request for a Node program: preload, environment, channel. */
-function nodePartsOf(spec: ProcessSpec, notifyFd: number | undefined, proxyToken: string): NodeParts {
+function nodePartsOf(spec: ProcessSpec, notifyFd: number | undefined, proxyToken: () => string): NodeParts {
   const { node = false, ready, policy, front } = spec;
   const request = {
     ...(hasChannel(spec) && { channel: true as const }),
@@ -134,7 +134,7 @@ function nodePartsOf(spec: ProcessSpec, notifyFd: number | undefined, proxyToken
   const isAnnounced = ready?.kind === "message";
   if (!node && !isAnnounced) return { env: {}, request };
   const idle = Math.min(IDLE_MS, policy.terminateMs / 2, ...(policy.graceMs > 0 ? [policy.graceMs / 2] : []));
-  const proxy = readsHeaders(spec) ? [`proxy=${proxyToken}`, ...(front?.proxyProtocol ? ["raw=net"] : [])] : [];
+  const proxy = readsHeaders(spec) ? [`proxy=${proxyToken()}`, ...(front?.proxyProtocol ? ["raw=net"] : [])] : [];
   const task = [
     `stop=${stopSignalOf(policy)}`,
     `idle=${idle}`,

@@ -314,7 +314,7 @@ export function spawnerOf(
       const onFaults: SpawnRequestContext["onFaults"] = (file, found) => faults.report(slot, file, found);
       const own = specs.of(slot);
       const marker = markers.of(slot, run);
-      const proxyToken = markers.proxyToken(own.id);
+      const proxyToken = (): string => markers.proxyToken(own.id);
       return spawnRequestOf(own, { config: specs.config, marker, proxyToken, slot, run, accessOf, onFaults });
     },
     defersStart,
