@@ -3,20 +3,17 @@
 /** 64 bits as two unsigned halves: low, high. */
 type Word = [low: number, high: number];
 
-/** Of a word. */
-const BYTES = 8;
-
 /** `key`: 32 hexadecimal digits. Returns 16. Without the key nobody can compute it, whatever other texts and hashes are known. */
 export function sipHash(key: string, text: string): string {
   const secret = Buffer.from(key, "hex");
-  const [k0, k1] = [wordAt(secret, 0), wordAt(secret, BYTES)];
+  const [k0, k1] = [wordAt(secret, 0), wordAt(secret, 8)];
   const v0: Word = [k0[0] ^ 0x70736575, k0[1] ^ 0x736f6d65];
   const v1: Word = [k1[0] ^ 0x6e646f6d, k1[1] ^ 0x646f7261];
   const v2: Word = [k0[0] ^ 0x6e657261, k0[1] ^ 0x6c796765];
   const v3: Word = [k1[0] ^ 0x79746573, k1[1] ^ 0x74656462];
   const state = [v0, v1, v2, v3] as const;
   const bytes = padded(text);
-  for (let at = 0; at < bytes.length; at += BYTES) {
+  for (let at = 0; at < bytes.length; at += 8) {
     const word = wordAt(bytes, at);
     xor(v3, word);
     rounds(state, 2);
@@ -31,7 +28,7 @@ export function sipHash(key: string, text: string): string {
 /** The text, zeros up to a multiple of eight bytes, and its length as the last byte. */
 function padded(text: string): Buffer {
   const length = Buffer.byteLength(text);
-  const bytes = Buffer.alloc((Math.floor(length / BYTES) + 1) * BYTES);
+  const bytes = Buffer.alloc((Math.floor(length / 8) + 1) * 8);
   bytes.write(text);
   bytes[bytes.length - 1] = length;
   return bytes;

@@ -6,15 +6,8 @@ import type { ProcessSpec } from "./spec.ts";
 
 const SHELL = "/bin/sh";
 
-/** What is parsed once is not parsed for each run. */
-const PARSED = new WeakMap<ProcessSpec["command"], readonly string[]>();
-
 export function argvOf({ command }: ProcessSpec): readonly string[] {
-  if (command.kind === "shell") {
-    const argv = PARSED.get(command) ?? shellArgv(command.line);
-    PARSED.set(command, argv);
-    return argv;
-  }
+  if (command.kind === "shell") return shellArgv(command.line);
   // A missing script: starting it fails with a clear error, while Node would start and exit again and again.
   if (!existsSync(command.script)) return [command.script];
   return [

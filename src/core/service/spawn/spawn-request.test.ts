@@ -91,7 +91,13 @@ test("a Node program behind the load balancer gets the token of the headers; wit
   const partsOf = (process: Partial<RawProcess>): string | undefined => {
     const cluster = { instances: 2, commonPort: 3_000, startPort: 3_001 };
     const spec = specOf({ id: "web", cmd: "node web.js", autostart: true, node: true, cluster, ...process });
-    const context = { config: configOf(spec), marker: "web.1@x", proxyToken: () => "0123456789abcdef", slot: "web", run: 1 };
+    const context = {
+      config: configOf(spec),
+      marker: "web.1@x",
+      proxyToken: () => "0123456789abcdef",
+      slot: "web",
+      run: 1,
+    };
     return spawnRequestOf(spec, { ...context, accessOf: () => undefined }).env.PROCMAN_NODE;
   };
   assert.match(partsOf({}) ?? "", / proxy=0123456789abcdef$/);
