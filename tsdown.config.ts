@@ -107,6 +107,7 @@ export default defineConfig([
   ...program("balancer", "src/core/balancer/main.ts", IGNORE_SIGNALS),
   ...program("opener", "src/core/keeper/socket-opener.ts", IGNORE_SIGNALS),
   ...program("turn-away", "src/core/service/balancer/turn-away.ts", IGNORE_SIGNALS),
+  ...program("linear-engine", "src/core/os/linear-engine.ts"),
   ...program("node-preload", "src/core/node-preload/main.ts"),
   // In the single executable alone; `scripts/executable.mjs` reads it from here.
   ...program("executable", "src/executable.ts").map((build) => ({ ...build, outDir: ".cache/executable" })),
