@@ -269,6 +269,8 @@ export type GlobalLoggerConfiguration = {
   readonly internalLogHours?: number | undefined;
   /** Limit for these logs; the oldest are removed first. Written like rotate.size. Default: "1GB". */
   readonly internalLogSize?: string | number | undefined;
+  /** Rules for lines that say their severity otherwise than by JSON or <N>, the first that fits. false: the severity of output is that of its stream. */
+  readonly levels?: false | readonly ({ readonly prefix?: string | undefined; readonly regex?: string | undefined; readonly severity?: "debug" | "info" | "warn" | "error" | undefined })[] | undefined;
 };
 
 /** Settings of the file watcher, for all processes. */

@@ -315,7 +315,7 @@ export type LogEntry = {
   readonly instance?: number;
   /** Number of the run. */
   readonly run?: number;
-  /** Output has `info` (stdout) or `error` (stderr). */
+  /** Of output: what the line says, else `info` (stdout) or `error` (stderr). */
   readonly severity: "debug" | "info" | "warn" | "error";
   /** Its source: output of a process, its lifecycle, a request, a submission (`log`), a plugin, procman itself. */
   readonly category: "stdout" | "stderr" | "lifecycle" | "api" | "log" | "plugin" | "service";

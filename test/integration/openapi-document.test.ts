@@ -122,7 +122,14 @@ test("4 each answer of the API conforms to GET /openapi.json, also of clusters, 
   await until(async () =>
     JSON.stringify(await holds("get", "/processes/{id}/metrics", "/processes/after/metrics")).includes("cpu"),
   );
-  for (const query of ["", "?category=lifecycle", "?search=out", "?limit=bad"])
+  for (const query of [
+    "",
+    "?category=lifecycle",
+    "?search=out",
+    "?where=status>=500&where=a=1&regex=x,y",
+    "?regex=(",
+    "?limit=bad",
+  ])
     await holds("get", "/logs", `/logs${query}`);
   await holds("get", "/state");
   await holds("get", "/plan");

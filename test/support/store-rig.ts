@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { LogEntry, LogQuery } from "../../src/core/contract/records.ts";
+import type { StoreSettings } from "../../src/core/ipc/logger-protocol.ts";
 import { readLogs } from "../../src/core/log-store/log-pages.ts";
 import { RecordHeader, type RecordSource } from "../../src/core/log-store/record.ts";
 import { logsFolder } from "../../src/core/log-store/segment-files.ts";
@@ -25,7 +26,7 @@ export class TestStore {
   readonly store: LogStore;
   readonly reports: string[] = [];
 
-  constructor(folder: string, settings = DAY) {
+  constructor(folder: string, settings: StoreSettings = DAY) {
     this.folder = logsFolder(folder);
     this.store = new LogStore({
       problem: (_folder, error) => this.reports.push((error as NodeJS.ErrnoException).code ?? String(error)),

@@ -126,6 +126,7 @@ const SETTINGS: SettingsOf<typeof TOP, ""> & SettingsOf<typeof API, "api."> & Se
   "logger.prefix": ({ console }) => console.prefix,
   "logger.internalLogHours": ({ internalLogHours }) => internalLogHours,
   "logger.internalLogSize": ({ internalLogBytes }) => internalLogBytes,
+  "logger.levels": ({ levels }) => levels,
 };
 
 /** Changed settings outside of `processes`, and when each takes effect. */

@@ -2,6 +2,7 @@
 
 import { delimiter } from "node:path";
 import { compact } from "../base/compact.ts";
+import type { LevelRules } from "../contract/levels.ts";
 import type { Rotation } from "../ipc/logger-protocol.ts";
 import { POLICY, type Policy } from "../supervisor/restart-policy.ts";
 import { HOOK_NAMES, type HookName } from "../supervisor/states.ts";
@@ -57,6 +58,7 @@ export function normalise(raw: RawConfig, context: CheckContext): Omit<Config, "
     },
     internalLogHours: logger?.internalLogHours ?? LOGGER.internalLogHours.default,
     internalLogBytes: parseSize(logger?.internalLogSize ?? LOGGER.internalLogSize.default),
+    ...(logger?.levels !== undefined && { levels: logger.levels as LevelRules }),
     api: {
       hostname: api?.hostname ?? API.hostname.default,
       ...(api?.port !== undefined && { port: api.port }),

@@ -16,6 +16,7 @@ import {
   type TypeOf,
   union,
 } from "../base/schema.ts";
+import { LEVEL_RULES, type LevelRules } from "../contract/levels.ts";
 import type { FrontSpec } from "../ipc/balancer-protocol.ts";
 import type { ConsoleStyle, Rotation } from "../ipc/logger-protocol.ts";
 import type { PluginSpec } from "../ipc/plugin-protocol.ts";
@@ -131,6 +132,8 @@ export type Config = {
   readonly internalLogHours: number;
   /** Size limit of the log store. */
   readonly internalLogBytes: number;
+  /** How lines say their severity. Absent: by the known ways alone. */
+  readonly levels?: LevelRules;
   readonly api: ApiSpec;
   readonly watcher: WatcherSpec;
   readonly plugins: readonly PluginSpec[];
@@ -199,6 +202,7 @@ export const snapshotSchema: Schema<{ readonly config: StoredConfig; readonly le
       console: consoleStyle,
       internalLogHours: number(),
       internalLogBytes: number(),
+      levels: optional(LEVEL_RULES),
       api: schemaFor<ApiSpec>({
         hostname: string(),
         port: optional(count),

@@ -7,8 +7,8 @@ import { existingTime, ISO_TIME } from "../base/time-stamp.ts";
 import { EVENT_TYPES } from "./event-record.ts";
 import { CATEGORIES, SEVERITIES } from "./records.ts";
 
-/** `number` and `flag` (1, 0, true, false) are read from text, `time` is ISO 8601 or milliseconds since 1970, `list` may be repeated and separated by commas. */
-type ParameterKind = "text" | "number" | "flag" | "time" | "list";
+/** `number` and `flag` (1, 0, true, false) are read from text, `time` is ISO 8601 or milliseconds since 1970, `list` may be repeated and separated by commas, `texts` repeated alone. */
+type ParameterKind = "text" | "number" | "flag" | "time" | "list" | "texts";
 
 export type Parameter = { readonly kind: ParameterKind; readonly description: string; readonly schema: JsonSchema };
 
@@ -18,7 +18,7 @@ type ParameterValue<P extends Parameter> = P extends { readonly kind: "number" |
   ? number
   : P extends { readonly kind: "flag" }
     ? boolean
-    : P extends { readonly kind: "list" }
+    : P extends { readonly kind: "list" | "texts" }
       ? readonly string[]
       : string;
 
@@ -72,12 +72,14 @@ function readValue(
   { kind, schema }: Parameter,
   at: { readonly place: string; readonly faults: ErrorPlace[] },
 ): unknown {
-  if (kind !== "list" && texts.length > 1)
+  if (kind !== "list" && kind !== "texts" && texts.length > 1)
     at.faults.push({ place: at.place, message: `is given ${texts.length} times; give it once` });
   const value =
     kind === "list"
       ? texts.flatMap((text) => text.split(",")).filter((text) => text !== "")
-      : valueIn(texts[0] ?? "", kind);
+      : kind === "texts"
+        ? texts
+        : valueIn(texts[0] ?? "", kind);
   if (kind === "time" && value === undefined)
     at.faults.push({
       place: at.place,
@@ -153,13 +155,23 @@ const TIMES = {
   to: { kind: "time", description: "Before this time.", schema: TIME_SCHEMA },
 } as const satisfies Parameters;
 
+const TEXTS: JsonSchema = {
+  type: "array",
+  items: { type: "string", minLength: 1, maxLength: 1_000 },
+  maxItems: 20,
+};
+
 export const LOGS = {
   process: {
     kind: "list",
     description: "Processes, instances or clusters, separated by commas. Default: all.",
     schema: { type: "array", items: { type: "string", maxLength: 80 }, maxItems: 1_000 },
   },
-  severity: { kind: "text", description: "At least this severe.", schema: { type: "string", enum: SEVERITIES } },
+  severity: {
+    kind: "text",
+    description: "At least this severe, by what a line says, else by its stream.",
+    schema: { type: "string", enum: SEVERITIES },
+  },
   category: {
     kind: "list",
     description: "Where the lines come from, separated by commas. Default: all.",
@@ -171,6 +183,18 @@ export const LOGS = {
     kind: "text",
     description: "A part of the text, ignoring case.",
     schema: { type: "string", minLength: 1, maxLength: 1_000 },
+  },
+  where: {
+    kind: "texts",
+    description:
+      "A condition on a field of a line of JSON, such as `status>=500` or `req.id=7`, with `=`, `!=`, `>`, `>=`, `<` or `<=`. Given several times, all must hold.",
+    schema: TEXTS,
+  },
+  regex: {
+    kind: "texts",
+    description:
+      "A regular expression in the syntax of RE2, which matches a part of the text. Given several times, all must match.",
+    schema: TEXTS,
   },
   limit: {
     kind: "number",

@@ -194,7 +194,9 @@ const LOG_ENTRY = openObject(
     process: optional(string({ description: "Id of the process or instance; absent: procman's own." })),
     instance: optional(integer({ description: "Number of the instance, from 1." })),
     run: optional(integer({ description: "Number of the run." })),
-    severity: enumeration(SEVERITIES, { description: "Output has `info` (stdout) or `error` (stderr)." }),
+    severity: enumeration(SEVERITIES, {
+      description: "Of output: what the line says, else `info` (stdout) or `error` (stderr).",
+    }),
     category: enumeration(CATEGORIES, {
       description:
         "Its source: output of a process, its lifecycle, a request, a submission (`log`), a plugin, procman itself.",

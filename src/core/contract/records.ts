@@ -104,7 +104,7 @@ export type Category = (typeof CATEGORIES)[number];
 export type LogQuery = {
   /** Processes, instances or clusters; absent or empty: all. */
   readonly processes?: readonly string[];
-  /** At least this severe. */
+  /** At least this severe, by what a line says, else by its stream. */
   readonly severity?: Severity;
   readonly categories?: readonly Category[];
   /** Milliseconds since 1970, from inclusive, to exclusive. */
@@ -112,6 +112,10 @@ export type LogQuery = {
   readonly to?: number;
   /** A part of the text, ignoring case. */
   readonly search?: string;
+  /** Conditions on fields of JSON lines, such as `status>=500` or `req.id=7`; all must hold. */
+  readonly where?: readonly string[];
+  /** Regular expressions in the syntax of RE2; each must match a part of the text. */
+  readonly regex?: readonly string[];
   /** 1 to 10000, default 100. A page has fewer if they have more than 4 MiB of text; `next` gives the rest. */
   readonly limit?: number;
   /** Cursor of the previous page: continues after it without gap or repeat. */

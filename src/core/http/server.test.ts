@@ -435,6 +435,16 @@ test("4 the next page of the log is in its Link header", async (context) => {
   assert.equal((await api.fetch("/logs?limit=2&cursor=2")).headers.get("link"), null);
 });
 
+test("conditions and expressions of the log are repeated, and keep their commas", async (context) => {
+  const api = await startApi(context);
+  const query = { where: ["status>=500", "name=a,b"], regex: ["a{1,2}"] };
+  await api.client().logs(query);
+  assert.deepEqual(api.rig.logAccess.queries[0], query);
+  const many = Array.from({ length: 21 }, () => "where=a=1").join("&");
+  assert.equal((await api.fetch(`/logs?${many}`)).status, 400);
+  assert.equal((await api.fetch("/logs?where=")).status, 400);
+});
+
 test("5 events are a stream with ids, a reconnection delay, and heartbeats", async (context) => {
   const api = await startApi(context, { heartbeatMs: 20 });
   const stop = new AbortController();

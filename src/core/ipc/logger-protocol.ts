@@ -1,4 +1,5 @@
 /** Messages between keeper and logger (the service's messages go through the keeper). */
+import type { LevelRules } from "../contract/levels.ts";
 import type { Category, Severity } from "../contract/records.ts";
 
 /** When the logger closes, renames and compresses a log file. */
@@ -34,8 +35,11 @@ export function isStoreOnly({ console, stdout, stderr }: CaptureSpec): boolean {
   return !console && stdout === undefined && stderr === undefined;
 }
 
-/** How long the log store keeps its segments (0: there is no store), and how much they may take together. */
-export type StoreSettings = { readonly hours: number; readonly bytes: number };
+/**
+ * How long the log store keeps its segments (0: there is no store), how much they may take together, and how lines say
+ * their severity (absent: by the known ways alone).
+ */
+export type StoreSettings = { readonly hours: number; readonly bytes: number; readonly levels?: LevelRules };
 
 /** How console lines look, for all processes. */
 export type ConsoleStyle = {

@@ -19,6 +19,7 @@ import {
   string,
 } from "../base/schema.ts";
 import { matches, violations } from "../base/schema-check.ts";
+import { LEVEL_RULES } from "../contract/levels.ts";
 import { CATEGORIES, SEVERITIES } from "../contract/records.ts";
 import type { Listening, SpawnRequest, ToKeeper } from "./keeper-protocol.ts";
 import type { CaptureSpec, ConsoleStyle, LoggerMessage, Rotation, StoreSettings, ToLogger } from "./logger-protocol.ts";
@@ -72,7 +73,7 @@ const LOGGER: Readonly<Partial<Record<ToLogger["t"], Schema>>> = {
       prefix: optional(boolean() as Schema<false>),
       file: optional(string()),
     }),
-    store: optional(schemaFor<StoreSettings>({ hours: amount, bytes: amount })),
+    store: optional(schemaFor<StoreSettings>({ hours: amount, bytes: amount, levels: optional(LEVEL_RULES) })),
     idWidth: optional(integer({ minimum: 0, maximum: 1_000 })),
     releases: optional(boolean()),
   }),

@@ -5,6 +5,8 @@ import { idOf, isEntry, maskOf } from "./record.ts";
 /** A block is complete when it has this size. */
 const BLOCK_BYTES = 512 * 1024;
 
+export type IdMask = readonly [id: string, mask: number];
+
 export type Block = {
   /** Offset in the segment, uncompressed. */
   readonly at: number;
@@ -13,7 +15,9 @@ export type Block = {
   readonly from: number;
   readonly to: number;
   /** The pairs of severity and category (`maskOf`) of each process; "" is procman itself. */
-  readonly ids: readonly (readonly [id: string, mask: number])[];
+  readonly ids: readonly IdMask[];
+  /** The same by what lines say of their severity, once the segment is compressed. `by`: `LineLevels.key`. */
+  readonly said?: { readonly by: string; readonly ids: readonly IdMask[] };
   /** Position in the compressed file. */
   readonly packed?: { readonly at: number; readonly bytes: number };
 };
@@ -95,7 +99,7 @@ export function readBlocks(text: string): Block[] {
 function parse(line: string): Block | undefined {
   try {
     const block: unknown = JSON.parse(line);
-    return isBlock(block) ? block : undefined;
+    return isBlock(block) ? sound(block) : undefined;
   } catch {
     // Torn, or overwritten by the file system after a crash.
     return undefined;
@@ -112,6 +116,11 @@ function isBlock(value: unknown): value is Block {
     ids.every(isIdMask) &&
     (packed === undefined || isRange(packed))
   );
+}
+
+/** Without it more blocks are read than needed; a damaged one would hide lines. */
+function sound({ said, ...block }: Block): Block {
+  return Array.isArray(said?.ids) && said.ids.every(isIdMask) ? { ...block, said } : block;
 }
 
 function isRange(value: unknown): boolean {

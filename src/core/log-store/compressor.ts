@@ -14,7 +14,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { hasEnded } from "../os/process-stat.ts";
 import { randomHex } from "../os/random-key.ts";
 import { type Block, readBlocks, writeBlock } from "./block.ts";
+import { saidIn } from "./block-levels.ts";
 import { pack } from "./codec.ts";
+import { type LineLevels, storedLevels } from "./level-rules.ts";
 import { indexFile, segmentFile, segmentsIn, unfinishedFile, unfinishedFiles } from "./segment-files.ts";
 import { readPart, release } from "./segment-reader.ts";
 
@@ -86,7 +88,7 @@ export class SegmentCompressor {
     closeSync(openSync(file, "wx", 0o600));
     // Looked at after its own file is there: of two loggers that begin at once, at least one sees the other.
     const isAlone = unfinishedFiles(folder, number).every((each) => each === file);
-    const packed = isAlone ? await this.#packBlocks(plain, file, blocks) : undefined;
+    const packed = isAlone ? await this.#packBlocks(plain, file, { blocks, levels: storedLevels(folder) }) : undefined;
     if (packed === undefined) return this.#discard(folder, number);
     const index = `${file}.index`;
     writeFileSync(index, packed.map(writeBlock).join(""), { mode: 0o600 });
@@ -103,7 +105,7 @@ export class SegmentCompressor {
   }
 
   /** undefined: cancelled. */
-  async #packBlocks(from: string, to: string, blocks: readonly Block[]): Promise<readonly Block[] | undefined> {
+  async #packBlocks(from: string, to: string, { blocks, levels }: PackedParts): Promise<readonly Block[] | undefined> {
     const done: Block[] = [];
     const source = openSync(from, "r");
     const target = openSync(to, "r+");
@@ -117,7 +119,8 @@ export class SegmentCompressor {
         if (bytes.length < block.bytes) throw new Error(`${from} is shorter than its index says`);
         const packed = await pack(bytes);
         for (let at = 0; at < packed.length; ) at += writeSync(target, packed, at, packed.length - at, end + at);
-        done.push({ ...block, packed: { at: end, bytes: packed.length } });
+        const said = levels.isOff ? {} : { said: { by: levels.key, ids: saidIn(bytes, levels) } };
+        done.push({ ...block, ...said, packed: { at: end, bytes: packed.length } });
         end += packed.length;
         release(bytes);
         release(packed);
@@ -130,6 +133,8 @@ export class SegmentCompressor {
     }
   }
 }
+
+type PackedParts = { readonly blocks: readonly Block[]; readonly levels: LineLevels };
 
 /** Whether the logger that was writing the unfinished file was killed. */
 function isLeftover(file: string): boolean {

@@ -4,6 +4,7 @@ import { ProcmanError } from "../base/errors.ts";
 import type { LogItem, LogQuery } from "../contract/records.ts";
 import { encodeCursor, StoreCursor } from "./cursor.ts";
 import { LogMatcher, type ScopedQuery } from "./filter.ts";
+import { storedLevels } from "./level-rules.ts";
 import { DEFAULT_LIMIT } from "./log-pages.ts";
 import { backwards, forwards, type Scan } from "./scan.ts";
 import { logsFolder, segmentsIn, sizeOf } from "./segment-files.ts";
@@ -17,7 +18,7 @@ export async function* followLogs(stateDir: string, query: ScopedQuery, signal: 
   const segments = new SegmentSet(logsFolder(stateDir));
   const gaps = new PollGaps(segments);
   try {
-    const filter = new LogMatcher(query);
+    const filter = new LogMatcher(query, storedLevels(segments.folder));
     const scan = { segments, filter, position: await beginning(segments.folder, query, filter) };
     for (let pause = SOON_MS; !signal.aborted; pause = Math.min(pause * 2, REST_MS)) {
       for await (const item of newItems(scan, gaps)) {

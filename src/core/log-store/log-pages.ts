@@ -4,6 +4,7 @@ import { CATEGORIES, type LogEntry, type LogPage } from "../contract/records.ts"
 import type { Block } from "./block.ts";
 import { cursorBefore, StoreCursor } from "./cursor.ts";
 import { LogMatcher, type ScopedQuery } from "./filter.ts";
+import { type LineLevels, storedLevels } from "./level-rules.ts";
 import { type EntryMatch, matchesIn } from "./matches.ts";
 import { backwards, blocksBackwards, type EntryBatch, forwards } from "./scan.ts";
 import { logsFolder } from "./segment-files.ts";
@@ -19,7 +20,7 @@ export async function readLogs(stateDir: string, query: ScopedQuery): Promise<Lo
   const segments = new SegmentSet(logsFolder(stateDir));
   try {
     const position = query.cursor === undefined ? new StoreCursor() : StoreCursor.read(query.cursor);
-    const scan = { segments, filter: new LogMatcher(query), position };
+    const scan = { segments, filter: new LogMatcher(query, storedLevels(segments.folder)), position };
     const limit = query.limit ?? DEFAULT_LIMIT;
     if (query.order !== "asc")
       return await page(backwards(scan), limit, (segment) => (match) => cursorBefore(segment, match.start));
@@ -80,20 +81,18 @@ async function lastLinesOfRuns(
   queries: readonly LastLinesQuery[],
 ): Promise<readonly (readonly LogEntry[])[]> {
   const segments = new SegmentSet(logsFolder(stateDir));
-  const runs = queries.map((query) => ({ ...query, filter: outputOf(query), entries: [] as LogEntry[] }));
+  const levels = storedLevels(segments.folder);
+  const runs = queries.map((query) => ({ ...query, filter: outputOf(query, levels), entries: [] as LogEntry[] }));
   const wanting = (block: Block) =>
     runs.filter(({ entries, count, filter }) => entries.length < count && filter.mayBeIn(block));
   try {
     for await (const { block, bytes } of blocksBackwards(segments, (block) => wanting(block).length > 0))
       for (const { filter, entries, count, characters } of wanting(block)) {
-        const range = {
-          from: 0,
-          to: Number.MAX_SAFE_INTEGER,
-          order: "desc",
-          limit: count - entries.length,
-          characters,
-        } as const;
-        entries.push(...matchesIn(bytes, block.at, filter, range).map(({ entry }) => entry));
+        const range = { from: 0, to: Number.MAX_SAFE_INTEGER, order: "desc", characters } as const;
+        for (const matches of matchesIn(bytes, block.at, filter, range)) {
+          entries.push(...matches.slice(0, count - entries.length).map(({ entry }) => entry));
+          if (entries.length === count) break;
+        }
         await turn();
       }
     return runs.map(({ entries }) => entries.toReversed());
@@ -102,10 +101,10 @@ async function lastLinesOfRuns(
   }
 }
 
-function outputOf({ process, run, before, from }: LastLinesQuery): LogMatcher {
+function outputOf({ process, run, before, from }: LastLinesQuery, levels: LineLevels): LogMatcher {
   const categories = CATEGORIES.filter((category) => category === "stdout" || category === "stderr");
   const bounds = { ...(before === undefined ? {} : { to: before }), ...(from === undefined ? {} : { from }) };
-  return new LogMatcher({ processes: [process], run, categories, ...bounds });
+  return new LogMatcher({ processes: [process], run, categories, ...bounds }, levels);
 }
 
 type CursorOf = (match: EntryMatch) => string;

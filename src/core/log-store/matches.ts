@@ -12,37 +12,39 @@ type Order = "asc" | "desc";
 /** An entry and its position in the segment. */
 export type EntryMatch = { readonly start: number; readonly end: number; readonly entry: LogEntry };
 
-/** Matches that begin at or after `from` and before `to` (offsets in the segment), at most `limit` in this order. */
+/** Matches that begin at or after `from` and before `to` (offsets in the segment), in this order. */
 export type TextRange = {
   readonly from: number;
   readonly to: number;
   readonly order: Order;
-  readonly limit: number;
   /** Longer texts are cut to this number of characters. */
   readonly characters: number | undefined;
 };
 
 type Span = { readonly record: FoundRecord; readonly start: number; readonly end: number };
 
-/** `at`: offset of the block in the segment. */
-export function matchesIn(
+/** Entries that are made at a time. */
+const PORTION = 2_000;
+
+/** `at`: offset of the block in the segment. Yields for each record, also without a match: so the caller can pause. */
+export function* matchesIn(
   bytes: Buffer,
   at: number,
   filter: LogMatcher,
-  { from, to, order, limit, characters }: TextRange,
-): readonly EntryMatch[] {
+  { from, to, order, characters }: TextRange,
+): Generator<readonly EntryMatch[]> {
   // Most blocks don't contain the text, so their records needn't be parsed.
-  if (filter.textMatcher !== undefined && !filter.textMatcher.isIn(bytes)) return [];
+  if (!filter.text.mayBeIn(bytes)) return;
   const records = recordsIn(bytes, filter);
   if (order === "desc") records.reverse();
-  const matches: EntryMatch[] = [];
   for (const record of records) {
-    if (matches.length >= limit) break;
-    const spans = spansOf(bytes, record, filter).filter(({ start }) => at + start >= from && at + start < to);
+    const isWanted = ({ start }: Span): boolean => at + start >= from && at + start < to;
+    const spans = spansOf(bytes, record, filter, isWanted);
     if (order === "desc") spans.reverse();
-    matches.push(...entriesOf(spans, bytes, { at, filter, characters, limit: limit - matches.length }));
+    if (spans.length === 0) yield [];
+    for (let next = 0; next < spans.length; next += PORTION)
+      yield entriesOf(spans.slice(next, next + PORTION), bytes, { at, filter, characters });
   }
-  return matches;
 }
 
 function recordsIn(bytes: Buffer, filter: LogMatcher): FoundRecord[] {
@@ -52,11 +54,18 @@ function recordsIn(bytes: Buffer, filter: LogMatcher): FoundRecord[] {
   return records;
 }
 
-/** Entries of a record in order; with a text matcher, only those that contain the text. */
-function spansOf(bytes: Buffer, record: FoundRecord, { textMatcher }: LogMatcher): Span[] {
+/** The matching entries of a record in order. */
+function spansOf(bytes: Buffer, record: FoundRecord, filter: LogMatcher, isWanted: (span: Span) => boolean): Span[] {
+  if (!filter.maySevereBeIn(bytes, record)) return [];
+  return candidatesIn(bytes, record, filter).filter(
+    (span) => isWanted(span) && filter.matches(bytes, record, span.start, span.end - 1),
+  );
+}
+
+/** With a text to find, only the entries that have it. */
+function candidatesIn(bytes: Buffer, record: FoundRecord, { text: { finder } }: LogMatcher): Span[] {
   const { dataStart, end, isWhole } = record;
-  if (textMatcher !== undefined)
-    return isWhole ? wholeWith(bytes, record, textMatcher) : linesWith(bytes, record, textMatcher);
+  if (finder !== undefined && !isWhole) return linesWith(bytes, record, finder);
   if (isWhole) return [{ record, start: dataStart, end }];
   const spans: Span[] = [];
   for (let start = dataStart; start < end; ) {
@@ -65,11 +74,6 @@ function spansOf(bytes: Buffer, record: FoundRecord, { textMatcher }: LogMatcher
     start = next;
   }
   return spans;
-}
-
-function wholeWith(bytes: Buffer, record: FoundRecord, textMatcher: TextMatcher): Span[] {
-  const { dataStart, end } = record;
-  return textMatcher.find(bytes, dataStart, end - 1) === -1 ? [] : [{ record, start: dataStart, end }];
 }
 
 function linesWith(bytes: Buffer, record: FoundRecord, textMatcher: TextMatcher): Span[] {
@@ -90,21 +94,19 @@ function lineEnd(bytes: Buffer, from: number, end: number): number {
   return newline === -1 ? end : Math.min(newline + 1, end);
 }
 
-type EntryOptions = Pick<TextRange, "limit" | "characters"> & { readonly at: number; readonly filter: LogMatcher };
+type EntryOptions = Pick<TextRange, "characters"> & { readonly at: number; readonly filter: LogMatcher };
 
 function entriesOf(
   spans: readonly Span[],
   bytes: Buffer,
-  { at, filter, characters, limit }: EntryOptions,
+  { at, filter, characters }: EntryOptions,
 ): readonly EntryMatch[] {
-  const match = ({ start, end }: Span, entry: LogEntry): EntryMatch => ({ start: at + start, end: at + end, entry });
-  if (!filter.isViewed) return spans.slice(0, limit).map((span) => match(span, entryOf(bytes, span, characters)));
-  const matches: EntryMatch[] = [];
-  for (const span of spans) {
-    const entry = matches.length < limit ? viewedEntry(bytes, span, filter, characters) : undefined;
-    if (entry !== undefined) matches.push(match(span, entry));
-  }
-  return matches;
+  return spans.flatMap((span) => {
+    const entry = filter.isViewed
+      ? viewedEntry(bytes, span, filter, characters)
+      : entryOf(bytes, span, filter, characters);
+    return entry === undefined ? [] : [{ start: at + span.start, end: at + span.end, entry }];
+  });
 }
 
 /** What is shown instead of a text depends on all of it, so it is cut afterwards. */
@@ -114,19 +116,24 @@ function viewedEntry(
   filter: LogMatcher,
   characters: number | undefined,
 ): LogEntry | undefined {
-  const entry = filter.shown(entryOf(bytes, span, undefined));
+  const entry = filter.shown(entryOf(bytes, span, filter, undefined));
   return entry === undefined || characters === undefined ? entry : { ...entry, text: entry.text.slice(0, characters) };
 }
 
-function entryOf(bytes: Buffer, { record, start, end }: Span, characters: number | undefined): LogEntry {
-  const { at, run, instance, severity, category } = record;
+function entryOf(
+  bytes: Buffer,
+  { record, start, end }: Span,
+  filter: LogMatcher,
+  characters: number | undefined,
+): LogEntry {
+  const { at, run, instance, category } = record;
   const id = idOf(bytes, record);
   return {
     time: stamp(at),
     ...(id === "" ? {} : { process: id }),
     ...(instance === 0 ? {} : { instance }),
     ...(run === 0 ? {} : { run }),
-    severity: SEVERITIES[severity] ?? "info",
+    severity: SEVERITIES[filter.severityOf(bytes, record, start, end - 1)] ?? "info",
     category: CATEGORIES[category] ?? "service",
     text:
       characters === undefined ? bytes.toString("utf8", start, end - 1) : beginning(bytes, start, end - 1, characters),

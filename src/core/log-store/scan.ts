@@ -10,8 +10,9 @@ import type { SegmentSet } from "./segment-set.ts";
 
 /** Blocks that are read and decompressed in advance by the thread pool. */
 const AHEAD = 1;
-/** Entries created at a time before other events are handled. */
+/** Entries created, and milliseconds of reading, before other events are handled. */
 const BATCH = 2000;
+const SLICE_MS = 10;
 
 /** Interval of reports that the disk can't be read. Milliseconds. */
 const REPORT_MS = 60_000;
@@ -80,20 +81,21 @@ export async function* blocksBackwards(
   }
 }
 
-type ScanPart = Omit<TextRange, "limit"> & { readonly filter: LogMatcher };
+type ScanPart = TextRange & { readonly filter: LogMatcher };
 
 async function* through(reader: SegmentReader, blocks: readonly Block[], part: ScanPart): AsyncGenerator<EntryBatch> {
   for await (const { at, bytes } of contents(reader, blocks)) {
-    let { from, to } = part;
-    for (;;) {
-      const matches = matchesIn(bytes, at, part.filter, { ...part, from, to, limit: BATCH });
-      yield { segment: reader.number, matches };
-      const last = matches.at(-1);
-      if (last === undefined || matches.length < BATCH) break;
-      if (part.order === "asc") from = last.end;
-      else to = last.start;
+    let batch: EntryMatch[] = [];
+    let due = performance.now() + SLICE_MS;
+    for (const matches of matchesIn(bytes, at, part.filter, part)) {
+      for (const match of matches) batch.push(match);
+      if (batch.length < BATCH && performance.now() < due) continue;
+      if (batch.length > 0) yield { segment: reader.number, matches: batch };
+      batch = [];
       await turn();
+      due = performance.now() + SLICE_MS;
     }
+    yield { segment: reader.number, matches: batch };
   }
 }
 

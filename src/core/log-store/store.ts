@@ -5,6 +5,7 @@ import type { StoreSettings } from "../ipc/logger-protocol.ts";
 import { monotonicMs } from "../os/clock.ts";
 import { makeFolder } from "../os/files.ts";
 import { SegmentCompressor } from "./compressor.ts";
+import { storeLevels } from "./level-rules.ts";
 import { deleteOutput, repairAll, retire } from "./maintenance.ts";
 import { StoredEntries } from "./own-entries.ts";
 import { RecordHeader, type RecordSource, recordAt } from "./record.ts";
@@ -77,6 +78,7 @@ export class LogStore {
 
   set settings(settings: StoreSettings) {
     this.#settings = settings;
+    if (this.#folder !== undefined && settings.hours > 0) this.#keepLevels(this.#folder, settings.levels);
     if (settings.hours === 0) this.#closeWriter();
     clearInterval(this.#maintenance);
     this.#maintenance = setInterval(() => this.#maintain(), MAINTENANCE_MS).unref();
@@ -162,6 +164,14 @@ export class LogStore {
       this.#fail(error);
     }
     return this.#failure === undefined ? undefined : reasonOf(this.#failure.error);
+  }
+
+  #keepLevels(folder: string, levels: StoreSettings["levels"]): void {
+    try {
+      storeLevels(folder, levels);
+    } catch (error) {
+      this.#reportUpkeep(folder, error);
+    }
   }
 
   /** The current segment, or a new one. */

@@ -54,7 +54,10 @@ describe("console of the logger", () => {
       { t: "say", at: 1, severity: "warn", id: "web", run: 3, text: "web\nwaits" },
       rig.open(run, { console: true, store: { run: 3, instance: 2 } }),
     );
-    await once(rig.child(run, String.raw`printf 'a\r"b"\177\377\n{"level":"info"}\n'; echo oops >&2`), "exit");
+    await once(
+      rig.child(run, String.raw`printf 'a\r"b"\177\377\n{"level":"warn"}\n'; echo oops >&2; echo '{"level":30}' >&2`),
+      "exit",
+    );
     await rig.drained(run);
     const [out, err] = await Promise.all([stdout?.toArray(), stderr?.toArray(), rig.close()]);
     const parsed = (chunks: readonly unknown[] = []): readonly object[] =>
@@ -66,13 +69,33 @@ describe("console of the logger", () => {
     const web = { time: true, process: "web", instance: 2, run: 3 };
     assert.deepEqual(parsed(out), [
       { ...web, severity: "info", category: "stdout", text: 'a\r"b"\u007f\ufffd' },
-      { ...web, severity: "info", category: "stdout", text: '{"level":"info"}' },
+      { ...web, severity: "warn", category: "stdout", text: '{"level":"warn"}' },
     ]);
     assert.ok(!(out ?? []).join("").includes("\u007f"));
     assert.deepEqual(parsed(err), [
       { time: true, process: "web", run: 3, severity: "warn", category: "lifecycle", text: "web\nwaits" },
       { ...web, severity: "error", category: "stderr", text: "oops" },
+      { ...web, severity: "info", category: "stderr", text: '{"level":30}' },
     ]);
+  });
+
+  it("takes the severity of the stream where levels are off, and that of the rules of the configuration", async () => {
+    const { stdout } = rig.start("pipe");
+    const severities: string[] = [];
+    for (const levels of [false, [{ prefix: "x", severity: "warn" }]] as const) {
+      const run = rig.run(`web${severities.length}`);
+      const style = { decorate: true, colors: false, format: "json" } as const;
+      rig.send({ t: "style", style, store: { hours: 0, bytes: 1e6, levels } }, rig.open(run, { console: true }));
+      await once(rig.child(run, `echo '{"level":"debug"}'; echo x`), "exit");
+      await rig.drained(run);
+      severities.push("");
+    }
+    const [out] = await Promise.all([stdout?.toArray(), rig.close()]);
+    const lines = (out ?? []).join("").trimEnd().split("\n");
+    assert.deepEqual(
+      lines.map((line) => (JSON.parse(line) as { readonly severity: string }).severity),
+      ["info", "info", "debug", "warn"],
+    );
   });
 
   it("writes lines as they are without a prefix; procman's own messages keep theirs", async () => {

@@ -3,8 +3,10 @@ import { dirname } from "node:path";
 import { isatty } from "node:tty";
 import { printable, printableBytes, printableJson } from "../base/printable.ts";
 import { entryTime, hostStamp, stamp } from "../base/time-stamp.ts";
-import type { Category } from "../contract/records.ts";
+import { prettyLine } from "../contract/pretty-line.ts";
+import { type Category, SEVERITIES, type Severity } from "../contract/records.ts";
 import type { ConsoleStyle, LoggerMessage, Rotation } from "../ipc/logger-protocol.ts";
+import { LineLevels } from "../log-store/level-rules.ts";
 import type { RecordSource } from "../log-store/record.ts";
 import { makeFolder } from "../os/files.ts";
 import { OWN_MODE } from "./appender.ts";
@@ -31,6 +33,7 @@ type ConsoleOutlet = {
 /** Rotation of the console file: the current one and 40 MB of older ones, 10 MB each. */
 const ROTATION: Rotation = { sizeBytes: 10e6, ageMs: 0, totalBytes: 40e6, gzip: true };
 const MAX_PAD = 20;
+const NEWLINE = 0x0a;
 
 /** procman's own messages. */
 const MESSAGES = 2;
@@ -63,14 +66,28 @@ export function categoryOf({ category, id }: LoggerMessage): Category {
   return category ?? (id === undefined ? "service" : "lifecycle");
 }
 
-/** One line, in the shape of a `LogEntry`. */
-function jsonLine(
-  time: number,
-  { process, instance, run, severity, category }: RecordSource,
-  texts: readonly string[],
-): Buffer {
-  const head = printableJson({ time: stamp(time), process, instance, run, severity, category }).slice(0, -1);
-  return Buffer.from(texts.map((text) => `${head},"text":${printableJson(text)}}\n`).join(""));
+/** A line in the shape of a `LogEntry`, for each text of the source at this time. */
+function jsonLines(time: number, { process, instance, run, category, severity: usual }: RecordSource) {
+  const heads = new Map<Severity, string>();
+  const headOf = (severity: Severity): string => {
+    const known = heads.get(severity);
+    if (known !== undefined) return known;
+    const head = printableJson({ time: stamp(time), process, instance, run, severity, category }).slice(0, -1);
+    heads.set(severity, head);
+    return head;
+  };
+  return (text: string, severity = usual): string => `${headOf(severity)},"text":${printableJson(text)}}\n`;
+}
+
+/** Where each of these whole lines begins, and its newline. */
+function linesIn(lines: Buffer): readonly { readonly start: number; readonly end: number }[] {
+  const places: { readonly start: number; readonly end: number }[] = [];
+  for (let start = 0; start < lines.length; ) {
+    const end = lines.indexOf(NEWLINE, start);
+    places.push({ start, end });
+    start = end + 1;
+  }
+  return places;
 }
 
 export class ConsoleWriter {
@@ -79,6 +96,8 @@ export class ConsoleWriter {
   readonly #files: LogFiles;
   readonly #terminal = new TerminalWriter();
   #outlet: ConsoleOutlet = this.#terminal;
+  /** What lines say of their severity. */
+  levels: LineLevels = new LineLevels();
   #style: ConsoleStyle = { decorate: false, colors: false };
   #width = "procman".length;
   #dropped = 0;
@@ -115,15 +134,22 @@ export class ConsoleWriter {
   #formatted(source: OutputSource, fd: number, lines: Buffer): Buffer {
     const { format, prefix } = this.#style;
     const colors = this.#hasColors(fd);
-    if (format === "json" && prefix !== false)
-      return jsonLine(this.#time(Date.now()), source, lines.toString("utf8", 0, lines.length - 1).split("\n"));
-    const text = this.#isTerminal(fd) ? this.#printable(lines, colors) : lines;
+    if (format === "json" && prefix !== false) return this.#objects(source, lines);
+    const text = this.#isTerminal(fd) ? this.#printable(this.#pretty(source, lines, colors), colors) : lines;
     const before =
       prefix === false
         ? ""
         : this.#prefix(source.process, colorOf(source.process), { at: Date.now(), fd, mark: fd === 2 ? "!" : "|" });
     const decoration: LineDecoration = { before, after: colors ? RESET : "" };
     return before === "" && !colors ? text : decorate(text, decoration);
+  }
+
+  #objects(source: OutputSource, lines: Buffer): Buffer {
+    const lineOf = jsonLines(this.#time(Date.now()), source);
+    const objects = linesIn(lines).map(({ start, end }) =>
+      lineOf(lines.toString("utf8", start, end), SEVERITIES[this.levels.of(lines, start, end)]),
+    );
+    return Buffer.from(objects.join(""));
   }
 
   print(message: LoggerMessage): void {
@@ -139,7 +165,7 @@ export class ConsoleWriter {
   #jsonMessage(message: LoggerMessage): Buffer {
     const { at, id, instance, run, severity, text } = message;
     const source = { ...(id !== undefined && { process: id }), ...(instance && { instance }), ...(run && { run }) };
-    return jsonLine(this.#time(at), { ...source, severity, category: categoryOf(message) }, [text]);
+    return Buffer.from(jsonLines(this.#time(at), { ...source, severity, category: categoryOf(message) })(text));
   }
 
   #textMessage({ severity, id = "procman", at, text }: LoggerMessage): Buffer {
@@ -163,6 +189,17 @@ export class ConsoleWriter {
 
   #isTerminal(fd: number): boolean {
     return this.#outlet === this.#terminal && isatty(fd);
+  }
+
+  /** Lines of JSON as people read them, unless lines are to be written as they are. */
+  #pretty(source: OutputSource, lines: Buffer, colors: boolean): Buffer {
+    if (this.#style.prefix === false || this.levels.isOff || !this.levels.mayBeIn(lines, 0, lines.length)) return lines;
+    const shown = linesIn(lines).map(({ start, end }) => {
+      const level = this.levels.of(lines, start, end);
+      const text = prettyLine(lines.toString("utf8", start, end), SEVERITIES[level] ?? source.severity, colors);
+      return text === undefined ? lines.subarray(start, end + 1) : Buffer.from(`${text}\n`);
+    });
+    return Buffer.concat(shown);
   }
 
   #printable(lines: Buffer, colors: boolean): Buffer {

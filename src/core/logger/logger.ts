@@ -2,6 +2,7 @@
 import { dirname } from "node:path";
 import { errnoOf, reasonOf } from "../base/errors.ts";
 import type { FromLogger, LoggerMessage, ToLogger } from "../ipc/logger-protocol.ts";
+import { levelsBy } from "../log-store/level-rules.ts";
 import type { StoredEntries } from "../log-store/own-entries.ts";
 import { logsFolder } from "../log-store/segment-files.ts";
 import { LogStore } from "../log-store/store.ts";
@@ -149,6 +150,7 @@ export class Logger {
         this.#console.style = message.style;
         printInStyle(message.style);
         this.#console.reserve(message.idWidth ?? 0);
+        this.#console.levels = levelsBy(message.store?.levels);
         if (message.store !== undefined) this.#store.settings = message.store;
         this.#unread.isReporting = message.releases === true;
         return;

@@ -109,11 +109,18 @@ export function styleOf({
   console,
   internalLogHours: hours,
   internalLogBytes: bytes,
+  levels,
   processes,
 }: Config): StyleMessage {
   const colors = hasColors(console);
   const idWidth = Math.max(0, ...processes.map(({ id }) => id.length));
-  return { t: "style", style: { ...console, colors }, store: { hours, bytes }, idWidth, releases: true };
+  return {
+    t: "style",
+    style: { ...console, colors },
+    store: { hours, bytes, ...(levels !== undefined && { levels }) },
+    idWidth,
+    releases: true,
+  };
 }
 
 /** Whether the console shows colors, for now. */

@@ -15,6 +15,7 @@ import {
 import { cronProblem, timeZoneProblem } from "./cron.ts";
 import { dependencyErrors, dependencyWarnings } from "./dependency-checks.ts";
 import { exposureWarnings } from "./exposure.ts";
+import { levelErrors } from "./level-checks.ts";
 import { memoryErrors, openFileWarnings, rightErrors } from "./limit-checks.ts";
 import { pluginErrors, pluginWarnings } from "./plugin-checks.ts";
 import { probeFieldErrors } from "./probe-checks.ts";
@@ -72,7 +73,7 @@ export function checkMeaning(config: PartialConfig, context: CheckContext): Chec
     ...variableErrors(common, []),
     ...timeZoneErrors(config.timeZone, ["timeZone"]),
     ...plugins.flatMap(({ plugin, path }) => pluginErrors(plugin, path, context.stripsTypes)),
-    ...filePatterns(config.logger, ["logger"]),
+    ...loggerErrors(config.logger),
     ...idCollisions(config, context),
     ...portCollisions(config, context),
     ...pidFileCollisions(config, context),
@@ -163,6 +164,10 @@ function timeZoneErrors(name: string | undefined, path: JsonPath): readonly Find
           message: `Found ${show(name)}; allowed: the name of a time zone, such as "Europe/Berlin" or "UTC". ${reason}`,
         },
       ];
+}
+
+function loggerErrors(logger: PartialConfig["logger"]): readonly Finding[] {
+  return [...filePatterns(logger, ["logger"]), ...levelErrors(logger?.levels)];
 }
 
 function filePatterns(logger: PartialProcess["logger"], path: JsonPath): readonly Finding[] {

@@ -1,6 +1,7 @@
 /** Fields of `logger`, of a process and of the top level. */
 import { enumeration, literal, union } from "../../base/schema.ts";
-import { amount, type Fields, file, flag, objectOf, optional, size } from "./field.ts";
+import { SEVERITIES } from "../../contract/records.ts";
+import { amount, type Fields, file, flag, listOf, notEmpty, objectOf, optional, size } from "./field.ts";
 
 export const ROTATION = {
   size: {
@@ -43,6 +44,16 @@ export const PROCESS_LOGGER = {
   },
 } as const satisfies Fields;
 
+const LEVEL_RULE = {
+  prefix: { type: optional(notEmpty("a text")), description: "The line begins with this text." },
+  regex: {
+    type: optional(notEmpty("a regular expression")),
+    description:
+      "A part of the line matches this regular expression (RE2). Without `severity` its first group is the name of the level.",
+  },
+  severity: { type: optional(enumeration(SEVERITIES)), description: "The severity of such lines." },
+} as const satisfies Fields;
+
 export const LOGGER = {
   ...PROCESS_LOGGER,
   decorate: {
@@ -83,6 +94,16 @@ export const LOGGER = {
     type: size,
     description: "Limit for these logs; the oldest are removed first. Written like rotate.size.",
     default: "1GB",
+    onChange: "live",
+  },
+  levels: {
+    type: optional(
+      union([literal(false), listOf(objectOf(LEVEL_RULE, { description: "A rule." }), "a list of rules")], {
+        allowed: "false, or a list of rules with prefix or regex, and severity",
+      }),
+    ),
+    description:
+      "Rules for lines that say their severity otherwise than by JSON or <N>, the first that fits. false: the severity of output is that of its stream.",
     onChange: "live",
   },
 } as const satisfies Fields;

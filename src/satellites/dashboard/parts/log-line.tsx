@@ -4,10 +4,10 @@ import type { JSX } from "preact";
 import { compact } from "../../../core/base/compact.ts";
 import type { TextStyle } from "../../../core/base/sgr.ts";
 import { hostStamp } from "../../../core/base/time-stamp.ts";
+import { fieldsOf, type LineFields, leadingLevel } from "../../../core/contract/line-fields.ts";
 import type { LogEntry } from "../../../core/contract/records.ts";
 import { hueOf } from "./hues.ts";
 import { Icon } from "./icons.tsx";
-import { fieldsOf, type LineFields, leadingLevel } from "./json-fields.ts";
 import {
   isFoldable,
   jsonLines,
@@ -42,12 +42,11 @@ export const LogLine = memo(function LogLine({
   const canFold = json !== undefined || text.length > SHOWN_CHARACTERS;
   // Hits are marked in the line as it was written.
   const fields = search !== "" && text.toLowerCase().includes(search.toLowerCase()) ? undefined : fieldsOf(text);
-  const level = fields?.level ?? leadingLevel(text);
+  // The beginning of a text that says nothing to the store is a hint for the eye.
+  const isSaid = fields !== undefined || severity !== (category === "stderr" ? "error" : "info");
+  const shown = isSaid ? severity : (leadingLevel(text) ?? severity);
   return (
-    <div
-      class={`line ${level ?? severity}${isCurrent ? " current" : ""}${isFoldable(text) ? " foldable" : ""}`}
-      data-key={lineKey}
-    >
+    <div class={`line ${shown}${isCurrent ? " current" : ""}${isFoldable(text) ? " foldable" : ""}`} data-key={lineKey}>
       <div class="line-row">
         {canFold ? <FoldButton isOpen={isOpen} onClick={() => onToggle(lineKey)} /> : <span class="fold" />}
         <time dateTime={time} title={hostStamp(Date.parse(time))}>
@@ -64,7 +63,7 @@ export const LogLine = memo(function LogLine({
           {fields === undefined ? (
             <PlainText text={text} search={search} isOpen={isOpen} />
           ) : (
-            <FieldText fields={fields} isOpen={isOpen} />
+            <FieldText fields={fields} severity={severity} isOpen={isOpen} />
           )}
         </span>
       </div>
@@ -91,12 +90,15 @@ function PlainText({
 }
 
 /** A line of JSON: level, message, and the other members. */
-function FieldText({ fields, isOpen }: { readonly fields: LineFields; readonly isOpen: boolean }): JSX.Element {
-  const { level, message, rest } = fields;
+function FieldText({
+  fields: { hasLevel, message, rest },
+  severity,
+  isOpen,
+}: Pick<LogLineProps, "isOpen"> & Pick<LogEntry, "severity"> & { readonly fields: LineFields }): JSX.Element {
   const plain = (text: string): JSX.Element => <PlainText text={text} search="" isOpen={isOpen} />;
   return (
     <>
-      {level !== undefined && <b class={`level ${level}`}>{level.toUpperCase()} </b>}
+      {hasLevel && <b class={`level ${severity}`}>{severity.toUpperCase()} </b>}
       {plain(message)}
       {rest.map(([name, value]) => (
         <span key={name} class="field-pair">
