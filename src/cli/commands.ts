@@ -94,6 +94,7 @@ export const GROUPS = [
           "logs -f",
           "logs web -n 20",
           "logs --severity error --since 10m",
+          "logs web --where 'status>=500' -f",
           "logs web --search timeout --since yesterday",
         ],
         reach: "api",

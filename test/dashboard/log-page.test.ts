@@ -229,6 +229,12 @@ test("levels that lines name are shown, members of JSON beside the message; a hi
     .waitFor();
   await page.locator(".line.error").filter({ hasText: "cannot connect" }).waitFor();
   await page.locator(".line.info").filter({ hasText: "an error of the user" }).waitFor();
+  await page.getByLabel("Severity").selectOption("warn");
+  await line("an error of the user").waitFor({ state: "detached" });
+  await line("slow query").waitFor();
+  await line("no connection").waitFor();
+  await page.getByLabel("Severity").selectOption("");
+  await line("an error of the user").waitFor();
   await line("slow query").getByRole("button", { name: "Show the whole line" }).click();
   await page.locator("pre.json").filter({ hasText: '"ms": 912' }).waitFor();
   await page.getByLabel(/^Find in the log/).fill('"msg":"slow');

@@ -62,6 +62,85 @@ test("4 logs prints the last lines, also by id, severity, category and text; the
   assert.match(await ask("-n", "1"), /\| everything is stopped\n$/);
 });
 
+test("logs --severity means what a line says: its JSON level, its <N>, or a rule of the file, also after the end of procman", async (context) => {
+  const lines = ['{"level":50,"msg":"no"}', '{"level":"info","msg":"up"}', "<4>full", "W slow", "{broken"];
+  const program = `process.stdout.write(${JSON.stringify(`${lines.join("\n")}\n`)}); console.error('{"level":"info"}\\noops'); setInterval(() => {}, 1e6)`;
+  const processes = [{ id: "web", cmd: `exec ${process.execPath} web.cjs`, autostart: true, minUptimeMs: 50 }];
+  const { folder } = homeOf(context, processes);
+  writeFileSync(join(folder, "web.cjs"), program);
+  await procman(folder, ["run", "--detach"]);
+  const shown = async (severity: string): Promise<readonly string[]> =>
+    (await procman(folder, ["logs", "web", "--severity", severity, "--category", "stdout,stderr", "--json"])).out
+      .split("\n")
+      .flatMap((line) => (line === "" ? [] : [JSON.parse(line) as LogEntry]))
+      .map(({ severity, text }) => `${severity} ${text}`)
+      .toSorted();
+  const all = [
+    "error oops",
+    `error ${lines[0]}`,
+    "info W slow",
+    `info ${lines[1]}`,
+    'info {"level":"info"}',
+    "info {broken",
+    "warn <4>full",
+  ];
+  while ((await shown("debug")).length < all.length);
+  assert.deepEqual(await shown("debug"), all);
+  const severe = all.filter((line) => !line.startsWith("info"));
+  assert.deepEqual(await shown("warn"), severe);
+  const logger = { levels: [{ prefix: "W ", severity: "warn" }] };
+  writeFileSync(join(folder, "procman.json"), JSON.stringify({ name: "test", logger, processes }));
+  assert.match((await procman(folder, ["reload"])).out, /logger\.levels/);
+  while ((await shown("warn")).length === severe.length);
+  assert.deepEqual(await shown("warn"), [...severe, "warn W slow"].toSorted());
+  await procman(folder, ["terminate"]);
+  assert.deepEqual(await shown("warn"), [...severe, "warn W slow"].toSorted());
+});
+
+test("logs --where and --regex find lines by fields and expressions, also with -f and after the end of procman", async (context) => {
+  const lines = Array.from(
+    { length: 50 },
+    (_, n) => `{"level":30,"req":{"id":${n}},"status":${n % 25 === 0 ? 503 : 200}}`,
+  );
+  const { folder } = homeOf(context, [
+    {
+      id: "web",
+      cmd: `cat lines; while [ ! -e go ]; do sleep 0.05; done; cat lines; exec sleep 1000`,
+      autostart: true,
+    },
+  ]);
+  writeFileSync(join(folder, "lines"), `${lines.join("\n")}\ntext "status":503\n`);
+  await procman(folder, ["run", "--detach"]);
+  const ask = async (...args: readonly string[]): Promise<string> =>
+    (await procman(folder, ["logs", "web", "--raw", ...args])).out;
+  while ((await ask("--regex", "^text")) === "");
+  const failed = `${lines[0]}\n${lines[25]}\n`;
+  const check = async (): Promise<void> => {
+    assert.equal(await ask("--where", "status>=500"), failed);
+    assert.equal(await ask("--where", "status>=500", "--where", "req.id!=0"), `${lines[25]}\n`);
+    assert.equal(await ask("--where", "req.id=7"), `${lines[7]}\n`);
+    assert.equal(await ask("--regex", "id.:2[45]\\D", "--regex", "503"), `${lines[25]}\n`);
+    assert.equal(await ask("--where", "status=404"), "");
+  };
+  await check();
+  const follower = spawn(process.execPath, [BIN, "logs", "web", "--raw", "-n", "2", "-f", "--where", "status>=500"], {
+    cwd: folder,
+    env: cleanEnvironment(),
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const ended = once(follower, "close");
+  let text = "";
+  follower.stdout.setEncoding("utf8").on("data", (part: string) => {
+    text += part;
+    if (text.length === failed.length) writeFileSync(join(folder, "go"), "");
+    if (text.length >= 2 * failed.length) follower.kill("SIGINT");
+  });
+  assert.deepEqual(await ended, [0, null]);
+  assert.equal(text, failed + failed);
+  await procman(folder, ["terminate"]);
+  assert.equal(await ask("--where", "req.id=7", "-n", "1"), `${lines[7]}\n`);
+});
+
 test("logs -f continues over kills of the service without a gap or a repeated line, and ends with procman", async (context) => {
   const { folder, state } = homeOf(context, [{ id: "web", cmd: COUNTER, autostart: true }]);
   await procman(folder, ["run", "--detach"]);
@@ -154,6 +233,9 @@ test("invalid options of logs are reported, with exit code 64", async (context) 
     [["--category", "stdout,out"], /Allowed: stdout, stderr, lifecycle/],
     [["-n", "-1"], /Allowed: a whole number from 0/],
     [["-f", "--until", "1h"], /--follow has no end/],
+    [["--where", "status"], /Cannot filter by "status": write a field, one of = != > >= < <=, and a value, such as/],
+    [["--regex", "("], /Cannot use the regular expression "\(": missing closing \)/],
+    [["--regex", "(?=a)"], /the syntax is that of RE2, without look-around and back-references/],
   ] as const) {
     const { code, err } = await procman(folder, ["logs", ...args]);
     assert.equal(code, 64, args.join(" "));

@@ -1,6 +1,6 @@
 /** Text of programs and of other users never acts on the terminal, and never looks like another entry of the log. */
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { Endpoint, LogEntry } from "../../src/core/contract/records.ts";
@@ -90,6 +90,34 @@ test("the console of run shows control characters on a terminal, colors pass if 
   assert.ok((await asked.line(/OWNED/)).includes("\u001b[31mred"), "run --console has colors without a setting");
   const piped = await startProcman(context, processes, { config });
   assert.ok((await piped.line(/OWNED/)).includes("a\u001b[2J\u001b]0;OWNED\u0007\u001b[31mred\u001b[0m\r forged"));
+});
+
+test("on a terminal logs and the console show lines of JSON as level, message and key=value; --raw, pipes and files have them as they are", async (context) => {
+  const line = String.raw`{"level":50,"time":1,"msg":"no\u001b[2J disk","code":7,"stack":"Error: x\n  at y"}`;
+  const { folder } = homeOf(context, [
+    { id: "web", cmd: "cat line; exec sleep 1000", autostart: true, logger: { stdout: "web.log" } },
+  ]);
+  writeFileSync(join(folder, "line"), `${line}\n`);
+  await procman(folder, ["run", "--detach"]);
+  await eventually(
+    () => (existsSync(join(folder, "web.log")) && readFileSync(join(folder, "web.log"), "utf8")) || undefined,
+  );
+  assert.equal(readFileSync(join(folder, "web.log"), "utf8"), `${line}\n`);
+  const terminal = new TmuxTerminal(context, { columns: 140, rows: 20, cwd: folder });
+  const logs = `${process.execPath} ${BIN} logs web --category stdout`;
+  assert.match(await terminal.output(logs), /web +\| ERROR no\\x1b\[2J disk code=7\n +│ stack=Error: x\n +│ {3}at y$/m);
+  assert.match(await terminal.output(`${logs} --raw`), /^\{"level":50,"time":1,"msg":"no/m);
+  assert.ok((await procman(folder, ["logs", "web"])).out.includes(`| ${line}\n`), "a pipe");
+  const config = { logger: { console: true } };
+  const processes = [{ id: "web", cmd: `cat ${join(folder, "line")}; exec sleep 1000`, autostart: true }];
+  const shown = await startProcman(context, processes, { config, launcher: TERMINAL, env: { TERM: "dumb" } });
+  assert.equal((await shown.line(/disk/)).trimEnd(), "web     | ERROR no\\x1b[2J disk code=7");
+  const plain = await startProcman(context, processes, {
+    config: { logger: { console: true, levels: false } },
+    launcher: TERMINAL,
+    env: { TERM: "dumb" },
+  });
+  assert.equal((await plain.line(/disk/)).trimEnd(), `web     | ${line}`);
 });
 
 test("run on a terminal that shows no output says once how to see it; with output, or without a terminal, it doesn't", async (context) => {

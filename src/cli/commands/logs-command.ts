@@ -35,6 +35,8 @@ type Options = TargetOptions & {
   readonly since?: string;
   readonly until?: string;
   readonly search?: string;
+  readonly where?: readonly string[];
+  readonly regex?: readonly string[];
   readonly lines?: number;
   readonly json?: boolean;
   readonly color: boolean;
@@ -51,19 +53,41 @@ export function define(parent: Command): void {
     .option("-f, --follow", "follow new entries until Ctrl-C or until procman ends")
     .option(
       "-n, --lines <count>",
-      `number of last entries (default: ${LINES}; all with --since, --until or --search)`,
+      `number of last entries (default: ${LINES}; all with --since, --until, --search, --where or --regex)`,
       integerTo(MAX_LINES, 0),
-    )
+    );
+  withFilters(command)
+    .option("--no-color", "no colors, even on a terminal")
+    .option("--runs <count>", "entries of the last runs of each process; 1: since its last start", integerTo(MAX_RUNS))
+    .option("--run <number>", "entries of the latest run with this number", integerTo(Number.MAX_SAFE_INTEGER))
+    .option(
+      "--raw",
+      "write lines as the processes wrote them: without time and id, JSON and control characters as they are",
+    );
+  withTarget(command).option("--json", "print entries as JSON, one a line").action(logs);
+}
+
+function withFilters(command: Command): Command {
+  return command
     .addOption(new Option("--severity <least>", "minimum severity").choices(SEVERITIES))
     .option("--category <names>", `only these, separated by commas: ${CATEGORIES.join(", ")}`, categories)
     .option("--since <time>", "entries from this time on")
     .option("--until <time>", "entries before this time")
     .option("--search <text>", "only lines with this text, ignoring case")
-    .option("--no-color", "no colors, even on a terminal")
-    .option("--runs <count>", "entries of the last runs of each process; 1: since its last start", integerTo(MAX_RUNS))
-    .option("--run <number>", "entries of the latest run with this number", integerTo(Number.MAX_SAFE_INTEGER))
-    .option("--raw", "write lines as the processes wrote them: without time and id, control characters as they are");
-  withTarget(command).option("--json", "print entries as JSON, one a line").action(logs);
+    .option(
+      "--where <condition>",
+      "only JSON lines with such a field: status>=500, req.id=7, name!=x (may be repeated; all must hold)",
+      repeated,
+    )
+    .option(
+      "--regex <expression>",
+      "only lines that match this regular expression of RE2 (may be repeated; all must match)",
+      repeated,
+    );
+}
+
+function repeated(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, text];
 }
 
 function categories(text: string, before: readonly Category[] = []): readonly Category[] {
@@ -117,7 +141,8 @@ async function printStored(
   query: LogQuery,
   { print, includes, lines }: ShownEntries & { readonly lines: number | undefined },
 ): Promise<number> {
-  const isRange = query.from !== undefined || query.to !== undefined || query.search !== undefined;
+  const { from, to, search, where, regex } = query;
+  const isRange = [from, to, search, where, regex].some((each) => each !== undefined);
   if (lines !== undefined || !isRange) {
     const last = await searching(reader.last(query, lines ?? LINES, includes));
     await print.entries(last);
@@ -171,7 +196,11 @@ async function follow(reader: LogReader, query: LogQuery, { print, includes }: S
   if (!stop.signal.aborted) printNote("procman is not running; end of log");
 }
 
-function queryOf(ids: readonly string[], { severity, category, since, until, search }: Options, now: number): LogQuery {
+function queryOf(
+  ids: readonly string[],
+  { severity, category, since, until, search, where, regex }: Options,
+  now: number,
+): LogQuery {
   const processes = ids.includes("all") ? [] : [...new Set(ids)];
   return compact({
     ...(processes.length === 0 ? {} : { processes }),
@@ -180,6 +209,8 @@ function queryOf(ids: readonly string[], { severity, category, since, until, sea
     ...(since === undefined ? {} : { from: timeOf("--since", since, now) }),
     ...(until === undefined ? {} : { to: timeOf("--until", until, now) }),
     search,
+    where,
+    regex,
   });
 }
 
@@ -189,7 +220,8 @@ type Printer = {
 };
 
 function printer({ json, color, raw, ...target }: Options): Printer {
-  const lines = new LogFormatter(color && wantsColors(process.stdout));
+  // A pipe gets lines of JSON as they are, for programs.
+  const lines = new LogFormatter(color && wantsColors(process.stdout), process.stdout.isTTY === true);
   if (json !== true && raw !== true && target.host === undefined) lines.reserve(printedIdsInFile(targetFile(target)));
   const line = (entry: LogEntry): string =>
     json === true ? `${printableJson(entry)}\n` : raw === true ? `${entry.text}\n` : lines.line(entry);

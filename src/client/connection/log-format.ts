@@ -1,6 +1,7 @@
 /** Formats log entries like the console: time, process and text. */
 import { printable, printableOutput } from "../../core/base/printable.ts";
 import { hostStamp } from "../../core/base/time-stamp.ts";
+import { prettyLine } from "../../core/contract/pretty-line.ts";
 import type { LogEntry } from "../../core/contract/records.ts";
 
 /** Cyan, green, blue, magenta and their bright variants; yellow and red are for warnings and errors. */
@@ -11,10 +12,13 @@ const MAX_PAD = 20;
 
 export class LogFormatter {
   readonly #colors: boolean;
+  readonly #isPretty: boolean;
   #width: number = OWN_ID.length;
 
-  constructor(colors: boolean) {
+  /** `isPretty`: lines of JSON are shown as `level message key=value`. */
+  constructor(colors: boolean, isPretty = false) {
     this.#colors = colors;
+    this.#isPretty = isPretty;
   }
 
   /** Reserves room for these ids in front of the lines. */
@@ -29,7 +33,8 @@ export class LogFormatter {
     const isOutput = category === "stdout" || category === "stderr";
     const color = isOutput ? colorOf(id) : SEVERITY[severity];
     const mark = category === "stderr" ? this.#paint(SEVERITY.error, "! ") : this.#paint(color, "| ");
-    const shown = this.#printable(text, isOutput, head.length);
+    const pretty = isOutput && this.#isPretty ? prettyLine(text, severity, this.#colors) : undefined;
+    const shown = this.#printable(pretty ?? text, isOutput, head.length);
     return `${this.#paint(color, head)}${mark}${isOutput ? this.#closed(shown) : this.#paint(color, shown)}\n`;
   }
 

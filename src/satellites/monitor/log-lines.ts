@@ -1,4 +1,5 @@
 /** The log pane: new lines, scrolling, and stepping through the hits of a search. */
+import { prettyLine } from "../../core/contract/pretty-line.ts";
 import type { LogEntry, LogItem } from "../../core/contract/records.ts";
 import { coloredText } from "./colored-text.ts";
 import type { LogPane, ShownLine } from "./monitor-model.ts";
@@ -26,7 +27,9 @@ function lineOf(item: LogItem, number: number): ShownLine {
   const { time, process = OWN_ID, severity, category, text }: LogEntry = item.entry;
   const isOutput = category === "stdout" || category === "stderr";
   const isError = category === "stderr";
-  return { number, time, process, severity, isOutput, isError, ...coloredText(text.slice(0, LONGEST_LINE)) };
+  const pretty = isOutput ? prettyLine(text, severity, true) : undefined;
+  const shown = coloredText((pretty ?? text).slice(0, LONGEST_LINE));
+  return { number, time, process, severity, isOutput, isError, ...shown };
 }
 
 /** Scrolls by this many lines; below 0: to older ones. */

@@ -238,6 +238,12 @@ test("of the log the last lines are kept; lines of a process that is no longer s
   assert.deepEqual(session.model.log.lines, []);
 });
 
+test("a line of JSON is shown as level, message and key=value, with the color of its level", () => {
+  const [shown] = withLog('{"level":30,"msg":"up","port":80}').model.log.lines;
+  assert.equal(shown?.text, "INFO  up port=80");
+  assert.deepEqual(shown?.colors?.[0], { at: 0, style: { color: 2 } });
+});
+
 test("a search shows the newest hit; n and N step to older and newer ones, round the ends; Escape ends it", () => {
   const session = withLog("one error", "two", "three ERROR", "four", "five error").keys("/", ..."error", "enter");
   const hit = (): string | undefined =>
