@@ -295,6 +295,13 @@ export type PluginConfiguration = {
   readonly options?: Readonly<Record<string, unknown>> | undefined;
 };
 
+export type GroupConfiguration = {
+  /** Unix group, by name or number. */
+  readonly name: string | number;
+  /** What its members may do, as scopes of a token: "read" is looking, "control" is starting, stopping and restarting. Default: ["read"]. */
+  readonly scopes?: readonly ("read" | "control")[] | undefined;
+};
+
 /** Serves the API over TLS, as https. Needed where others can reach `hostname`, unless a reverse proxy in front does it. */
 export type TlsConfiguration = {
   /** PEM file with the certificate, followed by its intermediate certificates. Reloaded when it changes. */
@@ -314,6 +321,8 @@ export type ApiConfiguration = {
   readonly hosts?: readonly string[] | undefined;
   /** Origins whose pages may call the API, such as https://app.example.org. Default: []. */
   readonly cors?: readonly string[] | undefined;
+  /** Unix group whose members may look, without a token: by a socket that procman opens for them. `scopes` lets them do more. */
+  readonly group?: string | number | GroupConfiguration | undefined;
   /** Serves the API over TLS, as https. Needed where others can reach `hostname`, unless a reverse proxy in front does it. */
   readonly tls?: TlsConfiguration | undefined;
   /** Set this if exposing `hostname` without TLS is intended: a reverse proxy in front serves the API as https. Default: false. */

@@ -125,6 +125,7 @@ const TYPE_NAMES: Readonly<Record<string, string>> = {
   "processes[]": "ProcessConfiguration",
   watcher: "WatcherConfiguration",
   "plugins[]": "PluginConfiguration",
+  "api.group": "GroupConfiguration",
   "api.tls": "TlsConfiguration",
   api: "ApiConfiguration",
   "": "Configuration",

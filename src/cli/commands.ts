@@ -280,6 +280,7 @@ export const GROUPS = [
           "host add web1 ssh://deploy@web1",
           "host add web2 ssh://deploy@10.0.0.2:2222/srv/shop",
           "host add web3 https://web3.example.org --token-file web3.token",
+          "host add shop unix:/srv/shop/.procman/shop@group.sock",
           "host list",
           "host remove web3",
         ],

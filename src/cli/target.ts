@@ -1,14 +1,14 @@
 /** Which procman a command is for: the one of a configuration file, or one that is running, by its name. */
-import { existsSync } from "node:fs";
+import { accessSync, constants, existsSync } from "node:fs";
 import { dirname, resolve, sep } from "node:path";
 import { withStateFolderErrors } from "../client/connection/endpoint-file.ts";
 import type { RemoteApi } from "../client/connection/remote-api.ts";
-import { remoteApi } from "../client/connection/remote-host.ts";
+import { apiOf, remoteApi } from "../client/connection/remote-host.ts";
 import { ProcmanError } from "../core/base/errors.ts";
 import { isObject } from "../core/base/schema-check.ts";
 import { didYouMean } from "../core/base/suggest.ts";
 import { read } from "../core/config/config-file.ts";
-import { type Location, locate } from "../core/config/find-config.ts";
+import { groupSocketFor, type Location, locate } from "../core/config/find-config.ts";
 import { dataOf } from "../core/config/load.ts";
 import { hasSymlink } from "../core/os/files.ts";
 import { hasLock, homeOf } from "../core/os/lock.ts";
@@ -21,7 +21,7 @@ export type TargetOptions = {
   readonly config?: string | undefined;
   /** Name of a running procman, whose configuration file may have been moved or deleted. */
   readonly name?: string | undefined;
-  /** Another machine; here only one that is reached by https. */
+  /** Another machine; here only one whose API is asked. */
   readonly host?: string | undefined;
 };
 
@@ -53,9 +53,32 @@ export function targetLocation({ config, name }: TargetOptions): TargetLocation 
   return first === undefined || others.length > 0 ? location : found(first);
 }
 
-/** The same, or the API of another machine. @throws {ProcmanError} those of `targetLocation`, and `usage` for an unknown host */
+/** The same, or the API of another machine, or of another user who lets a group of this one look. @throws {ProcmanError} those of `targetLocation`, and `usage` for an unknown host */
 export function targetPlace(target: TargetOptions): TargetLocation | RemoteApi {
-  return target.host === undefined ? targetLocation(target) : remoteApi(target.host, target);
+  if (target.host !== undefined) return remoteApi(target.host, target);
+  try {
+    return targetLocation(target);
+  } catch (error) {
+    const shared = isOfOtherUser(error) ? sharedApi(target) : undefined;
+    if (shared === undefined) throw error;
+    return shared;
+  }
+}
+
+function isOfOtherUser(error: unknown): boolean {
+  return error instanceof ProcmanError && ["state-folder", "no-daemon"].includes(error.code);
+}
+
+/** Not for root, who may connect to all sockets: as the other user it may do more. */
+function sharedApi({ config, name }: TargetOptions): RemoteApi | undefined {
+  if (name !== undefined || process.geteuid?.() === 0) return undefined;
+  const host = groupSocketFor(config, startFolder(config));
+  try {
+    accessSync(host, constants.W_OK);
+    return apiOf({ name: host, url: `unix:${host}` });
+  } catch {
+    return undefined;
+  }
 }
 
 /** The configuration file of the target, for what is read from it. */

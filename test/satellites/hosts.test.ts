@@ -97,7 +97,7 @@ test("host add finds the only procman of the other machine, or says what is miss
     ["ssh://me:secret@web1", "it has a password"],
     ["ssh://-oProxyCommand=touch@web1", "it has no name of a machine"],
     ["http://web1.example.org", "a token may not travel unencrypted"],
-    ["ftp://web1", "it is neither ssh://USER@HOST nor https://HOST"],
+    ["ftp://web1", "it is none of ssh://USER@HOST, https://HOST and unix:PATH"],
     ["https://web1", "https needs --token-file FILE"],
   ] as const) {
     const refused = await run("host", "add", "web1", url);

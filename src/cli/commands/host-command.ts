@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { connectTo } from "../../client/connection/connect.ts";
+import { addressIn } from "../../client/connection/host-address.ts";
 import { allHosts, type NamedHost, removeHost, saveHost } from "../../client/connection/host-file.ts";
 import { apiOf } from "../../client/connection/remote-host.ts";
 import { ProcmanError } from "../../core/base/errors.ts";
@@ -24,16 +25,16 @@ export function define(parent: Command): void {
   const command = parent
     .command("host")
     .description(
-      "Other machines with procman, by name. Every command takes --host NAME; by ssh it runs there, by https it asks the API there.",
+      "Other machines with procman, by name, and procmans of other users. Every command takes --host NAME; by ssh it runs there, else it asks the API there.",
     );
   command
     .command("add")
     .summary("add a machine, or change it")
     .description(
-      "Adds a machine after connecting to it. ssh://USER@HOST[:PORT][/FOLDER]: by your own ssh, with its configuration file and keys; no port is opened, and no token leaves that machine. FOLDER: where the configuration is. https://HOST[:PORT][/PATH]: the API of one procman, with TLS.",
+      "Adds a machine after connecting to it. ssh://USER@HOST[:PORT][/FOLDER]: by your own ssh, with its configuration file and keys; no port is opened, and no token leaves that machine. FOLDER: where the configuration is. https://HOST[:PORT][/PATH]: the API of one procman, with TLS. unix:PATH: the socket of a procman of this machine that lets a group of yours look (api.group).",
     )
     .argument("<name>", "its name for --host")
-    .argument("<url>", "ssh://… or https://…")
+    .argument("<url>", "ssh://…, https://… or unix:/…")
     .option("--token-file <file>", "https: file with a token, as `procman token` prints it there")
     .option("--ca <file>", "https: file with the authorities of its certificate, in PEM (default: those of Node)")
     .option("--program <path>", "ssh: how procman is called there (default: procman)")
@@ -83,11 +84,14 @@ async function add(name: string, url: string, options: AddOptions): Promise<void
 
 /** @throws {ProcmanError} `usage` */
 function hostOf(name: string, url: string, { tokenFile, ca, program }: AddOptions): NamedHost {
-  const isSsh = sshHost({ name, url }) !== undefined;
-  const foreign = isSsh ? { "--token-file": tokenFile, "--ca": ca } : { "--program": program };
+  const { kind } = addressIn(url);
+  const foreign = {
+    ...(kind !== "https" && { "--token-file": tokenFile, "--ca": ca }),
+    ...(kind !== "ssh" && { "--program": program }),
+  };
   const [wrong] = Object.entries(foreign).flatMap(([option, value]) => (value === undefined ? [] : [option]));
   if (wrong !== undefined) throw new ProcmanError("usage", `Cannot add ${name}: ${wrong} doesn't apply to ${url}`);
-  if (isSsh) return { name, url, ...(program !== undefined && { program }) };
+  if (kind !== "https") return { name, url, ...(program !== undefined && { program }) };
   if (tokenFile === undefined)
     throw new ProcmanError(
       "usage",

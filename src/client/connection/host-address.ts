@@ -1,6 +1,6 @@
-/** Addresses of other machines: `ssh://user@host:port/folder` and `https://host:port/path`. */
+/** Addresses of other procmans: `ssh://user@host:port/folder`, `https://host:port/path`, and on this machine `unix:/path`. */
 import { ProcmanError } from "../../core/base/errors.ts";
-import { isSafe } from "./remote-api.ts";
+import { isLoopback } from "../../core/base/loopback.ts";
 
 export type SshAddress = {
   readonly kind: "ssh";
@@ -13,11 +13,19 @@ export type SshAddress = {
 
 type HttpsAddress = { readonly kind: "https" };
 
+export type UnixAddress = {
+  readonly kind: "unix";
+  /** Path of a socket of `api.group`. Absolute. */
+  readonly socket: string;
+};
+
 /** @throws {ProcmanError} `usage` */
-export function addressIn(url: string): SshAddress | HttpsAddress {
+export function addressIn(url: string): SshAddress | HttpsAddress | UnixAddress {
+  const [, socket] = /^unix:(?:\/\/)?(.*)$/s.exec(url) ?? [];
+  if (socket !== undefined) return unixAddress(socket, url);
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (parsed === undefined || !["ssh:", "https:", "http:"].includes(parsed.protocol))
-    throw wrong(url, "it is neither ssh://USER@HOST nor https://HOST");
+    throw wrong(url, "it is none of ssh://USER@HOST, https://HOST and unix:PATH");
   if (parsed.password !== "")
     throw wrong(url, "it has a password, which other users could see; ssh asks for it, or use a key");
   if (parsed.hash !== "" || parsed.search !== "")
@@ -26,6 +34,11 @@ export function addressIn(url: string): SshAddress | HttpsAddress {
   if (parsed.username !== "") throw wrong(url, "it has a user; the API knows tokens alone: --token-file FILE");
   if (!isSafe(parsed)) throw wrong(url, "a token may not travel unencrypted; use https, or ssh://USER@HOST");
   return { kind: "https" };
+}
+
+/** Whether a token may travel to this address: encrypted, or within this machine. */
+function isSafe({ protocol, hostname }: URL): boolean {
+  return protocol === "https:" || isLoopback(hostname);
 }
 
 function sshAddress({ hostname, port, username, pathname }: URL, url: string): SshAddress {
@@ -40,6 +53,11 @@ function sshAddress({ hostname, port, username, pathname }: URL, url: string): S
     ...(port !== "" && { port: Number(port) }),
     ...(path.length > 1 && { config: path }),
   };
+}
+
+function unixAddress(socket: string, url: string): UnixAddress {
+  if (!/^\/[^\0]*[^/\0]$/.test(socket)) throw wrong(url, "after unix: it needs the absolute path of a socket");
+  return { kind: "unix", socket };
 }
 
 function wrong(url: string, why: string): ProcmanError {

@@ -1,4 +1,4 @@
-/** The user's list of other machines: `procman/hosts.json` in the folder of settings. */
+/** The user's list of other machines, and of procmans of other users on this one: `procman/hosts.json` in the folder of settings. */
 import { mkdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
@@ -10,7 +10,7 @@ import { readWhole, writeWhole } from "../../core/os/careful-files.ts";
 import { addressIn } from "./host-address.ts";
 
 const HOST = object({
-  /** `ssh://…` or `https://…`. */
+  /** `ssh://…`, `https://…` or `unix:/…`. */
   url: string(),
   /** ssh: how procman is called there. Default: `procman`. */
   program: optional(string()),
@@ -39,7 +39,7 @@ export function allHosts(): readonly NamedHost[] {
 }
 
 /**
- * The hosts of `--host`: names separated by commas, `all`, or an address of ssh.
+ * The hosts of `--host`: names separated by commas, `all`, or an address that needs no token.
  *
  * @throws {ProcmanError} `usage`
  */
@@ -96,8 +96,8 @@ function parsed(file: string): unknown {
 
 /** An address in place of a name. @throws {ProcmanError} `usage` */
 function unlisted(name: string, hosts: readonly NamedHost[]): NamedHost {
-  if (!name.includes("://")) throw unknown(name, hosts);
-  if (addressIn(name).kind === "ssh") return { name, url: name };
+  if (!/^unix:|:\/\//.test(name)) throw unknown(name, hosts);
+  if (addressIn(name).kind !== "https") return { name, url: name };
   throw new ProcmanError(
     "usage",
     `Cannot use ${name}: it needs a token: procman host add NAME ${name} --token-file FILE`,

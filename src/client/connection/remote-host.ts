@@ -1,8 +1,9 @@
-/** The API of a host that is reached by https. */
+/** The API of a host that is reached by https, or by the socket of a group. */
 import { statSync } from "node:fs";
 import { ProcmanError } from "../../core/base/errors.ts";
 import { printable } from "../../core/base/printable.ts";
 import { checkAnswer } from "./checked-answer.ts";
+import { addressIn } from "./host-address.ts";
 import { hostsNamed, type NamedHost } from "./host-file.ts";
 import type { RemoteApi } from "./remote-api.ts";
 
@@ -14,7 +15,7 @@ export function remoteApi(
   if (target.config !== undefined || target.name !== undefined)
     throw new ProcmanError(
       "usage",
-      `Cannot use --config or --name with --host ${name}: it is reached by https, where one procman answers`,
+      `Cannot use --config or --name with --host ${name}: its address is that of one procman`,
     );
   const [host, ...others] = hostsNamed(name);
   if (host === undefined || others.length > 0)
@@ -24,6 +25,7 @@ export function remoteApi(
 
 /** @throws {ProcmanError} `usage` */
 export function apiOf({ name, url, tokenFile, ca }: NamedHost): RemoteApi {
+  if (addressIn(url).kind === "unix") return { host: name, url, check: checkAnswer };
   if (tokenFile === undefined) throw new ProcmanError("usage", `Cannot reach ${name} by ${url}: it has no token file`);
   warnOfReaders(tokenFile);
   return { host: name, url, tokenFile, check: checkAnswer, ...(ca !== undefined && { ca }) };

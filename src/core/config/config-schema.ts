@@ -1,5 +1,6 @@
 /** The schema of a configuration file: the fields of the top level, with those of `fields/`. */
-import { literal, map, type TypeOf, union } from "../base/schema.ts";
+import { enumeration, literal, map, type TypeOf, union } from "../base/schema.ts";
+import { GROUP_SCOPES } from "../contract/token-claims.ts";
 import { SHIPPED } from "../plugins/shipped/shipped-plugins.ts";
 import {
   amount,
@@ -20,7 +21,7 @@ import {
   text,
 } from "./fields/field.ts";
 import { LOGGER } from "./fields/logger-fields.ts";
-import { ENVIRONMENT, PROCESS, TIME_ZONE } from "./fields/process-fields.ts";
+import { accountBranches, ENVIRONMENT, PROCESS, TIME_ZONE } from "./fields/process-fields.ts";
 import { DEFAULT_NAME } from "./find-config.ts";
 import { MAX_MS } from "./units.ts";
 
@@ -79,6 +80,21 @@ const TLS = {
   },
 } as const satisfies Fields;
 
+const groupName = accountBranches("a Unix group");
+
+export const API_GROUP = {
+  name: {
+    type: union(groupName, { allowed: "a Unix group, by name or number" }),
+    description: "Unix group, by name or number.",
+  },
+  scopes: {
+    type: optional({ minItems: 1, ...listOf(enumeration(GROUP_SCOPES), 'a list of "read" and "control"') }),
+    description:
+      'What its members may do, as scopes of a token: "read" is looking, "control" is starting, stopping and restarting.',
+    default: ["read"],
+  },
+} as const satisfies Fields;
+
 export const API = {
   hostname: {
     type: hostname,
@@ -99,6 +115,16 @@ export const API = {
     description: "Origins whose pages may call the API, such as https://app.example.org.",
     default: [],
     onChange: "next-run",
+  },
+  group: {
+    type: optional(
+      union([...groupName, objectOf(API_GROUP)], {
+        allowed: "a Unix group, by name or number, or an object with name and scopes",
+      }),
+    ),
+    description:
+      "Unix group whose members may look, without a token: by a socket that procman opens for them. `scopes` lets them do more.",
+    onChange: "live",
   },
   tls: {
     type: optional(objectOf(TLS)),
@@ -171,7 +197,7 @@ export const TOP = {
   api: {
     type: optional(
       union([literal(false), objectOf(API)], {
-        allowed: "false, or an object with hostname, port, revoked, cors, hosts, tls and insecure",
+        allowed: "false, or an object with hostname, port, revoked, cors, hosts, group, tls and insecure",
       }),
     ),
     description:
@@ -201,6 +227,7 @@ export type RawPlugin = NonNullable<RawConfig["plugins"]>[number];
 export type RawProcess = RawConfig["processes"][number];
 export type RawEnvValue = NonNullable<RawConfig["env"]>[string];
 export type RawEnvFile = Exclude<NonNullable<RawConfig["envFile"]>, readonly unknown[]>;
+export type RawApi = Exclude<NonNullable<RawConfig["api"]>, false>;
 export type RawLogger = NonNullable<RawConfig["logger"]>;
 export type RawProcessLogger = NonNullable<RawProcess["logger"]>;
 export type RawRotation = Exclude<RawProcessLogger["rotate"], undefined>;

@@ -117,6 +117,7 @@ const SETTINGS: SettingsOf<typeof TOP, ""> & SettingsOf<typeof API, "api."> & Se
   "api.port": ({ api }) => api.port,
   "api.revoked": ({ api }) => api.revoked,
   "api.cors": ({ api }) => api.cors,
+  "api.group": ({ api }) => api.group,
   "api.tls": ({ api }) => api.tls,
   watcher: ({ watcher }) => watcher,
   plugins: ({ plugins }) => plugins,

@@ -2,6 +2,7 @@
 import { dirname, join, resolve } from "node:path";
 import { type ParseError, parse } from "jsonc-parser";
 import { ProcmanError } from "../base/errors.ts";
+import { groupSocketOf } from "../os/group-access.ts";
 import { runningIn } from "../os/lock.ts";
 import { startFolder } from "../os/start-folder.ts";
 import { checkStateFolder } from "../os/state-folder.ts";
@@ -33,6 +34,12 @@ export function locate(path: string | undefined, cwd: string): FileLocation {
 /** Name of a procman that another user may run. @throws {ProcmanError} `configuration-missing`, `configuration-invalid` for its name */
 export function nameOf(path: string | undefined, cwd: string): string {
   return named(path, cwd).name;
+}
+
+/** The socket of `api.group` of a procman that another user may run. @throws {ProcmanError} as `nameOf` */
+export function groupSocketFor(path: string | undefined, cwd: string): string {
+  const { name, file } = named(path, cwd);
+  return groupSocketOf(stateDirOf(dirname(file), name));
 }
 
 function named(

@@ -6,6 +6,7 @@ import type { LevelRules } from "../contract/levels.ts";
 import type { Rotation } from "../ipc/logger-protocol.ts";
 import { POLICY, type Policy } from "../supervisor/restart-policy.ts";
 import { HOOK_NAMES, type HookName } from "../supervisor/states.ts";
+import { groupOf } from "./checks/accounts.ts";
 import type { CheckContext } from "./checks/checks.ts";
 import { fill, filledIn, fillInstance, type Names, placeOf } from "./checks/command-checks.ts";
 import { dependencyOf } from "./checks/dependency-checks.ts";
@@ -15,6 +16,8 @@ import { pluginSpecs } from "./checks/plugin-checks.ts";
 import { healthSpec, readyProbe } from "./checks/probe-checks.ts";
 import {
   API,
+  API_GROUP,
+  type RawApi,
   type RawConfig,
   type RawEnvFile,
   type RawEnvValue,
@@ -33,7 +36,17 @@ import { READY } from "./fields/probe-fields.ts";
 import { PROCESS } from "./fields/process-fields.ts";
 import { stateDirOf } from "./find-config.ts";
 import { type ClusterInstance, instances } from "./instances.ts";
-import type { CommandSpec, Config, Copies, EnvFileSpec, EnvValue, LogSpec, ProcessSpec, WatcherSpec } from "./spec.ts";
+import type {
+  ApiSpec,
+  CommandSpec,
+  Config,
+  Copies,
+  EnvFileSpec,
+  EnvValue,
+  LogSpec,
+  ProcessSpec,
+  WatcherSpec,
+} from "./spec.ts";
 import { parseSize } from "./units.ts";
 
 /** The configuration as the service uses it, without `file` and `warnings`, which the caller adds. */
@@ -65,6 +78,7 @@ export function normalise(raw: RawConfig, context: CheckContext): Omit<Config, "
       revoked: api?.revoked ?? API.revoked.default,
       ...(api?.cors?.length && { cors: api.cors.map((origin) => origin.toLowerCase()) }),
       ...(api?.hosts?.length && { hosts: api.hosts.map((host) => host.toLowerCase()) }),
+      ...groupOfApi(api?.group),
       ...(api?.tls && {
         tls: { certificate: pathIn(context.folder, api.tls.certificate), key: pathIn(context.folder, api.tls.key) },
       }),
@@ -73,6 +87,14 @@ export function normalise(raw: RawConfig, context: CheckContext): Omit<Config, "
     watcher: watcherOf(raw),
     plugins: pluginSpecs(raw.plugins, context.folder),
   };
+}
+
+/** A group that this machine lacks is an error where that matters; elsewhere it is left out. */
+function groupOfApi(group: RawApi["group"]): Pick<ApiSpec, "group"> {
+  if (group === undefined) return {};
+  const { name, scopes = API_GROUP.scopes.default } = typeof group === "object" ? group : { name: group };
+  const gid = groupOf(name);
+  return gid === undefined ? {} : { group: { name: String(name), gid, scopes } };
 }
 
 function watcherOf({ watcher = {} }: RawConfig): WatcherSpec {

@@ -1,6 +1,7 @@
 /** A configuration after checking: every default filled in, every unit converted, every path absolute, frozen. */
 import {
   boolean,
+  enumeration,
   integer,
   list,
   literal,
@@ -17,6 +18,7 @@ import {
   union,
 } from "../base/schema.ts";
 import { LEVEL_RULES, type LevelRules } from "../contract/levels.ts";
+import { GROUP_SCOPES, type GroupScope } from "../contract/token-claims.ts";
 import type { FrontSpec } from "../ipc/balancer-protocol.ts";
 import type { ConsoleStyle, Rotation } from "../ipc/logger-protocol.ts";
 import type { PluginSpec } from "../ipc/plugin-protocol.ts";
@@ -58,6 +60,15 @@ export type WatcherSpec = {
   readonly skip: readonly string[];
 };
 
+/** A group of users whose members reach the API without a token. */
+export type GroupSpec = {
+  /** As in the file: a name, or a number as text. */
+  readonly name: string;
+  readonly gid: number;
+  /** What its members may do. */
+  readonly scopes: readonly GroupScope[];
+};
+
 /** Where the REST API listens. */
 export type ApiSpec = {
   readonly hostname: string;
@@ -69,6 +80,8 @@ export type ApiSpec = {
   readonly cors?: readonly string[];
   /** Names under which a reverse proxy serves it. */
   readonly hosts?: readonly string[];
+  /** Has a socket of its own. Absent: procman's user alone has one. */
+  readonly group?: GroupSpec;
   /** Absolute paths of certificate and key. Absent: HTTP without TLS. */
   readonly tls?: TlsFiles;
   /** No port, only the Unix socket. */
@@ -209,6 +222,7 @@ export const snapshotSchema: Schema<{ readonly config: StoredConfig; readonly le
         revoked: list(string()),
         cors: optional(list(string())),
         hosts: optional(list(string())),
+        group: optional(schemaFor<GroupSpec>({ name: string(), gid: count, scopes: list(enumeration(GROUP_SCOPES)) })),
         tls: optional(schemaFor<TlsFiles>({ certificate: string(), key: string() })),
         isOff: optional(literal(true)),
       }),

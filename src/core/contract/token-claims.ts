@@ -8,6 +8,11 @@ export const SCOPES = ["read", "control", "log", "telemetry", "admin"] as const;
 /** `control`: actions; `admin`: terminate, and everything else. */
 export type TokenScope = (typeof SCOPES)[number];
 
+/** Scopes that the members of a Unix group may have: they neither end procman nor change what it runs. */
+export const GROUP_SCOPES = ["read", "control"] as const satisfies readonly TokenScope[];
+
+export type GroupScope = (typeof GROUP_SCOPES)[number];
+
 /** Characters of process names, and upper case. */
 export const CONSUMER = /^[A-Za-z0-9._-]{1,64}$/;
 
@@ -58,6 +63,20 @@ export function expiresIn(seconds: number): number {
 
 /** How the consumers of processes begin. No other consumer has a colon in its name. */
 export const OF_PROCESS = "process:";
+
+/** The same of the members of a Unix group, who have no token. */
+const OF_GROUP = "group:";
+
+export function claimsOfGroup(group: string, scopes: readonly TokenScope[], audience: string): Claims {
+  return { audience, consumer: `${OF_GROUP}${group}`, scopes };
+}
+
+/** Header of the answers to members: what they may do. (The name of GitHub's API.) */
+export const SCOPES_HEADER = "x-oauth-scopes";
+
+export function isOfGroup({ consumer }: Claims): boolean {
+  return consumer.startsWith(OF_GROUP);
+}
 
 /** The claims of a process's own token. */
 export function claimsOfProcess(process: string, audience: string): Claims {

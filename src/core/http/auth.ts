@@ -1,7 +1,7 @@
-/** Authentication: verifies bearer tokens, caches valid ones, and limits failures of each address. */
+/** Authentication: verifies bearer tokens, caches valid ones, and limits failures of each address. By the socket of a group no token is needed. */
 import type { IncomingMessage } from "node:http";
 import { LEEWAY_SECONDS, verifyToken } from "../contract/token.ts";
-import type { Claims, TokenScope } from "../contract/token-claims.ts";
+import { type Claims, GROUP_SCOPES, isOfGroup, type TokenScope } from "../contract/token-claims.ts";
 import { GrantCache, type TokenGrant } from "./grant-cache.ts";
 import { HttpError } from "./responses.ts";
 
@@ -35,8 +35,9 @@ export class Authenticator {
     this.#audience = audience;
   }
 
-  /** @throws {HttpError} `unauthorized`, `too-many-requests` */
-  async grant(request: IncomingMessage): Promise<TokenGrant> {
+  /** `member`: the request came by the socket of a group; a token in it counts for nothing. @throws {HttpError} `unauthorized`, `too-many-requests` */
+  async grant(request: IncomingMessage, member: Claims | undefined): Promise<TokenGrant> {
+    if (member !== undefined) return this.#valid({ claims: member }, request);
     const { authorization } = request.headers;
     const token = /^Bearer +([\w.-]+)$/i.exec(authorization ?? "")?.[1];
     if (token === undefined)
@@ -46,19 +47,22 @@ export class Authenticator {
       );
     const known = this.#grants.get(token);
     if (known !== undefined) return known;
-    const grant = await this.#verify(token, request);
-    const refusal = this.refusal(grant);
-    if (refusal !== undefined) {
-      this.#onRefused(grant.claims.consumer, refusal);
-      throw this.#failed(request, refusal);
-    }
+    const grant = this.#valid(await this.#verify(token, request), request);
     this.#grants.add(token, grant);
     return grant;
   }
 
+  #valid(grant: TokenGrant, request: IncomingMessage): TokenGrant {
+    const refusal = this.refusal(grant);
+    if (refusal === undefined) return grant;
+    this.#onRefused(grant.claims.consumer, refusal);
+    throw this.#failed(request, refusal);
+  }
+
   /** Why a token is no longer valid; undefined if it is. */
   refusal({ claims: { consumer, by, expires = Infinity }, secret }: TokenGrant): string | undefined {
-    if (secret !== this.#access.secret()) return "its token was signed with a secret that was replaced; create another";
+    if (secret !== undefined && secret !== this.#access.secret())
+      return "its token was signed with a secret that was replaced; create another";
     const revoked = [consumer, by].find((each) => each !== undefined && this.#access.isRevoked(each));
     if (revoked !== undefined) return `the tokens of the consumer "${revoked}" are revoked`;
     return Date.now() / 1_000 > expires + LEEWAY_SECONDS ? "its token has expired; create another" : undefined;
@@ -114,14 +118,19 @@ export class Authenticator {
 }
 
 /** @throws {HttpError} `scope-missing` */
-export function checkScope({ scopes, consumer }: Claims, scope: TokenScope): void {
+export function checkScope(claims: Claims, scope: TokenScope): void {
+  const { scopes, consumer } = claims;
   if (scopes.includes(scope) || scopes.includes("admin")) return;
   const has = scopes.length === 0 ? "none" : scopes.map((each) => `"${each}"`).join(", ");
-  throw new HttpError(
-    "scope-missing",
-    `Cannot answer "${consumer}": the token lacks the scope "${scope}"; it has ${has}`,
-    {
-      "www-authenticate": `Bearer realm="procman", error="insufficient_scope", scope="${scope}"`,
-    },
-  );
+  const [who, remedy] = isOfGroup(claims) ? (["group", remedyOf(scope)] as const) : (["token", ""] as const);
+  const why = `the ${who} lacks the scope "${scope}"; it has ${has}${remedy}`;
+  throw new HttpError("scope-missing", `Cannot answer "${consumer}": ${why}`, {
+    "www-authenticate": `Bearer realm="procman", error="insufficient_scope", scope="${scope}"`,
+  });
+}
+
+function remedyOf(scope: TokenScope): string {
+  return GROUP_SCOPES.some((each) => each === scope)
+    ? '; "api.group" in the configuration sets what its members may do'
+    : "; only the user of procman may do that";
 }

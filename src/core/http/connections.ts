@@ -32,7 +32,7 @@ export class Connections {
     idlest?.destroy();
   }
 
-  /** Adds a connection of a user who may do everything anyway. */
+  /** Adds a connection of a Unix socket, whose users are known. */
   addTrusted(socket: OpenSocket): void {
     this.#all.add(socket);
     socket.once("close", () => this.forget(socket));

@@ -1,8 +1,8 @@
 /** Tokens that were verified, so that a client's next request costs no signature. */
 import type { Claims } from "../contract/token-claims.ts";
 
-/** A valid token, and the secret it was signed with. */
-export type TokenGrant = { readonly claims: Claims; readonly secret: Uint8Array };
+/** A valid token, and the secret it was signed with. Without one, the socket of a group stands for the token. */
+export type TokenGrant = { readonly claims: Claims; readonly secret?: Uint8Array };
 
 /** Thousands of processes that report telemetry have a token each; about 1 KB. */
 const MOST = 1_000;

@@ -8,7 +8,7 @@ import { ANONYMOUS, type Caller, type Control } from "../contract/control.ts";
 import type { DashboardAccess, DashboardFile } from "../contract/dashboard-access.ts";
 import { readQuery, writeQuery } from "../contract/query.ts";
 import { Page, type Route, type RouteInput } from "../contract/route.ts";
-import type { Claims } from "../contract/token-claims.ts";
+import { type Claims, SCOPES_HEADER } from "../contract/token-claims.ts";
 import { AddressLimit } from "./address-limit.ts";
 import { Authenticator, checkScope, type TokenAccess } from "./auth.ts";
 import { Connections } from "./connections.ts";
@@ -92,6 +92,8 @@ export class Api {
   readonly #addresses = new AddressLimit();
   readonly #turns = new Turns();
   readonly #connections: Connections;
+  /** Connections whose requests need no token, and what they may do. */
+  readonly #members = new WeakMap<object, Claims>();
   readonly #makeDashboard: () => Promise<Dashboard>;
   #dashboard: Promise<Dashboard> | undefined;
   #isClosing = false;
@@ -136,6 +138,12 @@ export class Api {
     );
     this.server = tls ? this.#tlsServer(handshakeMs) : createNetServer(HALF_OPEN, (socket) => this.#serve(socket));
     this.server.maxConnections = connections;
+  }
+
+  /** Serves a connection of the socket of a group: all its requests are those of this consumer. */
+  serveMember(socket: Socket, claims: Claims): void {
+    this.#members.set(socket, claims);
+    this.local.emit("connection", socket);
   }
 
   /** Tokens may have become invalid: ends their streams. */
@@ -208,6 +216,8 @@ export class Api {
     const cut = url.indexOf("?");
     const path = cut < 0 ? url : url.slice(0, cut);
     allow(response, this.#origin.check(request.headers));
+    const member = this.#members.get(socket);
+    if (member !== undefined) response.setHeader(SCOPES_HEADER, member.scopes.join(", "));
     const isOptions = method === "OPTIONS" && (path === "*" || methodsOf(path).length > 0);
     if (isOptions || isOpen(path)) this.#addresses.admit(request);
     if (isOptions) return sendOptions(response, path);
@@ -215,7 +225,7 @@ export class Api {
     const match = isOpen(path) ? matchRoute(method, path) : undefined;
     const query = cut < 0 ? "" : url.slice(cut + 1);
     if (match !== undefined) return this.#answerAnyone({ request, response, query, ...match });
-    const grant = await this.#authenticator.grant(request);
+    const grant = await this.#authenticator.grant(request, member);
     this.#connections.trust(socket);
     if (socket instanceof PortSocket) socket.trust();
     const found = matchRoute(method, path);

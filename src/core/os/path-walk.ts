@@ -22,7 +22,7 @@ import { makeFolder } from "./files.ts";
 import { userInText } from "./user-names.ts";
 
 /** Linux: needs no right to read the folder. (Absent from Node's constants.) */
-const O_PATH = process.platform === "linux" ? 0o10000000 : 0;
+export const O_PATH: number = process.platform === "linux" ? 0o10000000 : 0;
 /** macOS: refuses links in every part of the path. */
 const O_NOFOLLOW_ANY = process.platform === "darwin" ? 0x20000000 : 0;
 const FOLDER_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW | O_PATH;

@@ -8,7 +8,7 @@ import { askAs, userInText } from "./user-names.ts";
 const OTHERS_WRITE = 0o022;
 
 /** The default folder lies beside the configuration file: who may replace it decides what procman runs anyway. */
-const BESIDE_CONFIGURATION = ".procman";
+export const BESIDE_CONFIGURATION = ".procman";
 
 /**
  * A folder that doesn't exist, or may not be looked at, is not a fault here.

@@ -1,4 +1,4 @@
-/** The way to the API of another machine, for the dashboard: a connection of ssh, or https. */
+/** The way to the API of another machine, for the dashboard: a connection of ssh, https, or the socket of a group. */
 import type { ChildProcess } from "node:child_process";
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -13,6 +13,7 @@ import { ProcmanError } from "../../core/base/errors.ts";
 import { printable } from "../../core/base/printable.ts";
 import type { SignInToken } from "../../core/contract/dashboard-access.ts";
 import { ROUTES } from "../../core/contract/routes.ts";
+import { SCOPES_HEADER } from "../../core/contract/token-claims.ts";
 import { monotonicMs } from "../../core/os/clock.ts";
 import { forwardSocket, type SshHost, signInThere, sshHost } from "./ssh.ts";
 
@@ -35,7 +36,7 @@ export interface HostUpstream {
 /** `socket`: path for a socket, in a folder that only this user may enter. */
 export function upstreamTo(host: NamedHost, socket: string, scope: string | undefined): HostUpstream {
   const there = sshHost(host);
-  return there === undefined ? new HttpsUpstream(host) : new SshUpstream(there, socket, scope);
+  return there === undefined ? new ApiUpstream(host) : new SshUpstream(there, socket, scope);
 }
 
 class SshUpstream implements HostUpstream {
@@ -149,7 +150,7 @@ class SshUpstream implements HostUpstream {
   }
 }
 
-class HttpsUpstream implements HostUpstream {
+class ApiUpstream implements HostUpstream {
   readonly #host: NamedHost;
 
   constructor(host: NamedHost) {
@@ -160,14 +161,27 @@ class HttpsUpstream implements HostUpstream {
     return this.#host.name;
   }
 
-  /** That of the file, whose rights the page then has. */
+  /** That of the file, whose rights the page then has. The socket of a group needs none: what it allows is told to the page alone. */
   async token(): Promise<string> {
-    return tokenIn(apiOf(this.#host));
+    return tokenIn(apiOf(this.#host)) ?? unsigned(await this.#scopes());
   }
 
   readonly send: SendRequest = (request) => bareSender(apiOf(this.#host), { silenceMs: SILENCE_MS })(request);
 
   close(): void {}
+
+  async #scopes(): Promise<string> {
+    const { method, path, status } = ROUTES.state;
+    const reply = await this.send({ method, path, headers: {} });
+    if (reply.status !== status) throw errorOf(reply.status, await reply.text());
+    return (reply.headers.get(SCOPES_HEADER) ?? "").replaceAll(",", "");
+  }
+}
+
+/** A token by its form, for the page, which shows what it may do. */
+function unsigned(scope: string): string {
+  const payload = Buffer.from(JSON.stringify({ sub: "member", scope })).toString("base64url");
+  return `none.${payload}.none`;
 }
 
 function accepts(path: string): Promise<boolean> {

@@ -1,4 +1,5 @@
-/** A command with `--host`: by ssh it runs on that machine, by https here. */
+/** A command with `--host`: by ssh it runs on that machine, else here. */
+import { addressIn } from "../../client/connection/host-address.ts";
 import { hostsNamed, type NamedHost } from "../../client/connection/host-file.ts";
 import { ProcmanError } from "../../core/base/errors.ts";
 import { runRemote, sshHost } from "./ssh.ts";
@@ -61,7 +62,11 @@ function tooMany(name: string): ProcmanError {
   );
 }
 
-function notByApi(name: string, { name: host }: NamedHost): ProcmanError {
-  const why = `${host} is reached by https, and "procman ${name}" needs files of that machine`;
-  return new ProcmanError("usage", `Cannot run "procman ${name}" on ${host}: ${why}; add it by ssh://USER@HOST`);
+function notByApi(name: string, { name: host, url }: NamedHost): ProcmanError {
+  const [way, files, remedy] =
+    addressIn(url).kind === "unix"
+      ? ["by the socket of a group", "of its user", "run it as that user"]
+      : ["by https", "of that machine", "add it by ssh://USER@HOST"];
+  const why = `${host} is reached ${way}, and "procman ${name}" needs files ${files}`;
+  return new ProcmanError("usage", `Cannot run "procman ${name}" on ${host}: ${why}; ${remedy}`);
 }

@@ -29,7 +29,7 @@ const SIGN_IN = openObject({ code: string({ pattern: "^[\\w-]{20,100}$" }), sock
 
 export type SshHost = NamedHost & { readonly address: SshAddress };
 
-/** undefined: it is reached by https. */
+/** undefined: its API is asked from here. */
 export function sshHost(host: NamedHost): SshHost | undefined {
   const address = addressIn(host.url);
   return address.kind === "ssh" ? { ...host, address } : undefined;

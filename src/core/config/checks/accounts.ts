@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import type { UserAccount } from "../../contract/limits.ts";
 import type { JsonPath } from "../document.ts";
 import { MAX_ACCOUNT } from "../fields/process-fields.ts";
-import type { PartialProcess } from "../partial.ts";
+import type { PartialConfig, PartialProcess } from "../partial.ts";
 import { type Finding, show } from "../problems.ts";
 
 /** undefined: no such user. A number needs no entry. */
@@ -20,7 +20,20 @@ export function accountOf(user: string | number): UserAccount | undefined {
 export function groupOf(group: string | number): number | undefined {
   if (typeof group === "number") return group;
   const entry = entries("/etc/group").find(([name]) => name === group);
-  return entry === undefined ? undefined : Number(entry[2]);
+  return entry === undefined ? directoryGroup(group) : Number(entry[2]);
+}
+
+/** `api.group`: one that doesn't exist. */
+export function apiGroupErrors({ api }: PartialConfig): readonly Finding[] {
+  const group = api === false ? undefined : api?.group;
+  const [name, path] = typeof group === "object" ? [group.name, ["name"]] : [group, []];
+  if (name === undefined || groupOf(name) !== undefined) return [];
+  return [
+    {
+      path: ["api", "group", ...path],
+      message: `Found ${show(name)}; this machine has no such group. Create it ("groupadd ${name}"), or correct the name.`,
+    },
+  ];
 }
 
 /** `uid`: user id of procman. */
@@ -71,6 +84,23 @@ function directoryAccount(name: string): UserAccount | undefined {
     Number(execFileSync("id", [flag, "--", name], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }));
   try {
     return { name, uid: query("-u"), gid: query("-g") };
+  } catch {
+    return undefined;
+  }
+}
+
+/** The same of groups; macOS has `dscl` in place of `getent`. */
+function directoryGroup(name: string): number | undefined {
+  // `getent` takes "+0" and "0" for numbers.
+  if (/^[+-]|^\d+$|[\s/:]/.test(name)) return undefined;
+  const [program, args, found] =
+    process.platform === "darwin"
+      ? (["dscl", ["/Search", "-read", `/Groups/${name}`, "PrimaryGroupID"], /^PrimaryGroupID: (\d+)$/m] as const)
+      : (["getent", ["group", name], /^[^:]+:[^:]*:(\d+):/] as const);
+  try {
+    const output = execFileSync(program, args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+    const gid = found.exec(output)?.[1];
+    return gid === undefined ? undefined : Number(gid);
   } catch {
     return undefined;
   }

@@ -2,7 +2,7 @@
 import { type JsonPath, showPath } from "../document.ts";
 import type { PartialConfig, PartialProcess } from "../partial.ts";
 import { type Finding, type NameOf, show } from "../problems.ts";
-import { accountErrors } from "./accounts.ts";
+import { accountErrors, apiGroupErrors } from "./accounts.ts";
 import { idCollisions, pidFileCollisions, portCollisions, refusedPortWarnings } from "./collisions.ts";
 import {
   placeholderWarnings,
@@ -70,6 +70,7 @@ export function checkMeaning(config: PartialConfig, context: CheckContext): Chec
       ...memoryErrors(process, path),
       ...rightErrors(process, path),
     ]),
+    ...(context.checksAccounts === false ? [] : apiGroupErrors(config)),
     ...variableErrors(common, []),
     ...timeZoneErrors(config.timeZone, ["timeZone"]),
     ...plugins.flatMap(({ plugin, path }) => pluginErrors(plugin, path, context.stripsTypes)),
@@ -80,24 +81,26 @@ export function checkMeaning(config: PartialConfig, context: CheckContext): Chec
     ...writtenFileErrors(config, context),
     ...dependencyErrors(config),
   ];
-  const warnings = [
+  const warnings: Finding[] = [
     ...environmentWarnings(common, []),
     ...processes.flatMap(({ process, path }) => processWarnings(process, path, context)),
     ...(context.startsNamed === true ? [] : dependencyWarnings(config)),
-  ];
-  if (config.processes?.length === 0)
-    warnings.push({ path: ["processes"], message: "There are no processes yet. `procman append` adds one." });
-  warnings.push(
+    ...emptyWarnings(config),
     ...plugins.flatMap(({ plugin, path }) => pluginWarnings(plugin, path)),
     ...refusedPortWarnings(config),
     ...exposureWarnings(config),
-  );
+  ];
   const obstacles = [...openFileWarnings(config, context.parallelism)];
   if (context.looksAtFiles === true && errors.length === 0) {
     warnings.push(...sharedFolderWarnings(config, context.folder));
     obstacles.push(...fileWarnings(config, context));
   }
   return { errors, warnings, obstacles };
+}
+
+function emptyWarnings({ processes }: PartialConfig): readonly Finding[] {
+  const message = "There are no processes yet. `procman append` adds one.";
+  return processes?.length === 0 ? [{ path: ["processes"], message }] : [];
 }
 
 function processErrors(

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { delimiter, resolve } from "node:path";
 import { inheritedVariables } from "../../base/inherited-variables.ts";
 import { statIfSeen } from "../../os/files.ts";
+import { closedFolder, folderClosedTo, mayGiveTo, notMember } from "../../os/group-access.ts";
 import { hasLock } from "../../os/lock.ts";
 import { holdersOf, named } from "../../os/port-owner.ts";
 import { isForwarder } from "../../os/port-ownership.ts";
@@ -31,6 +32,7 @@ export function obstacles(config: Config, processes: readonly RawProcess[]): rea
   const found = [
     ...entries.flatMap(({ spec, place }) => obstaclesOf(spec, place)),
     ...portObstacles(ports, config.stateDir),
+    ...groupObstacles(config),
   ];
   // Instances share most of them.
   return [...new Map(found.map((finding) => [JSON.stringify(finding), finding])).values()];
@@ -121,6 +123,17 @@ function programProblem(program: string, cwd: string, folders: readonly string[]
 /** By procman's user, who may have other rights than that of the process. */
 function isProgram(file: string): boolean {
   return isExecutable(file) && statIfSeen(file)?.isFile() === true;
+}
+
+/** The socket of `api.group`: procman must be allowed to give it away, and its members to reach it. */
+function groupObstacles({ stateDir, api: { group } }: Config): readonly Finding[] {
+  if (group === undefined) return [];
+  const closed = folderClosedTo(group.gid, stateDir);
+  const problems = [
+    ...(mayGiveTo(group.gid) ? [] : [`but ${notMember(group.name)}`]),
+    ...(closed === undefined ? [] : [`but ${closedFolder(group.name, closed)}`]),
+  ];
+  return problems.map((problem) => ({ path: ["api", "group"], message: `Found ${show(group.name)}, ${problem}.` }));
 }
 
 type PortPlace = readonly [port: number, path: JsonPath];

@@ -124,8 +124,9 @@ const exitCode = union([wholeNumber(0, 255, EXIT_CODE), enumeration(SUCCESS_SIGN
 });
 /** Node starts no program as a user or group of a greater number. */
 export const MAX_ACCOUNT = 2 ** 31 - 1;
-const accountType = (what: string) =>
-  optional(union([notEmpty(what), wholeNumber(0, MAX_ACCOUNT, what)], { allowed: `${what}, by name or number` }));
+/** A name or a number. */
+export const accountBranches = (what: string) => [notEmpty(what), wholeNumber(0, MAX_ACCOUNT, what)] as const;
+const accountType = (what: string) => optional(union(accountBranches(what), { allowed: `${what}, by name or number` }));
 
 export const PROCESS = {
   id: {

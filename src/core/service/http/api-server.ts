@@ -4,7 +4,7 @@ import { VERSION } from "../../base/version.ts";
 import type { Config } from "../../config/spec.ts";
 import type { Caller, Control } from "../../contract/control.ts";
 import type { Endpoint } from "../../contract/records.ts";
-import { type Claims, claimsOfProcess, OF_PROCESS, payloadOf } from "../../contract/token-claims.ts";
+import { type Claims, claimsOfGroup, claimsOfProcess, OF_PROCESS, payloadOf } from "../../contract/token-claims.ts";
 import type { Api } from "../../http/server.ts";
 import { monotonicMs } from "../../os/clock.ts";
 import type { HeldSockets } from "../../os/inherited-sockets.ts";
@@ -17,6 +17,7 @@ import type { KeeperSpawner } from "../spawn/spawner.ts";
 import type { Subsystem } from "../subsystem.ts";
 import { ApiListener } from "./api-listener.ts";
 import { Credentials } from "./credentials.ts";
+import { GroupSocket } from "./group-socket.ts";
 import { KeptSocket } from "./kept-socket.ts";
 import { TlsCertificate } from "./tls-certificate.ts";
 import { UnixListener } from "./unix-listener.ts";
@@ -38,7 +39,8 @@ export class ApiService implements Subsystem {
   readonly #config: Config;
   readonly #listener: ApiListener;
   readonly #unix: UnixListener;
-  #unixOpened: Promise<void> | undefined;
+  readonly #group: GroupSocket;
+  #unixOpened: Promise<unknown> | undefined;
   readonly #kept: KeptSocket;
   readonly #credentials: Credentials;
   readonly #certificate: TlsCertificate | undefined;
@@ -74,6 +76,7 @@ export class ApiService implements Subsystem {
     const previous = lastPort(config.stateDir);
     this.#listener = new ApiListener(() => this.#startOnce(), reserved);
     this.#unix = new UnixListener(config.stateDir, () => this.#startOnce());
+    this.#group = new GroupSocket(config.stateDir, log, () => this.#startOnce());
     this.#kept = new KeptSocket(sockets, link);
     this.hadProblem = lastEndpoint(config.stateDir)?.problem !== undefined;
     this.#previousPort = previous === undefined || reserved.has(previous) ? undefined : previous;
@@ -109,7 +112,7 @@ export class ApiService implements Subsystem {
   start(isFirst: boolean, done: (problem?: string) => void): void {
     this.#done = (why) => done(why === undefined ? undefined : `Cannot serve the API at ${this.#address}: ${why}`);
     void this.#listen();
-    this.#unixOpened = this.#openUnix();
+    this.#unixOpened = Promise.all([this.#openUnix(), this.#useGroup(isFirst)]);
     // Clients sign with it, so it must exist before they find the address.
     this.#credentials.secret();
     this.#credentials.watch();
@@ -136,6 +139,11 @@ export class ApiService implements Subsystem {
     return { ...(address && { address }), ...(socket === undefined ? {} : { socket }), token };
   }
 
+  /** Another group may look. */
+  apply(): void {
+    if (this.#unixOpened !== undefined && !this.#closed) void this.#useGroup(true);
+  }
+
   /** Stops answering; the published address stays, for the next service. */
   async retire(): Promise<void> {
     this.#closed = true;
@@ -149,6 +157,7 @@ export class ApiService implements Subsystem {
     this.#kept.closed();
     this.#listener.close();
     this.#unix.close();
+    await this.#group.close();
     await this.#api?.close();
   }
 
@@ -157,13 +166,14 @@ export class ApiService implements Subsystem {
     this.#closed = true;
     removeEndpoint(this.#config.stateDir);
     this.#unix.remove();
+    this.#group.remove();
     this.#kept.drop();
   }
 
   /** The state folder was removed, with secret and endpoint. */
   renew(): void {
     this.#credentials.restoreFile();
-    this.#unixOpened = this.#openUnix();
+    this.#unixOpened = Promise.all([this.#openUnix(), this.#useGroup(false)]);
     if (this.#endpoint !== undefined) this.#publish(this.#endpoint);
   }
 
@@ -217,6 +227,10 @@ export class ApiService implements Subsystem {
         `the Unix socket of the API can't be opened: ${(error as Error).message}; commands use its port`,
       );
     }
+  }
+
+  #useGroup(isNew: boolean): Promise<void> {
+    return this.#group.use(this.#services.specs.config.api.group, isNew);
   }
 
   /** Resolves with the problem, if any. Address or problem are published for clients. */
@@ -301,6 +315,8 @@ export class ApiService implements Subsystem {
     if (this.#closed || api === undefined) return;
     await this.#listener.handOver(api.server);
     this.#unix.handOver(api.local);
+    const { name } = this.#config;
+    this.#group.handOver((socket, group) => api.serveMember(socket, claimsOfGroup(group.name, group.scopes, name)));
   }
 
   async #load(): Promise<void> {

@@ -4,14 +4,14 @@ import type { Server, Socket } from "node:net";
 export class EarlyConnections {
   readonly #waiting = new Set<Socket>();
   readonly #onEarlyConnection: () => void;
-  #http: Server | undefined;
+  #serve: ((socket: Socket) => void) | undefined;
 
   constructor(onEarlyConnection: () => void) {
     this.#onEarlyConnection = onEarlyConnection;
   }
 
   readonly receive = (socket: Socket): void => {
-    if (this.#http !== undefined) return serve(this.#http, socket);
+    if (this.#serve !== undefined) return this.#hand(socket, this.#serve);
     this.#waiting.add(socket);
     socket.once("close", () => this.#waiting.delete(socket));
     this.#onEarlyConnection();
@@ -24,22 +24,22 @@ export class EarlyConnections {
       // Both use the same socket, so no client is refused meanwhile.
       to.listen(from, resolve);
     });
-    this.forward(to);
+    this.forward((socket) => to.emit("connection", socket));
   }
 
   /** Hands over what waits and what comes later. */
-  forward(to: Server): void {
-    this.#http = to;
-    for (const socket of this.#waiting) serve(to, socket);
+  forward(serve: (socket: Socket) => void): void {
+    this.#serve = serve;
+    for (const socket of this.#waiting) this.#hand(socket, serve);
     this.#waiting.clear();
   }
 
   destroy(): void {
     for (const socket of this.#waiting) socket.destroy();
   }
-}
 
-function serve(http: Server, socket: Socket): void {
-  http.emit("connection", socket);
-  socket.resume();
+  #hand(socket: Socket, serve: (socket: Socket) => void): void {
+    serve(socket);
+    socket.resume();
+  }
 }

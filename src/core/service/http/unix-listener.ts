@@ -1,11 +1,12 @@
 /** The Unix socket of the API: for commands and programs of the same user. It needs no port, and no other user reaches it. */
-import { chmodSync, renameSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import type { Server as HttpServer } from "node:http";
 import { createServer, type Server } from "node:net";
 import { dirname, join } from "node:path";
 import { makeFolder } from "../../os/files.ts";
-import { isShort, shortened, socketPathIn } from "../../os/unix-socket.ts";
+import { isShort, socketPathIn } from "../../os/unix-socket.ts";
 import { EarlyConnections } from "./early-connections.ts";
+import { listenAt } from "./socket-file.ts";
 
 const NAME = "api.sock";
 const CONNECTIONS = 1_024;
@@ -39,19 +40,9 @@ export class UnixListener {
   async open(): Promise<void> {
     makeFolder(this.#runDir, 0o700);
     const path = this.#path ?? socketPathIn(this.#runDir, NAME);
-    // Renamed when it listens: clients find the socket of the previous service, or this one with its mode.
-    const unnamed = join(dirname(path), `api.${process.pid}`);
-    rmSync(unnamed, { force: true });
     const server = createServer({ pauseOnConnect: true, allowHalfOpen: true }, this.#early.receive);
     server.maxConnections = CONNECTIONS;
-    await listenAt(server, unnamed);
-    try {
-      chmodSync(unnamed, OWNER_ONLY);
-      renameSync(unnamed, path);
-    } catch (error) {
-      server.close();
-      throw error;
-    }
+    await listenAt(server, { path, madeAt: join(dirname(path), `api.${process.pid}`), mode: OWNER_ONLY });
     this.#path = path;
     // After the run folder was removed there is one before.
     this.#server?.close();
@@ -60,7 +51,7 @@ export class UnixListener {
 
   /** Hands waiting and later connections over to `to`. */
   handOver(to: HttpServer): void {
-    this.#early.forward(to);
+    this.#early.forward((socket) => to.emit("connection", socket));
   }
 
   close(): void {
@@ -73,13 +64,4 @@ export class UnixListener {
   remove(): void {
     if (this.#path !== undefined) rmSync(this.#path, { force: true });
   }
-}
-
-function listenAt(server: Server, path: string): Promise<void> {
-  const short = shortened(path);
-  return new Promise<void>((resolve, reject) => {
-    // Also for later errors, such as a failed accept, which would end the service.
-    server.on("error", reject);
-    server.listen(short.path, resolve);
-  }).finally(short.release);
 }

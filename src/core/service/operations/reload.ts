@@ -6,6 +6,7 @@
  * configuration is true of every process at any time. The target and the previous configuration are noted beside it.
  */
 import { basename } from "node:path";
+import { compact } from "../../base/compact.ts";
 import { ProcmanError } from "../../base/errors.ts";
 import type { Config } from "../../config/spec.ts";
 import type { ActOptions, PlanOptions } from "../../contract/control.ts";
@@ -430,5 +431,6 @@ function intermediateConfig(to: Config, specs: Specs, pending: ReadonlySet<strin
 
 /** Settings that can't change while procman runs keep their values. */
 function withFixedSettings(config: Config, { name, stateDir, api }: Config): Config {
-  return { ...config, name, stateDir, api: { ...api, revoked: config.api.revoked } };
+  const { revoked, group } = config.api;
+  return { ...config, name, stateDir, api: compact({ ...api, revoked, group }) };
 }
