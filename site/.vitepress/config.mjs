@@ -24,7 +24,7 @@ function linkFolders(markdown) {
         throwIfNoEntry: false,
       })?.isDirectory();
       if (isFolder) token.attrSet("href", `${target.replace(/\/$/, "")}/index.md`);
-      else token.attrSet("href", target.replace(/\bREADME\.md$/, "index.md"));
+      else token.attrSet("href", target.replace(/\bREADME\.md(?=$|#)/, "index.md"));
     }
   });
 }
