@@ -1,6 +1,6 @@
 /** A condition on a field of a line of JSON, such as `status>=500`. Most lines are refused by their bytes, without parsing them. */
 import { ProcmanError } from "../base/errors.ts";
-import { TextMatcher } from "./text-matcher.ts";
+import { type Finder, TextMatcher } from "./text-matcher.ts";
 
 const OPERATORS = ["!=", ">=", "<=", "==", "=", ">", "<"] as const;
 type Operator = (typeof OPERATORS)[number];
@@ -20,8 +20,8 @@ const WORDS: ReadonlyMap<string, boolean | null> = new Map([
 ]);
 
 export class FieldCondition {
-  /** A text that each line has in which the condition holds: the end of the name of the field, such as `id"`. */
-  readonly key: TextMatcher | undefined;
+  /** Finds the end of the name of the field before such a value: each line has it in which the condition holds. */
+  readonly key: Finder | undefined;
   /** A text that each such line has: a part of the value. */
   readonly part: TextMatcher | undefined;
   readonly #field: string;
@@ -38,7 +38,7 @@ export class FieldCondition {
     this.#operator = operator;
     this.#value = quoted ?? value;
     this.#number = quoted === undefined ? numberOf(value) : Number.NaN;
-    this.key = keyOf(field);
+    this.key = this.#finderOf(nameEndOf(field));
     this.part = this.#isEquality ? partOf(writtenAs(this.#value, this.#number)) : undefined;
   }
 
@@ -48,13 +48,7 @@ export class FieldCondition {
 
   /** False if no field of this name has such a value in the line from `start` to `end`. Reads the bytes alone. */
   mayHold(bytes: Buffer, start: number, end: number): boolean {
-    const { key } = this;
-    if (key === undefined) return true;
-    for (let hit = key.find(bytes, start, end); hit !== -1; hit = key.find(bytes, hit + key.length, end)) {
-      const colon = endOfBlanks(bytes, hit + key.length, end);
-      if (bytes[colon] === COLON && this.#mayFit(bytes, endOfBlanks(bytes, colon + 1, end), end)) return true;
-    }
-    return false;
+    return this.key === undefined || this.key.find(bytes, start, end) !== -1;
   }
 
   /** Whether the field of this object has such a value; of an array, one of its elements (with `!=`: all). */
@@ -62,6 +56,22 @@ export class FieldCondition {
     const values = valuesAt(object, this.#field);
     const fits = (value: unknown): boolean => this.#fits(value);
     return this.#operator === "!=" ? values.length > 0 && values.every(fits) : values.some(fits);
+  }
+
+  /** The quote behind the name isn't searched for: JSON has too many. */
+  #finderOf(name: string): Finder | undefined {
+    if (name === "") return undefined;
+    const text = new TextMatcher(name);
+    const { length } = text;
+    const find = (bytes: Buffer, from: number, to: number): number => {
+      for (let hit = text.find(bytes, from, to); hit !== -1; hit = text.find(bytes, hit + length, to)) {
+        if (bytes[hit + length] !== QUOTE) continue;
+        const colon = endOfBlanks(bytes, hit + length + 1, to);
+        if (bytes[colon] === COLON && this.#mayFit(bytes, endOfBlanks(bytes, colon + 1, to), to)) return hit;
+      }
+      return -1;
+    };
+    return { length, find, isIn: (bytes) => text.isIn(bytes) };
   }
 
   #mayFit(bytes: Buffer, start: number, end: number): boolean {
@@ -167,11 +177,10 @@ function partOf(text: string): TextMatcher | undefined {
   return longest === "" ? undefined : new TextMatcher(longest);
 }
 
-/** undefined: the field is an element of an array, or its name is written in several ways. */
-function keyOf(field: string): TextMatcher | undefined {
+/** The end of the name of the field, as each program writes it; "": there is none, as with an element of an array. */
+function nameEndOf(field: string): string {
   const name = field.slice(field.lastIndexOf(".") + 1);
-  const end = name.split(ESCAPED).at(-1) ?? "";
-  return /^\d+$/.test(name) || end === "" ? undefined : new TextMatcher(`${end}"`);
+  return /^\d+$/.test(name) ? "" : (name.split(ESCAPED).at(-1) ?? "");
 }
 
 /** The values of a field, by each way to read its dots: as a path, or as parts of names. */

@@ -2,7 +2,7 @@
 import { CATEGORIES, type LogEntry, SEVERITIES } from "../contract/records.ts";
 import type { LogMatcher } from "./filter.ts";
 import { type FoundRecord, idOf, recordAt } from "./record.ts";
-import type { TextMatcher } from "./text-matcher.ts";
+import type { Finder } from "./text-matcher.ts";
 
 const NEWLINE = 0x0a;
 const MAX_CHARACTER_BYTES = 4;
@@ -76,15 +76,15 @@ function candidatesIn(bytes: Buffer, record: FoundRecord, { text: { finder } }: 
   return spans;
 }
 
-function linesWith(bytes: Buffer, record: FoundRecord, textMatcher: TextMatcher): Span[] {
+function linesWith(bytes: Buffer, record: FoundRecord, finder: Finder): Span[] {
   const { dataStart, end } = record;
   const spans: Span[] = [];
   let at = dataStart;
-  for (let hit = textMatcher.find(bytes, at, end); hit !== -1; hit = textMatcher.find(bytes, at, end)) {
+  for (let hit = finder.find(bytes, at, end); hit !== -1; hit = finder.find(bytes, at, end)) {
     const start = Math.max(at, bytes.lastIndexOf(NEWLINE, hit) + 1);
     at = lineEnd(bytes, hit, end);
     // A text with a newline in it matches no line.
-    if (hit + textMatcher.length < at) spans.push({ record, start, end: at });
+    if (hit + finder.length < at) spans.push({ record, start, end: at });
   }
   return spans;
 }

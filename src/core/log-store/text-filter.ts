@@ -3,15 +3,15 @@ import type { LogQuery } from "../contract/records.ts";
 import { LinearExpression } from "../os/linear-expression.ts";
 import { partOfExpression } from "./expression-part.ts";
 import { FieldCondition } from "./field-condition.ts";
-import { TextMatcher } from "./text-matcher.ts";
+import { type Finder, TextMatcher } from "./text-matcher.ts";
 
 const OPEN_BRACE = 0x7b;
 
 export class TextFilter {
   /** Finds the entries that may match; undefined: all may. */
-  readonly finder: TextMatcher | undefined;
+  readonly finder: Finder | undefined;
   /** Each match has all of these texts. The longest first: it is the rarest, as a rule. */
-  readonly #parts: readonly TextMatcher[];
+  readonly #parts: readonly Finder[];
   readonly #search: TextMatcher | undefined;
   readonly #conditions: readonly FieldCondition[];
   readonly #expressions: readonly LinearExpression[];
@@ -25,7 +25,8 @@ export class TextFilter {
     this.#parts = [this.#search, ...this.#conditions.flatMap(({ part, key }) => [part, key]), ...parts]
       .filter((part) => part !== undefined)
       .sort((one, two) => two.length - one.length);
-    [this.finder] = this.#parts;
+    // A condition looks at the value, too, without the bounds of the line.
+    this.finder = this.#conditions.find(({ key }) => key !== undefined)?.key ?? this.#parts[0];
   }
 
   /** False if no entry of a block can match. */

@@ -24,6 +24,9 @@ const SAMPLE = 4096;
 /** A byte is rare if the sample has it at most this often. */
 const RARE = 8;
 
+/** Finds places in bytes; each is the beginning of something with this length. */
+export type Finder = Pick<TextMatcher, "length" | "find" | "isIn">;
+
 export class TextMatcher {
   readonly length: number;
   readonly #positions: readonly TextPosition[];
