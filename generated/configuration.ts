@@ -317,6 +317,8 @@ export type ApiConfiguration = {
   readonly port?: number | undefined;
   /** Consumers whose tokens are refused. Default: []. */
   readonly revoked?: readonly string[] | undefined;
+  /** Whether a token with the scope admin may execute commands with the rights and secrets of processes (procman exec). Over the Unix socket procman's own user always may. Default: false. */
+  readonly exec?: boolean | undefined;
   /** Names under which a reverse proxy serves the API, such as procman.example.org. Default: []. */
   readonly hosts?: readonly string[] | undefined;
   /** Origins whose pages may call the API, such as https://app.example.org. Default: []. */

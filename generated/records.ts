@@ -530,6 +530,70 @@ export type PlanRecord = {
   readonly warnings: readonly string[];
 };
 
+/** A command to execute with the surroundings of a process. */
+export type ExecOrder = {
+  /** The program and its arguments. No shell reads them. */
+  readonly command: readonly string[];
+  /** Text for its standard input, which then ends. Absent: empty; with `follow=1` it stays open for `POST /exec/{id}/stdin`. */
+  readonly stdin?: string;
+};
+
+/** A command that has ended. */
+export type ExecRecord = {
+  /** Id of the process or instance. */
+  readonly process: string;
+  /** Its exit code; 127 if there is no such program, 126 if it can't be executed. */
+  readonly code?: number;
+  /** The signal that ended it, such as `SIGKILL`, in place of `code`. */
+  readonly signal?: string;
+  /** What it has written, as UTF-8: the first MiB. */
+  readonly stdout: string;
+  /** The same of its standard error. */
+  readonly stderr: string;
+  /** Whether there was more. */
+  readonly stdoutCut: boolean;
+  /** Whether there was more. */
+  readonly stderrCut: boolean;
+  /** How long it ran, in milliseconds. */
+  readonly durationMs: number;
+};
+
+/** Standard input of a command. */
+export type ExecInput = {
+  /** Bytes in base64. */
+  readonly data?: string;
+  /** The input ends after them. Default: false. */
+  readonly end?: boolean;
+};
+
+/** A command that the caller will start itself. */
+export type LaunchOrder = {
+  /** The program and its arguments. No shell reads them. */
+  readonly command: readonly string[];
+  /** The caller, with whose end the command is ended. */
+  readonly pid: number;
+  /** When that has started, in the unit of the system. */
+  readonly startTime: string;
+  /** Of the caller. */
+  readonly niceness: number;
+};
+
+/** How a command is started. */
+export type ExecLaunch = {
+  /** Id of the process or instance. */
+  readonly process: string;
+  /** Program and arguments, with what sets the limits. */
+  readonly argv: readonly string[];
+  /** Working directory. */
+  readonly cwd: string;
+  /** Its whole environment, secrets included. */
+  readonly env: Readonly<Record<string, string>>;
+  /** User. */
+  readonly uid: number;
+  /** Group. */
+  readonly gid: number;
+};
+
 /** What the token of a one-time code may do. */
 export type SignInOrder = {
   /** Scopes of the token. Default: all. */

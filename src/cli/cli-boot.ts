@@ -7,7 +7,17 @@ import { runCached } from "../core/os/code-cache.ts";
 import { overview } from "./commands.ts";
 
 /** Their output is data, or that of programs. */
-const DATA_COMMANDS = new Set(["logs", "monitor", "show", "schema", "completion", "token", "export", "__complete"]);
+const DATA_COMMANDS = new Set([
+  "exec",
+  "logs",
+  "monitor",
+  "show",
+  "schema",
+  "completion",
+  "token",
+  "export",
+  "__complete",
+]);
 
 exitOnOutputError();
 const [name, topic] = process.argv.slice(2);

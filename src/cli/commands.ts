@@ -182,6 +182,12 @@ export const GROUPS = [
         reach: "api",
         load: () => import("./commands/signal-command.ts"),
       },
+      exec: {
+        summary: "Execute a command with user, folder, environment, secrets and limits of a process",
+        examples: ["exec web -- node migrate.js", "exec db -- sh", "exec web --json -- node --version"],
+        reach: "api",
+        load: () => import("./commands/exec-command.ts"),
+      },
       flush: {
         summary: "Empty the stored log and the log files",
         examples: ["flush", "flush web", "flush --yes"],

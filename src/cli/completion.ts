@@ -88,6 +88,7 @@ async function candidatesFor([name, ...before]: readonly string[], current: stri
 /** Commands whose arguments differ. */
 const ARGUMENTS: Readonly<Record<string, (position: number, target: TargetOptions) => Promise<readonly Completion[]>>> =
   {
+    exec: async (position, target) => (position === 0 ? ids(target) : []),
     host: async (position) => (position === 0 ? ["add", "list", "remove"].map((value) => ({ value })) : []),
     scale: scaleWords,
     signal: async (position, target) =>

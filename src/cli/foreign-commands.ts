@@ -57,7 +57,6 @@ const OTHER_WORDS: Readonly<Record<string, string>> = {
   unpause: '"procman signal CONT ID" continues a halted process',
   sendSignal: '"procman signal HUP ID" sends a signal',
   convert: IMPORTED,
-  exec: AT_HAND,
   build: AT_HAND,
   pull: AT_HAND,
   down: '"procman terminate" stops all processes and ends procman',

@@ -11,6 +11,9 @@ import { reportError } from "./output/error-report.ts";
 /** `all` stands for all processes. */
 const TAKES_ALL: ReadonlySet<string> = new Set(ACTIONS);
 
+/** Arguments of another program follow. */
+const TAKES_PROGRAM: ReadonlySet<string> = new Set(["add", "exec"]);
+
 /** `complete`: the completion for shells. */
 export function runProgram(complete: (words: readonly string[]) => Promise<string>): void {
   const [name = "", ...args] = process.argv.slice(2);
@@ -57,9 +60,15 @@ async function runCommand(name: string, args: readonly string[]): Promise<void> 
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return;
-    const remedy = optionHintIn(error.message) ?? `see "procman help ${name}"`;
+    const remedy = remedyFor(error, name, args);
     throw new ProcmanError("usage", `Cannot run "procman ${name}": ${inOurWords(error.message, name)}; ${remedy}`);
   }
+}
+
+function remedyFor({ code, message }: CommanderError, name: string, args: readonly string[]): string {
+  if (TAKES_PROGRAM.has(name) && code === "commander.unknownOption" && !args.includes("--"))
+    return 'options of the program stand behind "--"';
+  return optionHintIn(message) ?? `see "procman help ${name}"`;
 }
 
 /** The lines after the options. */

@@ -5,6 +5,15 @@ import type { Action, ActOptions, Control, PlanOptions, Scaling, Signalling } fr
 import type { SignInCode, SignInOrder } from "../core/contract/dashboard-access.ts";
 import type { DefinitionRecord } from "../core/contract/definition-record.ts";
 import type { EventRecord, EventType } from "../core/contract/event-record.ts";
+import {
+  type ExecInput,
+  type ExecItem,
+  type ExecLaunch,
+  type ExecOrder,
+  type ExecRecord,
+  executed,
+  type LaunchOrder,
+} from "../core/contract/execution.ts";
 import type { PlanRecord } from "../core/contract/plan.ts";
 import { writeQuery } from "../core/contract/query.ts";
 import type {
@@ -22,7 +31,8 @@ import type {
 import { ROUTES, type RouteName } from "../core/contract/routes.ts";
 import type { Incident, RunPage, RunQuery, RunSummary } from "../core/contract/run-summary.ts";
 import type { StateRecord } from "../core/contract/state-record.ts";
-import { type StreamObserver, subscribe } from "./subscription.ts";
+import { EventParser } from "./sse-parser.ts";
+import { itemsOf, type StreamObserver, subscribe } from "./subscription.ts";
 import { errorOf, type Reply, type SendRequest } from "./transport.ts";
 
 type Query = Parameters<typeof writeQuery>[0];
@@ -30,7 +40,18 @@ type Query = Parameters<typeof writeQuery>[0];
 /** Throws if a value is not an answer, or item of a stream, of this route. */
 export type AnswerCheck = (route: string, value: unknown, isItem?: boolean) => void;
 
-type Details = { readonly id?: string; readonly query?: Query; readonly body?: object; readonly options?: ActOptions };
+type Details = {
+  readonly id?: string;
+  readonly query?: Query;
+  readonly body?: object;
+  readonly options?: ActOptions;
+  readonly accept?: string;
+};
+
+const NEVER = new AbortController().signal;
+
+/** A command may write nothing for so long, and its reader may pause. Seconds. */
+const EXEC_PATIENCE_SECONDS = 86_400;
 
 /**
  * Controls a running procman over HTTP. The transport is a parameter, so the client also works in browsers.
@@ -155,6 +176,43 @@ export class Client implements Control {
     return this.#subscribe("events", { after, types }, signal) as AsyncIterable<EventRecord>;
   }
 
+  /**
+   * Executes a command with user, folder, environment, secrets and limits of a process, and resolves when it has ended.
+   * It is ended when the signal is aborted. Rejects with `exec-refused` (`api.exec` is not true), `exec-failed`,
+   * `process-unknown`, `scope-missing`.
+   *
+   * @example
+   * const { code, stdout } = await procman.exec("web", { command: ["node", "migrate.js"] });
+   */
+  exec(id: string, order: ExecOrder, signal: AbortSignal = NEVER): Promise<ExecRecord> {
+    return executed(this.execute(id, { stdin: "", ...order }, signal));
+  }
+
+  /** The same as it happens: what the command writes, and its end. Without `stdin` in the order, `write` gives it input. */
+  async *execute(id: string, order: ExecOrder, signal: AbortSignal): AsyncGenerator<ExecItem, void, undefined> {
+    const reply = await this.#reply("exec", {
+      id,
+      query: { follow: true },
+      body: order,
+      options: { signal, waitSeconds: EXEC_PATIENCE_SECONDS },
+      accept: "text/event-stream",
+    });
+    for await (const item of itemsOf(reply, new EventParser())) {
+      this.#check("exec", item, true);
+      yield item as ExecItem;
+    }
+  }
+
+  /** Writes to the standard input of a command, and resolves when that has room for more. */
+  async write(session: string, input: ExecInput): Promise<void> {
+    await this.#ask("stdin", { id: session, body: input });
+  }
+
+  /** How a command is started by the caller itself: for `procman exec`, on its terminal. */
+  async launch(id: string, order: LaunchOrder): Promise<ExecLaunch> {
+    return (await this.#ask("launch", { id, body: order })) as ExecLaunch;
+  }
+
   /** A one-time code for a link to the dashboard: `URL/#code=CODE`. */
   async dashboardCode(order: SignInOrder = {}): Promise<SignInCode> {
     return (await this.#ask("code", { body: order })) as SignInCode;
@@ -183,14 +241,17 @@ export class Client implements Control {
     return value;
   }
 
-  async #reply(name: RouteName, { id = "", query = {}, body, options = {} }: Details): Promise<Reply> {
+  async #reply(
+    name: RouteName,
+    { id = "", query = {}, body, options = {}, accept = "application/json" }: Details,
+  ): Promise<Reply> {
     const { method, path } = ROUTES[name];
     const { waitSeconds, signal } = options;
     const reply = await this.#send(
       compact({
         method,
         path: `${path.replace("{id}", encodeURIComponent(id))}${writeQuery(query)}`,
-        headers: { accept: "application/json", ...(body === undefined ? {} : { "content-type": "application/json" }) },
+        headers: { accept, ...(body === undefined ? {} : { "content-type": "application/json" }) },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         signal,
         patienceSeconds: waitSeconds,

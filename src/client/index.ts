@@ -6,6 +6,14 @@ export { type ErrorCode, type ErrorPlace as Fault, ProcmanError } from "../core/
 export type * from "../core/contract/causes.ts";
 export type { Action, ActOptions, Control, PlanOptions, Scaling, Signalling } from "../core/contract/control.ts";
 export type { EventRecord, EventType } from "../core/contract/event-record.ts";
+export type {
+  ExecInput,
+  ExecItem,
+  ExecLaunch,
+  ExecOrder,
+  ExecRecord,
+  LaunchOrder,
+} from "../core/contract/execution.ts";
 export type { PlannedAction, PlannedChange, PlannedSetting, PlanRecord } from "../core/contract/plan.ts";
 export type { PluginRecord } from "../core/contract/plugin-record.ts";
 export type * from "../core/contract/records.ts";

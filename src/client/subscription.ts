@@ -56,7 +56,8 @@ async function open({ send, path, signal }: SubscriptionOptions, lastEventId: st
   throw errorOf(reply.status, await reply.text());
 }
 
-async function* itemsOf({ body }: Reply, parser: EventParser): AsyncGenerator<unknown, void, undefined> {
+/** The items of a stream, until it ends. @throws {ProcmanError} the problem that ended it */
+export async function* itemsOf({ body }: Reply, parser: EventParser): AsyncGenerator<unknown, void, undefined> {
   for await (const chunk of chunksOf(body))
     for (const { type, data } of parser.read(chunk)) {
       if (type === "problem") throw errorOf(0, data);

@@ -31,7 +31,7 @@ test("commands of other process managers are answered with procman's word, and -
     ["is-active", /ends with 0 if the process is running, else with 3/],
     ["mask", /"procman block ID" .*"procman disable ID"/],
     ["sendSignal", /"procman signal HUP ID"/],
-    ["exec", /not needed: the programs run on this host/],
+    ["build", /not needed: the programs run on this host/],
   ] as const;
   for (const [word, answer] of answers) {
     const { code, out, err } = await procman(folder, [word, "web"]);

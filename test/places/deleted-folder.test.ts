@@ -32,6 +32,7 @@ const ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
   completion: ["bash"],
   disable: ["web"],
   enable: ["web"],
+  exec: ["web", "true"],
   export: ["--to", "systemd"],
   flush: ["--yes"],
   import: ["Procfile"],

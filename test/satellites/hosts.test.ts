@@ -7,7 +7,7 @@ import { type TestContext, test } from "node:test";
 import { certificateIn } from "../support/certificate.ts";
 import { homeOf, type Outcome, procman } from "../support/cli.ts";
 import { freePort } from "../support/free-ports.ts";
-import { cleanEnvironment, eventually, type ProcessConfig } from "../support/procman-process.ts";
+import { cleanEnvironment, eventually, type ProcessConfig, processExit } from "../support/procman-process.ts";
 import { BIN } from "../support/product.ts";
 import { type SshServer, sshServer } from "../support/ssh-server.ts";
 import { isMissing } from "../support/system-programs.ts";
@@ -244,4 +244,85 @@ test("by https the monitor prints the changes of another machine, also over a ki
     await run("stop", "sleeper", "--host", "web3");
     await run("start", "sleeper", "--host", "web3");
   }
+});
+
+test("exec on another machine: by ssh on this terminal and with its exit code, by https with input and outputs, if api.exec is true", async (context) => {
+  const server = await sshServer(context);
+  const port = await freePort();
+  const { folder: here } = homeOf(context, []);
+  const files = certificateIn(here, {});
+  const web = { ...sleeper, id: "web", env: { WHO: "there" }, terminateTimeout: 1 } as const;
+  const there = await running(context, [web], { api: { port, tls: files, exec: true } });
+  const run = fromHere(server, here);
+  await addTo(server, here, "by-ssh", there);
+  writeFileSync(join(here, "boss.token"), (await procman(there, ["token", "--consumer", "boss"])).out, { mode: 0o600 });
+  writeFileSync(
+    join(here, "desk.token"),
+    (await procman(there, ["token", "--consumer", "desk", "--scope", "read"])).out, { mode: 0o600 });
+  const add = async (name: string, token: string): Promise<void> => {
+    const url = `https://127.0.0.1:${port}`;
+    const { code, err } = await run("host", "add", name, url, "--token-file", token, "--ca", files.certificate);
+    assert.equal(code, 0, err);
+  };
+  await add("by-https", "boss.token");
+  await add("by-desk", "desk.token");
+  for (const host of ["by-ssh", "by-https"]) {
+    const said = await run(
+      "exec",
+      "--host",
+      host,
+      "web",
+      "--",
+      "sh",
+      "-c",
+      'echo "it\'s $WHO" --json; echo hm >&2; exit 7',
+    );
+    assert.deepEqual([said.code, said.out, said.err], [7, "it's there --json\n", "hm\n"], host);
+    assert.equal((await run("exec", "--host", host, "web", "--", "nosuch")).code, 127, host);
+    assert.equal((await run("exec", "--host", host, "web", "--", "sh", "-c", "kill -9 $$")).code, 137, host);
+    const json = JSON.parse(
+      (await run("exec", "--host", host, "--json", "web", "--", "sh", "-c", "echo a; exit 3")).out,
+    );
+    assert.deepEqual([json.code, json.stdout, json.stdoutCut], [3, "a\n", false], host);
+    const child = spawn(
+      process.execPath,
+      [BIN, "exec", "--host", host, "web", "--", "sh", "-c", "echo $$; cat; sleep 1000"],
+      {
+        cwd: here,
+        env: cleanEnvironment(server.env),
+        stdio: ["pipe", "pipe", "inherit"],
+      },
+    );
+    let out = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      out += text;
+    });
+    child.stdin.write("over ");
+    child.stdin.end("there\n");
+    await eventually(() => out.includes("over there\n") || undefined);
+    // By ssh, ssh is the client, which gets SIGTERM, too.
+    child.kill(host === "by-ssh" ? "SIGTERM" : "SIGKILL");
+    await processExit(Number(out.split("\n")[0]));
+  }
+  const refused = await run("exec", "--host", "by-desk", "web", "--", "true");
+  assert.deepEqual([refused.code, /lacks the scope "admin"/.test(refused.err)], [1, true], refused.err);
+});
+
+test("exec by ssh is interactive", async (context) => {
+  if (isMissing(context, "tmux")) return;
+  const server = await sshServer(context);
+  const there = await running(context, [{ ...sleeper, id: "web", env: { WHO: "there" } }]);
+  const { folder: here } = homeOf(context, []);
+  await addTo(server, here, "web1", there);
+  const terminal = new TmuxTerminal(context, { columns: 100, rows: 30, cwd: here, env: server.env });
+  terminal.type(`${process.execPath} ${BIN} exec --host web1 web -- bash --norc --noprofile`);
+  terminal.type('PS1="in-$WHO> "');
+  await terminal.see(/^in-there> *$/);
+  terminal.type("sleep 1000");
+  terminal.keys("C-c");
+  terminal.type("echo still $?; exit 9");
+  await terminal.see(/^still 130$/);
+  await terminal.prompt();
+  terminal.type("echo code $?");
+  await terminal.see(/^code 9$/);
 });

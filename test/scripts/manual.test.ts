@@ -31,7 +31,7 @@ test("the page of a command has each option and argument of it", async () => {
     await defineCommand(name, program);
     const text = textOf(`procman-${name}`);
     for (const command of program.commands.flatMap((each) => [each, ...each.commands]))
-      for (const { flags } of command.options) {
+      for (const { flags } of command.options.filter(({ hidden }) => !hidden)) {
         options += 1;
         assert.ok(text.includes(tagged(flags)[1] as string), `${name} ${flags}`);
       }

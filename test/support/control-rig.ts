@@ -6,6 +6,7 @@ import { fetchSend } from "../../src/client/transport.ts";
 import type { RawProcess } from "../../src/core/config/config-schema.ts";
 import { normalise } from "../../src/core/config/normalise.ts";
 import type { Caller, Control } from "../../src/core/contract/control.ts";
+import type { Executor } from "../../src/core/contract/execution.ts";
 import type { PlanRecord } from "../../src/core/contract/plan.ts";
 import { type Claims, payloadOf } from "../../src/core/contract/token-claims.ts";
 import { Api, type ApiLimits } from "../../src/core/http/server.ts";
@@ -24,6 +25,16 @@ import { Supervisor } from "../../src/core/supervisor/supervisor.ts";
 import { FakeLogAccess, FakeReporting } from "./control-fakes.ts";
 import { FakeClock, FakeSpawner } from "./fakes.ts";
 import { EVEN, FakeLog } from "./service-fakes.ts";
+
+/** Executes nothing. */
+const EXECUTOR: Executor = {
+  async *execute(process) {
+    yield { type: "started", process, session: "web.1.1" };
+    yield { type: "exited", code: 0, durationMs: 1 };
+  },
+  write: async () => undefined,
+  launch: async (process, { command }) => ({ process, argv: command, cwd: "/", env: {}, uid: 0, gid: 0 }),
+};
 
 type After = { readonly after: (call: () => void | Promise<void>) => void };
 
@@ -171,7 +182,17 @@ export class ApiRig {
     const control = (caller: Caller): Control => this.rig.control(caller);
     const denied = (text: string): void => void this.rig.auditLines.push(text);
     const sign = (claims: Claims): string => signJwt(payloadOf(claims), this.secrets.now);
-    const own = { control, denied, noted: denied, sign, access, audience: "test", cors: ["https://app.example.org"] };
+    const executor = (): Executor => EXECUTOR;
+    const own = {
+      control,
+      executor,
+      denied,
+      noted: denied,
+      sign,
+      access,
+      audience: "test",
+      cors: ["https://app.example.org"],
+    };
     this.api = new Api({
       ...own,
       hostname: this.#hostname,

@@ -139,7 +139,7 @@ function isRepeatable({ method, path }: Request, { code = "" }: NodeJS.ErrnoExce
   );
 }
 
-const SAME_TWICE = /\/(?:stop|block|unblock|disable|enable)(?:\?|$)/;
+const SAME_TWICE = /\/(?:stop|block|unblock|disable|enable|launch)(?:\?|$)/;
 
 function isCutOff({ code = "" }: Pick<NodeJS.ErrnoException, "code">): boolean {
   return ["ECONNRESET", "EPIPE"].includes(code);

@@ -20,6 +20,8 @@ type WireRequest = Request & WireOptions;
 type Head = { readonly status: number; readonly headers: ReadonlyMap<string, string> };
 
 const HEAD_END = "\r\n\r\n";
+/** Without data, until the kernel asks whether the other side is there. Milliseconds. */
+const KEEP_ALIVE_MS = 15_000;
 const MAX_HEAD_BYTES = 64 * 1024;
 /** Longest answer that is read as a whole. */
 const MAX_TEXT_BYTES = 64 * 1024 * 1024;
@@ -48,6 +50,8 @@ function dial(request: WireRequest): Socket {
   const socket = path === undefined ? dialPort(request) : connectUnix(path);
   // The option `signal` of `connect` leaves a listener for each socket, and a follower connects again and again.
   if (signal !== undefined) addAbortSignal(signal, socket);
+  // An answer that takes its time: the kernel notices that the machine is gone.
+  if (request.patienceSeconds !== undefined) socket.setKeepAlive(true, KEEP_ALIVE_MS);
   const place = path ?? `${hostname}:${port}`;
   socket.setTimeout(silenceMs, () => socket.destroy(silent(`no answer from ${place} within ${silenceMs / 1_000} s`)));
   socket.write(textOf(request));

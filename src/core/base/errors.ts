@@ -65,6 +65,10 @@ export const ERRORS = {
   "scale-refused": { status: 409, exit: EXIT.refused },
   /** Nothing of these processes alone can be emptied. */
   "flush-refused": { status: 409, exit: EXIT.refused },
+  /** By the configuration. */
+  "exec-refused": { status: 403, exit: EXIT.refused },
+  "exec-failed": { status: 409, exit: EXIT.refused },
+  "exec-unknown": { status: 404, exit: EXIT.refused },
   "process-foreign": { status: 403, exit: EXIT.refused },
   "wait-timeout": { status: 504, exit: EXIT.refused },
   "input-invalid": { status: 400, exit: EXIT.usage },
@@ -122,6 +126,9 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   "reload-unsupported": "the process has no `reloadSignal`",
   "scale-refused": "the cluster can't have this number of instances, or not now",
   "flush-refused": "these processes have no log file to empty, or `flush` was not confirmed",
+  "exec-refused": "`api.exec` is not true, so that commands are executed over the Unix socket alone",
+  "exec-failed": "the command can't be started: its folder, a file or a variable of the process is missing",
+  "exec-unknown": "no command with this session is running, or it reads no input any more",
   "process-foreign": "the token is not valid for this process",
   "wait-timeout":
     "the requested state was not reached in the time of `wait` or `--timeout`; what was asked for continues",

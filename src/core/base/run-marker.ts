@@ -9,13 +9,14 @@ import { sipHash } from "./sip-hash.ts";
 /** `isProven`: procman has made it; otherwise the process must belong to the user of the slot, or to procman's. */
 export type RunMarker = { readonly slot: string; readonly run: number; readonly isProven: boolean };
 
-/** Variables with markers: of runs, of their hooks, and of threads of plugins, whose slot is the id of the plugin. */
-export type MarkerVariable = "PROCMAN_RUN_ID" | "PROCMAN_HOOK_ID" | "PROCMAN_PLUGIN_ID";
+/** Variables with markers: of runs, of their hooks, of commands of `exec`, and of threads of plugins, whose slot is the id of the plugin. */
+export type MarkerVariable = "PROCMAN_RUN_ID" | "PROCMAN_HOOK_ID" | "PROCMAN_EXEC_ID" | "PROCMAN_PLUGIN_ID";
 
 /** The variable, in an environment that separates its variables by NUL bytes (on macOS by spaces). */
 const PATTERNS: Readonly<Record<MarkerVariable, RegExp>> = {
   PROCMAN_RUN_ID: /(?:^|[\0 ])PROCMAN_RUN_ID=([^\0 ]*)/,
   PROCMAN_HOOK_ID: /(?:^|[\0 ])PROCMAN_HOOK_ID=([^\0 ]*)/,
+  PROCMAN_EXEC_ID: /(?:^|[\0 ])PROCMAN_EXEC_ID=([^\0 ]*)/,
   PROCMAN_PLUGIN_ID: /(?:^|[\0 ])PROCMAN_PLUGIN_ID=([^\0 ]*)/,
 };
 

@@ -104,6 +104,13 @@ export const API = {
   },
   port: { type: port, description: "Port of the API; any free one when omitted.", onChange: "next-run" },
   revoked: { type: strings, description: "Consumers whose tokens are refused.", default: [], onChange: "live" },
+  exec: {
+    type: flag,
+    description:
+      "Whether a token with the scope admin may execute commands with the rights and secrets of processes (procman exec). Over the Unix socket procman's own user always may.",
+    default: false,
+    onChange: "live",
+  },
   hosts: {
     type: optional(listOf(host, "a list of host names")),
     description: "Names under which a reverse proxy serves the API, such as procman.example.org.",
@@ -197,7 +204,7 @@ export const TOP = {
   api: {
     type: optional(
       union([literal(false), objectOf(API)], {
-        allowed: "false, or an object with hostname, port, revoked, cors, hosts, group, tls and insecure",
+        allowed: "false, or an object with hostname, port, revoked, exec, cors, hosts, group, tls and insecure",
       }),
     ),
     description:

@@ -116,6 +116,7 @@ const SETTINGS: SettingsOf<typeof TOP, ""> & SettingsOf<typeof API, "api."> & Se
   "api.hostname": ({ api }) => api.hostname,
   "api.port": ({ api }) => api.port,
   "api.revoked": ({ api }) => api.revoked,
+  "api.exec": ({ api }) => api.exec,
   "api.cors": ({ api }) => api.cors,
   "api.group": ({ api }) => api.group,
   "api.tls": ({ api }) => api.tls,

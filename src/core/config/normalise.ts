@@ -76,6 +76,7 @@ export function normalise(raw: RawConfig, context: CheckContext): Omit<Config, "
       hostname: api?.hostname ?? API.hostname.default,
       ...(api?.port !== undefined && { port: api.port }),
       revoked: api?.revoked ?? API.revoked.default,
+      ...(api?.exec === true && { exec: true as const }),
       ...(api?.cors?.length && { cors: api.cors.map((origin) => origin.toLowerCase()) }),
       ...(api?.hosts?.length && { hosts: api.hosts.map((host) => host.toLowerCase()) }),
       ...groupOfApi(api?.group),

@@ -76,6 +76,8 @@ export type ApiSpec = {
   readonly port?: number;
   /** Consumers whose tokens are refused. */
   readonly revoked: readonly string[];
+  /** Tokens may execute commands. */
+  readonly exec?: true;
   /** Origins whose pages may call the API. Absent: none but its own. */
   readonly cors?: readonly string[];
   /** Names under which a reverse proxy serves it. */
@@ -220,6 +222,7 @@ export const snapshotSchema: Schema<{ readonly config: StoredConfig; readonly le
         hostname: string(),
         port: optional(count),
         revoked: list(string()),
+        exec: optional(literal(true)),
         cors: optional(list(string())),
         hosts: optional(list(string())),
         group: optional(schemaFor<GroupSpec>({ name: string(), gid: count, scopes: list(enumeration(GROUP_SCOPES)) })),

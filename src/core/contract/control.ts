@@ -35,7 +35,14 @@ export type Caller = {
   readonly limits?: TokenLimits;
   /** The Unix user behind a command, if procman runs as another one. */
   readonly user?: string;
+  /** The request came by the Unix socket, which procman's own user alone can open, and not by a page. */
+  readonly isOwner?: true;
 };
+
+/** `"cli" (alice)` */
+export function callerText({ consumer, user }: Caller): string {
+  return `"${consumer}"${user === undefined ? "" : ` (${user})`}`;
+}
 
 /** The sender of a request that needs no token; it doesn't make procman take samples more often. */
 export const ANONYMOUS: Caller = { consumer: "" };

@@ -220,6 +220,14 @@ export const LOGS = {
   },
 } as const satisfies Parameters;
 
+export const EXEC = {
+  follow: {
+    kind: "flag",
+    description: "`1`: a stream of what the command writes, and its end, in place of one record.",
+    schema: { type: "boolean" },
+  },
+} as const satisfies Parameters;
+
 export const FLUSH = {
   process: {
     ...LOGS.process,

@@ -18,6 +18,7 @@ import {
 import { STATUS_CAUSE } from "./causes.ts";
 import { DEFINITION } from "./definition-record.ts";
 import type { EventRecord } from "./event-record.ts";
+import { EXEC_INPUT, EXEC_ITEM, EXEC_LAUNCH, EXEC_ORDER, EXEC_RECORD, LAUNCH_ORDER } from "./execution.ts";
 import {
   EXACT_SIGNAL,
   LOG_SUBMISSION,
@@ -353,6 +354,12 @@ export const SCHEMAS = {
   PluginRecord: PLUGIN,
   EventRecord: EVENT,
   PlanRecord: PLAN,
+  ExecOrder: EXEC_ORDER,
+  ExecRecord: EXEC_RECORD,
+  ExecItem: EXEC_ITEM,
+  ExecInput: EXEC_INPUT,
+  LaunchOrder: LAUNCH_ORDER,
+  ExecLaunch: EXEC_LAUNCH,
   SignInOrder: SIGN_IN_ORDER,
   SignInCode: SIGN_IN_CODE,
   SignInExchange: SIGN_IN_EXCHANGE,

@@ -3,6 +3,7 @@ import type { JsonSchema } from "../base/schema.ts";
 import type { BucketRate } from "../base/token-bucket.ts";
 import type { Control } from "./control.ts";
 import type { DashboardAccess } from "./dashboard-access.ts";
+import type { Executor } from "./execution.ts";
 import type { Parameters } from "./query.ts";
 import type { SCHEMAS } from "./record-schemas.ts";
 import type { TokenScope } from "./token-claims.ts";
@@ -18,6 +19,8 @@ export type RouteInput = {
   readonly signal: AbortSignal;
   /** Loads it. */
   readonly dashboard: () => Promise<DashboardAccess>;
+  /** That of the caller. */
+  readonly executor: () => Executor;
 };
 
 /** An answer in JSON (`list`: an array of these), as text, a stream of events, or a `DashboardFile`. */
@@ -41,6 +44,8 @@ export type Route = {
   readonly body?: { readonly name: keyof typeof SCHEMAS; readonly schema: JsonSchema; readonly maxBytes?: number };
   /** Limit for each consumer, of requests and of the bytes of their bodies. */
   readonly rate?: { readonly requests: BucketRate; readonly bytes: BucketRate };
+  /** Its answer takes a while, and what it does ends when the client goes away. */
+  readonly lasts?: true;
   /** Status of success. */
   readonly status: number;
   readonly output: Output;

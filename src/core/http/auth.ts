@@ -122,7 +122,8 @@ export function checkScope(claims: Claims, scope: TokenScope): void {
   const { scopes, consumer } = claims;
   if (scopes.includes(scope) || scopes.includes("admin")) return;
   const has = scopes.length === 0 ? "none" : scopes.map((each) => `"${each}"`).join(", ");
-  const [who, remedy] = isOfGroup(claims) ? (["group", remedyOf(scope)] as const) : (["token", ""] as const);
+  const create = `; "procman token --consumer NAME --scope ${scope}" creates one that has it`;
+  const [who, remedy] = isOfGroup(claims) ? (["group", remedyOf(scope)] as const) : (["token", create] as const);
   const why = `the ${who} lacks the scope "${scope}"; it has ${has}${remedy}`;
   throw new HttpError("scope-missing", `Cannot answer "${consumer}": ${why}`, {
     "www-authenticate": `Bearer realm="procman", error="insufficient_scope", scope="${scope}"`,

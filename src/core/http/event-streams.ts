@@ -23,6 +23,8 @@ type OpenStream = {
   readonly grant: TokenGrant;
   readonly aborter: AbortController;
   streams: boolean;
+  /** Its client may stop reading for as long as it likes, as what is sent waits for it. */
+  mayPause: boolean;
   stuckBeats: number;
 };
 
@@ -45,7 +47,7 @@ export class Streams {
   admit(response: ServerResponse, grant: TokenGrant): AbortSignal {
     this.#checkLimits(grant.claims.consumer);
     const aborter = new AbortController();
-    this.#open.set(response, { grant, aborter, streams: false, stuckBeats: 0 });
+    this.#open.set(response, { grant, aborter, streams: false, mayPause: false, stuckBeats: 0 });
     const { expires = Infinity } = grant.claims;
     const expiry = setTimeout(
       () => this.recheck(),
@@ -63,8 +65,8 @@ export class Streams {
     return aborter.signal;
   }
 
-  /** Writes items as fast as the client reads; nothing is buffered for a slow one. */
-  async write(response: ServerResponse, items: AsyncIterable<unknown>): Promise<void> {
+  /** Writes items as fast as the client reads; nothing is buffered for a slow one, which is disconnected unless it `mayPause`. */
+  async write(response: ServerResponse, items: AsyncIterable<unknown>, mayPause = false): Promise<void> {
     const iterator = items[Symbol.asyncIterator]();
     try {
       let next = iterator.next();
@@ -73,7 +75,7 @@ export class Streams {
       beginStream(response);
       response.write(`retry: ${RETRY_MS}\n\n`);
       const lasting = this.#open.get(response);
-      if (lasting !== undefined) lasting.streams = true;
+      if (lasting !== undefined) Object.assign(lasting, { streams: true, mayPause });
       for (;;) {
         const { done, value } = await next;
         if (done || response.destroyed) break;
@@ -117,7 +119,7 @@ export class Streams {
     for (const [response, lasting] of this.#open) {
       if (!lasting.streams) continue;
       lasting.stuckBeats = response.writableNeedDrain ? lasting.stuckBeats + 1 : 0;
-      if (lasting.stuckBeats > MAX_STUCK_BEATS) response.destroy();
+      if (lasting.stuckBeats > MAX_STUCK_BEATS && !lasting.mayPause) response.destroy();
       else if (lasting.stuckBeats === 0) response.write(":\n\n");
     }
   }
@@ -125,8 +127,10 @@ export class Streams {
 
 type FramedEvent = { readonly type: string; readonly id?: string; readonly cursor?: string };
 
+/** A stream whose items have neither can't be continued. */
 function frameOf(item: FramedEvent): string {
-  return `id: ${item.id ?? item.cursor}\nevent: ${item.type}\ndata: ${JSON.stringify(item)}\n\n`;
+  const id = item.id ?? item.cursor;
+  return `${id === undefined ? "" : `id: ${id}\n`}event: ${item.type}\ndata: ${JSON.stringify(item)}\n\n`;
 }
 
 /** Tells the client why the stream ends. */

@@ -6,6 +6,7 @@ import type { Server as TlsServer } from "node:tls";
 import { GIVES_WAY, ProcmanError } from "../base/errors.ts";
 import { ANONYMOUS, type Caller, type Control } from "../contract/control.ts";
 import type { DashboardAccess, DashboardFile } from "../contract/dashboard-access.ts";
+import type { Executor } from "../contract/execution.ts";
 import { readQuery, writeQuery } from "../contract/query.ts";
 import { Page, type Route, type RouteInput } from "../contract/route.ts";
 import { type Claims, SCOPES_HEADER } from "../contract/token-claims.ts";
@@ -47,6 +48,7 @@ const LIMITS: ApiLimits = {
 
 export type ApiOptions = {
   readonly control: (caller: Caller) => Control;
+  readonly executor: (caller: Caller) => Executor;
   readonly access: TokenAccess;
   /** Name of the instance, which is the audience of tokens. */
   readonly audience: string;
@@ -84,6 +86,7 @@ export class Api {
   readonly server: NetServer | TlsServer;
   readonly local: Server;
   readonly #control: (caller: Caller) => Control;
+  readonly #executor: (caller: Caller) => Executor;
   readonly #denied: (text: string) => void;
   readonly #authenticator: Authenticator;
   readonly #origin: OriginCheck;
@@ -103,9 +106,11 @@ export class Api {
   readonly #headersMs: number;
 
   constructor(given: ApiOptions) {
-    const { control, access, audience, hostname, tls = false, cors, hosts, limits, denied = () => undefined } = given;
+    const { control, executor, access, audience, hostname, tls = false, cors, hosts, limits } = given;
+    const { denied = () => undefined } = given;
     const { connections, crowded, handshakeMs, headersMs, requestMs, ...streams } = { ...LIMITS, ...limits };
     this.#control = control;
+    this.#executor = executor;
     this.#headersMs = headersMs;
     this.#denied = denied;
     const refusals = new RefusalLog(denied);
@@ -237,7 +242,8 @@ export class Api {
     const values = readQuery(query, route.parameters);
     const body =
       route.body === undefined ? undefined : await readBody(request, { ...route.body, onRead: () => undefined });
-    const input: RouteInput = { id, query: values, body, signal: NEVER, dashboard: () => this.#access() };
+    const executor = (): Executor => this.#executor(ANONYMOUS);
+    const input: RouteInput = { id, query: values, body, signal: NEVER, dashboard: () => this.#access(), executor };
     await sendResult({ request, response, route }, await route.answer(this.#control(ANONYMOUS), input));
   }
 
@@ -269,9 +275,9 @@ export class Api {
     const follow = query.follow === true ? route.follow : undefined;
     const streams = route.output.kind === "stream" || follow !== undefined;
     if (streams && request.method === "HEAD") return sendText(response, 200, "", "text/event-stream");
-    const lasts = streams || (typeof query.wait === "number" && query.wait > 0);
+    const lasts = streams || route.lasts === true || (typeof query.wait === "number" && query.wait > 0);
     const signal = lasts ? this.#streams.admit(response, grant) : NEVER;
-    const caller = callerOf(grant);
+    const caller = callerOf(grant, request);
     const asker = { caller, claims: grant.claims, refusal: () => this.#authenticator.refusal(grant) };
     const input: RouteInput = {
       id,
@@ -279,6 +285,7 @@ export class Api {
       body,
       signal,
       dashboard: () => this.#access(asker),
+      executor: () => this.#executor(caller),
       ...lastEventId(request),
     };
     // It would not be carried out any more.
@@ -286,7 +293,11 @@ export class Api {
       throw new ProcmanError("service-down", `Cannot carry out the request: ${GIVES_WAY}`);
     const control = this.#control(caller);
     if (streams)
-      return this.#streams.write(response, (follow ?? route).answer(control, input) as AsyncIterable<unknown>);
+      return this.#streams.write(
+        response,
+        (follow ?? route).answer(control, input) as AsyncIterable<unknown>,
+        route.lasts,
+      );
     const result = await route.answer(control, input);
     if (result instanceof Page) sendPage(asked, result);
     else await sendResult(asked, result);
@@ -314,12 +325,14 @@ async function loadDashboard(
   return new Dashboard({ audience, sign, noted, refused, ...(folder === undefined ? {} : { folder }) });
 }
 
-function callerOf({ claims: { consumer, by, process, limits, user } }: TokenGrant): Caller {
+function callerOf({ claims, secret }: TokenGrant, { socket }: { readonly socket: Socket | PortSocket }): Caller {
+  const { consumer, by, process, limits, user } = claims;
   return {
     consumer: by === undefined ? consumer : `${consumer} of ${by}`,
     ...(process === undefined ? {} : { process }),
     ...(limits && { limits }),
     ...(user && { user }),
+    ...(!(socket instanceof PortSocket) && secret !== undefined && by === undefined && { isOwner: true as const }),
   };
 }
 

@@ -9,6 +9,7 @@ import {
   ANONYMOUS,
   type Caller,
   type Control,
+  callerText,
   type PlanOptions,
   type Scaling,
   type Signalling,
@@ -333,11 +334,6 @@ function notOne(what: string, why: string): ProcmanError {
 function profileText({ profile }: PlanOptions): string {
   if (profile === undefined) return "";
   return profile === null ? " without a profile" : ` with the profile ${JSON.stringify(profile)}`;
-}
-
-/** `"cli" (alice)` */
-function callerText({ consumer, user }: Caller): string {
-  return `"${consumer}"${user === undefined ? "" : ` (${user})`}`;
 }
 
 function scalingText({ instances, by }: Scaling): string {

@@ -41,6 +41,7 @@ import { controlFactory } from "./service-control.ts";
 import { hiddenOutputNotice, ServiceLog } from "./service-log.ts";
 import type { Services } from "./services.ts";
 import type { AccessOfProcess } from "./spawn/environment.ts";
+import { ExecSessions } from "./spawn/exec-sessions.ts";
 import { HookRunner } from "./spawn/hooks.ts";
 import { MemoryLimitWatch } from "./spawn/memory-limit.ts";
 import { PidFiles } from "./spawn/pid-file.ts";
@@ -79,6 +80,7 @@ export class ProcmanService {
   readonly #reporting: Reporting;
   readonly #sweeper: Sweeper;
   readonly #hooks: HookRunner;
+  readonly #exec: ExecSessions;
   readonly #spawner: KeeperSpawner;
   readonly #sockets: SharedSockets;
   readonly #balancing: Balancing;
@@ -106,6 +108,7 @@ export class ProcmanService {
     // What a start needs of parts that are made later, as they need the supervisor.
     const accessOf: AccessOfProcess = (id) => this.#api.accessOf(id);
     this.#hooks = new HookRunner(first, accessOf);
+    this.#exec = new ExecSessions(first, accessOf);
     const ports = new TakenPorts(first, (id) => this.supervisor.statesOf(id));
     const handovers = new PortHandovers(
       (id) => this.supervisor.statesOf(id),
@@ -146,7 +149,8 @@ export class ProcmanService {
     this.actions = new Actions(context, this.rollingRestarts);
     this.#shutdown = this.#newShutdown(context, ends);
     this.control = this.#newControl();
-    this.#api = new ApiService(services, this.control, sockets ?? new Map(), this.#spawner);
+    const calls = { control: this.control, executor: (caller: Caller) => this.#exec.executor(caller) };
+    this.#api = new ApiService(services, calls, sockets ?? new Map(), this.#spawner);
     this.#plugins = new ServicePlugins(services, events, this.control);
     this.#subsystems = [
       new PidFiles(services),
@@ -163,6 +167,7 @@ export class ProcmanService {
       metrics,
       incidents,
       this.#lasting,
+      this.#exec,
       this.#api,
       new IdleReport(services, stats),
     ];
@@ -243,6 +248,7 @@ export class ProcmanService {
     const hidden = isFirst ? hiddenOutputNotice(config) : undefined;
     if (hidden !== undefined) this.#log.info(hidden);
     this.#spawner.load(snapshot);
+    this.#exec.load(snapshot.markerKey, isFirst);
     this.#lasting.load(config.processes);
     const recovered = recover(snapshot, config, this.#services, this.#lasting);
     this.#specs.reset(recovered.previous);

@@ -39,17 +39,20 @@ export function sshHost(host: NamedHost): SshHost | undefined {
 export async function runRemote(host: SshHost, words: readonly string[]): Promise<number> {
   const isTerminal = process.stdin.isTTY && process.stdout.isTTY && process.stderr.isTTY;
   const { stdout, stderr } = process;
-  // The monitor draws the whole terminal.
-  const isShown = (stream: NodeJS.WriteStream): boolean => stream.isTTY && words[0] !== "monitor";
+  const isExec = words[0] === "exec";
+  // The monitor draws the whole terminal, and what a command of exec writes is meant for it.
+  const isShown = (stream: NodeJS.WriteStream): boolean => stream.isTTY && words[0] !== "monitor" && !isExec;
   const stdio = ["inherit", ...[stdout, stderr].map((stream) => (isShown(stream) ? "pipe" : "inherit"))] as const;
-  const child = startSsh(host, [isTerminal ? "-t" : "-T"], { command: remoteCommand(host, words), stdio });
+  const all = isExec ? ["exec", "--with-caller", ...words.slice(1)] : words;
+  const child = startSsh(host, [isTerminal ? "-t" : "-T"], { command: remoteCommand(host, all), stdio });
   child.stdout?.pipe(terminalFilter()).pipe(stdout);
   child.stderr?.pipe(terminalFilter()).pipe(stderr);
   // The terminal sends Ctrl-C to ssh, too, which ends, or passes it on.
   process.on("SIGINT", () => undefined);
   for (const signal of ["SIGTERM", "SIGHUP"] as const) process.on(signal, () => child.kill(signal));
   const code = await endOf(child, host);
-  if (code === NO_CONNECTION || code === NO_PROGRAM) throw failed(host, code, "ssh has said above why");
+  // The command of exec may end with any code.
+  if (!isExec && (code === NO_CONNECTION || code === NO_PROGRAM)) throw failed(host, code, "ssh has said above why");
   return code;
 }
 

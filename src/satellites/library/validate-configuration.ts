@@ -60,7 +60,7 @@ export type CompleteConfiguration = Omit<
     "rotate"
   > & { readonly rotate: false | Filled<RotationConfiguration, "size" | "hours" | "total" | "gzip"> };
   readonly watcher: Filled<WatcherConfiguration, "interval" | "exts" | "match" | "skip">;
-  readonly api: false | Filled<ApiConfiguration, "hostname" | "revoked" | "hosts" | "cors" | "insecure">;
+  readonly api: false | Filled<ApiConfiguration, "hostname" | "revoked" | "exec" | "hosts" | "cors" | "insecure">;
 };
 
 export type ValidateOptions = Omit<CheckOptions, "scale" | "edited"> & {

@@ -2,10 +2,9 @@
 import type { Server as TlsServer } from "node:tls";
 import { VERSION } from "../../base/version.ts";
 import type { Config } from "../../config/spec.ts";
-import type { Caller, Control } from "../../contract/control.ts";
 import type { Endpoint } from "../../contract/records.ts";
 import { type Claims, claimsOfGroup, claimsOfProcess, OF_PROCESS, payloadOf } from "../../contract/token-claims.ts";
-import type { Api } from "../../http/server.ts";
+import type { Api, ApiOptions } from "../../http/server.ts";
 import { monotonicMs } from "../../os/clock.ts";
 import type { HeldSockets } from "../../os/inherited-sockets.ts";
 import { signJwt } from "../../os/jwt.ts";
@@ -31,9 +30,12 @@ const PUBLISH_RETRY_MS = 1_000;
 const LISTEN_RETRY_MS = 3_000;
 const OFF = '"api" is false in the configuration';
 
+/** What it serves, for each caller. */
+type ApiCalls = Pick<ApiOptions, "control" | "executor">;
+
 export class ApiService implements Subsystem {
   readonly #services: Pick<Services, "log" | "specs">;
-  readonly #control: (caller: Caller) => Control;
+  readonly #calls: ApiCalls;
   readonly #spawner: Pick<KeeperSpawner, "refreshOrders">;
   /** Its settings of the API hold as long as procman runs. */
   readonly #config: Config;
@@ -62,14 +64,14 @@ export class ApiService implements Subsystem {
   /** `sockets`: copies that this process holds for a later keeper. `spawner`: its orders have address and tokens for processes. */
   constructor(
     services: Pick<Services, "link" | "log" | "specs">,
-    control: (caller: Caller) => Control,
+    calls: ApiCalls,
     sockets: HeldSockets,
     spawner: Pick<KeeperSpawner, "refreshOrders">,
   ) {
     const { link, log, specs } = services;
     const { config } = specs;
     this.#services = services;
-    this.#control = control;
+    this.#calls = calls;
     this.#spawner = spawner;
     this.#config = config;
     const reserved = portsOf(config);
@@ -334,7 +336,7 @@ export class ApiService implements Subsystem {
     const noted = (text: string): void => log.audit({ severity: "info", text });
     const sign = (claims: Claims): string => signJwt(payloadOf(claims), credentials.secret());
     const tls = this.#certificate !== undefined;
-    const api = new Api({ control: this.#control, denied, noted, sign, access, audience, hostname, tls, cors, hosts });
+    const api = new Api({ ...this.#calls, denied, noted, sign, access, audience, hostname, tls, cors, hosts });
     // Before the handshake.
     if (tls) api.server.prependListener("connection", () => this.#certificate?.refresh(api.server as TlsServer));
     this.#api = api;

@@ -431,6 +431,6 @@ function intermediateConfig(to: Config, specs: Specs, pending: ReadonlySet<strin
 
 /** Settings that can't change while procman runs keep their values. */
 function withFixedSettings(config: Config, { name, stateDir, api }: Config): Config {
-  const { revoked, group } = config.api;
-  return { ...config, name, stateDir, api: compact({ ...api, revoked, group }) };
+  const { revoked, group, exec } = config.api;
+  return { ...config, name, stateDir, api: compact({ ...api, revoked, group, exec }) };
 }

@@ -160,9 +160,14 @@ export function notifyFile(stateDir: string, slot: string): string {
 }
 
 /** Context of the process itself, but without the run's marker, by which the sweep finds its processes. Without `api`, the command can't reach the API. */
-export function execContextOf(spec: ProcessSpec, config: Config, api?: ApiAccess): ExecContext {
+export function execContextOf(
+  spec: ProcessSpec,
+  config: Config,
+  api?: ApiAccess,
+  variables = variablesIfThere(spec),
+): ExecContext {
   const { cwd, path, pathFirst = [], id, cluster } = spec;
-  const env = { ...userVariables(spec), ...variablesIfThere(spec) };
+  const env = { ...userVariables(spec), ...variables };
   const { PROCMAN_RUN_ID: _none, ...own } = environmentOf({
     env,
     cwd,

@@ -1,0 +1,120 @@
+/** A command of `procman exec` on this machine: it is a child of this process, and has its terminal. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { getPriority, constants as os } from "node:os";
+import type { Readable } from "node:stream";
+import { isatty } from "node:tty";
+import type { Client } from "../client/client.ts";
+import { printableJson } from "../core/base/printable.ts";
+import { type ExecEnd, type ExecLaunch, KeptOutput, recordOf, whyNotExecuted } from "../core/contract/execution.ts";
+import { processStat } from "../core/os/process-stat.ts";
+
+/** What is on the terminal depends on the terminal, not on the process. */
+const OF_TERMINAL = ["TERM", "COLORTERM"] as const;
+/** The terminal sends them to the command, too. */
+const OF_KEYS = ["SIGINT", "SIGQUIT"] as const;
+const PASSED = ["SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2"] as const;
+/** What a command has left in the background may keep its outputs open: they are read until nothing comes for so long. Milliseconds. */
+const QUIET_MS = 500;
+/** Interval at which the connection of ssh is looked at. Milliseconds. */
+const CALLER_MS = 500;
+/** 128 + SIGHUP. */
+const HANGUP = 129;
+
+export type ExecRequest = { readonly id: string; readonly command: readonly string[]; readonly json: boolean };
+
+/** Sets the exit code. @throws {ProcmanError} those of `launch` */
+export async function executeHere(
+  client: Pick<Client, "launch">,
+  { id, command, json, withCaller }: ExecRequest & { readonly withCaller: boolean },
+): Promise<void> {
+  const { pid } = process;
+  const startTime = processStat(pid)?.startTime ?? "";
+  const launch = await client.launch(id, { command, pid, startTime, niceness: getPriority() });
+  const begun = performance.now();
+  let child: ChildProcess | undefined;
+  // Before the command runs: it may be asked to end at once.
+  passSignals((signal) => child?.kill(signal));
+  child = start(launch, json);
+  if (withCaller) endWithCaller();
+  const outputs = json ? { stdout: new KeptOutput(), stderr: new KeptOutput() } : undefined;
+  const read = [outputs && keep(child.stdout, outputs.stdout), outputs && keep(child.stderr, outputs.stderr)];
+  const end = await endOf(child, launch, outputs?.stderr);
+  await Promise.all(read.map((finish) => finish?.()));
+  const durationMs = Math.round(performance.now() - begun);
+  process.exitCode = exitCodeOf(end);
+  if (outputs !== undefined)
+    process.stdout.write(`${printableJson(recordOf(launch.process, { ...end, durationMs }, outputs), 2)}\n`);
+}
+
+/** As shells do. */
+export function exitCodeOf({ code, signal }: Pick<ExecEnd, "code" | "signal">): number {
+  return code ?? 128 + (os.signals[signal as keyof typeof os.signals] ?? 0);
+}
+
+function start({ argv: [program = "", ...args], cwd, env, uid, gid }: ExecLaunch, isRead: boolean): ChildProcess {
+  const isOnTerminal = isatty(0) || isatty(1);
+  const terminal = Object.fromEntries(
+    OF_TERMINAL.flatMap((name) => (isOnTerminal && process.env[name] !== undefined ? [[name, process.env[name]]] : [])),
+  );
+  return spawn(program, args, {
+    cwd,
+    env: { ...env, ...terminal },
+    ...(uid !== process.geteuid?.() && { uid }),
+    ...(gid !== process.getegid?.() && { gid }),
+    stdio: isRead ? ["inherit", "pipe", "pipe"] : "inherit",
+  });
+}
+
+/** This process ends after the command. */
+function passSignals(pass: (signal: NodeJS.Signals) => void): void {
+  for (const signal of PASSED) process.on(signal, () => pass(signal));
+  const hasTerminal = [0, 1, 2].some((fd) => isatty(fd));
+  for (const signal of OF_KEYS) process.on(signal, () => (hasTerminal ? undefined : pass(signal)));
+}
+
+/** ssh gives a command without a terminal no signal when the connection ends: the shell there ends. The service ends the command with this process. */
+function endWithCaller(): void {
+  const caller = process.ppid;
+  setInterval(() => process.ppid !== caller && process.exit(HANGUP), CALLER_MS).unref();
+}
+
+/** Reads an output to its end; the answer resolves when the command has ended and nothing more comes. */
+function keep(stream: Readable | null, kept: KeptOutput): () => Promise<void> {
+  let last = performance.now();
+  let isOver = stream === null;
+  stream?.on("data", (chunk: Buffer) => {
+    last = performance.now();
+    kept.add(chunk);
+  });
+  const closed = new Promise<void>((resolve) => {
+    stream?.once("close", () => {
+      isOver = true;
+      resolve();
+    });
+  });
+  return async () => {
+    last = Math.max(last, performance.now());
+    if (isOver) return;
+    const timer = setInterval(() => performance.now() - last > QUIET_MS && stream?.destroy(), QUIET_MS / 5);
+    await closed;
+    clearInterval(timer);
+  };
+}
+
+type Ending = Pick<ExecEnd, "type" | "code" | "signal">;
+
+/** `stderr`: takes the reason why it wasn't started; absent: it is printed. */
+function endOf(child: ChildProcess, { argv, process: id }: ExecLaunch, stderr?: KeptOutput): Promise<Ending> {
+  return new Promise((resolve) => {
+    child.once("error", (error) => {
+      const { text, code } = whyNotExecuted(argv, error);
+      const message = `procman: Cannot execute a command in "${id}": ${text}\n`;
+      if (stderr === undefined) process.stderr.write(message);
+      else stderr.add(Buffer.from(message));
+      resolve({ type: "exited", code });
+    });
+    child.once("exit", (code, signal) =>
+      resolve({ type: "exited", ...(code === null ? { signal: signal ?? "" } : { code }) }),
+    );
+  });
+}
