@@ -5,6 +5,7 @@ import { EVENT_MEANINGS } from "../src/core/contract/event-record.ts";
 import { STATUS_MEANINGS } from "../src/core/contract/records.ts";
 import { argumentsOf, definedCommands, descriptionOf, optionsOf, type Row, usagesOf } from "./command-tables.ts";
 import { allowedValues, objectsOf } from "./configuration.ts";
+import { jsonReference } from "./json-documents.ts";
 import { inPage, tableOf, writeMade } from "./made-parts.ts";
 import { manual } from "./manual.ts";
 import { metricFamilies } from "./metric-families.ts";
@@ -124,6 +125,7 @@ writeMade(SCRIPT, {
   "docs/reference/cli.md": inPage(SCRIPT, exitCodes()),
   "docs/reference/commands.md": inPage(SCRIPT, commands()),
   "docs/reference/fields.md": inPage(SCRIPT, fields()),
+  "docs/reference/json.md": inPage(SCRIPT, jsonReference()),
   "docs/reference/api.md": (text) => inPage(SCRIPT, errors(), "errors")(inPage(SCRIPT, events(), "events")(text)),
   "docs/reference/metrics.md": inPage(SCRIPT, metrics()),
   "docs/guide/supervision.md": inPage(SCRIPT, states()),

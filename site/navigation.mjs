@@ -35,6 +35,7 @@ export const NAVIGATION = [
       "docs/reference/fields",
       "docs/reference/cli",
       "docs/reference/commands",
+      "docs/reference/json",
       "docs/reference/api",
       "CHANGELOG",
     ],

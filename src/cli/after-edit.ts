@@ -1,5 +1,7 @@
 /** What follows an edit of the configuration file that a procman runs. */
 import { asTyped } from "./config-option.ts";
+import { printRemark } from "./output/done.ts";
+import { isJson } from "./output/error-report.ts";
 import { isRunning } from "./unapplied.ts";
 
 /**
@@ -14,9 +16,9 @@ export async function afterEdit(config: string | undefined, apply = false): Prom
     return;
   }
   if (!apply) {
-    process.stdout.write(`procman is running without this change; "${asTyped("reload", { config })}" applies it\n`);
+    printRemark(`procman is running without this change; "${asTyped("reload", { config })}" applies it`);
     return;
   }
   const { reload } = await import("./commands/reload-command.ts");
-  await reload({ config, wait: true });
+  await reload({ config, wait: true, showsPlan: !isJson() });
 }

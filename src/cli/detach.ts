@@ -122,7 +122,7 @@ async function report(
     await daemon.ended;
   } else {
     if (json) printStartDocument(startOf(config, daemon), outcome.settled);
-    else printStates(config, daemon, outcome.settled);
+    else if (!isJson()) printStates(config, daemon, outcome.settled);
     reportFailures(outcome.settled, waiting);
     return outcome.settled;
   }

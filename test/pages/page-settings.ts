@@ -28,6 +28,11 @@ const withApi = { processes: [web], api: { port: 9000 } };
 
 const API_MD: readonly Setting[] = [
   { block: "TOKEN=", config: withApi, before: "procman run --detach" },
+  {
+    block: "curl -H",
+    config: { processes: [web], api: { port: 9000, exec: true } },
+    before: "procman run --detach\nTOKEN=$(procman token --consumer me)\nURL=http://127.0.0.1:9000",
+  },
   { block: "curl --unix-socket", before: "procman run --detach\nTOKEN=$(procman token --consumer me)" },
   {
     block: '{\n  "type": "about:blank"',
@@ -207,6 +212,9 @@ export const SETTINGS: { readonly [page: string]: readonly Setting[] } = {
   ],
   "docs/reference/api.md": API_MD,
   "docs/reference/cli.md": CLI_MD,
+  "docs/reference/json.md": [
+    { block: "procman status --json", config: { processes: [web] }, before: "procman run --detach" },
+  ],
   "docs/guide/clusters.md": [
     { block: '{\n  "processes": [\n    {\n      "id": "api"', before: "mkdir -p data/1 data/2" },
     {
@@ -273,6 +281,7 @@ test -x "node_modules/.bin/$(sed -n 's/^CMD ."\\([^"]*\\)".*/\\1/p' block)"`,
     { block: "procman restart group:backend", before: "procman run --detach" },
   ],
   "docs/guide/environment.md": [
+    { block: "$ procman exec web", config: { processes: [web] }, before: "procman run --detach" },
     { block: "// procman.jsonc", before: "echo key > /run/secrets/api-key" },
     { block: "$ procman validate", before: "echo key > /run/secrets/api-key\nprintf 'A=1\\n# and\\nB: 2\\n' > .env" },
     { block: '{\n  "processes": [{', needs: "root" },

@@ -258,7 +258,9 @@ test("exec on another machine: by ssh on this terminal and with its exit code, b
   writeFileSync(join(here, "boss.token"), (await procman(there, ["token", "--consumer", "boss"])).out, { mode: 0o600 });
   writeFileSync(
     join(here, "desk.token"),
-    (await procman(there, ["token", "--consumer", "desk", "--scope", "read"])).out, { mode: 0o600 });
+    (await procman(there, ["token", "--consumer", "desk", "--scope", "read"])).out,
+    { mode: 0o600 },
+  );
   const add = async (name: string, token: string): Promise<void> => {
     const url = `https://127.0.0.1:${port}`;
     const { code, err } = await run("host", "add", name, url, "--token-file", token, "--ca", files.certificate);

@@ -4,7 +4,6 @@ import { dirname, relative, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { Command } from "commander";
 import { EXIT, ProcmanError } from "../../core/base/errors.ts";
-import { printable } from "../../core/base/printable.ts";
 import { displayPath, read } from "../../core/config/config-file.ts";
 import { appendProcess, processIn, removeProcess } from "../../core/config/edit/edit.ts";
 import { check } from "../../core/config/load.ts";
@@ -17,7 +16,8 @@ import { connect } from "../connected.ts";
 import { runDetached } from "../detach.ts";
 import { createFile, replaceFile } from "../edit-file.ts";
 import { withConfig } from "../options.ts";
-import { reportRefusal } from "../output/error-report.ts";
+import { printDone, printRemark } from "../output/done.ts";
+import { isJson, reportRefusal } from "../output/error-report.ts";
 import { statusTable } from "../output/status-table.ts";
 import { hasChanges, printPlan } from "../plan-table.ts";
 import { type ProcessOptions, processOf, withSettings } from "../process-options.ts";
@@ -39,7 +39,8 @@ export function define(parent: Command): void {
           "<command...>",
           'what to run: a script (server.js, .ts, .py, .sh), a folder with package.json, one of its scripts (npm:dev), or a program and its arguments, after "--"; one argument with spaces is a command line for /bin/sh',
         )
-        .option("--id <id>", "name of the process (default: that of the program or its script)"),
+        .option("--id <id>", "name of the process (default: that of the program or its script)")
+        .option("--json", "print file and process, and whether the file was changed"),
     ),
   ).action(add);
 }
@@ -47,12 +48,12 @@ export function define(parent: Command): void {
 /** A reload that takes the process back stops it. */
 const UNDO_SECONDS = 60;
 
-type Options = Omit<ProcessOptions, "cmd" | "worker"> & { readonly config?: string };
+type Options = Omit<ProcessOptions, "cmd" | "worker"> & { readonly config?: string; readonly json?: boolean };
 
 /** What is written, and where. */
 type Addition = { readonly id: string; readonly file: string; readonly shownAs: string; readonly cmd: string };
 
-async function add(words: readonly string[], { config: path, ...options }: Options): Promise<void> {
+async function add(words: readonly string[], { config: path, json = false, ...options }: Options): Promise<void> {
   const here = startFolder(path);
   const { cmd, name, cwd } = programToAdd(words, resolve(here, options.cwd ?? ""));
   const present = existing(() => read(path, here));
@@ -66,7 +67,8 @@ async function add(words: readonly string[], { config: path, ...options }: Optio
       ? await startInRunning(addition)
       : (await runDetached({ config: file, trial: id })) !== undefined;
     if (isUp) {
-      if (present === undefined) printHints(addition, options);
+      if (json) printDone("", { file, process: id, changed: undo !== undefined });
+      else if (present === undefined) printHints(addition, options);
       return;
     }
   } catch (error) {
@@ -115,7 +117,7 @@ async function write(
     const text = appendProcess(starter(nameOf(dirname(file))), added);
     const removeTraces = removerOf(check({ file, shownAs, text }));
     await createFile(file, text);
-    process.stdout.write(`${shownAs}: created with ${JSON.stringify(id)}: ${printable(cmd)}\n`);
+    printRemark(`${shownAs}: created with ${JSON.stringify(id)}: ${cmd}`);
     return async () => {
       await takeBack(addition, text, before);
       removeTraces();
@@ -127,7 +129,7 @@ async function write(
       "usage",
       `Cannot add ${JSON.stringify(id)}: ${shownAs} has another process with this id; choose one with --id`,
     );
-  const config = await appendToFile(added, file, `: ${printable(cmd)}`);
+  const config = await appendToFile(added, file, `: ${cmd}`, printRemark);
   if (config === undefined) return undefined;
   const removeTraces = removerOf(config);
   const written = await fs.readFile(file, "utf8");
@@ -170,10 +172,10 @@ async function startInRunning({ id, file }: Addition): Promise<boolean> {
   const own = new Set(check(read(file, dirname(file))).processes.flatMap((spec) => (isNamed(id, spec) ? spec.id : [])));
   const isOwn = ({ process: member }: PlannedChange): boolean => own.has(member);
   const others = { ...plan, processes: plan.processes.filter((change) => !isOwn(change)) };
-  if (hasChanges(others)) printPlan(others);
+  if (hasChanges(others) && !isJson()) printPlan(others);
   if (plan.processes.some((change) => isOwn(change) && change.problem !== undefined)) return false;
   const records = await (await connect({ config: file })).processes();
-  process.stdout.write(`${statusTable(records, process.stdout)}\n`);
+  if (!isJson()) process.stdout.write(`${statusTable(records, process.stdout)}\n`);
   return true;
 }
 

@@ -4,6 +4,7 @@ import type { Command } from "commander";
 import type { Config } from "../../core/config/spec.ts";
 import { startFolder } from "../../core/os/start-folder.ts";
 import { CONFIG_HELP } from "../config-option.ts";
+import { printDone } from "../output/done.ts";
 import { type ProcessOptions, processOf, withProcessOptions } from "../process-options.ts";
 
 export function define(parent: Command): void {
@@ -15,8 +16,12 @@ export function define(parent: Command): void {
   withProcessOptions(command)
     .option("-c, --config <path>", CONFIG_HELP)
     .option("--apply", "apply it to the running procman, like `procman reload`")
+    .option("--json", "print file and process, and whether the file was changed")
     .action(append);
 }
+
+/** What an edit has done. */
+export type EditRecord = { readonly file: string; readonly process: string; readonly changed: boolean };
 
 type Options = ProcessOptions & { readonly config?: string; readonly apply?: boolean };
 
@@ -29,12 +34,14 @@ async function append(options: Options): Promise<void> {
  * Adds a process at the end of the list. undefined: the file has it already, with the same fields, and is unchanged.
  *
  * @param what said after its id
+ * @param print prints what was done
  * @throws {ProcmanError} `configuration-missing`, `configuration-invalid`
  */
 export async function appendToFile(
   added: Readonly<Record<string, unknown>>,
   path: string | undefined,
   what = "",
+  print: (text: string, record: EditRecord) => void = printDone,
 ): Promise<Config | undefined> {
   const [
     { read },
@@ -57,13 +64,15 @@ export async function appendToFile(
   const id = String(added.id);
   const known = fileWith(id, source);
   if (known !== undefined && isDeepStrictEqual(processIn(known.text, id), added)) {
-    process.stdout.write(`${known.shownAs}: already has this ${JSON.stringify(id)}, so nothing is changed\n`);
+    const text = `${known.shownAs}: already has this ${JSON.stringify(id)}, so nothing is changed`;
+    print(text, { file: known.file, process: id, changed: false });
     return undefined;
   }
   const text = appendProcess(source.text, added);
   const config = checkEdited(`append ${JSON.stringify(id)}`, source, { ...source, text });
   await replaceFile(source.file, text);
-  process.stdout.write(`${source.shownAs}: added ${JSON.stringify(id)}${what}\n`);
+  const { file, shownAs } = source;
+  print(`${shownAs}: added ${JSON.stringify(id)}${what}`, { file, process: id, changed: true });
   printWarnings(config, { ...source, text });
   return config;
 }

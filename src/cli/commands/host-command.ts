@@ -7,10 +7,11 @@ import { addressIn } from "../../client/connection/host-address.ts";
 import { allHosts, type NamedHost, removeHost, saveHost } from "../../client/connection/host-file.ts";
 import { apiOf } from "../../client/connection/remote-host.ts";
 import { ProcmanError } from "../../core/base/errors.ts";
-import { printable, printableJson, printableLine } from "../../core/base/printable.ts";
+import { printableJson, printableLine } from "../../core/base/printable.ts";
 import { withoutEnd } from "../../core/base/text-end.ts";
 import { startFolder } from "../../core/os/start-folder.ts";
 import { listRemote, sshHost } from "../../satellites/hosts/ssh.ts";
+import { printDone } from "../output/done.ts";
 import { withProgress } from "../output/progress.ts";
 import { table } from "../output/table.ts";
 
@@ -51,7 +52,7 @@ export function define(parent: Command): void {
     .argument("<name>", "its name")
     .action((name: string) => {
       removeHost(name);
-      process.stdout.write(`removed ${name}; that machine is not affected\n`);
+      printDone(`removed ${name}; that machine is not affected`, { name });
     });
 }
 
@@ -109,7 +110,7 @@ function fileNamed(path: string, name: string): string {
 
 function save(host: NamedHost, done: string, remark = ""): void {
   saveHost(host);
-  process.stdout.write(`${printable(done)}\n${printable(remark)}`);
+  printDone(`${done}${remark === "" ? "" : `\n${remark}`}`, host);
 }
 
 /** Which of them a command is for must be said. */
@@ -119,7 +120,7 @@ function remedyFor(
 ): string {
   if (config !== undefined || found.length < 2) return "";
   const lines = found.map(({ name, configFile = "" }) => `  ${printableLine(name)}  ${configFile}`);
-  return `${found.length} procmans are running there, so commands need --name or --config; or add it with a folder, as ssh://…/srv/app:\n${lines.join("\n")}\n`;
+  return `${found.length} procmans are running there, so commands need --name or --config; or add it with a folder, as ssh://…/srv/app:\n${lines.join("\n")}`;
 }
 
 function list(json: boolean): void {

@@ -10,6 +10,7 @@ import { FILE_NAMES } from "../../core/config/nearest-folder.ts";
 import { statIfSeen } from "../../core/os/files.ts";
 import { startFolder } from "../../core/os/start-folder.ts";
 import type { YesNoQuestion } from "../edit-file.ts";
+import { printDone } from "../output/done.ts";
 import { type ProcessOptions, processOf, withProcessOptions } from "../process-options.ts";
 
 const DOCKER_IGNORE = ".dockerignore";
@@ -28,6 +29,7 @@ export function define(parent: Command): void {
     .option("-c, --config <path>", "file to create (default: procman.jsonc in this folder)")
     .option("--force", "overwrite an existing file")
     .option("--apply", "with --force: apply it to the running procman, like `procman reload`")
+    .option("--json", "print file and process")
     .action(init);
 }
 
@@ -68,7 +70,7 @@ async function init(given: Options): Promise<void> {
   await (exists ? replaceFile : createFile)(file, text);
   const [{ afterEdit }, { isRunning }] = await Promise.all([import("../after-edit.ts"), import("../unapplied.ts")]);
   const remedy = isRunning(file) ? "" : "; `procman run` starts it";
-  process.stdout.write(`${shownAs}: created${remedy}\n`);
+  printDone(`${shownAs}: created${remedy}`, { file, process: options.id ?? "", changed: true });
   printWarnings(config, { file, shownAs, text });
   if (options.ignoresState === true) ignoreState(dirname(file));
   else if (options.ignoresState === undefined && wouldCopyState(dirname(file)))

@@ -22,6 +22,7 @@ import { install, shownPlan } from "../../satellites/boot/install.ts";
 import { newRecord } from "../../satellites/boot/new-record.ts";
 import { bootScope, DRY_RUN_HELP, withBootScope } from "../boot-scope.ts";
 import { withConfig } from "../options.ts";
+import { printDone } from "../output/done.ts";
 
 type Options = {
   readonly config?: string;
@@ -48,6 +49,7 @@ export function define(parent: Command): void {
     .option("--service-dir <dir>", "the folder in which runit or s6 looks for services (default: the usual ones)")
     .option("--no-start", "write and enable it, but don't start it now")
     .option("--dry-run", DRY_RUN_HELP)
+    .option("--json", "print name, init system and unit")
     .action(installFor);
 }
 
@@ -130,8 +132,9 @@ function report(record: BootRecord, { unit, hint }: BootPlan, { isUpdate, starts
     : starts
       ? "is running"
       : 'starts with the machine, or now by "procman install"';
-  process.stdout.write(`${unit}: ${isUpdate ? "updated" : "installed"} for ${init}; ${name} ${next}\n`);
-  if (starts || runs) process.stdout.write(`"${hint}" stops it, "procman uninstall" removes it\n`);
+  const done = `${unit}: ${isUpdate ? "updated" : "installed"} for ${init}; ${name} ${next}`;
+  const remark = starts || runs ? `\n"${hint}" stops it, "procman uninstall" removes it` : "";
+  printDone(`${done}${remark}`, { name, init, scope, unit, updated: isUpdate, running: starts || runs });
   if (scope === "user" && init === "systemd" && !existsSync(`/var/lib/systemd/linger/${user}`))
     process.stderr.write(
       `procman: it starts when ${user} signs in and ends when ${user} signs out, because systemd ends the processes of users then; "sudo loginctl enable-linger ${user}" lets it start at boot\n`,

@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { ProcmanError } from "../../core/base/errors.ts";
 import { startFolder } from "../../core/os/start-folder.ts";
 import { CONFIG_HELP } from "../config-option.ts";
+import { printDone } from "../output/done.ts";
 
 export function define(parent: Command): void {
   parent
@@ -12,6 +13,7 @@ export function define(parent: Command): void {
     .option("--id <id>", "the same as a flag")
     .option("-c, --config <path>", CONFIG_HELP)
     .option("--apply", "apply it to the running procman, like `procman reload`")
+    .option("--json", "print file and process")
     .action(remove);
 }
 
@@ -40,6 +42,6 @@ async function remove(argument: string | undefined, options: Options): Promise<v
   const text = removeProcess(home.text, id);
   if (isValid(source)) checkEdited(`remove ${JSON.stringify(id)}`, source, { ...home, text });
   await replaceFile(home.file, text);
-  process.stdout.write(`${home.shownAs}: removed ${JSON.stringify(id)}\n`);
+  printDone(`${home.shownAs}: removed ${JSON.stringify(id)}`, { file: home.file, process: id, changed: true });
   await (await import("../after-edit.ts")).afterEdit(options.config, options.apply);
 }

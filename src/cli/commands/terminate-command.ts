@@ -13,6 +13,7 @@ import type { Holder } from "../../core/os/lock.ts";
 import { signalIfThere } from "../../core/os/process-signal.ts";
 import { asTyped } from "../config-option.ts";
 import { withTarget } from "../options.ts";
+import { printDone } from "../output/done.ts";
 import { waitFor } from "../output/progress.ts";
 import { type TargetOptions, targetPlace } from "../target.ts";
 
@@ -25,6 +26,7 @@ export function define(parent: Command): void {
     .description("Stops all processes in reverse order and ends procman; waits until this is done.");
   withTarget(command)
     .option("--no-wait", "return immediately")
+    .option("--json", "print name, and whether it has ended")
     .action(({ wait, ...target }: TargetOptions & { readonly wait: boolean }) => {
       const place = targetPlace(target);
       return "url" in place ? terminateThere(place, wait, target) : terminate(place, wait, target);
@@ -38,7 +40,8 @@ async function terminate(location: Location, wait: boolean, target: TargetOption
   };
   if (wait) await waitFor(endTexts(location.name, target), waitForEnd(location.stateDir, ask));
   else await ask(await keeperOf(location.stateDir));
-  process.stdout.write(wait ? `${location.name} has ended, with ${processes}\n` : `${location.name} is ending\n`);
+  const { name } = location;
+  printDone(wait ? `${name} has ended, with ${processes}` : `${name} is ending`, { name, ended: wait });
 }
 
 /** Its end is the end of its answers. */
@@ -48,9 +51,8 @@ async function terminateThere(remote: RemoteApi, wait: boolean, target: TargetOp
   await client.terminate();
   if (wait) await waitFor(endTexts(name, target), lastAnswerOf(client));
   const count = processes.total === 1 ? "its process" : `its ${processes.total} processes`;
-  process.stdout.write(
-    wait ? `${name} on ${remote.host} has ended, with ${count}\n` : `${name} on ${remote.host} is ending\n`,
-  );
+  const where = `${name} on ${remote.host}`;
+  printDone(wait ? `${where} has ended, with ${count}` : `${where} is ending`, { name, ended: wait });
 }
 
 async function lastAnswerOf(client: Client): Promise<void> {

@@ -8,6 +8,7 @@ import { type BootRecord, recordsOf } from "../../satellites/boot/boot-record.ts
 import { shownRemoval, uninstall } from "../../satellites/boot/install.ts";
 import { bootScope, DRY_RUN_HELP, withBootScope } from "../boot-scope.ts";
 import { withConfig } from "../options.ts";
+import { printDone } from "../output/done.ts";
 
 type Options = {
   readonly config?: string;
@@ -26,6 +27,7 @@ export function define(parent: Command): void {
   withBootScope(withConfig(command))
     .option("--name <name>", "name of the procman; its configuration file isn't needed")
     .option("--dry-run", DRY_RUN_HELP)
+    .option("--json", "print name, init system and unit")
     .action(uninstallFor);
 }
 
@@ -37,7 +39,8 @@ function uninstallFor({ config, name, dryRun = false, ...scopes }: Options): voi
   const record = installed(wanted, scope);
   if (dryRun) return void process.stdout.write(shownRemoval(record));
   const { unit, problems } = uninstall(record);
-  process.stdout.write(`${unit}: removed; ${wanted} no longer starts at boot\n`);
+  const { name: removed, init } = record;
+  printDone(`${unit}: removed; ${wanted} no longer starts at boot`, { name: removed, init, scope, unit });
   for (const problem of problems) process.stderr.write(`procman: ${problem}\n`);
 }
 

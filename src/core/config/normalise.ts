@@ -52,7 +52,6 @@ import { parseSize } from "./units.ts";
 /** The configuration as the service uses it, without `file` and `warnings`, which the caller adds. */
 export function normalise(raw: RawConfig, context: CheckContext): Omit<Config, "file" | "warnings"> {
   const { name = TOP.name.default, logger } = raw;
-  const api = raw.api === false ? undefined : raw.api;
   return {
     name,
     stateDir: stateDirOf(context.folder, name),
@@ -72,21 +71,26 @@ export function normalise(raw: RawConfig, context: CheckContext): Omit<Config, "
     internalLogHours: logger?.internalLogHours ?? LOGGER.internalLogHours.default,
     internalLogBytes: parseSize(logger?.internalLogSize ?? LOGGER.internalLogSize.default),
     ...(logger?.levels !== undefined && { levels: logger.levels as LevelRules }),
-    api: {
-      hostname: api?.hostname ?? API.hostname.default,
-      ...(api?.port !== undefined && { port: api.port }),
-      revoked: api?.revoked ?? API.revoked.default,
-      ...(api?.exec === true && { exec: true as const }),
-      ...(api?.cors?.length && { cors: api.cors.map((origin) => origin.toLowerCase()) }),
-      ...(api?.hosts?.length && { hosts: api.hosts.map((host) => host.toLowerCase()) }),
-      ...groupOfApi(api?.group),
-      ...(api?.tls && {
-        tls: { certificate: pathIn(context.folder, api.tls.certificate), key: pathIn(context.folder, api.tls.key) },
-      }),
-      ...(raw.api === false && { isOff: true as const }),
-    },
+    api: apiOf(raw, context.folder),
     watcher: watcherOf(raw),
     plugins: pluginSpecs(raw.plugins, context.folder),
+  };
+}
+
+function apiOf({ api: written }: Pick<RawConfig, "api">, folder: string): ApiSpec {
+  const api = written === false ? undefined : written;
+  return {
+    hostname: api?.hostname ?? API.hostname.default,
+    ...(api?.port !== undefined && { port: api.port }),
+    revoked: api?.revoked ?? API.revoked.default,
+    ...(api?.exec === true && { exec: true as const }),
+    ...(api?.cors?.length && { cors: api.cors.map((origin) => origin.toLowerCase()) }),
+    ...(api?.hosts?.length && { hosts: api.hosts.map((host) => host.toLowerCase()) }),
+    ...groupOfApi(api?.group),
+    ...(api?.tls && {
+      tls: { certificate: pathIn(folder, api.tls.certificate), key: pathIn(folder, api.tls.key) },
+    }),
+    ...(written === false && { isOff: true as const }),
   };
 }
 
