@@ -33,7 +33,7 @@ const API_MD: readonly Setting[] = [
     config: { processes: [web], api: { port: 9000, exec: true } },
     before: "procman run --detach\nTOKEN=$(procman token --consumer me)\nURL=http://127.0.0.1:9000",
   },
-  { block: "curl --unix-socket", before: "procman run --detach\nTOKEN=$(procman token --consumer me)" },
+  { block: "curl --unix-socket .procman", before: "procman run --detach\nTOKEN=$(procman token --consumer me)" },
   {
     block: '{\n  "type": "about:blank"',
     config: withApi,
