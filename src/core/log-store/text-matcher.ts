@@ -124,7 +124,8 @@ export class TextMatcher {
   }
 
   #isAt(bytes: Buffer, start: number): boolean {
-    return this.#positions.every(({ at, variants }) => variants.some((variant) => isEqual(bytes, start + at, variant)));
+    for (const { at, variants } of this.#positions) if (!isOneAt(bytes, start + at, variants)) return false;
+    return true;
   }
 }
 
@@ -134,6 +135,11 @@ function bytesOf({ at, variants }: TextPosition): readonly TextByte[] {
     at: at + offset,
     values: [...new Set(variants.map((variant) => variant[offset] as number))],
   }));
+}
+
+function isOneAt(bytes: Buffer, start: number, variants: readonly Buffer[]): boolean {
+  for (const variant of variants) if (isEqual(bytes, start, variant)) return true;
+  return false;
 }
 
 function isEqual(bytes: Buffer, start: number, variant: Buffer): boolean {
