@@ -597,7 +597,7 @@ export type ExecLaunch = {
 /** What the token of a one-time code may do. */
 export type SignInOrder = {
   /** Scopes of the token. Default: all. */
-  readonly scopes?: readonly ("read" | "control" | "log" | "telemetry" | "admin")[];
+  readonly scopes?: readonly ("read" | "control" | "log" | "telemetry" | "reload" | "admin")[];
 };
 
 /** A one-time code for the dashboard. */

@@ -52,13 +52,17 @@ function recordTypes(): string {
 
 function tables(): string {
   const overview = routes.map(
-    ({ method, path, scope = "", status, summary, output }) =>
-      `| \`${method} ${path}\` | ${scope && `\`${scope}\``} | ${status} ${answerOf(output)} | ${summary} |`,
+    ({ method, path, scope, orScope, status, summary, output }) =>
+      `| \`${method} ${path}\` | ${scopesOf(scope, orScope)} | ${status} ${answerOf(output)} | ${summary} |`,
   );
   return [
     `| Request | Scope | Answer | |\n|---|---|---|---|\n${overview.join("\n")}`,
     ...routes.filter(({ parameters }) => Object.keys(parameters).length > 0).flatMap((route) => parametersOf(route)),
   ].join("\n\n");
+}
+
+function scopesOf(...scopes: readonly Route["scope"][]): string {
+  return scopes.flatMap((scope) => (scope === undefined ? [] : [`\`${scope}\``])).join(" or ");
 }
 
 function answerOf(output: Route["output"]): string {

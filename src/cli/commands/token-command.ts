@@ -5,24 +5,16 @@ import { CONNECT_TIMEOUT_MS, livingHolder } from "../../client/connection/endpoi
 import { ProcmanError } from "../../core/base/errors.ts";
 import { printableJson } from "../../core/base/printable.ts";
 import { locate } from "../../core/config/find-config.ts";
-import { groupNamed, selectorOf, unknownProcess } from "../../core/contract/groups.ts";
-import {
-  type Claims,
-  CONSUMER,
-  expiresIn,
-  payloadOf,
-  SCOPES,
-  type TokenLimits,
-} from "../../core/contract/token-claims.ts";
+import { type Claims, CONSUMER, expiresIn, isForAll, payloadOf, SCOPES } from "../../core/contract/token-claims.ts";
 import { monotonicMs } from "../../core/os/clock.ts";
 import { signJwt } from "../../core/os/jwt.ts";
 import { replaceSecret, secretIn } from "../../core/os/secret.ts";
 import { startFolder } from "../../core/os/start-folder.ts";
 import { makeStateFolder } from "../../core/os/state-folder.ts";
-import { groupNamesInFile, idsInFile } from "../completion-candidates.ts";
 import { CONFIG_HELP } from "../config-option.ts";
 import { scopesIn } from "../scopes.ts";
 import { targetLocation } from "../target.ts";
+import { limitsIn, listed } from "../token-limits.ts";
 
 /** 100 years. */
 const LONGEST_SECONDS = 3_155_760_000;
@@ -72,51 +64,27 @@ export function define(parent: Command): void {
 
 type TokenAnswer = Pick<Claims, "consumer" | "scopes" | "expires" | "limits">;
 
-function listed(text: string, before: readonly string[] = []): readonly string[] {
-  return [...before, ...text.split(",").filter((name) => name !== "")];
-}
-
 function claimsOf({ consumer, expireIn, scope, ...options }: Options): TokenAnswer {
   if (consumer === undefined) throw usage('no consumer is given; add "--consumer NAME", the name of its user');
   if (!CONSUMER.test(consumer))
     throw usage(`the consumer ${JSON.stringify(consumer)} must be 1 to 64 of a-z A-Z 0-9 . _ -`);
-  const limits = limitsIn(options);
+  const limits = limitsIn(options, "create a token");
   const scopes =
     scope !== undefined
       ? scopesIn(scope, "create a token")
       : limits === undefined
         ? SCOPES
-        : SCOPES.filter((each) => each !== "admin");
-  if (limits !== undefined && scopes.includes("admin"))
+        : SCOPES.filter((each) => !isForAll(each));
+  const forAll = scopes.find(isForAll);
+  if (limits !== undefined && forAll !== undefined)
     throw usage(
-      'the scope "admin" is for all of procman, so a token with --process or --group can\'t have it; leave it out',
+      `the scope "${forAll}" is for all of procman, so a token with --process or --group can't have it; leave it out`,
     );
   return {
     consumer,
     scopes,
     ...(limits && { limits }),
     ...(expireIn === undefined ? {} : { expires: expiresIn(secondsIn(expireIn)) }),
-  };
-}
-
-/** @throws {ProcmanError} `process-unknown`: the token would see nothing */
-function limitsIn({ process: ids, group: names, config }: Options): TokenLimits | undefined {
-  if (ids === undefined && names === undefined) return undefined;
-  const known = idsInFile(config).map(({ value }) => value);
-  const groups = groupNamesInFile(config);
-  const named = [
-    ...(ids ?? []),
-    ...(names ?? []).map((name) => (groupNamed(name) === undefined ? selectorOf(name) : name)),
-  ];
-  if (named.length === 0) throw usage("--process and --group need at least one name");
-  for (const id of named) {
-    const isInstance = known.includes(id.replace(/-\d+$/, ""));
-    if (!known.includes(id) && !isInstance && !groups.includes(groupNamed(id) ?? ""))
-      throw unknownProcess(id, known, groups.map(selectorOf));
-  }
-  return {
-    processes: named.filter((id) => groupNamed(id) === undefined),
-    groups: named.flatMap((id) => groupNamed(id) ?? []),
   };
 }
 

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ProcmanError } from "../../core/base/errors.ts";
 import type { Location } from "../../core/config/find-config.ts";
 import { ROUTES } from "../../core/contract/routes.ts";
-import { DASHBOARD_SECONDS, expiresIn, payloadOf } from "../../core/contract/token-claims.ts";
+import { type Claims, DASHBOARD_SECONDS, expiresIn, payloadOf } from "../../core/contract/token-claims.ts";
 import { monotonicMs } from "../../core/os/clock.ts";
 import { signJwt } from "../../core/os/jwt.ts";
 import { storedSecret } from "../../core/os/secret.ts";
@@ -33,27 +33,31 @@ type Patience = {
 
 const PATIENCE: Patience = { connectMs: CONNECT_TIMEOUT_MS, silenceMs: SILENCE_MS };
 
+/** Whose requests they are, and what the tokens may do that are signed for them. */
+export type TokenHolder = Pick<Claims, "consumer" | "scopes" | "limits" | "by">;
+
 /** Where a procman is: on this machine, or behind an address. */
 export type ApiPlace = Location | RemoteApi;
 
 /**
- * `observer`: of the stream of events.
+ * `holder`: with all rights, or with these. `observer`: of the stream of events.
  *
  * @throws {ProcmanError} `no-daemon`, `service-down`
  */
 export async function connectTo(
   place: ApiPlace,
-  consumer = "cli",
+  holder: string | TokenHolder = "cli",
   patience: Patience = PATIENCE,
   observer?: StreamObserver,
 ): Promise<Client> {
   if ("url" in place) return new Client(remoteSender(place, patience), observer, place.check);
   await resolveEndpoint(place.stateDir, monotonicMs() + patience.connectMs);
-  return new Client(sender(place, consumer, patience), observer);
+  const claims = typeof holder === "string" ? { consumer: holder, scopes: ["admin" as const] } : holder;
+  return new Client(sender(place, claims, patience), observer);
 }
 
 /** Sends requests to the current address, which changes when the service restarts. */
-function sender(location: Location, consumer: string, patience: Patience): SendRequest {
+function sender(location: Location, holder: TokenHolder, patience: Patience): SendRequest {
   const { stateDir } = location;
   const send: SendRequest = async (request) => {
     for (const deadline = monotonicMs() + patience.connectMs; ; await sleep(POLL_MS)) {
@@ -61,7 +65,7 @@ function sender(location: Location, consumer: string, patience: Patience): SendR
       const secret = await secretOf(stateDir, deadline);
       const headers = {
         ...request.headers,
-        authorization: `Bearer ${tokenOf({ audience: location.name, consumer, seconds: validityOf(request) }, secret)}`,
+        authorization: `Bearer ${tokenOf({ ...holder, audience: location.name, seconds: validityOf(request) }, secret)}`,
       };
       try {
         const silenceMs = patience.silenceMs + (request.patienceSeconds ?? 0) * 1_000;
@@ -81,16 +85,13 @@ async function lost(stateDir: string, method: string, error: NodeJS.ErrnoExcepti
   return method !== "GET" && isCutOff(error) ? interrupted(error.message) : serviceDown(keeper, error.message);
 }
 
-type TokenOrder = { readonly audience: string; readonly consumer: string; readonly seconds: number };
+type TokenOrder = TokenHolder & { readonly audience: string; readonly seconds: number };
 
 /** A user who may read the secret may do everything. The secret can be replaced at any time. */
 function tokenOf({ seconds, ...claims }: TokenOrder, secret: Uint8Array): string {
   // An administrator often becomes the user of procman.
   const { SUDO_USER: user } = process.env;
-  return signJwt(
-    payloadOf({ ...claims, scopes: ["admin"], expires: expiresIn(seconds), ...(user && { user }) }),
-    secret,
-  );
+  return signJwt(payloadOf({ ...claims, expires: expiresIn(seconds), ...(user && { user }) }), secret);
 }
 
 function validityOf({ path, headers, patienceSeconds = 0 }: Request): number {

@@ -39,11 +39,11 @@ export function openApi(routes: Readonly<Record<string, Route>>): OpenApiJson {
 }
 
 function operation(name: string, route: Route): OpenApiJson {
-  const { scope, summary, description, body, status, output, errors, follow } = route;
+  const { scope, orScope = "admin", summary, description, body, status, output, errors, follow } = route;
   const parameters = parametersOf(route);
   const descriptions = [
     description,
-    scope === undefined ? "Needs no token." : `Needs the scope \`${scope}\` (or \`admin\`).`,
+    scope === undefined ? "Needs no token." : `Needs the scope \`${scope}\` (or \`${orScope}\`).`,
   ];
   return {
     operationId: name,

@@ -37,6 +37,8 @@ export type Route = {
   readonly idMeaning?: string;
   /** Absent: no token is needed. */
   readonly scope?: TokenScope;
+  /** A narrower scope that is enough, too. */
+  readonly orScope?: TokenScope;
   readonly summary: string;
   readonly description?: string;
   readonly parameters: Parameters;

@@ -311,6 +311,7 @@ export const ROUTES = {
     method: "GET",
     path: "/plan",
     scope: "admin",
+    orScope: "reload",
     summary: "What a reload of the configuration file would do",
     parameters: PLAN,
     status: 200,
@@ -322,6 +323,7 @@ export const ROUTES = {
     method: "POST",
     path: "/reload",
     scope: "admin",
+    orScope: "reload",
     summary: "Apply the changed configuration file, or another profile of it",
     description:
       "All or nothing: an invalid file (400) changes nothing, and if an instance of a cluster doesn't come up (409), everything is rolled back.",

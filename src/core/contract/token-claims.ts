@@ -3,15 +3,20 @@
 import { compact } from "../base/compact.ts";
 export const ISSUER = "procman";
 
-export const SCOPES = ["read", "control", "log", "telemetry", "admin"] as const;
+export const SCOPES = ["read", "control", "log", "telemetry", "reload", "admin"] as const;
 
-/** `control`: actions; `admin`: terminate, and everything else. */
+/** `control`: actions; `reload`: plan and reload; `admin`: terminate, and everything else. */
 export type TokenScope = (typeof SCOPES)[number];
 
 /** Scopes that the members of a Unix group may have: they neither end procman nor change what it runs. */
 export const GROUP_SCOPES = ["read", "control"] as const satisfies readonly TokenScope[];
 
 export type GroupScope = (typeof GROUP_SCOPES)[number];
+
+/** Whether the scope is for all of procman: a limited token can't have it. */
+export function isForAll(scope: TokenScope): boolean {
+  return scope === "reload" || scope === "admin";
+}
 
 /** Characters of process names, and upper case. */
 export const CONSUMER = /^[A-Za-z0-9._-]{1,64}$/;

@@ -3,7 +3,7 @@
 import { jwtVerify } from "jose";
 import { compact } from "../base/compact.ts";
 import { isObject } from "../base/schema-check.ts";
-import { type Claims, ISSUER, SCOPES, type TokenLimits, type TokenScope } from "./token-claims.ts";
+import { type Claims, ISSUER, isForAll, SCOPES, type TokenLimits, type TokenScope } from "./token-claims.ts";
 
 /** Allowed difference between clocks. Seconds. */
 export const LEEWAY_SECONDS = 5;
@@ -35,11 +35,11 @@ export async function verifyToken(token: string, audience: string, secret: Uint8
   });
 }
 
-/** The scopes, and the processes to which they are limited. A limited token has never the scope `admin`. */
+/** The scopes, and the processes to which they are limited. A limited token has no scope that is for all of procman. */
 function powersOf(scope: unknown, limited: unknown): Pick<Claims, "scopes" | "limits"> {
   if (limited === undefined) return { scopes: scopesIn(scope) };
   if (!isObject(limited)) throw new Error("its limits can't be read");
-  return { scopes: scopesIn(limited.scope).filter((each) => each !== "admin"), limits: limitsIn(limited) };
+  return { scopes: scopesIn(limited.scope).filter((each) => !isForAll(each)), limits: limitsIn(limited) };
 }
 
 function scopesIn(text: unknown): readonly TokenScope[] {

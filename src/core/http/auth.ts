@@ -118,9 +118,9 @@ export class Authenticator {
 }
 
 /** @throws {HttpError} `scope-missing` */
-export function checkScope(claims: Claims, scope: TokenScope): void {
+export function checkScope(claims: Claims, scope: TokenScope, orScope: TokenScope = scope): void {
   const { scopes, consumer } = claims;
-  if (scopes.includes(scope) || scopes.includes("admin")) return;
+  if (scopes.some((each) => each === scope || each === orScope || each === "admin")) return;
   const has = scopes.length === 0 ? "none" : scopes.map((each) => `"${each}"`).join(", ");
   const create = `; "procman token --consumer NAME --scope ${scope}" creates one that has it`;
   const [who, remedy] = isOfGroup(claims) ? (["group", remedyOf(scope)] as const) : (["token", create] as const);

@@ -129,7 +129,7 @@ test("5 every route answers 403 and names the missing scope; with it, or with ad
   for (const route of GUARDED.filter(({ output }) => output.kind !== "stream")) {
     const api = await startApi(context);
     const at = `${route.method} ${route.path}`;
-    const others = SCOPES.filter((scope) => scope !== route.scope && scope !== "admin");
+    const others = SCOPES.filter((scope) => ![route.scope, route.orScope, "admin"].includes(scope));
     const refused = await ask(api, route, `Bearer ${api.token({ scopes: others })}`);
     assert.equal(refused.status, 403, at);
     assert.match(
@@ -147,6 +147,12 @@ test("5 every route answers 403 and names the missing scope; with it, or with ad
       status(route),
       at,
     );
+    if (route.orScope !== undefined)
+      assert.equal(
+        (await ask(api, route, `Bearer ${api.token({ scopes: [route.orScope] })}`)).status,
+        status(route),
+        at,
+      );
     const again = { ...route, path: route.path.replace(/\/start$/, "/restart") };
     assert.equal((await ask(api, again, `Bearer ${api.token()}`)).status, status(again), at);
   }

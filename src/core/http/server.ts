@@ -253,10 +253,10 @@ export class Api {
     return (await this.#dashboard).access(asker);
   }
 
-  #checkScope({ claims }: TokenGrant, { method, scope }: Route, path: string): void {
+  #checkScope({ claims }: TokenGrant, { method, scope, orScope }: Route, path: string): void {
     if (scope === undefined) return;
     try {
-      checkScope(claims, scope);
+      checkScope(claims, scope, orScope);
     } catch (error) {
       if (method === "POST")
         this.#denied(
@@ -328,7 +328,8 @@ async function loadDashboard(
 function callerOf({ claims, secret }: TokenGrant, { socket }: { readonly socket: Socket | PortSocket }): Caller {
   const { consumer, by, process, limits, user } = claims;
   return {
-    consumer: by === undefined ? consumer : `${consumer} of ${by}`,
+    // "mcp (claude)" names "mcp" already.
+    consumer: by === undefined || consumer.startsWith(`${by} (`) ? consumer : `${consumer} of ${by}`,
     ...(process === undefined ? {} : { process }),
     ...(limits && { limits }),
     ...(user && { user }),
