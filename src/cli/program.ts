@@ -1,18 +1,10 @@
-/** Runs the command that the arguments name, and reports its errors. */
-import { Command, CommanderError, type Option } from "commander";
-import { EXIT, ProcmanError } from "../core/base/errors.ts";
+/** Runs the command that the arguments name. */
+import { Command } from "commander";
+import { ProcmanError } from "../core/base/errors.ts";
 import { didYouMean } from "../core/base/suggest.ts";
-import { withoutEnd } from "../core/base/text-end.ts";
-import { ACTIONS } from "../core/contract/control.ts";
+import { endWith, runArguments } from "./one-command.ts";
 import { COMMANDS, defineCommand, isCommand, SUMMARIES } from "./commands.ts";
-import { hintFor, optionHintIn } from "./foreign-commands.ts";
-import { reportError } from "./output/error-report.ts";
-
-/** `all` stands for all processes. */
-const TAKES_ALL: ReadonlySet<string> = new Set(ACTIONS);
-
-/** Arguments of another program follow. */
-const TAKES_PROGRAM: ReadonlySet<string> = new Set(["add", "exec"]);
+import { hintFor } from "./foreign-commands.ts";
 
 /** `complete`: the completion for shells. */
 export function runProgram(complete: (words: readonly string[]) => Promise<string>): void {
@@ -23,15 +15,7 @@ export function runProgram(complete: (words: readonly string[]) => Promise<strin
       : name === "help"
         ? runCommand(args[0] ?? "", ["--help"])
         : runAnywhere(name, args);
-  void done.then(
-    () => {
-      // A command may have set another exit code.
-      process.exitCode ??= EXIT.done;
-    },
-    (error: unknown) => {
-      process.exitCode = reportError(error);
-    },
-  );
+  endWith(done);
 }
 
 /** Here, or on the machine that `--host` names. */
@@ -45,62 +29,13 @@ async function runAnywhere(name: string, args: readonly string[]): Promise<void>
 
 async function runCommand(name: string, args: readonly string[]): Promise<void> {
   if (!isCommand(name)) throw new ProcmanError("usage", `Cannot run "${name}": ${noSuchCommand(name)}`);
-  const { examples } = COMMANDS[name];
-  const program = new Command("procman").exitOverride().configureHelp({ showGlobalOptions: false });
+  const program = new Command("procman");
   await defineCommand(name, program);
-  for (const command of program.commands) {
-    for (const each of [command, ...command.commands]) {
-      each.exitOverride().configureOutput({ outputError: () => undefined });
-      for (const option of each.options) refuseEmpty(option, name);
-    }
-    command.addHelpText("after", examplesText(examples));
-  }
-  try {
-    await program.parseAsync([name, ...args], { from: "user" });
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    if (error.exitCode === 0) return;
-    const remedy = remedyFor(error, name, args);
-    throw new ProcmanError("usage", `Cannot run "procman ${name}": ${inOurWords(error.message, name)}; ${remedy}`);
-  }
-}
-
-function remedyFor({ code, message }: CommanderError, name: string, args: readonly string[]): string {
-  if (TAKES_PROGRAM.has(name) && code === "commander.unknownOption" && !args.includes("--"))
-    return 'options of the program stand behind "--"';
-  return optionHintIn(message) ?? `see "procman help ${name}"`;
-}
-
-/** The lines after the options. */
-function examplesText(examples: readonly string[]): string {
-  return `\n${examples.length === 1 ? "Example" : "Examples"}:\n${examples.map((example) => `  procman ${example}`).join("\n")}`;
-}
-
-/** An empty value is what an unset variable leaves in a script: taken as not given, the command would act on something else. */
-function refuseEmpty(option: Option, name: string): void {
-  const parse = option.parseArg;
-  // Every line has the empty text.
-  if (!option.required || option.long === "--search") return;
-  option.argParser((value: string, previous: unknown) => {
-    if (value === "")
-      throw new ProcmanError("usage", `Cannot run "procman ${name}": the value of ${option.long} is empty`);
-    return parse === undefined ? value : parse(value, previous);
-  });
+  await runArguments(program, [name, ...args], COMMANDS[name].examples);
 }
 
 function noSuchCommand(name: string): string {
   const answer = hintFor(name);
   if (answer !== undefined) return `there is no such command; ${answer}`;
   return `there is no such command.${didYouMean(name, Object.keys(SUMMARIES))} See "procman help"`;
-}
-
-/** `error: unknown option '--jsn'\n(Did you mean --json?)` as part of a sentence. */
-function inOurWords(message: string, command: string): string {
-  const words = withoutEnd(
-    message.replace(/^error: /, "").replace(/\n\(Did you mean (.*)\?\)/, " (did you mean $1?)"),
-    ". \n",
-  );
-  return words === "missing required argument 'id'" && TAKES_ALL.has(command)
-    ? `${words}: the id of a process, or "all"`
-    : words;
 }
