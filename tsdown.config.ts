@@ -60,6 +60,19 @@ const NO_COMMANDS = {
     id.endsWith("-command.ts") ? { id, external: true } : undefined,
 };
 
+/**
+ * What the SDK of `procman mcp` imports and a server like ours never runs: the check of answers to its own questions,
+ * and schemas of zod 3. A third of the bundle.
+ */
+const UNUSED_OF_SDK = {
+  name: "unused-of-sdk",
+  resolveId: (id: string): string | undefined =>
+    /\/ajv-provider\.js$|^zod\/v3$|^zod-to-json-schema$/.test(id) ? UNUSED : undefined,
+  load: (id: string): string | undefined =>
+    id === UNUSED ? "export class AjvJsonSchemaValidator {}\nexport let object, zodToJsonSchema;" : undefined,
+};
+const UNUSED = "\0unused-of-sdk";
+
 /** `src/core/os/code-cache.ts` runs it as a script, in which `import()` of anything throws. What is loaded lazily is a chunk or `process.getBuiltinModule`. */
 function cachedProgram(name: string, file: string): UserConfig[] {
   const plugin = {
@@ -115,6 +128,11 @@ export default defineConfig([
   ...cachedProgram("cli-main", "src/cli/main.ts").map((build) => ({ ...build, ...IN_ONE_FILE })),
   ...program("export", "src/satellites/export/export.ts"),
   ...program("import-main", "src/cli/import-main.ts").map((build) => ({ ...build, ...IN_ONE_FILE })),
+  ...cachedProgram("mcp-main", "src/cli/mcp-main.ts").map((build) => ({
+    ...build,
+    ...IN_ONE_FILE,
+    plugins: [build.plugins, UNUSED_OF_SDK],
+  })),
   ...inThread("plugin-thread", "src/core/plugins/thread.ts"),
   ...readdirSync("src/satellites/plugins").flatMap((name) =>
     inThread(`plugin-${name}`, `src/satellites/plugins/${name}/index.ts`),

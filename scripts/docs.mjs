@@ -3,7 +3,7 @@ import { copyFileSync, cpSync, mkdirSync, readdirSync, renameSync, rmSync, write
 import { dirname, join } from "node:path";
 import { MERGED, MOVED, redirectTo } from "../site/moved.mjs";
 import { NAVIGATION } from "../site/navigation.mjs";
-import { ensurePackages, must } from "./bootstrap.mjs";
+import { ensureBuild, ensurePackages, must } from "./bootstrap.mjs";
 import { endWithNpm } from "./end-with-npm.mjs";
 import { ROOT } from "./run-command.mjs";
 import { faultsOfSite } from "./site-links.mjs";
@@ -32,8 +32,19 @@ function leadOnFromOldAddresses() {
     writeFileSync(join(OUTPUT, `docs/${name}.html`), redirectTo(name, target));
 }
 
+/** For agents: the pages as they are written, their list, and all of them in one file. */
+function copyTexts() {
+  cpSync(join(ROOT, "docs"), join(OUTPUT, "docs"), {
+    recursive: true,
+    filter: (path) => !/\.\w+$/.test(path) || path.endsWith(".md"),
+  });
+  copyFileSync(join(ROOT, "llms.txt"), join(OUTPUT, "llms.txt"));
+  copyFileSync(join(ROOT, "dist/llms-full.txt"), join(OUTPUT, "llms-full.txt"));
+}
+
 async function main() {
   await ensurePackages("site");
+  await ensureBuild();
   copyPages();
   await must(
     "build",
@@ -41,6 +52,7 @@ async function main() {
     5 * MINUTE,
   );
   leadOnFromOldAddresses();
+  copyTexts();
   const faults = faultsOfSite(OUTPUT);
   if (faults.length > 0) throw new Error(`Cannot use the site:\n${faults.join("\n")}`);
   console.log(`The site is in ${OUTPUT}; any web server can serve it.`);

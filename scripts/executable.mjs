@@ -45,8 +45,8 @@ function filesBelow(folder) {
   return readdirSync(join(ROOT, folder), { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name);
     if (entry.isDirectory()) return NOT_IN_IT.includes(path) ? [] : filesBelow(path);
-    // Types are for programs that are compiled with the package.
-    return path.endsWith(".d.ts") || path.endsWith(".d.cts") ? [] : [path];
+    // Types are for programs that are compiled with the package, the text for readers.
+    return /\.d\.c?ts$|llms-full\.txt$/.test(path) ? [] : [path];
   });
 }
 

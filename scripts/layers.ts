@@ -102,7 +102,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     "core/config",
     ...CLIENT,
     "cli/output",
-    ...["boot", "import", "export", "monitor", "hosts"].map((name) => `satellites/${name}`),
+    ...["boot", "import", "export", "monitor", "hosts", "mcp"].map((name) => `satellites/${name}`),
   ],
 
   "satellites/dashboard/model": ["core/base", "core/contract", "client"],
@@ -111,6 +111,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   "satellites/dashboard": [...PAGE, ...PAGES],
   "satellites/monitor": [...SEEN, "cli/output"],
   "satellites/hosts": [...SEEN, "core/http", "cli/output"],
+  "satellites/mcp": [...SEEN, "cli/output"],
   "satellites/boot": SEEN,
   "satellites/import": SEEN,
   "satellites/export": [...SEEN, "core/ipc", "core/supervisor"],
@@ -164,7 +165,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "core/supervisor": 2_860,
   client: 650,
   "client/connection": 1_568,
-  cli: 6_280,
+  cli: 6_410,
   "cli/output": 565,
   "satellites/boot": 1_072,
   "satellites/dashboard": 6_340,
@@ -172,6 +173,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "satellites/hosts": 941,
   "satellites/import": 5_260,
   "satellites/library": 620,
+  "satellites/mcp": 1_895,
   "satellites/monitor": 2_760,
   "satellites/plugins": 1_340,
 };
@@ -188,6 +190,8 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   jose: ["core/contract/token.ts"],
   re2js: ["core/os/*"],
   yaml: ["satellites/import/yaml-text.ts", "satellites/export/yaml-file.ts"],
+  "@modelcontextprotocol/sdk": ["satellites/mcp/*"],
+  zod: ["satellites/mcp/serve.ts"],
   preact: ["satellites/dashboard/*"],
   uplot: ["satellites/dashboard/process/metric-chart.tsx"],
 };

@@ -16,6 +16,7 @@ const DATA_COMMANDS = new Set([
   "completion",
   "token",
   "export",
+  "mcp",
   "__complete",
 ]);
 
@@ -39,7 +40,12 @@ else if (
 ) {
   process.stdout.write(`${overview()}\n`);
   process.exitCode = name === undefined ? EXIT.usage : EXIT.done;
-} else runCached(join(__dirname, "cli-main.cjs"), "exit");
+} else runCached(join(__dirname, isOwnBundle(name, process.argv) ? "mcp-main.cjs" : "cli-main.cjs"), "exit");
+
+/** Whether it needs no other command: for its help, and to run on another machine, it does. */
+function isOwnBundle(command: string, words: readonly string[]): boolean {
+  return command === "mcp" && !words.some((word) => /^(?:-h|--help|--host(?:=.*)?)$/.test(word));
+}
 
 /** Messages name commands so that they can be typed. */
 function nameAsCalled(stream: NodeJS.WriteStream): void {

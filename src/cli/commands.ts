@@ -302,6 +302,12 @@ export const GROUPS = [
         ],
         load: () => import("./commands/token-command.ts"),
       },
+      mcp: {
+        summary: "Let AI agents see and control the processes (MCP)",
+        examples: ["mcp", "mcp --scope read", "mcp --process web,mail", "mcp --print-skill"],
+        reach: "api",
+        load: () => import("./commands/mcp-command.ts"),
+      },
       completion: {
         summary: "Print a script that completes commands, options and ids in bash, zsh or fish",
         examples: ["completion bash"],
@@ -345,7 +351,7 @@ export function isCommand(name: string): name is CommandName {
 }
 
 /** Have no result that a program would read. */
-const WITHOUT_JSON: ReadonlySet<CommandName> = new Set(["monitor", "schema", "completion"]);
+const WITHOUT_JSON: ReadonlySet<CommandName> = new Set(["monitor", "schema", "completion", "mcp"]);
 
 /** Adds a command to the parser. Each that has no data to print takes `--json`, too, for its errors. */
 export async function defineCommand(name: CommandName, parent: Command): Promise<void> {

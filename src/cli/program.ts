@@ -2,9 +2,9 @@
 import { Command } from "commander";
 import { ProcmanError } from "../core/base/errors.ts";
 import { didYouMean } from "../core/base/suggest.ts";
-import { endWith, runArguments } from "./one-command.ts";
 import { COMMANDS, defineCommand, isCommand, SUMMARIES } from "./commands.ts";
 import { hintFor } from "./foreign-commands.ts";
+import { endWith, runArguments } from "./one-command.ts";
 
 /** `complete`: the completion for shells. */
 export function runProgram(complete: (words: readonly string[]) => Promise<string>): void {

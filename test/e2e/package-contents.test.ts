@@ -7,9 +7,9 @@ import { DIST, PACKAGE, ROOT } from "../support/product.ts";
 
 /** Each file of the package is one of these. A new kind of file fails until it is here. */
 const ALLOWED: readonly RegExp[] = [
-  /^(CHANGELOG|CONTRIBUTING|README|SECURITY)\.md$|^LICENSE$|^(package|schema)\.json$/,
+  /^(CHANGELOG|CONTRIBUTING|README|SECURITY)\.md$|^LICENSE$|^(package|schema)\.json$|^(dist\/llms-full|llms)\.txt$/,
   /^docs\/(README|(guide|reference|design)\/[a-z0-9-]+)\.md$/,
-  /^examples\/([a-z-]+\/)*([a-z0-9-]+\.(mjs|py|jsonc)|README\.md)$/,
+  /^examples\/([a-z-]+\/)*([a-z0-9-]+\.(mjs|py|jsonc|json|yml)|README\.md)$/,
   /^dist\/[A-Za-z0-9_-]+\.(js|cjs)$|^dist\/[A-Za-z0-9_-]+\.d\.c?ts$/,
   /^dist\/dashboard\/([a-z]+-[0-9a-f]{10}\.(css|js|svg)\.br|index\.html\.br|manifest\.json)$/,
   /^dist\/man\/procman(-[a-z]+)*(\.json)?\.[15]$/,
@@ -18,7 +18,7 @@ const ALLOWED: readonly RegExp[] = [
 ];
 /** Folders of the package. */
 const FOLDERS = ["dist", "docker", "docs", "examples"];
-const MAX_BYTES = 5_000_000;
+const MAX_BYTES = 5_600_000;
 
 type Manifest = { readonly scripts?: Readonly<Record<string, string>>; readonly dependencies?: object };
 type Component = {

@@ -43,7 +43,7 @@ test("the package has the licence of each bundled package, and lists it for scan
     assert.ok(notices.includes(`${name} ${version} (${license})`), name);
     assert.ok(notices.includes(readFileSync(join(folder, file), "utf8").trim()), name);
     assert.ok(
-      bom.components.some((each) => each.purl === `pkg:npm/${name}@${version}`),
+      bom.components.some((each) => each.purl === `pkg:npm/${name.replace("@", "%40")}@${version}`),
       name,
     );
   }

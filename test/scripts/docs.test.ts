@@ -77,6 +77,10 @@ test("each path of a page in the source, in tests, scripts and examples leads to
   assert.deepEqual(missing, []);
 });
 
+test("llms.txt lists each page with its first sentence", () => {
+  execFileSync(process.execPath, ["--import", "tsx", "scripts/llms.ts", "--check"], { cwd: ROOT, stdio: "pipe" });
+});
+
 test("the index of the docs has each page", () => {
   const index = textOf("docs/README.md");
   const missing = PAGES.filter(

@@ -168,3 +168,13 @@ export function debianForeman(): PeerProgram | undefined {
 
 /** A program of another manager, and the variables that it needs. */
 type PeerProgram = { readonly command: readonly string[]; readonly env: NodeJS.ProcessEnv };
+
+/** The command line of the protocol's inspector. */
+export function inspectorCommand(): string | undefined {
+  return peerCommand("@modelcontextprotocol/inspector", "2.12.0", "mcp-inspector");
+}
+
+/** The protocol's conformance tests; later versions need Node 22. */
+export function conformanceCommand(): string | undefined {
+  return peerCommand("@modelcontextprotocol/conformance", "0.1.13", "conformance");
+}

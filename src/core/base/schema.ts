@@ -45,7 +45,7 @@ export type Optional<Value = unknown> = { readonly optional: Schema<Value> };
 /** The type of the values that satisfy the schema. */
 export type TypeOf<Of> = Of extends { readonly [type]?: infer Value } ? Value : never;
 
-type Members = Readonly<Record<string, Schema | Optional>>;
+export type Members = Readonly<Record<string, Schema | Optional>>;
 type Flat<Of> = { readonly [Name in keyof Of]: Of[Name] };
 export type ObjectOf<Of extends Members> = Flat<
   { [Name in keyof Of as Of[Name] extends Optional ? never : Name]: TypeOf<Of[Name]> } & {

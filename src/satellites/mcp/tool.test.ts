@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ProcmanError } from "../../core/base/errors.ts";
+import { object, optional, string } from "../../core/base/schema.ts";
+import type { McpPorts, McpRights } from "./mcp-ports.ts";
+import { callTool, READS, type Tool, type ToolAnswer, type ToolContext, tool } from "./tool.ts";
+import { TOOLS, toolsFor } from "./tool-list.ts";
+
+const ports = { asTyped: (command: string) => `procman ${command} --name shop` } as McpPorts;
+const CONTEXT: ToolContext = {
+  connect: () => assert.fail("it is not asked"),
+  ports,
+  signal: new AbortController().signal,
+};
+
+function answering(call: () => Promise<ToolAnswer>): Tool {
+  const input = object({ id: string(), line: optional(string({ maxLength: 3 })) });
+  return tool({ name: "it", title: "It", description: "", input, output: {}, annotations: READS, needs: [], call });
+}
+
+test("arguments that don't fit are an answer that names each of them, and the tool isn't called", async () => {
+  const called = answering(() => assert.fail("it is called"));
+  const { content, isError } = await callTool(called, { lin: 1, line: "long" }, CONTEXT);
+  assert.equal(isError, true);
+  assert.match(
+    content[0]?.text ?? "",
+    /id is missing; lin is not known\. Did you mean "line"\?.*line may have at most 3/,
+  );
+});
+
+test("an error of procman is an answer with its code and a remedy that names the right procman", async () => {
+  const called = answering(() => Promise.reject(new ProcmanError("no-daemon", "Cannot reach procman\u001b[2J: none")));
+  const { content, isError, structuredContent } = await callTool(called, { id: "web" }, CONTEXT);
+  assert.deepEqual([isError, structuredContent], [true, undefined]);
+  assert.match(
+    content[0]?.text ?? "",
+    /^no-daemon: Cannot reach procman\\x1b\[2J: none\n\nNext: .*"procman up --name shop"/,
+  );
+});
+
+test("a bug is an answer, too, so that the session goes on", async () => {
+  const called = answering(() => Promise.reject(new TypeError("x is not a function")));
+  const { content, isError } = await callTool(called, { id: "web" }, CONTEXT);
+  assert.equal(isError, true);
+  assert.match(content[0]?.text ?? "", /This is a bug of procman: x is not a function/);
+});
+
+test("a session is offered what it may do", () => {
+  const rights: McpRights = { mayControl: true, allowsRun: true, isLocal: true };
+  const namesFor = (more: Partial<McpRights>): readonly string[] =>
+    toolsFor({ ...rights, ...more }).map(({ name }) => name);
+  assert.equal(namesFor({}).length, TOOLS.length);
+  assert.ok(!namesFor({ allowsRun: false }).includes("add"));
+  assert.deepEqual(
+    toolsFor({ ...rights, mayControl: false }).filter(({ annotations }) => !annotations.readOnlyHint),
+    [],
+  );
+  const limited = namesFor({ limits: { processes: ["web"], groups: [] } });
+  assert.deepEqual(
+    ["plan", "reload", "validate", "add", "remove"].filter((name) => limited.includes(name)),
+    [],
+  );
+  const remote = namesFor({ isLocal: false });
+  assert.deepEqual(
+    ["plan", "reload", "validate", "add", "remove"].filter((name) => remote.includes(name)),
+    ["plan", "reload"],
+  );
+});
