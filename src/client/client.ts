@@ -182,7 +182,8 @@ export class Client implements Control {
    * `process-unknown`, `scope-missing`.
    *
    * @example
-   * const { code, stdout } = await procman.exec("web", { command: ["node", "migrate.js"] });
+   * const control = connect({ url: "http://127.0.0.1:9000", token });
+   * const { code, stdout } = await control.exec("web", { command: ["node", "migrate.js"] });
    */
   exec(id: string, order: ExecOrder, signal: AbortSignal = NEVER): Promise<ExecRecord> {
     return executed(this.execute(id, { stdin: "", ...order }, signal));
