@@ -309,6 +309,10 @@ test -x "node_modules/.bin/$(sed -n 's/^CMD ."\\([^"]*\\)".*/\\1/p' block)"`,
     { block: "$ procman restart web", before: "procman run --detach --wait" },
     { block: "$ mv server.js old.js", before: "procman run --detach --wait" },
     { block: "umask 077", config: withApi, before: "procman run --detach" },
+    {
+      block: "procman token --consumer anna --scope read,control",
+      config: { processes: [web, { ...mail, groups: "backend" }] },
+    },
   ],
   "docs/guide/logs.md": [
     {
