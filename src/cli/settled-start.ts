@@ -16,6 +16,7 @@ import {
   isRunning,
   isSkipped,
   isStartingOrRunning,
+  isStopping,
   isWaiting,
   wasNeverStarted,
 } from "../core/contract/status-sets.ts";
@@ -114,7 +115,8 @@ function progressOf(record: ProcessRecord, spec: ProcessSpec, since: CountedSinc
   if (hasFailed(record, spec, since)) return "failed";
   if (isHeldBack(record)) return "up";
   if (isWaiting(record)) return "slow";
-  if (isAboutToRun(record)) return "coming";
+  // What follows a stop is known when its run has ended: it wasn't ready in time, or was stopped by hand.
+  if (isAboutToRun(record) || isStopping(record)) return "coming";
   if (!isRunning(record)) return "up";
   if (cluster === undefined && policy.readyMs !== undefined && ready === true) return "up";
   if (Date.now() - Date.parse(started) < (policy.minUptimeMs ?? PROCESS.minUptimeMs.default)) return "coming";

@@ -58,6 +58,22 @@ test("up ends with 1 when a process has failed, now or earlier, with the reason;
   assert.equal((await procman(folder, ["up", "--exit-code"])).code, 0);
 });
 
+test("a process that isn't ready in time has failed, however long it takes to stop: up, run --detach --wait and start end with 1", async (context) => {
+  const cmd = "trap 'sleep 1; exit 0' TERM; while :; do sleep 0.05; done";
+  const slow = { id: "web", cmd, autostart: true, restart: "never", ready: { exec: "false", timeout: 0.5 } } as const;
+  const { folder } = homeOf(context, [slow]);
+  const ends = async (...args: readonly string[]): Promise<void> => {
+    const { code, out, err } = await procman(folder, args);
+    assert.deepEqual([code, /procman: Cannot start "web": it was not ready/.test(err)], [1, true], `${args}: ${out}${err}`);
+  };
+  await ends("up");
+  await ends("start", "web");
+  await procman(folder, ["terminate"]);
+  await ends("run", "--detach", "--wait");
+  write(folder, [{ ...slow, restart: "always" }]);
+  await ends("up");
+});
+
 test("up of an invalid file ends with 78 and changes nothing", async (context) => {
   const { folder } = homeOf(context, [{ id: "web", ...SLEEPER }]);
   assert.equal((await procman(folder, ["up"])).code, 0);

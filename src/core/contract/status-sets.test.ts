@@ -10,7 +10,7 @@ const HOLD: Readonly<Record<Status, readonly string[]>> = {
   skipped: ["isMissing", "isSkipped"],
   starting: ["hasCurrentRun", "isAboutToRun", "isMissing", "isStartingOrRunning", "isStoppable"],
   running: ["hasCurrentRun", "isRunning", "isStartingOrRunning", "isStoppable", "isUp"],
-  stopping: ["hasCurrentRun", "isStoppable"],
+  stopping: ["hasCurrentRun", "isStoppable", "isStopping"],
   backoff: ["isDownByFailure", "isInBackoff", "isMissing", "isStoppable"],
   stopped: [],
   finished: ["hasFinished"],

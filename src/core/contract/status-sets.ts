@@ -53,6 +53,11 @@ export function isAboutToRun({ status }: StatusPart): boolean {
   return status === "created" || status === "starting";
 }
 
+/** Its run is being ended; another may follow. */
+export function isStopping({ status }: StatusPart): boolean {
+  return status === "stopping";
+}
+
 export function wasNeverStarted({ status }: StatusPart): boolean {
   return status === "created";
 }
