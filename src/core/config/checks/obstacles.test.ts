@@ -89,6 +89,9 @@ test("a port that another program has would fail a start", async (context) => {
   );
   assert.match(first ?? "", held);
   assert.match(first ?? "", /^processes\[0\]\.ready\.port /);
+  const [byVariable] = obstaclesOf(folderOf(context), process({ env: { PORT: port } }));
+  assert.match(byVariable ?? "", held);
+  assert.match(byVariable ?? "", /^processes\[0\]\.env\.PORT /);
   const cluster = { instances: 2, startPort: port, commonPort: port === 20_000 ? 20_009 : 20_000 };
   const found = obstaclesOf(folderOf(context), process({ cluster }));
   assert.match(found.find((text) => text.includes("startPort")) ?? "", held);

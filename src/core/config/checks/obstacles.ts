@@ -15,7 +15,7 @@ import type { JsonPath } from "../document.ts";
 import { argvOf, shellArgv } from "../executed-command.ts";
 import { inheritanceOf } from "../inheritance.ts";
 import { type Finding, show } from "../problems.ts";
-import { MissingVariableError, variablesOf } from "../run-variables.ts";
+import { MissingVariableError, variablesIfThere, variablesOf } from "../run-variables.ts";
 import type { Config, ProcessSpec } from "../spec.ts";
 
 /** `processes`: those of the file, in its order. */
@@ -138,7 +138,8 @@ function groupObstacles({ stateDir, api: { group } }: Config): readonly Finding[
 
 type PortPlace = readonly [port: number, path: JsonPath];
 
-function portsOf({ front, share, cluster, ready, health }: ProcessSpec, raw: RawProcess, path: JsonPath): PortPlace[] {
+function portsOf(spec: ProcessSpec, raw: RawProcess, path: JsonPath): PortPlace[] {
+  const { front, share, cluster, ready, health } = spec;
   const common = front?.port ?? share?.port;
   return [
     ...(common === undefined ? [] : [[common, [...path, "cluster", "commonPort"]] as const]),
@@ -149,7 +150,14 @@ function portsOf({ front, share, cluster, ready, health }: ProcessSpec, raw: Raw
     ...(health?.probe.kind === "port" && typeof raw.health?.port === "number"
       ? [[health.probe.port, [...path, "health", "port"]] as const]
       : []),
+    ...(cluster === undefined ? variablePort(spec, raw, path) : []),
   ];
+}
+
+/** `PORT`, where the process has its own: the variable by which most programs learn where to listen. */
+function variablePort(spec: ProcessSpec, { env }: RawProcess, path: JsonPath): PortPlace[] {
+  const port = env?.PORT === undefined ? Number.NaN : Number(variablesIfThere(spec).PORT);
+  return Number.isInteger(port) && port > 0 ? [[port, [...path, "env", "PORT"]]] : [];
 }
 
 /** Ports that a program has that is neither part of this procman nor run by it; what listens for a container may be. */
