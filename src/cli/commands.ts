@@ -72,6 +72,7 @@ export const GROUPS = [
           "status --check web",
           "status group:backend",
           "status --host web1,web2",
+          "status --all",
         ],
         reach: "several",
         load: () => import("./commands/status-command.ts"),

@@ -64,6 +64,24 @@ test("list shows the procmans of this user from any folder: files, pids, process
   assert.equal(await listed(join(root, "test")), undefined);
 });
 
+test("status --all shows the processes of every procman of this user, from any folder; of equal names the file tells which", async (context) => {
+  const homes = [homeOf(context, [web]), homeOf(context, [{ ...web, id: "mail" }])] as const;
+  for (const { folder } of homes) assert.equal((await procman(folder, ["run", "--detach"])).code, 0);
+  const [shop, post] = homes.map(({ folder }) => join(folder, "procman.json"));
+  const { out } = await procman("/", ["status", "--all", "web", "mail"]);
+  assert.match(out, /^NAME +ID +STATUS +PID /);
+  assert.match(out, new RegExp(`^${shop} +web +running +\\d+ `, "m"));
+  assert.match(out, new RegExp(`^${post} +mail +running +\\d+ `, "m"));
+  const json = JSON.parse((await procman("/", ["status", "--all", "--json"])).out);
+  const own = json.find(({ configFile }: { configFile: string }) => configFile === shop);
+  assert.deepEqual(
+    [own.name, own.stateDir, own.processes.map(({ id }: { id: string }) => id)],
+    ["test", homes[0].state, ["web"]],
+  );
+  const both = await procman(homes[0].folder, ["status", "--all", "--name", "test"]);
+  assert.deepEqual([both.code, /remove --all, or --config, --name and --host/.test(both.err)], [64, true]);
+});
+
 test("list says that a service doesn't answer, that procman ends, and that a killed keeper was not replaced", async (context) => {
   const { folder, state } = homeOf(context, [
     { ...web, cmd: "trap '' TERM; while :; do sleep 1; done", terminateTimeout: 60 },

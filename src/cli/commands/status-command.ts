@@ -1,7 +1,8 @@
 /** `procman status`: shows processes with their states, as a table or as JSON. */
 import { basename } from "node:path";
 import type { Command } from "commander";
-import { EXIT } from "../../core/base/errors.ts";
+import { processesOfAll } from "../../client/connection/procman-list.ts";
+import { EXIT, ProcmanError } from "../../core/base/errors.ts";
 import { printableJson, printableLine } from "../../core/base/printable.ts";
 import { isCollective, selectorsIn } from "../../core/contract/groups.ts";
 import type { PluginRecord } from "../../core/contract/plugin-record.ts";
@@ -9,13 +10,14 @@ import { allRun } from "../../core/contract/process-health.ts";
 import type { ProcessRecord } from "../../core/contract/records.ts";
 import type { StateRecord } from "../../core/contract/state-record.ts";
 import { bootProblems } from "../../satellites/boot/boot-record.ts";
+import type { HostStatus } from "../../satellites/hosts/host-status.ts";
 import { asTyped } from "../config-option.ts";
 import { connect } from "../connected.ts";
 import { IDS_HELP, selected, withTarget } from "../options.ts";
 import { statusTable } from "../output/status-table.ts";
 import { type TargetLocation, type TargetOptions, targetPlace } from "../target.ts";
 
-type Options = TargetOptions & { readonly json?: boolean; readonly check?: boolean };
+type Options = TargetOptions & { readonly all?: boolean; readonly json?: boolean; readonly check?: boolean };
 
 const NO_STATE: Partial<StateRecord> = {};
 
@@ -27,11 +29,15 @@ export function define(parent: Command): void {
     )
     .argument("[id...]", `${IDS_HELP} (default: all)`);
   withTarget(command)
+    .option("--all", "the processes of all running procmans of this user, whatever the folder")
     .option("--check", "exit code 3, too, if one of them is not ready, or not healthy")
     .option("--json", "print the API records")
-    .action((ids: readonly string[], { host, ...options }: Options) =>
-      host?.includes(",") || host === "all" ? statusOfSeveral(host, ids, options) : status(ids, { ...options, host }),
-    );
+    .action((ids: readonly string[], { host, all = false, ...options }: Options) => {
+      if (all) return statusOfAll(ids, { host, ...options });
+      return host?.includes(",") || host === "all"
+        ? statusOfHosts(host, ids, options)
+        : status(ids, { ...options, host });
+    });
 }
 
 async function status(ids: readonly string[], { json, check = false, ...target }: Options): Promise<void> {
@@ -50,19 +56,49 @@ async function status(ids: readonly string[], { json, check = false, ...target }
   if (unapplied !== undefined) process.stdout.write(`${unappliedLine(unapplied, configFile, target)}\n`);
 }
 
+/** @throws {ProcmanError} those of `showSeveral`; `usage`: an unknown machine */
+async function statusOfHosts(names: string, ids: readonly string[], options: Options): Promise<void> {
+  const hosts = await import("../../satellites/hosts/host-status.ts");
+  const answers = (await hosts.statusOfHosts(names)).map((answer) => ({ ...answer, place: { host: answer.host } }));
+  await showSeveral({ answers, title: "HOST" }, ids, options);
+}
+
+/** @throws {ProcmanError} those of `showSeveral`; `usage`: one procman is named, too; `no-daemon`: none is running */
+async function statusOfAll(ids: readonly string[], { host, config, name, ...options }: Options): Promise<void> {
+  if ((host ?? config ?? name) !== undefined)
+    throw new ProcmanError(
+      "usage",
+      "Cannot show all procmans and one of them: remove --all, or --config, --name and --host",
+    );
+  const found = await processesOfAll();
+  if (found.length === 0) throw new ProcmanError("no-daemon", "Cannot reach procman: none of this user is running");
+  const answers = found.map(({ name: own, configFile, stateDir, ...answer }) => {
+    const isUnique = found.filter((each) => each.name === own).length === 1;
+    const place = { name: own, ...(configFile !== undefined && { configFile }), stateDir };
+    return { ...answer, place, host: isUnique ? own : (configFile ?? stateDir) };
+  });
+  await showSeveral({ answers, title: "NAME" }, ids, options);
+}
+
+/** `place`: its members in JSON. */
+type Several = { readonly answers: readonly (HostStatus & { readonly place: object })[]; readonly title: string };
+
 /** An id counts on the machines that know it. @throws {ProcmanError} `process-unknown`: no machine knows it */
-async function statusOfSeveral(names: string, ids: readonly string[], { json, check = false }: Options): Promise<void> {
-  const { hostStatusTable, statusOfHosts } = await import("../../satellites/hosts/host-status.ts");
-  const answers = await statusOfHosts(names);
+async function showSeveral(
+  { answers, title }: Several,
+  ids: readonly string[],
+  { json, check = false }: Options,
+): Promise<void> {
+  const { hostStatusTable } = await import("../../satellites/hosts/host-status.ts");
   const known = answers.flatMap((answer) => ("problem" in answer ? [] : answer.processes));
   if (answers.every((answer) => !("problem" in answer))) selected(known, ids);
   const shown = answers.map((answer) =>
     "problem" in answer ? answer : { ...answer, ...ownPart(answer.processes, ids) },
   );
-  const printed = shown.map(({ host, ...answer }) =>
-    "problem" in answer ? { host, problem: answer.problem } : { host, processes: answer.processes },
+  const printed = shown.map(({ place, ...answer }) =>
+    "problem" in answer ? { ...place, problem: answer.problem } : { ...place, processes: answer.processes },
   );
-  process.stdout.write(json ? `${printableJson(printed, 2)}\n` : `${hostStatusTable(printed, process.stdout)}\n`);
+  process.stdout.write(json ? `${printableJson(printed, 2)}\n` : `${hostStatusTable(shown, process.stdout, title)}\n`);
   const areUp = shown.every((answer) => "problem" in answer || doAllRun(answer.processes, answer.own, check));
   if (!areUp) process.exitCode = EXIT.notRunning;
   if (shown.some((answer) => "problem" in answer)) process.exitCode = EXIT.noDaemon;

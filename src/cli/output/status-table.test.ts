@@ -53,6 +53,7 @@ const WEB: ProcessRecord = {
   reason: "runs, restarted 2 times, for reasons that take a while to tell",
   cpuPercent: 12.34,
   memoryBytes: 48_123_904,
+  residentBytes: 90_000_000,
 };
 const JOB: ProcessRecord = {
   id: "job",
@@ -82,11 +83,11 @@ test("numbers are right-aligned, instances are below their cluster, and stopped 
       "…",
     ),
     [
-      "ID       STATUS             PID     UP     CPU   MEMORY  RESTARTS  WHY",
-      "web      running           4711  2 min  12.3 %  48.1 MB         2  runs, restarted 2 times, …",
-      "api      mixed                                                  0  was stopped",
-      "  api-1  running           4711  2 min  12.3 %  48.1 MB         2  runs, restarted 2 times, …",
-      "job      stopped, blocked                                       0  was stopped",
+      "ID       STATUS             PID     UP     CPU   MEMORY      RSS  RESTARTS  WHY",
+      "web      running           4711  2 min  12.3 %  48.1 MB  90.0 MB         2  runs, restarted 2 times, …",
+      "api      mixed                                                           0  was stopped",
+      "  api-1  running           4711  2 min  12.3 %  48.1 MB  90.0 MB         2  runs, restarted 2 times, …",
+      "job      stopped, blocked                                                0  was stopped",
     ].join("\n"),
   );
 });
@@ -100,8 +101,16 @@ test("2.7 the number of overlapping runs is shown", () => {
   assert.match(statusTable([{ ...WEB, runs: runs.slice(1) }], {}, NOW), /^web +running +4711 /m);
 });
 
-test("columns without values are left out", () => {
-  assert.match(statusTable([JOB], {}, NOW), /^ID {3}STATUS +PID {2}UP {2}RESTARTS {2}WHY\n/);
+test("columns of a run are there before the first values, too: scripts find them in the same place", () => {
+  const head = /^ID {3}STATUS +PID {2,}UP {2,}CPU {2,}MEMORY {2,}RSS {2}RESTARTS {2}WHY\n/;
+  assert.match(statusTable([JOB], {}, NOW), head);
+  assert.match(statusTable([WEB], {}, NOW), head);
+});
+
+test("a process that needs more than its memory limit says so before it is stopped for that", () => {
+  const over = { ...WEB, reason: "runs", memoryLimitBytes: 48_000_000 };
+  assert.match(statusTable([over], {}, NOW), / runs; needs more than its memory limit of 48\.0 MB$/);
+  assert.match(statusTable([{ ...over, memoryLimitBytes: 49_000_000 }], {}, NOW), / runs$/);
 });
 
 const BACKEND = {
@@ -130,7 +139,7 @@ test("a reason that doesn't fit in its row is wrapped below it, and the columns 
     "web  running           4711  2 min  12.3 %  48.1 MB         2",
     "     runs, restarted 2 times, for reasons that take a while to tell",
     "job  stopped, blocked                                       0  was stopped",
-    "(no room for CONNECTIONS)",
+    "(no room for RSS, CONNECTIONS)",
   ]);
   assert.deepEqual(statusTable([WEB, JOB], { columns: 40 }, NOW).split("\n"), [
     "ID   STATUS             PID  WHY",
@@ -138,7 +147,7 @@ test("a reason that doesn't fit in its row is wrapped below it, and the columns 
     "     runs, restarted 2 times, for",
     "     reasons that take a while to tell",
     "job  stopped, blocked        was stopped",
-    "(no room for UP, CPU, MEMORY, RESTARTS)",
+    "(no room for UP, CPU, MEMORY, RSS, RESTARTS)",
   ]);
 });
 
@@ -150,6 +159,7 @@ test("a long id is shortened in the middle before columns are left out", () => {
     "                    runs, restarted 2 times, for reasons that take a while to",
     "                    tell",
     "payments-r…e-and-asia  running  4711  2 min  12.3 %  48.1 MB         2  runs",
+    "(no room for RSS)",
   ]);
 });
 

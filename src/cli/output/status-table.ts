@@ -20,21 +20,18 @@ export const STATUS_COLUMNS: readonly Column<ProcessRecord>[] = [
     rank: 3,
     cell: ({ cpuPercent }) => (cpuPercent === undefined ? "" : `${cpuPercent.toFixed(1)} %`),
     isRight: true,
-    isOptional: true,
   },
   {
     title: "MEMORY",
     rank: 4,
     cell: ({ memoryBytes }) => (memoryBytes === undefined ? "" : size(memoryBytes)),
     isRight: true,
-    isOptional: true,
   },
   {
     title: "RSS",
     rank: 0,
     cell: ({ residentBytes }) => (residentBytes === undefined ? "" : size(residentBytes)),
     isRight: true,
-    isOptional: true,
   },
   { title: "CONNECTIONS", rank: 1, cell: connections, isRight: true, isOptional: true },
   { title: "RESTARTS", rank: 2, cell: ({ restarts }) => String(restarts), isRight: true },
@@ -47,8 +44,7 @@ export const STATUS_COLUMNS: readonly Column<ProcessRecord>[] = [
   },
   {
     title: "WHY",
-    cell: ({ reason, nextRun, timeZone }) =>
-      nextRun === undefined ? reason : `${reason}; next run ${inZones(new Date(nextRun), timeZone)}`,
+    cell: (record) => [record.reason, ...overLimit(record), ...nextRunOf(record)].join("; "),
   },
 ];
 
@@ -61,6 +57,15 @@ function remarks({ blocked, disabled, ready, healthy, runs = [] }: ProcessRecord
     ...(ready === false ? ["not ready"] : []),
     ...(healthy === false ? ["unhealthy"] : []),
   ];
+}
+
+/** A run is stopped for its memory only after several samples over the limit. */
+function overLimit({ memoryBytes = 0, memoryLimitBytes = Number.POSITIVE_INFINITY }: ProcessRecord): readonly string[] {
+  return memoryBytes > memoryLimitBytes ? [`needs more than its memory limit of ${size(memoryLimitBytes)}`] : [];
+}
+
+function nextRunOf({ nextRun, timeZone }: ProcessRecord): readonly string[] {
+  return nextRun === undefined ? [] : [`next run ${inZones(new Date(nextRun), timeZone)}`];
 }
 
 /** Open connections through the load balancer; for a cluster, the sum. */

@@ -39,6 +39,28 @@ export async function listProcmans(now = Date.now()): Promise<readonly ListedPro
   return Promise.all(runningKeepers(process.geteuid?.() !== 0).map((keeper) => listed(keeper, now)));
 }
 
+/** What one procman has answered, or why it hasn't. */
+export type ProcmanProcesses = {
+  readonly name: string;
+  readonly configFile?: string;
+  readonly stateDir: string;
+} & ({ readonly processes: readonly ProcessRecord[] } | { readonly problem: string });
+
+/** The processes of each procman of this user. */
+export async function processesOfAll(): Promise<readonly ProcmanProcesses[]> {
+  return Promise.all(
+    runningKeepers().map(async ({ name, stateDir, file }) => {
+      const place = compact({ name, configFile: file, stateDir });
+      try {
+        return { ...place, processes: await (await connectTo({ name, stateDir }, "cli", PATIENCE)).processes() };
+      } catch (error) {
+        if (!(error instanceof ProcmanError)) throw error;
+        return { ...place, problem: error.message };
+      }
+    }),
+  );
+}
+
 async function listed(keeper: RunningKeeper, now: number): Promise<ListedProcman> {
   const { name, stateDir, uid, pid, file, since } = keeper;
   const known = compact({

@@ -54,22 +54,22 @@ async function processesOf(host: NamedHost): Promise<readonly ProcessRecord[]> {
 
 type HostRow = { readonly host: string; readonly record?: ProcessRecord; readonly problem?: string };
 
-/** The table of `procman status`, with the machine in front. */
-export function hostStatusTable(statuses: readonly HostStatus[], screen: TableScreen): string {
+/** The table of `procman status`, with the machine in front, or what else `title` says. */
+export function hostStatusTable(statuses: readonly HostStatus[], screen: TableScreen, title = "HOST"): string {
   const paint = painterFor(screen);
   const columns = STATUS_COLUMNS.map((column): Column<HostRow> => {
-    const { title, cell, paint: _paint, ...layout } = column;
-    const missing = (problem: string): string => (title === "STATUS" ? "no answer" : title === "WHY" ? problem : "");
+    const { cell, paint: _paint, ...layout } = column;
+    const isStatus = layout.title === "STATUS";
+    const missing = (problem: string): string => (isStatus ? "no answer" : layout.title === "WHY" ? problem : "");
     const painted = (text: string, { record }: HostRow): string =>
       record === undefined ? text : paint(colorOf(record), text);
     return {
       ...layout,
-      title,
       cell: ({ record, problem = "" }, now) => (record === undefined ? missing(problem) : cell(record, now)),
-      ...(title === "STATUS" && { paint: painted }),
+      ...(isStatus && { paint: painted }),
     };
   });
-  return columnTable([{ title: "HOST", cell: ({ host }) => host }, ...columns], statuses.flatMap(rowsOf), screen);
+  return columnTable([{ title, cell: ({ host }) => host }, ...columns], statuses.flatMap(rowsOf), screen);
 }
 
 function rowsOf(status: HostStatus): readonly HostRow[] {
