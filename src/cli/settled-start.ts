@@ -21,6 +21,7 @@ import {
   wasNeverStarted,
 } from "../core/contract/status-sets.ts";
 import { excerpt } from "../core/contract/why.ts";
+import { portText } from "../core/contract/words.ts";
 import { monotonicMs } from "../core/os/clock.ts";
 import { isJson, reportRefusal } from "./output/error-report.ts";
 import { printAbove } from "./output/progress.ts";
@@ -148,7 +149,7 @@ export async function printStartProblem(client: Client, record: ProcessRecord, s
   const why = last === undefined ? reason : `${last.reason}; it was restarted`;
   const message = `Cannot start "${id}": it ${printableLine(why)}`;
   if (isJson()) return reportRefusal(new ProcmanError("process-failed", message, { processes: [id] }));
-  printAbove([`procman: ${message}`, ...(await lastLinesOf(client, id, since)), ""].join("\n"));
+  printAbove([`procman: ${message}`, ...(await lastLinesOf(client, { id, since, told: message })), ""].join("\n"));
 }
 
 /** What a command has done, for programs. */
@@ -180,12 +181,17 @@ export function printLate(late: readonly ProcessRecord[], timeout: number): void
   }
 }
 
-/** The last lines of a run that ended after `since`, each after the id of its process. */
-export async function lastLinesOf(client: Client, id: string, since: number): Promise<readonly string[]> {
+type EndedSince = { readonly id: string; readonly since: number; readonly told: string };
+
+/** The last lines of a run that ended after `since`, each after the id of its process; and who has its port, unless `told` says it. */
+export async function lastLinesOf(client: Client, { id, since, told }: EndedSince): Promise<readonly string[]> {
   for (const deadline = monotonicMs() + LINES_MS; ; await sleep(POLL_MS)) {
     const [last]: readonly Incident[] = await client.incidents(id, 1);
     const lines = last === undefined || Date.parse(last.time) < since ? [] : last.lines;
-    if (lines.length > 0 || monotonicMs() > deadline)
-      return excerpt(lines).map((text) => `  ${last?.process} | ${printableLine(printableOutput(text, false))}`);
+    if (lines.length === 0 && monotonicMs() <= deadline) continue;
+    const shown = excerpt(lines).map((text) => `  ${last?.process} | ${printableLine(printableOutput(text, false))}`);
+    // It is known only by these lines.
+    const port = lines.length === 0 || last?.end?.port === undefined ? "" : printableLine(portText(last.end.port));
+    return port === "" || told.includes(port) ? shown : [...shown, `  ${port}`];
   }
 }

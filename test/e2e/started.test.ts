@@ -1,6 +1,8 @@
 /** Commands that start processes end with 1 and say why one could not be started, and while its first run fails: docs/reference/cli.md. */
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -89,5 +91,30 @@ test("a health check that fails before the program listens doesn't count: a sing
     readonly restarts: number;
   }[];
   assert.deepEqual([record?.run, record?.restarts], [1, 0]);
+  await procman(folder, ["terminate"]);
+});
+
+test("a start that fails for a port that only the lines of the program name says who has that port: add, start, restart, reload", async (context) => {
+  const port = await freePort();
+  const holder = createServer().listen(port, "127.0.0.1");
+  await once(holder, "listening");
+  context.after(() => holder.close());
+  const { folder } = homeOf(context, [sleeper({ id: "b" }), sleeper({ autostart: false })]);
+  const server = `node -e "require('http').createServer().listen(${port}, '127.0.0.1')"`;
+  const failed = async (...args: readonly string[]): Promise<void> => {
+    const { code, err } = await procman(folder, args);
+    assert.equal(code, 1, `${args}: ${err}`);
+    const held = new RegExp(`its port ${port} is in use by .+ \\(pid ${process.pid}\\)`, "g");
+    assert.equal(err.match(held)?.length, 1, `${args}: ${err}`);
+    assert.doesNotMatch(err, /procman why/, "what add has taken back is gone");
+  };
+  assert.equal((await procman(folder, ["run", "--detach"])).code, 0);
+  await failed("add", "--id", "web", server);
+  const web = { id: "a", cmd: server, autostart: true, minUptimeMs: 2_000, restartDelayMs: 100 };
+  writeFileSync(join(folder, "procman.json"), JSON.stringify({ name: "test", processes: [sleeper({ id: "b" }), web] }));
+  await failed("reload");
+  await failed("restart", "a");
+  await procman(folder, ["stop", "a"]);
+  await failed("start", "a");
   await procman(folder, ["terminate"]);
 });

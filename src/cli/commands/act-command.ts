@@ -195,7 +195,7 @@ function failureOf({ id, reason }: ProcessRecord, action: Action): ProcmanError 
 /** The last lines of each process that has failed; also why, if the error is about another one. */
 async function printFailures(
   client: Client,
-  { processes }: ProcmanError,
+  { processes, message }: ProcmanError,
   { id, action, since }: FailedTarget,
 ): Promise<void> {
   const record = await client.process(id);
@@ -205,7 +205,7 @@ async function printFailures(
   const failed = record.instances?.filter((member) => hasFailed(member) || told.has(member.id)) ?? [record];
   const parts = failed.map(async (member) => [
     ...(told.has(member.id) ? [] : [`procman: ${failureOf(member, action).message}`]),
-    ...(await lastLinesOf(client, member.id, since)),
+    ...(await lastLinesOf(client, { id: member.id, since, told: `${message}${failureOf(member, action).message}` })),
   ]);
   for (const line of (await Promise.all(parts)).flat()) process.stderr.write(`${line}\n`);
 }

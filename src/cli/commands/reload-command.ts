@@ -100,6 +100,7 @@ async function reportProblems(client: Client, { processes }: PlanRecord, since: 
     if (problem === undefined) continue;
     const message = `"${id}" is not up: it ${printableLine(problem)}`;
     reportRefusal(new ProcmanError("process-failed", message, { processes: [id] }));
-    if (!isJson()) for (const line of await lastLinesOf(client, id, since)) process.stderr.write(`${line}\n`);
+    if (!isJson())
+      for (const line of await lastLinesOf(client, { id, since, told: message })) process.stderr.write(`${line}\n`);
   }
 }

@@ -64,11 +64,14 @@ function shellHint(code: number | undefined): string {
 }
 
 function portNote(occupied: EndRecord["port"]): string {
-  if (occupied === undefined) return "";
-  const { port, program, process, own } = occupied;
+  return occupied === undefined ? "" : ` (${portText(occupied)})`;
+}
+
+/** Who has the port that a run wanted. */
+export function portText({ port, program, process, own }: NonNullable<EndRecord["port"]>): string {
   const holder = process === undefined ? program : `${process}, ${program}`;
-  if (own === undefined) return ` (its port ${port} is in use by ${holder}; stop it, or choose another port)`;
-  return ` (port ${port}, which it may want, is in use by ${holder}; each instance must listen on its own port, here ${own}, which it finds in PROCMAN_CLUSTER_PORT)`;
+  if (own === undefined) return `its port ${port} is in use by ${holder}; stop it, or choose another port`;
+  return `port ${port}, which it may want, is in use by ${holder}; each instance must listen on its own port, here ${own}, which it finds in PROCMAN_CLUSTER_PORT`;
 }
 
 /** Why procman has stopped a run, to follow "it"; undefined: for none of these faults. */

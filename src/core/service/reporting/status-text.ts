@@ -25,14 +25,10 @@ type Causes = {
 };
 
 /** Why a process did not come up. */
-export function whyNotUp(
-  { id, states }: Process,
-  subject: MessageContext,
-  { connectionProblem, lastEnd }: Causes,
-): string {
+export function whyNotUp({ states }: Process, subject: MessageContext, { connectionProblem, lastEnd }: Causes): string {
   const [state] = states;
   if (state === undefined || (isStartingOrRunning(state) && state.restarts > 0))
-    return `${lastEnd === undefined ? "ended soon after its start" : `${lastEnd}; it was restarted`} ("procman why ${id}" shows more)`;
+    return lastEnd === undefined ? "ended soon after its start" : `${lastEnd}; it was restarted`;
   const cause = causeOf(state, subject, systemClock.now());
   const isUnserved = isRunning(state) && connectionProblem !== undefined;
   return statusText(partOf(state, subject), isUnserved ? { ...cause, connectionProblem } : cause);
