@@ -106,6 +106,8 @@ test("a file that can't be imported is refused with place and remedy, and nothin
     "nothing.config.mjs": "export const x = undefined; export default undefined;",
     "odd.yaml": "a: 1\n",
     "useless.yaml": "services: { a: 5 }\n",
+    "package.json": '{ "scripts": { "dev": "vite" } }',
+    "turbo.json": '{ "tasks": { "dev": {} } }',
   });
   writeFileSync(join(folder, "latin1.conf"), Buffer.from([0x5b, 0xe4, 0x5d]));
   for (const [name, message] of [
@@ -114,6 +116,8 @@ test("a file that can't be imported is refused with place and remedy, and nothin
     ["empty.yaml", /Cannot import empty\.yaml: the file is empty/],
     ["notes.txt", /its kind is not recognized; name it with --from: pm2, supervisord/],
     ["odd.yaml", /its kind is not recognized/],
+    ["package.json", /"procman add npm:dev" adds the script "dev"/],
+    ["turbo.json", /"procman add --id dev -- npx turbo run dev" adds the task/],
     ["procman.json", /it is already a procman configuration/],
     ["latin1.conf", /it has bytes that are not UTF-8/],
     ["throws.config.js", /Cannot import throws\.config\.js: it fails with "no database" at line 2, column 7/],

@@ -39,6 +39,14 @@ const BY_TEXT: readonly (readonly [RegExp, SourceKind])[] = [
   ],
 ];
 
+/** Files that say what can be run, not what shall run: name, and what to do instead. */
+const ADDED: Readonly<Record<string, string>> = {
+  "package.json":
+    'it says not which of its scripts are to run; "procman add npm:dev" adds the script "dev", "procman add ." the package',
+  "turbo.json":
+    'it says not which of its tasks are to run; "procman add --id dev -- npx turbo run dev" adds the task "dev" of all packages',
+};
+
 /** JSON or YAML. */
 const DATA_NAME = /\.(ya?ml|json|jsonc|pm2)$/;
 
@@ -81,11 +89,8 @@ function byData(source: ForeignFile, given: SourceKind | undefined): KnownSource
   const kind = given ?? kindOf(data, shownAs);
   if (kind !== undefined) return { kind, source, data };
   if (!DATA_NAME.test(file) && /^[A-Za-z0-9_-]+: *\S/m.test(text)) return { kind: "procfile", source };
-  const kinds = SOURCE_KINDS.join(", ");
-  throw new ProcmanError(
-    "configuration-invalid",
-    `Cannot import ${shownAs}: its kind is not recognized; name it with --from: ${kinds}`,
-  );
+  const remedy = ADDED[basename(file)] ?? `its kind is not recognized; name it with --from: ${SOURCE_KINDS.join(", ")}`;
+  throw new ProcmanError("configuration-invalid", `Cannot import ${shownAs}: ${remedy}`);
 }
 
 function isData(kind: SourceKind): boolean {
