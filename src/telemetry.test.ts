@@ -78,6 +78,18 @@ test("a program reports its memory and its own numbers, until it stops", async (
   assert.deepEqual(await exit, [0, null]);
 });
 
+test("metrics that are no function are warned of: the program would wait for them in vain", async (context) => {
+  const { requests, after, env } = await api(context);
+  const code = "reportTelemetry({ metrics: { queue: 7 } }); setInterval(() => 0, 1000)";
+  const { child, exit, said } = program(context, code, env);
+  await after(1);
+  assert.match(said(), /reportTelemetry reports no metrics: expected a function, as in \{ metrics: \(\) => /);
+  const [{ body }] = requests as [Request];
+  assert.equal(Object.hasOwn(body as object, "metrics"), false);
+  child.kill("SIGKILL");
+  await exit;
+});
+
 test("it keeps no program alive, and is silent without procman, with a dead one, and with a foreign one", async (context) => {
   const { env } = await api(context, 403);
   const dead = { ...env, PROCMAN_API_PORT: "1" };

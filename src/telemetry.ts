@@ -1,7 +1,7 @@
 /**
  * `procman/telemetry`: lets a Node program that runs under procman report its memory and its own metrics.
  *
- * It never throws, never keeps a program alive, and does nothing when procman is not running or didn't start the
+ * It never throws, never keeps a program alive, warns of `metrics` that are no function, and does nothing when procman is not running or didn't start the
  * program.
  */
 import { existsSync, readFileSync, statSync } from "node:fs";
@@ -38,6 +38,8 @@ type PublishedEndpoint = {
 
 const DEFAULT_SECONDS = 10;
 const TIMEOUT_MS = 5_000;
+const NO_FUNCTION =
+  "reportTelemetry reports no metrics: expected a function, as in { metrics: () => ({ queue: jobs.length }) }";
 /** Longest path of a Unix socket. */
 const MAX_SOCKET_BYTES = 103;
 const OTHERS_WRITE = 0o022;
@@ -52,6 +54,7 @@ const LONGEST_INTERVAL_MS = 300_000;
  * reportTelemetry({ metrics: () => ({ queue: jobs.length }) });
  */
 export function reportTelemetry({ everySeconds = DEFAULT_SECONDS, metrics }: ReporterOptions = {}): Reporter {
+  if (metrics !== undefined && typeof metrics !== "function") process.emitWarning(NO_FUNCTION);
   const everyMs = Math.max(1, Number.isFinite(everySeconds) ? everySeconds : DEFAULT_SECONDS) * 1_000;
   let timer: NodeJS.Timeout | undefined;
   let failures = 0;
