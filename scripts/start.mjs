@@ -19,6 +19,13 @@ endWithNpm(() => {
 await ensurePackages();
 await ensureBuild();
 
+const asked = "node dist/procman.cjs";
+console.log(`
+In another terminal, with -c examples/quickstart:
+  ${asked} status   # also: monitor, dashboard, logs -f, why worker, restart web
+Ctrl-C ends everything.
+`);
+
 const argv = ["dist/procman.cjs", "run", "--config", "examples/quickstart/procman.jsonc", ...process.argv.slice(2)];
 // A session of its own, so that the terminal's Ctrl-C reaches it through us only.
 const child = spawn(process.execPath, argv, { cwd: ROOT, stdio: "inherit", detached: process.platform !== "win32" });

@@ -64,7 +64,11 @@ test("a process that isn't ready in time has failed, however long it takes to st
   const { folder } = homeOf(context, [slow]);
   const ends = async (...args: readonly string[]): Promise<void> => {
     const { code, out, err } = await procman(folder, args);
-    assert.deepEqual([code, /procman: Cannot start "web": it was not ready/.test(err)], [1, true], `${args}: ${out}${err}`);
+    assert.deepEqual(
+      [code, /procman: Cannot start "web": it was not ready/.test(err)],
+      [1, true],
+      `${args}: ${out}${err}`,
+    );
   };
   await ends("up");
   await ends("start", "web");

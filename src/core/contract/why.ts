@@ -227,7 +227,7 @@ const ADVICE: Advice = {
   signal: ({ signal, lines }) => {
     if (lines.some(({ text }) => isHeapFull(text))) return HEAP_FULL;
     return signal === "SIGSEGV" || signal === "SIGABRT" || signal === "SIGBUS" || signal === "SIGILL"
-      ? `${signal} is a crash of the program or one of its libraries: look for a core file (coredumpctl), or run it in a debugger.`
+      ? `${signal} is a crash of the program or one of its libraries: look for a core file (coredumpctl, or one in its folder), or run it in a debugger.`
       : `${signal} did not come from procman: another program, a person or the system sent it; the system's log (journalctl, dmesg) may say which.`;
   },
   "out-of-memory": () =>
