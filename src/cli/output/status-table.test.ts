@@ -147,7 +147,8 @@ test("a reason that doesn't fit in its row is wrapped below it, and the columns 
     "     runs, restarted 2 times, for",
     "     reasons that take a while to tell",
     "job  stopped, blocked        was stopped",
-    "(no room for UP, CPU, MEMORY, RSS, RESTARTS)",
+    "(no room for UP, CPU, MEMORY, RSS,",
+    "RESTARTS)",
   ]);
 });
 
