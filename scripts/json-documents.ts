@@ -43,6 +43,16 @@ const OWN = {
     },
     { description: "The processes of one machine." },
   ),
+  ProcmanProcesses: openObject(
+    {
+      name: text("Its `name`."),
+      configFile: optional(text("Its configuration file. Absent: its keeper was killed.")),
+      stateDir: text("Its state folder."),
+      processes: optional(processes),
+      problem: optional(text("Why it doesn't answer, in place of `processes`.")),
+    },
+    { description: "The processes of one procman of this machine." },
+  ),
   WhyRecord: openObject(
     {
       process: optional(reference("ProcessRecord", { description: "The process." })),
@@ -269,7 +279,11 @@ export const PRINTED: Readonly<
   install: unit,
   uninstall: unit,
   upgrade: [{ as: "one", record: "UpgradeReport" }],
-  status: [...records, { as: "list", record: "HostStatus", when: "with several hosts" }],
+  status: [
+    ...records,
+    { as: "list", record: "HostStatus", when: "with several hosts" },
+    { as: "list", record: "ProcmanProcesses", when: "with `--all`" },
+  ],
   dashboard: [{ as: "one", record: "DashboardLink" }],
   logs: [{ as: "lines", record: "LogEntry" }],
   why: [

@@ -73,6 +73,8 @@ test("each command prints what the page says, in each of its shapes, and its err
     "up",
     "status",
     "status web",
+    // Only the records of this test: other tests run procmans, too.
+    "status --all after",
     "list",
     "next",
     "show all",
