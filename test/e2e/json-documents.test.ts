@@ -5,10 +5,12 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { definedCommands } from "../../scripts/command-tables.ts";
 import { ERROR_LINE, PRINTED, schemaOfPrinted, WITHOUT_DOCUMENT } from "../../scripts/json-documents.ts";
+import { EXIT } from "../../src/core/base/errors.ts";
 import type { JsonSchema } from "../../src/core/base/schema.ts";
 import { faultsOf } from "../../src/core/base/schema-check.ts";
 import { homeOf, type Outcome, procman, SLEEPER } from "../support/cli.ts";
 import { freeRange } from "../support/free-ports.ts";
+import { eventually } from "../support/procman-process.ts";
 
 type Name = keyof typeof PRINTED;
 
@@ -152,6 +154,7 @@ test("each command prints what the page says, in each of its shapes, and its err
   await run(folder, "add --id more -- sleep 1000");
   await run(folder, "append --id even --cmd true --apply");
   await run(folder, "terminate --no-wait");
+  await eventually(async () => (await procman(folder, ["status"])).code === EXIT.noDaemon || undefined);
   for (const [name, printed = []] of Object.entries(PRINTED)) {
     // Below.
     if (name === "install" || name === "uninstall") continue;
