@@ -94,6 +94,8 @@ const OWN = {
           { description: "Its API." },
         ),
       ),
+      url: optional(text("Of the API.")),
+      socket: optional(text("Path of the API's Unix socket.")),
       problem: optional(text("Why it doesn't answer.")),
     },
     { description: "A running procman." },

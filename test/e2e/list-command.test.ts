@@ -36,6 +36,8 @@ test("list shows the procmans of this user from any folder: files, pids, process
     started = "",
     uptimeSeconds = -1,
     api,
+    url,
+    socket,
     version,
     user,
     ...rest
@@ -50,6 +52,7 @@ test("list shows the procmans of this user from any folder: files, pids, process
   assert.equal(keeper, keeperIn(join(root, "test")));
   assert.ok(childrenOf(keeper).includes(service));
   assert.ok(uptimeSeconds >= 0 && Date.parse(started) <= Date.now() + 1_000);
+  assert.deepEqual([url, socket], [`http://127.0.0.1:${api?.port}`, join(root, "test/run/api.sock")]);
   assert.ok(Number(api?.port) > 0 && version !== undefined && user !== undefined);
   const { out } = await procman("/", ["list"]);
   const row = out.split("\n").find((line) => line.includes(folder)) ?? "";

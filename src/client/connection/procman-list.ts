@@ -27,6 +27,10 @@ export type ListedProcman = {
   /** Absent: they can't be asked for. `attention`: how many are not up although they were asked for, not ready, or not healthy. */
   readonly processes?: { readonly total: number; readonly attention: number };
   readonly api?: { readonly hostname: string; readonly port: number };
+  /** Of the API, as `http://127.0.0.1:9000`. */
+  readonly url?: string;
+  /** Path of the API's Unix socket. */
+  readonly socket?: string;
   /** Why it doesn't answer. */
   readonly problem?: string;
 };
@@ -79,16 +83,20 @@ async function listed(keeper: RunningKeeper, now: number): Promise<ListedProcman
   try {
     const client = await connectTo({ name, stateDir }, "cli", PATIENCE);
     const [state, processes] = await Promise.all([client.state(), client.processes()]);
-    return { ...known, ...answered(state, processes), ...servicePid(stateDir) };
+    return { ...known, ...answered(state, processes), ...published(stateDir) };
   } catch (error) {
     if (!(error instanceof ProcmanError)) throw error;
     return { ...known, status: "service-down", problem: error.message };
   }
 }
 
-function servicePid(stateDir: string): Pick<ListedProcman, "service"> {
-  const pid = lastEndpoint(stateDir)?.pid;
-  return pid === undefined ? {} : { service: pid };
+/** What the service has written of itself. */
+function published(stateDir: string): Pick<ListedProcman, "service" | "url" | "socket"> {
+  const { pid, hostname = "", port, tls, socket, isOff, problem } = lastEndpoint(stateDir) ?? {};
+  const isReached = port !== undefined && isOff === undefined && problem === undefined;
+  const host = hostname.includes(":") ? `[${hostname}]` : hostname;
+  const url = isReached ? `${tls === true ? "https" : "http"}://${host}:${port}` : undefined;
+  return compact({ service: pid, url, socket });
 }
 
 function answered(

@@ -158,6 +158,11 @@ test("times are read as people write them", () => {
     assert.match(refusal(() => from(text))?.message ?? "", /must be a time like/, text);
 });
 
+test("a parameter that isn't known is answered with the one that is meant, else with all", () => {
+  assert.throws(() => readQuery("limti=2", LOGS), /"query\.limti" is not known\. Did you mean "limit"\?$/);
+  assert.throws(() => readQuery("lines=2", LOGS), /"query\.lines" is not known\. Allowed: .*\blimit\b.*\w$/);
+});
+
 test("the first fault is a sentence, and the others are counted", () => {
   const fault = (...messages: readonly string[]): string =>
     invalid(messages.map((message) => ({ place: "query.x", message }))).message;

@@ -36,11 +36,16 @@ export function readQuery(text: string, parameters: Parameters): Readonly<Record
     const parameter = Object.hasOwn(parameters, name) ? parameters[name] : undefined;
     const place = `query.${name.slice(0, 64)}`;
     if (parameter === undefined)
-      faults.push({ place, message: `is not known.${didYouMean(name, Object.keys(parameters))}` });
+      faults.push({ place, message: `is not known.${knownNames(name, Object.keys(parameters))}` });
     else values[name] = readValue(given.getAll(name), parameter, { place, faults });
   }
   if (faults.length > 0) throw invalid(faults);
   return values;
+}
+
+function knownNames(name: string, known: readonly string[]): string {
+  const hint = didYouMean(name, known);
+  return hint !== "" || known.length === 0 ? hint : ` Allowed: ${known.join(", ")}`;
 }
 
 export function invalid(faults: readonly ErrorPlace[]): ProcmanError {

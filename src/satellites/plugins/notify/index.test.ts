@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { mock, test } from "node:test";
 import type { ProcessRecord } from "../../../core/contract/records.ts";
 import type { Incident } from "../../../core/contract/run-summary.ts";
+import type { StateRecord } from "../../../core/contract/state-record.ts";
 import { testPlugin } from "../../../core/plugins/test-kit.ts";
 import { retryAfter } from "../shared/http-retry.ts";
 import { CrashMonitor } from "./crash-monitor.ts";
@@ -223,6 +225,36 @@ test("a webhook that fails gets the message later, with all events of the meanti
   await rig.close();
 });
 
+test("what was before the reload that has added the plugin is not reported", async (context) => {
+  const state = {
+    started: "2026-01-01T00:00:00.000Z",
+    lastReload: { time: "2026-01-01T01:00:00.000Z", why: "SIGHUP", result: "running" },
+  } as StateRecord;
+  const incidents = [
+    incident({ process: "late", time: "2026-01-01T01:00:00.500Z" }),
+    incident({ process: "early", time: "2026-01-01T00:59:59.000Z" }),
+  ];
+  const folder = mkdtempSync(join(tmpdir(), "procman-notify-"));
+  context.after(() => rmSync(folder, { recursive: true, force: true }));
+  process.env.OUT = folder;
+  const rig = await testPlugin(notify, {
+    folder,
+    options: { command: 'cat > "$OUT/got"', groupSeconds: 0 },
+    control: { state: async () => state, incidents: async () => incidents },
+  });
+  assert.match(await written(join(folder, "got")), /^procman test on .*: late crashed\n\nlate crashed: .*\n$/);
+  await rig.close();
+});
+
+/** The text of a file, when there is one. */
+async function written(file: string): Promise<string> {
+  for (;;) {
+    const text = existsSync(file) ? readFileSync(file, "utf8") : "";
+    if (text !== "") return text;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
 test("a command gets title and text on its standard input", async () => {
   const rig = await testPlugin(notify, { options: { command: 'cat > "$OUT/got"; exit 0', groupSeconds: 0 } });
   process.env.OUT = rig.folder;
@@ -232,16 +264,10 @@ test("a command gets title and text on its standard input", async () => {
     type: "process.incident",
     incident: incident({ time: new Date().toISOString() }),
   });
-  let got = "";
-  while (got === "") {
-    await new Promise((resolve) => setTimeout(resolve, 5));
-    try {
-      got = readFileSync(join(rig.folder, "got"), "utf8");
-    } catch (error) {
-      assert.equal((error as NodeJS.ErrnoException).code, "ENOENT");
-    }
-  }
-  assert.match(got, /^procman test on .*: web crashed\n\nweb crashed: exited with code 1; restart 1 at once\n$/);
+  assert.match(
+    await written(join(rig.folder, "got")),
+    /^procman test on .*: web crashed\n\nweb crashed: exited with code 1; restart 1 at once\n$/,
+  );
   await rig.close();
 });
 

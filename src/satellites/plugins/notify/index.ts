@@ -1,6 +1,7 @@
 /** `procman/notify`: tells people of crashes, exhausted restarts and recoveries. */
 import { hostname } from "node:os";
 import { list, map, openObject, string } from "../../../core/base/schema.ts";
+import type { StateRecord } from "../../../core/contract/state-record.ts";
 import { definePlugin } from "../../../core/plugins/plugin.ts";
 import { KINDS, type NotifyOptions, OPTIONS } from "../../../core/plugins/shipped/notify-options.ts";
 import { CrashMonitor, type NotifiedState } from "./crash-monitor.ts";
@@ -26,7 +27,7 @@ export default definePlugin<NotifyOptions>({
     const targets = targetsOf(options, { log, signal, name });
     const file = new StateFile<NotifiedState>(folder, "told");
     const state = file.read(stateSchema) ?? {
-      since: (await control.state()).started,
+      since: beginningOf(await control.state()),
       latest: {},
       down: [],
       exhausted: [],
@@ -64,6 +65,11 @@ export default definePlugin<NotifyOptions>({
     };
   },
 });
+
+/** The start of the service, or the reload that has added the plugin since: what was before it is no news. */
+function beginningOf({ started, lastReload }: StateRecord): string {
+  return lastReload !== undefined && lastReload.time > started ? lastReload.time : started;
+}
 
 function targetsOf(options: NotifyOptions, delivery: Parameters<typeof webhook>[1]): readonly MessageTarget[] {
   const { webhook: url, command: line, format = "json", headers = {} } = options;
