@@ -164,7 +164,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "core/service": 13_440,
   "core/supervisor": 2_860,
   client: 650,
-  "client/connection": 1_590,
+  "client/connection": 1_595,
   cli: 6_456,
   "cli/output": 568,
   "satellites/boot": 1_072,

@@ -27,7 +27,7 @@ export type ListedProcman = {
   /** Absent: they can't be asked for. `attention`: how many are not up although they were asked for, not ready, or not healthy. */
   readonly processes?: { readonly total: number; readonly attention: number };
   readonly api?: { readonly hostname: string; readonly port: number };
-  /** Of the API, as `http://127.0.0.1:9000`. */
+  /** Address of the API, as `http://127.0.0.1:9000`. */
   readonly url?: string;
   /** Path of the API's Unix socket. */
   readonly socket?: string;
