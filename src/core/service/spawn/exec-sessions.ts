@@ -226,7 +226,7 @@ export class ExecSessions implements Subsystem {
     const found = unlessShort(() => markedProcesses(this.#markers, uidOf));
     if (found === undefined) this.#looking = setTimeout(() => this.#look(), LOOK_MS).unref();
     for (const { slot, run } of found ?? []) {
-      const [, id = "", pid, startTime = ""] = /^(.*)\/(\d+)\/(.*)$/.exec(slot) ?? [];
+      const [, id = "", pid, startTime = ""] = /^(.*)\/(\d+)\/([^/]*)$/.exec(slot) ?? [];
       const owner = { pid: Number(pid), startTime: startTime.replaceAll("_", " ") };
       if (pid !== undefined && !this.#sessions.has(keyOf({ slot, run }))) this.#add({ slot, run, id, owner });
     }
