@@ -5,6 +5,7 @@ import type { LogEntry } from "../../src/core/contract/records.ts";
 import { procman as command } from "../support/cli.ts";
 import { type FaultRig, folderFor, startRig, successor } from "../support/fault-rig.ts";
 import { kill } from "../support/marked-processes.ts";
+import { eventually } from "../support/procman-process.ts";
 
 const ROUNDS = 3;
 const IDS = ["a", "b", "c"];
@@ -52,7 +53,11 @@ test("the logger stands still and is killed, again and again: each start and end
       `${run + 1} started`,
       `${run + 1} exited`,
     ]).flat();
-    const stored = await entriesOf(folder, id);
+    // What the last killed logger didn't get is on its way to the next one.
+    const stored = await eventually(async () => {
+      const entries = await entriesOf(folder, id);
+      return entries.length >= runs.length ? entries : undefined;
+    });
     assert.deepEqual(stored.slice(0, runs.length), runs, id);
     // A line that is stored may not have reached the console yet when the logger is killed, but none is there twice.
     const shown = rig.output().filter((line) => line.startsWith(`${id} `) && line.includes("| started"));
