@@ -1,6 +1,7 @@
 /** `procman list`: shows the procmans that run on this machine. */
 import type { Command } from "commander";
 import { type ListedProcman, listProcmans } from "../../client/connection/procman-list.ts";
+import { addressText } from "../../core/base/address-text.ts";
 import { printableJson } from "../../core/base/printable.ts";
 import { age } from "../../core/base/quantity.ts";
 import { userName } from "../../core/os/user-names.ts";
@@ -55,14 +56,10 @@ const COLUMNS: readonly Column<ListedProcman>[] = [
     isRight: true,
     isOptional: true,
   },
-  { title: "API", rank: 3, cell: ({ api }) => (api === undefined ? "" : addressOf(api)), isOptional: true },
+  { title: "API", rank: 3, cell: ({ api }) => (api === undefined ? "" : addressText(api)), isOptional: true },
   { title: "STATE FOLDER", rank: 2, cell: farStateFolder, isOptional: true },
   { title: "FILE", cell: ({ configFile = "" }) => configFile },
 ];
-
-function addressOf({ hostname, port }: NonNullable<ListedProcman["api"]>): string {
-  return hostname.includes(":") ? `[${hostname}]:${port}` : `${hostname}:${port}`;
-}
 
 /** Only if it isn't beside the configuration file. */
 function farStateFolder({ configFile, stateDir, name }: ListedProcman): string {

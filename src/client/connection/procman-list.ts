@@ -1,4 +1,5 @@
 /** What is known of each procman that runs on this machine, for `procman list`. */
+import { addressText } from "../../core/base/address-text.ts";
 import { compact } from "../../core/base/compact.ts";
 import { ProcmanError } from "../../core/base/errors.ts";
 import { allRun } from "../../core/contract/process-health.ts";
@@ -94,8 +95,7 @@ async function listed(keeper: RunningKeeper, now: number): Promise<ListedProcman
 function published(stateDir: string): Pick<ListedProcman, "service" | "url" | "socket"> {
   const { pid, hostname = "", port, tls, socket, isOff, problem } = lastEndpoint(stateDir) ?? {};
   const isReached = port !== undefined && isOff === undefined && problem === undefined;
-  const host = hostname.includes(":") ? `[${hostname}]` : hostname;
-  const url = isReached ? `${tls === true ? "https" : "http"}://${host}:${port}` : undefined;
+  const url = isReached ? `${tls === true ? "https" : "http"}://${addressText({ hostname, port })}` : undefined;
   return compact({ service: pid, url, socket });
 }
 

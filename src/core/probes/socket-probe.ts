@@ -1,5 +1,6 @@
 /** Probes a port or an HTTP server, with plain sockets, since hundreds may be probed each second. */
 import { connect, type Socket } from "node:net";
+import { addressText } from "../base/address-text.ts";
 import type { Probe } from "../contract/probe-spec.ts";
 import type { ProbeMethod } from "./probe-method.ts";
 
@@ -26,8 +27,7 @@ export const askPort: ProbeMethod<Probe & { readonly kind: "port" }> = ({ port }
   });
 
 export const askHttp: ProbeMethod<Probe & { readonly kind: "http" }> = ({ hostname, port, path }, done) => {
-  const host = hostname.includes(":") ? `[${hostname}]` : hostname;
-  const request = `GET ${path} HTTP/1.1\r\nHost: ${host}:${port}\r\nUser-Agent: procman\r\nAccept: */*\r\nConnection: close\r\n\r\n`;
+  const request = `GET ${path} HTTP/1.1\r\nHost: ${addressText({ hostname, port })}\r\nUser-Agent: procman\r\nAccept: */*\r\nConnection: close\r\n\r\n`;
   return reach(hostname, port, {
     connected: (socket) => {
       socket.write(request);

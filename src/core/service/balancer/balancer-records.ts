@@ -1,13 +1,10 @@
 /** Adds the data of the load balancer to records, and makes its log lines. */
+import { addressText } from "../../base/address-text.ts";
 import type { ProcessRecord } from "../../contract/records.ts";
 import { isInBackoff } from "../../contract/status-sets.ts";
 import type { BackendReport, FrontReport, FrontSpec } from "../../ipc/balancer-protocol.ts";
 import type { Listening } from "../../ipc/keeper-protocol.ts";
 import { error, info, type LogLine } from "../log-line.ts";
-
-export function addressText({ hostname, port }: Listening): string {
-  return hostname.includes(":") ? `[${hostname}]:${port}` : `${hostname}:${port}`;
-}
 
 /** For a cluster whose instances share a listening socket. */
 export function withSharedSocket(record: ProcessRecord, { hostname, port }: Listening): ProcessRecord {

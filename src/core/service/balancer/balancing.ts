@@ -1,4 +1,5 @@
 /** Tells the balancer which instances may get connections, and adds its data to their records. */
+import { addressText } from "../../base/address-text.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { ProcessRecord } from "../../contract/records.ts";
 import { isRunning as hasRunningStatus } from "../../contract/status-sets.ts";
@@ -18,14 +19,7 @@ import { readsHeaders } from "../spawn/spawn-request.ts";
 import type { KeeperSpawner } from "../spawn/spawner.ts";
 import type { Subsystem } from "../subsystem.ts";
 import { BalancerClient } from "./balancer-client.ts";
-import {
-  addressText,
-  frontendMessages,
-  withBackend,
-  withFrontend,
-  withProblem,
-  withSharedSocket,
-} from "./balancer-records.ts";
+import { frontendMessages, withBackend, withFrontend, withProblem, withSharedSocket } from "./balancer-records.ts";
 import { ConnectionDrain } from "./drain.ts";
 import { StrandedClients, startTurningAway } from "./stranded-clients.ts";
 import { type UnreachableInstance, UnreachableInstances } from "./unreachable-instances.ts";

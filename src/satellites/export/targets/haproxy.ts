@@ -1,4 +1,5 @@
 /** The configuration of an HAProxy in place of procman's load balancer: for the instances of this machine, or in a network of containers. */
+import { addressText } from "../../../core/base/address-text.ts";
 import type { FrontSpec } from "../../../core/ipc/balancer-protocol.ts";
 import { comments, type Exported, type Note, oneLine, type Project, seconds, type Workload } from "../workload.ts";
 
@@ -70,9 +71,9 @@ export function balancerConfig(
 const FREE_PORT = "procman's load balancer has this port: remove commonPort and procman reload before HAProxy starts";
 
 function frontendLines({ front: { id, hostname, port, idleMs } }: CommonPort, isInNetwork: boolean): readonly string[] {
-  const address = isInNetwork ? "" : hostname.includes(":") ? `[${hostname}]` : hostname;
+  const address = isInNetwork ? `:${port}` : addressText({ hostname, port });
   const idle = idleMs === 0 ? [] : [`    timeout client ${Math.ceil(idleMs)}ms`];
-  return [`frontend ${id}`, `    bind ${address}:${port}`, ...idle, `    default_backend ${id}`, ""];
+  return [`frontend ${id}`, `    bind ${address}`, ...idle, `    default_backend ${id}`, ""];
 }
 
 function backendLines({ front, servers }: CommonPort, isInNetwork: boolean): readonly string[] {

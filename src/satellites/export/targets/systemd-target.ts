@@ -1,4 +1,5 @@
 /** Units of systemd: a service for each instance, timers for schedules, a socket for a shared one, and a target for all. */
+import { addressText } from "../../../core/base/address-text.ts";
 import { calendarExpressions, cronFields } from "../cron-pattern.ts";
 import {
   everywhere,
@@ -189,9 +190,7 @@ function socketsOf(workloads: readonly Workload[], project: Project): readonly U
   );
   return [...first].map(([process, { id, spec }]) => {
     const { hostname = "", port = 0 } = spec.share ?? {};
-    const address = hostname.includes(":")
-      ? `[${hostname}]:${port}`
-      : `${hostname === "localhost" ? "127.0.0.1" : hostname}:${port}`;
+    const address = addressText({ hostname: hostname === "localhost" ? "127.0.0.1" : hostname, port });
     const text = sections([
       [
         "Unit",
