@@ -1,11 +1,12 @@
 /** A condition on a field of a line of JSON, such as `status>=500`. Most lines are refused by their bytes, without parsing them. */
 import { ProcmanError } from "../base/errors.ts";
+import { endOfBlanks } from "./line-level.ts";
 import { type Finder, TextMatcher } from "./text-matcher.ts";
 
 const OPERATORS = ["!=", ">=", "<=", "==", "=", ">", "<"] as const;
 type Operator = (typeof OPERATORS)[number];
 
-const [QUOTE, COLON, BLANK, OPEN_BRACE, OPEN_BRACKET, ZERO, NINE] = [0x22, 0x3a, 0x20, 0x7b, 0x5b, 0x30, 0x39];
+const [QUOTE, COLON, OPEN_BRACE, OPEN_BRACKET, ZERO, NINE] = [0x22, 0x3a, 0x7b, 0x5b, 0x30, 0x39];
 /** Characters that end a number, true, false or null. */
 const ENDS: readonly number[] = [...Buffer.from(" ,}]\r\n\t")];
 /** As many digits are exact in a number. */
@@ -198,10 +199,4 @@ function valuesAt(object: unknown, field: string): readonly unknown[] {
     if (found.length > 0) return found;
   }
   return [];
-}
-
-function endOfBlanks(bytes: Buffer, start: number, end: number): number {
-  let at = start;
-  while (at < end && (bytes[at] as number) <= BLANK) at += 1;
-  return at;
 }

@@ -122,7 +122,8 @@ function endOfDigits(bytes: Buffer, start: number, end: number): number {
   return at;
 }
 
-function endOfBlanks(bytes: Buffer, start: number, end: number): number {
+/** Where the next character that is no blank stands. */
+export function endOfBlanks(bytes: Buffer, start: number, end: number): number {
   let at = start;
   while (at < end && (bytes[at] as number) <= BLANK) at += 1;
   return at;

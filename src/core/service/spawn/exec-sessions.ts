@@ -222,13 +222,12 @@ export class ExecSessions implements Subsystem {
 
   /** Finds the commands that were started with an earlier service. */
   #look(): void {
-    const uidOf = (slot: string): number | undefined => this.#services.specs.find(idIn(slot))?.user?.uid;
+    const uidOf = (slot: string): number | undefined => this.#services.specs.find(partsOf(slot).id)?.user?.uid;
     const found = unlessShort(() => markedProcesses(this.#markers, uidOf));
     if (found === undefined) this.#looking = setTimeout(() => this.#look(), LOOK_MS).unref();
     for (const { slot, run } of found ?? []) {
-      const [, id = "", pid, startTime = ""] = /^(.*)\/(\d+)\/([^/]*)$/.exec(slot) ?? [];
-      const owner = { pid: Number(pid), startTime: startTime.replaceAll("_", " ") };
-      if (pid !== undefined && !this.#sessions.has(keyOf({ slot, run }))) this.#add({ slot, run, id, owner });
+      const { id, owner } = partsOf(slot);
+      if (!this.#sessions.has(keyOf({ slot, run }))) this.#add({ slot, run, id, owner });
     }
     this.#poll();
   }
@@ -272,6 +271,8 @@ function keyOf({ slot, run }: RunKey): string {
   return `${slot}.${run}`;
 }
 
-function idIn(slot: string): string {
-  return slot.slice(0, slot.indexOf("/"));
+/** The parts of a slot from `#newKey`; no id has a slash. */
+function partsOf(slot: string): { readonly id: string; readonly owner: Owner } {
+  const [id = "", pid, startTime = ""] = slot.split("/");
+  return { id, owner: { pid: Number(pid), startTime: startTime.replaceAll("_", " ") } };
 }
