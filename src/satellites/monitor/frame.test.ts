@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import fc from "fast-check";
+import { processRecord as record } from "../../../test/support/process-record.ts";
 import type { LogItem, ProcessRecord } from "../../core/contract/records.ts";
 import type { Incident } from "../../core/contract/run-summary.ts";
 import type { CellBuffer, ScreenSize } from "./cell-buffer.ts";
@@ -17,18 +18,6 @@ before(loadWidths);
 
 const NOW = Date.parse("2026-11-21T10:00:00Z");
 const LONG = "a".repeat(63);
-
-function record(id: string, more: Partial<ProcessRecord> = {}): ProcessRecord {
-  return {
-    id,
-    type: "process",
-    status: "running",
-    blocked: false,
-    restarts: 0,
-    reason: "runs",
-    ...more,
-  } as ProcessRecord;
-}
 
 const RECORDS = [
   record("web", {

@@ -1,6 +1,7 @@
 /** What keys and news do to the monitor. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { processRecord } from "../../../test/support/process-record.ts";
 import type { LogItem, ProcessRecord } from "../../core/contract/records.ts";
 import type { Incident } from "../../core/contract/run-summary.ts";
 import type { KeyPress } from "./key-parser.ts";
@@ -13,16 +14,7 @@ import type { RowChoice } from "./process-rows.ts";
 const NOW = Date.parse("2026-11-21T10:00:00Z");
 
 function record(id: string, more: Partial<ProcessRecord> = {}): ProcessRecord {
-  return {
-    id,
-    type: "process",
-    status: "running",
-    blocked: false,
-    restarts: 0,
-    reason: "runs",
-    pid: 7,
-    ...more,
-  } as ProcessRecord;
+  return processRecord(id, { pid: 7, ...more });
 }
 
 const CLUSTER = record("web", {

@@ -1,21 +1,9 @@
 /** Lists of processes in the dashboard. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ProcessRecord } from "../../../core/contract/records.ts";
+import { processRecord as record } from "../../../../test/support/process-record.ts";
 import { actionsFor, wordsFor } from "./action-words.ts";
 import { dependentsOf, statusText, toneOf, withRecord } from "./record-lists.ts";
-
-function record(id: string, more: Partial<ProcessRecord> = {}): ProcessRecord {
-  return {
-    id,
-    type: "process",
-    status: "running",
-    blocked: false,
-    restarts: 0,
-    reason: "runs",
-    ...more,
-  } as ProcessRecord;
-}
 
 const pair = record("pair", { type: "cluster", instances: [record("pair-1"), record("pair-2")] });
 

@@ -1,6 +1,7 @@
 /** The rows of the overview. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { processRecord } from "../../../../test/support/process-record.ts";
 import type { ProcessRecord } from "../../../core/contract/records.ts";
 import {
   countsOf,
@@ -13,17 +14,7 @@ import {
 } from "./process-list.ts";
 
 function record(id: string, more: Partial<ProcessRecord> = {}): ProcessRecord {
-  return {
-    id,
-    type: "process",
-    status: "running",
-    blocked: false,
-    restarts: 0,
-    reason: "runs",
-    pid: 1,
-    started: "2026-01-01T00:00:00Z",
-    ...more,
-  } as ProcessRecord;
+  return processRecord(id, { pid: 1, started: "2026-01-01T00:00:00Z", ...more });
 }
 
 const RECORDS = [

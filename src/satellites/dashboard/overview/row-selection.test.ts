@@ -1,21 +1,13 @@
 /** The selection of rows in the overview. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { processRecord } from "../../../../test/support/process-record.ts";
 import type { ProcessRecord } from "../../../core/contract/records.ts";
 import { dependentsOf } from "../model/record-lists.ts";
 import { NONE, type RowSelection, selectedOf, targetsOf, withRange, withToggled } from "./row-selection.ts";
 
 function record(id: string, more: Partial<ProcessRecord> = {}): ProcessRecord {
-  return {
-    id,
-    type: "process",
-    status: "running",
-    blocked: false,
-    restarts: 0,
-    reason: "runs",
-    pid: 1,
-    ...more,
-  } as ProcessRecord;
+  return processRecord(id, { pid: 1, ...more });
 }
 
 const RECORDS = [
