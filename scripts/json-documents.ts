@@ -330,7 +330,7 @@ export const WITHOUT_DOCUMENT: Readonly<Partial<Record<CommandName, string>>> = 
   export: "it prints or writes files of other tools",
   schema: "it prints JSON anyway",
   completion: "it prints a script",
-  mcp: "it speaks a protocol of its own",
+  mcp: "it speaks the Model Context Protocol",
 };
 
 const ALL: Readonly<Record<string, JsonSchema>> = { ...SCHEMAS, ...OWN };

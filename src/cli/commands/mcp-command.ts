@@ -1,4 +1,4 @@
-/** `procman mcp`: serves AI agents by the Model Context Protocol. Its work is in a bundle of its own, which parses the arguments, too. */
+/** `procman mcp`: serves AI agents by the Model Context Protocol. Its own bundle does the work, and parses the arguments. */
 import { join } from "node:path";
 import type { Command } from "commander";
 import { runCached } from "../../core/os/code-cache.ts";

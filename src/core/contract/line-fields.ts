@@ -16,7 +16,7 @@ export type LineFields = {
 const LEVEL_KEYS = ["level", "severity", "lvl", "log.level", "levelname", "LogLevel", "@l"];
 const MESSAGE_KEYS = ["msg", "message", "event", "short_message", "@mt", "@m"];
 const TIME_KEYS = ["time", "timestamp", "ts", "@timestamp", "asctime", "@t"];
-/** A level as a word of its own at the beginning of a line, behind a time at most. */
+/** A level as a separate word at the beginning of a line, behind a time at most. */
 const LEADING_LEVEL = /^[\d\s:.,TZ+[\]()|-]{0,40}\[?(trace|debug|info|notice|warn|warning|error|fatal|critical)\b/i;
 
 /** undefined: it is no object of JSON with a level or a message. */
