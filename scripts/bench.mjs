@@ -4,8 +4,8 @@
  * `--report`: the page alone; `--report --check` (the gate): whether the page, and what others claim, is that of
  * bench/results.json.
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { cpus, release, totalmem } from "node:os";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpus, release, tmpdir, totalmem } from "node:os";
 import { join } from "node:path";
 import { busyPercent } from "../bench/lib/busy.mjs";
 import { RUNS } from "../bench/plan.mjs";
@@ -53,6 +53,23 @@ async function ensurePm2() {
   const argv = ["npm", "install", "--prefix", folder, "--no-audit", "--no-fund", "--ignore-scripts", `pm2@${PM2}`];
   const { ok, output } = await runCommand(argv, { timeoutMs: 5 * MINUTE });
   if (!ok) console.error(`pm2 can't be installed, and is left out: ${output.trim().split("\n").at(-1)}`);
+}
+
+/**
+ * The page is of a procman that has run before on this machine: V8's compiled code is kept at the first run, and proven
+ * at the second.
+ */
+async function ensureCompiledCode() {
+  const folder = mkdtempSync(join(tmpdir(), "procman-bench-"));
+  const config = join(folder, "procman.json");
+  writeFileSync(config, JSON.stringify({ name: "bench", processes: [{ id: "sleep", cmd: "sleep 2", task: true }] }));
+  const argv = [process.execPath, join(ROOT, "dist/procman.cjs"), "run", "--once", "sleep", "--config", config];
+  for (let run = 0; run < 2; run++) await runCommand(argv, { timeoutMs: MINUTE });
+  rmSync(folder, { recursive: true });
+  const kept = readdirSync(join(ROOT, "dist/cache"));
+  for (const part of ["keeper-main.cjs", "service-main.cjs"])
+    if (!kept.some((name) => name.startsWith(part) && !/\.(new|trial)$/.test(name)))
+      throw new Error(`dist/cache has no compiled code of ${part}: it has ${kept.join(", ") || "nothing"}`);
 }
 
 /** The name of a run's results. */
@@ -156,6 +173,7 @@ async function measure() {
   // The second name leads from a folder of programs to nginx's module.
   await ensurePrograms({ wrk: "wrk", "../lib/nginx/modules/ngx_stream_module.so": "libnginx-mod-stream" });
   await ensurePm2();
+  await ensureCompiledCode();
   rmSync(RAW, { recursive: true, force: true });
   mkdirSync(RAW);
   const busy = await busyPercent(3000);
