@@ -8,7 +8,7 @@ import type { PlanRecord } from "../../src/core/contract/plan.ts";
 import type { ProcessRecord } from "../../src/core/contract/records.ts";
 import { homeOf, keeperIn, procman, SLEEPER } from "../support/cli.ts";
 import { commandLineOf } from "../support/proc-files.ts";
-import { eventually, isAlive, type ProcessConfig, processExit } from "../support/procman-process.ts";
+import { eventually, isAlive, type ProcessConfig, processExit, TIMEOUT_MS, within } from "../support/procman-process.ts";
 
 type Home = ReturnType<typeof homeOf>;
 
@@ -43,10 +43,12 @@ async function commands(home: Home): Promise<Readonly<Record<string, string>>> {
 
 /** Resolves once each of these runs this command. */
 async function allRun(home: Home, ids: readonly string[], command: string): Promise<void> {
-  await eventually(async () => {
-    const all = await commands(home);
-    return ids.every((id) => all[id] === command) || undefined;
-  });
+  let all: Readonly<Record<string, string>> = {};
+  const everyOne = async (): Promise<boolean> => {
+    all = await commands(home);
+    return ids.every((id) => all[id] === command);
+  };
+  assert.ok(await within(TIMEOUT_MS, everyOne), `not all run "${command}": ${JSON.stringify(all)}\n${logOf(home)}`);
 }
 
 const endpointPid = ({ state }: Home): number | undefined => {

@@ -10,7 +10,7 @@ import { childrenOf, nameOf } from "./proc-files.ts";
 import { BIN } from "./product.ts";
 
 /** Time limit of a wait for an event. Milliseconds. */
-const TIMEOUT_MS = 30_000;
+export const TIMEOUT_MS = 30_000;
 
 export type ProcessConfig = { readonly id: string; readonly [field: string]: unknown };
 
