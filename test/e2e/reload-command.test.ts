@@ -8,7 +8,14 @@ import type { PlanRecord } from "../../src/core/contract/plan.ts";
 import type { ProcessRecord } from "../../src/core/contract/records.ts";
 import { homeOf, keeperIn, procman, SLEEPER } from "../support/cli.ts";
 import { commandLineOf } from "../support/proc-files.ts";
-import { eventually, isAlive, type ProcessConfig, processExit, TIMEOUT_MS, within } from "../support/procman-process.ts";
+import {
+  eventually,
+  isAlive,
+  type ProcessConfig,
+  processExit,
+  TIMEOUT_MS,
+  within,
+} from "../support/procman-process.ts";
 
 type Home = ReturnType<typeof homeOf>;
 
