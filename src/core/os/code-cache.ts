@@ -44,7 +44,7 @@ const REFUSALS: readonly string[] = [
 /** Mode bits of a folder in which other users could place code. */
 const WRITABLE_BY_OTHERS = 0o022;
 
-/** Runs a CommonJS file as `require` does. Without a folder for the cache it is compiled as usual. */
+/** Runs a CommonJS file of ASCII characters as `require` does. Without a folder for the cache it is compiled as usual. */
 export function runCached(file: string, writeAt: WriteTime): void {
   const require = createRequire(file);
   const folder = folderFor(dirname(file));
@@ -53,7 +53,7 @@ export function runCached(file: string, writeAt: WriteTime): void {
   const proven = readIfWhole(cache);
   const trial = proven === undefined ? takeForTrial(cache) : undefined;
   const cachedData = proven ?? (trial === undefined ? undefined : readIfWhole(trial));
-  const source = `(function (exports, require, module, __filename, __dirname) {${readFileSync(file, "utf8")}\n})`;
+  const source = `(function (exports, require, module, __filename, __dirname) {${readFileSync(file, "latin1")}\n})`;
   const script = new Script(source, { filename: file, ...(cachedData === undefined ? {} : { cachedData }) });
   const module = { exports: {}, filename: file, id: file, loaded: true };
   // Chunks require the bundle that they belong to: they must get this module, not run the bundle again.
