@@ -8,6 +8,7 @@ import { startFolder } from "../os/start-folder.ts";
 import { checkStateFolder } from "../os/state-folder.ts";
 import { read } from "./config-file.ts";
 import { withoutBom } from "./document.ts";
+import { fastParse } from "./fast-parse.ts";
 import { NAME_PATTERN } from "./fields/field.ts";
 
 export type Location = { readonly name: string; readonly stateDir: string };
@@ -48,7 +49,9 @@ function named(
 ): Pick<FileLocation, "name" | "file"> & { readonly data: unknown } {
   const { file, text } = read(path, cwd);
   const faults: ParseError[] = [];
-  const data: unknown = parse(withoutBom(text), faults, { allowTrailingComma: true });
+  const source = withoutBom(text);
+  const fast = fastParse(source);
+  const data: unknown = fast === undefined ? parse(source, faults, { allowTrailingComma: true }) : fast.data;
   const given = member(data, "name");
   const isDamaged = faults.length > 0 || typeof data !== "object";
   const name =
