@@ -1,8 +1,7 @@
-/** What each command prints with `--json`: of this table docs/reference/json.md is made, and `test/e2e/json-documents.test.ts` checks every command against it. */
+/** What each command prints with `--json`: of this table `json-reference.ts` makes docs/reference/json.md, and `test/e2e/json-documents.test.ts` checks every command against it. */
 import type { CommandName } from "../src/cli/commands.ts";
 import {
   boolean,
-  branchesOf,
   enumeration,
   integer,
   type JsonSchema,
@@ -15,7 +14,6 @@ import {
 } from "../src/core/base/schema.ts";
 import { SCHEMAS } from "../src/core/contract/record-schemas.ts";
 import { SCOPES } from "../src/core/contract/token-claims.ts";
-import { tableOf } from "./made-parts.ts";
 
 const text = (description: string): ReturnType<typeof string> => string({ description });
 const texts = (description: string): ReturnType<typeof list<string>> => list(string(), { description });
@@ -333,7 +331,8 @@ export const WITHOUT_DOCUMENT: Readonly<Partial<Record<CommandName, string>>> = 
   mcp: "it speaks the Model Context Protocol",
 };
 
-const ALL: Readonly<Record<string, JsonSchema>> = { ...SCHEMAS, ...OWN };
+/** By name. */
+export const DOCUMENTS: Readonly<Record<string, JsonSchema>> = { ...SCHEMAS, ...OWN };
 
 /** Schemas with what they refer to. Further members are faults: tests want to see them. */
 const whole = new Map<string, JsonSchema>();
@@ -353,7 +352,7 @@ function wholeOf(name: string): JsonSchema {
   // Known before its parts are: a record has records of its own kind.
   const made: JsonSchema = {};
   whole.set(name, made);
-  return Object.assign(made, closed(ALL[name] ?? {}));
+  return Object.assign(made, closed(DOCUMENTS[name] ?? {}));
 }
 
 function closed(schema: JsonSchema): JsonSchema {
@@ -372,83 +371,7 @@ function closed(schema: JsonSchema): JsonSchema {
   };
 }
 
-function nameIn(ref: string): string {
+/** The name of a document in a reference to it. */
+export function nameIn(ref: string): string {
   return ref.replace(/^.*\//, "");
-}
-
-const code = (word: string): string => `\`${word}\``;
-
-/** The tables of docs/reference/json.md: what commands print, then each record. */
-export function jsonReference(): string {
-  const rows = Object.entries(PRINTED).flatMap(([command, printed = []]) =>
-    printed.map(({ as, record, when = "" }) => [
-      code(command),
-      as === "one" ? linkTo(record) : `${as === "list" ? "list of" : "in each line one"} ${linkTo(record)}`,
-      when,
-    ]),
-  );
-  const without = Object.entries(WITHOUT_DOCUMENT).map(([command, why]) => [code(command), why ?? ""]);
-  return [
-    tableOf(["command", "prints", ""], rows),
-    "Without a document:",
-    tableOf(["command", "why"], without),
-    ...namesUsed().flatMap((name) => [
-      `## ${name}`,
-      ALL[name]?.description ?? "",
-      tableOf(["member", "value", ""], membersOf(ALL[name] ?? {})),
-    ]),
-  ].join("\n\n");
-}
-
-/** All records that a command prints, and those in them; errors first. */
-function namesUsed(): readonly string[] {
-  const names = new Set<string>(["ErrorLine"]);
-  const visit = (name: string): void => {
-    if (names.has(name)) return;
-    names.add(name);
-    for (const inner of refsIn(ALL[name] ?? {})) visit(inner);
-  };
-  for (const { record } of Object.values(PRINTED).flat()) visit(record);
-  return [...names];
-}
-
-function refsIn(schema: JsonSchema): readonly string[] {
-  const { $ref, properties = {}, items, additionalProperties } = schema;
-  const parts = [
-    ...Object.values(properties),
-    ...branchesOf(schema),
-    ...(items ? [items] : []),
-    ...(typeof additionalProperties === "object" ? [additionalProperties] : []),
-  ];
-  return [...($ref === undefined ? [] : [nameIn($ref)]), ...parts.flatMap(refsIn)];
-}
-
-function membersOf({ properties = {}, required = [] }: JsonSchema, path = ""): readonly (readonly string[])[] {
-  return Object.entries(properties).flatMap(([name, schema]) => {
-    const own = `${path}${name}`;
-    const presence = required.includes(name) ? "" : "may be absent; ";
-    const inner = schema.items ?? schema;
-    return [
-      [code(own), `${presence}${valueText(schema)}`, schema.description ?? inner.description ?? ""],
-      ...membersOf(inner, `${own}${schema.items === undefined ? "" : "[]"}.`),
-      ...branchesOf(inner).flatMap((branch) => membersOf(branch, `${own}.`)),
-    ];
-  });
-}
-
-function valueText(schema: JsonSchema): string {
-  const { $ref, type, enum: words, const: only, format, items, additionalProperties, properties } = schema;
-  if ($ref !== undefined) return linkTo(nameIn($ref));
-  if (words !== undefined) return words.map((word) => code(JSON.stringify(word))).join(", ");
-  if (only !== undefined) return code(JSON.stringify(only));
-  if (items !== undefined) return `list of ${items.properties === undefined ? valueText(items) : "objects"}`;
-  if (properties !== undefined) return "object";
-  if (typeof additionalProperties === "object") return `object of ${valueText(additionalProperties)}`;
-  const branches = [...new Set(branchesOf(schema).map(valueText))];
-  if (branches.length > 0) return branches.join(" or ");
-  return format === "date-time" ? "time" : (type ?? "any value");
-}
-
-function linkTo(name: string): string {
-  return `[${code(name)}](#${name.toLowerCase()})`;
 }

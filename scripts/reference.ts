@@ -5,7 +5,7 @@ import { EVENT_MEANINGS } from "../src/core/contract/event-record.ts";
 import { STATUS_MEANINGS } from "../src/core/contract/records.ts";
 import { argumentsOf, definedCommands, descriptionOf, optionsOf, type Row, usagesOf } from "./command-tables.ts";
 import { allowedValues, objectsOf } from "./configuration.ts";
-import { jsonReference } from "./json-documents.ts";
+import { jsonReference } from "./json-reference.ts";
 import { inPage, tableOf, writeMade } from "./made-parts.ts";
 import { manual } from "./manual.ts";
 import { metricFamilies } from "./metric-families.ts";
