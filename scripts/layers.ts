@@ -158,7 +158,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "core/logger": 2_700,
   "core/metrics": 1_000,
   "core/node-preload": 460,
-  "core/os": 3_725,
+  "core/os": 3_780,
   "core/plugins": 1_830,
   "core/probes": 435,
   "core/service": 13_440,

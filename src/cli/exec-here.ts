@@ -1,11 +1,12 @@
 /** A command of `procman exec` on this machine: it is a child of this process, and has its terminal. */
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { getPriority, constants as os } from "node:os";
 import type { Readable } from "node:stream";
 import { isatty } from "node:tty";
 import type { Client } from "../client/client.ts";
 import { printableJson } from "../core/base/printable.ts";
-import { type ExecEnd, type ExecLaunch, KeptOutput, recordOf, whyNotExecuted } from "../core/contract/execution.ts";
+import { type ExecEnd, KeptOutput, recordOf } from "../core/contract/execution.ts";
+import { endOfLaunched, startLaunched } from "../core/os/launched-child.ts";
 import { processStat } from "../core/os/process-stat.ts";
 
 /** What is on the terminal depends on the terminal, not on the process. */
@@ -15,6 +16,8 @@ const OF_KEYS = ["SIGINT", "SIGQUIT"] as const;
 const PASSED = ["SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2"] as const;
 /** What a command has left in the background may keep its outputs open: they are read until nothing comes for so long. Milliseconds. */
 const QUIET_MS = 500;
+/** At most so long, however much it writes. Milliseconds. */
+const LEFT_MS = 2_000;
 /** Interval at which the connection of ssh is looked at. Milliseconds. */
 const CALLER_MS = 500;
 /** 128 + SIGHUP. */
@@ -34,16 +37,25 @@ export async function executeHere(
   let child: ChildProcess | undefined;
   // Before the command runs: it may be asked to end at once.
   passSignals((signal) => child?.kill(signal));
-  child = start(launch, json);
+  child = startLaunched(launch, {
+    env: { ...launch.env, ...ofTerminal() },
+    stdio: json ? ["inherit", "pipe", "pipe"] : "inherit",
+  });
   if (withCaller) endWithCaller();
   const outputs = json ? { stdout: new KeptOutput(), stderr: new KeptOutput() } : undefined;
   const read = [outputs && keep(child.stdout, outputs.stdout), outputs && keep(child.stderr, outputs.stderr)];
-  const end = await endOf(child, launch, outputs?.stderr);
+  const { problem, ...ending } = await endOfLaunched(child, launch);
+  if (problem !== undefined) {
+    const message = `procman: Cannot execute a command in "${launch.process}": ${problem}\n`;
+    if (outputs === undefined) process.stderr.write(message);
+    else outputs.stderr.add(Buffer.from(message));
+  }
   await Promise.all(read.map((finish) => finish?.()));
   const durationMs = Math.round(performance.now() - begun);
-  process.exitCode = exitCodeOf(end);
-  if (outputs !== undefined)
-    process.stdout.write(`${printableJson(recordOf(launch.process, { ...end, durationMs }, outputs), 2)}\n`);
+  process.exitCode = exitCodeOf(ending);
+  if (outputs === undefined) return;
+  const record = recordOf(launch.process, { type: "exited", ...ending, durationMs }, outputs);
+  process.stdout.write(`${printableJson(record, 2)}\n`);
 }
 
 /** As shells do. */
@@ -51,18 +63,11 @@ export function exitCodeOf({ code, signal }: Pick<ExecEnd, "code" | "signal">): 
   return code ?? 128 + (os.signals[signal as keyof typeof os.signals] ?? 0);
 }
 
-function start({ argv: [program = "", ...args], cwd, env, uid, gid }: ExecLaunch, isRead: boolean): ChildProcess {
-  const isOnTerminal = isatty(0) || isatty(1);
-  const terminal = Object.fromEntries(
-    OF_TERMINAL.flatMap((name) => (isOnTerminal && process.env[name] !== undefined ? [[name, process.env[name]]] : [])),
+function ofTerminal(): NodeJS.ProcessEnv {
+  if (!isatty(0) && !isatty(1)) return {};
+  return Object.fromEntries(
+    OF_TERMINAL.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])),
   );
-  return spawn(program, args, {
-    cwd,
-    env: { ...env, ...terminal },
-    ...(uid !== process.geteuid?.() && { uid }),
-    ...(gid !== process.getegid?.() && { gid }),
-    stdio: isRead ? ["inherit", "pipe", "pipe"] : "inherit",
-  });
 }
 
 /** This process ends after the command. */
@@ -78,8 +83,8 @@ function endWithCaller(): void {
   setInterval(() => process.ppid !== caller && process.exit(HANGUP), CALLER_MS).unref();
 }
 
-/** Reads an output to its end; the answer resolves when the command has ended and nothing more comes. */
-function keep(stream: Readable | null, kept: KeptOutput): () => Promise<void> {
+/** Reads an output to its end. The answer is called when the command has ended, and resolves when nothing more comes. */
+export function keep(stream: Readable | null, kept: Pick<KeptOutput, "add">): () => Promise<void> {
   let last = performance.now();
   let isOver = stream === null;
   stream?.on("data", (chunk: Buffer) => {
@@ -93,28 +98,14 @@ function keep(stream: Readable | null, kept: KeptOutput): () => Promise<void> {
     });
   });
   return async () => {
-    last = Math.max(last, performance.now());
+    const ended = performance.now();
+    last = ended;
     if (isOver) return;
-    const timer = setInterval(() => performance.now() - last > QUIET_MS && stream?.destroy(), QUIET_MS / 5);
+    const timer = setInterval(() => {
+      const now = performance.now();
+      if (now - last > QUIET_MS || now - ended > LEFT_MS) stream?.destroy();
+    }, QUIET_MS / 5);
     await closed;
     clearInterval(timer);
   };
-}
-
-type Ending = Pick<ExecEnd, "type" | "code" | "signal">;
-
-/** `stderr`: takes the reason why it wasn't started; absent: it is printed. */
-function endOf(child: ChildProcess, { argv, process: id }: ExecLaunch, stderr?: KeptOutput): Promise<Ending> {
-  return new Promise((resolve) => {
-    child.once("error", (error) => {
-      const { text, code } = whyNotExecuted(argv, error);
-      const message = `procman: Cannot execute a command in "${id}": ${text}\n`;
-      if (stderr === undefined) process.stderr.write(message);
-      else stderr.add(Buffer.from(message));
-      resolve({ type: "exited", code });
-    });
-    child.once("exit", (code, signal) =>
-      resolve({ type: "exited", ...(code === null ? { signal: signal ?? "" } : { code }) }),
-    );
-  });
 }

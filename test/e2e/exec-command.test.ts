@@ -169,6 +169,9 @@ test("exec --json prints one record: exit code or signal, outputs with cut flags
   // What stays in the background doesn't keep the command waiting, and is ended.
   const { record: left } = await ask("sh", "-c", "sleep 1000 & echo $!");
   await processExit(Number(left.stdout));
+  const { record: noisy } = await ask("sh", "-c", "yes & echo $! >&2");
+  assert.equal(noisy.stdoutCut, true);
+  await processExit(Number(noisy.stderr));
 });
 
 test("exec passes standard input and signals, and needs no procman any more once the command runs", async (context) => {

@@ -10,6 +10,7 @@ import { type Caller, callerText } from "../../contract/control.ts";
 import type { ExecInput, ExecItem, ExecLaunch, ExecOrder, Executor, LaunchOrder } from "../../contract/execution.ts";
 import { isCollective, selectorsIn, unknownProcess } from "../../contract/groups.ts";
 import type { RunKey } from "../../ipc/keeper-protocol.ts";
+import { type StopSteps, stepsTo } from "../../os/process-signal.ts";
 import { isAlive, processStat } from "../../os/process-stat.ts";
 import { markedProcesses } from "../../os/process-tree.ts";
 import { unlessShort } from "../../os/shortage.ts";
@@ -19,7 +20,7 @@ import type { Services } from "../services.ts";
 import type { Subsystem } from "../subsystem.ts";
 import type { AccessOfProcess } from "./environment.ts";
 import { launchOf } from "./exec-launch.ts";
-import { HostedCommand, type StopSteps, stepsTo } from "./hosted-command.ts";
+import { HostedCommand } from "./hosted-command.ts";
 import { Sweeper } from "./sweeper.ts";
 
 /** Interval at which the owners of commands are looked at. Milliseconds. */

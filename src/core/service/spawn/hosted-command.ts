@@ -1,25 +1,13 @@
 /** A command of the API: a child of the service, whose output is read as fast as the client takes it. */
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import type { Readable } from "node:stream";
 import { ProcmanError } from "../../base/errors.ts";
-import {
-  type ExecEnd,
-  type ExecInput,
-  type ExecLaunch,
-  type ExecOutput,
-  whyNotExecuted,
-} from "../../contract/execution.ts";
-import { signalIfThere } from "../../os/process-signal.ts";
+import type { ExecEnd, ExecInput, ExecLaunch, ExecOutput } from "../../contract/execution.ts";
+import { endOfLaunched, startLaunched } from "../../os/launched-child.ts";
+import { stepsTo, stopGroup } from "../../os/process-signal.ts";
 
 /** Outputs of a command of which nothing is left that could be found are cut after this time without output. Milliseconds. */
 const QUIET_MS = 1_000;
-/** Milliseconds until each signal. */
-export type StopSteps = Readonly<Partial<Record<"SIGHUP" | "SIGTERM" | "SIGKILL", number>>>;
-
-/** SIGHUP ends shells, which ignore SIGTERM; SIGTERM follows, as to some programs SIGHUP means a reload. */
-export function stepsTo(terminateMs: number): StopSteps {
-  return { SIGHUP: 0, SIGTERM: 100, SIGKILL: terminateMs };
-}
 
 /** A chunk of output, and how to have the next one read. */
 type HeldChunk = { readonly item: ExecOutput; readonly next: () => void };
@@ -39,22 +27,17 @@ export class HostedCommand {
   /** `stdin`: its whole input; absent: it is written later. @throws {ProcmanError} `exec-failed` */
   constructor(launch: ExecLaunch, stdin: string | undefined) {
     const begun = performance.now();
-    this.#child = start(launch);
+    this.#child = startLaunched(launch, { detached: true, stdio: "pipe" });
     // Without file descriptors there are no streams.
     this.#read("stdout", this.#child.stdout);
     this.#read("stderr", this.#child.stderr);
     // The command may read none of it.
     this.#child.stdin?.on("error", () => undefined);
     if (stdin !== undefined) this.#child.stdin?.end(stdin);
-    this.exit = new Promise((resolve) => {
-      const end = (how: Pick<ExecEnd, "code" | "signal">): void =>
-        resolve({ type: "exited", ...how, durationMs: Math.round(performance.now() - begun) });
-      this.#child.once("error", (error) => {
-        const { text, code } = whyNotExecuted(launch.argv, error);
-        this.#hold({ type: "stderr", data: Buffer.from(`procman: ${text}\n`).toString("base64") });
-        end({ code });
-      });
-      this.#child.once("exit", (code, signal) => end(code === null ? { signal: signal ?? "" } : { code }));
+    this.exit = endOfLaunched(this.#child, launch).then(({ problem, ...end }) => {
+      if (problem !== undefined)
+        this.#hold({ type: "stderr", data: Buffer.from(`procman: ${problem}\n`).toString("base64") });
+      return { type: "exited", ...end, durationMs: Math.round(performance.now() - begun) };
     });
   }
 
@@ -71,8 +54,11 @@ export class HostedCommand {
         yield chunk.item;
         // The client has taken it.
         chunk.next();
-      } else if (this.#open === 0) return;
-      else
+      } else if (this.#open === 0) {
+        await this.exit;
+        // Why it wasn't started, if it wasn't.
+        if (this.#held.length === 0) return;
+      } else
         await new Promise<void>((resolve) => {
           this.#wake = resolve;
         });
@@ -100,11 +86,7 @@ export class HostedCommand {
   async stop(terminateMs: number): Promise<boolean> {
     const { pid, exitCode, signalCode } = this.#child;
     if (pid === undefined || exitCode !== null || signalCode !== null) return false;
-    const timers = Object.entries(stepsTo(terminateMs)).map(([signal, ms]) =>
-      setTimeout(() => signalIfThere(-pid, signal as keyof StopSteps), ms),
-    );
-    await this.exit;
-    for (const timer of timers) clearTimeout(timer);
+    await stopGroup(pid, stepsTo(terminateMs), this.exit);
     return true;
   }
 
@@ -152,19 +134,5 @@ export class HostedCommand {
     this.#count += 1;
     this.#held.push({ item, next });
     this.#wake();
-  }
-}
-
-/** @throws {ProcmanError} `exec-failed` */
-function start({ process: id, argv, cwd, env, uid, gid }: ExecLaunch): ChildProcess {
-  const [program = "", ...args] = argv;
-  const as = { ...(uid !== process.geteuid?.() && { uid }), ...(gid !== process.getegid?.() && { gid }) };
-  try {
-    return spawn(program, args, { cwd, env, ...as, detached: true, stdio: "pipe" });
-  } catch (cause) {
-    // Too many or too long arguments.
-    throw new ProcmanError("exec-failed", `Cannot execute a command in "${id}": ${(cause as Error).message}`, {
-      cause,
-    });
   }
 }
