@@ -1,6 +1,6 @@
 /** From the last release to this version while everything runs: docs/reference/reliability.md. The fixture is the packed 1.0.0, its programs alone. */
 import assert from "node:assert/strict";
-import { execFileSync, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -11,10 +11,9 @@ import { homeOf, keeperIn, type Outcome } from "../support/cli.ts";
 import { DRAINING_SERVER, LoadGenerator } from "../support/cluster-rig.ts";
 import { freePort, freeRange } from "../support/free-ports.ts";
 import { eventually, processExit } from "../support/procman-process.ts";
-import { BIN, DIST, PACKAGE, ROOT } from "../support/product.ts";
-import { run, type Version } from "../support/versions.ts";
+import { PACKAGE } from "../support/product.ts";
+import { CURRENT, installRelease, run, type Version } from "../support/versions.ts";
 
-const CURRENT: Version = { bin: BIN, folder: DIST };
 const NUMBER = (JSON.parse(readFileSync(join(PACKAGE, "package.json"), "utf8")) as { readonly version: string })
   .version;
 
@@ -28,12 +27,6 @@ process.on("SIGTERM", () => { writeFileSync("count", String(n)); process.exit(0)
   for (let bytes = Buffer.from(text); bytes.length > 0; ) bytes = bytes.subarray(writeSync(1, bytes));
   setTimeout(print, 5);
 })();`;
-
-function installRelease(folder: string): Version {
-  execFileSync("tar", ["-xzf", join(ROOT, "test/fixtures/procman-1.0.0.tgz"), "-C", folder]);
-  const dist = join(folder, "package/dist");
-  return { bin: join(dist, "procman.cjs"), folder: dist };
-}
 
 type Running = { readonly folder: string; readonly state: string; readonly old: Version; readonly load: LoadGenerator };
 

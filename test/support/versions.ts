@@ -1,12 +1,22 @@
 /** Installations of procman with another version, or with a defect. */
-import { execFile } from "node:child_process";
+import { execFile, execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Outcome } from "./cli.ts";
 import { cleanEnvironment } from "./procman-process.ts";
-import { DIST, PACKAGE } from "./product.ts";
+import { BIN, DIST, PACKAGE, ROOT } from "./product.ts";
 
 export type Version = { readonly bin: string; readonly folder: string };
+
+/** The tested one. */
+export const CURRENT: Version = { bin: BIN, folder: DIST };
+
+/** The packed 1.0.0, its programs alone. */
+export function installRelease(folder: string): Version {
+  execFileSync("tar", ["-xzf", join(ROOT, "test/fixtures/procman-1.0.0.tgz"), "-C", folder]);
+  const dist = join(folder, "package/dist");
+  return { bin: join(dist, "procman.cjs"), folder: dist };
+}
 
 /** An installation of this version, with changes to its files. */
 export function version(home: string, number: string, change: (dist: string) => void = () => undefined): Version {
