@@ -592,6 +592,8 @@ export type ExecLaunch = {
   readonly uid: number;
   /** Group. */
   readonly gid: number;
+  /** How long it may take to end when it is told to, in milliseconds. */
+  readonly terminateMs: number;
 };
 
 /** What the token of a one-time code may do. */

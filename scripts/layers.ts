@@ -165,7 +165,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "core/supervisor": 2_860,
   client: 650,
   "client/connection": 1_595,
-  cli: 6_456,
+  cli: 6_585,
   "cli/output": 568,
   "satellites/boot": 1_072,
   "satellites/dashboard": 6_340,
@@ -173,7 +173,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "satellites/hosts": 941,
   "satellites/import": 5_260,
   "satellites/library": 620,
-  "satellites/mcp": 1_895,
+  "satellites/mcp": 2_110,
   "satellites/monitor": 2_760,
   "satellites/plugins": 1_340,
 };

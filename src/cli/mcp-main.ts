@@ -8,6 +8,7 @@ import type { McpPorts, McpRights } from "../satellites/mcp/mcp-ports.ts";
 import { defineMcp, MCP_SCOPES, type McpOptions } from "./commands/mcp-command.ts";
 import { asTyped } from "./config-option.ts";
 import { checkEdited, isValid, replaceFile } from "./edit-file.ts";
+import { executeCaptured } from "./exec-captured.ts";
 import { endWith, runArguments } from "./one-command.ts";
 import { type TargetOptions, targetFile, targetPlace } from "./target.ts";
 import { limitsIn } from "./token-limits.ts";
@@ -58,6 +59,7 @@ function portsFor({ config, name, host }: TargetOptions): McpPorts {
     isValid,
     checkEdited,
     replaceFile,
+    execute: executeCaptured,
     asTyped: (command) => asTyped(command, target),
     packageFolder: packageRoot(),
   };

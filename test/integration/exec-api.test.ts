@@ -1,10 +1,14 @@
 /** Commands with the surroundings of a process by the API: docs/reference/api.md. */
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
+import { type RequestOptions, request } from "node:http";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { type Client, connect } from "../../src/client/index.ts";
 import { bytesOf, type ExecItem } from "../../src/core/contract/execution.ts";
+import { type Claims, payloadOf } from "../../src/core/contract/token-claims.ts";
+import { signJwt } from "../../src/core/os/jwt.ts";
+import { storedSecret } from "../../src/core/os/secret.ts";
 import { procman, SLEEPER } from "../support/cli.ts";
 import { eventually, folderWith, isAlive, Procman, processExit } from "../support/procman-process.ts";
 
@@ -72,6 +76,39 @@ test("the API executes commands only with the scope admin, and only if api.exec 
   assert.match(out, /exec of "true" in "web" for "agent": refused: .*api\.exec/);
   assert.match(out, /POST \/processes\/web\/exec for "agent": refused: .*lacks the scope/);
   assert.doesNotMatch(out, /echo/);
+});
+
+/** Asks how a command is started; resolves with the status of the answer. */
+function askLaunch(
+  where: RequestOptions,
+  claims: Pick<Claims, "consumer" | "by">,
+  secret: Uint8Array,
+): Promise<number> {
+  const token = signJwt(payloadOf({ audience: "test", scopes: ["admin"], ...claims }), secret);
+  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+  return new Promise((resolve, reject) => {
+    const asking = request({ ...where, method: "POST", path: "/processes/web/launch", headers }, (response) => {
+      response.resume();
+      resolve(response.statusCode ?? 0);
+    });
+    asking.once("error", reject);
+    asking.end(JSON.stringify({ command: ["true"], pid: process.pid, startTime: "1", niceness: 0 }));
+  });
+}
+
+test("without api.exec commands and agents of the owner may execute commands over the Unix socket, and pages of the dashboard may not", async (context) => {
+  const { running, address } = await rig(context, {});
+  const secret = storedSecret(running.stateDir) ?? assert.fail("there is no secret");
+  const socket = { socketPath: join(running.stateDir, "run/api.sock") };
+  const [owner, agent, page] = [
+    { consumer: "cli" },
+    { consumer: "mcp (claude)", by: "mcp" },
+    { consumer: "dashboard", by: "cli" },
+  ];
+  const asked = [owner, agent, page].map((claims) => askLaunch(socket, claims, secret));
+  assert.deepEqual(await Promise.all(asked), [200, 200, 403]);
+  const { hostname, port } = new URL(address());
+  assert.deepEqual(await askLaunch({ hostname, port }, agent, secret), 403);
 });
 
 test("the answer has exit code or signal, outputs, duration; a missing program is 127, a missing process 404", async (context) => {

@@ -1,6 +1,6 @@
 /** `procman mcp` when something goes wrong: parts of procman are killed amid a call, and clients send what they like. */
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -27,7 +27,7 @@ async function killable(context: TestContext): Promise<{ procman: KillableProcma
   });
   procman.start();
   await procman.revive(10_000);
-  const agent = await mcpClient(context, folder);
+  const agent = await mcpClient(context, folder, { args: ["--allow-run"] });
   await eventually(async () => ((await agent.call("status")).isError === true ? undefined : true));
   return { procman, agent };
 }
@@ -37,6 +37,10 @@ for (const part of ["service", "logger", "keeper"] as const)
     const { procman, agent } = await killable(context);
     const starting = agent.begin("start", { id: "slow" });
     const waiting = agent.begin("wait", { id: "slow", until: "ready" });
+    const [begun, go] = ["begun", "go"].map((name) => join(procman.stateDir, "run", name)) as [string, string];
+    const line = `touch '${begun}'; until [ -e '${go}' ]; do sleep 0.05; done; echo done`;
+    const running = agent.begin("run", { id: "web", command: ["sh", "-c", line] });
+    await eventually(() => existsSync(begun) || undefined);
     await eventually(async () => {
       const { structuredContent } = await agent.call("status", { ids: ["slow"] });
       return structuredContent.processes[0].pid;
@@ -47,6 +51,9 @@ for (const part of ["service", "logger", "keeper"] as const)
     assert.equal(started?.result.structuredContent?.reached, true, JSON.stringify(started));
     assert.equal(waited?.result.structuredContent?.reached, true, JSON.stringify(waited));
     assert.equal(status?.result.isError, undefined, JSON.stringify(status));
+    writeFileSync(go, "");
+    const ran = await agent.answerTo(running);
+    assert.deepEqual(ran.result.structuredContent?.stdout, ["done"], JSON.stringify(ran));
     const restarted = await agent.call("restart", { id: "web" });
     assert.equal(restarted.structuredContent.reached, true, JSON.stringify(restarted));
     assert.deepEqual(agent.noise, []);

@@ -1,6 +1,6 @@
 /** `procman mcp --host`: by ssh it runs on the other machine, by https here with that machine's token. */
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { certificateIn } from "../support/certificate.ts";
@@ -17,8 +17,13 @@ test("by ssh a session runs on the other machine, with its files", async (contex
   const url = `ssh://${server.user}@127.0.0.1:${server.port}${there}`;
   const added = await procman(here, ["host", "add", "web1", url, "--program", server.program], server.env);
   assert.equal(added.code, 0, added.err);
-  const agent = await mcpClient(context, here, { args: ["--host", "web1", "--process", "web"], env: server.env });
+  const agent = await mcpClient(context, here, {
+    args: ["--host", "web1", "--process", "web", "--allow-run"],
+    env: server.env,
+  });
   assert.equal((await agent.call("status")).structuredContent.processes[0].id, "web");
+  const ran = await agent.call("run", { id: "web", command: ["pwd"] });
+  assert.deepEqual(ran.structuredContent.stdout, [realpathSync(there)]);
   assert.equal(await agent.close(), 0);
 });
 
@@ -39,9 +44,10 @@ test("by https a session has the rights of the host's token, and no tool for fil
   const agent = await mcpClient(context, here, { args: ["--host", "web3", "--allow-run"], env });
   const tools = await agent.tools();
   assert.deepEqual(
-    ["plan", "validate", "add", "remove"].map((name) => tools.includes(name)),
-    [true, false, false, false],
+    ["plan", "validate", "add", "remove", "run"].map((name) => tools.includes(name)),
+    [true, false, false, false, false],
   );
+  assert.match(agent.answers[0]?.result.instructions, /no tools that take a command line: this procman is on another/);
   assert.equal((await agent.call("status")).structuredContent.processes[0].id, "web");
   const refused = await agent.call("stop", { id: "web" });
   assert.match(refused.content[0]?.text ?? "", /^scope-missing: .*"desk"/);

@@ -33,7 +33,15 @@ const EXECUTOR: Executor = {
     yield { type: "exited", code: 0, durationMs: 1 };
   },
   write: async () => undefined,
-  launch: async (process, { command }) => ({ process, argv: command, cwd: "/", env: {}, uid: 0, gid: 0 }),
+  launch: async (process, { command }) => ({
+    process,
+    argv: command,
+    cwd: "/",
+    env: {},
+    uid: 0,
+    gid: 0,
+    terminateMs: 0,
+  }),
 };
 
 type After = { readonly after: (call: () => void | Promise<void>) => void };

@@ -29,7 +29,7 @@ export function defineMcp(parent: Command, action: (options: McpOptions) => Prom
     .option("--scope <scopes>", "what the agent may do: read, or read,control", MCP_SCOPES.join(","))
     .option("--process <ids>", "only these processes, instances or clusters, separated by commas", listed)
     .option("--group <names>", "only these groups, separated by commas", listed)
-    .option("--allow-run", "also offer tools that take a command line")
+    .option("--allow-run", "also offer the tools that take a command line: add and run")
     .option("--print-skill", "print a skill file for agents, and end");
   withTarget(command).action(action);
 }

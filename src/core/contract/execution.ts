@@ -11,7 +11,7 @@ export const MAX_KEPT_BYTES = 1_048_576;
 const MAX_ARGUMENT = 131_071;
 const MAX_ARGUMENTS = 4_096;
 
-const command = list(string({ pattern: "^[^\\u0000]*$", maxLength: MAX_ARGUMENT }), {
+export const COMMAND = list(string({ pattern: "^[^\\u0000]*$", maxLength: MAX_ARGUMENT }), {
   minItems: 1,
   maxItems: MAX_ARGUMENTS,
   description: "The program and its arguments. No shell reads them.",
@@ -19,7 +19,7 @@ const command = list(string({ pattern: "^[^\\u0000]*$", maxLength: MAX_ARGUMENT 
 
 export const EXEC_ORDER = object(
   {
-    command,
+    command: COMMAND,
     stdin: optional(
       string({
         description:
@@ -32,7 +32,7 @@ export const EXEC_ORDER = object(
 
 export const LAUNCH_ORDER = object(
   {
-    command,
+    command: COMMAND,
     pid: integer({ minimum: 1, description: "The caller, with whose end the command is ended." }),
     startTime: string({
       pattern: "^[\\w :-]{1,40}$",
@@ -79,6 +79,7 @@ export const EXEC_LAUNCH = openObject(
     env: map(string(), { description: "Its whole environment, secrets included." }),
     uid: integer({ description: "User." }),
     gid: integer({ description: "Group." }),
+    terminateMs: integer({ description: "How long it may take to end when it is told to, in milliseconds." }),
   },
   { description: "How a command is started." },
 );

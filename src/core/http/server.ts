@@ -327,13 +327,14 @@ async function loadDashboard(
 
 function callerOf({ claims, secret }: TokenGrant, { socket }: { readonly socket: Socket | PortSocket }): Caller {
   const { consumer, by, process, limits, user } = claims;
+  // The token was signed for its consumer, not asked for by another one: "mcp (claude)" is a session of "mcp".
+  const isOwn = by === undefined || consumer.startsWith(`${by} (`);
   return {
-    // "mcp (claude)" names "mcp" already.
-    consumer: by === undefined || consumer.startsWith(`${by} (`) ? consumer : `${consumer} of ${by}`,
+    consumer: isOwn ? consumer : `${consumer} of ${by}`,
     ...(process === undefined ? {} : { process }),
     ...(limits && { limits }),
     ...(user && { user }),
-    ...(!(socket instanceof PortSocket) && secret !== undefined && by === undefined && { isOwner: true as const }),
+    ...(!(socket instanceof PortSocket) && secret !== undefined && isOwn && { isOwner: true as const }),
   };
 }
 

@@ -1,4 +1,4 @@
-/** The process of a command with the surroundings of a process, whoever starts it: the service, `procman exec` or `procman mcp`. */
+/** The child that executes a command with the surroundings of a process: of the service, `procman exec` or `procman mcp`. */
 import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
 import { ProcmanError } from "../base/errors.ts";
 import { type ExecEnd, type ExecLaunch, whyNotExecuted } from "../contract/execution.ts";

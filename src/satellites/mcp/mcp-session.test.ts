@@ -43,3 +43,13 @@ test("a limited session is refused where no token can be limited: at the API of 
   const session = new McpSession(() => place, { ...RIGHTS, limits });
   await assert.rejects(session.connect(), { code: "usage", message: /leave out --process and --group/ });
 });
+
+test("commands are executed only by a session that may control and was allowed to, and only for this user on this machine", async () => {
+  const there = { host: "unix:/run/x", url: "unix:/run/x", check: () => undefined };
+  for (const rights of [{ allowsRun: false }, { allowsRun: true, mayControl: false }, { allowsRun: true }])
+    await assert.rejects(new McpSession(() => there, { ...RIGHTS, ...rights }).connectAsOwner(), {
+      code: "exec-refused",
+      message:
+        "mayControl" in rights || !rights.allowsRun ? /needs --allow-run, and the scope control/ : /as another user/,
+    });
+});

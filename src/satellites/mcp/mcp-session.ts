@@ -1,6 +1,6 @@
 /** The session of one client: under which name it asks, and what its tokens may do. */
 import type { Client } from "../../client/client.ts";
-import { connectTo, type TokenHolder } from "../../client/connection/connect.ts";
+import { type ApiPlace, connectTo, type TokenHolder } from "../../client/connection/connect.ts";
 import { ProcmanError } from "../../core/base/errors.ts";
 import type { McpPorts, McpRights } from "./mcp-ports.ts";
 
@@ -31,11 +31,14 @@ export class McpSession {
   get holder(): TokenHolder {
     const { mayControl, limits } = this.#rights;
     return {
-      consumer: `${CONSUMER} (${this.#client})`,
-      by: CONSUMER,
+      ...this.#name,
       scopes: ["read", ...(mayControl ? (["control"] as const) : []), ...(this.mayReload ? (["reload"] as const) : [])],
       ...(limits && { limits }),
     };
+  }
+
+  get #name(): Pick<TokenHolder, "consumer" | "by"> {
+    return { consumer: `${CONSUMER} (${this.#client})`, by: CONSUMER };
   }
 
   /** A reload concerns all processes. */
@@ -45,15 +48,35 @@ export class McpSession {
 
   /** @throws {ProcmanError} `unauthorized` after the end of the session; those of `connectTo` */
   async connect(): Promise<Client> {
-    if (this.#isOver)
-      throw new ProcmanError("unauthorized", "Cannot ask procman: the session of this client has ended");
-    const place = this.#place();
+    const place = this.#current();
     if ("url" in place && this.#rights.limits !== undefined)
       throw new ProcmanError(
         "usage",
         "Cannot limit the session: procman runs as another user, whose tokens can't be made here; leave out --process and --group",
       );
     return connectTo(place, this.holder);
+  }
+
+  /**
+   * As `procman exec` asks, for commands that the tool `run` executes: only for processes that `connect` finds.
+   *
+   * @throws {ProcmanError} as `connect`; `exec-refused`: this session, or this user, may execute no command
+   */
+  async connectAsOwner(): Promise<Client> {
+    const place = this.#current();
+    if (!this.#rights.mayControl || !this.#rights.allowsRun)
+      throw new ProcmanError("exec-refused", "Cannot execute a command: it needs --allow-run, and the scope control");
+    if ("url" in place)
+      throw new ProcmanError(
+        "exec-refused",
+        "Cannot execute a command: procman runs as another user, or on another machine, and only that user may, there",
+      );
+    return connectTo(place, { ...this.#name, scopes: ["admin"] });
+  }
+
+  #current(): ApiPlace {
+    if (!this.#isOver) return this.#place();
+    throw new ProcmanError("unauthorized", "Cannot ask procman: the session of this client has ended");
   }
 
   /** No token is made from now on. */

@@ -20,6 +20,7 @@ By its MCP server (\`procman mcp\`) or, with a shell, by its commands; each take
 | start, stop, restart | \`start\`, \`stop\`, \`restart\` | \`procman restart ID\` |
 | check an edited file | \`validate\`, \`plan\` | \`procman validate\`, \`procman plan\` |
 | apply it | \`reload\` | \`procman reload\` |
+| run a one-off command as a process would | \`run\` (with \`--allow-run\`) | \`procman exec ID --json -- COMMAND\` |
 | add a program | \`add\` (with \`--allow-run\`) | \`procman add -- node server.js\` |
 | start procman itself | | \`procman up\` |
 

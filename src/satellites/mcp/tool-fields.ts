@@ -25,14 +25,24 @@ export const ID: Schema<string> = string({
   description: 'Id of a process, an instance ("web-2"), a cluster or a group ("group:backend").',
 });
 
-export function timeoutSeconds(standard: number): Schema<number> {
+export function timeoutSeconds(standard: number, after = "What was asked for continues after it."): Schema<number> {
   return number({
     minimum: 0,
     maximum: LONGEST_SECONDS,
     default: standard,
-    description: `How long to wait. Seconds; default ${standard}. What was asked for continues after it.`,
+    description: `How long to wait. Seconds; default ${standard}. ${after}`,
   });
 }
+
+/** Budget of an answer with lines of programs. Bytes. */
+export const DEFAULT_BUDGET = 16_000;
+
+export const MAX_BYTES: Schema<number> = integer({
+  minimum: 500,
+  maximum: 200_000,
+  default: DEFAULT_BUDGET,
+  description: "Budget of the answer.",
+});
 
 /** Milliseconds since 1970. @throws {ProcmanError} `input-invalid` */
 export function timeIn(name: string, text: string | undefined): number | undefined {

@@ -6,6 +6,7 @@ import { fileTools } from "./tools/file-tools.ts";
 import { logsTool } from "./tools/logs-tool.ts";
 import { metricsTool } from "./tools/metrics-tool.ts";
 import { reloadTools } from "./tools/reload-tools.ts";
+import { runTool } from "./tools/run-tool.ts";
 import { statusTool } from "./tools/status-tool.ts";
 import { waitTool } from "./tools/wait-tool.ts";
 import { whyTool } from "./tools/why-tool.ts";
@@ -19,6 +20,7 @@ export const TOOLS: readonly Tool[] = [
   ...actTools,
   ...reloadTools,
   ...fileTools,
+  runTool,
   metricsTool,
 ];
 
@@ -29,6 +31,7 @@ export function toolsFor({ mayControl, limits, allowsRun, isLocal }: McpRights):
     control: mayControl,
     // A reload, and the file, concern all processes.
     reload: mayControl && limits === undefined,
+    here: isLocal,
     file: isLocal && limits === undefined,
     run: allowsRun && mayControl,
   };

@@ -9,6 +9,7 @@ import { TOOLS, toolsFor } from "./tool-list.ts";
 const ports = { asTyped: (command: string) => `procman ${command} --name shop` } as McpPorts;
 const CONTEXT: ToolContext = {
   connect: () => assert.fail("it is not asked"),
+  connectAsOwner: () => assert.fail("it is not asked"),
   ports,
   signal: new AbortController().signal,
 };
@@ -50,19 +51,19 @@ test("a session is offered what it may do", () => {
   const namesFor = (more: Partial<McpRights>): readonly string[] =>
     toolsFor({ ...rights, ...more }).map(({ name }) => name);
   assert.equal(namesFor({}).length, TOOLS.length);
-  assert.ok(!namesFor({ allowsRun: false }).includes("add"));
+  for (const name of ["add", "run"]) assert.ok(!namesFor({ allowsRun: false }).includes(name), name);
   assert.deepEqual(
     toolsFor({ ...rights, mayControl: false }).filter(({ annotations }) => !annotations.readOnlyHint),
     [],
   );
   const limited = namesFor({ limits: { processes: ["web"], groups: [] } });
   assert.deepEqual(
-    ["plan", "reload", "validate", "add", "remove"].filter((name) => limited.includes(name)),
-    [],
+    ["plan", "reload", "validate", "add", "remove", "run"].filter((name) => limited.includes(name)),
+    ["run"],
   );
   const remote = namesFor({ isLocal: false });
   assert.deepEqual(
-    ["plan", "reload", "validate", "add", "remove"].filter((name) => remote.includes(name)),
+    ["plan", "reload", "validate", "add", "remove", "run"].filter((name) => remote.includes(name)),
     ["plan", "reload"],
   );
 });

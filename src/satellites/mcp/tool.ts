@@ -20,13 +20,15 @@ export type ToolAnswer = {
 export type ToolContext = {
   /** Connects to the procman that runs now. */
   readonly connect: () => Promise<Client>;
+  /** The same with the rights to execute commands. */
+  readonly connectAsOwner: () => Promise<Client>;
   readonly ports: McpPorts;
   /** Aborted when the client cancels the call, or has gone. */
   readonly signal: AbortSignal;
 };
 
-/** What a session must have, or else it doesn't have the tool: `file`: the configuration file is here; `run`: a command line may be given. */
-export type ToolNeed = "read" | "control" | "reload" | "file" | "run";
+/** What a session must have, or else it doesn't have the tool: `here`: procman runs on this machine; `file`: the session sees all of its configuration file; `run`: a command line may be given. */
+export type ToolNeed = "read" | "control" | "reload" | "here" | "file" | "run";
 
 export type Tool = {
   readonly name: string;
@@ -107,6 +109,12 @@ function remedyFor({ code }: ProcmanError, { asTyped }: McpPorts): string {
       return "Try again in some seconds: procman restarts its parts by itself. The processes keep running.";
     case "process-unknown":
       return 'Call "status" for the ids.';
+    case "path-unknown":
+      return `The running procman is older: ask the user to run "${asTyped("upgrade")}".`;
+    case "exec-refused":
+      return "Only the user can change that.";
+    case "exec-failed":
+      return "Correct what is missing, or the command.";
     case "scope-missing":
     case "process-foreign":
       return 'This session may not do that. Its rights are those of "procman mcp --scope … --process …", which only the user can change; a procman of an older version needs "procman upgrade".';

@@ -12,6 +12,7 @@ const web = {
   env: {},
   path: [],
   cluster: { id: "web", index: 0, port: 3_001 },
+  policy: { terminateMs: 2_000 },
 } as unknown as ProcessSpec;
 
 const launch = (spec: Partial<ProcessSpec>, niceness?: number) =>
@@ -41,6 +42,10 @@ test("user and group are those of the process, else procman's own", () => {
   const { uid, gid, env } = launch({ user });
   assert.deepEqual([uid, gid, env.USER, env.HOME], [1_234, 2_345, "deploy", "/home/deploy"]);
   assert.deepEqual([launch({}).uid, launch({}).gid], [process.geteuid?.(), process.getegid?.()]);
+});
+
+test("who starts it learns how long the process has to end", () => {
+  assert.equal(launch({}).terminateMs, 2_000);
 });
 
 test("a missing folder, secret or variable is an error that names it", () => {

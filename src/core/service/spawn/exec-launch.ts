@@ -24,7 +24,7 @@ export type LaunchContext = {
 
 /** @throws {ProcmanError} `exec-failed` */
 export function launchOf(spec: ProcessSpec, { config, command, marker, niceness, access }: LaunchContext): ExecLaunch {
-  const { id, cwd, ulimits, umask, nice, oomScoreAdjust, ioNice } = spec;
+  const { id, cwd, ulimits, umask, nice, oomScoreAdjust, ioNice, policy } = spec;
   if (!existsSync(cwd)) throw unstartable(id, unreachableFolder(cwd));
   const as = credentialsOf(spec);
   // `nice` is relative to the process that starts it.
@@ -39,6 +39,7 @@ export function launchOf(spec: ProcessSpec, { config, command, marker, niceness,
     env: Object.fromEntries(present) as Record<string, string>,
     uid: as.uid ?? process.geteuid?.() ?? 0,
     gid: as.gid ?? process.getegid?.() ?? 0,
+    terminateMs: policy.terminateMs,
   };
 }
 

@@ -26,6 +26,7 @@ function contextWith(texts: readonly string[]): ToolContext {
   };
   return {
     connect: () => Promise.resolve({ logs } as unknown as Client),
+    connectAsOwner: () => assert.fail("it executes nothing"),
     ports: {} as McpPorts,
     signal: new AbortController().signal,
   };

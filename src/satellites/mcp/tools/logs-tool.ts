@@ -1,13 +1,11 @@
 import type { Client } from "../../../client/client.ts";
 import { ProcmanError } from "../../../core/base/errors.ts";
-import { enumeration, integer, list, object, openObject, optional, string, time } from "../../../core/base/schema.ts";
+import { enumeration, list, object, openObject, optional, string, time } from "../../../core/base/schema.ts";
 import { CATEGORIES, type LogEntry, type LogPage, type LogQuery, SEVERITIES } from "../../../core/contract/records.ts";
 import { READS, tool } from "../tool.ts";
-import { ID, membersOf, timeIn } from "../tool-fields.ts";
+import { DEFAULT_BUDGET, ID, MAX_BYTES, membersOf, timeIn } from "../tool-fields.ts";
 import { cutTo, fenced, harmless, UNTRUSTED } from "../untrusted.ts";
 
-const DEFAULT_BUDGET = 16_000;
-const LARGEST_BUDGET = 200_000;
 /** Most entries of an answer; of short lines, the budget would take more. */
 const ENTRIES = 1_000;
 /** What a line takes beside its text. Bytes. */
@@ -51,9 +49,7 @@ export const logsTool = tool({
       }),
     ),
     until: optional(string({ minLength: 1, maxLength: 100, description: "The same, exclusive." })),
-    maxBytes: optional(
-      integer({ minimum: 500, maximum: LARGEST_BUDGET, default: DEFAULT_BUDGET, description: "Budget of the answer." }),
-    ),
+    maxBytes: optional(MAX_BYTES),
     cursor: optional(string({ minLength: 1, maxLength: 1_000, description: "Of an answer with the same arguments." })),
   }),
   output: {
