@@ -106,7 +106,7 @@ export class FakeLogAccess implements LogAccess {
   }
 }
 
-const NO_OBSERVATION: ProcessObservation = { usage: {}, reported: {} };
+const NO_OBSERVATION: ProcessObservation = { usage: {}, sampled: [], reported: {} };
 
 /** Events, metrics and incidents. */
 export class FakeReporting {

@@ -173,7 +173,9 @@ function processFamilies(processes: readonly ProcessCounters[]): readonly Metric
       "Resident memory of the process with its descendants, without memory that may be shared.",
       ({ record }) => record.memoryBytes,
     ),
-    family("members", "gauge", "Number of processes in its run.", ({ sample }) => sample?.processes),
+    family("members", "gauge", "Number of processes in its run.", ({ record, sample }) =>
+      record.memoryBytes === undefined ? undefined : sample?.processes,
+    ),
     family("ready", "gauge", "1 if it is running and ready, 0 if it is running but not ready.", ({ record }) =>
       flag(record.ready),
     ),

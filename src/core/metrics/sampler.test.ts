@@ -40,7 +40,13 @@ test("memory is known from the first sample on, CPU from the second", async () =
   const { subject, table } = sampler();
   table.usages = [usage(1_000, 1, 5), usage(1_001, 1_000, 3)];
   await subject.sample();
-  assert.deepEqual(subject.of("web"), { cpuPercent: undefined, memoryBytes: 2_000, processes: 2, cpuSeconds: 0 });
+  assert.deepEqual(subject.of("web"), {
+    cpuPercent: undefined,
+    memoryBytes: 2_000,
+    processes: 2,
+    cpuSeconds: 0,
+    leaders: [1_000],
+  });
   table.usages = [usage(1_000, 1, 6), usage(1_001, 1_000, 5)];
   await subject.sample();
   assert.equal(subject.of("web")?.cpuSeconds, 3);

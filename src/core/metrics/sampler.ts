@@ -15,6 +15,8 @@ export type Sample = {
   readonly processes: number;
   /** Total CPU time that was sampled. */
   readonly cpuSeconds: number;
+  /** Pids of the leaders of its runs: a sample says nothing of a later run. */
+  readonly leaders: readonly number[];
 };
 
 export type SamplerPorts = {
@@ -136,10 +138,11 @@ export class Sampler {
     const start = monotonicMs();
     const before = process.cpuUsage();
     this.#started = start;
-    if (this.#ports.roots().size === 0) return this.#take(new Map(), start);
+    if (this.#ports.roots().size === 0) return this.#take(new Map(), new Map(), start);
     const usages = await (this.#ports.usages ?? processUsages)();
     // Read again: some runs may have ended meanwhile.
-    this.#take(this.#treesOf(usages, this.#ports.roots()), start);
+    const roots = this.#ports.roots();
+    this.#take(this.#treesOf(usages, roots), roots, start);
     // CPU time, because the elapsed time includes that of other processes between the slices.
     const { user, system } = process.cpuUsage(before);
     this.#costMs = (user + system) / 1_000;
@@ -162,7 +165,7 @@ export class Sampler {
     return trees;
   }
 
-  #take(trees: ReadonlyMap<string, ProcessTreeUse>, at: number): void {
+  #take(trees: ReadonlyMap<string, ProcessTreeUse>, roots: ReadonlyMap<number, string>, at: number): void {
     const elapsed = this.#last === undefined ? undefined : (at - this.#last) / 1_000;
     const samples = new Map<string, Sample>();
     for (const [id, tree] of trees) {
@@ -176,6 +179,7 @@ export class Sampler {
         ...residentOf(tree),
         processes: tree.length,
         cpuSeconds: (this.#samples.get(id)?.cpuSeconds ?? 0) + used,
+        leaders: tree.flatMap(({ pid }) => (roots.get(pid) === id ? pid : [])),
       });
     }
     this.#trees = trees;

@@ -19,7 +19,13 @@ function folder(context: TestContext): string {
   return path;
 }
 
-const sample = (cpuPercent: number, memoryBytes: number) => ({ cpuPercent, memoryBytes, processes: 1, cpuSeconds: 0 });
+const sample = (cpuPercent: number, memoryBytes: number) => ({
+  cpuPercent,
+  memoryBytes,
+  processes: 1,
+  cpuSeconds: 0,
+  leaders: [],
+});
 const point = (at: number, cpuPercent: number): DownsampledPoint => ({
   at,
   cpuPercent,

@@ -24,7 +24,7 @@ function setup(overrun = true) {
   const context = { folder: "/", parallelism: 1, now: new Date(), stripsTypes: false };
   const [spec] = normalise({ processes: [{ id: "job", cmd: "true", overrun }] }, context).processes as [ProcessSpec];
   const process = supervisor.find("job");
-  const observation = { usage: {}, reported: {} };
+  const observation = { usage: { memoryBytes: 7 }, sampled: [101], reported: {} };
   const begin = (slot: string): void => {
     process.start();
     spawner.up(slot);
@@ -79,6 +79,15 @@ test("2.7 without overrun the record has no list of runs", () => {
   const { begin, record } = setup(false);
   begin("job");
   assert.deepEqual(shown(record()), [101, 1, undefined]);
+});
+
+test("2.7 a record has the usage of its present run alone, not that of the run before", () => {
+  const { spawner, begin, record } = setup(false);
+  begin("job");
+  assert.equal(record().memoryBytes, 7, "pid 101 was sampled");
+  spawner.exit("job", 0);
+  begin("job");
+  assert.deepEqual([record().pid, record().memoryBytes], [102, undefined]);
 });
 
 test("a slot and its record get the same verdicts, where both have one of that name", () => {

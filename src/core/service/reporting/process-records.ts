@@ -27,6 +27,8 @@ import { toIsoTime } from "./wall-clock.ts";
 /** What is known of a process beside its state: its usage, and the telemetry that it reports. */
 export type ProcessObservation = DependencyStatus & {
   readonly usage: Pick<ProcessRecord, "cpuPercent" | "memoryBytes" | "residentBytes">;
+  /** Pids of the leaders of the runs whose usage it is. */
+  readonly sampled: readonly number[];
   readonly reported: Pick<ProcessRecord, "telemetry">;
   /** The last problem found with its run. */
   readonly trouble?: string | undefined;
@@ -37,8 +39,9 @@ export type ProcessObservation = DependencyStatus & {
 export function observationOf(
   sample: Sample | undefined,
   telemetry: TelemetryReport | undefined,
-): Pick<ProcessObservation, "usage" | "reported"> {
+): Pick<ProcessObservation, "usage" | "sampled" | "reported"> {
   return {
+    sampled: sample?.leaders ?? [],
     usage: {
       ...(sample?.cpuPercent === undefined ? {} : { cpuPercent: Math.round(sample.cpuPercent * 10) / 10 }),
       ...(sample === undefined ? {} : { memoryBytes: sample.memoryBytes }),
@@ -101,7 +104,7 @@ function newRecord(process: Process, states: readonly SlotState[], parts: Record
   const [blocked, disabled, , , , spec, observation] = parts;
   const state = representativeState(states);
   const ending = endingOf(state);
-  const { usage, reported, waitsFor = [], skip } = observation;
+  const { usage, sampled, reported, waitsFor = [], skip } = observation;
   const part = partOf(state, observation);
   const cause = causeOf(state, { ...observation, policy: spec.policy, blocked }, systemClock.now());
   return {
@@ -119,7 +122,7 @@ function newRecord(process: Process, states: readonly SlotState[], parts: Record
     ...schedulesOf(parts),
     reason: statusText(part, cause),
     cause,
-    ...(hasLeader(state) ? usage : {}),
+    ...(hasLeader(state) && sampled.includes(state.pid) ? usage : {}),
     ...limitsOf(spec),
     ...reported,
     ...(spec.dependsOn === undefined

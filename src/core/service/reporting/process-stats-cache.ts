@@ -3,6 +3,7 @@ import type { ProcessSpec } from "../../config/spec.ts";
 import type { StatusCause } from "../../contract/causes.ts";
 import type { TelemetryReport } from "../../contract/records.ts";
 import type { Sample } from "../../metrics/sampler.ts";
+import { hasCurrentRun } from "../../supervisor/verdict.ts";
 import type { Services } from "../services.ts";
 import { type DependencyStatus, withDependencyStatus } from "./dependency-status.ts";
 import { observationOf, type ProcessObservation } from "./process-records.ts";
@@ -30,6 +31,9 @@ export class ProcessStatsCache {
     this.#metrics = metrics;
     this.#noRestartBy = noRestartBy;
     services.bus.removed.listen((id) => this.#forget(id));
+    services.bus.transitions.listen(({ id, transition: { from, to } }) => {
+      if (hasCurrentRun(to) && to.run !== from.run) this.#dropReport(id);
+    });
   }
 
   of(id: string): ProcessObservation {
@@ -65,6 +69,12 @@ export class ProcessStatsCache {
 
   setReport(id: string, report: TelemetryReport): void {
     this.#update(id, { ...this.#sources.get(id), report });
+  }
+
+  /** It was of an earlier run. */
+  #dropReport(id: string): void {
+    const sources = this.#sources.get(id);
+    if (sources?.report !== undefined) this.#update(id, { trouble: sources.trouble });
   }
 
   /** The problem with its run; undefined: none any more. */

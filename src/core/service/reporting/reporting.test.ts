@@ -337,6 +337,18 @@ test("the telemetry of a process is kept, published and exported; it may report 
   );
 });
 
+test("what a run has reported isn't shown of the next one", async (context) => {
+  const { control, spawner, supervisor } = watched(context);
+  const reported = async () => (await control("test").process("web")).telemetry?.memory.rss;
+  spawner.up("web");
+  await control("web", "web").telemetry(report("web"));
+  spawner.exit("web", 3);
+  assert.equal(await reported(), 5, "until then it is");
+  supervisor.find("web").start();
+  spawner.up("web");
+  assert.equal(await reported(), undefined);
+});
+
 test("metrics of an unknown process are refused; without samples nothing is written", async (context) => {
   const { control, stateDir } = watched(context);
   assert.deepEqual(await control("test").metrics("web", {}), []);

@@ -1,5 +1,6 @@
 /** Reports a fault for runs that exceed their memory limit in several samples in a row. */
 
+import type { Sample } from "../../metrics/sampler.ts";
 import { memoryLimitOf } from "../reporting/process-records.ts";
 import type { ProcessStatsCache } from "../reporting/process-stats-cache.ts";
 import type { Services } from "../services.ts";
@@ -7,36 +8,39 @@ import type { Subsystem } from "../subsystem.ts";
 
 /** One sample may be a short peak. */
 const SAMPLES_OVER_LIMIT = 3;
-
-type Samples = ReadonlyMap<string, { readonly memoryBytes: number; readonly residentBytes?: number }>;
+const NO_USAGE: Pick<Sample, "memoryBytes" | "residentBytes" | "leaders"> = { memoryBytes: 0, leaders: [] };
 
 export class MemoryLimitWatch implements Subsystem {
   readonly #services: Pick<Services, "specs" | "supervisor">;
   readonly #stats: Pick<ProcessStatsCache, "setProblem">;
-  readonly #over = new Map<string, number>();
+  /** Samples in a row over the limit, of the runs with these leaders. */
+  readonly #over = new Map<string, Pick<Sample, "leaders"> & { readonly count: number }>();
   readonly #stop: () => void;
 
   constructor(services: Pick<Services, "bus" | "specs" | "supervisor">, stats: Pick<ProcessStatsCache, "setProblem">) {
     this.#services = services;
     this.#stats = stats;
-    this.#stop = services.bus.samples.listen(({ samples }) => this.check(samples));
+    this.#stop = services.bus.samples.listen(({ samples }) => this.#check(samples));
   }
 
   retire(): void {
     this.#stop();
   }
 
-  check(samples: Samples): void {
+  #check(samples: ReadonlyMap<string, Sample>): void {
     const { specs, supervisor } = this.#services;
     for (const process of supervisor.processes) {
       const { id } = process;
       const limit = memoryLimitOf(specs.of(id)) ?? Number.POSITIVE_INFINITY;
-      const { memoryBytes, residentBytes } = samples.get(id) ?? { memoryBytes: 0 };
-      const samplesOver = memoryBytes > limit ? (this.#over.get(id) ?? 0) + 1 : 0;
-      if (samplesOver === 0) this.#over.delete(id);
-      else this.#over.set(id, samplesOver);
-      if (samplesOver < SAMPLES_OVER_LIMIT) continue;
+      const { memoryBytes, residentBytes, leaders } = samples.get(id) ?? NO_USAGE;
+      const before = this.#over.get(id);
       this.#over.delete(id);
+      if (memoryBytes <= limit) continue;
+      const count = before?.leaders.some((pid) => leaders.includes(pid)) ? before.count + 1 : 1;
+      if (count < SAMPLES_OVER_LIMIT) {
+        this.#over.set(id, { leaders, count });
+        continue;
+      }
       this.#stats.setProblem(id, excess(limit, memoryBytes, residentBytes));
       for (const { slot, run } of process.runs) process.report(slot, { type: "fault", run, fault: "memory" });
     }
