@@ -53,6 +53,8 @@ export type EndRecord = {
   readonly outOfMemory?: true;
   /** A port that another program had. */
   readonly port?: { readonly port: number; readonly program: string; readonly process?: string; readonly own?: number };
+  /** Its core dump. */
+  readonly core?: { readonly file?: string; readonly program?: string; readonly command?: string };
   /** Processes of it that can't be ended. */
   readonly left?: number;
   /** Time from its start to its end. */

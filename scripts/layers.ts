@@ -156,7 +156,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "core/keeper": 4_335,
   "core/log-store": 3_130,
   "core/logger": 2_700,
-  "core/metrics": 1_000,
+  "core/metrics": 1_001,
   "core/node-preload": 460,
   "core/os": 3_780,
   "core/plugins": 1_830,

@@ -1,7 +1,7 @@
 /** Incidents and metrics of real processes. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -148,6 +148,22 @@ test("CPU and memory include the whole process tree, also a process that left th
     { what: "a point of the next service" },
   );
   assert.deepEqual(after.slice(0, before.length), before);
+});
+
+test("the incident of a crash says where its core dump is, and `why` names it", async (context) => {
+  const pattern = readFileSync("/proc/sys/kernel/core_pattern", "utf8");
+  const procman = await startProcman(context, [
+    { id: "web", cmd: "kill -SEGV $$", autostart: true, restart: "never", ulimits: { core: "unlimited" } },
+    { id: "killed", cmd: "kill -KILL $$", autostart: true, restart: "never", ulimits: { core: "unlimited" } },
+  ]);
+  const [web] = await incidents(procman, "web", 1, ({ end }) => end?.core !== undefined);
+  const { file, program = "" } = web?.end?.core ?? {};
+  const where = file ?? program;
+  assert.ok(file === undefined ? pattern.startsWith(`|${program}`) : statSync(file).size > 0, JSON.stringify(web));
+  const why = await cli(procman.folder, ["why", "web"]);
+  assert.ok(why.out.includes(where) && where !== "", why.out);
+  const [killed] = await incidents(procman, "killed", 1);
+  assert.equal(killed?.end?.core, undefined);
 });
 
 test("a run whose last lines say that its port is in use names the program that has it, without `ready` and without a cluster", async (context) => {

@@ -55,6 +55,16 @@ export const END = openObject(
         { description: "A port that another program had." },
       ),
     ),
+    core: optional(
+      openObject(
+        {
+          file: optional(string({ description: "Path of the file." })),
+          program: optional(string({ description: "The program to which the kernel passes core dumps." })),
+          command: optional(string({ description: "The command that shows it." })),
+        },
+        { description: "Its core dump." },
+      ),
+    ),
     left: optional(integer({ description: "Processes of it that can't be ended." })),
     afterMs: optional(integer({ description: "Time from its start to its end." })),
     limitMs: optional(integer({ description: "Of `timeout` and `unready`: the time that it had." })),

@@ -211,6 +211,23 @@ test("why: each cause has its own advice, requested ends have none", () => {
   assert.equal(advice({ code: 3, success: true }), undefined, "code 3 counts as success");
 });
 
+test("why: the core dump of a crash is named, or how to get one", () => {
+  const story = (core?: NonNullable<Incident["end"]>["core"]): readonly string[] => {
+    const end = { kind: "signal", signal: "SIGSEGV", ...(core && { core }) } as const;
+    return explain(record, [incident({ cause: "signal", signal: "SIGSEGV", end })], NOW).slice(2);
+  };
+  const advice = "SIGSEGV is a crash of the program or one of its libraries:";
+  const look = `${advice} look at its core dump in a debugger.`;
+  assert.deepEqual(story({ file: "/srv/core.11" }), ["Its core dump is /srv/core.11.", look]);
+  const program = "/lib/systemd/systemd-coredump";
+  const passed = `The kernel passes core dumps to ${program}`;
+  assert.deepEqual(story({ program, command: "coredumpctl info 11" }), [`${passed}: see "coredumpctl info 11".`, look]);
+  assert.deepEqual(story({ program }), [`${passed}.`, look]);
+  assert.deepEqual(story(), [
+    `${advice} run it in a debugger, or let the kernel write a core dump: "ulimits": { "core": "unlimited" }.`,
+  ]);
+});
+
 test("why: an old incident is shown once, but not counted", () => {
   const story = explain(record, [incident({ time: at(200_000) }), incident({ time: at(300_000) })], NOW);
   assert.ok(!story.some((line) => line.includes("last 24 hours")));

@@ -156,17 +156,25 @@ export const CAUSE_NAMES: Readonly<Record<Incident["cause"], string>> = {
   unknown: "ended while procman was down",
 };
 
-function lastEnd({ time, run, pid, reason, decision, next, lines, metrics, process, leftOut }: Incident): string[] {
+function lastEnd(incident: Incident): string[] {
+  const { time, run, pid, reason, decision, next, end, lines, metrics, process, leftOut } = incident;
   const peak = metrics.reduce((most, { memoryBytes }) => Math.max(most, memoryBytes), 0);
   const cpu = metrics.reduce((most, { cpuPercent }) => Math.max(most, cpuPercent), 0);
   return [
     `At ${timeText(time)} run ${run} of ${process}${pid === undefined ? "" : ` (pid ${pid})`} ${reason}. ${next === undefined ? `What followed: ${decision}.` : whatFollowed(next)}`,
+    ...(end?.core === undefined ? [] : [coreText(end.core)]),
     ...(leftOut === undefined ? [] : [`${leftOut} ends just before this one came too fast to be recorded.`]),
     ...(peak === 0
       ? []
       : [`In the minutes before, it used up to ${megabytes(peak)} of memory and ${Math.round(cpu)} % of a core.`]),
     ...(lines.length === 0 ? [] : ["Its last lines:", ...excerpt(lines).map((text) => `  ${text}`)]),
   ];
+}
+
+function coreText({ file, program, command }: NonNullable<EndRecord["core"]>): string {
+  if (file !== undefined) return `Its core dump is ${file}.`;
+  const passed = `The kernel passes core dumps to ${program}`;
+  return command === undefined ? `${passed}.` : `${passed}: see "${command}".`;
 }
 
 /** The last lines, and before them an earlier error line, in case they are only its stack trace. */
@@ -210,6 +218,8 @@ export function adviceOf(record: ProcessRecord, last: Incident | undefined): str
   return [...(advice === undefined ? [] : [advice]), ...startAgain];
 }
 
+const CRASHES = ["SIGSEGV", "SIGABRT", "SIGBUS", "SIGILL", "SIGFPE", "SIGTRAP", "SIGSYS"];
+
 const HEAP_FULL =
   'Its JavaScript heap was full: look for a leak, or enlarge the heap with "env": { "NODE_OPTIONS": "--max-old-space-size=4096" } (in MB).';
 
@@ -224,10 +234,14 @@ const ADVICE: Advice = {
     const where = lines.length === 0 ? `"procman logs ${process}" may say` : "its last lines may say";
     return `It ended with code ${code} by itself: ${where} why.`;
   },
-  signal: ({ signal, lines }) => {
+  signal: ({ signal = "", lines, end }) => {
     if (lines.some(({ text }) => isHeapFull(text))) return HEAP_FULL;
-    return signal === "SIGSEGV" || signal === "SIGABRT" || signal === "SIGBUS" || signal === "SIGILL"
-      ? `${signal} is a crash of the program or one of its libraries: look for a core file (coredumpctl, or one in its folder), or run it in a debugger.`
+    const where =
+      end?.core === undefined
+        ? 'run it in a debugger, or let the kernel write a core dump: "ulimits": { "core": "unlimited" }'
+        : "look at its core dump in a debugger";
+    return CRASHES.includes(signal)
+      ? `${signal} is a crash of the program or one of its libraries: ${where}.`
       : `${signal} did not come from procman: another program, a person or the system sent it; the system's log (journalctl, dmesg) may say which.`;
   },
   "out-of-memory": () =>

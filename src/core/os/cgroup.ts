@@ -1,6 +1,7 @@
 /** cgroup v2: where procman may use it, each slot has a cgroup with all processes that its runs have started. */
-import { accessSync, constants, existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { accessSync, constants, existsSync, mkdirSync, rmdirSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { textIfSeen } from "./files.ts";
 
 /** Name of the cgroup for procman's own processes, once their cgroup is divided; also the value for systemd's DelegateSubgroup. */
 const HOME = "procman";
@@ -10,8 +11,8 @@ const ROUNDS = 10;
 /** The cgroup of this process. */
 export function currentCgroup(): string | undefined {
   if (process.platform !== "linux") return undefined;
-  const mount = /^\S+ (\/\S+) cgroup2 /m.exec(readOr("/proc/self/mounts"))?.[1];
-  const path = /^0::(.*)$/m.exec(readOr("/proc/self/cgroup"))?.[1];
+  const mount = /^\S+ (\/\S+) cgroup2 /m.exec(textIfSeen("/proc/self/mounts"))?.[1];
+  const path = /^0::(.*)$/m.exec(textIfSeen("/proc/self/cgroup"))?.[1];
   // The container sees the mount of its host; the path is not valid in it.
   return mount === undefined || path === undefined || path.startsWith("/..") ? undefined : join(mount, path);
 }
@@ -28,7 +29,7 @@ export function ownCgroup(current = currentCgroup()): string | undefined {
  * procman's own processes. The cgroup of a user session, for example, has other members too.
  */
 export function isGiven(current: string): boolean {
-  return basename(current) === HOME || /^0::\/$/m.test(readOr("/proc/self/cgroup"));
+  return basename(current) === HOME || /^0::\/$/m.test(textIfSeen("/proc/self/cgroup"));
 }
 
 export type Controller = "memory" | "cpu";
@@ -44,7 +45,7 @@ const MIN_QUOTA = 1_000;
  * @throws Error with the reason if the kernel or the permissions don't allow it
  */
 export function divide(root: string, folder: string, controller: Controller): void {
-  if (!readOr(join(root, "cgroup.controllers")).split(/\s/).includes(controller))
+  if (!textIfSeen(join(root, "cgroup.controllers")).split(/\s/).includes(controller))
     throw new Error(`the cgroup ${root} has no ${controller} controller to delegate`);
   mkdirSync(folder, { recursive: true });
   if (existsSync(join(root, "cgroup.type"))) moveAll(root, join(root, HOME));
@@ -76,7 +77,7 @@ export function capCpu(folder: string, percent: number): void {
 
 /** Pids in a cgroup; empty if the cgroup doesn't exist. */
 export function cgroupMembers(folder: string): readonly number[] {
-  return readOr(join(folder, "cgroup.procs")).split("\n").filter(Boolean).map(Number);
+  return textIfSeen(join(folder, "cgroup.procs")).split("\n").filter(Boolean).map(Number);
 }
 
 /** Moves this process there; its future children start in it. */
@@ -133,13 +134,5 @@ function isWritable(folder: string): boolean {
     return true;
   } catch {
     return false;
-  }
-}
-
-function readOr(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return "";
   }
 }

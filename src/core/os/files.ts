@@ -1,5 +1,15 @@
 /** Folders, links to them, and free disk space. */
-import { existsSync, mkdirSync, readdirSync, realpathSync, rmSync, type Stats, statfsSync, statSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  type Stats,
+  statfsSync,
+  statSync,
+} from "node:fs";
 import { dirname, resolve } from "node:path";
 
 /** Creates a folder and its parents. (`mkdir` with `recursive` never returns for a path like /proc/none/x: nodejs/node, seen on 20.20.) */
@@ -21,6 +31,15 @@ export function statIfSeen(path: string): Stats | undefined {
     return statSync(path, { throwIfNoEntry: false });
   } catch {
     return undefined;
+  }
+}
+
+/** Empty: there is no such file, or it may not be read. */
+export function textIfSeen(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return "";
   }
 }
 

@@ -1,7 +1,7 @@
 /** Detects kills by the kernel's out-of-memory killer, by its counter for the cgroup or for the machine. */
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { currentCgroup } from "./cgroup.ts";
+import { textIfSeen } from "./files.ts";
 
 /** Kills counted longer ago than this can't explain an exit. Milliseconds. */
 const FRESH_MS = 10_000;
@@ -45,24 +45,16 @@ let file: string | undefined;
 export function oomKills(): number {
   if (process.platform !== "linux") return 0;
   file ??= fileThatCounts();
-  return Number(COUNT.exec(readOr(file))?.[1] ?? 0);
+  return Number(COUNT.exec(textIfSeen(file))?.[1] ?? 0);
 }
 
 /** Whether the kernel has killed a process in this cgroup. */
 export function hadOomKill(cgroup: string): boolean {
-  return Number(COUNT.exec(readOr(join(cgroup, "memory.events")))?.[1] ?? 0) > 0;
+  return Number(COUNT.exec(textIfSeen(join(cgroup, "memory.events")))?.[1] ?? 0) > 0;
 }
 
 function fileThatCounts(): string {
   const cgroup = currentCgroup();
   const events = cgroup === undefined ? "" : join(cgroup, "memory.events");
-  return COUNT.test(readOr(events)) ? events : "/proc/vmstat";
-}
-
-function readOr(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return "";
-  }
+  return COUNT.test(textIfSeen(events)) ? events : "/proc/vmstat";
 }

@@ -1,6 +1,7 @@
 /** Limits of this process, and what the kernel allows it. */
-import { accessSync, constants, readFileSync } from "node:fs";
+import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
+import { textIfSeen } from "./files.ts";
 
 /** Numbers of capabilities(7). */
 const CAPABILITIES = { admin: 21, nice: 23, resource: 24 } as const;
@@ -24,15 +25,15 @@ export function currentRights(): ProcessRights {
   return {
     isLinux: process.platform === "linux",
     get hardLimits() {
-      return hardLimitsIn(readOr("/proc/self/limits"));
+      return hardLimitsIn(textIfSeen("/proc/self/limits"));
     },
     get mostOpenFiles() {
-      return Number(readOr("/proc/sys/fs/nr_open")) || Infinity;
+      return Number(textIfSeen("/proc/sys/fs/nr_open")) || Infinity;
     },
     get oomScoreAdjust() {
-      return Number(readOr("/proc/self/oom_score_adj"));
+      return Number(textIfSeen("/proc/self/oom_score_adj"));
     },
-    can: (capability) => isCapable(readOr("/proc/self/status"), capability, process.getuid?.()),
+    can: (capability) => isCapable(textIfSeen("/proc/self/status"), capability, process.getuid?.()),
     has: (program) => (process.env.PATH ?? "").split(delimiter).some((folder) => isExecutable(join(folder, program))),
   };
 }
@@ -51,7 +52,7 @@ function openFilesIn(text: string): number | undefined {
 
 /** How many files this process may have open; Infinity where the system doesn't tell. Descriptors are smaller numbers. */
 export function openFilesLimit(): number {
-  return openFilesIn(readOr("/proc/self/limits")) ?? Infinity;
+  return openFilesIn(textIfSeen("/proc/self/limits")) ?? Infinity;
 }
 
 function numberOf(limit: string | undefined): number {
@@ -72,13 +73,5 @@ export function isExecutable(path: string): boolean {
     return true;
   } catch {
     return false;
-  }
-}
-
-function readOr(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return "";
   }
 }

@@ -3,6 +3,7 @@ import { compact } from "../../base/compact.ts";
 import type { DecisionRecord, EndRecord, RequestRecord } from "../../contract/causes.ts";
 import type { Incident } from "../../contract/run-summary.ts";
 import { decisionText, reasonText } from "../../contract/words.ts";
+import { coreOf } from "../../os/core-dump.ts";
 import { isSuccess } from "../../supervisor/restart-policy.ts";
 import type { Transition } from "../../supervisor/slot.ts";
 import type { ExitInfo, Occupied } from "../../supervisor/states.ts";
@@ -95,6 +96,14 @@ export function withPort(incident: Incident, port: Occupied | undefined): Incide
   if (port === undefined || incident.end === undefined || incident.end.port !== undefined) return incident;
   const end = { ...incident.end, port: portOf(port) };
   return { ...incident, end, reason: reasonText(end) };
+}
+
+/** The same incident with the place of its core dump, if it has one. `folder`: in which it was started. */
+export function withCore(incident: Incident, folder = "/"): Incident {
+  const { pid, signal, time, started = time, end } = incident;
+  if (pid === undefined || signal === undefined || end === undefined) return incident;
+  const core = coreOf({ pid, signal, folder, started: Date.parse(started), ended: Date.parse(time) });
+  return core === undefined ? incident : { ...incident, end: { ...end, core } };
 }
 
 /** A start begins with its hook. Monotonic milliseconds. */

@@ -12,7 +12,7 @@ import type { Occupied } from "../../supervisor/states.ts";
 import { isRunning } from "../../supervisor/verdict.ts";
 import type { Services } from "../services.ts";
 import type { Subsystem } from "../subsystem.ts";
-import { endOf, incidentOf, mayLackPort, withPort } from "./incident-record.ts";
+import { endOf, incidentOf, mayLackPort, withCore, withPort } from "./incident-record.ts";
 import type { ProcessStatsCache } from "./process-stats-cache.ts";
 import type { ServiceMetrics } from "./service-metrics.ts";
 
@@ -70,7 +70,7 @@ type ReportedIncident = {
 
 export class ServiceIncidents implements Subsystem {
   readonly #oomKills = new OomKills();
-  readonly #services: Pick<Services, "log" | "notes">;
+  readonly #services: Pick<Services, "log" | "notes" | "specs">;
   readonly #sources: IncidentSources;
   readonly #incidentLog: IncidentLog;
   readonly #limit = new IncidentLimit<ReportedIncident>();
@@ -249,7 +249,8 @@ export class ServiceIncidents implements Subsystem {
     });
     const isFresh = Date.now() - Date.parse(time) < FRESH_MS;
     const port = isFresh && mayLackPort(incident) ? this.#sources.takenPort({ slot, run }, lines) : undefined;
-    const complete = { ...withPort(incident, port), lines };
+    const folder = this.#services.specs.find(slot)?.cwd;
+    const complete = { ...withCore(withPort(incident, port), folder), lines };
     if (isDrained && !this.#isClosed) this.#incidentLog.append({ slot, incident: complete });
     return complete;
   }
