@@ -153,7 +153,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "core/http": 1_705,
   "core/incidents": 300,
   "core/ipc": 795,
-  "core/keeper": 4_335,
+  "core/keeper": 4_342,
   "core/log-store": 3_130,
   "core/logger": 2_700,
   "core/metrics": 1_001,

@@ -378,8 +378,17 @@ test("a killed keeper is replaced by another, which adopts the processes and con
   const procman = await startProcman(context, [{ id: "web", cmd: "sleep 1000", autostart: true }]);
   const pid = pidIn(await procman.line(/web .*started/));
   procman.child.kill("SIGKILL");
-  await procman.line(/the keeper was killed; this one \(pid \d+\) replaces it and has adopted 1 process,/);
+  const adopted = /the keeper was killed; this one \(pid \d+\) replaces it and has adopted 1 process,/;
+  await procman.line(adopted);
   assert.ok(isAlive(pid));
+  const stored = await eventually(
+    async () => {
+      const { out } = await cli(procman.folder, ["logs", "--category", "service", "--json"]);
+      return adopted.test(out) ? out.trim().split("\n") : undefined;
+    },
+    { what: "the kill of the keeper in the log" },
+  );
+  assert.equal([...stored, ...procman.lines].filter((line) => adopted.test(line)).length, 2, "one entry, one line");
   process.kill(pid, "SIGTERM");
   await procman.line(/web .*exit code unknown.*restart 1/);
   const again = pidIn((await procman.count(/web .*started/, 2))[1] ?? "");

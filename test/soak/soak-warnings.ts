@@ -44,6 +44,16 @@ const EXPECTED: readonly Expected[] = [
     text: /^was being started when procman was killed; whether it ran is unknown/,
     because: "all was killed amid a start",
   },
+  {
+    text: /^the keeper was killed; this one \(pid \d+\) replaces it and has adopted/,
+    because: "it was killed",
+    during: ["kill"],
+  },
+  {
+    text: /^\d+ process(?:es)? that an earlier procman left running (?:is|are) adopted/,
+    because: "all was killed, and procman is started again",
+    during: ["kill"],
+  },
   { text: /^the balancer ended; restarting it/, because: "it was killed after its keeper", during: ["kill"] },
   {
     text: /^not started by its schedule .* while procman was not running$/,
@@ -59,7 +69,7 @@ const EXPECTED: readonly Expected[] = [
   { text: /can be written again/, because: "the disk has room again", during: ["disk"] },
 ];
 
-/** Lines of another shape: what the keeper says before it has read the configuration, and Node's warnings about the probe. */
+/** Lines of another shape: the output of a command, and Node's warnings about the probe. */
 const EXPECTED_LINES: readonly Expected[] = [
   {
     text: /ExperimentalWarning: v8\.queryObjects\(\)|^\(Use `node --trace-warnings/,
@@ -68,14 +78,6 @@ const EXPECTED_LINES: readonly Expected[] = [
   {
     text: /^(?:service|logger|balancer|keeper) +\S+ +(?:→ \S+ +replaced in \d+ ms|stays)$/,
     because: "the output of `procman upgrade`",
-  },
-  {
-    text: /^procman: the keeper was killed; this one \(pid \d+\) replaces it and has adopted/,
-    because: "it was killed",
-  },
-  {
-    text: /^procman: \d+ process(?:es)? that an earlier procman left running (?:is|are) adopted/,
-    because: "all was killed, and procman is started again",
   },
 ];
 

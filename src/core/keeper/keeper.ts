@@ -6,6 +6,7 @@ import { type FromKeeper, isStop, PROTOCOL, type ToKeeper } from "../ipc/keeper-
 import type { ConsoleStyle, FromLogger, StyleMessage, ToLogger } from "../ipc/logger-protocol.ts";
 import { requestProblem } from "../ipc/service-requests.ts";
 import type { UpgradeStep } from "../ipc/upgrade-protocol.ts";
+import { asCalled } from "../os/called-as.ts";
 import { styleSoFar } from "../os/error-output.ts";
 import { failpoint } from "../os/failpoint.ts";
 import { setTitle } from "../os/part-title.ts";
@@ -21,7 +22,7 @@ import type { ParentOptions } from "./keeper-options.ts";
 import { KeeperShutdown } from "./keeper-shutdown.ts";
 import { KeeperState } from "./keeper-state.ts";
 import { ListeningSockets } from "./listening-sockets.ts";
-import { logAdopted, unusableStateDir, warn, warnInStyle } from "./log.ts";
+import { adoptionText, unusableStateDir, warn, warnInStyle } from "./log.ts";
 import { UnreadLines } from "./logger-handover.ts";
 import {
   balancerProgram,
@@ -182,11 +183,9 @@ export class Keeper {
     switch (message.t) {
       case "open":
         return this.#open(message);
-      case "logger": {
+      case "logger":
         if (message.message.t === "style") this.#setStyle(message.message);
-        if (message.message.t === "say") this.#unreadLines.add(message.message, this.#logger.hasAnswered);
-        return this.#logger.send(message.message, "deferred");
-      }
+        return this.#sendToLogger(message.message);
       case "sync":
         return this.#service.send({ t: "synced", number: message.number });
       case "balancer":
@@ -258,8 +257,16 @@ export class Keeper {
     }
     this.#onLoggerStart(true);
     if (!this.#logger.hasAnswered) this.#state.holdRuns(LOGGER_START_MS);
-    logAdopted(this.#state.adopted, this.#start.failovers > 0);
+    const adoption = adoptionText(this.#state.adopted, this.#start.failovers > 0);
+    if (adoption !== undefined)
+      this.#sendToLogger({ t: "say", at: Date.now(), severity: "warn", text: asCalled(adoption) });
     return true;
+  }
+
+  /** The lines of procman itself are kept for the next logger, in case this one ends before it has stored them. */
+  #sendToLogger(message: ToLogger): void {
+    if (message.t === "say") this.#unreadLines.add(message, this.#logger.hasAnswered);
+    this.#logger.send(message, "deferred");
   }
 
   #setStyle(message: StyleMessage): void {

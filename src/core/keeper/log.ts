@@ -21,14 +21,14 @@ function printEarly(): void {
   for (const problem of early.splice(0)) printError(problem, "warn");
 }
 
-export function logAdopted(count: number, isFailover: boolean): void {
+/** Of a keeper that has started; undefined: it goes on from nothing. */
+export function adoptionText(count: number, isFailover: boolean): string | undefined {
   const processes = count === 1 ? "1 process" : `${count} processes`;
   if (isFailover)
-    warn(
-      `the keeper was killed; this one (pid ${process.pid}) replaces it and has adopted ${processes}, none was restarted. Stop all with "procman terminate"`,
-    );
-  else if (count > 0)
-    warn(`${processes} that an earlier procman left running ${count === 1 ? "is" : "are"} adopted; none was restarted`);
+    return `the keeper was killed; this one (pid ${process.pid}) replaces it and has adopted ${processes}, none was restarted. Stop all with "procman terminate"`;
+  return count === 0
+    ? undefined
+    : `${processes} that an earlier procman left running ${count === 1 ? "is" : "are"} adopted; none was restarted`;
 }
 
 export function unusableStateDir(stateDir: string, { message }: Error): string {
