@@ -334,7 +334,7 @@ test("2.2 workers share a socket by `procman/cluster`; a rolling restart, which 
   await procman.count(/web-[12] +\| finishes$/, 2);
   const ends = procman.lines.filter((line) => /web-[12] +\| .*SIG/.test(line));
   assert.ok(
-    ends.every((line) => /stopping \(SIGTERM in 20 s\)/.test(line)),
+    ends.every((line) => /still stopping \(SIGTERM in 19 s\)/.test(line)),
     ends.join("\n"),
   );
 });

@@ -51,7 +51,7 @@ test("processes start in order, say what they wait for, and stop in reverse orde
   assert.ok(pids.every((pid) => pid > 1 && isAlive(pid)));
   assert.equal((await procman(home.folder, ["terminate"])).code, 0);
   const log = logOf(home);
-  assert.ok(log.search(/web +\| stopped/) < log.search(/db +\| stopping/), log);
+  assert.ok(log.search(/web +\| stopped/) < log.search(/db +\| stopped/), log);
   assert.match(log, /db +\| is stopped when web has stopped/);
 });
 

@@ -56,7 +56,7 @@ test("run --once runs everything once, ends when all have ended, and its exit co
   writeFileSync(join(folder, "code"), "0");
   const good = await procman(folder, ["run", "--once"]);
   assert.deepEqual([good.code, ranIn()], [0, "lint,report,test"], good.out);
-  assert.match(good.err, /stopping everything \(everything has run once\)\n[\s\S]*db .*stopped\n/);
+  assert.match(good.err, /stopping everything \(everything has run once\)\n[\s\S]*db .*stopped \(code 0\)\n/);
   writeFileSync(join(folder, "code"), "7");
   writeFileSync(join(folder, "ran"), "");
   const bad = await procman(folder, ["run", "--once"]);

@@ -54,7 +54,7 @@ test("run says what the first and the second Ctrl-C do, before they do it", asyn
   await run.line(/slow +\| up/);
   run.child.kill("SIGINT");
   await run.line(/\| stopping everything \(SIGINT\); the next SIGINT or SIGTERM kills what still runs$/);
-  await run.line(/slow +\| stopping /);
+  await run.line(/slow +\| still stopping /);
   run.child.kill("SIGINT");
   await run.line(/^procman: SIGINT while everything is being stopped: killing what still runs$/);
   assert.deepEqual(await run.exit(), { code: 0, signal: null });

@@ -105,7 +105,7 @@ test("states, pids, run numbers, restart counts, blocks, pending restarts and sc
   const client = await api(procman);
   await client.act("blocked", "block");
   await client.act("stopped", "stop");
-  await procman.line(/stopped .*\| stopped$/);
+  await procman.line(/stopped .*\| stopped \(SIGTERM\)$/);
   const before = await client.processes();
   const after = await (await serviceKilled(procman)).processes();
   const plain = (records: readonly ProcessRecord[]): readonly object[] =>
@@ -214,7 +214,7 @@ test("a shutdown in which the service is killed is completed by the next service
   ]);
   await procman.line(/slow .*up$/);
   await (await api(procman)).terminate();
-  await procman.line(/quick .*\| stopped$/);
+  await procman.line(/quick .*\| stopped \(SIGTERM\)$/);
   const before = procman.helper("service");
   process.kill(before, "SIGKILL");
   await procman.count(/stopping everything \(asked by test\)/, 2);
@@ -258,7 +258,7 @@ test("the configuration changes while the service is down: processes are removed
   for (const pattern of [
     /gone .*being removed: no longer in the configuration/,
     /gone .*did not end within 200 ms of SIGTERM; killing it/,
-    /gone .*\| stopped$/,
+    /gone .*\| stopped \(SIGKILL\)$/,
     /env .*restarted: its cwd and env have changed/,
     /env .*I say after/,
     /eased .*its restartDelayMs and terminate have changed; it keeps running|eased .*its terminate and restartDelayMs have changed; it keeps running/,

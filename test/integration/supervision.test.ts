@@ -341,7 +341,7 @@ test("a second signal to procman kills all processes at once", async (context) =
   const pid = pidIn(await procman.line(/stubborn .*started/));
   await procman.line(/stubborn .*up/);
   procman.child.kill("SIGINT");
-  await procman.line(/stubborn .*stopping/);
+  await procman.line(/stubborn .*still stopping \(SIGKILL in 29 s if it doesn't end\)/);
   procman.child.kill("SIGINT");
   assert.equal((await procman.exit()).code, 0);
   await processExit(pid);

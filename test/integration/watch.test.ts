@@ -290,7 +290,7 @@ test("2.4 a restart for a changed file in which the service is killed is complet
   await waitForFingerprint(procman);
   await tick();
   write(procman, "src/a.ts");
-  await procman.line(/^web .*stopping/);
+  await procman.line(/^web .*restarts: src\/a\.ts has changed/);
   process.kill(await serviceOf(procman), "SIGKILL");
   await processExit(first);
   await procman.count(/^web .*started/, 2);

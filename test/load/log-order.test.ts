@@ -40,23 +40,29 @@ test("2.4 logs: each of 20 short runs has started, line and end in this order, o
   checkTimes(entries);
 });
 
-test("2.4 logs: what a stop says stands above what the process prints because of it", async (context) => {
+test("2.4 logs: why a run is stopped stands above what the process prints because of it, and its end below", async (context) => {
   const names = ids(12);
+  const [stopped, slow] = [names.slice(0, 9), names.slice(9)];
   const cmd = "trap 'echo bye; exit' TERM; echo ready; sleep 1000 & wait";
   const procman = await startProcman(
     context,
-    names.map((id) => ({ id, cmd, autostart: true, restart: "never", logger: { console: true } })),
+    names.map((id) => ({
+      ...{ id, cmd, autostart: true, restart: "never", logger: { console: true } },
+      ...(slow.includes(id) && { timeout: 1 }),
+    })),
   );
   for (const id of names) await procman.line(new RegExp(`^${id} +\\| ready`));
-  for (const id of names.slice(0, 6)) assert.equal((await cli(procman.folder, ["stop", id])).code, 0);
+  for (const id of stopped.slice(0, 6)) assert.equal((await cli(procman.folder, ["stop", id])).code, 0);
+  for (const id of slow) await procman.line(new RegExp(`^${id} +\\| exited`));
   assert.equal((await cli(procman.folder, ["stop", "all"])).code, 0);
   const entries = (await entriesIn(procman.folder)).filter(({ category }) => category !== "api");
   for (const id of names) {
-    assert.deepEqual(verbsOf(entries, id), ["started", "ready", "stopping", "bye", "stopped"], id);
+    const ending = slow.includes(id) ? ["exceeded", "bye", "exited"] : ["bye", "stopped"];
+    assert.deepEqual(verbsOf(entries, id), ["started", "ready", ...ending], id);
     const shown = procman.lines
       .filter((line) => line.startsWith(`${id} `) && !/\| stop for/.test(line))
       .map((line) => /\| (\w+)/.exec(line)?.[1]);
-    assert.deepEqual(shown, ["started", "ready", "stopping", "bye", "stopped"], `${id} on the console`);
+    assert.deepEqual(shown, ["started", "ready", ...ending], `${id} on the console`);
   }
 });
 

@@ -66,10 +66,10 @@ const inOrder: Try = async (rig, context) => {
   assert.equal(exitCode(rig, name), 0);
   const steps = rig
     .entries(name)
-    .filter(({ process, text }) => process !== undefined && /^(?:stopping|stopped)/.test(text));
+    .filter(({ process, text }) => process !== undefined && text.startsWith("stopped"));
   assert.deepEqual(
-    steps.map(({ process, text }) => `${process} ${/^\w+/.exec(text)?.[0]}`),
-    ["front stopping", "front stopped", "api stopping", "api stopped", "db stopping", "db stopped"],
+    steps.map(({ process }) => process),
+    ["front", "api", "db"],
   );
 };
 

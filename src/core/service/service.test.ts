@@ -81,7 +81,7 @@ test("removed, changed and new processes at the start of a service: each is logg
     /^restarted: its cwd and env have changed$/,
     /^its logger has changed; it keeps running$/,
     /^being removed: no longer in the configuration$/,
-    /^stopping \(SIGKILL in 3 s if/,
+    /^still stopping \(SIGKILL in 2 s if/,
   ])
     assert.ok(
       channel.printed.some((said) => line.test(said)),

@@ -41,6 +41,9 @@ import {
   unhealthyDecision,
 } from "./run-ends.ts";
 
+/** A stop that takes longer has a line of its own. Milliseconds. */
+const SLOW_MS = 1_000;
+
 /** The keeper had restarted the process already when a stop was requested. */
 export function isRestartUndone(to: SlotState, from: SlotState): boolean {
   return isStopping(to) && to.run !== from.run;
@@ -106,7 +109,7 @@ function restartMessage(
   policy: Policy,
 ): LogLine | undefined {
   const ending = endingOf(from, input);
-  if (ending === undefined || restarts === 0) return info("stopped; starts again");
+  if (ending === undefined || restarts === 0) return info(`stopped${stopNote(from, ending)}; starts again`);
   const line = `${endedAfter(from, ending, input.at)}; restart ${restarts} at once`;
   return isSuccess(ending, policy) ? info(line) : warn(line);
 }
@@ -132,14 +135,23 @@ function stoppingMessage(from: SlotState, to: StateOf<"stopping">, subject: Mess
   if (to.phase === "waiting-dependents")
     return info(`is stopped when ${subject.dependents?.join(", ") || "what depends on it"} has stopped`);
   if (!isRunning(from) && !waitsForDependents(from)) return undefined;
-  const how =
-    policy.graceMs > 0
-      ? `${stopSignalOf(policy)} in ${duration(policy.graceMs)}`
-      : `SIGKILL in ${duration(policy.terminateMs)} if it doesn't end`;
+  const how = `stopping (${nextSignal(policy)})`;
   const fault = faultOf(to.cause);
-  return fault === undefined
-    ? info(`stopping (${how})`)
-    : warn(`${faultText(faultRecord(fault, subject))}; stopping (${how})`);
+  if (fault !== undefined) return warn(`${faultText(faultRecord(fault, subject))}; ${how}`);
+  return { ...info(how), late: { ms: SLOW_MS, text: `still stopping (${nextSignal(policy, SLOW_MS)})` } };
+}
+
+/** What a run gets next that was asked to end before that time. */
+function nextSignal(policy: Policy, ms = 0): string {
+  const { graceMs, terminateMs } = policy;
+  if (graceMs > ms) return `${stopSignalOf(policy)} in ${duration(graceMs - ms)}`;
+  return `SIGKILL in ${duration(Math.max(0, graceMs + terminateMs - ms))} if it doesn't end`;
+}
+
+/** How a run ended that was stopped; empty: there was none, or nobody knows. @example " (SIGTERM)" */
+function stopNote(from: SlotState, ending: ExitInfo | undefined): string {
+  if (!isStopping(from) || ending?.kind !== "exited") return "";
+  return ending.signal === null ? ` (code ${ending.code})` : ` (${ending.signal})`;
 }
 
 function idleMessage(from: SlotState, to: StateOf<"idle">, subject: MessageContext & { readonly at: number }): LogLine {
@@ -147,7 +159,10 @@ function idleMessage(from: SlotState, to: StateOf<"idle">, subject: MessageConte
   if (outcome.kind === "never-started") return info("is ready to be started");
   const end = outcome.ending === undefined ? {} : timedEnd(from, outcome.ending, subject.at);
   const left = leftNote(end.left);
-  if (outcome.kind === "stopped") return left === "" ? info("stopped") : error(`stopped${left}`);
+  if (outcome.kind === "stopped") {
+    const text = `stopped${stopNote(from, outcome.ending)}${left}`;
+    return left === "" ? info(text) : error(text);
+  }
   if (outcome.kind === "finished") return info(`finished${finishText(end)}${afterText(end)}${left}`);
   const advice = outcome.kind === "exhausted" ? ", start it again when the cause is fixed" : "";
   return error(`${endAndTime(end)}; ${whyNone(idleDecision(outcome, subject))}${advice}`);

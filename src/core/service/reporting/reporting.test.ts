@@ -197,6 +197,30 @@ test("each transition is published once, with the resulting record", async (cont
   );
 });
 
+test("2.2 a stop has one line, with how the run ended; one that takes a second says before that it is under way", (context) => {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  const { supervisor, spawner, log } = watched(context);
+  const web = supervisor.find("web");
+  const said = (): readonly string[] => log.lines.splice(0);
+  const end = (signal: string | null, code: number | null): void => {
+    spawner.end("web", { kind: "exited", code, signal });
+    spawner.swept("web");
+  };
+  spawner.up("web");
+  web.restart();
+  context.mock.timers.tick(900);
+  end(null, 0);
+  spawner.up("web");
+  assert.deepEqual(said(), ["web: started (pid 101)", "web: stopped (code 0); starts again", "web: started (pid 102)"]);
+  web.stop();
+  context.mock.timers.tick(1_000);
+  assert.deepEqual(said(), ["web: still stopping (SIGKILL in 29 s if it doesn't end)"]);
+  end("SIGTERM", null);
+  assert.deepEqual(said(), ["web: stopped (SIGTERM)"]);
+  context.mock.timers.tick(5_000);
+  assert.deepEqual(said(), []);
+});
+
 test("blocking and the shutdown are published", async (context) => {
   const { control, onShutdown, service } = watched(context);
   const events = control("test").events(undefined, new AbortController().signal);

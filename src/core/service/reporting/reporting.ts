@@ -4,7 +4,7 @@ import type { ProcessRecord } from "../../contract/records.ts";
 import type { StateRecord } from "../../contract/state-record.ts";
 import type { Services } from "../services.ts";
 import { type FindTakenPort, type ReadLastLines, ServiceIncidents } from "./incidents.ts";
-import { runOf } from "./lifecycle-messages.ts";
+import { LifecycleLines } from "./lifecycle-lines.ts";
 import { ProcessStatsCache } from "./process-stats-cache.ts";
 import { RecordCache } from "./record-cache.ts";
 import { ServiceEvents } from "./service-events.ts";
@@ -29,9 +29,8 @@ export function newReporting(
   { noRestartBy, lastLines, takenPort, withBalancer, status }: ReportedParts,
 ) {
   const { bus, log } = services;
-  bus.transitions.listen(({ transition, line }) => {
-    if (line !== undefined) log.write(transition.slot, line, runOf(transition));
-  });
+  const lines = new LifecycleLines(log);
+  bus.transitions.listen((reported) => lines.onTransition(reported));
   bus.events.listen(({ id, line }) => log.write(id, line));
   const metrics = new ServiceMetrics(services);
   const stats = new ProcessStatsCache(services, metrics, noRestartBy);
