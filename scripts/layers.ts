@@ -161,7 +161,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "core/os": 3_780,
   "core/plugins": 1_830,
   "core/probes": 435,
-  "core/service": 13_440,
+  "core/service": 13_485,
   "core/supervisor": 2_860,
   client: 650,
   "client/connection": 1_595,
