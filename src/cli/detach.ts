@@ -19,7 +19,7 @@ import { warningLine } from "../core/config/problems.ts";
 import { checkSelection, isNamed, namesProcesses, withSelection } from "../core/config/run-selection.ts";
 import type { Config } from "../core/config/spec.ts";
 import { wantsColors } from "../core/os/colors.ts";
-import { copyNotice, originOfRecords } from "../core/os/lock.ts";
+import { copyNotice, inUseText, originOfRecords } from "../core/os/lock.ts";
 import { startFolder } from "../core/os/start-folder.ts";
 import { checkStateFolder } from "../core/os/state-folder.ts";
 import { printWarnings } from "./edit-file.ts";
@@ -82,7 +82,8 @@ export async function runDetached(
   const config = withSelection(found, selection);
   checkStateFolder(config.stateDir);
   const first = livingHolder(config.stateDir);
-  if (first !== undefined) throw alreadyRunning(first.pid, config.stateDir);
+  if (first !== undefined)
+    throw new ProcmanError("already-running", `Cannot run: ${inUseText(first, config.stateDir, config.file)}`);
   const args = [
     ...(console ? ["--console"] : []),
     ...(watchConfig ? ["--watch-config"] : []),
@@ -207,11 +208,4 @@ function printStates(config: Config, daemon: Daemon, { records }: SettledStart):
 function reportFailures({ failed, late }: SettledStart, { timeout = DEFAULT_WAIT_SECONDS }: Waiting): void {
   if (failed.length + late.length > 0) process.exitCode = EXIT.refused;
   printLate(late, timeout);
-}
-
-function alreadyRunning(pid: number, stateDir: string): ProcmanError {
-  return new ProcmanError(
-    "already-running",
-    `Cannot run: procman is already running with this state folder (pid ${pid}, ${stateDir}); "procman logs -f" follows the output, "procman reload" applies a changed configuration file, "procman terminate" stops everything`,
-  );
 }

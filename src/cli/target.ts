@@ -1,7 +1,7 @@
 /** Which procman a command is for: the one of a configuration file, or one that is running, by its name. */
 import { accessSync, constants, existsSync } from "node:fs";
 import { dirname, resolve, sep } from "node:path";
-import { withStateFolderErrors } from "../client/connection/endpoint-file.ts";
+import { livingHolder, withStateFolderErrors } from "../client/connection/endpoint-file.ts";
 import type { RemoteApi } from "../client/connection/remote-api.ts";
 import { apiOf, remoteApi } from "../client/connection/remote-host.ts";
 import { ProcmanError } from "../core/base/errors.ts";
@@ -11,7 +11,7 @@ import { read } from "../core/config/config-file.ts";
 import { groupSocketFor, type Location, locate } from "../core/config/find-config.ts";
 import { dataOf } from "../core/config/load.ts";
 import { hasSymlink } from "../core/os/files.ts";
-import { hasLock, homeOf } from "../core/os/lock.ts";
+import { hasLock, homeOf, inUseText, otherFileOf } from "../core/os/lock.ts";
 import { type RunningKeeper, runningKeepers, runsFile } from "../core/os/running-keepers.ts";
 import { startFolder } from "../core/os/start-folder.ts";
 import { userName } from "../core/os/user-names.ts";
@@ -63,6 +63,20 @@ export function targetPlace(target: TargetOptions): TargetLocation | RemoteApi {
     if (shared === undefined) throw error;
     return shared;
   }
+}
+
+/**
+ * The same for a command that applies the file, or compares it with what runs.
+ *
+ * @throws {ProcmanError} those of `targetPlace`; `already-running`: the procman of its name runs another file
+ */
+export function placeOfFile(target: TargetOptions): TargetLocation | RemoteApi {
+  const place = targetPlace(target);
+  if (target.name !== undefined || !("stateDir" in place)) return place;
+  const { stateDir, file } = place;
+  const holder = livingHolder(stateDir);
+  if (holder === undefined || otherFileOf(holder, file) === undefined) return place;
+  throw new ProcmanError("already-running", `Cannot use ${file}: ${inUseText(holder, stateDir, file)}`);
 }
 
 function isOfOtherUser(error: unknown): boolean {

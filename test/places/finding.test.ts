@@ -51,6 +51,27 @@ test("a running procman keeps to its file, also killed: another one above or nea
   }
 });
 
+test("another file with the name of a running procman is refused by what runs, applies or compares a file, which says what runs", async (context) => {
+  const { folder } = homeOf(context, [web]);
+  const [file, other] = [join(folder, "procman.json"), join(folder, "other.json")];
+  writeFileSync(other, JSON.stringify({ name: "test", processes: [{ ...web, id: "mail" }] }));
+  assert.equal((await procman(folder, ["run", "--detach"])).code, 0);
+  const reason = `"test" is running with ${file} (pid `;
+  const remedy = `), not with ${other}; name that file with --config, give this one another "name" to run both, or end`;
+  for (const command of [["plan"], ["reload"], ["up"], ["run", "--detach"], ["run"]]) {
+    const { code, out, err } = await procman(folder, [...command, "--config", "other.json"]);
+    assert.deepEqual([code, out, err.includes(reason), err.includes(remedy)], [1, "", true, true], err);
+  }
+  const append = ["append", "--id", "more", "--cmd", "true", "--config", "other.json"];
+  const { code, out, err } = await procman(folder, append);
+  assert.equal(code, 0, err);
+  assert.doesNotMatch(`${out}${err}`, /is running without this change/);
+  assert.match((await procman(folder, ["plan"])).out, /web/);
+  assert.match((await procman(folder, ["plan", "--name", "test"])).out, /web/);
+  symlinkSync(file, join(folder, "link.json"));
+  assert.equal((await procman(folder, ["reload", "--config", "link.json"])).code, 0, "the same file");
+});
+
 test("without a file in any folder above, the message names the folder that was searched first", async (context) => {
   const folder = folderWith(context, { processes: [] });
   rmSync(join(folder, "procman.json"));

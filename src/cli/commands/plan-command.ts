@@ -4,7 +4,7 @@ import { EXIT } from "../../core/base/errors.ts";
 import { connect } from "../connected.ts";
 import { profileOption, withTarget } from "../options.ts";
 import { hasChanges, printPlan } from "../plan-table.ts";
-import type { TargetOptions } from "../target.ts";
+import { placeOfFile, type TargetOptions } from "../target.ts";
 
 type Options = TargetOptions & {
   readonly json?: boolean;
@@ -26,7 +26,7 @@ export function define(parent: Command): void {
     .option("--exit-code", "exit with 2 if the file changes anything, else with 0")
     .option("--json", "print the API record: all processes, settings, warnings")
     .action(async ({ json, exitCode = false, profile, ...target }: Options) => {
-      const plan = await (await connect(target)).plan(profileOption(profile));
+      const plan = await (await connect(target, placeOfFile(target))).plan(profileOption(profile));
       printPlan(plan, json);
       const option = profile === false ? "--no-profile" : `--profile ${profile}`;
       if (json !== true && profile !== undefined)

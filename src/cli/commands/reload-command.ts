@@ -11,7 +11,7 @@ import { isJson, reportRefusal } from "../output/error-report.ts";
 import { waitFor } from "../output/progress.ts";
 import { printPlan } from "../plan-table.ts";
 import { lastLinesOf } from "../settled-start.ts";
-import type { TargetOptions } from "../target.ts";
+import { placeOfFile, type TargetOptions } from "../target.ts";
 import { signalEach } from "./signal-command.ts";
 
 /** A rollout takes its time for each instance. Seconds. */
@@ -81,7 +81,7 @@ export async function reload({
   showsPlan = true,
   ...target
 }: Options & { readonly showsPlan?: boolean }): Promise<PlanRecord> {
-  const client = await connect(target);
+  const client = await connect(target, placeOfFile(target));
   const since = Date.now();
   const plan = await waitFor(
     {

@@ -15,6 +15,7 @@ import {
   copyNotice,
   type Holder,
   holderOf,
+  inUseText,
   type Lock,
   type LockOptions,
   originOfRecords,
@@ -124,7 +125,7 @@ export class KeeperState {
     makeStateFolder(this.folder);
     const isLost = !this.#lock.holds();
     const holder = isLost ? holderOf(this.folder) : undefined;
-    if (holder !== undefined && holder.pid !== process.pid) throw alreadyRunning(holder, this.folder);
+    if (holder !== undefined && holder.pid !== process.pid) throw alreadyRunning(holder, this.folder, this.#options.file);
     // Before the lock: if this keeper is killed then, the next one continues from all that it knew.
     this.captures.recreate();
     this.journal.recreate();
@@ -387,12 +388,9 @@ function startAsNew(stateDir: string, origin: string): void {
 function lockOf(stateDir: string, options: LockOptions): Lock {
   const lock = takeLock(stateDir, options);
   if ("release" in lock) return lock;
-  throw alreadyRunning(lock, stateDir);
+  throw alreadyRunning(lock, stateDir, options.file);
 }
 
-function alreadyRunning({ pid }: Holder, stateDir: string): ProcmanError {
-  return new ProcmanError(
-    "already-running",
-    `procman is already running with this state folder (pid ${pid}, ${stateDir}); "procman logs -f" follows the output, "procman reload" applies a changed configuration file, "procman terminate" stops everything`,
-  );
+function alreadyRunning(holder: Holder, stateDir: string, file: string | undefined): ProcmanError {
+  return new ProcmanError("already-running", inUseText(holder, stateDir, file));
 }

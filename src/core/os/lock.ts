@@ -122,6 +122,20 @@ export function originOfRecords(stateDir: string): string | undefined {
   return claim === undefined ? undefined : originOf(claim, stateDir);
 }
 
+/** The file that the holder runs, if it is another one. One that is gone may be this one, renamed. */
+export function otherFileOf({ file: running = "" }: Holder, file = running): string | undefined {
+  return existsSync(running) && !isSameFile(running, file) ? running : undefined;
+}
+
+/** Why this file can't be run in the state folder, or isn't the one that runs there. */
+export function inUseText(holder: Holder, stateDir: string, file?: string): string {
+  const { pid } = holder;
+  const other = otherFileOf(holder, file);
+  return other === undefined
+    ? `procman is already running with this state folder (pid ${pid}, ${stateDir}); "procman logs -f" follows the output, "procman reload" applies a changed configuration file, "procman terminate" stops everything`
+    : `${JSON.stringify(basename(stateDir))} is running with ${other} (pid ${pid}), not with ${file}; name that file with --config, give this one another "name" to run both, or end that procman first: "procman terminate --config ${other}"`;
+}
+
 /** What a user is told at the start then. */
 export function copyNotice(stateDir: string, origin: string): string {
   return `${stateDir} has the records of ${origin}, as a copied folder has them: they are not used, everything starts as new, and that procman is not touched`;
