@@ -50,14 +50,10 @@ async function killAll() {
 async function kill(parts) {
   const before = await pidsOf(parts);
   for (const pid of before) process.kill(pid, "SIGKILL");
-  // A killed part is replaced. When all are killed, nobody is left to do that. The keeper may be found while it is dying: then nothing is started, and it is tried again.
-  const runAgain = async () => {
-    if (parts.length === 3) procman = await Procman.run(config, { cwd: folder }).catch(() => procman);
-    return [];
-  };
-  await runAgain();
+  // A killed part is replaced. When all are killed, nobody is left to do that.
+  if (parts.length === 3) procman = await Procman.run(config, { cwd: folder });
   for (const end = Date.now() + 20_000; ; await sleep(10)) {
-    const after = await pidsOf(parts).catch(runAgain);
+    const after = await pidsOf(parts).catch(() => []);
     if (after.length === parts.length && !after.some((pid) => before.includes(pid))) return;
     if (Date.now() > end) throw new Error(`${parts.join(", ")}: not back after 20 s`);
   }

@@ -9,7 +9,7 @@ import {
   startDaemon,
   waitForStart,
 } from "../client/connection/daemon.ts";
-import { livingHolder } from "../client/connection/endpoint-file.ts";
+import { lastingHolder, livingHolder } from "../client/connection/endpoint-file.ts";
 import { packageRoot } from "../client/connection/package-root.ts";
 import { EXIT, ProcmanError } from "../core/base/errors.ts";
 import { printableOutput } from "../core/base/printable.ts";
@@ -81,7 +81,7 @@ export async function runDetached(
   checkSelection(selection, found);
   const config = withSelection(found, selection);
   checkStateFolder(config.stateDir);
-  const first = livingHolder(config.stateDir);
+  const first = await lastingHolder(config.stateDir);
   if (first !== undefined)
     throw new ProcmanError("already-running", `Cannot run: ${inUseText(first, config.stateDir, config.file)}`);
   const args = [

@@ -50,6 +50,21 @@ setInterval(() => undefined, 1000);`,
   return { child, web };
 }
 
+test("run finds no procman that is dying: right after a kill of all its parts it starts another, which adopts the processes", async (context) => {
+  const { folder } = projectFolder(context);
+  const config = { name: "mine", processes: [SLEEPER] };
+  let procman = await Procman.run(config, { cwd: folder });
+  const { pid } = await procman.process("web");
+  for (let round = 0; round < 5; round += 1) {
+    const { parts = [] } = await procman.state();
+    const pids = parts.toSorted((one) => (one.part === "keeper" ? 1 : -1)).map((part) => part.pid);
+    for (const each of pids) if (each > 1) process.kill(each, "SIGKILL");
+    procman = await Procman.run(config, { cwd: folder });
+    assert.equal((await procman.process("web")).pid, pid);
+  }
+  await procman.terminate();
+});
+
 test("the library runs a configuration object, controls it, and ends it", async (context) => {
   const { folder, state } = projectFolder(context);
   mkdirSync(join(folder, "app"));

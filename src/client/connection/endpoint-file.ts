@@ -8,7 +8,7 @@ import { namesIn } from "../../core/log-store/segment-files.ts";
 import { monotonicMs } from "../../core/os/clock.ts";
 import { hasSymlink, isFull, statIfSeen } from "../../core/os/files.ts";
 import { type Holder, hasLock, holderOf, isAbandoned, isOfOther, runningIn } from "../../core/os/lock.ts";
-import { isAlive, uidsOf } from "../../core/os/process-stat.ts";
+import { DYING_MS, isAlive, isDying, uidsOf } from "../../core/os/process-stat.ts";
 import { neighbourOf } from "../../core/os/running-keepers.ts";
 import { checkStateFolder } from "../../core/os/state-folder.ts";
 import { askAs, userInText } from "../../core/os/user-names.ts";
@@ -62,6 +62,14 @@ export async function isBeingRevived(stateDir: string): Promise<boolean> {
 /** The living holder of the lock. @throws {ProcmanError} `no-daemon`: this user may not read the folder. */
 export function livingHolder(stateDir: string): Holder | undefined {
   return withStateFolderErrors(stateDir, () => holderOf(stateDir));
+}
+
+/** The same for a start, which a keeper that was killed a moment ago is not in the way of. @throws {ProcmanError} `no-daemon` */
+export async function lastingHolder(stateDir: string): Promise<Holder | undefined> {
+  for (const late = monotonicMs() + DYING_MS; ; await sleep(POLL_MS)) {
+    const holder = livingHolder(stateDir);
+    if (holder === undefined || !isDying(holder.pid) || monotonicMs() > late) return holder;
+  }
 }
 
 /** Nothing is signalled or asked for another user, whatever the lock says. */

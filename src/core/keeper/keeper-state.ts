@@ -22,6 +22,7 @@ import {
   takeLock,
 } from "../os/lock.ts";
 import { signalIfThere } from "../os/process-signal.ts";
+import { DYING_MS, isDying } from "../os/process-stat.ts";
 import { type MarkedProcess, markedProcesses, type UidOfSlot } from "../os/process-tree.ts";
 import { randomHex } from "../os/random-key.ts";
 import { unlessShort } from "../os/shortage.ts";
@@ -54,6 +55,9 @@ export type KeeperStateOptions = {
 const MARKER_KEY_BYTES = 16;
 /** Looks for processes to stop before they are killed. */
 const MAX_STOPS = 50;
+/** How often a lock is looked at whose holder is about to end. Milliseconds. */
+const LOCK_POLL_MS = 10;
+const NOTHING = new Int32Array(new SharedArrayBuffer(4));
 
 /** In the state folder while the service stays down: the reason. */
 const DOWN_FILE = "service-down";
@@ -386,9 +390,12 @@ function startAsNew(stateDir: string, origin: string): void {
 
 /** One keeper for each state folder. @throws {ProcmanError} `already-running` */
 function lockOf(stateDir: string, options: LockOptions): Lock {
-  const lock = takeLock(stateDir, options);
-  if ("release" in lock) return lock;
-  throw alreadyRunning(lock, stateDir, options.file);
+  for (const late = monotonicMs() + DYING_MS; ; Atomics.wait(NOTHING, 0, 0, LOCK_POLL_MS)) {
+    const lock = takeLock(stateDir, options);
+    if ("release" in lock) return lock;
+    // Its holder was killed a moment ago.
+    if (!isDying(lock.pid) || monotonicMs() > late) throw alreadyRunning(lock, stateDir, options.file);
+  }
 }
 
 function alreadyRunning(holder: Holder, stateDir: string, file: string | undefined): ProcmanError {

@@ -1,6 +1,7 @@
 /** The kernel's data on a process, and whether a pid still belongs to the same process. */
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { uptime } from "node:os";
+import { textIfSeen } from "./files.ts";
 import { isShortage, unlessShort, withReserve } from "./shortage.ts";
 
 export type ProcessStat = {
@@ -35,6 +36,22 @@ export function isAlive(pid: number, startTime: string): boolean {
   const stat = isLinux ? unlessShort(() => fromProc(pid) ?? "none") : (processStat(pid) ?? "none");
   if (stat === undefined) return !hasEnded(pid);
   return stat !== "none" && stat.startTime === startTime && stat.state !== "Z" && stat.state !== "X";
+}
+
+/** Longest wait for a process that is about to end. Milliseconds. */
+export const DYING_MS = 2_000;
+/** SIGKILL, as the kernel shows pending signals; and its flags PF_EXITING and PF_SIGNALED. */
+const KILL_BIT = 0x100n;
+const ENDING_FLAGS = 0x404;
+
+/** Whether a part of procman was killed, and will have ended in a moment. Linux only; elsewhere nobody can tell. */
+export function isDying(pid: number, read = textIfSeen): boolean {
+  const [, pending = "0"] = /^SigPnd:\s*([0-9a-f]+)$/m.exec(read(`/proc/${pid}/status`)) ?? [];
+  if ((BigInt(`0x${pending}`) & KILL_BIT) !== 0n) return true;
+  // Later: the signal that has been taken is no longer pending.
+  const stat = read(`/proc/${pid}/stat`);
+  const flags = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[6] ?? 0);
+  return (flags & ENDING_FLAGS) !== 0;
 }
 
 /** Its name, of at most 15 bytes; "" if it has ended, and on macOS. */

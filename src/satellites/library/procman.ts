@@ -2,6 +2,7 @@
 import type { Configuration } from "../../../generated/configuration.ts";
 import type { Client } from "../../client/client.ts";
 import { connectTo } from "../../client/connection/connect.ts";
+import { lastingHolder } from "../../client/connection/endpoint-file.ts";
 import { LogReader } from "../../client/connection/log-reader.ts";
 import { waitForEnd } from "../../client/connection/terminate.ts";
 import { type Location, locate } from "../../core/config/find-config.ts";
@@ -12,7 +13,6 @@ import type { PlanRecord } from "../../core/contract/plan.ts";
 import type { FlushRecord, LogItem, LogPage, LogQuery, ProcessRecord } from "../../core/contract/records.ts";
 import type { RunPage, RunQuery } from "../../core/contract/run-summary.ts";
 import type { StateRecord } from "../../core/contract/state-record.ts";
-import { holderOf } from "../../core/os/lock.ts";
 import { startFolder } from "../../core/os/start-folder.ts";
 import { checkStateFolder } from "../../core/os/state-folder.ts";
 import { LibraryEvents, type LibraryListener, type ProcmanEvents, warn } from "./events.ts";
@@ -90,7 +90,7 @@ export class Procman {
     const loaded = load(file, cwd, profile);
     checkStateFolder(loaded.stateDir);
     const from = Date.now();
-    if (holderOf(loaded.stateDir) === undefined) await start(loaded, detached);
+    if ((await lastingHolder(loaded.stateDir)) === undefined) await start(loaded, detached);
     await connectTo(loaded, CONSUMER);
     return new Procman(loaded, { ...lines, from });
   }
