@@ -1,6 +1,6 @@
 /** A command of `procman exec` on this machine: it is a child of this process, and has its terminal. */
 import type { ChildProcess } from "node:child_process";
-import { getPriority, constants as os } from "node:os";
+import { getPriority } from "node:os";
 import type { Readable } from "node:stream";
 import { isatty } from "node:tty";
 import type { Client } from "../client/client.ts";
@@ -8,6 +8,7 @@ import { printableJson } from "../core/base/printable.ts";
 import { type ExecEnd, KeptOutput, recordOf } from "../core/contract/execution.ts";
 import { endOfLaunched, startLaunched } from "../core/os/launched-child.ts";
 import { processStat } from "../core/os/process-stat.ts";
+import { signalCode } from "../core/os/signal-name.ts";
 
 /** What is on the terminal depends on the terminal, not on the process. */
 const OF_TERMINAL = ["TERM", "COLORTERM"] as const;
@@ -20,8 +21,6 @@ const QUIET_MS = 500;
 const LEFT_MS = 2_000;
 /** Interval at which the connection of ssh is looked at. Milliseconds. */
 const CALLER_MS = 500;
-/** 128 + SIGHUP. */
-const HANGUP = 129;
 
 export type ExecRequest = { readonly id: string; readonly command: readonly string[]; readonly json: boolean };
 
@@ -60,7 +59,7 @@ export async function executeHere(
 
 /** As shells do. */
 export function exitCodeOf({ code, signal }: Pick<ExecEnd, "code" | "signal">): number {
-  return code ?? 128 + (os.signals[signal as keyof typeof os.signals] ?? 0);
+  return code ?? signalCode(signal);
 }
 
 function ofTerminal(): NodeJS.ProcessEnv {
@@ -80,7 +79,7 @@ function passSignals(pass: (signal: NodeJS.Signals) => void): void {
 /** ssh gives a command without a terminal no signal when the connection ends: the shell there ends. The service ends the command with this process. */
 function endWithCaller(): void {
   const caller = process.ppid;
-  setInterval(() => process.ppid !== caller && process.exit(HANGUP), CALLER_MS).unref();
+  setInterval(() => process.ppid !== caller && process.exit(signalCode("SIGHUP")), CALLER_MS).unref();
 }
 
 /** Reads an output to its end. The answer is called when the command has ended, and resolves when nothing more comes. */

@@ -56,8 +56,9 @@ test("run finds no procman that is dying: right after a kill of all its parts it
   let procman = await Procman.run(config, { cwd: folder });
   const { pid } = await procman.process("web");
   for (let round = 0; round < 5; round += 1) {
-    const { parts = [] } = await procman.state();
-    const pids = parts.toSorted((one) => (one.part === "keeper" ? 1 : -1)).map((part) => part.pid);
+    const { parts } = await procman.state();
+    const isKeeper = (part: (typeof parts)[number]): number => Number(part.part === "keeper");
+    const pids = parts.toSorted((one, other) => isKeeper(one) - isKeeper(other)).map(({ pid: each }) => each);
     for (const each of pids) if (each > 1) process.kill(each, "SIGKILL");
     procman = await Procman.run(config, { cwd: folder });
     assert.equal((await procman.process("web")).pid, pid);

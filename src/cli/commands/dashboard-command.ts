@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import type { Command } from "commander";
 import { CONNECT_TIMEOUT_MS, checkPort, resolveEndpoint } from "../../client/connection/endpoint-file.ts";
+import { addressText, hostText, reachable } from "../../core/base/address-text.ts";
 import { ProcmanError } from "../../core/base/errors.ts";
 import { printableJson } from "../../core/base/printable.ts";
 import type { Endpoint } from "../../core/contract/records.ts";
@@ -44,7 +45,8 @@ async function dashboard({ scope, open, json = false, ...target }: Options): Pro
   });
   if (url === undefined || json) return void process.stdout.write(`${printableJson({ ...signIn, url, socket }, 2)}\n`);
   const { code, expiresInSeconds } = signIn;
-  const place = { folder: join(stateDir, "run"), hostname: reachableName(endpoint), ports: [endpoint.port] };
+  const hostname = hostText(reachable(endpoint.hostname));
+  const place = { folder: join(stateDir, "run"), hostname, ports: [endpoint.port] };
   await showLink(
     { url, link: `${url}#code=${code}`, expiresInSeconds, command: asTyped("dashboard", target), ...place },
     open,
@@ -70,11 +72,6 @@ function addressOf(endpoint: Endpoint): string {
       'Cannot open the dashboard: browsers need a port, and "api" is false in the configuration; set "api": {} or "api": { "port": 9000 } and start procman again',
     );
   checkPort(endpoint);
-  return `http${endpoint.tls === true ? "s" : ""}://${reachableName(endpoint)}:${endpoint.port}/`;
-}
-
-function reachableName({ hostname }: Endpoint): string {
-  if (hostname === "0.0.0.0") return "127.0.0.1";
-  if (hostname === "::") return "[::1]";
-  return hostname.includes(":") ? `[${hostname}]` : hostname;
+  const { hostname, port, tls } = endpoint;
+  return `http${tls === true ? "s" : ""}://${addressText({ hostname: reachable(hostname), port })}/`;
 }

@@ -1,6 +1,6 @@
 /** While a command waits: an animated line on the terminal (nothing on other outputs), and what a Ctrl-C says. */
-import { constants as os } from "node:os";
 import { ProcmanError } from "../../core/base/errors.ts";
+import { signalCode } from "../../core/os/signal-name.ts";
 import { isJson, jsonLine } from "./error-report.ts";
 
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"] as const;
@@ -58,7 +58,7 @@ export async function waitFor<T>({ doing, continues }: WaitTexts, work: Promise<
   const leave = (signal: (typeof LEAVING)[number]): void => {
     const message = `stopped waiting; ${continues()}`;
     printAbove(isJson() ? jsonLine(new ProcmanError("interrupted", message)) : `procman: ${message}\n`);
-    process.exit(128 + os.signals[signal]);
+    process.exit(signalCode(signal));
   };
   for (const signal of LEAVING) process.once(signal, leave);
   try {

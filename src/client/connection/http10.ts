@@ -1,6 +1,7 @@
 /** HTTP/1.0 over a plain socket: one request and one answer, which ends with the connection. (`node:http` takes 10 ms of each start.) */
 import { connect, isIP, type Socket } from "node:net";
 import { addAbortSignal } from "node:stream";
+import { addressText, reachable } from "../../core/base/address-text.ts";
 import { connectUnix } from "../../core/os/unix-socket.ts";
 import type { Reply, Request } from "../transport.ts";
 
@@ -68,15 +69,9 @@ function dialPort({ hostname, port, tls }: WireRequest): Socket {
   return socket.setNoDelay(true);
 }
 
-/** A listening address that means all addresses can't be connected to. */
-function reachable(hostname: string): string {
-  return hostname === "0.0.0.0" ? "127.0.0.1" : hostname === "::" ? "::1" : hostname;
-}
-
 function textOf({ hostname, port, socket, method, path, headers, body }: WireRequest): string {
-  const name = reachable(hostname);
   const all = {
-    host: socket === undefined ? `${name.includes(":") ? `[${name}]` : name}:${port}` : "localhost",
+    host: socket === undefined ? addressText({ hostname: reachable(hostname), port }) : "localhost",
     ...headers,
     ...(body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) }),
   };

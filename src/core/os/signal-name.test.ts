@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { signalNamed, signalOf } from "./signal-name.ts";
+import { signalCode, signalNamed, signalOf } from "./signal-name.ts";
 
 test("signals are known by name, in any case, with and without SIG, and by number", () => {
   for (const written of ["HUP", "SIGHUP", "hup", "sighup", "1", 1])
@@ -19,4 +19,8 @@ test("a wrong name gets the nearest one", () => {
     () => signalOf("x".repeat(1_000)),
     ({ message }: Error) => message.length < 200,
   );
+});
+
+test("the exit code of an end by a signal is that of shells", () => {
+  assert.deepEqual(["SIGHUP", "SIGKILL", "SIGTERM", null, undefined].map(signalCode), [129, 137, 143, 128, 128]);
 });

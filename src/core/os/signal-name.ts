@@ -4,6 +4,12 @@ import { ProcmanError } from "../base/errors.ts";
 import { type AnySignal, SIGNALS } from "../base/signals.ts";
 import { didYouMean } from "../base/suggest.ts";
 
+/** The exit code by which shells say that a signal has ended a program. */
+export function signalCode(signal: string | null | undefined): number {
+  const numbers: Readonly<Record<string, number>> = constants.signals;
+  return 128 + (numbers[signal ?? ""] ?? 0);
+}
+
 /** undefined: there is no such signal. */
 export function signalNamed(written: string | number): AnySignal | undefined {
   const text = String(written);

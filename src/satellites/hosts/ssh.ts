@@ -1,12 +1,12 @@
 /** procman's commands on another machine, by the user's own `ssh`. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { constants as os } from "node:os";
 import { addressIn, type SshAddress } from "../../client/connection/host-address.ts";
 import type { NamedHost } from "../../client/connection/host-file.ts";
 import { ProcmanError } from "../../core/base/errors.ts";
 import { printable } from "../../core/base/printable.ts";
 import { list, openObject, optional, type Schema, string, type TypeOf } from "../../core/base/schema.ts";
 import { faultsOf, matches } from "../../core/base/schema-check.ts";
+import { signalCode } from "../../core/os/signal-name.ts";
 import { terminalFilter } from "./terminal-filter.ts";
 
 /** ssh's own exit code when there is no connection (ssh(1)); a command may end with it, too. */
@@ -170,7 +170,7 @@ function quoted(word: string): string {
 async function endOf(child: ChildProcess, host: SshHost): Promise<number> {
   return new Promise((resolve, reject) => {
     child.once("error", (cause) => reject(withoutSsh(host, cause)));
-    child.once("close", (code, signal) => resolve(code ?? 128 + (signal === null ? 0 : os.signals[signal])));
+    child.once("close", (code, signal) => resolve(code ?? signalCode(signal)));
   });
 }
 

@@ -1,7 +1,7 @@
 /** The loop of the full screen: keys and news change the model, each change is drawn. */
-import { constants as os } from "node:os";
 import { type ApiPlace, connectTo } from "../../client/connection/connect.ts";
 import { wantsColors } from "../../core/os/colors.ts";
+import { signalCode } from "../../core/os/signal-name.ts";
 import { frameOf } from "./frame.ts";
 import { LiveFeed } from "./live-feed.ts";
 import { followedId, visibleRows } from "./monitor-layout.ts";
@@ -59,10 +59,10 @@ class Monitor {
     });
     // Also after an error that no part has caught.
     process.once("exit", () => this.#terminal.leave());
-    for (const signal of ENDING) process.once(signal, () => process.exit(128 + os.signals[signal]));
+    for (const signal of ENDING) process.once(signal, () => process.exit(signalCode(signal)));
     process.stdin
-      .once("error", () => process.exit(128 + os.signals.SIGHUP))
-      .once("end", () => process.exit(128 + os.signals.SIGHUP));
+      .once("error", () => process.exit(signalCode("SIGHUP")))
+      .once("end", () => process.exit(signalCode("SIGHUP")));
     process.on("SIGTSTP", this.#suspend).on("SIGCONT", this.#resume);
     process.stdout.on("resize", () => this.#dispatch({ type: "resize", size: this.#terminal.size }));
     this.#terminal.onKeys((keys) => {

@@ -1,5 +1,6 @@
 /** The API of a running service: its socket, its address for clients, its tokens. */
 import type { Server as TlsServer } from "node:tls";
+import { reachable } from "../../base/address-text.ts";
 import { VERSION } from "../../base/version.ts";
 import type { Config } from "../../config/spec.ts";
 import type { Endpoint } from "../../contract/records.ts";
@@ -341,11 +342,6 @@ export class ApiService implements Subsystem {
     if (tls) api.server.prependListener("connection", () => this.#certificate?.refresh(api.server as TlsServer));
     this.#api = api;
   }
-}
-
-/** The address to connect to, for an address to listen on. */
-function reachable(hostname: string): string {
-  return hostname === "0.0.0.0" ? "127.0.0.1" : hostname === "::" ? "::1" : hostname;
 }
 
 /** Ports that clusters listen on. */

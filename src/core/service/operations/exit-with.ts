@@ -1,15 +1,12 @@
 /** `--exit-with ID` and `--once`: when this process is over, or all that have started, procman stops everything and ends with the exit code. */
-import { constants } from "node:os";
 import { EXIT } from "../../base/errors.ts";
 import { isNamed, type RunSelection } from "../../config/run-selection.ts";
+import { signalCode } from "../../os/signal-name.ts";
 import { isAboutEnd } from "../../supervisor/definition.ts";
 import type { Process } from "../../supervisor/process.ts";
 import type { ExitInfo, SlotState } from "../../supervisor/states.ts";
 import { hasFinished, isIdle, wasStopped } from "../../supervisor/verdict.ts";
 import type { Specs } from "../services.ts";
-
-/** Shells report a program ended by a signal as this plus the signal's number. */
-const SIGNAL_EXIT = 128;
 
 export type EndOptions = Pick<RunSelection, "exitWith" | "once">;
 
@@ -101,7 +98,7 @@ function exitCodeOfState(state: SlotState): number {
 function exitCodeOfRun(ending: ExitInfo): number {
   switch (ending.kind) {
     case "exited":
-      return ending.code ?? SIGNAL_EXIT + (constants.signals[ending.signal as NodeJS.Signals] ?? 0);
+      return ending.code ?? signalCode(ending.signal);
     case "unstartable":
       return ending.exitCode ?? EXIT.refused;
     case "unknown":

@@ -1,5 +1,6 @@
 /** A file of Docker Compose, for one host; clusters with a common port get an HAProxy in front. */
 import { isAbsolute, relative } from "node:path";
+import { addressText } from "../../../core/base/address-text.ts";
 import { type Hosts, hostsOf, inNetwork } from "../container.ts";
 import { imageOf } from "../image.ts";
 import {
@@ -162,7 +163,7 @@ function balancerService(workloads: readonly Workload[]): ComposeTree {
     volumes: [`./${CONFIG}:/usr/local/etc/haproxy/haproxy.cfg:ro`],
     ports: [...fronts.values()].map(({ hostname, port }) => {
       const address = hostname === "localhost" ? "127.0.0.1" : hostname;
-      return `${address.includes(":") ? `[${address}]` : address}:${port}:${port}`;
+      return `${addressText({ hostname: address, port })}:${port}`;
     }),
     depends_on: [
       ...new Set(
