@@ -171,7 +171,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "satellites/dashboard": 6_340,
   "satellites/export": 3_150,
   "satellites/hosts": 941,
-  "satellites/import": 5_260,
+  "satellites/import": 5_338,
   "satellites/library": 620,
   "satellites/mcp": 2_110,
   "satellites/monitor": 2_760,

@@ -81,6 +81,12 @@ function unitsOf(node: string): Readonly<Record<string, Unit>> {
       isEndless: true,
     },
     timed: { ...runs("x", "RuntimeMaxSec=1") },
+    // Order.
+    job: { ...ends("", 1), service: ["Type=oneshot", `ExecStart=/bin/sh -c 'sleep 0.5; exec ${run} exit 0'`] },
+    late: { ...runs("x"), unit: ["After=procman-test-job.service"], startsAfter: "job" },
+    // systemctl asks for one stop after another.
+    above: { ...runs("x"), unit: ["After=procman-test-below.service"], stopsBefore: "below" },
+    below: runs("x"),
     // Stops.
     signal: runs("x", "KillSignal=SIGINT"),
     // systemd sends SIGTERM as soon as kill has ended: which one is handled first is a matter of luck.

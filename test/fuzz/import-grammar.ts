@@ -217,7 +217,7 @@ const PROCESSES: Fields = {
   is_elevated: one(true),
   log_location: one("a.log", "logs/{PC_REPLICA_NUM}.log"),
   success_exit_codes: one([3]),
-  watch: one(["src"], { paths: ["lib"] }),
+  watch: one(["src"], { paths: [{ path: "lib", exclude: ["gen/**", "*.tmp"] }] }, { paths: [{ include: ["*.go"] }] }),
   log_configuration: one({ no_color: true }),
   launch_timeout_seconds: one(9),
   colour: one("red"),

@@ -93,7 +93,7 @@ test("systemd: the same, and schedules; ids have the name of the configuration i
     [backup?.cmd, db?.cmd].map((cmd) => String(cmd).replace(/^\/(?:usr\/)?bin\//, "")),
     ["cp a b", "sleep 1000"],
   );
-  assert.deepEqual(web?.dependsOn, [{ id: "shop-db", condition: "ready" }]);
+  assert.deepEqual(web?.dependsOn, [{ id: "shop-db", condition: "started" }]);
 });
 
 test("Procfile: what runs in a shell sees the same arguments, folder and environment", async (context) => {

@@ -91,6 +91,7 @@ function appsOf(folder: string, port: number): Readonly<Record<string, App>> {
     growing: settles("exit 3 3", 4, { exp_backoff_restart_delay: 100 }),
     slow: { ...ends("exit 1 99 1500", 3, { max_restarts: 2 }), isEndless: true },
     timed: runs("x", { cron_restart: "*/2 * * * * *" }, { starts: 2, isEndless: true }),
+    watched: runs("x", { watch: ["watched"] }, { starts: 2, isEndless: true }),
     full: settles("hold 250", 2, { max_memory_restart: "200M" }, { signals: 2 }),
     stopped: { starts: 0, signals: 0, app: { args: "x", autostart: false } },
     // Stops.
@@ -136,6 +137,7 @@ function files(): Readonly<Record<string, string>> {
   const tool = `exec ${run} "$@"\n`;
   return {
     "sub/x": "",
+    "watched/a.txt": "",
     "module.mjs": `import { createRequire } from "node:module";\ncreateRequire(import.meta.url)(${JSON.stringify(WRITE_DOWN)});\n`,
     "tool.sh": tool,
     plain: tool,
@@ -167,6 +169,7 @@ test("pm2: arguments, environment, folder, user, instances, restarts, stops and 
       await rig.command("pm2", [pm2, "kill"], own);
       await rig.end();
     }),
+    { watched: "watched/a.txt" },
   );
   const own = { PM2_HOME: `${rig.folder}/pm2-home`, PM2_WORKER_INTERVAL: "1000", ...OUTER };
   const rows = appsOf(rig.folder, await freePort());

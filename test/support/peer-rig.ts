@@ -1,7 +1,7 @@
 /** Runs the same programs under another process manager and, after an import, under procman, and compares what they saw. */
 import assert from "node:assert/strict";
 import { execFile, execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { keeperIn, procman } from "./cli.ts";
 import { cleanEnvironment, eventually, processExit } from "./procman-process.ts";
@@ -22,11 +22,18 @@ export type Seen = {
   readonly [what: string]: unknown;
 };
 
+/** Between two changes of a file that restarts a program. Milliseconds. */
+const TOUCH_MS = 700;
+
 export class PeerRig {
   readonly folder: string;
+  /** Files that restart a program, by its name. */
+  readonly #watched: Readonly<Record<string, string>>;
+  #touched = 0;
 
-  constructor(folder: string) {
+  constructor(folder: string, watched: Readonly<Record<string, string>> = {}) {
     this.folder = folder;
+    this.#watched = watched;
   }
 
   /** Where the programs write below this name. */
@@ -52,12 +59,24 @@ export class PeerRig {
   async wait(run: string, counts: Readonly<Record<string, number>>, signals = false): Promise<void> {
     for (const [name, count] of Object.entries(counts))
       await eventually(
-        () =>
-          this.seen(run, name).filter(({ signal }) => (signal !== undefined) === signals).length >= count || undefined,
+        () => {
+          const seen = this.seen(run, name).filter(({ signal }) => (signal !== undefined) === signals).length;
+          // When a manager has begun to watch is not to be seen.
+          if (!signals && seen > 0 && seen < count) this.#touch(name);
+          return seen >= count || undefined;
+        },
         {
           what: `${count} ${signals ? "signals" : "starts"} of ${name} under ${run}: ${JSON.stringify(this.seen(run, name))}`,
         },
       );
+  }
+
+  #touch(name: string): void {
+    const file = this.#watched[name];
+    const now = performance.now();
+    if (file === undefined || now - this.#touched < TOUCH_MS) return;
+    this.#touched = now;
+    writeFileSync(join(this.folder, file), String(now));
   }
 
   seen(run: string, name: string): readonly Seen[] {

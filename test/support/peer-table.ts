@@ -18,6 +18,10 @@ export type PeerRow = {
   readonly isLeft?: boolean;
   /** Milliseconds between two starts at least. */
   readonly gapMs?: number;
+  /** It starts when this one has ended, which writes at its end. */
+  readonly startsAfter?: string;
+  /** Its signal to stop comes before that of this one. */
+  readonly stopsBefore?: string;
   /** Milliseconds after the signal to stop, which it ignores. */
   readonly killedAfterMs?: number;
   /** Variables that differ. */
@@ -84,7 +88,11 @@ export function assertSameRows(rig: PeerRecords, peer: string, rows: PeerRows, s
   assert.deepEqual(here, there, `under procman and ${peer}`);
   assert.deepEqual(Object.keys(here), [], "rows that no longer differ");
   assertDocumented(rows);
-  for (const [name, row] of Object.entries(rows)) for (const run of ["procman", peer]) assertTimes(rig, run, name, row);
+  for (const [name, row] of Object.entries(rows))
+    for (const run of ["procman", peer]) {
+      assertTimes(rig, run, name, row);
+      assertOrder(rig, run, name, row);
+    }
 }
 
 type Pair = { readonly ours: readonly Seen[]; readonly theirs: readonly Seen[]; readonly shell: readonly string[] };
@@ -111,6 +119,15 @@ function assertDocumented(rows: PeerRows): void {
   const page = readFileSync(join(ROOT, "docs/guide/migrate.md"), "utf8");
   for (const [name, { differs = "" }] of Object.entries(rows))
     assert.ok(page.includes(differs), `${name}: docs/guide/migrate.md has no row ${JSON.stringify(differs)}`);
+}
+
+function assertOrder(rig: PeerRecords, run: string, name: string, { startsAfter, stopsBefore }: PeerRow): void {
+  const firstOf = (program: string, what: "args" | "signal"): number =>
+    Math.min(...rig.seen(run, program).flatMap((seen) => (seen[what] === undefined ? [] : (seen.at ?? []))));
+  if (startsAfter !== undefined)
+    assert.ok(firstOf(name, "args") >= firstOf(startsAfter, "args"), `${name} under ${run} started too early`);
+  if (stopsBefore !== undefined)
+    assert.ok(firstOf(name, "signal") <= firstOf(stopsBefore, "signal"), `${name} under ${run} was stopped too late`);
 }
 
 function assertTimes(rig: PeerRecords, run: string, name: string, { gapMs, killedAfterMs }: PeerRow): void {

@@ -14,7 +14,7 @@ import { makeValid } from "./repair.ts";
 import { readDropIns, readForeign, readMatching, withPlace } from "./source-file.ts";
 import { isProgram, type KnownSource, recognised, type SourceKind } from "./source-kinds.ts";
 import { importSupervisord } from "./supervisord.ts";
-import { finishedDependencies, importUnits } from "./systemd.ts";
+import { importUnits } from "./systemd.ts";
 
 export type ImportOptions = {
   /** Absolute path of the file that will be written: relative paths in it resolve from its folder. */
@@ -55,7 +55,6 @@ async function importSources(sources: readonly KnownSource[], { file, cwd }: Imp
   for (const source of sources) if (source.kind !== "systemd") await importOne(source, configuration, cwd);
   for (const unit of units.slice(0, 1))
     withPlace(unit, () => importUnits(units, configuration, (path) => readDropIns(path, cwd)));
-  if (units.length > 0) finishedDependencies(configuration);
   configuration.fields.name ??= idOf(basename(dirname(file)) || "procman");
   makeValid(configuration, file);
   return {

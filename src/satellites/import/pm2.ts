@@ -171,23 +171,17 @@ function watching({ draft, fields, configuration, cwd }: Pm2App): void {
     match: ["**/*"],
     ...(delay !== undefined && { interval: delay }),
   });
-  if (ignored === undefined) return skipped(configuration, ["**/.*", "**/.*/**", "**/node_modules/**"]);
+  if (ignored === undefined) return configuration.skipFiles(["**/.*", "**/.*/**", "**/node_modules/**"]);
   const plain = ignored
     .filter((pattern) => /^[\w./*-]+$/.test(pattern))
     .map((pattern) => withoutEnd(pattern.replace(/^\.\//, ""), "/"));
   const patterns = plain.flatMap((pattern) =>
     pattern.includes("*") ? [pattern] : [`**/${pattern}`, `**/${pattern}/**`],
   );
-  skipped(configuration, ["**/.git/**", "**/.procman/**", ...patterns]);
+  configuration.skipFiles(["**/.git/**", "**/.procman/**", ...patterns]);
   const left = ignored.filter((pattern) => !/^[\w./*-]+$/.test(pattern));
   if (left.length > 0)
     draft.note("ignore_watch", `${left.join(", ")}: write them as patterns, such as **/*.log, in "skip" of "watcher"`);
-}
-
-/** The watcher is one for all. */
-function skipped(configuration: ConfigurationDraft, patterns: readonly string[]): void {
-  const { skip = [] } = (configuration.fields.watcher ?? {}) as { readonly skip?: readonly string[] };
-  configuration.merge("watcher", { skip: [...new Set([...skip, ...patterns])] });
 }
 
 function files({ draft, fields, configuration, cwd }: Pm2App): void {

@@ -169,6 +169,41 @@ test("a schedule doesn't start a disabled process; of two readiness conditions, 
   assert.match(notes.join("\n"), /b ready_log_line: "ready" is one condition: here it is the probe/);
 });
 
+test("watch: every file below a path, as far as include and exclude say, and what process-compose ignores", async (context) => {
+  const text = `processes:
+  api:
+    command: x
+    working_dir: api
+    depends_on: { assets: {} }
+    watch: { debounce: 1.5s, paths: [{ path: ./src, exclude: ["gen/**", "*_test.go"] }, { path: ../go.mod }] }
+  assets:
+    command: x
+    watch: { cascade: true, max_entries: 9, paths: [{ path: assets, include: ["*.css", "img/*.png"] }] }
+  off: { command: x, disabled: true, watch: { paths: [{ path: src }] } }
+  old: { command: x, watch: [src] }
+  none: { command: x, watch: { paths: [] } }
+`;
+  const { config, notes } = await importOf(context, { "process-compose.yml": text, "go.mod": "" });
+  const [api, assets, ...others] = config.processes;
+  assert.deepEqual(api?.watch, ["api/src/**/*", "go.mod"]);
+  assert.deepEqual(api?.dependsOn, [{ id: "assets", condition: "started" }]);
+  assert.deepEqual(assets?.watch, ["assets/**/*.css", "assets/img/*.png"]);
+  assert.deepEqual(
+    others.map(({ watch }) => watch),
+    [undefined, undefined, undefined],
+  );
+  const { interval, skip } = config.watcher as { readonly interval: number; readonly skip: readonly string[] };
+  assert.equal(interval, 300, "that of the last process, which has the default");
+  for (const pattern of ["api/src/gen/**", "api/src/**/*_test.go", "**/node_modules/**", "**/*.log"])
+    assert.ok(skip.includes(pattern), pattern);
+  assert.deepEqual(notes, [
+    'assets watch.cascade: what depends on it restarts with it by { "id": "assets", "restart": true } in its "dependsOn"',
+    'off watch: is left out, because the process is disabled: "watch" would start it here',
+    "old watch: is left out: found a list, expected an object",
+    "none watch: names no path, so nothing is watched",
+  ]);
+});
+
 test("wrong types, unknown conditions and templates are said, and nothing of them is written", async (context) => {
   const text = `processes:
   a: { command: "x {{ .UNKNOWN }}", depends_on: { b: { condition: process_great }, c: {} }, shutdown: 5, replicas: many }

@@ -10,6 +10,7 @@ import { type AdviceTable, ForeignFields, scalarNumber, scalarText } from "./for
 import type { ForeignProcess } from "./foreign-process.ts";
 import { interpolated, pathText, shellWord } from "./foreign-text.ts";
 import { importProbes } from "./process-compose-probes.ts";
+import { importWatch } from "./process-compose-watch.ts";
 import { bashLine } from "./shell-words.ts";
 import { dotenvIn, setVariables, variablesOf, withVariables } from "./variable-lists.ts";
 
@@ -105,6 +106,7 @@ function fillProcess(process: ForeignProcess): void {
   importProbes(process);
   schedule(process);
   others(process);
+  importWatch(process, { cwd, isManual });
   fields.rest(PROCESS_ADVICE, "process-compose");
   if (line === undefined) configuration.drop(draft, "command", "is missing, so there is nothing to run");
 }
@@ -219,15 +221,6 @@ function others({ draft, fields, configuration, folder, text }: ForeignProcess):
   if (groups.length > 0) draft.set("groups", [...new Set(groups)]);
   if (replicas > 1)
     draft.set("cluster", { instances: replicas }).merge("env", { PC_REPLICA_NUM: "${PROCMAN_CLUSTER_INSTANCE}" });
-  const watch = fields.any("watch");
-  const paths = [isObject(watch) ? (watch.paths ?? []) : (watch ?? [])]
-    .flat()
-    .filter((path) => typeof path === "string");
-  if (paths.length > 0)
-    draft.set(
-      "watch",
-      paths.map((path) => configuration.path(folder, path)),
-    );
 }
 
 /** Each replica has a log file. */

@@ -72,8 +72,20 @@ programs=mail,plain
     },
   ]);
   assert.deepEqual(notes, [
-    'mail priority: processes start together; if one must wait for others: "dependsOn", docs/guide/processes.md',
+    'priority: supervisord starts mail, then plain, without waiting for them, and stops them one after another in the opposite order; here all start and stop together: "dependsOn": [{ "id": …, "condition": "started" }] keeps the order, docs/guide/processes.md',
   ]);
+});
+
+test("a note has the order of priorities, of groups and in them; without one there is no note", async (context) => {
+  const program = (name: string, priority = ""): string => `[program:${name}]\ncommand=x\n${priority}\n`;
+  const programs = [program("a", "priority=5"), program("b", "priority=1"), program("c"), program("d", "priority=-1")];
+  const noted = async (...more: readonly string[]): Promise<string> =>
+    (await importOf(context, { "supervisord.conf": [...programs, ...more].join("") })).notes.join("\n");
+  assert.match(await noted(), /^priority: supervisord starts d, then b, then a, then c, without waiting/);
+  const group = "[group:g]\nprograms=a,b\npriority=1000\n";
+  assert.match(await noted(group, ...["e", "f", "h"].map((name) => program(name))), /starts d, then 4 programs, then b, then a, /);
+  const { notes } = await importOf(context, { "supervisord.conf": program("c") + program("e", "priority=999") });
+  assert.deepEqual(notes, []);
 });
 
 test("process_num is the port, the number of the instance, or computed by the shell", async (context) => {

@@ -53,6 +53,39 @@ export function importSupervisord(main: ForeignFile, configuration: Configuratio
         );
     }
   }
+  noteOrder(sections, common.groups, configuration);
+}
+
+/** Without `priority`. */
+const PRIORITY = 999;
+
+/** "dependsOn" would keep the order, but makes a program wait at each of its starts: so it isn't written. */
+function noteOrder(
+  sections: readonly Section[],
+  groups: Common["groups"],
+  configuration: ConfigurationDraft,
+): void {
+  const priorityOf = (section: Section | undefined): number => {
+    const priority = Number(section?.values.priority ?? PRIORITY);
+    return Number.isFinite(priority) ? priority : PRIORITY;
+  };
+  const programs = sections.flatMap((section) => {
+    const [, name] = /^(?:fcgi-)?program:(.*)$/.exec(section.name) ?? [];
+    const draft = configuration.processes.find((each) => each.name === name?.trim());
+    if (draft === undefined) return [];
+    const group = groups.get(draft.name);
+    const whole = group === undefined ? section : sections.find((each) => each.name === `group:${group}`);
+    return [{ id: draft.id, rank: [priorityOf(whole), priorityOf(section)] as const }];
+  });
+  const steps = new Map<string, string[]>();
+  for (const { id, rank } of programs.toSorted(({ rank: one }, { rank: two }) => one[0] - two[0] || one[1] - two[1]))
+    steps.set(`${rank}`, [...(steps.get(`${rank}`) ?? []), id]);
+  const [first, ...later] = [...steps.values()].map((ids) => (ids.length > 3 ? `${ids.length} programs` : ids.join(", ")));
+  if (first === undefined || later.length === 0) return;
+  configuration.note(
+    "priority",
+    `supervisord starts ${[first, ...later].join(", then ")}, without waiting for them, and stops them one after another in the opposite order; here all start and stop together: "dependsOn": [{ "id": …, "condition": "started" }] keeps the order, docs/guide/processes.md`,
+  );
 }
 
 function groupsIn(sections: readonly Section[]): ReadonlyMap<string, string> {
@@ -256,7 +289,7 @@ function fillProgram(program: SupervisordProgram, common: Common): readonly stri
 /** What to do about fields of a program without an equal. */
 const PROGRAM_ADVICE: AdviceTable = {
   process_name: "",
-  priority: 'processes start together; if one must wait for others: "dependsOn", docs/guide/processes.md',
+  priority: "",
   serverurl: "the REST API is in docs/reference/api.md",
   stdout_capture_maxbytes: "programs send events by procman's API: docs/reference/api.md",
   stderr_capture_maxbytes: "programs send events by procman's API: docs/reference/api.md",

@@ -105,7 +105,8 @@ test("a timer makes its service a schedule, a path unit makes it watch, a templa
     [report?.cron, report?.timeZone, report?.catchUp, report?.jitter, report?.autostart, report?.restart],
     ["30 3 * * MON-FRI", "Europe/Berlin", true, 300, undefined, undefined],
   );
-  assert.deepEqual(sync?.watch, ["/srv/in"]);
+  // Nobody knows whether it is a file or a folder.
+  assert.deepEqual(sync?.watch, ["/srv/in", "/srv/in/*"]);
   assert.deepEqual([template?.cmd, template?.cluster], ["/bin/job web {instance}", { instances: 1 }]);
   assert.equal(instance?.cmd, "/bin/job web 7");
   assert.equal(odd?.cron, undefined);
@@ -236,12 +237,52 @@ test("After= and Before= order the services; a note names each other directive o
     },
     ["db.service", "web.service"],
   );
-  assert.deepEqual(config.processes[1]?.dependsOn, [{ id: "db", condition: "finished" }]);
+  assert.deepEqual(config.processes[1]?.dependsOn, [{ id: "db", condition: "started" }]);
   assert.deepEqual(notes, [
     "db Before: mail.service is not imported: import it together with this unit",
     'web ConditionEnvironment: A: let a "beforeStart" hook check it, docs/guide/processes.md',
     "web OnSuccess: x.service: is not a directive that this import knows; see docs/guide/migrate.md",
   ]);
+});
+
+test("a unit waits for the start, the readiness or the end of another one, as systemd does by the other one's type", async (context) => {
+  const unit = (type: string): string => `[Service]\nType=${type}\nExecStart=/bin/x\n`;
+  const { config } = await importOf(
+    context,
+    {
+      "plain.service": "[Service]\nExecStart=/bin/x\n",
+      "told.service": unit("notify"),
+      "needed.service": unit("oneshot"),
+      "before.service": unit("oneshot"),
+      "timed.service": unit("oneshot"),
+      "timed.timer": "[Timer]\nOnCalendar=daily\n",
+      "web.service": `[Unit]
+After=plain.service told.service needed.service before.service timed.service
+Requires=needed.service
+PartOf=plain.service before.service
+[Service]
+ExecStart=/bin/web
+`,
+    },
+    ["plain", "told", "needed", "before", "timed"].map((name) => `${name}.service`).concat("timed.timer", "web.service"),
+  );
+  assert.deepEqual(config.processes.find(({ id }) => id === "web")?.dependsOn, [
+    { id: "needed", condition: "finished" },
+    { id: "plain", condition: "started", restart: true },
+    { id: "told", condition: "ready" },
+    { id: "before", condition: "completed" },
+  ]);
+});
+
+test("a path unit watches a file, or the files in a folder", async (context) => {
+  const folder = folderOfFiles(context, { "in/a": "", file: "" });
+  const paths = `PathModified=${folder}/file\nPathChanged=${folder}/in/\nDirectoryNotEmpty=/srv/queue\nPathExistsGlob=/srv/*.csv`;
+  const { config } = await importOf(
+    context,
+    { "sync.service": "[Service]\nExecStart=/bin/x\n", "sync.path": `[Path]\n${paths}\n` },
+    ["sync.service", "sync.path"],
+  );
+  assert.deepEqual(config.processes[0]?.watch, [`${folder}/in/*`, `${folder}/file`, "/srv/queue/*", "/srv/*.csv"]);
 });
 
 test("limits that are fractions, alone or no numbers are carried, or said", async (context) => {

@@ -2,6 +2,8 @@
 
 import { homedir, hostname, userInfo } from "node:os";
 import { basename, dirname } from "node:path";
+import { withoutEnd } from "../../core/base/text-end.ts";
+import { statIfSeen } from "../../core/os/files.ts";
 import type { ConfigurationDraft, ProcessDraft } from "./configuration-draft.ts";
 import { type ForeignText, type Reference, shellWord, variable } from "./foreign-text.ts";
 import { cronOf, spanOf } from "./on-calendar.ts";
@@ -38,7 +40,7 @@ export function importUnits(
   const ids = new Map([...drafts].map(([{ name }, { id }]) => [`${name}.service`, id]));
   for (const [unit, draft] of drafts) {
     fillService(unit, draft, configuration);
-    dependenciesOf(unit, draft, { ids, services });
+    dependenciesOf(unit, draft, { ids, units });
     noteUnit(unit, draft);
   }
   for (const unit of units.filter(({ kind }) => kind !== "service")) importCompanion(unit, drafts, configuration);
@@ -120,12 +122,21 @@ function namedIn({ sections }: Unit, ...directives: readonly string[]): readonly
   return directives.flatMap((each) => unit?.get(each) ?? []).flatMap((line) => line.split(/\s+/));
 }
 
-type ImportedUnits = { readonly ids: ReadonlyMap<string, string>; readonly services: readonly Unit[] };
+type ImportedUnits = { readonly ids: ReadonlyMap<string, string>; readonly units: readonly Unit[] };
+
+/** What systemd waits for: with `After=` alone only the end of a oneshot, with `Requires=` its success. */
+function conditionOf(type: string, isRequired: boolean): string {
+  if (type === "oneshot") return isRequired ? "finished" : "completed";
+  return /^(simple|exec|idle)$/.test(type) ? "started" : "ready";
+}
 
 /** `After=` alone orders; with `Requires=` or `Wants=` the other one is started, too. procman has one list for both. */
-function dependenciesOf(unit: Unit, draft: ProcessDraft, { ids, services }: ImportedUnits): void {
+function dependenciesOf(unit: Unit, draft: ProcessDraft, { ids, units }: ImportedUnits): void {
   const own = `${unit.name}.service`;
+  const services = units.filter(({ kind }) => kind === "service");
+  const timed = new Set(units.filter(({ kind }) => kind === "timer").map(targetOf));
   const bound = new Set(namedIn(unit, "BindsTo", "PartOf"));
+  const required = new Set(namedIn(unit, "Requires", "Requisite", "BindsTo"));
   const names = new Set([
     ...namedIn(unit, "Requires", "Requisite", "Wants", "After", "BindsTo", "PartOf"),
     ...services.filter((other) => namedIn(other, "Before").includes(own)).map(({ name }) => `${name}.service`),
@@ -140,7 +151,12 @@ function dependenciesOf(unit: Unit, draft: ProcessDraft, { ids, services }: Impo
         );
       return [];
     }
-    return [{ id, condition: "ready", ...(bound.has(name) && { restart: true }) }];
+    // Nothing waits for the next time of a timer.
+    if (timed.has(name) && !required.has(name)) return [];
+    const other = services.find((each) => `${each.name}.service` === name);
+    const type = other?.sections.get("Service")?.get("Type")?.at(-1) ?? "simple";
+    const condition = conditionOf(type, required.has(name));
+    return [{ id, condition, ...(bound.has(name) && type !== "oneshot" && { restart: true }) }];
   });
   if (list.length > 0) draft.set("dependsOn", list);
   for (const name of namedIn(unit, "Before"))
@@ -155,18 +171,6 @@ function noteUnit({ sections }: Unit, draft: ProcessDraft): void {
   }
 }
 
-/** A service that ends before others start has finished, not become ready. */
-export function finishedDependencies(configuration: ConfigurationDraft): void {
-  const oneShots = new Set(
-    configuration.processes.filter(({ fields }) => fields.restart === "never").map(({ id }) => id),
-  );
-  for (const { fields } of configuration.processes)
-    if (Array.isArray(fields.dependsOn))
-      fields.dependsOn = fields.dependsOn.map((entry: { readonly id: string }) =>
-        oneShots.has(entry.id) ? { ...entry, condition: "finished" } : entry,
-      );
-}
-
 function importCompanion(unit: Unit, drafts: ReadonlyMap<Unit, ProcessDraft>, configuration: ConfigurationDraft): void {
   const { kind, file, sections } = unit;
   const section = sections.get(kind.charAt(0).toUpperCase() + kind.slice(1)) ?? new Map<string, readonly string[]>();
@@ -177,12 +181,9 @@ function importCompanion(unit: Unit, drafts: ReadonlyMap<Unit, ProcessDraft>, co
   if (draft === undefined) return configuration.note(file.shownAs, `is for ${target}: import that together with it`);
   if (kind === "timer") timer(draft, section);
   else if (kind === "path") {
-    const paths = ["PathChanged", "PathModified", "PathExists", "DirectoryNotEmpty"].flatMap(
-      (directive) => section.get(directive) ?? [],
-    );
     draft.set(
       "watch",
-      paths.map((path) => configuration.path("/", path)),
+      watchedBy(section).map((path) => configuration.path("/", path)),
     );
     delete draft.fields.autostart;
     draft.note(
@@ -194,6 +195,18 @@ function importCompanion(unit: Unit, drafts: ReadonlyMap<Unit, ProcessDraft>, co
       file.shownAs,
       'the instances of a cluster get a listening TCP socket as systemd passes it: "cluster": { "instances": 1, "mode": "share", "commonPort": … }, docs/guide/clusters.md',
     );
+}
+
+/** A folder stands for the files in it, whatever their extension, but not for those further below. */
+function watchedBy(section: ReadonlyMap<string, readonly string[]>): readonly string[] {
+  const of = (...directives: readonly string[]): readonly string[] => directives.flatMap((each) => section.get(each) ?? []);
+  const inside = (folder: string): string => `${withoutEnd(folder, "/")}/*`;
+  const paths = of("PathChanged", "PathModified", "PathExists").flatMap((path) => {
+    const found = statIfSeen(path);
+    if (found === undefined) return [path, inside(path)];
+    return found.isDirectory() ? inside(path) : path;
+  });
+  return [...paths, ...of("DirectoryNotEmpty").map(inside), ...of("PathExistsGlob")];
 }
 
 function timer(draft: ProcessDraft, section: ReadonlyMap<string, readonly string[]>): void {
