@@ -21,7 +21,7 @@ function printEarly(): void {
   for (const problem of early.splice(0)) printError(problem, "warn");
 }
 
-/** Of a keeper that has started; undefined: it goes on from nothing. */
+/** What a keeper says that goes on from the work of another one; undefined: it begins. */
 export function adoptionText(count: number, isFailover: boolean): string | undefined {
   const processes = count === 1 ? "1 process" : `${count} processes`;
   if (isFailover)

@@ -71,7 +71,7 @@ export class ProcessStatsCache {
     this.#update(id, { ...this.#sources.get(id), report });
   }
 
-  /** It was of an earlier run. */
+  /** The report of an earlier run says nothing of this one. */
   #dropReport(id: string): void {
     const sources = this.#sources.get(id);
     if (sources?.report !== undefined) this.#update(id, { trouble: sources.trouble });
