@@ -72,11 +72,17 @@ export function targetPlace(target: TargetOptions): TargetLocation | RemoteApi {
  */
 export function placeOfFile(target: TargetOptions): TargetLocation | RemoteApi {
   const place = targetPlace(target);
-  if (target.name !== undefined || !("stateDir" in place)) return place;
-  const { stateDir, file } = place;
-  const holder = livingHolder(stateDir);
-  if (holder === undefined || otherFileOf(holder, file) === undefined) return place;
-  throw new ProcmanError("already-running", `Cannot use ${file}: ${inUseText(holder, stateDir, file)}`);
+  const other = "stateDir" in place ? otherFileText(place, target) : undefined;
+  if (other === undefined) return place;
+  throw new ProcmanError("already-running", `Cannot use this file: ${other}`);
+}
+
+/** Says that the procman of its name runs another file; undefined: it doesn't, or was asked for by that name. */
+export function otherFileText({ stateDir, file }: TargetLocation, { name }: TargetOptions): string | undefined {
+  const holder = name === undefined ? livingHolder(stateDir) : undefined;
+  return holder === undefined || otherFileOf(holder, file) === undefined
+    ? undefined
+    : inUseText(holder, stateDir, file);
 }
 
 function isOfOtherUser(error: unknown): boolean {

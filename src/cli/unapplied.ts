@@ -4,17 +4,15 @@ import { livingHolder } from "../client/connection/endpoint-file.ts";
 import { ProcmanError } from "../core/base/errors.ts";
 import { shellQuote } from "../core/base/shell-quote.ts";
 import { statIfSeen } from "../core/os/files.ts";
-import { otherFileOf } from "../core/os/lock.ts";
 import { startFolder } from "../core/os/start-folder.ts";
 import { groupsInFile, idsInFile } from "./completion-candidates.ts";
 import { asTyped } from "./config-option.ts";
-import { type TargetOptions, targetFile, targetLocation } from "./target.ts";
+import { otherFileText, type TargetOptions, targetFile, targetLocation } from "./target.ts";
 
 /** Whether a procman runs this configuration file. */
 export function isRunning(config: string | undefined): boolean {
-  const { stateDir, file } = targetLocation({ config });
-  const holder = livingHolder(stateDir);
-  return holder !== undefined && otherFileOf(holder, file) === undefined;
+  const location = targetLocation({ config });
+  return livingHolder(location.stateDir) !== undefined && otherFileText(location, { config }) === undefined;
 }
 
 /** The same error with the remedy for a script, as `pm2 start` takes it; undefined: there is no such file. */

@@ -62,10 +62,14 @@ test("another file with the name of a running procman is refused by what runs, a
     const { code, out, err } = await procman(folder, [...command, "--config", "other.json"]);
     assert.deepEqual([code, out, err.includes(reason), err.includes(remedy)], [1, "", true, true], err);
   }
+  const status = await procman(folder, ["status", "--config", "other.json"]);
+  assert.deepEqual([status.code, /^web +running/m.test(status.out)], [0, true]);
+  assert.ok(status.err.includes(reason), status.err);
+  assert.equal((await procman(folder, ["status"])).err, "");
   const append = ["append", "--id", "more", "--cmd", "true", "--config", "other.json"];
-  const { code, out, err } = await procman(folder, append);
-  assert.equal(code, 0, err);
-  assert.doesNotMatch(`${out}${err}`, /is running without this change/);
+  const appended = await procman(folder, append);
+  assert.equal(appended.code, 0, appended.err);
+  assert.doesNotMatch(`${appended.out}${appended.err}`, /is running without this change/);
   assert.match((await procman(folder, ["plan"])).out, /web/);
   assert.match((await procman(folder, ["plan", "--name", "test"])).out, /web/);
   symlinkSync(file, join(folder, "link.json"));

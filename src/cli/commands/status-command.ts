@@ -15,7 +15,7 @@ import { asTyped } from "../config-option.ts";
 import { connect } from "../connected.ts";
 import { IDS_HELP, selected, withTarget } from "../options.ts";
 import { statusTable } from "../output/status-table.ts";
-import { type TargetLocation, type TargetOptions, targetPlace } from "../target.ts";
+import { otherFileText, type TargetLocation, type TargetOptions, targetPlace } from "../target.ts";
 
 type Options = TargetOptions & { readonly all?: boolean; readonly json?: boolean; readonly check?: boolean };
 
@@ -42,7 +42,7 @@ export function define(parent: Command): void {
 
 async function status(ids: readonly string[], { json, check = false, ...target }: Options): Promise<void> {
   const place = targetPlace(target);
-  if ("stateDir" in place) reportBoot(place);
+  if ("stateDir" in place) reportPlace(place, target);
   const control = await connect(target, place);
   const [all, { plugins = [], profile, unapplied, configFile = "" }] = await Promise.all([
     control.processes(),
@@ -115,8 +115,9 @@ function ownPart(records: readonly ProcessRecord[], ids: readonly string[]): Own
 }
 
 /** What is gone would be missed only at the next boot. Also when procman isn't running: then this may be why. */
-function reportBoot({ name, file }: TargetLocation): void {
-  for (const problem of bootProblems(name, file)) process.stderr.write(`procman: ${problem}\n`);
+function reportPlace(place: TargetLocation, target: TargetOptions): void {
+  for (const problem of [...bootProblems(place.name, place.file), otherFileText(place, target) ?? []].flat())
+    process.stderr.write(`procman: ${problem}\n`);
 }
 
 /** Named processes must all run; of `all` and of groups, idle ones don't count. */
