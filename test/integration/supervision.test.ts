@@ -320,6 +320,7 @@ test("a kill of the service affects no process, and the next service continues",
   await procman.line(/service ended \(SIGKILL\); restarting it/);
   process.kill(pidIn((await procman.count(/counts .*started/, 2))[1] ?? ""), "SIGKILL");
   await procman.line(/counts .*restart 2 in 10 ms/, before);
+  assert.match((await cli(procman.folder, ["logs", "--category", "service"])).out, /the service ended \(SIGKILL\)/);
   assert.ok(isAlive(steady));
   assert.equal(procman.lines.slice(before).filter((line) => /steady/.test(line)).length, 0);
 });

@@ -131,7 +131,7 @@ export class Keeper {
     this.#logger.start();
     this.#service.startPings({
       message: { t: "ping" },
-      onHang: (silentMs) => warn(`the service has not answered for ${silentMs / 1_000} s; killing it`),
+      onHang: (silentMs) => this.#say(`the service has not answered for ${silentMs / 1_000} s; killing it`),
     });
     this.#stateDirWatch.start();
     const { parent } = this.#start.options;
@@ -258,9 +258,14 @@ export class Keeper {
     this.#onLoggerStart(true);
     if (!this.#logger.hasAnswered) this.#state.holdRuns(LOGGER_START_MS);
     const adoption = adoptionText(this.#state.adopted, this.#start.failovers > 0);
-    if (adoption !== undefined)
-      this.#sendToLogger({ t: "say", at: Date.now(), severity: "warn", text: asCalled(adoption) });
+    if (adoption !== undefined) this.#say(adoption);
     return true;
+  }
+
+  /** A line of the keeper itself, for console and log store; before there is a state folder, on standard error. */
+  #say(text: string): void {
+    if (this.#state === undefined) return warn(text);
+    this.#sendToLogger({ t: "say", at: Date.now(), severity: "warn", text: asCalled(text) });
   }
 
   /** The lines of procman itself are kept for the next logger, in case this one ends before it has stored them. */
@@ -313,9 +318,9 @@ export class Keeper {
     if (this.#shutdown.serviceExited() || this.#upgrade.serviceExited()) return;
     if (this.#state === undefined && (code !== null || final)) return void this.#shutdown.finish(code ?? EXIT.bug);
     const ending = signal === null ? `exit code ${code}` : signal;
-    if (!final) return warn(`the service ended (${ending}); restarting it; the processes keep running`);
+    if (!final) return this.#say(`the service ended (${ending}); restarting it; the processes keep running`);
     const reason = `the service ended (${ending}) ${SERVICE_LIMIT + 1} times in a row and stays down`;
-    warn(
+    this.#say(
       `${reason}; the processes keep running. Start it again with "procman upgrade", stop all with "procman terminate"`,
     );
     this.#state?.serviceIsDown(reason);
