@@ -64,9 +64,7 @@ const inOrder: Try = async (rig, context) => {
   await until(() => rig.entries(name).filter(({ text }) => text === "up").length === 3, "all three");
   rig.docker("stop", name);
   assert.equal(exitCode(rig, name), 0);
-  const steps = rig
-    .entries(name)
-    .filter(({ process, text }) => process !== undefined && text.startsWith("stopped"));
+  const steps = rig.entries(name).filter(({ process, text }) => process !== undefined && text.startsWith("stopped"));
   assert.deepEqual(
     steps.map(({ process }) => process),
     ["front", "api", "db"],

@@ -129,7 +129,8 @@ export class KeeperState {
     makeStateFolder(this.folder);
     const isLost = !this.#lock.holds();
     const holder = isLost ? holderOf(this.folder) : undefined;
-    if (holder !== undefined && holder.pid !== process.pid) throw alreadyRunning(holder, this.folder, this.#options.file);
+    if (holder !== undefined && holder.pid !== process.pid)
+      throw alreadyRunning(holder, this.folder, this.#options.file);
     // Before the lock: if this keeper is killed then, the next one continues from all that it knew.
     this.captures.recreate();
     this.journal.recreate();

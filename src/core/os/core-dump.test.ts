@@ -29,7 +29,15 @@ const rules = (pattern: string, more: Partial<CoreRules> = {}): CoreRules => ({
 });
 
 test("a core file is found by each form of the kernel's pattern", (context) => {
-  const names = ["core", "core.4711", "d/11-4711", "%-4711", `${hostname()}.core`, "a-node-4711-99.core", "a-x-471.core"];
+  const names = [
+    "core",
+    "core.4711",
+    "d/11-4711",
+    "%-4711",
+    `${hostname()}.core`,
+    "a-node-4711-99.core",
+    "a-x-471.core",
+  ];
   const crash = crashIn(context, Object.fromEntries(names.map((name) => [name, 4])));
   const found = (pattern: string, more?: Partial<CoreRules>): string | undefined =>
     coreOf(crash, rules(pattern, more))?.file?.slice(crash.folder.length + 1);

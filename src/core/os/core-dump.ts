@@ -28,7 +28,18 @@ export type CoreRules = {
 };
 
 /** Signals whose default action is to dump core: signal(7). */
-const DUMPING = ["SIGQUIT", "SIGILL", "SIGTRAP", "SIGABRT", "SIGBUS", "SIGFPE", "SIGSEGV", "SIGXCPU", "SIGXFSZ", "SIGSYS"];
+const DUMPING = [
+  "SIGQUIT",
+  "SIGILL",
+  "SIGTRAP",
+  "SIGABRT",
+  "SIGBUS",
+  "SIGFPE",
+  "SIGSEGV",
+  "SIGXCPU",
+  "SIGXFSZ",
+  "SIGSYS",
+];
 /** Specifiers whose values are not known afterwards, as the time or the number of the thread. */
 const VARYING = new Set([..."cCdeEfFgiItu"]);
 /** Stands for such a value. */

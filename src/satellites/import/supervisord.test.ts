@@ -83,7 +83,10 @@ test("a note has the order of priorities, of groups and in them; without one the
     (await importOf(context, { "supervisord.conf": [...programs, ...more].join("") })).notes.join("\n");
   assert.match(await noted(), /^priority: supervisord starts d, then b, then a, then c, without waiting/);
   const group = "[group:g]\nprograms=a,b\npriority=1000\n";
-  assert.match(await noted(group, ...["e", "f", "h"].map((name) => program(name))), /starts d, then 4 programs, then b, then a, /);
+  assert.match(
+    await noted(group, ...["e", "f", "h"].map((name) => program(name))),
+    /starts d, then 4 programs, then b, then a, /,
+  );
   const { notes } = await importOf(context, { "supervisord.conf": program("c") + program("e", "priority=999") });
   assert.deepEqual(notes, []);
 });

@@ -60,11 +60,7 @@ export function importSupervisord(main: ForeignFile, configuration: Configuratio
 const PRIORITY = 999;
 
 /** "dependsOn" would keep the order, but makes a program wait at each of its starts: so it isn't written. */
-function noteOrder(
-  sections: readonly Section[],
-  groups: Common["groups"],
-  configuration: ConfigurationDraft,
-): void {
+function noteOrder(sections: readonly Section[], groups: Common["groups"], configuration: ConfigurationDraft): void {
   const priorityOf = (section: Section | undefined): number => {
     const priority = Number(section?.values.priority ?? PRIORITY);
     return Number.isFinite(priority) ? priority : PRIORITY;
@@ -80,7 +76,9 @@ function noteOrder(
   const steps = new Map<string, string[]>();
   for (const { id, rank } of programs.toSorted(({ rank: one }, { rank: two }) => one[0] - two[0] || one[1] - two[1]))
     steps.set(`${rank}`, [...(steps.get(`${rank}`) ?? []), id]);
-  const [first, ...later] = [...steps.values()].map((ids) => (ids.length > 3 ? `${ids.length} programs` : ids.join(", ")));
+  const [first, ...later] = [...steps.values()].map((ids) =>
+    ids.length > 3 ? `${ids.length} programs` : ids.join(", "),
+  );
   if (first === undefined || later.length === 0) return;
   configuration.note(
     "priority",

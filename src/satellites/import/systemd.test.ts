@@ -264,7 +264,9 @@ PartOf=plain.service before.service
 ExecStart=/bin/web
 `,
     },
-    ["plain", "told", "needed", "before", "timed"].map((name) => `${name}.service`).concat("timed.timer", "web.service"),
+    ["plain", "told", "needed", "before", "timed"]
+      .map((name) => `${name}.service`)
+      .concat("timed.timer", "web.service"),
   );
   assert.deepEqual(config.processes.find(({ id }) => id === "web")?.dependsOn, [
     { id: "needed", condition: "finished" },

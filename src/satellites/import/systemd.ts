@@ -199,7 +199,8 @@ function importCompanion(unit: Unit, drafts: ReadonlyMap<Unit, ProcessDraft>, co
 
 /** A folder stands for the files in it, whatever their extension, but not for those further below. */
 function watchedBy(section: ReadonlyMap<string, readonly string[]>): readonly string[] {
-  const of = (...directives: readonly string[]): readonly string[] => directives.flatMap((each) => section.get(each) ?? []);
+  const of = (...directives: readonly string[]): readonly string[] =>
+    directives.flatMap((each) => section.get(each) ?? []);
   const inside = (folder: string): string => `${withoutEnd(folder, "/")}/*`;
   const paths = of("PathChanged", "PathModified", "PathExists").flatMap((path) => {
     const found = statIfSeen(path);
