@@ -156,6 +156,7 @@ test("the incident of a crash says where its core dump is, and `why` names it", 
     { id: "web", cmd: "kill -SEGV $$", autostart: true, restart: "never", ulimits: { core: "unlimited" } },
     { id: "killed", cmd: "kill -KILL $$", autostart: true, restart: "never", ulimits: { core: "unlimited" } },
   ]);
+  await procman.line(/^web .* started/);
   const [web] = await incidents(procman, "web", 1, ({ end }) => end?.core !== undefined);
   const { file, program = "" } = web?.end?.core ?? {};
   const where = file ?? program;
