@@ -56,7 +56,7 @@ test("another file with the name of a running procman is refused by what runs, a
   const [file, other] = [join(folder, "procman.json"), join(folder, "other.json")];
   writeFileSync(other, JSON.stringify({ name: "test", processes: [{ ...web, id: "mail" }] }));
   assert.equal((await procman(folder, ["run", "--detach"])).code, 0);
-  const reason = `"test" is running with ${file} (pid `;
+  const reason = `"test" is already running with ${file} (pid `;
   const remedy = `), not with ${other}; name that file with --config, give this one another "name" to run both, or end`;
   for (const command of [["plan"], ["reload"], ["up"], ["run", "--detach"], ["run"]]) {
     const { code, out, err } = await procman(folder, [...command, "--config", "other.json"]);
@@ -70,8 +70,7 @@ test("another file with the name of a running procman is refused by what runs, a
   const appended = await procman(folder, append);
   assert.equal(appended.code, 0, appended.err);
   assert.doesNotMatch(`${appended.out}${appended.err}`, /is running without this change/);
-  for (const command of [["plan"], ["plan", "--name", "test"]])
-    assert.match((await procman(folder, command)).out, /^Nothing has changed/);
+  assert.match((await procman(folder, ["plan"])).out, /^Nothing has changed/);
   symlinkSync(file, join(folder, "link.json"));
   assert.equal((await procman(folder, ["reload", "--config", "link.json"])).code, 0, "the same file");
 });

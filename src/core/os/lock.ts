@@ -133,7 +133,7 @@ export function inUseText(holder: Holder, stateDir: string, file?: string): stri
   const other = otherFileOf(holder, file);
   return other === undefined
     ? `procman is already running with this state folder (pid ${pid}, ${stateDir}); "procman logs -f" follows the output, "procman reload" applies a changed configuration file, "procman terminate" stops everything`
-    : `${JSON.stringify(basename(stateDir))} is running with ${other} (pid ${pid}), not with ${file}; name that file with --config, give this one another "name" to run both, or end that procman first: "procman terminate --config ${other}"`;
+    : `${JSON.stringify(basename(stateDir))} is already running with ${other} (pid ${pid}, ${stateDir}), not with ${file}; name that file with --config, give this one another "name" to run both, or end that procman first: "procman terminate --config ${other}"`;
 }
 
 /** What a user is told at the start then. */
