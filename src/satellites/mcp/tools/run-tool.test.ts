@@ -56,7 +56,7 @@ test("a command gets 45 s unless another time is asked for, and is executed as i
   }
 });
 
-test("only what the session sees is meant: of a cluster its first instance there, no group, no process of others", async () => {
+test("only what the session sees is meant: of a cluster its first instance there, no group, not all, no process of others", async () => {
   const cluster = {
     id: "web",
     type: "cluster",
@@ -64,7 +64,10 @@ test("only what the session sees is meant: of a cluster its first instance there
   } as unknown as ProcessRecord;
   assert.equal((await call({}, { seen: cluster })).orders[0]?.id, "web-2");
   const group = { id: "group:back", type: "group", instances: [{ id: "mail" }] } as unknown as ProcessRecord;
+  // As `all` is recorded.
+  const all = { id: "all", type: "cluster", instances: [{ id: "mail" }] } as unknown as ProcessRecord;
   for (const [seen, why] of [
+    [all, /^input-invalid: .*it is not one process; name one/],
     [group, /^input-invalid: .*it is not one process; name one/],
     ["nothing", /^process-unknown: /],
   ] as const) {

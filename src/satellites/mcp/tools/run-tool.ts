@@ -2,6 +2,7 @@ import { ProcmanError } from "../../../core/base/errors.ts";
 import { duration } from "../../../core/base/quantity.ts";
 import { boolean, integer, list, object, optional, string } from "../../../core/base/schema.ts";
 import { COMMAND } from "../../../core/contract/execution.ts";
+import { isCollective } from "../../../core/contract/groups.ts";
 import type { ProcessRecord } from "../../../core/contract/records.ts";
 import type { EndedCommand, OutputEnd } from "../mcp-ports.ts";
 import { tool } from "../tool.ts";
@@ -64,8 +65,8 @@ export const runTool = tool({
 });
 
 /** @throws {ProcmanError} `input-invalid` */
-function seenProcess({ id, type, instances = [] }: ProcessRecord): string {
-  if (type !== "group") return instances[0]?.id ?? id;
+function seenProcess({ id, instances = [] }: ProcessRecord): string {
+  if (!isCollective(id)) return instances[0]?.id ?? id;
   throw new ProcmanError("input-invalid", `Cannot run a command in "${id}": it is not one process; name one`);
 }
 
