@@ -39,6 +39,17 @@ test("an error of procman is an answer with its code and a remedy that names the
   );
 });
 
+test("of the procman of another user no answer says that it doesn't run", async () => {
+  const cause = Object.assign(new Error("no"), { code: "EACCES" });
+  const message =
+    'Cannot reach procman: /p/.procman may not be read; run this as the user eve: "sudo -u eve procman mcp"';
+  for (const code of ["no-daemon", "state-folder"] as const) {
+    const called = answering(() => Promise.reject(new ProcmanError(code, message, { cause })));
+    const { content } = await callTool(called, { id: "web" }, CONTEXT);
+    assert.equal(content[0]?.text, `${code}: ${message}\n\nNext: Ask the user to do that.`);
+  }
+});
+
 test("a bug is an answer, too, so that the session goes on", async () => {
   const called = answering(() => Promise.reject(new TypeError("x is not a function")));
   const { content, isError } = await callTool(called, { id: "web" }, CONTEXT);

@@ -101,9 +101,16 @@ function failed(code: string, message: string, next: string): ToolResult {
   return { content: [{ type: "text", text: `${code}: ${lines}\n\nNext: ${next}` }], isError: true };
 }
 
-function remedyFor({ code }: ProcmanError, { asTyped }: McpPorts): string {
+/** Where the message names the remedy, and only the user can apply it. */
+const AS_SAID = "Ask the user to do that.";
+
+function remedyFor({ code, cause }: ProcmanError, { asTyped }: McpPorts): string {
   switch (code) {
+    case "state-folder":
+      return AS_SAID;
     case "no-daemon":
+      // The procman of another user.
+      if ((cause as NodeJS.ErrnoException | undefined)?.code === "EACCES") return AS_SAID;
       return `procman isn't running. Ask the user to run "${asTyped("up")}", or run it yourself if you have a shell.`;
     case "service-down":
       return "Try again in some seconds: procman restarts its parts by itself. The processes keep running.";
