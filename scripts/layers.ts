@@ -148,7 +148,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "core/balancer": 3_430,
   "core/base": 2_050,
   "core/config": 7_329,
-  "core/contract": 3_850,
+  "core/contract": 3_875,
   "core/file-watcher": 1_080,
   "core/http": 1_705,
   "core/incidents": 300,

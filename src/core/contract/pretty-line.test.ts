@@ -22,6 +22,25 @@ test("a value of several lines stands below the others", () => {
   );
 });
 
+test("so does the stack of an error that is an object, and what only looks like one stays", () => {
+  const line = JSON.stringify({
+    level: 50,
+    err: { type: "Error", stack: "Error: x\n    at y" },
+    status: 503,
+    msg: "no",
+  });
+  assert.equal(
+    prettyLine(line, "error", false),
+    'ERROR no err={"type":"Error"} status=503\nerr.stack=Error: x\n    at y',
+  );
+  assert.equal(
+    prettyLine('{"level":50,"err":{"stack":"Error: x\\n    at y"},"msg":"no"}', "error", false),
+    "ERROR no\nerr.stack=Error: x\n    at y",
+  );
+  for (const rest of ['"a":"{b\\\\n"', '"a":{"b":["c\\nd"]}'])
+    assert.doesNotMatch(prettyLine(`{"msg":"no",${rest}}`, "error", false) ?? "", /\n/);
+});
+
 test("any other line stays as it is", () => {
   for (const text of ["", "text", '["a"]', '{"n":1}', "{broken", '{"level":"info"', `{"msg":"${"x".repeat(30_000)}"}`])
     assert.equal(prettyLine(text, "info", true), undefined);
