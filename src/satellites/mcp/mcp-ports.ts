@@ -53,6 +53,8 @@ export type OutputEnd = {
 export type McpRights = {
   /** Absent: it may only read. */
   readonly mayControl: boolean;
+  /** It may type into processes. */
+  readonly mayType: boolean;
   /** The processes and groups that it sees and acts on; absent: all. */
   readonly limits?: TokenLimits;
   /** Tools that take a command line exist. */

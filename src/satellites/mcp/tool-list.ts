@@ -7,6 +7,7 @@ import { logsTool } from "./tools/logs-tool.ts";
 import { metricsTool } from "./tools/metrics-tool.ts";
 import { reloadTools } from "./tools/reload-tools.ts";
 import { runTool } from "./tools/run-tool.ts";
+import { sendTool } from "./tools/send-tool.ts";
 import { statusTool } from "./tools/status-tool.ts";
 import { waitTool } from "./tools/wait-tool.ts";
 import { whyTool } from "./tools/why-tool.ts";
@@ -18,6 +19,7 @@ export const TOOLS: readonly Tool[] = [
   logsTool,
   waitTool,
   ...actTools,
+  sendTool,
   ...reloadTools,
   ...fileTools,
   runTool,
@@ -25,10 +27,11 @@ export const TOOLS: readonly Tool[] = [
 ];
 
 /** What a session may not do, it isn't offered. */
-export function toolsFor({ mayControl, limits, allowsRun, isLocal }: McpRights): readonly Tool[] {
+export function toolsFor({ mayControl, mayType, limits, allowsRun, isLocal }: McpRights): readonly Tool[] {
   const has: Readonly<Record<ToolNeed, boolean>> = {
     read: true,
     control: mayControl,
+    input: mayType,
     // A reload, and the file, concern all processes.
     reload: mayControl && limits === undefined,
     here: isLocal,

@@ -28,7 +28,7 @@ export type ToolContext = {
 };
 
 /** What a session must have, or else it doesn't have the tool: `here`: procman runs on this machine; `file`: the session sees all of its configuration file; `run`: a command line may be given. */
-export type ToolNeed = "read" | "control" | "reload" | "here" | "file" | "run";
+export type ToolNeed = "read" | "control" | "input" | "reload" | "here" | "file" | "run";
 
 export type Tool = {
   readonly name: string;
@@ -135,6 +135,10 @@ function remedyFor({ code, cause }: ProcmanError, { asTyped }: McpPorts): string
       return "Look for the configuration file; the user may have to name it with --config.";
     case "unauthorized":
       return 'The user has locked agents out: "mcp" is in "api.revoked" of the configuration.';
+    case "input-refused":
+      return 'If it should take input, ask the user for "stdin": true in the configuration file.';
+    case "input-full":
+      return "Its program doesn't read. Wait, and send what was not taken.";
     case "process-blocked":
       return "It is blocked by the user, who alone should unblock it.";
     default:
