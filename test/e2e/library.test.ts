@@ -103,7 +103,9 @@ test("the library types text and bytes into a process; a full pipe says how much
   const reader = { id: "reader", cmd: "until [ -e go ]; do sleep 0.05; done; exec cat > got" };
   const processes = [{ ...reader, stdin: true, autostart: true, minUptimeMs: 50 }];
   const procman = await Procman.run({ name: "mine", processes }, { cwd: folder });
-  await procman.start("reader").catch((error: { readonly code: string }) => assert.equal(error.code, "process-running"));
+  await procman
+    .start("reader")
+    .catch((error: { readonly code: string }) => assert.equal(error.code, "process-running"));
   assert.deepEqual(await procman.send("reader", "grüß dich\n"), { process: "reader", bytes: 12 });
   assert.deepEqual(await procman.send("reader", Uint8Array.of(0, 255, 10)), { process: "reader", bytes: 3 });
   const many = "x".repeat(100_000);

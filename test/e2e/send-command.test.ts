@@ -81,7 +81,11 @@ test("send is refused with the reason and the remedy, and says how much a full p
     [["down", "x"], 1, /^procman: Cannot send to "down": it has not been started yet/],
     [["web", "x"], 1, /^procman: Cannot send to "web": it is not one process; name one, such as "web-1"$/m],
     [["snik", "x"], 1, /Did you mean "sink"\?/],
-    [["sink"], 64, /^procman: Cannot send to "sink": no text is given; "" sends an empty line, "--stdin" what comes from/],
+    [
+      ["sink"],
+      64,
+      /^procman: Cannot send to "sink": no text is given; "" sends an empty line, "--stdin" what comes from/,
+    ],
     [["sink", "x", "--stdin"], 64, /"--stdin" takes neither a text nor "--raw"/],
     [["plain", "--stdin"], 1, /it takes no input/],
   ] as const) {

@@ -78,7 +78,10 @@ test("a file as input is read from its start by each run, and then ends; another
   rmSync(join(folder, "others.txt"));
   const { code, err } = await cli(folder, ["restart", "setup"]);
   assert.equal(code, 1);
-  assert.match(err, /its input file \S+others\.txt does not exist, or procman's user can't reach it; create it or correct/);
+  assert.match(
+    err,
+    /its input file \S+others\.txt does not exist, or procman's user can't reach it; create it or correct/,
+  );
   assert.equal((await (await api({ procman })).process("setup")).status, "errored");
 });
 

@@ -36,7 +36,8 @@ const API_MD: readonly Setting[] = [
   {
     block: 'curl -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" $URL/processes/shell/input',
     config: { processes: [{ id: "shell", cmd: "bash", stdin: true, autostart: true }], api: { port: 9000 } },
-    before: "procman run --detach --wait\nTOKEN=$(procman token --consumer me --scope input)\nURL=http://127.0.0.1:9000",
+    before:
+      "procman run --detach --wait\nTOKEN=$(procman token --consumer me --scope input)\nURL=http://127.0.0.1:9000",
   },
   { block: "curl --unix-socket .procman", before: "procman run --detach\nTOKEN=$(procman token --consumer me)" },
   {

@@ -3,7 +3,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ProcmanError } from "../../core/base/errors.ts";
 import type { Location } from "../../core/config/find-config.ts";
 import { ROUTES } from "../../core/contract/routes.ts";
-import { type Claims, DASHBOARD_SECONDS, expiresIn, OWNER_SCOPES, payloadOf } from "../../core/contract/token-claims.ts";
+import {
+  type Claims,
+  DASHBOARD_SECONDS,
+  expiresIn,
+  OWNER_SCOPES,
+  payloadOf,
+} from "../../core/contract/token-claims.ts";
 import { monotonicMs } from "../../core/os/clock.ts";
 import { signJwt } from "../../core/os/jwt.ts";
 import { storedSecret } from "../../core/os/secret.ts";

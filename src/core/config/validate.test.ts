@@ -259,7 +259,10 @@ test("env: values are strings, numbers or booleans, names have no =", () => {
 
 test("stdin is open, closed or a file", () => {
   for (const stdin of [true, false, { file: "answers.txt" }]) assert.equal(about({ stdin }), "", JSON.stringify(stdin));
-  assert.match(about({ stdin: "answers.txt" }), /stdin Found "answers.txt"; allowed: true, false or \{ "file": path \}/);
+  assert.match(
+    about({ stdin: "answers.txt" }),
+    /stdin Found "answers.txt"; allowed: true, false or \{ "file": path \}/,
+  );
   assert.match(about({ stdin: { file: "" } }), /stdin\.file Found ""; allowed: a file path, not empty/);
   assert.match(about({ stdin: { file: "${NOT_SET}" } }), /stdin\.file Found .* NOT_SET is not set here/);
 });

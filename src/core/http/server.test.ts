@@ -315,7 +315,10 @@ test("5 a limited token has no scope for a version that doesn't know limits, and
   assert.ok(!("scope" in payload) && !("process" in payload));
   const secret = api.secrets.now;
   const { scopes, limits } = await verifyToken(signJwt(payload, secret), "test", secret);
-  assert.deepEqual([scopes, limits], [["read", "control", "input", "log", "telemetry"], { processes: ["web"], groups: [] }]);
+  assert.deepEqual(
+    [scopes, limits],
+    [["read", "control", "input", "log", "telemetry"], { processes: ["web"], groups: [] }],
+  );
   for (const limited of [
     7,
     null,

@@ -216,13 +216,20 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     assert.deepEqual(await control.input("pair-2", { data: "AP8K" }), { process: "pair-2", bytes: 3 });
     assert.deepEqual(await control.input("web", { text: "" }), { process: "web", bytes: 0 });
     assert.deepEqual(rig.inputs, ["web päss\n", `pair-2 ${Buffer.from([0, 255, 10])}`, "web "]);
-    assert.deepEqual(rig.auditLines.slice(0, 2), ['web: input of 6 bytes for "ci"', 'pair-2: input of 3 bytes for "ci"']);
+    assert.deepEqual(rig.auditLines.slice(0, 2), [
+      'web: input of 6 bytes for "ci"',
+      'pair-2: input of 3 bytes for "ci"',
+    ]);
   },
   "input for several processes, for none, and of neither kind is refused": async ({ control, rig }) => {
     const named = /^Cannot send to "pair": it is not one process; name one, such as "pair-1"$/;
     await refused(control.input("pair", { text: "x" }), "input-refused", named);
     for (const id of ["all", "group:front"])
-      await refused(control.input(id, { text: "x" }), "input-refused", /it is not one process; name one, such as "web"$/);
+      await refused(
+        control.input(id, { text: "x" }),
+        "input-refused",
+        /it is not one process; name one, such as "web"$/,
+      );
     await refused(control.input("wbe", { text: "x" }), "process-unknown", /Did you mean "web"\?$/);
     for (const input of [{}, { text: "x", data: "eA==" }])
       await refused(control.input("web", input), "input-invalid", /either "text" or "data"/);

@@ -1,7 +1,17 @@
 /** Input for runs, with real FIFOs. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { closeSync, constants, mkdirSync, mkdtempSync, openSync, readSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -64,7 +74,11 @@ test("a full pipe takes whole lines, and says how many bytes they have; what fol
   const taken = takenOf(() => type(lines));
   assert.ok(taken > 40_000 && taken < lines.length, String(taken));
   assert.equal(lines[taken - 1], "\n");
-  assert.equal(takenOf(() => type("y".repeat(4_096))), 0, "it is still full");
+  assert.equal(
+    takenOf(() => type("y".repeat(4_096))),
+    0,
+    "it is still full",
+  );
   const first = read().toString();
   assert.equal(type(lines.slice(taken, taken + 1_000)), 1_000);
   assert.equal(first + read().toString(), lines.slice(0, taken + 1_000));

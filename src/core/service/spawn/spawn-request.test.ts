@@ -108,7 +108,9 @@ test("open input is a FIFO in the state folder; a file is opened by the run itse
   assert.throws(() => requestOf({ file }), {
     message: `its input file ${file} does not exist, or procman's user can't reach it; create it or correct "stdin"`,
   });
-  assert.throws(() => requestOf({ file: folder }), { message: `its input file ${folder} is a folder; correct "stdin"` });
+  assert.throws(() => requestOf({ file: folder }), {
+    message: `its input file ${folder} is a folder; correct "stdin"`,
+  });
   writeFileSync(file, "");
   assert.deepEqual(requestOf({ file }), [undefined, true, true]);
 });
