@@ -105,7 +105,15 @@ export const PROCESS = {
     copied: kept(boolean()),
   },
   stdin: {
-    type: optional(union([boolean({ allowed: INPUT }), object({ file: notEmpty("a file path") })], { allowed: INPUT })),
+    type: optional(
+      union(
+        [
+          boolean({ allowed: INPUT }),
+          object({ file: { ...notEmpty("a file path"), description: "Path of the file." } }),
+        ],
+        { allowed: INPUT },
+      ),
+    ),
     description:
       'Its standard input stays open: for programs that end with their input, and for procman send. { "file": path }: it is this file, which each run opens with the rights of its user, and then ends. Without it, input is /dev/null.',
     default: false,
