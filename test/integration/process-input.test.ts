@@ -92,6 +92,7 @@ test("a token types into a process only with the scope input, which admin doesn'
   const folder = folderWith(context, { processes: [{ id: "login", cmd: "cat", ...open }] });
   const procman = new Procman(folder);
   await procman.line(/^login +\| started/);
+  await api({ procman });
   const { hostname, port } = JSON.parse(readFileSync(join(procman.stateDir, "endpoint.json"), "utf8")) as Endpoint;
   const { connect } = await clientEntry();
   const as = async (...scope: readonly string[]) => {
