@@ -16,10 +16,10 @@ const open = { stdin: true, autostart: true, restart: "never", logger: { console
 
 /** Each keeps a number, and prints the next one. */
 const REPLS = {
-  cat: { cmd: "cat", first: "41", then: "42" },
-  bash: { cmd: "bash", first: "x=41", then: "echo $((x + 1))" },
-  python: { cmd: "python3 -u -i", first: "x = 41", then: "print(x + 1)" },
-  node: { cmd: "node -i", first: "var x = 41", then: "x + 1" },
+  cat: { cmd: "cat", first: "41", next: "42" },
+  bash: { cmd: "bash", first: "x=41", next: "echo $((x + 1))" },
+  python: { cmd: "python3 -u -i", first: "x = 41", next: "print(x + 1)" },
+  node: { cmd: "node -i", first: "var x = 41", next: "x + 1" },
 } as const;
 
 test("a shell, python, node's REPL and cat are typed into before and after kills of the service and the keeper, an upgrade and a reload; none sees an end of its input", async (context) => {
@@ -27,7 +27,7 @@ test("a shell, python, node's REPL and cat are typed into before and after kills
   const processes = Object.entries(REPLS).map(([id, { cmd }]) => ({ id, cmd, ...open }));
   const folder = folderWith(context, { processes });
   const procman = new Procman(folder);
-  const type = async (step: "first" | "then"): Promise<void> => {
+  const type = async (step: "first" | "next"): Promise<void> => {
     const control = await api({ procman });
     for (const [id, repl] of Object.entries(REPLS)) {
       const text = `${repl[step]}\n`;
@@ -51,7 +51,7 @@ test("a shell, python, node's REPL and cat are typed into before and after kills
     JSON.stringify({ processes: [...processes, { id: "more", cmd: "sleep 1000" }] }),
   );
   assert.equal((await cli(folder, ["reload"])).code, 0);
-  await type("then");
+  await type("next");
   for (const id of Object.keys(REPLS)) await procman.line(new RegExp(`^${id} +\\| (> )*42$`));
   assert.deepEqual(await pids(), before);
   await procman.stopHolder();

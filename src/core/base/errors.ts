@@ -69,9 +69,9 @@ export const ERRORS = {
   "exec-refused": { status: 403, exit: EXIT.refused },
   "exec-failed": { status: 409, exit: EXIT.refused },
   "exec-unknown": { status: 404, exit: EXIT.refused },
-  /** It takes no input. */
+  /** The process takes no input. */
   "input-refused": { status: 409, exit: EXIT.refused },
-  /** It doesn't read; `taken` bytes were taken. */
+  /** The process doesn't read; `taken` bytes were taken. */
   "input-full": { status: 409, exit: EXIT.refused },
   "process-foreign": { status: 403, exit: EXIT.refused },
   "wait-timeout": { status: 504, exit: EXIT.refused },
@@ -183,7 +183,7 @@ export class ProcmanError extends Error {
   readonly faults: readonly ErrorPlace[];
   /** Processes and instances that have failed, or are not up in time. */
   readonly processes: readonly string[];
-  /** Of an input for which there was no room (`input-full`): how many bytes of it were taken. */
+  /** How many bytes of an input were taken for which there was no room (`input-full`). */
   readonly taken: number | undefined;
 
   constructor(code: ErrorCode, message: string, options?: ProcmanErrorOptions) {

@@ -91,7 +91,7 @@ export type ProblemRecord = {
   readonly problems?: readonly ErrorPlace[];
   /** Processes and instances that have failed, or are not up in time. */
   readonly processes?: readonly string[];
-  /** Of `input-full`: how many bytes were taken. */
+  /** How many bytes were taken, with `input-full`. */
   readonly taken?: number;
 };
 

@@ -8,10 +8,10 @@ export const SCOPES = ["read", "control", "input", "log", "telemetry", "reload",
 /** `control`: actions; `input`: typing into processes; `reload`: plan and reload; `admin`: terminate, and everything else but `input`. */
 export type TokenScope = (typeof SCOPES)[number];
 
-/** Of a token for which none are named. Who types into a shell runs commands, so `input` has to be named. */
+/** What a token has for which none are named. Who types into a shell runs commands, so `input` has to be named. */
 export const DEFAULT_SCOPES: readonly TokenScope[] = SCOPES.filter((scope) => scope !== "input");
 
-/** Of procman's own user. */
+/** What procman's own user may: everything. */
 export const OWNER_SCOPES = ["admin", "input"] as const satisfies readonly TokenScope[];
 
 /** Whether these scopes allow what needs this one. */

@@ -53,7 +53,7 @@ export type OutputEnd = {
 export type McpRights = {
   /** Absent: it may only read. */
   readonly mayControl: boolean;
-  /** It may type into processes. */
+  /** The session may type into processes. */
   readonly mayType: boolean;
   /** The processes and groups that it sees and acts on; absent: all. */
   readonly limits?: TokenLimits;

@@ -13,7 +13,7 @@ const PIECE = 4_096;
 const LINE_END = 10;
 const CLOSED = "its program has closed its standard input, or has just ended";
 
-/** Of the latest run of this slot. */
+/** The FIFO of the latest run of this slot. */
 export function inputFile(stateDir: string, slot: string): string {
   return join(stateDir, "run", `stdin-${slot}`);
 }
