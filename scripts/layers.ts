@@ -150,7 +150,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "core/config": 7_329,
   "core/contract": 3_875,
   "core/file-watcher": 1_080,
-  "core/http": 1_723,
+  "core/http": 1_724,
   "core/incidents": 300,
   "core/ipc": 795,
   "core/keeper": 4_353,
