@@ -148,7 +148,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "core/balancer": 3_430,
   "core/base": 2_060,
   "core/config": 7_358,
-  "core/contract": 3_950,
+  "core/contract": 3_955,
   "core/file-watcher": 1_080,
   "core/http": 1_724,
   "core/incidents": 300,
