@@ -1,5 +1,5 @@
 /** Writes the lines of transitions. That a stop is under way is worth a line only if it takes a while: its end has one, too. */
-import { isStopping } from "../../supervisor/verdict.ts";
+import { isStopping, runsAfterStop } from "../../supervisor/verdict.ts";
 import type { ReportedTransition } from "../process-bus.ts";
 import type { Log } from "../services.ts";
 import { runOf } from "./lifecycle-messages.ts";
@@ -15,7 +15,7 @@ export class LifecycleLines {
 
   onTransition({ transition, line }: Pick<ReportedTransition, "transition" | "line">): void {
     const { slot, to } = transition;
-    if (line !== undefined || !isStopping(to)) this.#cancel(slot);
+    if (line !== undefined || !isStopping(to) || runsAfterStop(to)) this.#cancel(slot);
     if (line === undefined) return;
     const run = runOf(transition);
     const { severity, late } = line;
