@@ -129,6 +129,7 @@ export class Client implements Control {
    * `input-full`, whose `taken` says how many bytes were taken.
    *
    * @example
+   * const control = connect({ url: "http://127.0.0.1:9000", token });
    * await control.input("game", { text: "save-all\n" });
    */
   async input(id: string, input: ProcessInput): Promise<InputRecord> {
