@@ -158,7 +158,11 @@ test("a process becomes a cluster on its own port by a reload: it serves until t
   assert.equal(await ask(port), pid, "the process has served all the time");
 
   use({ cluster: shape });
-  const plan = await cli(procman.folder, ["plan"]);
+  // The instances of the failed attempt have ended.
+  const plan = await eventually(async () => {
+    const now = await cli(procman.folder, ["plan"]);
+    return now.out.includes("is being stopped") ? undefined : now;
+  });
   assert.match(plan.out, new RegExp(`web +stop .*the common port ${port} of "web" opens when it has ended`));
   const load = new LoadGenerator(context, port, 4);
   while (load.requests < 50) await new Promise(setImmediate);

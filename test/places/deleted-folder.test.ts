@@ -41,6 +41,7 @@ const ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
   remove: ["web"],
   restart: ["web"],
   scale: ["web", "2"],
+  send: ["web", "y"],
   show: ["web"],
   signal: ["HUP", "web"],
   start: ["web"],

@@ -25,7 +25,7 @@ const AGAIN_MS = 100;
 const NOTICE_MS = 1_000;
 
 /** From the signal until the last thread, and with it all sockets, is gone. Times are those of `performance.now`. */
-type Kill = { readonly pid: number; readonly at: number; over: number };
+type Kill = { readonly pid: number; readonly at: number; readonly over: number };
 
 /** Numbers of a run. */
 export type Account = {
@@ -53,7 +53,10 @@ export async function storm(context: TestContext, seconds: number): Promise<Acco
     repeated(end, (seconds * 1_000) / (ROLLS + 1), async () => {
       rollingRestarts += (await startRollingRestart(state, end)) ? 1 : 0;
     }),
-    repeated(end, KILL_MS, (turn) => killInstance(state, IDS[turn % IDS.length] as string, kills)),
+    repeated(end, KILL_MS, async (turn) => {
+      const kill = await killInstance(state, { id: IDS[turn % IDS.length] as string, end });
+      if (kill !== undefined) kills.push(kill);
+    }),
     killDaemon(web.procman, seconds),
   ];
   await Promise.all(activities);
@@ -113,14 +116,20 @@ async function killDaemon(procman: Awaited<ReturnType<typeof cluster>>["procman"
   await procman.successor(next);
 }
 
-async function killInstance(state: string, id: string, kills: Kill[]): Promise<void> {
-  const pid = await requestIfUp(state, async (client) => (await client.process(id)).pid);
-  if (pid === undefined || pid <= 1) return;
-  const kill: Kill = { pid, at: performance.now(), over: Number.POSITIVE_INFINITY };
-  kills.push(kill);
-  signalIfThere(pid, "SIGKILL");
-  await hasEnded(pid);
-  kill.over = performance.now();
+/** Kills the instance as soon as it runs and a service answers; undefined: not before `end`. */
+async function killInstance(
+  state: string,
+  { id, end }: { readonly id: string; readonly end: number },
+): Promise<Kill | undefined> {
+  for (; performance.now() < end; await sleep(AGAIN_MS)) {
+    const pid = await requestIfUp(state, async (client) => (await client.process(id)).pid);
+    if (pid === undefined || pid <= 1) continue;
+    const at = performance.now();
+    signalIfThere(pid, "SIGKILL");
+    await hasEnded(pid);
+    return { pid, at, over: performance.now() };
+  }
+  return undefined;
 }
 
 /** Whether a rolling restart was started; retried until `end`, as kills interfere. */
