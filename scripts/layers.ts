@@ -163,7 +163,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "core/probes": 435,
   "core/service": 13_616,
   "core/supervisor": 2_860,
-  client: 675,
+  client: 676,
   "client/connection": 1_601,
   cli: 6_711,
   "cli/output": 568,
