@@ -163,7 +163,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "core/probes": 435,
   "core/service": 13_617,
   "core/supervisor": 2_860,
-  client: 788,
+  client: 789,
   "client/connection": 1_617,
   cli: 7_046,
   "cli/output": 738,
