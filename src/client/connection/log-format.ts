@@ -13,12 +13,14 @@ const MAX_PAD = 20;
 export class LogFormatter {
   readonly #colors: boolean;
   readonly #isPretty: boolean;
+  readonly #hasTime: boolean;
   #width: number = OWN_ID.length;
 
   /** `isPretty`: lines of JSON are shown as `level message key=value`. */
-  constructor(colors: boolean, isPretty = false) {
+  constructor(colors: boolean, isPretty = false, hasTime = true) {
     this.#colors = colors;
     this.#isPretty = isPretty;
+    this.#hasTime = hasTime;
   }
 
   /** Reserves room for these ids in front of the lines. */
@@ -29,7 +31,7 @@ export class LogFormatter {
   /** The formatted entry, with a line end; standard error is marked as in log files. */
   line({ process: id = OWN_ID, time, text, category, severity }: LogEntry): string {
     this.reserve([id]);
-    const head = `${hostStamp(Date.parse(time))} ${id.padEnd(this.#width)} `;
+    const head = `${this.#hasTime ? `${hostStamp(Date.parse(time))} ` : ""}${id.padEnd(this.#width)} `;
     const isOutput = category === "stdout" || category === "stderr";
     const color = isOutput ? colorOf(id) : SEVERITY[severity];
     const mark = category === "stderr" ? this.#paint(SEVERITY.error, "! ") : this.#paint(color, "| ");
