@@ -66,6 +66,12 @@ export class TmuxTerminal {
     this.keys("Enter");
   }
 
+  /** As a terminal pastes text: with marks around it, if the program has asked for them. */
+  paste(text: string): void {
+    this.#tmux("set-buffer", text);
+    this.#tmux("paste-buffer", "-p");
+  }
+
   /** Closes the window, as a user does: its session gets SIGHUP. Nothing can be asked of it after that. */
   close(): void {
     this.#tmux("new-session", "-d");
