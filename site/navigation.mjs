@@ -21,6 +21,7 @@ export const NAVIGATION = [
       "docs/guide/processes",
       "docs/guide/reload",
       "docs/guide/environment",
+      "docs/guide/ports",
       "docs/guide/logs",
       "docs/guide/clusters",
       "docs/reference/metrics",

@@ -142,6 +142,7 @@ function portsOf(spec: ProcessSpec, raw: RawProcess, path: JsonPath): PortPlace[
   const { front, share, cluster, ready, health } = spec;
   const common = front?.port ?? share?.port;
   return [
+    ...(spec.port === undefined ? [] : [[spec.port, [...path, "port"]] as const]),
     ...(common === undefined ? [] : [[common, [...path, "cluster", "commonPort"]] as const]),
     ...(cluster?.port === undefined ? [] : [[cluster.port, [...path, "cluster", "startPort"]] as const]),
     ...(ready?.kind === "port" && typeof raw.ready?.port === "number"

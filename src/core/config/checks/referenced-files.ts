@@ -12,7 +12,7 @@ import type { JsonPath } from "../document.ts";
 import { instances } from "../instances.ts";
 import type { PartialConfig, PartialProcess } from "../partial.ts";
 import { type Finding, show } from "../problems.ts";
-import { envFilesIn, filledIn, fillInstance, placeOf } from "./command-checks.ts";
+import { envFilesIn, filledIn, fillInstance } from "./command-checks.ts";
 import { pathIn } from "./home-paths.ts";
 import { sourceOf } from "./plugin-checks.ts";
 
@@ -64,7 +64,9 @@ export function filesFor(
   { folder, parallelism }: FilesContext,
 ): readonly string[] {
   return instances(process, "", parallelism).map(({ index }) => {
-    const filled = fillInstance(path, index === undefined ? undefined : placeOf(index, process.cluster?.startPort));
+    const { port, cluster: { startPort } = {} } = process;
+    const own = index === undefined ? port : typeof startPort === "number" ? startPort + index : startPort;
+    const filled = fillInstance(path, { index, ...(typeof own === "number" && { port: own }) });
     return pathIn(folder, filledIn(filled), process.user);
   });
 }

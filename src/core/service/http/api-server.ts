@@ -1,6 +1,7 @@
 /** The API of a running service: its socket, its address for clients, its tokens. */
 import type { Server as TlsServer } from "node:tls";
 import { VERSION } from "../../base/version.ts";
+import { ownPort } from "../../config/cluster-variables.ts";
 import type { Config } from "../../config/spec.ts";
 import type { Endpoint } from "../../contract/records.ts";
 import { type Claims, claimsOfGroup, claimsOfProcess, OF_PROCESS, payloadOf } from "../../contract/token-claims.ts";
@@ -348,11 +349,11 @@ function reachable(hostname: string): string {
   return hostname === "0.0.0.0" ? "127.0.0.1" : hostname === "::" ? "::1" : hostname;
 }
 
-/** Ports that clusters listen on. */
+/** Ports that processes listen on, and clusters. */
 function portsOf({ processes }: Config): ReadonlySet<number> {
   return new Set(
-    processes.flatMap(({ cluster, front, share }) =>
-      [cluster?.port, front?.port, share?.port].filter((port) => port !== undefined),
+    processes.flatMap((spec) =>
+      [ownPort(spec), spec.front?.port, spec.share?.port].filter((port) => port !== undefined),
     ),
   );
 }

@@ -14,8 +14,9 @@ import { isChange, type PlannedChange, type PlanRecord } from "../../contract/pl
 import type { StateRecord } from "../../contract/state-record.ts";
 import type { FrontSpec } from "../../ipc/balancer-protocol.ts";
 import type { Process } from "../../supervisor/process.ts";
+import { hasCurrentRun } from "../../supervisor/verdict.ts";
 import { ConfigFileWatch } from "../config/config-file-watch.ts";
-import type { ConfigSource } from "../config/config-source.ts";
+import type { ConfigSource, Reading } from "../config/config-source.ts";
 import type { RolloutState } from "../recovery/notes.ts";
 import type { Specs } from "../services.ts";
 import type { MovedPort } from "../spawn/port-handovers.ts";
@@ -105,7 +106,7 @@ export class Reloads implements Subsystem {
     if (source === undefined || noted === undefined || noted.ofRun !== ofRun || noted.profile === config.profile)
       return config;
     try {
-      return withFixedSettings(source(undefined, noted.profile), config);
+      return withFixedSettings(source(undefined, noted.profile, "apply"), config);
     } catch (error) {
       if (!(error instanceof ProcmanError)) throw error;
       log.error(`${error.message}\ncontinuing with the previous configuration`);
@@ -127,13 +128,13 @@ export class Reloads implements Subsystem {
   /** @throws {ProcmanError} `configuration-missing`, `configuration-invalid`, `reload-failed` */
   plan(): PlanRecord {
     this.#context.operations.check({ kind: "plan", targets: [] }, "reload");
-    return this.#planFor(this.#read());
+    return this.#planFor(this.#read("look"));
   }
 
   /** What `reload` would do or, by the same errors, refuse. Its warnings have what a start would lack. */
   async checkedPlan(options: PlanOptions = {}): Promise<PlanRecord> {
     this.#context.operations.check({ kind: "plan", targets: [] }, "reload");
-    const config = this.#read(options, true);
+    const config = this.#read("check", options);
     const held = await this.#heldPorts(config);
     return this.#planOfPorts(config, held).plan;
   }
@@ -179,7 +180,7 @@ export class Reloads implements Subsystem {
   async reload(why: string, { waitSeconds, signal, ...options }: ActOptions & PlanOptions = {}): Promise<PlanRecord> {
     const { operations, link } = this.#context;
     operations.check({ kind: "reload", targets: [] }, "reload");
-    const config = this.#read(options);
+    const config = this.#read("apply", options);
     const ports = this.#heldPorts(config);
     const held = ports && (await ports);
     const { plan, moved } = this.#planOfPorts(config, held);
@@ -248,7 +249,7 @@ export class Reloads implements Subsystem {
     if (this.#queueBehindReload(why)) return;
     try {
       operations.check({ kind: "reload", targets: [] }, "reload");
-      const config = this.#read();
+      const config = this.#read("apply");
       const ports = this.#heldPorts(config);
       const held = ports && (await ports);
       // Other operations may have begun meanwhile.
@@ -296,10 +297,17 @@ export class Reloads implements Subsystem {
     if (!this.#abort.signal.aborted) await this.reloadWhenFree(why);
   }
 
-  #read({ profile = this.#context.specs.config.profile }: PlanOptions = {}, looksAtFiles = false): Config {
+  #read(reading: Reading, { profile = this.#context.specs.config.profile }: PlanOptions = {}): Config {
     const { source } = this.#options;
     if (source === undefined) throw new ProcmanError("reload-failed", "Cannot reload: there is no configuration file");
-    return source(undefined, profile ?? undefined, looksAtFiles);
+    return source(undefined, profile ?? undefined, reading, reading === "look" ? undefined : this.#runningIds());
+  }
+
+  /** Of processes and instances, and of clusters with one of these. */
+  #runningIds(): ReadonlySet<string> {
+    const { specs, supervisor } = this.#context;
+    const running = supervisor.processes.filter(({ states }) => states.some(hasCurrentRun));
+    return new Set(running.flatMap(({ id }) => [id, specs.of(id).cluster?.id ?? id]));
   }
 
   #planFor(config: Config): PlanRecord {

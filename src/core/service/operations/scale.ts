@@ -2,6 +2,7 @@
 import { availableParallelism } from "node:os";
 import { basename } from "node:path";
 import { ProcmanError } from "../../base/errors.ts";
+import { ownPort } from "../../config/cluster-variables.ts";
 import { diff } from "../../config/diff.ts";
 import type { Scale } from "../../config/instance-overrides.ts";
 import { ConfigurationError } from "../../config/problems.ts";
@@ -157,7 +158,7 @@ export class Scaler {
   /** @throws {ProcmanError} `scale-refused`: invalid because of the count; `configuration-invalid`: the file is invalid anyway */
   #read(source: ConfigSource, scale: Scale, { description, profile }: CountsReading): Config {
     try {
-      return source(scale, profile);
+      return source(scale, profile, "apply");
     } catch (error) {
       if (!(error instanceof ConfigurationError)) throw error;
       source(undefined, profile);
@@ -272,6 +273,6 @@ function withInstances(config: Config, id: string, instances: readonly ProcessSp
 function conflictOf(one: ProcessSpec, other: ProcessSpec): string | undefined {
   if (one.id === other.id) return "id";
   const port = one.cluster?.port;
-  if (port !== undefined && (other.cluster?.port === port || other.front?.port === port)) return `port ${port}`;
+  if (port !== undefined && (ownPort(other) === port || other.front?.port === port)) return `port ${port}`;
   return one.pidFile !== undefined && one.pidFile === other.pidFile ? "pid file" : undefined;
 }
