@@ -166,28 +166,20 @@ function watching({ draft, fields, configuration, cwd }: Pm2App): void {
     "watch",
     paths.map((path) => configuration.path(cwd, path)),
   );
-  configuration.merge("watcher", {
-    exts: [],
-    match: ["**/*"],
-    ...(delay !== undefined && { interval: delay }),
-  });
-  if (ignored === undefined) return skipped(configuration, ["**/.*", "**/.*/**", "**/node_modules/**"]);
-  const plain = ignored
+  const plain = (ignored ?? [])
     .filter((pattern) => /^[\w./*-]+$/.test(pattern))
     .map((pattern) => withoutEnd(pattern.replace(/^\.\//, ""), "/"));
   const patterns = plain.flatMap((pattern) =>
     pattern.includes("*") ? [pattern] : [`**/${pattern}`, `**/${pattern}/**`],
   );
-  skipped(configuration, ["**/.git/**", "**/.procman/**", ...patterns]);
-  const left = ignored.filter((pattern) => !/^[\w./*-]+$/.test(pattern));
+  const skip =
+    ignored === undefined
+      ? ["**/.*", "**/.*/**", "**/node_modules/**"]
+      : [...new Set(["**/.git/**", "**/.procman/**", ...patterns])];
+  draft.set("watcher", { exts: [], match: ["**/*"], skip, ...(delay !== undefined && { interval: delay }) });
+  const left = (ignored ?? []).filter((pattern) => !/^[\w./*-]+$/.test(pattern));
   if (left.length > 0)
     draft.note("ignore_watch", `${left.join(", ")}: write them as patterns, such as **/*.log, in "skip" of "watcher"`);
-}
-
-/** The watcher is one for all. */
-function skipped(configuration: ConfigurationDraft, patterns: readonly string[]): void {
-  const { skip = [] } = (configuration.fields.watcher ?? {}) as { readonly skip?: readonly string[] };
-  configuration.merge("watcher", { skip: [...new Set([...skip, ...patterns])] });
 }
 
 function files({ draft, fields, configuration, cwd }: Pm2App): void {
@@ -275,7 +267,7 @@ const APP_ADVICE: AdviceTable = {
     'without files the output is only in the stored log: "internalLogHours": 0 of the top level "logger" keeps none',
   install_url: "procman installs nothing",
   name_prefix: "procman has one name for each configuration, and groups: docs/guide/processes.md",
-  watch_options: 'the top level "watcher" has what counts as a change: docs/guide/reload.md',
+  watch_options: '"watcher" has what counts as a change: docs/guide/reload.md',
   vizion: "",
   force: "an id is unique; for several equal processes use a cluster: docs/guide/clusters.md",
   append_env_to_name: 'give each environment a configuration with a "name", or use profiles',
