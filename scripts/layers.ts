@@ -147,9 +147,9 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
 const BUDGETS: Readonly<Record<string, number>> = {
   "core/balancer": 3_430,
   "core/base": 2_040,
-  "core/config": 7_329,
+  "core/config": 7_660,
   "core/contract": 3_829,
-  "core/file-watcher": 1_080,
+  "core/file-watcher": 1_180,
   "core/http": 1_705,
   "core/incidents": 300,
   "core/ipc": 795,

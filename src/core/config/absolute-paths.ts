@@ -1,38 +1,39 @@
 /** Makes every path of a configuration absolute, also those of its profiles, so that its file can lie anywhere. */
 import { delimiter, resolve } from "node:path";
+import type { Configuration } from "../../../generated/configuration.ts";
 import { expand, ownMember } from "../base/interpolate.ts";
 import { withHome } from "./checks/home-paths.ts";
 import { sourceOf } from "./checks/plugin-checks.ts";
-import type { RawConfig } from "./config-schema.ts";
 
 /** A part of a configuration. Those of profiles may be invalid: what isn't understood stays as it is. */
 type ConfigPart = Readonly<Record<string, unknown>>;
 
-/** `folder`: what relative paths resolve from. The configuration must be valid. */
-export function withAbsolutePaths(config: RawConfig, folder: string): RawConfig {
-  const { profiles = {}, processes } = config;
-  const known = new Set<unknown>(processes.map(({ id }) => id));
-  const absolute = Object.entries(profiles).map(
-    ([name, part]) => [name, absolutePart(part, { folder, known })] as const,
-  );
-  const base = absolutePart(config, { folder, known: new Set() }) as RawConfig;
+/** `folder`: what relative paths resolve from, and the default of `cwd`. The configuration must be valid. */
+export function withAbsolutePaths(config: Configuration, folder: string): Configuration {
+  const { profiles = {}, defaults = {} } = config;
+  // A profile that takes all defaults away leaves the folder.
+  const none = { ...Object.fromEntries(Object.keys(defaults).map((name) => [name, null])), cwd: "." };
+  const absolute = Object.entries(profiles).map(([name, part]) => {
+    const profile = part.defaults === null ? { ...part, defaults: none } : part;
+    return [name, absolutePart(profile, folder)] as const;
+  });
+  const whole = { ...config, defaults: { ...defaults, cwd: defaults.cwd ?? "." } };
+  const base = absolutePart(whole, folder) as Configuration;
   return absolute.length === 0 ? base : { ...base, profiles: Object.fromEntries(absolute) };
 }
 
-/** `known`: ids of processes that have a working directory already. */
-type Origin = { readonly folder: string; readonly known: ReadonlySet<unknown> };
-
-function absolutePart(part: ConfigPart, { folder, known }: Origin): ConfigPart {
-  const { logger, plugins, processes, include, api } = part;
+function absolutePart(part: ConfigPart, folder: string): ConfigPart {
+  const { defaults, logger, plugins, processes, include, api } = part;
   return {
     ...part,
+    ...(defaults !== undefined && { defaults: absoluteProcess(defaults, folder) }),
     ...(include !== undefined && { include: eachText(include, (pattern) => absolutePath(pattern, folder)) }),
     ...absoluteEnvironment(part, folder),
     ...withLogger(logger, folder),
     ...withTls(api, folder),
     ...(Array.isArray(plugins) && { plugins: plugins.map((plugin) => absolutePlugin(plugin, folder)) }),
     ...(Array.isArray(processes) && {
-      processes: processes.map((process) => absoluteProcess(process, { folder, known })),
+      processes: processes.map((process) => absoluteProcess(process, folder)),
     }),
   };
 }
@@ -43,10 +44,10 @@ function absolutePlugin(plugin: unknown, folder: string): unknown {
   return source.kind === "file" ? { ...plugin, url: source.path } : plugin;
 }
 
-/** A process that may be invalid. */
-export function absoluteProcess(process: unknown, { folder, known }: Origin): unknown {
+/** The fields of a process, which may be invalid. */
+export function absoluteProcess(process: unknown, folder: string): unknown {
   if (!isPart(process)) return process;
-  const { id, worker, logger } = process;
+  const { worker, logger } = process;
   const absolute = (entry: string): string => absolutePath(entry, folder);
   const expanded = (entry: string): string => expandedPaths(entry, (text) => absolute(text));
   const absoluteList = (entry: string): string => absolutePathList(entry, folder);
@@ -54,8 +55,8 @@ export function absoluteProcess(process: unknown, { folder, known }: Origin): un
     process[name] === undefined ? {} : { [name]: eachText(process[name], change) };
   return {
     ...process,
-    ...(!known.has(id) && { cwd: expanded(".") }),
-    ...withMember("cwd", expanded),
+    // Without what it inherits it runs in the folder of its file.
+    ...(process.cwd === null ? { cwd: expanded(".") } : withMember("cwd", expanded)),
     ...absoluteEnvironment(process, folder),
     ...withMember("path", absoluteList),
     ...withMember("pathFirst", absoluteList),

@@ -26,7 +26,6 @@ import {
   type RawProcessLogger,
   type RawRotation,
   TOP,
-  WATCHER,
 } from "./config-schema.ts";
 import { CLUSTER } from "./fields/cluster-fields.ts";
 import { copyOf, type Field, milliseconds } from "./fields/field.ts";
@@ -34,6 +33,7 @@ import { HOOK } from "./fields/hook-fields.ts";
 import { LOGGER, ROTATION } from "./fields/logger-fields.ts";
 import { READY } from "./fields/probe-fields.ts";
 import { PROCESS } from "./fields/process-fields.ts";
+import { WATCHER } from "./fields/watcher-fields.ts";
 import { stateDirOf } from "./find-config.ts";
 import { type ClusterInstance, instances } from "./instances.ts";
 import type {
@@ -72,7 +72,7 @@ export function normalise(raw: RawConfig, context: CheckContext): Omit<Config, "
     internalLogBytes: parseSize(logger?.internalLogSize ?? LOGGER.internalLogSize.default),
     ...(logger?.levels !== undefined && { levels: logger.levels as LevelRules }),
     api: apiOf(raw, context.folder),
-    watcher: watcherOf(raw),
+    watcher: watcherOf(raw.watcher),
     plugins: pluginSpecs(raw.plugins, context.folder),
   };
 }
@@ -102,8 +102,14 @@ function groupOfApi(group: RawApi["group"]): Pick<ApiSpec, "group"> {
   return gid === undefined ? {} : { group: { name: String(name), gid, scopes } };
 }
 
-function watcherOf({ watcher = {} }: RawConfig): WatcherSpec {
-  const { interval, exts = WATCHER.exts.default, match = WATCHER.match.default, skip = WATCHER.skip.default } = watcher;
+/** `own`: that of a process, over that of all. */
+function watcherOf(common: RawConfig["watcher"], own: RawConfig["watcher"] = {}): WatcherSpec {
+  const {
+    interval,
+    exts = WATCHER.exts.default,
+    match = WATCHER.match.default,
+    skip = WATCHER.skip.default,
+  } = { ...common, ...own };
   return { intervalMs: milliseconds(WATCHER.interval, interval), exts, match, skip };
 }
 
@@ -134,6 +140,7 @@ function specOf(
     cwd: pathOf(process.cwd ?? "."),
     ...environmentOf(process, raw, { absolute, pathOf, own }),
     watch: (process.watch ?? []).map(absolute),
+    ...(process.watcher !== undefined && { watcher: watcherOf(raw.watcher, process.watcher) }),
     policy: { ...copies.policy, ...policyOf(process, raw), ...hooksOf(process, own) },
     log: logSpec(process.logger, raw.logger, { names: instance, absolute }),
     ...(pidFile !== undefined && { pidFile: absolute(fill(pidFile, instance)) }),

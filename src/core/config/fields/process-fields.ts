@@ -8,15 +8,15 @@ import {
   literal,
   map,
   number,
-  object,
   string,
   union,
 } from "../../base/schema.ts";
 import { KILL_MODES, RELOAD_SIGNALS, STOP_SIGNALS, SUCCESS_SIGNALS } from "../../base/signals.ts";
 import { IO_CLASSES } from "../../contract/limits.ts";
-import { account, dependency, envFile, envValue, health, ioNice, ready, ulimits } from "../spec-parts.ts";
+import { account, dependency, envFile, envValue, health, ioNice, ready, ulimits, watcher } from "../spec-parts.ts";
 import { CLUSTER } from "./cluster-fields.ts";
 import { dependencyType } from "./dependency-fields.ts";
+import { ENVIRONMENT } from "./environment-fields.ts";
 import {
   amount,
   cron,
@@ -41,6 +41,7 @@ import { HOOKS } from "./hook-fields.ts";
 import { PROCESS_LOGGER } from "./logger-fields.ts";
 import { HEALTH, READY } from "./probe-fields.ts";
 import { ULIMITS } from "./ulimit-fields.ts";
+import { WATCHER } from "./watcher-fields.ts";
 
 const CLASSES = '"realtime", "best-effort" or "idle"';
 const IO_NICE = {
@@ -55,57 +56,7 @@ const IO_NICE = {
   },
 } as const satisfies Fields;
 
-const VALUE = 'a string, a number, true or false, { "file": path } or { "env": name }';
-const environment = map(
-  union(
-    [
-      matching(/^[^\0]*$/, VALUE),
-      number({ allowed: VALUE }),
-      boolean({ allowed: VALUE }),
-      object({ file: notEmpty("a file path") }),
-      object({ env: notEmpty("a name of a variable") }),
-    ],
-    { allowed: VALUE },
-  ),
-  {
-    propertyNames: matching(/^[^=\0]+$/, 'a name of a variable, without "="'),
-    allowed: "an object of names and values",
-  },
-);
-const ENV_FILE = {
-  path: { type: notEmpty("a file path"), description: "Path of the file." },
-  optional: { type: flag, description: "Whether the file may be absent. Default: false." },
-} as const satisfies Fields;
 const INHERITED = "true, false or a list of names of variables";
-const ENV_FILES = 'a file path, { "path", "optional": true }, or a list of them';
-const envFileEntry = union([notEmpty("a file path"), objectOf(ENV_FILE, { description: "An env file." })], {
-  allowed: "a file path, or an object with path and optional",
-});
-
-/** What all processes have, and each process may have in addition. */
-export const ENVIRONMENT = {
-  env: {
-    type: optional(environment),
-    description:
-      'Extra environment variables. They override those of procman, except PATH, which is appended. In a value ${NAME} and ${NAME:-default} stand for variables of procman\'s own environment and of envFile. A secret is read when a run starts: { "file": path } from a file, { "env": name } from such a variable.',
-  },
-  envFile: {
-    type: optional(
-      union(
-        [
-          notEmpty("a file path"),
-          objectOf(ENV_FILE, { description: "An env file." }),
-          { minItems: 1, ...listOf(envFileEntry, ENV_FILES) },
-        ],
-        {
-          allowed: ENV_FILES,
-        },
-      ),
-    ),
-    description:
-      'File or files with more variables, as NAME=value lines; read whenever a run starts. { "path": file, "optional": true }: it may be absent.',
-  },
-} as const satisfies Fields;
 
 /** Time zone of the schedules of a process; at the top level, of all processes. */
 export const TIME_ZONE = {
@@ -132,6 +83,11 @@ export const PROCESS = {
   id: {
     type: name,
     description: "Unique name of the process: 1 to 64 characters from a-z, 0-9, dot, underscore and hyphen.",
+  },
+  extends: {
+    type: optional(name),
+    description:
+      "Id of another process, whose fields this one has, too, unless it says otherwise: all but id. Objects are merged key by key; everything else is replaced, and null takes it away.",
   },
   cmd: {
     type: optional(notEmpty("a command line")),
@@ -260,6 +216,12 @@ export const PROCESS = {
       "Files and folders to watch, or patterns of them, such as src/**/*.html: the process starts with procman, and again whenever one of them changes.",
     onChange: "live",
     spec: list(string()),
+  },
+  watcher: {
+    type: optional(objectOf(WATCHER)),
+    description: "What counts as a change of the watched files. Default: the top level's, field by field.",
+    onChange: "live",
+    spec: kept(watcher),
   },
   restart: {
     type: optional(enumeration(["always", "error", "never"])),
@@ -447,3 +409,8 @@ export const PROCESS = {
     onChange: "restart",
   },
 } as const satisfies Fields;
+
+/** What `defaults` may have: a process is told from others by its id and by what it runs. */
+const { id: _id, extends: _extends, cmd: _cmd, worker: _worker, ...inheritable } = PROCESS;
+
+export const INHERITABLE = inheritable;
