@@ -18,7 +18,9 @@ class Program {
     const [perl = "", ...args] = onTerminal(argv);
     const env = { ...process.env, ...TERMINAL_VARIABLES, LC_ALL: "xx_XX", ENV: "" };
     this.child = spawn(perl, args, { detached: true, env, stdio: ["pipe", "pipe", "pipe"] });
-    this.pid = this.child.pid ?? 0;
+    const { pid } = this.child;
+    assert.ok(pid !== undefined, "perl can't be started");
+    this.pid = pid;
     for (const stream of [this.child.stdout, this.child.stderr])
       stream.setEncoding("utf8").on("data", (text: string) => {
         this.text += text;
@@ -114,6 +116,8 @@ test("what holds the terminal needs less than 3 MB; it ignores what ends runs, a
   const program = new Program("sh", "-c", "echo begun; exec cat");
   await program.says(/begun/);
   const holder = terminalHolder(program.pid) ?? 0;
+  // 0 would be the group of this test.
+  assert.ok(holder > 1);
   for (const signal of ["SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"] as const) process.kill(holder, signal);
   program.type("line\n");
   await program.says(/line\r\nline/);
