@@ -384,6 +384,22 @@ export type Signalling = {
   readonly to?: "group" | "leader";
 };
 
+/** Input for a process: `text`, or `data`. */
+export type ProcessInput = {
+  /** Text, to which nothing is added: a line ends with its own `\n`. */
+  readonly text?: string;
+  /** Bytes in base64, in place of `text`. */
+  readonly data?: string;
+};
+
+/** Bytes that a process has got. */
+export type InputRecord = {
+  /** Id of the process or instance. */
+  readonly process: string;
+  /** Their number. They are in its pipe, where it reads them. */
+  readonly bytes: number;
+};
+
 /** CPU and memory of a process and all its descendants at one time. */
 export type MetricPoint = {
   /** When it was measured. */
@@ -596,8 +612,8 @@ export type ExecLaunch = {
 
 /** What the token of a one-time code may do. */
 export type SignInOrder = {
-  /** Scopes of the token. Default: all. */
-  readonly scopes?: readonly ("read" | "control" | "log" | "telemetry" | "reload" | "admin")[];
+  /** Scopes of the token. Default: all; `input` only if the token that asks has it. */
+  readonly scopes?: readonly ("read" | "control" | "input" | "log" | "telemetry" | "reload" | "admin")[];
 };
 
 /** A one-time code for the dashboard. */

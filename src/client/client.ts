@@ -1,7 +1,15 @@
 /** `Control` over HTTP. */
 import { compact } from "../core/base/compact.ts";
 import { ProcmanError } from "../core/base/errors.ts";
-import type { Action, ActOptions, Control, PlanOptions, Scaling, Signalling } from "../core/contract/control.ts";
+import type {
+  Action,
+  ActOptions,
+  Control,
+  PlanOptions,
+  ProcessInput,
+  Scaling,
+  Signalling,
+} from "../core/contract/control.ts";
 import type { SignInCode, SignInOrder } from "../core/contract/dashboard-access.ts";
 import type { DefinitionRecord } from "../core/contract/definition-record.ts";
 import type { EventRecord, EventType } from "../core/contract/event-record.ts";
@@ -18,6 +26,7 @@ import type { PlanRecord } from "../core/contract/plan.ts";
 import { writeQuery } from "../core/contract/query.ts";
 import type {
   FlushRecord,
+  InputRecord,
   LogEntry,
   LogItem,
   LogPage,
@@ -113,6 +122,17 @@ export class Client implements Control {
 
   async signal(id: string, signalling: Signalling): Promise<ProcessRecord> {
     return (await this.#ask("signal", { id, body: signalling })) as ProcessRecord;
+  }
+
+  /**
+   * Types into a process: writes to its standard input, which `"stdin": true` keeps open. A full pipe rejects with
+   * `input-full`, whose `taken` says how many bytes were taken.
+   *
+   * @example
+   * await control.input("game", { text: "save-all\n" });
+   */
+  async input(id: string, input: ProcessInput): Promise<InputRecord> {
+    return (await this.#ask("input", { id, body: input })) as InputRecord;
   }
 
   async plan(options: PlanOptions = {}): Promise<PlanRecord> {

@@ -113,9 +113,9 @@ export function errorOf(status: number, text: string): Error {
       "service-down",
       `${status}: the server is not procman: ${printableLine(text.slice(0, 200))}`,
     );
-  const { code, detail, problems = [], processes = [] } = problem;
+  const { code, detail, problems = [], processes = [], taken } = problem;
   return Object.hasOwn(ERRORS, code)
-    ? new ProcmanError(code as ErrorCode, detail, { faults: problems, processes })
+    ? new ProcmanError(code as ErrorCode, detail, { faults: problems, processes, taken })
     : new ProcmanError("service-down", `${code}: ${detail}`);
 }
 

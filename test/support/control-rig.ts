@@ -87,6 +87,7 @@ export function controlRig() {
   const reloads: string[] = [];
   const scales: string[] = [];
   const clusters: string[] = [];
+  const inputs: string[] = [];
   // All instances at once.
   const rollingRestarts: Pick<RollingRestarts, "check" | "begin"> = {
     check: () => undefined,
@@ -140,6 +141,10 @@ export function controlRig() {
       },
     },
     actions,
+    typeInto: ({ id }, bytes) => {
+      inputs.push(`${id} ${Buffer.from(bytes)}`);
+      return bytes.length;
+    },
     scaler: {
       scale: (id, scaling) => {
         targetCount(id, scaling, 2);
@@ -163,6 +168,7 @@ export function controlRig() {
     reloads,
     scales,
     clusters,
+    inputs,
     control,
   };
 }

@@ -22,7 +22,7 @@ export function define(parent: Command): void {
       "Opens the dashboard of the running procman in the browser, signed in by a code that works once and for 30 s. Over ssh, and without a desktop, it prints the link. With --host it shows other machines, for as long as the command runs.",
     );
   withTarget(command)
-    .option("--scope <scopes>", "what the page may do: read, control or admin, separated by commas (default: all)")
+    .option("--scope <scopes>", "what the page may do: read, control, input or admin, separated by commas (default: all)")
     .option("--no-open", "print the link instead of opening a browser")
     .option("--json", "print the code and the addresses of the API as JSON, without opening a browser")
     .action(dashboard);

@@ -5,7 +5,15 @@ import { CONNECT_TIMEOUT_MS, livingHolder } from "../../client/connection/endpoi
 import { ProcmanError } from "../../core/base/errors.ts";
 import { printableJson } from "../../core/base/printable.ts";
 import { locate } from "../../core/config/find-config.ts";
-import { type Claims, CONSUMER, expiresIn, isForAll, payloadOf, SCOPES } from "../../core/contract/token-claims.ts";
+import {
+  type Claims,
+  CONSUMER,
+  DEFAULT_SCOPES,
+  expiresIn,
+  isForAll,
+  payloadOf,
+  SCOPES,
+} from "../../core/contract/token-claims.ts";
 import { monotonicMs } from "../../core/os/clock.ts";
 import { signJwt } from "../../core/os/jwt.ts";
 import { replaceSecret, secretIn } from "../../core/os/secret.ts";
@@ -39,7 +47,7 @@ export function define(parent: Command): void {
     .option("-c, --config <path>", CONFIG_HELP)
     .option("--consumer <name>", "name of its user: 1 to 64 of a-z A-Z 0-9 . _ -")
     .option("--expire-in <seconds>", "validity in seconds (default: until it is revoked)")
-    .option("--scope <scopes>", `its scopes, of ${SCOPES.join(",")} (default: all)`)
+    .option("--scope <scopes>", `its scopes, of ${SCOPES.join(",")} (default: all but input)`)
     .option("--process <ids>", "limit it to these processes, instances or clusters, separated by commas", listed)
     .option("--group <names>", "limit it to these groups, separated by commas", listed)
     .option("--rotate", "replace the secret; without --consumer no token is created")
@@ -73,8 +81,8 @@ function claimsOf({ consumer, expireIn, scope, ...options }: Options): TokenAnsw
     scope !== undefined
       ? scopesIn(scope, "create a token")
       : limits === undefined
-        ? SCOPES
-        : SCOPES.filter((each) => !isForAll(each));
+        ? DEFAULT_SCOPES
+        : DEFAULT_SCOPES.filter((each) => !isForAll(each));
   const forAll = scopes.find(isForAll);
   if (limits !== undefined && forAll !== undefined)
     throw usage(
@@ -115,7 +123,7 @@ function powerOf({ scope, expireIn, consumer, process, group }: Options): string
   const isLimited = process !== undefined || group !== undefined;
   const all = isLimited
     ? "may see, control and write for these processes (see --scope)"
-    : "may do everything (see --scope)";
+    : "may do everything but type into processes (see --scope)";
   const powers = [
     ...(scope === undefined ? [all] : []),
     ...(expireIn === undefined ? ["doesn't expire (see --expire-in)"] : []),

@@ -31,12 +31,13 @@ export function jsonLine(error: unknown): string {
   return `${printableJson({ error: error instanceof ProcmanError ? recordOf(error) : bugOf(error) })}\n`;
 }
 
-function recordOf({ code, message, faults, processes }: ProcmanError): object {
+function recordOf({ code, message, faults, processes, taken }: ProcmanError): object {
   return {
     code,
     message,
     ...(faults.length > 0 && { problems: faults }),
     ...(processes.length > 0 && { processes }),
+    ...(taken !== undefined && { taken }),
   };
 }
 

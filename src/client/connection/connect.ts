@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ProcmanError } from "../../core/base/errors.ts";
 import type { Location } from "../../core/config/find-config.ts";
 import { ROUTES } from "../../core/contract/routes.ts";
-import { type Claims, DASHBOARD_SECONDS, expiresIn, payloadOf } from "../../core/contract/token-claims.ts";
+import { type Claims, DASHBOARD_SECONDS, expiresIn, OWNER_SCOPES, payloadOf } from "../../core/contract/token-claims.ts";
 import { monotonicMs } from "../../core/os/clock.ts";
 import { signJwt } from "../../core/os/jwt.ts";
 import { storedSecret } from "../../core/os/secret.ts";
@@ -52,7 +52,7 @@ export async function connectTo(
 ): Promise<Client> {
   if ("url" in place) return new Client(remoteSender(place, patience), observer, place.check);
   await resolveEndpoint(place.stateDir, monotonicMs() + patience.connectMs);
-  const claims = typeof holder === "string" ? { consumer: holder, scopes: ["admin" as const] } : holder;
+  const claims = typeof holder === "string" ? { consumer: holder, scopes: OWNER_SCOPES } : holder;
   return new Client(sender(place, claims, patience), observer);
 }
 

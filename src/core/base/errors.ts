@@ -69,6 +69,10 @@ export const ERRORS = {
   "exec-refused": { status: 403, exit: EXIT.refused },
   "exec-failed": { status: 409, exit: EXIT.refused },
   "exec-unknown": { status: 404, exit: EXIT.refused },
+  /** It takes no input. */
+  "input-refused": { status: 409, exit: EXIT.refused },
+  /** It doesn't read; `taken` bytes were taken. */
+  "input-full": { status: 409, exit: EXIT.refused },
   "process-foreign": { status: 403, exit: EXIT.refused },
   "wait-timeout": { status: 504, exit: EXIT.refused },
   "input-invalid": { status: 400, exit: EXIT.usage },
@@ -129,6 +133,8 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   "exec-refused": "`api.exec` is not true, so that commands are executed over the Unix socket alone",
   "exec-failed": "the command can't be started: its folder, a file or a variable of the process is missing",
   "exec-unknown": "no command with this session is running, or it reads no input any more",
+  "input-refused": 'the process has no `"stdin": true`, or its program has closed its standard input',
+  "input-full": "the process doesn't read its standard input; `taken` has the number of bytes that were taken",
   "process-foreign": "the token is not valid for this process",
   "wait-timeout":
     "the requested state was not reached in the time of `wait` or `--timeout`; what was asked for continues",
@@ -161,6 +167,7 @@ export type ErrorPlace = { readonly place: string; readonly message: string };
 type ProcmanErrorOptions = ErrorOptions & {
   readonly faults?: readonly ErrorPlace[];
   readonly processes?: readonly string[];
+  readonly taken?: number | undefined;
 };
 
 /**
@@ -176,6 +183,8 @@ export class ProcmanError extends Error {
   readonly faults: readonly ErrorPlace[];
   /** Processes and instances that have failed, or are not up in time. */
   readonly processes: readonly string[];
+  /** Of an input for which there was no room (`input-full`): how many bytes of it were taken. */
+  readonly taken: number | undefined;
 
   constructor(code: ErrorCode, message: string, options?: ProcmanErrorOptions) {
     super(message, options);
@@ -183,6 +192,7 @@ export class ProcmanError extends Error {
     this.code = code;
     this.faults = options?.faults ?? [];
     this.processes = options?.processes ?? [];
+    this.taken = options?.taken;
   }
 
   get exitCode(): ExitCode {

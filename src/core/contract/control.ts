@@ -1,10 +1,11 @@
 /** The commands of a running procman: one interface, implemented in process and over HTTP. */
-import type { Scaling, Signalling } from "../../../generated/records.ts";
+import type { ProcessInput, Scaling, Signalling } from "../../../generated/records.ts";
 import type { DefinitionRecord } from "./definition-record.ts";
 import type { EventRecord, EventType } from "./event-record.ts";
 import type { PlanRecord } from "./plan.ts";
 import type {
   FlushRecord,
+  InputRecord,
   LogEntry,
   LogItem,
   LogPage,
@@ -19,7 +20,7 @@ import type { Incident, RunPage, RunQuery } from "./run-summary.ts";
 import type { StateRecord } from "./state-record.ts";
 import type { TokenLimits } from "./token-claims.ts";
 
-export type { Scaling, Signalling } from "../../../generated/records.ts";
+export type { ProcessInput, Scaling, Signalling } from "../../../generated/records.ts";
 
 export const ACTIONS = ["start", "stop", "restart", "block", "unblock", "enable", "disable"] as const;
 
@@ -76,6 +77,8 @@ export interface Control {
   scale(id: string, scaling: Scaling, options?: ActOptions): Promise<ProcessRecord>;
   /** Signals the runs of a process, an instance, a cluster, a group or `all`. Rejects with `process-unknown`, `process-not-running`, `reload-unsupported`, `input-invalid`. */
   signal(id: string, signalling: Signalling): Promise<ProcessRecord>;
+  /** Writes to the standard input of a process or an instance, which has `stdin: true`: all of it, or it rejects. Lines of up to 4096 bytes are taken whole or not at all. Rejects with `process-unknown`, `process-not-running`, `input-refused`, `input-full` (`taken` bytes were taken), `input-invalid`. */
+  input(id: string, input: ProcessInput): Promise<InputRecord>;
   /** What a reload would do, also with another profile. Rejects with `configuration-invalid` (all its problems), `configuration-missing`. */
   plan(options?: PlanOptions): Promise<PlanRecord>;
   /** Applies the changed configuration file, or another profile of it, which stays active. Rejects as `plan`, with `reload-running`; while it waits, `reload-failed`, `wait-timeout`. */
@@ -114,6 +117,7 @@ const NAMED: Readonly<Record<keyof Control, true>> = {
   act: true,
   scale: true,
   signal: true,
+  input: true,
   plan: true,
   reload: true,
   terminate: true,

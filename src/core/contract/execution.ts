@@ -2,6 +2,7 @@
 
 import type { ExecInput, ExecLaunch, ExecOrder, ExecRecord, LaunchOrder } from "../../../generated/records.ts";
 import { boolean, integer, type JsonSchema, list, map, object, openObject, optional, string } from "../base/schema.ts";
+import { BASE64 } from "./input-schemas.ts";
 
 export type { ExecInput, ExecLaunch, ExecOrder, ExecRecord, LaunchOrder } from "../../../generated/records.ts";
 
@@ -45,7 +46,7 @@ export const LAUNCH_ORDER = object(
 
 export const EXEC_INPUT = object(
   {
-    data: optional(string({ pattern: "^[A-Za-z0-9+/]*={0,2}$", description: "Bytes in base64." })),
+    data: optional(string({ pattern: BASE64, description: "Bytes in base64." })),
     end: optional(boolean({ description: "The input ends after them.", default: false })),
   },
   { description: "Standard input of a command." },

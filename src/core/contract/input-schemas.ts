@@ -93,8 +93,26 @@ export const SIGNALLING = object(
   { description: "A signal." },
 );
 
+/** Bytes in base64. */
+export const BASE64 = "^[A-Za-z0-9+/]*={0,2}$";
+
+export const PROCESS_INPUT = object(
+  {
+    text: optional(string({ description: "Text, to which nothing is added: a line ends with its own `\\n`." })),
+    data: optional(string({ pattern: BASE64, description: "Bytes in base64, in place of `text`." })),
+  },
+  { description: "Input for a process: `text`, or `data`." },
+);
+
 export const SIGN_IN_ORDER = object(
-  { scopes: optional(list(enumeration(SCOPES), { minItems: 1, description: "Scopes of the token. Default: all." })) },
+  {
+    scopes: optional(
+      list(enumeration(SCOPES), {
+        minItems: 1,
+        description: "Scopes of the token. Default: all; `input` only if the token that asks has it.",
+      }),
+    ),
+  },
   { description: "What the token of a one-time code may do." },
 );
 

@@ -22,6 +22,7 @@ import { EXEC_INPUT, EXEC_ITEM, EXEC_LAUNCH, EXEC_ORDER, EXEC_RECORD, LAUNCH_ORD
 import {
   EXACT_SIGNAL,
   LOG_SUBMISSION,
+  PROCESS_INPUT,
   SCALING,
   SIGN_IN_EXCHANGE,
   SIGN_IN_ORDER,
@@ -233,6 +234,14 @@ const FLUSHED = openObject(
   { description: "What a flush of the logs has done." },
 );
 
+const INPUT_TAKEN = openObject(
+  {
+    process: string({ description: "Id of the process or instance." }),
+    bytes: integer({ description: "Their number. They are in its pipe, where it reads them." }),
+  },
+  { description: "Bytes that a process has got." },
+);
+
 const PROBLEM = schemaFor<ProblemRecord>(
   {
     type: string({ description: "Always `about:blank`." }),
@@ -255,6 +264,7 @@ const PROBLEM = schemaFor<ProblemRecord>(
           "Of an action, or a reload, that was waited for: ids of those that have failed, or are not up in time.",
       }),
     ),
+    taken: optional(integer({ description: "Of `input-full`: how many bytes of the input were taken." })),
   },
   { description: "An error (RFC 9457)." },
 );
@@ -348,6 +358,8 @@ export const SCHEMAS = {
   TelemetryReport: TELEMETRY_REPORT,
   Scaling: { ...SCALING, oneOf: [{ required: ["instances"] }, { required: ["by"] }] },
   Signalling: { ...SIGNALLING, properties: { ...SIGNALLING.properties, signal: EXACT_SIGNAL } },
+  ProcessInput: { ...PROCESS_INPUT, oneOf: [{ required: ["text"] }, { required: ["data"] }] },
+  InputRecord: INPUT_TAKEN,
   MetricPoint: METRIC_POINT,
   Incident: INCIDENT,
   RunSummary: RUN,

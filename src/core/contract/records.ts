@@ -6,6 +6,7 @@ export type {
   BackendRecord,
   BalancerRecord,
   FlushRecord,
+  InputRecord,
   LogEntry,
   LogSubmission,
   MemoryRecord,
@@ -90,6 +91,8 @@ export type ProblemRecord = {
   readonly problems?: readonly ErrorPlace[];
   /** Processes and instances that have failed, or are not up in time. */
   readonly processes?: readonly string[];
+  /** Of `input-full`: how many bytes were taken. */
+  readonly taken?: number;
 };
 
 export const SEVERITIES = ["debug", "info", "warn", "error"] as const;

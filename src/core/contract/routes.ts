@@ -1,19 +1,20 @@
 /** The table of routes, from which server, client, OpenAPI document and `docs/reference/api.md` are made. */
 import { ProcmanError } from "../base/errors.ts";
-import { ACTIONS, type Action, type ActOptions, type PlanOptions, type Scaling, type Signalling } from "./control.ts";
+import {
+  ACTIONS,
+  type Action,
+  type ActOptions,
+  type PlanOptions,
+  type ProcessInput,
+  type Scaling,
+  type Signalling,
+} from "./control.ts";
 import type { SignInExchange, SignInOrder } from "./dashboard-access.ts";
 import type { EventType } from "./event-record.ts";
-import {
-  EXEC_INPUT,
-  EXEC_ORDER,
-  type ExecInput,
-  type ExecOrder,
-  executed,
-  LAUNCH_ORDER,
-  type LaunchOrder,
-} from "./execution.ts";
+import { EXEC_ROUTES } from "./exec-routes.ts";
 import {
   LOG_SUBMISSION,
+  PROCESS_INPUT,
   SCALING,
   SIGN_IN_EXCHANGE,
   SIGN_IN_ORDER,
@@ -23,7 +24,6 @@ import {
 import { serves } from "./process-health.ts";
 import {
   EVENTS,
-  EXEC,
   FLUSH,
   HEALTH,
   INCIDENTS,
@@ -140,52 +140,21 @@ export const ROUTES = {
     errors: [404, 409, 413, 415],
     answer: (control, { id, body }) => control.signal(id, body as Signalling),
   },
-  exec: {
+  input: {
     method: "POST",
-    path: "/processes/{id}/exec",
-    scope: "admin",
-    summary: "Execute a command with user, folder, environment, secrets and limits of the process",
+    path: "/processes/{id}/input",
+    scope: "input",
+    summary: "Write to the standard input of the process, which has `stdin: true`",
     description:
-      "Needs `api.exec` in the configuration, except over the Unix socket. The command is ended when the client goes away.",
-    parameters: EXEC,
-    body: { name: "ExecOrder", schema: EXEC_ORDER },
-    lasts: true,
-    status: 200,
-    output: { kind: "json", schema: "ExecRecord" },
-    errors: [404, 409, 413, 415, 503],
-    answer: (_, { id, body, signal, executor }) =>
-      executed(executor().execute(id, { stdin: "", ...(body as ExecOrder) }, signal)),
-    follow: {
-      output: { kind: "stream", schema: "ExecItem" },
-      answer: (_, { id, body, signal, executor }) => executor().execute(id, body as ExecOrder, signal),
-    },
-  },
-  stdin: {
-    method: "POST",
-    path: "/exec/{id}/stdin",
-    idMeaning: "`session` of the command, as its stream has it.",
-    scope: "admin",
-    summary: "Write to the standard input of a command; answered when the command has room for more",
+      "All of it, or 409: `taken` is then the number of bytes that its pipe had room for. Lines of up to 4096 bytes are taken whole or not at all.",
     parameters: noParameters,
-    body: { name: "ExecInput", schema: EXEC_INPUT },
+    body: { name: "ProcessInput", schema: PROCESS_INPUT },
     status: 200,
-    output: { kind: "json" },
-    errors: [404, 413, 415],
-    answer: (_, { id, body, executor }) => executor().write(id, body as ExecInput),
+    output: { kind: "json", schema: "InputRecord" },
+    errors: [404, 409, 413, 415],
+    answer: (control, { id, body }) => control.input(id, body as ProcessInput),
   },
-  launch: {
-    method: "POST",
-    path: "/processes/{id}/launch",
-    scope: "admin",
-    summary: "How a command of the process is started, secrets included, for a caller that starts it itself",
-    description: "Needs `api.exec` in the configuration, except over the Unix socket, where `procman exec` asks it.",
-    parameters: noParameters,
-    body: { name: "LaunchOrder", schema: LAUNCH_ORDER },
-    status: 200,
-    output: { kind: "json", schema: "ExecLaunch" },
-    errors: [404, 409, 413, 415, 503],
-    answer: (_, { id, body, executor }) => executor().launch(id, body as LaunchOrder),
-  },
+  ...EXEC_ROUTES,
   incidents: {
     method: "GET",
     path: "/processes/{id}/incidents",

@@ -3,10 +3,21 @@
 import { compact } from "../base/compact.ts";
 export const ISSUER = "procman";
 
-export const SCOPES = ["read", "control", "log", "telemetry", "reload", "admin"] as const;
+export const SCOPES = ["read", "control", "input", "log", "telemetry", "reload", "admin"] as const;
 
-/** `control`: actions; `reload`: plan and reload; `admin`: terminate, and everything else. */
+/** `control`: actions; `input`: typing into processes; `reload`: plan and reload; `admin`: terminate, and everything else but `input`. */
 export type TokenScope = (typeof SCOPES)[number];
+
+/** Of a token for which none are named. Who types into a shell runs commands, so `input` has to be named. */
+export const DEFAULT_SCOPES: readonly TokenScope[] = SCOPES.filter((scope) => scope !== "input");
+
+/** Of procman's own user. */
+export const OWNER_SCOPES = ["admin", "input"] as const satisfies readonly TokenScope[];
+
+/** Whether these scopes allow what needs this one. */
+export function isAllowed(scope: TokenScope, granted: readonly TokenScope[]): boolean {
+  return granted.includes(scope) || (scope !== "input" && granted.includes("admin"));
+}
 
 /** Scopes that the members of a Unix group may have: they neither end procman nor change what it runs. */
 export const GROUP_SCOPES = ["read", "control"] as const satisfies readonly TokenScope[];

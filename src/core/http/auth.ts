@@ -1,7 +1,7 @@
 /** Authentication: verifies bearer tokens, caches valid ones, and limits failures of each address. By the socket of a group no token is needed. */
 import type { IncomingMessage } from "node:http";
 import { LEEWAY_SECONDS, verifyToken } from "../contract/token.ts";
-import { type Claims, GROUP_SCOPES, isOfGroup, type TokenScope } from "../contract/token-claims.ts";
+import { type Claims, GROUP_SCOPES, isAllowed, isOfGroup, type TokenScope } from "../contract/token-claims.ts";
 import { GrantCache, type TokenGrant } from "./grant-cache.ts";
 import { HttpError } from "./responses.ts";
 
@@ -120,7 +120,7 @@ export class Authenticator {
 /** @throws {HttpError} `scope-missing` */
 export function checkScope(claims: Claims, scope: TokenScope, orScope: TokenScope = scope): void {
   const { scopes, consumer } = claims;
-  if (scopes.some((each) => each === scope || each === orScope || each === "admin")) return;
+  if (isAllowed(scope, scopes) || isAllowed(orScope, scopes)) return;
   const has = scopes.length === 0 ? "none" : scopes.map((each) => `"${each}"`).join(", ");
   const create = `; "procman token --consumer NAME --scope ${scope}" creates one that has it`;
   const [who, remedy] = isOfGroup(claims) ? (["group", remedyOf(scope)] as const) : (["token", create] as const);

@@ -3,7 +3,15 @@ import { join } from "node:path";
 import { ProcmanError } from "../base/errors.ts";
 import type { Caller } from "../contract/control.ts";
 import type { DashboardAccess, SignInOrder } from "../contract/dashboard-access.ts";
-import { type Claims, DASHBOARD_SECONDS, expiresIn, SCOPES } from "../contract/token-claims.ts";
+import {
+  type Claims,
+  DASHBOARD_SECONDS,
+  DEFAULT_SCOPES,
+  expiresIn,
+  isAllowed,
+  SCOPES,
+  type TokenScope,
+} from "../contract/token-claims.ts";
 import { type DashboardFiles, dashboardFiles } from "./dashboard-files.ts";
 import { CODE_SECONDS, SignInCodes } from "./sign-in-codes.ts";
 
@@ -29,7 +37,7 @@ export type CodeAsker = {
   readonly refusal: () => string | undefined;
 };
 
-type CodeOrder = SignInOrder & CodeAsker;
+type CodeOrder = CodeAsker & { readonly scopes: readonly TokenScope[] };
 
 export class Dashboard {
   readonly #ports: DashboardPorts;
@@ -47,7 +55,7 @@ export class Dashboard {
       page: async () => (await this.#loaded()).page,
       asset: async (name) => (await this.#loaded()).asset(name),
       makeCode: (order) => ({
-        code: this.#codes.make({ ...order, ...(asker as CodeAsker) }),
+        code: this.#codes.make({ scopes: scopesFor(order, asker as CodeAsker), ...(asker as CodeAsker) }),
         expiresInSeconds: CODE_SECONDS,
       }),
       exchange: ({ code }) => ({ token: this.#exchange(code) }),
@@ -73,7 +81,7 @@ export class Dashboard {
       refused(`a sign-in to the dashboard was refused: ${why}`);
       throw new ProcmanError("unauthorized", `Cannot sign in: ${why}; run "procman dashboard" again`);
     }
-    const { scopes = SCOPES, caller, claims } = order;
+    const { scopes, caller, claims } = order;
     const { consumer, user } = caller;
     noted(
       `dashboard opened for "${consumer}"${user === undefined ? "" : ` (${user})`}, with the scopes ${scopes.join(", ")}`,
@@ -89,4 +97,15 @@ export class Dashboard {
       ...(user && { user }),
     });
   }
+}
+
+/** A token passes on no scope that it doesn't have. @throws {ProcmanError} `scope-missing` */
+function scopesFor({ scopes }: SignInOrder, { claims }: CodeAsker): readonly TokenScope[] {
+  const mayType = isAllowed("input", claims.scopes);
+  if (!mayType && scopes?.includes("input") === true)
+    throw new ProcmanError(
+      "scope-missing",
+      'Cannot make a code with the scope "input": the token that asks for it doesn\'t have it',
+    );
+  return scopes ?? (mayType ? SCOPES : DEFAULT_SCOPES);
 }

@@ -65,11 +65,12 @@ export function problemOf(error: unknown): ProblemRecord {
     process.stderr.write(errorLine(`this is a bug: ${error instanceof Error ? error.stack : String(error)}`));
     return problem(500, "internal", "Cannot answer: this is a bug in procman; see its own output");
   }
-  const { status, code, message, faults, processes } = error;
+  const { status, code, message, faults, processes, taken } = error;
   return {
     ...problem(status, code, message),
     ...(faults.length > 0 && { problems: faults }),
     ...(processes.length > 0 && { processes }),
+    ...(taken !== undefined && { taken }),
   };
 }
 

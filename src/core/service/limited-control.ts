@@ -23,6 +23,7 @@ export function limitedControl(control: Control, view: TokenView): Control {
     act: (...request) => record(control.act(...request)),
     scale: (...request) => record(control.scale(...request)),
     signal: (...request) => record(control.signal(...request)),
+    input: (...request) => seen(control.input(...request)),
     logs: (query) => seen(control.logs(query)),
     follow: (...query) => followed(() => control.follow(...query), view),
     log: async (submission) => seen(control.log(ofProcess(submission))),

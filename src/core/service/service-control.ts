@@ -11,6 +11,7 @@ import {
   type Control,
   callerText,
   type PlanOptions,
+  type ProcessInput,
   type Scaling,
   type Signalling,
 } from "../contract/control.ts";
@@ -20,6 +21,7 @@ import { groupNamed, isCollective, selectorsIn, unknownProcess } from "../contra
 import type { PlanRecord } from "../contract/plan.ts";
 import type {
   FlushRecord,
+  InputRecord,
   LogEntry,
   LogItem,
   LogPage,
@@ -138,6 +140,16 @@ class ServiceControl implements Control {
     const record = this.process(id);
     await this.#ports.link.commit();
     return record;
+  }
+
+  async input(id: string, input: ProcessInput): Promise<InputRecord> {
+    const bytes = inputBytes(input);
+    return this.#runAudited(`input of ${bytes.length} bytes`, id, () => {
+      const [process, another] = this.#find(id);
+      if (process === undefined || another !== undefined || isCollective(id))
+        throw notOne(`Cannot send to "${id}"`, `it is not one process; name one, such as "${process?.id}"`, "path");
+      return { process: process.id, bytes: this.#ports.typeInto(process, bytes) };
+    });
   }
 
   async plan(options: PlanOptions = {}): Promise<PlanRecord> {
@@ -267,7 +279,8 @@ class ServiceControl implements Control {
       this.#ports.log.audit(info(`${what}${subject === undefined ? ` of ${id}` : ""} for ${caller}`), subject);
       return outcome;
     } catch (error) {
-      if (error instanceof ProcmanError) {
+      // A client asks again and again until there is room.
+      if (error instanceof ProcmanError && error.taken !== 0) {
         const line = warn(`${what} of "${id}" for ${caller}: refused: ${error.message}`);
         this.#ports.log.audit(line, error.code === "process-unknown" ? undefined : subject);
       }
@@ -325,9 +338,18 @@ class ServiceControl implements Control {
   }
 }
 
-function notOne(what: string, why: string): ProcmanError {
+function notOne(what: string, why: string, place = "body.process"): ProcmanError {
   return new ProcmanError("input-invalid", `${what}: ${why}`, {
-    faults: [{ place: "body.process", message: "must be the id of a process" }],
+    faults: [{ place, message: "must be the id of a process" }],
+  });
+}
+
+/** @throws {ProcmanError} `input-invalid` */
+function inputBytes({ text, data }: ProcessInput): Buffer {
+  if (text !== undefined && data === undefined) return Buffer.from(text);
+  if (data !== undefined && text === undefined) return Buffer.from(data, "base64");
+  throw new ProcmanError("input-invalid", 'Cannot send: the input is either "text" or "data"', {
+    faults: [{ place: "body", message: 'must have either "text" or "data"' }],
   });
 }
 
@@ -361,6 +383,8 @@ export type ControlPorts = Pick<Services, "link" | "specs" | "supervisor"> & {
   readonly reloads: Pick<Reloads, "plan" | "checkedPlan" | "reload" | "unapplied" | "lastReload">;
   readonly spawner: Pick<KeeperSpawner, "signal">;
   readonly scaler: Pick<Scaler, "scale">;
+  /** Writes to its standard input; returns the number of bytes. @throws {ProcmanError} `process-not-running`, `input-refused`, `input-full` */
+  readonly typeInto: (process: Process, bytes: Uint8Array) => number;
   readonly terminate: (why: string) => Promise<void>;
   readonly log: Pick<Log, "audit">;
 };

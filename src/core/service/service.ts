@@ -47,6 +47,7 @@ import { MemoryLimitWatch } from "./spawn/memory-limit.ts";
 import { PidFiles } from "./spawn/pid-file.ts";
 import { PortHandovers } from "./spawn/port-handovers.ts";
 import { Probes } from "./spawn/probing.ts";
+import { typeInto } from "./spawn/process-input.ts";
 import { ReadyFiles } from "./spawn/ready-files.ts";
 import type { KeeperSpawner } from "./spawn/spawner.ts";
 import { spawnerOf } from "./spawn/spawner.ts";
@@ -338,6 +339,7 @@ export class ProcmanService {
       actions,
       reloads,
       scaler,
+      typeInto: (process, bytes) => typeInto(process, bytes, { specs: this.#specs, records: this.#reporting.records }),
       spawner: this.#spawner,
       logAccess: this.#storedLog,
       status: (processes) => this.#status(processes),

@@ -171,12 +171,12 @@ export class TokenView implements LogView {
 
   error(error: unknown): unknown {
     if (!(error instanceof ProcmanError)) return error;
-    const { code, message, faults, cause, processes } = error;
+    const { code, message, faults, cause, processes, taken } = error;
     if (REPEATS_REQUEST.has(code)) return error;
     // It quotes the configuration file, in which other processes are, too.
     const isOfFile = faults.length > 0 || cause !== undefined || code.startsWith("configuration");
     const refused = "Cannot do it: the configuration file doesn't allow it; a token without limits gets the reason";
-    const options = { processes: processes.filter((id) => !this.#isHidden(id)) };
+    const options = { processes: processes.filter((id) => !this.#isHidden(id)), taken };
     return new ProcmanError(code, isOfFile ? refused : this.text(message), options);
   }
 

@@ -132,6 +132,7 @@ function watched(
     actions,
     reloads: { plan: notAsked, checkedPlan: notAsked, reload: notAsked, unapplied: undefined, lastReload: undefined },
     scaler: { scale: notAsked },
+    typeInto: notAsked,
     logAccess: new StoredLog({ log, specs }),
     spawner: { signal: notAsked },
     terminate: async () => undefined,

@@ -21,6 +21,7 @@ import { hasColors } from "../service-log.ts";
 import { type AccessOfProcess, type ApiAccess, environmentOf } from "./environment.ts";
 import { wrapWithLimits } from "./exec-wrapper.ts";
 import { notifyFile } from "./probing.ts";
+import { inputFile } from "./process-input.ts";
 import { credentialsOf, userVariables } from "./run-identity.ts";
 
 const ANY_EXECUTE = 0o111;
@@ -80,7 +81,7 @@ export function spawnRequestOf(
     cpuQuota,
     capture,
     ...node.request,
-    ...(spec.stdin === true && { stdin: join(stateDir, "run", `stdin-${slot}`) }),
+    ...(spec.stdin === true && { stdin: inputFile(stateDir, slot) }),
     ...(notifyFd === undefined ? {} : { notify: { fd: notifyFd, file: notifyFile(stateDir, slot) } }),
   });
 }

@@ -2,7 +2,7 @@
 import { errorOf } from "../../../client/transport.ts";
 import { ProcmanError } from "../../../core/base/errors.ts";
 import type { SignInToken } from "../../../core/contract/dashboard-access.ts";
-import { SCOPES, type TokenScope } from "../../../core/contract/token-claims.ts";
+import { isAllowed, SCOPES, type TokenScope } from "../../../core/contract/token-claims.ts";
 import { Observable } from "./observable.ts";
 
 const KEY = "procman-token";
@@ -87,7 +87,7 @@ function keyOf(path: string): string {
 
 /** Whether a token with these scopes may do what needs this one. */
 export function allows({ scopes }: TabSession, scope: TokenScope): boolean {
-  return scopes.includes(scope) || scopes.includes("admin");
+  return isAllowed(scope, scopes);
 }
 
 /** What the token says of itself; the service verifies it. undefined: it is not a token. */

@@ -1,0 +1,91 @@
+/** Writes to the standard input of a run: a FIFO of which the run itself holds both ends, so that what was taken outlives all parts of procman. */
+import { closeSync, constants, fstatSync, openSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { errnoOf, ProcmanError, reasonOf } from "../../base/errors.ts";
+import type { ProcessSpec } from "../../config/spec.ts";
+import { isShortage } from "../../os/shortage.ts";
+import type { Process } from "../../supervisor/process.ts";
+import type { RecordCache } from "../reporting/record-cache.ts";
+import type { Services } from "../services.ts";
+
+/** `PIPE_BUF` of Linux: so many bytes are taken in one piece, or not at all. */
+const PIECE = 4_096;
+const LINE_END = 10;
+const CLOSED = "its program has closed its standard input, or has just ended";
+
+/** Of the latest run of this slot. */
+export function inputFile(stateDir: string, slot: string): string {
+  return join(stateDir, "run", `stdin-${slot}`);
+}
+
+/**
+ * Never waits. Returns the number of bytes, which is that of all.
+ *
+ * @throws {ProcmanError} `input-refused`; `process-not-running`; `input-full` if the pipe has no room for all of them
+ */
+export function typeInto(
+  process: Process,
+  bytes: Uint8Array,
+  { specs, records }: Pick<Services, "specs"> & { readonly records: Pick<RecordCache, "of"> },
+): number {
+  const { id } = process;
+  const what = `Cannot send to "${id}"`;
+  const refusal = whyNoInput(specs.of(id));
+  if (refusal !== undefined) throw new ProcmanError("input-refused", `${what}: ${refusal}`);
+  const run = process.runs.findLast(({ state }) => "pid" in state);
+  if (run === undefined) throw new ProcmanError("process-not-running", `${what}: it ${records.of(process).reason}`);
+  const fd = openInput(inputFile(specs.config.stateDir, run.slot), what);
+  try {
+    const taken = write(fd, bytes);
+    if (taken === undefined) throw new ProcmanError("input-refused", `${what}: ${CLOSED}`);
+    if (taken === bytes.length) return taken;
+    const full = `its program doesn't read, and the pipe to it is full: ${taken} of ${bytes.length} bytes were taken`;
+    throw new ProcmanError("input-full", `${what}: ${full}`, { taken });
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** undefined: it takes input. */
+function whyNoInput({ stdin }: Pick<ProcessSpec, "stdin">): string | undefined {
+  return stdin === true ? undefined : 'it takes no input; set "stdin": true for it, and run "procman reload"';
+}
+
+/** @throws {ProcmanError} `input-refused` */
+function openInput(file: string, what: string): number {
+  const fd = descriptorOf(file);
+  if (typeof fd === "string") throw new ProcmanError("input-refused", `${what}: ${fd}`);
+  if (fstatSync(fd).isFIFO()) return fd;
+  closeSync(fd);
+  throw new ProcmanError("input-refused", `${what}: ${file} is no longer its FIFO; restart it`);
+}
+
+/** Or why there is none. */
+function descriptorOf(file: string): number | string {
+  try {
+    return openSync(file, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
+  } catch (error) {
+    if (isShortage(error)) throw error;
+    // Nobody has the other end: ENXIO. The next run is about to start: ENOENT.
+    return ["ENXIO", "ENOENT"].includes(errnoOf(error)) ? CLOSED : reasonOf(error);
+  }
+}
+
+/** How many bytes were taken; undefined: nobody reads any more. */
+function write(fd: number, bytes: Uint8Array): number | undefined {
+  let taken = 0;
+  try {
+    while (taken < bytes.length) taken += writeSync(fd, pieceOf(bytes.subarray(taken)));
+  } catch (error) {
+    if (errnoOf(error) === "EPIPE") return undefined;
+    if (errnoOf(error) !== "EAGAIN") throw error;
+  }
+  return taken;
+}
+
+/** Whole lines, if they are not too long: another sender's bytes can't come between, and a full pipe cuts none of them. */
+function pieceOf(rest: Uint8Array): Uint8Array {
+  if (rest.length <= PIECE) return rest;
+  const lines = rest.lastIndexOf(LINE_END, PIECE - 1) + 1;
+  return rest.subarray(0, lines === 0 ? PIECE : lines);
+}
