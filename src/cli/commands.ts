@@ -183,6 +183,12 @@ export const GROUPS = [
         reach: "api",
         load: () => import("./commands/signal-command.ts"),
       },
+      send: {
+        summary: "Type a line into a process",
+        examples: ["send game save-all", "send bot --raw y", "send shell -- -v", "send db --stdin < dump.sql"],
+        reach: "api",
+        load: () => import("./commands/send-command.ts"),
+      },
       exec: {
         summary: "Execute a command with user, folder, environment, secrets and limits of a process",
         examples: ["exec web -- node migrate.js", "exec db -- sh", "exec web --json -- node --version"],

@@ -5,7 +5,7 @@ import { ProcmanError } from "../core/base/errors.ts";
 import { type ConfigText, read } from "../core/config/config-file.ts";
 import { startFolder } from "../core/os/start-folder.ts";
 import type { McpPorts, McpRights } from "../satellites/mcp/mcp-ports.ts";
-import { defineMcp, MCP_SCOPES, type McpOptions } from "./commands/mcp-command.ts";
+import { defineMcp, type McpOptions } from "./commands/mcp-command.ts";
 import { asTyped } from "./config-option.ts";
 import { checkEdited, isValid, replaceFile } from "./edit-file.ts";
 import { endWith, runArguments } from "./one-command.ts";
@@ -28,10 +28,10 @@ async function mcp({ printSkill = false, ...options }: McpOptions): Promise<void
 
 function rightsOf({ scope, process: ids, group, allowRun = false, ...target }: McpOptions): McpRights {
   const scopes = scope.split(/[\s,]+/);
-  const foreign = scopes.find((each) => !MCP_SCOPES.some((known) => known === each));
+  const foreign = scopes.find((each) => !["read", "control", "input"].includes(each));
   if (foreign !== undefined)
     throw usage(
-      `--scope takes read, or read,control, not ${JSON.stringify(foreign)}; an agent never has the scope admin`,
+      `--scope takes read, control and input, not ${JSON.stringify(foreign)}; an agent never has the scope admin`,
     );
   const isLimited = ids !== undefined || group !== undefined;
   const isLocal = target.host === undefined;
@@ -41,7 +41,8 @@ function rightsOf({ scope, process: ids, group, allowRun = false, ...target }: M
     throw usage(`--process and --group don't limit the token of a host; make one there: "procman token --process …"`);
   const config = isLimited ? targetFile(target) : undefined;
   const limits = limitsIn({ config, process: ids, group }, "start the server");
-  return { mayControl: scopes.includes("control"), ...(limits && { limits }), allowsRun: allowRun, isLocal };
+  const rights = { mayControl: scopes.includes("control"), mayType: scopes.includes("input") };
+  return { ...rights, ...(limits && { limits }), allowsRun: allowRun, isLocal };
 }
 
 function portsFor({ config, name, host }: TargetOptions): McpPorts {

@@ -57,6 +57,7 @@ test("each command prints what the page says, in each of its shapes, and its err
         groups: ["front"],
         logger: { stdout: "web.log" },
         env: { A: "1", KEY: { env: "HOME" } },
+        stdin: true,
       },
       { id: "pair", ...SLEEPER, cluster: { instances: 2, startPort }, groups: ["front"], reloadSignal: "SIGHUP" },
       { id: "job", cmd: "echo oops >&2; exit 3", restart: "error", restartLimit: 1, restartDelayMs: 100 },
@@ -106,6 +107,7 @@ test("each command prints what the page says, in each of its shapes, and its err
     "enable late",
     "scale pair 3",
     "signal WINCH pair web",
+    "send web hello",
   ])
     await run(folder, words);
   for (const words of ["exec web -- true", "exec web -- nosuch", "flush --yes web", "flush --yes", "dashboard"])

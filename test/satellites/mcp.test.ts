@@ -171,7 +171,7 @@ test("a session has the rights that it was given: fewer tools, fewer processes, 
   const full = await mcpClient(context, folder);
   assert.ok(!(await full.tools()).includes("add"), "no tool takes a command line");
   for (const [args, why] of [
-    [["--scope", "admin"], /takes read, or read,control, not "admin"/],
+    [["--scope", "admin"], /takes read, control and input, not "admin"/],
     [["--process", "wbe"], /Did you mean "web"/],
     [["--host", "nowhere"], /nowhere/],
   ] as const) {

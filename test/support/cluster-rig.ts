@@ -8,7 +8,7 @@ import type { TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { Client } from "../../src/client/client.ts";
 import type { Endpoint, ProcessRecord } from "../../src/core/contract/records.ts";
-import { payloadOf } from "../../src/core/contract/token-claims.ts";
+import { OWNER_SCOPES, payloadOf } from "../../src/core/contract/token-claims.ts";
 import { signJwt } from "../../src/core/os/jwt.ts";
 import { freePort, freeRange } from "./free-ports.ts";
 import { eventually, isAlive, type Procman, startProcman } from "./procman-process.ts";
@@ -45,7 +45,7 @@ export async function clientOf(state: string): Promise<Client> {
     return now !== undefined && isAlive(now.pid) ? now : undefined;
   });
   const token = signJwt(
-    payloadOf({ audience: basename(state), consumer: "test", scopes: ["admin"] }),
+    payloadOf({ audience: basename(state), consumer: "test", scopes: OWNER_SCOPES }),
     readFileSync(join(state, "secret")),
   );
   const { connect } = await client();

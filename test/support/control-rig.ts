@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { type AddressInfo, connect } from "node:net";
 import { Client } from "../../src/client/client.ts";
 import { fetchSend } from "../../src/client/transport.ts";
+import { ProcmanError } from "../../src/core/base/errors.ts";
 import type { RawProcess } from "../../src/core/config/config-schema.ts";
 import { normalise } from "../../src/core/config/normalise.ts";
 import type { Caller, Control } from "../../src/core/contract/control.ts";
@@ -88,6 +89,8 @@ export function controlRig() {
   const scales: string[] = [];
   const clusters: string[] = [];
   const inputs: string[] = [];
+  /** Of the pipe of all processes. */
+  const room = { bytes: 65_536 };
   // All instances at once.
   const rollingRestarts: Pick<RollingRestarts, "check" | "begin"> = {
     check: () => undefined,
@@ -142,8 +145,12 @@ export function controlRig() {
     },
     actions,
     typeInto: ({ id }, bytes) => {
-      inputs.push(`${id} ${Buffer.from(bytes)}`);
-      return bytes.length;
+      const taken = Math.min(room.bytes, bytes.length);
+      room.bytes -= taken;
+      if (taken > 0 || bytes.length === 0) inputs.push(`${id} ${Buffer.from(bytes.subarray(0, taken))}`);
+      if (taken === bytes.length) return taken;
+      const full = `its pipe is full: ${taken} of ${bytes.length} bytes were taken`;
+      throw new ProcmanError("input-full", `Cannot send to "${id}": ${full}`, { taken });
     },
     scaler: {
       scale: (id, scaling) => {
@@ -169,6 +176,7 @@ export function controlRig() {
     scales,
     clusters,
     inputs,
+    room,
     control,
   };
 }

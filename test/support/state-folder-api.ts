@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { type RequestOptions, request } from "node:http";
 import { join } from "node:path";
 import type { Endpoint } from "../../src/core/contract/records.ts";
+import { OWNER_SCOPES } from "../../src/core/contract/token-claims.ts";
 import { signJwt } from "../../src/core/os/jwt.ts";
 
 const TIMEOUT_MS = 2_000;
@@ -47,7 +48,7 @@ export class StateFolderApi {
       aud: this.#name,
       sub: "test",
       iat: Math.floor(Date.now() / 1_000),
-      scope: "admin",
+      scope: OWNER_SCOPES.join(" "),
     };
     return signJwt(claims, readFileSync(join(this.#stateDir, "secret")));
   }

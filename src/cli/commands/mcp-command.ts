@@ -6,8 +6,6 @@ import { withTarget } from "../options.ts";
 import type { TargetOptions } from "../target.ts";
 import { listed } from "../token-limits.ts";
 
-export const MCP_SCOPES = ["read", "control"] as const;
-
 export type McpOptions = TargetOptions & {
   readonly scope: string;
   readonly process?: readonly string[];
@@ -26,7 +24,7 @@ export function defineMcp(parent: Command, action: (options: McpOptions) => Prom
     .description(
       "Lets AI agents see, understand and control the processes: a server of the Model Context Protocol (MCP) on standard input and output, which a client such as Claude Code or Cursor starts. It opens no port. Its rights end with it, and each action is logged under the name of the client.",
     )
-    .option("--scope <scopes>", "what the agent may do: read, or read,control", MCP_SCOPES.join(","))
+    .option("--scope <scopes>", "what the agent may do: read, control, input (to type into processes)", "read,control")
     .option("--process <ids>", "only these processes, instances or clusters, separated by commas", listed)
     .option("--group <names>", "only these groups, separated by commas", listed)
     .option("--allow-run", "also offer tools that take a command line")

@@ -8,7 +8,7 @@ import { brotliDecompressSync } from "node:zlib";
 import { compressed, dashboardFiles } from "../../../scripts/dashboard-files.mjs";
 import { type ApiRig, startApi } from "../../../test/support/control-rig.ts";
 import { verifyToken } from "../contract/token.ts";
-import { expiresIn } from "../contract/token-claims.ts";
+import { DEFAULT_SCOPES, expiresIn, OWNER_SCOPES, SCOPES, type TokenScope } from "../contract/token-claims.ts";
 
 type BuiltFiles = {
   readonly files: ReadonlyMap<string, Buffer>;
@@ -147,6 +147,18 @@ test("a code needs the scope admin, and bad input of the exchange is refused", a
   for (const body of [{}, { code: "" }, { code: 1 }, { code: "x".repeat(101) }, { code: "x", more: 1 }, []])
     assert.equal((await exchange(api, body)).status, 400, JSON.stringify(body));
   assert.equal((await exchange(api, { code: "x".repeat(2_000) })).status, 413);
+});
+
+test("a page may type into processes if the token that asks for its code may; all other scopes are there anyway", async (context) => {
+  const { api } = await startDashboard(context);
+  const scopesFor = async (...scopes: readonly TokenScope[]): Promise<readonly TokenScope[]> => {
+    const { code } = await api.client(api.token({ scopes })).dashboardCode();
+    const { answer } = await exchange(api, { code });
+    return (await verifyToken(answer.token ?? "", "test", api.secrets.now)).scopes;
+  };
+  assert.deepEqual(await scopesFor(...OWNER_SCOPES), SCOPES);
+  assert.deepEqual(await scopesFor("admin"), DEFAULT_SCOPES);
+  await assert.rejects(api.client().dashboardCode({ scopes: ["read", "input"] }), { code: "scope-missing" });
 });
 
 test("a token makes none that outlives its expiry, its revocation or a new secret; the log names who has asked for it", async (context) => {

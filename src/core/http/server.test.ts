@@ -29,6 +29,7 @@ const BODIES: Readonly<Record<string, string>> = {
   "/processes/{id}/launch": JSON.stringify({ command: ["true"], pid: 1, startTime: "1", niceness: 0 }),
   "/exec/{id}/stdin": JSON.stringify({ end: true }),
   "/processes/{id}/signal": JSON.stringify({ signal: "HUP" }),
+  "/processes/{id}/input": JSON.stringify({ text: "save-all\n" }),
   "/telemetry": JSON.stringify({
     process: "web",
     memory: { rss: 1, heapTotal: 1, heapUsed: 1, external: 1 },
@@ -125,7 +126,7 @@ test("5 every route answers 401 without details if the token is missing or inval
   }
 });
 
-test("5 every route answers 403 and names the missing scope; with it, or with admin, it answers", async (context) => {
+test("5 every route answers 403 and names the missing scope; with it, or with admin, it answers; admin alone doesn't type into processes", async (context) => {
   for (const route of GUARDED.filter(({ output }) => output.kind !== "stream")) {
     const api = await startApi(context);
     const at = `${route.method} ${route.path}`;
@@ -154,7 +155,8 @@ test("5 every route answers 403 and names the missing scope; with it, or with ad
         at,
       );
     const again = { ...route, path: route.path.replace(/\/start$/, "/restart") };
-    assert.equal((await ask(api, again, `Bearer ${api.token()}`)).status, status(again), at);
+    const byAdmin = (await ask(api, again, `Bearer ${api.token()}`)).status;
+    assert.equal(byAdmin, route.scope === "input" ? 403 : status(again), at);
   }
 });
 
@@ -163,7 +165,7 @@ const LIMITED: Readonly<Record<string, "own" | "admin" | "list" | "own-body" | "
   processes: "list",
   process: "own",
   ...Object.fromEntries(
-    ["start", "stop", "restart", "block", "unblock", "enable", "disable", "scale", "signal"].map((name) => [
+    ["start", "stop", "restart", "block", "unblock", "enable", "disable", "scale", "signal", "input"].map((name) => [
       name,
       "own",
     ]),
@@ -313,7 +315,7 @@ test("5 a limited token has no scope for a version that doesn't know limits, and
   assert.ok(!("scope" in payload) && !("process" in payload));
   const secret = api.secrets.now;
   const { scopes, limits } = await verifyToken(signJwt(payload, secret), "test", secret);
-  assert.deepEqual([scopes, limits], [["read", "control", "log", "telemetry"], { processes: ["web"], groups: [] }]);
+  assert.deepEqual([scopes, limits], [["read", "control", "input", "log", "telemetry"], { processes: ["web"], groups: [] }]);
   for (const limited of [
     7,
     null,

@@ -66,7 +66,8 @@ export type ToPlugin =
   /** Finish; answered by `closed`. */
   | { readonly t: "close" };
 
-export type AskedError = { readonly code?: string; readonly message: string };
+/** `taken`: as in a `ProcmanError`. */
+export type AskedError = { readonly code?: string; readonly message: string; readonly taken?: number | undefined };
 
 export type FromPlugin =
   /** Its setup is done. */

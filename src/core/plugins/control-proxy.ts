@@ -100,6 +100,7 @@ function withoutSignal(argument: unknown): unknown {
   return rest;
 }
 
-function errorOf({ code, message }: AskedError): Error {
-  return code !== undefined && code in ERRORS ? new ProcmanError(code as ErrorCode, message) : new Error(message);
+function errorOf({ code, message, taken }: AskedError): Error {
+  const isKnown = code !== undefined && code in ERRORS;
+  return isKnown ? new ProcmanError(code as ErrorCode, message, { taken }) : new Error(message);
 }

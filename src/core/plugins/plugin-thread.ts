@@ -216,8 +216,8 @@ export class PluginThread {
     try {
       this.#send({ t: "answer", number, value: await call.apply(this.#ports.control, [...args]) });
     } catch (error) {
-      const code = error instanceof ProcmanError ? { code: error.code } : {};
-      this.#send({ t: "answer", number, error: { ...code, message: (error as Error).message } });
+      const own = error instanceof ProcmanError ? { code: error.code, taken: error.taken } : {};
+      this.#send({ t: "answer", number, error: { ...own, message: (error as Error).message } });
     }
   }
 

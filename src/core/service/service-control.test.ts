@@ -6,6 +6,7 @@ import { type ControlRig, controlRig, PLANNED, startApi } from "../../../test/su
 import { type ErrorCode, ProcmanError } from "../base/errors.ts";
 import type { Caller, Control } from "../contract/control.ts";
 import type { TelemetryReport } from "../contract/records.ts";
+import { OWNER_SCOPES } from "../contract/token-claims.ts";
 
 type World = { readonly rig: ControlRig; readonly control: Control; readonly as: (caller: Caller) => Control };
 
@@ -210,6 +211,36 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
       /^Cannot reload "pair": none of its instances is/,
     );
   },
+  "text and bytes are typed into one process; the audit line has their number alone": async ({ control, rig }) => {
+    assert.deepEqual(await control.input("web", { text: "päss\n" }), { process: "web", bytes: 6 });
+    assert.deepEqual(await control.input("pair-2", { data: "AP8K" }), { process: "pair-2", bytes: 3 });
+    assert.deepEqual(await control.input("web", { text: "" }), { process: "web", bytes: 0 });
+    assert.deepEqual(rig.inputs, ["web päss\n", `pair-2 ${Buffer.from([0, 255, 10])}`, "web "]);
+    assert.deepEqual(rig.auditLines.slice(0, 2), ['web: input of 6 bytes for "ci"', 'pair-2: input of 3 bytes for "ci"']);
+  },
+  "input for several processes, for none, and of neither kind is refused": async ({ control, rig }) => {
+    const named = /^Cannot send to "pair": it is not one process; name one, such as "pair-1"$/;
+    await refused(control.input("pair", { text: "x" }), "input-invalid", named);
+    for (const id of ["all", "group:front"])
+      await refused(control.input(id, { text: "x" }), "input-invalid", /it is not one process; name one, such as "web"$/);
+    await refused(control.input("wbe", { text: "x" }), "process-unknown", /Did you mean "web"\?$/);
+    for (const input of [{}, { text: "x", data: "eA==" }])
+      await refused(control.input("web", input), "input-invalid", /either "text" or "data"/);
+    assert.deepEqual(rig.inputs, []);
+  },
+  "a full pipe says how much was taken; an attempt for which there was no room at all has no audit line": async ({
+    control,
+    rig,
+  }) => {
+    rig.room.bytes = 5;
+    const full = await refused(control.input("web", { text: "12345678\n" }), "input-full", /5 of 9 bytes were taken$/);
+    assert.equal(full.taken, 5);
+    const none = await refused(control.input("web", { text: "678\n" }), "input-full", /0 of 4 bytes were taken$/);
+    assert.equal(none.taken, 0);
+    assert.deepEqual(rig.auditLines, [
+      'web: input of 9 bytes of "web" for "ci": refused: Cannot send to "web": its pipe is full: 5 of 9 bytes were taken',
+    ]);
+  },
   "a signal that doesn't exist, or to a process that doesn't run, is refused": async ({ control, rig }) => {
     await refused(
       control.signal("web", { signal: "SIGHPU" }),
@@ -406,7 +437,7 @@ async function overHttp(context: TestContext): Promise<World> {
   const api = await startApi(context);
   return {
     rig: api.rig,
-    control: api.client(),
+    control: api.client(api.token({ scopes: OWNER_SCOPES })),
     as: (caller) => api.client(api.token({ ...caller, scopes: ["telemetry", "log"] })),
   };
 }

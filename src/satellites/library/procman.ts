@@ -9,7 +9,14 @@ import { load } from "../../core/config/load.ts";
 import type { Action, PlanOptions, Scaling, Signalling } from "../../core/contract/control.ts";
 import type { DefinitionRecord } from "../../core/contract/definition-record.ts";
 import type { PlanRecord } from "../../core/contract/plan.ts";
-import type { FlushRecord, LogItem, LogPage, LogQuery, ProcessRecord } from "../../core/contract/records.ts";
+import type {
+  FlushRecord,
+  InputRecord,
+  LogItem,
+  LogPage,
+  LogQuery,
+  ProcessRecord,
+} from "../../core/contract/records.ts";
 import type { RunPage, RunQuery } from "../../core/contract/run-summary.ts";
 import type { StateRecord } from "../../core/contract/state-record.ts";
 import { holderOf } from "../../core/os/lock.ts";
@@ -206,6 +213,23 @@ export class Procman {
    */
   async signal(id: string, signal: Signalling["signal"], { to }: Pick<Signalling, "to"> = {}): Promise<ProcessRecord> {
     return (await this.#control()).signal(id, { signal, ...(to && { to }) });
+  }
+
+  /**
+   * Types into a process or an instance, which has `"stdin": true`: writes a text, to which nothing is added, or bytes to
+   * its standard input. Resolves when all of it is in the pipe that the program reads; procman keeps nothing. Lines of
+   * up to 4096 bytes are taken whole or not at all.
+   *
+   * @throws {ProcmanError} `input-full` if the program doesn't read and the pipe has no room (64 KiB): `taken` bytes were
+   *   taken, the rest has to be sent again; `input-refused` without `"stdin": true`; `process-not-running`
+   *
+   * @example
+   * await procman.send("game", "save-all\n");
+   */
+  async send(id: string, input: string | Uint8Array): Promise<InputRecord> {
+    const control = await this.#control();
+    if (typeof input === "string") return control.input(id, { text: input });
+    return control.input(id, { data: Buffer.from(input).toString("base64") });
   }
 
   /** What `reload` would do, also with another profile. Rejects with `configuration-invalid` and all problems if the file is not valid. */

@@ -21,6 +21,8 @@ export type McpPorts = {
 export type McpRights = {
   /** Absent: it may only read. */
   readonly mayControl: boolean;
+  /** It may type into processes. */
+  readonly mayType: boolean;
   /** The processes and groups that it sees and acts on; absent: all. */
   readonly limits?: TokenLimits;
   /** Tools that take a command line exist. */

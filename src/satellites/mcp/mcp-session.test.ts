@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { McpRights } from "./mcp-ports.ts";
 import { McpSession } from "./mcp-session.ts";
 
-const RIGHTS: McpRights = { mayControl: true, allowsRun: false, isLocal: true };
+const RIGHTS: McpRights = { mayControl: true, mayType: false, allowsRun: false, isLocal: true };
 
 function sessionWith(rights: Partial<McpRights> = {}): McpSession {
   return new McpSession(() => assert.fail("it is not asked"), { ...RIGHTS, ...rights });
@@ -13,6 +13,7 @@ test("a session has never the scope admin; a limited one can't reload, and one t
   const limits = { processes: ["web"], groups: ["backend"] };
   assert.deepEqual(sessionWith().holder.scopes, ["read", "control", "reload"]);
   assert.deepEqual(sessionWith({ mayControl: false }).holder.scopes, ["read"]);
+  assert.deepEqual(sessionWith({ mayControl: false, mayType: true }).holder.scopes, ["read", "input"]);
   assert.deepEqual(sessionWith({ limits }).holder, {
     consumer: "mcp (unknown client)",
     by: "mcp",

@@ -29,11 +29,16 @@ export class McpSession {
   }
 
   get holder(): TokenHolder {
-    const { mayControl, limits } = this.#rights;
+    const { mayControl, mayType, limits } = this.#rights;
     return {
       consumer: `${CONSUMER} (${this.#client})`,
       by: CONSUMER,
-      scopes: ["read", ...(mayControl ? (["control"] as const) : []), ...(this.mayReload ? (["reload"] as const) : [])],
+      scopes: [
+        "read",
+        ...(mayControl ? (["control"] as const) : []),
+        ...(mayType ? (["input"] as const) : []),
+        ...(this.mayReload ? (["reload"] as const) : []),
+      ],
       ...(limits && { limits }),
     };
   }

@@ -6,6 +6,7 @@ import { fileTools } from "./tools/file-tools.ts";
 import { logsTool } from "./tools/logs-tool.ts";
 import { metricsTool } from "./tools/metrics-tool.ts";
 import { reloadTools } from "./tools/reload-tools.ts";
+import { sendTool } from "./tools/send-tool.ts";
 import { statusTool } from "./tools/status-tool.ts";
 import { waitTool } from "./tools/wait-tool.ts";
 import { whyTool } from "./tools/why-tool.ts";
@@ -17,16 +18,18 @@ export const TOOLS: readonly Tool[] = [
   logsTool,
   waitTool,
   ...actTools,
+  sendTool,
   ...reloadTools,
   ...fileTools,
   metricsTool,
 ];
 
 /** What a session may not do, it isn't offered. */
-export function toolsFor({ mayControl, limits, allowsRun, isLocal }: McpRights): readonly Tool[] {
+export function toolsFor({ mayControl, mayType, limits, allowsRun, isLocal }: McpRights): readonly Tool[] {
   const has: Readonly<Record<ToolNeed, boolean>> = {
     read: true,
     control: mayControl,
+    input: mayType,
     // A reload, and the file, concern all processes.
     reload: mayControl && limits === undefined,
     file: isLocal && limits === undefined,

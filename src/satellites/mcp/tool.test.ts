@@ -46,13 +46,14 @@ test("a bug is an answer, too, so that the session goes on", async () => {
 });
 
 test("a session is offered what it may do", () => {
-  const rights: McpRights = { mayControl: true, allowsRun: true, isLocal: true };
+  const rights: McpRights = { mayControl: true, mayType: true, allowsRun: true, isLocal: true };
   const namesFor = (more: Partial<McpRights>): readonly string[] =>
     toolsFor({ ...rights, ...more }).map(({ name }) => name);
   assert.equal(namesFor({}).length, TOOLS.length);
   assert.ok(!namesFor({ allowsRun: false }).includes("add"));
+  assert.ok(!namesFor({ mayType: false }).includes("send"));
   assert.deepEqual(
-    toolsFor({ ...rights, mayControl: false }).filter(({ annotations }) => !annotations.readOnlyHint),
+    toolsFor({ ...rights, mayControl: false, mayType: false }).filter(({ annotations }) => !annotations.readOnlyHint),
     [],
   );
   const limited = namesFor({ limits: { processes: ["web"], groups: [] } });

@@ -26,7 +26,7 @@ export type ToolContext = {
 };
 
 /** What a session must have, or else it doesn't have the tool: `file`: the configuration file is here; `run`: a command line may be given. */
-export type ToolNeed = "read" | "control" | "reload" | "file" | "run";
+export type ToolNeed = "read" | "control" | "input" | "reload" | "file" | "run";
 
 export type Tool = {
   readonly name: string;
@@ -120,6 +120,10 @@ function remedyFor({ code }: ProcmanError, { asTyped }: McpPorts): string {
       return "Look for the configuration file; the user may have to name it with --config.";
     case "unauthorized":
       return 'The user has locked agents out: "mcp" is in "api.revoked" of the configuration.';
+    case "input-refused":
+      return 'If it should take input, ask the user for "stdin": true in the configuration file.';
+    case "input-full":
+      return "Its program doesn't read. Wait, and send what was not taken.";
     case "process-blocked":
       return "It is blocked by the user, who alone should unblock it.";
     default:

@@ -1,0 +1,98 @@
+/** `procman send`: types into a process, which has `"stdin": true`. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Command } from "commander";
+import type { Client } from "../../client/client.ts";
+import { ProcmanError } from "../../core/base/errors.ts";
+import { printableJson } from "../../core/base/printable.ts";
+import type { InputRecord } from "../../core/contract/records.ts";
+import { connect } from "../connected.ts";
+import { withTarget } from "../options.ts";
+import type { TargetOptions } from "../target.ts";
+
+/** Pauses between attempts while the pipe is full: doubled up to the longest. Milliseconds. */
+const FIRST_PAUSE_MS = 20;
+const LONGEST_PAUSE_MS = 500;
+
+type Options = TargetOptions & { readonly raw?: boolean; readonly stdin?: boolean; readonly json?: boolean };
+
+export function define(parent: Command): void {
+  withTarget(
+    parent
+      .command("send")
+      .description(
+        'Types a line into a process: the words with blanks between them, and a line end. The process has "stdin": true. While its program doesn\'t read, a pipe holds 64 KiB; what it has no room for is refused.',
+      ),
+  )
+    .argument("<id>", "id of a process or an instance (web-2)")
+    .argument("[text...]", 'the words; "" is an empty line; after -- also words that begin with -')
+    .option("--raw", "without a line end")
+    .option("--stdin", "send standard input instead, to its end; waits while the program doesn't read")
+    .option("--json", "print the API record")
+    .action(send);
+}
+
+async function send(
+  id: string,
+  words: readonly string[],
+  { raw = false, stdin = false, json = false, ...target }: Options,
+): Promise<void> {
+  if (stdin && (raw || words.length > 0)) throw usage(id, '"--stdin" takes neither a text nor "--raw"');
+  if (!stdin && words.length === 0)
+    throw usage(id, 'no text is given; "" sends an empty line, "--stdin" what comes from standard input');
+  const client = await connect(target);
+  const text = `${words.join(" ")}${raw ? "" : "\n"}`;
+  const record = stdin ? await sendInput(client, id) : await client.input(id, { text });
+  process.stdout.write(json ? `${printableJson(record, 2)}\n` : `${record.process}: got ${bytesText(record)}\n`);
+}
+
+/** Sends standard input, one chunk after another. @throws {ProcmanError} those of `Client.input` but `input-full` */
+async function sendInput(client: Client, id: string): Promise<InputRecord> {
+  // An id that takes no input is refused before anything is read.
+  const { process: named } = await client.input(id, { text: "" });
+  let bytes = 0;
+  const taken = (count: number): void => {
+    bytes += count;
+  };
+  try {
+    for await (const chunk of process.stdin) await sendChunk(client, { id, chunk: chunk as Buffer, taken });
+  } catch (error) {
+    if (!(error instanceof ProcmanError)) throw error;
+    throw new ProcmanError(error.code, `${error.message}; ${bytes} bytes were sent before`, { cause: error });
+  } finally {
+    process.stdin.destroy();
+  }
+  return { process: named, bytes };
+}
+
+type SentChunk = { readonly id: string; readonly chunk: Buffer; readonly taken: (count: number) => void };
+
+/** Tries again while the pipe has no room for all of it. */
+async function sendChunk(client: Client, { id, chunk, taken }: SentChunk): Promise<void> {
+  let rest = chunk;
+  for (let pauseMs = FIRST_PAUSE_MS; rest.length > 0; ) {
+    const count = await roomFor(client, id, rest);
+    taken(count);
+    rest = rest.subarray(count);
+    if (rest.length === 0) return;
+    await sleep(pauseMs);
+    pauseMs = count > 0 ? FIRST_PAUSE_MS : Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
+  }
+}
+
+/** Sends it. Returns how many bytes were taken. */
+async function roomFor(client: Client, id: string, bytes: Buffer): Promise<number> {
+  try {
+    return (await client.input(id, { data: bytes.toString("base64") })).bytes;
+  } catch (error) {
+    if (error instanceof ProcmanError && error.code === "input-full") return error.taken ?? 0;
+    throw error;
+  }
+}
+
+function bytesText({ bytes }: InputRecord): string {
+  return bytes === 1 ? "1 byte" : `${bytes} bytes`;
+}
+
+function usage(id: string, why: string): ProcmanError {
+  return new ProcmanError("usage", `Cannot send to ${JSON.stringify(id)}: ${why}`);
+}

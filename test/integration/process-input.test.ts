@@ -1,0 +1,108 @@
+/** Typing into real programs, which read on whatever happens to procman. */
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { Endpoint } from "../../src/core/contract/records.ts";
+import { procman as cli } from "../support/cli.ts";
+import { api } from "../support/cluster-rig.ts";
+import { folderWith, Procman } from "../support/procman-process.ts";
+import { client as clientEntry } from "../support/product.ts";
+import { isMissing } from "../support/system-programs.ts";
+
+const open = { stdin: true, autostart: true, restart: "never", logger: { console: true } };
+
+/** Each keeps a number, and prints the next one. */
+const REPLS = {
+  cat: { cmd: "cat", first: "41", then: "42" },
+  bash: { cmd: "bash", first: "x=41", then: "echo $((x + 1))" },
+  python: { cmd: "python3 -u -i", first: "x = 41", then: "print(x + 1)" },
+  node: { cmd: "node -i", first: "var x = 41", then: "x + 1" },
+} as const;
+
+test("a shell, python, node's REPL and cat are typed into before and after kills of the service and the keeper, an upgrade and a reload; none sees an end of its input", async (context) => {
+  if (isMissing(context, "python3")) return;
+  const processes = Object.entries(REPLS).map(([id, { cmd }]) => ({ id, cmd, ...open }));
+  const folder = folderWith(context, { processes });
+  const procman = new Procman(folder);
+  const type = async (step: "first" | "then"): Promise<void> => {
+    const control = await api({ procman });
+    for (const [id, repl] of Object.entries(REPLS)) {
+      const text = `${repl[step]}\n`;
+      assert.deepEqual(await control.input(id, { text }), { process: id, bytes: text.length });
+    }
+  };
+  const pids = async (): Promise<readonly unknown[]> => {
+    const records = await (await api({ procman })).processes();
+    return records.filter(({ id }) => id in REPLS).map(({ id, pid, status }) => [id, pid, status]);
+  };
+  for (const id of Object.keys(REPLS)) await procman.line(new RegExp(`^${id} +\\| started`));
+  const before = await pids();
+  await type("first");
+  process.kill(procman.helper("service"), "SIGKILL");
+  await procman.line(/the service ended/);
+  process.kill(procman.pid, "SIGKILL");
+  await procman.successor();
+  assert.equal((await cli(folder, ["upgrade"])).code, 0);
+  writeFileSync(
+    join(folder, "procman.json"),
+    JSON.stringify({ processes: [...processes, { id: "more", cmd: "sleep 1000" }] }),
+  );
+  assert.equal((await cli(folder, ["reload"])).code, 0);
+  await type("then");
+  for (const id of Object.keys(REPLS)) await procman.line(new RegExp(`^${id} +\\| (> )*42$`));
+  assert.deepEqual(await pids(), before);
+  await procman.stopHolder();
+});
+
+test("what can't be typed into says why and what to do; a new run begins with an empty input", async (context) => {
+  const folder = folderWith(context, {
+    processes: [
+      { id: "closed", cmd: "sleep 1000", autostart: true },
+      { id: "down", cmd: "cat", stdin: true },
+      { id: "deaf", cmd: "exec <&-; echo closed; exec sleep 1000", ...open },
+      { id: "halted", cmd: "cat", terminateTimeout: 1, ...open },
+    ],
+  });
+  const procman = new Procman(folder);
+  await procman.line(/^halted +\| started/);
+  const control = await api({ procman });
+  const refused = async (id: string, code: string, message: RegExp): Promise<void> => {
+    await assert.rejects(control.input(id, { text: "x\n" }), { code, message });
+  };
+  await refused("closed", "input-refused", /^Cannot send to "closed": it takes no input; set "stdin": true for it/);
+  await refused("down", "process-not-running", /^Cannot send to "down": it has not been started yet/);
+  await procman.line(/^deaf +\| closed$/);
+  await refused("deaf", "input-refused", /its program has closed its standard input, or has just ended$/);
+  const { pid = 0 } = await control.process("halted");
+  process.kill(pid, "SIGSTOP");
+  await control.input("halted", { text: "unread\n" });
+  await control.act("halted", "restart", { waitSeconds: 30 });
+  await control.input("halted", { data: Buffer.from("n\u00e9w\n").toString("base64") });
+  await procman.line(/^halted +\| n\u00e9w$/);
+  assert.deepEqual(
+    procman.lines.filter((line) => line.includes("unread")),
+    [],
+  );
+});
+
+test("a token types into a process only with the scope input, which admin doesn't have; the log has the number of bytes, not the text", async (context) => {
+  const folder = folderWith(context, { processes: [{ id: "login", cmd: "cat", ...open }] });
+  const procman = new Procman(folder);
+  await procman.line(/^login +\| started/);
+  const { hostname, port } = JSON.parse(readFileSync(join(procman.stateDir, "endpoint.json"), "utf8")) as Endpoint;
+  const { connect } = await clientEntry();
+  const as = async (...scope: readonly string[]) => {
+    const { out } = await cli(folder, ["token", "--consumer", "bot", ...scope]);
+    return connect({ url: `http://${hostname}:${port}`, token: out.trim() });
+  };
+  for (const scope of [[], ["--scope", "admin"], ["--scope", "read,control"], ["--process", "login"]])
+    await assert.rejects((await as(...scope)).input("login", { text: "secret\n" }), { code: "scope-missing" });
+  const bot = await as("--scope", "input", "--process", "login");
+  assert.deepEqual(await bot.input("login", { text: "passwd\n" }), { process: "login", bytes: 7 });
+  await assert.rejects(bot.process("login"), { code: "scope-missing" });
+  const line = await procman.line(/^login +\| input of/);
+  assert.match(line, /input of 7 bytes for "bot"$/);
+  const { out } = await cli(folder, ["logs", "--category", "api"]);
+  assert.doesNotMatch(out, /passwd|secret/);
+});
