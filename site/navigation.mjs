@@ -9,6 +9,7 @@ export const NAVIGATION = [
       "docs/guide/remove",
       "docs/guide/containers",
       "docs/guide/interfaces",
+      "docs/guide/input",
       "docs/guide/agents",
       "docs/guide/migrate",
       "docs/guide/compare",

@@ -29,9 +29,14 @@ const withApi = { processes: [web], api: { port: 9000 } };
 const API_MD: readonly Setting[] = [
   { block: "TOKEN=", config: withApi, before: "procman run --detach" },
   {
-    block: "curl -H",
+    block: 'curl -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" $URL/processes/web/exec',
     config: { processes: [web], api: { port: 9000, exec: true } },
     before: "procman run --detach\nTOKEN=$(procman token --consumer me)\nURL=http://127.0.0.1:9000",
+  },
+  {
+    block: 'curl -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" $URL/processes/shell/input',
+    config: { processes: [{ id: "shell", cmd: "bash", stdin: true, autostart: true }], api: { port: 9000 } },
+    before: "procman run --detach --wait\nTOKEN=$(procman token --consumer me --scope input)\nURL=http://127.0.0.1:9000",
   },
   { block: "curl --unix-socket .procman", before: "procman run --detach\nTOKEN=$(procman token --consumer me)" },
   {

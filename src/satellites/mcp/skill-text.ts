@@ -18,6 +18,7 @@ By its MCP server (\`procman mcp\`) or, with a shell, by its commands; each take
 | read output | \`logs\` | \`procman logs ID -n 50\`, \`--search TEXT\`, \`--runs 1\` (since the last start) |
 | wait until it is ready | \`wait\` | \`procman up\` (all) |
 | start, stop, restart | \`start\`, \`stop\`, \`restart\` | \`procman restart ID\` |
+| type a line into a process with \`"stdin": true\` | \`send\` (with \`--scope …,input\`) | \`procman send ID TEXT\` |
 | check an edited file | \`validate\`, \`plan\` | \`procman validate\`, \`procman plan\` |
 | apply it | \`reload\` | \`procman reload\` |
 | add a program | \`add\` (with \`--allow-run\`) | \`procman add -- node server.js\` |

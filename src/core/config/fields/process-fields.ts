@@ -155,7 +155,7 @@ export const PROCESS = {
   stdin: {
     type: flag,
     description:
-      "Its standard input stays open, and nothing comes from it: for programs that end with their input. Without it, input is /dev/null.",
+      "Its standard input stays open: for programs that end with their input, and for procman send. Without it, input is /dev/null.",
     default: false,
     onChange: "restart",
     copied: kept(boolean()),
