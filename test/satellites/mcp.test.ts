@@ -147,6 +147,25 @@ test("start, stop and restart answer with the state reached and, if it failed, t
     assert.match(out, new RegExp(`${what}.*mcp \\(Claude Code\\)`), what);
 });
 
+test("with the scope input an agent types into a process, and reads the answer in its log; without it there is no such tool", async (context) => {
+  const { folder } = homeOf(context, [
+    { id: "shell", cmd: "sh", stdin: true, autostart: true, minUptimeMs: 50 },
+    { id: "web", ...SLEEPER },
+  ]);
+  await procman(folder, ["run", "--detach", "--wait"]);
+  assert.ok(!(await (await mcpClient(context, folder)).tools()).includes("send"));
+  const agent = await mcpClient(context, folder, { args: ["--scope", "read,input"] });
+  const sent = await agent.call("send", { id: "shell", text: "echo $((6 * 7))" });
+  assert.deepEqual([sent.structuredContent.bytes, sent.isError], [16, undefined]);
+  await agent.call("send", { id: "shell", text: "echo again\n", raw: true });
+  const line = await agent.call("wait", { id: "shell", until: "line", line: "^42$" });
+  assert.equal(line.structuredContent.line, "42");
+  const refused = await agent.call("send", { id: "web", text: "x" });
+  assert.match(textOf(refused), /^input-refused: .*takes no input.*\n\nNext: .*ask the user for "stdin": true/s);
+  const { out } = await procman(folder, ["logs", "--category", "api"]);
+  assert.match(out, /input of 16 bytes for "mcp \(test-client\)"/);
+});
+
 test("a session has the rights that it was given: fewer tools, fewer processes, and never admin", async (context) => {
   const { folder } = homeOf(context, [
     { id: "web", ...SLEEPER },
