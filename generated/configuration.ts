@@ -151,8 +151,8 @@ export type ProcessConfiguration = {
   readonly worker?: string | readonly string[] | undefined;
   /** cmd is a Node program: it has a channel (process.send, and the message shutdown before it is stopped), and in a cluster its first listen uses the shared socket, or the port of the instance; behind the load balancer it sees its clients' addresses. Default: false. */
   readonly node?: boolean | undefined;
-  /** Its standard input stays open, and nothing comes from it: for programs that end with their input. Without it, input is /dev/null. Default: false. */
-  readonly stdin?: boolean | undefined;
+  /** Its standard input stays open: for programs that end with their input, and for procman send. { "file": path }: it is this file, which each run opens with the rights of its user, and then ends. Without it, input is /dev/null. Default: false. */
+  readonly stdin?: boolean | { readonly file: string } | undefined;
   /** Working directory; the folder of the configuration file when omitted. */
   readonly cwd?: string | undefined;
   /** Extra environment variables. They override those of procman, except PATH, which is appended. In a value ${NAME} and ${NAME:-default} stand for variables of procman's own environment and of envFile. A secret is read when a run starts: { "file": path } from a file, { "env": name } from such a variable. */

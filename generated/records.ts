@@ -275,6 +275,8 @@ export type DefinitionRecord = {
   readonly user: string;
   /** Unix group, if it is not that of the user. */
   readonly group?: string;
+  /** `open`, or the file that is its standard input. Absent: /dev/null. */
+  readonly stdin?: string;
   /** File for standard output. */
   readonly stdout?: string;
   /** File for standard error. */

@@ -1,10 +1,11 @@
-/** `"stdin": true`: programs that end with their input. */
+/** `"stdin"`: programs that end with their input, and those that read a file. */
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { chmodSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { procman as cli } from "../support/cli.ts";
 import { api } from "../support/cluster-rig.ts";
+import { otherUser } from "../support/other-user.ts";
 import { folderWith, Procman } from "../support/procman-process.ts";
 
 /** As `tailwindcss --watch`. */
@@ -54,4 +55,44 @@ test("a program that ends with its input runs on, whatever of procman is killed;
     [],
   );
   await procman.stopHolder();
+});
+
+test("a file as input is read from its start by each run, and then ends; another file is a restart, a missing one a failed start with the reason", async (context) => {
+  const config = (file: string): object => ({
+    processes: [{ id: "setup", cmd: "cat; echo over; sleep 1000", stdin: { file }, ...common }],
+  });
+  const folder = folderWith(context, config("answers.txt") as { processes: [] });
+  writeFileSync(join(folder, "answers.txt"), "yes\n");
+  writeFileSync(join(folder, "others.txt"), "no\n");
+  const procman = new Procman(folder);
+  await procman.line(/^setup +\| over$/);
+  assert.equal((await cli(folder, ["restart", "setup"])).code, 0);
+  await procman.count(/^setup +\| over$/, 2);
+  writeFileSync(join(folder, "procman.json"), JSON.stringify(config("others.txt")));
+  assert.match((await cli(folder, ["reload"])).out, /setup +restart +its stdin has changed/);
+  await procman.count(/^setup +\| over$/, 3);
+  assert.deepEqual(
+    procman.lines.filter((line) => / (yes|no)$/.test(line)).map((line) => line.replace(/.*\| /, "")),
+    ["yes", "yes", "no"],
+  );
+  rmSync(join(folder, "others.txt"));
+  const { code, err } = await cli(folder, ["restart", "setup"]);
+  assert.equal(code, 1);
+  assert.match(err, /its input file \S+others\.txt does not exist, or procman's user can't reach it; create it or correct/);
+  assert.equal((await (await api({ procman })).process("setup")).status, "errored");
+});
+
+test("a process of another user reads no file that its user may not read", async (context) => {
+  const user = otherUser(context);
+  if (user === undefined) return;
+  const reader = (id: string) => ({ id, cmd: "cat", cwd: "/", user: user.name, stdin: { file: id }, ...common });
+  const folder = folderWith(context, { processes: [reader("open"), reader("secret")] });
+  chmodSync(folder, 0o755);
+  writeFileSync(join(folder, "open"), "for all\n");
+  writeFileSync(join(folder, "secret"), "for root\n", { mode: 0o600 });
+  const procman = new Procman(folder);
+  await procman.line(/^open +\| for all$/);
+  await procman.line(/^secret +\| Cannot start: its user can't read its input file \S+\/secret; give it the right/);
+  await procman.line(/^secret +\| failed/);
+  assert.ok(!procman.lines.some((line) => line.includes("for root")));
 });

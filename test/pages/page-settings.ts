@@ -370,6 +370,7 @@ until procman status | grep -q slack; do sleep 0.1; done`,
     },
   ],
   "docs/guide/supervision.md": [
+    { block: '{ "id": "setup"', before: "echo yes > answers.txt" },
     {
       block: '{ "id": "nginx"',
       needs: "nginx",

@@ -158,7 +158,7 @@ test("with the scope input an agent types into a process, and reads the answer i
   const sent = await agent.call("send", { id: "shell", text: "echo $((6 * 7))" });
   assert.deepEqual([sent.structuredContent.bytes, sent.isError], [16, undefined]);
   await agent.call("send", { id: "shell", text: "echo again\n", raw: true });
-  const line = await agent.call("wait", { id: "shell", until: "line", line: "^42$" });
+  const line = await agent.call("wait", { id: "shell", until: "line", line: "42" });
   assert.equal(line.structuredContent.line, "42");
   const refused = await agent.call("send", { id: "web", text: "x" });
   assert.match(textOf(refused), /^input-refused: .*takes no input.*\n\nNext: .*ask the user for "stdin": true/s);

@@ -85,8 +85,11 @@ export function definitionText(definition: DefinitionRecord): string {
 type ShownRow = readonly [title: string, text: string | undefined];
 
 function rowsOf(definition: DefinitionRecord): readonly ShownRow[] {
-  const { process: id, cluster, groups = [], argv, shell, cwd, user, group, stdout, stderr, pidFile } = definition;
+  const { process: id, cluster, groups = [], argv, shell, cwd, user, group, pidFile } = definition;
   const {
+    stdin,
+    stdout,
+    stderr,
     port,
     commonPort,
     env,
@@ -106,6 +109,7 @@ function rowsOf(definition: DefinitionRecord): readonly ShownRow[] {
     ["shell", shell ? "yes" : "no"],
     ["folder", cwd],
     ["user", group === undefined ? user : `${user}, group ${group}`],
+    ["stdin", stdin],
     ["output", stdout === stderr ? stdout : undefined],
     ["stdout", stdout === stderr ? undefined : stdout],
     ["stderr", stdout === stderr ? undefined : stderr],

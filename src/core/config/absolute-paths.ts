@@ -46,7 +46,7 @@ function absolutePlugin(plugin: unknown, folder: string): unknown {
 /** A process that may be invalid. */
 export function absoluteProcess(process: unknown, { folder, known }: Origin): unknown {
   if (!isPart(process)) return process;
-  const { id, worker, logger } = process;
+  const { id, worker, logger, stdin } = process;
   const absolute = (entry: string): string => absolutePath(entry, folder);
   const expanded = (entry: string): string => expandedPaths(entry, (text) => absolute(text));
   const absoluteList = (entry: string): string => absolutePathList(entry, folder);
@@ -60,6 +60,7 @@ export function absoluteProcess(process: unknown, { folder, known }: Origin): un
     ...withMember("path", absoluteList),
     ...withMember("pathFirst", absoluteList),
     ...withMember("pidFile", absolute),
+    ...(isPart(stdin) && { stdin: { ...stdin, file: eachText(stdin.file, expanded) } }),
     ...withMember("watch", absolute),
     ...(Array.isArray(worker)
       ? { worker: [eachText(worker[0], absolute), ...worker.slice(1)] }

@@ -2,6 +2,7 @@
 import { enumeration, literal, map, type TypeOf, union } from "../base/schema.ts";
 import { GROUP_SCOPES } from "../contract/token-claims.ts";
 import { SHIPPED } from "../plugins/shipped/shipped-plugins.ts";
+import { ENVIRONMENT } from "./fields/environment-fields.ts";
 import {
   amount,
   type Fields,
@@ -21,7 +22,7 @@ import {
   text,
 } from "./fields/field.ts";
 import { LOGGER } from "./fields/logger-fields.ts";
-import { accountBranches, ENVIRONMENT, PROCESS, TIME_ZONE } from "./fields/process-fields.ts";
+import { accountBranches, PROCESS, TIME_ZONE } from "./fields/process-fields.ts";
 import { DEFAULT_NAME } from "./find-config.ts";
 import { MAX_MS } from "./units.ts";
 

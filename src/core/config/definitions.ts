@@ -41,14 +41,18 @@ export function definitionRecordOf(
   });
 }
 
-type Places = Pick<DefinitionRecord, "user" | "group" | "stdout" | "stderr" | "pidFile" | "port" | "commonPort">;
+type Places = Pick<
+  DefinitionRecord,
+  "user" | "group" | "stdin" | "stdout" | "stderr" | "pidFile" | "port" | "commonPort"
+>;
 
-function placesOf({ user, group, log, pidFile, cluster, front, share }: ProcessSpec): Places {
+function placesOf({ user, group, stdin, log, pidFile, cluster, front, share }: ProcessSpec): Places {
   const stderr = log.stderr ?? log.stdout;
   const commonPort = front?.port ?? share?.port;
   return compact({
     user: user?.name ?? userName(process.getuid?.() ?? 0),
     ...(group === undefined ? {} : { group: String(group) }),
+    stdin: stdin === true ? "open" : stdin?.file,
     stdout: log.stdout,
     stderr,
     pidFile,

@@ -50,6 +50,7 @@ const concernsRun: readonly [string, Partial<RawProcess>, Partial<RawProcess>][]
   ["ready", { node: true }, { node: true, ready: { message: true } }],
   ["node", {}, { node: true }],
   ["stdin", {}, { stdin: true }],
+  ["stdin", { stdin: true }, { stdin: { file: "answers.txt" } }],
   ["ready", { ready: { fd: 3 } }, { ready: { fd: 4 } }],
   ["logger", { logger: { console: true } }, {}],
 ];

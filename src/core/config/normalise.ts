@@ -133,6 +133,7 @@ function specOf(
     command: commandOf(process, absolute, own),
     cwd: pathOf(process.cwd ?? "."),
     ...environmentOf(process, raw, { absolute, pathOf, own }),
+    ...inputOf(process, pathOf),
     watch: (process.watch ?? []).map(absolute),
     policy: { ...copies.policy, ...policyOf(process, raw), ...hooksOf(process, own) },
     log: logSpec(process.logger, raw.logger, { names: instance, absolute }),
@@ -181,6 +182,11 @@ function environmentOf(process: RawProcess, common: RawConfig, { absolute, pathO
     ].map(absolute),
     ...(pathFirst !== undefined && { pathFirst: folders(pathFirst).map(absolute) }),
   };
+}
+
+function inputOf({ stdin = false }: RawProcess, pathOf: Filling): Pick<ProcessSpec, "stdin"> {
+  if (typeof stdin === "object") return { stdin: { file: pathOf(stdin.file) } };
+  return stdin ? { stdin } : {};
 }
 
 function commandOf({ cmd, worker }: RawProcess, absolute: Filling, own: Filling): CommandSpec {

@@ -28,6 +28,9 @@ export const envValue = union([string(), openObject({ file: string() }), openObj
 /** Absolute path of an env file; as an object if it may be absent. */
 export const envFile = union([string(), openObject({ path: string(), optional: literal(true) })]);
 
+/** Standard input: open, or the file with this absolute path. */
+export const input = union([literal(true), openObject({ file: string() })]);
+
 const probes = [
   openObject({ kind: literal("port"), port: count }),
   openObject({ kind: literal("http"), hostname: string(), port: count, path: string() }),

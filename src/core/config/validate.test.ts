@@ -257,6 +257,13 @@ test("env: values are strings, numbers or booleans, names have no =", () => {
   assert.match(about({ env: { "A=B": "x" } }), /env\["A=B"\] Found "A=B"; allowed: a name/);
 });
 
+test("stdin is open, closed or a file", () => {
+  for (const stdin of [true, false, { file: "answers.txt" }]) assert.equal(about({ stdin }), "", JSON.stringify(stdin));
+  assert.match(about({ stdin: "answers.txt" }), /stdin Found "answers.txt"; allowed: true, false or \{ "file": path \}/);
+  assert.match(about({ stdin: { file: "" } }), /stdin\.file Found ""; allowed: a file path, not empty/);
+  assert.match(about({ stdin: { file: "${NOT_SET}" } }), /stdin\.file Found .* NOT_SET is not set here/);
+});
+
 test("stopSignal takes only signals that end a process", () => {
   for (const bad of ["QUIT", "SIGSTOP", "SIGKILL", 15])
     assert.match(about({ stopSignal: bad }), /stopSignal Found .*"SIGTERM", .*"SIGQUIT"/, `${bad}`);

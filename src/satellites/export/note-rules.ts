@@ -44,6 +44,11 @@ export function commonRules(title: string): readonly NoteRule[] {
       "it starts at once, as a service; the starts by its schedule are left out",
     ],
     [
+      "stdin",
+      ({ spec }) => typeof spec.stdin === "object",
+      `${title} gives it no file as its input: write "< FILE" at the end of "cmd"`,
+    ],
+    [
       "reloadSignal",
       ({ spec }) => spec.policy.reloadSignal !== undefined,
       ({ spec }) => `${title} has no equivalent; send ${spec.policy.reloadSignal} by its command for signals`,

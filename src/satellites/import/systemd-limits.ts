@@ -108,7 +108,7 @@ function ulimitsOf({ draft, one }: Pick<SystemdUnit, "draft" | "one">): void {
   }
 }
 
-/** procman writes the pid file itself. */
+/** Standard input and outputs. procman writes the pid file itself. */
 export function serviceOutput({ draft, configuration, one }: SystemdUnit): void {
   const fileIn = (directive: string): string | undefined => {
     const given = one(directive);
@@ -117,6 +117,11 @@ export function serviceOutput({ draft, configuration, one }: SystemdUnit): void 
       draft.note(directive, `${given}: procman reads the output itself`);
     return path === undefined ? undefined : configuration.path("/", path);
   };
+  const input = one("StandardInput") ?? "null";
+  const [, file] = /^file:(.+)$/.exec(input) ?? [];
+  if (file !== undefined) draft.set("stdin", { file: configuration.path("/", file) });
+  else if (input !== "null")
+    draft.note("StandardInput", `${input}: "stdin" is a file, or stays open for "procman send": docs/guide/input.md`);
   draft.merge("logger", { stdout: fileIn("StandardOutput"), stderr: fileIn("StandardError") });
   const pidFile = one("PIDFile");
   if (pidFile !== undefined) draft.set("pidFile", configuration.path("/run", pidFile));

@@ -85,6 +85,23 @@ test("each directive of a service with an equal is carried, drop-ins included", 
   assert.doesNotMatch(notes.join("\n"), /network\.target/);
 });
 
+test("standard input from a file is carried; another one is noted", async (context) => {
+  const files = {
+    "web.service": "[Service]\nExecStart=/bin/web\nStandardInput=file:/srv/answers.txt\n",
+    "none.service": "[Service]\nExecStart=/bin/none\nStandardInput=null\n",
+    "tty.service": "[Service]\nExecStart=/bin/tty\nStandardInput=tty\nTTYPath=/dev/tty9\n",
+  };
+  const { config, notes } = await importOf(context, files, Object.keys(files));
+  assert.deepEqual(
+    config.processes.map(({ stdin }) => stdin),
+    [{ file: "/srv/answers.txt" }, undefined, undefined],
+  );
+  assert.deepEqual(
+    notes.filter((note) => /StandardInput|TTY/.test(note)).map((note) => note.replace(/:.*/s, "")),
+    ["tty StandardInput", "tty TTYPath"],
+  );
+});
+
 test("a timer makes its service a schedule, a path unit makes it watch, a template a cluster", async (context) => {
   const service = "[Service]\nExecStart=/bin/job %p %i\n";
   const files = {

@@ -313,7 +313,7 @@ const UNIT_ADVICE: readonly (readonly [RegExp, string])[] = [
     /^(RemainAfterExit|GuessMainPID|NotifyAccess|SyslogIdentifier|TimeoutStartSec|SendSIGKILL|FinalKillSignal|TimeoutAbortSec)$/,
     "",
   ],
-  [/^(StandardInput|TTY.*)$/, "standard input is /dev/null"],
+  [/^(StandardInput.*|TTY.*)$/, 'standard input is /dev/null, or what "stdin" says: docs/guide/input.md'],
   [/^(Syslog.*|Log.*)$/, 'output is in procman\'s log: "logger", docs/guide/logs.md'],
   [
     /^(RuntimeDirectory|StateDirectory|CacheDirectory|LogsDirectory|ConfigurationDirectory).*$/,

@@ -111,7 +111,7 @@ export function variableWarnings(process: PartialProcess, path: JsonPath): reado
 
 /** Texts whose variables are filled in when the configuration is read. */
 function fixedTexts(
-  { cwd, path: folders, pathFirst, envFile, env = {} }: PartialProcess,
+  { cwd, path: folders, pathFirst, envFile, stdin, env = {} }: PartialProcess,
   path: JsonPath,
 ): readonly (readonly [unknown, JsonPath])[] {
   return [
@@ -119,6 +119,7 @@ function fixedTexts(
     ...each(folders, [...path, "path"]),
     ...each(pathFirst, [...path, "pathFirst"]),
     ...envFilesIn(envFile, [...path, "envFile"]).map(({ file, place }) => [file, place] as const),
+    [fileOf(stdin), [...path, "stdin", "file"]],
     [env.PATH, [...path, "env", "PATH"]],
     ...Object.entries(env).map(([name, value]) => [fileOf(value), [...path, "env", name, "file"]] as const),
   ];

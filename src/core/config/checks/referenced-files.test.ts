@@ -83,6 +83,22 @@ test("2.2 envFile, worker: a missing or unreadable file is reported", (context) 
   ]);
 });
 
+test("the file of stdin: a missing one and a folder are reported, in a cluster those of all instances", (context) => {
+  const folder = folderOf(context, { "answers.txt": "yes\n", "1.txt": "", "sub/x": "" });
+  const processes = [
+    process({ stdin: { file: "answers.txt" } }),
+    process({ id: "a", stdin: { file: "gone.txt" } }),
+    process({ id: "b", stdin: { file: "sub" } }),
+    process({ id: "c", stdin: { file: "{instance}.txt" }, cluster: { instances: 2 } }),
+  ];
+  const warnings = warningsOf(folder, { processes }).map((line) => line.replace(/^\S+ /, ""));
+  assert.deepEqual(warnings, [
+    'processes[1].stdin.file Found "gone.txt": there is no file gone.txt, without which its process can\'t start; create it, or correct "stdin".',
+    'processes[2].stdin.file Found "sub": sub is a folder; correct "stdin".',
+    'processes[3].stdin.file Found "{instance}.txt": there is no file 2.txt, without which its process can\'t start; create it, or correct "stdin".',
+  ]);
+});
+
 test("2.5 a plugin with a missing file or package is reported with its place", (context) => {
   const folder = folderOf(context, {
     "here.mjs": "",

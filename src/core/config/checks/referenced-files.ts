@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { readEnvFile } from "../../base/env-file.ts";
 import { packageOf } from "../../ipc/plugin-protocol.ts";
 import { readWhole } from "../../os/careful-files.ts";
+import { statIfSeen } from "../../os/files.ts";
 import { startFolder } from "../../os/start-folder.ts";
 import { expiryOf, readTlsFiles } from "../../os/tls-files.ts";
 import { displayPath } from "../config-file.ts";
@@ -12,7 +13,7 @@ import type { JsonPath } from "../document.ts";
 import { instances } from "../instances.ts";
 import type { PartialConfig, PartialProcess } from "../partial.ts";
 import { type Finding, show } from "../problems.ts";
-import { envFilesIn, filledIn, fillInstance, placeOf } from "./command-checks.ts";
+import { envFilesIn, fileOf, filledIn, fillInstance, placeOf } from "./command-checks.ts";
 import { pathIn } from "./home-paths.ts";
 import { sourceOf } from "./plugin-checks.ts";
 
@@ -33,6 +34,7 @@ export function fileWarnings(
     ),
     ...processes.flatMap((process, index) => [
       ...scriptWarnings(process ?? {}, ["processes", index, "worker"], folder),
+      ...inputWarnings(process ?? {}, ["processes", index, "stdin", "file"], { folder, parallelism }),
       ...envFileWarnings(process?.envFile, ["processes", index, "envFile"], (path) =>
         filesFor(path, process ?? {}, { folder, parallelism }).filter(isNew),
       ),
@@ -53,6 +55,22 @@ function scriptWarnings({ worker, user }: PartialProcess, path: JsonPath, folder
       message: `Found ${show(script)}, but there is no file ${shownPath(file)}; create it, or correct "worker".`,
     },
   ];
+}
+
+function inputWarnings(process: PartialProcess, path: JsonPath, context: FilesContext): readonly Finding[] {
+  const file = fileOf(process.stdin);
+  if (typeof file !== "string") return [];
+  return filesFor(file, process, context).flatMap((each): readonly Finding[] => {
+    const problem = whyNoInput(each);
+    return problem === undefined ? [] : [{ path, message: `Found ${show(file)}: ${problem}.` }];
+  });
+}
+
+function whyNoInput(file: string): string | undefined {
+  const stat = statIfSeen(file);
+  if (stat === undefined)
+    return `there is no file ${shownPath(file)}, without which its process can't start; create it, or correct "stdin"`;
+  return stat.isDirectory() ? `${shownPath(file)} is a folder; correct "stdin"` : undefined;
 }
 
 type FilesContext = { readonly folder: string; readonly parallelism: number };

@@ -83,6 +83,7 @@ test("nor may they be what else is read: included files, env files, secrets, scr
       /which processes\[0\]\.envFile\[0\]\.path reads/,
     ],
     ["web.env", {}, { envFile: "web.env" }, /which envFile reads/],
+    ["answers", { stdin: { file: "answers" } }, {}, /which processes\[0\]\.stdin\.file reads/],
     ["key", { env: { KEY: { file: "key" } } }, {}, /which processes\[0\]\.env\.KEY\.file reads/],
     ["key", {}, { env: { KEY: { file: "key" } } }, /which env\.KEY\.file reads/],
     ["main.js", { cmd: undefined, worker: ["main.js", "x"] }, {}, /which processes\[0\]\.worker reads/],

@@ -122,7 +122,7 @@ function fileAt(
   return file === undefined ? [] : [{ file: pathIn(folder, file, user), path }];
 }
 
-/** Env files, secrets and the script. */
+/** Env files, standard input, secrets and the script. */
 function readBy(
   process: PartialProcess,
   path: JsonPath,
@@ -134,6 +134,7 @@ function readBy(
     ...[...envFilesIn(config.envFile, ["envFile"]), ...envFilesIn(process.envFile, [...path, "envFile"])].map(
       ({ file, place }) => [file, place] as const,
     ),
+    [fileOf(process.stdin), [...path, "stdin", "file"]] as const,
     ...secrets({ env: config.env }, []),
     ...secrets(process, path),
   ];

@@ -14,9 +14,10 @@ import {
 } from "../../base/schema.ts";
 import { KILL_MODES, RELOAD_SIGNALS, STOP_SIGNALS, SUCCESS_SIGNALS } from "../../base/signals.ts";
 import { IO_CLASSES } from "../../contract/limits.ts";
-import { account, dependency, envFile, envValue, health, ioNice, ready, ulimits } from "../spec-parts.ts";
+import { account, dependency, envFile, envValue, health, input, ioNice, ready, ulimits } from "../spec-parts.ts";
 import { CLUSTER } from "./cluster-fields.ts";
 import { dependencyType } from "./dependency-fields.ts";
+import { ENVIRONMENT } from "./environment-fields.ts";
 import {
   amount,
   cron,
@@ -55,57 +56,8 @@ const IO_NICE = {
   },
 } as const satisfies Fields;
 
-const VALUE = 'a string, a number, true or false, { "file": path } or { "env": name }';
-const environment = map(
-  union(
-    [
-      matching(/^[^\0]*$/, VALUE),
-      number({ allowed: VALUE }),
-      boolean({ allowed: VALUE }),
-      object({ file: notEmpty("a file path") }),
-      object({ env: notEmpty("a name of a variable") }),
-    ],
-    { allowed: VALUE },
-  ),
-  {
-    propertyNames: matching(/^[^=\0]+$/, 'a name of a variable, without "="'),
-    allowed: "an object of names and values",
-  },
-);
-const ENV_FILE = {
-  path: { type: notEmpty("a file path"), description: "Path of the file." },
-  optional: { type: flag, description: "Whether the file may be absent. Default: false." },
-} as const satisfies Fields;
 const INHERITED = "true, false or a list of names of variables";
-const ENV_FILES = 'a file path, { "path", "optional": true }, or a list of them';
-const envFileEntry = union([notEmpty("a file path"), objectOf(ENV_FILE, { description: "An env file." })], {
-  allowed: "a file path, or an object with path and optional",
-});
-
-/** What all processes have, and each process may have in addition. */
-export const ENVIRONMENT = {
-  env: {
-    type: optional(environment),
-    description:
-      'Extra environment variables. They override those of procman, except PATH, which is appended. In a value ${NAME} and ${NAME:-default} stand for variables of procman\'s own environment and of envFile. A secret is read when a run starts: { "file": path } from a file, { "env": name } from such a variable.',
-  },
-  envFile: {
-    type: optional(
-      union(
-        [
-          notEmpty("a file path"),
-          objectOf(ENV_FILE, { description: "An env file." }),
-          { minItems: 1, ...listOf(envFileEntry, ENV_FILES) },
-        ],
-        {
-          allowed: ENV_FILES,
-        },
-      ),
-    ),
-    description:
-      'File or files with more variables, as NAME=value lines; read whenever a run starts. { "path": file, "optional": true }: it may be absent.',
-  },
-} as const satisfies Fields;
+const INPUT = 'true, false or { "file": path }';
 
 /** Time zone of the schedules of a process; at the top level, of all processes. */
 export const TIME_ZONE = {
@@ -153,12 +105,14 @@ export const PROCESS = {
     copied: kept(boolean()),
   },
   stdin: {
-    type: flag,
+    type: optional(
+      union([boolean({ allowed: INPUT }), object({ file: notEmpty("a file path") })], { allowed: INPUT }),
+    ),
     description:
-      "Its standard input stays open: for programs that end with their input, and for procman send. Without it, input is /dev/null.",
+      'Its standard input stays open: for programs that end with their input, and for procman send. { "file": path }: it is this file, which each run opens with the rights of its user, and then ends. Without it, input is /dev/null.',
     default: false,
     onChange: "restart",
-    copied: kept(boolean()),
+    spec: kept(input),
   },
   cwd: {
     type: file,

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
-import { getPriority } from "node:os";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { getPriority, tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { type InheritedLimits, wrapWithLimits } from "./exec-wrapper.ts";
 
@@ -61,6 +63,19 @@ test("the niceness is that of the configuration, whatever procman's own is", () 
     console.log(wanted - execFileSync(program, args));`;
   const argv = ["-n", "2", process.execPath, "--import", "tsx", "--input-type=module", "-e", script];
   assert.equal(execFileSync("nice", argv, { encoding: "utf8" }), "0\n");
+});
+
+test("standard input is a file, whatever its name, which then ends; one that can't be read is reported, and nothing is started", (context) => {
+  const folder = mkdtempSync(join(tmpdir(), "procman-wrapped-"));
+  context.after(() => rmSync(folder, { recursive: true }));
+  const input = join(folder, "it's $HOME\nand \"more\"");
+  writeFileSync(input, "one\ntwo\n");
+  assert.equal(said({ input }, "cat"), "one\ntwo");
+  assert.equal(said({ input, nice: 1, umask: "022" }, "sh", "-c", "read a; cat; echo $a"), "two\none");
+  const [program = "", ...args] = wrapWithLimits(["echo", "started"], { input: join(folder, "gone") });
+  const { status, stdout, stderr } = spawnSync(program, args, { encoding: "utf8" });
+  assert.deepEqual([status, stdout], [78, ""]);
+  assert.match(stderr, /^Cannot start: its user can't read its input file .*\/gone; give it the right, or correct "stdin"$/m);
 });
 
 test("LISTEN_PID of a shared socket is the program's own pid", () => {

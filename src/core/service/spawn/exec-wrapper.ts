@@ -9,6 +9,8 @@ export type InheritedLimits = {
   readonly oomScoreAdjust?: number;
   readonly ioNice?: IoPriority;
   readonly share?: object;
+  /** Path of the file that is its standard input; opened with the rights of the program's user. */
+  readonly input?: string | undefined;
   /** Module that Node loads before the program. */
   readonly preload?: string | undefined;
 };
@@ -23,13 +25,14 @@ const SET_LISTEN_PID = "export LISTEN_PID=$$";
 const EX_CONFIG = 78;
 
 export function wrapWithLimits(argv: readonly string[], inherited: InheritedLimits): readonly string[] {
-  const { ulimits = {}, umask, oomScoreAdjust, share, preload } = inherited;
+  const { ulimits = {}, umask, oomScoreAdjust, share, input, preload } = inherited;
   const limits = Object.entries(ulimits).map(([name, value]) => limitOf(name as keyof Ulimits, value));
   const steps = [
     ...limits,
     ...(umask === undefined ? [] : [`umask ${umask}`]),
     ...(oomScoreAdjust === undefined ? [] : [adjustOomScore(oomScoreAdjust)]),
     ...(share === undefined ? [] : [SET_LISTEN_PID]),
+    ...(input === undefined ? [] : [readFrom(input)]),
     ...(preload === undefined ? [] : [requireFirst(preload)]),
   ];
   const wrappers = wrappersOf(inherited);
@@ -53,13 +56,24 @@ function adjustOomScore(value: number): string {
 }
 
 function refusal(problem: string): string {
-  return `{ echo 'Cannot start: ${problem}' >&2; exit ${EX_CONFIG}; }`;
+  return `{ echo ${quoted(`Cannot start: ${problem}`)} >&2; exit ${EX_CONFIG}; }`;
+}
+
+/** A word of the shell. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+/** A shell ends at once if its own redirection fails, and says less. */
+function readFrom(file: string): string {
+  const refused = refusal(`its user can't read its input file ${file}; give it the right, or correct "stdin"`);
+  return `[ -r ${quoted(file)} ] || ${refused}\nexec < ${quoted(file)}`;
 }
 
 /** Adds to the NODE_OPTIONS of the run, which it inherits from the keeper. */
 function requireFirst(file: string): string {
   const option = `--require="${file.replace(/["\\]/g, "\\$&")}"`;
-  return `export NODE_OPTIONS="\${NODE_OPTIONS:+$NODE_OPTIONS }"'${option.replaceAll("'", "'\\''")}'`;
+  return `export NODE_OPTIONS="\${NODE_OPTIONS:+$NODE_OPTIONS }"${quoted(option)}`;
 }
 
 /** If the limit can't be set, the program isn't started. */

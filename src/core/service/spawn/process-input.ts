@@ -48,7 +48,9 @@ export function typeInto(
 
 /** undefined: it takes input. */
 function whyNoInput({ stdin }: Pick<ProcessSpec, "stdin">): string | undefined {
-  return stdin === true ? undefined : 'it takes no input; set "stdin": true for it, and run "procman reload"';
+  if (stdin === true) return undefined;
+  const has = stdin === undefined ? "it takes no input" : `its input is the file ${stdin.file}`;
+  return `${has}; set "stdin": true for it, and run "procman reload"`;
 }
 
 /** @throws {ProcmanError} `input-refused` */

@@ -87,6 +87,26 @@ test("2.2 cluster: an instance finds its port in PORT, unless the configuration 
   ]);
 });
 
+test("open input is a FIFO in the state folder; a file is opened by the run itself, and must be there", (context) => {
+  const folder = mkdtempSync(join(tmpdir(), "procman-stdin-"));
+  context.after(() => rmSync(folder, { recursive: true }));
+  const requestOf = (stdin: RawProcess["stdin"]) => {
+    const spec = specOf({ id: "web", cmd: "cat", stdin });
+    const context = { config: configOf(spec), marker: "web.1@x", proxyToken: () => "", slot: "web", run: 1 };
+    const { argv, stdin: fifo } = spawnRequestOf(spec, { ...context, accessOf: () => undefined });
+    return [fifo, argv.includes("cat"), argv.length > 1];
+  };
+  assert.deepEqual(requestOf(true), ["/state/run/stdin-web", true, false]);
+  assert.deepEqual(requestOf(false), [undefined, true, false]);
+  const file = join(folder, "answers.txt");
+  assert.throws(() => requestOf({ file }), {
+    message: `its input file ${file} does not exist, or procman's user can't reach it; create it or correct "stdin"`,
+  });
+  assert.throws(() => requestOf({ file: folder }), { message: `its input file ${folder} is a folder; correct "stdin"` });
+  writeFileSync(file, "");
+  assert.deepEqual(requestOf({ file }), [undefined, true, true]);
+});
+
 test("a Node program behind the load balancer gets the token of the headers; with proxyProtocol a plain server reads them itself", () => {
   const partsOf = (process: Partial<RawProcess>): string | undefined => {
     const cluster = { instances: 2, commonPort: 3_000, startPort: 3_001 };

@@ -41,7 +41,12 @@ export type SpawnRequestContext = {
   readonly onFaults?: (file: string, faults: readonly EnvFault[]) => void;
 };
 
-/** @throws {MissingVariableError} */
+/** Its standard input can't be had, so the run can't start. */
+export class InputFileError extends Error {
+  override readonly name = "InputFileError";
+}
+
+/** @throws {MissingVariableError | InputFileError} */
 export function spawnRequestOf(
   spec: ProcessSpec,
   { config, marker, proxyToken, slot, run, accessOf, onFaults }: SpawnRequestContext,
@@ -56,7 +61,7 @@ export function spawnRequestOf(
   const notifyFd = spec.ready === undefined ? undefined : readyDescriptor(spec.ready);
   const node = nodePartsOf(spec, notifyFd, proxyToken);
   return compact({
-    argv: wrapWithLimits(argvOf(spec), { ...spec, preload: node.preload }),
+    argv: wrapWithLimits(argvOf(spec), { ...spec, input: inputFileOf(spec), preload: node.preload }),
     as,
     cwd,
     env: {
@@ -84,6 +89,19 @@ export function spawnRequestOf(
     ...(spec.stdin === true && { stdin: inputFile(stateDir, slot) }),
     ...(notifyFd === undefined ? {} : { notify: { fd: notifyFd, file: notifyFile(stateDir, slot) } }),
   });
+}
+
+/** The file that is its standard input. @throws {InputFileError} */
+function inputFileOf({ stdin }: ProcessSpec): string | undefined {
+  if (typeof stdin !== "object") return undefined;
+  const { file } = stdin;
+  const stat = statIfSeen(file);
+  if (stat === undefined)
+    throw new InputFileError(
+      `its input file ${file} does not exist, or procman's user can't reach it; create it or correct "stdin"`,
+    );
+  if (stat.isDirectory()) throw new InputFileError(`its input file ${file} is a folder; correct "stdin"`);
+  return file;
 }
 
 /** For a program whose output goes to the console alone, which has colors: it sees no terminal. */

@@ -28,7 +28,14 @@ import type { PendingStop } from "../recovery/notes.ts";
 import type { KeeperLink, Services } from "../services.ts";
 import { type AccessOfProcess, EnvFileWarnings } from "./environment.ts";
 import type { HookRunner } from "./hooks.ts";
-import { exitCodeOf, hasChannel, type SpawnRequestContext, spawnRequestOf, whyUnstartable } from "./spawn-request.ts";
+import {
+  exitCodeOf,
+  hasChannel,
+  InputFileError,
+  type SpawnRequestContext,
+  spawnRequestOf,
+  whyUnstartable,
+} from "./spawn-request.ts";
 import type { Sweeper } from "./sweeper.ts";
 import type { TakenPorts } from "./taken-ports.ts";
 
@@ -103,7 +110,7 @@ export class KeeperSpawner implements Spawner {
     try {
       this.#options.link.send({ t: "spawn", slot, run, ...this.#options.request(slot, run) });
     } catch (error) {
-      if (!(error instanceof MissingVariableError)) throw error;
+      if (!isUnstartable(error)) throw error;
       on.ended(
         { kind: "unstartable", message: error.message, permanent: true, exitCode: EXIT.refused, at: monotonicMs() },
         false,
@@ -118,7 +125,7 @@ export class KeeperSpawner implements Spawner {
       this.#options.link.send({ t: "prepare", slot, run, ...this.#options.request(slot, run), after });
     } catch (error) {
       // Reported when the run is started.
-      if (!(error instanceof MissingVariableError)) throw error;
+      if (!isUnstartable(error)) throw error;
     }
   }
 
@@ -335,8 +342,13 @@ export function spawnerOf(
   });
 }
 
-/** False if the request may differ at the time of the start: env files and secrets are read then, a cgroup is made for each run. */
-function isKnownInAdvance({ envFile = [], env, memoryMax, cpuQuota }: ProcessSpec): boolean {
+function isUnstartable(error: unknown): error is MissingVariableError | InputFileError {
+  return error instanceof MissingVariableError || error instanceof InputFileError;
+}
+
+/** False if the request may differ at the time of the start: files are read and looked for then, a cgroup is made for each run. */
+function isKnownInAdvance({ envFile = [], env, stdin, memoryMax, cpuQuota }: ProcessSpec): boolean {
+  const hasFile = envFile.length > 0 || typeof stdin === "object";
   const hasCgroup = memoryMax !== undefined || cpuQuota !== undefined;
-  return envFile.length === 0 && Object.values(env).every((value) => typeof value === "string") && !hasCgroup;
+  return !hasFile && Object.values(env).every((value) => typeof value === "string") && !hasCgroup;
 }

@@ -195,9 +195,10 @@ function limitLines(spec: Workload["spec"]): readonly string[] {
   ];
 }
 
-function outputLines({ log, id }: Workload["spec"]): readonly string[] {
+function outputLines({ stdin, log, id }: Workload["spec"]): readonly string[] {
   const { stdout, stderr = stdout } = log;
   return [
+    ...(typeof stdin === "object" ? [`StandardInput=file:${plainValue(stdin.file)}`] : []),
     ...(stdout === undefined ? [] : [`StandardOutput=append:${plainValue(stdout)}`]),
     ...(stderr === undefined ? [] : [`StandardError=append:${plainValue(stderr)}`]),
     `SyslogIdentifier=${id}`,

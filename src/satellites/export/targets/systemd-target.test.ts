@@ -39,6 +39,11 @@ test("with an env file, which would override Environment=, the shell sets the va
   ]);
 });
 
+test("a file as standard input is that of the unit", () => {
+  const text = unit("shop-web.service", { ...WEB, stdin: { file: "my answers.txt" } });
+  assert.deepEqual(linesOf(text, "StandardInput"), ["StandardInput=file:/srv/shop/my answers.txt"]);
+});
+
 test("secrets are credentials of systemd, or come from a file that the report names", () => {
   const process = { ...WEB, env: { KEY: { file: "/run/secrets/key" }, TOKEN: { env: "TOKEN" } } };
   const text = unit("shop-web.service", process);

@@ -236,6 +236,12 @@ const RULES: readonly NoteRule[] = [
     UNWRITABLE,
     "blocks",
   ],
+  [
+    "stdin",
+    ({ spec: { stdin } }) => typeof stdin === "object" && isUnwritable(stdin.file),
+    UNWRITABLE,
+    "blocks",
+  ],
   ["logger.stdout", ({ spec }) => isUnwritable(spec.log.stdout ?? ""), UNWRITABLE, "blocks"],
   ["logger.stderr", ({ spec }) => isUnwritable(spec.log.stderr ?? ""), UNWRITABLE, "blocks"],
   [
