@@ -79,7 +79,7 @@ test("send is refused with the reason and the remedy, and says how much a full p
   for (const [args, code, message] of [
     [["plain", "x"], 1, /^procman: Cannot send to "plain": it takes no input; set "stdin": true for it, and run/],
     [["down", "x"], 1, /^procman: Cannot send to "down": it has not been started yet/],
-    [["web", "x"], 64, /^procman: Cannot send to "web": it is not one process; name one, such as "web-1"$/m],
+    [["web", "x"], 1, /^procman: Cannot send to "web": it is not one process; name one, such as "web-1"$/m],
     [["snik", "x"], 1, /Did you mean "sink"\?/],
     [["sink"], 64, /^procman: Cannot send to "sink": no text is given; "" sends an empty line, "--stdin" what comes from/],
     [["sink", "x", "--stdin"], 64, /"--stdin" takes neither a text nor "--raw"/],

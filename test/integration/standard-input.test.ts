@@ -93,6 +93,6 @@ test("a process of another user reads no file that its user may not read", async
   const procman = new Procman(folder);
   await procman.line(/^open +\| for all$/);
   await procman.line(/^secret +\| Cannot start: its user can't read its input file \S+\/secret; give it the right/);
-  await procman.line(/^secret +\| failed/);
+  await procman.line(/^secret +\| exited with code 78/);
   assert.ok(!procman.lines.some((line) => line.includes("for root")));
 });

@@ -131,12 +131,10 @@ test("token says on standard error what a token without limits may do; standard 
     return stderr;
   };
   const remedy = `; "ci" in "api.revoked" revokes it\n`;
-  assert.equal(
-    await told(),
-    `procman: this token may do everything (see --scope) and doesn't expire (see --expire-in)${remedy}`,
-  );
+  const all = "procman: this token may do everything but type into processes (see --scope)";
+  assert.equal(await told(), `${all} and doesn't expire (see --expire-in)${remedy}`);
   assert.equal(await told("--scope", "read"), `procman: this token doesn't expire (see --expire-in)${remedy}`);
-  assert.equal(await told("--expire-in", "60"), `procman: this token may do everything (see --scope)${remedy}`);
+  assert.equal(await told("--expire-in", "60"), `${all}${remedy}`);
   assert.equal(await told("--scope", "read", "--expire-in", "60"), "");
 });
 

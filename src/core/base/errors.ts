@@ -133,7 +133,7 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   "exec-refused": "`api.exec` is not true, so that commands are executed over the Unix socket alone",
   "exec-failed": "the command can't be started: its folder, a file or a variable of the process is missing",
   "exec-unknown": "no command with this session is running, or it reads no input any more",
-  "input-refused": 'the process has no `"stdin": true`, or its program has closed its standard input',
+  "input-refused": 'the process has no `"stdin": true`, its program has closed its input, or it is not one process',
   "input-full": "the process doesn't read its standard input; `taken` has the number of bytes that were taken",
   "process-foreign": "the token is not valid for this process",
   "wait-timeout":

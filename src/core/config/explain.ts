@@ -55,6 +55,8 @@ const OTHER_KEYS: Readonly<Record<string, string>> = {
   name: "id",
   environment: "env",
   environmentfile: "envFile",
+  standardinput: "stdin",
+  stdinopen: "stdin",
   directory: "cwd",
   workingdir: "cwd",
   workingdirectory: "cwd",

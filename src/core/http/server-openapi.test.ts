@@ -6,7 +6,7 @@ import { startApi } from "../../../test/support/control-rig.ts";
 import { damage, inflict, type Json, refusalOf, valuesOf } from "../../../test/support/json-schema.ts";
 import { openApi } from "../contract/openapi.ts";
 import { ROUTES } from "../contract/routes.ts";
-import { expiresIn } from "../contract/token-claims.ts";
+import { expiresIn, OWNER_SCOPES } from "../contract/token-claims.ts";
 
 type Operation = {
   readonly parameters?: readonly {
@@ -60,7 +60,7 @@ async function asker(context: TestContext) {
   return async ({ path, method, query, body }: Asked): Promise<{ readonly status: number; readonly text: string }> => {
     count += 1;
     // Each its own consumer: rates are limited for each.
-    const token = api.token({ consumer: `c${count}`, expires: expiresIn(60) });
+    const token = api.token({ consumer: `c${count}`, scopes: OWNER_SCOPES, expires: expiresIn(60) });
     const reply = await fetch(`${api.url}${path.replace("{id}", "pair")}${query === "" ? "" : `?${query}`}`, {
       method,
       headers: { authorization: `Bearer ${token}`, ...(body !== undefined && { "content-type": "application/json" }) },
@@ -134,6 +134,7 @@ test("signals, scopes and scalings that are refused are not allowed by the docum
       ),
     ],
     "/processes/{id}/scale": [{}, { by: 1 }, { instances: 1, by: 1 }, { instances: 0 }, { instances: "max" }],
+    "/processes/{id}/input": [{}, { text: "" }, { data: "eA==" }, { text: "x", data: "eA==" }, { data: "?" }],
     "/dashboard/code": [{}, { scopes: [] }, { scopes: ["read"] }, { scopes: ["all"] }],
   };
   for (const [path, bodies] of Object.entries(cases))

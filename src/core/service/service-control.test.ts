@@ -220,9 +220,9 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   },
   "input for several processes, for none, and of neither kind is refused": async ({ control, rig }) => {
     const named = /^Cannot send to "pair": it is not one process; name one, such as "pair-1"$/;
-    await refused(control.input("pair", { text: "x" }), "input-invalid", named);
+    await refused(control.input("pair", { text: "x" }), "input-refused", named);
     for (const id of ["all", "group:front"])
-      await refused(control.input(id, { text: "x" }), "input-invalid", /it is not one process; name one, such as "web"$/);
+      await refused(control.input(id, { text: "x" }), "input-refused", /it is not one process; name one, such as "web"$/);
     await refused(control.input("wbe", { text: "x" }), "process-unknown", /Did you mean "web"\?$/);
     for (const input of [{}, { text: "x", data: "eA==" }])
       await refused(control.input("web", input), "input-invalid", /either "text" or "data"/);

@@ -147,7 +147,10 @@ class ServiceControl implements Control {
     return this.#runAudited(`input of ${bytes.length} bytes`, id, () => {
       const [process, another] = this.#find(id);
       if (process === undefined || another !== undefined || isCollective(id))
-        throw notOne(`Cannot send to "${id}"`, `it is not one process; name one, such as "${process?.id}"`, "path");
+        throw new ProcmanError(
+          "input-refused",
+          `Cannot send to "${id}": it is not one process; name one, such as "${process?.id}"`,
+        );
       return { process: process.id, bytes: this.#ports.typeInto(process, bytes) };
     });
   }
@@ -338,9 +341,9 @@ class ServiceControl implements Control {
   }
 }
 
-function notOne(what: string, why: string, place = "body.process"): ProcmanError {
+function notOne(what: string, why: string): ProcmanError {
   return new ProcmanError("input-invalid", `${what}: ${why}`, {
-    faults: [{ place, message: "must be the id of a process" }],
+    faults: [{ place: "body.process", message: "must be the id of a process" }],
   });
 }
 

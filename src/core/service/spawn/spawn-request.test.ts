@@ -92,8 +92,14 @@ test("open input is a FIFO in the state folder; a file is opened by the run itse
   context.after(() => rmSync(folder, { recursive: true }));
   const requestOf = (stdin: RawProcess["stdin"]) => {
     const spec = specOf({ id: "web", cmd: "cat", stdin });
-    const context = { config: configOf(spec), marker: "web.1@x", proxyToken: () => "", slot: "web", run: 1 };
-    const { argv, stdin: fifo } = spawnRequestOf(spec, { ...context, accessOf: () => undefined });
+    const { argv, stdin: fifo } = spawnRequestOf(spec, {
+      config: configOf(spec),
+      marker: "web.1@x",
+      proxyToken: () => "",
+      slot: "web",
+      run: 1,
+      accessOf: () => undefined,
+    });
     return [fifo, argv.includes("cat"), argv.length > 1];
   };
   assert.deepEqual(requestOf(true), ["/state/run/stdin-web", true, false]);

@@ -16,10 +16,10 @@ class MemoryStorage {
 
 const ADMIN = tokenWith({ sub: "dashboard", scope: "read admin" });
 
-test("a token says what its page may do; admin may do everything, a limited token what its limits say", () => {
+test("a token says what its page may do; admin may do everything but type into processes, a limited token what its limits say", () => {
   const admin = sessionOf(ADMIN);
   assert.deepEqual([admin?.consumer, admin?.scopes], ["dashboard", ["read", "admin"]]);
-  assert.ok(admin !== undefined && allows(admin, "control"));
+  assert.ok(admin !== undefined && allows(admin, "control") && !allows(admin, "input"));
   const limited = sessionOf(tokenWith({ sub: "tëam", limited: { scope: "read", processes: ["web"], groups: [] } }));
   assert.ok(limited !== undefined && allows(limited, "read") && !allows(limited, "control"));
   assert.equal(limited.consumer, "tëam");
