@@ -33,6 +33,7 @@ export type { PlannedAction, PlannedChange, PlannedSetting, PlanRecord } from ".
 export type { PluginRecord } from "./core/contract/plugin-record.ts";
 export type {
   Category,
+  InputRecord,
   LogEntry,
   LogItem,
   LogPage,

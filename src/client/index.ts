@@ -4,7 +4,15 @@ import { type FetchOptions, fetchSend } from "./transport.ts";
 
 export { type ErrorCode, type ErrorPlace as Fault, ProcmanError } from "../core/base/errors.ts";
 export type * from "../core/contract/causes.ts";
-export type { Action, ActOptions, Control, PlanOptions, Scaling, Signalling } from "../core/contract/control.ts";
+export type {
+  Action,
+  ActOptions,
+  Control,
+  PlanOptions,
+  ProcessInput,
+  Scaling,
+  Signalling,
+} from "../core/contract/control.ts";
 export type { EventRecord, EventType } from "../core/contract/event-record.ts";
 export type {
   ExecInput,

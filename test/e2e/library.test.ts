@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { LogEntry } from "../../src/index.ts";
@@ -80,6 +80,30 @@ test("the library runs a configuration object, controls it, and ends it", async 
   await procman.terminate();
   assert.equal(keeperIn(state), 0);
   await assert.rejects(procman.processes(), (error) => error instanceof ProcmanError && error.code === "no-daemon");
+});
+
+test("the library types text and bytes into a process; a full pipe says how much it has taken", async (context) => {
+  const { folder } = projectFolder(context);
+  const reader = { id: "reader", cmd: "until [ -e go ]; do sleep 0.05; done; exec cat > got" };
+  const processes = [{ ...reader, stdin: true, autostart: true, minUptimeMs: 50 }];
+  const procman = await Procman.run({ name: "mine", processes }, { cwd: folder });
+  await procman.start("reader").catch((error: { readonly code: string }) => assert.equal(error.code, "process-running"));
+  assert.deepEqual(await procman.send("reader", "grüß dich\n"), { process: "reader", bytes: 12 });
+  assert.deepEqual(await procman.send("reader", Uint8Array.of(0, 255, 10)), { process: "reader", bytes: 3 });
+  const many = "x".repeat(100_000);
+  const full = await procman.send("reader", many).then(
+    () => assert.fail("a pipe holds less"),
+    (error: unknown) => error,
+  );
+  assert.ok(full instanceof ProcmanError && full.code === "input-full", String(full));
+  const { taken = 0 } = full;
+  writeFileSync(join(folder, "go"), "");
+  const size = 15 + taken;
+  const got = join(folder, "got");
+  await eventually(() => (existsSync(got) && statSync(got).size >= size ? true : undefined));
+  const expected = [Buffer.from("grüß dich\n"), Buffer.of(0, 255, 10), Buffer.from(many.slice(0, taken))];
+  assert.deepEqual(readFileSync(got), Buffer.concat(expected));
+  await procman.terminate();
 });
 
 test("the library runs with a profile; plan names it, and a reload keeps it", async (context) => {

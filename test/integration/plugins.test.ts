@@ -25,6 +25,7 @@ test("2.5 a plugin gets its options and events, sees processes, acts on them, an
      const [web] = await control.processes();
      log.warn(\`sees \${web.id} \${web.pid}\`);
      await control.process("nobody").catch(({ code }) => log.error(code));
+     await control.input("web", { text: "x" }).catch(({ code }) => log.error(code));
      await control.act("web", "restart", { waitSeconds: 20 });
      for await (const item of control.follow({ processes: ["web"], categories: ["stdout"] }, signal)) { log.info("line " + item.entry.text); break; }
      return () => log.info("farewell");`,
@@ -40,6 +41,7 @@ test("2.5 a plugin gets its options and events, sees processes, acts on them, an
     /plugin hello: by console/,
     new RegExp(`plugin hello: sees web ${pid}`),
     /hello: process-unknown/,
+    /hello: input-refused/,
   ])
     await procman.line(line);
   await procman.line(/plugin hello: web is running/);
