@@ -6,6 +6,7 @@ import { test } from "node:test";
 import type { Endpoint } from "../../src/core/contract/records.ts";
 import { procman as cli } from "../support/cli.ts";
 import { api } from "../support/cluster-rig.ts";
+import { assertWithin } from "../support/machine-pace.ts";
 import { folderWith, Procman } from "../support/procman-process.ts";
 import { client as clientEntry } from "../support/product.ts";
 import { isMissing } from "../support/system-programs.ts";
@@ -105,4 +106,25 @@ test("a token types into a process only with the scope input, which admin doesn'
   assert.match(line, /input of 7 bytes for "bot"$/);
   const { out } = await cli(folder, ["logs", "--category", "api"]);
   assert.doesNotMatch(out, /passwd|secret/);
+});
+
+/** Says when it has read each line; the clock is that of the machine. */
+const CLOCK = `process.stdin.setEncoding("utf8").on("data", (text) => console.log(text.trim(), "at", process.hrtime.bigint().toString()));`;
+
+test("a program reads what is typed within 30 ms", async (context) => {
+  const folder = folderWith(context, { processes: [{ id: "clock", cmd: "node clock.cjs", ...open }] });
+  writeFileSync(join(folder, "clock.cjs"), `${CLOCK}\nconsole.log("reads");`);
+  const procman = new Procman(folder);
+  await procman.line(/^clock +\| reads$/);
+  const control = await api({ procman });
+  const times: number[] = [];
+  for (let key = 0; key < 20; key++) {
+    const from = process.hrtime.bigint();
+    await control.input("clock", { text: `key${key}\n` });
+    const [, at = "0"] = /at (\d+)$/.exec(await procman.line(new RegExp(`\\| key${key} at`))) ?? [];
+    times.push(Number(BigInt(at) - from) / 1e6);
+  }
+  const median = times.toSorted((one, other) => one - other)[10] ?? Infinity;
+  context.diagnostic(`median ${median.toFixed(1)} ms`);
+  assertWithin(30, median, "a key");
 });
