@@ -58,10 +58,10 @@ test("a program that ends with its input runs on, whatever of procman is killed;
 });
 
 test("a file as input is read from its start by each run, and then ends; another file is a restart, a missing one a failed start with the reason", async (context) => {
-  const config = (file: string): object => ({
+  const config = (file: string) => ({
     processes: [{ id: "setup", cmd: "cat; echo over; sleep 1000", stdin: { file }, ...common }],
   });
-  const folder = folderWith(context, config("answers.txt") as { processes: [] });
+  const folder = folderWith(context, config("answers.txt"));
   writeFileSync(join(folder, "answers.txt"), "yes\n");
   writeFileSync(join(folder, "others.txt"), "no\n");
   const procman = new Procman(folder);

@@ -37,7 +37,7 @@ function rig(context: TestContext, states: readonly object[] = [{ status: "runni
   return {
     file,
     type: (input, stdin = true) => {
-      const specs = { of: () => ({ stdin }), config: { stateDir } };
+      const specs = { of: () => (stdin ? { stdin } : {}), config: { stateDir } };
       const records = { of: () => ({ reason: "is stopped" }) };
       const process = { id: "repl", runs } as unknown as Process;
       const bytes = typeof input === "string" ? Buffer.from(input) : input;
