@@ -1,13 +1,14 @@
 /** Typing into real programs, which read on whatever happens to procman. */
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { open as openFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { Endpoint } from "../../src/core/contract/records.ts";
 import { procman as cli } from "../support/cli.ts";
 import { api } from "../support/cluster-rig.ts";
 import { assertWithin } from "../support/machine-pace.ts";
-import { folderWith, Procman } from "../support/procman-process.ts";
+import { eventually, folderWith, Procman } from "../support/procman-process.ts";
 import { client as clientEntry } from "../support/product.ts";
 import { isMissing } from "../support/system-programs.ts";
 
@@ -106,6 +107,43 @@ test("a token types into a process only with the scope input, which admin doesn'
   assert.match(line, /input of 7 bytes for "bot"$/);
   const { out } = await cli(folder, ["logs", "--category", "api"]);
   assert.doesNotMatch(out, /passwd|secret/);
+});
+
+test("two senders at once, through the API and straight into the FIFO, and a program that reads slowly: every line arrives whole, those of a sender in order", async (context) => {
+  const slow = `process.stdin.on("data", (data) => { require("node:fs").appendFileSync("got", data); process.stdin.pause(); setTimeout(() => process.stdin.resume(), 2); });`;
+  const folder = folderWith(context, { processes: [{ id: "slow", cmd: "node slow.cjs", ...open }] });
+  writeFileSync(join(folder, "slow.cjs"), `${slow}\nconsole.log("reads");`);
+  const procman = new Procman(folder);
+  await procman.line(/^slow +\| reads$/);
+  const control = await api({ procman });
+  const linesOf = (name: string): readonly string[] =>
+    Array.from({ length: 150 }, (_, index) => `${name} ${index} ${name.repeat((index * 37) % 4_000)}\n`);
+  const byApi = async (): Promise<void> => {
+    for (let rest = linesOf("a").join(""); rest !== ""; ) {
+      const taken = await control.input("slow", { text: rest }).then(
+        ({ bytes }) => bytes,
+        (error: { readonly taken?: number }) => error.taken ?? assert.fail(String(error)),
+      );
+      rest = rest.slice(taken);
+    }
+  };
+  const byFile = async (): Promise<void> => {
+    const fifo = await openFile(join(procman.stateDir, "run/stdin-slow"), "r+");
+    for (const line of linesOf("b")) await fifo.write(line);
+    await fifo.close();
+  };
+  await Promise.all([byApi(), byFile()]);
+  const got = join(folder, "got");
+  const expected = [...linesOf("a"), ...linesOf("b")];
+  const size = expected.join("").length;
+  await eventually(() => (existsSync(got) && statSync(got).size >= size ? true : undefined));
+  const arrived = readFileSync(got, "utf8").split(/(?<=\n)/);
+  for (const name of ["a", "b"])
+    assert.deepEqual(
+      arrived.filter((line) => line.startsWith(`${name} `)),
+      linesOf(name),
+    );
+  assert.equal(arrived.length, expected.length);
 });
 
 /** Says when it has read each line; the clock is that of the machine. */

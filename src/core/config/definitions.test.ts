@@ -14,6 +14,11 @@ function recordOf(process: RawProcess): DefinitionRecord {
   return definitionRecordOf(spec, new Map(), new Map());
 }
 
+test("standard input is open, a file, or not there", () => {
+  const stdinOf = (stdin: RawProcess["stdin"]): string | undefined => recordOf({ id: "web", cmd: "cat", stdin }).stdin;
+  assert.deepEqual([stdinOf(true), stdinOf({ file: "a.txt" }), stdinOf(false)], ["open", "/srv/a.txt", undefined]);
+});
+
 test("values that may be secret are hidden: by name, from files and variables, in addresses", () => {
   const hidden = [
     "API_KEY",
