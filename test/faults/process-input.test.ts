@@ -98,7 +98,7 @@ test("lines that wait in the pipe of a program that doesn't read are there after
   const line = `1 ${"x".repeat(97)}\n`;
   const full = await rig.procman.api.ask("POST", "/processes/sink/input", { text: line.repeat(1_000) });
   assert.equal(full?.status, 409);
-  const { code, taken } = full.body as { readonly code: string; readonly taken: number };
+  const { code, taken } = full?.body as { readonly code: string; readonly taken: number };
   assert.deepEqual([code, taken % line.length, taken > 60_000], ["input-full", 0, true]);
   for (const part of ["service", "keeper", "logger", "everything"] as const) {
     rig.killPart(part);
