@@ -1,0 +1,146 @@
+/** `procman attach` on a terminal: what the process writes, and below it the line that is typed. */
+import { constants as os } from "node:os";
+import { LogFormatter } from "../client/connection/log-format.ts";
+import { InputQueue } from "../client/input-queue.ts";
+import type { LogItem } from "../core/contract/records.ts";
+import { wantsColors } from "../core/os/colors.ts";
+import { type Attachment, dropped, droppedBy, ENDED } from "./attachment.ts";
+import { LineEditor } from "./output/line-editor.ts";
+
+/** Output is drawn together that comes within this time, or is so long. Milliseconds; UTF-16 units. */
+const BATCH_MS = 20;
+const BATCH_LENGTH = 65_536;
+const ENDING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+const ESCAPES = [
+  "Ctrl-C, Ctrl-D or ~.  leave; the process goes on",
+  "~c                    the byte that Ctrl-C is",
+  "~~                    a tilde at the beginning of a line",
+  "~?                    these lines",
+];
+
+/** Resolves when the user leaves, or procman has ended. @throws {ProcmanError} those of `LogReader.follow` */
+export function attachTerminal(attachment: Attachment): Promise<void> {
+  return new TerminalAttachment(attachment).run();
+}
+
+class TerminalAttachment {
+  readonly #attachment: Attachment;
+  readonly #formatter = new LogFormatter(wantsColors(process.stdout), true);
+  readonly #stop = new AbortController();
+  readonly #queue: InputQueue;
+  readonly #editor: LineEditor;
+  #isFull = false;
+
+  constructor(attachment: Attachment) {
+    const { control, id } = attachment;
+    this.#attachment = attachment;
+    this.#queue = new InputQueue(control, id, (bytes) => this.#full(bytes));
+    this.#editor = new LineEditor({
+      input: process.stdin,
+      output: process.stdout,
+      prompt: `${id}> `,
+      onLine: (line, isPasted) => this.#take(line, isPasted),
+      // At once, as in ssh.
+      onKey: (line) => {
+        if (line === "~.") this.#leave();
+      },
+      onLeave: () => this.#stop.abort(),
+    });
+  }
+
+  async run(): Promise<void> {
+    const { id, problem } = this.#attachment;
+    for (const signal of ENDING) process.once(signal, () => process.exit(128 + os.signals[signal]));
+    this.#say(`attached to ${id}; Ctrl-C or ~. leaves, ~? shows more`);
+    if (problem !== undefined) this.#say(problem);
+    try {
+      await this.#show();
+    } finally {
+      this.#editor.close();
+    }
+    if (!this.#stop.signal.aborted) return this.#say(ENDED);
+    const rest = this.#queue.waiting > 0 ? `; ${dropped(this.#queue)}` : "";
+    this.#say(`left ${id}; the process goes on${rest}`);
+  }
+
+  async #show(): Promise<void> {
+    const { reader, query } = this.#attachment;
+    let text = "";
+    let timer: NodeJS.Timeout | undefined;
+    const draw = async (): Promise<void> => {
+      clearTimeout(timer);
+      timer = undefined;
+      const all = text;
+      text = "";
+      if (all !== "") await this.#editor.write(all);
+    };
+    try {
+      for await (const item of reader.follow(query, this.#stop.signal)) {
+        text += this.#textOf(item);
+        timer ??= setTimeout(() => void draw(), BATCH_MS);
+        if (text.length >= BATCH_LENGTH) await draw();
+      }
+    } finally {
+      await draw();
+    }
+  }
+
+  #textOf(item: LogItem): string {
+    if (item.type === "gap") return this.#formatter.gap(item.bytes);
+    const lost = droppedBy(item, this.#queue);
+    return this.#formatter.bare(item.entry) + (lost === undefined ? "" : noteOf(lost));
+  }
+
+  /** Escapes are typed: pasted text is sent as it is. */
+  #take(line: string, isPasted: boolean): void {
+    if (isPasted) return this.#send(`${line}\n`);
+    switch (line) {
+      case "~.":
+        return this.#leave();
+      case "~c":
+        return this.#send("\u0003");
+      case "~?":
+        return void this.#editor.write(`${ESCAPES.join("\n")}\n`);
+      default:
+        return this.#send(`${line.startsWith("~~") ? line.slice(1) : line}\n`);
+    }
+  }
+
+  #send(text: string): void {
+    void this.#queue.send(Buffer.from(text)).then(
+      () => this.#sent(),
+      (error: Error) => this.#refused(error),
+    );
+  }
+
+  #sent(): void {
+    if (!this.#isFull || this.#queue.waiting > 0) return;
+    this.#isFull = false;
+    this.#say(`${this.#attachment.id} reads its input again`);
+  }
+
+  /** What follows the refused line would be a surprise. */
+  #refused({ message }: Error): void {
+    const rest = this.#queue.waiting > 0 ? `; ${dropped(this.#queue)}` : "";
+    if (!this.#stop.signal.aborted) this.#say(`not sent: ${message}${rest}`);
+  }
+
+  #full(bytes: number): void {
+    if (this.#isFull) return;
+    this.#isFull = true;
+    this.#say(`${this.#attachment.id} doesn't read its input; ${bytes} bytes wait until it does`);
+  }
+
+  #leave(): void {
+    this.#editor.close();
+    this.#stop.abort();
+  }
+
+  #say(text: string): void {
+    void this.#editor.write(noteOf(text));
+  }
+}
+
+function noteOf(text: string): string {
+  return `procman: ${text}\n`;
+}

@@ -1,0 +1,96 @@
+/** Input for one process, in order: while the process doesn't read, what there is no room for waits here. */
+import { ProcmanError } from "../core/base/errors.ts";
+import type { Control } from "../core/contract/control.ts";
+import { pause } from "./subscription.ts";
+
+/** Bytes of a request: what a pipe holds. */
+const REQUEST_BYTES = 65_536;
+/** More doesn't wait here. */
+const MOST_WAITING_BYTES = 1_048_576;
+/** Pauses before the next attempts while the pipe is full: doubled up to the longest. Milliseconds. */
+const FIRST_MS = 50;
+const LONGEST_MS = 1_000;
+
+export type InputControl = Pick<Control, "input">;
+
+export class InputQueue {
+  readonly #control: InputControl;
+  readonly #id: string;
+  readonly #onFull: (bytes: number) => void;
+  #dropping = new AbortController();
+  #last: Promise<unknown> = Promise.resolve();
+  #waiting = 0;
+
+  /** `onFull`: called for each attempt for which the pipe had no room, with the number of bytes that wait. */
+  constructor(control: InputControl, id: string, onFull: (bytes: number) => void = () => undefined) {
+    this.#control = control;
+    this.#id = id;
+    this.#onFull = onFull;
+  }
+
+  /** Bytes that were not taken yet. */
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  /**
+   * Resolves when the process has all of it in its pipe; with false, if it was dropped before.
+   *
+   * @throws {ProcmanError} those of `Control.input`; `input-full` only if too much waits already
+   */
+  async send(bytes: Uint8Array): Promise<boolean> {
+    if (this.#waiting > 0 && this.#waiting + bytes.length > MOST_WAITING_BYTES) throw this.#tooMuch(bytes.length);
+    this.#waiting += bytes.length;
+    const { signal } = this.#dropping;
+    const sent = this.#last.then(() => this.#deliver(bytes, signal));
+    // Its caller gets the error; what follows it is tried all the same.
+    this.#last = sent.catch(() => undefined);
+    return sent;
+  }
+
+  /** What waits is not sent any more. */
+  drop(): void {
+    this.#dropping.abort();
+    this.#dropping = new AbortController();
+  }
+
+  async #deliver(bytes: Uint8Array, signal: AbortSignal): Promise<boolean> {
+    let rest = bytes;
+    try {
+      for (let pauseMs = FIRST_MS; rest.length > 0 && !signal.aborted; ) {
+        const part = rest.subarray(0, REQUEST_BYTES);
+        const taken = await this.#taken(part);
+        this.#waiting -= taken;
+        rest = rest.subarray(taken);
+        if (taken === part.length) continue;
+        this.#onFull(this.#waiting);
+        await pause(pauseMs, signal);
+        pauseMs = taken > 0 ? FIRST_MS : Math.min(LONGEST_MS, pauseMs * 2);
+      }
+    } finally {
+      this.#waiting -= rest.length;
+    }
+    return rest.length === 0;
+  }
+
+  /** How many bytes the pipe had room for. */
+  async #taken(part: Uint8Array): Promise<number> {
+    try {
+      await this.#control.input(this.#id, { data: base64Of(part) });
+      return part.length;
+    } catch (error) {
+      if (error instanceof ProcmanError && error.code === "input-full") return error.taken ?? 0;
+      throw error;
+    }
+  }
+
+  #tooMuch(bytes: number): ProcmanError {
+    const why = `it doesn't read its input, and ${this.#waiting} bytes wait for it`;
+    return new ProcmanError("input-full", `Cannot send ${bytes} bytes to "${this.#id}": ${why}`, { taken: 0 });
+  }
+}
+
+/** Also in browsers. */
+function base64Of(bytes: Uint8Array): string {
+  return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
+}
