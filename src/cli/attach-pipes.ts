@@ -24,14 +24,15 @@ class PipeAttachment {
   readonly #queue: InputQueue;
   readonly #stop = new AbortController();
   #isOver = false;
-  #isFull = false;
   /** When something was written last. */
   #written = 0;
 
   constructor(attachment: Attachment) {
     const { control, id } = attachment;
     this.#attachment = attachment;
-    this.#queue = new InputQueue(control, id, () => this.#full());
+    this.#queue = new InputQueue(control, id, (isFull) => {
+      if (isFull) say(`${id} doesn't read its input; the rest waits until it does`);
+    });
     // A second Ctrl-C kills the command.
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => this.#stop.abort());
   }
@@ -55,10 +56,7 @@ class PipeAttachment {
 
   async send(isFollowing: boolean): Promise<void> {
     try {
-      for await (const lines of linesOf(process.stdin)) {
-        await this.#queue.send(lines);
-        this.#isFull = false;
-      }
+      for await (const lines of linesOf(process.stdin)) await this.#queue.send(lines);
       if (!isFollowing) await this.#untilQuiet();
     } catch (error) {
       // Nobody sees the answers any more.
@@ -74,11 +72,6 @@ class PipeAttachment {
     for (let leftMs = QUIET_MS; leftMs > 0 && !signal.aborted; leftMs = this.#written + QUIET_MS - performance.now())
       await pause(leftMs, signal);
     this.#stop.abort();
-  }
-
-  #full(): void {
-    if (!this.#isFull) say(`${this.#attachment.id} doesn't read its input; the rest waits until it does`);
-    this.#isFull = true;
   }
 }
 

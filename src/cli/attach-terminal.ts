@@ -29,12 +29,11 @@ class TerminalAttachment {
   readonly #stop = new AbortController();
   readonly #queue: InputQueue;
   readonly #editor: LineEditor;
-  #isFull = false;
 
   constructor(attachment: Attachment) {
     const { control, id } = attachment;
     this.#attachment = attachment;
-    this.#queue = new InputQueue(control, id, (bytes) => this.#full(bytes));
+    this.#queue = new InputQueue(control, id, (isFull) => this.#full(isFull));
     this.#editor = new LineEditor({
       input: process.stdin,
       output: process.stdout,
@@ -107,16 +106,7 @@ class TerminalAttachment {
   }
 
   #send(text: string): void {
-    void this.#queue.send(Buffer.from(text)).then(
-      () => this.#sent(),
-      (error: Error) => this.#refused(error),
-    );
-  }
-
-  #sent(): void {
-    if (!this.#isFull || this.#queue.waiting > 0) return;
-    this.#isFull = false;
-    this.#say(`${this.#attachment.id} reads its input again`);
+    void this.#queue.send(Buffer.from(text)).catch((error: Error) => this.#refused(error));
   }
 
   /** What follows the refused line would be a surprise. */
@@ -125,10 +115,9 @@ class TerminalAttachment {
     if (!this.#stop.signal.aborted) this.#say(`not sent: ${message}${rest}`);
   }
 
-  #full(bytes: number): void {
-    if (this.#isFull) return;
-    this.#isFull = true;
-    this.#say(`${this.#attachment.id} doesn't read its input; ${bytes} bytes wait until it does`);
+  #full(isFull: boolean): void {
+    const { id } = this.#attachment;
+    this.#say(isFull ? `${id} doesn't read its input; what you type waits until it does` : `${id} reads its input again`);
   }
 
   #leave(): void {

@@ -3,13 +3,17 @@ import { test } from "node:test";
 import { ProcmanError } from "../core/base/errors.ts";
 import { type InputControl, InputQueue } from "./input-queue.ts";
 
-/** A process whose pipe has room for so many bytes. */
+const ignore = (): void => undefined;
+
+/** A process whose pipe has room for so many bytes; after each refusal it reads some. */
 class Pipe implements InputControl {
   room: number;
+  readonly #reads: number;
   readonly requests: Buffer[] = [];
 
-  constructor(room = Number.POSITIVE_INFINITY) {
+  constructor(room = Number.POSITIVE_INFINITY, reads = 0) {
     this.room = room;
+    this.#reads = reads;
   }
 
   get text(): string {
@@ -21,29 +25,27 @@ class Pipe implements InputControl {
     const taken = Math.min(this.room, bytes.length);
     this.room -= taken;
     this.requests.push(bytes.subarray(0, taken));
-    if (taken < bytes.length) throw new ProcmanError("input-full", `Cannot send to "${id}": it doesn't read`, { taken });
-    return { process: id, bytes: taken };
+    if (taken === bytes.length) return { process: id, bytes: taken };
+    this.room += this.#reads;
+    throw new ProcmanError("input-full", `Cannot send to "${id}": it doesn't read`, { taken });
   }
 }
 
-test("what the pipe has no room for waits, and arrives once and in order", async () => {
-  const pipe = new Pipe(4);
-  const full: number[] = [];
-  const queue = new InputQueue(pipe, "web", (bytes) => {
-    full.push(bytes);
-    pipe.room += 5;
-  });
+test("what the pipe has no room for waits, and arrives once and in order; full and read are said once", async () => {
+  const pipe = new Pipe(4, 5);
+  const said: boolean[] = [];
+  const queue = new InputQueue(pipe, "web", (isFull) => said.push(isFull));
   const sent = await Promise.all(["first\n", "second\n"].map((line) => queue.send(Buffer.from(line))));
   assert.deepEqual(sent, [true, true]);
   assert.equal(pipe.text, "first\nsecond\n");
-  assert.deepEqual(full, [9, 4]);
+  assert.deepEqual(said, [true, false]);
   assert.equal(queue.waiting, 0);
 });
 
 test("more than a pipe holds is sent in several requests", async () => {
   const pipe = new Pipe();
   const text = "ü€😀\n".repeat(20_000);
-  assert.equal(await new InputQueue(pipe, "web").send(Buffer.from(text)), true);
+  assert.equal(await new InputQueue(pipe, "web", ignore).send(Buffer.from(text)), true);
   assert.equal(pipe.requests.length, 4);
   assert.equal(pipe.text, text);
 });
@@ -72,6 +74,7 @@ test("a refusal reaches the caller of that line alone", async () => {
       },
     },
     "web",
+    ignore,
   );
   await assert.rejects(queue.send(Buffer.from("one")), { code: "process-not-running" });
   isOver = false;
@@ -81,7 +84,7 @@ test("a refusal reaches the caller of that line alone", async () => {
 
 test("a process that never reads makes a line wait, and refuses what would be more than a MiB", async () => {
   const pipe = new Pipe(0);
-  const queue = new InputQueue(pipe, "web");
+  const queue = new InputQueue(pipe, "web", ignore);
   const first = queue.send(Buffer.alloc(1_000_000));
   await assert.rejects(queue.send(Buffer.alloc(100_000)), { code: "input-full", message: /1000000 bytes wait for it/ });
   queue.drop();

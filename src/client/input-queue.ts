@@ -16,13 +16,14 @@ export type InputControl = Pick<Control, "input">;
 export class InputQueue {
   readonly #control: InputControl;
   readonly #id: string;
-  readonly #onFull: (bytes: number) => void;
+  readonly #onFull: (isFull: boolean) => void;
+  #isFull = false;
   #dropping = new AbortController();
   #last: Promise<unknown> = Promise.resolve();
   #waiting = 0;
 
-  /** `onFull`: called for each attempt for which the pipe had no room, with the number of bytes that wait. */
-  constructor(control: InputControl, id: string, onFull: (bytes: number) => void = () => undefined) {
+  /** `onFull`: called when the process doesn't read, and when it has read what waited. */
+  constructor(control: InputControl, id: string, onFull: (isFull: boolean) => void) {
     this.#control = control;
     this.#id = id;
     this.#onFull = onFull;
@@ -50,6 +51,7 @@ export class InputQueue {
 
   /** What waits is not sent any more. */
   drop(): void {
+    this.#isFull = false;
     this.#dropping.abort();
     this.#dropping = new AbortController();
   }
@@ -63,14 +65,21 @@ export class InputQueue {
         this.#waiting -= taken;
         rest = rest.subarray(taken);
         if (taken === part.length) continue;
-        this.#onFull(this.#waiting);
+        this.#setFull(true);
         await pause(pauseMs, signal);
         pauseMs = taken > 0 ? FIRST_MS : Math.min(LONGEST_MS, pauseMs * 2);
       }
     } finally {
       this.#waiting -= rest.length;
     }
+    if (rest.length === 0 && this.#waiting === 0) this.#setFull(false);
     return rest.length === 0;
+  }
+
+  #setFull(isFull: boolean): void {
+    if (isFull === this.#isFull) return;
+    this.#isFull = isFull;
+    this.#onFull(isFull);
   }
 
   /** How many bytes the pipe had room for. */
