@@ -2,14 +2,17 @@
 import { constants as os } from "node:os";
 import { LogFormatter } from "../client/connection/log-format.ts";
 import { InputQueue } from "../client/input-queue.ts";
-import type { LogItem } from "../core/contract/records.ts";
+import type { LogItem, LogQuery } from "../core/contract/records.ts";
 import { wantsColors } from "../core/os/colors.ts";
 import { type Attachment, dropped, droppedBy, ENDED } from "./attachment.ts";
+import { Lateness } from "./lateness.ts";
 import { LineEditor } from "./output/line-editor.ts";
 
 /** Output is drawn together that comes within this time, or is so long. Milliseconds; UTF-16 units. */
 const BATCH_MS = 20;
 const BATCH_LENGTH = 65_536;
+/** Lines of a flood that are shown behind those that were skipped. */
+const SHOWN_AFTER_SKIP = 100;
 const ENDING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 const ESCAPES = [
   "Ctrl-C, Ctrl-D or ~.  leave; the process goes on",
@@ -62,8 +65,18 @@ class TerminalAttachment {
     this.#say(`left ${id}; the process goes on${rest}`);
   }
 
+  /** A flood is followed where it is, and its skipped lines leave a mark: what was typed, and its answer, are seen meanwhile. */
   async #show(): Promise<void> {
-    const { reader, query } = this.#attachment;
+    const { id, query } = this.#attachment;
+    const mark = `… lines are missing here: they come faster than they are shown; "procman logs ${id}" has them\n`;
+    const { from: _from, ...rest } = query;
+    for (let next = query; await this.#showFrom(next); next = { ...rest, limit: SHOWN_AFTER_SKIP })
+      await this.#editor.write(mark);
+  }
+
+  /** Resolves with true, if it is too late. */
+  async #showFrom(query: LogQuery): Promise<boolean> {
+    const lateness = new Lateness();
     let text = "";
     let timer: NodeJS.Timeout | undefined;
     const draw = async (): Promise<void> => {
@@ -74,14 +87,16 @@ class TerminalAttachment {
       if (all !== "") await this.#editor.write(all);
     };
     try {
-      for await (const item of reader.follow(query, this.#stop.signal)) {
+      for await (const item of this.#attachment.reader.follow(query, this.#stop.signal)) {
         text += this.#textOf(item);
         timer ??= setTimeout(() => void draw(), BATCH_MS);
         if (text.length >= BATCH_LENGTH) await draw();
+        if (item.type === "entry" && lateness.isTooLate(Date.parse(item.entry.time), Date.now())) return true;
       }
     } finally {
       await draw();
     }
+    return false;
   }
 
   #textOf(item: LogItem): string {
@@ -112,7 +127,7 @@ class TerminalAttachment {
   /** What follows the refused line would be a surprise. */
   #refused({ message }: Error): void {
     const rest = this.#queue.waiting > 0 ? `; ${dropped(this.#queue)}` : "";
-    if (!this.#stop.signal.aborted) this.#say(`not sent: ${message}${rest}`);
+    if (!this.#stop.signal.aborted) this.#say(`${message}${rest}`);
   }
 
   #full(isFull: boolean): void {

@@ -40,7 +40,6 @@ const OTHER_WORDS: Readonly<Record<string, string>> = {
   save: "nothing needs saving: procman runs what the configuration file has; a change by hand ends with procman",
   resurrect: '"procman run --detach" starts what the configuration file has',
   update: '"procman reload" applies a changed configuration file',
-  attach: NO_INPUT,
   connect: NO_INPUT,
   fg: NO_INPUT,
   serve: '"procman add -- npx serve FOLDER" runs a web server for files, as any other program',
