@@ -66,6 +66,12 @@ export class TmuxTerminal {
     this.keys("Enter");
   }
 
+  /** Pastes a text, marked as pasted where the program asks for that. */
+  paste(text: string): void {
+    this.#tmux("set-buffer", "--", text);
+    this.#tmux("paste-buffer", "-p");
+  }
+
   /** Closes the window, as a user does: its session gets SIGHUP. Nothing can be asked of it after that. */
   close(): void {
     this.#tmux("new-session", "-d");
