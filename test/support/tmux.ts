@@ -72,6 +72,11 @@ export class TmuxTerminal {
     this.#tmux("paste-buffer", "-p");
   }
 
+  /** Gives all that is written to the terminal from now on to a command. */
+  pipe(command: string): void {
+    this.#tmux("pipe-pane", command);
+  }
+
   /** Closes the window, as a user does: its session gets SIGHUP. Nothing can be asked of it after that. */
   close(): void {
     this.#tmux("new-session", "-d");
