@@ -8,8 +8,8 @@ const REQUEST_BYTES = 65_536;
 /** More doesn't wait here. */
 const MOST_WAITING_BYTES = 1_048_576;
 /** Pauses before the next attempts while the pipe is full: doubled up to the longest. Milliseconds. */
-const FIRST_MS = 50;
-const LONGEST_MS = 1_000;
+const FIRST_MS = 20;
+const LONGEST_MS = 500;
 
 export type InputControl = Pick<Control, "input">;
 
@@ -21,6 +21,7 @@ export class InputQueue {
   #dropping = new AbortController();
   #last: Promise<unknown> = Promise.resolve();
   #waiting = 0;
+  #taken = 0;
 
   /** `onFull`: called when the process doesn't read, and when it has read what waited. */
   constructor(control: InputControl, id: string, onFull: (isFull: boolean) => void) {
@@ -32,6 +33,11 @@ export class InputQueue {
   /** Bytes that were not taken yet. */
   get waiting(): number {
     return this.#waiting;
+  }
+
+  /** Bytes that the process has got. */
+  get taken(): number {
+    return this.#taken;
   }
 
   /**
@@ -61,10 +67,11 @@ export class InputQueue {
     try {
       for (let pauseMs = FIRST_MS; rest.length > 0 && !signal.aborted; ) {
         const part = rest.subarray(0, REQUEST_BYTES);
-        const taken = await this.#taken(part);
+        const taken = await this.#try(part);
+        this.#taken += taken;
         this.#waiting -= taken;
         rest = rest.subarray(taken);
-        if (taken === part.length) continue;
+        if (taken === part.length || signal.aborted) continue;
         this.#setFull(true);
         await pause(pauseMs, signal);
         pauseMs = taken > 0 ? FIRST_MS : Math.min(LONGEST_MS, pauseMs * 2);
@@ -83,7 +90,7 @@ export class InputQueue {
   }
 
   /** How many bytes the pipe had room for. */
-  async #taken(part: Uint8Array): Promise<number> {
+  async #try(part: Uint8Array): Promise<number> {
     try {
       await this.#control.input(this.#id, { data: base64Of(part) });
       return part.length;

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { Endpoint } from "../../src/core/contract/records.ts";
 import { homeOf, procman, SLEEPER } from "../support/cli.ts";
-import { cleanEnvironment, eventually, type ProcessConfig } from "../support/procman-process.ts";
+import { cleanEnvironment, eventually, type ProcessConfig, processExit } from "../support/procman-process.ts";
 import { BIN } from "../support/product.ts";
 import { isMissing } from "../support/system-programs.ts";
 import { TmuxTerminal } from "../support/tmux.ts";
@@ -28,9 +28,11 @@ async function running(context: TestContext, processes: readonly ProcessConfig[]
   return home;
 }
 
-function killService(state: string): void {
+/** What is typed at that moment would have no answer. */
+async function killService(state: string): Promise<void> {
   const { pid } = JSON.parse(readFileSync(join(state, "endpoint.json"), "utf8")) as Endpoint;
   process.kill(pid, "SIGKILL");
+  await processExit(pid);
 }
 
 /** `procman attach` with pipes. */
@@ -97,7 +99,7 @@ test("with --follow it goes on after its input and over a kill of the service, w
   const attached = new Attached(context, folder, ["bot", "--follow", "-n", "1000"]);
   attached.write("one\n");
   await attached.wrote(/^got one$/m);
-  killService(state);
+  await killService(state);
   attached.end("two\n");
   await attached.wrote(/^got two$/m);
   const seen = attached.out.length;
@@ -220,7 +222,7 @@ test("on a terminal, it goes on over a restart of the process and a kill of the 
   terminal.type("end");
   await terminal.see(/^procman: exited with code 0/);
   await terminal.until((lines) => lines.filter((line) => /^procman: started \(pid \d+\)$/.test(line)).length === 2);
-  killService(state);
+  await killService(state);
   terminal.type("still there");
   await terminal.see(/^1:still there$/);
   assert.equal((await procman(folder, ["stop", "bot"])).code, 0);
