@@ -211,6 +211,13 @@ test("on a terminal, a paste is sent line by line and as it is; escapes are type
   await terminal.see(/^bot>$/);
   terminal.keys("C-d");
   await terminal.see(/^procman: left bot; the process goes on$/);
+  await terminal.prompt();
+  const before = await terminal.output("stty -a");
+  terminal.type(`clear; ${ATTACH}; echo "ended with" $?`);
+  await terminal.see(/^bot>$/);
+  process.kill(terminal.foreground ?? assert.fail("nothing runs in the terminal"), "SIGTERM");
+  await terminal.see(/^ended with 143$/);
+  assert.equal(await terminal.output("stty -a"), before);
 });
 
 test("on a terminal, it goes on over a restart of the process and a kill of the service, and ends with procman", async (context) => {
