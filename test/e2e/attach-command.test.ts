@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import type { Endpoint } from "../../src/core/contract/records.ts";
+import type { Endpoint, ProcessRecord } from "../../src/core/contract/records.ts";
 import { homeOf, procman, SLEEPER } from "../support/cli.ts";
 import { cleanEnvironment, eventually, type ProcessConfig, processExit } from "../support/procman-process.ts";
 import { BIN } from "../support/product.ts";
@@ -136,6 +136,12 @@ test("what takes no input is refused with the remedy, before anything is shown",
     { ...BOT, id: "off", autostart: false },
     { ...BOT, id: "many", cluster: { instances: 2 } },
   ]);
+  const records = JSON.parse((await procman(folder, ["status", "--json"])).out) as readonly ProcessRecord[];
+  const taking = records.flatMap((record) => record.instances ?? [record]).filter(({ input }) => input === true);
+  assert.deepEqual(
+    taking.map(({ id }) => id),
+    ["off", "many-1", "many-2"],
+  );
   for (const [id, remedy] of [
     ["web", /^procman: Cannot send to "web": .*"stdin": true.*\n$/],
     ["off", /^procman: Cannot send to "off": it .*\n$/],
