@@ -46,13 +46,13 @@ type Places = Pick<
   "user" | "group" | "stdin" | "stdout" | "stderr" | "pidFile" | "port" | "commonPort"
 >;
 
-function placesOf({ user, group, stdin, log, pidFile, cluster, front, share }: ProcessSpec): Places {
+function placesOf({ user, group, stdin, tty, log, pidFile, cluster, front, share }: ProcessSpec): Places {
   const stderr = log.stderr ?? log.stdout;
   const commonPort = front?.port ?? share?.port;
   return compact({
     user: user?.name ?? userName(process.getuid?.() ?? 0),
     ...(group === undefined ? {} : { group: String(group) }),
-    stdin: stdin === true ? "open" : stdin?.file,
+    stdin: tty ? "terminal" : stdin === true ? "open" : stdin?.file,
     stdout: log.stdout,
     stderr,
     pidFile,

@@ -96,10 +96,19 @@ export const SIGNALLING = object(
 /** Bytes in base64. */
 export const BASE64 = "^[A-Za-z0-9+/]*={0,2}$";
 
+const terminalSize = (what: string): Schema<number> =>
+  integer({
+    minimum: 1,
+    maximum: 10_000,
+    description: `${what} of the window, for a process with \`tty\`: its terminal gets this size before the input.`,
+  });
+
 export const PROCESS_INPUT = object(
   {
     text: optional(string({ description: "Text, to which nothing is added: a line ends with its own `\\n`." })),
     data: optional(string({ pattern: BASE64, description: "Bytes in base64, in place of `text`." })),
+    rows: optional(terminalSize("Lines")),
+    columns: optional(terminalSize("Columns")),
   },
   { description: "Input for a process: `text`, or `data`." },
 );

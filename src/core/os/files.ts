@@ -1,5 +1,15 @@
 /** Folders, links to them, and free disk space. */
-import { existsSync, mkdirSync, readdirSync, realpathSync, rmSync, type Stats, statfsSync, statSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  type Stats,
+  statfsSync,
+  statSync,
+} from "node:fs";
 import { dirname, resolve } from "node:path";
 
 /** Creates a folder and its parents. (`mkdir` with `recursive` never returns for a path like /proc/none/x: nodejs/node, seen on 20.20.) */
@@ -21,6 +31,15 @@ export function statIfSeen(path: string): Stats | undefined {
     return statSync(path, { throwIfNoEntry: false });
   } catch {
     return undefined;
+  }
+}
+
+/** Where the link leads; empty: there is none, or it may not be looked at. */
+export function linkIfSeen(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return "";
   }
 }
 

@@ -48,6 +48,7 @@ import { PidFiles } from "./spawn/pid-file.ts";
 import { PortHandovers } from "./spawn/port-handovers.ts";
 import { Probes } from "./spawn/probing.ts";
 import { typeInto } from "./spawn/process-input.ts";
+import { Screens } from "./spawn/screens.ts";
 import { ReadyFiles } from "./spawn/ready-files.ts";
 import type { KeeperSpawner } from "./spawn/spawner.ts";
 import { spawnerOf } from "./spawn/spawner.ts";
@@ -339,6 +340,7 @@ export class ProcmanService {
       actions,
       reloads,
       scaler,
+      screens: new Screens(this.#services),
       typeInto: (process, bytes) => typeInto(process, bytes, { specs: this.#specs, records: this.#reporting.records }),
       spawner: this.#spawner,
       logAccess: this.#storedLog,

@@ -112,6 +112,7 @@ function processErrors(
   return [
     ...(misspelt?.has(showPath(path)) === true ? [] : commandErrors(process, path)),
     ...taskErrors(process, path),
+    ...terminalErrors(process, path),
     ...(script === undefined
       ? []
       : [{ ...script, path: [...path, "worker", ...(Array.isArray(process.worker) ? [0] : [])] }]),
@@ -137,6 +138,12 @@ function taskErrors(process: PartialProcess, path: JsonPath): readonly Finding[]
         ]
       : [],
   );
+}
+
+function terminalErrors({ tty, stdin }: PartialProcess, path: JsonPath): readonly Finding[] {
+  if (tty !== true || typeof stdin !== "object") return [];
+  const message = 'Found a file as "stdin" with "tty", which takes its input from the terminal; remove one of them.';
+  return [{ path: [...path, "stdin"], at: "key", message }];
 }
 
 function commandErrors(process: PartialProcess, path: JsonPath): readonly Finding[] {

@@ -9,6 +9,7 @@ import { holdersOf, named } from "../../os/port-owner.ts";
 import { isForwarder } from "../../os/port-ownership.ts";
 import { isExecutable } from "../../os/process-rights.ts";
 import { isOfProcman } from "../../os/running-keepers.ts";
+import { whyNoTerminals } from "../../os/pseudo-terminal.ts";
 import { HOOK_NAMES } from "../../supervisor/states.ts";
 import type { RawProcess } from "../config-schema.ts";
 import type { JsonPath } from "../document.ts";
@@ -53,6 +54,7 @@ function obstaclesOf(spec: ProcessSpec, place: SpecPlace): readonly Finding[] {
   return [
     ...folder,
     ...variableObstacles(spec, place),
+    ...terminalObstacles(spec, place),
     // A relative program is looked for in that folder.
     ...(folder.length > 0 ? [] : programObstacles(spec, place)),
   ];
@@ -76,6 +78,11 @@ function variableObstacles(spec: ProcessSpec, { process, path }: SpecPlace): rea
     const own = process.env !== undefined && Object.hasOwn(process.env, variable) ? ["env", variable] : [];
     return [{ path: [...path, ...own], message: `It can't start here: ${message}.` }];
   }
+}
+
+function terminalObstacles({ tty }: ProcessSpec, { path }: SpecPlace): readonly Finding[] {
+  const problem = tty === true ? whyNoTerminals() : undefined;
+  return problem === undefined ? [] : [{ path: [...path, "tty"], message: `Found true, but ${problem}.` }];
 }
 
 function programObstacles(spec: ProcessSpec, { path, config, programs }: SpecPlace): readonly Finding[] {

@@ -18,6 +18,11 @@ export function inputFile(stateDir: string, slot: string): string {
   return join(stateDir, "run", `stdin-${slot}`);
 }
 
+/** Whether something can be typed into its runs. */
+export function takesInput({ stdin, tty }: Pick<ProcessSpec, "stdin" | "tty">): boolean {
+  return stdin === true || tty === true;
+}
+
 /**
  * Never waits. Returns the number of bytes, which is that of all.
  *
@@ -47,9 +52,10 @@ export function typeInto(
 }
 
 /** undefined: it takes input. */
-function whyNoInput({ stdin }: Pick<ProcessSpec, "stdin">): string | undefined {
-  if (stdin === true) return undefined;
-  const has = stdin === undefined ? "it takes no input" : `its input is the file ${stdin.file}`;
+function whyNoInput(spec: Pick<ProcessSpec, "stdin" | "tty">): string | undefined {
+  if (takesInput(spec)) return undefined;
+  const { stdin } = spec;
+  const has = typeof stdin === "object" ? `its input is the file ${stdin.file}` : "it takes no input";
   return `${has}; set "stdin": true for it, and run "procman reload"`;
 }
 
