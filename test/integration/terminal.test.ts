@@ -6,7 +6,15 @@ import { type TestContext, test } from "node:test";
 import { terminalHolder } from "../../src/core/os/pseudo-terminal.ts";
 import { procman as cli } from "../support/cli.ts";
 import { api, clientOf, waitForRecord } from "../support/cluster-rig.ts";
-import { eventually, folderWith, isAlive, Procman, type ProcessConfig, processExit } from "../support/procman-process.ts";
+import {
+  eventually,
+  folderWith,
+  isAlive,
+  Procman,
+  type ProcessConfig,
+  processExit,
+  within,
+} from "../support/procman-process.ts";
 import { isMissing } from "../support/system-programs.ts";
 
 const common = { autostart: true, restart: "never", logger: { console: true }, tty: true };
@@ -39,13 +47,17 @@ async function holderOf(pid: number): Promise<number> {
 
 test("shell, REPLs and an editor on terminals go on, whatever of procman is killed: same pids, input and output", async (context) => {
   if (["bash", "python3", "vim"].some((program) => isMissing(context, program))) return;
-  const procman = start(
-    context,
-    { id: "shell", ...SHELL },
-    { id: "python", cmd: "python3 -i -q", ...common },
-    { id: "node", cmd: "node -i", ...common },
-    { id: "vim", cmd: "vim -u NONE -N text", ...common },
-  );
+  const folder = folderWith(context, {
+    processes: [
+      { id: "shell", ...SHELL },
+      { id: "python", cmd: "python3 -i -q", ...common },
+      { id: "node", cmd: "node -i", ...common },
+      { id: "vim", cmd: "vim -u NONE -N text", ...common },
+    ],
+  });
+  const text = join(folder, "text");
+  writeFileSync(text, "");
+  const procman = new Procman(folder);
   const ids = ["shell", "python", "node", "vim"];
   await procman.line(/^vim +\| started/);
   const pids = await Promise.all(ids.map((id) => pidOf(procman, id)));
@@ -55,13 +67,14 @@ test("shell, REPLs and an editor on terminals go on, whatever of procman is kill
     round += 1;
     type(procman, "shell", `echo is $((${round} + 40)) $$\n`);
     type(procman, "python", `print("is", ${round} + 40)\n`);
-    type(procman, "node", `console.log("is", ${round} + 40)\n`);
-    type(procman, "vim", `oline ${round}\u001b:w\r`);
-    await procman.line(new RegExp(`^shell +\\| .*is ${round + 40} ${pids[0]}$`));
-    for (const id of ["python", "node"]) await procman.line(new RegExp(`^${id} +\\| .*is ${round + 40}$`));
-    await eventually(() => readFileSync(join(procman.folder, "text"), "utf8").includes(`line ${round}\n`) || undefined);
+    type(procman, "node", `console.log("is " + (${round} + 40))\n`);
+    await procman.line(new RegExp(`^shell +\\| .*is ${round + 40} ${pids[0]}\r$`));
+    for (const id of ["python", "node"]) await procman.line(new RegExp(`^${id} +\\| .*is ${round + 40}\r$`));
+    const isWritten = (): boolean => readFileSync(text, "utf8").includes(`line ${round}\n`);
+    // What is typed before it has set up its terminal may be dropped.
+    do type(procman, "vim", `\u001boline ${round}\u001b:w\r`);
+    while (!(await within(1_000, isWritten)));
   };
-  writeFileSync(join(procman.folder, "text"), "");
   await answer();
   process.kill(procman.helper("service"), "SIGKILL");
   await procman.line(/the service ended/);
@@ -93,7 +106,7 @@ test("exit code and signal are those of the program; one that can't be started e
     ["signal", undefined, "SIGTERM"],
     ["exit", 127, undefined],
   ]);
-  await procman.line(/^missing +\| Cannot start \/no\/program: No such file or directory$/);
+  await procman.line(/^missing +\| Cannot start \/no\/program: No such file or directory\r$/);
 });
 
 test("a stop ends the shell and the jobs of its terminal, also those in groups of their own, and what holds the terminal", async (context) => {
@@ -103,7 +116,7 @@ test("a stop ends the shell and the jobs of its terminal, also those in groups o
   const pid = await pidOf(procman, "shell");
   const holder = await holderOf(pid);
   type(procman, "shell", "sleep 1000 & echo job $!\n");
-  const [, job] = /job (\d+)/.exec(await procman.line(/^shell +\| .*job \d+$/)) ?? [];
+  const [, job] = /job (\d+)/.exec(await procman.line(/^shell +\| .*job \d+\r$/)) ?? [];
   type(procman, "shell", "sleep 1001\n");
   assert.ok(isAlive(Number(job)));
   const { code, err } = await cli(procman.folder, ["stop", "shell"]);
@@ -116,24 +129,24 @@ test("Ctrl-C at the terminal ends the job in the foreground, not the shell", asy
   const procman = start(context, { id: "shell", ...SHELL });
   await procman.line(/^shell +\| started/);
   type(procman, "shell", "echo begin; sleep 1000\n");
-  await procman.line(/^shell +\| .*begin$/);
+  await procman.line(/^shell +\| .*begin\r$/);
   type(procman, "shell", "\u0003");
   type(procman, "shell", "echo code $?\n");
-  await procman.line(/^shell +\| .*code 130$/);
+  await procman.line(/^shell +\| .*code 130\r$/);
 });
 
 test("each of 20 instances has its terminal, is ready by a line in color, and leaves nothing behind", async (context) => {
   const cmd = 'printf "\\033[32mready\\033[0m\\n"; stty size; read line; echo got $line; exec sleep 1000';
   const procman = start(context, { id: "pool", cmd, ...common, cluster: { instances: 20 }, ready: { log: "^ready$" } });
   await procman.line(/^pool-20 +\| ready/);
-  await procman.count(/^pool-\d+ +\| 24 80$/, 20);
+  await procman.count(/^pool-\d+ +\| 24 80\r$/, 20);
   const ids = Array.from({ length: 20 }, (_, index) => `pool-${index + 1}`);
   const client = await api({ procman });
   for (const id of ids) await waitForRecord(client, id, ({ status }) => status === "running");
   const holders = await Promise.all(ids.map(async (id) => holderOf(await pidOf(procman, id))));
   assert.equal(new Set(holders).size, 20);
   type(procman, "pool-7", "this\n");
-  await procman.line(/^pool-7 +\| got this$/);
+  await procman.line(/^pool-7 +\| got this\r$/);
   assert.ok(!procman.lines.some((line) => /got this$/.test(line) && !line.startsWith("pool-7")));
   await procman.stop();
   for (const holder of holders) await processExit(holder);
@@ -141,14 +154,14 @@ test("each of 20 instances has its terminal, is ready by a line in color, and le
 
 test("a run on a terminal whose records are lost is adopted with its output", async (context) => {
   const procman = start(context, { id: "cat", cmd: "echo begun; exec cat", ...common });
-  await procman.line(/^cat +\| begun$/);
+  await procman.line(/^cat +\| begun\r$/);
   const pid = await pidOf(procman, "cat");
   process.kill(procman.pid, "SIGSTOP");
   rmSync(join(procman.stateDir, "run/journal"));
   process.kill(procman.pid, "SIGKILL");
   await procman.successor();
   type(procman, "cat", "after\n");
-  await procman.count(/^cat +\| after$/, 2);
+  await procman.count(/^cat +\| after\r$/, 2);
   assert.equal(await pidOf(procman, "cat"), pid);
   await procman.stopHolder();
 });

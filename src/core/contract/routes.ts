@@ -144,7 +144,7 @@ export const ROUTES = {
     method: "POST",
     path: "/processes/{id}/input",
     scope: "input",
-    summary: "Write to the standard input of the process, which has `stdin: true`",
+    summary: "Write to the standard input of the process, which has `stdin: true` or `tty: true`",
     description:
       "All of it, or 409: `taken` is then the number of bytes that its pipe had room for. Lines of up to 4096 bytes are taken whole or not at all.",
     parameters: noParameters,
