@@ -7,7 +7,7 @@ import { ProcmanError } from "../core/base/errors.ts";
 import type { Control, ProcessInput } from "../core/contract/control.ts";
 import type { ScreenItem } from "../core/contract/screen.ts";
 import type { TerminalSize } from "../core/os/pseudo-terminal.ts";
-import { dropped, ENDED } from "./attachment.ts";
+import { dropped } from "./attachment.ts";
 import { KeyEscapes } from "./output/key-escapes.ts";
 import { TerminalModes } from "./output/terminal-modes.ts";
 
@@ -71,7 +71,7 @@ class AttachedScreen {
       stdin.off("data", this.#onKeys).destroy();
     }
     const rest = this.#queue.waiting > 0 ? `; ${dropped(this.#queue)}` : "";
-    this.#say(this.#isGone ? ENDED : `left ${this.#id}; the process goes on${rest}`);
+    this.#say(this.#isGone ? "procman is not running" : `left ${this.#id}; the process goes on${rest}`);
   }
 
   async #show(item: ScreenItem): Promise<void> {

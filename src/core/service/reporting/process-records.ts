@@ -129,7 +129,8 @@ function newRecord(process: Process, states: readonly SlotState[], parts: Record
     ...(skip && { skippedBy: skip.path }),
     ...(spec.groups === undefined ? {} : { groups: spec.groups }),
     ...(spec.task && { task: true }),
-    ...(spec.stdin === true && { input: true }),
+    ...((spec.stdin === true || spec.tty === true) && { input: true }),
+    ...(spec.tty === true && { terminal: true }),
     ...(spec.cluster === undefined ? {} : { instance: spec.cluster.index + 1, cluster: spec.cluster.id }),
   };
 }
