@@ -4,7 +4,7 @@ const peers = 'procman,pm2,supervisor,runit,s6';
 /** Scenarios in the order in which they run. `options`: of the scenario; `quick`: for a first look, in a tenth of the time; `box`: beside systemd, in its machine. */
 export const RUNS = [
   { scenario: '01-cold-start', options: { managers: peers, runs: 5 }, quick: { runs: 1 } },
-  { scenario: '02-idle', options: { managers: peers, runs: 5, settle: 10, window: 20 }, quick: { runs: 1, settle: 5, window: 10 } },
+  { scenario: '02-idle', options: { managers: peers, runs: 5, settle: 20, window: 30 }, quick: { runs: 1, settle: 5, window: 10 } },
   { scenario: '03-crash-recovery', options: { managers: peers, runs: 5, kills: 10 }, quick: { runs: 1 } },
   { scenario: '03-crash-recovery', options: { managers: peers, runs: 5, kills: 10, child: 'node' }, quick: { runs: 1 } },
   { scenario: '04-crash-storm', options: { managers: peers, runs: 5 }, quick: { runs: 1, seconds: 4 } },

@@ -612,7 +612,7 @@ export type ExecLaunch = {
   readonly uid: number;
   /** Group. */
   readonly gid: number;
-  /** How long it may take to end when it is told to, in milliseconds. */
+  /** Time between SIGTERM and SIGKILL when the command is ended early, in milliseconds. */
   readonly terminateMs: number;
 };
 

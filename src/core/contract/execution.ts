@@ -80,7 +80,9 @@ export const EXEC_LAUNCH = openObject(
     env: map(string(), { description: "Its whole environment, secrets included." }),
     uid: integer({ description: "User." }),
     gid: integer({ description: "Group." }),
-    terminateMs: integer({ description: "How long it may take to end when it is told to, in milliseconds." }),
+    terminateMs: integer({
+      description: "Time between SIGTERM and SIGKILL when the command is ended early, in milliseconds.",
+    }),
   },
   { description: "How a command is started." },
 );
