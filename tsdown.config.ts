@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { defineConfig, type UserConfig } from "tsdown";
+import { ROUTES } from "./src/core/contract/routes.ts";
 
 const bundled = new Set<string>();
 
@@ -103,9 +104,18 @@ function inThread(name: string, file: string): UserConfig[] {
   return program(name, file).map((build) => ({ ...build, format: "esm", fixedExtension: false }));
 }
 
+/** The page asks by method and path: what describes a route is for the server. A tenth of the page. */
+const PATHS_ALONE = {
+  name: "paths-alone",
+  load: (id: string): string | undefined =>
+    id.endsWith("/core/contract/routes.ts") ? `export const ROUTES = ${JSON.stringify(paths)};` : undefined,
+};
+const paths = Object.fromEntries(Object.entries(ROUTES).map(([name, { method, path }]) => [name, { method, path }]));
+
 /** For browsers; `scripts/dashboard-files.mjs` names and compresses it. */
 const BROWSER: UserConfig = {
   ...shared,
+  plugins: [RECORD_PACKAGES, PATHS_ALONE],
   entry: { app: "src/satellites/dashboard/main.tsx" },
   outDir: ".cache/dashboard",
   platform: "browser",
