@@ -71,7 +71,8 @@ function isPassing(error: unknown): boolean {
   return ["too-many-requests", "too-many-streams", "events-lost"].includes(error.code);
 }
 
-function pause(ms: number, signal: AbortSignal): Promise<void> {
+/** Ends early when the signal is aborted. */
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(done, ms);
     signal.addEventListener("abort", done, { once: true });

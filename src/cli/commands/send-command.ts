@@ -1,17 +1,13 @@
 /** `procman send`: types into a process, which has `"stdin": true`. */
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Command } from "commander";
 import type { Client } from "../../client/client.ts";
+import { InputQueue } from "../../client/input-queue.ts";
 import { ProcmanError } from "../../core/base/errors.ts";
 import { printableJson } from "../../core/base/printable.ts";
 import type { InputRecord } from "../../core/contract/records.ts";
 import { connect } from "../connected.ts";
 import { withTarget } from "../options.ts";
 import type { TargetOptions } from "../target.ts";
-
-/** Pauses between attempts while the pipe is full: doubled up to the longest. Milliseconds. */
-const FIRST_PAUSE_MS = 20;
-const LONGEST_PAUSE_MS = 500;
 
 type Options = TargetOptions & { readonly raw?: boolean; readonly stdin?: boolean; readonly json?: boolean };
 
@@ -49,44 +45,16 @@ async function send(
 async function sendInput(client: Client, id: string): Promise<InputRecord> {
   // An id that takes no input is refused before anything is read.
   const { process: named } = await client.input(id, { text: "" });
-  let bytes = 0;
-  const taken = (count: number): void => {
-    bytes += count;
-  };
+  const queue = new InputQueue(client, id, () => undefined);
   try {
-    for await (const chunk of process.stdin) await sendChunk(client, { id, chunk: chunk as Buffer, taken });
+    for await (const chunk of process.stdin) await queue.send(chunk as Buffer);
   } catch (error) {
     if (!(error instanceof ProcmanError)) throw error;
-    throw new ProcmanError(error.code, `${error.message}; ${bytes} bytes were sent before`, { cause: error });
+    throw new ProcmanError(error.code, `${error.message}; ${queue.taken} bytes were sent before`, { cause: error });
   } finally {
     process.stdin.destroy();
   }
-  return { process: named, bytes };
-}
-
-type SentChunk = { readonly id: string; readonly chunk: Buffer; readonly taken: (count: number) => void };
-
-/** Tries again while the pipe has no room for all of it. */
-async function sendChunk(client: Client, { id, chunk, taken }: SentChunk): Promise<void> {
-  let rest = chunk;
-  for (let pauseMs = FIRST_PAUSE_MS; rest.length > 0; ) {
-    const count = await roomFor(client, id, rest);
-    taken(count);
-    rest = rest.subarray(count);
-    if (rest.length === 0) return;
-    await sleep(pauseMs);
-    pauseMs = count > 0 ? FIRST_PAUSE_MS : Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
-  }
-}
-
-/** Sends it. Returns how many bytes were taken. */
-async function roomFor(client: Client, id: string, bytes: Buffer): Promise<number> {
-  try {
-    return (await client.input(id, { data: bytes.toString("base64") })).bytes;
-  } catch (error) {
-    if (error instanceof ProcmanError && error.code === "input-full") return error.taken ?? 0;
-    throw error;
-  }
+  return { process: named, bytes: queue.taken };
 }
 
 function bytesText({ bytes }: InputRecord): string {
