@@ -217,6 +217,8 @@ export type ProcessRecord = {
   readonly groups?: readonly string[];
   /** It is started by hand and runs to its end; absent: no. */
   readonly task?: boolean;
+  /** It takes input, by `POST /processes/{id}/input`; absent: no. */
+  readonly input?: true;
   /** Processes that it waits for before it starts. */
   readonly dependsOn?: readonly ({ readonly process: string; readonly condition: "started" | "ready" | "finished" | "completed" })[];
   /** The dependencies it waits for before it starts, such as `db (ready)`; only while it waits. */

@@ -121,6 +121,7 @@ const PROCESS = openObject(
     cluster: optional(string({ description: "Id of its cluster." })),
     groups: optional(list(string(), { description: "Groups that it belongs to." })),
     task: optional(boolean({ description: "It is started by hand and runs to its end; absent: no." })),
+    input: optional(literal(true, { description: "It takes input, by `POST /processes/{id}/input`; absent: no." })),
     dependsOn: optional(
       list(
         openObject({

@@ -132,6 +132,7 @@ function newRecord(process: Process, states: readonly SlotState[], parts: Record
     ...(skip && { skippedBy: skip.path }),
     ...(spec.groups === undefined ? {} : { groups: spec.groups }),
     ...(spec.task && { task: true }),
+    ...(spec.stdin === true && { input: true }),
     ...(spec.cluster === undefined ? {} : { instance: spec.cluster.index + 1, cluster: spec.cluster.id }),
   };
 }
