@@ -233,6 +233,29 @@ describe("monitor", { concurrency: true }, () => {
     await terminal.prompt();
   });
 
+  test("i types into the selected process, whose log has the answer; a refusal is shown", async (context) => {
+    if (isMissing(context, "tmux")) return;
+    const echo = { id: "echo", cmd: "while read -r line; do echo got $line; done", stdin: true, autostart: true };
+    const { folder } = homeOf(context, [echo, { id: "deaf", cmd: "exec sleep 1000", autostart: true }]);
+    await procman(folder, ["run", "--detach"]);
+    const terminal = new TmuxTerminal(context, { columns: 80, rows: 24, cwd: folder });
+    terminal.type(`${MONITOR}`);
+    await seeFrame(terminal, /^procman test /);
+    terminal.keys("f", "e", "c", "h", "o", "Enter", "i", "q", "Enter");
+    await terminal.see(/^\d\d:\d\d:\d\d \| got q$/);
+    await terminal.see(/^echo>$/);
+    terminal.paste("one\ntwo\nthree");
+    await terminal.see(/^\d\d:\d\d:\d\d \| got two$/);
+    await terminal.see(/^echo> three$/);
+    await procman(folder, ["stop", "echo"]);
+    terminal.keys("Enter");
+    await terminal.see(/^Cannot send to "echo": it /);
+    terminal.keys("Escape", "f", "C-u", "d", "e", "a", "f", "Enter", "i");
+    await terminal.see(/^Cannot type into deaf: it takes no input; set "stdin": true for it$/);
+    terminal.keys("q");
+    await terminal.prompt();
+  });
+
   test("an empty configuration, and a store that is switched off, are said on the screen", async (context) => {
     if (isMissing(context, "tmux")) return;
     const empty = homeOf(context, []);

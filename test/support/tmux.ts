@@ -66,6 +66,17 @@ export class TmuxTerminal {
     this.keys("Enter");
   }
 
+  /** Pastes a text, marked as pasted where the program asks for that. */
+  paste(text: string): void {
+    this.#tmux("set-buffer", "--", text);
+    this.#tmux("paste-buffer", "-p");
+  }
+
+  /** Gives all that is written to the terminal from now on to a command. */
+  pipe(command: string): void {
+    this.#tmux("pipe-pane", command);
+  }
+
   /** Closes the window, as a user does: its session gets SIGHUP. Nothing can be asked of it after that. */
   close(): void {
     this.#tmux("new-session", "-d");

@@ -41,6 +41,12 @@ export function keyedAction(key: ActionKey, record: ProcessRecord): KeyedAction 
   }
 }
 
+/** Why nothing can be typed into it; undefined: it takes input. */
+export function whyNoInput({ id, input, instances }: ProcessRecord): string | undefined {
+  if (instances !== undefined) return `Cannot type into ${id}: it is a cluster; select an instance`;
+  return input === true ? undefined : `Cannot type into ${id}: it takes no input; set "stdin": true for it`;
+}
+
 /** The end of procman and of everything that it runs. */
 export function endOfAll({ name, records }: Pick<MonitorModel, "name" | "records">): Question {
   const running = records.flatMap((record) => record.instances ?? [record]).filter(({ pid }) => pid !== undefined);

@@ -5,7 +5,7 @@ import { type DetailStyles, detailLines, detailRows } from "./detail-lines.ts";
 import { HELP, helpLine } from "./help-texts.ts";
 import { drawLog } from "./log-view.ts";
 import { helpRows, layoutOf } from "./monitor-layout.ts";
-import type { Mode, MonitorModel } from "./monitor-model.ts";
+import { isTyping, type Mode, type MonitorModel } from "./monitor-model.ts";
 import { type Palette, reversed } from "./palette.ts";
 import { countsOf } from "./process-rows.ts";
 import { drawTable } from "./process-table.ts";
@@ -94,7 +94,7 @@ function drawHelp(cells: CellBuffer, shown: typeof HELP, palette: Palette): void
 function drawStatus(cells: CellBuffer, model: MonitorModel, palette: Palette): void {
   const { status, statusLines } = layoutOf(model);
   const style = statusStyle(model, palette);
-  const isInput = model.mode.name === "input";
+  const isInput = isTyping(model);
   for (const [index, line] of statusLines.entries()) {
     const row = status + index;
     const isLast = index === statusLines.length - 1;
@@ -103,8 +103,9 @@ function drawStatus(cells: CellBuffer, model: MonitorModel, palette: Palette): v
   }
 }
 
-function statusStyle({ mode, notice, connection }: MonitorModel, palette: Palette): CellStyle {
-  if (mode.name === "input") return palette.strong;
+function statusStyle(model: MonitorModel, palette: Palette): CellStyle {
+  const { mode, notice, connection } = model;
+  if (isTyping(model)) return palette.strong;
   if (mode.name === "confirm") return palette.question;
   if (notice !== undefined) return notice.isProblem ? palette.problem : palette.good;
   return connection.state === "lost" ? palette.problem : palette.dim;

@@ -4,8 +4,9 @@ import type { Mode } from "./monitor-model.ts";
 const GAP = "  ";
 
 const LINES: Readonly<Record<Mode["name"], string>> = {
-  list: "q quit  ? help  Enter detail  a all logs  s start  x stop  r restart  f filter  / search",
+  list: "q quit  ? help  Enter detail  a all logs  s start  x stop  r restart  i type  f filter  / search",
   input: "Enter keep  Escape undo  Ctrl-U clear",
+  send: "Enter send  Escape back  ↑ last line  Ctrl-U clear",
   confirm: "y yes  any other key: no",
   help: "any key: back",
   detail: "Escape back  ↑ ↓ PgUp PgDn scroll  s start  x stop  r restart",
@@ -23,6 +24,7 @@ export const HELP: readonly (readonly [keys: string, text: string])[] = [
   ["Enter", "its state explained, its curves, how its runs ended"],
   ["s x r R", "start, stop, restart, restart all instances at once; y confirms"],
   ["b d", "block and unblock, disable and enable"],
+  ["i", 'type into it, if it has "stdin": true; Enter sends the line'],
   ["+ -", "one more instance of a cluster, or one fewer"],
   ["f", "filter by id, state or group (group:backend)"],
   ["o O", "sort: trouble first, file, state, CPU, memory, restarts, id; reversed"],

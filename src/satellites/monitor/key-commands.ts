@@ -1,5 +1,6 @@
 /** What each key does. */
-import { endOfAll, isActionKey, keyedAction } from "./action-keys.ts";
+import type { ProcessRecord } from "../../core/contract/records.ts";
+import { endOfAll, isActionKey, keyedAction, whyNoInput } from "./action-keys.ts";
 import { detailRows, longestScroll } from "./detail-lines.ts";
 import { HELP } from "./help-texts.ts";
 import type { KeyPress } from "./key-parser.ts";
@@ -36,6 +37,8 @@ export function onKey(model: MonitorModel, key: KeyPress): Step {
   switch (model.mode.name) {
     case "input":
       return step(onInput(seen, model.mode, key));
+    case "send":
+      return onSend(seen, model.mode, key);
     case "confirm":
       return onConfirm(seen, model.mode, key);
     case "help":
@@ -111,22 +114,62 @@ function distance(key: KeyPress, page: number): number | undefined {
 }
 
 function onInput(model: MonitorModel, mode: Mode & { readonly name: "input" }, key: KeyPress): MonitorModel {
-  const { text, before, target } = mode;
+  const { before, target } = mode;
   switch (key.name) {
-    case "text":
-    case "paste":
-      return typed(model, { ...mode, text: text + key.text.replaceAll(/[\0-\x1f\x7f-\x9f]/g, "") });
-    case "backspace":
-      return typed(model, { ...mode, text: [...text].slice(0, -1).join("") });
-    case "clear":
-      return typed(model, { ...mode, text: "" });
     case "enter":
       return target === "search" ? firstHit({ ...model, mode: LIST }) : { ...model, mode: LIST };
     case "escape":
       return { ...typed(model, { ...mode, text: before }), mode: LIST };
-    default:
-      return model;
+    default: {
+      const text = edited(mode.text, key);
+      return text === mode.text ? model : typed(model, { ...mode, text });
+    }
   }
+}
+
+/** The text after a key; others leave it as it is. */
+function edited(text: string, key: KeyPress): string {
+  switch (key.name) {
+    case "text":
+    case "paste":
+      return text + plain(key.text);
+    case "backspace":
+      return [...text].slice(0, -1).join("");
+    case "clear":
+      return "";
+    default:
+      return text;
+  }
+}
+
+function plain(text: string): string {
+  return text.replaceAll(/[\0-\x1f\x7f-\x9f]/g, "");
+}
+
+type SendMode = Mode & { readonly name: "send" };
+
+function onSend(model: MonitorModel, mode: SendMode, key: KeyPress): Step {
+  switch (key.name) {
+    case "enter":
+      return sent(model, { ...mode, text: "" }, [mode.text]);
+    case "paste": {
+      const lines = (mode.text + key.text).split(/\r\n|\r|\n/);
+      const text = plain(lines.pop() ?? "");
+      return sent(model, { ...mode, text }, lines.map(plain));
+    }
+    case "escape":
+      return step({ ...model, mode: LIST });
+    case "up":
+      return step({ ...model, mode: { ...mode, text: mode.last } });
+    default:
+      return step({ ...model, mode: { ...mode, text: edited(mode.text, key) } });
+  }
+}
+
+function sent(model: MonitorModel, mode: SendMode, lines: readonly string[]): Step {
+  const last = lines.findLast((line) => line !== "") ?? mode.last;
+  const effects = lines.map((line) => ({ type: "send", id: mode.id, text: `${line}\n` }) as const);
+  return step({ ...model, mode: { ...mode, last } }, ...effects);
 }
 
 /** What is typed applies at once. */
@@ -172,11 +215,26 @@ export function inView(model: MonitorModel): MonitorModel {
 }
 
 function onAction(model: MonitorModel, key: Parameters<typeof keyedAction>[0]): Step {
+  return withSelected(model, (record) => {
+    const action = keyedAction(key, record);
+    return "refusal" in action ? said(model, action.refusal) : asked(model, action.question);
+  });
+}
+
+/** A line for the selected process; what it answers is seen below. */
+function typing(model: MonitorModel): Step {
+  return withSelected(model, (record) => {
+    const refusal = whyNoInput(record);
+    if (refusal !== undefined) return said(model, refusal);
+    const mode: Mode = { name: "send", id: record.id, text: "", last: "" };
+    return step(inView({ ...model, isLogShown: true, isLogOfAll: false, mode }));
+  });
+}
+
+function withSelected(model: MonitorModel, act: (record: ProcessRecord) => Step): Step {
   const record = selectedRecord(model);
   if (record === undefined) return said(model, "No process is selected");
-  if (model.connection.state !== "open") return said(model, LOST);
-  const action = keyedAction(key, record);
-  return "refusal" in action ? said(model, action.refusal) : asked(model, action.question);
+  return model.connection.state === "open" ? act(record) : said(model, LOST);
 }
 
 function asked(model: MonitorModel, question: Question): Step {
@@ -216,6 +274,8 @@ function onLetter(model: MonitorModel, letter: string, key: KeyPress): Step {
     case "?":
     case "h":
       return step({ ...model, mode: { name: "help", from: 0 } });
+    case "i":
+      return typing(model);
     case "f":
       return step(asking(model, "filter", choice.filter));
     case "/":

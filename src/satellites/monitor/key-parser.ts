@@ -59,8 +59,8 @@ const SEQUENCE = /^\u001b(?:\[([\x30-\x3f]*)([\x20-\x2f]*[\x40-\x7e])|O([\x40-\x
 const BEGUN = /^\u001b(?:\[[\x30-\x3f]*[\x20-\x2f]*|O)?$/;
 const PASTE = "\u001b[200~";
 const PASTE_END = "\u001b[201~";
-/** More is no name and no text to look for. */
-const LONGEST_PASTE = 4_096;
+/** More is nothing to look for, and no line to type. */
+const LONGEST_PASTE = 65_536;
 
 export class KeyParser {
   #rest = "";

@@ -84,6 +84,16 @@ test("an action is carried out, its result is said", async (context) => {
   assert.deepEqual(rig.rig.scales, ['pair {"by":1}']);
 });
 
+test("lines are typed into a process in order; one that isn't taken says why", async (context) => {
+  const { rig, feed, until } = await session(context, { scopes: ["read", "input"] });
+  for (const text of ["one\n", "two\n"]) feed.ask({ type: "send", id: "web", text });
+  feed.ask({ type: "send", id: "wbe", text: "x" });
+  const { notice } = await until((model) => model.notice?.isProblem === true);
+  assert.match(notice?.text ?? "", /^Cannot find process "wbe".*Did you mean "web"\?$/);
+  await until(() => rig.rig.inputs.length === 2);
+  assert.deepEqual(rig.rig.inputs, ["web one\n", "web two\n"]);
+});
+
 test("with a token that may only read, an action says which permission it lacks", async (context) => {
   const { feed, until } = await session(context, { scopes: ["read"] });
   feed.ask({ type: "act", id: "web", action: "stop", hard: false });

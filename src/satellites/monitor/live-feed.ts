@@ -1,6 +1,7 @@
 /** Turns what procman answers into inputs of the model: records, events, log lines; and carries out what the user asks for. */
 import { outcomeOf } from "../../cli/output/format.ts";
 import { defaultTimeout } from "../../client/default-timeout.ts";
+import { InputQueue } from "../../client/input-queue.ts";
 import type { StreamObserver } from "../../client/subscription.ts";
 import { ProcmanError } from "../../core/base/errors.ts";
 import type { Control } from "../../core/contract/control.ts";
@@ -40,7 +41,7 @@ export type FeedPorts = {
   readonly dispatch: (input: MonitorInput) => void;
 };
 
-type AskingEffect = MonitorEffect & { readonly type: "act" | "scale" | "inspect" | "terminate" };
+type AskingEffect = MonitorEffect & { readonly type: "act" | "scale" | "inspect" | "send" | "terminate" };
 
 export class LiveFeed {
   readonly #ports: FeedPorts;
@@ -50,6 +51,8 @@ export class LiveFeed {
   readonly #known = new Set<string>();
   #wanted: readonly string[] = [];
   #isReadingHistory = false;
+  /** Of the processes into which something was typed. */
+  readonly #queues = new Map<string, InputQueue>();
   /** Absent while the connection is lost. */
   #control: Control | undefined;
   #isChanged = false;
@@ -103,6 +106,7 @@ export class LiveFeed {
 
   ask(effect: AskingEffect): void {
     if (effect.type === "inspect") void this.#inspect(effect.id);
+    else if (effect.type === "send") void this.#send(effect);
     else void (effect.type === "terminate" ? this.#terminate() : this.#act(effect));
   }
 
@@ -129,6 +133,7 @@ export class LiveFeed {
     const stop = new AbortController();
     const signal = AbortSignal.any([stop.signal, this.#closing.signal]);
     this.#control = control;
+    this.#queues.clear();
     this.#log.connected(control);
     const both = [this.#readEvents(control, signal), this.#refresh(control, signal)];
     try {
@@ -249,6 +254,27 @@ export class LiveFeed {
     } catch (error) {
       if (!this.#closing.signal.aborted) this.#say((error as Error).message, true);
     }
+  }
+
+  /** In order; what the process doesn't read waits. */
+  async #send({ id, text }: AskingEffect & { readonly type: "send" }): Promise<void> {
+    const queue = this.#queueOf(id);
+    try {
+      if (queue === undefined) this.#say(`Cannot send to ${id}: the connection is lost`, true);
+      else await queue.send(new TextEncoder().encode(text));
+    } catch (error) {
+      void queue?.drop();
+      if (!this.#closing.signal.aborted) this.#say((error as Error).message, true);
+    }
+  }
+
+  #queueOf(id: string): InputQueue | undefined {
+    const full = (isFull: boolean): void => {
+      if (isFull) this.#say(`${id} doesn't read its input; what you type waits until it does`, true);
+    };
+    const queue = this.#queues.get(id) ?? (this.#control && new InputQueue(this.#control, id, full));
+    if (queue !== undefined) this.#queues.set(id, queue);
+    return queue;
   }
 
   async #terminate(): Promise<void> {

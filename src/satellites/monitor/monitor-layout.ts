@@ -1,6 +1,6 @@
 /** Which rows of the screen the parts get, and what is seen in them. */
 import type { ProcessRecord } from "../../core/contract/records.ts";
-import { ALL, type MonitorModel, selectedRecord } from "./monitor-model.ts";
+import { ALL, isTyping, type MonitorModel, selectedRecord } from "./monitor-model.ts";
 import { statusText } from "./status-line.ts";
 import { wrappedTo } from "./text-clusters.ts";
 
@@ -44,7 +44,7 @@ function statusLinesOf(model: MonitorModel, hasLog: boolean): readonly string[] 
   const { columns, rows } = model.size;
   const most = hasLog ? Math.max(1, Math.min(MOST_STATUS, Math.floor(rows / ROWS_FOR_STATUS))) : 1;
   // Behind an input is the cursor.
-  const lines = wrappedTo(statusText(model), columns - (model.mode.name === "input" ? 1 : 0));
+  const lines = wrappedTo(statusText(model), columns - (isTyping(model) ? 1 : 0));
   return lines.length <= most ? lines : [...lines.slice(0, most - 1), lines.slice(most - 1).join(" ")];
 }
 

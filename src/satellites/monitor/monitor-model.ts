@@ -62,6 +62,8 @@ export type DetailAnswer = { readonly incidents: readonly Incident[]; readonly p
 export type Mode =
   | { readonly name: "list" }
   | { readonly name: "input"; readonly target: InputTarget; readonly text: string; readonly before: string }
+  /** A line for a process. `last`: the one before. */
+  | { readonly name: "send"; readonly id: string; readonly text: string; readonly last: string }
   | { readonly name: "confirm"; readonly question: Question }
   /** `from`: index of the first key that is shown. */
   | { readonly name: "help"; readonly from: number }
@@ -128,6 +130,7 @@ export type MonitorEffect =
   | { readonly type: "act"; readonly id: string; readonly action: Action; readonly hard: boolean }
   | { readonly type: "scale"; readonly id: string; readonly by: number }
   | { readonly type: "inspect"; readonly id: string }
+  | { readonly type: "send"; readonly id: string; readonly text: string }
   | { readonly type: "terminate" }
   | { readonly type: "quit" }
   | { readonly type: "suspend" }
@@ -156,6 +159,11 @@ export function initialModel(size: ScreenSize, now: number): MonitorModel {
     log: EMPTY_LOG,
     mode: { name: "list" },
   };
+}
+
+/** Whether the status is what is being typed; a refusal is shown until the next key. */
+export function isTyping({ mode, notice }: Pick<MonitorModel, "mode" | "notice">): boolean {
+  return mode.name === "input" || (mode.name === "send" && notice?.isProblem !== true);
 }
 
 export function selectedRecord({ rows, selected }: Pick<MonitorModel, "rows" | "selected">): ProcessRecord | undefined {

@@ -10,6 +10,7 @@ import { followedId, visibleRows } from "./monitor-layout.ts";
 import { initialModel, type MonitorEffect, type MonitorInput, type MonitorModel } from "./monitor-model.ts";
 import { update } from "./monitor-update.ts";
 import type { RowChoice } from "./process-rows.ts";
+import { statusText } from "./status-line.ts";
 
 const NOW = Date.parse("2026-11-21T10:00:00Z");
 
@@ -185,6 +186,27 @@ test("what can't be done is said, not asked for", () => {
     .keys("s");
   assert.match(lost.model.notice?.text ?? "", /the connection to procman is lost/);
   assert.deepEqual(lost.effects, []);
+});
+
+test("i opens a line for a process: Enter sends it, Up brings it back, a paste is sent line by line, Escape ends it", () => {
+  const typing = new Session([record("mail", { input: true })]).keys("a", "i", "l", "x", "backspace", "s");
+  assert.equal(statusText(typing.model), "mail> ls");
+  assert.equal(typing.model.isLogOfAll, false);
+  typing.keys("enter", "up", "enter", "enter").give({ type: "key", key: { name: "paste", text: "a\rb\u0007\rc" } });
+  assert.equal(statusText(typing.model), "mail> c");
+  const texts = typing.effects.map((effect) => (effect.type === "send" ? `${effect.id} ${effect.text}` : effect.type));
+  assert.deepEqual(texts, ["mail ls\n", "mail ls\n", "mail \n", "mail a\n", "mail b\n"]);
+  assert.equal(typing.keys("escape").model.mode.name, "list");
+});
+
+test("a refused line is said until the next key; what takes no input is said at once, as is a cluster", () => {
+  const typing = new Session([record("mail", { input: true })]).keys("i", "a", "enter");
+  typing.give({ type: "notice", notice: { text: "it has closed its input", isProblem: true } });
+  assert.equal(statusText(typing.model), "it has closed its input");
+  assert.equal(statusText(typing.keys("up").model), "mail> a");
+  const refused = new Session([record("mail")]).keys("i");
+  assert.match(statusText(refused.model), /^Cannot type into mail: it takes no input; set "stdin": true for it$/);
+  assert.equal(statusText(new Session().keys("i").model), "Cannot type into web: it is a cluster; select an instance");
 });
 
 test("a refusal stays until a key is pressed, a result for a while", () => {

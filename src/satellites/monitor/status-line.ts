@@ -1,9 +1,10 @@
 /** What the line above the keys says: an input, a question, a result, or where the selection is. */
-import type { MonitorModel } from "./monitor-model.ts";
+import { isTyping, type MonitorModel } from "./monitor-model.ts";
 
 export function statusText(model: MonitorModel): string {
   const { mode, notice, connection } = model;
   if (mode.name === "input") return `${mode.target === "filter" ? "Filter: " : "Search: "}${mode.text}`;
+  if (mode.name === "send" && isTyping(model)) return `${mode.id}> ${mode.text}`;
   if (mode.name === "confirm") return `${mode.question.text} [y/N]`;
   if (notice !== undefined) return notice.text;
   if (connection.state === "lost" && connection.why !== undefined) return connection.why;
