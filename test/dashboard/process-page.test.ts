@@ -296,3 +296,57 @@ test("a process in a crash loop shows its error line, restarts once, its log as 
   }
   assert.deepEqual(rig.faults, []);
 });
+
+test("a line below the log types into a process: Enter sends it, the arrow keys bring earlier ones back, a refusal is shown", async (context) => {
+  const cmd = "while read -r line; do echo got $line; done";
+  const rig = await started(context, [
+    { id: "echo", cmd, stdin: true, autostart: true },
+    { id: "deaf", cmd: "exec sleep 1000", autostart: true },
+  ]);
+  if (rig === undefined) return;
+  for (const options of [{}, { viewport: { width: 360, height: 740 }, colorScheme: "dark" }] as const) {
+    const page = await rig.open(options);
+    await row(page, "echo").getByRole("link", { name: "echo", exact: true }).click();
+    const field = page.getByRole("textbox", { name: "Input for echo" });
+    const log = page.getByRole("log");
+    await field.fill("one");
+    await field.press("Enter");
+    await log.getByText("got one", { exact: true }).first().waitFor();
+    await field.fill("two");
+    await page.getByRole("button", { name: "Send", exact: true }).click();
+    await log.getByText("got two", { exact: true }).first().waitFor();
+    for (const [key, text] of [
+      ["ArrowUp", "two"],
+      ["ArrowUp", "one"],
+      ["ArrowDown", "two"],
+      ["ArrowDown", ""],
+    ] as const) {
+      await field.press(key);
+      assert.equal(await field.inputValue(), text);
+    }
+    assert.deepEqual(await rig.axe(page), []);
+    const [inner, whole] = (await page.evaluate("[innerWidth, document.documentElement.scrollWidth]")) as [
+      number,
+      number,
+    ];
+    assert.ok(whole <= inner, `${whole} wide, the screen ${inner}`);
+    await rig.command(["stop", "echo"]);
+    await field.fill("three");
+    await field.press("Enter");
+    await page.getByRole("alert").filter({ hasText: 'Cannot send to "echo": it ' }).waitFor();
+    await rig.picture(page, `input-${"colorScheme" in options ? "narrow-dark" : "light"}`);
+    await rig.command(["start", "echo"]);
+  }
+  const page = await rig.open({}, ["--scope", "read,control"]);
+  for (const id of ["echo", "deaf"]) {
+    await go(page, "Overview");
+    await row(page, id).getByRole("link", { name: id, exact: true }).click();
+    await page.getByRole("heading", { name: id, level: 1 }).waitFor();
+    assert.equal(await page.getByRole("textbox", { name: /^Input for/ }).count(), 0, id);
+  }
+  const deaf = await rig.open();
+  await row(deaf, "deaf").getByRole("link", { name: "deaf", exact: true }).click();
+  await deaf.getByRole("heading", { name: "deaf", level: 1 }).waitFor();
+  assert.equal(await deaf.getByRole("textbox", { name: /^Input for/ }).count(), 0);
+  assert.deepEqual(rig.faults, []);
+});

@@ -42,7 +42,11 @@ export function useNow(intervalMs: number): number {
 }
 
 /** Whether the token may do what needs these scopes. */
-export function useRights(): { readonly mayControl: boolean; readonly mayAdministrate: boolean } {
+export function useRights(): {
+  readonly mayControl: boolean;
+  readonly mayType: boolean;
+  readonly mayAdministrate: boolean;
+} {
   const { tab } = useApp();
-  return { mayControl: allows(tab, "control"), mayAdministrate: allows(tab, "admin") };
+  return { mayControl: allows(tab, "control"), mayType: allows(tab, "input"), mayAdministrate: allows(tab, "admin") };
 }

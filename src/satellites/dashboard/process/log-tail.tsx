@@ -1,5 +1,5 @@
 /** The last lines of a process as they come, beside its state. */
-import type { JSX } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 import { useCallback, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { linesOf } from "../model/log-window.ts";
 import { hashOf } from "../model/page-address.ts";
@@ -12,7 +12,10 @@ const LINES = 200;
 /** Within this distance the end counts as in view. Pixels. */
 const NEAR = 30;
 
-export function LogTail({ id }: { readonly id: string }): JSX.Element {
+type LogTailProps = { readonly id: string; readonly children: ComponentChildren };
+
+/** `children`: what is below the lines. */
+export function LogTail({ id, children }: LogTailProps): JSX.Element {
   const filter = useMemo(() => ({ processes: [id] }), [id]);
   const pager = usePager(filter);
   const lines = linesOf(useObserved(pager.window)).slice(-LINES);
@@ -65,6 +68,7 @@ export function LogTail({ id }: { readonly id: string }): JSX.Element {
         ))}
         {lines.length === 0 && <p class="empty">{problem ?? (isLoading ? "Loading …" : "No output yet.")}</p>}
       </div>
+      {children}
     </section>
   );
 }

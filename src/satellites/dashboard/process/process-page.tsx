@@ -5,11 +5,12 @@ import type { ProcessRecord } from "../../../core/contract/records.ts";
 import type { Incident } from "../../../core/contract/run-summary.ts";
 import { hashOf } from "../model/page-address.ts";
 import { allOf } from "../model/record-lists.ts";
-import { useApp, useNow, useObserved } from "../parts/app-context.ts";
+import { useApp, useNow, useObserved, useRights } from "../parts/app-context.ts";
 import { NoStoreText, useIsStored } from "../parts/no-store.tsx";
 import { ProcessActions } from "../parts/process-actions.tsx";
 import { StateBadge } from "../parts/state-badge.tsx";
 import { DefinitionSection } from "./definition-section.tsx";
+import { InputLine } from "./input-line.tsx";
 import { InstanceTable } from "./instance-table.tsx";
 import { LogTail } from "./log-tail.tsx";
 import { ProcessCharts } from "./process-charts.tsx";
@@ -51,7 +52,6 @@ function FoundProcess({ record, records }: FoundProcessProps): JSX.Element {
   const { incidents, problem } = useIncidents(record.id);
   const [chosen, setChosen] = useState<number>();
   const rangeMs = chosen ?? firstRange(record, incidents ?? [], now);
-  const isStored = useIsStored();
   return (
     <>
       <ProcessHeader record={record} />
@@ -61,7 +61,7 @@ function FoundProcess({ record, records }: FoundProcessProps): JSX.Element {
           {problem !== undefined && <p class="problem">{problem}</p>}
           <ProcessFacts record={record} records={records} now={now} />
         </div>
-        {isStored ? <LogTail key={record.id} id={record.id} /> : <NoStoreText what="The log of this process" />}
+        <LogPart record={record} />
       </div>
       <fieldset class="chips">
         <legend class="hidden">Time range</legend>
@@ -76,6 +76,25 @@ function FoundProcess({ record, records }: FoundProcessProps): JSX.Element {
       <InstanceTable record={record} now={now} />
       <DefinitionSection id={record.id} />
     </>
+  );
+}
+
+/** Its last lines, and a line for its input, if the token may type. */
+function LogPart({ record: { id, input } }: { readonly record: ProcessRecord }): JSX.Element {
+  const isStored = useIsStored();
+  const { mayType } = useRights();
+  const inputLine = input === true && mayType && <InputLine key={id} id={id} />;
+  if (isStored)
+    return (
+      <LogTail key={id} id={id}>
+        {inputLine}
+      </LogTail>
+    );
+  return (
+    <div>
+      <NoStoreText what="The log of this process" />
+      {inputLine}
+    </div>
   );
 }
 
