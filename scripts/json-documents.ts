@@ -327,6 +327,7 @@ export const PRINTED: Readonly<
 /** Why a command has no document. */
 export const WITHOUT_DOCUMENT: Readonly<Partial<Record<CommandName, string>>> = {
   monitor: "a screen; for programs: `logs -f --json`, and the [events](api.md#events) of the API",
+  attach: "it shows what a process writes; for programs: `send --json`, and `logs -f --json`",
   export: "it prints or writes files of other tools",
   schema: "it prints JSON anyway",
   completion: "it prints a script",

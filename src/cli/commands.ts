@@ -189,6 +189,12 @@ export const GROUPS = [
         reach: "api",
         load: () => import("./commands/send-command.ts"),
       },
+      attach: {
+        summary: "Follow a process, and type into it",
+        examples: ["attach game", "attach game --lines 100", "attach bot --host web1", "attach bot < commands.txt"],
+        reach: "api",
+        load: () => import("./commands/attach-command.ts"),
+      },
       exec: {
         summary: "Execute a command with user, folder, environment, secrets and limits of a process",
         examples: ["exec web -- node migrate.js", "exec db -- sh", "exec web --json -- node --version"],

@@ -5,7 +5,7 @@ const SHOWN = '"procman status" shows the processes, "procman list" all procmans
 const REMOVED = '"procman remove ID --apply" takes a process out of the configuration file and stops it';
 const IMPORTED = '"procman import FILE" converts a file of another process manager';
 const NO_INPUT =
-  '"procman send ID TEXT" types a line into a process that has "stdin": true, "procman logs ID -f" follows its output; run what needs a terminal outside of procman';
+  '"procman attach ID" follows a process that has "stdin": true, and types into it; run what needs a terminal outside of procman';
 const AT_HAND = "it is not needed: the programs run on this host, outside of containers";
 
 const OTHER_WORDS: Readonly<Record<string, string>> = {
@@ -40,7 +40,6 @@ const OTHER_WORDS: Readonly<Record<string, string>> = {
   save: "nothing needs saving: procman runs what the configuration file has; a change by hand ends with procman",
   resurrect: '"procman run --detach" starts what the configuration file has',
   update: '"procman reload" applies a changed configuration file',
-  attach: NO_INPUT,
   connect: NO_INPUT,
   fg: NO_INPUT,
   serve: '"procman add -- npx serve FOLDER" runs a web server for files, as any other program',

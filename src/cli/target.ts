@@ -123,6 +123,16 @@ export function storesNoLogs(target: TargetOptions): boolean {
   return isObject(data) && isObject(data.logger) && data.logger.internalLogHours === 0;
 }
 
+/** Why there are no logs; undefined: there are. A file that can't be read now says nothing about it. */
+export function logProblemOf(target: TargetOptions): string | undefined {
+  try {
+    return storesNoLogs(target) ? NO_LOGS : undefined;
+  } catch (error) {
+    if (error instanceof ProcmanError) return undefined;
+    throw error;
+  }
+}
+
 /** Names of this user's running procmans. */
 export function runningNames(): readonly string[] {
   return [...new Set(runningKeepers().map(({ name }) => name))];

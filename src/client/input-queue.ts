@@ -105,7 +105,7 @@ export class InputQueue {
   }
 }
 
-/** Also in browsers. */
+/** Base64, also in browsers. */
 function base64Of(bytes: Uint8Array): string {
   return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
 }

@@ -20,7 +20,7 @@ test("commands of other process managers are answered with procman's word, and -
     ["monit", /"procman monitor" shows processes, CPU and memory/],
     ["startup", /"procman install" starts procman when the machine boots/],
     ["save", /nothing needs saving/],
-    ["attach", /"procman send ID TEXT" types a line .*"procman logs ID -f" follows its output/],
+    ["connect", /"procman attach ID" follows a process/],
     ["serve", /"procman add -- npx serve FOLDER"/],
     ["deploy", /"procman reload" applies .*"procman restart ID"/],
     ["reset", /"procman restart ID" begins its count of restarts at 0/],

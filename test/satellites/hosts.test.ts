@@ -206,6 +206,47 @@ test("on a terminal the monitor of another machine is full screen, and leaves th
   await terminal.see(/^\^C.*bash\S*[$#]$/);
 });
 
+test("attach to a process of another machine: by ssh on this terminal, which ~. gives back; by https if the token may type", async (context) => {
+  if (isMissing(context, "tmux")) return;
+  const server = await sshServer(context);
+  const port = await freePort();
+  const { folder: here } = homeOf(context, []);
+  const files = certificateIn(here, {});
+  const echo = {
+    id: "echo",
+    cmd: "while read -r line; do echo got $line; done",
+    stdin: true,
+    autostart: true,
+  } as const;
+  const there = await running(context, [echo], { api: { port, tls: files } });
+  const run = fromHere(server, here);
+  await addTo(server, here, "by-ssh", there);
+  const attach = (host: string): string => `clear; ${process.execPath} ${BIN} attach echo --host ${host}`;
+  const terminal = new TmuxTerminal(context, { columns: 100, rows: 24, cwd: here, env: server.env });
+  terminal.type(attach("by-ssh"));
+  await terminal.see(/^echo>$/);
+  terminal.type("over ssh");
+  await terminal.see(/^got over ssh$/);
+  terminal.keys("~", ".");
+  await terminal.see(/^procman: left echo; the process goes on$/);
+  await terminal.prompt();
+  for (const [name, scope] of [
+    ["reader", "read"],
+    ["typist", "read,input"],
+  ] as const) {
+    const { out } = await procman(there, ["token", "--consumer", name, "--scope", scope]);
+    writeFileSync(join(here, `${name}.token`), out, { mode: 0o600 });
+    const by = [`https://127.0.0.1:${port}`, "--token-file", `${name}.token`, "--ca", files.certificate];
+    assert.equal((await run("host", "add", name, ...by)).code, 0);
+  }
+  terminal.type(attach("reader"));
+  await terminal.see(/^procman: .*scope "?`?input/);
+  terminal.type(attach("typist"));
+  await terminal.see(/^got over ssh$/);
+  terminal.type("over https");
+  await terminal.see(/^got over https$/);
+});
+
 test("by https the monitor prints the changes of another machine, also over a kill of its service", async (context) => {
   const server = await sshServer(context);
   const port = await freePort();

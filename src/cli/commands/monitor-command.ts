@@ -1,8 +1,7 @@
 /** `procman monitor`: processes with their states and their output, live. */
 import type { Command } from "commander";
-import { ProcmanError } from "../../core/base/errors.ts";
 import { withTarget } from "../options.ts";
-import { NO_LOGS, storesNoLogs, type TargetOptions, targetPlace } from "../target.ts";
+import { logProblemOf, type TargetOptions, targetPlace } from "../target.ts";
 
 type Options = TargetOptions & { readonly mouse?: boolean };
 
@@ -25,14 +24,4 @@ async function monitor({ mouse = false, ...target }: Options): Promise<void> {
   }
   const { printChanges } = await import("../../satellites/monitor/change-lines.ts");
   return printChanges(targetPlace(target));
-}
-
-/** A file that can't be read now says nothing about it. */
-function logProblemOf(target: TargetOptions): string | undefined {
-  try {
-    return storesNoLogs(target) ? NO_LOGS : undefined;
-  } catch (error) {
-    if (error instanceof ProcmanError) return undefined;
-    throw error;
-  }
 }

@@ -27,15 +27,26 @@ export class LogFormatter {
   }
 
   /** The formatted entry, with a line end; standard error is marked as in log files. */
-  line({ process: id = OWN_ID, time, text, category, severity }: LogEntry): string {
+  line(entry: LogEntry): string {
+    const { process: id = OWN_ID, time, category, severity } = entry;
     this.reserve([id]);
     const head = `${hostStamp(Date.parse(time))} ${id.padEnd(this.#width)} `;
-    const isOutput = category === "stdout" || category === "stderr";
-    const color = isOutput ? colorOf(id) : SEVERITY[severity];
+    const color = isOutput(entry) ? colorOf(id) : SEVERITY[severity];
     const mark = category === "stderr" ? this.#paint(SEVERITY.error, "! ") : this.#paint(color, "| ");
-    const pretty = isOutput && this.#isPretty ? prettyLine(text, severity, this.#colors) : undefined;
-    const shown = this.#printable(pretty ?? text, isOutput, head.length);
-    return `${this.#paint(color, head)}${mark}${isOutput ? this.#closed(shown) : this.#paint(color, shown)}\n`;
+    return `${this.#paint(color, head)}${mark}${this.#text(entry, head.length)}\n`;
+  }
+
+  /** The same without time, id and mark, for a reader who sees one process; what it didn't write begins with `procman: `. */
+  bare(entry: LogEntry): string {
+    const sign = isOutput(entry) ? "" : this.#paint(SEVERITY[entry.severity], `${OWN_ID}: `);
+    return `${sign}${this.#text(entry, 0)}\n`;
+  }
+
+  #text(entry: LogEntry, indent: number): string {
+    const { text, severity } = entry;
+    if (!isOutput(entry)) return this.#paint(SEVERITY[severity], this.#printable(text, false, indent));
+    const pretty = this.#isPretty ? prettyLine(text, severity, this.#colors) : undefined;
+    return this.#closed(this.#printable(pretty ?? text, true, indent));
   }
 
   /** A gap in the output, if the reader was too slow. */
@@ -48,8 +59,8 @@ export class LogFormatter {
   }
 
   /** Further lines of the text are indented: they can't be taken for entries. */
-  #printable(text: string, isOutput: boolean, indent: number): string {
-    const shown = isOutput ? printableOutput(text, this.#colors) : printable(text);
+  #printable(text: string, hasColors: boolean, indent: number): string {
+    const shown = hasColors ? printableOutput(text, this.#colors) : printable(text);
     return shown.replaceAll("\n", `\n${" ".repeat(indent)}│ `);
   }
 
@@ -57,6 +68,11 @@ export class LogFormatter {
   #closed(text: string): string {
     return this.#colors ? `${text}\u001b[0m` : text;
   }
+}
+
+/** The program has written it. */
+function isOutput({ category }: LogEntry): boolean {
+  return category === "stdout" || category === "stderr";
 }
 
 /** The same color as on procman's console. */

@@ -19,6 +19,8 @@ const CONNECT_SECONDS = 10;
 const ANSWER_MS = 20_000;
 /** Longest output of such a command. Bytes. */
 const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
+/** `~.` is for attach; ssh itself notices that the other machine is gone. */
+const OWN_ESCAPES = ["-e", "none", "-o", "ServerAliveInterval=15"];
 const CONTROLS = "\\u0000-\\u001f\\u007f-\\u009f";
 /** What a machine may name as a path. */
 const ABSOLUTE = string({ pattern: `^/[^${CONTROLS}]*$` });
@@ -39,12 +41,16 @@ export function sshHost(host: NamedHost): SshHost | undefined {
 export async function runRemote(host: SshHost, words: readonly string[]): Promise<number> {
   const isTerminal = process.stdin.isTTY && process.stdout.isTTY && process.stderr.isTTY;
   const { stdout, stderr } = process;
-  const isExec = words[0] === "exec";
-  // The monitor draws the whole terminal, and what a command of exec writes is meant for it.
-  const isShown = (stream: NodeJS.WriteStream): boolean => stream.isTTY && words[0] !== "monitor" && !isExec;
+  const [name] = words;
+  const isExec = name === "exec";
+  const isAttached = name === "attach" && isTerminal;
+  // The monitor draws the whole terminal, attach its last lines, and what a command of exec writes is meant for it.
+  const isDrawn = name === "monitor" || isExec || isAttached;
+  const isShown = (stream: NodeJS.WriteStream): boolean => stream.isTTY && !isDrawn;
   const stdio = ["inherit", ...[stdout, stderr].map((stream) => (isShown(stream) ? "pipe" : "inherit"))] as const;
   const all = isExec ? ["exec", "--with-caller", ...words.slice(1)] : words;
-  const child = startSsh(host, [isTerminal ? "-t" : "-T"], { command: remoteCommand(host, all), stdio });
+  const options = [isTerminal ? "-t" : "-T", ...(isAttached ? OWN_ESCAPES : [])];
+  const child = startSsh(host, options, { command: remoteCommand(host, all), stdio });
   child.stdout?.pipe(terminalFilter()).pipe(stdout);
   child.stderr?.pipe(terminalFilter()).pipe(stderr);
   // The terminal sends Ctrl-C to ssh, too, which ends, or passes it on.

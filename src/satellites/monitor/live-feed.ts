@@ -51,7 +51,7 @@ export class LiveFeed {
   readonly #known = new Set<string>();
   #wanted: readonly string[] = [];
   #isReadingHistory = false;
-  /** Of the processes into which something was typed. */
+  /** What waits for processes that don't read, by id. */
   readonly #queues = new Map<string, InputQueue>();
   /** Absent while the connection is lost. */
   #control: Control | undefined;

@@ -130,10 +130,18 @@ function newRecord(process: Process, states: readonly SlotState[], parts: Record
       : { dependsOn: spec.dependsOn.map(({ id, condition }) => ({ process: id, condition })) }),
     ...(waitsFor.length > 0 && { waitsFor: dependenciesText(waitsFor) }),
     ...(skip && { skippedBy: skip.path }),
-    ...(spec.groups === undefined ? {} : { groups: spec.groups }),
-    ...(spec.task && { task: true }),
-    ...(spec.stdin === true && { input: true }),
-    ...(spec.cluster === undefined ? {} : { instance: spec.cluster.index + 1, cluster: spec.cluster.id }),
+    ...definedIn(spec),
+  };
+}
+
+type DefinedMembers = Pick<ProcessRecord, "groups" | "task" | "input" | "instance" | "cluster">;
+
+function definedIn({ groups, task, stdin, cluster }: ProcessSpec): DefinedMembers {
+  return {
+    ...(groups && { groups }),
+    ...(task && { task }),
+    ...(stdin === true && { input: true }),
+    ...(cluster && { instance: cluster.index + 1, cluster: cluster.id }),
   };
 }
 
