@@ -250,7 +250,10 @@ describe("monitor", { concurrency: true }, () => {
     await procman(folder, ["stop", "echo"]);
     terminal.keys("Enter");
     await terminal.see(/^Cannot send to "echo": it /);
-    terminal.keys("Escape", "f", "C-u", "d", "e", "a", "f", "Enter", "i");
+    // With f at once, it would be Alt-F.
+    terminal.keys("Escape");
+    await seeFrame(terminal, /^procman test /);
+    terminal.keys("f", "C-u", "d", "e", "a", "f", "Enter", "i");
     await terminal.see(/^Cannot type into deaf: it takes no input; set "stdin": true for it$/);
     terminal.keys("q");
     await terminal.prompt();
