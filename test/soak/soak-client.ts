@@ -75,7 +75,7 @@ export class SoakClient {
     const claims = payloadOf({
       audience: this.#name,
       consumer: "soak",
-      scopes: ["admin"],
+      scopes: ["admin", "input"],
       expires: expiresIn(TOKEN_SECONDS),
     });
     return signJwt(claims, readFileSync(join(this.#stateDir, "secret")));

@@ -4,13 +4,14 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { program } from "../../support/fault-rig.ts";
 import { writeWhole } from "../../support/whole-file.ts";
+import { TYPED } from "./campaign-input.ts";
 
 const SUBJECT = fileURLToPath(new URL("subject.mjs", import.meta.url));
 
 /** Stay up unless an operator stops them: what was acknowledged is compared with them. Those with `by hand` start only by request. */
 export const STEADY = [
   ...["plain", "rotated", "errors", "shared-a", "shared-b", "variables", "ready-fd", "ready-log", "ready-port"],
-  ...["needs-port", "after-setup", "follower", "hooked", "watched", "stubborn", "worker"],
+  ...["needs-port", "after-setup", "follower", "hooked", "watched", "stubborn", "worker", TYPED],
 ] as const;
 export const BY_HAND = "by-hand";
 /** With their numbers of instances in the first file. `share` has one socket; the file never changes it. */
@@ -156,6 +157,7 @@ export function processesOf({ folder, ports }: CampaignPlaces, { text, counts }:
     { ...steady("watched", "lines=1"), autostart: false, watch: ["watched.txt"] },
     steady("stubborn", "lines=4", { env: { STUBBORN: "1" }, terminateTimeout: 0.3, groups: "tools" }),
     { ...steady("worker"), cmd: undefined, worker: [SUBJECT, folder, "worker", "lines=2"], terminateGracePeriod: 2 },
+    steady(TYPED, "lines=1 reads=1", { stdin: true }),
     crasher("crash-quick", "50-300"),
     crasher("crash-slow", "1000-3000"),
     crasher("crash-family", "500-1500", "child=1"),

@@ -8,6 +8,7 @@ import { cleanEnvironment } from "../../support/procman-process.ts";
 import type { SeededRandom } from "../../support/seeded-random.ts";
 import { writeWhole } from "../../support/whole-file.ts";
 import type { Campaign } from "./campaign.ts";
+import { TYPED } from "./campaign-input.ts";
 import { CLUSTERS, type ClusterId, MOST_INSTANCES, PROFILE, STEADY, writeVariant } from "./campaign-load.ts";
 import type { Outcome } from "./campaign-model.ts";
 
@@ -29,6 +30,7 @@ const WEIGHTS = {
   watched: 4,
   envFile: 3,
   query: 6,
+  input: 8,
 };
 const ACTIONS = { start: 5, stop: 3, restart: 4, block: 2, unblock: 3, disable: 1, enable: 2 } as const;
 /** The socket is with its instances alone after a kill of all, so none of them may be kept from the restart that opens it again. */
@@ -110,7 +112,35 @@ const OPERATIONS: Readonly<Record<keyof typeof WEIGHTS, (campaign: Campaign, ran
       writeWhole(join(campaign.places.folder, "values.env"), `FROM_FILE=${value}\n`);
     },
     query: (campaign, random) => query(campaign, random.of(QUERIES)),
+    input: type,
   };
+
+/** Several lines by the API, or one by the command. */
+async function type(campaign: Campaign, random: SeededRandom): Promise<void> {
+  const lines = campaign.typed.next(random);
+  const isCommand = lines.length === 1 || random.next() < 0.2;
+  const sent = isCommand ? lines.slice(0, 1) : lines;
+  const from = monotonicMs();
+  const { taken, answer } = isCommand ? await sendLine(campaign, sent[0] ?? "") : await postLines(campaign, sent);
+  campaign.typed.sent(sent, from, taken);
+  campaign.account.count("typed lines", taken === undefined ? 0 : sent.length);
+  campaign.note(`typed from ${sent[0]?.split(" ")[0]} on, ${sent.length}: ${answer.slice(0, 160)}`);
+}
+
+type Typed = { readonly taken: number | undefined; readonly answer: string };
+
+async function sendLine(campaign: Campaign, line: string): Promise<Typed> {
+  const { code, output } = await command(campaign, ["send", TYPED, line]);
+  const taken = code === 0 ? line.length + 1 : /Cannot send to/.test(output) ? 0 : undefined;
+  return { taken, answer: `${code} ${output}` };
+}
+
+async function postLines({ client }: Campaign, lines: readonly string[]): Promise<Typed> {
+  const text = lines.map((line) => `${line}\n`).join("");
+  const { status, text: reply } = await client.ask("POST", `/processes/${TYPED}/input`, { body: { text } });
+  const taken = status === 200 ? text.length : status === 409 ? (JSON.parse(reply).taken ?? 0) : undefined;
+  return { taken, answer: `${status} ${reply}` };
+}
 
 async function reload(campaign: Campaign, random: SeededRandom, profile?: string): Promise<void> {
   const args =

@@ -5,6 +5,7 @@ import type { Incident } from "../../../src/core/contract/run-summary.ts";
 import { monotonicMs } from "../../programs/run-diary.mjs";
 import { disagreements } from "../../support/fault-verdict.ts";
 import type { Campaign } from "./campaign.ts";
+import { TYPED } from "./campaign-input.ts";
 import { isSocketLost } from "./campaign-killer.ts";
 
 /** On a busy machine `ready` by a line has taken 50 s. Milliseconds. */
@@ -21,6 +22,9 @@ export async function compareAll(campaign: Campaign): Promise<void> {
   if (model.isPending) await applyFile(campaign);
   const records = await settled(campaign);
   for (const finding of [...model.compare(records), ...disagreements(records)]) account.find("rest", finding);
+  const typed = records.find(({ id, status }) => id === TYPED && status === "running");
+  if (typed?.pid !== undefined)
+    for (const line of await campaign.typed.missing(campaign.places.folder, typed.pid)) account.find("input", line);
   account.count("rests");
   const answer = (await procman.api.ask("GET", "/processes/all/incidents?limit=1000")) as
     | { status: number; body: readonly Incident[] }

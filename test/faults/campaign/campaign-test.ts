@@ -21,6 +21,7 @@ const LEAST = {
   runs: 150,
   lines: 20_000,
   visits: 200,
+  "typed lines": 10,
   comparisons: 60,
   "log records": 10,
   "syslog messages": 10,

@@ -81,6 +81,7 @@ export async function judge(campaign: Campaign): Promise<void> {
     ),
     values: values(folder, campaign),
     hooks: hooks(folder, diary.runs),
+    input: campaign.typed.verdict(folder, diary.runs),
     console: texts(campaign),
     left: [...left.map(({ command }) => `left behind: ${command}`), ...files(folder, procman.stateDir)],
   };

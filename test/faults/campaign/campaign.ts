@@ -21,6 +21,7 @@ import { BIN, PACKAGE } from "../../support/product.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
 import { version } from "../../support/versions.ts";
 import { visit } from "./campaign-clients.ts";
+import { TypedLines } from "./campaign-input.ts";
 import { CampaignKiller } from "./campaign-killer.ts";
 import {
   type CampaignPlaces,
@@ -65,6 +66,7 @@ export type Campaign = {
   incidents: readonly Incident[];
   /** What was written to the env file. */
   values: { readonly at: number; readonly value: string }[];
+  readonly typed: TypedLines;
   /** What was recorded when an end was cut off: later runs may be numbered from 1 again. */
   cut: ({ readonly at: number; readonly time: string } & JournalRecords) | undefined;
   /** Another program starts a killed procman: `CampaignOptions`. */
@@ -143,6 +145,7 @@ async function prepared({ folder, receivers, isGuarded }: CampaignOptions): Prom
       slowTimes: [],
       incidents: [],
       values: [],
+      typed: new TypedLines(),
       cut: undefined,
       socketSince: monotonicMs(),
       notes,
@@ -152,11 +155,11 @@ async function prepared({ folder, receivers, isGuarded }: CampaignOptions): Prom
 
 /** With empty logs and an empty diary: the runs of a new session are numbered from 1 again. */
 function newLife(campaign: Campaign, { folder, make }: CampaignOptions, life: number): KillableProcman {
-  for (const name of ["logs", "progress", "diary.jsonl", "hooks"])
+  for (const name of ["logs", "progress", "read", "diary.jsonl", "hooks"])
     if (existsSync(join(folder, name))) renameSync(join(folder, name), join(folder, `${name}-${life}`));
-  mkdirSync(join(folder, "progress"));
-  mkdirSync(join(folder, "logs"));
+  for (const name of ["progress", "read", "logs"]) mkdirSync(join(folder, name));
   writeBeside(folder);
+  campaign.typed.begin();
   const { places, env, variant } = campaign;
   if (life > 0) campaign.model.restarted(variant, false);
   const consoleFile = join(folder, `console-${life}.jsonl`);

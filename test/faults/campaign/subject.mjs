@@ -5,6 +5,7 @@
 //   lives=A-B     ends after A to B ms, with a code that follows from its pid
 //   child=1       leaves a child behind
 //   eat=MB        needs so much memory
+//   reads=1       writes what it reads into the file of its run in `read`
 import { spawn } from "node:child_process";
 import { openSync, writeSync } from "node:fs";
 import { createServer } from "node:http";
@@ -23,6 +24,7 @@ const {
   lives,
   child,
   eat,
+  reads,
 } = Object.fromEntries(options.map((each) => each.split("=")));
 const { PROCMAN_CLUSTER_INSTANCE: number, TEXT, FROM_FILE, SECRET, SECRET_FILE } = process.env;
 // The variable counts from 0, the ids of instances from 1.
@@ -35,6 +37,7 @@ process.on("message", (message) => message === "drain" && instance.end(0, { aske
 const eaten = [];
 if (child !== undefined) spawn("sleep", ["1000"], { stdio: "ignore" });
 if (lines !== undefined) print(openSync(join(folder, "progress", instance.run), "w"));
+if (reads !== undefined) read(openSync(join(folder, "read", instance.run), "a"));
 if (eat !== undefined) setTimeout(() => eaten.push(Buffer.alloc(Number(eat) * 1e6, 1)), 500);
 if (serve !== undefined || Number(ready) > 0) listen();
 else if (ready === "fd" || ready === "message") setTimeout(sayReady, 100);
@@ -56,6 +59,10 @@ function print(progress) {
   // If it is killed, it has printed at least this many lines.
   writeSync(progress, String(printed).padEnd(16), 0);
   setTimeout(() => print(progress), Number(pause));
+}
+
+function read(file) {
+  process.stdin.on("data", (data) => writeSync(file, data));
 }
 
 function listen() {
