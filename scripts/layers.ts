@@ -161,7 +161,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "core/os": 3_934,
   "core/plugins": 1_830,
   "core/probes": 435,
-  "core/service": 13_625,
+  "core/service": 13_644,
   "core/supervisor": 2_860,
   client: 789,
   "client/connection": 1_617,

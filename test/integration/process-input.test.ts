@@ -1,6 +1,6 @@
 /** Typing into real programs, which read on whatever happens to procman. */
 import assert from "node:assert/strict";
-import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { open as openFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -86,6 +86,25 @@ test("what can't be typed into says why and what to do; a new run begins with an
     procman.lines.filter((line) => line.includes("unread")),
     [],
   );
+});
+
+test("a process is typed into after the folder of its FIFO was emptied, and when it was restarted then", async (context) => {
+  const folder = folderWith(context, { processes: [{ id: "echo", cmd: "cat", ...open }] });
+  const procman = new Procman(folder);
+  await procman.line(/^echo +\| started/);
+  const control = await api({ procman });
+  const run = join(procman.stateDir, "run");
+  for (const name of readdirSync(run)) rmSync(join(run, name), { recursive: true });
+  await control.input("echo", { text: "first\n" });
+  await procman.line(/^echo +\| first$/);
+  writeFileSync(join(run, "stdin-echo"), "");
+  await control.input("echo", { text: "second\n" });
+  await procman.line(/^echo +\| second$/);
+  await procman.line(/was removed; procman has recreated it/);
+  await control.act("echo", "restart", { waitSeconds: 30 });
+  await control.input("echo", { text: "third\n" });
+  await procman.line(/^echo +\| third$/);
+  assert.ok(statSync(join(run, "stdin-echo")).isFIFO());
 });
 
 test("a token types into a process only with the scope input, which admin doesn't have; the log has the number of bytes, not the text", async (context) => {

@@ -1,6 +1,6 @@
 /** Writes to the standard input of a run: a FIFO of which the run itself holds both ends, so that what was taken outlives all parts of procman. */
-import { closeSync, constants, fstatSync, openSync, writeSync } from "node:fs";
-import { join } from "node:path";
+import { closeSync, constants, fstatSync, openSync, readlinkSync, writeSync } from "node:fs";
+import { basename, join } from "node:path";
 import { errnoOf, ProcmanError, reasonOf } from "../../base/errors.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
 import { isShortage } from "../../os/shortage.ts";
@@ -11,6 +11,8 @@ import type { Services } from "../services.ts";
 /** `PIPE_BUF` of Linux: so many bytes are taken in one piece, or not at all. */
 const PIECE = 4_096;
 const LINE_END = 10;
+/** Never waits for a reader. */
+const WRITING = constants.O_WRONLY | constants.O_NONBLOCK;
 const CLOSED = "its program has closed its standard input, or has just ended";
 
 /** The FIFO of the latest run of this slot. */
@@ -32,9 +34,9 @@ export function typeInto(
   const what = `Cannot send to "${id}"`;
   const refusal = whyNoInput(specs.of(id));
   if (refusal !== undefined) throw new ProcmanError("input-refused", `${what}: ${refusal}`);
-  const run = process.runs.findLast(({ state }) => "pid" in state);
+  const run = process.runs.flatMap(({ slot, state }) => ("pid" in state ? [{ slot, pid: state.pid }] : [])).at(-1);
   if (run === undefined) throw new ProcmanError("process-not-running", `${what}: it ${records.of(process).reason}`);
-  const fd = openInput(inputFile(specs.config.stateDir, run.slot), what);
+  const fd = openInput(inputFile(specs.config.stateDir, run.slot), run.pid, what);
   try {
     const taken = write(fd, bytes);
     if (taken === undefined) throw new ProcmanError("input-refused", `${what}: ${CLOSED}`);
@@ -53,23 +55,40 @@ function whyNoInput({ stdin }: Pick<ProcessSpec, "stdin">): string | undefined {
   return `${has}; set "stdin": true for it, and run "procman reload"`;
 }
 
-/** @throws {ProcmanError} `input-refused` */
-function openInput(file: string, what: string): number {
-  const fd = descriptorOf(file);
-  if (typeof fd === "string") throw new ProcmanError("input-refused", `${what}: ${fd}`);
-  if (fstatSync(fd).isFIFO()) return fd;
-  closeSync(fd);
-  throw new ProcmanError("input-refused", `${what}: ${file} is no longer its FIFO; restart it`);
+/** By its file; if that was removed, by the run, which holds the FIFO. @throws {ProcmanError} `input-refused` */
+function openInput(file: string, pid: number, what: string): number {
+  const held = `/proc/${pid}/fd/0`;
+  let fd = openFifo(file, file);
+  if (typeof fd === "string" && leadsToFifo(held, file)) fd = openFifo(held, file);
+  if (typeof fd === "number") return fd;
+  throw new ProcmanError("input-refused", `${what}: ${fd}`);
 }
 
-/** Or why there is none. */
-function descriptorOf(file: string): number | string {
+/** Or why it can't be opened. */
+function openFifo(path: string, file: string): number | string {
   try {
-    return openSync(file, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
+    const fd = openSync(path, path === file ? WRITING | constants.O_NOFOLLOW : WRITING);
+    if (fstatSync(fd).isFIFO()) return fd;
+    closeSync(fd);
+    return `${file} is no longer its FIFO; restart it`;
   } catch (error) {
     if (isShortage(error)) throw error;
-    // Nobody has the other end: ENXIO. The next run is about to start: ENOENT.
-    return ["ENXIO", "ENOENT"].includes(errnoOf(error)) ? CLOSED : reasonOf(error);
+    // Nobody has the other end.
+    if (errnoOf(error) === "ENXIO") return CLOSED;
+    if (errnoOf(error) !== "ENOENT") return reasonOf(error);
+    return `its FIFO ${file} was removed, or its program has just ended; restart it`;
+  }
+}
+
+/** Linux only. The folder isn't compared: a link that leads to it may have been switched. */
+function leadsToFifo(held: string, file: string): boolean {
+  try {
+    return readlinkSync(held)
+      .replace(/ \(deleted\)$/, "")
+      .endsWith(`/run/${basename(file)}`);
+  } catch {
+    // It has ended.
+    return false;
   }
 }
 
