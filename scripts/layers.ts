@@ -163,7 +163,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "core/probes": 435,
   "core/service": 13_644,
   "core/supervisor": 2_860,
-  client: 789,
+  client: 791,
   "client/connection": 1_617,
   cli: 7_071,
   "cli/output": 738,

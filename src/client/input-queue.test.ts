@@ -5,15 +5,17 @@ import { type InputControl, InputQueue } from "./input-queue.ts";
 
 const ignore = (): void => undefined;
 
-/** A process whose pipe has room for so many bytes; after each refusal it reads some. */
+/** A process whose pipe has room for so many bytes; after each refusal it reads some, but not after the first `deaf` ones. */
 class Pipe implements InputControl {
   room: number;
   readonly #reads: number;
+  #deaf: number;
   readonly requests: Buffer[] = [];
 
-  constructor(room = Number.POSITIVE_INFINITY, reads = 0) {
+  constructor(room = Number.POSITIVE_INFINITY, reads = 0, deaf = 0) {
     this.room = room;
     this.#reads = reads;
+    this.#deaf = deaf;
   }
 
   get text(): string {
@@ -26,13 +28,14 @@ class Pipe implements InputControl {
     this.room -= taken;
     this.requests.push(bytes.subarray(0, taken));
     if (taken === bytes.length) return { process: id, bytes: taken };
-    this.room += this.#reads;
+    this.#deaf -= 1;
+    if (this.#deaf < 0) this.room += this.#reads;
     throw new ProcmanError("input-full", `Cannot send to "${id}": it doesn't read`, { taken });
   }
 }
 
 test("what the pipe has no room for waits, and arrives once and in order; full and read are said once", async () => {
-  const pipe = new Pipe(4, 5);
+  const pipe = new Pipe(4, 5, 5);
   const said: boolean[] = [];
   const queue = new InputQueue(pipe, "web", (isFull) => said.push(isFull));
   const sent = await Promise.all(["first\n", "second\n"].map((line) => queue.send(Buffer.from(line))));
@@ -40,6 +43,13 @@ test("what the pipe has no room for waits, and arrives once and in order; full a
   assert.equal(pipe.text, "first\nsecond\n");
   assert.deepEqual(said, [true, false]);
   assert.equal(await queue.drop(), 0);
+});
+
+test("a pipe that is full for a moment, as the process reads slowly, is not said", async () => {
+  const pipe = new Pipe(4, 5);
+  const queue = new InputQueue(pipe, "web", () => assert.fail("it reads"));
+  assert.equal(await queue.send(Buffer.from("a line of more than one part\n")), true);
+  assert.equal(pipe.text, "a line of more than one part\n");
 });
 
 test("more than a pipe holds is sent in several requests", async () => {

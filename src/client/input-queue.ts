@@ -10,6 +10,8 @@ const MOST_WAITING_BYTES = 1_048_576;
 /** Pauses before the next attempts while the pipe is full: doubled up to the longest. Milliseconds. */
 const FIRST_MS = 20;
 const LONGEST_MS = 500;
+/** After this pause the process counts as one that doesn't read: others have read some of it by then. Milliseconds. */
+const UNREAD_MS = 160;
 
 export type InputControl = Pick<Control, "input">;
 
@@ -71,7 +73,7 @@ export class InputQueue {
         this.#waiting -= taken;
         rest = rest.subarray(taken);
         if (taken === part.length || signal.aborted) continue;
-        this.#setFull(true);
+        if (pauseMs >= UNREAD_MS) this.#setFull(true);
         await pause(pauseMs, signal);
         pauseMs = taken > 0 ? FIRST_MS : Math.min(LONGEST_MS, pauseMs * 2);
       }
