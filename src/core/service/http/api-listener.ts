@@ -8,10 +8,11 @@ import { EarlyConnections } from "./early-connections.ts";
 /** Most connections that wait before the API answers. */
 const WAITING_LIMIT = 256;
 /**
- * Range of a port that procman chooses: below those that systems give to clients (Linux: ip_local_port_range, 32768 and
- * up; others: from 49152), so that no client gets the port while the service is restarted.
+ * Range of a port that procman chooses: above those of "auto" in processes, and below those that systems give to
+ * clients (Linux: ip_local_port_range, 32768 and up; others: from 49152), so that no client gets the port while the
+ * service is restarted.
  */
-const PORT_RANGE = { from: 20_000, to: 32_767 } as const;
+const PORT_RANGE = { from: 24_000, to: 32_767 } as const;
 const PORT_TRIES = 20;
 /** A killed service may hold its port for a moment, or other processes of procman the socket that this one has dropped. */
 const PREVIOUS_PORT_TRIES = 10;
