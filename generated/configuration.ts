@@ -51,9 +51,9 @@ export type HooksConfiguration = {
 
 /** How a run becomes ready: exactly one of port, http, log, exec, fd and message. Omitted: it is ready at once. */
 export type ReadyConfiguration = {
-  /** The process accepts connections on this port of the loopback address; {port}: the port of the instance. */
-  readonly port?: number | "{port}" | undefined;
-  /** The process answers at this address with a status from 200 to 399; {port} stands for the port of the instance. */
+  /** The process accepts connections on this port of the loopback address; {port}: its own port, {port:ID}: that of another process. */
+  readonly port?: number | "{port}" | string | undefined;
+  /** The process answers at this address with a status from 200 to 399; {port} and {port:ID} stand for ports. */
   readonly http?: string | undefined;
   /** This command line, run like the process's cmd, ends with code 0. */
   readonly exec?: string | undefined;
@@ -80,7 +80,7 @@ export type DependencyConfiguration = {
 /** Whether a ready run stays healthy: checked regularly by exactly one of port, http and exec. */
 export type HealthConfiguration = {
   /** Like ready.port. */
-  readonly port?: number | "{port}" | undefined;
+  readonly port?: number | "{port}" | string | undefined;
   /** Like ready.http. */
   readonly http?: string | undefined;
   /** Like ready.exec. */
@@ -121,12 +121,12 @@ export type UlimitsConfiguration = {
 export type ClusterConfiguration = {
   /** How many instances; max: one for each processor. */
   readonly instances: number | "max";
-  /** Port of the first instance; the others get the following ports. Each finds its port in PROCMAN_CLUSTER_PORT, and in portVariable. */
-  readonly startPort?: number | undefined;
+  /** Port of the first instance; the others get the following ports. "auto": each gets a free port, as with port of a process. Each finds its port in PROCMAN_CLUSTER_PORT, and in portVariable. */
+  readonly startPort?: number | "auto" | undefined;
   /** Variable in which each instance finds its port. Omitted: PORT, unless env or envFile sets that; PROCMAN_CLUSTER_PORT: no additional variable. */
   readonly portVariable?: string | undefined;
-  /** One port for all instances: of the built-in load balancer, or of the shared socket. */
-  readonly commonPort?: number | undefined;
+  /** One port for all instances: of the built-in load balancer, or of the shared socket. "auto": a free one. */
+  readonly commonPort?: number | "auto" | undefined;
   /** How the common port is served: by the load balancer, or by the instances themselves, which all get its listening socket as descriptor 3. Default: "balance". */
   readonly mode?: "balance" | "share" | undefined;
   /** How the load balancer distributes connections. Default: "round-robin". */
@@ -241,6 +241,8 @@ export type ProcessConfiguration = {
   readonly umask?: string | undefined;
   /** Groups of processes that it belongs to: group:NAME stands for all members. The Unix group is the field group. */
   readonly groups?: string | readonly string[] | undefined;
+  /** Port that it listens on; it finds it in PORT, unless env or envFile sets that, and {port} stands for it. "auto": a free port, which stays with this folder and id as long as it is free. Others write {port:ID}. */
+  readonly port?: number | "auto" | undefined;
   /** Several instances of the process, with the ids ID-1, ID-2 and so on. */
   readonly cluster?: ClusterConfiguration | undefined;
 };
@@ -349,6 +351,8 @@ export type Configuration = {
   readonly envFile?: string | EnvFileConfiguration | readonly (string | EnvFileConfiguration)[] | undefined;
   /** Time zone of all schedules, such as Europe/Berlin. Default: that of the host. */
   readonly timeZone?: string | undefined;
+  /** Where the ports of "auto" are searched. The default is above the ports of most servers, and below those that Linux and macOS give to connections. Default: "20000-23999". */
+  readonly portRange?: string | undefined;
   /** Settings of the file watcher, for all processes. */
   readonly watcher?: WatcherConfiguration | undefined;
   /** Parts of a configuration by name; `--profile NAME` merges one over the rest: objects key by key, processes by their id; everything else is replaced. */

@@ -287,7 +287,7 @@ export type DefinitionRecord = {
   readonly stderr?: string;
   /** File with its pid. */
   readonly pidFile?: string;
-  /** Port of the instance. */
+  /** Port of the process or instance. */
   readonly port?: number;
   /** Port of the load balancer, or of the shared socket. */
   readonly commonPort?: number;

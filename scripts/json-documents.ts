@@ -195,6 +195,17 @@ const OWN = {
     },
     { description: "A token for the API." },
   ),
+  ListedPort: openObject(
+    {
+      port: optional(integer({ description: "The port. Absent: with `problem`." })),
+      process: optional(text("Id of the process or instance; of a cluster: it is its common port.")),
+      url: optional(text("Its address here. Absent: its procman isn't running, and the port is reserved.")),
+      checkout: optional(text("Folder of the configuration file.")),
+      stateDir: optional(text("State folder of its procman.")),
+      problem: optional(text("Why this procman doesn't answer, or why it isn't known whose port it is.")),
+    },
+    { description: "A port of a process, or one that is reserved for it." },
+  ),
   NamedHost: openObject(
     {
       name: text("For `--host`."),
@@ -292,6 +303,7 @@ export const PRINTED: Readonly<
     { as: "list", record: "WhyRecord", when: "of a cluster, a group or `all`" },
   ],
   list: [{ as: "list", record: "ListedProcman" }],
+  ports: [{ as: "list", record: "ListedPort" }],
   show: [{ as: "list", record: "DefinitionRecord" }],
   next: [{ as: "list", record: "PlannedRun" }],
   start: records,

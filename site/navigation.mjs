@@ -22,6 +22,7 @@ export const NAVIGATION = [
       "docs/guide/processes",
       "docs/guide/reload",
       "docs/guide/environment",
+      "docs/guide/ports",
       "docs/guide/logs",
       "docs/guide/clusters",
       "docs/reference/metrics",

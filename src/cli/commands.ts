@@ -112,6 +112,11 @@ export const GROUPS = [
         examples: ["list", "list --json"],
         load: () => import("./commands/list-command.ts"),
       },
+      ports: {
+        summary: "List the ports of the processes of all procmans, and those that are reserved",
+        examples: ["ports", "ports --json"],
+        load: () => import("./commands/ports-command.ts"),
+      },
       show: {
         summary: "Show how a process is run: command, folder, user, files, environment",
         examples: ["show web", "show web --json"],

@@ -79,6 +79,7 @@ test("each command prints what the page says, in each of its shapes, and its err
     // Only the records of this test: other tests run procmans, too.
     "status --all after",
     "list",
+    "ports",
     "next",
     "show all",
     "show pair",

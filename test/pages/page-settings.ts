@@ -292,6 +292,7 @@ test -x "node_modules/.bin/$(sed -n 's/^CMD ."\\([^"]*\\)".*/\\1/p' block)"`,
     { block: "$ procman validate", before: "echo key > /run/secrets/api-key\nprintf 'A=1\\n# and\\nB: 2\\n' > .env" },
     { block: '{\n  "processes": [{', needs: "root" },
   ],
+  "docs/guide/ports.md": [{ block: "// procman.jsonc", before: "cp server2.js api.js" }],
   "docs/guide/export.md": [
     ...[
       "$ procman export --to compose",

@@ -190,6 +190,7 @@ const COMMANDS = [
   ["logs", "print", "-n", "50"],
   ["why", "crash-quick"],
   ["list"],
+  ["ports"],
 ] as const;
 /** `status` ends with 3 while a process is down. */
 const RIGHT_CODES = [0, 3];

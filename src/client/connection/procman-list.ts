@@ -37,7 +37,7 @@ export type ListedProcman = {
 };
 
 /** A service that is stopped must not hold up the others. Milliseconds. */
-const PATIENCE = { connectMs: 1_000, silenceMs: 2_000 };
+export const PATIENCE = { connectMs: 1_000, silenceMs: 2_000 };
 
 /** The procmans of this user; for root those of all users, but other users' procmans are not asked anything. */
 export async function listProcmans(now = Date.now()): Promise<readonly ListedProcman[]> {

@@ -1,4 +1,4 @@
-/** The variables by which an instance of a cluster gets its number and its port. */
+/** The variables by which a process gets its port, and an instance of a cluster its number, too. */
 import type { ProcessSpec } from "./spec.ts";
 
 export const PORT_OF_INSTANCE = "PROCMAN_CLUSTER_PORT";
@@ -11,13 +11,19 @@ export function instanceVariables(cluster: ProcessSpec["cluster"]): Record<strin
   return { PROCMAN_CLUSTER_INSTANCE: String(index), ...(port !== undefined && { [PORT_OF_INSTANCE]: String(port) }) };
 }
 
-/** Number and port of an instance. `isSet`: whether the configuration may set the variable, so that it has no default. */
-export function clusterVariables(
-  cluster: ProcessSpec["cluster"],
-  isSet: (name: string) => boolean,
-): Record<string, string> {
-  const { port, portVariable } = cluster ?? {};
-  const name = portVariable ?? DEFAULT_PORT_VARIABLE;
-  const own = port === undefined || (portVariable === undefined && isSet(name)) ? {} : { [name]: String(port) };
+type PortOwner = Pick<ProcessSpec, "cluster" | "port">;
+
+/** The port that the specification gives to a process or an instance. */
+export function ownPort({ cluster, port }: PortOwner): number | undefined {
+  return cluster === undefined ? port : cluster.port;
+}
+
+/** Port, and number of an instance. `isSet`: whether the configuration may set the variable, so that it has no default. */
+export function portVariables(spec: PortOwner, isSet: (name: string) => boolean): Record<string, string> {
+  const { cluster } = spec;
+  const port = ownPort(spec);
+  const name = cluster?.portVariable ?? DEFAULT_PORT_VARIABLE;
+  const isDefault = cluster?.portVariable === undefined;
+  const own = port === undefined || (isDefault && isSet(name)) ? {} : { [name]: String(port) };
   return { ...own, ...instanceVariables(cluster) };
 }

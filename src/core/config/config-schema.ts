@@ -182,6 +182,12 @@ export const TOP = {
     type: TIME_ZONE.type,
     description: "Time zone of all schedules, such as Europe/Berlin. Default: that of the host.",
   },
+  portRange: {
+    type: optional(matching(/^\d{1,5}-\d{1,5}$/, 'two ports, such as "20000-23999"')),
+    description:
+      'Where the ports of "auto" are searched. The default is above the ports of most servers, and below those that Linux and macOS give to connections.',
+    default: "20000-23999",
+  },
   watcher: {
     type: optional(objectOf(WATCHER)),
     description: "Settings of the file watcher, for all processes.",

@@ -6,7 +6,7 @@ import type { PlanRecord } from "../contract/plan.ts";
 import { userName } from "../os/user-names.ts";
 import { minUptimeOf, type Policy, stopSignalOf } from "../supervisor/restart-policy.ts";
 import { HOOK_NAMES } from "../supervisor/states.ts";
-import { clusterVariables } from "./cluster-variables.ts";
+import { ownPort, portVariables } from "./cluster-variables.ts";
 import { argvOf } from "./executed-command.ts";
 import { isSecretName, withoutSecretArguments, withoutSecretWords } from "./hidden-values.ts";
 import type { EnvFileSpec, EnvValue, ProcessSpec } from "./spec.ts";
@@ -46,7 +46,8 @@ type Places = Pick<
   "user" | "group" | "stdin" | "stdout" | "stderr" | "pidFile" | "port" | "commonPort"
 >;
 
-function placesOf({ user, group, stdin, log, pidFile, cluster, front, share }: ProcessSpec): Places {
+function placesOf(spec: ProcessSpec): Places {
+  const { user, group, stdin, log, pidFile, front, share } = spec;
   const stderr = log.stderr ?? log.stdout;
   const commonPort = front?.port ?? share?.port;
   return compact({
@@ -56,7 +57,7 @@ function placesOf({ user, group, stdin, log, pidFile, cluster, front, share }: P
     stdout: log.stdout,
     stderr,
     pidFile,
-    ...(cluster?.port === undefined ? {} : { port: cluster.port }),
+    port: ownPort(spec),
     commonPort,
   });
 }
@@ -79,9 +80,10 @@ export function unappliedBy(plan: () => PlanRecord, ids: readonly string[]): Rea
   }
 }
 
-function variablesOf({ env, envFile = [], cluster, path, pathFirst = [] }: ProcessSpec): readonly VariableRecord[] {
+function variablesOf(spec: ProcessSpec): readonly VariableRecord[] {
+  const { env, envFile = [], path, pathFirst = [] } = spec;
   const folders = [...pathFirst, "$PATH", ...path];
-  const own = Object.entries(clusterVariables(cluster, (name) => name in env || envFile.length > 0)).map(
+  const own = Object.entries(portVariables(spec, (name) => name in env || envFile.length > 0)).map(
     ([name, value]): VariableRecord => ({ name, source: "procman", value }),
   );
   return [

@@ -51,6 +51,7 @@ const concernsRun: readonly [string, Partial<RawProcess>, Partial<RawProcess>][]
   ["node", {}, { node: true }],
   ["stdin", {}, { stdin: true }],
   ["stdin", { stdin: true }, { stdin: { file: "answers.txt" } }],
+  ["port", { port: 3000 }, { port: 3001 }],
   ["ready", { ready: { fd: 3 } }, { ready: { fd: 4 } }],
   ["logger", { logger: { console: true } }, {}],
 ];

@@ -8,12 +8,12 @@ import { POLICY, type Policy } from "../supervisor/restart-policy.ts";
 import { HOOK_NAMES, type HookName } from "../supervisor/states.ts";
 import { groupOf } from "./checks/accounts.ts";
 import type { CheckContext } from "./checks/checks.ts";
-import { fill, filledIn, fillInstance, type Names, placeOf } from "./checks/command-checks.ts";
+import { fill, filledIn, fillInstance, type Names } from "./checks/command-checks.ts";
 import { dependencyOf } from "./checks/dependency-checks.ts";
 import { pathIn } from "./checks/home-paths.ts";
 import { limitsOf } from "./checks/limit-checks.ts";
 import { pluginSpecs } from "./checks/plugin-checks.ts";
-import { healthSpec, readyProbe } from "./checks/probe-checks.ts";
+import { type Filling, healthSpec, readyProbe } from "./checks/probe-checks.ts";
 import {
   API,
   API_GROUP,
@@ -28,6 +28,7 @@ import {
   TOP,
   WATCHER,
 } from "./config-schema.ts";
+import { portsById } from "./configured-ports.ts";
 import { CLUSTER } from "./fields/cluster-fields.ts";
 import { copyOf, type Field, milliseconds } from "./fields/field.ts";
 import { HOOK } from "./fields/hook-fields.ts";
@@ -52,16 +53,17 @@ import { parseSize } from "./units.ts";
 /** The configuration as the service uses it, without `file` and `warnings`, which the caller adds. */
 export function normalise(raw: RawConfig, context: CheckContext): Omit<Config, "file" | "warnings"> {
   const { name = TOP.name.default, logger } = raw;
+  const { folder, parallelism, chosenPorts = new Map<string, number>() } = context;
+  const origin = { raw, folder, parallelism, ports: portsById(raw, parallelism, chosenPorts) };
   return {
     name,
-    stateDir: stateDirOf(context.folder, name),
+    stateDir: stateDirOf(folder, name),
     processes: withSharedFiles(
       raw.processes.flatMap((process) =>
-        instances(process, name, context.parallelism).map((instance) =>
-          specOf(process, instance, { raw, folder: context.folder, parallelism: context.parallelism }),
-        ),
+        instances(process, name, parallelism).map((instance) => specOf(process, instance, origin)),
       ),
     ),
+    ...(chosenPorts.size > 0 && { chosenPorts: Object.fromEntries(chosenPorts) }),
     console: {
       decorate: logger?.decorate ?? LOGGER.decorate.default,
       colors: logger?.colors ?? LOGGER.colors.default,
@@ -71,9 +73,9 @@ export function normalise(raw: RawConfig, context: CheckContext): Omit<Config, "
     internalLogHours: logger?.internalLogHours ?? LOGGER.internalLogHours.default,
     internalLogBytes: parseSize(logger?.internalLogSize ?? LOGGER.internalLogSize.default),
     ...(logger?.levels !== undefined && { levels: logger.levels as LevelRules }),
-    api: apiOf(raw, context.folder),
+    api: apiOf(raw, folder),
     watcher: watcherOf(raw),
-    plugins: pluginSpecs(raw.plugins, context.folder),
+    plugins: pluginSpecs(raw.plugins, folder),
   };
 }
 
@@ -114,15 +116,22 @@ export function deepFreeze<T>(value: T): T {
   return Object.freeze(value);
 }
 
-type ConfigOrigin = { readonly raw: RawConfig; readonly folder: string; readonly parallelism: number };
+type ConfigOrigin = {
+  readonly raw: RawConfig;
+  readonly folder: string;
+  readonly parallelism: number;
+  /** By id. */
+  readonly ports: ReadonlyMap<string, number>;
+};
 
 function specOf(
   process: RawProcess,
   instance: ClusterInstance,
-  { raw, folder, parallelism }: ConfigOrigin,
+  { raw, folder, parallelism, ports }: ConfigOrigin,
 ): ProcessSpec {
-  const cluster = clusterOf(process, instance);
-  const own = (text: string): string => fillInstance(text, cluster);
+  const port = ports.get(instance.id);
+  const cluster = clusterOf(process, instance, port);
+  const own = (text: string): string => fillInstance(text, { index: instance.index, port, ports });
   const absolute = (path: string): string => pathIn(folder, path, process.user);
   const pathOf = (path: string): string => absolute(filledIn(own(path)));
   const copies = copiesOf(process);
@@ -142,11 +151,11 @@ function specOf(
     ...(process.dependsOn?.length && {
       dependsOn: process.dependsOn.map((entry) => dependencyOf(entry, raw, parallelism)),
     }),
-    ...(process.ready !== undefined && { ready: readyProbe(process.ready, cluster?.port) }),
+    ...(process.ready !== undefined && { ready: readyProbe(process.ready, own) }),
     ...limitsOf(process),
-    ...(process.health !== undefined && { health: healthSpec(process.health, cluster?.port) }),
+    ...(process.health !== undefined && { health: healthSpec(process.health, own) }),
     ...(process.groups?.length && { groups: [...new Set([process.groups].flat())] }),
-    ...(cluster !== undefined && { cluster, ...frontOf(process) }),
+    ...(cluster !== undefined ? { cluster, ...frontOf(process, ports) } : port !== undefined && { port }),
   };
 }
 
@@ -163,7 +172,6 @@ function schedulesOf(
   };
 }
 
-type Filling = (text: string) => string;
 type Fillings = { readonly absolute: Filling; readonly pathOf: Filling; readonly own: Filling };
 type Environment = Pick<ProcessSpec, "env" | "envFile" | "path" | "pathFirst">;
 
@@ -250,17 +258,22 @@ function hooksOf({ hooks = {} }: RawProcess, own: Filling): Pick<Policy, HookNam
   return Object.assign({}, ...HOOK_NAMES.map(hookOf));
 }
 
-function clusterOf({ id, cluster }: RawProcess, { index }: ClusterInstance): ProcessSpec["cluster"] {
+function clusterOf(
+  { id, cluster }: RawProcess,
+  { index }: ClusterInstance,
+  port: number | undefined,
+): ProcessSpec["cluster"] {
   if (cluster === undefined || index === undefined) return undefined;
-  const { startPort, portVariable } = cluster;
-  return { id, ...placeOf(index, startPort), ...(portVariable !== undefined && { portVariable }) };
+  const { portVariable } = cluster;
+  return { id, index, ...(port !== undefined && { port }), ...(portVariable !== undefined && { portVariable }) };
 }
 
 /** How the common port of the cluster is served, if it has one. */
-function frontOf({ id, cluster }: RawProcess): Pick<ProcessSpec, "front" | "share"> {
-  const { mode, commonPort, hostname = CLUSTER.hostname.default } = cluster ?? {};
-  if (commonPort === undefined) return {};
-  if (mode === "share") return { share: { hostname, port: commonPort } };
+function frontOf({ id, cluster }: RawProcess, ports: ConfigOrigin["ports"]): Pick<ProcessSpec, "front" | "share"> {
+  const { mode, hostname = CLUSTER.hostname.default } = cluster ?? {};
+  const port = ports.get(id);
+  if (port === undefined) return {};
+  if (mode === "share") return { share: { hostname, port } };
   const {
     strategy = CLUSTER.strategy.default,
     proxyProtocol = CLUSTER.proxyProtocol.default,
@@ -271,7 +284,7 @@ function frontOf({ id, cluster }: RawProcess): Pick<ProcessSpec, "front" | "shar
     idleMs: milliseconds(CLUSTER.idleTimeout, idleTimeout),
     ...(maxConnections !== undefined && { maxConnections }),
   };
-  return { front: { id, hostname, port: commonPort, strategy, proxyProtocol, ...limits } };
+  return { front: { id, hostname, port, strategy, proxyProtocol, ...limits } };
 }
 
 type ProcessSettings = RawProcessLogger | undefined;

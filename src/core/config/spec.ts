@@ -6,6 +6,7 @@ import {
   list,
   literal,
   type MembersOf,
+  map,
   number,
   type ObjectOf,
   type Optional,
@@ -143,6 +144,8 @@ export type Config = {
   /** The state folder: `.procman/NAME` beside the file, or below `$PROCMAN_STATE_DIR`. */
   readonly stateDir: string;
   readonly processes: readonly ProcessSpec[];
+  /** The ports that were chosen for "auto", by id of a process or an instance, or of a cluster for its common port. Absent: none. */
+  readonly chosenPorts?: Readonly<Record<string, number>>;
   readonly console: ConsoleStyle;
   readonly internalLogHours: number;
   /** Size limit of the log store. */
@@ -214,6 +217,7 @@ export const snapshotSchema: Schema<{ readonly config: StoredConfig; readonly le
       name: string(),
       stateDir: string(),
       processes,
+      chosenPorts: optional(map(count)),
       console: consoleStyle,
       internalLogHours: number(),
       internalLogBytes: number(),

@@ -8,14 +8,17 @@ import { stripsTypes, typeScriptFlags } from "./checks/command-checks.ts";
 import { obstacles } from "./checks/obstacles.ts";
 import type { ConfigText } from "./config-file.ts";
 import { configuration, type RawConfig } from "./config-schema.ts";
+import { fixedPorts, portFields, rangeOf } from "./configured-ports.ts";
 import { type Document, parseDocument, showPath, withoutBom } from "./document.ts";
 import { explain } from "./explain.ts";
 import { withVariables } from "./field-variables.ts";
+import { DEFAULT_NAME, stateDirOf } from "./find-config.ts";
 import { withIncluded } from "./include.ts";
 import { type Scale, scaled } from "./instance-overrides.ts";
 import { deepFreeze, normalise } from "./normalise.ts";
 import { dropInvalid } from "./partial.ts";
 import { dataDocument } from "./plain-data.ts";
+import { type ChosenPorts, likelyPorts, type PortChoice } from "./port-choice.ts";
 import { ConfigurationError, inOrder, namesOf, placed } from "./problems.ts";
 import { profileErrors, profileNames, withProfile } from "./profile.ts";
 import type { Config, ConfigProblem } from "./spec.ts";
@@ -45,6 +48,8 @@ export type CheckOptions = {
   readonly parallelism?: number;
   /** Overrides the numbers of instances, by cluster. */
   readonly scale?: Scale;
+  /** Chooses the ports of "auto"; if none is left, the configuration is refused. Default: `likelyPorts`, and that is a warning. */
+  readonly ports?: PortChoice;
 };
 
 /** What a check has found acceptable. */
@@ -56,6 +61,8 @@ type CheckedConfiguration = {
   readonly obstacles: Config["warnings"];
   /** Absolute paths of the files that it includes, whose processes are in it. */
   readonly included: readonly string[];
+  /** The ports of "auto", by id. */
+  readonly chosenPorts: ReadonlyMap<string, number>;
 };
 
 /**
@@ -76,8 +83,8 @@ export function checkConfiguration(input: unknown, options: CheckOptions = {}): 
 export function resolveConfiguration(input: unknown, options: CheckOptions = {}): Config {
   const { file = "", cwd = startFolder(file), profile } = options;
   const checkContext = checkContextOf(options);
-  const { raw, warnings, included } = checked(input, options, checkContext);
-  const specifications = normalise(raw, checkContext);
+  const { raw, warnings, included, chosenPorts } = checked(input, options, checkContext);
+  const specifications = normalise(raw, { ...checkContext, chosenPorts });
   return deepFreeze({
     file: file === "" ? "" : resolve(cwd, file),
     ...(profile !== undefined && { profile }),
@@ -95,7 +102,12 @@ function checked(input: unknown, options: CheckOptions, checkContext: CheckConte
   const { document, files } = withIncluded(main, { file: path, folder, cwd: namedFrom(path, shownAs), edited });
   const others = allProfiles ? profileNames(document).filter((name) => name !== profile) : [];
   const context = { ...checkContext, ...(path !== "" && { files: [path, ...files] }) };
-  const outcome = checkAll(document, [profile, ...others], { checkContext: context, included: files, scale });
+  const outcome = checkAll(document, [profile, ...others], {
+    checkContext: context,
+    included: files,
+    scale,
+    ports: options.ports,
+  });
   if (options.isStrict === true && outcome.obstacles.length > 0)
     throw new ConfigurationError(outcome.obstacles, document.sources);
   return outcome;
@@ -132,6 +144,7 @@ type ValidationContext = {
   readonly checkContext: CheckContext;
   readonly included: readonly string[];
   readonly scale: Scale | undefined;
+  readonly ports: PortChoice | undefined;
 };
 
 /** Checks with each profile and returns the result of the first. A problem of several profiles is reported once. */
@@ -162,7 +175,7 @@ function checkAll(
 function checkOne(
   original: Document,
   profile: string | undefined,
-  { checkContext, included, scale }: ValidationContext,
+  { checkContext, included, scale, ports }: ValidationContext,
 ): CheckedConfiguration {
   const refuse = (problems: Config["warnings"]): never => {
     throw new ConfigurationError(problems, original.sources);
@@ -188,11 +201,28 @@ function checkOne(
     ...document.faults,
   ];
   if (config === undefined || errors.length > 0) return refuse(inOrder(errors, document.sources));
+  const { ports: chosenPorts, warnings: moved, missing } = chosen(config, checkContext, ports);
+  if (ports !== undefined && missing.length > 0) return refuse(placed(missing, document));
   const found =
     checkContext.looksAtFiles === true
-      ? obstacles({ ...normalise(config, checkContext), file: "", warnings: [] }, config.processes)
+      ? obstacles({ ...normalise(config, { ...checkContext, chosenPorts }), file: "", warnings: [] }, config.processes)
       : [];
-  const needed = [...meaning.obstacles, ...found];
-  const warnings = placed([...meaning.warnings, ...needed], document);
-  return { raw: config, warnings, obstacles: placed(needed, document), included };
+  const needed = [...meaning.obstacles, ...missing, ...found];
+  const warnings = placed([...meaning.warnings, ...moved, ...needed], document);
+  return { raw: config, warnings, obstacles: placed(needed, document), included, chosenPorts };
+}
+
+const NOTHING_CHOSEN: ChosenPorts = { ports: new Map(), warnings: [], missing: [] };
+
+/** The ports of "auto". */
+function chosen(
+  config: RawConfig,
+  { folder, parallelism }: CheckContext,
+  choose: PortChoice = (scope) => likelyPorts(scope),
+): ChosenPorts {
+  const wishes = portFields(config, parallelism).filter(({ value }) => value === "auto");
+  if (wishes.length === 0) return NOTHING_CHOSEN;
+  const stateDir = stateDirOf(folder, config.name ?? DEFAULT_NAME);
+  const fixed = fixedPorts(config, parallelism);
+  return choose({ wishes, fixed, range: rangeOf(config), stateDir, checkout: folder });
 }

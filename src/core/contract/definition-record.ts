@@ -40,7 +40,7 @@ export const DEFINITION = openObject(
     stdout: optional(string({ description: "File for standard output." })),
     stderr: optional(string({ description: "File for standard error." })),
     pidFile: optional(string({ description: "File with its pid." })),
-    port: optional(integer({ description: "Port of the instance." })),
+    port: optional(integer({ description: "Port of the process or instance." })),
     commonPort: optional(integer({ description: "Port of the load balancer, or of the shared socket." })),
     env: list(VARIABLE, { description: "Variables beside those that it inherits." }),
     envFiles: list(string(), { description: "Their variables are not shown." }),

@@ -41,6 +41,14 @@ export function allListeners({ maxAgeMs }: { readonly maxAgeMs?: number } = {}):
   return last.all;
 }
 
+/** Ports on which a program of any user listens. @throws Error if file descriptors or memory have run out */
+export function busyPorts(): ReadonlySet<number> {
+  if (process.platform === "linux") return new Set(allListeners().map(({ port }) => port));
+  const { spawnSync } = process.getBuiltinModule("node:child_process");
+  const { stdout } = spawnSync("netstat", ["-an", "-p", "tcp"], { encoding: "utf8" });
+  return new Set([...(stdout ?? "").matchAll(/[.:](\d+)\s+\S+\s+LISTEN/g)].map(([, port]) => Number(port)));
+}
+
 function listenersIn(table: string): readonly ListeningPort[] {
   const found: ListeningPort[] = [];
   for (const line of linesOf(table)) {

@@ -89,7 +89,7 @@ async function standBy(service: ProcmanService | undefined): Promise<void> {
 
 function loadConfig(profile: string | undefined): Config | undefined {
   try {
-    const found = source(undefined, profile);
+    const found = source(undefined, profile, "apply");
     checkStateFolder(previousStateDir ?? found.stateDir);
     printInStyle(found.console);
     for (const { file, line, column, message } of found.warnings)

@@ -7,8 +7,6 @@ export type ServiceArguments = ConfigSourceOptions & {
   readonly profile?: string | undefined;
   /** The service reloads the configuration file when it changes. */
   readonly watchConfig: boolean;
-  /** The state folder of the service before this one, whose processes may still run. */
-  readonly stateDir?: string | undefined;
 };
 
 const OPTIONS = {

@@ -17,6 +17,7 @@ import { FileWatching } from "./file-watching.ts";
 import { ApiService } from "./http/api-server.ts";
 import type { KeeperChannel } from "./keeper-channel.ts";
 import { Actions } from "./operations/action.ts";
+import { replaceTakenPorts } from "./operations/chosen-ports.ts";
 import { type EndOptions, exitWithOf } from "./operations/exit-with.ts";
 import type { OperationContext } from "./operations/operation-context.ts";
 import { Operations } from "./operations/operations.ts";
@@ -147,6 +148,7 @@ export class ProcmanService {
     this.rollingRestarts = new RollingRestarts(context);
     this.scaler = new Scaler(context, source);
     this.reloads = new Reloads(context, this.scaler, options);
+    replaceTakenPorts(services, this.reloads);
     this.actions = new Actions(context, this.rollingRestarts);
     this.#shutdown = this.#newShutdown(context, ends);
     this.control = this.#newControl();

@@ -37,9 +37,24 @@ const EXPORTERS: Readonly<Record<TargetName, TargetRow>> = {
 export function exportTo(target: TargetName, config: Config, project: Omit<Project, "notes">): Exported {
   const { run, alike, volume } = EXPORTERS[target];
   // Behind HAProxy, all others stay with procman.
-  const notes = target === "haproxy" ? [] : [...pluginNotes(target, config), ...volumeNotes(volume)];
+  const others = target === "haproxy" ? [] : [...pluginNotes(target, config), ...volumeNotes(volume)];
+  const notes = [...others, ...portNotes(config)];
   const exported = run(workloadsOf(config, alike, project), { ...project, notes });
   return { ...exported, notes: [...notes, ...exported.notes] };
+}
+
+/** The number that "auto" has here may be taken where the files are used. */
+function portNotes({ chosenPorts = {}, processes }: Config): readonly Note[] {
+  return Object.entries(chosenPorts).map(([id, port]) => {
+    const spec = processes.find((each) => each.id === id);
+    const inCluster = spec === undefined ? "cluster.commonPort" : "cluster.startPort";
+    const field = spec !== undefined && spec.cluster === undefined ? "port" : inCluster;
+    return {
+      process: id,
+      field,
+      text: `"auto" has become ${port}, the port that it has here; check that it is free there`,
+    };
+  });
 }
 
 function pluginNotes(target: TargetName, { plugins }: Config): readonly Note[] {

@@ -1,6 +1,6 @@
 /** From the specifications of a configuration to workloads: instances of a cluster become replicas where they are alike. */
 import { expand, referencesIn } from "../../core/base/interpolate.ts";
-import { clusterVariables } from "../../core/config/cluster-variables.ts";
+import { ownPort, portVariables } from "../../core/config/cluster-variables.ts";
 import { mayBeSecret, withoutSecretArguments, withoutSecretWords } from "../../core/config/hidden-values.ts";
 import type { Config, EnvValue, ProcessSpec } from "../../core/config/spec.ts";
 import type { ReadyProbe } from "../../core/contract/probe-spec.ts";
@@ -30,7 +30,7 @@ export function workloadsOf(
       const files = (spec.envFile ?? []).map((entry) => namesIn(typeof entry === "string" ? entry : entry.path));
       const variables = variablesOf(spec, files.flat());
       const mayHavePort =
-        files.includes(undefined) && spec.cluster?.port !== undefined && spec.cluster.portVariable === undefined;
+        files.includes(undefined) && ownPort(spec) !== undefined && spec.cluster?.portVariable === undefined;
       return {
         id,
         process,
@@ -93,8 +93,9 @@ function textOf(
 }
 
 /** `inFiles`: names that its env files set. */
-function variablesOf({ env, cluster }: ProcessSpec, inFiles: readonly (string | undefined)[]): readonly Variable[] {
-  const own = clusterVariables(cluster, (name) => name in env || inFiles.includes(name));
+function variablesOf(spec: ProcessSpec, inFiles: readonly (string | undefined)[]): readonly Variable[] {
+  const { env } = spec;
+  const own = portVariables(spec, (name) => name in env || inFiles.includes(name));
   return [
     ...Object.entries(env).map(([name, value]) => variableOf(name, value)),
     ...Object.entries(own).map(([name, value]): Variable => ({ name, kind: "text", value })),
@@ -125,8 +126,9 @@ export function givenNames({ variables }: Workload): ReadonlyMap<string, { reado
   return names;
 }
 
-function portsOf({ cluster, ready, health }: ProcessSpec): readonly number[] {
-  return [...new Set([cluster?.port, portOf(ready), portOf(health?.probe)].filter((port) => port !== undefined))];
+function portsOf(spec: ProcessSpec): readonly number[] {
+  const { ready, health } = spec;
+  return [...new Set([ownPort(spec), portOf(ready), portOf(health?.probe)].filter((port) => port !== undefined))];
 }
 
 function portOf(probe: ReadyProbe | undefined): number | undefined {

@@ -80,11 +80,12 @@ test("the type of a configuration allows what the schema allows", () => {
     terminateGracePeriod: true,
     terminateTimeout: true,
     timeZone: true,
+    portRange: true,
   };
   const process: Record<keyof RawConfig["processes"][number], true> = {} as Record<
     keyof Configuration["processes"][number],
     true
   >;
   const back: Record<keyof Configuration["processes"][number], true> = process;
-  assert.deepEqual([asWritten, Object.keys(keys).length, back], [{ processes: [] }, 14, {}]);
+  assert.deepEqual([asWritten, Object.keys(keys).length, back], [{ processes: [] }, 15, {}]);
 });

@@ -48,7 +48,7 @@ export type CompleteProcess = Omit<
 
 /** A configuration with its defaults filled in, in the shape of the file. */
 export type CompleteConfiguration = Omit<
-  Filled<Configuration, "name" | "terminateGracePeriod" | "terminateTimeout">,
+  Filled<Configuration, "name" | "terminateGracePeriod" | "terminateTimeout" | "portRange">,
   "processes" | "logger" | "watcher" | "api"
 > & {
   readonly processes: readonly CompleteProcess[];
@@ -63,7 +63,7 @@ export type CompleteConfiguration = Omit<
   readonly api: false | Filled<ApiConfiguration, "hostname" | "revoked" | "exec" | "hosts" | "cors" | "insecure">;
 };
 
-export type ValidateOptions = Omit<CheckOptions, "scale" | "edited"> & {
+export type ValidateOptions = Omit<CheckOptions, "scale" | "edited" | "ports"> & {
   /** Called with each warning. Warnings concern what is valid, but hardly meant. */
   readonly onWarning?: (warning: ConfigProblem) => void;
 };

@@ -41,6 +41,7 @@ const QUERIES = [
   ["logs", "plain", "-n", "20"],
   ["why", "crash-slow"],
   ["list"],
+  ["ports"],
   ["next"],
   ["plan"],
 ] as const;

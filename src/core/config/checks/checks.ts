@@ -18,6 +18,7 @@ import { exposureWarnings } from "./exposure.ts";
 import { levelErrors } from "./level-checks.ts";
 import { memoryErrors, openFileWarnings, rightErrors } from "./limit-checks.ts";
 import { pluginErrors, pluginWarnings } from "./plugin-checks.ts";
+import { portErrors } from "./port-checks.ts";
 import { probeFieldErrors } from "./probe-checks.ts";
 import { fileWarnings } from "./referenced-files.ts";
 import { sharedFolderWarnings } from "./shared-folders.ts";
@@ -45,6 +46,8 @@ export type CheckContext = {
   readonly nameOf?: NameOf;
   /** Paths of the processes that have a misspelt `cmd` or `worker`. */
   readonly misspelt?: ReadonlySet<string>;
+  /** The ports that were chosen for "auto", by id. */
+  readonly chosenPorts?: ReadonlyMap<string, number>;
 };
 
 /** `obstacles`: what would fail at a start, though another machine or moment may have it. */
@@ -77,6 +80,7 @@ export function checkMeaning(config: PartialConfig, context: CheckContext): Chec
     ...loggerErrors(config.logger),
     ...idCollisions(config, context),
     ...portCollisions(config, context),
+    ...portErrors(config, context),
     ...pidFileCollisions(config, context),
     ...writtenFileErrors(config, context),
     ...dependencyErrors(config),

@@ -64,9 +64,9 @@ export function portCollisions(
   config: PartialConfig,
   { parallelism, nameOf = showPath }: CollisionContext,
 ): readonly Finding[] {
-  const clusters = entries(config).flatMap(({ process, path }) => clusterPorts(process, path, parallelism));
+  const numbered = entries(config).flatMap(({ process, path }) => numberedPorts(process, path, parallelism));
   const port = portOfApi(config);
-  const all = [...clusters, ...(port === undefined ? [] : [single(port, ["api", "port"])])];
+  const all = [...numbered, ...(port === undefined ? [] : [single(port, ["api", "port"])])];
   const overlaps = all.flatMap((ports, index) => {
     const earlier = all.slice(0, index).find((other) => other.from <= ports.to && ports.from <= other.to);
     return earlier === undefined ? [] : [{ path: ports.path, message: overlap(ports, earlier, nameOf) }];
@@ -78,10 +78,16 @@ function portOfApi({ api }: PartialConfig): number | undefined {
   return api === undefined || api === false ? undefined : api.port;
 }
 
-function clusterPorts({ cluster, ...process }: PartialProcess, path: JsonPath, parallelism: number): readonly Ports[] {
+/** Ports by number: of a process, of instances, of a cluster. */
+function numberedPorts(
+  { cluster, port, ...process }: PartialProcess,
+  path: JsonPath,
+  parallelism: number,
+): readonly Ports[] {
   const { startPort, commonPort } = cluster ?? {};
+  const own = typeof port === "number" ? [single(port, [...path, "port"])] : [];
   const range =
-    startPort === undefined
+    typeof startPort !== "number"
       ? []
       : [
           {
@@ -90,17 +96,19 @@ function clusterPorts({ cluster, ...process }: PartialProcess, path: JsonPath, p
             path: [...path, "cluster", "startPort"],
           },
         ];
-  return commonPort === undefined ? range : [...range, single(commonPort, [...path, "cluster", "commonPort"])];
+  const common = typeof commonPort === "number" ? [single(commonPort, [...path, "cluster", "commonPort"])] : [];
+  return [...own, ...range, ...common];
 }
 
 function clusterErrors(process: PartialProcess, path: JsonPath, parallelism: number): readonly Finding[] {
   const cluster = process.cluster ?? {};
-  const last = (cluster.startPort ?? 0) + count(process, parallelism) - 1;
+  const first = typeof cluster.startPort === "number" ? cluster.startPort : 0;
+  const last = first + count(process, parallelism) - 1;
   const findings: Finding[] = [];
   if (last > LAST_PORT)
     findings.push({
       path: [...path, "cluster", "startPort"],
-      message: `Found ${cluster.startPort}, which gives the last of ${count(process, parallelism)} instances the port ${last}; allowed: up to ${LAST_PORT}.`,
+      message: `Found ${first}, which gives the last of ${count(process, parallelism)} instances the port ${last}; allowed: up to ${LAST_PORT}.`,
     });
   findings.push(...portVariableErrors(process, path));
   if (cluster.mode === "share") return [...findings, ...sharingErrors(process, [...path, "cluster"])];

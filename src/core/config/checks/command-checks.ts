@@ -179,52 +179,65 @@ export function fill(pattern: string, names: Names): string {
   return pattern.replace(PLACEHOLDER, (written, key: string) => (isKnown(key) ? names[key] : written));
 }
 
-/** Place of an instance in its cluster: number from 0, and port. */
-type InstancePlace = { readonly index: number; readonly port?: number };
+/** What stands for placeholders in the texts of a process or an instance. */
+type TextValues = {
+  /** Number of the instance from 0. */
+  readonly index?: number | undefined;
+  /** Its own port. */
+  readonly port?: number | undefined;
+  /** The ports of all, by id. */
+  readonly ports?: ReadonlyMap<string, number>;
+};
 
-/** Place of the instance with this number from 0. */
-export function placeOf(index: number, startPort: number | undefined): InstancePlace {
-  return { index, ...(startPort !== undefined && { port: startPort + index }) };
-}
-
-const INSTANCE_PLACEHOLDER = /(?<!\$)\{(instance|port)\}/g;
+/** `{port:ID}` in its last group. */
+const TEXT_PLACEHOLDER = /(?<!\$)\{(?:(instance|port)|port:([a-z0-9._-]{1,64}))\}/g;
 
 /**
- * Fills `{instance}` and `{port}` into a text of an instance. Without a cluster the text stays as it is: commands and
- * values may have braces. So do variables of a shell, `${port}`.
+ * Fills `{instance}`, `{port}` and `{port:ID}` into a text. What has no value stays as it is, as commands and values may
+ * have braces. So do variables of a shell, `${port}`.
  *
  * @example
  * fillInstance("http://localhost:{port}", { index: 1, port: 3002 }) // "http://localhost:3002"
  */
-export function fillInstance(text: string, place: InstancePlace | undefined): string {
-  if (place === undefined) return text;
-  const { index, port } = place;
-  return text.replace(INSTANCE_PLACEHOLDER, (written, key) =>
-    key === "instance" ? String(index + 1) : String(port ?? written),
+export function fillInstance(text: string, { index, port, ports }: TextValues): string {
+  const own: Readonly<Record<string, number | undefined>> = { port, instance: index === undefined ? index : index + 1 };
+  return text.replace(TEXT_PLACEHOLDER, (written, key: string | undefined, id = "") =>
+    String((key === undefined ? ports?.get(id) : own[key]) ?? written),
   );
+}
+
+/** The ids in `{port:ID}` of a text. */
+export function portsNamedIn(text: string): readonly string[] {
+  return [...text.matchAll(TEXT_PLACEHOLDER)].flatMap(([, , id]) => id ?? []);
 }
 
 /** `{port}` in a cluster without ports. */
 export function placeholderWarnings(process: PartialProcess, path: JsonPath): readonly Finding[] {
-  const { cmd, cluster, env = {}, hooks = {} } = process;
+  const { cluster } = process;
   if (cluster === undefined || cluster.startPort !== undefined) return [];
+  return filledTexts(process, path).flatMap(([text, place]) =>
+    typeof text === "string" && fillInstance(text, { port: 0 }) !== text
+      ? [
+          {
+            path: place,
+            message: 'Found "{port}", the port of an instance, without "cluster.startPort": it stays as it is.',
+          },
+        ]
+      : [],
+  );
+}
+
+/** The texts in which placeholders are filled in, but for those of `ready` and `health`. */
+export function filledTexts(process: PartialProcess, path: JsonPath): readonly (readonly [unknown, JsonPath])[] {
+  const { cmd, worker, env = {}, hooks = {} } = process;
   const values = Object.entries(env).map(([name, value]) => [value, [...path, "env", name]] as const);
   const commands = HOOK_NAMES.map((name) => {
     const hook = hooks[name];
     const place = [...path, "hooks", name];
     return typeof hook === "object" ? ([hook.cmd, [...place, "cmd"]] as const) : ([hook, place] as const);
   });
-  return [[cmd, [...path, "cmd"]] as const, ...commands, ...fixedTexts(process, path), ...values].flatMap(
-    ([text, place]) =>
-      typeof text === "string" && fillInstance(text, { index: 0, port: 0 }) !== fillInstance(text, { index: 0 })
-        ? [
-            {
-              path: place,
-              message: 'Found "{port}", the port of an instance, without "cluster.startPort": it stays as it is.',
-            },
-          ]
-        : [],
-  );
+  const script = each(worker, [...path, "worker"]);
+  return [[cmd, [...path, "cmd"]] as const, ...script, ...commands, ...fixedTexts(process, path), ...values];
 }
 
 /** Whether each instance of a cluster gets another name from the pattern. */

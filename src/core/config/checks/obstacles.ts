@@ -138,12 +138,16 @@ function groupObstacles({ stateDir, api: { group } }: Config): readonly Finding[
 
 type PortPlace = readonly [port: number, path: JsonPath];
 
+/** Ports that the file has by number: "auto" becomes another one where that is taken. */
 function portsOf(spec: ProcessSpec, raw: RawProcess, path: JsonPath): PortPlace[] {
-  const { front, share, cluster, ready, health } = spec;
-  const common = front?.port ?? share?.port;
+  const { cluster, ready, health } = spec;
+  const { startPort, commonPort } = raw.cluster ?? {};
   return [
-    ...(common === undefined ? [] : [[common, [...path, "cluster", "commonPort"]] as const]),
-    ...(cluster?.port === undefined ? [] : [[cluster.port, [...path, "cluster", "startPort"]] as const]),
+    ...(typeof raw.port === "number" ? [[raw.port, [...path, "port"]] as const] : []),
+    ...(typeof commonPort === "number" ? [[commonPort, [...path, "cluster", "commonPort"]] as const] : []),
+    ...(typeof startPort === "number" && cluster?.port !== undefined
+      ? [[cluster.port, [...path, "cluster", "startPort"]] as const]
+      : []),
     ...(ready?.kind === "port" && typeof raw.ready?.port === "number"
       ? [[ready.port, [...path, "ready", "port"]] as const]
       : []),

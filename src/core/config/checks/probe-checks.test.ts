@@ -68,7 +68,7 @@ test("ready: invalid values are refused with place and remedy", () => {
   );
   assert.match(
     about({ ready: { port: "{port}" } }),
-    /ready\.port Found "\{port\}", the port of an instance, without "cluster\.startPort"/,
+    /ready\.port Found "\{port\}", but the process has no "port"\. Give it one, or write the number itself/,
   );
   assert.match(
     about({ ready: { http: "https://x/" } }),

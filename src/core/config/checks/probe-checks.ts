@@ -16,7 +16,7 @@ type RawHealth = NonNullable<RawProcess["health"]>;
 type RawReady = NonNullable<RawProcess["ready"]>;
 type RawProbe = Pick<RawReady, "port" | "http" | "exec">;
 
-/** Placeholder for the port of an instance. */
+/** Placeholder for the own port. */
 const PORT_PLACEHOLDER = "{port}";
 
 /** Beside the shared socket, which is 3. */
@@ -27,16 +27,19 @@ export function readyDescriptor(ready: ReadyProbe): number | undefined {
   return ready.kind === "fd" ? ready.fd : ready.kind === "message" ? MESSAGE_FD : undefined;
 }
 
-export function readyProbe({ log, fd, message, ...probe }: RawReady, instancePort: number | undefined): ReadyProbe {
+/** Fills the placeholders of the process into a text. */
+export type Filling = (text: string) => string;
+
+export function readyProbe({ log, fd, message, ...probe }: RawReady, filled: Filling): ReadyProbe {
   if (log !== undefined) return { kind: "log", pattern: log };
   if (message === true) return { kind: "message" };
-  return fd === undefined ? probeOf(probe, instancePort) : { kind: "fd", fd };
+  return fd === undefined ? probeOf(probe, filled) : { kind: "fd", fd };
 }
 
-export function healthSpec(health: RawHealth, instancePort: number | undefined): HealthSpec {
+export function healthSpec(health: RawHealth, filled: Filling): HealthSpec {
   const { interval, timeout, failures = HEALTH.failures.default, startPeriod, ...probe } = health;
   return {
-    probe: probeOf(probe, instancePort),
+    probe: probeOf(probe, filled),
     intervalMs: milliseconds(HEALTH.interval, interval),
     timeoutMs: milliseconds(HEALTH.timeout, timeout),
     failures,
@@ -44,33 +47,28 @@ export function healthSpec(health: RawHealth, instancePort: number | undefined):
   };
 }
 
-function probeOf({ port, http = "", exec }: RawProbe, instancePort: number | undefined): Probe {
-  if (exec !== undefined) return { kind: "exec", line: exec };
-  if (port !== undefined) return { kind: "port", port: port === PORT_PLACEHOLDER ? (instancePort ?? 0) : port };
-  const url = new URL(withPort(http, instancePort));
+function probeOf({ port, http = "", exec }: RawProbe, filled: Filling): Probe {
+  if (exec !== undefined) return { kind: "exec", line: filled(exec) };
+  if (port !== undefined) return { kind: "port", port: typeof port === "number" ? port : Number(filled(port)) };
+  const url = new URL(filled(http));
   const hostname = url.hostname.replace(/^\[(.*)\]$/, "$1");
   return { kind: "http", hostname, port: Number(url.port || 80), path: url.pathname + url.search };
 }
 
 /** Problems of `ready` and `health` of one process. */
 export function probeFieldErrors(process: PartialProcess, path: JsonPath, config: PartialConfig): readonly Finding[] {
-  const { health, cluster } = process;
+  const { health } = process;
   const at = [...path, "health"];
   const errors =
-    health === undefined
-      ? []
-      : [...kindErrors(health, HEALTH_KINDS, at), ...probeErrors(health, cluster?.startPort, at)];
+    health === undefined ? [] : [...kindErrors(health, HEALTH_KINDS, at), ...probeErrors(health, process, at)];
   return [...readyErrors(process, path, config), ...errors];
 }
 
-function readyErrors(
-  { ready, cluster, worker, node }: PartialProcess,
-  path: JsonPath,
-  { logger }: PartialConfig,
-): readonly Finding[] {
+function readyErrors(process: PartialProcess, path: JsonPath, { logger }: PartialConfig): readonly Finding[] {
+  const { ready, worker, node } = process;
   if (ready === undefined) return [];
   const at = [...path, "ready"];
-  const errors = [...kindErrors(ready, READY_KINDS, at), ...probeErrors(ready, cluster?.startPort, at)];
+  const errors = [...kindErrors(ready, READY_KINDS, at), ...probeErrors(ready, process, at)];
   const { log } = ready;
   if (log !== undefined && !isExpression(log))
     errors.push({ path: [...at, "log"], message: `Found ${show(log)}; allowed: a regular expression of JavaScript.` });
@@ -108,33 +106,32 @@ function kindErrors(given: object, kinds: readonly string[], path: JsonPath): Fi
 
 function probeErrors(
   { port, http }: DeepPartial<RawProbe>,
-  startPort: number | undefined,
+  { cluster, port: own = cluster?.startPort }: PartialProcess,
   path: JsonPath,
 ): readonly Finding[] {
   const findings: Finding[] = [];
   const key = port === undefined ? "http" : "port";
-  if (startPort === undefined && (port === PORT_PLACEHOLDER || http?.includes(PORT_PLACEHOLDER)))
+  if (own === undefined && (port === PORT_PLACEHOLDER || http?.includes(PORT_PLACEHOLDER)))
     findings.push({
       path: [...path, key],
-      message: `Found "{port}", the port of an instance, without "cluster.startPort". Write the port itself.`,
+      message:
+        cluster === undefined
+          ? 'Found "{port}", but the process has no "port". Give it one, or write the number itself.'
+          : 'Found "{port}", the port of an instance, without "cluster.startPort". Write the port itself.',
     });
   if (http !== undefined && !isAddress(http))
     findings.push({
       path: [...path, "http"],
-      message: `Found ${show(http)}; allowed: an address such as "http://127.0.0.1:3000/health"; ${http.startsWith("https:") ? 'for https use "exec" with curl' : '"{port}" stands for the port of an instance'}.`,
+      message: `Found ${show(http)}; allowed: an address such as "http://127.0.0.1:3000/health"; ${http.startsWith("https:") ? 'for https use "exec" with curl' : '"{port}" stands for its own port'}.`,
     });
   return findings;
 }
 
 function isAddress(http: string): boolean {
   try {
-    const { protocol, hostname, username } = new URL(withPort(http, 1));
+    const { protocol, hostname, username } = new URL(http.replace(/\{port(?::[a-z0-9._-]{1,64})?\}/g, "1"));
     return protocol === "http:" && hostname !== "" && username === "";
   } catch {
     return false;
   }
-}
-
-function withPort(http: string, instancePort: number | undefined): string {
-  return http.replaceAll(PORT_PLACEHOLDER, String(instancePort ?? ""));
 }

@@ -13,7 +13,7 @@ import type { JsonPath } from "../document.ts";
 import { instances } from "../instances.ts";
 import type { PartialConfig, PartialProcess } from "../partial.ts";
 import { type Finding, show } from "../problems.ts";
-import { envFilesIn, fileOf, filledIn, fillInstance, placeOf } from "./command-checks.ts";
+import { envFilesIn, fileOf, filledIn, fillInstance, portsNamedIn } from "./command-checks.ts";
 import { pathIn } from "./home-paths.ts";
 import { sourceOf } from "./plugin-checks.ts";
 
@@ -75,15 +75,18 @@ function whyNoInput(file: string): string | undefined {
 
 type FilesContext = { readonly folder: string; readonly parallelism: number };
 
-/** Absolute paths: one for each instance, if the path has placeholders. */
+/** Absolute paths: one for each instance, if the path has placeholders. Without those that need a port which isn't chosen yet. */
 export function filesFor(
   path: string,
   process: PartialProcess,
   { folder, parallelism }: FilesContext,
 ): readonly string[] {
-  return instances(process, "", parallelism).map(({ index }) => {
-    const filled = fillInstance(path, index === undefined ? undefined : placeOf(index, process.cluster?.startPort));
-    return pathIn(folder, filledIn(filled), process.user);
+  const { port, cluster: { startPort } = {} } = process;
+  return instances(process, "", parallelism).flatMap(({ index }) => {
+    const own = index === undefined ? port : typeof startPort === "number" ? startPort + index : startPort;
+    const filled = fillInstance(path, { index, ...(typeof own === "number" && { port: own }) });
+    const isUnknown = portsNamedIn(filled).length > 0 || (own === "auto" && filled.includes("{port}"));
+    return isUnknown ? [] : [pathIn(folder, filledIn(filled), process.user)];
   });
 }
 

@@ -1,9 +1,20 @@
 /** Fields of `cluster`. */
-import { enumeration, literal, union } from "../../base/schema.ts";
+import { enumeration, integer, optional as kept, literal, union } from "../../base/schema.ts";
 import { STRATEGIES } from "../../ipc/balancer-protocol.ts";
-import { type Fields, flag, hostname, matching, optional, port, secondsType, wholeNumber } from "./field.ts";
+import { type Field, type Fields, flag, hostname, matching, optional, secondsType, wholeNumber } from "./field.ts";
 
 const INSTANCES = 'a whole number from 1 to 1024, or "max" (one for each processor)';
+const PORT = 'a whole number from 1 to 65535, or "auto"';
+const portOrAuto = optional(union([wholeNumber(1, 65_535, PORT), literal("auto")], { allowed: PORT }));
+
+/** `port` of a process without a cluster. */
+export const OWN_PORT = {
+  type: portOrAuto,
+  description:
+    'Port that it listens on; it finds it in PORT, unless env or envFile sets that, and {port} stands for it. "auto": a free port, which stays with this folder and id as long as it is free. Others write {port:ID}.',
+  onChange: "restart",
+  spec: kept(integer({ minimum: 0 })),
+} as const satisfies Field;
 
 export const CLUSTER = {
   instances: {
@@ -12,9 +23,9 @@ export const CLUSTER = {
     onChange: "live",
   },
   startPort: {
-    type: port,
+    type: portOrAuto,
     description:
-      "Port of the first instance; the others get the following ports. Each finds its port in PROCMAN_CLUSTER_PORT, and in portVariable.",
+      'Port of the first instance; the others get the following ports. "auto": each gets a free port, as with port of a process. Each finds its port in PROCMAN_CLUSTER_PORT, and in portVariable.',
     onChange: "restart",
   },
   portVariable: {
@@ -26,8 +37,9 @@ export const CLUSTER = {
     onChange: "restart",
   },
   commonPort: {
-    type: port,
-    description: "One port for all instances: of the built-in load balancer, or of the shared socket.",
+    type: portOrAuto,
+    description:
+      'One port for all instances: of the built-in load balancer, or of the shared socket. "auto": a free one.',
     onChange: "live",
   },
   mode: {

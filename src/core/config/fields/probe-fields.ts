@@ -1,10 +1,15 @@
 /** Fields of `ready` and `health`. */
 import { literal, union } from "../../base/schema.ts";
 import { MAX_SECONDS } from "../units.ts";
-import { amount, type Fields, notEmpty, optional, secondsType, wholeNumber } from "./field.ts";
+import { amount, type Fields, matching, notEmpty, optional, secondsType, wholeNumber } from "./field.ts";
 
-const PROBE_PORT = 'a whole number from 1 to 65535, or "{port}" (the port of an instance)';
-const port = optional(union([wholeNumber(1, 65_535, PROBE_PORT), literal("{port}")], { allowed: PROBE_PORT }));
+const PROBE_PORT =
+  'a whole number from 1 to 65535, or "{port}" (its own port) or "{port:ID}" (that of another process)';
+const port = optional(
+  union([wholeNumber(1, 65_535, PROBE_PORT), literal("{port}"), matching(/^\{port:[a-z0-9._-]{1,64}\}$/, PROBE_PORT)], {
+    allowed: PROBE_PORT,
+  }),
+);
 const http = optional(notEmpty("an address"));
 const exec = optional(notEmpty("a command line"));
 const timeout = optional(amount(0.001, MAX_SECONDS, "seconds"));
@@ -13,12 +18,12 @@ export const READY = {
   port: {
     type: port,
     description:
-      "The process accepts connections on this port of the loopback address; {port}: the port of the instance.",
+      "The process accepts connections on this port of the loopback address; {port}: its own port, {port:ID}: that of another process.",
   },
   http: {
     type: http,
     description:
-      "The process answers at this address with a status from 200 to 399; {port} stands for the port of the instance.",
+      "The process answers at this address with a status from 200 to 399; {port} and {port:ID} stand for ports.",
   },
   exec: { type: exec, description: "This command line, run like the process's cmd, ends with code 0." },
   log: {

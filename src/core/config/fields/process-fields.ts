@@ -15,7 +15,7 @@ import {
 import { KILL_MODES, RELOAD_SIGNALS, STOP_SIGNALS, SUCCESS_SIGNALS } from "../../base/signals.ts";
 import { IO_CLASSES } from "../../contract/limits.ts";
 import { account, dependency, envFile, envValue, health, input, ioNice, ready, ulimits } from "../spec-parts.ts";
-import { CLUSTER } from "./cluster-fields.ts";
+import { CLUSTER, OWN_PORT } from "./cluster-fields.ts";
 import { dependencyType } from "./dependency-fields.ts";
 import { ENVIRONMENT } from "./environment-fields.ts";
 import {
@@ -401,6 +401,7 @@ export const PROCESS = {
     onChange: "live",
     spec: kept(list(string())),
   },
+  port: OWN_PORT,
   cluster: {
     type: optional(objectOf(CLUSTER)),
     description: "Several instances of the process, with the ids ID-1, ID-2 and so on.",

@@ -5,14 +5,36 @@ import { compact } from "../../base/compact.ts";
 import { readHere } from "../../config/config-file.ts";
 import type { Scale } from "../../config/instance-overrides.ts";
 import { check } from "../../config/load.ts";
+import { likelyPorts, type PortChoice, reservedPorts } from "../../config/port-choice.ts";
 import { namesProcesses, type RunSelection, withSelection } from "../../config/run-selection.ts";
 import type { Config } from "../../config/spec.ts";
 import { startFolder } from "../../os/start-folder.ts";
 
-/** Reads the file at each call. `scale` replaces instance counts, `profile` is merged; absent: none. `looksAtFiles`: the warnings have what a start would lack here. @throws {ProcmanError} `configuration-missing`, `configuration-invalid` */
-export type ConfigSource = (scale?: Scale, profile?: string, looksAtFiles?: boolean) => Config;
+/**
+ * What a reading is for: `look` changes nothing; `check` neither, and its warnings have what a start would lack here;
+ * `apply` reserves the ports of "auto".
+ */
+export type ConfigReading = "look" | "check" | "apply";
+
+/**
+ * Reads the file at each call.
+ *
+ * @param scale replaces instance counts; absent: none
+ * @param profile is merged; absent: none
+ * @param reading default `look`
+ * @param running ids: the ports of "auto" of all others may change if they are taken; default `all`: none changes
+ * @throws {ProcmanError} `configuration-missing`, `configuration-invalid`
+ */
+export type ConfigSource = (
+  scale?: Scale,
+  profile?: string,
+  reading?: ConfigReading,
+  running?: ReadonlySet<string> | "all",
+) => Config;
 
 export type ConfigSourceOptions = RunSelection & {
+  /** The state folder of the service before this one, whose processes may still run. */
+  readonly stateDir?: string | undefined;
   /** Path of the file. */
   readonly config?: string | undefined;
   readonly console: boolean;
@@ -20,14 +42,25 @@ export type ConfigSourceOptions = RunSelection & {
 };
 
 export function configSource(options: ConfigSourceOptions): ConfigSource {
-  return (scale, profile, looksAtFiles) => {
+  // undefined: nothing runs yet. Another "name" in the file doesn't change it.
+  let { stateDir } = options;
+  return (scale, profile, reading = "look", running = "all") => {
+    const ports: PortChoice = (found) => {
+      const scope = { ...found, stateDir: stateDir ?? found.stateDir };
+      return reading === "apply"
+        ? reservedPorts(scope, stateDir === undefined ? undefined : running)
+        : likelyPorts(scope, running);
+    };
     const given = compact({
       startsNamed: namesProcesses(options),
       profile,
       scale,
-      looksAtFiles,
+      looksAtFiles: reading === "check",
+      ports,
     });
-    return withOptions(check(readHere(options.config, startFolder(options.config)), given), options);
+    const found = withOptions(check(readHere(options.config, startFolder(options.config)), given), options);
+    if (reading === "apply") stateDir ??= found.stateDir;
+    return found;
   };
 }
 

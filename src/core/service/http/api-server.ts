@@ -2,6 +2,7 @@
 import type { Server as TlsServer } from "node:tls";
 import { reachable } from "../../base/address-text.ts";
 import { VERSION } from "../../base/version.ts";
+import { ownPort } from "../../config/cluster-variables.ts";
 import type { Config } from "../../config/spec.ts";
 import type { Endpoint } from "../../contract/records.ts";
 import { type Claims, claimsOfGroup, claimsOfProcess, OF_PROCESS, payloadOf } from "../../contract/token-claims.ts";
@@ -344,11 +345,11 @@ export class ApiService implements Subsystem {
   }
 }
 
-/** Ports that clusters listen on. */
+/** Ports that processes listen on, and clusters. */
 function portsOf({ processes }: Config): ReadonlySet<number> {
   return new Set(
-    processes.flatMap(({ cluster, front, share }) =>
-      [cluster?.port, front?.port, share?.port].filter((port) => port !== undefined),
+    processes.flatMap((spec) =>
+      [ownPort(spec), spec.front?.port, spec.share?.port].filter((port) => port !== undefined),
     ),
   );
 }

@@ -1,4 +1,5 @@
 /** The ports that a reload moves from one process to another. */
+import { ownPort } from "../../config/cluster-variables.ts";
 import type { Config, ProcessSpec } from "../../config/spec.ts";
 import type { PlannedChange, PlanRecord } from "../../contract/plan.ts";
 import type { MovedPort } from "../spawn/port-handovers.ts";
@@ -44,13 +45,13 @@ function isEndedFirst({ action, rolling }: PlannedChange): boolean {
 /** What may be a port; whether a process has it, the system says. */
 function numbersIn(spec: ProcessSpec | undefined): ReadonlySet<number> {
   if (spec === undefined) return new Set();
-  const { command, env, cluster, share, ready, health } = spec;
+  const { command, env, share, ready, health } = spec;
   const texts = [command.kind === "shell" ? command.line : command.args.join(" "), ...Object.values(env)];
   const written = texts.flatMap((text) => (typeof text === "string" ? (text.match(NUMBER) ?? []) : []));
   const probed = [ready, health?.probe].map((probe) =>
     probe !== undefined && "port" in probe ? probe.port : undefined,
   );
-  return new Set([...written.map(Number), ...[cluster?.port, share?.port, ...probed].flatMap((port) => port ?? [])]);
+  return new Set([...written.map(Number), ...[ownPort(spec), share?.port, ...probed].flatMap((port) => port ?? [])]);
 }
 
 /** The plan that says who starts after whom. */

@@ -2,6 +2,7 @@
 import { createServer } from "node:net";
 import { ProcmanError } from "../../base/errors.ts";
 import type { RunMarkers } from "../../base/run-marker.ts";
+import { ownPort } from "../../config/cluster-variables.ts";
 import type { Config, ProcessSpec } from "../../config/spec.ts";
 import type { PlanRecord } from "../../contract/plan.ts";
 import type { FrontSpec } from "../../ipc/balancer-protocol.ts";
@@ -83,11 +84,12 @@ export function withHeldPorts(plan: PlanRecord, held?: HeldPorts): PlanRecord {
 }
 
 /** Ports of procman's own, which may become free by the reload. */
-function portsOf({ front, share, cluster, ready, health }: ProcessSpec): readonly (number | undefined)[] {
+function portsOf(spec: ProcessSpec): readonly (number | undefined)[] {
+  const { front, share, ready, health } = spec;
   const probes = [ready, health?.probe].map((probe) =>
     probe !== undefined && "port" in probe ? probe.port : undefined,
   );
-  return [front?.port, share?.port, cluster?.port, ...probes];
+  return [front?.port, share?.port, ownPort(spec), ...probes];
 }
 
 function whyNotOpened({ hostname, port }: FrontSpec): Promise<string | undefined> {

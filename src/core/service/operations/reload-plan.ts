@@ -294,3 +294,18 @@ function replacingInstances({ processes }: PlanRecord, before: Config, now: Conf
     ({ id, front }) => front !== undefined && started.has(id) && stopped.has(front.id) && single.has(front.id),
   );
 }
+
+export function profileChange({ profile: before }: Config, { profile }: Config): readonly string[] {
+  if (profile === before) return [];
+  return [profile === undefined ? "without a profile" : `with the profile "${profile}"`];
+}
+
+/** Clusters whose instances are restarted one after another. */
+export function clustersIn(config: Config, plan: PlanRecord): readonly string[] {
+  const ids = new Set(rollingIds(plan, config));
+  return [
+    ...new Set(
+      config.processes.flatMap(({ id, cluster }) => (ids.has(id) && cluster !== undefined ? [cluster.id] : [])),
+    ),
+  ];
+}

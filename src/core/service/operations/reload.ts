@@ -8,14 +8,16 @@
 import { basename } from "node:path";
 import { compact } from "../../base/compact.ts";
 import { ProcmanError } from "../../base/errors.ts";
+import type { Scale } from "../../config/instance-overrides.ts";
 import type { Config } from "../../config/spec.ts";
 import type { ActOptions, PlanOptions } from "../../contract/control.ts";
 import { isChange, type PlannedChange, type PlanRecord } from "../../contract/plan.ts";
 import type { StateRecord } from "../../contract/state-record.ts";
 import type { FrontSpec } from "../../ipc/balancer-protocol.ts";
 import type { Process } from "../../supervisor/process.ts";
+import { hasCurrentRun } from "../../supervisor/verdict.ts";
 import { ConfigFileWatch } from "../config/config-file-watch.ts";
-import type { ConfigSource } from "../config/config-source.ts";
+import type { ConfigReading, ConfigSource } from "../config/config-source.ts";
 import type { RolloutState } from "../recovery/notes.ts";
 import type { Specs } from "../services.ts";
 import type { MovedPort } from "../spawn/port-handovers.ts";
@@ -24,7 +26,7 @@ import { LastReload } from "./last-reload.ts";
 import { movedPorts, withMovedPorts } from "./moved-ports.ts";
 import type { OperationContext } from "./operation-context.ts";
 import { addedFronts, checkPorts, type HeldPorts, holderAmong, idsByPort, withHeldPorts } from "./port-check.ts";
-import { nextStep, planReload, rollingIds, summary } from "./reload-plan.ts";
+import { clustersIn, nextStep, planReload, profileChange, rollingIds, summary } from "./reload-plan.ts";
 import { DEFAULT_STEADY_MS, quoted, Rollout, type RolloutPlan, whyInstanceIsNotUp } from "./rollout.ts";
 import type { Scaler } from "./scale.ts";
 import { AwaitedOperation, type OperationFailure, operationFailed, settle, type Target } from "./settle.ts";
@@ -42,6 +44,9 @@ export type ReloadOptions = {
 /** `plan`: the one that was printed; the first step executes it. */
 type ReloadStep = RolloutState & { readonly plan?: PlanRecord };
 
+/** `portOf`: the process that needs another port; absent: the whole file is applied. */
+type QueuedReload = { readonly why: string; readonly portOf?: string | undefined };
+
 type PlanOfPorts = { readonly plan: PlanRecord; readonly moved: readonly MovedPort[] };
 
 const NOT_BEGUN = { current: [], pending: [] } as const;
@@ -56,9 +61,10 @@ export class Reloads implements Subsystem {
   readonly #file: ConfigFileWatch;
   #seen: { readonly stamp: string; readonly config: Config; readonly unapplied: StateRecord["unapplied"] } | undefined;
   readonly #last: LastReload;
+  readonly #countOf: Scale = (id, count) => this.#scaler.countOf(id, count);
   #rollout: Rollout<ReloadStep> | undefined;
   /** Reason of a further reload that waits for the present one. */
-  #queued: string | undefined;
+  #queued: QueuedReload | undefined;
 
   constructor(context: OperationContext, scaler: Pick<Scaler, "resetCounts" | "countOf">, options: ReloadOptions) {
     this.#context = context;
@@ -105,7 +111,7 @@ export class Reloads implements Subsystem {
     if (source === undefined || noted === undefined || noted.ofRun !== ofRun || noted.profile === config.profile)
       return config;
     try {
-      return withFixedSettings(source(undefined, noted.profile), config);
+      return withFixedSettings(source(undefined, noted.profile, "apply"), config);
     } catch (error) {
       if (!(error instanceof ProcmanError)) throw error;
       log.error(`${error.message}\ncontinuing with the previous configuration`);
@@ -127,13 +133,13 @@ export class Reloads implements Subsystem {
   /** @throws {ProcmanError} `configuration-missing`, `configuration-invalid`, `reload-failed` */
   plan(): PlanRecord {
     this.#context.operations.check({ kind: "plan", targets: [] }, "reload");
-    return this.#planFor(this.#read());
+    return this.#planFor(this.#read("look"));
   }
 
   /** What `reload` would do or, by the same errors, refuse. Its warnings have what a start would lack. */
   async checkedPlan(options: PlanOptions = {}): Promise<PlanRecord> {
     this.#context.operations.check({ kind: "plan", targets: [] }, "reload");
-    const config = this.#read(options, true);
+    const config = this.#read("check", options);
     const held = await this.#heldPorts(config);
     return this.#planOfPorts(config, held).plan;
   }
@@ -159,9 +165,7 @@ export class Reloads implements Subsystem {
 
   #unappliedIn(source: ConfigSource): StateRecord["unapplied"] {
     try {
-      const plan = this.#planFor(
-        source((id, count) => this.#scaler.countOf(id, count), this.#context.specs.config.profile),
-      );
+      const plan = this.#planFor(source(this.#countOf, this.#context.specs.config.profile));
       const isSet = plan.settings.some(({ takesEffect }) => takesEffect === "in-place");
       return isSet || plan.processes.some(isChange) ? "changes" : undefined;
     } catch (error) {
@@ -179,7 +183,7 @@ export class Reloads implements Subsystem {
   async reload(why: string, { waitSeconds, signal, ...options }: ActOptions & PlanOptions = {}): Promise<PlanRecord> {
     const { operations, link } = this.#context;
     operations.check({ kind: "reload", targets: [] }, "reload");
-    const config = this.#read(options);
+    const config = this.#read("apply", options);
     const ports = this.#heldPorts(config);
     const held = ports && (await ports);
     const { plan, moved } = this.#planOfPorts(config, held);
@@ -242,23 +246,29 @@ export class Reloads implements Subsystem {
     return supervisor.isRemoved(process) || this.#rollout?.pending.includes(process.id) === true;
   }
 
-  /** Reload requested by a signal or a changed file: errors are logged. It waits for a reload or rolling restart under way. */
-  async reloadWhenFree(why: string): Promise<void> {
+  /** Another program has the port that was chosen for this process: it gets another one. With a changed file, only its user reloads. */
+  async replacePort(id: string, why: string): Promise<void> {
+    if (this.unapplied === undefined) return this.reloadWhenFree(why, id);
+    this.#context.log.warn(`${why}; "procman reload" gives it another one, and applies what has changed in the file`);
+  }
+
+  /** Reload that no user has asked for directly: errors are logged. It waits for a reload or rolling restart under way. `portOf`: by `replacePort`; the counts of `scale` stay. */
+  async reloadWhenFree(why: string, portOf?: string): Promise<void> {
     const { operations, link, log } = this.#context;
-    if (this.#queueBehindReload(why)) return;
+    if (this.#queueBehindReload({ why, portOf })) return;
     try {
       operations.check({ kind: "reload", targets: [] }, "reload");
-      const config = this.#read();
+      const config = this.#read("apply", {}, portOf);
       const ports = this.#heldPorts(config);
       const held = ports && (await ports);
       // Other operations may have begun meanwhile.
-      if (this.#queueBehindReload(why)) return;
+      if (this.#queueBehindReload({ why, portOf })) return;
       operations.check({ kind: "reload", targets: [] }, "reload");
       const { plan, moved } = this.#planOfPorts(config, held);
       const isBlocked =
         operations.blockingOperation({ kind: "reload-when-free", targets: clustersIn(config, plan) }) !== undefined;
-      if (isBlocked) return await this.#reloadAfterRestarts(why);
-      void this.#start(why, config, { plan, moved });
+      if (isBlocked) return await this.#reloadAfterRestarts({ why, portOf });
+      void this.#start(why, config, { plan, moved, keepsCounts: portOf !== undefined });
       await link.commit();
     } catch (error) {
       if (!(error instanceof ProcmanError)) throw error;
@@ -268,10 +278,11 @@ export class Reloads implements Subsystem {
   }
 
   /** Returns whether a reload is under way; then this one follows it. */
-  #queueBehindReload(why: string): boolean {
+  #queueBehindReload({ why, portOf }: QueuedReload): boolean {
     const isUnderWay =
       this.#context.operations.blockingOperation({ kind: "reload-when-free", targets: [] }) !== undefined;
-    if (isUnderWay) this.#queued = why;
+    const isWhole = this.#queued !== undefined && this.#queued.portOf === undefined;
+    if (isUnderWay && !(isWhole && portOf !== undefined)) this.#queued = { why, portOf };
     return isUnderWay;
   }
 
@@ -290,16 +301,28 @@ export class Reloads implements Subsystem {
     return checkPorts(fronts, specs.config, (port) => holderAmong(ids, port, markers));
   }
 
-  async #reloadAfterRestarts(why: string): Promise<void> {
+  async #reloadAfterRestarts({ why, portOf }: QueuedReload): Promise<void> {
     this.#context.log.info(`reload (${why}): waits for the end of a rolling restart`);
     await this.#context.operations.waitForAll("rolling-restart");
-    if (!this.#abort.signal.aborted) await this.reloadWhenFree(why);
+    if (!this.#abort.signal.aborted) await this.reloadWhenFree(why, portOf);
   }
 
-  #read({ profile = this.#context.specs.config.profile }: PlanOptions = {}, looksAtFiles = false): Config {
+  #read(
+    reading: ConfigReading,
+    { profile = this.#context.specs.config.profile }: PlanOptions = {},
+    portOf?: string,
+  ): Config {
     const { source } = this.#options;
     if (source === undefined) throw new ProcmanError("reload-failed", "Cannot reload: there is no configuration file");
-    return source(undefined, profile ?? undefined, looksAtFiles);
+    const running = reading === "look" ? undefined : this.#runningIds(portOf);
+    return source(portOf === undefined ? undefined : this.#countOf, profile ?? undefined, reading, running);
+  }
+
+  /** Ids of processes and instances, and of clusters with one of these. `failing`: its run has ended, and may be restarted by now. */
+  #runningIds(failing?: string): ReadonlySet<string> {
+    const { specs, supervisor } = this.#context;
+    const running = supervisor.processes.filter(({ id, states }) => id !== failing && states.some(hasCurrentRun));
+    return new Set(running.flatMap(({ id }) => [id, specs.of(id).cluster?.id ?? id]));
   }
 
   #planFor(config: Config): PlanRecord {
@@ -315,14 +338,18 @@ export class Reloads implements Subsystem {
     return { plan: withMovedPorts(withHeldPorts(plan, held), moved), moved };
   }
 
-  #start(why: string, config: Config, { plan, moved }: PlanOfPorts): Promise<OperationFailure | undefined> {
+  #start(
+    why: string,
+    config: Config,
+    { plan, moved, keepsCounts }: PlanOfPorts & Pick<ReloadStep, "keepsCounts">,
+  ): Promise<OperationFailure | undefined> {
     const { specs, log, handovers } = this.#context;
     const reason = [why, ...profileChange(specs.config, config)].join("; ");
     log.info(`reload (${reason}): ${summary(plan)}`);
     this.#last.begin(reason);
     handovers.begin(moved);
     const { config: from } = specs;
-    return this.#begin({ ...NOT_BEGUN, to: withFixedSettings(config, from), from, plan });
+    return this.#begin({ ...NOT_BEGUN, to: withFixedSettings(config, from), from, plan, keepsCounts });
   }
 
   /** Resolves with the reason of its failure, or undefined. `onAdded` is called when the operation counts as under way. */
@@ -388,9 +415,10 @@ export class Reloads implements Subsystem {
     this.#last.end(isRolledBack ? "rolled-back" : "done", problem);
     if (isRolledBack) log.info("rolled back to the previous configuration");
     else if (current.length > 0) log.info("the reload is done");
-    const why = this.#queued;
+    const queued = this.#queued;
     this.#queued = undefined;
-    if (why !== undefined) void this.reloadWhenFree(why);
+    if (queued?.portOf !== undefined) void this.replacePort(queued.portOf, queued.why);
+    else if (queued !== undefined) void this.reloadWhenFree(queued.why);
   }
 
   /** Whether the rollout, or its rollback, has yet to restart instances of this cluster. */
@@ -403,21 +431,6 @@ export class Reloads implements Subsystem {
     const ids = new Set([...rest, ...pending, ...current]);
     return config.processes.some((spec) => spec.cluster?.id === cluster && ids.has(spec.id));
   }
-}
-
-function profileChange({ profile: before }: Config, { profile }: Config): readonly string[] {
-  if (profile === before) return [];
-  return [profile === undefined ? "without a profile" : `with the profile "${profile}"`];
-}
-
-/** Clusters whose instances are restarted one after another. */
-function clustersIn(config: Config, plan: PlanRecord): readonly string[] {
-  const ids = new Set(rollingIds(plan, config));
-  return [
-    ...new Set(
-      config.processes.flatMap(({ id, cluster }) => (ids.has(id) && cluster !== undefined ? [cluster.id] : [])),
-    ),
-  ];
 }
 
 /** The target configuration with the pending instances as they are now. */

@@ -2,6 +2,7 @@
 import { availableParallelism } from "node:os";
 import { basename } from "node:path";
 import { ProcmanError } from "../../base/errors.ts";
+import { ownPort } from "../../config/cluster-variables.ts";
 import { diff } from "../../config/diff.ts";
 import type { Scale } from "../../config/instance-overrides.ts";
 import { ConfigurationError } from "../../config/problems.ts";
@@ -70,7 +71,7 @@ export class Scaler {
     for (const id of noted.keys())
       if (!valid.has(id)) log.info(`"${id}" is back to the number of instances in the file, which has changed`);
     this.#setCounts(valid);
-    return [...valid.keys()].reduce((now, id) => withInstances(now, id, instancesIn(found, id)), config);
+    return [...valid.keys()].reduce((now, id) => withInstances(now, id, found), config);
   }
 
   /**
@@ -88,8 +89,9 @@ export class Scaler {
     this.#check(id, to, processes);
     if (to === before.length) return this.#resultOf([], []);
     const { found, configured } = this.#readInstances(id, to);
-    this.#checkFile(id, before, found);
-    const addedSpecs = found.slice(before.length);
+    const instances = instancesIn(found, id);
+    this.#checkFile(id, before, instances);
+    const addedSpecs = instances.slice(before.length);
     this.#checkConflicts(id, to, addedSpecs);
     const removed = processes.slice(to);
     for (const process of removed) incidents.recordRequester(process.id, caller);
@@ -129,15 +131,12 @@ export class Scaler {
       throw new ProcmanError("process-blocked", `Cannot ${description(id, to)}: it is blocked; unblock it first`);
   }
 
-  /** The instances by the file with this count, and the count that the file has. */
-  #readInstances(
-    id: string,
-    to: number,
-  ): { readonly found: readonly ProcessSpec[]; readonly configured: number | "max" } {
+  /** The configuration by the file with this count, and the count that the file has. */
+  #readInstances(id: string, to: number): { readonly found: Config; readonly configured: number | "max" } {
     const source = this.#source;
     if (source === undefined) throw scaleRefused(id, to, "there is no configuration file");
     let configured: number | "max" | undefined;
-    const config = this.#read(
+    const found = this.#read(
       source,
       (cluster, count) => {
         if (cluster === id) configured = count;
@@ -149,15 +148,15 @@ export class Scaler {
       throw scaleRefused(
         id,
         to,
-        `it is no longer a cluster in ${basename(config.file)}; reload that first ("procman reload")`,
+        `it is no longer a cluster in ${basename(found.file)}; reload that first ("procman reload")`,
       );
-    return { found: instancesIn(config, id), configured };
+    return { found, configured };
   }
 
   /** @throws {ProcmanError} `scale-refused`: invalid because of the count; `configuration-invalid`: the file is invalid anyway */
   #read(source: ConfigSource, scale: Scale, { description, profile }: CountsReading): Config {
     try {
-      return source(scale, profile);
+      return source(scale, profile, "apply");
     } catch (error) {
       if (!(error instanceof ConfigurationError)) throw error;
       source(undefined, profile);
@@ -249,8 +248,10 @@ function instancesIn(config: Config, id: string): readonly ProcessSpec[] {
   return config.processes.filter(({ cluster }) => cluster?.id === id);
 }
 
-/** Puts the instances in place of those of the cluster, also in the dependencies of others. */
-function withInstances(config: Config, id: string, instances: readonly ProcessSpec[]): Config {
+/** Puts the instances of `found` in place of those of the cluster, also in the dependencies of others. */
+function withInstances(config: Config, id: string, found: Config): Config {
+  const { chosenPorts } = found;
+  const instances = instancesIn(found, id);
   const members = instances.map((spec) => spec.id);
   const first = config.processes.findIndex(({ cluster }) => cluster?.id === id);
   const others = config.processes
@@ -265,13 +266,14 @@ function withInstances(config: Config, id: string, instances: readonly ProcessSp
           }
         : spec,
     );
-  return { ...config, processes: [...others.slice(0, first), ...instances, ...others.slice(first)] };
+  const processes = [...others.slice(0, first), ...instances, ...others.slice(first)];
+  return { ...config, processes, ...(chosenPorts && { chosenPorts }) };
 }
 
 /** What both would need exclusively; undefined: nothing. */
 function conflictOf(one: ProcessSpec, other: ProcessSpec): string | undefined {
   if (one.id === other.id) return "id";
   const port = one.cluster?.port;
-  if (port !== undefined && (other.cluster?.port === port || other.front?.port === port)) return `port ${port}`;
+  if (port !== undefined && (ownPort(other) === port || other.front?.port === port)) return `port ${port}`;
   return one.pidFile !== undefined && one.pidFile === other.pidFile ? "pid file" : undefined;
 }

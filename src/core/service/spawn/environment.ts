@@ -30,6 +30,8 @@ export type EnvironmentOptions = {
   readonly marker: string;
   readonly stateDir: string;
   readonly cluster?: NonNullable<ProcessSpec["cluster"]>;
+  /** Without a cluster. */
+  readonly port?: number;
   readonly api?: ApiAccess;
 };
 
@@ -42,12 +44,13 @@ export function environmentOf({
   marker,
   stateDir,
   cluster,
+  port: portOfProcess,
   api,
 }: EnvironmentOptions): Record<string, string> {
   // PATH of an env file; "path" and PATH in "env" are in `path` already.
   const path = [...own, ...(PATH === undefined ? [] : [PATH])];
-  const port =
-    cluster?.port === undefined ? {} : { [cluster.portVariable ?? DEFAULT_PORT_VARIABLE]: String(cluster.port) };
+  const number = cluster === undefined ? portOfProcess : cluster.port;
+  const port = number === undefined ? {} : { [cluster?.portVariable ?? DEFAULT_PORT_VARIABLE]: String(number) };
   const isChosen = cluster?.portVariable !== undefined;
   return {
     PWD: cwd,

@@ -44,7 +44,7 @@ export function launchOf(spec: ProcessSpec, { config, command, marker, niceness,
 }
 
 /** The process itself may be listening on it. */
-function withoutPort({ cluster, ...spec }: ProcessSpec): ProcessSpec {
+function withoutPort({ cluster, port: _own, ...spec }: ProcessSpec): ProcessSpec {
   if (cluster === undefined) return spec;
   const { port: _port, portVariable: _variable, ...instance } = cluster;
   return { ...spec, cluster: instance };

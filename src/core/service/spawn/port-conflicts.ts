@@ -1,4 +1,5 @@
 /** Ports of processes that another program holds, as far as the specification names the port. */
+import { ownPort } from "../../config/cluster-variables.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { Probe, ReadyProbe } from "../../contract/probe-spec.ts";
 import { PortOwnership, type PortProblem } from "../../os/port-ownership.ts";
@@ -9,16 +10,12 @@ import type { Log } from "../services.ts";
 const LOOPBACK = new Set(["localhost", "127.0.0.1", "::1", "[::1]"]);
 
 /** The port that its runs should listen on, as far as the specification says. */
-export function portOf({
-  cluster,
-  share,
-  ready,
-  health,
-}: Pick<ProcessSpec, "cluster" | "share" | "ready" | "health">): number | undefined {
+export function portOf(spec: Pick<ProcessSpec, "cluster" | "port" | "share" | "ready" | "health">): number | undefined {
+  const { share, ready, health } = spec;
   // A shared socket belongs to all instances.
   if (share !== undefined) return undefined;
   const probed = ready?.kind === "port" ? ready : health?.probe.kind === "port" ? health.probe : undefined;
-  return cluster?.port ?? probed?.port;
+  return ownPort(spec) ?? probed?.port;
 }
 
 /** Returns a function that says why an answer to a probe of this run can't be the run's; undefined if it can. */

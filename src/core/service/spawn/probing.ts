@@ -166,7 +166,7 @@ export function execContextOf(
   api?: ApiAccess,
   variables = variablesIfThere(spec),
 ): ExecContext {
-  const { cwd, path, pathFirst = [], id, cluster } = spec;
+  const { cwd, path, pathFirst = [], id, cluster, port } = spec;
   const env = { ...userVariables(spec), ...variables };
   const { PROCMAN_RUN_ID: _none, ...own } = environmentOf({
     env,
@@ -177,6 +177,7 @@ export function execContextOf(
     marker: "",
     stateDir: config.stateDir,
     ...(cluster && { cluster }),
+    ...(port !== undefined && { port }),
     ...(api && { api }),
   });
   return {

@@ -52,7 +52,7 @@ export function spawnRequestOf(
   { config, marker, proxyToken, slot, run, accessOf, onFaults }: SpawnRequestContext,
 ): Omit<SpawnRequest, keyof RunKey> {
   const { stateDir } = config;
-  const { id, path, pathFirst, cwd, cluster, share, memoryMax, cpuQuota } = spec;
+  const { id, path, pathFirst, cwd, cluster, port, share, memoryMax, cpuQuota } = spec;
   const env = { ...userVariables(spec), ...variablesOf(spec, onFaults === undefined ? {} : { onFaults }) };
   const as = credentialsOf(spec);
   const access = accessAs(as, accessOf(id));
@@ -75,6 +75,7 @@ export function spawnRequestOf(
         marker,
         stateDir,
         ...(cluster && { cluster }),
+        ...(port !== undefined && { port }),
         ...(access && { api: access }),
       }),
       ...(share && { LISTEN_FDS: "1", LISTEN_FDNAMES: cluster?.id ?? id }),

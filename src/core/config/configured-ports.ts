@@ -1,0 +1,77 @@
+/** The ports of a configuration: those that it names by number, and those that procman chooses. */
+import { TOP } from "./config-schema.ts";
+import type { JsonPath } from "./document.ts";
+import { instances } from "./instances.ts";
+import type { PartialConfig, PartialProcess } from "./partial.ts";
+
+/** A port that the file gives to a process or to an instance; to a cluster: its common port. */
+export type PortField = {
+  /** Id of the process, instance or cluster. */
+  readonly id: string;
+  readonly value: number | "auto";
+  readonly path: JsonPath;
+  /** Id of the process in the file, and the place among its ports: chosen ones follow each other where they can. */
+  readonly process: string;
+  readonly index: number;
+};
+
+export type PortRange = { readonly from: number; readonly to: number };
+
+/** As far as the file is valid. */
+export function portFields({ processes = [] }: PartialConfig, parallelism: number): readonly PortField[] {
+  return processes.flatMap((process, index) =>
+    process === undefined ? [] : fieldsOf(process, ["processes", index], parallelism),
+  );
+}
+
+function fieldsOf(
+  { id: process = "", port, cluster }: PartialProcess,
+  path: JsonPath,
+  parallelism: number,
+): readonly PortField[] {
+  if (cluster === undefined)
+    return port === undefined ? [] : [{ id: process, value: port, path: [...path, "port"], process, index: 0 }];
+  const { startPort, commonPort } = cluster;
+  const common = { id: process, path: [...path, "cluster", "commonPort"], process, index: 0 };
+  const ofInstances =
+    startPort === undefined
+      ? []
+      : instances({ id: process, cluster }, "", parallelism).map(({ id }, index) => ({
+          id,
+          value: startPort === "auto" ? startPort : startPort + index,
+          path: [...path, "cluster", "startPort"],
+          process,
+          index: index + 1,
+        }));
+  return [...(commonPort === undefined ? [] : [{ ...common, value: commonPort }]), ...ofInstances];
+}
+
+/** By id of a process or instance; by that of a cluster its common port. `chosen`: those that the file leaves to procman. */
+export function portsById(
+  config: PartialConfig,
+  parallelism: number,
+  chosen: ReadonlyMap<string, number> = new Map(),
+): ReadonlyMap<string, number> {
+  return new Map(
+    portFields(config, parallelism).flatMap(({ id, value }) => {
+      const port = value === "auto" ? chosen.get(id) : value;
+      return port === undefined ? [] : [[id, port] as const];
+    }),
+  );
+}
+
+/** Ports that something in the file has by number. */
+export function fixedPorts(config: PartialConfig, parallelism: number): ReadonlySet<number> {
+  const { api, processes = [] } = config;
+  const probed = processes.flatMap((process) => [process?.ready?.port, process?.health?.port]);
+  const named = [api === undefined || api === false ? undefined : api.port, ...probed];
+  return new Set([
+    ...portsById(config, parallelism).values(),
+    ...named.flatMap((port) => (typeof port === "number" ? [port] : [])),
+  ]);
+}
+
+export function rangeOf({ portRange = TOP.portRange.default }: Pick<PartialConfig, "portRange">): PortRange {
+  const [from = 0, to = 0] = portRange.split("-").map(Number);
+  return { from, to };
+}
