@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { FakeClock } from "../../../test/support/fakes.ts";
-import { CronTimer, missedTimes, nextTime } from "./schedule.ts";
+import { CronTimer, latestTime, missedTimes, nextTime } from "./schedule.ts";
 import type { MetTime } from "./snapshot.ts";
 
 const HOUR = 3_600_000;
@@ -306,4 +306,15 @@ test("2.2 cron: without a jump back each planned second comes once and in order,
       assert.ok(found.length > 20);
     }
   });
+});
+
+test("the latest time of a schedule is the one that it is now, or the one before; a pattern without past times has none", () => {
+  const latest = (pattern: string, now: string): string | undefined => {
+    const at = latestTime({ pattern, timeZone: "UTC" }, Date.parse(now));
+    return at === undefined ? undefined : new Date(at).toISOString();
+  };
+  assert.equal(latest("0 8 * * 1-5", "2026-11-27T07:59:59.999Z"), "2026-11-26T08:00:00.000Z");
+  assert.equal(latest("0 8 * * 1-5", "2026-11-27T08:00:00.000Z"), "2026-11-27T08:00:00.000Z");
+  assert.equal(latest("0 8 * * 1-5", "2026-11-29T12:00:00.000Z"), "2026-11-27T08:00:00.000Z");
+  assert.equal(latest("0 0 8 1 1 * 2030", "2026-11-27T08:00:00.000Z"), undefined);
 });

@@ -34,6 +34,14 @@ export function nextTime(schedule: Schedule, from: number): number | undefined {
   return cronOf(schedule).nextRun(new Date(from))?.getTime();
 }
 
+/** The last time of a schedule until `until` (milliseconds since 1970), without its delay; undefined if there is none. */
+export function latestTime(schedule: Schedule, until: number): number | undefined {
+  // Croner leaves out the time that it is given.
+  return cronOf(schedule)
+    .previousRuns(1, new Date(until + 1))[0]
+    ?.getTime();
+}
+
 /** Whether its pattern and its time zone are valid. */
 export function isSchedule(schedule: Schedule): boolean {
   return succeeds(() => cronOf(schedule)) && (schedule.timeZone === undefined || isTimeZone(schedule.timeZone));
