@@ -13,12 +13,14 @@ const MAX_PAD = 20;
 export class LogFormatter {
   readonly #colors: boolean;
   readonly #isPretty: boolean;
+  readonly #hasTime: boolean;
   #width: number = OWN_ID.length;
 
   /** `isPretty`: lines of JSON are shown as `level message key=value`. */
-  constructor(colors: boolean, isPretty = false) {
+  constructor(colors: boolean, isPretty = false, hasTime = true) {
     this.#colors = colors;
     this.#isPretty = isPretty;
+    this.#hasTime = hasTime;
   }
 
   /** Reserves room for these ids in front of the lines. */
@@ -30,7 +32,7 @@ export class LogFormatter {
   line(entry: LogEntry): string {
     const { process: id = OWN_ID, time, category, severity } = entry;
     this.reserve([id]);
-    const head = `${hostStamp(Date.parse(time))} ${id.padEnd(this.#width)} `;
+    const head = `${this.#hasTime ? `${hostStamp(Date.parse(time))} ` : ""}${id.padEnd(this.#width)} `;
     const color = isOutput(entry) ? colorOf(id) : SEVERITY[severity];
     const mark = category === "stderr" ? this.#paint(SEVERITY.error, "! ") : this.#paint(color, "| ");
     return `${this.#paint(color, head)}${mark}${this.#text(entry, head.length)}\n`;

@@ -22,6 +22,11 @@ export function processStat(pid: number): ProcessStat | undefined {
   return isLinux ? unlessShort(() => fromProc(pid)) : fromPs(["-p", String(pid)])[0];
 }
 
+/** For `--with-parent`, pid and start time: a later program with the same pid differs. */
+export function ownIdentity(): string {
+  return `${process.pid}-${processStat(process.pid)?.startTime ?? ""}`;
+}
+
 /** Unit of start times (proc(5), sysconf(3): 100 on each architecture of Linux). */
 const TICKS_PER_SECOND = 100;
 

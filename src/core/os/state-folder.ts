@@ -2,6 +2,7 @@
 import { type Stats, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { ProcmanError } from "../base/errors.ts";
+import { writeWhole } from "./careful-files.ts";
 import { makeFolder, statIfSeen } from "./files.ts";
 import { askAs, userInText } from "./user-names.ts";
 
@@ -39,6 +40,21 @@ export function makeStateFolder(stateDir: string): void {
     writeFileSync(join(parent, ".gitignore"), "*\n", { flag: "wx", mode: 0o600 });
   } catch {
     // It is there, or the disk is full: procman runs without it.
+  }
+}
+
+/** Writes a configuration that the user has in another form; the folder is created. @throws {ProcmanError} `state-folder` */
+export function writeInStateFolder(file: string, text: string): void {
+  try {
+    makeStateFolder(dirname(file));
+    writeWhole(file, text);
+  } catch (cause) {
+    if (cause instanceof ProcmanError) throw cause;
+    throw new ProcmanError(
+      "state-folder",
+      `Cannot run: ${file} can't be written: ${(cause as Error).message}; set PROCMAN_STATE_DIR to use another place`,
+      { cause },
+    );
   }
 }
 

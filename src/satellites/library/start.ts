@@ -12,11 +12,10 @@ import { stateDirOf } from "../../core/config/find-config.ts";
 import type { Config } from "../../core/config/spec.ts";
 import { resolveConfiguration } from "../../core/config/validate.ts";
 import type { LogEntry } from "../../core/contract/records.ts";
-import { writeWhole } from "../../core/os/careful-files.ts";
 import { wantsColors } from "../../core/os/colors.ts";
 import { holderOf } from "../../core/os/lock.ts";
-import { processStat } from "../../core/os/process-stat.ts";
-import { makeStateFolder } from "../../core/os/state-folder.ts";
+import { ownIdentity } from "../../core/os/process-stat.ts";
+import { writeInStateFolder } from "../../core/os/state-folder.ts";
 import { rethrowAsync } from "./events.ts";
 
 /** Resolves when procman answers. `detached`: it outlives this program. @throws {ProcmanError} `start-failed` */
@@ -39,11 +38,6 @@ export async function start(config: Config, detached: boolean): Promise<void> {
   );
 }
 
-/** Pid and start time: a later program with the same pid differs. */
-function ownIdentity(): string {
-  return `${process.pid}-${processStat(process.pid)?.startTime ?? ""}`;
-}
-
 /**
  * Writes a configuration object to a file and returns its path; not while procman runs with it. The path is
  * `.procman/NAME/procman.json` in `cwd`, so that the state folder is `.procman/NAME` beside it; below PROCMAN_STATE_DIR
@@ -57,17 +51,7 @@ export function fileFor(config: Configuration, cwd: string): string {
   const folder = stateDirOf(cwd, name);
   const file = join(folder, "procman.json");
   if (holderOf(stateDirOf(folder, name)) !== undefined) return file;
-  try {
-    makeStateFolder(folder);
-    writeWhole(file, JSON.stringify(withAbsolutePaths(config, cwd), undefined, 2));
-  } catch (cause) {
-    if (cause instanceof ProcmanError) throw cause;
-    throw new ProcmanError(
-      "state-folder",
-      `Cannot run: ${file} can't be written: ${(cause as Error).message}; set PROCMAN_STATE_DIR to use another place`,
-      { cause },
-    );
-  }
+  writeInStateFolder(file, JSON.stringify(withAbsolutePaths(config, cwd), undefined, 2));
   return file;
 }
 

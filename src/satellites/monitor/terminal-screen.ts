@@ -2,7 +2,8 @@
 import type { ReadStream, WriteStream } from "node:tty";
 import type { CellBuffer, ScreenSize } from "./cell-buffer.ts";
 import { difference } from "./cell-diff.ts";
-import { KeyParser, type KeyPress } from "./key-parser.ts";
+import type { KeyPress } from "./key-parser.ts";
+import { readKeys, takeKeys } from "./terminal-keys.ts";
 
 /** Alternate screen; no cursor; no line wrap, as characters may be wider than expected; pasted text is marked as such. */
 const ENTER = "\u001b[?1049h\u001b[?25l\u001b[?7l\u001b[?2004h\u001b[0m";
@@ -13,8 +14,6 @@ const MOUSE_OFF = "\u001b[?1006l\u001b[?1000l";
 /** A synchronised update: the terminal shows all of it at once. */
 const BEGIN = "\u001b[?2026h";
 const END = "\u001b[?2026l";
-/** The rest of a key's sequence comes within this time, or it is an Escape. Milliseconds. */
-const ESCAPE_MS = 40;
 /** Size of a terminal that doesn't tell, as on a serial line. */
 const USUAL: ScreenSize = { columns: 80, rows: 24 };
 
@@ -24,8 +23,6 @@ export class TerminalScreen {
   readonly #input: ReadStream;
   readonly #output: WriteStream;
   readonly #isMouse: boolean;
-  readonly #keys = new KeyParser();
-  #escape: NodeJS.Timeout | undefined;
   #isEntered = false;
   #shown: CellBuffer | undefined;
 
@@ -41,19 +38,12 @@ export class TerminalScreen {
   }
 
   onKeys(call: (keys: readonly KeyPress[]) => void): void {
-    this.#input.setEncoding("utf8").on("data", (chunk: string) => {
-      clearTimeout(this.#escape);
-      call(this.#keys.read(chunk));
-      if (this.#keys.isBegun) this.#escape = setTimeout(() => call(this.#keys.flush()), ESCAPE_MS);
-    });
+    readKeys(this.#input, call);
   }
 
   /** Takes the terminal; also again after a suspension, in which another program may have changed it. */
   enter(): void {
-    // Node skips a mode that it believes to be set.
-    this.#input.setRawMode(false);
-    this.#input.setRawMode(true);
-    this.#input.resume();
+    takeKeys(this.#input);
     this.#output.write(`${ENTER}${this.#isMouse ? MOUSE_ON : ""}`);
     this.#isEntered = true;
     this.forget();
