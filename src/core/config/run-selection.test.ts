@@ -112,3 +112,28 @@ test("an unknown id is an error that suggests a similar one; so is an end that n
   });
   checkSelection({ once: true, ids: ["a"] }, manual);
 });
+
+test("except: these don't start, whoever depends on them, and those that do start without them", () => {
+  assert.deepEqual(starting({ except: ["kept"] }), ["web-1", "web-2", "build", "retried"]);
+  assert.deepEqual(starting({ ids: ["web"], except: ["migrate"] }), ["web-1", "web-2"]);
+  const { processes } = withSelection(config(), { except: ["migrate", "group:nightly"] });
+  const web = processes.find(({ id }) => id === "web-1");
+  assert.equal(web?.dependsOn, undefined);
+  assert.equal(processes.find(({ id }) => id === "report")?.cron, undefined);
+  assert.throws(() => checkSelection({ except: ["wbe"] }, config()), /Cannot run "wbe": .*Did you mean "web"\?/);
+  assert.throws(() => checkSelection({ except: ["kept"], exitWith: "kept" }, config()), /it is not started/);
+});
+
+test("watch: the folders of these processes are watched, without what package managers and tools write", () => {
+  const { processes, watcher } = withSelection(config(), { watch: ["web", "build"] });
+  assert.deepEqual(
+    processes.filter(({ watch }) => watch.length > 0).map(({ id, watch }) => [id, watch]),
+    [
+      ["web-1", ["/"]],
+      ["web-2", ["/"]],
+      ["build", ["/src"]],
+    ],
+  );
+  assert.deepEqual(watcher.skip, ["**/.git/**", "**/node_modules/**", "**/.*/**"]);
+  assert.deepEqual(withSelection(config(), { except: ["kept"] }).watcher, config().watcher);
+});

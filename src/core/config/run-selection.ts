@@ -1,4 +1,4 @@
-/** What the arguments of `procman run` (ids, `--once`, `--exit-with`) change in the configuration. */
+/** What the arguments of `procman run` (ids, `--once`, `--exit-with`) and of `procman dev` change in the configuration. */
 import { ProcmanError } from "../base/errors.ts";
 import { didYouMean } from "../base/suggest.ts";
 import { groupNamed, selectorsIn } from "../contract/groups.ts";
@@ -11,7 +11,14 @@ export type RunSelection = {
   readonly once?: boolean | undefined;
   /** Id of the process whose end ends procman. */
   readonly exitWith?: string | undefined;
+  /** Processes that don't start, even if others depend on them: those start without them. */
+  readonly except?: readonly string[] | undefined;
+  /** Processes that restart when a file in their folder changes, if they don't say themselves what they watch. */
+  readonly watch?: readonly string[] | undefined;
 };
+
+/** Not watched by `watch`: what package managers and build tools write. */
+const SKIPPED = ["**/node_modules/**", "**/.*/**"] as const;
 
 type Processes = Pick<Config, "processes">;
 
@@ -27,14 +34,14 @@ export function isNamed(
 /** @throws {ProcmanError} `usage` */
 export function checkSelection(selection: RunSelection, { processes }: Processes): void {
   const known = processes.flatMap((spec) => [spec.id, ...(spec.cluster === undefined ? [] : [spec.cluster.id])]);
-  const { once = false, exitWith } = selection;
+  const { once = false, exitWith, except = [] } = selection;
   checkNames(selection, known, selectorsIn(processes));
   const problem = (why: string): ProcmanError =>
     new ProcmanError("usage", `Cannot exit with process "${exitWith}": ${why}`);
   if (exitWith !== undefined && !known.includes(exitWith))
     throw problem(`the configuration has no process with this id.${didYouMean(exitWith, known)} Correct "--exit-with"`);
   const isStarting = startingBy(selection, processes);
-  const isLimited = once || namesProcesses(selection);
+  const isLimited = once || namesProcesses(selection) || except.length > 0;
   if (exitWith !== undefined && isLimited && !processes.some((spec) => isNamed(exitWith, spec) && isStarting(spec)))
     throw problem(`it is not started; name it, too: "procman run ${[...namedIn(selection), exitWith].join(" ")}"`);
   if (once && !processes.some(isStarting))
@@ -45,7 +52,8 @@ export function checkSelection(selection: RunSelection, { processes }: Processes
 }
 
 function checkNames(selection: RunSelection, known: readonly string[], selectors: readonly string[]): void {
-  for (const id of namedIn(selection)) {
+  const { except = [], watch = [] } = selection;
+  for (const id of [...namedIn(selection), ...except, ...watch]) {
     if (selectors.includes(id) || known.includes(id)) continue;
     const isGroup = groupNamed(id) !== undefined;
     const why = isGroup
@@ -58,21 +66,46 @@ function checkNames(selection: RunSelection, known: readonly string[], selectors
 
 /** The configuration for this run. */
 export function withSelection(config: Config, selection: RunSelection): Config {
-  const { once = false, exitWith } = selection;
+  const { once = false, exitWith, except = [], watch = [] } = selection;
   const isLimited = once || namesProcesses(selection);
-  if (!isLimited && exitWith === undefined) return config;
+  if (!isLimited && exitWith === undefined && except.length + watch.length === 0) return config;
   const isStarting = startingBy(selection, config.processes);
-  const processes = config.processes.map((spec) => {
+  const processes = config.processes.map((given) => {
+    const spec = isOneOf(except, given) ? withoutTriggers(given) : withChanges(given, selection, config);
     const selected = !isLimited
       ? spec
-      : isStarting(spec)
+      : isStarting(given)
         ? { ...(once ? withoutTriggers(spec) : spec), autostart: true }
         : withoutTriggers(spec);
     return noRestartBy(selection, spec) !== undefined
       ? { ...selected, policy: { ...selected.policy, restart: "never" as const } }
       : selected;
   });
-  return { ...config, processes };
+  const { watcher } = config;
+  return { ...config, processes, watcher: watch.length === 0 ? watcher : withSkipped(watcher) };
+}
+
+function isOneOf(ids: readonly string[], spec: ProcessSpec): boolean {
+  return ids.some((id) => isNamed(id, spec));
+}
+
+/** What it depends on is there without procman, if that is left out; its folder is watched. */
+function withChanges(
+  { dependsOn, ...spec }: ProcessSpec,
+  { except = [], watch = [] }: RunSelection,
+  { processes }: Processes,
+): ProcessSpec {
+  const left = new Set(processes.flatMap((each) => (isOneOf(except, each) ? [each.id] : [])));
+  const others = dependsOn?.filter(({ members }) => !members.every((member) => left.has(member))) ?? [];
+  return {
+    ...spec,
+    ...(others.length > 0 && { dependsOn: others }),
+    ...(spec.watch.length === 0 && isOneOf(watch, spec) && { watch: [spec.cwd] }),
+  };
+}
+
+function withSkipped(watcher: Config["watcher"]): Config["watcher"] {
+  return { ...watcher, skip: [...watcher.skip, ...SKIPPED] };
 }
 
 /** The option because of which a process isn't restarted, whatever its policy says. */
@@ -99,10 +132,11 @@ function namedIn({ ids = [] }: RunSelection): readonly string[] {
 /** Whether a process starts at once, or one that does so depends on it. */
 function startingBy(selection: RunSelection, processes: readonly ProcessSpec[]): (spec: ProcessSpec) => boolean {
   const ids = namedIn(selection);
+  const { except = [] } = selection;
   const byId = new Map(processes.map((spec) => [spec.id, spec]));
   const starting = new Set<ProcessSpec>();
   const add = (spec: ProcessSpec | undefined): void => {
-    if (spec === undefined || starting.has(spec)) return;
+    if (spec === undefined || starting.has(spec) || isOneOf(except, spec)) return;
     starting.add(spec);
     for (const { members } of spec.dependsOn ?? []) for (const member of members) add(byId.get(member));
   };

@@ -86,6 +86,7 @@ export const consoleStyle: Schema<ConsoleStyle> = schemaFor<ConsoleStyle>({
   decorate: boolean(),
   colors: boolean(),
   format: optional(literal("json")),
+  reader: optional(literal("terminal")),
   prefix: optional(literal(false)),
   file: optional(string()),
 });

@@ -47,6 +47,8 @@ export type ConsoleStyle = {
   readonly colors: boolean;
   /** Each line is a JSON object, as of `procman logs --json`. Absent: text. */
   readonly format?: "json";
+  /** A program shows the lines on a terminal with colors. Absent: the console is read as it is. */
+  readonly reader?: "terminal";
   /** Lines of processes are written as they are. Absent: with the id in front. */
   readonly prefix?: false;
   /** Absolute path: all console lines go there instead, with time and id and without colors (a detached procman has no console). */

@@ -70,6 +70,7 @@ const LOGGER: Readonly<Partial<Record<ToLogger["t"], Schema>>> = {
       decorate: boolean(),
       colors: boolean(),
       format: optional(string() as Schema<"json">),
+      reader: optional(string() as Schema<"terminal">),
       prefix: optional(boolean() as Schema<false>),
       file: optional(string()),
     }),

@@ -16,6 +16,12 @@ test("the options of run: configuration, console, the process whose end ends pro
     exitWith: "job",
   });
   assert.deepEqual(runOptions(["web", "--once", "mail"]), { ...PLAIN, once: true, ids: ["web", "mail"] });
+  assert.deepEqual(runOptions(["--front=plain", "--except=a", "--except=b", "--watch=c"]), {
+    ...PLAIN,
+    front: "plain",
+    except: ["a", "b"],
+    watch: ["c"],
+  });
 });
 
 test("the path of the file is made absolute for a keeper that is started in another folder, in each form", () => {
@@ -32,6 +38,14 @@ test("the path of the file is made absolute for a keeper that is started in anot
 });
 
 test("an unknown option, or one without its value, is a usage error", () => {
-  for (const args of [["--exit-wiht", "job"], ["--exit-with"], ["--exit-with="], ["-c", ""], ["job", "--twice"]])
+  for (const args of [
+    ["--exit-wiht", "job"],
+    ["--exit-with"],
+    ["--exit-with="],
+    ["-c", ""],
+    ["job", "--twice"],
+    ["--except="],
+    ["--front=tv"],
+  ])
     assert.throws(() => runOptions(args), { code: "usage", message: /^Cannot run: .*see "procman run --help"$/s });
 });

@@ -22,8 +22,14 @@ export type KeeperRunOptions = {
   readonly once: boolean;
   /** Id of the process whose end ends procman. */
   readonly exitWith?: string;
-  /** Set by the library: procman ends with this program. */
+  /** Set by the library and by `dev`: procman ends with this program. */
   readonly parent?: ParentOptions;
+  /** Set by `dev`, which shows the console on a terminal or not: it gets lines of JSON. */
+  readonly front?: "terminal" | "plain";
+  /** Processes that don't start. */
+  readonly except?: readonly string[];
+  /** Processes that restart when a file in their folder changes. */
+  readonly watch?: readonly string[];
 };
 
 /** `PID-STARTTIME` on the command line: a later process of the same pid is another one. */
@@ -40,6 +46,9 @@ const OPTIONS = {
   once: { type: "boolean", default: false },
   "exit-with": { type: "string" },
   "with-parent": { type: "string" },
+  front: { type: "string" },
+  except: { type: "string", multiple: true },
+  watch: { type: "string", multiple: true },
 } as const;
 
 /** The same with the absolute path of the file, for another keeper, which is started in another folder. */
@@ -56,10 +65,11 @@ export function withAbsoluteConfig(args: readonly string[], folder: string): rea
 export function runOptions(args: readonly string[]): KeeperRunOptions {
   try {
     const { values, positionals } = parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true });
-    const empty = Object.entries(values).find(([, value]) => value === "");
+    const empty = Object.entries(values).find(([, value]) => [value].flat().includes(""));
     if (empty !== undefined) throw new Error(`the value of --${empty[0]} is empty`);
     const { config, profile, console = false, guarded = false, detached = false, keep = false, once = false } = values;
     const { "watch-config": watchConfig = false, "exit-with": exitWith, "with-parent": parent } = values;
+    const { front, except, watch } = values;
     return {
       console,
       guarded,
@@ -72,6 +82,9 @@ export function runOptions(args: readonly string[]): KeeperRunOptions {
       ...(profile === undefined ? {} : { profile }),
       ...(exitWith === undefined ? {} : { exitWith }),
       ...(parent === undefined ? {} : { parent: parentIn(parent) }),
+      ...(front === undefined ? {} : { front: frontIn(front) }),
+      ...(except === undefined ? {} : { except }),
+      ...(watch === undefined ? {} : { watch }),
     };
   } catch (error) {
     throw new ProcmanError(
@@ -80,6 +93,11 @@ export function runOptions(args: readonly string[]): KeeperRunOptions {
       { cause: error },
     );
   }
+}
+
+function frontIn(text: string): "terminal" | "plain" {
+  if (text === "terminal" || text === "plain") return text;
+  throw new Error(`--front takes terminal or plain, not ${JSON.stringify(text)}`);
 }
 
 function parentIn(text: string): ParentOptions {

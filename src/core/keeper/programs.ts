@@ -49,6 +49,7 @@ export function serviceProgram(
   stateDir: string | undefined,
 ): readonly string[] {
   const { config, console, detached, watchConfig, ids = [], once, exitWith, profile } = options;
+  const { front, except = [], watch = [] } = options;
   return [
     node,
     NO_DEBUGGER,
@@ -58,7 +59,10 @@ export function serviceProgram(
     ...(detached ? ["--detached"] : []),
     ...(watchConfig ? ["--watch-config"] : []),
     ...(profile === undefined ? [] : [`--profile=${profile}`]),
+    ...(front === undefined ? [] : [`--front=${front}`]),
     ...ids.map((id) => `--only=${id}`),
+    ...except.map((id) => `--except=${id}`),
+    ...watch.map((id) => `--watch=${id}`),
     ...(once ? ["--once"] : []),
     ...(exitWith === undefined ? [] : [`--exit-with=${exitWith}`]),
     ...(stateDir === undefined ? [] : [`--state-dir=${stateDir}`]),

@@ -18,6 +18,9 @@ test("the options of run reach the service as they were given", () => {
     watchConfig: true,
     once: true,
     ids: ["a", "b"],
+    front: "terminal" as const,
+    except: ["c"],
+    watch: ["d", "e"],
   };
   const [node, flag, bundle, ...args] = serviceProgram(
     installation,

@@ -124,8 +124,10 @@ export function styleOf({
 }
 
 /** Whether the console shows colors, for now. */
-export function hasColors({ colors }: Config["console"]): boolean {
-  return colors && wantsColors({ isTTY: isatty(1) || isatty(2) || !!process.env.FORCE_COLOR });
+export function hasColors({ colors, reader }: Config["console"]): boolean {
+  return (
+    colors && (reader === "terminal" || wantsColors({ isTTY: isatty(1) || isatty(2) || !!process.env.FORCE_COLOR }))
+  );
 }
 
 function lost({ lostLines, lostBytes }: FromLogger & { readonly t: "recovered" }): string {

@@ -39,6 +39,8 @@ export type ConfigSourceOptions = RunSelection & {
   readonly config?: string | undefined;
   readonly console: boolean;
   readonly detached: boolean;
+  /** A program gets the lines of the console as JSON, and shows them on a terminal or not. */
+  readonly front?: "terminal" | "plain" | undefined;
 };
 
 export function configSource(options: ConfigSourceOptions): ConfigSource {
@@ -70,11 +72,11 @@ export function withStateDir(found: Config, stateDir: string | undefined): Confi
 }
 
 function withOptions(found: Config, options: ConfigSourceOptions): Config {
-  const { console: configured, processes, stateDir } = withSelection(found, options);
-  // Who asks for the output reads it at a terminal; without one there are no colors.
-  const console = options.console ? { ...configured, colors: true } : configured;
+  const { console: configured, processes, stateDir, watcher } = withSelection(found, options);
+  const console = options.front === undefined ? shown(configured, options) : styleFor(options.front);
   return {
     ...found,
+    watcher,
     processes: processes.map((spec) =>
       options.console || (options.once === true && spec.task === true)
         ? { ...spec, log: { ...spec.log, console: true } }
@@ -83,4 +85,14 @@ function withOptions(found: Config, options: ConfigSourceOptions): Config {
     // A console file is read later, so each line needs its time.
     console: options.detached ? { ...console, decorate: true, file: join(stateDir, "logs/console.log") } : console,
   };
+}
+
+/** Who asks for the output reads it at a terminal; without one there are no colors. */
+function shown(configured: Config["console"], { console }: Pick<ConfigSourceOptions, "console">): Config["console"] {
+  return console ? { ...configured, colors: true } : configured;
+}
+
+function styleFor(front: "terminal" | "plain"): Config["console"] {
+  const isTerminal = front === "terminal";
+  return { decorate: false, colors: isTerminal, format: "json", ...(isTerminal && { reader: "terminal" }) };
 }
