@@ -1,13 +1,13 @@
 /** What the words of `procman add` mean: a program, a script, a folder with `package.json`, or a script of that. */
 import { existsSync, readFileSync } from "node:fs";
-import { basename, dirname, extname, join, resolve } from "node:path";
+import { basename, extname, join, resolve } from "node:path";
 import { parseCommandLine } from "../core/base/command-line.ts";
 import { ProcmanError } from "../core/base/errors.ts";
 import { ownMember } from "../core/base/interpolate.ts";
-import { isObject } from "../core/base/schema-check.ts";
 import { shellQuote } from "../core/base/shell-quote.ts";
 import { didYouMean } from "../core/base/suggest.ts";
 import { typeScriptFlags } from "../core/config/checks/command-checks.ts";
+import { managerOf, nearest, packageIn, packageName, scriptsIn } from "../core/config/package-file.ts";
 import { statIfSeen } from "../core/os/files.ts";
 import { currentRights, isExecutable } from "../core/os/process-rights.ts";
 
@@ -24,14 +24,6 @@ const INTERPRETERS = /^(node|bun|deno|tsx|ts-node|npx|npm|pnpm|yarn|python[\d.]*
 const ASSIGNMENT = /^[A-Za-z_]\w*=/;
 /** As concurrently has it. */
 const PACKAGE_SCRIPT = /^(npm|pnpm|yarn|bun):(.+)$/;
-/** By the lock file of the package, or of the workspace above it. */
-const LOCK_FILES = {
-  "package-lock.json": "npm",
-  "pnpm-lock.yaml": "pnpm",
-  "yarn.lock": "yarn",
-  "bun.lock": "bun",
-  "bun.lockb": "bun",
-} as const;
 const ENTRY_FILES = ["server.js", "index.js"] as const;
 
 /** Runs scripts with this extension. undefined: the file is a program itself, or none. @throws {ProcmanError} `usage` */
@@ -156,7 +148,7 @@ function shebangOf(path: string): string {
 /** Its script `start`, else its main file. */
 function ofFolder(written: string, folder: string, rest: readonly string[]): ProgramToAdd {
   const own = packageIn(folder);
-  const name = typeof own?.name === "string" ? own.name.replace(/^@[^/]*\//, "") : basename(folder);
+  const name = packageName(own) ?? basename(folder);
   const scripts = scriptsIn(folder);
   if (scripts.includes("start")) return { ...packageScript("start", { folder, rest }), name };
   const main = [own?.main, ...ENTRY_FILES].find(
@@ -181,40 +173,6 @@ function packageScript(script: string, { folder, manager = managerOf(folder), re
   }
   const args = rest.length > 0 && manager === "npm" ? ["--", ...rest] : rest;
   return { cmd: quoted([manager, "run", script, ...args]), name: script, cwd: folder };
-}
-
-function managerOf(folder: string): string {
-  const given = packageIn(folder)?.packageManager;
-  const [, named] = typeof given === "string" ? (/^(npm|pnpm|yarn|bun)@/.exec(given) ?? []) : [];
-  if (named !== undefined) return named;
-  const locks = Object.entries(LOCK_FILES).flatMap(([file, manager]) => {
-    const home = nearest(folder, file);
-    return home === undefined ? [] : [{ home, manager }];
-  });
-  return locks.sort((a, b) => b.home.length - a.home.length)[0]?.manager ?? "npm";
-}
-
-/** The folder, or the nearest one above it, with this file. */
-function nearest(folder: string, file: string): string | undefined {
-  if (existsSync(join(folder, file))) return folder;
-  return dirname(folder) === folder ? undefined : nearest(dirname(folder), file);
-}
-
-function scriptsIn(folder: string): readonly string[] {
-  const scripts = packageIn(folder)?.scripts;
-  return isObject(scripts) ? Object.keys(scripts) : [];
-}
-
-/** @throws {ProcmanError} `usage`: it is no JSON */
-function packageIn(folder: string): Readonly<Record<string, unknown>> | undefined {
-  const file = join(folder, "package.json");
-  if (!existsSync(file)) return undefined;
-  try {
-    const own: unknown = JSON.parse(readFileSync(file, "utf8"));
-    return isObject(own) ? own : undefined;
-  } catch (cause) {
-    throw new ProcmanError("usage", `Cannot read ${file}: ${(cause as Error).message}`, { cause });
-  }
 }
 
 /** What is run: of `node --inspect app/server.js` the script, of `npm run dev` that one. Without folder and extension. */

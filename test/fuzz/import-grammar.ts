@@ -1,9 +1,9 @@
 /** Files of other process managers as random values of their fields. Each part of a file says something that its manager doesn't do without it. */
 import fc from "fast-check";
-import type { SourceKind } from "../../src/satellites/import/source-kinds.ts";
+import type { ImportedKind } from "../../src/satellites/import/source-kinds.ts";
 
 /** A file in parts. The first ones, `fixed`, make it one of its kind. */
-export type GrammarFile = { readonly kind: SourceKind; readonly fixed: Parts; readonly parts: Parts };
+export type GrammarFile = { readonly kind: ImportedKind; readonly fixed: Parts; readonly parts: Parts };
 /** A path of keys, and the value there; of texts in lines, the line. */
 type Parts = readonly (readonly [path: readonly string[], value: unknown])[];
 
@@ -259,7 +259,7 @@ function lines(arbitrary: fc.Arbitrary<string>): fc.Arbitrary<Parts> {
     .map((all) => all.map((each, index) => [[String(index)], each] as const));
 }
 
-function file(kind: SourceKind, fixed: Parts, ...parts: readonly fc.Arbitrary<Parts>[]): fc.Arbitrary<GrammarFile> {
+function file(kind: ImportedKind, fixed: Parts, ...parts: readonly fc.Arbitrary<Parts>[]): fc.Arbitrary<GrammarFile> {
   return fc.tuple(...parts).map((all) => ({ kind, fixed, parts: all.flat() }));
 }
 

@@ -6,6 +6,7 @@ import { importCompose } from "./compose.ts";
 import { ConfigurationDraft, idOf } from "./configuration-draft.ts";
 import { importCrontab } from "./crontab.ts";
 import { exportedBy } from "./ecosystem-child.ts";
+import { importPackage } from "./package-scripts.ts";
 import { importPm2 } from "./pm2.ts";
 import { appsOfDump } from "./pm2-dump.ts";
 import { importProcessCompose } from "./process-compose.ts";
@@ -23,6 +24,10 @@ export type ImportOptions = {
   readonly cwd: string;
   /** Kind of all files; otherwise name and content say it. */
   readonly kind?: SourceKind | undefined;
+  /** Name of the configuration; otherwise the files say it, or the folder. */
+  readonly name?: string | undefined;
+  /** Where programs run whose file doesn't say it; otherwise in the folder of the file that will be written. */
+  readonly runsIn?: string | undefined;
 };
 
 export type Imported = { readonly configuration: ConfigurationDraft; readonly text: string };
@@ -49,13 +54,17 @@ export function importRunning(list: readonly unknown[], options: ImportOptions):
   return importSources([{ kind: "pm2", source, data: list }], options);
 }
 
-async function importSources(sources: readonly KnownSource[], { file, cwd }: ImportOptions): Promise<Imported> {
+async function importSources(
+  sources: readonly KnownSource[],
+  { file, cwd, name, runsIn }: ImportOptions,
+): Promise<Imported> {
   const configuration = new ConfigurationDraft(dirname(file));
   const units = sources.filter((each) => each.kind === "systemd").map(({ source }) => source);
   for (const source of sources) if (source.kind !== "systemd") await importOne(source, configuration, cwd);
   for (const unit of units.slice(0, 1))
     withPlace(unit, () => importUnits(units, configuration, (path) => readDropIns(path, cwd)));
-  configuration.fields.name ??= idOf(basename(dirname(file)) || "procman");
+  configuration.fields.name = name ?? configuration.fields.name ?? idOf(basename(dirname(file)) || "procman");
+  if (runsIn !== undefined) for (const { fields } of configuration.processes) fields.cwd ??= runsIn;
   makeValid(configuration, file);
   return {
     configuration,
@@ -74,6 +83,8 @@ async function importOne(
   const readText = (path: string): string => readForeign(path, cwd).text;
   if (kind === "pm2")
     return importPm2Source(source, isProgram(source) ? await exportedBy(source) : data, configuration);
+  if (kind === "package")
+    return withPlace(source, () => importPackage(source, configuration, (path) => readForeign(path, cwd)));
   withPlace(source, () => {
     if (kind === "procfile") importProcfile(source, configuration, readText);
     else if (kind === "supervisord")

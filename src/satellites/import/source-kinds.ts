@@ -16,7 +16,10 @@ export const SOURCE_KINDS = [
   "systemd",
   "crontab",
 ] as const;
-export type SourceKind = (typeof SOURCE_KINDS)[number];
+/** What `procman import` knows. */
+export type ImportedKind = (typeof SOURCE_KINDS)[number];
+/** `package`: named by `dev` alone. */
+export type SourceKind = ImportedKind | "package";
 
 /** `data`: of YAML and JSON. */
 export type KnownSource = { readonly kind: SourceKind; readonly source: ForeignFile; readonly data?: unknown };
@@ -42,7 +45,7 @@ const BY_TEXT: readonly (readonly [RegExp, SourceKind])[] = [
 /** Files that say what can be run, not what shall run: name, and what to do instead. */
 const ADDED: Readonly<Record<string, string>> = {
   "package.json":
-    'it says not which of its scripts are to run; "procman add npm:dev" adds the script "dev", "procman add ." the package',
+    'it says not which of its scripts are to run; "procman dev" runs its script "dev", "procman add npm:dev" adds the script "dev", "procman add ." the package',
   "turbo.json":
     'it says not which of its tasks are to run; "procman add --id dev -- npx turbo run dev" adds the task "dev" of all packages',
 };
