@@ -147,6 +147,7 @@ export default defineConfig([
   ...cachedProgram("cli-main", "src/cli/main.ts").map((build) => ({ ...build, ...IN_ONE_FILE })),
   ...program("export", "src/satellites/export/export.ts"),
   ...program("import-main", "src/cli/import-main.ts").map((build) => ({ ...build, ...IN_ONE_FILE })),
+  ...cachedProgram("dev-main", "src/cli/dev-main.ts").map((build) => ({ ...build, ...IN_ONE_FILE })),
   ...cachedProgram("mcp-main", "src/cli/mcp-main.ts").map((build) => ({
     ...build,
     ...IN_ONE_FILE,

@@ -104,7 +104,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     "core/config",
     ...CLIENT,
     "cli/output",
-    ...["boot", "import", "export", "monitor", "hosts", "mcp"].map((name) => `satellites/${name}`),
+    ...["boot", "dev", "import", "export", "monitor", "hosts", "mcp"].map((name) => `satellites/${name}`),
   ],
 
   "satellites/dashboard/model": ["core/base", "core/contract", "client"],
@@ -115,6 +115,13 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   "satellites/hosts": [...SEEN, "core/http", "cli/output"],
   "satellites/mcp": [...SEEN, "cli/output"],
   "satellites/boot": SEEN,
+  // It runs what the import makes, and reads keys as the monitor does.
+  "satellites/dev": [
+    ...SEEN,
+    "satellites/import",
+    "satellites/monitor/key-parser.ts",
+    "satellites/monitor/terminal-keys.ts",
+  ],
   "satellites/import": SEEN,
   "satellites/export": [...SEEN, "core/ipc", "core/supervisor"],
   "satellites/library": SEEN,
@@ -155,8 +162,8 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "core/file-watcher": 1_080,
   "core/http": 1_724,
   "core/incidents": 300,
-  "core/ipc": 796,
-  "core/keeper": 4_353,
+  "core/ipc": 799,
+  "core/keeper": 4_375,
   "core/log-store": 3_130,
   "core/logger": 2_700,
   "core/metrics": 1_001,
@@ -174,10 +181,10 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "satellites/dashboard": 6_368,
   "satellites/export": 3_172,
   "satellites/hosts": 944,
-  "satellites/import": 5_342,
-  "satellites/library": 630,
+  "satellites/import": 5_460,
+  "satellites/library": 614,
   "satellites/mcp": 2_170,
-  "satellites/monitor": 2_856,
+  "satellites/monitor": 2_870,
   "satellites/plugins": 1_340,
 };
 

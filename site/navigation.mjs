@@ -4,6 +4,7 @@ export const NAVIGATION = [
     title: "I want to",
     pages: [
       "docs/guide/recipes",
+      "docs/guide/dev",
       "docs/guide/crashes",
       "docs/guide/start-at-boot",
       "docs/guide/remove",

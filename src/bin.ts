@@ -6,13 +6,16 @@ import { asCalled } from "./core/os/called-as.ts";
 import { startFolder } from "./core/os/start-folder.ts";
 
 const COMPLETION = "__complete";
+/** `run --file` in its forms. */
+const FILE = /^(?:-f.*|--file|--file=.*)$/;
+const CONFIG = /^(?:-c.*|--config|--config=.*)$/;
 
 targetAfterCommand(process.argv, process.argv[2] === COMPLETION ? 3 : 2);
 const [command, ...args] = process.argv.slice(2);
 const load = createRequire(__filename);
 if (command !== "run" || args.some((arg) => /^(?:-h|--help|-d.*|--detach|--json|--host(?:=.*)?)$/.test(arg)))
   load("./cli.cjs");
-else if (setProjectFolder(args)) load("./keeper.cjs");
+else if (args.some((arg) => FILE.test(arg)) ? setForeignFile(args) : setProjectFolder(args)) load("./keeper.cjs");
 
 /** `procman -c FILE status` becomes `procman status -c FILE`; `--host` likewise. A command that is being typed, for completion, comes last. */
 function targetAfterCommand(words: string[], start: number): void {
@@ -30,7 +33,7 @@ function targetAfterCommand(words: string[], start: number): void {
  * between the two. Returns false after an error.
  */
 function setProjectFolder(args: readonly string[]): boolean {
-  if (process.env.PROCMAN_CONFIG || args.some((arg) => /^(?:-c.*|--config|--config=.*)$/.test(arg))) return true;
+  if (process.env.PROCMAN_CONFIG || args.some((arg) => CONFIG.test(arg))) return true;
   try {
     const folder = nearestFolder(startFolder());
     if (folder !== undefined) process.argv.splice(3, 0, "--config", folder);
@@ -41,4 +44,26 @@ function setProjectFolder(args: readonly string[]): boolean {
     process.exitCode = error.exitCode;
     return false;
   }
+}
+
+/**
+ * Another process makes a configuration of the file: the keeper, which this one becomes, needs no parser of YAML.
+ * Returns false after an error.
+ */
+function setForeignFile(args: readonly string[]): boolean {
+  const at = args.findIndex((arg) => FILE.test(arg));
+  const [option = "", next = ""] = args.slice(at);
+  const inline = option.replace(/^(?:-f|--file=?)/, "");
+  if (args.some((arg) => CONFIG.test(arg))) {
+    load("./cli.cjs");
+    return false;
+  }
+  const { spawnSync } = process.getBuiltinModule("node:child_process");
+  const { status, stdout } = spawnSync(process.execPath, [__filename, "__configuration", inline || next], {
+    stdio: ["inherit", "pipe", "inherit"],
+    encoding: "utf8",
+  });
+  if (status !== 0) process.exitCode = status ?? 1;
+  else process.argv.splice(3 + at, inline === "" ? 2 : 1, `--config=${stdout}`);
+  return status === 0;
 }

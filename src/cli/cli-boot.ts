@@ -17,8 +17,13 @@ const DATA_COMMANDS = new Set([
   "token",
   "export",
   "mcp",
+  "dev",
   "__complete",
+  "__configuration",
 ]);
+
+/** Commands in separate bundles. */
+const OWN_BUNDLES: readonly string[] = ["mcp", "dev"];
 
 exitOnOutputError();
 const [name, topic] = process.argv.slice(2);
@@ -40,11 +45,11 @@ else if (
 ) {
   process.stdout.write(`${overview()}\n`);
   process.exitCode = name === undefined ? EXIT.usage : EXIT.done;
-} else runCached(join(__dirname, isOwnBundle(name, process.argv) ? "mcp-main.cjs" : "cli-main.cjs"), "exit");
+} else runCached(join(__dirname, isOwnBundle(name, process.argv) ? `${name}-main.cjs` : "cli-main.cjs"), "exit");
 
 /** Whether it needs no other command: for its help, and to run on another machine, it does. */
 function isOwnBundle(command: string, words: readonly string[]): boolean {
-  return command === "mcp" && !words.some((word) => /^(?:-h|--help|--host(?:=.*)?)$/.test(word));
+  return OWN_BUNDLES.includes(command) && !words.some((word) => /^(?:-h|--help|--host(?:=.*)?)$/.test(word));
 }
 
 /** Messages name commands so that they can be typed. */

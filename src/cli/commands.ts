@@ -32,6 +32,11 @@ export const GROUPS = [
         examples: ["run", "run --detach --wait", "run web --console", "run --once test lint"],
         load: () => import("./commands/run-command.ts"),
       },
+      dev: {
+        summary: "Run what a project has, in the foreground, with keys: its configuration, Procfile or package.json",
+        examples: ["dev", "dev web api", "dev -mail", "dev --file Procfile --exit-with web", "dev --watch"],
+        load: () => import("./commands/dev-command.ts"),
+      },
       up: {
         summary: "Start procman, or apply the changed file; wait until all is ready",
         examples: ["up", "up --exit-code", "up --profile production --json"],
@@ -369,7 +374,7 @@ export function isCommand(name: string): name is CommandName {
 }
 
 /** Have no result that a program would read. */
-const WITHOUT_JSON: ReadonlySet<CommandName> = new Set(["monitor", "schema", "completion", "mcp"]);
+const WITHOUT_JSON: ReadonlySet<CommandName> = new Set(["dev", "monitor", "schema", "completion", "mcp"]);
 
 /** Adds a command to the parser. Each that has no data to print takes `--json`, too, for its errors. */
 export async function defineCommand(name: CommandName, parent: Command): Promise<void> {

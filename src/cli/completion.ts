@@ -80,7 +80,7 @@ async function candidatesFor([name, ...before]: readonly string[], current: stri
   if (name === "completion") return ["bash", "zsh", "fish"].map((value) => ({ value }));
   const words = ARGUMENTS[name];
   if (words !== undefined) return words(argumentsIn(before, options).length, targetIn(before));
-  if (name === "run") return [...idsInFile(configIn(before)), ...groupsInFile(configIn(before))];
+  if (name === "run" || name === "dev") return [...idsInFile(configIn(before)), ...groupsInFile(configIn(before))];
   if (name === "remove") return idsInFile(configIn(before));
   return argument?.name() === "id" ? ids(targetIn(before)) : [];
 }
@@ -102,7 +102,7 @@ async function scaleWords(position: number, target: TargetOptions): Promise<read
 
 /** Values of an option; empty for files, which the shell completes itself. */
 function valuesOf({ long, description, argChoices = [] }: Option, before: readonly string[]): readonly Completion[] {
-  if (long === "--exit-with" || long === "--process") return idsInFile(configIn(before));
+  if (long === "--exit-with" || long === "--except" || long === "--process") return idsInFile(configIn(before));
   if (description === HOST_HELP) return allHosts().map(({ name, url }) => ({ value: name, text: url }));
   if (description === NAME_HELP) return runningNames().map((value) => ({ value }));
   if (long === "--profile") return profilesInFile(configIn(before));

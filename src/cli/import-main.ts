@@ -4,6 +4,7 @@ import { isAbsolute } from "node:path";
 import { type ErrorCode, EXIT, ProcmanError } from "../core/base/errors.ts";
 import { printableJson } from "../core/base/printable.ts";
 import { startFolder } from "../core/os/start-folder.ts";
+import type { ForeignConfiguration, ForeignOptions } from "../satellites/dev/foreign-configuration.ts";
 import type { ConfigurationDraft } from "../satellites/import/configuration-draft.ts";
 import type { Imported } from "../satellites/import/importer.ts";
 import type { SourceKind } from "../satellites/import/source-kinds.ts";
@@ -29,9 +30,23 @@ export async function runImport(
     await importCommand(paths, options);
     return undefined;
   } catch (error) {
-    if (!(error instanceof ProcmanError)) throw error;
-    return { code: error.code, message: error.message };
+    return asData(error);
   }
+}
+
+/** For `procman dev`, and `run --file`. */
+export async function runForeign(path: string, options: ForeignOptions): Promise<ForeignConfiguration | ImportFailure> {
+  try {
+    const { foreignConfiguration } = await import("../satellites/dev/foreign-configuration.ts");
+    return await foreignConfiguration(path, options);
+  } catch (error) {
+    return asData(error);
+  }
+}
+
+function asData(error: unknown): ImportFailure {
+  if (!(error instanceof ProcmanError)) throw error;
+  return { code: error.code, message: error.message };
 }
 
 async function importCommand(paths: readonly string[], options: ImportCommandOptions): Promise<void> {

@@ -2,6 +2,7 @@
 import { Command } from "commander";
 import { ProcmanError } from "../core/base/errors.ts";
 import { didYouMean } from "../core/base/suggest.ts";
+import { startFolder } from "../core/os/start-folder.ts";
 import { COMMANDS, defineCommand, isCommand, SUMMARIES } from "./commands.ts";
 import { hintFor } from "./foreign-commands.ts";
 import { endWith, runArguments } from "./one-command.ts";
@@ -12,9 +13,13 @@ export function runProgram(complete: (words: readonly string[]) => Promise<strin
   const done =
     name === "__complete"
       ? complete(args).then((text) => void process.stdout.write(text))
-      : name === "help"
-        ? runCommand(args[0] ?? "", ["--help"])
-        : runAnywhere(name, args);
+      : name === "__configuration"
+        ? import("./import-bundle.ts").then(({ printConfiguration }) =>
+            printConfiguration(args[0] ?? "", startFolder()),
+          )
+        : name === "help"
+          ? runCommand(args[0] ?? "", ["--help"])
+          : runAnywhere(name, args);
   endWith(done);
 }
 

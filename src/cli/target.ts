@@ -1,6 +1,6 @@
 /** Which procman a command is for: the one of a configuration file, or one that is running, by its name. */
 import { accessSync, constants, existsSync } from "node:fs";
-import { dirname, resolve, sep } from "node:path";
+import { basename, dirname, join, resolve, sep } from "node:path";
 import { livingHolder, withStateFolderErrors } from "../client/connection/endpoint-file.ts";
 import type { RemoteApi } from "../client/connection/remote-api.ts";
 import { apiOf, remoteApi } from "../client/connection/remote-host.ts";
@@ -10,10 +10,12 @@ import { didYouMean } from "../core/base/suggest.ts";
 import { read } from "../core/config/config-file.ts";
 import { groupSocketFor, type Location, locate } from "../core/config/find-config.ts";
 import { dataOf } from "../core/config/load.ts";
+import { FILE_NAMES, nearestFolder } from "../core/config/nearest-folder.ts";
 import { hasSymlink } from "../core/os/files.ts";
 import { hasLock, homeOf, inUseText, otherFileOf } from "../core/os/lock.ts";
 import { type RunningKeeper, runningKeepers, runsFile } from "../core/os/running-keepers.ts";
 import { startFolder } from "../core/os/start-folder.ts";
+import { BESIDE_CONFIGURATION } from "../core/os/state-folder.ts";
 import { userName } from "../core/os/user-names.ts";
 
 export type TargetOptions = {
@@ -37,7 +39,7 @@ export type TargetLocation = Location & { readonly file: string | undefined };
  */
 export function targetLocation({ config, name }: TargetOptions): TargetLocation {
   if (name !== undefined) return byName(name, config);
-  const location = byFile(config);
+  const location = byFile(config ?? fileOfDev());
   const { stateDir, file, name: named } = location;
   // A keeper that runs or was killed is here, or has gone on elsewhere.
   if (withStateFolderErrors(stateDir, () => hasLock(stateDir))) return { ...location, stateDir: homeOf(stateDir) };
@@ -103,7 +105,27 @@ function sharedApi({ config, name }: TargetOptions): RemoteApi | undefined {
 
 /** The configuration file of the target, for what is read from it. */
 export function targetFile({ config, name }: TargetOptions): string | undefined {
-  return name === undefined ? config : targetLocation({ name }).file;
+  return name === undefined ? (config ?? fileOfDev()) : targetLocation({ name }).file;
+}
+
+/**
+ * The configuration that `procman dev` or `run --file`, running in this folder or above, has made of a foreign file: it
+ * counts where no other one is found.
+ */
+function fileOfDev(): string | undefined {
+  const cwd = startFolder();
+  if (process.env.PROCMAN_CONFIG || nearestFolder(cwd) !== undefined) return undefined;
+  const made = runningKeepers().flatMap(({ file }) => (file === undefined || !isMadeOfForeign(file) ? [] : [file]));
+  const isAbove = (file: string): boolean => isMeant(join(dirname(file), "..", "..", basename(file)), undefined, cwd);
+  // The nearest one.
+  return made.filter(isAbove).sort((one, other) => other.length - one.length)[0];
+}
+
+/** The library, too, writes into a folder of the state folder, but has the configuration itself. */
+function isMadeOfForeign(file: string): boolean {
+  return (
+    basename(dirname(dirname(file))) === BESIDE_CONFIGURATION && !FILE_NAMES.some((name) => name === basename(file))
+  );
 }
 
 /** The content of its configuration file, valid or not. undefined: it is on another machine, or was found by name and is gone. */

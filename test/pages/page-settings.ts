@@ -129,6 +129,20 @@ procman run --detach -c /srv/shop`,
   { block: "$ npm install procman@latest", before: "procman run --detach" },
 ];
 
+const DEV_MD: readonly Setting[] = [
+  {
+    block: "procman dev ",
+    config: {
+      processes: [
+        { id: "web", cmd: "sleep 1", autostart: true, restart: "never" },
+        { id: "api", cmd: "sleep 1000", autostart: true },
+        mail,
+      ],
+    },
+    between: "procman terminate || [ $? = 69 ]",
+  },
+];
+
 const MIGRATE_MD: readonly Setting[] = [
   { block: '// procman.jsonc\n{\n  "name": "shop",\n  "processes": [\n    {\n      "id": "db"', needs: "redis-server" },
   {
@@ -307,6 +321,7 @@ test -x "node_modules/.bin/$(sed -n 's/^CMD ."\\([^"]*\\)".*/\\1/p' block)"`,
       needs: "systemd-analyze",
     },
   ],
+  "docs/guide/dev.md": DEV_MD,
   "docs/guide/migrate.md": MIGRATE_MD,
   "docs/guide/library.md": LIBRARY_MD,
   "docs/guide/recipes.md": [

@@ -14,7 +14,7 @@ type Foreground = { readonly line: string; readonly pid: number; readonly log: s
 const LINE_MS = 40_000;
 
 const STAYS =
-  /\bprocman (.* )?run(?!.*(--detach|-d\b|--once|--exit-with))\b|\bprocman .*\blogs\b.* -f\b|\bprocman monitor\b|\bcurl .*-N\b/;
+  /\bprocman (.* )?(?:run|dev)(?!.*(--detach|-d\b|--once|--exit-with|--init))\b|\bprocman .*\blogs\b.* -f\b|\bprocman monitor\b|\bcurl .*-N\b/;
 
 /** 3: it answers, and a process doesn't run. Ends, too, when procman has ended. */
 const UNTIL_IT_ANSWERS = "until procman status >/dev/null 2>&1 || [ $? = 3 ] || ! kill -0 $!; do sleep 0.1; done";
@@ -70,7 +70,7 @@ export class ShellSession {
     const { out } = await this.#complete(`{ ${withoutComment(line)}; } >${log} 2>&1 & echo "pid $!"`);
     const pid = Number(/pid (\d+)/.exec(out)?.[1]);
     this.#foreground.push({ line, pid, log });
-    if (/\bprocman .*\brun\b|\bprocman run\b/.test(line)) await this.#complete(UNTIL_IT_ANSWERS);
+    if (/\bprocman (?:.*\b)?(?:run|dev)\b/.test(line)) await this.#complete(UNTIL_IT_ANSWERS);
     else
       await eventually(() => (existsSync(log) && readFileSync(log, "utf8")) || undefined, {
         what: `output of "${line}"`,

@@ -1,10 +1,7 @@
 /** `procman import`: makes a configuration file of those of other process managers. */
-import { createRequire } from "node:module";
-import { join } from "node:path";
 import { type Command, Option } from "commander";
-import { ProcmanError } from "../../core/base/errors.ts";
 import type { SourceKind } from "../../satellites/import/source-kinds.ts";
-import type { ImportCommandOptions } from "../import-main.ts";
+import { importCommand } from "../import-bundle.ts";
 
 /** In the order of `SOURCE_KINDS`, which isn't loaded for the help. */
 const KINDS = [
@@ -37,11 +34,4 @@ export function define(parent: Command): void {
     .option("--check", "only report how the files would be converted; exit code 1 if something can't be run")
     .option("--json", "print the report as JSON")
     .action(importCommand);
-}
-
-async function importCommand(paths: readonly string[], options: ImportCommandOptions): Promise<void> {
-  const load = createRequire(join(import.meta.dirname, "cli-main.cjs"));
-  const { runImport } = load("./import-main.cjs") as typeof import("../import-main.ts");
-  const failure = await runImport(paths, options);
-  if (failure !== undefined) throw new ProcmanError(failure.code, failure.message);
 }

@@ -1,6 +1,7 @@
 /** `procman run`: the bin runs it in the keeper; this module has its help and `--detach`. */
 import type { Command } from "commander";
 import { ProcmanError } from "../../core/base/errors.ts";
+import { startFolder } from "../../core/os/start-folder.ts";
 import { CONFIG_HELP } from "../config-option.ts";
 import type { DetachOptions } from "../detach.ts";
 import { IDS_HELP, secondsTo } from "../options.ts";
@@ -17,6 +18,10 @@ export function define(parent: Command): void {
     )
     .argument("[id...]", `${IDS_HELP} to start (default: all that start with procman)`)
     .option("-c, --config <path>", CONFIG_HELP)
+    .option(
+      "-f, --file <path>",
+      "a file that `procman import` reads, such as a Procfile, as it is now; nothing is written beside it",
+    )
     .option("--profile <name>", "merge this part of `profiles` over the rest of the configuration")
     .option(
       "--console",
@@ -49,8 +54,10 @@ export function define(parent: Command): void {
 
 async function runInBackground(
   ids: readonly string[],
-  { detach, ...options }: Omit<DetachOptions, "ids"> & { readonly detach?: boolean },
+  { detach, file, ...options }: Omit<DetachOptions, "ids"> & { readonly detach?: boolean; readonly file?: string },
 ): Promise<void> {
+  if (file !== undefined && options.config !== undefined)
+    throw new ProcmanError("usage", "Cannot run both: --config and --file each name a file; leave one of them out");
   if (detach !== true && options.json === true)
     throw new ProcmanError(
       "usage",
@@ -58,6 +65,11 @@ async function runInBackground(
     );
   // For example `run -c -d`, where -d is parsed as the path.
   if (detach !== true) throw new ProcmanError("usage", 'Cannot run: --config needs a path; see "procman help run"');
-  const { runDetached } = await import("../detach.ts");
-  await runDetached({ ids, ...options });
+  const [{ runDetached }, { configurationOf }] = await Promise.all([
+    import("../detach.ts"),
+    import("../import-bundle.ts"),
+  ]);
+  const made =
+    file === undefined ? undefined : await configurationOf(file, { cwd: startFolder(file), isRefused: false });
+  await runDetached({ ids, ...options, ...(made && { config: made.file }) });
 }

@@ -41,7 +41,7 @@ export function packageName(own: Readonly<Record<string, unknown>> | undefined):
   return typeof own?.name === "string" ? own.name.replace(/^@[^/]*\//, "") : undefined;
 }
 
-/** @throws {ProcmanError} `usage`: it is no JSON */
+/** @throws {ProcmanError} `usage`: it isn't JSON */
 export function packageIn(folder: string): Readonly<Record<string, unknown>> | undefined {
   const file = join(folder, "package.json");
   if (!existsSync(file)) return undefined;

@@ -113,7 +113,7 @@ test("an unknown id is an error that suggests a similar one; so is an end that n
   checkSelection({ once: true, ids: ["a"] }, manual);
 });
 
-test("except: these don't start, whoever depends on them, and those that do start without them", () => {
+test("except: these don't start, and what depends on them starts without them", () => {
   assert.deepEqual(starting({ except: ["kept"] }), ["web-1", "web-2", "build", "retried"]);
   assert.deepEqual(starting({ ids: ["web"], except: ["migrate"] }), ["web-1", "web-2"]);
   const { processes } = withSelection(config(), { except: ["migrate", "group:nightly"] });

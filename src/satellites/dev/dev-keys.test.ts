@@ -1,0 +1,72 @@
+/** What keys do in `procman dev`. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { KeyPress } from "../monitor/key-parser.ts";
+import { type DevAct, type DevQuestion, pressed, questionText } from "./dev-keys.ts";
+
+const IDS = ["web", "worker", "mail"];
+
+/** Presses keys: characters, or names in braces. Returns what is done, and what is being typed. */
+function typed(keys: string, ids = IDS): { readonly acts: readonly DevAct[]; readonly question?: DevQuestion } {
+  let question: DevQuestion | undefined;
+  const acts: DevAct[] = [];
+  for (const [, name, text = ""] of keys.matchAll(/\{(\w+)\}|(.)/g)) {
+    const key = (name === undefined ? { name: "text", text } : { name }) as KeyPress;
+    const next = pressed(question, key, ids);
+    question = next.question;
+    if (next.act !== undefined) acts.push(next.act);
+  }
+  return { acts, ...(question && { question }) };
+}
+
+test("each letter does one thing, others nothing", () => {
+  assert.deepEqual(
+    typed("ecmq?xR{enter}{interrupt}{suspend}{redraw}{up}").acts.map(({ type }) => type),
+    ["errors", "clear", "monitor", "end", "keys", "mark", "end", "suspend", "redraw"],
+  );
+});
+
+test("r and l ask for processes: by name, by an unambiguous beginning, several, or all", () => {
+  assert.deepEqual(typed("rmail{enter}").acts, [{ type: "restart", ids: ["mail"] }]);
+  assert.deepEqual(typed("lwo, m{enter}").acts, [{ type: "filter", ids: ["worker", "mail"] }]);
+  assert.deepEqual(typed("r{enter}").acts, [{ type: "restart", ids: [] }]);
+  assert.deepEqual(typed("rw{enter}").acts, [{ type: "refused", text: '"w" may be web or worker' }]);
+  assert.deepEqual(typed("rmial{enter}").acts, [
+    { type: "refused", text: 'there is no process "mial". Did you mean "mail"?' },
+  ]);
+});
+
+test("a process whose id begins another one is meant by its whole id", () => {
+  assert.deepEqual(typed("rweb{enter}", ["web", "web-admin"]).acts, [{ type: "restart", ids: ["web"] }]);
+});
+
+test("while an answer is typed, letters are letters; Escape leaves it, Ctrl-C still ends all", () => {
+  assert.deepEqual(typed("rqec"), { acts: [], question: { about: "restart", typed: "qec" } });
+  assert.deepEqual(typed("rqec{escape}"), { acts: [] });
+  assert.deepEqual(typed("lwx{backspace}eb"), { acts: [], question: { about: "filter", typed: "web" } });
+  assert.deepEqual(typed("lwx{clear}"), { acts: [], question: { about: "filter", typed: "" } });
+  assert.deepEqual(typed("rq{interrupt}").acts, [{ type: "end" }]);
+  assert.match(questionText({ about: "restart", typed: "we" }, IDS), /^restart: we▏ \(web worker mail; /);
+});
+
+test("a single process is restarted, and typed into, without a question which", () => {
+  assert.deepEqual(typed("r", ["web"]).acts, [{ type: "restart", ids: ["web"] }]);
+  assert.deepEqual(typed("irs{enter}", ["web"]).acts, [{ type: "input", id: "web", text: "rs\n" }]);
+});
+
+test("i asks for one process; then each line goes to it, until Escape", () => {
+  const sent = typed("imail{enter}one q{enter}two{enter}");
+  assert.deepEqual(sent.acts, [
+    { type: "input", id: "mail", text: "one q\n" },
+    { type: "input", id: "mail", text: "two\n" },
+  ]);
+  assert.deepEqual(sent.question, { about: "text", to: "mail", typed: "" });
+  assert.equal(questionText({ about: "text", to: "mail", typed: "o" }, IDS), "to mail: o▏ (Enter: send; Esc: no more)");
+  assert.deepEqual(typed("imail{enter}{escape}c").acts, [{ type: "clear" }]);
+  for (const several of ["i{enter}", "iweb mail{enter}"])
+    assert.deepEqual(typed(several), { acts: [{ type: "refused", text: "input goes to one process: type its name" }] });
+});
+
+test("pasted text is not taken for keys", () => {
+  assert.deepEqual(pressed(undefined, { name: "paste", text: "q" }, IDS), {});
+});

@@ -1,0 +1,110 @@
+/** What a key means. Pure. */
+import { didYouMean } from "../../core/base/suggest.ts";
+import type { KeyPress } from "../monitor/key-parser.ts";
+
+/** What a line is being typed for: absent, if each key means something itself. `input`: to which process; `text`: what it gets. */
+export type DevQuestion =
+  | { readonly about: "restart" | "filter" | "input"; readonly typed: string }
+  | { readonly about: "text"; readonly to: string; readonly typed: string };
+
+export type DevAct =
+  /** `ids`: none stands for all. */
+  | { readonly type: "restart" | "filter"; readonly ids: readonly string[] }
+  /** A line for a process. */
+  | { readonly type: "input"; readonly id: string; readonly text: string }
+  | { readonly type: "refused"; readonly text: string }
+  | { readonly type: "errors" | "clear" | "monitor" | "keys" | "mark" | "end" | "suspend" | "redraw" };
+
+type Pressed = { readonly question?: DevQuestion; readonly act?: DevAct };
+
+const LETTERS: Readonly<Record<string, Exclude<DevAct["type"], "restart" | "filter" | "input" | "refused">>> = {
+  e: "errors",
+  c: "clear",
+  m: "monitor",
+  q: "end",
+  "?": "keys",
+  h: "keys",
+};
+
+const QUESTIONS: Readonly<Record<string, "restart" | "filter" | "input">> = { r: "restart", l: "filter", i: "input" };
+
+/** Shown for `?`. */
+export const KEYS =
+  "r restart one or all · i type into a process · l lines of some processes alone · e errors alone · c clear the screen · m monitor · Enter an empty line · Ctrl-Z suspend · q or Ctrl-C end all; again: at once";
+
+/** @param ids of the processes that a question may name */
+export function pressed(question: DevQuestion | undefined, key: KeyPress, ids: readonly string[]): Pressed {
+  if (key.name === "interrupt") return { act: { type: "end" } };
+  if (key.name === "suspend" || key.name === "redraw")
+    return { ...(question && { question }), act: { type: key.name } };
+  return question === undefined ? single(key, ids) : typing(question, key, ids);
+}
+
+function single(key: KeyPress, ids: readonly string[]): Pressed {
+  if (key.name === "enter") return { act: { type: "mark" } };
+  if (key.name !== "text") return {};
+  const about = QUESTIONS[key.text];
+  const [only = ""] = ids;
+  if (about === "restart" && ids.length === 1) return { act: { type: about, ids } };
+  if (about === "input" && ids.length === 1) return { question: { about: "text", to: only, typed: "" } };
+  if (about !== undefined) return { question: { about, typed: "" } };
+  const type = LETTERS[key.text];
+  return type === undefined ? {} : { act: { type } };
+}
+
+function typing(question: DevQuestion, key: KeyPress, ids: readonly string[]): Pressed {
+  const { typed } = question;
+  switch (key.name) {
+    case "text":
+    case "paste":
+      return { question: { ...question, typed: typed + key.text.replace(/\s+/g, " ") } };
+    case "backspace":
+      return { question: { ...question, typed: typed.slice(0, -1) } };
+    case "clear":
+      return { question: { ...question, typed: "" } };
+    case "enter":
+      return answered(question, ids);
+    case "escape":
+      return {};
+    default:
+      return { question };
+  }
+}
+
+function answered(question: DevQuestion, ids: readonly string[]): Pressed {
+  if (question.about === "text")
+    return {
+      question: { ...question, typed: "" },
+      act: { type: "input", id: question.to, text: `${question.typed}\n` },
+    };
+  const { about, typed } = question;
+  const found = named(typed, ids);
+  if (typeof found === "string") return { act: { type: "refused", text: found } };
+  if (about !== "input") return { act: { type: about, ids: found } };
+  const [to, ...others] = found;
+  if (to !== undefined && others.length === 0) return { question: { about: "text", to, typed: "" } };
+  return { act: { type: "refused", text: "input goes to one process: type its name" } };
+}
+
+/** Ids, or beginnings of them; nothing stands for all. A text says what is wrong. */
+function named(typed: string, ids: readonly string[]): readonly string[] | string {
+  const found: string[] = [];
+  for (const word of typed.split(/[\s,]+/).filter(Boolean)) {
+    const like = ids.includes(word) ? [word] : ids.filter((id) => id.startsWith(word));
+    const [first] = like;
+    if (first === undefined) return `there is no process "${word}".${didYouMean(word, ids)}`;
+    if (like.length > 1) return `"${word}" may be ${like.join(" or ")}`;
+    found.push(first);
+  }
+  return found;
+}
+
+const ASKED = { restart: "restart", filter: "show the lines of", input: "type into" } as const;
+
+/** The footer while a line is typed. */
+export function questionText(question: DevQuestion, ids: readonly string[]): string {
+  if (question.about === "text") return `to ${question.to}: ${question.typed}▏ (Enter: send; Esc: no more)`;
+  const { about, typed } = question;
+  const all = about === "input" ? "" : "Enter alone: all; ";
+  return `${ASKED[about]}: ${typed}▏ (${ids.join(" ")}; ${all}Esc: nothing)`;
+}

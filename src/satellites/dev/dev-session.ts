@@ -1,0 +1,274 @@
+/** A session of `procman dev`: lines, keys and states, until procman has ended, or the user leaves one that ran already. */
+import type { ReadStream } from "node:tty";
+import type { Client } from "../../client/client.ts";
+import { connectTo } from "../../client/connection/connect.ts";
+import { keeperOf, livingHolder } from "../../client/connection/endpoint-file.ts";
+import { LogReader } from "../../client/connection/log-reader.ts";
+import { EXIT, ProcmanError } from "../../core/base/errors.ts";
+import type { Location } from "../../core/config/find-config.ts";
+import { CATEGORIES, type ProcessRecord } from "../../core/contract/records.ts";
+import { wantsColors } from "../../core/os/colors.ts";
+import { signalIfThere } from "../../core/os/process-signal.ts";
+import type { KeyPress } from "../monitor/key-parser.ts";
+import { readKeys, takeKeys } from "../monitor/terminal-keys.ts";
+import { type DevAct, type DevQuestion, KEYS, pressed, questionText } from "./dev-keys.ts";
+import type { DevKeeper } from "./keeper-process.ts";
+import { LineView, ownerOf } from "./line-view.ts";
+import { followStates, statesText } from "./process-states.ts";
+import { watchSources } from "./source-watch.ts";
+
+/** Text that is pasted is marked as such: its letters are no keys. */
+const PASTE_ON = "\u001b[?2004h";
+const PASTE_OFF = "\u001b[?2004l";
+/** A process that could not be suspended goes on after this time. Milliseconds. */
+const RESUME_MS = 50;
+/** Lines that were there before, of a procman that runs already. */
+const EARLIER_LINES = 20;
+/** Requests are left out: the keys make some. */
+const SHOWN = CATEGORIES.filter((category) => category !== "api");
+const HINTS = "r restart  i input  l lines  e errors  c clear  m monitor  q end  ? keys";
+
+export type DevSessionOptions = {
+  readonly place: Location;
+  /** What runs, and why: the first line. */
+  readonly title: string;
+  /** For the width in front of the lines. */
+  readonly ids: readonly string[];
+  /** undefined: procman runs already, and its lines are shown. */
+  readonly keeper: DevKeeper | undefined;
+  /** Of a configuration that was made of other files: makes it again when one of them changes. */
+  readonly sources?: { readonly files: readonly string[]; readonly renew: () => Promise<readonly string[]> };
+  /** Runs the monitor on this terminal, until the user leaves it. */
+  readonly monitor: () => Promise<void>;
+};
+
+/** Returns the exit code. */
+export async function runSession(options: DevSessionOptions): Promise<number> {
+  const session = new DevSession(options);
+  return session.run();
+}
+
+class DevSession {
+  readonly #options: DevSessionOptions;
+  readonly #view: LineView;
+  /** undefined: there is no terminal, or no keys. */
+  readonly #keys: ReadStream | undefined;
+  readonly #stop = new AbortController();
+  #states: readonly ProcessRecord[] = [];
+  #question: DevQuestion | undefined;
+  #isEnding = false;
+  #resuming: NodeJS.Timeout | undefined;
+
+  constructor(options: DevSessionOptions) {
+    const { stdin, stdout, env } = process;
+    this.#options = options;
+    this.#keys = stdin.isTTY && stdout.isTTY && env.TERM !== "dumb" ? stdin : undefined;
+    this.#view = new LineView({
+      output: stdout,
+      colors: wantsColors(stdout),
+      hasFooter: this.#keys !== undefined,
+      onFull: () => {
+        if (stdout.listenerCount("drain") > 0) return;
+        options.keeper?.pause();
+        stdout.once("drain", () => options.keeper?.resume());
+      },
+    });
+    this.#view.reserve(options.ids);
+  }
+
+  async run(): Promise<number> {
+    const { keeper, title, sources, place } = this.#options;
+    this.#view.note(title);
+    this.#view.flush();
+    keeper?.read((entry) => SHOWN.includes(entry.category) && this.#view.add(entry));
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => this.#end());
+    this.#takeTerminal();
+    const unwatch = sources === undefined ? undefined : this.#watch(sources);
+    if (this.#keys !== undefined) void followStates(place, this.#stop.signal, (records) => this.#onStates(records));
+    try {
+      return await (keeper === undefined ? this.#follow() : this.#untilEnd(keeper));
+    } finally {
+      unwatch?.();
+      this.#stop.abort();
+      this.#view.end();
+      this.#leaveTerminal();
+    }
+  }
+
+  async #untilEnd({ ended }: DevKeeper): Promise<number> {
+    const code = await ended;
+    if (code !== undefined) return code;
+    if (this.#isEnding) return EXIT.done;
+    this.#view.note("procman was killed, came back, and has ended since: how is unknown here", "error");
+    return EXIT.refused;
+  }
+
+  /** The lines of a procman that another one has started. */
+  async #follow(): Promise<number> {
+    const { place } = this.#options;
+    const query = { limit: EARLIER_LINES, categories: SHOWN };
+    for await (const item of new LogReader(place, "dev").follow(query, this.#stop.signal))
+      if (item.type === "entry") this.#view.add(item.entry);
+      else this.#view.note(`${item.bytes} bytes are missing here`, "warn");
+    this.#view.note(this.#stop.signal.aborted ? `left; ${place.name} goes on` : `${place.name} has ended`);
+    return EXIT.done;
+  }
+
+  /** In order; asked twice, at once. */
+  #end(): void {
+    const { keeper } = this.#options;
+    if (keeper === undefined) return this.#stop.abort();
+    this.#isEnding = true;
+    void this.#signal(keeper);
+  }
+
+  async #signal({ pid, hasExited }: DevKeeper): Promise<void> {
+    const { stateDir } = this.#options.place;
+    try {
+      const holder = livingHolder(stateDir) ?? (hasExited() ? await keeperOf(stateDir) : { pid });
+      if (holder.pid !== undefined) signalIfThere(holder.pid, "SIGINT");
+    } catch (error) {
+      // It has ended meanwhile.
+      if (!(error instanceof ProcmanError)) throw error;
+    }
+  }
+
+  #watch({ files, renew }: NonNullable<DevSessionOptions["sources"]>): () => void {
+    let watched = files;
+    return watchSources(
+      () => watched,
+      () =>
+        void renew().then(
+          (next) => {
+            watched = next;
+          },
+          (error: unknown) => {
+            if (!(error instanceof ProcmanError)) throw error;
+            for (const line of `${error.message}\nThe processes run as before.`.split("\n"))
+              this.#view.note(line, "error");
+          },
+        ),
+    );
+  }
+
+  #onStates(records: readonly ProcessRecord[]): void {
+    this.#states = records;
+    this.#draw();
+  }
+
+  /** What a question may name: processes and clusters. */
+  get #ids(): readonly string[] {
+    return [...new Set(this.#states.map(ownerOf))];
+  }
+
+  #draw(): void {
+    const parts = [statesText(this.#states), this.#view.filterText, HINTS].filter(Boolean);
+    this.#view.footer(this.#question === undefined ? parts.join(" · ") : questionText(this.#question, this.#ids));
+  }
+
+  #takeTerminal(): void {
+    if (this.#keys === undefined) return;
+    process.once("exit", () => this.#leaveTerminal());
+    process.on("SIGTSTP", this.#suspend).on("SIGCONT", this.#resume);
+    process.stdout.on("resize", () => this.#draw());
+    // The terminal was closed.
+    this.#keys.once("error", () => this.#end()).once("end", () => this.#end());
+    readKeys(this.#keys, (keys) => {
+      for (const key of keys) this.#onKey(key);
+    });
+    this.#enterTerminal();
+  }
+
+  #enterTerminal(): void {
+    if (this.#keys === undefined) return;
+    takeKeys(this.#keys);
+    process.stdout.write(PASTE_ON);
+    this.#view.enter();
+    this.#draw();
+  }
+
+  #leaveTerminal(): void {
+    if (this.#keys === undefined || this.#keys.destroyed) return;
+    this.#keys.setRawMode(false);
+    this.#keys.pause();
+    process.stdout.write(PASTE_OFF);
+  }
+
+  #onKey(key: KeyPress): void {
+    const { question, act } = pressed(this.#question, key, this.#ids);
+    this.#question = question;
+    if (act !== undefined) this.#carryOut(act);
+    this.#draw();
+  }
+
+  #carryOut(act: DevAct): void {
+    switch (act.type) {
+      case "restart":
+        return void this.#ask((control) => this.#restarted(control, act.ids));
+      case "input":
+        return void this.#ask((control) => control.input(act.id, { text: act.text }));
+      case "filter":
+        return this.#view.filter(act.ids);
+      case "errors":
+        return this.#view.toggleErrors();
+      case "clear":
+        return this.#view.clear();
+      case "monitor":
+        return void this.#monitor();
+      case "keys":
+        return this.#view.note(KEYS);
+      case "refused":
+        return this.#view.note(act.text, "warn");
+      case "mark":
+        return this.#view.mark();
+      case "end":
+        return this.#end();
+      case "suspend":
+        return this.#suspend();
+      case "redraw":
+        return this.#view.redraw();
+      default:
+        return act satisfies never;
+    }
+  }
+
+  /** What procman refuses is a line. */
+  async #ask(work: (control: Client) => Promise<unknown>): Promise<void> {
+    try {
+      await work(await connectTo(this.#options.place, "dev"));
+    } catch (error) {
+      if (!(error instanceof ProcmanError)) throw error;
+      this.#view.note(error.message, "error");
+    }
+  }
+
+  /** Of all, not those that nobody has started. */
+  #restarted(control: Client, ids: readonly string[]): Promise<unknown> {
+    const started = this.#states.filter(({ status }) => status !== "created").map(ownerOf);
+    return Promise.all([...new Set(ids.length === 0 ? started : ids)].map((id) => control.act(id, "restart")));
+  }
+
+  async #monitor(): Promise<void> {
+    this.#view.leave();
+    this.#leaveTerminal();
+    process.off("SIGTSTP", this.#suspend);
+    await this.#options.monitor();
+    process.on("SIGTSTP", this.#suspend);
+    this.#enterTerminal();
+  }
+
+  readonly #suspend = (): void => {
+    this.#view.leave();
+    this.#leaveTerminal();
+    process.off("SIGTSTP", this.#suspend);
+    // The whole job, as the terminal does it: a shell waits for npx, not for this process.
+    process.kill(0, "SIGTSTP");
+    this.#resuming = setTimeout(this.#resume, RESUME_MS);
+  };
+
+  readonly #resume = (): void => {
+    clearTimeout(this.#resuming);
+    process.off("SIGTSTP", this.#suspend).on("SIGTSTP", this.#suspend);
+    this.#enterTerminal();
+  };
+}
