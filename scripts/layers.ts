@@ -118,6 +118,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   // It runs what the import makes, and reads keys as the monitor does.
   "satellites/dev": [
     ...SEEN,
+    "cli/output",
     "satellites/import",
     "satellites/monitor/key-parser.ts",
     "satellites/monitor/terminal-keys.ts",

@@ -54,12 +54,14 @@ function setForeignFile(args: readonly string[]): boolean {
   const at = args.findIndex((arg) => FILE.test(arg));
   const [option = "", next = ""] = args.slice(at);
   const inline = option.replace(/^(?:-f|--file=?)/, "");
-  if (args.some((arg) => CONFIG.test(arg))) {
+  const path = inline === "" && !option.endsWith("=") ? next : inline;
+  // It says what is wrong.
+  if (path === "" || args.some((arg) => CONFIG.test(arg))) {
     load("./cli.cjs");
     return false;
   }
   const { spawnSync } = process.getBuiltinModule("node:child_process");
-  const { status, stdout } = spawnSync(process.execPath, [__filename, "__configuration", inline || next], {
+  const { status, stdout } = spawnSync(process.execPath, [__filename, "__configuration", path], {
     stdio: ["inherit", "pipe", "inherit"],
     encoding: "utf8",
   });

@@ -68,13 +68,15 @@ describe("dev on a terminal", { concurrency: 4 }, () => {
     const session = await opened(context, "web: while read line; do echo got $line; done\nmail: exec sleep 1000\n");
     const { terminal } = session;
     terminal.keys("i", "w", "Enter");
-    await terminal.see(/^to web: ▏ \(Enter: send; Esc: no more\)$/);
-    terminal.keys("a", "Space", "q", "Enter", "b", "Enter");
-    await terminal.see(/^web {5}\| got a q$/);
+    await terminal.see(/^web>$/);
+    terminal.keys("a", "Space", "q", "Left", "x", "Enter", "b", "Enter");
+    await terminal.see(/^web {5}\| got a xq$/);
     const lines = await terminal.see(/^web {5}\| got b$/);
     assert.ok(!lines.some((line) => line.includes("input of")), "requests of dev are not shown");
     terminal.keys("Escape");
     await terminal.see(FOOTER);
+    terminal.keys("i", "m", "Enter", "C-c");
+    await terminal.until((lines) => FOOTER.test(lines.findLast((line) => line !== "") ?? ""));
     terminal.keys("q");
     await closed(session);
   });

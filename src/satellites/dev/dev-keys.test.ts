@@ -51,18 +51,12 @@ test("while an answer is typed, letters are letters; Escape leaves it, Ctrl-C st
 
 test("a single process is restarted, and typed into, without a question which", () => {
   assert.deepEqual(typed("r", ["web"]).acts, [{ type: "restart", ids: ["web"] }]);
-  assert.deepEqual(typed("irs{enter}", ["web"]).acts, [{ type: "input", id: "web", text: "rs\n" }]);
+  assert.deepEqual(typed("i", ["web"]).acts, [{ type: "input", id: "web" }]);
 });
 
-test("i asks for one process; then each line goes to it, until Escape", () => {
-  const sent = typed("imail{enter}one q{enter}two{enter}");
-  assert.deepEqual(sent.acts, [
-    { type: "input", id: "mail", text: "one q\n" },
-    { type: "input", id: "mail", text: "two\n" },
-  ]);
-  assert.deepEqual(sent.question, { about: "text", to: "mail", typed: "" });
-  assert.equal(questionText({ about: "text", to: "mail", typed: "o" }, IDS), "to mail: o▏ (Enter: send; Esc: no more)");
-  assert.deepEqual(typed("imail{enter}{escape}c").acts, [{ type: "clear" }]);
+test("i asks for one process", () => {
+  assert.deepEqual(typed("imail{enter}"), { acts: [{ type: "input", id: "mail" }] });
+  assert.equal(questionText({ about: "input", typed: "ma" }, IDS), "type into: ma▏ (web worker mail; Esc: nothing)");
   for (const several of ["i{enter}", "iweb mail{enter}"])
     assert.deepEqual(typed(several), { acts: [{ type: "refused", text: "input goes to one process: type its name" }] });
 });

@@ -2,16 +2,14 @@
 import { didYouMean } from "../../core/base/suggest.ts";
 import type { KeyPress } from "../monitor/key-parser.ts";
 
-/** What a line is being typed for: absent, if each key means something itself. `input`: to which process; `text`: what it gets. */
-export type DevQuestion =
-  | { readonly about: "restart" | "filter" | "input"; readonly typed: string }
-  | { readonly about: "text"; readonly to: string; readonly typed: string };
+/** Processes are being named. Absent: each key means something itself. */
+export type DevQuestion = { readonly about: "restart" | "filter" | "input"; readonly typed: string };
 
 export type DevAct =
   /** `ids`: none stands for all. */
   | { readonly type: "restart" | "filter"; readonly ids: readonly string[] }
-  /** A line for a process. */
-  | { readonly type: "input"; readonly id: string; readonly text: string }
+  /** Lines for a process follow. */
+  | { readonly type: "input"; readonly id: string }
   | { readonly type: "refused"; readonly text: string }
   | { readonly type: "errors" | "clear" | "monitor" | "keys" | "mark" | "end" | "suspend" | "redraw" };
 
@@ -44,9 +42,9 @@ function single(key: KeyPress, ids: readonly string[]): Pressed {
   if (key.name === "enter") return { act: { type: "mark" } };
   if (key.name !== "text") return {};
   const about = QUESTIONS[key.text];
-  const [only = ""] = ids;
-  if (about === "restart" && ids.length === 1) return { act: { type: about, ids } };
-  if (about === "input" && ids.length === 1) return { question: { about: "text", to: only, typed: "" } };
+  const [id = ""] = ids;
+  if (about !== undefined && about !== "filter" && ids.length === 1)
+    return { act: about === "input" ? { type: about, id } : { type: about, ids } };
   if (about !== undefined) return { question: { about, typed: "" } };
   const type = LETTERS[key.text];
   return type === undefined ? {} : { act: { type } };
@@ -71,18 +69,12 @@ function typing(question: DevQuestion, key: KeyPress, ids: readonly string[]): P
   }
 }
 
-function answered(question: DevQuestion, ids: readonly string[]): Pressed {
-  if (question.about === "text")
-    return {
-      question: { ...question, typed: "" },
-      act: { type: "input", id: question.to, text: `${question.typed}\n` },
-    };
-  const { about, typed } = question;
+function answered({ about, typed }: DevQuestion, ids: readonly string[]): Pressed {
   const found = named(typed, ids);
   if (typeof found === "string") return { act: { type: "refused", text: found } };
   if (about !== "input") return { act: { type: about, ids: found } };
-  const [to, ...others] = found;
-  if (to !== undefined && others.length === 0) return { question: { about: "text", to, typed: "" } };
+  const [id, ...others] = found;
+  if (id !== undefined && others.length === 0) return { act: { type: about, id } };
   return { act: { type: "refused", text: "input goes to one process: type its name" } };
 }
 
@@ -102,9 +94,7 @@ function named(typed: string, ids: readonly string[]): readonly string[] | strin
 const ASKED = { restart: "restart", filter: "show the lines of", input: "type into" } as const;
 
 /** The footer while a line is typed. */
-export function questionText(question: DevQuestion, ids: readonly string[]): string {
-  if (question.about === "text") return `to ${question.to}: ${question.typed}▏ (Enter: send; Esc: no more)`;
-  const { about, typed } = question;
+export function questionText({ about, typed }: DevQuestion, ids: readonly string[]): string {
   const all = about === "input" ? "" : "Enter alone: all; ";
   return `${ASKED[about]}: ${typed}▏ (${ids.join(" ")}; ${all}Esc: nothing)`;
 }

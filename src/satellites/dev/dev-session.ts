@@ -1,9 +1,10 @@
 /** A session of `procman dev`: lines, keys and states, until procman has ended, or the user leaves one that ran already. */
 import type { ReadStream } from "node:tty";
-import type { Client } from "../../client/client.ts";
+import { LineEditor } from "../../cli/output/line-editor.ts";
 import { connectTo } from "../../client/connection/connect.ts";
 import { keeperOf, livingHolder } from "../../client/connection/endpoint-file.ts";
 import { LogReader } from "../../client/connection/log-reader.ts";
+import { type InputControl, InputQueue } from "../../client/input-queue.ts";
 import { EXIT, ProcmanError } from "../../core/base/errors.ts";
 import type { Location } from "../../core/config/find-config.ts";
 import { CATEGORIES, type ProcessRecord } from "../../core/contract/records.ts";
@@ -56,6 +57,8 @@ class DevSession {
   readonly #stop = new AbortController();
   #states: readonly ProcessRecord[] = [];
   #question: DevQuestion | undefined;
+  /** Types into a process. */
+  #editor: LineEditor | undefined;
   #isEnding = false;
   #resuming: NodeJS.Timeout | undefined;
 
@@ -90,6 +93,7 @@ class DevSession {
     } finally {
       unwatch?.();
       this.#stop.abort();
+      this.#leaveEditor();
       this.#view.end();
       this.#leaveTerminal();
     }
@@ -174,7 +178,7 @@ class DevSession {
     // The terminal was closed.
     this.#keys.once("error", () => this.#end()).once("end", () => this.#end());
     readKeys(this.#keys, (keys) => {
-      for (const key of keys) this.#onKey(key);
+      for (const key of keys) if (this.#editor === undefined) this.#onKey(key);
     });
     this.#enterTerminal();
   }
@@ -204,9 +208,9 @@ class DevSession {
   #carryOut(act: DevAct): void {
     switch (act.type) {
       case "restart":
-        return void this.#ask((control) => this.#restarted(control, act.ids));
+        return void this.#tried(this.#restarted(act.ids));
       case "input":
-        return void this.#ask((control) => control.input(act.id, { text: act.text }));
+        return this.#keys && this.#typeInto(act.id, this.#keys);
       case "filter":
         return this.#view.filter(act.ids);
       case "errors":
@@ -232,20 +236,64 @@ class DevSession {
     }
   }
 
-  /** What procman refuses is a line. */
-  async #ask(work: (control: Client) => Promise<unknown>): Promise<void> {
+  /** What procman refuses is a line. Resolves with whether it was done. */
+  async #tried(work: Promise<unknown>): Promise<boolean> {
     try {
-      await work(await connectTo(this.#options.place, "dev"));
+      await work;
+      return true;
     } catch (error) {
       if (!(error instanceof ProcmanError)) throw error;
       this.#view.note(error.message, "error");
+      return false;
     }
   }
 
   /** Of all, not those that nobody has started. */
-  #restarted(control: Client, ids: readonly string[]): Promise<unknown> {
+  async #restarted(ids: readonly string[]): Promise<void> {
+    const control = await connectTo(this.#options.place, "dev");
     const started = this.#states.filter(({ status }) => status !== "created").map(ownerOf);
-    return Promise.all([...new Set(ids.length === 0 ? started : ids)].map((id) => control.act(id, "restart")));
+    await Promise.all([...new Set(ids.length === 0 ? started : ids)].map((id) => control.act(id, "restart")));
+  }
+
+  /** Lines for one process, until Escape or Ctrl-C. */
+  #typeInto(id: string, keys: ReadStream): void {
+    const client = connectTo(this.#options.place, "dev");
+    const input: InputControl["input"] = async (...order) => (await client).input(...order);
+    const queue = new InputQueue({ input }, id, (isFull) =>
+      this.#view.note(
+        isFull ? `${id} doesn't read its input; what you type waits until it does` : `${id} reads its input again`,
+        isFull ? "warn" : "info",
+      ),
+    );
+    const leave = (): void => {
+      this.#leaveEditor();
+      void queue.drop().then((bytes) => bytes > 0 && this.#view.note(`${bytes} bytes were not sent`, "warn"));
+    };
+    process.off("SIGTSTP", this.#suspend).off("SIGCONT", this.#resume);
+    this.#view.edit(() => {
+      this.#editor = new LineEditor({
+        input: keys,
+        output: process.stdout,
+        prompt: `${id}> `,
+        onLine: (line) => void this.#tried(queue.send(Buffer.from(`${line}\n`))),
+        onKey: (_line, { name }) => name === "escape" && leave(),
+        onLeave: leave,
+      });
+      return this.#editor;
+    });
+    this.#view.note(`what you type goes to ${id}, until Esc`);
+    // One that takes no input refuses this already.
+    void this.#tried(input(id, { text: "" })).then((isTaken) => isTaken || this.#leaveEditor());
+  }
+
+  #leaveEditor(): void {
+    const editor = this.#editor;
+    this.#editor = undefined;
+    if (editor === undefined) return;
+    editor.close();
+    this.#view.edit(undefined);
+    process.on("SIGTSTP", this.#suspend).on("SIGCONT", this.#resume);
+    this.#enterTerminal();
   }
 
   async #monitor(): Promise<void> {

@@ -19,9 +19,13 @@ const USUAL = { columns: 80, rows: 24 } as const;
 type ViewOutput = {
   readonly columns?: number;
   readonly rows?: number;
+  readonly writableNeedDrain?: boolean;
   /** False: the reader is slower, and `drain` follows. */
   readonly write: (text: string) => boolean;
 };
+
+/** A line that is edited below the others. */
+type EditedLine = { readonly write: (lines: string) => Promise<void> };
 
 type ViewOptions = {
   readonly output: ViewOutput;
@@ -43,6 +47,8 @@ export class LineView {
   #ids: ReadonlySet<string> = new Set();
   #isErrors = false;
   #footer = "";
+  /** In place of the footer. */
+  #edited: EditedLine | undefined;
   /** Nothing is written: another program has the terminal. */
   #isAway = false;
   /** Entries that were dropped meanwhile. */
@@ -109,6 +115,14 @@ export class LineView {
     if (text === this.#footer) return;
     this.#footer = text;
     this.#write("");
+  }
+
+  /** The last line is edited, until this is called with undefined. */
+  edit(open: (() => EditedLine) | undefined): void {
+    this.flush();
+    if (open !== undefined) this.#write("", "");
+    this.#edited = open?.();
+    if (open === undefined) this.#write("");
   }
 
   /** Between `leave` and `enter` lines are kept, and written later. */
@@ -194,6 +208,11 @@ export class LineView {
   #write(text: string, footer = this.#footerText()): void {
     if (this.#isAway) return;
     const { hasFooter, output, onFull } = this.#options;
+    if (this.#edited !== undefined) {
+      if (text !== "") void this.#edited.write(text);
+      if (output.writableNeedDrain === true) onFull();
+      return;
+    }
     const written = hasFooter ? `\r\u001b[J${text}${footer}` : text;
     if (written !== "" && !output.write(written)) onFull();
   }
