@@ -28,7 +28,7 @@ type DevSource = {
   /** Configuration of procman. */
   readonly file: string;
   readonly profile: string | undefined;
-  /** Of all processes, for the width in front of the lines. */
+  /** Ids of all processes, for the width in front of the lines. */
   readonly ids: () => Promise<readonly string[]>;
   readonly title: string;
 } & Pick<DevSessionOptions, "sources">;

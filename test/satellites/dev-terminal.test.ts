@@ -75,7 +75,9 @@ describe("dev on a terminal", { concurrency: 4 }, () => {
     assert.ok(!lines.some((line) => line.includes("input of")), "requests of dev are not shown");
     terminal.keys("Escape");
     await terminal.see(FOOTER);
-    terminal.keys("i", "m", "Enter", "C-c");
+    terminal.keys("i", "m", "Enter");
+    await terminal.see(/^mail>$/);
+    terminal.keys("C-c");
     await terminal.until((lines) => FOOTER.test(lines.findLast((line) => line !== "") ?? ""));
     terminal.keys("q");
     await closed(session);

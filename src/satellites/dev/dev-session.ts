@@ -7,7 +7,8 @@ import { LogReader } from "../../client/connection/log-reader.ts";
 import { type InputControl, InputQueue } from "../../client/input-queue.ts";
 import { EXIT, ProcmanError } from "../../core/base/errors.ts";
 import type { Location } from "../../core/config/find-config.ts";
-import { CATEGORIES, type ProcessRecord } from "../../core/contract/records.ts";
+import { CATEGORIES, type LogEntry, type ProcessRecord } from "../../core/contract/records.ts";
+import { wasNeverStarted } from "../../core/contract/status-sets.ts";
 import { wantsColors } from "../../core/os/colors.ts";
 import { signalIfThere } from "../../core/os/process-signal.ts";
 import type { KeyPress } from "../monitor/key-parser.ts";
@@ -26,7 +27,7 @@ const RESUME_MS = 50;
 /** Lines that were there before, of a procman that runs already. */
 const EARLIER_LINES = 20;
 /** Requests are left out: the keys make some. */
-const SHOWN = CATEGORIES.filter((category) => category !== "api");
+const SHOWN: readonly LogEntry["category"][] = CATEGORIES.filter((category) => category !== "api");
 const HINTS = "r restart  i input  l lines  e errors  c clear  m monitor  q end  ? keys";
 
 export type DevSessionOptions = {
@@ -37,7 +38,7 @@ export type DevSessionOptions = {
   readonly ids: readonly string[];
   /** undefined: procman runs already, and its lines are shown. */
   readonly keeper: DevKeeper | undefined;
-  /** Of a configuration that was made of other files: makes it again when one of them changes. */
+  /** The files that the configuration was made of; when one changes, `renew` makes it again. */
   readonly sources?: { readonly files: readonly string[]; readonly renew: () => Promise<readonly string[]> };
   /** Runs the monitor on this terminal, until the user leaves it. */
   readonly monitor: () => Promise<void>;
@@ -248,10 +249,10 @@ class DevSession {
     }
   }
 
-  /** Of all, not those that nobody has started. */
+  /** No ids: all that were started. */
   async #restarted(ids: readonly string[]): Promise<void> {
     const control = await connectTo(this.#options.place, "dev");
-    const started = this.#states.filter(({ status }) => status !== "created").map(ownerOf);
+    const started = this.#states.filter((record) => !wasNeverStarted(record)).map(ownerOf);
     await Promise.all([...new Set(ids.length === 0 ? started : ids)].map((id) => control.act(id, "restart")));
   }
 

@@ -21,7 +21,7 @@ export type ForeignConfiguration = {
 export type ForeignOptions = {
   /** Folder that the path resolves from. */
   readonly cwd: string;
-  /** It is only looked at: the error says why it isn't run. */
+  /** The file is only looked at: the error says why it isn't run. */
   readonly isRefused: boolean;
 };
 

@@ -27,7 +27,7 @@ type ViewOutput = {
 /** A line that is edited below the others. */
 type EditedLine = { readonly write: (lines: string) => Promise<void> };
 
-type ViewOptions = {
+type LineViewOptions = {
   readonly output: ViewOutput;
   readonly colors: boolean;
   /** With a last line of states and keys. */
@@ -37,7 +37,7 @@ type ViewOptions = {
 };
 
 export class LineView {
-  readonly #options: ViewOptions;
+  readonly #options: LineViewOptions;
   readonly #lines: LogFormatter;
   readonly #kept: LogEntry[] = [];
   #coming: LogEntry[] = [];
@@ -54,7 +54,7 @@ export class LineView {
   /** Entries that were dropped meanwhile. */
   #missed = 0;
 
-  constructor(options: ViewOptions) {
+  constructor(options: LineViewOptions) {
     this.#options = options;
     this.#lines = new LogFormatter(options.colors, options.hasFooter, false);
   }

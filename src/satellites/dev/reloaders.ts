@@ -9,7 +9,7 @@ const RELOADERS: readonly RegExp[] = [
   /\bvite(?!\S| build| preview)/,
   /\b(?:next|nuxt|nuxi|astro|remix|svelte-kit|wrangler|turbo|expo|gatsby|parcel|serverless) (?:dev|develop|start|serve)\b/,
   /\b(?:webpack serve|webpack-dev-server|react-scripts start|vue-cli-service serve|ng serve|parcel serve|quasar dev)\b/,
-  /\b(?:rails (?:s|server)|manage\.py runserver|flask .*--debug|fastapi dev)\b/,
+  /\b(?:rails (?:s|server)|manage\.py runserver|flask (?:\S+ ){0,4}--debug|fastapi dev)\b/,
 ];
 
 /** A script of package.json, as package managers run it. */

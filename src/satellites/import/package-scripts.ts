@@ -11,7 +11,7 @@ import { type ForeignFile, withPlace } from "./source-file.ts";
 import { readYaml } from "./yaml-text.ts";
 
 const DEV = "dev";
-/** Of pnpm, beside `package.json`. */
+/** File of pnpm, beside `package.json`. */
 const PNPM_WORKSPACE = "pnpm-workspace.yaml";
 /** A server for development that holds on to its connections isn't waited for. Seconds. */
 const STOP_TIMEOUT = 5;
@@ -56,7 +56,7 @@ function nothingIn(root: string, members: readonly string[]): SourceFault {
   return new SourceFault({ line: 1, column: 1 }, `found no script "dev" or "start"${none}; ${remedy}`);
 }
 
-/** Those of npm, Yarn and bun, and those of pnpm. */
+/** Patterns of npm, Yarn and bun, and of pnpm. */
 function patternsIn(root: string, readFile: (path: string) => ForeignFile): readonly string[] {
   const { workspaces } = packageIn(root) ?? {};
   const own = isObject(workspaces) ? workspaces.packages : workspaces;
