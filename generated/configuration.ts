@@ -153,6 +153,8 @@ export type ProcessConfiguration = {
   readonly node?: boolean | undefined;
   /** Its standard input stays open: for programs that end with their input, and for procman send. { "file": path }: it is this file, which each run opens with the rights of its user, and then ends. Without it, input is /dev/null. Default: false. */
   readonly stdin?: boolean | { readonly file: string } | undefined;
+  /** It runs on a terminal of its own, which takes input, too: for colors, prompts, job control and programs that fill the screen. Standard output and standard error are one stream. It needs perl. Default: false. */
+  readonly tty?: boolean | undefined;
   /** Working directory; the folder of the configuration file when omitted. */
   readonly cwd?: string | undefined;
   /** Extra environment variables. They override those of procman, except PATH, which is appended. In a value ${NAME} and ${NAME:-default} stand for variables of procman's own environment and of envFile. A secret is read when a run starts: { "file": path } from a file, { "env": name } from such a variable. */

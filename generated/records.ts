@@ -279,7 +279,7 @@ export type DefinitionRecord = {
   readonly user: string;
   /** Unix group, if it is not that of the user. */
   readonly group?: string;
-  /** `open`, or the file that is its standard input. Absent: /dev/null. */
+  /** `open`, `terminal`, or the file that is its standard input. Absent: /dev/null. */
   readonly stdin?: string;
   /** File for standard output. */
   readonly stdout?: string;
@@ -396,6 +396,8 @@ export type ProcessInput = {
   readonly text?: string;
   /** Bytes in base64, in place of `text`. */
   readonly data?: string;
+  /** Size of the window: the terminal of a process with `tty` gets it before the input. */
+  readonly size?: { readonly rows: number; readonly columns: number };
 };
 
 /** Bytes that a process has got. */

@@ -11,7 +11,7 @@ const SCRIPT = "scripts/api-docs.ts";
 const routes = Object.values(ROUTES as Readonly<Record<string, Route>>);
 
 /** Records whose types are not made of their schemas: unions, and those with a table of statuses. */
-const BY_HAND = ["EventRecord", "LogItem", "ExecItem", "StateRecord", "Problem"];
+const BY_HAND = ["EventRecord", "LogItem", "ExecItem", "ScreenItem", "StateRecord", "Problem"];
 
 /** Names of the objects in records, by their paths, or by the member that has them. */
 const PARTS = {

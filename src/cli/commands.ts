@@ -195,7 +195,13 @@ export const GROUPS = [
       },
       send: {
         summary: "Type a line into a process",
-        examples: ["send game save-all", "send bot --raw y", "send shell -- -v", "send db --stdin < dump.sql"],
+        examples: [
+          "send game save-all",
+          "send bot --raw y",
+          "send shell -- -v",
+          "send shell --key ctrl-c",
+          "send db --stdin < dump.sql",
+        ],
         reach: "api",
         load: () => import("./commands/send-command.ts"),
       },

@@ -39,6 +39,7 @@ import type {
 } from "../core/contract/records.ts";
 import { ROUTES, type RouteName } from "../core/contract/routes.ts";
 import type { Incident, RunPage, RunQuery, RunSummary } from "../core/contract/run-summary.ts";
+import type { ScreenItem } from "../core/contract/screen.ts";
 import type { StateRecord } from "../core/contract/state-record.ts";
 import { EventParser } from "./sse-parser.ts";
 import { itemsOf, type StreamObserver, subscribe } from "./subscription.ts";
@@ -193,6 +194,10 @@ export class Client implements Control {
     return (await this.#reply("prometheus", {})).text();
   }
 
+  screen(id: string, signal: AbortSignal): AsyncIterable<ScreenItem> {
+    return this.#subscribe("screen", {}, signal, id) as AsyncIterable<ScreenItem>;
+  }
+
   events(after: string | undefined, signal: AbortSignal, types?: readonly EventType[]): AsyncIterable<EventRecord> {
     return this.#subscribe("events", { after, types }, signal) as AsyncIterable<EventRecord>;
   }
@@ -240,11 +245,16 @@ export class Client implements Control {
     return (await this.#ask("code", { body: order })) as SignInCode;
   }
 
-  async *#subscribe(name: RouteName, query: Query, signal: AbortSignal): AsyncGenerator<unknown, void, undefined> {
+  async *#subscribe(
+    name: RouteName,
+    query: Query,
+    signal: AbortSignal,
+    id = "",
+  ): AsyncGenerator<unknown, void, undefined> {
     const observer = name === "events" ? this.#observer : undefined;
     for await (const item of subscribe({
       send: this.#send,
-      path: `${ROUTES[name].path}${writeQuery(query)}`,
+      path: `${pathOf(name, id)}${writeQuery(query)}`,
       signal,
       observer,
     })) {
@@ -267,12 +277,12 @@ export class Client implements Control {
     name: RouteName,
     { id = "", query = {}, body, options = {}, accept = "application/json" }: Details,
   ): Promise<Reply> {
-    const { method, path } = ROUTES[name];
+    const { method } = ROUTES[name];
     const { waitSeconds, signal } = options;
     const reply = await this.#send(
       compact({
         method,
-        path: `${path.replace("{id}", encodeURIComponent(id))}${writeQuery(query)}`,
+        path: `${pathOf(name, id)}${writeQuery(query)}`,
         headers: { accept, ...(body === undefined ? {} : { "content-type": "application/json" }) },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         signal,
@@ -295,6 +305,10 @@ export function jsonIn(text: string): unknown {
       { cause },
     );
   }
+}
+
+function pathOf(name: RouteName, id: string): string {
+  return ROUTES[name].path.replace("{id}", encodeURIComponent(id));
 }
 
 /** Empty: no profile. */

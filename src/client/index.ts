@@ -26,6 +26,7 @@ export type { PlannedAction, PlannedChange, PlannedSetting, PlanRecord } from ".
 export type { PluginRecord } from "../core/contract/plugin-record.ts";
 export type * from "../core/contract/records.ts";
 export type * from "../core/contract/run-summary.ts";
+export type { ScreenItem } from "../core/contract/screen.ts";
 export type { StateRecord, SystemRecord } from "../core/contract/state-record.ts";
 export { Client } from "./client.ts";
 export type { FetchOptions, Reply, Request, SendRequest as Send } from "./transport.ts";

@@ -62,6 +62,26 @@ test("send --stdin waits while the program doesn't read, so that every byte arri
   assert.deepEqual(readFileSync(got), input);
 });
 
+test("send --key presses keys, one after the other, at the terminal of a process", async (context) => {
+  const cmd = "stty raw -echo; exec cat > got";
+  const folder = await running(context, [{ ...SINK, stdin: undefined, tty: true, cmd }]);
+  const got = join(folder, "got");
+  // It has set up its terminal.
+  await eventually(() => existsSync(got) || undefined);
+  const keys = await procman(folder, ["send", "sink", "--key", "Ctrl-C", "up", "enter"]);
+  assert.deepEqual([keys.out, keys.err, keys.code], ["sink: got 5 bytes\n", "", 0]);
+  await waitForText(got, "\u0003\u001b[A\r");
+  for (const [args, message] of [
+    [["--key", "entr"], /^procman: Cannot send it: there is no key "entr"\. Did you mean "enter"\? Keys: enter, tab,/],
+    [["text", "--key", "enter"], /^procman: Cannot send to "sink": "--key" takes neither a text nor "--raw"/],
+    [["--stdin", "--key", "enter"], /"--stdin" takes neither a text nor "--raw" or "--key"/],
+  ] as const) {
+    const refused = await procman(folder, ["send", "sink", ...args]);
+    assert.match(refused.err, message);
+    assert.deepEqual([refused.code, refused.out], [64, ""]);
+  }
+});
+
 test("send is refused with the reason and the remedy, and says how much a full pipe has taken", async (context) => {
   const folder = await running(context, [
     { ...SINK, cmd: "sleep 1000" },

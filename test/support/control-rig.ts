@@ -160,6 +160,14 @@ export function controlRig() {
       const full = `its pipe is full: ${taken} of ${bytes.length} bytes were taken`;
       throw new ProcmanError("input-full", `Cannot send to "${id}": ${full}`, { taken });
     },
+    screens: {
+      async *watch(id) {
+        yield { type: "begun", run: 1 };
+        yield { type: "output", data: Buffer.from(`screen of ${id}`).toString("base64") };
+      },
+      isWatching: () => false,
+      resize: async ({ id }, { rows, columns }) => void inputs.push(`${id} ${rows}x${columns}`),
+    },
     scaler: {
       scale: (id, scaling) => {
         targetCount(id, scaling, 2);

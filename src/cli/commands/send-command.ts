@@ -6,10 +6,17 @@ import { ProcmanError } from "../../core/base/errors.ts";
 import { printableJson } from "../../core/base/printable.ts";
 import type { InputRecord } from "../../core/contract/records.ts";
 import { connect } from "../connected.ts";
+import { keyText } from "../key-names.ts";
 import { withTarget } from "../options.ts";
 import type { TargetOptions } from "../target.ts";
+import { listed } from "../token-limits.ts";
 
-type Options = TargetOptions & { readonly raw?: boolean; readonly stdin?: boolean; readonly json?: boolean };
+type Options = TargetOptions & {
+  readonly raw?: boolean;
+  readonly key?: readonly string[];
+  readonly stdin?: boolean;
+  readonly json?: boolean;
+};
 
 export function define(parent: Command): void {
   withTarget(
@@ -22,6 +29,7 @@ export function define(parent: Command): void {
     .argument("<id>", "id of a process or an instance (web-2)")
     .argument("[text...]", 'the words; "" is an empty line; after -- also words that begin with -')
     .option("--raw", "without a line end")
+    .option("--key <name...>", "press keys instead, of a process with a terminal: ctrl-c, enter, escape, up", listed)
     .option("--stdin", "send standard input instead, to its end; waits while the program doesn't read")
     .option("--json", "print the API record")
     .action(send);
@@ -30,13 +38,16 @@ export function define(parent: Command): void {
 async function send(
   id: string,
   words: readonly string[],
-  { raw = false, stdin = false, json = false, ...target }: Options,
+  { raw = false, key, stdin = false, json = false, ...target }: Options,
 ): Promise<void> {
-  if (stdin && (raw || words.length > 0)) throw usage(id, '"--stdin" takes neither a text nor "--raw"');
-  if (!stdin && words.length === 0)
+  const isAlone = !raw && words.length === 0;
+  if (stdin && !(isAlone && key === undefined))
+    throw usage(id, '"--stdin" takes neither a text nor "--raw" or "--key"');
+  if (key !== undefined && !isAlone) throw usage(id, '"--key" takes neither a text nor "--raw"');
+  if (!stdin && key === undefined && words.length === 0)
     throw usage(id, 'no text is given; "" sends an empty line, "--stdin" what comes from standard input');
+  const text = key?.map(keyText).join("") ?? `${words.join(" ")}${raw ? "" : "\n"}`;
   const client = await connect(target);
-  const text = `${words.join(" ")}${raw ? "" : "\n"}`;
   const record = stdin ? await sendInput(client, id) : await client.input(id, { text });
   process.stdout.write(json ? `${printableJson(record, 2)}\n` : `${record.process}: got ${bytesText(record)}\n`);
 }

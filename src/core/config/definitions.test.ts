@@ -17,6 +17,7 @@ function recordOf(process: RawProcess): DefinitionRecord {
 test("standard input is open, a file, or not there", () => {
   const stdinOf = (stdin: RawProcess["stdin"]): string | undefined => recordOf({ id: "web", cmd: "cat", stdin }).stdin;
   assert.deepEqual([stdinOf(true), stdinOf({ file: "a.txt" }), stdinOf(false)], ["open", "/srv/a.txt", undefined]);
+  assert.equal(recordOf({ id: "web", cmd: "cat", tty: true }).stdin, "terminal");
 });
 
 test("values that may be secret are hidden: by name, from files and variables, in addresses", () => {

@@ -47,13 +47,13 @@ type Places = Pick<
 >;
 
 function placesOf(spec: ProcessSpec): Places {
-  const { user, group, stdin, log, pidFile, front, share } = spec;
+  const { user, group, stdin, tty, log, pidFile, front, share } = spec;
   const stderr = log.stderr ?? log.stdout;
   const commonPort = front?.port ?? share?.port;
   return compact({
     user: user?.name ?? userName(process.getuid?.() ?? 0),
     ...(group === undefined ? {} : { group: String(group) }),
-    stdin: stdin === true ? "open" : stdin?.file,
+    stdin: tty ? "terminal" : stdin === true ? "open" : stdin?.file,
     stdout: log.stdout,
     stderr,
     pidFile,

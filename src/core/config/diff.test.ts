@@ -52,6 +52,7 @@ const concernsRun: readonly [string, Partial<RawProcess>, Partial<RawProcess>][]
   ["stdin", {}, { stdin: true }],
   ["stdin", { stdin: true }, { stdin: { file: "answers.txt" } }],
   ["port", { port: 3000 }, { port: 3001 }],
+  ["tty", {}, { tty: true }],
   ["ready", { ready: { fd: 3 } }, { ready: { fd: 4 } }],
   ["logger", { logger: { console: true } }, {}],
 ];

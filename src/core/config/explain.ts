@@ -57,6 +57,8 @@ const OTHER_KEYS: Readonly<Record<string, string>> = {
   environmentfile: "envFile",
   standardinput: "stdin",
   stdinopen: "stdin",
+  istty: "tty",
+  pty: "tty",
   directory: "cwd",
   workingdir: "cwd",
   workingdirectory: "cwd",

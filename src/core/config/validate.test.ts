@@ -264,6 +264,8 @@ test("stdin is open, closed or a file", () => {
     /stdin Found "answers.txt"; allowed: true, false or \{ "file": path \}/,
   );
   assert.match(about({ stdin: { file: "" } }), /stdin\.file Found ""; allowed: a file path, not empty/);
+  const file = { file: "answers.txt" };
+  assert.match(about({ stdin: file, tty: true }), /stdin Found a file as "stdin" with "tty", .*; remove one of them/);
   assert.match(about({ stdin: { file: "${NOT_SET}" } }), /stdin\.file Found .* NOT_SET is not set here/);
 });
 

@@ -17,6 +17,7 @@ import type {
   TelemetryReport,
 } from "./records.ts";
 import type { Incident, RunPage, RunQuery } from "./run-summary.ts";
+import type { ScreenItem } from "./screen.ts";
 import type { StateRecord } from "./state-record.ts";
 import type { TokenLimits } from "./token-claims.ts";
 
@@ -77,8 +78,10 @@ export interface Control {
   scale(id: string, scaling: Scaling, options?: ActOptions): Promise<ProcessRecord>;
   /** Signals the runs of a process, an instance, a cluster, a group or `all`. Rejects with `process-unknown`, `process-not-running`, `reload-unsupported`, `input-invalid`. */
   signal(id: string, signalling: Signalling): Promise<ProcessRecord>;
-  /** Writes to the standard input of a process or an instance, which has `stdin: true`: all of it, or it rejects. Lines of up to 4096 bytes are taken whole or not at all. Rejects with `process-unknown`, `process-not-running`, `input-refused`, `input-full` (`taken` bytes were taken), `input-invalid`. */
+  /** Writes to the standard input of a process or an instance, which has `stdin: true` or `tty: true`: all of it, or it rejects. Lines of up to 4096 bytes are taken whole or not at all. Rejects with `process-unknown`, `process-not-running`, `input-refused`, `input-full` (`taken` bytes were taken), `input-invalid`. */
   input(id: string, input: ProcessInput): Promise<InputRecord>;
+  /** What a process or an instance with `tty` prints on its terminal from now on, also in its next runs. Rejects with `process-unknown`, `input-refused`, `events-lost` (the reader was too slow). */
+  screen(id: string, signal: AbortSignal): AsyncIterable<ScreenItem>;
   /** What a reload would do, also with another profile. Rejects with `configuration-invalid` (all its problems), `configuration-missing`. */
   plan(options?: PlanOptions): Promise<PlanRecord>;
   /** Applies the changed configuration file, or another profile of it, which stays active. Rejects as `plan`, with `reload-running`; while it waits, `reload-failed`, `wait-timeout`. */
@@ -118,6 +121,7 @@ const NAMED: Readonly<Record<keyof Control, true>> = {
   scale: true,
   signal: true,
   input: true,
+  screen: true,
   plan: true,
   reload: true,
   terminate: true,

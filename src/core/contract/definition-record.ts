@@ -36,7 +36,9 @@ export const DEFINITION = openObject(
     cwd: string({ description: "Working directory." }),
     user: string({ description: "User that it runs as: its name, or its number without a name." }),
     group: optional(string({ description: "Unix group, if it is not that of the user." })),
-    stdin: optional(string({ description: "`open`, or the file that is its standard input. Absent: /dev/null." })),
+    stdin: optional(
+      string({ description: "`open`, `terminal`, or the file that is its standard input. Absent: /dev/null." }),
+    ),
     stdout: optional(string({ description: "File for standard output." })),
     stderr: optional(string({ description: "File for standard error." })),
     pidFile: optional(string({ description: "File with its pid." })),

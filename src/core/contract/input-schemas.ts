@@ -100,6 +100,12 @@ export const PROCESS_INPUT = object(
   {
     text: optional(string({ description: "Text, to which nothing is added: a line ends with its own `\\n`." })),
     data: optional(string({ pattern: BASE64, description: "Bytes in base64, in place of `text`." })),
+    size: optional(
+      object(
+        { rows: integer({ minimum: 1, maximum: 10_000 }), columns: integer({ minimum: 1, maximum: 10_000 }) },
+        { description: "Size of the window: the terminal of a process with `tty` gets it before the input." },
+      ),
+    ),
   },
   { description: "Input for a process: `text`, or `data`." },
 );

@@ -33,6 +33,7 @@ import { PLAN } from "./plan.ts";
 import { PLUGIN } from "./plugin-record.ts";
 import { CATEGORIES, type ProblemRecord, SEVERITIES, STATUSES } from "./records.ts";
 import { INCIDENT, RUN } from "./run-summary.ts";
+import { SCREEN_ITEM } from "./screen.ts";
 import { STATE } from "./state-record.ts";
 
 const PROCESS = openObject(
@@ -361,6 +362,7 @@ export const SCHEMAS = {
   Signalling: { ...SIGNALLING, properties: { ...SIGNALLING.properties, signal: EXACT_SIGNAL } },
   ProcessInput: { ...PROCESS_INPUT, oneOf: [{ required: ["text"] }, { required: ["data"] }] },
   InputRecord: INPUT_TAKEN,
+  ScreenItem: SCREEN_ITEM,
   MetricPoint: METRIC_POINT,
   Incident: INCIDENT,
   RunSummary: RUN,

@@ -144,7 +144,7 @@ export const ROUTES = {
     method: "POST",
     path: "/processes/{id}/input",
     scope: "input",
-    summary: "Write to the standard input of the process, which has `stdin: true`",
+    summary: "Write to the standard input of the process, which has `stdin: true` or `tty: true`",
     description:
       "All of it, or 409: `taken` is then the number of bytes that its pipe had room for. Lines of up to 4096 bytes are taken whole or not at all.",
     parameters: noParameters,
@@ -153,6 +153,19 @@ export const ROUTES = {
     output: { kind: "json", schema: "InputRecord" },
     errors: [404, 409, 413, 415],
     answer: (control, { id, body }) => control.input(id, body as ProcessInput),
+  },
+  screen: {
+    method: "GET",
+    path: "/processes/{id}/screen",
+    scope: "input",
+    summary: "What the process, which has `tty: true`, prints on its terminal, byte for byte",
+    description: "From now on, also in its next runs. A reader who is too slow is disconnected (`events-lost`).",
+    parameters: noParameters,
+    lasts: true,
+    status: 200,
+    output: { kind: "stream", schema: "ScreenItem" },
+    errors: [404, 409, 503],
+    answer: (control, { id, signal }) => control.screen(id, signal),
   },
   ...EXEC_ROUTES,
   incidents: {

@@ -165,10 +165,9 @@ const LIMITED: Readonly<Record<string, "own" | "admin" | "list" | "own-body" | "
   processes: "list",
   process: "own",
   ...Object.fromEntries(
-    ["start", "stop", "restart", "block", "unblock", "enable", "disable", "scale", "signal", "input"].map((name) => [
-      name,
-      "own",
-    ]),
+    ["start", "stop", "restart", "block", "unblock", "enable", "disable", "scale", "signal", "input", "screen"].map(
+      (name) => [name, "own"],
+    ),
   ),
   ...{
     incidents: "own",

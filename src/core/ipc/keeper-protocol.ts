@@ -37,6 +37,8 @@ export type SpawnRequest = RunKey & {
   readonly notify?: { readonly fd: number; readonly file: string };
   /** A FIFO, recreated for this run, that is its standard input: the run holds both ends, so it never ends. Absent: /dev/null. */
   readonly stdin?: string;
+  /** A descriptor opened for writing, and its FIFO, recreated for this run: what is written while nobody reads is an error (EPIPE). */
+  readonly screen?: { readonly fd: number; readonly file: string };
   /** The run gets a listening socket as descriptor 3: the same for all runs with this address. */
   readonly listen?: Listening;
   /** Memory limit of the run and its descendants, enforced by the kernel where cgroups are available. Bytes. */

@@ -37,10 +37,12 @@ export type PluginEvent =
   | Exclude<EventRecord, { readonly type: "log" }>
   | { readonly type: "gap"; readonly lost: number };
 
-/** Methods of `Control` that a thread calls in the service. It reads stored logs itself, and gets events as messages. */
-export type PluginQuestion = Exclude<keyof Control, "logs" | "follow" | "events">;
+/** Methods of `Control` that a thread calls in the service. It reads stored logs itself, gets events as messages, and sees no terminals. */
+export type PluginQuestion = Exclude<keyof Control, "logs" | "follow" | "events" | "screen">;
 
-export const ASKED = METHODS.filter((name): name is PluginQuestion => !["logs", "follow", "events"].includes(name));
+export const ASKED = METHODS.filter(
+  (name): name is PluginQuestion => !["logs", "follow", "events", "screen"].includes(name),
+);
 
 /** What a thread is started with. */
 export type PluginStart = {

@@ -44,6 +44,8 @@ const CAPTURE = schemaFor<CaptureSpec>({
   store: optional(openObject({ run: integer(), instance: optional(integer()) })),
 });
 
+const DESCRIPTOR = openObject({ fd: integer({ minimum: 3, maximum: 1_023 }), file: string({ minLength: 1 }) });
+
 const SPAWN = {
   ...run,
   argv: list(string(), { minItems: 1 }),
@@ -53,7 +55,8 @@ const SPAWN = {
   capture: optional(CAPTURE),
   as: optional(openObject({ uid: optional(integer({ minimum: 0 })), gid: optional(integer({ minimum: 0 })) })),
   stdin: optional(string({ minLength: 1 })),
-  notify: optional(openObject({ fd: integer({ minimum: 3, maximum: 1_023 }), file: string({ minLength: 1 }) })),
+  notify: optional(DESCRIPTOR),
+  screen: optional(DESCRIPTOR),
   listen: optional(LISTENING),
   memoryMax: optional(amount),
   cpuQuota: optional(amount),

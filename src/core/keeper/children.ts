@@ -25,7 +25,7 @@ import { type FifoPair, type FifoPool, openForRun } from "./fifo-pool.ts";
 import type { ListeningSockets } from "./listening-sockets.ts";
 import { warn } from "./log.ts";
 import type { RunCgroups } from "./run-cgroups.ts";
-import { fork, newRun, recreateFile, recreateInput } from "./spawn.ts";
+import { fork, newRun, recreateFile, recreateInput, recreateScreen } from "./spawn.ts";
 import type { WorkerChannel } from "./worker-channel.ts";
 
 /** Spawning blocks the event loop: at most this long in one turn, so that a storm of restarts doesn't starve everything else. Milliseconds. */
@@ -208,11 +208,13 @@ export class Children {
       const [out, err] = pair === undefined ? [] : fds;
       const input = request.stdin === undefined ? undefined : recreateInput(request.stdin, request.as);
       if (input !== undefined) fds.push(input);
+      const screenFd = request.screen === undefined ? undefined : recreateScreen(request.screen.file);
+      if (screenFd !== undefined) fds.push(screenFd);
       const socket = request.listen === undefined ? undefined : this.#sockets.fd(request.listen);
       // Taken before the fork: all that happened earlier (a changed file) applies to the run.
       const since = monotonicMs();
       const [child, channel] = this.#cgroups.within(request, () =>
-        fork(request, { input, out, err, notifyFd, socket }, this.#environment),
+        fork(request, { input, out, err, notifyFd, screenFd, socket }, this.#environment),
       );
       if (child.pid !== undefined) return this.#started({ request, pair, child, channel, pid: child.pid, since });
       child.once("error", (error) => this.#onSpawnError(request, pair, error));

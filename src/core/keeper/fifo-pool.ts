@@ -1,12 +1,13 @@
 /** The FIFOs that carry the output of runs: made in advance in batches, reused once they are drained. */
 import { execFile } from "node:child_process";
-import { closeSync, constants, existsSync, openSync, readdirSync, readlinkSync, rmSync } from "node:fs";
+import { closeSync, constants, existsSync, openSync, readdirSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import { errnoOf } from "../base/errors.ts";
-import { makeFolder, statIfSeen } from "../os/files.ts";
+import { linkIfSeen, makeFolder, statIfSeen } from "../os/files.ts";
 import { leadsTo, openWithFallback } from "../os/open-files.ts";
 import { openFilesLimit } from "../os/process-rights.ts";
 import { allProcesses, type ProcessStat } from "../os/process-stat.ts";
+import { terminalHolder } from "../os/pseudo-terminal.ts";
 
 /** Two FIFOs of one run. The keeper's descriptors keep unread bytes alive while the logger is down. */
 export type FifoPair = FifoPaths & { readonly number: number; readonly fds: readonly [number, number] };
@@ -76,7 +77,8 @@ export class FifoPool {
   adopt(number: number, leader: number | undefined): FifoPair | undefined {
     this.#last = Math.max(this.#last, number);
     const paths = this.#paths(number);
-    if (leader !== undefined && numberOf(leader) === number && !isHeldBy(leader, paths)) return this.ofProcess(leader);
+    if (leader !== undefined && numberOf(leader) === number && !isSameFifo(heldBy(leader), paths))
+      return this.ofProcess(leader);
     return exists(paths) ? openPair(number, paths) : undefined;
   }
 
@@ -106,7 +108,9 @@ export class FifoPool {
   /** The group leader that writes to this pair. Linux only. */
   leaderOf(number: number): ProcessStat | undefined {
     const paths = this.#paths(number);
-    return allProcesses().find((stat) => stat.pid === stat.group && stat.state !== "Z" && isHeldBy(stat.pid, paths));
+    return allProcesses().find(
+      ({ pid, group, state }) => pid === group && state !== "Z" && isSameFifo(outputsOf(pid), paths),
+    );
   }
 
   /** Resolves when they are made. Rejects when the folder takes no more FIFOs. */
@@ -210,15 +214,14 @@ function exists({ out, err }: FifoPaths): boolean {
   return existsSync(out) && existsSync(err);
 }
 
-/** Whether the process writes to one of these files. */
-function isHeldBy(pid: number, { out, err }: FifoPaths): boolean {
-  const held = heldBy(pid);
+/** Whether a process writes to one of these files. */
+function isSameFifo(held: FifoPaths, { out, err }: FifoPaths): boolean {
   return isSameFile(held.out, out) || isSameFile(held.err, err);
 }
 
 /** The path is looked at first: most processes have other files there. */
 function isSameFile(held: string, path: string): boolean {
-  if (!linkOf(held).endsWith(`/${basename(path)}`)) return false;
+  if (!linkIfSeen(held).endsWith(`/${basename(path)}`)) return false;
   const one = statIfSeen(held);
   const other = statIfSeen(path);
   return one !== undefined && one.ino === other?.ino && one.dev === other.dev;
@@ -226,7 +229,8 @@ function isSameFile(held: string, path: string): boolean {
 
 /** Number of the pair that it writes to; undefined: none. The folder isn't compared: a link that leads to it may have been switched. */
 function numberOf(pid: number): number | undefined {
-  const [out, err] = [heldBy(pid).out, heldBy(pid).err].map((held) => FIFO.exec(linkOf(held)));
+  const held = heldBy(pid);
+  const [out, err] = [held.out, held.err].map((path) => FIFO.exec(linkIfSeen(path)));
   return out?.[2] === "out" && err?.[2] === "err" && out[1] === err[1] ? Number(out[1]) : undefined;
 }
 
@@ -234,7 +238,7 @@ function numberOf(pid: number): number | undefined {
 export function fifosHeldBy(pid: number): readonly string[] {
   const folder = `/proc/${pid}/fd`;
   try {
-    return readdirSync(folder).flatMap((fd) => FIFO.exec(linkOf(join(folder, fd)))?.input ?? []);
+    return readdirSync(folder).flatMap((fd) => FIFO.exec(linkIfSeen(join(folder, fd)))?.input ?? []);
   } catch (error) {
     if (["ENOENT", "ESRCH", "EACCES"].includes(errnoOf(error))) return [];
     throw error;
@@ -242,15 +246,16 @@ export function fifosHeldBy(pid: number): readonly string[] {
 }
 
 function heldBy(pid: number): FifoPaths {
-  return { out: `/proc/${pid}/fd/1`, err: `/proc/${pid}/fd/2` };
+  return outputsOf(writerOf(pid));
 }
 
-function linkOf(path: string): string {
-  try {
-    return readlinkSync(path);
-  } catch {
-    return "";
-  }
+/** The process that has the FIFOs of a run: its leader, or what holds its terminal. */
+export function writerOf(leader: number): number {
+  return terminalHolder(leader) ?? leader;
+}
+
+function outputsOf(pid: number): FifoPaths {
+  return { out: `/proc/${pid}/fd/1`, err: `/proc/${pid}/fd/2` };
 }
 
 function openPair(number: number, { out, err }: FifoPaths): FifoPair {

@@ -12,7 +12,7 @@ import {
 import { namesIfSeen, removeIfAllowed } from "../os/files.ts";
 import { signalIfThere } from "../os/process-signal.ts";
 import { allProcesses, isAlive } from "../os/process-stat.ts";
-import { fifosHeldBy } from "./fifo-pool.ts";
+import { fifosHeldBy, writerOf } from "./fifo-pool.ts";
 import { warn } from "./log.ts";
 
 /** What the previous loggers left of a run: incomplete lines, or "killed" if its reader handed over nothing. */
@@ -70,7 +70,7 @@ export type LoggerProcess = { readonly pid: number; readonly startTime: string }
 
 /** The loggers that read the output of these runs, by their pids, for a keeper whose records of them were lost. Linux only. */
 export function loggersReading(runs: readonly number[]): readonly LoggerProcess[] {
-  const fifos = new Set(runs.flatMap(fifosHeldBy));
+  const fifos = new Set(runs.map(writerOf).flatMap(fifosHeldBy));
   if (fifos.size === 0) return [];
   return allProcesses().filter(({ pid }) => handlesSignal(pid) && fifosHeldBy(pid).some((fifo) => fifos.has(fifo)));
 }

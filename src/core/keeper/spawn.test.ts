@@ -1,12 +1,12 @@
 /** The fork of a run. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { closeSync, mkdtempSync, openSync, readFileSync } from "node:fs";
+import { closeSync, constants, mkdtempSync, openSync, readFileSync, readSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { SpawnRequest } from "../ipc/keeper-protocol.ts";
-import { fork } from "./spawn.ts";
+import { fork, recreateScreen } from "./spawn.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "procman-fork-"));
 
@@ -56,4 +56,17 @@ test("2.2 nothing is started if an argument or a variable has a NUL byte, which 
     { env: { "A\0": "b" } },
   ])
     assert.throws(() => fork({ ...request, ...bad }, {}, {}), /NUL byte/);
+});
+
+test("the FIFO of a screen takes what somebody reads; without a reader it is refused, and nothing is kept", () => {
+  const file = join(folder, "screen");
+  const fd = recreateScreen(file);
+  assert.throws(() => writeSync(fd, "unseen"), { code: "EPIPE" });
+  const reader = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
+  writeSync(fd, "seen");
+  const buffer = Buffer.alloc(10);
+  assert.equal(buffer.toString("utf8", 0, readSync(reader, buffer)), "seen");
+  closeSync(reader);
+  assert.throws(() => writeSync(fd, "unseen"), { code: "EPIPE" });
+  closeSync(fd);
 });

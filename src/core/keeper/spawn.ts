@@ -1,6 +1,6 @@
 /** The fork of a run: its descriptors and its environment. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { constants, fchownSync, openSync, rmSync } from "node:fs";
+import { closeSync, constants, fchownSync, openSync, rmSync } from "node:fs";
 import { inheritedVariables } from "../base/inherited-variables.ts";
 import type { RunKey, RunningRun, SpawnedReport, SpawnRequest } from "../ipc/keeper-protocol.ts";
 import { processStat } from "../os/process-stat.ts";
@@ -13,6 +13,8 @@ type StdioEnds = {
   readonly err?: number | undefined;
   /** On which it reports that it is ready. */
   readonly notifyFd?: number | undefined;
+  /** On which its terminal is shown. */
+  readonly screenFd?: number | undefined;
   /** On which it accepts connections. */
   readonly socket?: number | undefined;
 };
@@ -22,8 +24,8 @@ const SOCKET_FD = 3;
 
 /** `environment`: the keeper's; the variables of the run override it. @throws what `spawn` of `node:child_process` throws */
 export function fork(
-  { argv, cwd, env, inherit, as, notify, listen, channel, farewell }: SpawnRequest,
-  { input, out, err, notifyFd, socket }: StdioEnds,
+  { argv, cwd, env, inherit, as, notify, screen, listen, channel, farewell }: SpawnRequest,
+  { input, out, err, notifyFd, screenFd, socket }: StdioEnds,
   environment: NodeJS.ProcessEnv,
 ): readonly [ChildProcess, WorkerChannel | undefined] {
   if (listen !== undefined && socket === undefined) throw new Error("its shared socket was closed meanwhile");
@@ -31,6 +33,7 @@ export function fork(
   const stdio: (number | "ignore" | "pipe")[] = [input ?? "ignore", out ?? "ignore", err ?? "ignore"];
   if (socket !== undefined) stdio[SOCKET_FD] = socket;
   if (notify !== undefined && notifyFd !== undefined) stdio[notify.fd] = notifyFd;
+  if (screen !== undefined && screenFd !== undefined) stdio[screen.fd] = screenFd;
   const channelFd = channel === true ? stdio.push("pipe") - 1 : undefined;
   const variables = channelFd === undefined ? env : { ...env, ...channelVariables(channelFd) };
   if ([...argv, cwd, ...Object.entries(variables).flat()].some((text) => text.includes("\0")))
@@ -56,12 +59,28 @@ export function recreateFile(file: string): number {
 
 /** Standard input of a run: an empty FIFO, open for reading and writing. An earlier run may still read the old one. */
 export function recreateInput(file: string, { uid, gid }: NonNullable<SpawnRequest["as"]> = {}): number {
-  rmSync(file, { force: true });
-  execFileSync("mkfifo", ["-m", "600", file], { stdio: ["ignore", "ignore", "pipe"] });
+  recreateFifo(file);
   const fd = openSync(file, constants.O_RDWR);
   // A program may open /dev/stdin.
   if (uid !== undefined) fchownSync(fd, uid, gid ?? -1);
   return fd;
+}
+
+/** The end of a new FIFO into which a run writes, without waiting; nobody reads it yet. */
+export function recreateScreen(file: string): number {
+  recreateFifo(file);
+  // Without a reader it can't be opened.
+  const both = openSync(file, constants.O_RDWR);
+  try {
+    return openSync(file, constants.O_WRONLY | constants.O_NONBLOCK);
+  } finally {
+    closeSync(both);
+  }
+}
+
+function recreateFifo(file: string): void {
+  rmSync(file, { force: true });
+  execFileSync("mkfifo", ["-m", "600", file], { stdio: ["ignore", "ignore", "pipe"] });
 }
 
 /** The record of a run just started. Its start time is read when it is first used: right after a fork, reading it takes three times as long. */

@@ -1,5 +1,6 @@
 /** Whether programs wait for connections: by epoll(7), or in a system call, from /proc (Linux). */
-import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
+import { linkIfSeen } from "./files.ts";
 import { allListeners } from "./listening-ports.ts";
 import { allProcesses } from "./process-stat.ts";
 import { unlessShort } from "./shortage.ts";
@@ -27,7 +28,7 @@ function epollsOf(pid: number): readonly (readonly string[])[] {
   const folder = `/proc/${pid}`;
   try {
     return readdirSync(`${folder}/fd`)
-      .filter((fd) => targetOf(`${folder}/fd/${fd}`) === EPOLL)
+      .filter((fd) => linkIfSeen(`${folder}/fd/${fd}`) === EPOLL)
       .map((fd) => watchedInodes(readFileSync(`${folder}/fdinfo/${fd}`, "latin1")));
   } catch {
     // It has ended, or belongs to another user.
@@ -45,13 +46,4 @@ function waitChannelOf(pid: number): string {
 
 function watchedInodes(info: string): readonly string[] {
   return [...info.matchAll(/^tfd:.* ino:([\da-f]+)/gm)].map(([, inode = ""]) => String(Number.parseInt(inode, 16)));
-}
-
-function targetOf(link: string): string {
-  try {
-    return readlinkSync(link);
-  } catch {
-    // It was closed meanwhile.
-    return "";
-  }
 }

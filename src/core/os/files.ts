@@ -4,6 +4,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   realpathSync,
   rmSync,
   type Stats,
@@ -38,6 +39,15 @@ export function statIfSeen(path: string): Stats | undefined {
 export function textIfSeen(path: string): string {
   try {
     return readFileSync(path, "utf8");
+  } catch {
+    return "";
+  }
+}
+
+/** Where the link leads; empty: there is none, or it may not be looked at. */
+export function linkIfSeen(path: string): string {
+  try {
+    return readlinkSync(path);
   } catch {
     return "";
   }

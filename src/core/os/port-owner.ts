@@ -1,6 +1,7 @@
 /** Finds the process that listens on a TCP port, among the processes that this user may inspect. */
-import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { printableLine } from "../base/printable.ts";
+import { linkIfSeen } from "./files.ts";
 import { allListeners, type ListeningPort, listenerText } from "./listening-ports.ts";
 import { partOf } from "./part-title.ts";
 import { allProcesses, type ProcessStat, processStat } from "./process-stat.ts";
@@ -61,7 +62,7 @@ export function holdersOf(ports: ReadonlySet<number>): ReadonlyMap<number, reado
     const holders = new Map(listeners.map(({ port }): [number, number[]] => [port, []]));
     for (const pid of listeners.length === 0 ? [] : pids())
       for (const fd of entries(`/proc/${pid}/fd`))
-        holders.get(portOf.get(target(`/proc/${pid}/fd/${fd}`)) ?? 0)?.push(pid);
+        holders.get(portOf.get(linkIfSeen(`/proc/${pid}/fd/${fd}`)) ?? 0)?.push(pid);
     return holders;
   });
   return found ?? new Map();
@@ -87,7 +88,9 @@ export function listensOn(leader: number): readonly string[] {
 
 function openFilesOf(isMember: (process: ProcessStat) => boolean): ReadonlySet<string> {
   const members = allProcesses().filter(isMember);
-  return new Set(members.flatMap(({ pid }) => entries(`/proc/${pid}/fd`).map((fd) => target(`/proc/${pid}/fd/${fd}`))));
+  return new Set(
+    members.flatMap(({ pid }) => entries(`/proc/${pid}/fd`).map((fd) => linkIfSeen(`/proc/${pid}/fd/${fd}`))),
+  );
 }
 
 function listenersOn(port: number): readonly ListeningPort[] {
@@ -106,7 +109,7 @@ function pids(): readonly number[] {
 
 /** @throws Error if file descriptors or memory have run out */
 export function holds(pid: number, sockets: ReadonlySet<string>): boolean {
-  return entries(`/proc/${pid}/fd`).some((fd) => sockets.has(target(`/proc/${pid}/fd/${fd}`)));
+  return entries(`/proc/${pid}/fd`).some((fd) => sockets.has(linkIfSeen(`/proc/${pid}/fd/${fd}`)));
 }
 
 /** `name (pid 12)`; of a part of procman with its state folder. */
@@ -140,14 +143,6 @@ function entries(folder: string): readonly string[] {
   } catch (error) {
     if (isShortage(error)) throw error;
     return [];
-  }
-}
-
-function target(link: string): string {
-  try {
-    return readlinkSync(link);
-  } catch {
-    return "";
   }
 }
 

@@ -1,7 +1,7 @@
 /** The kernel's data on a process, and whether a pid still belongs to the same process. */
-import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { uptime } from "node:os";
-import { textIfSeen } from "./files.ts";
+import { linkIfSeen, textIfSeen } from "./files.ts";
 import { isShortage, unlessShort, withReserve } from "./shortage.ts";
 
 export type ProcessStat = {
@@ -164,18 +164,9 @@ let known: string | undefined;
  */
 export function bootId(): string {
   known ??= isLinux
-    ? `${readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()} ${pidNamespace()}`
+    ? `${readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()} ${linkIfSeen("/proc/self/ns/pid")}`
     : outputOf("sysctl", ["-n", "kern.boottime"]).trim();
   return known;
-}
-
-/** namespaces(7); empty if the kernel has none. */
-function pidNamespace(): string {
-  try {
-    return readlinkSync("/proc/self/ns/pid");
-  } catch {
-    return "";
-  }
 }
 
 /** Index of the number of threads among the fields of `/proc/PID/stat` after the name. */

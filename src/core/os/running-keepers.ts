@@ -3,10 +3,10 @@
  * only has the title of a keeper counts for nothing: it must belong to the user, and hold the lock of a state folder
  * that only this user can change.
  */
-import { readdirSync, readlinkSync, realpathSync, statSync } from "node:fs";
+import { readdirSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { isSameFile } from "./file-identity.ts";
-import { statIfSeen } from "./files.ts";
+import { linkIfSeen, statIfSeen } from "./files.ts";
 import { FAILOVER_VARIABLE } from "./keeper-failover.ts";
 import { type Holder, holderOf, isAbandoned, seenHolderOf } from "./lock.ts";
 import { partOf } from "./part-title.ts";
@@ -138,7 +138,7 @@ function kindOf(title: string): SeenPart["part"] | undefined {
 export function stateFolderOf(pid: number): string | undefined {
   const folder = `/proc/${pid}/fd`;
   for (const fd of namesIn(folder)) {
-    const [, stateDir] = OPEN.exec(targetOf(join(folder, fd))) ?? [];
+    const [, stateDir] = OPEN.exec(linkIfSeen(join(folder, fd))) ?? [];
     if (stateDir !== undefined) return stateDir;
   }
   return undefined;
@@ -151,14 +151,6 @@ function namesIn(folder: string): readonly string[] {
   } catch (error) {
     if (isShortage(error)) throw error;
     return [];
-  }
-}
-
-function targetOf(link: string): string {
-  try {
-    return readlinkSync(link);
-  } catch {
-    return "";
   }
 }
 

@@ -5,7 +5,7 @@ import type { PluginEvent } from "../ipc/plugin-protocol.ts";
 import type { OptionsOf } from "./schema-values.ts";
 
 /** Controls procman. Audit lines show the plugin's name as the caller. */
-export type PluginControl = Omit<Control, "events">;
+export type PluginControl = Omit<Control, "events" | "screen">;
 
 export type PluginEvents = {
   /**

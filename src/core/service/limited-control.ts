@@ -24,6 +24,7 @@ export function limitedControl(control: Control, view: TokenView): Control {
     scale: (...request) => record(control.scale(...request)),
     signal: (...request) => record(control.signal(...request)),
     input: (...request) => seen(control.input(...request)),
+    screen: (...query) => followed(() => control.screen(...query), view),
     logs: (query) => seen(control.logs(query)),
     follow: (...query) => followed(() => control.follow(...query), view),
     log: async (submission) => seen(control.log(ofProcess(submission))),

@@ -248,6 +248,25 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
       'web: input of 9 bytes of "web" for "ci": refused: Cannot send to "web": its pipe is full: 5 of 9 bytes were taken',
     ]);
   },
+  "the terminal of one process is seen; it gets the size of the window before what is typed there": async ({
+    control,
+    rig,
+  }) => {
+    const stop = new AbortController();
+    const items: unknown[] = [];
+    for await (const item of control.screen("web", stop.signal)) if (items.push(item) === 2) break;
+    stop.abort();
+    const data = Buffer.from("screen of web").toString("base64");
+    assert.deepEqual(items, [
+      { type: "begun", run: 1 },
+      { type: "output", data },
+    ]);
+    await control.input("web", { text: "x", size: { rows: 30, columns: 100 } });
+    assert.deepEqual(rig.inputs, ["web 30x100", "web x"]);
+    assert.deepEqual(rig.auditLines, ['web: terminal for "ci"', 'web: input of 1 bytes for "ci"']);
+    const refusal = control.screen("pair", new AbortController().signal)[Symbol.asyncIterator]().next();
+    await refused(refusal, "input-refused", /it is not one process; name one/);
+  },
   "a signal that doesn't exist, or to a process that doesn't run, is refused": async ({ control, rig }) => {
     await refused(
       control.signal("web", { signal: "SIGHPU" }),

@@ -34,6 +34,7 @@ import type {
 } from "../contract/records.ts";
 import { runPage } from "../contract/run-history.ts";
 import type { Incident, RunPage, RunQuery } from "../contract/run-summary.ts";
+import type { ScreenItem } from "../contract/screen.ts";
 import type { StateRecord } from "../contract/state-record.ts";
 import type { ScopedQuery } from "../log-store/filter.ts";
 import { signalOf } from "../os/signal-name.ts";
@@ -52,6 +53,7 @@ import type { RecordCache } from "./reporting/record-cache.ts";
 import type { ServiceEvents } from "./reporting/service-events.ts";
 import type { ServiceMetrics } from "./reporting/service-metrics.ts";
 import type { Log, Services } from "./services.ts";
+import type { Screens } from "./spawn/screens.ts";
 import type { KeeperSpawner } from "./spawn/spawner.ts";
 import { TokenView } from "./view.ts";
 
@@ -144,15 +146,20 @@ class ServiceControl implements Control {
 
   async input(id: string, input: ProcessInput): Promise<InputRecord> {
     const bytes = inputBytes(input);
-    return this.#runAudited(`input of ${bytes.length} bytes`, id, () => {
-      const [process, another] = this.#find(id);
-      if (process === undefined || another !== undefined || isCollective(id))
-        throw new ProcmanError(
-          "input-refused",
-          `Cannot send to "${id}": it is not one process; name one, such as "${process?.id}"`,
-        );
-      return { process: process.id, bytes: this.#ports.typeInto(process, bytes) };
-    });
+    const { screens, typeInto } = this.#ports;
+    if (input.size !== undefined) await screens.resize(this.#findOne(id), input.size);
+    const type = (): InputRecord => {
+      const process = this.#findOne(id);
+      return { process: process.id, bytes: typeInto(process, bytes) };
+    };
+    // At a terminal, each key is an input; what is empty only asks, or sizes the terminal.
+    const isNoted = bytes.length > 0 && !screens.isWatching(id, this.#caller);
+    return isNoted ? this.#runAudited(`input of ${bytes.length} bytes`, id, type) : type();
+  }
+
+  async *screen(id: string, signal: AbortSignal): AsyncGenerator<ScreenItem> {
+    const { id: found } = this.#runAudited("terminal", id, () => this.#findOne(id, "show the terminal of"));
+    yield* this.#ports.screens.watch(found, this.#caller, signal);
   }
 
   async plan(options: PlanOptions = {}): Promise<PlanRecord> {
@@ -293,6 +300,16 @@ class ServiceControl implements Control {
     }
   }
 
+  /** @throws {ProcmanError} `process-unknown`, `input-refused` */
+  #findOne(id: string, what = "send to"): Process {
+    const [process, another] = this.#find(id);
+    if (process !== undefined && another === undefined && !isCollective(id)) return process;
+    throw new ProcmanError(
+      "input-refused",
+      `Cannot ${what} "${id}": it is not one process; name one, such as "${process?.id}"`,
+    );
+  }
+
   /** Processes that the caller may see and act on. */
   get #processes(): readonly Process[] {
     const { processes } = this.#ports.supervisor;
@@ -388,6 +405,7 @@ export type ControlPorts = Pick<Services, "link" | "specs" | "supervisor"> & {
   readonly scaler: Pick<Scaler, "scale">;
   /** Writes to its standard input; returns the number of bytes. @throws {ProcmanError} `process-not-running`, `input-refused`, `input-full` */
   readonly typeInto: (process: Process, bytes: Uint8Array) => number;
+  readonly screens: Pick<Screens, "watch" | "isWatching" | "resize">;
   readonly terminate: (why: string) => Promise<void>;
   readonly log: Pick<Log, "audit">;
 };

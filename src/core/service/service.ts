@@ -50,6 +50,7 @@ import { PortHandovers } from "./spawn/port-handovers.ts";
 import { Probes } from "./spawn/probing.ts";
 import { typeInto } from "./spawn/process-input.ts";
 import { ReadyFiles } from "./spawn/ready-files.ts";
+import { Screens } from "./spawn/screens.ts";
 import type { KeeperSpawner } from "./spawn/spawner.ts";
 import { spawnerOf } from "./spawn/spawner.ts";
 import { Sweeper } from "./spawn/sweeper.ts";
@@ -341,6 +342,7 @@ export class ProcmanService {
       actions,
       reloads,
       scaler,
+      screens: new Screens(this.#services),
       typeInto: (process, bytes) => typeInto(process, bytes, { specs: this.#specs, records: this.#reporting.records }),
       spawner: this.#spawner,
       logAccess: this.#storedLog,

@@ -115,7 +115,7 @@ const FIELDS: Readonly<Record<string, unknown>> = {
     reloadSignal: "SIGHUP",
     node: true,
   },
-  ...{ stdin: true, port: 3001 },
+  ...{ stdin: true, tty: true, port: 3001 },
   ...{
     ready: { log: "up" },
     health: { port: 80 },

@@ -80,6 +80,7 @@ export function everywhere(title: string): readonly NoteRule[] {
       ({ spec }) => spec.stdin === true,
       `${title} gives it an input that ends at once, unless you tell it otherwise`,
     ],
+    ["tty", ({ spec }) => spec.tty === true, `${title} gives it no terminal: neither colors nor prompts`],
     [
       "cmd",
       ({ hidesSecret }) => hidesSecret,

@@ -111,7 +111,8 @@ function flagsOf(service: ComposeService): readonly string[] {
   );
   const switches = Object.entries(SWITCHES).filter(([name]) => fields.flag(name) === true);
   if (fields.flag("stdin_open") === true) draft.set("stdin", true);
-  if (fields.flag("tty") === true) draft.note("tty", "programs have no terminal");
+  if (fields.flag("tty") === true)
+    draft.note("tty", 'add --tty to the command, and "tty": true, if it is to have a terminal');
   return [
     ...switches.map(([, flag]) => flag),
     ...(fields.flag("stdin_open") === true ? ["--interactive"] : []),

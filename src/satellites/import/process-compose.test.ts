@@ -75,13 +75,13 @@ processes:
     [job?.cmd, job?.cron, job?.timeZone, job?.autostart],
     ["./job.sh 'two words'", "0 3 * * *", "Europe/Berlin", undefined],
   );
-  assert.deepEqual([off?.restart, off?.autostart], ["always", undefined]);
+  assert.deepEqual([off?.restart, off?.autostart, off?.tty], ["always", undefined, true]);
   assert.match(
     notes.join("\n"),
     /db readiness_probe: others wait for it, however long it takes.* "timeout": 9 in "ready"/,
   );
   assert.match(notes.join("\n"), /off availability: .*--exit-with off/);
-  assert.match(notes.join("\n"), /off is_tty: programs have no terminal/);
+  assert.doesNotMatch(notes.join("\n"), /is_tty/);
 });
 
 test("what a file leaves out is as process-compose has it: delays, variables without a value, programs that are deferred", async (context) => {
@@ -104,7 +104,7 @@ processes:
   const [again, fails, front, shell, words, live, line, place] = config.processes;
   assert.deepEqual([again?.cmd, again?.restart, again?.restartDelayMs], ["echo $HOME $NAME", "error", 1_000]);
   assert.deepEqual([fails?.restart, fails?.restartDelayMs], ["never", undefined]);
-  assert.deepEqual([front?.autostart, shell?.stdin, shell?.groups], [undefined, true, ["a", "b"]]);
+  assert.deepEqual([front?.autostart, shell?.tty, shell?.groups], [undefined, true, ["a", "b"]]);
   assert.deepEqual(
     [words?.cmd, words?.env, words?.pathFirst],
     [`x "\${NAME}" '$5'`, { EMPTY: "${UNSET:-}", N: "${PC_REPLICA_NUM:-}", PC_REPLICA_NUM: "0" }, ["bin"]],

@@ -95,7 +95,7 @@ function fillProcess(process: ForeignProcess): void {
   draft.set("cmd", line).set("cwd", place === "." ? undefined : place);
   const isManual = fields.flag("disabled", "is_disabled") === true || fields.flag("is_foreground") === true;
   draft.set("autostart", isManual ? undefined : true);
-  if (fields.flag("is_tty") === true || fields.flag("is_interactive") === true) draft.set("stdin", true);
+  if (fields.flag("is_tty") === true || fields.flag("is_interactive") === true) draft.set("tty", true);
   for (const [name, advice] of Object.entries(FLAG_ADVICE)) if (fields.flag(name) === true) draft.note(name, advice);
   environmentOf(process, line ?? "");
   const envFile = fields.text("env_file");
@@ -230,13 +230,10 @@ function logFile(path: string, replicas: number): string {
 }
 
 const LOGGER = 'files, rotation and format are in "logger": docs/guide/logs.md';
-const TERMINAL = "programs have no terminal; `procman monitor` shows their output";
 
 /** What to do about what is switched on and has no equal. */
 const FLAG_ADVICE: AdviceTable = {
-  is_tty: TERMINAL,
-  is_interactive: TERMINAL,
-  is_foreground: `${TERMINAL}; it is only started by hand, as there`,
+  is_foreground: "`procman monitor` shows its output; it is only started by hand, as there",
   is_daemon: "keep the program in the foreground; what it leaves behind is supervised and ended all the same",
   is_elevated: 'run procman as root, and give the others a "user"',
   is_dotenv_disabled: "all processes get the variables of the .env here",

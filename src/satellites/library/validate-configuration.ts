@@ -36,7 +36,7 @@ type Filled<Part, Fields extends keyof Part> = Omit<Part, Fields> & {
 export type CompleteProcess = Omit<
   Filled<
     ProcessConfiguration,
-    | ("node" | "stdin" | "timeout" | "overrun" | "autostart" | "task" | "catchUp" | "jitter")
+    | ("node" | "stdin" | "tty" | "timeout" | "overrun" | "autostart" | "task" | "catchUp" | "jitter")
     | ("restartResetMs" | "minUptimeMs" | "stopSignal" | "killMode")
   >,
   "ready" | "health" | "cluster"

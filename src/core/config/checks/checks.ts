@@ -116,6 +116,7 @@ function processErrors(
   return [
     ...(misspelt?.has(showPath(path)) === true ? [] : commandErrors(process, path)),
     ...taskErrors(process, path),
+    ...terminalErrors(process, path),
     ...(script === undefined
       ? []
       : [{ ...script, path: [...path, "worker", ...(Array.isArray(process.worker) ? [0] : [])] }]),
@@ -141,6 +142,12 @@ function taskErrors(process: PartialProcess, path: JsonPath): readonly Finding[]
         ]
       : [],
   );
+}
+
+function terminalErrors({ tty, stdin }: PartialProcess, path: JsonPath): readonly Finding[] {
+  if (tty !== true || typeof stdin !== "object" || stdin === null) return [];
+  const message = 'Found a file as "stdin" with "tty", which takes its input from the terminal; remove one of them.';
+  return [{ path: [...path, "stdin"], at: "key", message }];
 }
 
 function commandErrors(process: PartialProcess, path: JsonPath): readonly Finding[] {

@@ -8,6 +8,7 @@ import { hasLock } from "../../os/lock.ts";
 import { holdersOf, named } from "../../os/port-owner.ts";
 import { isForwarder } from "../../os/port-ownership.ts";
 import { isExecutable } from "../../os/process-rights.ts";
+import { whyNoTerminals } from "../../os/pseudo-terminal.ts";
 import { isOfProcman } from "../../os/running-keepers.ts";
 import { HOOK_NAMES } from "../../supervisor/states.ts";
 import type { RawProcess } from "../config-schema.ts";
@@ -53,6 +54,7 @@ function obstaclesOf(spec: ProcessSpec, place: SpecPlace): readonly Finding[] {
   return [
     ...folder,
     ...variableObstacles(spec, place),
+    ...terminalObstacles(spec, place),
     // A relative program is looked for in that folder.
     ...(folder.length > 0 ? [] : programObstacles(spec, place)),
   ];
@@ -76,6 +78,12 @@ function variableObstacles(spec: ProcessSpec, { process, path }: SpecPlace): rea
     const own = process.env !== undefined && Object.hasOwn(process.env, variable) ? ["env", variable] : [];
     return [{ path: [...path, ...own], message: `It can't start here: ${message}.` }];
   }
+}
+
+function terminalObstacles({ tty }: ProcessSpec, { path }: SpecPlace): readonly Finding[] {
+  if (tty !== true) return [];
+  const problem = whyNoTerminals() ?? (process.platform === "darwin" ? "it was never tried on macOS" : undefined);
+  return problem === undefined ? [] : [{ path: [...path, "tty"], message: `Found true, but ${problem}.` }];
 }
 
 function programObstacles(spec: ProcessSpec, { path, config, programs }: SpecPlace): readonly Finding[] {

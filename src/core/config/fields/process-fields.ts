@@ -120,6 +120,14 @@ export const PROCESS = {
     onChange: "restart",
     spec: kept(input),
   },
+  tty: {
+    type: flag,
+    description:
+      "It runs on a terminal of its own, which takes input, too: for colors, prompts, job control and programs that fill the screen. Standard output and standard error are one stream. It needs perl.",
+    default: false,
+    onChange: "restart",
+    copied: kept(boolean()),
+  },
   cwd: {
     type: file,
     description: "Working directory; the folder of the configuration file when omitted.",

@@ -136,11 +136,11 @@ function newRecord(process: Process, states: readonly SlotState[], parts: Record
 
 type DefinedMembers = Pick<ProcessRecord, "groups" | "task" | "input" | "instance" | "cluster">;
 
-function definedIn({ groups, task, stdin, cluster }: ProcessSpec): DefinedMembers {
+function definedIn({ groups, task, stdin, tty, cluster }: ProcessSpec): DefinedMembers {
   return {
     ...(groups && { groups }),
     ...(task && { task }),
-    ...(stdin === true && { input: true }),
+    ...((stdin === true || tty === true) && { input: true }),
     ...(cluster && { instance: cluster.index + 1, cluster: cluster.id }),
   };
 }

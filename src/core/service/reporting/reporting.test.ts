@@ -133,6 +133,7 @@ function watched(
     reloads: { plan: notAsked, checkedPlan: notAsked, reload: notAsked, unapplied: undefined, lastReload: undefined },
     scaler: { scale: notAsked },
     typeInto: notAsked,
+    screens: { watch: notAsked, isWatching: notAsked, resize: notAsked },
     logAccess: new StoredLog({ log, specs }),
     spawner: { signal: notAsked },
     terminate: async () => undefined,

@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { inheritedVariables } from "../../base/inherited-variables.ts";
+import { printableOutput } from "../../base/printable.ts";
 import { shellArgv } from "../../config/executed-command.ts";
 import { inheritanceOf } from "../../config/inheritance.ts";
 import { variablesIfThere } from "../../config/run-variables.ts";
@@ -88,7 +89,7 @@ export class Probes implements Subsystem {
         lines: (signal) =>
           linesOf(
             specs.config.stateDir,
-            { id, run, from: systemClock.wall() - Math.ceil(systemClock.now() - since) },
+            { spec, run, from: systemClock.wall() - Math.ceil(systemClock.now() - since) },
             signal,
           ),
       },
@@ -188,14 +189,16 @@ export function execContextOf(
   };
 }
 
-type ProbeSubject = { readonly id: string; readonly run: number; readonly from: number };
+type ProbeSubject = { readonly spec: ProcessSpec; readonly run: number; readonly from: number };
 
+/** What a run has printed; of a terminal without colors and carriage returns. */
 async function* linesOf(
   stateDir: string,
-  { id, run, from }: ProbeSubject,
+  { spec: { id, tty }, run, from }: ProbeSubject,
   signal: AbortSignal,
 ): AsyncGenerator<string> {
   const query = { processes: [id], categories: ["stdout", "stderr"], from } as const;
   for await (const item of followLogs(stateDir, query, signal))
-    if (item.type === "entry" && item.entry.run === run) yield item.entry.text;
+    if (item.type === "entry" && item.entry.run === run)
+      yield tty === true ? printableOutput(item.entry.text, false) : item.entry.text;
 }

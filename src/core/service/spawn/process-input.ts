@@ -3,6 +3,7 @@ import { closeSync, constants, fstatSync, openSync, readlinkSync, writeSync } fr
 import { basename, join } from "node:path";
 import { errnoOf, ProcmanError, reasonOf } from "../../base/errors.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
+import { terminalHolder } from "../../os/pseudo-terminal.ts";
 import { isShortage } from "../../os/shortage.ts";
 import type { Process } from "../../supervisor/process.ts";
 import type { RecordCache } from "../reporting/record-cache.ts";
@@ -18,6 +19,11 @@ const CLOSED = "its program has closed its standard input, or has just ended";
 /** The FIFO of the latest run of this slot. */
 export function inputFile(stateDir: string, slot: string): string {
   return join(stateDir, "run", `stdin-${slot}`);
+}
+
+/** Whether something can be typed into its runs. */
+export function takesInput({ stdin, tty }: Pick<ProcessSpec, "stdin" | "tty">): boolean {
+  return stdin === true || tty === true;
 }
 
 /**
@@ -49,17 +55,19 @@ export function typeInto(
 }
 
 /** undefined: it takes input. */
-function whyNoInput({ stdin }: Pick<ProcessSpec, "stdin">): string | undefined {
-  if (stdin === true) return undefined;
-  const has = stdin === undefined ? "it takes no input" : `its input is the file ${stdin.file}`;
+function whyNoInput(spec: Pick<ProcessSpec, "stdin" | "tty">): string | undefined {
+  if (takesInput(spec)) return undefined;
+  const { stdin } = spec;
+  const has = typeof stdin === "object" ? `its input is the file ${stdin.file}` : "it takes no input";
   return `${has}; set "stdin": true for it, and run "procman reload"`;
 }
 
-/** By its file; if that was removed, by the run, which holds the FIFO. @throws {ProcmanError} `input-refused` */
+/** By its file; if that was removed, by the run or what holds its terminal, which has the FIFO. @throws {ProcmanError} `input-refused` */
 function openInput(file: string, pid: number, what: string): number {
-  const held = `/proc/${pid}/fd/0`;
   let fd = openFifo(file, file);
-  if (typeof fd === "string" && leadsToFifo(held, file)) fd = openFifo(held, file);
+  if (typeof fd === "number") return fd;
+  const held = `/proc/${terminalHolder(pid) ?? pid}/fd/0`;
+  if (leadsToFifo(held, file)) fd = openFifo(held, file);
   if (typeof fd === "number") return fd;
   throw new ProcmanError("input-refused", `${what}: ${fd}`);
 }

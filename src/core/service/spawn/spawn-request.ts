@@ -16,13 +16,15 @@ import type { CaptureSpec } from "../../ipc/logger-protocol.ts";
 import { statIfSeen } from "../../os/files.ts";
 import { presentPath } from "../../os/package-place.ts";
 import { currentRights } from "../../os/process-rights.ts";
+import { onTerminal, TERMINAL_VARIABLES, whyNoTerminals } from "../../os/pseudo-terminal.ts";
 import { stopSignalOf } from "../../supervisor/restart-policy.ts";
 import { hasColors } from "../service-log.ts";
 import { type AccessOfProcess, type ApiAccess, environmentOf } from "./environment.ts";
 import { wrapWithLimits } from "./exec-wrapper.ts";
 import { notifyFile } from "./probing.ts";
-import { inputFile } from "./process-input.ts";
+import { inputFile, takesInput } from "./process-input.ts";
 import { credentialsOf, userVariables } from "./run-identity.ts";
+import { screenFile } from "./screens.ts";
 
 const ANY_EXECUTE = 0o111;
 
@@ -52,7 +54,7 @@ export function spawnRequestOf(
   { config, marker, proxyToken, slot, run, accessOf, onFaults }: SpawnRequestContext,
 ): Omit<SpawnRequest, keyof RunKey> {
   const { stateDir } = config;
-  const { id, path, pathFirst, cwd, cluster, port, share, memoryMax, cpuQuota } = spec;
+  const { id, path, pathFirst, cwd, cluster, port, share, memoryMax, cpuQuota, tty } = spec;
   const env = { ...userVariables(spec), ...variablesOf(spec, onFaults === undefined ? {} : { onFaults }) };
   const as = credentialsOf(spec);
   const access = accessAs(as, accessOf(id));
@@ -61,11 +63,11 @@ export function spawnRequestOf(
   const notifyFd = spec.ready === undefined ? undefined : readyDescriptor(spec.ready);
   const node = nodePartsOf(spec, notifyFd, proxyToken);
   return compact({
-    argv: wrapWithLimits(argvOf(spec), { ...spec, input: inputFileOf(spec), preload: node.preload }),
+    argv: commandOf(spec, node.preload, notifyFd),
     as,
     cwd,
     env: {
-      ...(config.console.file === undefined && hasColors(config.console) && colorVariables(spec, process.env)),
+      ...(tty ? TERMINAL_VARIABLES : hasColoredConsole(config) && colorVariables(spec, process.env)),
       ...environmentOf({
         env,
         cwd,
@@ -87,9 +89,26 @@ export function spawnRequestOf(
     cpuQuota,
     capture,
     ...node.request,
-    ...(spec.stdin === true && { stdin: inputFile(stateDir, slot) }),
-    ...(notifyFd === undefined ? {} : { notify: { fd: notifyFd, file: notifyFile(stateDir, slot) } }),
+    ...filesOf(spec, notifyFd, (of) => of(stateDir, slot)),
   });
+}
+
+/** `placed`: calls what names a file of the slot. */
+function filesOf(
+  spec: ProcessSpec,
+  notifyFd: number | undefined,
+  placed: (of: (stateDir: string, slot: string) => string) => string,
+): Pick<SpawnRequest, "stdin" | "notify" | "screen"> {
+  return {
+    ...(takesInput(spec) && { stdin: placed(inputFile) }),
+    ...(spec.tty && { screen: { fd: screenFdBeside(notifyFd), file: placed(screenFile) } }),
+    ...(notifyFd === undefined ? {} : { notify: { fd: notifyFd, file: placed(notifyFile) } }),
+  };
+}
+
+/** Another one than that of a shared socket, which is 3. */
+function screenFdBeside(notifyFd: number | undefined): number {
+  return notifyFd === 4 ? 5 : 4;
 }
 
 /** The file that is its standard input. @throws {InputFileError} */
@@ -103,6 +122,16 @@ function inputFileOf({ stdin }: ProcessSpec): string | undefined {
     );
   if (stat.isDirectory()) throw new InputFileError(`its input file ${file} is a folder; correct "stdin"`);
   return file;
+}
+
+/** Limits are set on the terminal: they don't apply to what holds it. */
+function commandOf(spec: ProcessSpec, preload: string | undefined, notifyFd: number | undefined): readonly string[] {
+  const argv = wrapWithLimits(argvOf(spec), { ...spec, input: inputFileOf(spec), preload });
+  return spec.tty === true ? onTerminal(argv, screenFdBeside(notifyFd)) : argv;
+}
+
+function hasColoredConsole({ console }: Config): boolean {
+  return console.file === undefined && hasColors(console);
 }
 
 /** For a program whose output goes to the console alone, which has colors: it sees no terminal. */
@@ -183,6 +212,10 @@ export function whyUnstartable(spec: ProcessSpec, { step, errno, message }: Fail
   if (errno === "EPERM" && spec.user !== undefined)
     return `only root may start it as ${spec.user.name}; run procman as root, or remove "user"`;
   if (errno !== "ENOENT") return `${program}: ${message}`;
+  return (spec.tty === true ? whyNoTerminals() : undefined) ?? whyMissing(program, spec);
+}
+
+function whyMissing(program: string, spec: ProcessSpec): string {
   if (program.includes("/") && existsSync(resolve(spec.cwd, program)))
     return `${program} exists, but the interpreter named in its first line does not`;
   return program.includes("/")

@@ -7,7 +7,7 @@ export const sendTool: Tool = tool({
   name: "send",
   title: "Type into a process",
   description:
-    'Types a line into a process or an instance that has "stdin": true in the configuration: writes the text and a line end to its standard input. What the program answers is in its output. Into a shell this runs a command: ask the user before.',
+    'Types a line into a process or an instance that has "stdin": true or "tty": true in the configuration: writes the text and a line end to its standard input. What the program answers is in its output. Into a shell this runs a command: ask the user before.',
   input: object({
     id: ID,
     text: string({ maxLength: 65_536, description: "The text, without the line end." }),
