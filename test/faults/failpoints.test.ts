@@ -29,6 +29,8 @@ const TAKE_OVER = [
 type Transition = {
   /** Further fields of the process `print`. */
   readonly process?: object;
+  /** What the shell does before it becomes the program. */
+  readonly setup?: string;
   /** Lines in bursts of so many bytes, with a pause of so many milliseconds. */
   readonly load?: readonly [number, number];
   readonly redirect?: string;
@@ -60,6 +62,8 @@ const always = { autostart: true, restart: "always" };
 const SETTLED_MS = 2_000;
 /** A keeper that dies between its record and the signal leaves a process without its SIGTERM, which is killed later. */
 const brief = { autostart: true, terminateTimeout: 1 };
+/** Lines end there as in a file. */
+const ON_TERMINAL = { setup: "stty -onlcr && exec", process: { autostart: true, tty: true } } as const;
 
 const TRANSITIONS: Readonly<Record<string, Transition>> = {
   "a start": {
@@ -74,6 +78,27 @@ const TRANSITIONS: Readonly<Record<string, Transition>> = {
     from: "stopped",
     begin: (rig) => rig.act("print", "start"),
     isOver: isNext,
+  },
+  "a start on a terminal": {
+    ...ON_TERMINAL,
+    points: [...DECISION, ...START],
+    from: "stopped",
+    begin: (rig) => rig.act("print", "start"),
+    isOver: isNext,
+  },
+  "a crash on a terminal": {
+    setup: ON_TERMINAL.setup,
+    process: { ...ON_TERMINAL.process, ...always, restartDelayMs: 0 },
+    points: [...END, ...START],
+    begin: crash,
+    isOver: isNext,
+  },
+  "a kill of the keeper of a terminal": {
+    ...ON_TERMINAL,
+    points: [...TAKE_OVER, "logger.handing", "logger.handed"],
+    begin: ({ procman }) => void procman.kill("keeper"),
+    isOver: isSame,
+    kills: "keeper",
   },
   "a crash with a restart at once": {
     process: { ...always, restartDelayMs: 0 },
@@ -163,6 +188,7 @@ async function walk(context: TestContext, transition: Transition): Promise<void>
   const {
     process = { autostart: true },
     load = [5_000, 20],
+    setup = "",
     redirect = "",
     points,
     from,
@@ -172,7 +198,7 @@ async function walk(context: TestContext, transition: Transition): Promise<void>
   } = transition;
   const folder = folderFor(context);
   const { env, arm, reached } = pointsIn(folder, points);
-  const cmd = `${program(folder, "printer", "print", ...load)} ${redirect}`;
+  const cmd = `${setup} ${program(folder, "printer", "print", ...load)} ${redirect}`;
   const rig = await startRig(
     context,
     folder,

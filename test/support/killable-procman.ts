@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ProcessRecord } from "../../src/core/contract/records.ts";
+import { linkIfSeen } from "../../src/core/os/files.ts";
 import * as os from "../../src/core/os/process-stat.ts";
 import { JournalTail } from "./journal-tail.ts";
 import { kill, MARK, type MarkedProcess, marked } from "./marked-processes.ts";
@@ -13,6 +14,8 @@ import { StateFolderApi } from "./state-folder-api.ts";
 
 /** A killed keeper is replaced by its service or logger within this time; after that procman is started again. Milliseconds. */
 const BY_ITSELF_MS = 3_000;
+/** On a busy machine a terminal ends within this time after its last program. Milliseconds. */
+const TERMINAL_END_MS = 5_000;
 const NAME = "load";
 
 export type KillablePart = "keeper" | "service" | "logger";
@@ -140,7 +143,16 @@ export class KillableProcman {
       if ((await within(timeoutMs, () => !isAlive(asked))) === undefined) break;
     }
     this.journal.stop();
-    return marked(this.mark);
+    // What holds a terminal has no mark, and ends when it has written the last output.
+    await within(TERMINAL_END_MS, () => this.#terminals.length === 0);
+    return [...marked(this.mark), ...this.#terminals];
+  }
+
+  get #terminals(): readonly MarkedProcess[] {
+    return os
+      .allProcesses()
+      .filter(({ pid }) => linkIfSeen(`/proc/${pid}/fd/1`).startsWith(`${this.stateDir}/`))
+      .map(({ pid }) => ({ pid, command: os.processName(pid) }));
   }
 
   /** The keeper that replaced `before`; undefined if there is none. */

@@ -11,7 +11,7 @@ const SUBJECT = fileURLToPath(new URL("subject.mjs", import.meta.url));
 /** Stay up unless an operator stops them: what was acknowledged is compared with them. Those with `by hand` start only by request. */
 export const STEADY = [
   ...["plain", "rotated", "errors", "shared-a", "shared-b", "variables", "ready-fd", "ready-log", "ready-port"],
-  ...["needs-port", "after-setup", "follower", "hooked", "watched", "stubborn", "worker", TYPED],
+  ...["needs-port", "after-setup", "follower", "hooked", "watched", "stubborn", "worker", "terminal", TYPED],
 ] as const;
 export const BY_HAND = "by-hand";
 /** With their numbers of instances in the first file. `share` has one socket; the file never changes it. */
@@ -156,6 +156,8 @@ export function processesOf({ folder, ports }: CampaignPlaces, { text, counts }:
     }),
     { ...steady("watched", "lines=1"), autostart: false, watch: ["watched.txt"] },
     steady("stubborn", "lines=4", { env: { STUBBORN: "1" }, terminateTimeout: 0.3, groups: "tools" }),
+    // Lines end there as in a file.
+    { ...steady("terminal"), cmd: `stty -onlcr && exec ${steady("terminal").cmd}`, tty: true },
     { ...steady("worker"), cmd: undefined, worker: [SUBJECT, folder, "worker", "lines=2"], terminateGracePeriod: 2 },
     steady(TYPED, "lines=1 reads=1", { stdin: true }),
     crasher("crash-quick", "50-300"),
