@@ -176,7 +176,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "core/supervisor": 2_860,
   client: 805,
   "client/connection": 1_680,
-  cli: 7_421,
+  cli: 7_426,
   "cli/output": 738,
   "satellites/boot": 1_072,
   "satellites/dashboard": 6_368,

@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import type { Client } from "../../client/client.ts";
 import { EXIT, ProcmanError } from "../../core/base/errors.ts";
-import { printableJson, printableLine } from "../../core/base/printable.ts";
+import { printableJson, printableLine, printableOutput } from "../../core/base/printable.ts";
 import { duration } from "../../core/base/quantity.ts";
 import { hostTime } from "../../core/base/time-stamp.ts";
 import type { ProcessRecord } from "../../core/contract/records.ts";
@@ -94,9 +94,14 @@ function print(answers: Answers, { json }: Options): void {
       ? printableJson(answers, 2)
       : [answers]
           .flat()
-          .map((each) => `${each.why.map(printableLine).join("\n")}${runTable(each.runs, process.stdout)}`)
+          .map(({ why, runs }) => `${why.map(shown).join("\n")}${runTable(runs, process.stdout)}`)
           .join("\n\n");
   process.stdout.write(`${text}\n`);
+}
+
+/** Without colors, and without the carriage return of a line from a terminal. */
+function shown(line: string): string {
+  return printableLine(printableOutput(line, false));
 }
 
 const COLUMNS: readonly Column<RunSummary>[] = [
