@@ -219,6 +219,8 @@ export type ProcessRecord = {
   readonly task?: boolean;
   /** It takes input, by `POST /processes/{id}/input`; absent: no. */
   readonly input?: true;
+  /** It runs on a terminal: `GET /processes/{id}/screen`; absent: no. */
+  readonly terminal?: true;
   /** Processes that it waits for before it starts. */
   readonly dependsOn?: readonly ({ readonly process: string; readonly condition: "started" | "ready" | "finished" | "completed" })[];
   /** The dependencies it waits for before it starts, such as `db (ready)`; only while it waits. */

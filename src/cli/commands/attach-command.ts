@@ -16,7 +16,7 @@ export function define(parent: Command): void {
   const command = parent
     .command("attach")
     .description(
-      'Shows the last lines of a process, then what it writes, and sends it each line that you type; it needs "stdin": true. Ctrl-C, Ctrl-D or "~." at the beginning of a line leaves, and the process goes on; "~?" shows more. Without a terminal it sends standard input, has the two outputs of the process as its own, and ends when its input has ended and nothing was written for half a second.',
+      'Shows the last lines of a process, then what it writes, and sends it each line that you type; it needs "stdin": true. A process with "tty": true is shown as on its terminal, which gets the size of this one: all keys go to it, but "~." at the beginning of a line leaves. Otherwise Ctrl-C, Ctrl-D or "~." at the beginning of a line leaves, and the process goes on; "~?" shows more. Without a terminal it sends standard input, has the two outputs of the process as its own, and ends when its input has ended and nothing was written for half a second.',
     )
     .argument("<id>", "id of a process or an instance (web-2)");
   withTarget(command)
@@ -36,6 +36,8 @@ async function attach(id: string, { lines, follow = false, ...target }: Options)
   const control = await connect(target, place);
   // A process that takes no input is refused before anything is shown.
   await control.input(id, { text: "" });
+  if (isTerminal && (await control.process(id)).terminal)
+    return (await import("../attach-screen.ts")).attachScreen({ id, control });
   const query = queryOf(id, lines ?? (isTerminal ? LINES : 0));
   const reader = new LogReader(place, "cli", true);
   const attachment = { id, control, reader, query, run: await control.process(id), problem: logProblemOf(target) };

@@ -123,6 +123,9 @@ const PROCESS = openObject(
     groups: optional(list(string(), { description: "Groups that it belongs to." })),
     task: optional(boolean({ description: "It is started by hand and runs to its end; absent: no." })),
     input: optional(literal(true, { description: "It takes input, by `POST /processes/{id}/input`; absent: no." })),
+    terminal: optional(
+      literal(true, { description: "It runs on a terminal: `GET /processes/{id}/screen`; absent: no." }),
+    ),
     dependsOn: optional(
       list(
         openObject({

@@ -134,13 +134,14 @@ function newRecord(process: Process, states: readonly SlotState[], parts: Record
   };
 }
 
-type DefinedMembers = Pick<ProcessRecord, "groups" | "task" | "input" | "instance" | "cluster">;
+type DefinedMembers = Pick<ProcessRecord, "groups" | "task" | "input" | "terminal" | "instance" | "cluster">;
 
 function definedIn({ groups, task, stdin, tty, cluster }: ProcessSpec): DefinedMembers {
   return {
     ...(groups && { groups }),
     ...(task && { task }),
     ...((stdin === true || tty === true) && { input: true }),
+    ...(tty && { terminal: true }),
     ...(cluster && { instance: cluster.index + 1, cluster: cluster.id }),
   };
 }
